@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Each target does what it needs first. Everything that is made is below build/.
+
+BUILD := $(CURDIR)/build
+LINUX := $(BUILD)/linux
+
+.NOTPARALLEL:			# perf's own build uses all CPUs
+.PHONY: help deps tree perf perf-asan upstream-perf demo test test-fast test-programs bench lint clean
+MAKEFLAGS += --no-print-directory
+
+help:				## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
+
+deps:				## install what is needed (apt; with all there, neither root nor network)
+	@scripts/install-deps
+
+tree: deps
+	@scripts/prepare-tree
+
+# ---- perf
+
+# Debian's Python, whatever else comes first in PATH: its library is the one that is installed.
+# The logs of shellcheck would lie where perf test looks for the scripts, and hide them.
+PERF_FLAGS := PYTHON=/usr/bin/python3 PYTHON_CONFIG=/usr/bin/python3-config NO_SHELLCHECK=1
+comma := ,
+
+# $(call build-perf,Linux tree,output directory,further variables)
+# The prefix is a directory in the output that looks like an installation: perf finds its scripts,
+# filters, tests and man pages there.
+define build-perf
+	@mkdir -p $(addprefix $(2)/root/,libexec/perf-core share/perf-core share/man share/doc)
+	@flock $(2)/.lock $(MAKE) -C $(1)/tools/perf O=$(2) prefix=$(2)/root $(PERF_FLAGS) $(3)
+	@ln -sfn $(1)/tools/perf/scripts $(1)/tools/perf/tests $(2)/dlfilters $(2)/perf-archive \
+		$(2)/perf-iostat -t $(2)/root/libexec/perf-core
+	@ln -sfn $(1)/tools/perf/trace/strace $(2)/root/share/perf-core/strace
+	@ln -sfn $(1)/tools/perf/Documentation $(2)/root/share/doc/perf-tip
+	@ln -sfn $(2)/Documentation $(2)/root/share/man/man1
+endef
+
+# One line as in upstream's table of features, for those which that leaves out.
+feature = if $(2); then state='\033[32mon\033[m '; else state='\033[31mOFF\033[m'; fi; \
+	printf "...%40s: [ $$state ]\n" $(1)
+
+perf: tree			## build build/perf/perf, perf with our record, and its man pages
+	$(call build-perf,$(LINUX),$(BUILD)/perf)
+	@$(call feature,libtraceevent,grep -q feature-libtraceevent=1 $(BUILD)/perf/FEATURE-DUMP)
+	@$(call feature,libtracefs,grep -q feature-libtracefs=1 $(BUILD)/perf/FEATURE-DUMP)
+	@$(call feature,liburing,pkg-config --exists liburing)
+	@mkdir -p $(BUILD)/perf/Documentation
+	@flock $(BUILD)/perf/.lock $(MAKE) -s -C $(LINUX)/tools/perf/Documentation \
+		O=$(BUILD)/perf/Documentation USE_ASCIIDOCTOR=1 PERF_DATE=$$(date -r LINUX-BASE +%F) man
+
+# The sanitizers' code makes gcc warn of things that are not there: no -Werror here.
+perf-asan: tree			## build build/perf-asan/perf, with address and undefined-behaviour sanitizers
+	$(call build-perf,$(LINUX),$(BUILD)/perf-asan,DEBUG=1 WERROR=0 BUILD_BPF_SKEL=0 \
+		NO_LIBPYTHON=1 NO_LIBPERL=1 NO_LIBLLVM=1 NO_JVMTI=1 \
+		EXTRA_CFLAGS='-O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined')
+
+# From the same tarball, but not ours laid over: hence a tree of its own, with what perf's build reads.
+UPSTREAM := $(BUILD)/upstream
+upstream-perf: tree		## build build/upstream-perf/perf, the unmodified one, to compare with
+	@cmp -s $(LINUX)/.base $(UPSTREAM)/.base || { rm -rf $(UPSTREAM) && mkdir $(UPSTREAM) && \
+		. ./LINUX-BASE && tar -xJmf /usr/src/$$PACKAGE.tar.xz -C $(UPSTREAM) --strip-components=1 \
+			$(addprefix $$PACKAGE/,Makefile arch scripts tools kernel/bpf) && \
+		cp $(LINUX)/.base $(UPSTREAM)/; }
+	$(call build-perf,$(UPSTREAM),$(BUILD)/upstream-perf)
+
+# ---- programs of the tests
+
+# Helpers: what test scripts run.
+HELPERS_DIR := tools/perf/tests/helpers
+HELPERS := $(patsubst $(HELPERS_DIR)/%.c,$(BUILD)/tests/%,$(wildcard $(HELPERS_DIR)/*.c))
+
+# Unit tests. Each names in lines "link: FILE ..." of its comments the sources it is linked with,
+# relative to tools/perf/recording.
+RECORDING := tools/perf/recording
+UNITS := $(patsubst $(RECORDING)/tests/%.c,$(BUILD)/tests/%,$(wildcard $(RECORDING)/tests/*_test.c))
+linked = $(shell sed -n 's,^[ /*]*link: ,,p' $(RECORDING)/tests/$(1).c)
+
+SRCARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
+UNIT_FLAGS := -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Werror -pthread -fsanitize=address,undefined \
+	-fno-sanitize-recover=all $(addprefix -I$(LINUX)/tools/,include include/uapi \
+	arch/$(SRCARCH)/include arch/$(SRCARCH)/include/uapi lib lib/perf/include perf perf/util)
+
+test-programs: tree $(HELPERS) $(UNITS)
+
+$(HELPERS): $(BUILD)/tests/%: $(HELPERS_DIR)/%.c $(wildcard $(HELPERS_DIR)/*.h) Makefile
+	@mkdir -p $(@D)
+	@echo '  CC      $(@F)'
+	@$(CC) -O2 -Wall -Wextra -Werror -pthread -o $@ $<
+
+.SECONDEXPANSION:
+$(UNITS): $(BUILD)/tests/%: $(RECORDING)/tests/%.c Makefile \
+		$$(wildcard $(RECORDING)/*.h $$(addprefix $(RECORDING)/,$$(call linked,$$*)))
+	@mkdir -p $(@D)
+	@echo '  CC      $(@F)'
+	@$(CC) $(UNIT_FLAGS) -o $@ $(addprefix $(LINUX)/$(RECORDING)/,tests/$*.c $(call linked,$*))
+
+# ---- what they are for
+
+demo:				## record this machine's last moments and look at them (root, minutes)
+	@scripts/demo --check
+	@$(MAKE) perf
+	@scripts/demo
+
+# Like perf's build does, but for ours, which are links that it does not find.
+lint: deps
+	@shellcheck -x -P SCRIPTDIR -S warning scripts/install-deps scripts/demo .ci/run \
+		$(wildcard tools/perf/tests/*/*.sh)
+
+test: lint perf perf-asan test-programs	## build and run all tests
+	@scripts/run-tests
+
+test-fast: perf test-programs	## run the tests that take seconds
+	@scripts/run-tests --fast
+
+bench: perf upstream-perf test-programs	## run the benchmarks: lines RESULT <name> <value> <unit>
+	@export TOP=$(CURDIR) BUILD=$(BUILD) PERF=$(BUILD)/perf/perf UPSTREAM_PERF=$(BUILD)/upstream-perf/perf; \
+	for bench in $(wildcard tools/perf/tests/bench/*.sh); do \
+		echo "# $$bench"; $(LINUX)/$$bench || exit 1; \
+	done
+
+clean:				## remove build/
+	rm -rf $(BUILD)
