@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The size of the attributes in a perf.data file: the parts that know evlists
+ * and records. See attr-size.h for what is decided, and why.
+ */
+#include "attr-size.h"
+#include "event.h"
+#include "evlist.h"
+#include "evsel.h"
+
+/**
+ * evlist__attr_size - the one attribute size of a file
+ * @evlist: the events the file is written for; may be empty.
+ *
+ * The file header has a single size by which readers step from one attribute to
+ * the next, so the event that needs most decides for all.
+ *
+ * Return: bytes, one of PERF_ATTR_SIZE_VER0 .. PERF_ATTR_SIZE_VER8, without the
+ * struct perf_file_section that follows each attribute in the file.
+ */
+size_t evlist__attr_size(const struct evlist *evlist)
+{
+	size_t largest = PERF_ATTR_SIZE_VER0;
+	const struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		size_t size = perf_event_attr__published_size(&evsel->core.attr);
+
+		if (size > largest)
+			largest = size;
+	}
+	return largest;
+}
+
+/**
+ * perf_event__copy_attr - the attribute of a PERF_RECORD_HEADER_ATTR
+ * @event: the record, in the byte order of this machine. It stays the caller's.
+ * @attr:  receives the attribute, zero padded, and without the ids that follow
+ *         it in the record.
+ *
+ * Return: 0, or -EINVAL if the record is too short for the attribute in it.
+ */
+int perf_event__copy_attr(const union perf_event *event, struct perf_event_attr *attr)
+{
+	size_t before = offsetof(struct perf_record_header_attr, attr);
+
+	if (event->header.size < before)
+		return -EINVAL;
+
+	return perf_event_attr__copy(attr, &event->attr.attr, event->header.size - before);
+}
