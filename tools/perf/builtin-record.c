@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * perf record: options. The recording itself is in recording/, see recording/recorder.h.
+ *
+ * The table below is the whole of the command line. Options that upstream's perf record has and
+ * this one does not are in the table too, with OPT_NOT_YET: they are refused by name instead of
+ * being taken for a typing error.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <internal/lib.h>
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/string.h>
+#include <perf/cpumap.h>
+#include <subcmd/parse-options.h>
+#include "builtin.h"
+#include "recording/recorder.h"
+#include "util/build-id.h"
+#include "util/callchain.h"
+#include "util/cgroup.h"
+#include "util/clockid.h"
+#include "util/config.h"
+#include "util/debug.h"
+#include "util/event.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "util/parse-branch-options.h"
+#include "util/parse-events.h"
+#include "util/parse-regs-options.h"
+#include "util/perf_api_probe.h"
+#include "util/pmu.h"
+#include "util/pmus.h"
+#include "util/record.h"
+#include "util/symbol.h"
+#include "util/synthetic-events.h"
+#include "util/target.h"
+#include "perf.h"
+
+static const char * const record_usages[] = {
+	"perf record [<options>] [<command>]",
+	"perf record [<options>] -- <command> [<options>]",
+	NULL
+};
+const char * const *record_usage = record_usages;
+
+/* The table needs addresses that do not change; cmd_record() fills this in at each call. */
+static struct recorder rec;
+
+/* What is said on the command line or in the configuration, and does not concern the recorder. */
+static struct {
+	const char	*switch_output;
+	bool		 switch_output_set;
+	bool		 no_build_ids, no_build_ids_set;
+	bool		 no_build_id_cache, no_build_id_cache_set;
+	bool		 dry_run;
+} args;
+
+static struct parse_events_option_args events_option = {
+	.evlistp = &rec.evlist,
+};
+
+/*
+ * Call graphs: shared with perf top and perf trace
+ */
+
+const char record_callchain_help[] = CALLCHAIN_RECORD_HELP
+	"\n\t\t\t\tDefault: fp";
+
+int record_opts__parse_callchain(struct record_opts *opts, struct callchain_param *callchain,
+				 const char *arg, bool unset)
+{
+	int err;
+
+	callchain->enabled = !unset;
+	if (unset) {
+		callchain->record_mode = CALLCHAIN_NONE;
+		return 0;
+	}
+	err = parse_callchain_record_opt(arg, callchain);
+	/* Unwinding from a dumped stack needs the data maps. */
+	if (!err && callchain->record_mode == CALLCHAIN_DWARF)
+		opts->sample_address = true;
+	return err;
+}
+
+int record_parse_callchain_opt(const struct option *opt, const char *arg, int unset)
+{
+	return record_opts__parse_callchain(opt->value, &callchain_param, arg, unset);
+}
+
+int record_callchain_opt(const struct option *opt, const char *arg __maybe_unused, int unset)
+{
+	struct callchain_param *callchain = opt->value;
+
+	callchain->enabled = !unset;
+	if (!unset && callchain->record_mode == CALLCHAIN_NONE)
+		callchain->record_mode = CALLCHAIN_FP;
+	return 0;
+}
+
+/* An architecture whose leaf functions save no frame asks for their registers here. */
+void __weak arch__add_leaf_frame_record_opts(struct record_opts *opts __maybe_unused)
+{
+}
+
+/*
+ * Options that need more than being stored
+ */
+
+static int refuse_option(const struct option *opt, const char *arg __maybe_unused, int unset)
+{
+	if (unset)		/* --no-aio and the like ask for what is so anyway */
+		return 0;
+	if (opt->long_name)
+		pr_err("--%s is not here yet.\n", opt->long_name);
+	else
+		pr_err("-%c is not here yet.\n", opt->short_name);
+	exit(129);
+}
+
+static int parse_ring_pages(const struct option *opt, const char *arg, int unset __maybe_unused)
+{
+	struct record_opts *opts = opt->value;
+	unsigned int most = (INT_MAX / 2 + 1) / page_size;	/* struct perf_mmap counts in int */
+
+	if (strchr(arg, ',')) {
+		pr_err("-m %s: the size of an AUX area is not here yet.\n", arg);
+		return -1;
+	}
+	if (!isdigit(*arg) || !strtoul(arg, NULL, 10)) {
+		pr_err("-m %s: not a number of pages, or a size with a unit. Example: -m 1M\n", arg);
+		return -1;
+	}
+	if (__evlist__parse_mmap_pages(&opts->mmap_pages, arg))
+		return -1;
+	if (opts->mmap_pages > most) {
+		pr_err("-m %s: a ring has at most %u pages.\n", arg, most);
+		return -1;
+	}
+	return 0;
+}
+
+static int parse_max_size(const struct option *opt, const char *arg, int unset)
+{
+	u64 *size = opt->value;
+
+	*size = unset ? 0 : rotation__parse_size(arg);
+	if (unset || *size)
+		return 0;
+	pr_err("--max-size=%s: not a size with a unit: B, K, M or G. Example: --max-size=100M\n", arg);
+	return -1;
+}
+
+static int parse_control(const struct option *opt, const char *arg, int unset __maybe_unused)
+{
+	struct record_opts *opts = opt->value;
+
+	return evlist__parse_control(arg, &opts->ctl_fd, &opts->ctl_fd_ack, &opts->ctl_fd_close);
+}
+
+static int parse_delay(const struct option *opt, const char *arg, int unset)
+{
+	struct recorder *recorder = opt->value;
+
+	return evlist__parse_event_enable_time(recorder->evlist, &recorder->opts, arg, unset);
+}
+
+static int parse_synth(const struct option *opt, const char *arg, int unset)
+{
+	struct record_opts *opts = opt->value;
+	char *copy;
+
+	opts->synth = PERF_SYNTH_ALL;
+	if (unset || !arg)
+		return 0;
+	copy = strdup(arg);
+	if (!copy)
+		return -1;
+	opts->synth = parse_synth_opt(copy);
+	free(copy);
+	return opts->synth < 0 ? -1 : 0;
+}
+
+/* As OPT_CALLBACK, but without --no-NAME, for callbacks that must have their argument. */
+#define OPT_CALLBACK_NONEG(s, l, v, a, h, f)						\
+	{ .type = OPTION_CALLBACK, .short_name = (s), .long_name = (l), .value = (v),	\
+	  .argh = (a), .help = (h), .callback = (f), .flags = PARSE_OPT_NONEG }
+
+/* An option of upstream's that is still to come. Takes its argument, so that nothing is misread. */
+#define OPT_NOT_YET(s, l, a)								\
+	{ .type = OPTION_CALLBACK, .short_name = (s), .long_name = (l), .argh = (a),	\
+	  .help = "(not here yet)", .callback = refuse_option,				\
+	  .flags = PARSE_OPT_HIDDEN | PARSE_OPT_OPTARG }
+
+#define OPT_NOT_YET_NOARG(s, l)								\
+	{ .type = OPTION_CALLBACK, .short_name = (s), .long_name = (l),			\
+	  .help = "(not here yet)", .callback = refuse_option,				\
+	  .flags = PARSE_OPT_HIDDEN | PARSE_OPT_NOARG }
+
+static struct option options[] = {
+	OPT_GROUP("What to record"),
+	OPT_CALLBACK_NONEG('e', "event", &events_option, "event",
+		     "events, see 'perf list'; EVENT/overwrite/ keeps the last ones in memory",
+		     parse_events_option),
+	OPT_CALLBACK_NONEG(0, "filter", &rec.evlist, "filter",
+		     "condition on the event named last", parse_filter),
+	OPT_CALLBACK_NOOPT(0, "exclude-perf", &rec.evlist, NULL,
+			   "leave out tracepoints hit by perf itself", exclude_perf),
+	OPT_BOOLEAN(0, "overwrite", &rec.opts.overwrite,
+		    "all events as if with the term /overwrite/"),
+	OPT_U64('c', "count", &rec.opts.user_interval, "sample every so many events"),
+	OPT_CALLBACK_NONEG('F', "freq", &rec.opts, "n|max", "sample so often a second",
+		     record__parse_freq),
+	OPT_BOOLEAN(0, "strict-freq", &rec.opts.strict_freq,
+		    "fail where the kernel does not allow the frequency"),
+	OPT_BOOLEAN('n', "no-samples", &rec.opts.no_samples, "only count"),
+	OPT_BOOLEAN_FLAG(0, "all-kernel", &rec.opts.all_kernel, "only what happens in the kernel",
+			 PARSE_OPT_EXCLUSIVE),
+	OPT_BOOLEAN_FLAG(0, "all-user", &rec.opts.all_user, "only what happens in user space",
+			 PARSE_OPT_EXCLUSIVE),
+
+	OPT_GROUP("Of whom"),
+	OPT_BOOLEAN('a', "all-cpus", &rec.opts.target.system_wide, "all tasks on all CPUs"),
+	OPT_STRING('C', "cpu", &rec.opts.target.cpu_list, "cpus", "all tasks on these CPUs"),
+	OPT_STRING('p', "pid", &rec.opts.target.pid, "pids", "these processes"),
+	OPT_STRING('t', "tid", &rec.opts.target.tid, "tids", "these threads"),
+	OPT_STRING('u', "uid", &rec.opts.target.uid_str, "user", "the tasks of this user"),
+	OPT_CALLBACK_NONEG('G', "cgroup", &rec.evlist, "name", "tasks of this cgroup, with -a",
+		     parse_cgroups),
+	OPT_BOOLEAN_SET('i', "no-inherit", &rec.opts.no_inherit, &rec.opts.no_inherit_set,
+			"not the tasks that they will start"),
+	OPT_BOOLEAN(0, "per-thread", &rec.opts.target.per_thread,
+		    "a ring for each thread instead of each CPU"),
+
+	OPT_GROUP("What a sample holds"),
+	OPT_CALLBACK_NOOPT('g', NULL, &callchain_param, NULL, "the call graph",
+			   &record_callchain_opt),
+	OPT_CALLBACK(0, "call-graph", &rec.opts, "fp|dwarf[,bytes]|lbr",
+		     record_callchain_help, &record_parse_callchain_opt),
+	OPT_BOOLEAN(0, "kernel-callchains", &rec.opts.kernel_callchains,
+		    "its kernel part only"),
+	OPT_BOOLEAN(0, "user-callchains", &rec.opts.user_callchains, "its user part only"),
+	OPT_BOOLEAN('R', "raw-samples", &rec.opts.raw_samples, "raw data of all events"),
+	OPT_BOOLEAN('d', "data", &rec.opts.sample_address, "the data address"),
+	OPT_BOOLEAN(0, "phys-data", &rec.opts.sample_phys_addr, "its physical address"),
+	OPT_BOOLEAN(0, "data-page-size", &rec.opts.sample_data_page_size,
+		    "the page size of the data address"),
+	OPT_BOOLEAN(0, "code-page-size", &rec.opts.sample_code_page_size,
+		    "the page size of the code address"),
+	OPT_BOOLEAN_SET('T', "timestamp", &rec.opts.sample_time, &rec.opts.sample_time_set,
+			"the time"),
+	OPT_BOOLEAN_SET('P', "period", &rec.opts.period, &rec.opts.period_set, "the period"),
+	OPT_BOOLEAN(0, "sample-cpu", &rec.opts.sample_cpu, "the CPU"),
+	OPT_BOOLEAN(0, "sample-identifier", &rec.opts.sample_identifier,
+		    "the event's id, at a fixed place"),
+	OPT_CALLBACK_OPTARG('I', "intr-regs", &rec.opts.sample_intr_regs, NULL, "registers",
+			    "registers at the event; '-I?' lists them", parse_intr_regs),
+	OPT_CALLBACK_OPTARG(0, "user-regs", &rec.opts.sample_user_regs, NULL, "registers",
+			    "user registers; '--user-regs=?' lists them", parse_user_regs),
+	OPT_CALLBACK_NOOPT('b', "branch-any", &rec.opts.branch_stack, NULL,
+			   "the last taken branches", parse_branch_stack),
+	OPT_CALLBACK('j', "branch-filter", &rec.opts.branch_stack, "kinds",
+		     "the last branches of these kinds", parse_branch_stack),
+	OPT_BOOLEAN('W', "weight", &rec.opts.sample_weight, "the weight, where the event has one"),
+	OPT_BOOLEAN(0, "transaction", &rec.opts.sample_transaction, "transaction flags"),
+	OPT_BOOLEAN(0, "running-time", &rec.opts.running_time,
+		    "time enabled and running, of counters that are read (:S)"),
+	OPT_BOOLEAN('s', "stat", &rec.opts.inherit_stat, "counts of each thread"),
+	OPT_CALLBACK_NONEG('k', "clockid", &rec.opts, "clock", "times of this clock, see clock_gettime(2)",
+		     parse_clockid),
+
+	OPT_GROUP("What else to record"),
+	OPT_BOOLEAN_SET(0, "switch-events", &rec.opts.record_switch_events,
+			&rec.opts.record_switch_events_set, "context switches"),
+	OPT_BOOLEAN(0, "namespaces", &rec.opts.record_namespaces, "namespaces of tasks"),
+	OPT_BOOLEAN(0, "all-cgroups", &rec.opts.record_cgroup, "cgroups of tasks"),
+	OPT_BOOLEAN(0, "no-bpf-event", &rec.opts.no_bpf_event, "not the loading of BPF programs"),
+	OPT_CALLBACK(0, "synth", &rec.opts, "no|all|task|mmap|cgroup",
+		     "what is noted of tasks that already run (default: all)", parse_synth),
+	OPT_BOOLEAN(0, "tail-synthesize", &rec.opts.tail_synthesize,
+		    "note it at the end of a file instead of the beginning"),
+	OPT_UINTEGER(0, "proc-map-timeout", &proc_map_timeout,
+		     "give up on a task's maps after so many ms"),
+	OPT_BOOLEAN_SET('B', "no-buildid", &args.no_build_ids, &args.no_build_ids_set,
+			"not the build-ids of binaries (default with --switch-output)"),
+	OPT_BOOLEAN_SET('N', "no-buildid-cache", &args.no_build_id_cache,
+			&args.no_build_id_cache_set,
+			"do not copy binaries to the build-id cache (default with --switch-output)"),
+	OPT_BOOLEAN(0, "buildid-all", &rec.output.all_build_ids,
+		    "build-ids of all binaries, hit by a sample or not"),
+	OPT_BOOLEAN(0, "buildid-mmap", &rec.build_id_mmap,
+		    "let the kernel put build-ids into the map records"),
+	OPT_BOOLEAN(0, "timestamp-boundary", &rec.output.sample_times,
+		    "the times of the first and the last sample, in the header"),
+	OPT_STRING(0, "vmlinux", &symbol_conf.vmlinux_name, "file", "the kernel's binary"),
+
+	OPT_GROUP("How"),
+	OPT_CALLBACK_NONEG('m', "mmap-pages", &rec.opts, "pages|size",
+		     "size of each ring, in pages or with a unit (B, K, M, G)", parse_ring_pages),
+	OPT_CALLBACK('D', "delay", &rec, "ms|-1|ranges",
+		     "begin so late; -1: disabled, see --control; ranges: 10-20,30-40", parse_delay),
+	OPT_CALLBACK_NONEG(0, "control", &rec.opts, "fd:n[,ack]|fifo:path[,ack]",
+		     "take commands: enable, disable, snapshot, stop, evlist, ping", parse_control),
+	OPT_BOOLEAN(0, "no-buffering", &rec.opts.no_buffering, "wake up at every event"),
+
+	OPT_GROUP("Where to"),
+	OPT_STRING('o', "output", &rec.output.data.path, "file",
+		   "the file (default: perf.data); '-' is standard output"),
+	OPT_STRING_OPTARG_SET(0, "switch-output", &args.switch_output, &args.switch_output_set,
+			      "signal|size|time",
+			      "snapshot and go on in a new file: at SIGUSR2, at this size, "
+			      "after this time", "signal"),
+	OPT_INTEGER(0, "switch-max-files", &rec.rotation.max_files,
+		    "keep only so many closed files"),
+	OPT_BOOLEAN(0, "timestamp-filename", &rec.timestamp_filename,
+		    "append the time to the file's name"),
+	OPT_CALLBACK(0, "max-size", &rec.max_size, "size", "stop at this size", parse_max_size),
+	OPT_BOOLEAN(0, "dry-run", &args.dry_run, "check the options, record nothing"),
+	OPT_INCR('v', "verbose", &verbose, "say more"),
+	OPT_BOOLEAN('q', "quiet", &quiet, "say nothing"),
+
+	OPT_NOT_YET('r', "realtime", "prio"),
+	OPT_NOT_YET(0, "mmap-flush", "bytes"),
+	OPT_NOT_YET(0, "aio", "n"),
+	OPT_NOT_YET(0, "affinity", "node|cpu"),
+	OPT_NOT_YET('z', "compression-level", "n"),
+	OPT_NOT_YET(0, "threads", "spec"),
+	OPT_NOT_YET(0, "num-thread-synthesize", "n"),
+	OPT_NOT_YET('S', "snapshot", "opts"),
+	OPT_NOT_YET(0, "aux-sample", "opts"),
+	OPT_NOT_YET(0, "switch-output-event", "event"),
+	OPT_NOT_YET(0, "debuginfod", "urls"),
+	OPT_NOT_YET(0, "pfm-events", "event"),
+	OPT_NOT_YET(0, "setup-filter", "pin|unpin"),
+	OPT_NOT_YET_NOARG(0, "kcore"),
+	OPT_NOT_YET_NOARG(0, "off-cpu"),
+	OPT_END()
+};
+struct option *record_options = options;
+
+/*
+ * From the command line to a recorder
+ */
+
+static int read_config(const char *var, const char *value, void *cb)
+{
+	const struct {
+		const char	*value;
+		bool		*flag;
+		bool		 set;
+	} build_id[] = {
+		{ "cache",    &args.no_build_id_cache, false },
+		{ "no-cache", &args.no_build_id_cache, true },
+		{ "skip",     &args.no_build_ids,      true },
+		{ "mmap",     &rec.build_id_mmap,      true },
+		{ "no-mmap",  &rec.build_id_mmap,      false },
+	};
+	size_t i;
+
+	if (!strcmp(var, "record.call-graph"))
+		return perf_default_config("call-graph.record-mode", value, cb);
+	if (strcmp(var, "record.build-id"))
+		return 0;
+
+	for (i = 0; i < ARRAY_SIZE(build_id); i++) {
+		if (strcmp(value, build_id[i].value))
+			continue;
+		*build_id[i].flag = build_id[i].set;
+		return 0;
+	}
+	pr_err("record.build-id = %s: must be cache, no-cache, skip, mmap or no-mmap.\n", value);
+	return -1;
+}
+
+static void set_defaults(void)
+{
+	memset(&args, 0, sizeof(args));
+	rec = (struct recorder){
+		.output.reserve_fd = -1,
+		.opts = {
+			.target = {
+				.default_per_cpu = true,
+				.uses_mmap	 = true,
+			},
+			.ctl_fd			= -1,
+			.ctl_fd_ack		= -1,
+			.freq			= 4000,
+			.mmap_pages		= UINT_MAX,
+			.nr_threads_synthesize	= 1,
+			.sample_time		= true,
+			.synth			= PERF_SYNTH_ALL,
+			.user_freq		= UINT_MAX,
+			.user_interval		= ULLONG_MAX,
+		},
+	};
+}
+
+static int check_target(struct target *target)
+{
+	char msg[BUFSIZ];
+	int err;
+
+	err = target__validate(target);
+	if (err) {
+		target__strerror(target, err, msg, sizeof(msg));
+		pr_warning("%s\n", msg);
+	}
+	err = target__parse_uid(target);
+	if (err) {
+		target__strerror(target, err, msg, sizeof(msg));
+		pr_err("%s\n", msg);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* The kernel's answer to an event on a CPU that is not there names neither. */
+static int check_cpus(const char *list)
+{
+	struct perf_cpu_map *wanted, *online;
+	struct perf_cpu cpu;
+	int i, err = 0;
+
+	if (!list)
+		return 0;
+	if (!*list) {
+		pr_err("-C: the list of CPUs is empty. Example: -C 0,2-3\n");
+		return -EINVAL;
+	}
+	wanted = perf_cpu_map__new(list);
+	online = perf_cpu_map__new_online_cpus();
+	if (!wanted || !online) {
+		pr_err("-C %s: not a list of CPUs. Example: -C 0,2-3\n", list);
+		err = -EINVAL;
+	}
+	perf_cpu_map__for_each_cpu(cpu, i, wanted) {
+		if (err || perf_cpu_map__has(online, cpu))
+			continue;
+		pr_err("-C %s: CPU %d is offline or does not exist. See "
+		       "/sys/devices/system/cpu/online.\n", list, cpu.cpu);
+		err = -ENODEV;
+	}
+	perf_cpu_map__put(wanted);
+	perf_cpu_map__put(online);
+	return err;
+}
+
+/* What this kernel cannot record is better said now than found missing later. */
+static int check_side_band(const struct record_opts *opts)
+{
+	if (opts->record_cgroup && !perf_can_record_cgroup()) {
+		pr_err("--all-cgroups: this kernel does not record cgroups.\n");
+		return -EOPNOTSUPP;
+	}
+	if (opts->record_switch_events && !perf_can_record_switch_events()) {
+		pr_err("--switch-events: this kernel does not record context switches.\n");
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+static int check_events(struct evlist *evlist)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		const struct perf_pmu *pmu = evsel__find_pmu(evsel);
+
+		if (pmu && pmu->auxtrace) {
+			pr_err("%s: recording AUX area traces is not here yet.\n",
+			       evsel__name(evsel));
+			return -EOPNOTSUPP;
+		}
+	}
+	return 0;
+}
+
+static void choose_build_ids(void)
+{
+	/* Where the kernel notes build-ids itself, the file need not be read back for them. */
+	if (rec.build_id_mmap && !perf_can_record_build_id()) {
+		pr_warning("This kernel does not put build-ids into map records: collecting them "
+			   "at the end instead.\n");
+		rec.build_id_mmap = false;
+	}
+	/* Between two files nothing is read: that should not take long. */
+	if (rec.rotation.enabled) {
+		args.no_build_ids |= !args.no_build_ids_set;
+		args.no_build_id_cache |= !args.no_build_id_cache_set;
+	}
+	rec.opts.build_id = rec.build_id_mmap;
+	symbol_conf.buildid_mmap2 = rec.build_id_mmap;
+	rec.output.build_ids = !args.no_build_ids && !rec.build_id_mmap;
+	if (args.no_build_id_cache || !rec.output.build_ids)
+		disable_buildid_cache();
+}
+
+static int choose_rotation(void)
+{
+	u64 rings = (u64)perf_event_mlock_kb_in_pages() * page_size;
+
+	if (rec.opts.mmap_pages != UINT_MAX)
+		rings = (u64)rec.opts.mmap_pages * page_size;
+	rings *= sysconf(_SC_NPROCESSORS_ONLN);
+	if (rec.rotation.max_files < 0) {
+		pr_err("--switch-max-files=%d: cannot be negative.\n", rec.rotation.max_files);
+		return -EINVAL;
+	}
+	return args.switch_output ?
+	       rotation__parse(&rec.rotation, args.switch_output, rings) : 0;
+}
+
+static int prepare_recorder(void)
+{
+	struct record_opts *opts = &rec.opts;
+	int err;
+
+	err = check_target(&opts->target) ?: check_cpus(opts->target.cpu_list);
+	if (err)
+		return err;
+
+	if (evlist__empty(rec.evlist) && parse_event(rec.evlist, "cycles:P"))
+		return -ENOMEM;
+	err = check_events(rec.evlist) ?: check_side_band(opts) ?: choose_rotation();
+	if (err)
+		return err;
+	evlist__warn_user_requested_cpus(rec.evlist, opts->target.cpu_list);
+	evlist__uniquify_name(rec.evlist);
+
+	/* Threads come and go between reading /proc and attaching to them. */
+	opts->ignore_missing_thread = opts->target.pid || opts->target.uid != UINT_MAX;
+	/* -t means that thread, not those that it starts, unless asked otherwise. */
+	if (opts->target.tid && !opts->no_inherit_set)
+		opts->no_inherit = true;
+	if (record_opts__config(opts))
+		return -EINVAL;
+
+	choose_build_ids();
+	rec.output.tool.namespace_events = opts->record_namespaces;
+	rec.output.tool.cgroup_events = opts->record_cgroup;
+	symbol_conf.lazy_load_kernel_maps = true;
+	return symbol__validate_sym_arguments() || symbol__init(NULL) < 0 ? -EINVAL : 0;
+}
+
+int cmd_record(int argc, const char **argv)
+{
+	int status = -1;
+
+	setlocale(LC_ALL, "");
+	set_defaults();
+	rec.evlist = evlist__new();
+	if (!rec.evlist)
+		return status;
+	if (perf_config(read_config, NULL))
+		goto out;
+
+	argc = parse_options(argc, argv, options, record_usage, PARSE_OPT_STOP_AT_NON_OPTION);
+	if (quiet)
+		perf_quiet_option();
+	if (!argc && target__none(&rec.opts.target))
+		rec.opts.target.system_wide = true;
+	if (nr_cgroups && !rec.opts.target.system_wide) {
+		pr_err("-G needs -a: a cgroup is watched on all CPUs.\n");
+		goto out;
+	}
+	if (prepare_recorder())
+		goto out;
+	status = args.dry_run ? 0 : recorder__run(&rec, argc, argv);
+out:
+	symbol__exit();
+	evlist__close_control(rec.opts.ctl_fd, rec.opts.ctl_fd_ack, &rec.opts.ctl_fd_close);
+	evlist__delete(rec.evlist);
+	return status;
+}

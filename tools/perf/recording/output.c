@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/bitmap.h>
+#include <linux/err.h>
+#include <linux/zalloc.h>
+#include <sys/stat.h>
+#include "util/debug.h"
+#include "util/evlist.h"
+#include "util/header.h"
+#include "util/session.h"
+#include "features.h"
+#include "output.h"
+
+/* Features without tracepoints take some 100 kB; each tracepoint brings its format file. */
+#define RESERVE_BYTES		(1 << 20)
+#define RESERVE_PER_EVENT	(8 << 10)
+
+static int output__fd(struct output *output)
+{
+	return perf_data__fd(&output->data);
+}
+
+static const char *output__name(const struct output *output)
+{
+	return output->data.is_pipe ? "standard output" : output->data.path;
+}
+
+static void output__reserve(struct output *output)
+{
+	off_t size = RESERVE_BYTES + (off_t)output->evlist->core.nr_entries * RESERVE_PER_EVENT;
+	char *path = strdup(output->data.path);
+
+	output->reserve_fd = -1;
+	if (!path)
+		return;
+	output->reserve_fd = open(dirname(path), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (output->reserve_fd >= 0 && fallocate(output->reserve_fd, 0, 0, size)) {
+		pr_debug("No room to set aside for the header's features: %m\n");
+		close(output->reserve_fd);
+		output->reserve_fd = -1;
+	}
+	free(path);
+}
+
+static void output__release_reserve(struct output *output)
+{
+	if (output->reserve_fd >= 0)
+		close(output->reserve_fd);
+	output->reserve_fd = -1;
+}
+
+static int output__start_file(struct output *output)
+{
+	struct perf_session *session = output->session;
+	struct stat st;
+	int err;
+
+	output->open = true;
+	output->regular = !output__is_pipe(output) && !fstat(output__fd(output), &st) &&
+			  S_ISREG(st.st_mode);
+	output->bytes = 0;
+	if (output__is_pipe(output)) {
+		err = perf_header__write_pipe(output__fd(output));
+	} else {
+		session->header.data_size = 0;
+		err = perf_session__write_header(session, output->evlist, output__fd(output), false);
+		if (output->regular)
+			output__reserve(output);
+	}
+	if (err < 0) {
+		output->err = errno ? -errno : -EIO;
+		pr_err("Cannot write the header of %s: %s\n", output__name(output),
+		       strerror(-output->err));
+		return output->err;
+	}
+	return 0;
+}
+
+/* util's perf_data__open() keeps an existing file as .old, and says why it cannot open one. */
+int output__open(struct output *output)
+{
+	struct perf_session *session;
+	struct stat st;
+	int err;
+
+	output->reserve_fd = -1;
+	output->replaced = !stat(output->data.path ?: "perf.data", &st) && st.st_size;
+	features__init_tool(&output->tool);
+	session = perf_session__new(&output->data, &output->tool);
+	if (IS_ERR(session)) {
+		pr_err("Cannot create the output file %s.\n", output->data.path ?: "perf.data");
+		return PTR_ERR(session);
+	}
+	output->session = session;
+	session->evlist = output->evlist;
+	output->evlist->env = &session->header.env;
+	perf_session__set_id_hdr_size(session);
+	features__init(session, output->evlist, output->build_ids);
+
+	err = output__start_file(output);
+	if (err) {
+		output__discard(output);
+		output__exit(output);
+	}
+	return err;
+}
+
+void output__exit(struct output *output)
+{
+	output__release_reserve(output);
+	if (output->session) {
+		output->session->data = NULL;		/* closed already */
+		perf_session__delete(output->session);
+	}
+	output->session = NULL;
+}
+
+/* Returns how many bytes went out; fewer than the span has, with errno set, after an error. */
+static size_t write_all(int fd, const struct span *span)
+{
+	struct iovec part[2] = { span->part[0], span->part[1] }, *iov = part;
+	size_t done = 0;
+
+	while (iov < part + 2) {
+		ssize_t n;
+
+		if (!iov->iov_len) {
+			iov++;
+			continue;
+		}
+		if (iov == part && part[1].iov_len)
+			n = writev(fd, part, 2);
+		else
+			n = write(fd, iov->iov_base, iov->iov_len);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n <= 0) {
+			if (!n)
+				errno = EIO;
+			return done;
+		}
+		done += n;
+		if ((size_t)n > iov->iov_len) {
+			n -= iov->iov_len;
+			iov->iov_len = 0;
+			iov++;
+		}
+		iov->iov_base += n;
+		iov->iov_len -= n;
+	}
+	return done;
+}
+
+static void output__fail(struct output *output, int err)
+{
+	off_t end = output->bytes;
+
+	output->err = -err;
+	output__release_reserve(output);
+	if (output->regular) {
+		end += output->session->header.data_offset;
+		if (ftruncate(output__fd(output), end) || lseek(output__fd(output), end, SEEK_SET) < 0)
+			pr_debug("%s: cannot go back to the last whole record: %m\n",
+				 output__name(output));
+	}
+	pr_err("\nCannot write to %s: %s. The recording ends; %.3f MB of it are saved.\n",
+	       output__name(output), strerror(err), output->bytes / 1024.0 / 1024.0);
+}
+
+int output__write(struct output *output, const struct span *span, struct account *account)
+{
+	size_t len = span__len(span), done, whole;
+	struct account ignored = { 0 };
+	int err;
+
+	if (output->err || !output->open)
+		return output->err ?: -EBADF;
+
+	done = write_all(output__fd(output), span);
+	err = errno;
+	whole = account__add(account ?: &ignored, span, done);
+	if (done == len && whole < len)
+		pr_warning("Malformed record: %zu bytes from it on may not be readable.\n", len - whole);
+	if (done == len)
+		whole = len;
+	output->bytes += whole;
+	output->total += whole;
+	if (done < len)
+		output__fail(output, err);
+	return output->err;
+}
+
+static int write_final_header(struct output *output)
+{
+	return perf_session__write_header(output->session, output->evlist, output__fd(output), true);
+}
+
+/*
+ * Where there is no room for the features, records without them are better than nothing: the header
+ * itself has its room at the begin of the file.
+ */
+static int write_bare_header(struct output *output)
+{
+	struct perf_header *header = &output->session->header;
+	off_t end = header->data_offset + output->bytes;
+
+	bitmap_zero(header->adds_features, HEADER_FEAT_BITS);
+	if (ftruncate(output__fd(output), end))
+		return -errno;
+	return write_final_header(output);
+}
+
+static void output__finish_file(struct output *output)
+{
+	struct perf_session *session = output->session;
+	int err;
+
+	output__release_reserve(output);
+	if (!output->regular)
+		return;
+
+	session->header.data_size = output->bytes;
+	output->data.file.size = lseek(output__fd(output), 0, SEEK_CUR);
+	if (output->build_ids || output->sample_times)
+		features__read_back(output);
+
+	errno = 0;
+	if (!write_final_header(output))
+		return;
+	err = errno ? -errno : -EIO;
+	pr_err("Cannot complete the header of %s: %s. %s\n", output__name(output), strerror(-err),
+	       write_bare_header(output) ? "perf report --force may read it." :
+	       "It has no names of hosts, build-ids and tracepoints.");
+	output->err = output->err ?: err;
+}
+
+int output__close(struct output *output)
+{
+	if (!output->open)
+		return output->err;
+	output__finish_file(output);
+	perf_data__close(&output->data);
+	output->open = false;
+	return output->err;
+}
+
+void output__discard(struct output *output)
+{
+	char *old = NULL;
+
+	perf_data__close(&output->data);
+	output->open = false;
+	/* Not /dev/null, not a pipe. */
+	if (!output->regular || unlink(output->data.path))
+		return;
+	if (output->replaced && asprintf(&old, "%s.old", output->data.path) >= 0 &&
+	    rename(old, output->data.path))
+		pr_warning("Cannot rename %s to %s: %m\n", old, output->data.path);
+	free(old);
+}
+
+/* Two snapshots may be taken within what the suffix resolves: nothing is ever replaced. */
+static char *free_name(const char *path, const char *suffix)
+{
+	char *name = NULL;
+	int nr;
+
+	if (asprintf(&name, "%s.%s", path, suffix) < 0)
+		return NULL;
+	for (nr = 1; !access(name, F_OK); nr++) {
+		free(name);
+		if (asprintf(&name, "%s.%s-%d", path, suffix, nr) < 0)
+			return NULL;
+	}
+	return name;
+}
+
+int output__close_as(struct output *output, const char *suffix, char **name)
+{
+	int err = output__close(output);
+
+	*name = free_name(output->data.path, suffix);
+	if (!*name)
+		return err ?: -ENOMEM;
+	/* Somebody has moved it away, say. The next file is none the worse for it. */
+	if (rename(output->data.path, *name)) {
+		pr_warning("Cannot rename %s to %s: %m\n", output->data.path, *name);
+		zfree(name);
+	}
+	return err;
+}
+
+int output__reopen(struct output *output)
+{
+	int err = perf_data__open(&output->data);
+
+	if (err < 0) {
+		output->err = errno ? -errno : -EIO;
+		pr_err("Cannot create the next output file %s: %s\n", output->data.path,
+		       strerror(-output->err));
+		return output->err;
+	}
+	return output__start_file(output);
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/zalloc.h>
+#include "util/debug.h"
+#include "util/units.h"
+#include "rotation.h"
+
+static struct parse_tag size_tags[] = { { 'G', 1 << 30 }, { 'M', 1 << 20 }, { 'K', 1 << 10 },
+					{ 'B', 1 }, { 0, 0 } };
+
+static struct parse_tag time_tags[] = { { 'd', 24 * 60 * 60 }, { 'h', 60 * 60 }, { 'm', 60 },
+					{ 's', 1 }, { 0, 0 } };
+
+/* Return: the value, or 0 if @arg is none. */
+static u64 parse_tagged(const char *arg, struct parse_tag *tags)
+{
+	unsigned long value = *arg == '-' ? 0 : parse_tag_value(arg, tags);
+
+	return value == -1UL ? 0 : value;
+}
+
+u64 rotation__parse_size(const char *arg)
+{
+	return parse_tagged(arg, size_tags);
+}
+
+int rotation__parse(struct rotation *rotation, const char *arg, u64 min_size)
+{
+	rotation->enabled = true;
+	if (rotation->max_files) {
+		rotation->names = calloc(rotation->max_files, sizeof(*rotation->names));
+		if (!rotation->names) {
+			pr_err("--switch-max-files=%d: not enough memory for so many names.\n",
+			       rotation->max_files);
+			return -ENOMEM;
+		}
+	}
+	if (!strcmp(arg, "signal")) {
+		rotation->on_signal = true;
+		return 0;
+	}
+	rotation->size = rotation__parse_size(arg);
+	if (rotation->size) {
+		if (rotation->size < min_size)
+			pr_warning("--switch-output=%s is less than the rings hold (%" PRIu64
+				   " kB): files will be larger. A smaller -m helps.\n",
+				   arg, min_size >> 10);
+		return 0;
+	}
+	rotation->seconds = parse_tagged(arg, time_tags);
+	if (rotation->seconds && rotation->seconds <= INT_MAX)
+		return 0;
+
+	pr_err("--switch-output=%s: neither 'signal' nor a size with a unit (B, K, M, G) nor a time "
+	       "with a unit (s, m, h, d). Example: --switch-output=100M\n", arg);
+	return -EINVAL;
+}
+
+void rotation__keep(struct rotation *rotation, char *name)
+{
+	char **slot;
+
+	if (!rotation->max_files) {
+		free(name);
+		return;
+	}
+	slot = &rotation->names[rotation->next];
+	if (*slot && unlink(*slot))
+		pr_warning("Cannot delete %s: %m\n", *slot);
+	free(*slot);
+	*slot = name;
+	rotation->next = (rotation->next + 1) % rotation->max_files;
+}
+
+void rotation__exit(struct rotation *rotation)
+{
+	int i;
+
+	for (i = 0; rotation->names && i < rotation->max_files; i++)
+		free(rotation->names[i]);
+	zfree(&rotation->names);
+}

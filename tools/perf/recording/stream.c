@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <linux/ring_buffer.h>
+#include "util/debug.h"
+#include "channel.h"
+#include "output.h"
+#include "stream.h"
+
+static int ring__drain(struct ring *ring, struct account *account, struct output *output)
+{
+	u64 tail = ring->map.prev, head = ring_buffer_read_head(ring->map.base);	/* (C) */
+	struct span span;
+	int err;
+
+	if (head == tail)
+		return 0;
+	if (head - tail > ring__size(ring)) {
+		pr_err("The kernel wrote %llu bytes past the tail of a ring of %zu bytes.\n",
+		       (unsigned long long)(head - tail), ring__size(ring));
+		return -EIO;
+	}
+	span = span__of_ring(ring__data(ring), ring__size(ring), tail, head);
+	err = output__write(output, &span, account);
+	if (err)
+		return err;
+	ring->map.prev = head;
+	ring_buffer_write_tail(ring->map.base, head);					/* (D) */
+	return 1;
+}
+
+int stream__drain(struct channel *channel, struct output *output)
+{
+	struct ring *ring;
+	int any = 0, ret;
+
+	channel__for_each_ring(channel, ring) {
+		ret = ring__drain(ring, &channel->account, output);
+		if (ret < 0)
+			return ret;
+		any |= ret;
+	}
+	return any;
+}

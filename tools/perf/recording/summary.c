@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdio.h>
+#include <linux/kernel.h>
+#include <linux/time64.h>
+#include "util/debug.h"
+#include "channel.h"
+#include "output.h"
+#include "snapshot.h"
+#include "summary.h"
+
+#define say(fmt, ...)									\
+	do {										\
+		if (!quiet)								\
+			fprintf(stderr, "[ perf record: " fmt " ]\n", ##__VA_ARGS__);	\
+	} while (0)
+
+static double megabytes(u64 bytes)
+{
+	return bytes / 1024.0 / 1024.0;
+}
+
+static double seconds(u64 ns)
+{
+	return (double)ns / NSEC_PER_SEC;
+}
+
+static const char *plural(u64 n)
+{
+	return n == 1 ? "" : "s";
+}
+
+void summary__snapshot(struct summary *summary, const struct snapshot_stats *stats,
+		       const char *reason)
+{
+	const struct account *account = &stats->account;
+	char span[64] = "", gone[64] = "";
+
+	summary->snapshots++;
+	if (stats->end)
+		snprintf(span, sizeof(span), ", the %.6f s up to %.6f",
+			 seconds(stats->end - stats->begin), seconds(stats->end));
+	if (stats->overwritten)
+		snprintf(gone, sizeof(gone), "; the %.3f MB before them were overwritten",
+			 megabytes(stats->overwritten));
+	say("Snapshot %" PRIu64 " (%s): %" PRIu64 " record%s%s%s", summary->snapshots, reason,
+	    account->records, plural(account->records), span, gone);
+	if (stats->paused)
+		say("%u ring%s paused for %.3f ms%s", stats->paused,
+		    stats->paused == 1 ? " was" : "s were", stats->paused_ns / 1e6,
+		    stats->grace_ns ? ": small for the rate of events, a larger -m helps" : "");
+	pr_debug("copy %.3f ms, grace period %.3f ms, %" PRIu64 " bytes overwritten before this "
+		 "snapshot, %" PRIu64 " of them during the copy\n", stats->copy_ns / 1e6,
+		 stats->grace_ns / 1e6, stats->overwritten, stats->given_up);
+}
+
+void summary__file(struct summary *summary, const char *name)
+{
+	summary->files++;
+	scnprintf(summary->last_file, sizeof(summary->last_file), "%s", name);
+	say("Wrote %s", name);
+}
+
+/*
+ * LOST records tell what the rings had no room for; the kernel's counters also know what came
+ * after the last of them. Where both speak, the larger one is right.
+ */
+void summary__print(const struct summary *summary, const struct channels *channels,
+		    const struct output *output)
+{
+	const u64 overwritable = channels->channel[CHANNEL_OVERWRITE].account.samples;
+	struct account all = { 0 };
+	const char *name = output->data.path;
+	u64 lost;
+	int kind;
+
+	if (output__is_pipe(output))
+		name = "to standard output";
+	else if (summary->files)
+		name = summary->last_file;
+
+	for (kind = 0; kind < NR_CHANNELS; kind++)
+		account__merge(&all, &channels->channel[kind].account);
+	lost = max(all.lost, summary->lost_in_kernel) + all.lost_samples;
+
+	say("Woken up %" PRIu64 " times to write data", summary->wakeups);
+	if (summary->files > 1)
+		say("Captured and wrote %.3f MB in %" PRIu64 " files (%" PRIu64 " samples)",
+		    megabytes(output->total), summary->files, all.samples);
+	else
+		say("Captured and wrote %.3f MB %s (%" PRIu64 " samples)",
+		    megabytes(output->total), name, all.samples);
+	if (lost)
+		say("LOST %" PRIu64 " events: try a larger -m%s", lost,
+		    overwritable == all.samples ? "" : ", fewer events, or /overwrite/");
+	else
+		say("Lost 0 events");
+	if (all.throttles)
+		say("Throttled %" PRIu64 " times: kernel.perf_event_max_sample_rate was exceeded",
+		    all.throttles);
+}

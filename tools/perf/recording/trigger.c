@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/compiler.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include "util/debug.h"
+#include "util/evlist.h"
+#include "util/record.h"
+#include "util/target.h"
+#include "trigger.h"
+
+static const int watched_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR1, SIGUSR2 };
+
+/* Writing past a limit, or to a reader who left, is an error of the output, not our end. */
+static const int ignored_signals[NR_IGNORED_SIGNALS] = { SIGPIPE, SIGXFSZ };
+
+/* Never called: SIGUSR1 is blocked. util sends it only if it is given a handler. */
+static void exec_failed(int signo __maybe_unused, siginfo_t *info __maybe_unused,
+			void *context __maybe_unused)
+{
+}
+
+int triggers__prepare_workload(struct triggers *triggers, struct evlist *evlist,
+			       struct record_opts *opts, const char **argv, bool pipe_output)
+{
+	if (evlist__prepare_workload(evlist, &opts->target, argv, pipe_output, exec_failed) < 0) {
+		pr_err("Cannot start the command %s.\n", argv[0]);
+		return -ECHILD;
+	}
+	triggers->evlist = evlist;
+	triggers->has_workload = true;
+	return 0;
+}
+
+static int add_fd(struct evlist *evlist, int fd)
+{
+	int pos;
+
+	if (fd < 0)
+		return -errno;
+	pos = perf_evlist__add_pollfd(&evlist->core, fd, NULL, POLLIN,
+				      fdarray_flag__nonfilterable | fdarray_flag__non_perf_event);
+	if (pos < 0)
+		close(fd);
+	return pos;
+}
+
+static int entry_fd(const struct triggers *triggers, int pos)
+{
+	return pos < 0 ? -1 : triggers->evlist->core.pollfd.entries[pos].fd;
+}
+
+/* A timer that is not armed yet. Return: its position, or a negative errno. */
+static int add_timer(struct evlist *evlist)
+{
+	return add_fd(evlist, timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+}
+
+static int arm_timer(const struct triggers *triggers, int pos, u64 ms, u64 period_ms)
+{
+	const struct itimerspec spec = {
+		.it_value    = { ms / 1000, ms % 1000 * 1000000 },
+		.it_interval = { period_ms / 1000, period_ms % 1000 * 1000000 },
+	};
+
+	return timerfd_settime(entry_fd(triggers, pos), 0, &spec, NULL) ? -errno : 0;
+}
+
+/* Under nohup(1): a signalfd would get it all the same. */
+static bool is_ignored(int signo)
+{
+	struct sigaction action;
+
+	return !sigaction(signo, NULL, &action) && action.sa_handler == SIG_IGN;
+}
+
+static int block_signals(struct triggers *triggers)
+{
+	sigset_t set;
+	size_t i;
+
+	sigemptyset(&set);
+	for (i = 0; i < ARRAY_SIZE(watched_signals); i++)
+		sigaddset(&set, watched_signals[i]);
+	if (is_ignored(SIGHUP))
+		sigdelset(&set, SIGHUP);
+	for (i = 0; i < ARRAY_SIZE(ignored_signals); i++)
+		triggers->handlers[i] = signal(ignored_signals[i], SIG_IGN);
+	if (sigprocmask(SIG_BLOCK, &set, &triggers->saved))
+		return -errno;
+	triggers->signals = add_fd(triggers->evlist, signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+	return triggers->signals < 0 ? triggers->signals : 0;
+}
+
+int triggers__init(struct triggers *triggers, struct evlist *evlist,
+		   const struct record_opts *opts, unsigned long period_sec)
+{
+	int err;
+
+	triggers->evlist = evlist;
+	triggers->watching = true;
+	triggers->signals = triggers->delay = triggers->period = -1;
+
+	err = block_signals(triggers);
+	if (!err && period_sec) {
+		triggers->period = add_timer(evlist);
+		err = triggers->period < 0 ? triggers->period :
+		      arm_timer(triggers, triggers->period, period_sec * 1000ULL, period_sec * 1000ULL);
+	}
+	if (!err && opts->target.initial_delay > 0) {
+		triggers->delay = add_timer(evlist);
+		err = triggers->delay < 0 ? triggers->delay : 0;
+	}
+	if (!err && evlist__initialize_ctlfd(evlist, opts->ctl_fd, opts->ctl_fd_ack))
+		err = -EBADF;
+	/* Who does not read the answers must not stop us. */
+	if (!err && opts->ctl_fd_ack >= 0)
+		fcntl(opts->ctl_fd_ack, F_SETFL, fcntl(opts->ctl_fd_ack, F_GETFL) | O_NONBLOCK);
+	if (err)
+		pr_err("Cannot set up signals, timers and --control: %s\n", strerror(-err));
+	return err;
+}
+
+int triggers__start_workload(struct triggers *triggers, const struct record_opts *opts)
+{
+	int err = 0;
+
+	if (triggers->delay >= 0)
+		err = arm_timer(triggers, triggers->delay, opts->target.initial_delay, 0);
+	if (err)
+		pr_err("Cannot set the timer of --delay: %s\n", strerror(-err));
+	else if (triggers->has_workload)
+		evlist__start_workload(triggers->evlist);
+	return err;
+}
+
+/* Other children than the workload are util's, and waited for there. */
+static bool reap_workload(struct triggers *triggers, int flags)
+{
+	if (!triggers->has_workload || triggers->workload_ended)
+		return false;
+	if (waitpid(triggers->evlist->workload.pid, &triggers->workload_status, flags) <= 0)
+		return false;
+	triggers->workload_ended = true;
+	return true;
+}
+
+static unsigned int process_signal(struct triggers *triggers, const struct signalfd_siginfo *info)
+{
+	switch (info->ssi_signo) {
+	case SIGUSR2:
+		return TRIGGER_SNAPSHOT;
+	case SIGUSR1:
+		if (info->ssi_pid == (u32)triggers->evlist->workload.pid)
+			triggers->exec_errno = info->ssi_int;
+		return 0;
+	case SIGCHLD:
+		return reap_workload(triggers, WNOHANG) ? TRIGGER_STOP : 0;
+	default:
+		triggers->stop_signal = info->ssi_signo;
+		return TRIGGER_STOP;
+	}
+}
+
+static unsigned int process_signals(struct triggers *triggers)
+{
+	struct signalfd_siginfo info;
+	unsigned int what = 0;
+
+	while (read(entry_fd(triggers, triggers->signals), &info, sizeof(info)) == sizeof(info))
+		what |= process_signal(triggers, &info);
+	return what;
+}
+
+static bool readable(const struct triggers *triggers, int pos)
+{
+	return pos >= 0 && triggers->evlist->core.pollfd.entries[pos].revents & POLLIN;
+}
+
+static bool timer_expired(const struct triggers *triggers, int pos)
+{
+	u64 times;
+
+	return readable(triggers, pos) &&
+	       read(entry_fd(triggers, pos), &times, sizeof(times)) == sizeof(times);
+}
+
+static unsigned int process_control(struct triggers *triggers)
+{
+	enum evlist_ctl_cmd cmd = EVLIST_CTL_CMD_UNSUPPORTED;
+
+	if (evlist__ctlfd_process(triggers->evlist, &cmd) > 0 && cmd == EVLIST_CTL_CMD_UNSUPPORTED)
+		pr_warning("--control: unknown command. Those known: enable [event], disable [event], "
+			   "evlist [-v|-g|-F], snapshot, stop, ping.\n");
+	if (cmd == EVLIST_CTL_CMD_SNAPSHOT)
+		return TRIGGER_CONTROL;
+	return cmd == EVLIST_CTL_CMD_STOP ? TRIGGER_STOP : 0;
+}
+
+int triggers__process(struct triggers *triggers)
+{
+	int what = 0, ret;
+
+	if (readable(triggers, triggers->signals))
+		what |= process_signals(triggers);
+	if (timer_expired(triggers, triggers->delay))
+		what |= TRIGGER_ENABLE;
+	if (timer_expired(triggers, triggers->period))
+		what |= TRIGGER_TIME;
+	what |= process_control(triggers);
+	ret = event_enable_timer__process(triggers->evlist->eet);
+	if (ret < 0) {
+		pr_err("Cannot set the timer of --delay: %s\n", strerror(-ret));
+		return ret;
+	}
+	return ret ? what | TRIGGER_STOP : what;
+}
+
+static void close_entry(struct triggers *triggers, int *pos)
+{
+	if (*pos >= 0) {
+		close(entry_fd(triggers, *pos));
+		triggers->evlist->core.pollfd.entries[*pos].fd = -1;
+	}
+	*pos = -1;
+}
+
+/* A SIGUSR2 that is pending, or comes late, must not kill us when it is unblocked. */
+static void restore_signals(struct triggers *triggers)
+{
+	size_t i;
+
+	signal(SIGUSR1, SIG_IGN);
+	signal(SIGUSR2, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &triggers->saved, NULL);
+	signal(SIGUSR1, SIG_DFL);
+	for (i = 0; i < ARRAY_SIZE(ignored_signals); i++)
+		signal(ignored_signals[i], triggers->handlers[i]);
+}
+
+void triggers__exit(struct triggers *triggers)
+{
+	struct evlist *evlist = triggers->evlist;
+
+	if (triggers->has_workload && !triggers->workload_ended) {
+		evlist__cancel_workload(evlist);	/* if it was never started */
+		kill(evlist->workload.pid, SIGTERM);
+	}
+	if (triggers->watching) {
+		close_entry(triggers, &triggers->delay);
+		close_entry(triggers, &triggers->period);
+		close_entry(triggers, &triggers->signals);
+		restore_signals(triggers);
+	}
+	/* The signals are restored: a command that ignores SIGTERM can be left to itself by ^C. */
+	reap_workload(triggers, 0);
+}
+
+int triggers__workload_exit(const struct triggers *triggers, const char *command)
+{
+	int status = triggers->workload_status;
+
+	if (!triggers->has_workload || !triggers->workload_ended)
+		return 0;
+	if (triggers->exec_errno) {
+		pr_err("Cannot execute %s: %s\n", command, strerror(triggers->exec_errno));
+		return triggers->exec_errno == ENOENT ? 127 : 126;
+	}
+	if (WIFSIGNALED(status)) {
+		pr_err("%s was killed by signal %d (%s).\n", command, WTERMSIG(status),
+		       strsignal(WTERMSIG(status)));
+		return 128 + WTERMSIG(status);
+	}
+	return WEXITSTATUS(status);
+}
