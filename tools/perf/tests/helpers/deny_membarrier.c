@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * deny_membarrier - run a command for which membarrier(2) fails with EINVAL
+ *
+ * That is how a kernel with nohz_full CPUs, or without CONFIG_MEMBARRIER, answers; a recorder must
+ * then take its other way to know which records of a snapshot are whole.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	/* No look at the architecture: the command is built for the same one as this. */
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+
+	if (argc < 2 || argv[1][0] == '-') {
+		fprintf(stderr, "usage: deny_membarrier COMMAND [ARGUMENT ...]\n");
+		return 2;
+	}
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
+		fprintf(stderr, "deny_membarrier: cannot install the filter: %s\n",
+			strerror(errno));
+		return 2;
+	}
+	if (syscall(SYS_membarrier, 0, 0, 0) != -1 || errno != EINVAL) {
+		fprintf(stderr, "deny_membarrier: membarrier is not refused\n");
+		return 2;
+	}
+	execvp(argv[1], argv + 1);
+	fprintf(stderr, "deny_membarrier: %s: %s\n", argv[1], strerror(errno));
+	return errno == ENOENT ? 127 : 126;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * perf record, started and stopped again and again in one process: no descriptor, no child and no
+ * memory may be left over. A build with the address sanitizer also sees every block that nobody
+ * refers to any more; one without watches the heap.
+ *
+ * What util allocates once and keeps (PMUs, kernel symbols, event names) is there after the first
+ * cycles, so the comparison begins after some.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/compiler.h>
+#include <linux/kernel.h>
+#include <linux/types.h>
+#include <sys/wait.h>
+#include "builtin.h"
+#include "util/debug.h"
+#include "tests.h"
+
+#define WARM_UP		16
+#define CYCLES		1000
+
+/* The sanitizer's runtime; absent in other builds. Returns 1 if something leaked. */
+int __lsan_do_recoverable_leak_check(void) __weak;
+
+static int open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int nr = 0;
+
+	if (!dir)
+		return -1;
+	while (readdir(dir))
+		nr++;
+	closedir(dir);
+	return nr;
+}
+
+static bool has_child(void)
+{
+	return waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD;
+}
+
+/* cmd_record() may reorder its arguments, and other cycles must see them as they were. */
+static int cycle(const char *path)
+{
+	const char *argv[] = {
+		"record", "-q", "-B", "-o", path, "-e", "task-clock/overwrite/u", "-e", "task-clock:u",
+		"--no-bpf-event", "--", "true", NULL
+	};
+
+	return cmd_record(ARRAY_SIZE(argv) - 1, argv);
+}
+
+static int test__record_cycles(struct test_suite *test __maybe_unused, int subtest __maybe_unused)
+{
+	char path[] = "/tmp/perf-record-cycles-XXXXXX", old[sizeof(path) + 4];
+	size_t heap = 0, grown;
+	int i, fd, fds = 0, err = 0;
+
+	fd = mkstemp(path);
+	TEST_ASSERT_VAL("temporary file", fd >= 0);
+	close(fd);
+	snprintf(old, sizeof(old), "%s.old", path);
+
+	for (i = 0; i < WARM_UP + CYCLES && !err; i++) {
+		if (i == WARM_UP) {
+			fds = open_fds();
+			heap = mallinfo2().uordblks;
+		}
+		err = cycle(path);
+	}
+	unlink(path);
+	unlink(old);
+
+	TEST_ASSERT_EQUAL("perf record", err, 0);
+	TEST_ASSERT_EQUAL("descriptors", open_fds(), fds);
+	TEST_ASSERT_VAL("children", !has_child());
+	if (__lsan_do_recoverable_leak_check) {
+		TEST_ASSERT_VAL("leaked memory", !__lsan_do_recoverable_leak_check());
+		return TEST_OK;
+	}
+	grown = mallinfo2().uordblks - heap;
+	pr_debug("heap: %zu bytes after %d cycles, %zd more after another %d\n", heap, WARM_UP,
+		 (ssize_t)grown, CYCLES);
+	/* Less than what the smallest forgotten block of every cycle would add up to. */
+	TEST_ASSERT_VAL("heap grows", (ssize_t)grown < 24 * CYCLES);
+	return TEST_OK;
+}
+
+DEFINE_SUITE("perf record, 1000 cycles leave nothing behind", record_cycles);

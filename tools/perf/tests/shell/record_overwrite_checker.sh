@@ -1,0 +1,80 @@
+#!/bin/bash
+# perf record overwrite: the checker of the numbered workload sees every fault
+# SPDX-License-Identifier: GPL-2.0-only
+# tags: fast
+
+# shellcheck source=lib/recording.sh
+. "$(dirname "$0")/lib/recording.sh"
+
+need_helpers numbered numbered_check deny_membarrier
+
+# trace FILE-OR-NUMBER...: what perf script prints for these numbers of thread 1; a letter is a file
+trace() {
+	local i
+
+	for i; do
+		case $i in
+		[a-z]) echo "# file $i" ;;
+		*) printf 'NR 110 (%x, 1, 6e756d62, 0, 0, 0)\n' "$i" ;;
+		esac
+	done
+}
+
+# expect STATUS TEXT OPTIONS -- TRACE...: the exit status and some text of the verdict
+expect() {
+	local want=$1 text=$2 options=()
+
+	shift 2
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	trace "$@" | "$BUILD/tests/numbered_check" "${options[@]}" > "$work/verdict" 2>&1
+	status=$?
+	if [ "$status" = "$want" ] && grep -qF -- "$text" "$work/verdict"; then
+		ok "$* ${options[*]}: $text"
+	else
+		wrong "$* ${options[*]}: status $status, not $want, or not '$text' in:"
+		cat "$work/verdict"
+	fi
+}
+
+echo 'thread 1 tid 7 cpu 0 last 11' > "$work/issued"
+
+expect 0 '7 records in 2 files (2 of them hold some): 0 missing, 0 repeated' -- a 5 6 7 8 b 9 10 11
+expect 0 '0 missing' --expect "$work/issued" -- 9 10 11
+expect 0 '0 missing' --from-start -- 1 2 3
+expect 1 '2 missing (2 inside files, 0 between files' -- a 5 6 9 b 10
+expect 1 '2 missing (0 inside files, 2 between files' -- a 5 6 b 9 10
+expect 1 '2 missing, 9 to 10, before c' -- a 8 b c 11
+expect 1 'between files: median 3, max 3 missing' -- a 8 b 12 c 13 d 17
+expect 1 '3 before the first' --from-start -- 4 5
+expect 1 '2 after the last' --expect "$work/issued" -- 8 9
+expect 1 'was never issued' --expect "$work/issued" -- 11 12
+expect 1 '0 missing, 1 repeated, 0 out of order' -- a 5 6 7 b 7 8
+expect 1 '0 missing, 3 repeated, 0 out of order' -- a 5 6 7 b 5 6 7 8
+expect 1 '0 missing, 0 repeated, 2 out of order' -- 7 6 5 8
+expect 1 'no numbered call at all' --
+expect 1 'no numbered call at all' -- a b
+expect 1 'no numbered call at all' --expect "$work/issued" -- a
+expect 2 'No such file' --expect "$work/nothing" -- 1 2
+expect 1 'RESULT x-missing-10 1 records' --result x --suffix -10 -- 1 3
+
+"$BUILD/tests/deny_membarrier" "$BUILD/tests/numbered" --threads 3 --count 1009 > "$work/issued" ||
+	wrong "numbered fails"
+[ "$(grep -c '^thread [123] .* last 1009$' "$work/issued")" = 3 ] || {
+	wrong "numbered does not issue 3 times 1009 calls:"
+	cat "$work/issued"
+}
+"$BUILD/tests/numbered" --duration 60 > "$work/issued" &
+started+=($!)
+pause 0.1
+kill -TERM $!
+wait $!
+status=$?
+if [ "$status" != 0 ] || ! grep -q ' last [1-9]' "$work/issued"; then
+	wrong "numbered does not end well on SIGTERM"
+fi
+
+finish

@@ -1,0 +1,21 @@
+#!/bin/bash
+# perf record overwrite: nothing is missed or repeated without membarrier(2) either
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 90
+
+# shellcheck source=lib/recording.sh
+. "$(dirname "$0")/lib/recording.sh"
+
+need_perf
+need_root
+need_helpers numbered numbered_check deny_membarrier
+need_tracepoint raw_syscalls:sys_enter
+"$BUILD/tests/deny_membarrier" true || skip "cannot install a seccomp filter here"
+
+wrapper=("$BUILD/tests/deny_membarrier")
+gapless_snapshots signal 5 --switch-output=signal || wrong "the snapshots have faults"
+((${#snapshots[@]} >= 10)) || wrong "only ${#snapshots[@]} files in 5 s"
+grep -i membarrier "$work/record.err" | grep -qi refused ||
+	wrong "-v does not say that membarrier is refused and what happens instead"
+
+finish

@@ -1,0 +1,190 @@
+#!/bin/bash
+# perf record overwrite: the output files, switched, limited, piped and appended to
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 180
+
+# shellcheck source=lib/recording.sh
+. "$(dirname "$0")/lib/recording.sh"
+
+need_perf
+need_root
+need_helpers numbered numbered_check
+need_tracepoint raw_syscalls:sys_enter
+[ -n "$old_perf" ] || echo "note: no older perf to read the files with"
+
+numbered=$work/$comm
+numbered_event overwrite
+overwritten=("${event[@]}")
+numbered_event no-overwrite
+streamed=("${event[@]}")
+
+# next TITLE: the next case starts in an empty directory, $out
+next() {
+	echo "--- $*"
+	rm -rf "$work/out"
+	mkdir "$work/out"
+	out=$work/out/data
+	numbered_pid=
+}
+
+# The numbered workload in the background, until told to stop by calls_stop
+calls_start() {
+	"$numbered" --rate 20000 --duration 60 > "$work/issued" &
+	numbered_pid=$!
+	started+=("$numbered_pid")
+}
+
+calls_stop() {
+	kill -TERM "$numbered_pid"
+	wait "$numbered_pid"
+}
+
+# files_are NUMBER: so many FILE.<timestamp>, no other file, all readable
+files_are() {
+	local all=("$work"/out/*)
+
+	find_snapshots "$out"
+	[ "${#snapshots[@]}" = "$1" ] || wrong "${#snapshots[@]} files, not $1: ${snapshots[*]##*/}"
+	[ "${#all[@]}" = "${#snapshots[@]}" ] || wrong "other files are left: ${all[*]##*/}"
+	readable "${snapshots[@]}" || wrong "a file cannot be read"
+}
+
+nr_files() {
+	find_snapshots "$out"
+	((${#snapshots[@]} == $1))
+}
+
+# snapshot_by_signal NUMBER-OF-FILES-AFTERWARDS
+snapshot_by_signal() {
+	kill -USR2 "$recorder" || fail "the recorder is gone"
+	wait_until 10 nr_files "$1" || wrong "no file within 10 s of SIGUSR2"
+}
+
+next "--switch-output=signal"
+recorder_start -a -m 1024 "${overwritten[@]}" -o "$out" --switch-output=signal
+calls_start
+pause 0.1
+snapshot_by_signal 1
+pause 0.1
+snapshot_by_signal 2
+calls_stop
+recorder_stop
+files_are 3
+numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
+
+next "--switch-output=SIZE"
+recorder_start -a -m 512 "${streamed[@]}" -o "$out" --switch-output=1M
+calls_start
+wait_until 20 nr_files 3 || wrong "no third file in 20 s"
+calls_stop
+recorder_stop
+nr_files 4 || nr_files 5 || wrong "${#snapshots[@]} files when stopped after the third"
+files_are "${#snapshots[@]}"
+# The size is looked at when the rings have been read: what they held, and a header, comes on top
+most=$((1048576 * (2 + 2 * $(nproc --all))))
+for ((i = 0; i < ${#snapshots[@]} - 1; i++)); do
+	size=$(stat -c %s "${snapshots[i]}")
+	((size >= 1000000 && size < most)) || wrong "${snapshots[i]##*/} has $size bytes, not about 1M"
+done
+numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
+
+for how in overwritten streamed; do
+	next "--switch-output=TIME, $how"
+	declare -n events=$how
+	recorder_start -a -m 2048 "${events[@]}" -o "$out" --switch-output=1s
+	calls_start
+	wait_until 20 nr_files 2 || wrong "no second file in 20 s"
+	calls_stop
+	recorder_stop
+	nr_files 3 || nr_files 4 || wrong "${#snapshots[@]} files when stopped after the second"
+	files_are "${#snapshots[@]}"
+	numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
+done
+
+next "--switch-max-files"
+recorder_start -a -m 1024 "${overwritten[@]}" -o "$out" --switch-output=signal --switch-max-files=2
+calls_start
+snapshot_by_signal 1
+first=${snapshots[0]}
+snapshot_by_signal 2
+second=${snapshots[1]}
+for _ in 1 2 3; do
+	kill -USR2 "$recorder"
+	pause 0.3
+done
+calls_stop
+recorder_stop
+files_are 2
+if [ -e "$first" ] || [ -e "$second" ]; then
+	wrong "the oldest files are kept"
+fi
+numbered_check "${snapshots[@]}" -- --quiet --expect "$work/issued" || wrong "not the newest files, or faults"
+
+next "--timestamp-filename"
+"$PERF" record -o "$out" --timestamp-filename "${overwritten[@]}" -- "$numbered" --count 1009 \
+	> "$work/issued" 2> "$work/record.err" || wrong "record ends with status $?"
+rm -f "$work/said"
+files_are 1
+numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
+
+next "--max-size"
+"$PERF" record -o "$out" -m 64 --max-size=1M "${streamed[@]}" -- "$numbered" --rate 20000 --duration 30 \
+	> "$work/issued" 2> "$work/record.err"
+rm -f "$work/said"
+size=$(stat -c %s "$out")
+echo "$size bytes"
+# The limit is looked at after a write: what the rings hold comes on top
+((size >= 900000 && size < 3000000)) || wrong "the file has $size bytes, not about 1M"
+grep -q 'limit' "$work/record.err" || wrong "the recorder does not say that the limit ended the recording"
+pgrep -f -- "^$numbered" > "$work/left" && wrong "the workload is left running: $(cat "$work/left")"
+readable "$out" || wrong "the file cannot be read"
+numbered_check "$out" -- --quiet --from-start || wrong "faults"
+
+for how in overwritten streamed; do
+	next "-o -, $how"
+	declare -n events=$how
+	"$PERF" record -o - -m 1024 "${events[@]}" -- "$numbered" --rate 20000 --count 5003 --threads 1 \
+		2> "$work/record.err" | "$PERF" script -i - -F trace > "$work/trace" 2> "$work/script.err"
+	status=("${PIPESTATUS[@]}")
+	rm -f "$work/said"
+	# The workload's stdout is the pipe too: it must not end up among the data
+	[ "${status[*]}" = "0 0" ] || wrong "record and script end with ${status[*]}: $(cat "$work/script.err")"
+	echo "thread 1 tid 0 cpu 0 last 5003" > "$work/issued"
+	"$BUILD/tests/numbered_check" --quiet --from-start --expect "$work/issued" < "$work/trace" || wrong "faults"
+	if [ -e "$out" ] || [ -e - ]; then
+		wrong "a file is left by -o -"
+	fi
+done
+
+next "--tail-synthesize"
+calls_start
+recorder_start -a -m 1024 "${overwritten[@]}" -o "$out" --tail-synthesize
+pause 0.2
+recorder_stop
+calls_stop
+"$PERF" script -i "$out" -F comm 2> /dev/null | sort | uniq -c > "$work/comms"
+[ "$(awk '{ print $2 }' "$work/comms")" = "$comm" ] ||
+	wrong "the name of a task older than the recorder: $(cat "$work/comms")"
+"$PERF" script -i "$out" --dump-unsorted-raw-trace 2> /dev/null | grep -aoE 'PERF_RECORD_(SAMPLE|COMM)' | uniq -c > "$work/order"
+[ "$(tail -n 1 "$work/order" | grep -c COMM)" = 1 ] || wrong "the COMM records do not follow the samples"
+readable "$out" || wrong "the file cannot be read"
+
+next "SIGUSR2 without --switch-output"
+# A ring holds less than half a second of these calls: one snapshot at the end would not do
+recorder_start -a -m 128 "${overwritten[@]}" -o "$out"
+calls_start
+for _ in 1 2 3 4 5 6 7 8 9 10 11; do
+	pause 0.15
+	kill -USR2 "$recorder" || fail "the recorder is gone"
+done
+pause 0.1
+calls_stop
+recorder_stop
+[ "$(echo "$work"/out/*)" = "$out" ] || wrong "not the one file: $(ls "$work/out")"
+numbered_check "$out" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
+nr=$(grep -ci snapshot "$work/record.err")
+((nr >= 12)) || wrong "$nr lines about snapshots for 11 signals and the end"
+oldest_first "$out" || wrong "records are not written oldest first"
+readable "$out" || wrong "the file cannot be read"
+
+finish
