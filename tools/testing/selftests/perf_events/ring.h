@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * For tests that look at what is in a perf ring.
+ *
+ * A record here is what a reader needs of it: where it begins, in bytes since the ring was made,
+ * and a copy of it. Positions are unsigned and only grow; the ring holds [head - size, head).
+ */
+#ifndef SELFTESTS_PERF_EVENTS_RING_H
+#define SELFTESTS_PERF_EVENTS_RING_H
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/perf_event.h>
+#include <linux/perf_event_trailer.h>
+
+#include "../kselftest_harness.h"
+
+#define TRAILER_SIZE	sizeof(struct perf_event_trailer)
+
+/* A page fault is an event that anyone can cause, and its address is a number. */
+#define ATTR_FAULTS(...)                                                                           \
+	{                                                                                          \
+		.size = sizeof(struct perf_event_attr), .type = PERF_TYPE_SOFTWARE,                \
+		.config = PERF_COUNT_SW_PAGE_FAULTS, .sample_period = 1,                           \
+		.exclude_kernel = 1, .exclude_hv = 1, ##__VA_ARGS__                                \
+	}
+
+/* Counts nothing, but gets side-band records. */
+#define ATTR_DUMMY(...)                                                                            \
+	{                                                                                          \
+		.size = sizeof(struct perf_event_attr), .type = PERF_TYPE_SOFTWARE,                \
+		.config = PERF_COUNT_SW_DUMMY, .sample_period = 1, .exclude_kernel = 1,            \
+		.exclude_hv = 1, ##__VA_ARGS__                                                     \
+	}
+
+static inline int perf_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	return syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+struct ring {
+	int				fd;
+	struct perf_event_mmap_page	*page;		/* NULL if not mapped */
+	unsigned char			*data;
+	size_t				size;		/* of the data, a power of two */
+};
+
+static inline size_t page_size(void)
+{
+	return sysconf(_SC_PAGESIZE);
+}
+
+/* Returns 0 or -errno. With PROT_WRITE the ring is streaming, without it overwrites itself. */
+static inline int ring_map(struct ring *ring, int fd, size_t pages, int prot)
+{
+	void *base = mmap(NULL, (1 + pages) * page_size(), prot, MAP_SHARED, fd, 0);
+
+	memset(ring, 0, sizeof(*ring));
+	ring->fd = fd;
+	if (base == MAP_FAILED)
+		return -errno;
+	ring->page = base;
+	ring->data = (unsigned char *)base + page_size();
+	ring->size = pages * page_size();
+	return 0;
+}
+
+static inline int ring_unmap(struct ring *ring)
+{
+	int err = munmap(ring->page, page_size() + ring->size);
+
+	ring->page = NULL;
+	return err;
+}
+
+static inline void ring_close(struct ring *ring)
+{
+	if (ring->page)
+		ring_unmap(ring);
+	if (ring->fd > 0)
+		close(ring->fd);
+	ring->fd = -1;
+}
+
+/* (C): what lies below is complete */
+static inline uint64_t ring_head(const struct ring *ring)
+{
+	return __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+}
+
+/* (D): what lies below may be overwritten */
+static inline void ring_set_tail(struct ring *ring, uint64_t tail)
+{
+	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+static inline void ring_read(const struct ring *ring, uint64_t position, void *to, size_t size)
+{
+	size_t at = position & (ring->size - 1);
+	size_t first = size < ring->size - at ? size : ring->size - at;
+
+	memcpy(to, ring->data + at, first);
+	memcpy((char *)to + first, ring->data, size - first);
+}
+
+struct record {
+	uint64_t			position;
+	union {
+		struct perf_event_header header;
+		unsigned char		bytes[65536];
+		uint64_t		words[65536 / 8];
+	};
+};
+
+/*
+ * Copies the record that begins at @position and ends at or below @end. Returns false if there is
+ * none, or something that is no record.
+ */
+static inline bool ring_record_at(const struct ring *ring, uint64_t position, uint64_t end,
+				  struct record *record)
+{
+	if (end - position < sizeof(record->header) || end - position > ring->size)
+		return false;
+	ring_read(ring, position, &record->header, sizeof(record->header));
+	if (record->header.size < sizeof(record->header) || record->header.size % 8 ||
+	    record->header.size > end - position)
+		return false;
+	record->position = position;
+	ring_read(ring, position, record->bytes, record->header.size);
+	return true;
+}
+
+static inline struct perf_event_trailer record_trailer(const struct record *record)
+{
+	struct perf_event_trailer trailer;
+
+	memcpy(&trailer, record->bytes + record->header.size - TRAILER_SIZE, TRAILER_SIZE);
+	return trailer;
+}
+
+static inline bool record_trailer_is_right(const struct record *record)
+{
+	struct perf_event_trailer trailer = record_trailer(record);
+
+	return record->header.size >= sizeof(record->header) + TRAILER_SIZE &&
+	       trailer.size == record->header.size &&
+	       trailer.offset_lo == (uint32_t)record->position &&
+	       trailer.offset_hi == (uint16_t)(record->position >> 32);
+}
+
+/*
+ * Copies the record that ends at @end and begins at or above @begin, by its trailer. Returns false
+ * if there is none.
+ */
+static inline bool ring_record_before(const struct ring *ring, uint64_t end, uint64_t begin,
+				      struct record *record)
+{
+	uint16_t size;
+
+	if (end - begin < sizeof(record->header) + TRAILER_SIZE)
+		return false;
+	ring_read(ring, end - sizeof(size), &size, sizeof(size));
+	if (size < sizeof(record->header) + TRAILER_SIZE || size % 8 || size > end - begin)
+		return false;
+	return ring_record_at(ring, end - size, end, record) && record->header.size == size &&
+	       record_trailer_is_right(record);
+}
+
+/* What a reader took out of a ring that overwrites itself, without stopping it. */
+struct snapshot {
+	struct ring	copy;		/* only data and size are set */
+	uint64_t	head;
+	uint64_t	valid;		/* [valid, head) was not written to while it was copied */
+};
+
+static inline void snapshot_init(struct snapshot *snapshot, const struct ring *ring)
+{
+	memset(snapshot, 0, sizeof(*snapshot));
+	snapshot->copy.size = ring->size;
+	snapshot->copy.data = malloc(ring->size);
+}
+
+static inline void snapshot_take(struct snapshot *snapshot, const struct ring *ring)
+{
+	uint64_t reserved;
+
+	snapshot->head = ring_head(ring);	/* C, pairs with B */
+	memcpy(snapshot->copy.data, ring->data, ring->size);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* F, pairs with E */
+	reserved = __atomic_load_n(&ring->page->data_reserved, __ATOMIC_RELAXED);
+	snapshot->valid = reserved > ring->size ? reserved - ring->size : 0;
+	if (snapshot->valid > snapshot->head)
+		snapshot->valid = snapshot->head;
+}
+
+/* Whether this kernel has PERF_SAMPLE_SIZE_AT_END, as a program must find out. */
+static inline bool has_size_at_end(void)
+{
+	struct perf_event_attr attr = ATTR_DUMMY(.sample_type = PERF_SAMPLE_SIZE_AT_END);
+	struct ring ring;
+	bool has = false;
+	int fd = perf_open(&attr, 0, -1);
+
+	if (fd < 0)
+		return false;
+	if (!ring_map(&ring, fd, 1, PROT_READ))
+		has = ring.page->cap_size_at_end && ring.page->cap_data_reserved;
+	ring_close(&ring);
+	return has;
+}
+
+#define REQUIRE_SIZE_AT_END()                                                                      \
+	do {                                                                                       \
+		if (!has_size_at_end())                                                            \
+			SKIP(return, "this kernel has no PERF_SAMPLE_SIZE_AT_END");                \
+	} while (0)
+
+#define REQUIRE_ROOT()                                                                             \
+	do {                                                                                       \
+		if (geteuid())                                                                     \
+			SKIP(return, "this needs root");                                           \
+	} while (0)
+
+/*
+ * Page faults in order: fault i is at address base + i pages. Reading is enough, what is mapped
+ * then is the page of zeroes.
+ */
+struct faults {
+	unsigned char	*base;
+	size_t		pages;
+};
+
+static inline bool faults_init(struct faults *faults, size_t pages)
+{
+	faults->pages = pages;
+	faults->base = mmap(NULL, pages * page_size(), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (faults->base == MAP_FAILED)
+		return false;
+	madvise(faults->base, pages * page_size(), MADV_NOHUGEPAGE);
+	return true;
+}
+
+static inline void faults_free(struct faults *faults)
+{
+	munmap(faults->base, faults->pages * page_size());
+}
+
+/* Causes fault @number, modulo faults->pages. */
+static inline void fault(struct faults *faults, uint64_t number)
+{
+	unsigned char *page = faults->base + number % faults->pages * page_size();
+
+	*(volatile unsigned char *)page;
+	madvise(page, page_size(), MADV_DONTNEED);
+}
+
+static inline uint64_t fault_number(const struct faults *faults, uint64_t address)
+{
+	return (address - (uintptr_t)faults->base) / page_size();
+}
+
+static inline uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
+}
+
+static inline int pin_to_cpu(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* The @nth CPU that we may run on, or -1. */
+static inline int nth_cpu(int nth)
+{
+	static cpu_set_t all;
+	static bool asked;
+
+	if (!asked) {
+		sched_getaffinity(0, sizeof(all), &all);
+		asked = true;
+	}
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &all) && !nth--)
+			return cpu;
+	return -1;
+}
+
+/* Returns the id of a tracepoint "system/name", or -1. */
+static inline int tracepoint_id(const char *name)
+{
+	static const char *const mounts[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(*mounts); i++) {
+		char path[256];
+		FILE *file;
+		int id = -1;
+
+		snprintf(path, sizeof(path), "%s/events/%s/id", mounts[i], name);
+		file = fopen(path, "r");
+		if (!file)
+			continue;
+		if (fscanf(file, "%d", &id) != 1)
+			id = -1;
+		fclose(file);
+		if (id >= 0)
+			return id;
+	}
+	return -1;
+}
+
+/*
+ * Makes a cgroup that events can be attached to; @path gets its name. Returns false if that is not
+ * possible, and @path tells why.
+ */
+static inline bool make_cgroup(char *path, size_t size)
+{
+	struct perf_event_attr attr = ATTR_DUMMY();
+	char line[512], dir[256] = "";
+	FILE *mounts = fopen("/proc/mounts", "r");
+	int cgroup, event;
+
+	while (mounts && !*dir && fgets(line, sizeof(line), mounts))
+		if (sscanf(line, "%*s %255s cgroup2 ", dir) != 1 || !strstr(line, " cgroup2 "))
+			*dir = 0;
+	if (mounts)
+		fclose(mounts);
+	if (!*dir) {
+		snprintf(path, size, "no cgroup2 is mounted");
+		return false;
+	}
+	snprintf(path, size, "%s/perf_events_test_%d", dir, getpid());
+	if (mkdir(path, 0755)) {
+		snprintf(path, size, "%s: mkdir: %s", dir, strerror(errno));
+		return false;
+	}
+	cgroup = open(path, O_RDONLY | O_CLOEXEC);
+	event = syscall(SYS_perf_event_open, &attr, cgroup, nth_cpu(0), -1, PERF_FLAG_PID_CGROUP);
+	close(cgroup);
+	if (event < 0) {
+		rmdir(path);
+		snprintf(path, size, "no perf_event controller in %s (echo +pids > %s)", dir,
+			 "cgroup.subtree_control");
+		return false;
+	}
+	close(event);
+	return true;
+}
+
+#endif /* SELFTESTS_PERF_EVENTS_RING_H */

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Rings of tasks that move from CPU to CPU, of CPUs that go away, and of cgroups.
+ *
+ * To take a CPU away concerns all of the machine: only with RING_TEST_HOTPLUG=1 in the environment.
+ */
+#include "ring.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+
+FIXTURE(cpus)
+{
+	struct ring	ring;
+	struct faults	faults;
+};
+
+FIXTURE_VARIANT(cpus)
+{
+	uint64_t	bit;
+};
+
+FIXTURE_VARIANT_ADD(cpus, plain)
+{
+	.bit = 0,
+};
+
+FIXTURE_VARIANT_ADD(cpus, sized)
+{
+	.bit = PERF_SAMPLE_SIZE_AT_END,
+};
+
+FIXTURE_SETUP(cpus)
+{
+	self->ring.fd = -1;
+	if (variant->bit)
+		REQUIRE_SIZE_AT_END();
+	ASSERT_TRUE(faults_init(&self->faults, 1 << 16));
+}
+
+FIXTURE_TEARDOWN(cpus)
+{
+	ring_close(&self->ring);
+	faults_free(&self->faults);
+}
+
+static struct perf_event_attr fault_attr(uint64_t bits)
+{
+	struct perf_event_attr attr = ATTR_FAULTS(
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | bits);
+
+	return attr;
+}
+
+/* The sample's fields: pid and tid, address, CPU. */
+static uint32_t sample_tid(const struct record *record)
+{
+	return record->words[1] >> 32;
+}
+
+static uint32_t sample_cpu(const struct record *record)
+{
+	return record->words[3];
+}
+
+/* One ring, written to by one task on one CPU after the other. */
+TEST_F(cpus, migrating_task)
+{
+	struct perf_event_attr attr = fault_attr(variant->bit);
+	uint64_t position, expected = 0, number = 0;
+	static struct record record;
+	int laps = 200, hops = 0, last = -1;
+
+	if (nth_cpu(1) < 0)
+		SKIP(return, "there is one CPU only");
+	ASSERT_EQ(0, ring_map(&self->ring, perf_open(&attr, 0, -1), 256, PROT_READ));
+	for (int lap = 0; lap < laps; lap++) {
+		ASSERT_EQ(0, pin_to_cpu(nth_cpu(lap & 1)));
+		for (int i = 0; i < 37; i++)
+			fault(&self->faults, number++);
+	}
+	ioctl(self->ring.fd, PERF_EVENT_IOC_DISABLE, 0);
+
+	ASSERT_LE(ring_head(&self->ring), self->ring.size);
+	for (position = 0; position < ring_head(&self->ring); position += record.header.size) {
+		uint64_t seen;
+
+		ASSERT_TRUE(ring_record_at(&self->ring, position, ring_head(&self->ring), &record));
+		if (variant->bit) {
+			ASSERT_TRUE(record_trailer_is_right(&record));
+		}
+		seen = fault_number(&self->faults, record.words[2]);
+		if (seen >= self->faults.pages)
+			continue;
+		ASSERT_EQ(expected++, seen);
+		ASSERT_EQ(nth_cpu(seen / 37 & 1), sample_cpu(&record));
+		hops += last != (int)sample_cpu(&record);
+		last = sample_cpu(&record);
+	}
+	EXPECT_EQ(number, expected);
+	EXPECT_EQ(laps, hops);
+}
+
+static bool set_online(int cpu, bool online)
+{
+	char path[64];
+	bool done;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	done = fd >= 0 && write(fd, online ? "1" : "0", 1) == 1;
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
+struct toucher {
+	pthread_t	thread;
+	atomic_bool	stop;
+};
+
+static void *touch(void *arg)
+{
+	struct toucher *t = arg;
+	struct faults faults;
+
+	if (!faults_init(&faults, 1024))
+		return NULL;
+	for (int i = 0; !atomic_load(&t->stop); i++)
+		fault(&faults, i);
+	faults_free(&faults);
+	return NULL;
+}
+
+/* All of a ring that nobody writes to any more. */
+static int count_records(struct __test_metadata *_metadata, struct ring *ring, uint64_t bit)
+{
+	uint64_t head = ring_head(ring), at = head;
+	uint64_t oldest = head > ring->size ? head - ring->size : 0;
+	static struct record record;
+	const int size = 8 + 3 * 8 + (bit ? 8 : 0);
+	int n;
+
+	for (n = 0; at - oldest >= size; n++, at -= size) {
+		ASSERT_TRUE(ring_record_at(ring, at - size, at, &record));
+		ASSERT_EQ(PERF_RECORD_SAMPLE, record.header.type);
+		ASSERT_EQ(size, record.header.size);
+		if (bit) {
+			ASSERT_TRUE(record_trailer_is_right(&record));
+		}
+	}
+	return n;
+}
+
+/* The CPU goes, with events running there; its ring stays and can be read. Then it comes back. */
+TEST_F_TIMEOUT(cpus, hotplug, 120)
+{
+	int cpu = nth_cpu(1), nr = 3;
+	struct toucher touchers[3] = { };
+
+	REQUIRE_ROOT();
+	if (!getenv("RING_TEST_HOTPLUG"))
+		SKIP(return, "RING_TEST_HOTPLUG=1 is not set");
+	if (cpu < 0)
+		SKIP(return, "there is one CPU only");
+	for (int i = 0; i < nr; i++) {
+		ASSERT_EQ(0, pthread_create(&touchers[i].thread, NULL, touch, &touchers[i]));
+	}
+
+	for (int round = 0; round < 5; round++) {
+		struct perf_event_attr attr = fault_attr(variant->bit);
+		uint64_t deadline = now_ms() + 10000, head;
+		int fd = perf_open(&attr, -1, cpu);
+		struct ring other;
+
+		ASSERT_GE(fd, 0);
+		ASSERT_EQ(0, ring_map(&self->ring, fd, 4, round & 1 ? PROT_READ | PROT_WRITE :
+								      PROT_READ));
+		while (ring_head(&self->ring) < 8192 && now_ms() < deadline)
+			usleep(1000);
+		if (!set_online(cpu, false))
+			SKIP(break, "CPU %d cannot be taken offline: %s", cpu, strerror(errno));
+		head = ring_head(&self->ring);
+		EXPECT_LE(8192, head);
+		EXPECT_LT(100, count_records(_metadata, &self->ring, variant->bit));
+
+		/* A ring that is made now can be mapped or is refused, and has nothing in it. */
+		fd = perf_open(&attr, -1, cpu);
+		if (fd >= 0 && !ring_map(&other, fd, 4, PROT_READ)) {
+			EXPECT_EQ(0, ring_head(&other));
+			ring_close(&other);
+		}
+		ASSERT_TRUE(set_online(cpu, true));
+		EXPECT_EQ(head, ring_head(&self->ring));
+		ring_close(&self->ring);
+	}
+	for (int i = 0; i < nr; i++) {
+		atomic_store(&touchers[i].stop, true);
+		pthread_join(touchers[i].thread, NULL);
+	}
+}
+
+/* Only what tasks of the cgroup do on that CPU is in its ring. */
+TEST_F(cpus, cgroup)
+{
+	struct perf_event_attr attr = fault_attr(variant->bit);
+	uint64_t position, expected = 0;
+	static struct record record;
+	char path[256], procs[300], pid[16];
+	int cgroup, fd, status;
+	pid_t child;
+
+	REQUIRE_ROOT();
+	if (!make_cgroup(path, sizeof(path)))
+		SKIP(return, "%s", path);
+	cgroup = open(path, O_RDONLY | O_CLOEXEC);
+	fd = syscall(SYS_perf_event_open, &attr, cgroup, nth_cpu(0), -1, PERF_FLAG_PID_CGROUP);
+	EXPECT_GE(fd, 0);
+	EXPECT_EQ(0, ring_map(&self->ring, fd, 64, PROT_READ));
+	pin_to_cpu(nth_cpu(0));
+	child = fork();
+	if (!child) {
+		snprintf(procs, sizeof(procs), "%s/cgroup.procs", path);
+		snprintf(pid, sizeof(pid), "%d", getpid());
+		fd = open(procs, O_WRONLY | O_CLOEXEC);
+		if (write(fd, pid, strlen(pid)) < 0)
+			_exit(1);
+		for (int i = 0; i < 503; i++)
+			fault(&self->faults, i);
+		_exit(0);
+	}
+	for (int i = 0; i < 503; i++)
+		fault(&self->faults, i);
+	waitpid(child, &status, 0);
+	rmdir(path);
+	close(cgroup);
+	ASSERT_EQ(0, status);
+
+	ASSERT_LE(ring_head(&self->ring), self->ring.size);
+	for (position = 0; position < ring_head(&self->ring); position += record.header.size) {
+		uint64_t seen;
+
+		ASSERT_TRUE(ring_record_at(&self->ring, position, ring_head(&self->ring), &record));
+		if (variant->bit) {
+			ASSERT_TRUE(record_trailer_is_right(&record));
+		}
+		if (record.header.type != PERF_RECORD_SAMPLE)
+			continue;
+		ASSERT_EQ(child, sample_tid(&record));
+		seen = fault_number(&self->faults, record.words[2]);
+		if (seen < self->faults.pages) {
+			ASSERT_EQ(expected++, seen);
+		}
+	}
+	EXPECT_EQ(503, expected);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,111 @@
+#!/bin/bash
+# The kernel's tests of the ring, in the guest: KUnit and kselftests
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 600
+#
+# Builds the selftests of this folder with the headers of this kernel, boots the guest, runs them and
+# the KUnit suite there, and prints all results as one TAP stream. KERNEL is another build of the
+# kernel than build/kernel. Arguments are names of tests to run, instead of all.
+
+tests=(size_at_end trailer_records ring_modes ring_mmap ring_overwrite ring_cpus)
+suite=perf_ring_buffer
+
+# What one program says after the other, each introduced by a line "@ NAME" and followed by one
+# "@end STATUS", becomes one stream: results are numbered on, all else is a comment.
+join_tap()
+{
+	awk '
+	function result(text)
+	{
+		number++
+		failed += text ~ /^not /
+		sub(/ok [0-9]+ (- )?/, "ok " number " - " name ": ", text)
+		print text
+		fflush()
+	}
+	BEGIN { print "TAP version 13" }
+	/^@ / { name = $2; planned = seen = bad = 0; next }
+	/^@end / {
+		if (planned != seen || ($2 != 0 && $2 != 4 && !bad))
+			result("not ok 0 of " planned " results " seen " were seen, exit status " $2)
+		next
+	}
+	/^1\.\./ { planned = substr($1, 4); next }
+	/^(not )?ok / { seen++; bad += /^not /; result($0); next }
+	/^K?TAP version/ { next }
+	{ print (/^#/ ? "" : "# ") $0 }
+	END { print "1.." number; exit failed > 0 }'
+}
+
+run_kunit()
+{
+	local dir=/sys/kernel/debug/kunit/$suite
+
+	if [ ! -e $dir/run ]; then
+		echo "1..1"
+		echo "ok 1 suite # SKIP not in this kernel (CONFIG_PERF_EVENTS_RING_KUNIT_TEST)"
+		return
+	fi
+	# It ran at boot; now there are high-resolution timers to interrupt it.
+	echo 1 >$dir/run
+	# The cases of the suite are indented once, their parameters twice.
+	sed -n 's/^    \(1\.\.\|ok \|not ok \|# \)/\1/p; /^     /p' $dir/results
+}
+
+run_inside()
+{
+	# Any controller brings perf_event with it.
+	echo +pids >/sys/fs/cgroup/cgroup.subtree_control
+	export RING_TEST_HOTPLUG=1
+	{
+		echo "@ kunit"
+		run_kunit
+		echo "@end 0"
+		for test in "$@"; do
+			echo "@ $test"
+			"$BUILD/selftests/perf_events/$test" 2>&1
+			echo "@end $?"
+		done
+	} | join_tap
+}
+
+skip()
+{
+	echo "TAP version 13"
+	echo "1..0 # SKIP $1"
+	exit 4
+}
+
+build()
+{
+	local selftests=$BUILD/linux/tools/testing/selftests/perf_events
+
+	unset MAKEFLAGS MFLAGS MAKELEVEL
+	mkdir -p "$BUILD/headers" "$BUILD/selftests/perf_events"
+	flock "$BUILD/headers" make -s -C "$BUILD/linux" O="$BUILD/headers" headers &&
+	flock "$BUILD/selftests" make -s -C "$selftests" OUTPUT="$BUILD/selftests/perf_events" \
+		KHDR_INCLUDES="-isystem $BUILD/headers/usr/include"
+}
+
+if [ "$1" = --inside ]; then
+	shift
+	run_inside "$@"
+	exit
+fi
+
+if [ -z "$TOP" ]; then
+	TOP=$(realpath "$(dirname "$(realpath "$0")")/../../../..")
+	BUILD=$TOP/build
+fi
+export TOP BUILD
+[ -e "${KERNEL:-$BUILD/kernel}/arch/x86/boot/bzImage" ] || skip "there is no guest kernel (make kernel)"
+type qemu-system-x86_64 >/dev/null 2>&1 || skip "there is no qemu-system-x86_64 (make deps)"
+
+if ! log=$(build 2>&1); then
+	echo "$log"
+	echo "Bail out! The selftests cannot be built"
+	exit 1
+fi
+[ $# -gt 0 ] && tests=("$@")
+export VM_APPEND="$VM_APPEND kunit.enable=1 kunit.filter_glob=$suite" VM_TIMEOUT=${VM_TIMEOUT:-540}
+exec "$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside "${tests[@]}")"
