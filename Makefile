@@ -5,7 +5,9 @@ BUILD := $(CURDIR)/build
 LINUX := $(BUILD)/linux
 
 .NOTPARALLEL:			# perf's own build uses all CPUs
-.PHONY: help deps tree perf perf-asan upstream-perf demo test test-fast test-programs bench lint clean
+.PHONY: help deps tree perf perf-asan upstream-tree upstream-perf \
+	kernel debug-kernel upstream-kernel lint-kernel vm demo test test-fast test-programs ring-programs fuzz-ring bench bench-ring \
+	lint clean
 MAKEFLAGS += --no-print-directory
 
 help:				## this list
@@ -56,14 +58,45 @@ perf-asan: tree			## build build/perf-asan/perf, with address and undefined-beha
 		NO_LIBPYTHON=1 NO_LIBPERL=1 NO_LIBLLVM=1 NO_JVMTI=1 \
 		EXTRA_CFLAGS='-O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined')
 
-# From the same tarball, but not ours laid over: hence a tree of its own, with what perf's build reads.
+# From the same tarball, but not ours laid over: hence a tree of its own.
 UPSTREAM := $(BUILD)/upstream
-upstream-perf: tree		## build build/upstream-perf/perf, the unmodified one, to compare with
-	@cmp -s $(LINUX)/.base $(UPSTREAM)/.base || { rm -rf $(UPSTREAM) && mkdir $(UPSTREAM) && \
-		. ./LINUX-BASE && tar -xJmf /usr/src/$$PACKAGE.tar.xz -C $(UPSTREAM) --strip-components=1 \
-			$(addprefix $$PACKAGE/,Makefile arch scripts tools kernel/bpf) && \
-		cp $(LINUX)/.base $(UPSTREAM)/; }
+upstream-tree: tree
+	@cmp -s $(LINUX)/.base $(UPSTREAM)/.whole || { rm -rf $(UPSTREAM) && mkdir $(UPSTREAM) && \
+		. ./LINUX-BASE && \
+		tar -xJmf /usr/src/$$PACKAGE.tar.xz -C $(UPSTREAM) --strip-components=1 && \
+		cp $(LINUX)/.base $(UPSTREAM)/.whole; }
+
+upstream-perf: upstream-tree	## build build/upstream-perf/perf, the unmodified one, to compare with
 	$(call build-perf,$(UPSTREAM),$(BUILD)/upstream-perf)
+
+# ---- kernels, and the guest that runs them: see tools/testing/vm/run
+
+VM := tools/testing/vm
+
+kernel: tree $(BUILD)/vm/init	## build build/kernel, the guest's kernel with our ring buffer
+	@$(VM)/build-kernel $(LINUX) $(BUILD)/kernel $(VM)/guest.config $(VM)/ours.config
+
+debug-kernel: tree $(BUILD)/vm/init	## build build/kernel-debug: KASAN, lockdep, PROVE_RCU ...
+	@$(VM)/build-kernel $(LINUX) $(BUILD)/kernel-debug \
+		$(VM)/guest.config $(VM)/ours.config $(VM)/debug.config
+
+upstream-kernel: upstream-tree $(BUILD)/vm/init	## build build/kernel-upstream, the unmodified one
+	@$(VM)/build-kernel $(UPSTREAM) $(BUILD)/kernel-upstream $(VM)/guest.config
+
+$(BUILD)/vm/init: $(VM)/init.c
+	@mkdir -p $(@D)
+	@$(CC) -O2 -Wall -Wextra -Wno-missing-field-initializers -Werror -static -o $@ $<
+
+# What this compiles differently, the next build compiles again.
+lint-kernel: kernel		## compile kernel/events with W=1 and sparse
+	@MAKEFLAGS= flock $(BUILD)/kernel/.lock \
+		make --no-print-directory -C $(LINUX) O=$(BUILD)/kernel W=1 C=2 kernel/events/
+
+# As it was typed: neither make nor the shell looks into it.
+vm: export VM_CMD = $(value CMD)
+vm: $(BUILD)/vm/init $(filter %kernel,$(patsubst kernel-%,%-kernel,$(notdir $(or $(KERNEL),kernel))))
+vm:				## boot it: a shell, or CMD='...'; KERNEL=build/kernel-debug
+	@$(VM)/run $${VM_CMD:+"$$VM_CMD"}
 
 # ---- programs of the tests
 
@@ -82,7 +115,18 @@ UNIT_FLAGS := -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Werror -pthread -fsanitize=
 	-fno-sanitize-recover=all $(addprefix -I$(LINUX)/tools/,include include/uapi \
 	arch/$(SRCARCH)/include arch/$(SRCARCH)/include/uapi lib lib/perf/include perf perf/util)
 
-test-programs: tree $(HELPERS) $(UNITS)
+test-programs: tree $(HELPERS) $(UNITS) ring-programs
+
+# The kernel's ring, in userspace.
+RING := $(MAKE) -C tools/testing/ring_buffer LINUX=$(LINUX) OUT=$(BUILD)/tests/ring_buffer \
+	SRCARCH=$(SRCARCH)
+
+ring-programs: tree
+	@$(RING) tests fuzz
+
+fuzz-ring: tree			## fuzz the kernel's ring in userspace; FUZZ='-max_total_time=600 ...'
+	@$(RING) fuzz
+	@BUILD=$(BUILD) tools/testing/ring_buffer/fuzz_ring.sh $(or $(FUZZ),-max_total_time=600)
 
 $(HELPERS): $(BUILD)/tests/%: $(HELPERS_DIR)/%.c $(wildcard $(HELPERS_DIR)/*.h) Makefile
 	@mkdir -p $(@D)
@@ -106,9 +150,9 @@ demo:				## record this machine's last moments and look at them (root, minutes)
 # Like perf's build does, but for ours, which are links that it does not find.
 lint: deps
 	@shellcheck -x -P SCRIPTDIR -S warning scripts/install-deps scripts/demo .ci/run \
-		$(wildcard tools/perf/tests/*/*.sh)
+		$(VM)/build-kernel $(wildcard tools/perf/tests/*/*.sh tools/testing/*/*.sh)
 
-test: lint perf perf-asan test-programs	## build and run all tests
+test: lint perf perf-asan $(if $(filter x86,$(SRCARCH)),kernel) test-programs	## build and run all tests
 	@scripts/run-tests
 
 test-fast: perf test-programs	## run the tests that take seconds
@@ -119,6 +163,10 @@ bench: perf upstream-perf test-programs	## run the benchmarks: lines RESULT <nam
 	for bench in $(wildcard tools/perf/tests/bench/*.sh); do \
 		echo "# $$bench"; $(LINUX)/$$bench || exit 1; \
 	done
+
+bench-ring: tree		## what a record costs in our ring, and in upstream's; in userspace
+	@$(RING) bench
+	@$(BUILD)/tests/ring_buffer/bench_ring
 
 clean:				## remove build/
 	rm -rf $(BUILD)

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The kernel's ring without memory: every allocation fails once.
+ * tags: fast
+ *
+ * Prints TAP.
+ */
+#include <stdlib.h>
+
+#include <linux/perf_event.h>
+#include "internal.h"
+
+#include "shim/ring.h"
+#include "shim/tap.h"
+
+static void end_rb(struct perf_buffer *rb)
+{
+	rb_free(rb);
+	shim_run_work();
+}
+
+static unsigned long allocations_of(int nr_pages, int flags)
+{
+	unsigned long before = shim.allocations;
+	struct perf_buffer *rb = rb_alloc(nr_pages, 0, -1, flags);
+
+	EXPECT(rb);
+	end_rb(rb);
+	return shim.allocations - before;
+}
+
+static void test_rb_alloc(void)
+{
+	static const int sizes[] = { 0, 1, 2, 64 };
+
+	for (unsigned int s = 0; s < ARRAY_SIZE(sizes); s++) {
+		for (int flags = 0; flags < 8; flags++) {
+			int nr_pages = sizes[s];
+			unsigned long nr = allocations_of(nr_pages, flags);
+
+			/* Ring, control page; array, pages, array of them twice, mapping. */
+			EXPECT(nr == 2 + (nr_pages ? 3 + nr_pages : 0));
+			for (unsigned long i = 1; i <= nr; i++) {
+				shim.fail_at = shim.allocations + i;
+				EXPECT(!rb_alloc(nr_pages, 0, i % 2 ? -1 : 0, flags));
+				EXPECT(shim_balanced());
+			}
+			shim.fail_at = 0;
+		}
+	}
+}
+
+static void test_rb_alloc_too_large(void)
+{
+	EXPECT(!rb_alloc(INT_MAX, 0, -1, 0));
+	EXPECT(!rb_alloc(1 << 30, 0, -1, 0));
+	EXPECT(!rb_alloc(1 << 29, 0, -1, RING_BUFFER_WRITABLE));
+	EXPECT(!rb_alloc(1 << 28, 0, -1, RING_BUFFER_TRAILER));
+}
+
+/*
+ * AUX
+ */
+
+static struct {
+	bool	refuse;
+	int	setups, frees;
+} driver;
+
+static void *setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
+{
+	driver.setups++;
+	for (int i = 0; i < nr_pages; i++)	/* all of them can be written to */
+		memset(pages[i], i, PAGE_SIZE);
+	return driver.refuse ? NULL : &driver;
+}
+
+static void free_driver(void *aux)
+{
+	EXPECT(aux == &driver);
+	driver.frees++;
+}
+
+static struct perf_event *aux_event(int capabilities)
+{
+	static struct pmu pmu;
+	static struct perf_event event;
+
+	pmu = (struct pmu){
+		.capabilities = capabilities, .setup_aux = setup_aux, .free_aux = free_driver,
+	};
+	event = (struct perf_event){ .pmu = &pmu, .cpu = -1 };
+	memset(&driver, 0, sizeof(driver));
+	return &event;
+}
+
+static const int capabilities[] = {
+	0, PERF_PMU_CAP_AUX_NO_SG, PERF_PMU_CAP_AUX_PREFER_LARGE,
+};
+
+/* What a ring without AUX area looks like. */
+static bool has_none(struct perf_buffer *rb)
+{
+	return !rb_has_aux(rb) && !rb->aux_pages && !rb->aux_priv;
+}
+
+/* Fills in the lengths of the runs of pages in @rb; returns their number. */
+static int runs_of(struct perf_buffer *rb, int *lengths)
+{
+	int nr = 0;
+
+	for (int i = 0; i < rb->aux_nr_pages; i += lengths[nr++]) {
+		struct page *page = virt_to_page(rb->aux_pages[i]);
+
+		lengths[nr] = PagePrivate(page) ? 1 << page_private(page) : 1;
+		for (int j = 1; j < lengths[nr]; j++) {
+			EXPECT(rb->aux_pages[i + j] == rb->aux_pages[i] + j * PAGE_SIZE);
+			EXPECT(!PagePrivate(virt_to_page(rb->aux_pages[i + j])));
+		}
+	}
+	return nr;
+}
+
+static void test_aux_fails(void)
+{
+	for (unsigned int c = 0; c < ARRAY_SIZE(capabilities); c++) {
+		for (int nr_pages = 1; nr_pages <= 32; nr_pages *= 2) {
+			for (int flags = 0; flags < 2; flags++) {
+				struct perf_event *event = aux_event(capabilities[c]);
+				struct perf_buffer *rb = rb_alloc(1, 0, -1, flags);
+				long held = shim.pages, objects = shim.objects;
+				bool one_run = !flags &&
+					       capabilities[c] == PERF_PMU_CAP_AUX_NO_SG;
+				unsigned long before = shim.allocations, nr;
+				int err = rb_alloc_aux(rb, event, 2, nr_pages, 0, flags);
+
+				EXPECT(!err && driver.setups == 1);
+				EXPECT(shim.pages == held + nr_pages);
+				EXPECT(rb->aux_nr_pages == nr_pages && rb->aux_pgoff == 2);
+				EXPECT(rb->aux_overwrite == !flags);
+				EXPECT(refcount_read(&rb->aux_refcount) == 1);
+				nr = shim.allocations - before;
+				rb_free_aux(rb);
+				EXPECT(driver.frees == 1 && has_none(rb));
+				EXPECT(shim.pages == held && shim.objects == objects);
+
+				/* A run that is not to be had is made of shorter ones, or refused. */
+				for (unsigned long i = 1; i <= nr; i++) {
+					int setups = driver.setups, frees = driver.frees;
+
+					shim.fail_at = shim.allocations + i;
+					err = rb_alloc_aux(rb, event, 2, nr_pages, 0, flags);
+					EXPECT(!err || err == -ENOMEM);
+					if (i == 1 || one_run || nr_pages == 1 || !capabilities[c])
+						EXPECT(err == -ENOMEM);
+					if (!err)
+						rb_free_aux(rb);
+					EXPECT(driver.setups - setups == !err);
+					EXPECT(driver.frees - frees == !err);
+					EXPECT(has_none(rb));
+					EXPECT(shim.pages == held && shim.objects == objects);
+				}
+				shim.fail_at = 0;
+				end_rb(rb);
+			}
+		}
+	}
+}
+
+static void test_aux_runs(void)
+{
+	/* Capabilities, overwriting, pages, watermark, first order that fails; the runs expected. */
+	static const struct {
+		int cap, overwrite, nr_pages;
+		long watermark;
+		int fail_order, runs[17];
+	} cases[] = {
+		{ 0, 0, 4, 0, 0, { 1, 1, 1, 1 } },
+		{ 0, 1, 4, 0, 0, { 1, 1, 1, 1 } },
+		{ 1, 0, 16, 0, 0, { 8, 8 } },
+		{ 2, 0, 16, 0, 0, { 8, 8 } },
+		{ 1, 1, 16, 0, 0, { 16 } },
+		{ 2, 1, 16, 0, 0, { 16 } },
+		{ 2, 1, 16, 0, 3, { 4, 4, 4, 4 } },
+		{ 2, 0, 16, 0, 2, { 2, 2, 2, 2, 2, 2, 2, 2 } },
+		{ 2, 0, 8, 0, 1, { 1, 1, 1, 1, 1, 1, 1, 1 } },
+		{ 2, 0, 16, 4096, 0, { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } },
+		{ 2, 0, 16, 5000, 0, { 2, 2, 2, 2, 2, 2, 2, 2 } },
+		{ 1, 0, 16, 1 << 20, 0, { 16 } },
+		{ 2, 1, 4096, 0, 0, { 1024, 1024, 1024, 1024 } },
+		{ 1, 1, 1, 0, 0, { 1 } },
+	};
+
+	for (unsigned int c = 0; c < ARRAY_SIZE(cases); c++) {
+		struct perf_event *event = aux_event(capabilities[cases[c].cap]);
+		struct perf_buffer *rb = rb_alloc(1, 0, -1, 0);
+		int lengths[4096], nr;
+
+		shim.fail_order = cases[c].fail_order;
+		if (EXPECT(!rb_alloc_aux(rb, event, 2, cases[c].nr_pages, cases[c].watermark,
+					 cases[c].overwrite ? 0 : RING_BUFFER_WRITABLE))) {
+			nr = runs_of(rb, lengths);
+			for (int i = 0; i < nr && i < 16; i++)
+				EXPECT(lengths[i] == cases[c].runs[i]);
+			EXPECT(nr >= 16 || !cases[c].runs[nr]);
+			rb_free_aux(rb);
+		}
+		shim.fail_order = 0;
+		end_rb(rb);
+	}
+}
+
+static void test_aux_refused(void)
+{
+	struct perf_event *event = aux_event(PERF_PMU_CAP_AUX_NO_SG);
+	struct perf_buffer *rb = rb_alloc(1, 0, -1, 0);
+
+	/* One run is needed, and there is none so long. */
+	shim.fail_order = 2;
+	EXPECT(rb_alloc_aux(rb, event, 2, 4, 0, 0) == -ENOMEM);
+	EXPECT(has_none(rb) && !driver.setups && !driver.frees);
+	shim.fail_order = 0;
+	EXPECT(rb_alloc_aux(rb, event, 2, 4096, 0, 0) == -ENOMEM);
+
+	driver.refuse = true;
+	EXPECT(rb_alloc_aux(rb, event, 2, 4, 0, 0) == -ENOMEM);
+	EXPECT(has_none(rb) && driver.setups == 1 && !driver.frees);
+	driver.refuse = false;
+	EXPECT(rb_alloc_aux(rb, event, 2, 0, 0, 0) == -EINVAL);
+	EXPECT(rb_alloc_aux(rb, event, 2, -1, 0, 0) == -EINVAL);
+	EXPECT(rb_alloc_aux(rb, event, 2, 1 << 20, 0, 0) == -ENOMEM);
+	EXPECT(rb_alloc_aux(rb, event, 2, INT_MAX, 0, 0) == -ENOMEM);
+	event->pmu->setup_aux = NULL;
+	EXPECT(rb_alloc_aux(rb, event, 2, 4, 0, 0) == -EOPNOTSUPP);
+	EXPECT(has_none(rb));
+	end_rb(rb);
+}
+
+int main(void)
+{
+	TAP_RUN(test_rb_alloc, "rb_alloc() without memory, each allocation");
+	TAP_RUN(test_rb_alloc_too_large, "rb_alloc() of what cannot be");
+	TAP_RUN(test_aux_fails, "rb_alloc_aux() without memory, each allocation");
+	TAP_RUN(test_aux_runs, "runs of AUX pages");
+	TAP_RUN(test_aux_refused, "rb_alloc_aux() refuses");
+	return tap_end();
+}

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The AUX area of the kernel's ring.
+ * tags: fast
+ *
+ * Prints TAP.
+ */
+#include <stdlib.h>
+
+#include <linux/perf_event.h>
+#include "internal.h"
+
+#include "shim/ring.h"
+#include "shim/tap.h"
+
+#define AUX_SIZE (8 * PAGE_SIZE)
+
+static int driver, frees;
+
+static void *setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
+{
+	return &driver;
+}
+
+static void free_driver(void *aux)
+{
+	frees++;
+}
+
+/* With an AUX area of AUX_SIZE; the data area is so large that it wakes up nobody. */
+static struct ring *new_ring(unsigned int flags, long watermark)
+{
+	struct ring *ring = ring_new(&ring_impl, RING_STREAMING, 16, LONG_MAX);
+
+	ring->pmu.setup_aux = setup_aux;
+	ring->pmu.free_aux = free_driver;
+	if (ring_impl.alloc_aux(ring->rb, &ring->event, AUX_SIZE / PAGE_SIZE, watermark, flags))
+		abort();
+	frees = 0;
+	return ring;
+}
+
+static void delete_ring(struct ring *ring)
+{
+	ring_impl.close_aux(ring->rb);
+	EXPECT(frees == 1 && !rb_has_aux(ring->rb));
+	ring_delete(ring);
+}
+
+/* The next record is PERF_RECORD_AUX with that content. */
+static bool recorded(struct ring *ring, u64 offset, u64 size, u64 flags)
+{
+	struct ring_aux_record record;
+	u64 tail = ring->user->data_tail;
+
+	if (ring->user->data_head - tail < sizeof(record))
+		return false;
+	ring_copy(ring, &record, tail, sizeof(record));
+	ring->user->data_tail = tail + sizeof(record);
+	return record.header.type == PERF_RECORD_AUX && record.offset == offset &&
+	       record.size == size && record.flags == flags;
+}
+
+static bool none_recorded(struct ring *ring)
+{
+	return ring->user->data_head == ring->user->data_tail;
+}
+
+static unsigned long wakeups(struct ring *ring)
+{
+	unsigned long nr = ring->event.pending_irq.queued;
+
+	ring->event.pending_irq.queued = 0;
+	return nr;
+}
+
+static void test_no_aux(void)
+{
+	struct ring *ring = ring_new(&ring_impl, RING_STREAMING, 1, 0);
+	struct perf_output_handle handle = { .event = &ring->event };
+
+	EXPECT(!perf_aux_output_begin(&handle, &ring->event));
+	EXPECT(!perf_get_aux(&handle));
+	EXPECT(refcount_read(&ring->rb->refcount) == 1);
+	ring->event.rb = NULL;
+	EXPECT(!perf_aux_output_begin(&handle, &ring->event));
+	ring->event.rb = ring->rb;
+	ring_delete(ring);
+}
+
+/* Room for all but one byte, then what the reader gives back; heads count all bytes. */
+static void test_full_trace(void)
+{
+	struct ring *ring = new_ring(RING_STREAMING, 0);
+	struct perf_output_handle handle;
+	u64 head = 0;
+
+	EXPECT(ring->rb->aux_watermark == AUX_SIZE / 2);
+	for (unsigned int i = 0; i < 100; i++) {
+		unsigned long size = 1 + i * 2003 % (AUX_SIZE - 1);
+
+		EXPECT(perf_aux_output_begin(&handle, &ring->event) == &driver);
+		EXPECT(perf_get_aux(&handle) == &driver);
+		EXPECT(handle.head == head && handle.size == AUX_SIZE - 1);
+		EXPECT(refcount_read(&ring->rb->aux_refcount) == 2);
+		EXPECT(refcount_read(&ring->rb->refcount) == 2);
+		EXPECT(ring->rb->aux_nest == 1 && !shim.preempt && !shim.rcu);
+		EXPECT(ring->user->aux_head == head);
+		perf_aux_output_end(&handle, size);
+		EXPECT(!perf_get_aux(&handle) && !handle.event);
+		EXPECT(recorded(ring, head, size, 0) && none_recorded(ring));
+		head += size;
+		EXPECT(ring->user->aux_head == head);
+		ring->user->aux_tail = head;
+		EXPECT(refcount_read(&ring->rb->aux_refcount) == 1);
+		EXPECT(refcount_read(&ring->rb->refcount) == 1);
+		EXPECT(!ring->rb->aux_nest);
+	}
+	delete_ring(ring);
+}
+
+/* Without room the event is disabled and the reader woken; also if the tail is nonsense. */
+static void test_no_room(void)
+{
+	struct ring *ring = new_ring(RING_STREAMING, 0);
+	struct perf_output_handle handle;
+
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	perf_aux_output_end(&handle, AUX_SIZE - 1);
+	EXPECT(recorded(ring, 0, AUX_SIZE - 1, 0));
+	wakeups(ring);
+	ring->event.pending_disable = 77;
+	EXPECT(!perf_aux_output_begin(&handle, &ring->event));
+	EXPECT(!handle.event && ring->event.pending_disable == 0 && wakeups(ring) == 1);
+	EXPECT(ring->event.pending_wakeup && atomic_read(&ring->rb->poll));
+	EXPECT(refcount_read(&ring->rb->aux_refcount) == 1 && !ring->rb->aux_nest);
+	EXPECT(refcount_read(&ring->rb->refcount) == 1);
+
+	ring->user->aux_tail = 100;
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	EXPECT(handle.size == 100 && handle.head == AUX_SIZE - 1);
+	perf_aux_output_end(&handle, 0);
+	EXPECT(none_recorded(ring));
+
+	ring->user->aux_tail = AUX_SIZE;	/* ahead of the head */
+	EXPECT(!perf_aux_output_begin(&handle, &ring->event));
+	ring->user->aux_tail = -1ull;		/* exactly a full area behind */
+	EXPECT(!perf_aux_output_begin(&handle, &ring->event));
+	ring->user->aux_tail = 1ull << 63;
+	EXPECT(!perf_aux_output_begin(&handle, &ring->event));
+	delete_ring(ring);
+}
+
+/* The driver's head is an offset; only that it was overwritten is no news. */
+static void test_overwrite(void)
+{
+	struct ring *ring = new_ring(0, 4096);
+	struct perf_output_handle handle;
+
+	EXPECT(!ring->rb->aux_watermark && ring->rb->aux_overwrite);
+	for (unsigned int i = 0; i < 50; i++) {
+		unsigned long head = i * 1234 % AUX_SIZE;
+
+		ring->user->aux_tail = i * 0x123456789abull;
+		EXPECT(perf_aux_output_begin(&handle, &ring->event) == &driver);
+		EXPECT(handle.head == (i ? (i - 1) * 1234 % AUX_SIZE : 0) && !handle.size);
+		handle.head = head;
+		perf_aux_output_end(&handle, i % 2 ? 4096 : 0);
+		EXPECT(ring->user->aux_head == head);
+		if (i % 2)
+			EXPECT(recorded(ring, head, 4096, PERF_AUX_FLAG_OVERWRITE));
+		EXPECT(none_recorded(ring) && !wakeups(ring));
+	}
+	delete_ring(ring);
+}
+
+static void test_flags(void)
+{
+	struct ring *ring = new_ring(RING_STREAMING, 0);
+	struct perf_output_handle handle;
+
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	perf_aux_output_flag(&handle, PERF_AUX_FLAG_COLLISION);
+	perf_aux_output_flag(&handle, PERF_AUX_FLAG_PARTIAL);
+	perf_aux_output_end(&handle, 0);
+	EXPECT(recorded(ring, 0, 0, PERF_AUX_FLAG_COLLISION | PERF_AUX_FLAG_PARTIAL));
+
+	/* Flags are not kept; a format alone is no news. */
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	perf_aux_output_flag(&handle, PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK);
+	perf_aux_output_end(&handle, 0);
+	EXPECT(none_recorded(ring));
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	perf_aux_output_flag(&handle, 0x100);
+	perf_aux_output_end(&handle, 1);
+	EXPECT(recorded(ring, 0, 1, 0x100));
+
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	shim.quiet = true;
+	perf_aux_output_flag(&handle, PERF_AUX_FLAG_OVERWRITE | PERF_AUX_FLAG_COLLISION);
+	shim.quiet = false;
+	EXPECT(shim.warnings-- == 1);
+	perf_aux_output_end(&handle, 0);
+	EXPECT(none_recorded(ring));
+	delete_ring(ring);
+}
+
+/* The record that was cut off: the reader is woken and the event disabled. */
+static void test_truncated(void)
+{
+	for (unsigned int flags = 0; flags <= RING_STREAMING; flags++) {
+		struct ring *ring = new_ring(flags, 0);
+		struct perf_output_handle handle;
+		u64 overwrite = flags ? 0 : PERF_AUX_FLAG_OVERWRITE;
+
+		EXPECT(perf_aux_output_begin(&handle, &ring->event));
+		perf_aux_output_flag(&handle, PERF_AUX_FLAG_TRUNCATED);
+		ring->event.pending_disable = 77;
+		perf_aux_output_end(&handle, 0);
+		EXPECT(wakeups(ring) == 1 && ring->event.pending_disable == 0);
+		EXPECT(recorded(ring, 0, 0, PERF_AUX_FLAG_TRUNCATED | overwrite));
+		delete_ring(ring);
+	}
+}
+
+/* Once for each multiple of the watermark that is passed, or several at once. */
+static void test_watermark(void)
+{
+	struct ring *ring = new_ring(RING_STREAMING, 5000);
+	struct perf_output_handle handle;
+	u64 head = 0;
+
+	ring->event.pending_disable = 77;
+	for (unsigned int i = 0; i < 200; i++) {
+		unsigned long size = i * 771 % 12000;
+
+		EXPECT(perf_aux_output_begin(&handle, &ring->event));
+		EXPECT(handle.wakeup == head / 5000 * 5000 + 5000);
+		perf_aux_output_end(&handle, size);
+		EXPECT(wakeups(ring) == ((head + size) / 5000 > head / 5000));
+		EXPECT(ring->event.pending_disable == 77);
+		head += size;
+		ring->user->aux_tail = head;
+		ring->user->data_tail = ring->user->data_head;
+	}
+	delete_ring(ring);
+}
+
+static void test_skip(void)
+{
+	struct ring *ring = new_ring(RING_STREAMING, 3000);
+	struct perf_output_handle handle;
+
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	EXPECT(perf_aux_output_skip(&handle, AUX_SIZE) == -ENOSPC);
+	EXPECT(handle.size == AUX_SIZE - 1 && !handle.head);
+	EXPECT(perf_aux_output_skip(&handle, 0) == 0);
+	EXPECT(perf_aux_output_skip(&handle, 100) == 0);
+	EXPECT(handle.size == AUX_SIZE - 101 && handle.head == 100);
+	EXPECT(ring->user->aux_head == 100 && ring->rb->aux_head == 100 && !wakeups(ring));
+	EXPECT(perf_aux_output_skip(&handle, 2900) == 0);
+	EXPECT(wakeups(ring) == 1 && handle.wakeup == 6000 && handle.head == 3000);
+	perf_aux_output_end(&handle, 50);
+	EXPECT(recorded(ring, 3000, 50, 0) && ring->user->aux_head == 3050 && !wakeups(ring));
+
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	EXPECT(handle.size == AUX_SIZE - 1 - 3050);
+	EXPECT(perf_aux_output_skip(&handle, handle.size) == 0);
+	EXPECT(!handle.size && perf_aux_output_skip(&handle, 1) == -ENOSPC);
+	perf_aux_output_end(&handle, 0);
+	EXPECT(ring->user->aux_head == AUX_SIZE - 1 && none_recorded(ring));
+	delete_ring(ring);
+}
+
+/* Two drivers at once: the second is refused, and the first goes on. */
+static void test_nesting(void)
+{
+	struct ring *ring = new_ring(RING_STREAMING, 0);
+	struct perf_output_handle first, second;
+
+	EXPECT(perf_aux_output_begin(&first, &ring->event));
+	shim.quiet = true;
+	EXPECT(!perf_aux_output_begin(&second, &ring->event));
+	shim.quiet = false;
+	EXPECT(shim.warnings-- == 1);
+	EXPECT(!perf_get_aux(&second) && perf_get_aux(&first) == &driver);
+	EXPECT(refcount_read(&ring->rb->aux_refcount) == 2);
+	perf_aux_output_end(&first, 10);
+	EXPECT(recorded(ring, 0, 10, 0) && !ring->rb->aux_nest);
+	delete_ring(ring);
+}
+
+/* Unmapped while a driver writes: no other begins, and the pages live until it ends. */
+static void test_unmap(void)
+{
+	struct ring *ring = new_ring(RING_STREAMING, 0);
+	struct perf_output_handle handle, other;
+
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	atomic_set(&ring->rb->aux_mmap_count, 0);
+	rb_free_aux(ring->rb);
+	EXPECT(rb_has_aux(ring->rb) && !frees);
+	EXPECT(!perf_aux_output_begin(&other, &ring->event) && !shim.warnings);
+	memset(ring->rb->aux_pages[0], 1, PAGE_SIZE);
+	perf_aux_output_end(&handle, 1);
+	EXPECT(!rb_has_aux(ring->rb) && frees == 1);
+	EXPECT(refcount_read(&ring->rb->refcount) == 1);
+
+	/* The mapping's reference gone, although it is still counted. */
+	atomic_set(&ring->rb->aux_mmap_count, 1);
+	EXPECT(!perf_aux_output_begin(&other, &ring->event));
+
+	/* And a new area in the place of the old one. */
+	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 2, 0, RING_STREAMING));
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	perf_aux_output_end(&handle, 1);
+	frees = 0;
+	delete_ring(ring);
+}
+
+/* The last reference given up in atomic context is a bug, and is complained of. */
+static void test_freed_atomic(void)
+{
+	struct ring *ring = new_ring(RING_STREAMING, 0);
+
+	shim.quiet = true;
+	shim.preempt++;
+	ring_impl.close_aux(ring->rb);
+	shim.preempt--;
+	shim.quiet = false;
+	EXPECT(shim.warnings-- == 1);
+	ring_delete(ring);
+}
+
+/* A range of the area, across its pages and its end, into a record. */
+static void test_copy(void)
+{
+	struct ring *ring = new_ring(RING_STREAMING, 0);
+	struct ring *big = ring_new(&ring_impl, RING_STREAMING, 32, 0);
+	static const unsigned long ranges[][2] = {
+		{ 0, 1 }, { 0, 4095 }, { 0, 4096 }, { 0, 4097 }, { 4095, 4097 }, { 100, 20000 },
+		{ AUX_SIZE - 1, AUX_SIZE }, { AUX_SIZE - 1, AUX_SIZE + 1 }, { 20000, 20000 },
+		{ 0, AUX_SIZE }, { 20000, AUX_SIZE + 19999 }, { 5 * AUX_SIZE + 7, 6 * AUX_SIZE },
+		{ 30000, 100 }, { 0, 0 }, { ~0ul - 100, 100 },
+	};
+	struct perf_output_handle aux, handle;
+	struct perf_sample_data data = {};
+	static unsigned char area[AUX_SIZE];
+
+	for (unsigned long i = 0; i < AUX_SIZE; i++)
+		area[i] = i * 2654435761u >> 13;
+	for (unsigned int i = 0; i < AUX_SIZE / PAGE_SIZE; i++)
+		memcpy(ring->rb->aux_pages[i], area + i * PAGE_SIZE, PAGE_SIZE);
+	EXPECT(perf_aux_output_begin(&aux, &ring->event));
+	for (unsigned int r = 0; r < ARRAY_SIZE(ranges); r++) {
+		unsigned long from = ranges[r][0] % AUX_SIZE, to = ranges[r][1] % AUX_SIZE;
+		unsigned long size = to > from ? to - from : to + AUX_SIZE - from, differing = 0;
+		unsigned char *out;
+
+		EXPECT(!perf_output_begin(&handle, &data, &big->event, AUX_SIZE + 8));
+		out = handle.addr;
+		memset(out, 0xbb, AUX_SIZE + 8);
+		EXPECT(perf_output_copy_aux(&aux, &handle, ranges[r][0], ranges[r][1]) == size);
+		EXPECT(handle.addr == out + size);
+		for (unsigned long i = 0; i < size; i++)
+			differing += out[i] != area[(from + i) % AUX_SIZE];
+		EXPECT(!differing && out[size] == 0xbb);
+		perf_output_end(&handle);
+		big->user->data_tail = big->user->data_head;
+	}
+	perf_aux_output_end(&aux, 0);
+	ring_delete(big);
+	delete_ring(ring);
+}
+
+static void test_mmap_to_page(void)
+{
+	struct ring *ring = new_ring(RING_STREAMING, 0);
+	struct perf_buffer *rb = ring->rb;
+
+	EXPECT(rb->aux_pgoff == 17);
+	for (unsigned int i = 0; i < 8; i++)
+		EXPECT(perf_mmap_to_page(rb, 17 + i) == virt_to_page(rb->aux_pages[i]));
+	EXPECT(!perf_mmap_to_page(rb, 25));
+	EXPECT(!perf_mmap_to_page(rb, ~0ul));
+	EXPECT(perf_mmap_to_page(rb, 0) && perf_mmap_to_page(rb, 16) == rb->pages[15]);
+
+	/* Somewhere behind, with a gap that belongs to nobody. */
+	rb->aux_pgoff = 100;
+	EXPECT(!perf_mmap_to_page(rb, 17) && !perf_mmap_to_page(rb, 99));
+	EXPECT(perf_mmap_to_page(rb, 100) == virt_to_page(rb->aux_pages[0]));
+	EXPECT(!perf_mmap_to_page(rb, 108));
+	delete_ring(ring);
+}
+
+/* Faulted in: what the fault handler leaves in the pages is gone before they are freed. */
+static void test_mapped_pages(void)
+{
+	struct ring *ring = new_ring(0, 0);
+
+	for (unsigned int i = 0; i < 8; i++)
+		perf_mmap_to_page(ring->rb, 17 + i)->mapping = ring;
+	delete_ring(ring);
+}
+
+int main(void)
+{
+	TAP_RUN(test_no_aux, "a ring without AUX area");
+	TAP_RUN(test_full_trace, "full trace: room, heads, records, references");
+	TAP_RUN(test_no_room, "full trace without room");
+	TAP_RUN(test_overwrite, "overwrite");
+	TAP_RUN(test_flags, "flags");
+	TAP_RUN(test_truncated, "truncated");
+	TAP_RUN(test_watermark, "watermark");
+	TAP_RUN(test_skip, "skip");
+	TAP_RUN(test_nesting, "two at once");
+	TAP_RUN(test_unmap, "unmapped while it is written");
+	TAP_RUN(test_freed_atomic, "freed in atomic context");
+	TAP_RUN(test_copy, "copied into a record");
+	TAP_RUN(test_mmap_to_page, "bounds of perf_mmap_to_page()");
+	TAP_RUN(test_mapped_pages, "pages that were mapped");
+	return tap_end();
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * libFuzzer target: sequences of operations on the kernel's ring, and on a model of it.
+ *
+ * The input: a byte each for mode, size and watermark of the ring, then operations, each a byte
+ * that says which, and those that it takes.
+ *
+ * The model is slow and simple: it keeps every byte since the ring was made, in the order in which
+ * room was taken for it, and knows from that what must lie in the ring, what a reader and
+ * a snapshot must find, and what was lost.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "shim/ring.h"
+
+#define MUST(condition)								\
+	do {									\
+		if (!(condition)) {						\
+			fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
+			abort();						\
+		}								\
+	} while (0)
+
+#define MAX_STREAM	(1u << 18)
+#define MAX_WRITES	4096
+#define MAX_DEPTH	3
+
+/*
+ * What room was taken for at once: perhaps a LOST record, and a numbered one. These bytes are
+ * one after the other in memory, also in a backward ring.
+ */
+struct write {
+	u64		begin;
+	unsigned int	lost_size, size;
+	u64		lost, number;
+};
+
+static struct model {
+	u64		head, published, tail, snapshot_end;
+	unsigned int	nr, nr_published;
+	u64		lost, all_lost;
+	u64		wakeup, watermark, wakeups;
+	bool		paused;
+	bool		fooled;		/* tail is not where a record begins */
+	u64		outermost;	/* where the outermost writer under way began */
+	struct write	write[MAX_WRITES];
+} model;
+
+static unsigned char stream[MAX_STREAM];
+static struct ring *ring;
+static const unsigned char *input;
+static size_t input_left;
+static unsigned int depth;
+static u64 number;
+
+static unsigned int take(void)
+{
+	return input_left ? (input_left--, *input++) : 0;
+}
+
+static bool is(unsigned int flag)
+{
+	return ring->flags & flag;
+}
+
+/*
+ * Writing
+ */
+
+static unsigned char *put_u64(unsigned char *at, u64 value)
+{
+	memcpy(at, &value, sizeof(value));
+	return at + sizeof(value);
+}
+
+static unsigned char *put_header(unsigned char *at, unsigned int type, unsigned int size)
+{
+	return put_u64(at, type | (u64)size << 48);
+}
+
+static void put_tail(unsigned char *at, u64 position, unsigned int size)
+{
+	if (is(RING_WITH_ID)) {
+		memset(at, RING_ID_FILL, RING_ID_SIZE);
+		at += RING_ID_SIZE;
+	}
+	if (is(RING_SIZED))
+		put_u64(at, position | (u64)size << 48);
+}
+
+static void put_write(const struct write *w)
+{
+	unsigned char *begin = stream + w->begin, *at = begin;
+
+	if (w->lost_size) {
+		at = put_header(at, PERF_RECORD_LOST, w->lost_size);
+		at = put_u64(at, ring->event.id);
+		at = put_u64(at, w->lost);
+		put_tail(at, w->begin, w->lost_size);
+	}
+	at = begin + w->lost_size;
+	at = put_header(at, PERF_RECORD_SAMPLE, w->size);
+	at = put_u64(at, w->number);
+	for (unsigned int i = 16; i < w->size - ring_record_tail(ring); i += sizeof(u64))
+		at = put_u64(at, (w->number + 1) * 0x9e3779b97f4a7c15ull ^ ((u64)i << 48 | i));
+	put_tail(at, w->begin + w->lost_size, w->size);
+}
+
+/* Whether there was room. */
+static bool model_begin(unsigned int size)
+{
+	struct write w = {
+		.begin = model.head, .size = size, .number = number, .lost = model.lost,
+	};
+	u64 used = is(RING_STREAMING) ? (model.head - model.tail) % ring->size + 1 : 0;
+
+	if (model.lost)
+		w.lost_size = sizeof(struct ring_lost_record) + ring_record_tail(ring);
+	if (model.paused || used + w.lost_size + size > ring->size) {
+		model.lost++;
+		model.all_lost++;
+		return false;
+	}
+	model.lost = 0;
+	put_write(&w);
+	model.write[model.nr++] = w;
+	model.head += w.lost_size + size;
+	if (model.head - model.wakeup > model.watermark)
+		model.wakeup += model.watermark;
+	return true;
+}
+
+static void check(void)
+{
+	struct ring_state state;
+
+	ring_impl.look(ring->rb, &state);
+	MUST(state.head == model.head && state.lost == model.lost);
+	MUST(state.wakeup == model.wakeup && state.nest == depth);
+	MUST(ring_head(ring) == model.published);
+	MUST(ring->user->data_reserved == (is(RING_STREAMING) ? 0 : model.head));
+	MUST(ring->event.lost_samples.counter == model.all_lost);
+	MUST(ring->event.pending_irq.queued == model.wakeups);
+	MUST(shim.preempt == depth && shim.rcu == depth && !shim.warnings);
+}
+
+/* What must lie in the ring; while nobody writes. */
+static void check_data(void)
+{
+	static unsigned char bytes[16 * PAGE_SIZE];
+
+	memset(bytes, 0, ring->size);
+	for (unsigned int i = 0; i < model.nr; i++) {
+		struct write *w = &model.write[i];
+		unsigned int size = w->lost_size + w->size;
+		u64 offset = is(RING_BACKWARD) ? -(w->begin + size) : w->begin;
+
+		if (w->begin + size + ring->size < model.head)
+			continue;
+		for (unsigned int b = 0; b < size; b++)
+			bytes[(offset + b) % ring->size] = stream[w->begin + b];
+	}
+	MUST(!memcmp(bytes, ring->data, ring->size));
+}
+
+static void run(void);
+
+static void do_write(unsigned int size, bool nest)
+{
+	struct perf_sample_data data = { .id_fill = RING_ID_FILL };
+	struct perf_output_handle handle;
+	u64 wakeup = model.wakeup, mine = ++number;
+	bool room;
+	int err;
+
+	size = min(size, (unsigned int)RING_MAX_RECORD);
+	if (model.head + 2 * size + 4096 > MAX_STREAM || model.nr == MAX_WRITES) {
+		input_left = 0;
+		return;
+	}
+	/* Writers that nest write over each other if they take more than the ring in all. */
+	if (depth && model.head + size + 256 - model.outermost > ring->size)
+		return;
+	if (!depth)
+		model.outermost = model.head;
+	room = model_begin(size);
+	err = ring_impl.begin(&handle, &data, &ring->event, size);
+	MUST(err == (room ? 0 : -ENOSPC));
+	if (room) {
+		depth++;
+		if (nest)
+			run();
+		ring_fill(ring, &handle, size, mine);
+		ring_impl.end(&handle);
+		depth--;
+	}
+	/* A writer that found no room publishes as well, but a paused ring it leaves at once. */
+	if (!depth && (room || !model.paused)) {
+		model.published = model.head;
+		model.nr_published = model.nr;
+		model.wakeups += room && model.wakeup != wakeup;
+	}
+}
+
+/*
+ * Reading
+ */
+
+static void expect_record(const struct ring_records *records, size_t *at, bool lost, u64 value)
+{
+	struct ring_record *r = &records->record[*at];
+
+	MUST(*at < records->nr);
+	MUST(r->type == (lost ? PERF_RECORD_LOST : PERF_RECORD_SAMPLE));
+	MUST((lost ? r->lost : r->number) == value);
+	++*at;
+}
+
+/* The records of the writes from @begin on, oldest first; a part of the first may be there. */
+static void expect_records(const struct ring_records *records, u64 begin, u64 end)
+{
+	size_t at = 0;
+
+	MUST(!records->error);
+	for (unsigned int i = 0; i < model.nr_published; i++) {
+		struct write *w = &model.write[i];
+		u64 middle = w->begin + (is(RING_BACKWARD) ? w->size : w->lost_size);
+
+		if (w->begin >= end)
+			break;
+		/* In a backward ring the record is farther from the head than its LOST. */
+		if (!is(RING_BACKWARD) && w->lost_size && w->begin >= begin)
+			expect_record(records, &at, true, w->lost);
+		if ((is(RING_BACKWARD) ? w->begin : middle) >= begin)
+			expect_record(records, &at, false, w->number);
+		if (is(RING_BACKWARD) && w->lost_size && middle >= begin)
+			expect_record(records, &at, true, w->lost);
+	}
+	MUST(at == records->nr);
+}
+
+static void consume_all(void)
+{
+	struct ring_records records = {};
+
+	if (!is(RING_STREAMING))
+		return;
+	if (model.fooled) {
+		ring->user->data_tail = ring->user->data_head;
+	} else {
+		ring_consume(ring, &records);
+		expect_records(&records, model.tail, model.published);
+	}
+	model.tail = model.published;
+	model.fooled = false;
+	ring_records_free(&records);
+}
+
+/* Up to the end of a write that was not read. */
+static void consume_some(unsigned int nr)
+{
+	if (!is(RING_STREAMING) || model.fooled)
+		return;
+	for (unsigned int i = 0; i < model.nr_published && nr; i++) {
+		u64 end = model.write[i].begin + model.write[i].lost_size + model.write[i].size;
+
+		if (end <= model.tail)
+			continue;
+		model.tail = end;
+		nr--;
+	}
+	ring->user->data_tail = is(RING_BACKWARD) ? -model.tail : model.tail;
+}
+
+static void fool(unsigned int how, unsigned int by)
+{
+	u64 tail = (u64)by << (how & 63);
+
+	if (how & 64)
+		tail += ring->user->data_head;
+	if (how & 128)
+		tail = -tail;
+	ring->user->data_tail = tail;
+	model.tail = is(RING_BACKWARD) ? -tail : tail;
+	model.fooled = true;
+}
+
+static void scribble(unsigned int what, unsigned int size)
+{
+	ring->user->data_head = what * 0x0101010101010101ull;
+	ring->user->data_reserved = ~what * 0x01010101ull;
+	do_write(size, false);
+	ring->user->data_reserved = is(RING_STREAMING) ? 0 : model.head;
+	ring->user->data_head = is(RING_BACKWARD) ? -model.published : model.published;
+}
+
+static void snapshot(u64 since)
+{
+	struct ring_snapshot snapshot;
+	u64 begin = since;
+
+	if (is(RING_STREAMING))
+		return;
+	ring_snapshot(ring, since, &snapshot);
+	if (model.head > ring->size)
+		begin = max(begin, model.head - ring->size);
+	begin = min(begin, model.published);
+	MUST(snapshot.begin == begin && snapshot.end == model.published);
+	if (is(RING_SIZED) || is(RING_BACKWARD))
+		expect_records(&snapshot.records, begin, model.published);
+	model.snapshot_end = snapshot.end;
+	ring_snapshot_free(&snapshot);
+}
+
+/* Until the input, or a write that was begun, is to end. */
+static void run(void)
+{
+	unsigned int least = ring_min_record(ring), size;
+
+	while (input_left) {
+		switch (take() % 16) {
+		case 0 ... 3:
+			do_write(least + take() * 8, false);
+			break;
+		case 4:
+			size = take();
+			do_write(least + (size << 8 | take()) % 8192 * 8, false);
+			break;
+		case 5 ... 6:
+			do_write(least + take() * 8, depth < MAX_DEPTH);
+			break;
+		case 7:
+			if (depth)
+				return;
+			break;
+		case 8:
+			consume_all();
+			break;
+		case 9:
+			consume_some(take() % 16);
+			break;
+		case 10:
+			size = take();
+			fool(size, take());
+			break;
+		case 11:
+			model.paused = take() % 2;
+			ring_impl.pause(ring->rb, model.paused);
+			break;
+		case 12:
+			snapshot(0);
+			break;
+		case 13:
+			snapshot(model.snapshot_end);
+			break;
+		case 14:
+			size = take();
+			scribble(take(), least + size * 8);
+			break;
+		case 15:
+			/* Exactly what is left of the area, or of the ring. */
+			size = -model.head & (ring->size - 1);
+			do_write(max(least, size + take() % 4 * 8), false);
+			break;
+		}
+		check();
+		if (!depth)
+			check_data();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	unsigned int flags, nr_pages;
+
+	input = data;
+	input_left = size;
+	flags = take() % 16;
+	if (flags & RING_BACKWARD)
+		flags &= ~RING_SIZED;
+	nr_pages = 1 << take() % 5;
+	memset(&model, 0, offsetof(struct model, write));
+	model.watermark = take() * 64;
+	ring = ring_new(&ring_impl, flags, nr_pages, model.watermark);
+	model.watermark = model.watermark ? min(model.watermark, ring->size) : ring->size / 2;
+	number = 0;
+
+	run();
+	MUST(!depth);
+	check();
+	ring_delete(ring);
+	MUST(shim_balanced());
+	return 0;
+}

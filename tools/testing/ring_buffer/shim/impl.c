@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What core.c does around a ring, and a table of functions by which tests call ours or upstream's.
+ *
+ * Compiled twice, against the internal.h of each, see upstream_names.h.
+ */
+#include <linux/perf_event.h>
+#include "internal.h"
+
+#include "ring.h"
+
+void perf_event_header__init(struct perf_event_header *header, struct perf_sample_data *data,
+			     int type, int misc, size_t size, struct perf_event *event)
+{
+	header->type = type;
+	header->misc = misc;
+	header->size = size;
+	if (event->attr.sample_id_all)
+		header->size += event->id_header_size;
+	if (event->attr.sample_type & PERF_SAMPLE_SIZE_AT_END)
+		header->size += sizeof(struct perf_event_trailer);
+}
+
+void perf_event__output_id_sample(struct perf_event *event, struct perf_output_handle *handle,
+				  struct perf_sample_data *data)
+{
+	u64 id;
+
+	if (!event->attr.sample_id_all)
+		return;
+	memset(&id, data->id_fill, sizeof(id));
+	for (unsigned int i = 0; i < event->id_header_size; i += sizeof(id))
+		perf_output_put(handle, id);
+}
+
+struct perf_buffer *ring_buffer_get(struct perf_event *event)
+{
+	struct perf_buffer *rb = event->parent ? event->parent->rb : event->rb;
+
+	return rb && refcount_inc_not_zero(&rb->refcount) ? rb : NULL;
+}
+
+void ring_buffer_put(struct perf_buffer *rb)
+{
+	if (refcount_dec_and_test(&rb->refcount))
+		rb_free(rb);
+}
+
+void perf_event_aux_event(struct perf_event *event, unsigned long head, unsigned long size,
+			  u64 flags)
+{
+	struct perf_sample_data data = { .id_fill = RING_ID_FILL };
+	struct perf_output_handle handle;
+	struct ring_aux_record record = { .offset = head, .size = size, .flags = flags };
+
+	perf_event_header__init(&record.header, &data, PERF_RECORD_AUX, 0, sizeof(record), event);
+	if (perf_output_begin(&handle, &data, event, record.header.size))
+		return;
+	perf_output_put(&handle, record);
+	perf_event__output_id_sample(event, &handle, &data);
+	perf_output_end(&handle);
+}
+
+static struct perf_buffer *impl_alloc(int nr_pages, long watermark, unsigned int flags)
+{
+	int rb_flags = flags & RING_STREAMING ? RING_BUFFER_WRITABLE : 0;
+
+#ifndef IMPL_IS_UPSTREAM
+	if (flags & RING_BACKWARD)
+		rb_flags |= RING_BUFFER_BACKWARD;
+	if (flags & RING_SIZED)
+		rb_flags |= RING_BUFFER_TRAILER;
+#endif
+	return rb_alloc(nr_pages, watermark, 0, rb_flags);
+}
+
+/* Fields go through the macro, as in core.c, where their size is known. */
+static void impl_put_u64(struct perf_output_handle *handle, u64 value)
+{
+	perf_output_put(handle, value);
+}
+
+static void impl_pause(struct perf_buffer *rb, bool pause)
+{
+	rb_toggle_paused(rb, pause);
+}
+
+static void impl_look(struct perf_buffer *rb, struct ring_state *state)
+{
+	*state = (struct ring_state){
+		.head = local_read(&rb->head),
+		.lost = local_read(&rb->lost),
+		.wakeup = local_read(&rb->wakeup),
+		.watermark = rb->watermark,
+		.nest = rb->nest,
+		.poll = atomic_read(&rb->poll),
+		.size = perf_data_size(rb),
+		.nr_pages = data_page_nr(rb),
+		.paused = rb->paused,
+		.refcount = refcount_read(&rb->refcount),
+		.aux_head = rb->aux_head,
+		.aux_wakeup = rb->aux_wakeup,
+		.aux_watermark = rb->aux_watermark,
+		.aux_nest = rb->aux_nest,
+		.aux_nr_pages = rb->aux_nr_pages,
+		.aux_pages = rb->aux_pages,
+		.aux_refcount = rb->aux_nr_pages ? refcount_read(&rb->aux_refcount) : 0,
+	};
+}
+
+static int impl_alloc_aux(struct perf_buffer *rb, struct perf_event *event, int nr_pages,
+			  long watermark, unsigned int flags)
+{
+	int err = rb_alloc_aux(rb, event, data_page_nr(rb) + 1, nr_pages, watermark,
+			       flags & RING_STREAMING ? RING_BUFFER_WRITABLE : 0);
+
+	if (!err)
+		atomic_set(&rb->aux_mmap_count, 1);
+	return err;
+}
+
+/* As perf_mmap_close() does, after all writers were stopped. */
+static void impl_close_aux(struct perf_buffer *rb)
+{
+	atomic_set(&rb->aux_mmap_count, 0);
+	rb_free_aux(rb);
+}
+
+const struct ring_impl ring_impl = {
+#ifdef IMPL_IS_UPSTREAM
+	.name = "upstream",
+#else
+	.name = "ours",
+#endif
+	.alloc = impl_alloc,
+	.put = ring_buffer_put,
+	.page = perf_mmap_to_page,
+	.pause = impl_pause,
+	.look = impl_look,
+	.begin = perf_output_begin,
+	.begin_forward = perf_output_begin_forward,
+	.begin_backward = perf_output_begin_backward,
+	.put_u64 = impl_put_u64,
+	.copy = perf_output_copy,
+	.skip = perf_output_skip,
+	.output_id = perf_event__output_id_sample,
+	.end = perf_output_end,
+	.alloc_aux = impl_alloc_aux,
+	.close_aux = impl_close_aux,
+	.aux_begin = perf_aux_output_begin,
+	.aux_end = perf_aux_output_end,
+	.aux_skip = perf_aux_output_skip,
+	.aux_flag = perf_aux_output_flag,
+	.get_aux = perf_get_aux,
+	.copy_aux = perf_output_copy_aux,
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Contexts: counters, so that a test sees whether they are balanced. */
+#ifndef SHIM_LINUX_HARDIRQ_H
+#define SHIM_LINUX_HARDIRQ_H
+
+#include <linux/kernel.h>
+#include "../shim.h"
+
+#define preempt_disable()	do { shim.preempt++; barrier(); } while (0)
+#define preempt_enable()	do { barrier(); shim.preempt--; } while (0)
+#define rcu_read_lock()		do { shim.rcu++; barrier(); } while (0)
+#define rcu_read_unlock()	do { barrier(); shim.rcu--; } while (0)
+#define rcu_dereference(p)	READ_ONCE(p)
+#define in_atomic()		(shim.preempt != 0)
+#define smp_processor_id()	0
+
+static inline unsigned char interrupt_context_level(void)
+{
+	return 0;
+}
+
+#endif

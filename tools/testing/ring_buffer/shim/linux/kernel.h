@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What kernel code expects everywhere: tools/include has most of it. */
+#ifndef SHIM_LINUX_KERNEL_H
+#define SHIM_LINUX_KERNEL_H
+
+#include_next <linux/kernel.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <linux/kconfig.h>
+#include <linux/list.h>
+#include <linux/types.h>
+
+#define U32_MAX			((u32)~0U)
+#define rounddown(x, y)		((x) - (x) % (y))
+#define order_base_2(n)		((n) > 1 ? ilog2((n) - 1) + 1 : 0)
+#define EXPORT_SYMBOL_GPL(name)	extern typeof(name) name
+
+/* A warning is counted; the tests want none, but those that they provoke. */
+#define WARN_ON_ONCE(condition)						\
+	({								\
+		bool warn_ = (condition);				\
+									\
+		if (unlikely(warn_))					\
+			shim_warn(__FILE__, __LINE__, #condition);	\
+		warn_;							\
+	})
+
+void shim_warn(const char *file, int line, const char *condition);
+
+#endif

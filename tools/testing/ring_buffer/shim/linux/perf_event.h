@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Events, as far as the ring's files look at them. The ABI is the tree's own header; so is
+ * struct perf_output_handle, which is cut from include/linux/perf_event.h when this is built.
+ */
+#ifndef SHIM_LINUX_PERF_EVENT_H
+#define SHIM_LINUX_PERF_EVENT_H
+
+#include <asm/barrier.h>
+#include <asm/local.h>
+#include <linux/hardirq.h>
+#include <linux/irq_work.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <uapi/linux/perf_event.h>
+
+#define PERF_PMU_CAP_AUX_NO_SG		0x0004
+#define PERF_PMU_CAP_AUX_PREFER_LARGE	0x0400
+
+struct rcu_head { int unused; };
+struct user_struct;
+struct perf_buffer;
+struct fasync_struct;
+struct perf_event;
+
+struct pmu {
+	int	capabilities;
+	void	*(*setup_aux)(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
+	void	(*free_aux)(void *aux);
+};
+
+struct perf_event {
+	struct perf_event_attr	attr;
+	struct perf_event	*parent;
+	struct perf_buffer	*rb;
+	struct pmu		*pmu;
+	u64			id;
+	u16			id_header_size;
+	int			cpu;
+	atomic64_t		lost_samples;
+	unsigned int		pending_wakeup;
+	unsigned int		pending_kill;
+	unsigned int		pending_disable;
+	struct irq_work		pending_irq;
+	struct fasync_struct	*fasync;
+};
+
+/* The id fields that are at the end of a record: here id_header_size bytes of this value. */
+struct perf_sample_data {
+	unsigned char		id_fill;
+};
+
+typedef unsigned long (*perf_copy_f)(void *dst, const void *src, unsigned long off,
+				     unsigned long len);
+
+#include "perf_output_handle.h"
+
+int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_data *data,
+		      struct perf_event *event, unsigned int size);
+int perf_output_begin_forward(struct perf_output_handle *handle, struct perf_sample_data *data,
+			      struct perf_event *event, unsigned int size);
+int perf_output_begin_backward(struct perf_output_handle *handle, struct perf_sample_data *data,
+			       struct perf_event *event, unsigned int size);
+void perf_output_end(struct perf_output_handle *handle);
+unsigned int perf_output_copy(struct perf_output_handle *handle, const void *buf,
+			      unsigned int len);
+unsigned int perf_output_skip(struct perf_output_handle *handle, unsigned int len);
+#define perf_output_put(handle, x) perf_output_copy((handle), &(x), sizeof(x))
+
+void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event *event);
+void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size);
+int perf_aux_output_skip(struct perf_output_handle *handle, unsigned long size);
+void perf_aux_output_flag(struct perf_output_handle *handle, u64 flags);
+void *perf_get_aux(struct perf_output_handle *handle);
+long perf_output_copy_aux(struct perf_output_handle *aux_handle, struct perf_output_handle *handle,
+			  unsigned long from, unsigned long to);
+
+/* core.c's part, in impl.c. */
+void perf_event_header__init(struct perf_event_header *header, struct perf_sample_data *data,
+			     int type, int misc, size_t size, struct perf_event *event);
+void perf_event__output_id_sample(struct perf_event *event, struct perf_output_handle *handle,
+				  struct perf_sample_data *sample);
+
+static inline bool has_aux(struct perf_event *event)
+{
+	return event->pmu && event->pmu->setup_aux;
+}
+
+static inline bool is_write_backward(struct perf_event *event)
+{
+	return event->attr.write_backward;
+}
+
+static inline struct fasync_struct **perf_event_fasync(struct perf_event *event)
+{
+	return event->parent ? &event->parent->fasync : &event->fasync;
+}
+
+#endif

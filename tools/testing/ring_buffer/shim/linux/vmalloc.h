@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Mappings in kernel virtual memory; what is before and after them cannot be accessed. */
+#ifndef SHIM_LINUX_VMALLOC_H
+#define SHIM_LINUX_VMALLOC_H
+
+#include <linux/mm.h>
+
+#define VM_MAP		1UL
+#define PAGE_KERNEL	0
+
+void *vmap(struct page **pages, unsigned int count, unsigned long flags, int prot);
+void vunmap(const void *address);
+
+#endif

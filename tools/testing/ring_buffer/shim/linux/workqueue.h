@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Work is kept until shim_run_work(). */
+#ifndef SHIM_LINUX_WORKQUEUE_H
+#define SHIM_LINUX_WORKQUEUE_H
+
+#include <linux/kernel.h>
+
+struct work_struct {
+	void			(*func)(struct work_struct *work);
+	struct work_struct	*next;
+};
+
+#define INIT_WORK(work, function) ((work)->func = (function))
+
+void schedule_work(struct work_struct *work);
+
+#endif

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Test support, see ring.h. */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "ring.h"
+
+#define SHOWN_PAGES(ring) (1 + ((ring)->size >> PAGE_SHIFT))
+
+static void *must(void *memory)
+{
+	if (!memory)
+		abort();
+	return memory;
+}
+
+/* All pages that the kernel lets the user have, as one fault after the other would bring them. */
+static void map_for_user(struct ring *ring)
+{
+	unsigned int nr = SHOWN_PAGES(ring);
+	struct page **pages = must(calloc(nr, sizeof(*pages)));
+
+	for (unsigned int i = 0; i < nr; i++) {
+		pages[i] = must(ring->impl->page(ring->rb, i));
+		pages[i]->mapping = ring;	/* as the fault handler leaves it */
+	}
+	ring->user = shim_reserve((size_t)nr << PAGE_SHIFT);
+	ring->data = (unsigned char *)ring->user + PAGE_SIZE;
+	shim_map_pages(ring->user, pages, nr, PROT_READ | PROT_WRITE);
+	free(pages);
+}
+
+struct ring *ring_new(const struct ring_impl *impl, unsigned int flags, int nr_pages,
+		      long watermark)
+{
+	struct perf_buffer *rb = impl->alloc(nr_pages, watermark, flags);
+	struct ring *ring;
+
+	if (!rb)
+		return NULL;
+	ring = must(calloc(1, sizeof(*ring)));
+	ring->impl = impl;
+	ring->flags = flags;
+	ring->rb = rb;
+	ring->size = (unsigned long)nr_pages << PAGE_SHIFT;
+	ring->event.rb = rb;
+	ring->event.pmu = &ring->pmu;
+	ring->event.id = 4711;
+	ring->event.id_header_size = RING_ID_SIZE;
+	ring->event.attr.write_backward = !!(flags & RING_BACKWARD);
+	ring->event.attr.sample_id_all = !!(flags & RING_WITH_ID);
+	ring->event.attr.sample_type = flags & RING_SIZED ? PERF_SAMPLE_SIZE_AT_END : 0;
+	map_for_user(ring);
+	return ring;
+}
+
+void ring_delete(struct ring *ring)
+{
+	if (!ring)
+		return;
+	ring->impl->put(ring->rb);
+	shim_run_work();
+	shim_unreserve(ring->user, SHOWN_PAGES(ring) << PAGE_SHIFT);
+	free(ring);
+}
+
+/*
+ * Writing
+ */
+
+unsigned int ring_record_tail(const struct ring *ring)
+{
+	return (ring->flags & RING_WITH_ID ? RING_ID_SIZE : 0) +
+	       (ring->flags & RING_SIZED ? sizeof(struct perf_event_trailer) : 0);
+}
+
+unsigned int ring_min_record(const struct ring *ring)
+{
+	return sizeof(struct perf_event_header) + sizeof(u64) + ring_record_tail(ring);
+}
+
+static u64 fill(u64 number, unsigned int offset)
+{
+	return (number + 1) * 0x9e3779b97f4a7c15ull ^ ((u64)offset << 48 | offset);
+}
+
+void ring_fill(struct ring *ring, struct perf_output_handle *handle, unsigned int size, u64 number)
+{
+	struct perf_event_header header = { .type = PERF_RECORD_SAMPLE, .size = size };
+	struct perf_sample_data data = { .id_fill = RING_ID_FILL };
+	u64 first;
+
+	memcpy(&first, &header, sizeof(first));
+	ring->impl->put_u64(handle, first);
+	ring->impl->put_u64(handle, number);
+	for (unsigned int at = 16; at < size - ring_record_tail(ring); at += sizeof(u64))
+		ring->impl->put_u64(handle, fill(number, at));
+	ring->impl->output_id(&ring->event, handle, &data);
+}
+
+int ring_write(struct ring *ring, unsigned int size, u64 number)
+{
+	struct perf_sample_data data = { .id_fill = RING_ID_FILL };
+	struct perf_output_handle handle;
+	int err = ring->impl->begin(&handle, &data, &ring->event, size);
+
+	if (err)
+		return err;
+	ring_fill(ring, &handle, size, number);
+	ring->impl->end(&handle);
+	return 0;
+}
+
+/*
+ * Reading
+ */
+
+static bool is_backward(const struct ring *ring)
+{
+	return ring->flags & RING_BACKWARD;
+}
+
+u64 ring_head(const struct ring *ring)
+{
+	u64 head = smp_load_acquire(&ring->user->data_head);	/* C, pairs with B */
+
+	return is_backward(ring) ? -head : head;
+}
+
+void ring_copy(const struct ring *ring, void *dst, u64 begin, size_t len)
+{
+	u64 offset = (is_backward(ring) ? -(begin + len) : begin) & (ring->size - 1);
+	size_t until_end = min(len, ring->size - offset);
+
+	memcpy(dst, ring->data + offset, until_end);
+	memcpy(dst + until_end, ring->data, len - until_end);
+}
+
+void ring_records_free(struct ring_records *records)
+{
+	free(records->record);
+	*records = (struct ring_records){};
+}
+
+bool ring_records_are(const struct ring_records *records, u64 first, u64 last)
+{
+	if (records->error || records->nr != last + 1 - first)
+		return false;
+	for (size_t i = 0; i < records->nr; i++)
+		if (records->record[i].type != PERF_RECORD_SAMPLE ||
+		    records->record[i].number != first + i)
+			return false;
+	return true;
+}
+
+static void append(struct ring_records *records, const struct ring_record *record)
+{
+	if (records->nr == records->allocated) {
+		records->allocated = 2 * records->allocated + 64;
+		records->record = must(realloc(records->record,
+					       records->allocated * sizeof(*record)));
+	}
+	records->record[records->nr++] = *record;
+}
+
+static u64 u64_at(const void *bytes)
+{
+	u64 value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return value;
+}
+
+static const char *check_sample(const struct ring *ring, const unsigned char *bytes,
+				struct ring_record *record)
+{
+	if (record->size < ring_min_record(ring))
+		return "a sample that is too short";
+	record->number = u64_at(bytes + 8);
+	for (unsigned int at = 16; at < record->size - ring_record_tail(ring); at += sizeof(u64))
+		if (u64_at(bytes + at) != fill(record->number, at))
+			return "a sample that is torn";
+	return NULL;
+}
+
+static const char *check_id(const struct ring *ring, const unsigned char *bytes,
+			    const struct ring_record *record)
+{
+	unsigned int end = record->size - ring_record_tail(ring) + RING_ID_SIZE;
+
+	if (!(ring->flags & RING_WITH_ID))
+		return NULL;
+	for (unsigned int at = end - RING_ID_SIZE; at < end; at++)
+		if (bytes[at] != RING_ID_FILL)
+			return "a record whose sample id is wrong";
+	return NULL;
+}
+
+static const char *check_trailer(const struct ring *ring, const unsigned char *bytes,
+				 const struct ring_record *record)
+{
+	struct perf_event_trailer trailer;
+
+	if (!(ring->flags & RING_SIZED))
+		return NULL;
+	memcpy(&trailer, bytes + record->size - sizeof(trailer), sizeof(trailer));
+	if (trailer.size != record->size)
+		return "a trailer with a wrong size";
+	if (((u64)trailer.offset_hi << 32 | trailer.offset_lo) !=
+	    (record->position & ((1ull << 48) - 1)))
+		return "a trailer with a wrong position";
+	return NULL;
+}
+
+/* With record->position known, fills in the rest. Returns what is wrong, or NULL. */
+static const char *parse(const struct ring *ring, const unsigned char *bytes, size_t left,
+			 struct ring_record *record)
+{
+	struct perf_event_header header;
+	const char *error = NULL;
+
+	if (left < sizeof(header))
+		return "part of a header";
+	memcpy(&header, bytes, sizeof(header));
+	record->type = header.type;
+	record->size = header.size;
+	if (header.size < sizeof(header) + ring_record_tail(ring) || header.size % 8 || header.misc)
+		return "a header that is wrong";
+	if (header.size > left)
+		return "part of a record";
+
+	switch (header.type) {
+	case PERF_RECORD_SAMPLE:
+		error = check_sample(ring, bytes, record);
+		break;
+	case PERF_RECORD_LOST:
+		if (header.size != sizeof(struct ring_lost_record) + ring_record_tail(ring) ||
+		    u64_at(bytes + offsetof(struct ring_lost_record, id)) != ring->event.id)
+			return "a LOST record that is wrong";
+		record->lost = u64_at(bytes + offsetof(struct ring_lost_record, lost));
+		break;
+	case PERF_RECORD_AUX:
+		if (header.size != sizeof(struct ring_aux_record) + ring_record_tail(ring))
+			return "an AUX record that is wrong";
+		break;
+	default:
+		return "a record of unknown type";
+	}
+	if (!error)
+		error = check_id(ring, bytes, record);
+	if (!error)
+		error = check_trailer(ring, bytes, record);
+	return error;
+}
+
+static void reverse(struct ring_record *record, size_t nr)
+{
+	for (size_t i = 0; i < nr / 2; i++) {
+		struct ring_record other = record[i];
+
+		record[i] = record[nr - 1 - i];
+		record[nr - 1 - i] = other;
+	}
+}
+
+/* The length of the record that begins there, or 0 if not even its header is. */
+static unsigned int length_at(const unsigned char *bytes, size_t left)
+{
+	struct perf_event_header header;
+
+	if (left < sizeof(header))
+		return 0;
+	memcpy(&header, bytes, sizeof(header));
+	return header.size;
+}
+
+void ring_walk_up(const struct ring *ring, const void *bytes, size_t len, u64 position,
+		  bool partial, struct ring_records *records)
+{
+	size_t before = records->nr;
+
+	for (size_t at = 0; at < len && !records->error;) {
+		struct ring_record record = {
+			.position = is_backward(ring) ? position - at : position + at,
+		};
+		unsigned int length = length_at(bytes + at, len - at);
+
+		/* Never written, or cut off. */
+		if (partial && (!length || length > len - at))
+			break;
+		records->error = parse(ring, bytes + at, len - at, &record);
+		if (!records->error)
+			append(records, &record);
+		at += record.size;
+	}
+	if (is_backward(ring))
+		reverse(records->record + before, records->nr - before);
+}
+
+void ring_walk_trailers(const struct ring *ring, const void *bytes, size_t len, u64 position,
+			struct ring_records *records)
+{
+	const unsigned char *end = bytes + len;
+	size_t before = records->nr;
+
+	while (end - (const unsigned char *)bytes >= sizeof(struct perf_event_trailer)) {
+		size_t left = end - (const unsigned char *)bytes;
+		struct perf_event_trailer trailer;
+		struct ring_record record = {};
+
+		memcpy(&trailer, end - sizeof(trailer), sizeof(trailer));
+		if (trailer.size > left)
+			break;
+		record.position = position - trailer.size;
+		records->error = parse(ring, end - trailer.size, trailer.size, &record);
+		if (!records->error && record.size != trailer.size)
+			records->error = "a trailer that does not fit its header";
+		if (records->error)
+			break;
+		append(records, &record);
+		end -= record.size;
+		position -= record.size;
+	}
+	reverse(records->record + before, records->nr - before);
+}
+
+void ring_consume(struct ring *ring, struct ring_records *records)
+{
+	u64 head = ring_head(ring);
+	u64 tail = is_backward(ring) ? -ring->user->data_tail : ring->user->data_tail;
+	unsigned char *bytes;
+
+	if (head - tail > ring->size) {
+		records->error = "more bytes than the ring has";
+		return;
+	}
+	bytes = must(malloc(head - tail + 1));
+	ring_copy(ring, bytes, tail, head - tail);
+	ring_walk_up(ring, bytes, head - tail, is_backward(ring) ? head : tail, false, records);
+	free(bytes);
+	smp_mb();	/* D, pairs with A */
+	WRITE_ONCE(ring->user->data_tail, ring->user->data_head);
+}
+
+void ring_snapshot(const struct ring *ring, u64 since, struct ring_snapshot *snapshot)
+{
+	unsigned char *bytes = must(malloc(ring->size));
+	u64 head = ring_head(ring);			/* C, pairs with B */
+	u64 oldest = head > ring->size ? head - ring->size : 0;
+	u64 reserved, valid;
+
+	*snapshot = (struct ring_snapshot){ .begin = max(oldest, since), .end = head };
+	ring_copy(ring, bytes, snapshot->begin, head - snapshot->begin);
+	smp_rmb();					/* F, pairs with E */
+	reserved = READ_ONCE(ring->user->data_reserved);
+	valid = reserved > ring->size ? reserved - ring->size : 0;
+	if (valid > snapshot->begin) {
+		u64 drop = min(valid, head) - snapshot->begin;
+
+		snapshot->given_up = valid > oldest ? min(valid, head) - oldest : 0;
+		if (!is_backward(ring))
+			memmove(bytes, bytes + drop, head - snapshot->begin - drop);
+		snapshot->begin += drop;
+	}
+
+	if (ring->flags & RING_SIZED)
+		ring_walk_trailers(ring, bytes, head - snapshot->begin, head, &snapshot->records);
+	else if (is_backward(ring))
+		ring_walk_up(ring, bytes, head - snapshot->begin, head, true, &snapshot->records);
+	snapshot->first = snapshot->records.nr ? snapshot->records.record[0].position : head;
+	free(bytes);
+}
+
+void ring_snapshot_free(struct ring_snapshot *snapshot)
+{
+	ring_records_free(&snapshot->records);
+}

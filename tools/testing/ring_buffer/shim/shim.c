@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The kernel around the ring: memory, work. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <sanitizer/asan_interface.h>
+
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <linux/workqueue.h>
+
+#include "shim.h"
+
+#define NR_PAGES	(1u << 16)
+#define GUARD		(1ul << 17)
+
+struct shim shim = { .user_readable = ~0ul };
+
+static int memory_fd;
+static unsigned char *memory;
+static struct page mem_map[NR_PAGES];
+static unsigned int next_page;
+
+void shim_warn(const char *file, int line, const char *condition)
+{
+	if (shim.warnings++ < 10 && !shim.quiet)
+		fprintf(stderr, "%s:%d: warning: %s\n", file, line, condition);
+}
+
+static void die(const char *what)
+{
+	perror(what);
+	abort();
+}
+
+static bool allocation_fails(void)
+{
+	return ++shim.allocations == shim.fail_at;
+}
+
+/*
+ * Pages
+ */
+
+__attribute__((constructor)) static void init_memory(void)
+{
+	memory_fd = memfd_create("pages", MFD_CLOEXEC);
+	if (memory_fd < 0 || ftruncate(memory_fd, (off_t)NR_PAGES << PAGE_SHIFT))
+		die("memory file");
+	memory = mmap(NULL, (size_t)NR_PAGES << PAGE_SHIFT, PROT_READ | PROT_WRITE, MAP_SHARED,
+		      memory_fd, 0);
+	if (memory == MAP_FAILED)
+		die("memory");
+}
+
+void *page_address(const struct page *page)
+{
+	return memory + ((size_t)(page - mem_map) << PAGE_SHIFT);
+}
+
+struct page *virt_to_page(const void *address)
+{
+	size_t offset = (const unsigned char *)address - memory;
+
+	if (offset >> PAGE_SHIFT >= NR_PAGES || !mem_map[offset >> PAGE_SHIFT].allocated)
+		abort();
+	return &mem_map[offset >> PAGE_SHIFT];
+}
+
+static bool run_is_free(unsigned int first, unsigned int nr)
+{
+	for (unsigned int i = first; i < first + nr; i++)
+		if (mem_map[i].allocated)
+			return false;
+	return true;
+}
+
+/* Not one after the other, but if asked: a ring's pages are to be anywhere, in any order. */
+static struct page *find_run(int order)
+{
+	unsigned int nr = 1u << order;
+
+	for (unsigned int tries = 0; tries < 2 * NR_PAGES / nr; tries++) {
+		next_page = (shim.in_order ? next_page + nr : next_page * 5 + 7) % NR_PAGES;
+		if (run_is_free(next_page & -nr, nr))
+			return &mem_map[next_page & -nr];
+	}
+	return NULL;
+}
+
+struct page *alloc_pages_node(int node, unsigned int gfp, int order)
+{
+	struct page *page;
+
+	if (allocation_fails() || (shim.fail_order && order >= shim.fail_order))
+		return NULL;
+	page = find_run(order);
+	if (!page)
+		return NULL;
+	ASAN_UNPOISON_MEMORY_REGION(page_address(page), PAGE_SIZE << order);
+	memset(page_address(page), gfp & __GFP_ZERO ? 0 : 0xa5, PAGE_SIZE << order);
+	for (int i = 0; i < 1 << order; i++)
+		page[i] = (struct page){ .allocated = true, .order = i ? -1 : order };
+	shim.pages += 1 << order;
+	return page;
+}
+
+void split_page(struct page *page, int order)
+{
+	if (page->order != order)
+		abort();
+	for (int i = 0; i < 1 << order; i++)
+		page[i].order = 0;
+}
+
+/* What the kernel would complain of: "bad page state". */
+void __free_page(struct page *page)
+{
+	if (!page->allocated || page->order || page->mapping || page->has_private)
+		abort();
+	page->allocated = false;
+	memset(page_address(page), 0x6b, PAGE_SIZE);
+	ASAN_POISON_MEMORY_REGION(page_address(page), PAGE_SIZE);
+	shim.pages--;
+}
+
+/*
+ * Mappings
+ */
+
+void *shim_reserve(size_t size)
+{
+	unsigned char *area = mmap(NULL, size + 2 * GUARD, PROT_NONE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (area == MAP_FAILED)
+		die("reserve");
+	return area + GUARD;
+}
+
+void shim_unreserve(const void *address, size_t size)
+{
+	if (munmap((void *)address - GUARD, size + 2 * GUARD))
+		die("unreserve");
+}
+
+void shim_map_pages(void *address, struct page **pages, unsigned int count, int prot)
+{
+	for (unsigned int i = 0, nr; i < count; i += nr) {
+		for (nr = 1; i + nr < count && pages[i + nr] == pages[i] + nr; nr++)
+			;
+		if (mmap(address + ((size_t)i << PAGE_SHIFT), (size_t)nr << PAGE_SHIFT, prot,
+			 MAP_SHARED | MAP_FIXED, memory_fd,
+			 (off_t)(pages[i] - mem_map) << PAGE_SHIFT) == MAP_FAILED)
+			die("map");
+	}
+}
+
+static struct mapping {
+	void		*address;
+	size_t		size;
+} mappings[64];
+
+void *vmap(struct page **pages, unsigned int count, unsigned long flags, int prot)
+{
+	struct mapping *m = mappings;
+
+	if (allocation_fails())
+		return NULL;
+	while (m->address)
+		if (++m == mappings + ARRAY_SIZE(mappings))
+			abort();
+	m->size = (size_t)count << PAGE_SHIFT;
+	m->address = shim_reserve(m->size);
+	shim_map_pages(m->address, pages, count, PROT_READ | PROT_WRITE);
+	shim.mappings++;
+	return m->address;
+}
+
+void vunmap(const void *address)
+{
+	struct mapping *m = mappings;
+
+	if (!address)
+		return;
+	while (m->address != address)
+		if (++m == mappings + ARRAY_SIZE(mappings))
+			abort();
+	shim_unreserve(address, m->size);
+	m->address = NULL;
+	shim.mappings--;
+}
+
+/*
+ * Objects
+ */
+
+void *shim_alloc(size_t size, unsigned int gfp, int node, size_t limit)
+{
+	void *object;
+
+	if (allocation_fails() || WARN_ON_ONCE(size > limit && !(gfp & __GFP_NOWARN)) ||
+	    size > limit)
+		return NULL;
+	object = malloc(size);
+	if (!object)
+		die("malloc");
+	memset(object, gfp & __GFP_ZERO ? 0 : 0xa5, size);
+	shim.objects++;
+	return object;
+}
+
+void kfree(const void *object)
+{
+	if (!object)
+		return;
+	shim.objects--;
+	free((void *)object);
+}
+
+/*
+ * Work
+ */
+
+static struct work_struct *work_list;
+
+void schedule_work(struct work_struct *work)
+{
+	work->next = work_list;
+	work_list = work;
+}
+
+int shim_run_work(void)
+{
+	int nr = 0;
+
+	while (work_list) {
+		struct work_struct *work = work_list;
+
+		work_list = work->next;
+		work->func(work);
+		nr++;
+	}
+	return nr;
+}
+
+bool shim_balanced(void)
+{
+	return !shim.preempt && !shim.rcu && !shim.pagefault && !shim.objects && !shim.pages &&
+	       !shim.mappings && !work_list;
+}

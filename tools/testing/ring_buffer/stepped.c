@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include "stepped.h"
+
+const struct stepped_mode stepped_modes[STEPPED_NR_MODES] = {
+	{ "forward streaming", RING_STREAMING, .in_full = true },
+	{ "forward overwrite", 0 },
+	{ "backward streaming", RING_BACKWARD | RING_STREAMING },
+	{ "backward overwrite", RING_BACKWARD },
+	{ "sized streaming", RING_SIZED | RING_STREAMING },
+	{ "sized overwrite", RING_SIZED, .in_full = true },
+};
+
+/* Where the next record goes: it ends in the second mapping. */
+#define BEFORE_END	40
+
+struct ring *stepped__new_ring(unsigned int flags)
+{
+	struct ring *ring = ring_new(&ring_impl, flags, STEPPED_SIZE >> PAGE_SHIFT, 0);
+	unsigned long end = 4 * STEPPED_SIZE - BEFORE_END, left;
+	unsigned int size;
+	u64 number = 1;
+
+	if (!ring)
+		abort();
+	while ((left = end - ring_head(ring))) {
+		size = ring_min_record(ring) + number % 5 * 8;
+		if (left < size + ring_min_record(ring))
+			size = left;
+		if (ring_write(ring, size, number++))
+			abort();
+		if (flags & RING_STREAMING)
+			ring->user->data_tail = ring->user->data_head;
+	}
+	return ring;
+}
+
+void stepped__save(const struct ring *ring, struct stepped_state *state)
+{
+	state->rb = *ring->rb;
+	state->event = ring->event;
+	state->user = *ring->user;
+	memcpy(state->data, ring->data, sizeof(state->data));
+}
+
+void stepped__restore(struct ring *ring, const struct stepped_state *state)
+{
+	*ring->rb = state->rb;
+	ring->event = state->event;
+	*ring->user = state->user;
+	memcpy(ring->data, state->data, sizeof(state->data));
+}
+
+/*
+ * What is stepped. Not static, so that their instructions can be told by name.
+ */
+
+static __always_inline void write_record(struct writer *writer, unsigned int nr)
+{
+	struct perf_sample_data data = { .id_fill = RING_ID_FILL };
+	struct perf_event *event = &writer->ring->event;
+	struct perf_output_handle handle;
+
+	if (perf_output_begin(&handle, &data, event, writer->size)) {
+		writer->lost = true;
+		return;
+	}
+#pragma GCC unroll 8
+	for (unsigned int i = 0; i < nr; i++)
+		perf_output_put(&handle, writer->words[i]);
+	perf_event__output_id_sample(event, &handle, &data);
+	perf_output_end(&handle);
+}
+
+void write_in_task(void *writer);
+void write_in_interrupt(void *writer);
+void write_in_nmi(void *writer);
+
+void write_in_task(void *writer)
+{
+	write_record(writer, 8);
+}
+
+void write_in_interrupt(void *writer)
+{
+	write_record(writer, 6);
+}
+
+void write_in_nmi(void *writer)
+{
+	write_record(writer, 5);
+}
+
+static const struct {
+	stepper_fn	fn;
+	unsigned int	nr_words;
+} contexts[] = {
+	[TASK]		= { write_in_task,	8 },
+	[INTERRUPT]	= { write_in_interrupt,	6 },
+	[NMI]		= { write_in_nmi,	5 },
+};
+
+void writer__init(struct writer *writer, struct ring *ring, enum stepped_context context,
+		  u64 number)
+{
+	unsigned int size = contexts[context].nr_words * sizeof(u64) + ring_record_tail(ring);
+	struct ring *other = ring_new(&ring_impl, ring->flags, 1, 0);
+	unsigned char bytes[STEPPED_WORDS * sizeof(u64) + RING_ID_SIZE + 8];
+
+	*writer = (struct writer){
+		.fn = contexts[context].fn,
+		.ring = ring,
+		.size = size,
+		.number = number,
+	};
+	/* What it is made of is written by the same who will read it. */
+	if (!other || ring_write(other, size, number))
+		abort();
+	ring_copy(other, bytes, 0, size);
+	memcpy(writer->words, bytes, size - ring_record_tail(ring));
+	ring_delete(other);
+}
+
+static unsigned long head_of(const struct ring *ring)
+{
+	return local_read(&ring->rb->head);
+}
+
+bool writer__has_room(const struct writer *writer)
+{
+	return head_of(writer->ring) - writer->from > writer->inside;
+}
+
+void writer__begin(struct writer *writer, struct writer *interrupted)
+{
+	writer->interrupted = interrupted;
+	writer->is_behind = interrupted && writer__has_room(interrupted);
+	writer->ended = writer->lost = false;
+	writer->inside = 0;
+	writer->from = head_of(writer->ring);
+}
+
+void writer__end(struct writer *writer)
+{
+	writer->to = head_of(writer->ring);
+	writer->ended = true;
+	if (writer->interrupted)
+		writer->interrupted->inside += writer->to - writer->from;
+}
+
+void writer__run(struct writer *writer, struct writer *interrupted)
+{
+	writer__begin(writer, interrupted);
+	writer->fn(writer);
+	writer__end(writer);
+}

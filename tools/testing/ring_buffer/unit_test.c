@@ -1,0 +1,813 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The data area of the kernel's ring: modes and edges.
+ * tags: fast
+ *
+ * Prints TAP.
+ */
+#include <stdlib.h>
+
+#include <linux/perf_event.h>
+#include <linux/poll.h>
+#include "internal.h"
+
+#include "shim/ring.h"
+#include "shim/tap.h"
+
+/* All that there is; backward rings have no trailers. */
+static const unsigned int modes[] = {
+	0,				RING_STREAMING,
+	RING_BACKWARD,			RING_BACKWARD | RING_STREAMING,
+	RING_SIZED,			RING_SIZED | RING_STREAMING,
+	RING_WITH_ID,			RING_WITH_ID | RING_STREAMING,
+	RING_WITH_ID | RING_BACKWARD,	RING_WITH_ID | RING_BACKWARD | RING_STREAMING,
+	RING_WITH_ID | RING_SIZED,	RING_WITH_ID | RING_SIZED | RING_STREAMING,
+};
+
+static struct ring *new_ring(unsigned int flags, int nr_pages, long watermark)
+{
+	struct ring *ring = ring_new(&ring_impl, flags, nr_pages, watermark);
+
+	if (!ring)
+		abort();
+	return ring;
+}
+
+static bool is_streaming(const struct ring *ring)
+{
+	return ring->flags & RING_STREAMING;
+}
+
+/* A record at a known place, read by itself. */
+static bool record_is(struct ring *ring, u64 position, unsigned int size, u64 number)
+{
+	struct ring_records records = {};
+	unsigned char *bytes = malloc(size);
+	bool is;
+
+	ring_copy(ring, bytes, position, size);
+	if (ring->flags & RING_BACKWARD)
+		position += size;
+	ring_walk_up(ring, bytes, size, position, false, &records);
+	is = ring_records_are(&records, number, number);
+	ring_records_free(&records);
+	free(bytes);
+	return is;
+}
+
+static u64 sum_of_lost(const struct ring_records *records)
+{
+	u64 sum = 0;
+
+	for (size_t i = 0; i < records->nr; i++)
+		sum += records->record[i].lost;
+	return sum;
+}
+
+#define for_each_mode(flags)							\
+	for (unsigned int mode_ = 0, flags;					\
+	     mode_ < ARRAY_SIZE(modes) && (flags = modes[mode_], true); mode_++)
+
+static void test_new(void)
+{
+	for_each_mode(flags) {
+		struct ring *ring = new_ring(flags, 4, 0);
+		struct ring_state state;
+
+		ring_impl.look(ring->rb, &state);
+		EXPECT(state.nr_pages == 4 && state.size == 4 * PAGE_SIZE);
+		EXPECT(!state.head && !state.lost && !state.nest && !state.paused);
+		EXPECT(state.watermark == state.size / 2);
+		EXPECT(state.refcount == 1);
+		for (unsigned long i = 0; i < (1 + 4) * PAGE_SIZE; i++)
+			if (!EXPECT(!((unsigned char *)ring->user)[i]))
+				break;
+		ring_delete(ring);
+	}
+}
+
+/* Both mappings of a page are the page; on both sides there is nothing (a guard of the shim). */
+static void test_mirror(void)
+{
+	struct ring *ring = new_ring(0, 8, 0);
+	unsigned char *data = ring->rb->data;
+
+	for (unsigned int i = 0; i < 8; i++)
+		memset(ring->data + i * PAGE_SIZE, i + 1, PAGE_SIZE);
+	for (unsigned int i = 0; i < 16; i++) {
+		EXPECT(data[i * PAGE_SIZE] == i % 8 + 1);
+		EXPECT(data[(i + 1) * PAGE_SIZE - 1] == i % 8 + 1);
+	}
+	ring_delete(ring);
+}
+
+static void read_and_check(struct ring *ring, u64 first, u64 last)
+{
+	struct ring_records records = {};
+	struct ring_snapshot snapshot;
+
+	if (is_streaming(ring)) {
+		ring_consume(ring, &records);
+		EXPECT(ring_records_are(&records, last, last));
+		ring_records_free(&records);
+		return;
+	}
+	ring_snapshot(ring, 0, &snapshot);
+	EXPECT(snapshot.given_up == 0);
+	if (ring->flags & (RING_BACKWARD | RING_SIZED))
+		EXPECT(ring_records_are(&snapshot.records, first, last));
+	ring_snapshot_free(&snapshot);
+}
+
+/* Records of all sizes at all places: what is read is what was written last, after each. */
+static void test_wrap(void)
+{
+	enum { NR = 1009 };
+	static u64 position[NR + 1];
+
+	for_each_mode(flags) {
+		for (int nr_pages = 1; nr_pages <= 4; nr_pages *= 2) {
+			struct ring *ring = new_ring(flags, nr_pages, 0);
+			u64 oldest = 0;
+
+			for (u64 i = 0; i < NR; i++) {
+				unsigned int size = ring_min_record(ring) + i * 7919 % 120 * 8;
+
+				EXPECT(!ring_write(ring, size, i));
+				EXPECT(ring_head(ring) == position[i] + size);
+				EXPECT(record_is(ring, position[i], size, i));
+				position[i + 1] = position[i] + size;
+				while (position[i + 1] - position[oldest] > ring->size)
+					oldest++;
+				read_and_check(ring, oldest, i);
+			}
+			EXPECT(!ring->event.lost_samples.counter);
+			ring_delete(ring);
+		}
+	}
+}
+
+/* As many as have room: all bytes of a ring that overwrites itself, all but one of another. */
+static void test_exact_fit(void)
+{
+	for_each_mode(flags) {
+		for (int nr_pages = 1; nr_pages <= 2; nr_pages *= 2) {
+			struct ring *ring = new_ring(flags, nr_pages, 0);
+			unsigned int nr = ring->size / 64;
+			struct ring_records records = {};
+
+			for (unsigned int i = 0; i < nr; i++)
+				EXPECT(!ring_write(ring, 64, i) ||
+				       (is_streaming(ring) && i == nr - 1));
+			EXPECT(ring->event.lost_samples.counter == is_streaming(ring));
+			if (is_streaming(ring)) {
+				/* 64 bytes are left, and one of them stays free. */
+				EXPECT(ring_write(ring, 64, nr - 1));
+				ring_consume(ring, &records);
+				EXPECT(ring_records_are(&records, 0, nr - 2));
+				EXPECT(!ring_write(ring, 64, nr));
+			} else {
+				EXPECT(ring_head(ring) == ring->size);
+				read_and_check(ring, 0, nr - 1);
+			}
+			ring_records_free(&records);
+			ring_delete(ring);
+		}
+	}
+}
+
+/* The last 8 bytes can be had, and then nothing; a record that is as large as the ring. */
+static void test_full(void)
+{
+	for_each_mode(flags) {
+		struct ring *ring = new_ring(flags, 1, 0);
+		unsigned int most = ring->size - 8 * is_streaming(ring);
+
+		for (u64 i = 0; i < 10; i++) {
+			u64 position = ring_head(ring);
+
+			EXPECT(!ring_write(ring, most, i));
+			EXPECT(record_is(ring, position, most, i));
+			if (is_streaming(ring))
+				EXPECT(ring_write(ring, ring_min_record(ring), i));
+			ring->user->data_tail = ring->user->data_head;
+			local_set(&ring->rb->lost, 0);
+		}
+		EXPECT(ring->event.lost_samples.counter == 10 * is_streaming(ring));
+		EXPECT(ring_write(ring, most + 8, 10));
+		ring_delete(ring);
+	}
+}
+
+/* A tail where no record begins: room is counted in bytes, and one stays free. */
+static void test_odd_tail(void)
+{
+	for_each_mode(flags) {
+		struct ring *ring = new_ring(flags | RING_STREAMING, 1, 0);
+
+		for (unsigned int room = 60; room < 70; room++) {
+			u64 tail = ring_head(ring) + room + 1;
+
+			ring->user->data_tail = flags & RING_BACKWARD ? -tail : tail;
+			EXPECT(!ring_write(ring, 64, room) == (room >= 64));
+			local_set(&ring->rb->lost, 0);
+		}
+		ring_delete(ring);
+	}
+}
+
+/* Every size, in a ring of one page, at places that move on. */
+static void test_one_page(void)
+{
+	for_each_mode(flags) {
+		struct ring *ring = new_ring(flags, 1, 0);
+		unsigned int most = ring->size - 8 * is_streaming(ring);
+		u64 number = 0;
+
+		for (unsigned int size = ring_min_record(ring); size <= most; size += 8) {
+			u64 position = ring_head(ring);
+
+			EXPECT(!ring_write(ring, size, ++number));
+			EXPECT(record_is(ring, position, size, number));
+			ring->user->data_tail = ring->user->data_head;
+		}
+		ring_delete(ring);
+	}
+}
+
+/* A control page alone. */
+static void test_no_data(void)
+{
+	for_each_mode(flags) {
+		struct ring *ring = new_ring(flags, 0, 0);
+
+		EXPECT(!ring->rb->data && !ring->rb->nr_pages);
+		EXPECT(ring_write(ring, 64, 0) == -ENOSPC);
+		ring_impl.pause(ring->rb, true);
+		ring_impl.pause(ring->rb, false);
+		EXPECT(ring_write(ring, 64, 0) == -ENOSPC);
+		EXPECT(!local_read(&ring->rb->lost) && !ring->event.lost_samples.counter);
+		EXPECT(perf_mmap_to_page(ring->rb, 0) && !perf_mmap_to_page(ring->rb, 1));
+		ring_delete(ring);
+	}
+}
+
+static void test_no_ring(void)
+{
+	struct perf_event event = {};
+	struct perf_sample_data data = {};
+	struct perf_output_handle handle;
+
+	EXPECT(perf_output_begin(&handle, &data, &event, 64) == -ENOSPC);
+	EXPECT(!event.lost_samples.counter);
+}
+
+static void test_largest(void)
+{
+	for_each_mode(flags) {
+		for (int nr_pages = 16; nr_pages <= 32; nr_pages *= 2) {
+			struct ring *ring = new_ring(flags, nr_pages, 0);
+
+			for (u64 i = 0; i < 20; i++) {
+				u64 position = ring_head(ring);
+
+				EXPECT(!ring_write(ring, RING_MAX_RECORD, i));
+				EXPECT(record_is(ring, position, RING_MAX_RECORD, i));
+				ring->user->data_tail = ring->user->data_head;
+				/* So that the place changes. */
+				EXPECT(!ring_write(ring, ring_min_record(ring), i));
+				ring->user->data_tail = ring->user->data_head;
+			}
+			ring_delete(ring);
+		}
+	}
+}
+
+/* More than header.size can say: room for several records, in a ring without trailers. */
+static void test_large_reservation(void)
+{
+	struct perf_sample_data data = { .id_fill = RING_ID_FILL };
+	struct perf_output_handle handle;
+	struct ring_records records = {};
+	struct ring *ring = new_ring(RING_STREAMING, 64, 0);
+
+	for (unsigned int round = 0; round < 3; round++) {
+		EXPECT(!perf_output_begin(&handle, &data, &ring->event, 3 * 60000));
+		for (unsigned int i = 0; i < 3; i++)
+			ring_fill(ring, &handle, 60000, 3 * round + i);
+		perf_output_end(&handle);
+		ring_consume(ring, &records);
+	}
+	EXPECT(ring_records_are(&records, 0, 8));
+	ring_records_free(&records);
+	ring_delete(ring);
+}
+
+/* Larger than the ring: counted, and no byte changes. */
+static void test_too_large(void)
+{
+	for_each_mode(flags) {
+		struct ring *ring = new_ring(flags, 1, 0);
+		unsigned char *before = malloc(ring->size);
+		struct ring_records records = {};
+		u64 head, reserved;
+
+		EXPECT(!ring_write(ring, 1000, 0));
+		memcpy(before, ring->data, ring->size);
+		head = ring_head(ring);
+		reserved = ring->user->data_reserved;
+		EXPECT(ring_write(ring, ring->size + 8, 1) == -ENOSPC);
+		EXPECT(ring_write(ring, 61440, 1) == -ENOSPC);
+		EXPECT(ring_write(ring, RING_MAX_RECORD, 1) == -ENOSPC);
+		EXPECT(!memcmp(before, ring->data, ring->size));
+		EXPECT(ring_head(ring) == head && ring->user->data_reserved == reserved);
+		EXPECT(local_read(&ring->rb->lost) == 3);
+		EXPECT(ring->event.lost_samples.counter == 3);
+
+		/* With the LOST record before it, too. */
+		EXPECT(ring_write(ring, ring->size, 1) == -ENOSPC);
+		EXPECT(ring->user->data_reserved == reserved);
+		EXPECT(!ring_write(ring, 104, 1));
+		if (is_streaming(ring)) {
+			ring_consume(ring, &records);
+			EXPECT(!records.error && records.nr == 3);
+			EXPECT(sum_of_lost(&records) == 4);
+		} else if (flags & (RING_BACKWARD | RING_SIZED)) {
+			struct ring_snapshot snapshot;
+
+			ring_snapshot(ring, 0, &snapshot);
+			EXPECT(!snapshot.records.error && snapshot.records.nr == 3);
+			EXPECT(sum_of_lost(&snapshot.records) == 4);
+			ring_snapshot_free(&snapshot);
+		}
+		ring_records_free(&records);
+		free(before);
+		ring_delete(ring);
+	}
+}
+
+/* LOST: one, before the record that fits, with all that a record has, and its count. */
+static void test_lost(void)
+{
+	for_each_mode(flags) {
+		struct ring *ring = new_ring(flags | RING_STREAMING, 1, 0);
+		unsigned int lost_size = sizeof(struct ring_lost_record) + ring_record_tail(ring);
+		struct ring_records records = {};
+		struct ring_record *r;
+		u64 begin;
+
+		for (u64 i = 0; i < 100; i++)
+			ring_write(ring, 128, i);
+		EXPECT(local_read(&ring->rb->lost) == 100 - 31);
+		ring_consume(ring, &records);
+		EXPECT(ring_records_are(&records, 0, 30));
+		ring_records_free(&records);
+
+		begin = ring_head(ring);
+		EXPECT(!ring_write(ring, 128, 31));
+		EXPECT(!ring_write(ring, 128, 32));
+		EXPECT(ring_head(ring) == begin + lost_size + 2 * 128);
+		EXPECT(!local_read(&ring->rb->lost));
+		EXPECT(ring->event.lost_samples.counter == 100 - 31);
+		ring_consume(ring, &records);
+		EXPECT(!records.error);
+		r = records.record;
+		if (EXPECT(records.nr == 3)) {
+			/* It lies before the record, and that is behind where newest is first. */
+			unsigned int at = flags & RING_BACKWARD ? 1 : 0;
+
+			EXPECT(r[at].type == PERF_RECORD_LOST && r[at].size == lost_size);
+			EXPECT(r[at].lost == 100 - 31);
+			EXPECT(r[1 - at].number == 31 && r[2].number == 32);
+		}
+		ring_records_free(&records);
+		ring_delete(ring);
+	}
+}
+
+/* Room for the record but not for the LOST before it: it is lost as well. */
+static void test_lost_needs_room(void)
+{
+	for_each_mode(flags) {
+		struct ring *ring = new_ring(flags | RING_STREAMING, 1, 0);
+		unsigned int lost_size = sizeof(struct ring_lost_record) + ring_record_tail(ring);
+		struct ring_records records = {};
+		unsigned int size = 512;
+
+		EXPECT(!ring_write(ring, ring->size - 8, 0));
+		EXPECT(ring_write(ring, size, 1));
+		for (unsigned int room = 8; room <= size + lost_size; room += 8) {
+			/* The ring keeps one byte free, so room is room - 8 + 8 here. */
+			ring->user->data_tail = flags & RING_BACKWARD ? -(u64)(room - 8) : room - 8;
+			EXPECT(ring_write(ring, size, 1));
+		}
+		ring->user->data_tail = flags & RING_BACKWARD ? -(u64)(size + lost_size) :
+								size + lost_size;
+		EXPECT(!ring_write(ring, size, 1));
+		EXPECT(ring_head(ring) == ring->size - 8 + size + lost_size);
+		ring->user->data_tail = flags & RING_BACKWARD ? -(u64)(ring->size - 8) :
+								ring->size - 8;
+		ring_consume(ring, &records);
+		EXPECT(!records.error && records.nr == 2);
+		EXPECT(sum_of_lost(&records) == 1 + (size + lost_size) / 8);
+		ring_records_free(&records);
+		ring_delete(ring);
+	}
+}
+
+static void test_paused(void)
+{
+	for_each_mode(flags) {
+		struct ring *ring = new_ring(flags, 1, 0);
+		u64 head;
+
+		EXPECT(!ring_write(ring, 64, 0));
+		head = ring_head(ring);
+		ring_impl.pause(ring->rb, true);
+		for (unsigned int i = 0; i < 7; i++)
+			EXPECT(ring_write(ring, 64, 1) == -ENOSPC);
+		EXPECT(ring_head(ring) == head);
+		EXPECT(local_read(&ring->rb->lost) == 7);
+		EXPECT(ring->event.lost_samples.counter == 7);
+		ring_impl.pause(ring->rb, false);
+		EXPECT(!ring_write(ring, 64, 1));
+		EXPECT(!local_read(&ring->rb->lost));
+		EXPECT(ring_head(ring) == head + 64 + sizeof(struct ring_lost_record) +
+					  ring_record_tail(ring));
+		EXPECT(ring->user->data_reserved == (is_streaming(ring) ? 0 : ring_head(ring)));
+		ring_delete(ring);
+	}
+}
+
+/* All output of an inherited event is the parent's: ring, losses, wake-ups. */
+static void test_inherited(void)
+{
+	for_each_mode(flags) {
+		struct ring *ring = new_ring(flags, 1, 128);
+		struct perf_event child = ring->event;
+		struct perf_sample_data data = { .id_fill = RING_ID_FILL };
+		struct perf_output_handle handle;
+
+		child.parent = &ring->event;
+		child.rb = NULL;
+		EXPECT(perf_output_begin(&handle, &data, &child, 8192) == -ENOSPC);
+		EXPECT(!perf_output_begin(&handle, &data, &child, 192));
+		ring_fill(ring, &handle, 192, 0);
+		perf_output_end(&handle);
+		EXPECT(ring->event.lost_samples.counter == 1 && !child.lost_samples.counter);
+		EXPECT(ring->event.pending_irq.queued == 1 && !child.pending_irq.queued);
+		EXPECT(ring_head(ring) > 192);
+		ring_delete(ring);
+	}
+}
+
+/* A wake-up whenever more than the watermark has come since the last that was due. */
+static void test_wakeup(void)
+{
+	static const long watermarks[] = { 1, 64, 256, 1000, 4096, 0, 1 << 20 };
+
+	for_each_mode(flags) {
+		for (unsigned int w = 0; w < ARRAY_SIZE(watermarks); w++) {
+			struct ring *ring = new_ring(flags, 1, watermarks[w]);
+			unsigned long effective = watermarks[w] ?: 2048, due = 0, wakeups = 0;
+			struct fasync_struct *fasync = (void *)ring;
+
+			effective = min(effective, ring->size);
+			EXPECT(ring->rb->watermark == effective);
+			for (u64 i = 0; i < 300; i++) {
+				unsigned int size = 64 + i % 5 * 8;
+
+				ring->event.pending_wakeup = 0;
+				ring->event.pending_kill = 0;
+				ring->event.fasync = i % 2 ? fasync : NULL;
+				atomic_set(&ring->rb->poll, 0);
+				ring->event.pending_irq.queued = 0;
+				EXPECT(!ring_write(ring, size, i));
+				ring->user->data_tail = ring->user->data_head;
+				if (ring_head(ring) - due > effective) {
+					due += effective;
+					wakeups++;
+					EXPECT(ring->event.pending_irq.queued == 1);
+					EXPECT(ring->event.pending_wakeup == 1);
+					EXPECT(atomic_read(&ring->rb->poll) ==
+					       (EPOLLIN | EPOLLRDNORM));
+					EXPECT(ring->event.pending_kill ==
+					       (i % 2 ? POLL_IN : 0));
+				} else {
+					EXPECT(!ring->event.pending_irq.queued);
+					EXPECT(!ring->event.pending_wakeup &&
+					       !ring->event.pending_kill);
+					EXPECT(!atomic_read(&ring->rb->poll));
+				}
+			}
+			EXPECT(wakeups);
+			ring_delete(ring);
+		}
+	}
+}
+
+/* The order of the ABI: the newest record begins at data_head, the one before behind it. */
+static void test_backward_layout(void)
+{
+	struct ring *ring = new_ring(RING_BACKWARD, 1, 0);
+	struct perf_event_header header;
+	unsigned long offset;
+	u64 number;
+
+	EXPECT(!ring_write(ring, 48, 1));
+	EXPECT(ring->user->data_head == -48ull);
+	EXPECT(!ring_write(ring, 64, 2));
+	EXPECT(ring->user->data_head == -112ull);
+	offset = ring->user->data_head & (ring->size - 1);
+	EXPECT(offset == 4096 - 112);
+	memcpy(&header, ring->data + offset, sizeof(header));
+	memcpy(&number, ring->data + offset + 8, sizeof(number));
+	EXPECT(header.size == 64 && number == 2);
+	memcpy(&header, ring->data + offset + 64, sizeof(header));
+	memcpy(&number, ring->data + offset + 72, sizeof(number));
+	EXPECT(header.size == 48 && number == 1);
+	ring_delete(ring);
+}
+
+/* What a record of a sized ring ends with, byte by byte. */
+static void test_trailer_layout(void)
+{
+	struct ring *ring = new_ring(RING_SIZED, 1, 0);
+	struct perf_event_trailer trailer;
+
+	EXPECT(sizeof(trailer) == 8 && offsetof(struct perf_event_trailer, size) == 6);
+	for (unsigned int i = 0; i < 200; i++) {
+		EXPECT(!ring_write(ring, 64, i));
+		memcpy(&trailer, ring->data + i * 64 % 4096 + 56, sizeof(trailer));
+		EXPECT(trailer.offset_lo == i * 64 && !trailer.offset_hi && trailer.size == 64);
+	}
+	ring_delete(ring);
+}
+
+/* Sets the position of a ring that is still empty. */
+static void start_at(struct ring *ring, u64 position)
+{
+	local_set(&ring->rb->head, position);
+	local_set(&ring->rb->wakeup, position);
+	ring->user->data_reserved = ring->flags & RING_STREAMING ? 0 : position;
+	ring->user->data_head = ring->flags & RING_BACKWARD ? -position : position;
+	ring->user->data_tail = ring->user->data_head;
+}
+
+/* Where a counter, or a part of it, begins anew. */
+static void test_far_positions(void)
+{
+	static const unsigned int bits[] = { 31, 32, 47, 48, 49, 63, 64 };
+
+	for_each_mode(flags) {
+		for (unsigned int b = 0; b < ARRAY_SIZE(bits); b++) {
+			struct ring *ring = new_ring(flags, 1, 1024);
+			u64 start = (bits[b] < 64 ? 1ull << bits[b] : 0) - 5 * 4096;
+			unsigned long wakeups = 0;
+			u64 position = start;
+
+			start_at(ring, start);
+			for (u64 i = 0; i < 200; i++) {
+				unsigned int size = ring_min_record(ring) + i * 31 % 90 * 8;
+
+				EXPECT(!ring_write(ring, size, i));
+				EXPECT(ring_head(ring) == position + size);
+				EXPECT(record_is(ring, position, size, i));
+				position += size;
+				ring->user->data_tail = ring->user->data_head;
+				if (!is_streaming(ring))
+					EXPECT(ring->user->data_reserved == position);
+			}
+			wakeups = ring->event.pending_irq.queued;
+			/* One at a time: what a record leaves behind is made up for by the next. */
+			EXPECT(wakeups >= (position - start) / 1024 - 1 &&
+			       wakeups <= (position - start) / 1024);
+			ring_delete(ring);
+		}
+	}
+}
+
+/* Room is announced first, and head published last, by the outermost of those who nest. */
+static void test_reserve_and_publish(void)
+{
+	for_each_mode(flags) {
+		struct perf_sample_data data = { .id_fill = RING_ID_FILL };
+		struct perf_output_handle outer, inner, innermost;
+		struct ring *ring = new_ring(flags, 1, 300);
+		bool counted = !is_streaming(ring);
+
+		EXPECT(!perf_output_begin(&outer, &data, &ring->event, 128));
+		EXPECT(ring->user->data_reserved == (counted ? 128 : 0));
+		EXPECT(!ring_head(ring) && shim.preempt == 1 && shim.rcu == 1);
+		EXPECT(!perf_output_begin(&inner, &data, &ring->event, 256));
+		EXPECT(ring->user->data_reserved == (counted ? 384 : 0));
+		EXPECT(!perf_output_begin(&innermost, &data, &ring->event, 64));
+		EXPECT(shim.preempt == 3 && ring->rb->nest == 3);
+		ring_fill(ring, &innermost, 64, 2);
+		perf_output_end(&innermost);
+		EXPECT(!ring_head(ring) && !ring->event.pending_irq.queued);
+		ring_fill(ring, &inner, 256, 1);
+		perf_output_end(&inner);
+		EXPECT(!ring_head(ring) && !ring->event.pending_irq.queued);
+		ring_fill(ring, &outer, 128, 0);
+		perf_output_end(&outer);
+		EXPECT(ring_head(ring) == 448 && !ring->rb->nest);
+		EXPECT(ring->event.pending_irq.queued == 1);
+		EXPECT(record_is(ring, 0, 128, 0));
+		EXPECT(record_is(ring, 128, 256, 1));
+		EXPECT(record_is(ring, 384, 64, 2));
+		EXPECT(ring->user->data_reserved == (counted ? 448 : 0));
+		ring_delete(ring);
+	}
+}
+
+/* A snapshot while a record is being written: it is not in it, and what it overwrites neither. */
+static void test_snapshot_while_writing(void)
+{
+	for_each_mode(flags) {
+		struct perf_sample_data data = { .id_fill = RING_ID_FILL };
+		struct perf_output_handle handle;
+		struct ring_snapshot snapshot;
+		struct ring *ring;
+
+		if (is_streaming(&(struct ring){ .flags = flags }) ||
+		    !(flags & (RING_BACKWARD | RING_SIZED)))
+			continue;
+		ring = new_ring(flags, 1, 0);
+		for (u64 i = 0; i < 100; i++)
+			EXPECT(!ring_write(ring, 64, i));
+		EXPECT(!perf_output_begin(&handle, &data, &ring->event, 200));
+		memset(handle.addr, 0xee, 100);
+		ring_snapshot(ring, 0, &snapshot);
+		EXPECT(snapshot.end == 6400 && snapshot.begin == 6600 - 4096);
+		EXPECT(snapshot.given_up == 200);
+		EXPECT(ring_records_are(&snapshot.records, 40, 99));
+		ring_snapshot_free(&snapshot);
+
+		ring_fill(ring, &handle, 200, 100);
+		perf_output_end(&handle);
+		EXPECT(!ring_write(ring, 64, 101));
+		ring_snapshot(ring, 6400, &snapshot);
+		EXPECT(snapshot.begin == 6400 && snapshot.first == 6400 + (flags & RING_BACKWARD ?
+									   200 : 0));
+		EXPECT(ring_records_are(&snapshot.records, 100, 101));
+		ring_snapshot_free(&snapshot);
+		ring_delete(ring);
+	}
+}
+
+/*
+ * Interrupts that together write more than the ring, before the writer that they interrupted goes
+ * on: it must not write into records that are newer than its own and are taken for whole.
+ */
+static void test_nested_overflow(void)
+{
+	for_each_mode(flags) {
+		struct perf_sample_data data = { .id_fill = RING_ID_FILL };
+		struct perf_output_handle handle;
+		struct ring_snapshot snapshot;
+		struct ring *ring;
+
+		if (flags & RING_STREAMING || !(flags & (RING_BACKWARD | RING_SIZED)))
+			continue;
+		ring = new_ring(flags, 1, 0);
+		EXPECT(!perf_output_begin(&handle, &data, &ring->event, 256));
+		for (u64 i = 1; i <= 100; i++)
+			ring_write(ring, 64, i);
+		ring_fill(ring, &handle, 256, 0);
+		perf_output_end(&handle);
+		ring_snapshot(ring, 0, &snapshot);
+		EXPECT(!snapshot.records.error);
+		EXPECT(snapshot.records.nr >= 2048 / 256);
+		ring_snapshot_free(&snapshot);
+		ring_delete(ring);
+	}
+}
+
+static void test_mmap_to_page(void)
+{
+	struct ring *ring = new_ring(0, 4, 0);
+
+	EXPECT(perf_mmap_to_page(ring->rb, 0) == virt_to_page(ring->rb->user_page));
+	for (unsigned int i = 0; i < 4; i++)
+		EXPECT(perf_mmap_to_page(ring->rb, i + 1) == ring->rb->pages[i]);
+	EXPECT(!perf_mmap_to_page(ring->rb, 5));
+	EXPECT(!perf_mmap_to_page(ring->rb, 6));
+	EXPECT(!perf_mmap_to_page(ring->rb, 1ul << 31));
+	EXPECT(!perf_mmap_to_page(ring->rb, 1ul << 32));
+	EXPECT(!perf_mmap_to_page(ring->rb, ~0ul));
+	ring_delete(ring);
+}
+
+/* Freed by a work item, not where the last reference is given up. */
+static void test_free(void)
+{
+	struct perf_buffer *rb = rb_alloc(4, 0, -1, 0);
+	long pages = shim.pages;
+
+	EXPECT(rb && pages == 5);
+	shim.preempt++;
+	rb_free_rcu(&rb->rcu_head);
+	shim.preempt--;
+	EXPECT(shim.pages == pages && shim.mappings == 1);
+	EXPECT(shim_run_work() == 1);
+	EXPECT(!shim.pages && !shim.mappings && !shim.objects);
+}
+
+/* The functions for a known direction. */
+static void test_directions(void)
+{
+	for_each_mode(flags) {
+		struct ring *ring = new_ring(flags, 1, 0);
+		struct perf_sample_data data = { .id_fill = RING_ID_FILL };
+		struct perf_output_handle handle;
+
+		for (u64 i = 0; i < 200; i++) {
+			u64 position = ring_head(ring);
+			int err = (flags & RING_BACKWARD ? perf_output_begin_backward :
+				   perf_output_begin_forward)(&handle, &data, &ring->event, 72);
+
+			if (!EXPECT(!err))
+				break;
+			ring_fill(ring, &handle, 72, i);
+			perf_output_end(&handle);
+			EXPECT(record_is(ring, position, 72, i));
+			ring->user->data_tail = ring->user->data_head;
+		}
+		ring_delete(ring);
+	}
+}
+
+static unsigned long copy_half(void *dst, const void *src, unsigned long off, unsigned long len)
+{
+	memcpy(dst, src + off, len / 2);
+	return len - len / 2;
+}
+
+/* The other ways to write a field, across the end of the area. */
+static void test_fields(void)
+{
+	struct perf_sample_data data = {};
+	struct perf_output_handle handle;
+	struct ring *ring = new_ring(RING_STREAMING, 1, 0);
+	unsigned char bytes[64], *at;
+
+	for (unsigned int i = 0; i < sizeof(bytes); i++)
+		bytes[i] = i + 1;
+	start_at(ring, 4096 - 16);
+	EXPECT(!perf_output_begin(&handle, &data, &ring->event, 256));
+	at = handle.addr;
+	EXPECT(perf_output_copy(&handle, bytes, 40) == 0);
+	EXPECT(handle.addr == at + 40 && !memcmp(ring->data, bytes + 16, 24));
+	EXPECT(!memcmp(ring->data + 4096 - 16, bytes, 16));
+
+	EXPECT(perf_output_skip(&handle, 24) == 0 && handle.addr == at + 64);
+	EXPECT(__output_skip(&handle, NULL, 8) == 0 && handle.addr == at + 72);
+	for (unsigned int i = 24; i < 56; i++)
+		EXPECT(!ring->data[i]);
+
+	EXPECT(__output_custom(&handle, copy_half, bytes, 32) == 16);
+	EXPECT(handle.addr == at + 88 && !memcmp(at + 72, bytes, 16) && !at[88]);
+
+	shim.user_readable = 10;
+	EXPECT(__output_copy_user(&handle, bytes, 32) == 22);
+	EXPECT(handle.addr == at + 98 && !memcmp(at + 88, bytes, 10) && !at[98]);
+	shim.user_readable = ~0ul;
+	EXPECT(__output_copy_user(&handle, bytes, 32) == 0);
+	EXPECT(handle.addr == at + 130 && !memcmp(at + 98, bytes, 32));
+	perf_output_end(&handle);
+	ring_delete(ring);
+}
+
+int main(void)
+{
+	TAP_RUN(test_new, "a new ring is empty");
+	TAP_RUN(test_mirror, "the area is mapped twice in a row");
+	TAP_RUN(test_wrap, "records of all sizes, round and round, each mode");
+	TAP_RUN(test_exact_fit, "records that just fill the ring");
+	TAP_RUN(test_full, "one record that fills the ring");
+	TAP_RUN(test_odd_tail, "a tail where no record begins");
+	TAP_RUN(test_one_page, "every size in a ring of one page");
+	TAP_RUN(test_no_data, "a ring without data pages");
+	TAP_RUN(test_no_ring, "an event without ring");
+	TAP_RUN(test_largest, "the largest record");
+	TAP_RUN(test_large_reservation, "room for several records at once");
+	TAP_RUN(test_too_large, "a record larger than the ring is counted, not written");
+	TAP_RUN(test_lost, "LOST before the record that fits");
+	TAP_RUN(test_lost_needs_room, "LOST and record fit together or not");
+	TAP_RUN(test_paused, "paused");
+	TAP_RUN(test_inherited, "an inherited event writes to its parent's ring");
+	TAP_RUN(test_wakeup, "watermark and wake-up");
+	TAP_RUN(test_backward_layout, "backward: the newest record is at data_head");
+	TAP_RUN(test_trailer_layout, "sized: the trailer");
+	TAP_RUN(test_far_positions, "positions near 2^31 ... 2^64");
+	TAP_RUN(test_reserve_and_publish, "reserved first, published last");
+	TAP_RUN(test_snapshot_while_writing, "a snapshot while a record is being written");
+	TAP_RUN(test_nested_overflow,
+		"nested writers that take more than the ring");
+	TAP_RUN(test_mmap_to_page, "bounds of perf_mmap_to_page()");
+	TAP_RUN(test_free, "freed by a work item");
+	TAP_RUN(test_directions, "begin forward, begin backward");
+	TAP_RUN(test_fields, "copy, skip, custom, user copies");
+	return tap_end();
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The guest's init: lays a tmpfs over the host's root file system, mounts what a system has, runs
+ * DIR/script and hands its output and its exit status to the host. DIR is where this program lies:
+ * the kernel calls it by that name (init=DIR/init).
+ *
+ *	init		stdout and stderr of the script go to the first virtio port
+ *	init tty	the script runs on the virtio console, with job control
+ *
+ * The exit status goes to the second port. Whatever goes wrong here ends this process, which makes
+ * the kernel panic, and that is how the host hears of it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OUTPUT_PORT	"/dev/vport0p1"
+#define STATUS_PORT	"/dev/vport0p2"
+#define CONSOLE		"/dev/hvc0"
+
+static const struct {
+	const char *type, *dir, *options;
+} mounts[] = {
+	{ "proc",     "/proc" },
+	{ "sysfs",    "/sys" },
+	{ "devtmpfs", "/dev" },
+	{ "devpts",   "/dev/pts", "mode=620,gid=5,ptmxmode=666" },
+	{ "tmpfs",    "/dev/shm", "mode=1777" },
+	{ "tmpfs",    "/run",     "mode=755" },
+	{ "tmpfs",    "/tmp",     "mode=1777" },
+	{ "debugfs",  "/sys/kernel/debug" },
+	{ "tracefs",  "/sys/kernel/tracing" },
+	{ "bpf",      "/sys/fs/bpf" },
+	{ "cgroup2",  "/sys/fs/cgroup" },
+};
+
+static void die(const char *what)
+{
+	fprintf(stderr, "vm-init: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+/* DIR lies in the checkout, which a tmpfs at @mountpoint must not hide. */
+static int hides(const char *mountpoint, const char *dir)
+{
+	size_t length = strlen(mountpoint);
+
+	return !strncmp(dir, mountpoint, length) && dir[length] == '/';
+}
+
+/* The host's root is mounted read-only at /; makes it the lower layer of the new root. */
+static void mount_root(const char *dir)
+{
+	char path[4096], out[4096];
+
+	if (mount("tmpfs", "/tmp", "tmpfs", 0, "size=75%,mode=755"))
+		die("tmpfs");
+	if (mkdir("/tmp/upper", 0755) || mkdir("/tmp/work", 0755) || mkdir("/tmp/root", 0755) ||
+	    mount("overlay", "/tmp/root", "overlay", 0,
+		  "lowerdir=/,upperdir=/tmp/upper,workdir=/tmp/work") ||
+	    chdir("/tmp/root"))
+		die("overlayfs");
+
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(*mounts); i++) {
+		if (hides(mounts[i].dir, dir))
+			continue;
+		snprintf(path, sizeof(path), ".%s", mounts[i].dir);
+		mkdir(path, 0755);
+		/* Another kernel may lack one of them. */
+		if (mount(mounts[i].type, path, mounts[i].type, 0, mounts[i].options))
+			fprintf(stderr, "vm-init: %s: %s\n", mounts[i].dir, strerror(errno));
+	}
+
+	snprintf(out, sizeof(out), ".%s/out", dir);
+	if (mount("out", out, "9p", 0, "trans=virtio,version=9p2000.L,msize=262144"))
+		die("mounting the output directory");
+
+	/* The old root ends up on top of the new one, and is taken away. */
+	if (syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) || chdir("/"))
+		die("pivot_root");
+}
+
+static void set_up(void)
+{
+	static const char *const links[][2] = {
+		{ "/proc/self/fd", "/dev/fd" }, { "fd/0", "/dev/stdin" },
+		{ "fd/1", "/dev/stdout" }, { "fd/2", "/dev/stderr" },
+	};
+	struct rlimit files = { 1024, 1 << 20 };
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++)
+		if (symlink(links[i][0], links[i][1]) && errno != EEXIST)
+			die(links[i][1]);
+	if (sock < 0 || ioctl(sock, SIOCSIFFLAGS, &lo))
+		die("loopback");
+	close(sock);
+	sethostname("guest", 5);
+	setrlimit(RLIMIT_NOFILE, &files);
+	umask(022);
+}
+
+/* The driver makes the ports when the host has told it of them, any time after boot. */
+static int open_port(const char *path, int flags)
+{
+	for (int tries = 0; tries < 1000; tries++) {
+		int port = open(path, flags | O_CLOEXEC);
+
+		if (port >= 0)
+			return port;
+		usleep(10000);
+	}
+	die(path);
+	return -1;
+}
+
+static pid_t start(const char *script, int in, int out, int tty)
+{
+	pid_t child = fork();
+	sigset_t none;
+
+	if (child)
+		return child;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGCHLD, SIG_DFL);
+	setsid();
+	if (tty)
+		ioctl(in, TIOCSCTTY, 0);
+	dup2(in, 0);
+	dup2(out, 1);
+	dup2(out, 2);
+	clearenv();
+	execl("/bin/bash", "bash", script, NULL);
+	_exit(127);
+}
+
+/* Returns 0 when there is nothing more to copy, now or ever. */
+static int copy(int from, int to)
+{
+	static char buffer[65536];
+	ssize_t count = read(from, buffer, sizeof(buffer));
+
+	for (ssize_t done = 0, n; done < count; done += n) {
+		n = write(to, buffer + done, count - done);
+		if (n < 0)
+			die(OUTPUT_PORT);
+	}
+	return count > 0;
+}
+
+static void on_child(int signal)
+{
+	(void)signal;		/* is there to end ppoll() */
+}
+
+/* Returns the exit status of @child, as a shell would. */
+static int wait_for(pid_t child, const sigset_t *unblocked, int from, int to)
+{
+	struct pollfd output = { .fd = from, .events = POLLIN };
+	int status;
+	pid_t pid;
+
+	for (;;) {
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+			if (pid == child)
+				goto ended;
+		if (ppoll(&output, 1, NULL, unblocked) > 0 && !copy(from, to))
+			output.fd = -1;		/* closed by all */
+	}
+ended:
+	/* What it started may live on and hold the pipe: takes only what is there. */
+	if (from >= 0) {
+		fcntl(from, F_SETFL, O_NONBLOCK);
+		while (copy(from, to))
+			;
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int main(int argc, char **argv)
+{
+	int tty = argc > 1 && !strcmp(argv[1], "tty");
+	int ends[2] = { -1, -1 }, port = -1, status_port, status;
+	char *dir = strdup(argv[0]), script[4096];
+	sigset_t chld, unblocked;
+	pid_t child;
+
+	*strrchr(dir, '/') = 0;
+	snprintf(script, sizeof(script), "%s/script", dir);
+	mount_root(dir);
+	set_up();
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &chld, &unblocked);
+	signal(SIGCHLD, on_child);
+
+	status_port = open_port(STATUS_PORT, O_WRONLY);
+	if (tty) {
+		int console = open_port(CONSOLE, O_RDWR | O_NOCTTY);
+
+		child = start(script, console, console, tty);
+	} else {
+		port = open_port(OUTPUT_PORT, O_WRONLY);
+		if (pipe2(ends, O_CLOEXEC))
+			die("pipe");
+		child = start(script, open("/dev/null", O_RDONLY | O_CLOEXEC), ends[1], tty);
+		close(ends[1]);
+	}
+	if (child < 0)
+		die("fork");
+
+	status = wait_for(child, &unblocked, ends[0], port);
+	kill(-1, SIGKILL);
+	sync();
+	dprintf(status_port, "%d\n", status);
+	reboot(RB_AUTOBOOT);		/* upon which QEMU, told -no-reboot, exits */
+	die("reboot");
+}
