@@ -629,7 +629,7 @@ static void nested_wakeup(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, perf_output_begin(&outer, &w->data, &w->event, 64), 0);
 	KUNIT_EXPECT_EQ(test, write_record(w, 64, 1), 0);
-	KUNIT_EXPECT_FALSE(test, was_woken(w));
+	KUNIT_EXPECT_EQ(test, atomic_read(&w->rb->poll), 0);
 	fill(w, &outer, 64, 0);
 	perf_output_end(&outer);
 	KUNIT_EXPECT_TRUE(test, was_woken(w));
@@ -694,7 +694,9 @@ static void inherited(struct kunit *test)
 #define TASK_RECORD	64
 #define IRQ_RECORD	48
 #define IRQ_RECORDS	20	/* at least: at boot timers may come only with the tick */
+#define IRQ_US		100
 #define IRQ_MS		200
+#define IRQ_RING_PAGES	256	/* holds what interrupts write in all that time */
 
 struct interrupter {
 	struct writer	*w;
@@ -711,14 +713,15 @@ static enum hrtimer_restart write_from_irq(struct hrtimer *timer)
 		irq->failed++;
 	else
 		irq->number++;
-	hrtimer_forward_now(timer, ns_to_ktime(50 * NSEC_PER_USEC));
+	hrtimer_forward_now(timer, ns_to_ktime(IRQ_US * NSEC_PER_USEC));
 	return HRTIMER_RESTART;
 }
 
 /* A writer that is interrupted anywhere by another: all records are there, whole and in order. */
 static void interrupted(struct kunit *test)
 {
-	struct writer *w = new_mode_writer(test);
+	const struct mode *mode = test->param_value;
+	struct writer *w = new_writer(test, IRQ_RING_PAGES, 0, mode->flags);
 	struct interrupter *irq = kunit_kzalloc(test, sizeof(*irq), GFP_KERNEL);
 	ktime_t deadline = ktime_add_ms(ktime_get(), IRQ_MS);
 	u64 task_number = 0, irq_number = 0, position = 0;
@@ -731,7 +734,7 @@ static void interrupted(struct kunit *test)
 	irq->timer.function = write_from_irq;
 
 	migrate_disable();
-	hrtimer_start(&irq->timer, ns_to_ktime(50 * NSEC_PER_USEC), HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_start(&irq->timer, ns_to_ktime(IRQ_US * NSEC_PER_USEC), HRTIMER_MODE_REL_PINNED_HARD);
 	while (ktime_before(ktime_get(), deadline)) {
 		u64 head;
 
@@ -766,6 +769,24 @@ static void interrupted(struct kunit *test)
 /*
  * The AUX area
  */
+
+/* Drivers do this from pmu::start(), with interrupts off. */
+static void *begin_aux(struct writer *w, struct perf_output_handle *handle)
+{
+	void *aux;
+
+	local_irq_disable();
+	aux = perf_aux_output_begin(handle, &w->event);
+	local_irq_enable();
+	return aux;
+}
+
+static void end_aux(struct perf_output_handle *handle, unsigned long size)
+{
+	local_irq_disable();
+	perf_aux_output_end(handle, size);
+	local_irq_enable();
+}
 
 static void *setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
 {
@@ -844,12 +865,12 @@ static void aux_output(struct kunit *test)
 	} record;
 
 	KUNIT_ASSERT_EQ(test, alloc_aux(w, &pmu, RING_BUFFER_WRITABLE), 0);
-	KUNIT_ASSERT_NOT_NULL(test, perf_aux_output_begin(&handle, &w->event));
+	KUNIT_ASSERT_NOT_NULL(test, begin_aux(w, &handle));
 	KUNIT_EXPECT_EQ(test, handle.head, 0);
 	KUNIT_EXPECT_EQ(test, handle.size, AUX_SIZE - 1);
 	KUNIT_EXPECT_EQ(test, perf_aux_output_skip(&handle, 64), 0);
 	KUNIT_EXPECT_EQ(test, perf_aux_output_skip(&handle, AUX_SIZE), -ENOSPC);
-	perf_aux_output_end(&handle, 100);
+	end_aux(&handle, 100);
 	KUNIT_EXPECT_EQ(test, page->aux_head, 164);
 
 	read_ring(w, 0, &record, sizeof(record));
@@ -859,18 +880,18 @@ static void aux_output(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, record.flags, 0);
 	expect_trailer(w, &record, 0, sizeof(record));
 
-	KUNIT_ASSERT_NOT_NULL(test, perf_aux_output_begin(&handle, &w->event));
+	KUNIT_ASSERT_NOT_NULL(test, begin_aux(w, &handle));
 	KUNIT_EXPECT_EQ(test, handle.head, 164);
 	KUNIT_EXPECT_EQ(test, handle.size, AUX_SIZE - 1 - 164);
 	KUNIT_EXPECT_FALSE(test, was_woken(w));
-	perf_aux_output_end(&handle, AUX_SIZE - 1 - 164);
+	end_aux(&handle, AUX_SIZE - 1 - 164);
 	KUNIT_EXPECT_TRUE(test, was_woken(w));
 
-	KUNIT_EXPECT_NULL(test, perf_aux_output_begin(&handle, &w->event));
+	KUNIT_EXPECT_NULL(test, begin_aux(w, &handle));
 	WRITE_ONCE(page->aux_tail, AUX_SIZE / 2);
-	KUNIT_ASSERT_NOT_NULL(test, perf_aux_output_begin(&handle, &w->event));
+	KUNIT_ASSERT_NOT_NULL(test, begin_aux(w, &handle));
 	KUNIT_EXPECT_EQ(test, handle.size, AUX_SIZE / 2);
-	perf_aux_output_end(&handle, 0);
+	end_aux(&handle, 0);
 	rb_free_aux(w->rb);
 }
 
