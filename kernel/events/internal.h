@@ -61,37 +61,38 @@
 
 /**
  * struct perf_buffer - a data area, and perhaps an AUX area, that events write to
- * @refcount:	mappings, and AUX writers that are under way
- * @rcu_head:	frees it after a grace period: writers hold the RCU read lock
- * @free_work:	takes the mapping down, which may sleep
  *
  * Written by writers, on their CPU, in any context:
  * @head:	bytes for which room was taken
- * @lost:	events that found no room since the last LOST record
  * @published:	head when it was last published: no room below is being written to
  * @wakeup:	head at the last wake-up that was due, in steps of @watermark
+ * @lost:	events that found no room since the last LOST record
  * @events:	samples since the last wake-up (attr.wakeup_events)
  * @nest:	writers under way
  * @poll:	what poll() is to return
  *
  * Set up by rb_alloc() and constant, but for @paused:
  * @data:	the mirrored data area, or NULL if there is none
- * @pages:	its pages, once
- * @nr_pages:	their number, a power of two, or 0
  * @size:	length of the data area [bytes]
  * @watermark:	bytes after which readers are woken up
+ * @user_page:	the control page
  * @overwrite:	data_tail does not matter
  * @backward:	filled downward
  * @trailer:	records end with a struct perf_event_trailer
  * @paused:	nothing may be written
- * @user_page:	the control page
+ * @nr_pages:	number of pages of the data area, a power of two, or 0
+ * @pages:	those pages, once
+ *
+ * @refcount:	mappings, and AUX writers that are under way
+ * @rcu_head:	frees it after a grace period: writers disable preemption
+ * @free_work:	takes the mapping down, which may sleep
  *
  * Kept by core.c:
  * @event_lock, @event_list: the events that write here
  * @mmap_count, @mmap_locked, @mmap_user: mappings of the data area, and what they are charged to
  *
  * The AUX area, see ring_buffer_aux.c:
- * @aux_mutex:	protects its begin and end
+ * @aux_mutex:	held while it is mapped, resized or given up
  * @aux_head:	where the driver goes on; an offset in the area in overwrite mode
  * @aux_nest:	a driver is writing
  * @aux_wakeup:	the last multiple of @aux_watermark that @aux_head went past
@@ -103,38 +104,40 @@
  * @aux_refcount: mapping, and writers that are under way
  * @aux_priv, @free_aux: the driver's, and how to be rid of it
  * @aux_in_sampling, @aux_in_pause_resume: core.c's guards against recursion
+ *
+ * What each record needs comes first, in two cache lines.
  */
 struct perf_buffer {
-	refcount_t			refcount;
-	struct rcu_head			rcu_head;
-	struct work_struct		free_work;
-
 	local_t				head;
-	local_t				lost;
 	unsigned long			published;
 	local_t				wakeup;
+	local_t				lost;
 	local_t				events;
 	unsigned int			nest;
 	atomic_t			poll;
 
 	void				*data;
-	struct page			**pages;
-	int				nr_pages;
 	unsigned long			size;
 	unsigned long			watermark;
+	struct perf_event_mmap_page	*user_page;
 	bool				overwrite;
 	bool				backward;
 	bool				trailer;
 	bool				paused;
-	struct perf_event_mmap_page	*user_page;
+	int				nr_pages;
+	struct page			**pages;
 
-	spinlock_t			event_lock;
+	refcount_t			refcount;
+	struct rcu_head			rcu_head;
+	struct work_struct		free_work;
+
+	spinlock_t			event_lock;	/* of event_list */
 	struct list_head		event_list;
 	atomic_t			mmap_count;
 	unsigned long			mmap_locked;
 	struct user_struct		*mmap_user;
 
-	struct mutex			aux_mutex;
+	struct mutex			aux_mutex;	/* begin and end of the AUX area */
 	unsigned long			aux_head;
 	unsigned int			aux_nest;
 	unsigned long			aux_wakeup;
@@ -245,8 +248,10 @@ static inline unsigned long perf_aux_size(struct perf_buffer *rb)
 static __always_inline unsigned long __output_copy(struct perf_output_handle *handle,
 						   const void *buf, unsigned long len)
 {
-	memcpy(handle->addr, buf, len);
-	handle->addr += len;
+	void *addr = handle->addr;
+
+	memcpy(addr, buf, len);
+	handle->addr = addr + len;	/* not +=: for all that the compiler knows, it was copied over */
 	return 0;
 }
 

@@ -182,15 +182,14 @@ void perf_output_wakeup(struct perf_output_handle *handle)
 static __always_inline void writer_begin(struct perf_output_handle *handle,
 					 struct perf_buffer *rb)
 {
-	preempt_disable();
 	/*
 	 * Read before nest: of a writer that comes in between, either it is outermost itself and
 	 * wakes up, or we see that rb->wakeup has changed.
 	 */
 	handle->wakeup = local_read(&rb->wakeup);
 	barrier();
-	/* One instruction where the machine has one; an interrupt leaves it as it found it. */
-	(*(volatile unsigned int *)&rb->nest)++;
+	rb->nest++;	/* an interrupt leaves it as it found it */
+	barrier();
 }
 
 static __always_inline void publish(struct perf_buffer *rb, unsigned long head)
@@ -210,7 +209,7 @@ static __always_inline void writer_end(struct perf_output_handle *handle)
 	struct perf_buffer *rb = handle->rb;
 	unsigned long head;
 
-	if (rb->nest > 1) {
+	if (unlikely(rb->nest > 1)) {
 		WRITE_ONCE(rb->nest, rb->nest - 1);
 		preempt_enable();
 		return;
@@ -294,26 +293,42 @@ static __always_inline bool reserve_streaming(struct perf_buffer *rb, unsigned i
 	return true;
 }
 
-/*
- * A writer that interrupts us may find the same wake-up due: it counts once. Its record may lie
- * behind ours, so that the wake-up is ahead of @end already: the difference is signed.
- */
-static __always_inline void note_wakeup(struct perf_buffer *rb, unsigned long end)
+static __always_inline bool reserve(struct perf_buffer *rb, unsigned int size, bool backward,
+				    bool nested, unsigned long *begin)
+{
+	if (!rb->overwrite)
+		return reserve_streaming(rb, size, backward, begin);
+	if (nested)
+		return reserve_nested(rb, size, begin);
+	*begin = reserve_overwrite(rb, size);
+	return true;
+}
+
+/* The room is taken, from @begin to @end. */
+static __always_inline void enter_room(struct perf_output_handle *handle, struct perf_buffer *rb,
+				       unsigned long begin, unsigned long end, bool backward)
 {
 	long wakeup = local_read(&rb->wakeup);
 
+	handle->addr = rb->data + ((backward ? -end : begin) & (rb->size - 1));
+	/*
+	 * A writer that interrupts us may find the same wake-up due: it counts once. Its record may
+	 * lie behind ours, so that the wake-up is ahead of @end already: the difference is signed.
+	 */
 	if (unlikely((long)(end - wakeup) > (long)rb->watermark))
 		(void)local_try_cmpxchg(&rb->wakeup, &wakeup, wakeup + rb->watermark);
 }
 
-/* The trailer is known as soon as the record has a place. */
+/* The trailer is known as soon as the record has a place. It is one store. */
 static __always_inline void put_trailer(void *record, u64 position, u16 size)
 {
-	struct perf_event_trailer *trailer = record + size - sizeof(*trailer);
+	struct perf_event_trailer trailer = {
+		.offset_lo = position,
+		.offset_hi = position >> 32,
+		.size = size,
+	};
 
-	trailer->offset_lo = position;
-	trailer->offset_hi = position >> 32;
-	trailer->size = size;
+	memcpy(record + size - sizeof(trailer), &trailer, sizeof(trailer));
 }
 
 struct lost_record {
@@ -352,67 +367,71 @@ static void put_lost(struct perf_output_handle *handle, struct perf_sample_data 
 	handle->addr = begin + record.header.size;
 }
 
-static void count_lost(struct perf_buffer *rb, struct perf_event *event)
+/* There is no room, and none was taken. */
+static noinline int output_lost(struct perf_output_handle *handle)
 {
-	local_inc(&rb->lost);
-	atomic64_inc(&event->lost_samples);
+	local_inc(&handle->rb->lost);
+	atomic64_inc(&handle->event->lost_samples);
+	perf_output_end(handle);
+	return -ENOSPC;
+}
+
+/* All that output_begin() does not expect; out of its way, and called as the last it does. */
+static noinline int output_begin_rare(struct perf_output_handle *handle,
+				      struct perf_sample_data *data, struct perf_event *event,
+				      unsigned int size, bool backward)
+{
+	struct perf_buffer *rb = handle->rb;
+	unsigned int lost_size = local_read(&rb->lost) ? lost_record_size(event) : 0;
+	unsigned long begin;
+
+	if (!rb->nr_pages) {
+		perf_output_end(handle);
+		return -ENOSPC;
+	}
+	/* What is larger than the ring would run past the end of the second mapping. */
+	if (READ_ONCE(rb->paused) || lost_size + size > rb->size ||
+	    !reserve(rb, lost_size + size, backward, rb->nest > 1, &begin))
+		return output_lost(handle);
+
+	enter_room(handle, rb, begin, begin + lost_size + size, backward);
+	if (lost_size)
+		put_lost(handle, data, event, begin);
+	if (rb->trailer)
+		put_trailer(handle->addr, begin + lost_size, size);
+	return 0;
 }
 
 static __always_inline int output_begin(struct perf_output_handle *handle,
 					struct perf_sample_data *data, struct perf_event *event,
 					unsigned int size, bool backward)
 {
-	unsigned long begin, end;
-	unsigned int lost_size;
 	struct perf_buffer *rb;
+	unsigned long begin;
 
-	rcu_read_lock();
+	preempt_disable();		/* as good as rcu_read_lock() */
 	if (event->parent)		/* inherited: all output goes to the one that was opened */
 		event = event->parent;
-	rb = rcu_dereference(event->rb);
-	if (unlikely(!rb))
-		goto no_room;
-	if (unlikely(READ_ONCE(rb->paused))) {
-		if (rb->nr_pages)
-			count_lost(rb, event);
-		goto no_room;
+	rb = rcu_dereference_sched(event->rb);
+	if (unlikely(!rb)) {
+		preempt_enable();
+		return -ENOSPC;
 	}
 	handle->rb = rb;
 	handle->event = event;
 	handle->flags = 0;
-	lost_size = unlikely(local_read(&rb->lost)) ? lost_record_size(event) : 0;
-
 	writer_begin(handle, rb);
 
-	/* What is larger than the ring would run past the end of the second mapping. */
-	if (unlikely(size + lost_size > rb->size))
-		goto full;
-	if (rb->overwrite && unlikely(rb->nest > 1)) {
-		if (!reserve_nested(rb, size + lost_size, &begin))
-			goto full;
-	} else if (rb->overwrite) {
-		begin = reserve_overwrite(rb, size + lost_size);
-	} else if (!reserve_streaming(rb, size + lost_size, backward, &begin)) {
-		goto full;
-	}
-	end = begin + size + lost_size;
+	if (unlikely(rb->nest > 1 || local_read(&rb->lost) || READ_ONCE(rb->paused) ||
+		     size > rb->size))
+		return output_begin_rare(handle, data, event, size, backward);
+	if (!reserve(rb, size, backward, false, &begin))
+		return output_lost(handle);
 
-	note_wakeup(rb, end);
-
-	handle->addr = rb->data + ((backward ? -end : begin) & (rb->size - 1));
-	handle->size = size;
-	if (unlikely(lost_size))
-		put_lost(handle, data, event, begin);
+	enter_room(handle, rb, begin, begin + size, backward);
 	if (rb->trailer)
-		put_trailer(handle->addr, begin + lost_size, size);
+		put_trailer(handle->addr, begin, size);
 	return 0;
-
-full:
-	count_lost(rb, event);
-	writer_end(handle);
-no_room:
-	rcu_read_unlock();
-	return -ENOSPC;
 }
 
 /**
@@ -422,7 +441,7 @@ no_room:
  * @event:	who writes
  * @size:	length of the record, a multiple of 8, its trailer included [bytes]
  *
- * Any context, NMI included. On success preemption stays disabled and RCU read-locked until
+ * Any context, NMI included. On success preemption stays disabled, which RCU waits for, until
  * perf_output_end(), and exactly @size bytes are to be written in between.
  *
  * Return: 0; -ENOSPC if the event has no ring or there is no room: the loss is counted.
@@ -455,7 +474,6 @@ int perf_output_begin_backward(struct perf_output_handle *handle, struct perf_sa
 void perf_output_end(struct perf_output_handle *handle)
 {
 	writer_end(handle);
-	rcu_read_unlock();
 }
 
 /* perf_output_copy - write @len bytes of the record. Return: bytes not written, always 0 */

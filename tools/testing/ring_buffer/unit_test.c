@@ -598,7 +598,7 @@ static void test_reserve_and_publish(void)
 
 		EXPECT(!perf_output_begin(&outer, &data, &ring->event, 128));
 		EXPECT(ring->user->data_reserved == (counted ? 128 : 0));
-		EXPECT(!ring_head(ring) && shim.preempt == 1 && shim.rcu == 1);
+		EXPECT(!ring_head(ring) && shim.preempt == 1);
 		EXPECT(!perf_output_begin(&inner, &data, &ring->event, 256));
 		EXPECT(ring->user->data_reserved == (counted ? 384 : 0));
 		EXPECT(!perf_output_begin(&innermost, &data, &ring->event, 64));

@@ -11,6 +11,7 @@
 #define rcu_read_lock()		do { shim.rcu++; barrier(); } while (0)
 #define rcu_read_unlock()	do { barrier(); shim.rcu--; } while (0)
 #define rcu_dereference(p)	READ_ONCE(p)
+#define rcu_dereference_sched(p) READ_ONCE(p)
 #define in_atomic()		(shim.preempt != 0)
 #define smp_processor_id()	0
 
