@@ -74,6 +74,7 @@
  * Set up by rb_alloc() and constant, but for @paused:
  * @data:	the mirrored data area, or NULL if there is none
  * @size:	length of the data area [bytes]
+ * @max_record:	length of the longest record that it takes [bytes]
  * @watermark:	bytes after which readers are woken up
  * @user_page:	the control page
  * @overwrite:	data_tail does not matter
@@ -118,13 +119,14 @@ struct perf_buffer {
 
 	void				*data;
 	unsigned long			size;
+	unsigned int			max_record;
+	int				nr_pages;
 	unsigned long			watermark;
 	struct perf_event_mmap_page	*user_page;
 	bool				overwrite;
 	bool				backward;
 	bool				trailer;
 	bool				paused;
-	int				nr_pages;
 	struct page			**pages;
 
 	refcount_t			refcount;
@@ -251,7 +253,8 @@ static __always_inline unsigned long __output_copy(struct perf_output_handle *ha
 	void *addr = handle->addr;
 
 	memcpy(addr, buf, len);
-	handle->addr = addr + len;	/* not +=: for all that the compiler knows, it was copied over */
+	/* Not +=, which would read it again: it might have been copied over. */
+	handle->addr = addr + len;
 	return 0;
 }
 
@@ -274,7 +277,8 @@ static inline unsigned long __output_custom(struct perf_output_handle *handle,
 }
 
 #ifndef arch_perf_out_copy_user
-static inline unsigned long arch_perf_out_copy_user(void *dst, const void *src, unsigned long n)
+static inline unsigned long arch_perf_out_copy_user(void *dst, const void __user *src,
+						    unsigned long n)
 {
 	unsigned long left;
 
@@ -283,14 +287,13 @@ static inline unsigned long arch_perf_out_copy_user(void *dst, const void *src, 
 	pagefault_enable();
 	return left;
 }
-
-#define arch_perf_out_copy_user arch_perf_out_copy_user
 #endif
 
 static inline unsigned long __output_copy_user(struct perf_output_handle *handle, const void *buf,
 					       unsigned long len)
 {
-	unsigned long left = arch_perf_out_copy_user(handle->addr, buf, len);
+	const void __user *from = (__force const void __user *)buf;
+	unsigned long left = arch_perf_out_copy_user(handle->addr, from, len);
 
 	handle->addr += len - left;
 	return left;
@@ -327,7 +330,7 @@ static inline bool arch_perf_have_user_stack_dump(void)
 #ifdef CONFIG_HAVE_PERF_USER_STACK_DUMP
 #define perf_user_stack_pointer(regs)	user_stack_pointer(regs)
 #else
-#define perf_user_stack_pointer(regs)	0
+#define perf_user_stack_pointer(regs)	((void)(regs), 0)
 #endif
 
 #endif /* _KERNEL_EVENTS_INTERNAL_H */

@@ -26,6 +26,9 @@
 
 #include "internal.h"
 
+/* header.size is 16 bits wide, and lengths are multiples of 8. */
+#define MAX_RECORD	round_down(U16_MAX, 8)
+
 /*
  * Allocating and freeing
  */
@@ -90,6 +93,7 @@ static int alloc_data(struct perf_buffer *rb, int nr_pages, int node)
 	if (!rb->data)
 		goto nomem;
 	rb->size = (unsigned long)nr_pages << PAGE_SHIFT;
+	rb->max_record = min_t(unsigned long, rb->size, MAX_RECORD);
 	return 0;
 nomem:
 	free_data(rb);
@@ -171,7 +175,7 @@ void perf_output_wakeup(struct perf_output_handle *handle)
 {
 	struct perf_event *event = handle->event;
 
-	atomic_set(&handle->rb->poll, EPOLLIN | EPOLLRDNORM);
+	atomic_set(&handle->rb->poll, (__force int)(EPOLLIN | EPOLLRDNORM));
 	event->pending_wakeup = 1;
 	if (*perf_event_fasync(event) && !event->pending_kill)
 		event->pending_kill = POLL_IN;
@@ -390,7 +394,7 @@ static noinline int output_begin_rare(struct perf_output_handle *handle,
 		return -ENOSPC;
 	}
 	/* What is larger than the ring would run past the end of the second mapping. */
-	if (READ_ONCE(rb->paused) || lost_size + size > rb->size ||
+	if (READ_ONCE(rb->paused) || size > rb->max_record || lost_size + size > rb->size ||
 	    !reserve(rb, lost_size + size, backward, rb->nest > 1, &begin))
 		return output_lost(handle);
 
@@ -412,7 +416,7 @@ static __always_inline int output_begin(struct perf_output_handle *handle,
 	preempt_disable();		/* as good as rcu_read_lock() */
 	if (event->parent)		/* inherited: all output goes to the one that was opened */
 		event = event->parent;
-	rb = rcu_dereference_sched(event->rb);
+	rb = rcu_dereference_sched(event->rb);	/* which is not marked __rcu: sparse minds */
 	if (unlikely(!rb)) {
 		preempt_enable();
 		return -ENOSPC;
@@ -423,7 +427,7 @@ static __always_inline int output_begin(struct perf_output_handle *handle,
 	writer_begin(handle, rb);
 
 	if (unlikely(rb->nest > 1 || local_read(&rb->lost) || READ_ONCE(rb->paused) ||
-		     size > rb->size))
+		     size > rb->max_record))
 		return output_begin_rare(handle, data, event, size, backward);
 	if (!reserve(rb, size, backward, false, &begin))
 		return output_lost(handle);
@@ -439,12 +443,13 @@ static __always_inline int output_begin(struct perf_output_handle *handle,
  * @handle:	to be filled; lives until perf_output_end()
  * @data:	the sample, for the id fields of a LOST record
  * @event:	who writes
- * @size:	length of the record, a multiple of 8, its trailer included [bytes]
+ * @size:	length of one record, a multiple of 8, its trailer included [bytes]
  *
  * Any context, NMI included. On success preemption stays disabled, which RCU waits for, until
  * perf_output_end(), and exactly @size bytes are to be written in between.
  *
- * Return: 0; -ENOSPC if the event has no ring or there is no room: the loss is counted.
+ * Return: 0; -ENOSPC if the event has no ring, or there is no room for so much, or @size is more
+ * than 16 bits hold: the loss is counted.
  */
 int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_data *data,
 		      struct perf_event *event, unsigned int size)

@@ -12,6 +12,7 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
+#define U16_MAX			((u16)~0U)
 #define U32_MAX			((u32)~0U)
 #define rounddown(x, y)		((x) - (x) % (y))
 #define order_base_2(n)		((n) > 1 ? ilog2((n) - 1) + 1 : 0)
