@@ -363,9 +363,10 @@ long perf_output_copy_aux(struct perf_output_handle *aux_handle, struct perf_out
 
 	for (; left; left -= n, copied += n) {
 		unsigned long at = (from + copied) & mask;
+		void *page = rb->aux_pages[at >> PAGE_SHIFT];
 
 		n = min(left, PAGE_SIZE - offset_in_page(at));
-		if (perf_output_copy(handle, rb->aux_pages[at >> PAGE_SHIFT] + offset_in_page(at), n))
+		if (perf_output_copy(handle, page + offset_in_page(at), n))
 			return -EFAULT;
 	}
 	return copied;

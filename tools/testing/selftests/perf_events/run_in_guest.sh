@@ -4,11 +4,11 @@
 # timeout: 600
 #
 # Builds the selftests of this folder with the headers of this kernel, boots the guest, runs them and
-# the KUnit suite there, and prints all results as one TAP stream. KERNEL is another build of the
+# the KUnit suites there, and prints all results as one TAP stream. KERNEL is another build of the
 # kernel than build/kernel. Arguments are names of tests to run, instead of all.
 
 tests=(size_at_end trailer_records ring_modes ring_mmap ring_overwrite ring_cpus)
-suite=perf_ring_buffer
+suites=(perf_ring_{alloc,data,irq,samples,aux})
 
 # What one program says after the other, each introduced by a line "@ NAME" and followed by one
 # "@end STATUS", becomes one stream: results are numbered on, all else is a comment.
@@ -39,7 +39,7 @@ join_tap()
 
 run_kunit()
 {
-	local dir=/sys/kernel/debug/kunit/$suite
+	local dir=/sys/kernel/debug/kunit/$1
 
 	if [ ! -e $dir/run ]; then
 		echo "1..1"
@@ -58,9 +58,11 @@ run_inside()
 	echo +pids >/sys/fs/cgroup/cgroup.subtree_control
 	export RING_TEST_HOTPLUG=1
 	{
-		echo "@ kunit"
-		run_kunit
-		echo "@end 0"
+		for suite in "${suites[@]}"; do
+			echo "@ $suite"
+			run_kunit "$suite"
+			echo "@end 0"
+		done
 		for test in "$@"; do
 			echo "@ $test"
 			"$BUILD/selftests/perf_events/$test" 2>&1
@@ -107,5 +109,5 @@ if ! log=$(build 2>&1); then
 	exit 1
 fi
 [ $# -gt 0 ] && tests=("$@")
-export VM_APPEND="$VM_APPEND kunit.enable=1 kunit.filter_glob=$suite" VM_TIMEOUT=${VM_TIMEOUT:-540}
+export VM_APPEND="$VM_APPEND kunit.enable=1 kunit.filter_glob=perf_ring_*" VM_TIMEOUT=${VM_TIMEOUT:-540}
 exec "$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside "${tests[@]}")"

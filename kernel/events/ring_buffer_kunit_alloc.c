@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* KUnit tests of the ring's memory: what is allocated, how it is mapped, and that it comes back. */
+#include <linux/delay.h>
+
+#include "ring_buffer_kunit.h"
+
+KUNIT_ARRAY_PARAM_DESC(mode, kring_modes, name);
+
+static void alloc(struct kunit *test)
+{
+	static const int sizes[] = { 0, 1, 2, 16, 256 };
+	const struct kring_mode *mode = test->param_value;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct kring *ring = kring_new(test, sizes[i], 0, mode->flags);
+		struct perf_buffer *rb = ring->rb;
+
+		KUNIT_EXPECT_EQ(test, data_page_nr(rb), sizes[i]);
+		KUNIT_EXPECT_EQ(test, perf_data_size(rb), sizes[i] * PAGE_SIZE);
+		KUNIT_EXPECT_EQ(test, rb->watermark, sizes[i] * PAGE_SIZE / 2);
+		KUNIT_EXPECT_EQ(test, refcount_read(&rb->refcount), 1);
+		KUNIT_EXPECT_EQ(test, rb->overwrite, !kring_is_streaming(ring));
+		KUNIT_EXPECT_EQ(test, rb->backward, kring_is_backward(ring));
+		KUNIT_EXPECT_EQ(test, rb->trailer, kring_is_sized(ring));
+		KUNIT_EXPECT_FALSE(test, rb_has_aux(rb));
+		KUNIT_EXPECT_NULL(test, memchr_inv(rb->user_page, 0, PAGE_SIZE));
+		if (rb->data)
+			KUNIT_EXPECT_NULL(test, memchr_inv(rb->data, 0, 2 * rb->size));
+	}
+}
+
+static void alloc_watermark(struct kunit *test)
+{
+	static const struct {
+		long wanted;
+		unsigned long got;
+	} watermarks[] = {
+		{ 0, KRING_SIZE / 2 }, { -1, KRING_SIZE / 2 }, { 1, 1 }, { 4097, 4097 },
+		{ KRING_SIZE, KRING_SIZE }, { KRING_SIZE + 1, KRING_SIZE },
+		{ LONG_MAX, KRING_SIZE },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(watermarks); i++) {
+		struct kring *ring = kring_new(test, KRING_PAGES, watermarks[i].wanted, 0);
+
+		KUNIT_EXPECT_EQ(test, ring->rb->watermark, watermarks[i].got);
+	}
+}
+
+/* Only a control page: there is nowhere to write to, and no one can unpause it. */
+static void alloc_without_data(struct kunit *test)
+{
+	struct kring *ring = kring_new(test, 0, 0, RING_BUFFER_WRITABLE);
+
+	KUNIT_EXPECT_TRUE(test, ring->rb->paused);
+	rb_toggle_paused(ring->rb, false);
+	KUNIT_EXPECT_TRUE(test, ring->rb->paused);
+	KUNIT_EXPECT_EQ(test, kring_write(ring, 16, 0), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, local_read(&ring->rb->lost), 0);
+	KUNIT_EXPECT_EQ(test, kring_head(ring), 0);
+}
+
+static void mirrored(struct kunit *test)
+{
+	struct kring *ring = kring_new(test, KRING_PAGES, 0, 0);
+	void *data = ring->rb->data, *again = data + ring->rb->size;
+	u8 *first = page_address(ring->rb->pages[0]);
+	u8 *last = page_address(ring->rb->pages[KRING_PAGES - 1]);
+	int i;
+
+	for (i = 0; i < KRING_PAGES; i++) {
+		u64 *page = page_address(ring->rb->pages[i]);
+
+		*(u64 *)(data + i * PAGE_SIZE) = 0x100 + i;
+		KUNIT_EXPECT_EQ(test, page[0], 0x100 + i);
+		*(u64 *)(again + i * PAGE_SIZE + 8) = 0x200 + i;
+		KUNIT_EXPECT_EQ(test, page[1], 0x200 + i);
+	}
+
+	memset(again - 8, 0x5a, 16);
+	KUNIT_EXPECT_NULL(test, memchr_inv(last + PAGE_SIZE - 8, 0x5a, 8));
+	KUNIT_EXPECT_NULL(test, memchr_inv(first, 0x5a, 8));
+	KUNIT_EXPECT_EQ(test, first[8], 0);
+	KUNIT_EXPECT_EQ(test, last[PAGE_SIZE - 9], 0);
+}
+
+static bool is_ours_alone(struct page *page)
+{
+	int tries;
+
+	for (tries = 0; tries < 500; tries++) {
+		if (page_count(page) == 1)
+			return true;
+		msleep(20);
+	}
+	return false;
+}
+
+/* The last reference may go where nothing can sleep; all pages come back. */
+static void put_in_atomic(struct kunit *test)
+{
+	struct perf_buffer *rb = rb_alloc(KRING_PAGES, 0, -1, 0);
+	struct page *pages[KRING_PAGES + 1];
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, rb);
+	for (i = 0; i < KRING_PAGES; i++)
+		pages[i] = rb->pages[i];
+	pages[i] = virt_to_page(rb->user_page);
+	for (i = 0; i < ARRAY_SIZE(pages); i++)
+		get_page(pages[i]);
+
+	local_irq_disable();
+	ring_buffer_put(rb);
+	local_irq_enable();
+
+	for (i = 0; i < ARRAY_SIZE(pages); i++) {
+		KUNIT_EXPECT_TRUE(test, is_ours_alone(pages[i]));
+		put_page(pages[i]);
+	}
+}
+
+static void page_of_offset(struct kunit *test)
+{
+	struct perf_buffer *rb = kring_new(test, KRING_PAGES, 0, 0)->rb;
+	int i;
+
+	KUNIT_EXPECT_PTR_EQ(test, perf_mmap_to_page(rb, 0), virt_to_page(rb->user_page));
+	for (i = 0; i < KRING_PAGES; i++)
+		KUNIT_EXPECT_PTR_EQ(test, perf_mmap_to_page(rb, 1 + i), rb->pages[i]);
+	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, KRING_PAGES + 1));
+	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, INT_MAX));
+	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, ULONG_MAX));
+}
+
+static struct kunit_case perf_ring_alloc_cases[] = {
+	KUNIT_CASE_PARAM(alloc, mode_gen_params),
+	KUNIT_CASE(alloc_watermark),
+	KUNIT_CASE(alloc_without_data),
+	KUNIT_CASE(mirrored),
+	KUNIT_CASE(put_in_atomic),
+	KUNIT_CASE(page_of_offset),
+	{}
+};
+
+static struct kunit_suite perf_ring_alloc_suite = {
+	.name = "perf_ring_alloc",
+	.test_cases = perf_ring_alloc_cases,
+};
+
+kunit_test_suite(perf_ring_alloc_suite);

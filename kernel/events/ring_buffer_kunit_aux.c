@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* KUnit tests of the AUX area: its pages, and what a driver writes there. */
+#include "ring_buffer_kunit.h"
+
+/* Drivers do this from pmu::start(), with interrupts off. */
+static void *begin_aux(struct kring *ring, struct perf_output_handle *handle)
+{
+	void *aux;
+
+	local_irq_disable();
+	aux = perf_aux_output_begin(handle, &ring->event);
+	local_irq_enable();
+	return aux;
+}
+
+static void end_aux(struct perf_output_handle *handle, unsigned long size)
+{
+	local_irq_disable();
+	perf_aux_output_end(handle, size);
+	local_irq_enable();
+}
+
+static void *refuse_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
+{
+	return NULL;
+}
+
+#define AUX_PAGES	4
+#define AUX_SIZE	(AUX_PAGES * PAGE_SIZE)
+
+static int alloc_aux(struct kring *ring, struct pmu *pmu)
+{
+	return kring_alloc_aux(ring, pmu, AUX_PAGES, RING_BUFFER_WRITABLE);
+}
+
+static void aux_pages(struct kunit *test)
+{
+	static struct pmu none, refuses = { .setup_aux = refuse_aux, .free_aux = kring_free_aux };
+	static struct pmu takes = { .setup_aux = kring_setup_aux, .free_aux = kring_free_aux };
+	struct kring *ring = kring_new(test, KRING_PAGES, 0, RING_BUFFER_WRITABLE);
+	struct perf_buffer *rb = ring->rb;
+	int i;
+
+	KUNIT_EXPECT_EQ(test, alloc_aux(ring, &none), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, alloc_aux(ring, &refuses), -ENOMEM);
+	KUNIT_EXPECT_FALSE(test, rb_has_aux(rb));
+	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, KRING_AUX_PGOFF));
+
+	KUNIT_ASSERT_EQ(test, alloc_aux(ring, &takes), 0);
+	KUNIT_EXPECT_EQ(test, perf_aux_size(rb), AUX_SIZE);
+	KUNIT_EXPECT_EQ(test, rb->aux_watermark, AUX_SIZE / 2);
+	for (i = 0; i < AUX_PAGES; i++) {
+		KUNIT_EXPECT_PTR_EQ(test, perf_mmap_to_page(rb, KRING_AUX_PGOFF + i),
+				    virt_to_page(rb->aux_pages[i]));
+		KUNIT_EXPECT_NULL(test, memchr_inv(rb->aux_pages[i], 0, PAGE_SIZE));
+	}
+	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, KRING_AUX_PGOFF + AUX_PAGES));
+	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, ULONG_MAX));
+	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, KRING_PAGES + 1));
+	KUNIT_EXPECT_PTR_EQ(test, perf_mmap_to_page(rb, KRING_PAGES), rb->pages[KRING_PAGES - 1]);
+
+	rb_free_aux(rb);
+	KUNIT_EXPECT_FALSE(test, rb_has_aux(rb));
+	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, KRING_AUX_PGOFF));
+}
+
+/* Room, and what PERF_RECORD_AUX says, as the reader gives bytes back. */
+static void aux_output(struct kunit *test)
+{
+	static struct pmu pmu = { .setup_aux = kring_setup_aux, .free_aux = kring_free_aux };
+	struct kring *ring = kring_new(test, KRING_PAGES, 0,
+				      RING_BUFFER_WRITABLE | RING_BUFFER_TRAILER);
+	struct perf_event_mmap_page *page = ring->rb->user_page;
+	struct perf_output_handle handle;
+	struct {
+		struct perf_event_header header;
+		u64 offset, size, flags, trailer;
+	} record;
+
+	KUNIT_ASSERT_EQ(test, alloc_aux(ring, &pmu), 0);
+	KUNIT_ASSERT_NOT_NULL(test, begin_aux(ring, &handle));
+	KUNIT_EXPECT_EQ(test, handle.head, 0);
+	KUNIT_EXPECT_EQ(test, handle.size, AUX_SIZE - 1);
+	KUNIT_EXPECT_EQ(test, perf_aux_output_skip(&handle, 64), 0);
+	KUNIT_EXPECT_EQ(test, perf_aux_output_skip(&handle, AUX_SIZE), -ENOSPC);
+	end_aux(&handle, 100);
+	KUNIT_EXPECT_EQ(test, page->aux_head, 164);
+
+	kring_read(ring, 0, &record, sizeof(record));
+	KUNIT_EXPECT_EQ(test, record.header.type, PERF_RECORD_AUX);
+	KUNIT_EXPECT_EQ(test, record.offset, 64);
+	KUNIT_EXPECT_EQ(test, record.size, 100);
+	KUNIT_EXPECT_EQ(test, record.flags, 0);
+	kring_expect_trailer(ring, &record, 0, sizeof(record));
+
+	KUNIT_ASSERT_NOT_NULL(test, begin_aux(ring, &handle));
+	KUNIT_EXPECT_EQ(test, handle.head, 164);
+	KUNIT_EXPECT_EQ(test, handle.size, AUX_SIZE - 1 - 164);
+	KUNIT_EXPECT_FALSE(test, kring_was_woken(ring));
+	end_aux(&handle, AUX_SIZE - 1 - 164);
+	KUNIT_EXPECT_TRUE(test, kring_was_woken(ring));
+
+	KUNIT_EXPECT_NULL(test, begin_aux(ring, &handle));
+	WRITE_ONCE(page->aux_tail, AUX_SIZE / 2);
+	KUNIT_ASSERT_NOT_NULL(test, begin_aux(ring, &handle));
+	KUNIT_EXPECT_EQ(test, handle.size, AUX_SIZE / 2);
+	end_aux(&handle, 0);
+	rb_free_aux(ring->rb);
+}
+
+static struct kunit_case perf_ring_aux_cases[] = {
+	KUNIT_CASE(aux_pages),
+	KUNIT_CASE(aux_output),
+	{}
+};
+
+static struct kunit_suite perf_ring_aux_suite = {
+	.name = "perf_ring_aux",
+	.test_cases = perf_ring_aux_cases,
+};
+
+kunit_test_suite(perf_ring_aux_suite);

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* KUnit tests of reserve and commit, in each mode of the ring. */
+#include "ring_buffer_kunit.h"
+
+KUNIT_ARRAY_PARAM_DESC(mode, kring_modes, name);
+
+/* Several times round, with sizes that meet the end at every offset. */
+static void write_and_wrap(struct kunit *test)
+{
+	static const u16 sizes[] = { 24, 64, 16 + 8 * 9, 1024, 4096, 8 * 557 };
+	struct kring *ring = kring_new_mode(test);
+	u64 number;
+
+	for (number = 0; ring->end < 8 * KRING_SIZE; number++) {
+		u16 size = sizes[number % ARRAY_SIZE(sizes)];
+		u64 begin = ring->end;
+
+		kring_write_next(ring, size, number);
+		KUNIT_ASSERT_EQ(test, kring_head(ring), ring->end);
+		kring_expect_record(ring, begin, size, number);
+		kring_set_tail(ring, ring->end);
+	}
+	KUNIT_EXPECT_EQ(test, local_read(&ring->rb->lost), 0);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&ring->event.lost_samples), 0);
+}
+
+/* A reader that starts from data_head finds all that the ring can hold, the oldest included. */
+static void walk_back(struct kunit *test)
+{
+	struct kring *ring = kring_new(test, KRING_PAGES, 0, RING_BUFFER_TRAILER);
+	u64 number = 0, position, oldest;
+	u16 size;
+
+	while (ring->end < 3 * KRING_SIZE) {
+		kring_write_next(ring, 24 + 8 * (number % 61), number);
+		number++;
+	}
+	oldest = ring->end - KRING_SIZE;
+	for (position = kring_head(ring); ; position -= size) {
+		kring_read(ring, position - sizeof(size), &size, sizeof(size));
+		if (position - size < oldest)
+			break;
+		number--;
+		KUNIT_ASSERT_EQ(test, size, 24 + 8 * (number % 61));
+		kring_expect_record(ring, position - size, size, number);
+	}
+	KUNIT_EXPECT_LT(test, position - oldest, 24 + 8 * 61);
+}
+
+/* All of a ring that overwrites itself can be one record; a streaming ring is never quite full. */
+static void largest_record(struct kunit *test)
+{
+	struct kring *ring = kring_new_mode(test);
+	u16 largest = KRING_SIZE - (kring_is_streaming(ring) ? 8 : 0);
+
+	if (kring_is_streaming(ring))
+		KUNIT_EXPECT_EQ(test, kring_write(ring, largest + 8, 0), -ENOSPC);
+	local_set(&ring->rb->lost, 0);
+
+	kring_write_next(ring, 24, 1);
+	kring_set_tail(ring, ring->end);
+	kring_write_next(ring, largest, 2);
+	KUNIT_EXPECT_EQ(test, kring_head(ring), ring->end);
+	kring_expect_record(ring, 24, largest, 2);
+}
+
+/* It would run past the second mapping. It is lost, and said to be. */
+static void record_larger_than_ring(struct kunit *test)
+{
+	struct kring *ring = kring_new_mode(test);
+
+	kring_write_next(ring, 64, 0);
+	kring_set_tail(ring, ring->end);
+	KUNIT_EXPECT_EQ(test, kring_write(ring, KRING_SIZE + 8, 1), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, kring_write(ring, 65528, 2), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, kring_head(ring), ring->end);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&ring->event.lost_samples), 2);
+
+	/* With the LOST record in front this one is too large as well. */
+	KUNIT_EXPECT_EQ(test, kring_write(ring, KRING_SIZE, 3), -ENOSPC);
+
+	kring_write_next(ring, 64, 4);
+	ring->end += kring_lost_size(ring);
+	KUNIT_EXPECT_EQ(test, kring_head(ring), ring->end);
+	KUNIT_EXPECT_EQ(test, ring->rb->nest, 0);
+	kring_expect_lost(ring, 64, 3, 64, 4);
+}
+
+/* Fills a streaming ring up; returns the number of records. */
+static int fill_up(struct kring *ring, u16 size)
+{
+	int n = 0;
+
+	while (!kring_write(ring, size, n)) {
+		ring->end += size;
+		KUNIT_ASSERT_LE(ring->test, ring->end, ring->rb->size);
+		n++;
+	}
+	return n;
+}
+
+static void full(struct kunit *test)
+{
+	struct kring *ring = kring_new_mode(test);
+	int n, i;
+	u64 end;
+
+	if (!kring_is_streaming(ring))
+		kunit_skip(test, "it overwrites itself: there is room always");
+	n = fill_up(ring, 64);
+	KUNIT_EXPECT_EQ(test, n, KRING_SIZE / 64 - 1);
+	KUNIT_EXPECT_EQ(test, kring_write(ring, 64, n), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, kring_head(ring), ring->end);
+	KUNIT_EXPECT_TRUE(test, kring_was_woken(ring));
+	for (i = 0; i < n; i++)
+		kring_expect_record(ring, 64 * i, 64, i);
+
+	/* Room for one record, but not for it and a LOST record. */
+	end = ring->end;
+	kring_set_tail(ring, 16);
+	KUNIT_EXPECT_EQ(test, kring_write(ring, 64, n), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, kring_head(ring), end);
+
+	kring_set_tail(ring, 128);
+	kring_write_next(ring, 64, n);
+	ring->end += kring_lost_size(ring);
+	KUNIT_EXPECT_EQ(test, kring_head(ring), ring->end);
+	KUNIT_EXPECT_EQ(test, local_read(&ring->rb->lost), 0);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&ring->event.lost_samples), 3);
+	kring_expect_lost(ring, end, 3, 64, n);
+}
+
+/* The ids of a LOST record go between its fields and its trailer. */
+static void lost_with_sample_id(struct kunit *test)
+{
+	struct kring *ring = kring_new(test, KRING_PAGES, 0, RING_BUFFER_TRAILER);
+	struct {
+		struct perf_event_header header;
+		u64 id, lost, cpu, identifier, trailer;
+	} record;
+
+	ring->event.attr.sample_id_all = 1;
+	ring->event.attr.sample_type |= PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU;
+	ring->event.id_header_size = 16;
+	KUNIT_EXPECT_EQ(test, kring_write(ring, KRING_SIZE + 8, 0), -ENOSPC);
+	kring_write_next(ring, 64, 1);
+
+	kring_read(ring, 0, &record, sizeof(record));
+	KUNIT_EXPECT_EQ(test, record.header.type, PERF_RECORD_LOST);
+	KUNIT_EXPECT_EQ(test, record.header.size, sizeof(record));
+	KUNIT_EXPECT_EQ(test, record.id, ring->event.id);
+	KUNIT_EXPECT_EQ(test, record.lost, 1);
+	KUNIT_EXPECT_LT(test, record.cpu, nr_cpu_ids);
+	KUNIT_EXPECT_EQ(test, record.identifier, ring->event.id);
+	kring_expect_trailer(ring, &record, 0, sizeof(record));
+	kring_expect_record(ring, sizeof(record), 64, 1);
+}
+
+static void paused(struct kunit *test)
+{
+	struct kring *ring = kring_new_mode(test);
+
+	kring_write_next(ring, 64, 0);
+	rb_toggle_paused(ring->rb, true);
+	KUNIT_EXPECT_EQ(test, kring_write(ring, 64, 1), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, kring_write(ring, 64, 2), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, kring_head(ring), 64);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&ring->event.lost_samples), 2);
+
+	rb_toggle_paused(ring->rb, false);
+	kring_write_next(ring, 64, 3);
+	ring->end += kring_lost_size(ring);
+	KUNIT_EXPECT_EQ(test, kring_head(ring), ring->end);
+	kring_expect_lost(ring, 64, 2, 64, 3);
+
+	kring_write_next(ring, 64, 4);		/* and it is told once */
+	KUNIT_EXPECT_EQ(test, kring_head(ring), ring->end);
+}
+
+static void watermark(struct kunit *test)
+{
+	const struct kring_mode *mode = test->param_value;
+	struct kring *ring = kring_new(test, KRING_PAGES, 200, mode->flags);
+	int round;
+
+	/* 4 records are more than 200 bytes; then it is 3 or 4 of them, 200 bytes on average. */
+	for (round = 0; round < 3; round++)
+		kring_write_next(ring, 64, round);
+	KUNIT_EXPECT_FALSE(test, kring_was_woken(ring));
+	KUNIT_EXPECT_EQ(test, ring->wakeups, 0);
+	kring_write_next(ring, 64, round);
+	KUNIT_EXPECT_TRUE(test, kring_was_woken(ring));
+	KUNIT_EXPECT_EQ(test, ring->wakeups, 1);
+	KUNIT_EXPECT_EQ(test, ring->event.pending_wakeup, 1);
+
+	while (ring->end < 64 * 100) {
+		kring_write_next(ring, 64, 0);
+		irq_work_sync(&ring->event.pending_irq);
+	}
+	KUNIT_EXPECT_EQ(test, ring->wakeups, (64 * 100 - 1) / 200);
+}
+
+/* Announced before, published after; nothing else moves data_reserved. */
+static void reserved_and_head(struct kunit *test)
+{
+	struct kring *ring = kring_new_mode(test);
+	struct perf_event_mmap_page *page = ring->rb->user_page;
+	u64 counted = kring_is_streaming(ring) || !IS_ENABLED(CONFIG_64BIT) ? 0 : 1;
+	struct perf_output_handle handle;
+
+	KUNIT_ASSERT_EQ(test, perf_output_begin(&handle, &ring->data, &ring->event, 64), 0);
+	KUNIT_EXPECT_EQ(test, page->data_reserved, 64 * counted);
+	KUNIT_EXPECT_EQ(test, page->data_head, 0);
+	kring_fill(ring, &handle, 64, 1);
+	KUNIT_EXPECT_EQ(test, page->data_head, 0);
+	perf_output_end(&handle);
+	KUNIT_EXPECT_EQ(test, kring_head(ring), 64);
+	KUNIT_EXPECT_EQ(test, page->data_reserved, 64 * counted);
+
+	KUNIT_EXPECT_EQ(test, kring_write(ring, KRING_SIZE + 8, 2), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, page->data_reserved, 64 * counted);
+	kring_write_next(ring, 64, 3);
+	KUNIT_EXPECT_EQ(test, page->data_reserved, (128 + kring_lost_size(ring)) * counted);
+}
+
+/* Inner writers end before outer ones; the outermost publishes. */
+static void nested(struct kunit *test)
+{
+	struct kring *ring = kring_new_mode(test);
+	struct perf_output_handle outer, middle;
+	int i;
+
+	KUNIT_ASSERT_EQ(test, perf_output_begin(&outer, &ring->data, &ring->event, 64), 0);
+	KUNIT_ASSERT_EQ(test, perf_output_begin(&middle, &ring->data, &ring->event, 128), 0);
+	KUNIT_EXPECT_EQ(test, kring_write(ring, 32, 2), 0);
+	KUNIT_EXPECT_EQ(test, kring_head(ring), 0);
+	kring_fill(ring, &middle, 128, 1);
+	perf_output_end(&middle);
+	KUNIT_EXPECT_EQ(test, kring_write(ring, 32, 3), 0);
+	KUNIT_EXPECT_EQ(test, kring_write(ring, KRING_SIZE + 8, 4), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, kring_head(ring), 0);
+	kring_fill(ring, &outer, 64, 0);
+	perf_output_end(&outer);
+
+	KUNIT_EXPECT_EQ(test, kring_head(ring), 64 + 128 + 32 + 32);
+	KUNIT_EXPECT_EQ(test, ring->rb->nest, 0);
+	kring_expect_record(ring, 0, 64, 0);
+	kring_expect_record(ring, 64, 128, 1);
+	for (i = 0; i < 2; i++)
+		kring_expect_record(ring, 192 + 32 * i, 32, 2 + i);
+}
+
+/* A nested writer that passes the watermark leaves the wake-up to the outermost. */
+static void nested_wakeup(struct kunit *test)
+{
+	struct kring *ring = kring_new(test, KRING_PAGES, 100, 0);
+	struct perf_output_handle outer;
+
+	KUNIT_ASSERT_EQ(test, perf_output_begin(&outer, &ring->data, &ring->event, 64), 0);
+	KUNIT_EXPECT_EQ(test, kring_write(ring, 64, 1), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&ring->rb->poll), 0);
+	kring_fill(ring, &outer, 64, 0);
+	perf_output_end(&outer);
+	KUNIT_EXPECT_TRUE(test, kring_was_woken(ring));
+}
+
+/* Whatever data_tail says: the record lies within the mapping, or there is none. */
+static void hostile_tail(struct kunit *test)
+{
+	struct kring *ring = kring_new_mode(test);
+	static const u64 tails[] = {
+		1, 3, 7, 9, 63, KRING_SIZE - 1, KRING_SIZE, KRING_SIZE + 1, 1ULL << 31, 1ULL << 32,
+		S64_MAX, 1ULL << 63, U64_MAX - 7, U64_MAX,
+	};
+	unsigned long head = 0, i;
+
+	for (i = 0; i < 64 * ARRAY_SIZE(tails); i++) {
+		u64 tail = tails[i % ARRAY_SIZE(tails)] + (i & 1 ? local_read(&ring->rb->head) : 0);
+		struct perf_output_handle handle;
+		unsigned long at;
+
+		WRITE_ONCE(ring->rb->user_page->data_tail, tail);
+		WRITE_ONCE(ring->rb->user_page->data_head, tail);
+		WRITE_ONCE(ring->rb->user_page->data_reserved, ~tail);
+		if (!perf_output_begin(&handle, &ring->data, &ring->event, 1024)) {
+			at = handle.addr - ring->rb->data;
+			KUNIT_ASSERT_LE(test, at, 2 * KRING_SIZE - 1024);
+			KUNIT_ASSERT_EQ(test, at % 8, 0);
+			kring_fill(ring, &handle, 1024, i);
+			perf_output_end(&handle);
+			head = local_read(&ring->rb->head);
+			KUNIT_ASSERT_EQ(test, kring_head(ring), head);
+		}
+		KUNIT_ASSERT_EQ(test, local_read(&ring->rb->head), head);
+	}
+	KUNIT_EXPECT_EQ(test, ring->rb->nest, 0);
+	KUNIT_EXPECT_GT(test, head, 0);
+}
+
+/* An inherited event writes to the ring of the one that was opened, or not at all. */
+static void inherited(struct kunit *test)
+{
+	struct kring *ring = kring_new(test, KRING_PAGES, 0, 0);
+	struct perf_event *child = kunit_kzalloc(test, sizeof(*child), GFP_KERNEL);
+	struct perf_output_handle handle;
+
+	KUNIT_ASSERT_NOT_NULL(test, child);
+	KUNIT_EXPECT_EQ(test, perf_output_begin(&handle, &ring->data, child, 64), -ENOSPC);
+
+	child->parent = &ring->event;
+	KUNIT_ASSERT_EQ(test, perf_output_begin(&handle, &ring->data, child, 64), 0);
+	KUNIT_EXPECT_PTR_EQ(test, handle.event, &ring->event);
+	kring_fill(ring, &handle, 64, 1);
+	perf_output_end(&handle);
+	KUNIT_EXPECT_EQ(test, kring_head(ring), 64);
+	kring_expect_record(ring, 0, 64, 1);
+}
+
+static struct kunit_case perf_ring_data_cases[] = {
+	KUNIT_CASE_PARAM(write_and_wrap, mode_gen_params),
+	KUNIT_CASE(walk_back),
+	KUNIT_CASE_PARAM(largest_record, mode_gen_params),
+	KUNIT_CASE_PARAM(record_larger_than_ring, mode_gen_params),
+	KUNIT_CASE_PARAM(full, mode_gen_params),
+	KUNIT_CASE(lost_with_sample_id),
+	KUNIT_CASE_PARAM(paused, mode_gen_params),
+	KUNIT_CASE_PARAM(watermark, mode_gen_params),
+	KUNIT_CASE_PARAM(reserved_and_head, mode_gen_params),
+	KUNIT_CASE_PARAM(nested, mode_gen_params),
+	KUNIT_CASE(nested_wakeup),
+	KUNIT_CASE_PARAM(hostile_tail, mode_gen_params),
+	KUNIT_CASE(inherited),
+	{}
+};
+
+static struct kunit_suite perf_ring_data_suite = {
+	.name = "perf_ring_data",
+	.test_cases = perf_ring_data_cases,
+};
+
+kunit_test_suite(perf_ring_data_suite);

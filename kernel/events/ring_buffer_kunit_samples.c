@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests of samples about as long as header.size, 16 bits, can say: they arrive whole, or are
+ * counted as lost and change nothing.
+ */
+#include <linux/sizes.h>
+
+#include "ring_buffer_kunit.h"
+
+KUNIT_ARRAY_PARAM_DESC(mode, kring_modes, name);
+
+#define PATTERN		0x5a
+#define LARGEST		65528
+
+/* What is in each of these samples beside the raw data. */
+static u32 overhead(struct kring *ring)
+{
+	return sizeof(struct perf_event_header) + sizeof(u32) +
+	       (kring_is_sized(ring) ? sizeof(struct perf_event_trailer) : 0);
+}
+
+static struct kring *new_sample_ring(struct kunit *test, int nr_pages)
+{
+	const struct kring_mode *mode = test->param_value;
+	struct kring *ring = kring_new(test, nr_pages, 0, mode->flags);
+	int i;
+
+	ring->event.attr.sample_type |= PERF_SAMPLE_RAW;
+	ring->event.header_size = kring_is_sized(ring) ? sizeof(struct perf_event_trailer) : 0;
+	for (i = 0; i < nr_pages; i++)
+		memset(page_address(ring->rb->pages[i]), PATTERN, PAGE_SIZE);
+	return ring;
+}
+
+/* Through core.c, as a tracepoint or BPF program would; @size is the record's. */
+static int output_raw(struct kring *ring, const void *bytes, u32 size)
+{
+	struct perf_raw_record raw = {
+		.frag = { .data = (void *)bytes, .size = size - overhead(ring) },
+	};
+	struct pt_regs *regs = task_pt_regs(current);
+
+	perf_sample_data_init(&ring->data, 0, 0);
+	perf_sample_save_raw_data(&ring->data, &ring->event, &raw);
+	return perf_event_output(&ring->event, &ring->data, regs);
+}
+
+static bool is_untouched(struct kring *ring)
+{
+	int i;
+
+	for (i = 0; i < data_page_nr(ring->rb); i++)
+		if (memchr_inv(page_address(ring->rb->pages[i]), PATTERN, PAGE_SIZE))
+			return false;
+	return true;
+}
+
+/* The first record of the ring. */
+static void expect_raw(struct kring *ring, const void *bytes, u32 size, u32 raw_size)
+{
+	u8 *record = kunit_kzalloc(ring->test, size, GFP_KERNEL);
+	struct perf_event_header *header = (void *)record;
+
+	KUNIT_ASSERT_NOT_NULL(ring->test, record);
+	kring_read(ring, kring_is_backward(ring) ? -size : 0, record, size);
+	KUNIT_EXPECT_EQ(ring->test, header->type, PERF_RECORD_SAMPLE);
+	KUNIT_EXPECT_EQ(ring->test, header->size, size);
+	KUNIT_EXPECT_EQ(ring->test, *(u32 *)(header + 1), raw_size);
+	KUNIT_EXPECT_EQ(ring->test, memcmp(record + 12, bytes, raw_size), 0);
+	if (kring_is_sized(ring))
+		kring_expect_trailer(ring, record, 0, size);
+	kunit_kfree(ring->test, record);
+}
+
+static u8 *some_bytes(struct kunit *test, u32 size)
+{
+	u8 *bytes = kunit_kmalloc(test, size, GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, bytes);
+	for (i = 0; i < size; i++)
+		bytes[i] = i * 7 + i / 256;
+	return bytes;
+}
+
+static void raw_of_every_size(struct kunit *test)
+{
+	static const u32 sizes[] = {
+		24, 4096, 4104, SZ_16K - 8, SZ_16K, SZ_16K + 8,
+		SZ_64K - 24, SZ_64K - 16, SZ_64K - 8, SZ_64K, SZ_64K + 8, SZ_64K + 64,
+		SZ_64K + SZ_4K, SZ_128K - 8, SZ_128K, SZ_128K + 64, SZ_256K + 64,
+	};
+	static const int nr_pages[] = { 1, 4, 16, 64 };
+	u8 *bytes = some_bytes(test, SZ_256K + 64);
+	int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		for (j = 0; j < ARRAY_SIZE(nr_pages); j++) {
+			struct kring *ring = new_sample_ring(test, nr_pages[j]);
+			u32 size = sizes[i], room = ring->rb->size;
+
+			if (kring_is_streaming(ring))
+				room -= 8;
+			if (size <= min(room, LARGEST)) {
+				KUNIT_EXPECT_EQ(test, output_raw(ring, bytes, size), 0);
+				KUNIT_EXPECT_EQ(test, kring_head(ring), size);
+				expect_raw(ring, bytes, size, size - overhead(ring));
+			} else {
+				KUNIT_EXPECT_EQ(test, output_raw(ring, bytes, size), -ENOSPC);
+				KUNIT_EXPECT_EQ(test, kring_head(ring), 0);
+				KUNIT_EXPECT_EQ(test, atomic64_read(&ring->event.lost_samples), 1);
+				KUNIT_EXPECT_TRUE(test, is_untouched(ring));
+			}
+		}
+	}
+}
+
+/*
+ * PERF_SAMPLE_AUX takes what is left. The sampler has an area of its own.
+ */
+
+static long snapshot_aux(struct perf_event *event, struct perf_output_handle *handle,
+			 unsigned long size)
+{
+	struct perf_output_handle aux = { .rb = event->rb };
+
+	return perf_output_copy_aux(&aux, handle, 0, size);
+}
+
+static struct kring *new_sampler(struct kunit *test)
+{
+	static struct pmu pmu = {
+		.setup_aux = kring_setup_aux,
+		.free_aux = kring_free_aux,
+		.snapshot_aux = snapshot_aux,
+	};
+	struct kring *sampler = kring_new(test, KRING_PAGES, 0, 0);
+
+	KUNIT_ASSERT_EQ(test, kring_alloc_aux(sampler, &pmu, 32, 0), 0);
+	return sampler;
+}
+
+static void aux_takes_the_rest(struct kunit *test)
+{
+	static const struct {
+		u32 without_aux, aux_size;
+		bool fits;
+	} samples[] = {
+		{ 64, LARGEST - 64 - 8, true },
+		{ SZ_32K, LARGEST - SZ_32K - 8, true },
+		{ LARGEST - 24, 16, true },
+		{ LARGEST - 16, 8, true },
+		{ LARGEST - 8, 0, true },
+		{ LARGEST, 0, false },
+		{ LARGEST + 8, 0, false },
+	};
+	struct kring *sampler = new_sampler(test);
+	u8 *bytes = some_bytes(test, SZ_64K);
+	int i, err;
+
+	for (i = 0; i < ARRAY_SIZE(samples); i++) {
+		u32 size = samples[i].without_aux;
+		struct kring *ring = new_sample_ring(test, 32);
+		u64 aux_at, aux_size;
+
+		ring->event.attr.sample_type |= PERF_SAMPLE_AUX;
+		ring->event.attr.aux_sample_size = LARGEST;
+		ring->event.aux_event = &sampler->event;
+
+		preempt_disable();
+		sampler->event.state = PERF_EVENT_STATE_ACTIVE;
+		sampler->event.oncpu = smp_processor_id();
+		err = output_raw(ring, bytes, size);
+		preempt_enable();
+
+		KUNIT_EXPECT_EQ(test, err, samples[i].fits ? 0 : -ENOSPC);
+		if (!samples[i].fits) {
+			KUNIT_EXPECT_TRUE(test, is_untouched(ring));
+			continue;
+		}
+		KUNIT_EXPECT_EQ(test, kring_head(ring), LARGEST);
+		expect_raw(ring, bytes, LARGEST, size - overhead(ring));
+		aux_at = kring_is_backward(ring) ? -LARGEST : 0;
+		aux_at += kring_is_sized(ring) ? size - sizeof(struct perf_event_trailer) : size;
+		kring_read(ring, aux_at, &aux_size, sizeof(aux_size));
+		KUNIT_EXPECT_EQ(test, aux_size, samples[i].aux_size);
+	}
+	rb_free_aux(sampler->rb);
+}
+
+static struct kunit_case perf_ring_samples_cases[] = {
+	KUNIT_CASE_PARAM(raw_of_every_size, mode_gen_params),
+	KUNIT_CASE_PARAM(aux_takes_the_rest, mode_gen_params),
+	{}
+};
+
+static struct kunit_suite perf_ring_samples_suite = {
+	.name = "perf_ring_samples",
+	.test_cases = perf_ring_samples_cases,
+};
+
+kunit_test_suite(perf_ring_samples_suite);
