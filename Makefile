@@ -87,10 +87,8 @@ $(BUILD)/vm/init: $(VM)/init.c
 	@mkdir -p $(@D)
 	@$(CC) -O2 -Wall -Wextra -Wno-missing-field-initializers -Werror -static -o $@ $<
 
-# What this compiles differently, the next build compiles again.
-lint-kernel: kernel		## compile kernel/events with W=1 and sparse
-	@MAKEFLAGS= flock $(BUILD)/kernel/.lock \
-		make --no-print-directory -C $(LINUX) O=$(BUILD)/kernel W=1 C=2 kernel/events/
+lint-kernel: kernel		## what W=1, sparse and checkpatch say of our kernel files
+	@scripts/lint-kernel $(LINUX) $(BUILD)/kernel
 
 # As it was typed: neither make nor the shell looks into it.
 vm: export VM_CMD = $(value CMD)
@@ -149,7 +147,8 @@ demo:				## record this machine's last moments and look at them (root, minutes)
 
 # Like perf's build does, but for ours, which are links that it does not find.
 lint: deps
-	@shellcheck -x -P SCRIPTDIR -S warning scripts/install-deps scripts/demo .ci/run \
+	@shellcheck -x -P SCRIPTDIR -S warning scripts/install-deps scripts/demo \
+		scripts/lint-kernel .ci/run \
 		$(VM)/build-kernel $(wildcard tools/perf/tests/*/*.sh tools/testing/*/*.sh)
 
 test: lint perf perf-asan $(if $(filter x86,$(SRCARCH)),kernel) test-programs	## build and run all tests

@@ -58,8 +58,8 @@ struct perf_event_trailer {
  *
  * cap_data_reserved
  *	data_reserved is maintained: in a ring that overwrites itself it is the number of bytes for
- *	which room has been taken since the ring was made. It is increased before anything of
- *	a record is written, while data_head is increased after all of it is. So, after a copy of the
+ *	which room has been taken since the ring was made. It is increased before anything of a
+ *	record is written, while data_head is increased after all of it is. So, after a copy of the
  *	ring, what lies below data_reserved - data_size may have been overwritten in the copy, and
  *	what lies above has not. (In a write_backward ring the same holds with -data_head.)
  */
