@@ -89,8 +89,8 @@
  * @free_work:	takes the mapping down, which may sleep
  *
  * Kept by core.c:
- * @event_lock, @event_list: the events that write here
- * @mmap_count, @mmap_locked, @mmap_user: mappings of the data area, and what they are charged to
+ * @event_list, @event_lock: the events that write here
+ * @mmap_user, @mmap_locked, @mmap_count: mappings of the data area, and what they are charged to
  *
  * The AUX area, see ring_buffer_aux.c:
  * @aux_mutex:	held while it is mapped, resized or given up
@@ -133,11 +133,11 @@ struct perf_buffer {
 	struct rcu_head			rcu_head;
 	struct work_struct		free_work;
 
-	spinlock_t			event_lock;	/* of event_list */
 	struct list_head		event_list;
-	atomic_t			mmap_count;
-	unsigned long			mmap_locked;
+	spinlock_t			event_lock;	/* of event_list */
 	struct user_struct		*mmap_user;
+	unsigned long			mmap_locked;
+	atomic_t			mmap_count;
 
 	struct mutex			aux_mutex;	/* begin and end of the AUX area */
 	unsigned long			aux_head;

@@ -11,7 +11,9 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,19 +36,19 @@
 
 /* A page fault is an event that anyone can cause, and its address is a number. */
 #define ATTR_FAULTS(...)                                                                           \
-	{                                                                                          \
+	((struct perf_event_attr){                                                                 \
 		.size = sizeof(struct perf_event_attr), .type = PERF_TYPE_SOFTWARE,                \
 		.config = PERF_COUNT_SW_PAGE_FAULTS, .sample_period = 1,                           \
 		.exclude_kernel = 1, .exclude_hv = 1, ##__VA_ARGS__                                \
-	}
+	})
 
 /* Counts nothing, but gets side-band records. */
 #define ATTR_DUMMY(...)                                                                            \
-	{                                                                                          \
+	((struct perf_event_attr){                                                                 \
 		.size = sizeof(struct perf_event_attr), .type = PERF_TYPE_SOFTWARE,                \
 		.config = PERF_COUNT_SW_DUMMY, .sample_period = 1, .exclude_kernel = 1,            \
 		.exclude_hv = 1, ##__VA_ARGS__                                                     \
-	}
+	})
 
 static inline int perf_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 {
@@ -275,6 +277,52 @@ static inline uint64_t fault_number(const struct faults *faults, uint64_t addres
 	return (address - (uintptr_t)faults->base) / page_size();
 }
 
+/* Others of the program's own, which come now and then, are not. */
+static inline bool is_fault_of(const struct faults *faults, uint64_t address)
+{
+	return fault_number(faults, address) < faults->pages;
+}
+
+/* A thread that causes faults until it is stopped. */
+struct fault_thread {
+	pthread_t		thread;
+	atomic_int		tid;		/* -1: it could not begin */
+	atomic_bool		stop;
+	atomic_ulong		faults;		/* so far */
+};
+
+static inline void *fault_thread_run(void *arg)
+{
+	struct fault_thread *t = arg;
+	struct faults faults;
+
+	if (!faults_init(&faults, 4096)) {
+		atomic_store(&t->tid, -1);
+		return NULL;
+	}
+	atomic_store(&t->tid, gettid());
+	while (!atomic_load(&t->stop))
+		fault(&faults, atomic_fetch_add(&t->faults, 1));
+	faults_free(&faults);
+	return NULL;
+}
+
+static inline bool fault_thread_start(struct fault_thread *t)
+{
+	memset(t, 0, sizeof(*t));
+	if (pthread_create(&t->thread, NULL, fault_thread_run, t))
+		return false;
+	while (!atomic_load(&t->tid))
+		usleep(100);
+	return atomic_load(&t->tid) > 0;
+}
+
+static inline void fault_thread_stop(struct fault_thread *t)
+{
+	atomic_store(&t->stop, true);
+	pthread_join(t->thread, NULL);
+}
+
 static inline uint64_t now_ms(void)
 {
 	struct timespec now;
@@ -308,27 +356,44 @@ static inline int nth_cpu(int nth)
 	return -1;
 }
 
+/* The number in a file of /proc or /sys, or -1. */
+static inline int read_number(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	int number = -1;
+
+	if (!file)
+		return -1;
+	if (fscanf(file, "%d", &number) != 1)
+		number = -1;
+	fclose(file);
+	return number;
+}
+
+/* Returns false, and errno says why. */
+static inline bool write_number(const char *path, int number)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool done = fd >= 0 && dprintf(fd, "%d", number) > 0;
+
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
 /* Returns the id of a tracepoint "system/name", or -1. */
 static inline int tracepoint_id(const char *name)
 {
 	static const char *const mounts[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	int id = -1;
 
-	for (size_t i = 0; i < sizeof(mounts) / sizeof(*mounts); i++) {
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(*mounts) && id < 0; i++) {
 		char path[256];
-		FILE *file;
-		int id = -1;
 
 		snprintf(path, sizeof(path), "%s/events/%s/id", mounts[i], name);
-		file = fopen(path, "r");
-		if (!file)
-			continue;
-		if (fscanf(file, "%d", &id) != 1)
-			id = -1;
-		fclose(file);
-		if (id >= 0)
-			return id;
+		id = read_number(path);
 	}
-	return -1;
+	return id;
 }
 
 /*

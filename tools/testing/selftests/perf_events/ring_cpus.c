@@ -6,8 +6,6 @@
  */
 #include "ring.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <sys/wait.h>
 
 FIXTURE(cpus)
@@ -90,9 +88,9 @@ TEST_F(cpus, migrating_task)
 		if (variant->bit) {
 			ASSERT_TRUE(record_trailer_is_right(&record));
 		}
-		seen = fault_number(&self->faults, record.words[2]);
-		if (seen >= self->faults.pages)
+		if (!is_fault_of(&self->faults, record.words[2]))
 			continue;
+		seen = fault_number(&self->faults, record.words[2]);
 		ASSERT_EQ(expected++, seen);
 		ASSERT_EQ(nth_cpu(seen / 37 & 1), sample_cpu(&record));
 		hops += last != (int)sample_cpu(&record);
@@ -105,33 +103,9 @@ TEST_F(cpus, migrating_task)
 static bool set_online(int cpu, bool online)
 {
 	char path[64];
-	bool done;
-	int fd;
 
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	done = fd >= 0 && write(fd, online ? "1" : "0", 1) == 1;
-	if (fd >= 0)
-		close(fd);
-	return done;
-}
-
-struct toucher {
-	pthread_t	thread;
-	atomic_bool	stop;
-};
-
-static void *touch(void *arg)
-{
-	struct toucher *t = arg;
-	struct faults faults;
-
-	if (!faults_init(&faults, 1024))
-		return NULL;
-	for (int i = 0; !atomic_load(&t->stop); i++)
-		fault(&faults, i);
-	faults_free(&faults);
-	return NULL;
+	return write_number(path, online);
 }
 
 /* All of a ring that nobody writes to any more. */
@@ -157,16 +131,16 @@ static int count_records(struct __test_metadata *_metadata, struct ring *ring, u
 /* The CPU goes, with events running there; its ring stays and can be read. Then it comes back. */
 TEST_F_TIMEOUT(cpus, hotplug, 120)
 {
-	int cpu = nth_cpu(1), nr = 3;
-	struct toucher touchers[3] = { };
+	struct fault_thread threads[3];
+	int cpu = nth_cpu(1);
 
 	REQUIRE_ROOT();
 	if (!getenv("RING_TEST_HOTPLUG"))
 		SKIP(return, "RING_TEST_HOTPLUG=1 is not set");
 	if (cpu < 0)
 		SKIP(return, "there is one CPU only");
-	for (int i = 0; i < nr; i++) {
-		ASSERT_EQ(0, pthread_create(&touchers[i].thread, NULL, touch, &touchers[i]));
+	for (int i = 0; i < 3; i++) {
+		ASSERT_TRUE(fault_thread_start(&threads[i]));
 	}
 
 	for (int round = 0; round < 5; round++) {
@@ -196,10 +170,8 @@ TEST_F_TIMEOUT(cpus, hotplug, 120)
 		EXPECT_EQ(head, ring_head(&self->ring));
 		ring_close(&self->ring);
 	}
-	for (int i = 0; i < nr; i++) {
-		atomic_store(&touchers[i].stop, true);
-		pthread_join(touchers[i].thread, NULL);
-	}
+	for (int i = 0; i < 3; i++)
+		fault_thread_stop(&threads[i]);
 }
 
 /* Only what tasks of the cgroup do on that CPU is in its ring. */
@@ -240,8 +212,6 @@ TEST_F(cpus, cgroup)
 
 	ASSERT_LE(ring_head(&self->ring), self->ring.size);
 	for (position = 0; position < ring_head(&self->ring); position += record.header.size) {
-		uint64_t seen;
-
 		ASSERT_TRUE(ring_record_at(&self->ring, position, ring_head(&self->ring), &record));
 		if (variant->bit) {
 			ASSERT_TRUE(record_trailer_is_right(&record));
@@ -249,9 +219,8 @@ TEST_F(cpus, cgroup)
 		if (record.header.type != PERF_RECORD_SAMPLE)
 			continue;
 		ASSERT_EQ(child, sample_tid(&record));
-		seen = fault_number(&self->faults, record.words[2]);
-		if (seen < self->faults.pages) {
-			ASSERT_EQ(expected++, seen);
+		if (is_fault_of(&self->faults, record.words[2])) {
+			ASSERT_EQ(expected++, fault_number(&self->faults, record.words[2]));
 		}
 	}
 	EXPECT_EQ(503, expected);

@@ -65,12 +65,6 @@ static void cause_faults(FIXTURE_DATA(modes) *self, int n)
 		fault(&self->faults, self->next++);
 }
 
-/* The program itself faults now and then; those are counted, too. */
-static bool is_ours(FIXTURE_DATA(modes) *self, uint64_t address)
-{
-	return fault_number(&self->faults, address) < self->faults.pages;
-}
-
 /* Reads all there is and gives the room back. */
 static void consume(struct __test_metadata *_metadata, FIXTURE_DATA(modes) *self,
 		    const FIXTURE_VARIANT(modes) *variant)
@@ -91,7 +85,7 @@ static void consume(struct __test_metadata *_metadata, FIXTURE_DATA(modes) *self
 		ASSERT_EQ(PERF_RECORD_SAMPLE, record.header.type);
 		ASSERT_EQ(variant->bit ? 24 : 16, record.header.size);
 		self->samples++;
-		if (!is_ours(self, record.words[1]))
+		if (!is_fault_of(&self->faults, record.words[1]))
 			continue;
 		if (self->expected) {
 			ASSERT_EQ(self->expected, fault_number(&self->faults, record.words[1]));
@@ -250,7 +244,7 @@ TEST_F(modes, overwrite)
 	for (uint64_t at = head; at - size >= head - self->ring.size; at -= size) {
 		ASSERT_TRUE(ring_record_at(&self->ring, at - size, at, &record));
 		ASSERT_EQ(PERF_RECORD_SAMPLE, record.header.type);
-		if (is_ours(self, record.words[1])) {
+		if (is_fault_of(&self->faults, record.words[1])) {
 			ASSERT_EQ(--self->expected, fault_number(&self->faults, record.words[1]));
 		}
 	}
@@ -281,7 +275,7 @@ TEST_F(modes, backward)
 			if (record.header.type == PERF_RECORD_LOST)
 				continue;
 			ASSERT_EQ(PERF_RECORD_SAMPLE, record.header.type);
-			if (is_ours(self, record.words[1])) {
+			if (is_fault_of(&self->faults, record.words[1])) {
 				ASSERT_EQ(--self->expected,
 					  fault_number(&self->faults, record.words[1]));
 			}
@@ -315,7 +309,7 @@ TEST_F(modes, set_output)
 
 	for (; position < ring_head(&self->ring); position += record.header.size) {
 		ASSERT_TRUE(ring_record_at(&self->ring, position, ring_head(&self->ring), &record));
-		if (!is_ours(self, record.words[2]))
+		if (!is_fault_of(&self->faults, record.words[2]))
 			continue;
 		i = record.words[1] == id[1];
 		ASSERT_EQ(id[i], record.words[1]);

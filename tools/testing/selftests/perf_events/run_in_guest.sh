@@ -7,7 +7,8 @@
 # the KUnit suites there, and prints all results as one TAP stream. KERNEL is another build of the
 # kernel than build/kernel. Arguments are names of tests to run, instead of all.
 
-tests=(size_at_end trailer_records ring_modes ring_mmap ring_overwrite ring_cpus)
+tests=(size_at_end trailer_samples trailer_sideband sample_sizes ring_modes ring_mmap ring_hostile
+       ring_overwrite ring_cpus)
 suites=(perf_ring_{alloc,data,irq,samples,aux})
 
 # What one program says after the other, each introduced by a line "@ NAME" and followed by one

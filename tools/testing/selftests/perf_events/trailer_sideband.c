@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Side-band records of events with PERF_SAMPLE_SIZE_AT_END: each test causes one kind. */
+#include "trailer.h"
+
+#include <limits.h>
+#include <linux/bpf.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+static void map_executable_files(void)
+{
+	char name[] = "0123456789012345678901234567890123456789";
+
+	for (size_t i = 0; i <= strlen(name); i++) {
+		int fd = syscall(SYS_memfd_create, name + i, 0);
+		void *map;
+
+		if (ftruncate(fd, page_size()))
+			break;
+		map = mmap(NULL, page_size(), PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		munmap(map, page_size());
+		close(fd);
+	}
+}
+
+TEST_F(trailer, mmap)
+{
+	struct perf_event_attr attr = ATTR_DUMMY(.mmap = 1);
+
+	ASSERT_TRUE(start(_metadata, self, variant, attr, 0, -1));
+	map_executable_files();
+	check(_metadata, self, variant);
+	EXPECT_EQ(41, self->counts[PERF_RECORD_MMAP]);
+}
+
+TEST_F(trailer, mmap2)
+{
+	struct perf_event_attr attr = ATTR_DUMMY(.mmap = 1, .mmap2 = 1, .mmap_data = 1);
+
+	ASSERT_TRUE(start(_metadata, self, variant, attr, 0, -1));
+	map_executable_files();
+	check(_metadata, self, variant);
+	EXPECT_LE(41, self->counts[PERF_RECORD_MMAP2]);
+}
+
+/* Directories in each other; a name is too long for the kernel if all together pass 4 kB. */
+#define DEPTH		20
+#define LONG_NAME	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" \
+			"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" \
+			"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* Goes down from here, calls @visit if any in each, and comes back; returns how deep it was. */
+static int visit_deep(void (*visit)(void))
+{
+	int depth = 0;
+
+	while (depth < DEPTH && !mkdir(LONG_NAME, 0755) && !chdir(LONG_NAME)) {
+		if (visit)
+			visit();
+		depth++;
+	}
+	for (int left = depth; left && !chdir(".."); left--)
+		rmdir(LONG_NAME);
+	return depth;
+}
+
+static void map_file(void)
+{
+	int fd = open("file", O_RDWR | O_CREAT, 0600);
+
+	if (!ftruncate(fd, page_size()))
+		munmap(mmap(NULL, page_size(), PROT_EXEC, MAP_PRIVATE, fd, 0), page_size());
+	close(fd);
+	unlink("file");
+}
+
+TEST_F(trailer, mmap_of_long_names)
+{
+	struct perf_event_attr attr = ATTR_DUMMY(.mmap = 1, .mmap2 = 1);
+	char base[] = "/tmp/trailer_XXXXXX";
+	static struct record record;
+	uint64_t at;
+	int longest = 0;
+
+	ASSERT_NE(NULL, mkdtemp(base));
+	ASSERT_TRUE(start(_metadata, self, variant, attr, 0, -1));
+	ASSERT_EQ(0, chdir(base));
+	EXPECT_EQ(DEPTH, visit_deep(map_file));
+	rmdir(base);
+
+	check(_metadata, self, variant);
+	EXPECT_EQ(DEPTH, self->counts[PERF_RECORD_MMAP2]);
+	for (at = 0; ring_record_at(&self->ring, at, ring_head(&self->ring), &record);
+	     at += record.header.size)
+		if (record.header.size > longest)
+			longest = record.header.size;
+	/* The next one was too long. */
+	EXPECT_LT(PATH_MAX - sizeof(LONG_NAME), longest);
+}
+
+TEST_F(trailer, comm)
+{
+	struct perf_event_attr attr = ATTR_DUMMY(.comm = 1);
+	char name[] = "abcdefghijklmno";
+
+	ASSERT_TRUE(start(_metadata, self, variant, attr, 0, -1));
+	for (size_t i = 0; i < strlen(name); i++)
+		prctl(PR_SET_NAME, name + i);
+	check(_metadata, self, variant);
+	EXPECT_EQ(15, self->counts[PERF_RECORD_COMM]);
+}
+
+/* A child that inherits the event, on the CPU whose ring it is. */
+static pid_t spawn_on(int cpu)
+{
+	pin_to_cpu(cpu);
+	return fork();
+}
+
+static void wait_for(struct __test_metadata *_metadata, pid_t child)
+{
+	int status;
+
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+static void exec_on(struct __test_metadata *_metadata, int cpu)
+{
+	pid_t child = spawn_on(cpu);
+
+	if (!child) {
+		execl("/bin/true", "true", NULL);
+		_exit(1);
+	}
+	wait_for(_metadata, child);
+}
+
+TEST_F(trailer, fork_and_exit)
+{
+	struct perf_event_attr attr = ATTR_DUMMY(.task = 1, .inherit = 1);
+	int cpu = nth_cpu(0);
+
+	ASSERT_TRUE(start(_metadata, self, variant, attr, 0, cpu));
+	for (int i = 0; i < 11; i++) {
+		pid_t child = spawn_on(cpu);
+
+		if (!child)
+			_exit(0);
+		wait_for(_metadata, child);
+	}
+	check(_metadata, self, variant);
+	EXPECT_EQ(11, self->counts[PERF_RECORD_FORK]);
+	EXPECT_EQ(11, self->counts[PERF_RECORD_EXIT]);
+}
+
+TEST_F(trailer, exec)
+{
+	struct perf_event_attr attr = ATTR_DUMMY(.mmap = 1, .comm = 1, .comm_exec = 1,
+						 .task = 1, .inherit = 1);
+	int cpu = nth_cpu(0);
+
+	ASSERT_TRUE(start(_metadata, self, variant, attr, 0, cpu));
+	exec_on(_metadata, cpu);
+	check(_metadata, self, variant);
+	EXPECT_EQ(1, self->counts[PERF_RECORD_COMM]);
+	EXPECT_LT(0, self->counts[PERF_RECORD_MMAP]);
+}
+
+/*
+ * What a child counted is told when it loses its event, and is still there to tell of. It must have
+ * an event of its own: tasks that have the same events swap them when one is switched to another.
+ */
+TEST_F(trailer, read)
+{
+	struct perf_event_attr attr = ATTR_FAULTS(.inherit = 1, .inherit_stat = 1,
+						  .remove_on_exec = 1,
+						  .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED);
+	struct perf_event_attr not_inherited = ATTR_DUMMY();
+	int cpu = nth_cpu(0), other = perf_open(&not_inherited, 0, -1);
+
+	ASSERT_GE(other, 0);
+	ASSERT_TRUE(start(_metadata, self, variant, attr, 0, cpu));
+	exec_on(_metadata, cpu);
+	check(_metadata, self, variant);
+	EXPECT_EQ(1, self->counts[PERF_RECORD_READ]);
+	close(other);
+}
+
+TEST_F(trailer, context_switch)
+{
+	struct perf_event_attr attr = ATTR_DUMMY(.context_switch = 1);
+
+	ASSERT_TRUE(start(_metadata, self, variant, attr, 0, -1));
+	for (int i = 0; i < 5; i++)
+		usleep(1000);
+	check(_metadata, self, variant);
+	EXPECT_LE(2, self->counts[PERF_RECORD_SWITCH]);
+}
+
+TEST_F(trailer, context_switch_of_a_cpu)
+{
+	struct perf_event_attr attr = ATTR_DUMMY(.context_switch = 1);
+	int cpu = nth_cpu(0);
+
+	REQUIRE_ROOT();
+	pin_to_cpu(cpu);
+	ASSERT_TRUE(start(_metadata, self, variant, attr, -1, cpu));
+	for (int i = 0; i < 5; i++)
+		usleep(1000);
+	check(_metadata, self, variant);
+	EXPECT_LE(2, self->counts[PERF_RECORD_SWITCH_CPU_WIDE]);
+}
+
+static int load_bpf_program(void)
+{
+	const struct bpf_insn instructions[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_SOCKET_FILTER,
+		.insn_cnt = 2,
+		.insns = (uintptr_t)instructions,
+		.license = (uintptr_t)"GPL",
+		.prog_name = "trailer",
+	};
+
+	return syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+}
+
+TEST_F(trailer, bpf)
+{
+	struct perf_event_attr attr = ATTR_DUMMY(.ksymbol = 1, .bpf_event = 1);
+	int program;
+
+	REQUIRE_ROOT();
+	ASSERT_TRUE(start(_metadata, self, variant, attr, 0, -1));
+	program = load_bpf_program();
+	if (program < 0)
+		SKIP(return, "bpf: %s", strerror(errno));
+	close(program);
+	check(_metadata, self, variant);
+	EXPECT_LT(0, self->counts[PERF_RECORD_BPF_EVENT]);
+	if (read_number("/proc/sys/net/core/bpf_jit_enable") > 0) {
+		EXPECT_LT(0, self->counts[PERF_RECORD_KSYMBOL]);
+	}
+}
+
+TEST_F(trailer, namespaces)
+{
+	struct perf_event_attr attr = ATTR_DUMMY(.namespaces = 1, .inherit = 1);
+	int cpu = nth_cpu(0);
+	pid_t child;
+
+	REQUIRE_ROOT();
+	ASSERT_TRUE(start(_metadata, self, variant, attr, 0, cpu));
+	child = spawn_on(cpu);
+	if (!child)
+		_exit(unshare(CLONE_NEWUTS) ? 1 : 0);
+	wait_for(_metadata, child);
+	check(_metadata, self, variant);
+	EXPECT_LT(0, self->counts[PERF_RECORD_NAMESPACES]);
+}
+
+TEST_F(trailer, cgroup)
+{
+	struct perf_event_attr attr = ATTR_DUMMY(.cgroup = 1);
+	char path[256];
+	int depth;
+
+	REQUIRE_ROOT();
+	if (!start(_metadata, self, variant, attr, 0, -1))
+		SKIP(return, "no cgroup events: %s", strerror(errno));
+	if (!make_cgroup(path, sizeof(path)))
+		SKIP(return, "%s", path);
+	ASSERT_EQ(0, chdir(path));
+	depth = visit_deep(NULL);
+	rmdir(path);
+	check(_metadata, self, variant);
+	EXPECT_EQ(DEPTH, depth);
+	EXPECT_EQ(1 + depth, self->counts[PERF_RECORD_CGROUP]);
+}
+
+TEST_F(trailer, text_poke)
+{
+	struct perf_event_attr attr = ATTR_DUMMY(.text_poke = 1);
+	struct perf_event_attr tracepoint = {
+		.size = sizeof(tracepoint), .type = PERF_TYPE_TRACEPOINT, .sample_period = 1,
+	};
+	int id = tracepoint_id("sched/sched_process_exit"), fd;
+
+	REQUIRE_ROOT();
+	if (!start(_metadata, self, variant, attr, 0, -1))
+		SKIP(return, "no text_poke events: %s", strerror(errno));
+	tracepoint.config = id;
+	fd = perf_open(&tracepoint, 0, -1);
+	if (fd < 0)
+		SKIP(return, "no tracepoint to enable");
+	close(fd);
+	check(_metadata, self, variant);
+	if (!self->counts[PERF_RECORD_TEXT_POKE])
+		SKIP(return, "enabling a tracepoint changed no code");
+}
+
+/* Many kinds and sizes, in a ring that has been written all over many times. */
+TEST_F_TIMEOUT(trailer, many_kinds_wrapped, 120)
+{
+	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR, .mmap = 1,
+						  .comm = 1, .task = 1, .context_switch = 1);
+	char name[] = "abcdefghijklmno";
+	static struct record record;
+	uint64_t begin, head;
+
+	if (variant->prot & PROT_WRITE)
+		SKIP(return, "a streaming ring does not overwrite itself");
+	ASSERT_TRUE(start(_metadata, self, variant, attr, 0, -1));
+	for (int i = 0; ring_head(&self->ring) < 3 * self->ring.size; i++) {
+		cause_faults(self, 1 + i % 7);
+		prctl(PR_SET_NAME, name + i % 15);
+		map_executable_files();
+	}
+	ioctl(self->ring.fd, PERF_EVENT_IOC_DISABLE, 0);
+	head = ring_head(&self->ring);
+	for (begin = head; ring_record_before(&self->ring, begin, head - self->ring.size, &record);)
+		begin = record.position;
+	EXPECT_GT(512, begin - (head - self->ring.size))
+		TH_LOG("the walk ended before it came to the oldest record");
+	check_from(_metadata, self, variant, begin);
+	EXPECT_LT(0, self->counts[PERF_RECORD_SAMPLE]);
+	EXPECT_LT(0, self->counts[PERF_RECORD_MMAP]);
+	EXPECT_LT(0, self->counts[PERF_RECORD_COMM]);
+}
+
+TEST_HARNESS_MAIN
