@@ -166,6 +166,7 @@ bench: perf upstream-perf test-programs	## run the benchmarks: lines RESULT <nam
 bench-ring: tree		## what a record costs in our ring, and in upstream's; in userspace
 	@$(RING) bench
 	@$(BUILD)/tests/ring_buffer/bench_ring
+	@$(BUILD)/tests/ring_buffer/bench_walk
 
 clean:				## remove build/
 	rm -rf $(BUILD)

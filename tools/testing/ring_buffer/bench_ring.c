@@ -4,17 +4,17 @@
  *
  * A record is a header and up to seven u64, put one by one; what is beyond 64 bytes is one block.
  * In sized mode it has a trailer of 8 bytes more, and is compared with upstream's write_backward.
- * "memcpy" copies the same bytes to the same place in a row: nothing is cheaper. All three use the
- * kernel's memcpy(), not libc's.
+ * "memcpy" copies as many bytes in one piece to an area as large: what they cost in any case. All
+ * three use the kernel's memcpy(), not libc's. Then what the trailer costs: our ring without and with
+ * it.
  *
  * Prints the median of all rounds and the quartiles, and lines RESULT <name> <value> <unit>.
  */
-#include <sched.h>
+#include "bench.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include "bench_side.h"
 
 #define ROUNDS		201
@@ -27,11 +27,7 @@ enum { UPSTREAM, OURS, MEMCPY, NR_WHO };
 static const char *const mode_names[] = { "forward", "backward", "sized" };
 static const char *const who_names[] = { "upstream", "ours", "memcpy" };
 
-static FILE *results;		/* to come after the table */
-
-struct spread {
-	double	low, median, high;
-};
+static FILE *results;		/* to come after the tables */
 
 /* What both rings are linked with in place of memcpy(). */
 void *bench_memcpy(void *dst, const void *src, size_t len);
@@ -59,27 +55,6 @@ void *bench_memcpy(void *dst, const void *src, size_t len)
 }
 #endif
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1e9 + t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static struct spread spread_of(double *values)
-{
-	qsort(values, ROUNDS, sizeof(*values), compare);
-	return (struct spread){ values[ROUNDS / 4], values[ROUNDS / 2], values[ROUNDS * 3 / 4] };
-}
-
 static void copy(unsigned int bytes, unsigned int nr)
 {
 	static unsigned char *area, from[8192];
@@ -97,79 +72,126 @@ static void copy(unsigned int bytes, unsigned int nr)
 	}
 }
 
-static double measure(int who, unsigned int bytes, unsigned int nr)
+static double measure(int who, enum bench_mode mode, unsigned int bytes, unsigned int nr)
 {
-	double start = now();
+	/* Upstream has one mode that serves the purpose. */
+	enum bench_mode theirs = mode == BENCH_SIZED ? BENCH_BACKWARD : mode;
+	double start = now_ns();
 
 	if (who == UPSTREAM)
-		bench_upstream.write(bytes, nr);
+		bench_upstream.write(theirs, bytes, nr);
 	else if (who == OURS)
-		bench_ours.write(bytes, nr);
+		bench_ours.write(mode, bytes, nr);
 	else
 		copy(bytes, nr);
-	return (now() - start) / nr;
+	return (now_ns() - start) / nr;
+}
+
+static void check_written(bool written, const char *mode, unsigned int bytes)
+{
+	if (written)
+		return;
+	fprintf(stderr, "bench_ring: the records have not arrived: %s, %u bytes\n", mode, bytes);
+	exit(1);
+}
+
+static unsigned int records_a_round(unsigned int bytes)
+{
+	return ROUND_BYTES / bytes < ROUND_RECORDS ? ROUND_BYTES / bytes : ROUND_RECORDS;
 }
 
 static void bench(enum bench_mode mode, unsigned int bytes)
 {
 	static double times[NR_WHO][ROUNDS], ratios[ROUNDS];
-	unsigned int nr = ROUND_BYTES / bytes < ROUND_RECORDS ? ROUND_BYTES / bytes : ROUND_RECORDS;
+	enum bench_mode theirs = mode == BENCH_SIZED ? BENCH_BACKWARD : mode;
+	unsigned int nr = records_a_round(bytes);
 	unsigned long long written = (unsigned long long)nr * (ROUNDS + 1);
 	const char *name = mode_names[mode];
 	struct spread time, ratio;
 
-	bench_upstream.open(mode == BENCH_SIZED ? BENCH_BACKWARD : mode);
+	bench_upstream.open(theirs);
 	bench_ours.open(mode);
 	for (int who = 0; who < NR_WHO; who++)
-		measure(who, bytes, nr);
+		measure(who, mode, bytes, nr);
 	for (int round = 0; round < ROUNDS; round++) {
 		for (int i = 0; i < NR_WHO; i++) {
 			int who = (i + round) % NR_WHO;
 
-			times[who][round] = measure(who, bytes, nr);
+			times[who][round] = measure(who, mode, bytes, nr);
 		}
 		ratios[round] = times[UPSTREAM][round] / times[OURS][round];
 	}
-	if (!bench_upstream.written(bytes, written) || !bench_ours.written(bytes, written)) {
-		fprintf(stderr, "bench_ring: the records have not arrived: %s, %u bytes\n", name,
-			bytes);
-		exit(1);
-	}
-	bench_upstream.close();
-	bench_ours.close();
+	check_written(bench_upstream.written(theirs, bytes, written), name, bytes);
+	check_written(bench_ours.written(mode, bytes, written), name, bytes);
+	bench_upstream.close(theirs);
+	bench_ours.close(mode);
 
 	printf("%-9s %5u ", name, bytes);
 	for (int who = 0; who < NR_WHO; who++) {
-		time = spread_of(times[who]);
+		time = spread_of(times[who], ROUNDS);
 		printf(" %7.1f (%6.1f-%6.1f)", time.median, time.low, time.high);
-		times[who][0] = time.median;
-	}
-	ratio = spread_of(ratios);
-	printf("  %5.2f (%5.2f-%5.2f)\n", ratio.median, ratio.low, ratio.high);
-	for (int who = 0; who < NR_WHO; who++)
 		fprintf(results, "RESULT ring-ns-%s-%s-%u %.1f ns\n", who_names[who], name, bytes,
-			times[who][0]);
+			time.median);
+	}
+	ratio = spread_of(ratios, ROUNDS);
+	printf("  %5.2f (%5.2f-%5.2f)\n", ratio.median, ratio.low, ratio.high);
 	fprintf(results, "RESULT ring-ratio-%s-%u %.2f x\n", name, bytes, ratio.median);
+}
+
+/* What is more with a trailer: time, and bytes. */
+static void bench_trailer(unsigned int bytes)
+{
+	static const enum bench_mode modes[] = { BENCH_PLAIN, BENCH_SIZED };
+	static double times[2][ROUNDS], differences[ROUNDS];
+	unsigned int nr = records_a_round(bytes);
+	struct spread plain, sized, difference;
+
+	for (int i = 0; i < 2; i++) {
+		bench_ours.open(modes[i]);
+		measure(OURS, modes[i], bytes, nr);
+	}
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < 2; i++) {
+			int which = (i + round) % 2;
+
+			times[which][round] = measure(OURS, modes[which], bytes, nr);
+		}
+		differences[round] = times[1][round] - times[0][round];
+	}
+	for (int i = 0; i < 2; i++)
+		bench_ours.close(modes[i]);
+
+	plain = spread_of(times[0], ROUNDS);
+	sized = spread_of(times[1], ROUNDS);
+	difference = spread_of(differences, ROUNDS);
+	printf("%9u  %7.1f (%6.1f-%6.1f)  %7.1f (%6.1f-%6.1f)  %5.1f (%5.1f-%5.1f)  %5.1f %%\n", bytes,
+	       plain.median, plain.low, plain.high, sized.median, sized.low, sized.high,
+	       difference.median, difference.low, difference.high, 800.0 / bytes);
+	fprintf(results, "RESULT ring-trailer-ns-%u %.1f ns\n", bytes, difference.median);
+	fprintf(results, "RESULT ring-trailer-bytes-%u %.1f %%\n", bytes, 800.0 / bytes);
 }
 
 int main(void)
 {
 	static const unsigned int sizes[] = { 16, 64, 256, 1024, 8192 };
+	const unsigned int nr_sizes = sizeof(sizes) / sizeof(*sizes);
 	size_t results_size;
 	char *results_text;
-	cpu_set_t cpu;
 
 	results = open_memstream(&results_text, &results_size);
-	CPU_ZERO(&cpu);
-	CPU_SET(sched_getcpu(), &cpu);
-	sched_setaffinity(0, sizeof(cpu), &cpu);
+	stay_on_this_cpu();
 
 	printf("# ns a record, median and quartiles of %d rounds; ratio: upstream / ours\n", ROUNDS);
 	printf("# %-7s %5s  %-24s %-24s %-24s  %s\n", "mode", "bytes", who_names[UPSTREAM],
 	       who_names[OURS], who_names[MEMCPY], "ratio");
-	for (enum bench_mode mode = 0; mode < BENCH_NR_MODES; mode++)
-		for (unsigned int i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+	for (enum bench_mode mode = 0; mode <= BENCH_SIZED; mode++)
+		for (unsigned int i = 0; i < nr_sizes; i++)
 			bench(mode, sizes[i]);
+
+	printf("# ours, without and with a trailer: ns a record, the difference, and that in bytes\n");
+	printf("# %7s  %-24s %-24s %-20s %s\n", "bytes", "without", "with", "difference", "bytes");
+	for (unsigned int i = 0; i < nr_sizes; i++)
+		bench_trailer(sizes[i]);
 	fclose(results);
 	fputs(results_text, stdout);
 	return 0;

@@ -10,21 +10,19 @@
 
 #ifdef IMPL_IS_UPSTREAM
 #define THIS_SIDE		bench_upstream
-#define ring_page(page)		(rb->data_pages[page])
+#define ring_page(rb, page)	((rb)->data_pages[page])
 #define TRAILER_SIZE		0
 #define RING_BUFFER_BACKWARD	0	/* its rings do not need to be told */
 #define RING_BUFFER_TRAILER	0
 #else
 #define THIS_SIDE		bench_ours
-#define ring_page(page)		page_address(rb->pages[page])
+#define ring_page(rb, page)	page_address((rb)->pages[page])
 #define TRAILER_SIZE		sizeof(struct perf_event_trailer)
 #endif
 
 #define NR_FIELDS		7	/* with the header, 64 bytes */
 
-static struct perf_event event;
-static struct perf_buffer *rb;
-static enum bench_mode ring_mode;
+static struct perf_event events[BENCH_NR_MODES];	/* and their rings */
 static u64 fields[NR_FIELDS];
 static unsigned char block[8192];
 
@@ -34,20 +32,23 @@ static void side_open(enum bench_mode mode)
 		[BENCH_FORWARD] = RING_BUFFER_WRITABLE,
 		[BENCH_BACKWARD] = RING_BUFFER_BACKWARD,
 		[BENCH_SIZED] = RING_BUFFER_TRAILER,
+		[BENCH_PLAIN] = 0,
 	};
+	struct perf_buffer *rb = rb_alloc(BENCH_RING_PAGES, 0, -1, flags[mode]);
 
-	ring_mode = mode;
-	rb = rb_alloc(BENCH_RING_PAGES, 0, -1, flags[mode]);
 	if (!rb)
 		abort();
-	event = (struct perf_event){ .rb = rb, .attr.write_backward = mode == BENCH_BACKWARD };
+	events[mode] = (struct perf_event){
+		.rb = rb,
+		.attr.write_backward = mode == BENCH_BACKWARD,
+	};
 	for (unsigned int i = 0; i < sizeof(block); i++)
 		block[i] = i * 7;
 }
 
-static void side_close(void)
+static void side_close(enum bench_mode mode)
 {
-	rb_free(rb);
+	rb_free(events[mode].rb);
 }
 
 /*
@@ -55,8 +56,9 @@ static void side_close(void)
  * Inlined with constants, as the fields of a given event are chosen by tests that always come out
  * the same way.
  */
-static __always_inline void write_record(unsigned int bytes, bool backward, unsigned int trailer)
+static __always_inline void write_record(enum bench_mode mode, unsigned int bytes)
 {
+	unsigned int trailer = mode == BENCH_SIZED ? TRAILER_SIZE : 0;
 	unsigned int nr_fields = bytes < 64 ? bytes / 8 - 1 : NR_FIELDS;
 	struct perf_event_header header = {
 		.type = PERF_RECORD_SAMPLE,
@@ -66,8 +68,9 @@ static __always_inline void write_record(unsigned int bytes, bool backward, unsi
 	struct perf_sample_data data;
 	int err;
 
-	err = backward ? perf_output_begin_backward(&handle, &data, &event, header.size) :
-			 perf_output_begin_forward(&handle, &data, &event, header.size);
+	err = mode == BENCH_BACKWARD ?
+	      perf_output_begin_backward(&handle, &data, &events[mode], header.size) :
+	      perf_output_begin_forward(&handle, &data, &events[mode], header.size);
 	if (err)
 		return;
 
@@ -87,19 +90,20 @@ static __always_inline void write_record(unsigned int bytes, bool backward, unsi
 }
 
 /* The loop is out of line for each kind of record, so that nothing is chosen within it. */
-#define DEFINE_WRITE(bytes, name, backward, trailer)			\
-static noinline void write_##name##_##bytes(unsigned int nr)		\
+#define DEFINE_WRITE(bytes, mode)					\
+static noinline void write_##mode##_##bytes(unsigned int nr)		\
 {									\
 	while (nr--) {							\
 		fields[0]++;						\
-		write_record(bytes, backward, trailer);			\
+		write_record(mode, bytes);				\
 	}								\
 }
 
 #define DEFINE_WRITES(bytes)						\
-	DEFINE_WRITE(bytes, forward, false, 0)				\
-	DEFINE_WRITE(bytes, backward, true, 0)				\
-	DEFINE_WRITE(bytes, sized, false, TRAILER_SIZE)
+	DEFINE_WRITE(bytes, BENCH_FORWARD)				\
+	DEFINE_WRITE(bytes, BENCH_BACKWARD)				\
+	DEFINE_WRITE(bytes, BENCH_SIZED)				\
+	DEFINE_WRITE(bytes, BENCH_PLAIN)
 
 DEFINE_WRITES(16)
 DEFINE_WRITES(64)
@@ -110,9 +114,10 @@ DEFINE_WRITES(8192)
 #define WRITES(bytes)							\
 	{								\
 		bytes, {						\
-			[BENCH_FORWARD] = write_forward_##bytes,	\
-			[BENCH_BACKWARD] = write_backward_##bytes,	\
-			[BENCH_SIZED] = write_sized_##bytes,		\
+			[BENCH_FORWARD] = write_BENCH_FORWARD_##bytes,	\
+			[BENCH_BACKWARD] = write_BENCH_BACKWARD_##bytes, \
+			[BENCH_SIZED] = write_BENCH_SIZED_##bytes,	\
+			[BENCH_PLAIN] = write_BENCH_PLAIN_##bytes,	\
 		}							\
 	}
 
@@ -122,8 +127,9 @@ static const struct {
 } writes[] = { WRITES(16), WRITES(64), WRITES(256), WRITES(1024), WRITES(8192) };
 
 /* The reader takes everything as soon as it is half full. */
-static void side_write(unsigned int bytes, unsigned int nr)
+static void side_write(enum bench_mode mode, unsigned int bytes, unsigned int nr)
 {
+	struct perf_event_mmap_page *page = events[mode].rb->user_page;
 	unsigned int i = 0, batch = (BENCH_RING_PAGES << PAGE_SHIFT) / 2 / bytes;
 
 	while (writes[i].bytes != bytes)
@@ -131,38 +137,39 @@ static void side_write(unsigned int bytes, unsigned int nr)
 	while (nr) {
 		unsigned int now = nr < batch ? nr : batch;
 
-		writes[i].write[ring_mode](now);
-		if (ring_mode == BENCH_FORWARD)
-			WRITE_ONCE(rb->user_page->data_tail, rb->user_page->data_head);
+		writes[i].write[mode](now);
+		if (mode == BENCH_FORWARD)
+			WRITE_ONCE(page->data_tail, page->data_head);
 		nr -= now;
 	}
 }
 
 /* Neither mapping is used: what a reader sees are the pages. */
-static void read_ring(u64 position, void *dst, unsigned int len)
+static void read_ring(struct perf_buffer *rb, u64 position, void *dst, unsigned int len)
 {
 	unsigned char *byte = dst;
 
 	for (; len--; position++)
-		*byte++ = ((unsigned char *)ring_page(position >> PAGE_SHIFT &
-						      (BENCH_RING_PAGES - 1)))
+		*byte++ = ((unsigned char *)ring_page(rb, position >> PAGE_SHIFT &
+							  (BENCH_RING_PAGES - 1)))
 			[offset_in_page(position)];
 }
 
-static bool side_written(unsigned int bytes, unsigned long long nr)
+static bool side_written(enum bench_mode mode, unsigned int bytes, unsigned long long nr)
 {
-	unsigned int size = bytes + (ring_mode == BENCH_SIZED ? TRAILER_SIZE : 0);
+	unsigned int size = bytes + (mode == BENCH_SIZED ? TRAILER_SIZE : 0);
+	struct perf_buffer *rb = events[mode].rb;
 	u64 head = rb->user_page->data_head;
-	u64 newest = ring_mode == BENCH_BACKWARD ? head : head - size;
+	u64 newest = mode == BENCH_BACKWARD ? head : head - size;
 	struct {
 		struct perf_event_header	header;
 		u64				number;
 	} record;
 	unsigned char last;
 
-	read_ring(newest, &record, sizeof(record));
-	read_ring(newest + bytes - 1, &last, 1);
-	return (ring_mode == BENCH_BACKWARD ? -head : head) == nr * size &&
+	read_ring(rb, newest, &record, sizeof(record));
+	read_ring(rb, newest + bytes - 1, &last, 1);
+	return (mode == BENCH_BACKWARD ? -head : head) == nr * size &&
 	       record.header.type == PERF_RECORD_SAMPLE && record.header.size == size &&
 	       record.number == fields[0] && (bytes <= 64 || last == block[bytes - 65]);
 }

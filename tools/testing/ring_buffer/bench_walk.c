@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a reader pays for records that are found from their end: a walk backward by trailers, over a
+ * copy of a ring, against one forward by headers. Both only step from record to record, as far as
+ * the copy goes, and check what they step on.
+ *
+ * "copy" is what comes before either, of the bytes of one record, to memory that is in no cache; it
+ * leaves the copy there as far as that fits: "after it". "cold": the copy is in no cache again.
+ *
+ * Prints the median of all rounds and the quartiles, and lines RESULT <name> <value> <unit>.
+ */
+#include "bench.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "shim/ring.h"
+
+#define ROUNDS		51
+
+static const unsigned int ring_pages[] = { 128, 1024 };		/* 512 KB, 4 MB */
+static const unsigned int sizes[] = { 24, 72, 264, 1032, 8200 };
+
+static FILE *results;		/* to come after the table */
+
+/* A snapshot: all records in [begin, head) are whole. */
+static struct {
+	unsigned char	*bytes;
+	u64		mask, begin, head;
+} copy;
+
+static const void *at(u64 position)
+{
+	return copy.bytes + (position & copy.mask);
+}
+
+/* Sizes and places are multiples of 8: neither header nor trailer is split by the end of the area. */
+static unsigned int walk_backward(void)
+{
+	unsigned int nr = 0;
+	u64 position = copy.head;
+
+	while (position > copy.begin) {
+		const struct perf_event_trailer *t = at(position - sizeof(*t));
+		u64 begin = position - t->size;
+
+		if (t->size < 16 || t->offset_lo != (u32)begin || t->offset_hi != (u16)(begin >> 32))
+			break;
+		position = begin;
+		nr++;
+	}
+	return nr;
+}
+
+static unsigned int walk_forward(void)
+{
+	unsigned int nr = 0;
+	u64 position = copy.begin;
+
+	while (position < copy.head) {
+		const struct perf_event_header *header = at(position);
+
+		if (header->size < 16 || header->type != PERF_RECORD_SAMPLE)
+			break;
+		position += header->size;
+		nr++;
+	}
+	return nr;
+}
+
+static void evict(void)
+{
+#ifdef __x86_64__
+	for (u64 i = 0; i <= copy.mask; i += 64)
+		asm volatile("clflush %0" : : "m" (copy.bytes[i]));
+	asm volatile("mfence" : : : "memory");
+#endif
+}
+
+static void take_copy(const struct ring *ring)
+{
+	memcpy(copy.bytes, ring->data, ring->size);
+}
+
+enum { COPY, FORWARD, BACKWARD, FORWARD_COLD, BACKWARD_COLD, NR_COLUMNS };
+
+static const char *const names[] = {
+	"copy", "forward, after it", "backward, after it", "forward, cold", "backward, cold",
+};
+
+static double measure(int column, const struct ring *ring, unsigned int expected)
+{
+	bool backward = column == BACKWARD || column == BACKWARD_COLD;
+	unsigned int nr = expected;
+	double start;
+
+	if (column == FORWARD || column == BACKWARD)
+		take_copy(ring);
+	else
+		evict();
+
+	start = now_ns();
+	if (column == COPY)
+		take_copy(ring);
+	else
+		nr = backward ? walk_backward() : walk_forward();
+	start = now_ns() - start;
+	if (nr != expected) {
+		fprintf(stderr, "bench_walk: %s: %u of %u records\n", names[column], nr, expected);
+		exit(1);
+	}
+	return start / nr;
+}
+
+static void bench(const struct ring *ring, unsigned int size)
+{
+	static double times[NR_COLUMNS][ROUNDS];
+	unsigned int nr = ring->size / size;
+	unsigned long kb = ring->size / 1024;
+	double medians[NR_COLUMNS];
+
+	copy.mask = ring->size - 1;
+	copy.head = ring_head(ring);
+	copy.begin = copy.head - (u64)nr * size;
+	take_copy(ring);
+
+	for (int round = 0; round < ROUNDS; round++)
+		for (int i = 0; i < NR_COLUMNS; i++) {
+			int column = (i + round) % NR_COLUMNS;
+
+			times[column][round] = measure(column, ring, nr);
+		}
+
+	printf("%5lu %5u ", kb, size);
+	for (int i = 0; i < NR_COLUMNS; i++) {
+		struct spread time = spread_of(times[i], ROUNDS);
+
+		printf(" %7.2f (%6.2f-%6.2f)", time.median, time.low, time.high);
+		medians[i] = time.median;
+	}
+	printf("\n");
+	fprintf(results, "RESULT walk-copy-ns-%luk-%u %.2f ns\n", kb, size, medians[COPY]);
+	fprintf(results, "RESULT walk-ratio-after-copy-%luk-%u %.2f x\n", kb, size,
+		medians[BACKWARD] / medians[FORWARD]);
+	fprintf(results, "RESULT walk-ratio-cold-%luk-%u %.2f x\n", kb, size,
+		medians[BACKWARD_COLD] / medians[FORWARD_COLD]);
+}
+
+int main(void)
+{
+	size_t results_size;
+	char *results_text;
+
+#ifndef __x86_64__
+	printf("# \"cold\" is not: it is not known how to empty the cache of this machine\n");
+#endif
+	results = open_memstream(&results_text, &results_size);
+	stay_on_this_cpu();
+	printf("# ns a record, median and quartiles of %d rounds\n", ROUNDS);
+	printf("# %3s %5s ", "KB", "bytes");
+	for (int i = 0; i < NR_COLUMNS; i++)
+		printf(" %-23s", names[i]);
+	printf("\n");
+
+	for (size_t i = 0; i < ARRAY_SIZE(ring_pages); i++) {
+		copy.bytes = aligned_alloc(PAGE_SIZE, ring_pages[i] * PAGE_SIZE);
+		for (size_t j = 0; j < ARRAY_SIZE(sizes); j++) {
+			struct ring *ring = ring_new(&ring_impl, RING_SIZED, ring_pages[i], 0);
+
+			if (!copy.bytes || !ring)
+				abort();
+			/* Once around and some more, so that begin and head are anywhere. */
+			for (u64 n = 0; n < ring->size * 5 / 4 / sizes[j]; n++)
+				ring_write(ring, sizes[j], n);
+			bench(ring, sizes[j]);
+			ring_delete(ring);
+		}
+		free(copy.bytes);
+	}
+	fclose(results);
+	fputs(results_text, stdout);
+	return 0;
+}
