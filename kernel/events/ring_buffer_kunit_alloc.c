@@ -49,6 +49,24 @@ static void alloc_watermark(struct kunit *test)
 	}
 }
 
+/* The memory is on the node of the CPU that writes. */
+static void alloc_near_cpu(struct kunit *test)
+{
+	int cpu, i;
+
+	if (num_online_nodes() == 1)
+		kunit_skip(test, "there is one node only");
+	for_each_online_cpu(cpu) {
+		struct perf_buffer *rb = rb_alloc(KRING_PAGES, 0, cpu, 0);
+
+		KUNIT_ASSERT_NOT_NULL(test, rb);
+		KUNIT_EXPECT_EQ(test, page_to_nid(virt_to_page(rb->user_page)), cpu_to_node(cpu));
+		for (i = 0; i < KRING_PAGES; i++)
+			KUNIT_EXPECT_EQ(test, page_to_nid(rb->pages[i]), cpu_to_node(cpu));
+		ring_buffer_put(rb);
+	}
+}
+
 /* Only a control page: there is nowhere to write to, and no one can unpause it. */
 static void alloc_without_data(struct kunit *test)
 {
@@ -138,6 +156,7 @@ static void page_of_offset(struct kunit *test)
 static struct kunit_case perf_ring_alloc_cases[] = {
 	KUNIT_CASE_PARAM(alloc, mode_gen_params),
 	KUNIT_CASE(alloc_watermark),
+	KUNIT_CASE(alloc_near_cpu),
 	KUNIT_CASE(alloc_without_data),
 	KUNIT_CASE(mirrored),
 	KUNIT_CASE(put_in_atomic),

@@ -331,13 +331,19 @@ static inline uint64_t now_ms(void)
 	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
 }
 
-static inline int pin_to_cpu(int cpu)
+/* A thread, or 0 for this one. */
+static inline int pin_thread(pid_t tid, int cpu)
 {
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
-	return sched_setaffinity(0, sizeof(set), &set);
+	return sched_setaffinity(tid, sizeof(set), &set);
+}
+
+static inline int pin_to_cpu(int cpu)
+{
+	return pin_thread(0, cpu);
 }
 
 /* The @nth CPU that we may run on, or -1. */

@@ -129,7 +129,7 @@ static int count_records(struct __test_metadata *_metadata, struct ring *ring, u
 }
 
 /* The CPU goes, with events running there; its ring stays and can be read. Then it comes back. */
-TEST_F_TIMEOUT(cpus, hotplug, 120)
+TEST_F_TIMEOUT(cpus, hotplug, 300)
 {
 	struct fault_thread threads[3];
 	int cpu = nth_cpu(1);
@@ -145,19 +145,20 @@ TEST_F_TIMEOUT(cpus, hotplug, 120)
 
 	for (int round = 0; round < 5; round++) {
 		struct perf_event_attr attr = fault_attr(variant->bit);
-		uint64_t deadline = now_ms() + 10000, head;
+		uint64_t head;
 		int fd = perf_open(&attr, -1, cpu);
 		struct ring other;
 
 		ASSERT_GE(fd, 0);
+		/* Again in each round: those that a CPU loses may run anywhere. */
+		ASSERT_EQ(0, pin_thread(threads[0].tid, cpu));
 		ASSERT_EQ(0, ring_map(&self->ring, fd, 4, round & 1 ? PROT_READ | PROT_WRITE :
 								      PROT_READ));
-		while (ring_head(&self->ring) < 8192 && now_ms() < deadline)
+		while (ring_head(&self->ring) < 8192)
 			usleep(1000);
 		if (!set_online(cpu, false))
 			SKIP(break, "CPU %d cannot be taken offline: %s", cpu, strerror(errno));
 		head = ring_head(&self->ring);
-		EXPECT_LE(8192, head);
 		EXPECT_LT(100, count_records(_metadata, &self->ring, variant->bit));
 
 		/* A ring that is made now can be mapped or is refused, and has nothing in it. */

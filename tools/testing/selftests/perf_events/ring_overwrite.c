@@ -249,7 +249,7 @@ static void read_on(struct __test_metadata *_metadata, struct writer *w)
 /* Reads until all have gone @laps times round the ring, or time is up; then what is left. */
 static void read_laps(struct __test_metadata *_metadata, FIXTURE_DATA(overwrite) *self, int laps)
 {
-	uint64_t deadline = now_ms() + 15000;
+	uint64_t deadline = now_ms() + 60000;
 	bool done = false;
 
 	for (int i = 0; i < self->nr; i++)
@@ -279,7 +279,7 @@ static void read_laps(struct __test_metadata *_metadata, FIXTURE_DATA(overwrite)
 }
 
 /* At rest, a walk from the head finds all that is left: up to the record that was overwritten. */
-TEST_F(overwrite, walk_finds_the_oldest)
+TEST_F_TIMEOUT(overwrite, walk_finds_the_oldest, 120)
 {
 	struct writer *w = new_writer(_metadata, self, variant);
 	uint64_t fit = w->ring.size / CALL_SIZE;
@@ -301,7 +301,7 @@ TEST_F(overwrite, walk_finds_the_oldest)
 }
 
 /* Writers on all CPUs, none too fast for the reader: nothing is missing, nothing comes twice. */
-TEST_F(overwrite, gapless)
+TEST_F_TIMEOUT(overwrite, gapless, 120)
 {
 	int nr = how_many();
 
@@ -317,7 +317,7 @@ TEST_F(overwrite, gapless)
 }
 
 /* Writers at full speed: what is missing is what was overwritten, to the record. */
-TEST_F(overwrite, losses_are_known)
+TEST_F_TIMEOUT(overwrite, losses_are_known, 120)
 {
 	for (int i = how_many(); i > 0; i--)
 		new_writer(_metadata, self, variant);
@@ -325,7 +325,7 @@ TEST_F(overwrite, losses_are_known)
 }
 
 /* Writers that are interrupted in the middle of a record by another that goes to the same ring. */
-TEST_F(overwrite, interrupted)
+TEST_F_TIMEOUT(overwrite, interrupted, 120)
 {
 	int nr = how_many();
 

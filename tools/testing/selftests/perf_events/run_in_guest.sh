@@ -110,5 +110,6 @@ if ! log=$(build 2>&1); then
 	exit 1
 fi
 [ $# -gt 0 ] && tests=("$@")
-export VM_APPEND="$VM_APPEND kunit.enable=1 kunit.filter_glob=perf_ring_*" VM_TIMEOUT=${VM_TIMEOUT:-540}
+# Two nodes, so that a test sees on which one memory is.
+export VM_APPEND="$VM_APPEND numa=fake=2 kunit.enable=1 kunit.filter_glob=perf_ring_*" VM_TIMEOUT=${VM_TIMEOUT:-540}
 exec "$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside "${tests[@]}")"

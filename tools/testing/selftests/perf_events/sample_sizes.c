@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Samples about as long as header.size, 16 bits, can say. They arrive whole, or are counted as lost:
- * never is a part of one taken for the whole, and never is anything else overwritten.
+ * Samples about as long as header.size, 16 bits, can say. They arrive whole, or are counted as
+ * lost: never is a part of one taken for the whole, and never is anything else overwritten.
  */
 #include "ring.h"
 
@@ -75,7 +75,7 @@ static void start(struct __test_metadata *_metadata, FIXTURE_DATA(sizes) *self,
 	self->tail = 0;
 }
 
-/* Reads all there is and gives the room back. Everything must be a record, and as long as it says. */
+/* Reads all there is and gives the room back. It must be records, as long as they say. */
 static void consume(struct __test_metadata *_metadata, FIXTURE_DATA(sizes) *self,
 		    const FIXTURE_VARIANT(sizes) *variant)
 {
@@ -125,7 +125,7 @@ static uint64_t lost_samples(FIXTURE_DATA(sizes) *self)
 #endif
 
 /* The stack takes what the rest of the sample leaves, registers included. */
-TEST_F(sizes, stack_takes_the_rest)
+TEST_F_TIMEOUT(sizes, stack_takes_the_rest, 120)
 {
 	/* Header, address, registers and their kind, size and dynamic size of the stack. */
 	const int rest = 8 + 8 + 8 * (1 + NR_REGISTERS) + 8 + 8 + variant->trailer;
@@ -355,7 +355,7 @@ static int run_program(int program)
 	return bpf(BPF_PROG_TEST_RUN, &attr) ? INT_MIN : (int)attr.test.retval;
 }
 
-TEST_F(sizes, bpf_output)
+TEST_F_TIMEOUT(sizes, bpf_output, 120)
 {
 	static const int sizes[] = {
 		64, 4096, LARGEST - 16, LARGEST - 8, LARGEST, LARGEST + 8, LARGEST + 16, 65600,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tests of one event with PERF_SAMPLE_SIZE_AT_END, and of the trailers that its records end with: a
- * test causes records, check() stops the event and reads the ring upward by header.size and downward
- * by trailers, which must give the same.
+ * Tests of one event with PERF_SAMPLE_SIZE_AT_END, and of the trailers that its records end with:
+ * a test causes records, check() stops the event and reads the ring upward by header.size and
+ * downward by trailers, which must give the same.
  */
 #ifndef SELFTESTS_PERF_EVENTS_TRAILER_H
 #define SELFTESTS_PERF_EVENTS_TRAILER_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Samples of events with PERF_SAMPLE_SIZE_AT_END, whatever else is sampled, and what goes with them. */
+/* Samples of events with PERF_SAMPLE_SIZE_AT_END, whatever else is in them, THROTTLE and LOST. */
 #include "trailer.h"
 
 #define RATE_FILE	"/proc/sys/kernel/perf_event_max_sample_rate"
