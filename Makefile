@@ -7,7 +7,7 @@ LINUX := $(BUILD)/linux
 .NOTPARALLEL:			# perf's own build uses all CPUs
 .PHONY: help deps tree perf perf-asan upstream-tree upstream-perf \
 	kernel debug-kernel upstream-kernel lint-kernel vm demo test test-fast test-programs ring-programs fuzz-ring bench bench-ring \
-	lint clean
+	lint series clean
 MAKEFLAGS += --no-print-directory
 
 help:				## this list
@@ -148,8 +148,8 @@ demo:				## record this machine's last moments and look at them (root, minutes)
 # Like perf's build does, but for ours, which are links that it does not find.
 lint: deps
 	@shellcheck -x -P SCRIPTDIR -S warning scripts/install-deps scripts/demo \
-		scripts/lint-kernel .ci/run \
-		$(VM)/build-kernel $(wildcard tools/perf/tests/*/*.sh tools/testing/*/*.sh)
+		scripts/lint-kernel scripts/make-series .ci/run $(VM)/build-kernel \
+		$(wildcard tools/perf/tests/*/*.sh tools/testing/*/*.sh scripts/tests/*.sh)
 
 test: lint perf perf-asan $(if $(filter x86,$(SRCARCH)),kernel) test-programs	## build and run all tests
 	@scripts/run-tests
@@ -167,6 +167,9 @@ bench-ring: tree		## what a record costs in our ring, and in upstream's; in user
 	@$(RING) bench
 	@$(BUILD)/tests/ring_buffer/bench_ring
 	@$(BUILD)/tests/ring_buffer/bench_walk
+
+series: tree			## write build/series/*.patch, what is ours as commits for git am
+	@scripts/make-series
 
 clean:				## remove build/
 	rm -rf $(BUILD)

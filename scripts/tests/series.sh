@@ -1,0 +1,40 @@
+#!/bin/bash
+# make series: git am makes build/linux of linux-source with it
+# SPDX-License-Identifier: GPL-2.0-only
+# tags: fast
+#
+# On the files concerned only: as a repository, all of Linux takes a minute.
+set -eu
+
+top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
+linux=$top/build/linux
+pristine=$top/build/pristine
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
+export GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test@localhost
+export GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@localhost
+
+"$top/scripts/make-series"
+
+git init -q am
+cd am
+cp -a "$pristine/old/." .
+git add -Af
+git commit -qm base
+git am -q "$top"/build/series/*.patch
+
+executable() {
+	[ ! -x "$1" ] || echo executable
+}
+
+differing=0
+mapfile -t paths < <(find "$pristine/old" "$pristine/new" -type f -printf '%P\n')
+for path in "${paths[@]}"; do
+	if ! cmp "$path" "$linux/$path" ||
+	   [ "$(executable "$path")" != "$(executable "$linux/$path")" ]; then
+		echo "$path is not what it is in build/linux"
+		differing=$((differing + 1))
+	fi
+done
+more=$(git ls-files | grep -vxFf <(printf '%s\n' "${paths[@]}")) || :
+echo "${#paths[@]} files, $differing differ${more:+, and there should not be: $more}"
+[ "${#paths[@]}" -gt 0 ] && [ "$differing" = 0 ] && [ -z "$more" ]
