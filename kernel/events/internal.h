@@ -54,6 +54,11 @@
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
 
+/* Kconfig says so where it is asked; "select PERF_EVENTS" does not ask. */
+#ifdef CONFIG_PERF_USE_VMALLOC
+#error "No perf events here: a ring that is mapped twice would alias in the data cache"
+#endif
+
 /* Flags of rb_alloc() and rb_alloc_aux(). */
 #define RING_BUFFER_WRITABLE	0x01	/* mapped writable: data_tail is respected */
 #define RING_BUFFER_BACKWARD	0x02	/* events have write_backward */
