@@ -6,7 +6,7 @@ LINUX := $(BUILD)/linux
 
 .NOTPARALLEL:			# perf's own build uses all CPUs
 .PHONY: help deps tree perf perf-asan upstream-tree upstream-perf \
-	kernel debug-kernel upstream-kernel lint-kernel vm demo test test-fast test-programs ring-programs fuzz-ring bench bench-ring \
+	kernel debug-kernel upstream-kernel cross-kernel lint-kernel vm demo test test-fast test-programs ring-programs fuzz-ring bench bench-ring \
 	lint series clean
 MAKEFLAGS += --no-print-directory
 
@@ -87,6 +87,10 @@ $(BUILD)/vm/init: $(VM)/init.c
 	@mkdir -p $(@D)
 	@$(CC) -O2 -Wall -Wextra -Wno-missing-field-initializers -Werror -static -o $@ $<
 
+cross-kernel: tree		## cross-build kernel/events and what writes there: arm64, s390 ...
+	@scripts/install-deps cross
+	@tools/testing/cross/build
+
 lint-kernel: kernel		## what W=1, sparse and checkpatch say of our kernel files
 	@scripts/lint-kernel $(LINUX) $(BUILD)/kernel
 
@@ -149,7 +153,8 @@ demo:				## record this machine's last moments and look at them (root, minutes)
 lint: deps
 	@shellcheck -x -P SCRIPTDIR -S warning scripts/install-deps scripts/demo \
 		scripts/lint-kernel scripts/make-series .ci/run $(VM)/build-kernel \
-		$(wildcard tools/perf/tests/*/*.sh tools/testing/*/*.sh scripts/tests/*.sh)
+		tools/testing/cross/build $(wildcard scripts/tests/*.sh tools/perf/tests/*/*.sh \
+			tools/testing/*/*.sh tools/testing/selftests/*/*.sh)
 
 test: lint perf perf-asan $(if $(filter x86,$(SRCARCH)),kernel) test-programs	## build and run all tests
 	@scripts/run-tests
