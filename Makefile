@@ -72,18 +72,19 @@ upstream-perf: upstream-tree	## build build/upstream-perf/perf, the unmodified o
 # ---- kernels, and the guest that runs them: see tools/testing/vm/run
 
 VM := tools/testing/vm
+VM_PROGRAMS := $(patsubst $(VM)/%.c,$(BUILD)/vm/%,$(wildcard $(VM)/*.c))
 
-kernel: tree $(BUILD)/vm/init	## build build/kernel, the guest's kernel with our ring buffer
+kernel: tree $(VM_PROGRAMS)	## build build/kernel, the guest's kernel with our ring buffer
 	@$(VM)/build-kernel $(LINUX) $(BUILD)/kernel $(VM)/guest.config $(VM)/ours.config
 
-debug-kernel: tree $(BUILD)/vm/init	## build build/kernel-debug: KASAN, lockdep, PROVE_RCU ...
+debug-kernel: tree $(VM_PROGRAMS)	## build build/kernel-debug: KASAN, lockdep, PROVE_RCU ...
 	@$(VM)/build-kernel $(LINUX) $(BUILD)/kernel-debug \
 		$(VM)/guest.config $(VM)/ours.config $(VM)/debug.config
 
-upstream-kernel: upstream-tree $(BUILD)/vm/init	## build build/kernel-upstream, the unmodified one
+upstream-kernel: upstream-tree $(VM_PROGRAMS)	## build build/kernel-upstream, the unmodified one
 	@$(VM)/build-kernel $(UPSTREAM) $(BUILD)/kernel-upstream $(VM)/guest.config
 
-$(BUILD)/vm/init: $(VM)/init.c
+$(VM_PROGRAMS): $(BUILD)/vm/%: $(VM)/%.c
 	@mkdir -p $(@D)
 	@$(CC) -O2 -Wall -Wextra -Wno-missing-field-initializers -Werror -static -o $@ $<
 
@@ -96,7 +97,7 @@ lint-kernel: kernel		## what W=1, sparse and checkpatch say of our kernel files
 
 # As it was typed: neither make nor the shell looks into it.
 vm: export VM_CMD = $(value CMD)
-vm: $(BUILD)/vm/init $(filter %kernel,$(patsubst kernel-%,%-kernel,$(notdir $(or $(KERNEL),kernel))))
+vm: $(VM_PROGRAMS) $(filter %kernel,$(patsubst kernel-%,%-kernel,$(notdir $(or $(KERNEL),kernel))))
 vm:				## boot it: a shell, or CMD='...'; KERNEL=build/kernel-debug
 	@$(VM)/run $${VM_CMD:+"$$VM_CMD"}
 
