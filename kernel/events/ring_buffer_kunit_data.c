@@ -9,7 +9,7 @@ static void write_and_wrap(struct kunit *test)
 {
 	static const u16 sizes[] = { 24, 64, 16 + 8 * 9, 1024, 4096, 8 * 557 };
 	struct kring *ring = kring_new_mode(test);
-	u64 number;
+	unsigned int number;
 
 	for (number = 0; ring->end < 8 * KRING_SIZE; number++) {
 		u16 size = sizes[number % ARRAY_SIZE(sizes)];
@@ -28,7 +28,8 @@ static void write_and_wrap(struct kunit *test)
 static void walk_back(struct kunit *test)
 {
 	struct kring *ring = kring_new(test, KRING_PAGES, 0, RING_BUFFER_TRAILER);
-	u64 number = 0, position, oldest;
+	unsigned int number = 0;
+	u64 position, oldest;
 	u16 size;
 
 	while (ring->end < 3 * KRING_SIZE) {
