@@ -6,8 +6,9 @@ LINUX := $(BUILD)/linux
 
 .NOTPARALLEL:			# perf's own build uses all CPUs
 .PHONY: help deps tree perf perf-asan upstream-tree upstream-perf \
-	kernel debug-kernel upstream-kernel cross-kernel lint-kernel vm demo test test-fast test-programs ring-programs fuzz-ring bench bench-ring \
-	lint series clean
+	kernel debug-kernel upstream-kernel cross-kernel lint-kernel vm \
+	demo test test-fast test-programs ring-programs fuzz-ring fuzz-snapshot \
+	bench bench-ring bench-snapshot lint series clean
 MAKEFLAGS += --no-print-directory
 
 help:				## this list
@@ -103,22 +104,26 @@ vm:				## boot it: a shell, or CMD='...'; KERNEL=build/kernel-debug
 
 # ---- programs of the tests
 
-# Helpers: what test scripts run.
+# Helpers: what test scripts run. Lines "flags: ..." in their comments as in unit tests.
 HELPERS_DIR := tools/perf/tests/helpers
 HELPERS := $(patsubst $(HELPERS_DIR)/%.c,$(BUILD)/tests/%,$(wildcard $(HELPERS_DIR)/*.c))
 
-# Unit tests. Each names in lines "link: FILE ..." of its comments the sources it is linked with,
-# relative to tools/perf/recording.
-RECORDING := tools/perf/recording
-UNITS := $(patsubst $(RECORDING)/tests/%.c,$(BUILD)/tests/%,$(wildcard $(RECORDING)/tests/*_test.c))
-linked = $(shell sed -n 's,^[ /*]*link: ,,p' $(RECORDING)/tests/$(1).c)
+# Unit tests: tests/*_test.c of these folders. Each names in lines "link: FILE ..." of its comments
+# the sources it is linked with, relative to its folder, and in lines "flags: ..." what else the
+# compiler is to know.
+UNIT_DIRS := tools/perf/recording tools/lib/perf
+UNITS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(wildcard $(UNIT_DIRS:=/tests/*_test.c))))
+unit-dir = $(patsubst %/tests/$(1).c,%,$(wildcard $(UNIT_DIRS:=/tests/$(1).c)))
+linked = $(addprefix $(unit-dir)/,$(shell sed -n 's,^[ /*]*link: ,,p' $(unit-dir)/tests/$(1).c))
+flags = $(shell sed -n 's,^[ /*]*flags: ,,p' $(1))
 
 SRCARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
 UNIT_FLAGS := -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Werror -pthread -fsanitize=address,undefined \
 	-fno-sanitize-recover=all $(addprefix -I$(LINUX)/tools/,include include/uapi \
 	arch/$(SRCARCH)/include arch/$(SRCARCH)/include/uapi lib lib/perf/include perf perf/util)
 
-test-programs: tree $(HELPERS) $(UNITS) ring-programs
+FUZZ_SNAPSHOT := $(BUILD)/tests/fuzz_snapshot
+test-programs: tree $(HELPERS) $(UNITS) $(FUZZ_SNAPSHOT) ring-programs
 
 # The kernel's ring, in userspace.
 RING := $(MAKE) -C tools/testing/ring_buffer LINUX=$(LINUX) OUT=$(BUILD)/tests/ring_buffer \
@@ -131,17 +136,25 @@ fuzz-ring: tree			## fuzz the kernel's ring in userspace; FUZZ='-max_total_time=
 	@$(RING) fuzz
 	@BUILD=$(BUILD) tools/testing/ring_buffer/fuzz_ring.sh $(or $(FUZZ),-max_total_time=600)
 
+fuzz-snapshot: tree $(FUZZ_SNAPSHOT)	## fuzz libperf's reader of rings; FUZZ='-max_total_time=600 ...'
+	@BUILD=$(BUILD) tools/lib/perf/tests/fuzz_snapshot.sh $(or $(FUZZ),-max_total_time=600)
+
 $(HELPERS): $(BUILD)/tests/%: $(HELPERS_DIR)/%.c $(wildcard $(HELPERS_DIR)/*.h) Makefile
 	@mkdir -p $(@D)
 	@echo '  CC      $(@F)'
-	@$(CC) -O2 -Wall -Wextra -Werror -pthread -o $@ $<
+	@$(CC) -O2 -Wall -Wextra -Werror -pthread $(call flags,$<) -o $@ $<
 
 .SECONDEXPANSION:
-$(UNITS): $(BUILD)/tests/%: $(RECORDING)/tests/%.c Makefile \
-		$$(wildcard $(RECORDING)/*.h $$(addprefix $(RECORDING)/,$$(call linked,$$*)))
+$(UNITS) $(FUZZ_SNAPSHOT): $(BUILD)/tests/%: $$(call unit-dir,$$*)/tests/%.c Makefile \
+		$$(wildcard $$(call linked,$$*) \
+		$(foreach dir,$(UNIT_DIRS),$(dir)/*.h $(dir)/include/*/*.h $(dir)/tests/*.h))
 	@mkdir -p $(@D)
 	@echo '  CC      $(@F)'
-	@$(CC) $(UNIT_FLAGS) -o $@ $(addprefix $(LINUX)/$(RECORDING)/,tests/$*.c $(call linked,$*))
+	@$(CC) $(UNIT_FLAGS) $(call flags,$<) -o $@ \
+		$(addprefix $(LINUX)/,$(call unit-dir,$*)/tests/$*.c $(call linked,$*))
+
+$(FUZZ_SNAPSHOT): CC := clang
+$(FUZZ_SNAPSHOT): UNIT_FLAGS += -fsanitize=fuzzer
 
 # ---- what they are for
 
@@ -155,7 +168,7 @@ lint: deps
 	@shellcheck -x -P SCRIPTDIR -S warning scripts/install-deps scripts/demo \
 		scripts/lint-kernel scripts/make-series .ci/run $(VM)/build-kernel \
 		tools/testing/cross/build $(wildcard scripts/tests/*.sh tools/perf/tests/*/*.sh \
-			tools/testing/*/*.sh tools/testing/selftests/*/*.sh)
+			tools/lib/perf/tests/*.sh tools/testing/*/*.sh tools/testing/selftests/*/*.sh)
 
 test: lint perf perf-asan $(if $(filter x86,$(SRCARCH)),kernel) test-programs	## build and run all tests
 	@scripts/run-tests
@@ -163,11 +176,23 @@ test: lint perf perf-asan $(if $(filter x86,$(SRCARCH)),kernel) test-programs	##
 test-fast: perf test-programs	## run the tests that take seconds
 	@scripts/run-tests --fast
 
-bench: perf upstream-perf test-programs	## run the benchmarks: lines RESULT <name> <value> <unit>
+bench: bench-ring bench-snapshot	## run all benchmarks: lines RESULT <name> <value> <unit>
+
+# $(call run-bench,PATTERN)
+define run-bench
 	@export TOP=$(CURDIR) BUILD=$(BUILD) PERF=$(BUILD)/perf/perf UPSTREAM_PERF=$(BUILD)/upstream-perf/perf; \
-	for bench in $(wildcard tools/perf/tests/bench/*.sh); do \
-		echo "# $$bench"; $(LINUX)/$$bench || exit 1; \
+	for bench in $(wildcard tools/perf/tests/bench/$(1).sh); do \
+		echo "# $$bench"; $(LINUX)/$$bench || [ $$? = 2 ] || exit 1; \
 	done
+endef
+
+bench-snapshot: perf upstream-perf kernel test-programs $(BUILD)/tests/snapshot_copy	## gaps, copies, latency: ours, ours on our kernel, upstream's
+	$(call run-bench,snapshot-*)
+
+$(BUILD)/tests/snapshot_copy: tools/perf/tests/bench/snapshot_copy.c perf
+	@echo '  CC      $(@F)'
+	@$(CC) -O2 -Wall -Wextra -Werror -I$(LINUX)/tools/lib/perf/include -o $@ $< \
+		$(addprefix $(BUILD)/perf/,libperf/libperf.a libapi/libapi.a)
 
 bench-ring: tree		## what a record costs in our ring, and in upstream's; in userspace
 	@$(RING) bench

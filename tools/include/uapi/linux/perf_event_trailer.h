@@ -1,0 +1,1 @@
+../../../../include/uapi/linux/perf_event_trailer.h

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <linux/perf_event_trailer.h>
+#include <linux/ring_buffer.h>
+#include <sys/mman.h>
+#include <internal/mmap.h>
+#include <internal/overwrite.h>
+
+void perf_overwrite__config(struct perf_event_attr *attr, enum perf_overwrite_kind kind)
+{
+	if (kind == PERF_OVERWRITE_SIZED)
+		attr->sample_type |= PERF_SAMPLE_SIZE_AT_END;
+	else
+		attr->sample_type &= ~PERF_SAMPLE_SIZE_AT_END;
+	attr->write_backward = kind == PERF_OVERWRITE_BACKWARD;
+}
+
+bool perf_overwrite__is_kind(const struct perf_event_mmap_page *page,
+			     enum perf_overwrite_kind kind)
+{
+	if (sizeof(long) < sizeof(u64))
+		return false;
+	if (kind == PERF_OVERWRITE_SIZED)
+		return page->cap_size_at_end && page->cap_data_reserved;
+	return !page->cap_size_at_end;
+}
+
+/*
+ * Later kernels may give the capability bits another meaning. They are believed where the kernel
+ * has taken PERF_SAMPLE_SIZE_AT_END: for this event, or for the one that the probe opened.
+ */
+static bool publishes_reserved(const struct perf_event_mmap_page *page,
+			       enum perf_overwrite_kind kind)
+{
+	return page->cap_data_reserved && (kind == PERF_OVERWRITE_SIZED ||
+					   perf_overwrite__probe() == PERF_OVERWRITE_SIZED);
+}
+
+struct perf_overwrite *perf_overwrite__new(void *base, size_t size, int fd,
+					   enum perf_overwrite_kind kind)
+{
+	size_t page_size = sysconf(_SC_PAGESIZE);
+	struct perf_overwrite *ring;
+
+	if (size < page_size || (size & (size - 1))) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (!perf_overwrite__is_kind(base, kind)) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	ring = calloc(1, sizeof(*ring));
+	if (!ring)
+		return NULL;
+	ring->page = base;
+	ring->data = base + page_size;
+	ring->size = size;
+	ring->fd = fd;
+	ring->kind = kind;
+	ring->reserved = publishes_reserved(base, kind);
+	/* Else the first copy would fault each page in. Where this fails, it does. */
+	madvise(base, page_size + size, MADV_POPULATE_READ);
+	return ring;
+}
+
+struct perf_overwrite *perf_overwrite__new_mmap(struct perf_mmap *map,
+						enum perf_overwrite_kind kind)
+{
+	if (!map->base || !map->overwrite) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return perf_overwrite__new(map->base, (size_t)map->mask + 1, map->fd, kind);
+}
+
+void perf_overwrite__delete(struct perf_overwrite *ring)
+{
+	free(ring);
+}
+
+u64 perf_overwrite__head(const struct perf_overwrite *ring)
+{
+	u64 head = ring_buffer_read_head(ring->page);		/* (C), pairs with (B) */
+
+	if (ring->kind == PERF_OVERWRITE_BACKWARD)
+		head = -head;
+	/* Records are made of u64s: no kernel puts a head elsewhere, and they are read in place. */
+	return head & ~7ULL;
+}
+
+u64 perf_overwrite__reserved(const struct perf_overwrite *ring)
+{
+	smp_rmb();						/* (F), pairs with (E) */
+	return READ_ONCE(ring->page->data_reserved);
+}
