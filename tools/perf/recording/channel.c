@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <internal/lib.h>
+#include <internal/overwrite.h>
 #include <internal/threadmap.h>
 #include <internal/xyarray.h>
 #include <linux/kernel.h>
@@ -36,7 +37,9 @@ enum channel_kind evsel__channel(const struct evsel *evsel)
 {
 	if (evsel->tracking)
 		return CHANNEL_TRACKING;
-	return evsel->core.attr.write_backward ? CHANNEL_OVERWRITE : CHANNEL_STREAM;
+	if (perf_overwrite__is_configured(&evsel->core.attr))
+		return CHANNEL_OVERWRITE;
+	return CHANNEL_STREAM;
 }
 
 void *ring__data(const struct ring *ring)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <linux/kernel.h>
+#include <linux/perf_event_trailer.h>
 #include <linux/zalloc.h>
 #include <perf/cpumap.h>
 #include <perf/threadmap.h>
@@ -124,6 +125,9 @@ static void explain_no_target(struct target *target, int err)
 		pr_err("Cannot make the CPU map %s: %s\n", target->cpu_list ?: "", strerror(err));
 }
 
+#define REFUSED_AS_SIZED	1
+
+/* Return: 0, a negative errno after an error message, or REFUSED_AS_SIZED. */
 static int open_event(struct recorder *rec, struct evsel **pevsel)
 {
 	struct evsel *evsel = *pevsel;
@@ -143,6 +147,8 @@ static int open_event(struct recorder *rec, struct evsel **pevsel)
 			*pevsel = evsel;
 			continue;
 		}
+		if (err == EINVAL && evsel->core.attr.sample_type & PERF_SAMPLE_SIZE_AT_END)
+			return REFUSED_AS_SIZED;
 		if (err == ESRCH) {
 			explain_no_target(&rec->opts.target, err);
 			return -err;
@@ -155,17 +161,87 @@ static int open_event(struct recorder *rec, struct evsel **pevsel)
 	return 0;
 }
 
-static int open_events(struct recorder *rec)
+static bool config_overwrite(struct evlist *evlist, enum perf_overwrite_kind kind)
 {
-	struct evlist *evlist = rec->evlist;
+	struct evsel *evsel;
+	bool any = false;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (evsel__channel(evsel) != CHANNEL_OVERWRITE)
+			continue;
+		perf_overwrite__config(&evsel->core.attr, kind);
+		any = true;
+	}
+	return any;
+}
+
+static int open_all(struct recorder *rec)
+{
 	struct evsel *evsel;
 	int err;
 
-	evlist__for_each_entry(evlist, evsel) {
+	evlist__for_each_entry(rec->evlist, evsel) {
 		err = open_event(rec, &evsel);
 		if (err)
 			return err;
 	}
+	return 0;
+}
+
+/* A ring is of one kind: if one event is refused as a sized one, none can be. */
+static int open_sized(struct recorder *rec)
+{
+	const struct perf_missing_features before = perf_missing_features;
+	struct evlist *evlist = rec->evlist;
+	struct perf_event_attr *attrs = calloc(evlist->core.nr_entries, sizeof(*attrs));
+	struct evsel *evsel;
+	int err;
+
+	if (!attrs)
+		return -ENOMEM;
+	evlist__for_each_entry(evlist, evsel)
+		attrs[evsel->core.idx] = evsel->core.attr;
+
+	config_overwrite(evlist, PERF_OVERWRITE_SIZED);
+	err = open_all(rec);
+	if (err == REFUSED_AS_SIZED) {
+		pr_debug("PERF_SAMPLE_SIZE_AT_END is refused for an event: "
+			 "write_backward for all.\n");
+		evlist__close(evlist);
+		/* util took the refusal to be about other features, and left those out. */
+		perf_missing_features = before;
+		evlist__for_each_entry(evlist, evsel)
+			evsel->core.attr = attrs[evsel->core.idx];
+	}
+	free(attrs);
+	return err;
+}
+
+/* Attributes are left as the file is to describe them: there the records have no trailers. */
+static int open_of_best_kind(struct recorder *rec)
+{
+	bool any = config_overwrite(rec->evlist, PERF_OVERWRITE_BACKWARD);
+	int err;
+
+	if (any && perf_overwrite__probe() == PERF_OVERWRITE_SIZED) {
+		rec->overwrite = PERF_OVERWRITE_SIZED;
+		err = open_sized(rec);
+		config_overwrite(rec->evlist, PERF_OVERWRITE_BACKWARD);
+		if (err != REFUSED_AS_SIZED)
+			return err;
+	}
+	rec->overwrite = PERF_OVERWRITE_BACKWARD;
+	return open_all(rec);
+}
+
+static int open_events(struct recorder *rec)
+{
+	struct evlist *evlist = rec->evlist;
+	struct evsel *evsel;
+	int err = open_of_best_kind(rec);
+
+	if (err)
+		return err;
 	if (symbol_conf.kptr_restrict && !evlist__exclude_kernel(evlist))
 		pr_warning("Kernel addresses are hidden from this user: kernel samples will not\n"
 			   "resolve. See /proc/sys/kernel/kptr_restrict and perf_event_paranoid.\n");
@@ -296,25 +372,26 @@ static int finish_round(struct recorder *rec)
 	return sideband__mark(&rec->output, PERF_RECORD_FINISHED_ROUND);
 }
 
-static int write_snapshot(struct recorder *rec, struct snapshot_stats *stats, const char *reason)
+static int write_snapshot(struct recorder *rec, const char *reason, bool last)
 {
+	struct snapshot_stats stats;
 	int err = drain(rec);
 
 	if (err >= 0)
-		err = snapshotter__write(&rec->snapshotter, rec->evlist, &rec->output, stats);
+		err = snapshotter__write(&rec->snapshotter, rec->evlist, &rec->output, &stats);
+	if (!err && last)	/* what a paused ring loses then came after the end */
+		stats.taken.paused = 0;
 	if (!err && has_overwrite(rec))
-		summary__snapshot(&rec->summary, stats, reason);
+		summary__snapshot(&rec->summary, &stats, reason);
 	return err;
 }
 
 static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
 {
-	struct snapshot_stats stats;
 	int err;
 
-	err = snapshotter__take(&rec->snapshotter, &stats);
-	if (!err)
-		err = write_snapshot(rec, &stats, reason);
+	snapshotter__take(&rec->snapshotter, 0);
+	err = write_snapshot(rec, reason, false);
 	if (!err)
 		err = to_next_file ? next_file(rec) : finish_round(rec);
 	return err;
@@ -457,7 +534,8 @@ static int prepare(struct recorder *rec, int argc, const char **argv)
 	if (!err)
 		err = channels__map(&rec->channels, rec->evlist, rec->opts.mmap_pages);
 	if (!err)
-		err = snapshotter__init(&rec->snapshotter, overwrite_channel(rec));
+		err = snapshotter__init(&rec->snapshotter, overwrite_channel(rec),
+					rec->overwrite);
 	if (!err)
 		err = triggers__init(&rec->triggers, rec->evlist, &rec->opts, rec->rotation.seconds);
 	return err;
@@ -488,15 +566,11 @@ static int begin(struct recorder *rec)
 static int end(struct recorder *rec, int err)
 {
 	u64 *lost = &rec->summary.lost_in_kernel;
-	struct snapshot_stats stats;
-	bool taken;
 
 	err = loss__note(rec->evlist, true, &rec->output, lost) ?: err;
-	taken = !snapshotter__take(&rec->snapshotter, &stats);
-	stats.paused = 0;
+	snapshotter__take(&rec->snapshotter, 0);
 	evlist__disable(rec->evlist);
-	if (taken)
-		err = write_snapshot(rec, &stats, "exit") ?: err;
+	err = write_snapshot(rec, "exit", true) ?: err;
 	err = loss__note(rec->evlist, false, &rec->output, lost) ?: err;
 	stop_bpf_watch(rec);
 

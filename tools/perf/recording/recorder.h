@@ -9,7 +9,7 @@
  *        +-- trigger.c    signals, timers, --control, the workload's end
  *        +-- channel.c    rings: stream, overwrite, tracking
  *        |      +-- stream.c                           ring -> output, all the time
- *        |      +-- snapshot.c, backward.c, grace.c    rings -> copies -> output, when asked
+ *        |      +-- snapshot.c                         rings -> copies -> output, when asked
  *        +-- sideband.c   the state before the recording
  *        +-- output.c     perf.data: bytes, errors, files;   features.c  its header
  *        +-- rotation.c   when to go on in a new file
@@ -38,6 +38,7 @@
  * @sb_evlist:	watches for BPF programs being loaded, in util's own thread, or NULL
  * @sb_wake_fd:	wakes that thread up, so that it ends
  * @channels:	the rings
+ * @overwrite:	the kind of those that overwrite themselves
  * @snapshotter: of the overwrite channel
  * @output:	the file
  * @rotation:	--switch-output
@@ -54,6 +55,7 @@ struct recorder {
 	struct evlist		*sb_evlist;
 	int			 sb_wake_fd;
 	struct channels		 channels;
+	enum perf_overwrite_kind overwrite;
 	struct snapshotter	 snapshotter;
 	struct output		 output;
 	struct rotation		 rotation;

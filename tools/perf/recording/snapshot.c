@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <linux/ring_buffer.h>
+#include <linux/kernel.h>
 #include <linux/time64.h>
 #include <linux/zalloc.h>
 #include <perf/event.h>
-#include <sys/ioctl.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "channel.h"
@@ -22,167 +21,147 @@ static u64 now_ns(void)
 	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
-#define for_each_copy(snapshotter, copy) \
-	for ((copy) = (snapshotter)->copies; (copy) < (snapshotter)->copies + (snapshotter)->nr; (copy)++)
+/*
+ * Memory
+ */
 
-int snapshotter__init(struct snapshotter *snapshotter, struct channel *channel)
+static int add_ring(struct snapshotter *snapshotter, struct ring *ring,
+		    enum perf_overwrite_kind kind)
 {
-	struct ring_copy *copy;
+	int i = snapshotter->nr++;
+	struct snapshot_set *set;
+
+	snapshotter->rings[i] = perf_overwrite__new_mmap(&ring->map, kind);
+	if (!snapshotter->rings[i])
+		return -errno;
+	for (set = snapshotter->sets; set < snapshotter->sets + 2; set++) {
+		set->snapshots[i] = perf_snapshot__new(snapshotter->rings[i]);
+		if (!set->snapshots[i])
+			return -errno;
+	}
+	return 0;
+}
+
+static int add_rings(struct snapshotter *snapshotter, enum perf_overwrite_kind kind)
+{
+	struct channel *channel = snapshotter->channel;
+	struct snapshot_set *sets = snapshotter->sets;
 	struct ring *ring;
-	size_t largest = 0;
+	int err = 0;
+
+	snapshotter->rings = calloc(channel->nr_mapped, sizeof(*snapshotter->rings));
+	sets[0].snapshots = calloc(channel->nr_mapped, sizeof(*sets[0].snapshots));
+	sets[1].snapshots = calloc(channel->nr_mapped, sizeof(*sets[1].snapshots));
+	if (!snapshotter->rings || !sets[0].snapshots || !sets[1].snapshots)
+		return -ENOMEM;
+	channel__for_each_ring(channel, ring) {
+		err = add_ring(snapshotter, ring, kind);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+int snapshotter__init(struct snapshotter *snapshotter, struct channel *channel,
+		      enum perf_overwrite_kind kind)
+{
+	int err;
 
 	*snapshotter = (struct snapshotter){ .channel = channel };
+	pthread_mutex_init(&snapshotter->lock, NULL);
+	snapshotter->filling = snapshotter->sets;
 	if (!channel->nr_mapped)
 		return 0;
 
-	snapshotter->copies = copy = calloc(channel->nr_mapped, sizeof(*copy));
-	if (!copy)
-		goto nomem;
-	channel__for_each_ring(channel, ring) {
-		copy->ring = ring;
-		snapshotter->nr++;
-		if (backward_image__init(&copy->image, ring__size(ring)))
-			goto nomem;
-		if (ring__size(ring) > largest)
-			largest = ring__size(ring);
-		copy++;
+	err = add_rings(snapshotter, kind);
+	if (!err) {
+		pr_debug("Snapshots of %d rings by %s.\n", snapshotter->nr,
+			 kind == PERF_OVERWRITE_SIZED ? "PERF_SAMPLE_SIZE_AT_END" :
+							"write_backward");
+		return 0;
 	}
-	snapshotter->turned = malloc(largest);
-	if (!snapshotter->turned)
-		goto nomem;
-
-	snapshotter->grace = grace__probe();
-	pr_debug("Snapshots of %d rings by %s.\n", snapshotter->nr,
-		 grace__name(snapshotter->grace));
-	return 0;
-nomem:
-	pr_err("Not enough memory for copies of %d overwrite rings: use a smaller -m.\n",
-	       channel->nr_mapped);
+	if (err == -ENOMEM)
+		pr_err("Not enough memory for copies of %d overwrite rings: use a smaller -m.\n",
+		       channel->nr_mapped);
+	else
+		pr_err("Cannot take snapshots of the overwrite rings: %s\n", strerror(-err));
 	snapshotter__exit(snapshotter);
-	return -ENOMEM;
+	return err;
 }
 
 void snapshotter__exit(struct snapshotter *snapshotter)
 {
-	struct ring_copy *copy;
+	int i;
 
-	for_each_copy(snapshotter, copy)
-		backward_image__exit(&copy->image);
-	zfree(&snapshotter->copies);
-	zfree(&snapshotter->turned);
+	for (i = 0; i < snapshotter->nr; i++) {
+		perf_snapshot__delete(snapshotter->sets[0].snapshots[i]);
+		perf_snapshot__delete(snapshotter->sets[1].snapshots[i]);
+		perf_overwrite__delete(snapshotter->rings[i]);
+	}
+	zfree(&snapshotter->sets[0].snapshots);
+	zfree(&snapshotter->sets[1].snapshots);
+	zfree(&snapshotter->rings);
 	snapshotter->nr = 0;
 }
 
-static void copy_ring(struct ring_copy *copy)
-{
-	struct perf_mmap *map = &copy->ring->map;
+/*
+ * Taking
+ */
 
-	backward_image__copy(&copy->image, ring__data(copy->ring),
-			     ring_buffer_read_head(map->base), map->prev);		/* (C) */
+static void add_stats(struct perf_snapshot_stats *sum, const struct perf_snapshot_stats *stats)
+{
+	sum->written += stats->written;
+	sum->given_up += stats->given_up;
+	sum->copy_ns += stats->copy_ns;
+	sum->grace_ns += stats->grace_ns;
+	sum->paused_ns += stats->paused_ns;
+	sum->paused = max(sum->paused, stats->paused);
+	sum->grace = max(sum->grace, stats->grace);
 }
 
-static void settle_ring(struct ring_copy *copy)
+void snapshotter__take(struct snapshotter *snapshotter, u64 event_time)
 {
-	backward_image__settle(&copy->image,
-			       ring_buffer_read_head(copy->ring->map.base));		/* (C) */
-}
+	struct perf_snapshot_stats taken;
+	struct snapshot_stats *stats;
 
-/* Copy while everybody writes, and find out afterwards what they overtook. */
-static int copy_running(struct snapshotter *snapshotter, struct snapshot_stats *stats)
-{
-	u64 begin = now_ns(), copied;
-	struct ring_copy *copy;
-	int err;
+	pthread_mutex_lock(&snapshotter->lock);
+	perf_snapshot__take(snapshotter->filling->snapshots, snapshotter->nr, &taken);
 
-	for_each_copy(snapshotter, copy)
-		copy_ring(copy);
-	copied = now_ns();
-
-	err = grace__wait(snapshotter->grace);
-	if (err)
-		return err;
-	stats->copy_ns = copied - begin;
-	stats->grace_ns = now_ns() - copied;
-
-	for_each_copy(snapshotter, copy) {
-		settle_ring(copy);
-		copy->paused = copy->image.whole < copy->image.len / 2;
-		if (!copy->paused)
-			stats->given_up += copy->image.len - copy->image.whole;
-	}
-	return 0;
-}
-
-static int pause_rings(struct snapshotter *snapshotter, int pause)
-{
-	struct ring_copy *copy;
-	int nr = 0;
-
-	for_each_copy(snapshotter, copy) {
-		if (!copy->paused)
-			continue;
-		if (ioctl(copy->ring->map.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, pause))
-			pr_debug("Pausing the ring of CPU %d: %m\n", copy->ring->map.cpu.cpu);
-		nr++;
-	}
-	return nr;
+	stats = &snapshotter->filling->stats;
+	stats->requests++;
+	add_stats(&stats->taken, &taken);
+	if (event_time)
+		stats->latency_ns = max(stats->latency_ns, now_ns() - event_time);
+	pthread_mutex_unlock(&snapshotter->lock);
 }
 
 /*
- * What goes round within a grace period cannot be copied while it is written: the writers would
- * have overtaken most of it. Such rings are paused instead; the kernel counts as lost what goes
- * past them. Nobody writes after the grace period, so nothing of the copy is given up.
+ * Writing
  */
-static int copy_paused(struct snapshotter *snapshotter, struct snapshot_stats *stats)
-{
-	struct ring_copy *copy;
-	u64 begin = now_ns();
-	int err;
 
-	stats->paused = pause_rings(snapshotter, 1);
-	if (!stats->paused)
-		return 0;
-	err = grace__wait(snapshotter->grace);
-	for_each_copy(snapshotter, copy) {
-		if (err || !copy->paused)
-			continue;
-		copy_ring(copy);
-		settle_ring(copy);
+/* Return: the set that was being filled until now, or NULL if nothing was taken into it. */
+static struct snapshot_set *hand_over(struct snapshotter *snapshotter)
+{
+	struct snapshot_set *filled;
+
+	pthread_mutex_lock(&snapshotter->lock);
+	filled = snapshotter->filling;
+	if (filled->stats.requests) {
+		snapshotter->filling = &snapshotter->sets[filled == snapshotter->sets];
+		snapshotter->filling->stats = (struct snapshot_stats){ 0 };
+	} else {
+		filled = NULL;
 	}
-	pause_rings(snapshotter, 0);
-	stats->paused_ns = now_ns() - begin;
-	return err;
+	pthread_mutex_unlock(&snapshotter->lock);
+	return filled;
 }
 
-int snapshotter__take(struct snapshotter *snapshotter, struct snapshot_stats *stats)
-{
-	struct ring_copy *copy;
-	int err = 0;
-
-	*stats = (struct snapshot_stats){ 0 };
-	if (snapshotter->grace != GRACE_PAUSE)
-		err = copy_running(snapshotter, stats);
-	if (err)		/* a CPU was taken from our cpuset: another kind will do */
-		snapshotter->grace = grace__probe();
-	for_each_copy(snapshotter, copy)
-		copy->paused |= err || snapshotter->grace == GRACE_PAUSE;
-
-	err = copy_paused(snapshotter, stats);
-	if (err) {
-		pr_err("Cannot wait for the writers of the rings: %s\n", strerror(-err));
-		return err;
-	}
-	for_each_copy(snapshotter, copy)
-		copy->ring->map.prev = copy->image.head;
-	return 0;
-}
-
-/* Widens [begin, end] by the record at @pos, where records have a time. */
-static void note_time(struct snapshot_stats *stats, struct evlist *evlist, void *records, size_t pos)
+/* Widens [begin, end] by a record, if it has a time. */
+static void note_time(struct snapshot_stats *stats, struct evlist *evlist, union perf_event *event)
 {
 	u64 time;
 
-	if (evlist__parse_sample_timestamp(evlist, records + pos, &time) || time == -1ULL)
+	if (evlist__parse_sample_timestamp(evlist, event, &time) || time == -1ULL)
 		return;
 	if (!stats->begin || time < stats->begin)
 		stats->begin = time;
@@ -190,39 +169,37 @@ static void note_time(struct snapshot_stats *stats, struct evlist *evlist, void 
 		stats->end = time;
 }
 
-static int write_copy(struct snapshotter *snapshotter, const struct backward_image *image,
-		      struct evlist *evlist, struct output *output, struct snapshot_stats *stats)
+static int write_records(struct perf_snapshot *snapshot, struct evlist *evlist,
+			 struct output *output, struct snapshot_stats *stats)
 {
-	struct backward_records records = backward_image__oldest_first(image, snapshotter->turned);
-	struct perf_event_header newest;
+	struct perf_snapshot_records records;
 	struct span span;
 
-	if (records.corrupt)
-		pr_warning("Malformed record in an overwrite ring: what is older is left out.\n");
-	stats->overwritten += image->unread - records.bytes;
+	perf_snapshot__records(snapshot, &records);
+	if (records.malformed)
+		pr_warning("Malformed records in an overwrite ring: %zu bytes are left out.\n",
+			   records.malformed);
+	stats->overwritten += records.overwritten + records.malformed;
 	if (!records.nr)
 		return 0;
-
-	memcpy(&newest, image->data, sizeof(newest));
-	note_time(stats, evlist, snapshotter->turned, 0);
-	note_time(stats, evlist, snapshotter->turned, records.bytes - newest.size);
-
-	span = span__of(snapshotter->turned, records.bytes);
+	note_time(stats, evlist, records.data);
+	note_time(stats, evlist, records.newest);
+	span = span__of(records.data, records.bytes);
 	return output__write(output, &span, &stats->account);
 }
 
 int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 		       struct output *output, struct snapshot_stats *stats)
 {
-	struct ring_copy *copy;
-	int err = 0;
+	struct snapshot_set *set = hand_over(snapshotter);
+	int i, err = 0;
 
-	for_each_copy(snapshotter, copy) {
-		err = write_copy(snapshotter, &copy->image, evlist, output, stats);
-		if (err)
-			break;
-	}
-	if (snapshotter->channel)
-		account__merge(&snapshotter->channel->account, &stats->account);
+	*stats = (struct snapshot_stats){ 0 };
+	if (!set)
+		return 0;
+	*stats = set->stats;
+	for (i = 0; i < snapshotter->nr && !err; i++)
+		err = write_records(set->snapshots[i], evlist, output, stats);
+	account__merge(&snapshotter->channel->account, &stats->account);
 	return err;
 }

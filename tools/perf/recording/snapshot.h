@@ -1,34 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Snapshots of overwrite rings: what they hold now, without stopping anybody.
+ * Snapshots of the overwrite channel: what its rings hold now, without stopping anybody.
  *
- *   take:   copy every ring     [ writers go on ]
- *           one grace period    [ writers go on ]   grace.h, serves all rings
- *           read every data_head again, keep what was whole       backward.h
- *           only for rings that went round meanwhile: pause, grace period, copy, resume
- *   write:  turn each copy round, oldest record first, and write it
+ * How a ring is copied while it is written, and what is promised of a copy, is libperf's
+ * (perf/overwrite.h). Here are two sets of copies, so that a slow output delays no copy:
  *
- * Between the two the rings are free: how slow the output is changes nothing about what is kept.
- * What this promises, on any kernel that has write_backward:
+ *	take:	rings --> the set that is being filled; again and again, as often as it is asked for
+ *	write:	the sets change their places; the filled one --> output
  *
- *  - a record is written whole or not at all;
- *  - a snapshot holds, of each ring, the newest records written since the previous snapshot,
- *    without a hole between its first and its last;
- *  - consecutive snapshots neither miss nor repeat a record, unless the ring went round in
- *    between; then the number of bytes that were overwritten unread is known exactly.
+ * What is taken while the output is busy extends what was taken before: any number of requests
+ * become one snapshot, in the memory of two of each ring.
  *
- * Why it holds: Documentation/perf-record-snapshots.rst.
+ * Take and write may be called by two threads.
  */
 #ifndef PERF_RECORDING_SNAPSHOT_H
 #define PERF_RECORDING_SNAPSHOT_H
 
+#include <pthread.h>
 #include <linux/types.h>
+#include <perf/overwrite.h>
 #include "account.h"
-#include "backward.h"
-#include "grace.h"
 
 struct channel;
-struct ring;
 struct evlist;
 struct output;
 
@@ -37,80 +30,80 @@ struct output;
  * @account:	what was written
  * @overwritten: bytes recorded since the previous snapshot that were gone before they could be
  *		kept [bytes]
- * @given_up:	of those, bytes copied but overtaken by the writers meanwhile [bytes]
  * @begin:	time of the oldest record, in the events' clock [ns]; 0 if records have no time
  * @end:	time of the newest record [ns]
- * @paused:	rings that had to be paused
- * @copy_ns:	duration of the copies of running rings [ns]
- * @grace_ns:	duration of their grace period [ns]
- * @paused_ns:	how long the paused ones were [ns]
+ * @requests:	how often it was taken before it was written; 0 if there was nothing to write
+ * @latency_ns:	from the event that triggered it to the end of the copy, the longest of them [ns]; 0
+ *		if none did
+ * @taken:	of all requests together
  */
 struct snapshot_stats {
 	struct account	account;
 	u64		overwritten;
-	u64		given_up;
 	u64		begin;
 	u64		end;
-	unsigned int	paused;
-	u64		copy_ns;
-	u64		grace_ns;
-	u64		paused_ns;
+	unsigned int	requests;
+	u64		latency_ns;
+	struct perf_snapshot_stats taken;
 };
 
 /**
- * struct ring_copy
- * @ring:	what is copied
- * @image:	the copy
- * @paused:	it must be paused to be copied; valid for one snapshot
+ * struct snapshot_set - a snapshot of each ring
+ * @snapshots:	libperf's, in the order of the rings
+ * @stats:	of the requests so far; the rest is known when they are written
  */
-struct ring_copy {
-	struct ring		*ring;
-	struct backward_image	 image;
-	bool			 paused;
+struct snapshot_set {
+	struct perf_snapshot	**snapshots;
+	struct snapshot_stats	  stats;
 };
 
 /**
  * struct snapshotter - what is needed to take snapshots of one channel
  * @channel:	the overwrite channel
- * @copies:	one for each mapped ring
- * @nr:		number of @copies
- * @turned:	room for the largest image, oldest record first; shared by all
- * @grace:	how this system lets us wait for writers
+ * @rings:	one for each mapped ring
+ * @nr:		number of @rings
+ * @lock:	of the rings, of @filling, and of the set that it points to
+ * @filling:	the set that is taken into; the other one is written, or waits
+ * @sets:	both
  */
 struct snapshotter {
-	struct channel		*channel;
-	struct ring_copy	*copies;
-	int			 nr;
-	void			*turned;
-	enum grace_kind		 grace;
+	struct channel		 *channel;
+	struct perf_overwrite	**rings;
+	int			  nr;
+	pthread_mutex_t		  lock;
+	struct snapshot_set	 *filling;
+	struct snapshot_set	  sets[2];
 };
 
 /**
- * snapshotter__init - allocate the copies, find out how to wait
+ * snapshotter__init - allocate the sets
+ * @kind:	how the events of the channel were opened
  *
- * Memory: the size of all rings, plus one ring.
+ * Memory: twice the size of all rings.
  *
  * Return: 0 (also without any overwrite ring), or a negative errno after an error message.
  */
-int snapshotter__init(struct snapshotter *snapshotter, struct channel *channel);
+int snapshotter__init(struct snapshotter *snapshotter, struct channel *channel,
+		      enum perf_overwrite_kind kind);
 
-/** snapshotter__exit - free the copies; harmless if there are none */
+/** snapshotter__exit - free them; harmless if there are none */
 void snapshotter__exit(struct snapshotter *snapshotter);
 
 /**
- * snapshotter__take - copy the rings
- * @stats:	receives the durations and what was overwritten
+ * snapshotter__take - copy what is new in the rings
+ * @event_time:	when the event happened that triggered it [ns of CLOCK_MONOTONIC], or 0
  *
- * Takes as long as a memcpy of the rings and one grace period, two if some must be paused.
- *
- * Return: 0, or a negative errno after an error message.
+ * Takes as long as a memcpy of the rings, and grace periods where the kernel needs them. In any
+ * thread.
  */
-int snapshotter__take(struct snapshotter *snapshotter, struct snapshot_stats *stats);
+void snapshotter__take(struct snapshotter *snapshotter, u64 event_time);
 
 /**
- * snapshotter__write - write what the last snapshotter__take() copied
+ * snapshotter__write - write what was taken since the last call
  * @evlist:	to find the time of a record
- * @stats:	receives counts and times
+ * @stats:	receives all figures
+ *
+ * Waits for a copy that is being taken, not longer. In one thread.
  *
  * Return: 0, or the negative errno of the output.
  */

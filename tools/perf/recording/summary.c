@@ -33,6 +33,13 @@ static const char *plural(u64 n)
 void summary__snapshot(struct summary *summary, const struct snapshot_stats *stats,
 		       const char *reason)
 {
+	static const char * const waited_for[] = {
+		[PERF_SNAPSHOT_GRACE_NONE]	 = "grace period",
+		[PERF_SNAPSHOT_GRACE_MEMBARRIER] = "grace period",
+		[PERF_SNAPSHOT_GRACE_VISIT]	 = "visits to each CPU, as membarrier is refused,",
+		[PERF_SNAPSHOT_GRACE_SLEEP]	 = "sleep, as membarrier and visits are refused,",
+	};
+	const struct perf_snapshot_stats *taken = &stats->taken;
 	const struct account *account = &stats->account;
 	char span[64] = "", gone[64] = "";
 
@@ -45,13 +52,16 @@ void summary__snapshot(struct summary *summary, const struct snapshot_stats *sta
 			 megabytes(stats->overwritten));
 	say("Snapshot %" PRIu64 " (%s): %" PRIu64 " record%s%s%s", summary->snapshots, reason,
 	    account->records, plural(account->records), span, gone);
-	if (stats->paused)
-		say("%u ring%s paused for %.3f ms%s", stats->paused,
-		    stats->paused == 1 ? " was" : "s were", stats->paused_ns / 1e6,
-		    stats->grace_ns ? ": small for the rate of events, a larger -m helps" : "");
-	pr_debug("copy %.3f ms, grace period %.3f ms, %" PRIu64 " bytes overwritten before this "
-		 "snapshot, %" PRIu64 " of them during the copy\n", stats->copy_ns / 1e6,
-		 stats->grace_ns / 1e6, stats->overwritten, stats->given_up);
+	if (taken->paused)
+		say("%d ring%s paused for %.3f ms: small for the rate of events, "
+		    "a larger -m helps", taken->paused, taken->paused == 1 ? " was" : "s were",
+		    taken->paused_ns / 1e6);
+	if (taken->grace == PERF_SNAPSHOT_GRACE_SLEEP)
+		pr_warning_once("The kernel's writers cannot be waited for (no membarrier, and a "
+				"cpuset leaves out CPUs): a torn record is unlikely, but possible\n");
+	pr_debug("copy %.3f ms, %s %.3f ms, %" PRIu64 " bytes overwritten before this snapshot, "
+		 "%llu of them during the copy\n", taken->copy_ns / 1e6, waited_for[taken->grace],
+		 taken->grace_ns / 1e6, stats->overwritten, taken->given_up);
 }
 
 void summary__file(struct summary *summary, const char *name)

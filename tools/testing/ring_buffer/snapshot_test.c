@@ -9,9 +9,10 @@
  * same or a later one, the copy being of both, and must contain the records that they promise:
  *
  *   sized, backward	data_head, copy, data_reserved: whatever ends at data_head or below and
- *			begins at data_reserved - size or above, and nothing else
+ *			begins at data_reserved - size or above, and nothing else; by the reader
+ *			in shim/, and by libperf's
  *   backward		the same as on a stock kernel, without data_reserved: copy, all writers
- *			end, data_head again (tools/perf/recording/backward.c)
+ *			end, data_head again; by libperf's
  *   streaming		whatever is below data_head
  *
  * x86 stores become visible in the order of the program, so these are all states that there are.
@@ -22,9 +23,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "libperf_reader.h"
 #include "stepped.h"
 #include "shim/tap.h"
-#include "../../perf/recording/backward.h"
 
 #define FIRST_NUMBER	1000
 #define MAX_MOMENTS	128
@@ -60,7 +61,6 @@ static struct {
 
 	struct ring_records	truth;		/* all records, oldest first */
 	size_t			nr_old;		/* those of before the run */
-	struct backward_image	image;
 	unsigned int		i, j;
 	unsigned long		steps, runs, snapshots, accepted, given_up;
 } on;
@@ -158,9 +158,11 @@ static void learn_new_records(void)
 	require(!on.truth.error, "after the run: %s", on.truth.error);
 }
 
-/* The records in [@begin, @end) are what there is. */
-static void expect(const struct ring_records *found, u64 begin, u64 end, bool by_number)
+/* The records in [@begin, @end) are what there is; libperf's have no position, and no trailer. */
+static void expect(const struct ring_records *found, u64 begin, u64 end, bool by_libperf)
 {
+	unsigned int trailer = by_libperf && on.mode->flags & RING_SIZED ?
+			       sizeof(struct perf_event_trailer) : 0;
 	const struct ring_record *is = found->record, *must;
 	size_t left = found->nr;
 
@@ -174,8 +176,8 @@ static void expect(const struct ring_records *found, u64 begin, u64 end, bool by
 		if (!require(left, "record %llu is missing", must->number))
 			return;
 		if (!require(is->number == must->number && is->type == must->type &&
-			     is->size == must->size &&
-			     (by_number || is->position == must->position),
+			     is->size + trailer == must->size &&
+			     (by_libperf || is->position == must->position),
 			     "record %llu instead of %llu", is->number, must->number))
 			return;
 		is++;
@@ -207,25 +209,21 @@ static void snapshot_reserved(const struct moment *from, const struct moment *to
 	ring_snapshot_free(&snapshot);
 }
 
-/* As for a stock kernel: the grace period ends when all writers have. */
-static void snapshot_stock(const struct moment *from, u64 *copy)
+/* @end: what writers are known not to have passed */
+static void snapshot_libperf(const struct moment *from, u64 end, u64 *copy)
 {
 	static struct ring_records records;
-	unsigned char bytes[STEPPED_SIZE];
-	struct ring forward = *on.ring;
-	struct backward_records found;
-	u64 last = now.moment[now.nr - 1].data_head;
+	struct libperf_found found;
+	struct ring plain = *on.ring;
 
-	forward.flags &= ~RING_BACKWARD;
-	backward_image__copy(&on.image, copy, from->data_head, 0);
-	backward_image__settle(&on.image, last);
-	found = backward_image__oldest_first(&on.image, bytes);
-	require(!found.corrupt, "backward_image__oldest_first() found no record");
+	found = libperf_read(!is_backward(), from->data_head, end, copy, STEPPED_SIZE);
+	require(!found.malformed, "libperf found %zu bytes that are no records", found.malformed);
 
+	plain.flags &= ~(RING_BACKWARD | RING_SIZED);
 	records.nr = 0;
 	records.error = NULL;
-	ring_walk_up(&forward, bytes, found.bytes, 0, false, &records);
-	expect(&records, position_of(last) - STEPPED_SIZE, position_of(from->data_head), true);
+	ring_walk_up(&plain, found.data, found.bytes, 0, false, &records);
+	expect(&records, end - STEPPED_SIZE, position_of(from->data_head), true);
 }
 
 static void read_stream(const struct moment *from, u64 *copy)
@@ -250,8 +248,10 @@ static void read_copy(const struct moment *from, const struct moment *to, u64 *c
 		return;
 	}
 	snapshot_reserved(from, to, copy);
+	snapshot_libperf(from, to->data_reserved, copy);
+	/* As on a stock kernel: the grace period ends when all writers have. */
 	if (is_backward())
-		snapshot_stock(from, copy);
+		snapshot_libperf(from, position_of(now.moment[now.nr - 1].data_head), copy);
 }
 
 /* Below word @at of what differs the copy was made at @low, above at @high. */
@@ -408,8 +408,6 @@ int main(int argc, char **argv)
 		printf("1..0 # SKIP %s\n", reason);
 		return 0;
 	}
-	if (backward_image__init(&on.image, STEPPED_SIZE))
-		abort();
 	for (on.mode = stepped_modes; on.mode < stepped_modes + STEPPED_NR_MODES; on.mode++) {
 		if (!on.mode->flags)
 			continue;	/* cannot be read while it is written */
@@ -420,6 +418,5 @@ int main(int argc, char **argv)
 			printf(", %lu bytes each given up", on.given_up / on.snapshots);
 		printf("\n");
 	}
-	backward_image__exit(&on.image);
 	return tap_end();
 }

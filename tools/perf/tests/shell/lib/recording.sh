@@ -330,8 +330,10 @@ overwritten_between() {
 	grep -oE '[0-9]+ bytes overwritten before' "$work/record.err" | awk 'NR > 1 { print $1 }'
 }
 
-# snapshots_of_numbered signal|control SECONDS [record options]: snapshots of the numbered calls at
-# 10 Hz, to $work/data*; returns with the recorder ended and $taken, the snapshots asked for
+# snapshots_of_numbered signal|control SECONDS [record options]: snapshots of the numbered calls,
+# $interval seconds apart, to $work/data*; returns with the recorder ended and $taken, the snapshots
+# asked for
+interval=0.1
 snapshots_of_numbered() {
 	local how=$1 seconds=$2
 
@@ -342,7 +344,7 @@ snapshots_of_numbered() {
 	numbered_start --rate "${RATE:-100000}" --duration "$seconds"
 	taken=0
 	until gone "$numbered"; do
-		pause 0.1
+		pause "$interval"
 		if [ "$how" = signal ]; then
 			kill -USR2 "$recorder" || fail "the recorder is gone"
 		else
