@@ -61,10 +61,15 @@ static struct {
 	bool		 no_build_ids, no_build_ids_set;
 	bool		 no_build_id_cache, no_build_id_cache_set;
 	bool		 dry_run;
+	struct evlist	**named_last;	/* where --filter belongs */
 } args;
 
 static struct parse_events_option_args events_option = {
 	.evlistp = &rec.evlist,
+};
+
+static struct parse_events_option_args trigger_option = {
+	.evlistp = &rec.triggers.events.evlist,
 };
 
 /*
@@ -124,6 +129,34 @@ static int refuse_option(const struct option *opt, const char *arg __maybe_unuse
 	else
 		pr_err("-%c is not here yet.\n", opt->short_name);
 	exit(129);
+}
+
+static int parse_recorded_event(const struct option *opt, const char *arg, int unset)
+{
+	args.named_last = &rec.evlist;
+	return parse_events_option(opt, arg, unset);
+}
+
+static int parse_trigger_event(const struct option *opt, const char *arg, int unset)
+{
+	args.named_last = &rec.triggers.events.evlist;
+	return parse_events_option_new_evlist(opt, arg, unset);
+}
+
+static int parse_event_filter(const struct option *opt __maybe_unused, const char *arg, int unset)
+{
+	const struct option named_last = { .value = args.named_last };
+
+	return parse_filter(&named_last, arg, unset);
+}
+
+/* Where all tasks are recorded it is so anyway, and --no-exclude-perf says that it is not to be. */
+static int parse_exclude_perf(const struct option *opt __maybe_unused, const char *arg, int unset)
+{
+	const struct option named_last = { .value = args.named_last };
+
+	rec.include_self = unset;
+	return unset ? 0 : exclude_perf(&named_last, arg, unset);
 }
 
 static int parse_ring_pages(const struct option *opt, const char *arg, int unset __maybe_unused)
@@ -209,11 +242,12 @@ static struct option options[] = {
 	OPT_GROUP("What to record"),
 	OPT_CALLBACK_NONEG('e', "event", &events_option, "event",
 		     "events, see 'perf list'; EVENT/overwrite/ keeps the last ones in memory",
-		     parse_events_option),
-	OPT_CALLBACK_NONEG(0, "filter", &rec.evlist, "filter",
-		     "condition on the event named last", parse_filter),
-	OPT_CALLBACK_NOOPT(0, "exclude-perf", &rec.evlist, NULL,
-			   "leave out tracepoints hit by perf itself", exclude_perf),
+		     parse_recorded_event),
+	OPT_CALLBACK_NONEG(0, "filter", NULL, "filter",
+		     "condition on the event named last", parse_event_filter),
+	OPT_CALLBACK_NOOPT(0, "exclude-perf", NULL, NULL,
+			   "leave out tracepoints hit by perf itself; with -a and -C all events are "
+			   "recorded so, unless --no-exclude-perf", parse_exclude_perf),
 	OPT_BOOLEAN(0, "overwrite", &rec.opts.overwrite,
 		    "all events as if with the term /overwrite/"),
 	OPT_U64('c', "count", &rec.opts.user_interval, "sample every so many events"),
@@ -318,6 +352,9 @@ static struct option options[] = {
 			      "signal|size|time",
 			      "snapshot and go on in a new file: at SIGUSR2, at this size, "
 			      "after this time", "signal"),
+	OPT_CALLBACK_NONEG(0, "switch-output-event", &trigger_option, "event",
+			   "snapshot and go on in a new file when this event happens; it is not "
+			   "recorded itself", parse_trigger_event),
 	OPT_INTEGER(0, "switch-max-files", &rec.rotation.max_files,
 		    "keep only so many closed files"),
 	OPT_BOOLEAN(0, "timestamp-filename", &rec.timestamp_filename,
@@ -336,7 +373,6 @@ static struct option options[] = {
 	OPT_NOT_YET(0, "num-thread-synthesize", "n"),
 	OPT_NOT_YET('S', "snapshot", "opts"),
 	OPT_NOT_YET(0, "aux-sample", "opts"),
-	OPT_NOT_YET(0, "switch-output-event", "event"),
 	OPT_NOT_YET(0, "debuginfod", "urls"),
 	OPT_NOT_YET(0, "pfm-events", "event"),
 	OPT_NOT_YET(0, "setup-filter", "pin|unpin"),
@@ -383,8 +419,11 @@ static int read_config(const char *var, const char *value, void *cb)
 static void set_defaults(void)
 {
 	memset(&args, 0, sizeof(args));
+	args.named_last = &rec.evlist;
 	rec = (struct recorder){
 		.output.reserve_fd = -1,
+		.capture.wake_fd = -1,
+		.capture.stop_fd = -1,
 		.opts = {
 			.target = {
 				.default_per_cpu = true,
@@ -505,6 +544,7 @@ static void choose_build_ids(void)
 
 static int choose_rotation(void)
 {
+	const char *when = args.switch_output ?: rec.triggers.events.evlist ? "signal" : NULL;
 	u64 rings = (u64)perf_event_mlock_kb_in_pages() * page_size;
 
 	if (rec.opts.mmap_pages != UINT_MAX)
@@ -514,8 +554,7 @@ static int choose_rotation(void)
 		pr_err("--switch-max-files=%d: cannot be negative.\n", rec.rotation.max_files);
 		return -EINVAL;
 	}
-	return args.switch_output ?
-	       rotation__parse(&rec.rotation, args.switch_output, rings) : 0;
+	return when ? rotation__parse(&rec.rotation, when, rings) : 0;
 }
 
 static int prepare_recorder(void)
@@ -578,5 +617,6 @@ out:
 	symbol__exit();
 	evlist__close_control(rec.opts.ctl_fd, rec.opts.ctl_fd_ack, &rec.opts.ctl_fd_close);
 	evlist__delete(rec.evlist);
+	evlist__delete(rec.triggers.events.evlist);
 	return status;
 }

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <api/fd/array.h>
 #include <internal/lib.h>
 #include <internal/overwrite.h>
 #include <internal/threadmap.h>
@@ -37,9 +38,7 @@ enum channel_kind evsel__channel(const struct evsel *evsel)
 {
 	if (evsel->tracking)
 		return CHANNEL_TRACKING;
-	if (perf_overwrite__is_configured(&evsel->core.attr))
-		return CHANNEL_OVERWRITE;
-	return CHANNEL_STREAM;
+	return perf_overwrite__is_configured(&evsel->core.attr) ? CHANNEL_OVERWRITE : CHANNEL_STREAM;
 }
 
 void *ring__data(const struct ring *ring)
@@ -226,7 +225,7 @@ static int channels__add_ids(struct channels *channels, struct evlist *evlist,
  * tasks are those of the tracking event.
  */
 static int channels__add_pollfds(struct channels *channels, struct evlist *evlist,
-				 struct evsel *evsel)
+				 struct evsel *evsel, struct fdarray *pollfd)
 {
 	enum channel_kind kind = evsel__channel(evsel);
 	int cpu_idx, thread;
@@ -240,15 +239,16 @@ static int channels__add_pollfds(struct channels *channels, struct evlist *evlis
 
 		if (fd < 0 || ring->owner != evsel)
 			continue;
-		if (perf_evlist__add_pollfd(&evlist->core, fd, ring, POLLIN,
-					    evsel->core.system_wide ? fdarray_flag__nonfilterable :
-								      fdarray_flag__default) < 0)
+		if (fdarray__add(pollfd, fd, POLLIN | POLLERR | POLLHUP,
+				 evsel->core.system_wide ? fdarray_flag__nonfilterable :
+							   fdarray_flag__default) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int channels__register(struct channels *channels, struct evlist *evlist)
+static int channels__register(struct channels *channels, struct evlist *evlist,
+			      struct fdarray *pollfd)
 {
 	struct evsel *evsel;
 	int err = 0;
@@ -256,7 +256,7 @@ static int channels__register(struct channels *channels, struct evlist *evlist)
 	evlist__for_each_entry(evlist, evsel) {
 		err = channels__add_ids(channels, evlist, evsel);
 		if (!err)
-			err = channels__add_pollfds(channels, evlist, evsel);
+			err = channels__add_pollfds(channels, evlist, evsel, pollfd);
 		if (err) {
 			pr_err("Cannot register %s: %s\n", evsel__name(evsel), strerror(-err));
 			channels__unmap(channels);
@@ -266,7 +266,8 @@ static int channels__register(struct channels *channels, struct evlist *evlist)
 	return 0;
 }
 
-int channels__map(struct channels *channels, struct evlist *evlist, unsigned int pages)
+int channels__map(struct channels *channels, struct evlist *evlist, struct fdarray *pollfd,
+		  unsigned int pages)
 {
 	const bool fixed = pages != UINT_MAX;
 	const unsigned int preferred = perf_event_mlock_kb_in_pages();
@@ -292,7 +293,7 @@ int channels__map(struct channels *channels, struct evlist *evlist, unsigned int
 		pr_warning("Rings hold only %zu kB a CPU, as much as this user may lock; see "
 			   "kernel.perf_event_mlock_kb and 'ulimit -l'.\n",
 			   (size_t)sizes.data * page_size / 1024);
-	return channels__register(channels, evlist);
+	return channels__register(channels, evlist, pollfd);
 }
 
 const struct perf_event_mmap_page *channels__any_page(const struct channels *channels)

@@ -29,6 +29,7 @@
 
 struct evlist;
 struct evsel;
+struct fdarray;
 
 enum channel_kind {
 	CHANNEL_STREAM,
@@ -88,14 +89,16 @@ enum channel_kind evsel__channel(const struct evsel *evsel);
 /**
  * channels__map - map the rings of all channels and redirect the events to them
  * @channels:	zeroed; on success to be freed with channels__unmap()
- * @evlist:	opened events; receives their ids and, for drained rings, what to poll
+ * @evlist:	opened events; receives their ids
+ * @pollfd:	receives what to poll for drained rings
  * @pages:	size of a ring [pages, power of two], or UINT_MAX for the default. A size that was
  *		asked for is met or refused; the default, and that of the tracking
  *		rings, shrinks until it fits what an ordinary user may lock.
  *
  * Return: 0, or a negative errno after an error message.
  */
-int channels__map(struct channels *channels, struct evlist *evlist, unsigned int pages);
+int channels__map(struct channels *channels, struct evlist *evlist, struct fdarray *pollfd,
+		  unsigned int pages);
 
 /** channels__unmap - unmap all rings; harmless if there are none */
 void channels__unmap(struct channels *channels);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <internal/xyarray.h>
 #include <linux/perf_event.h>
+#include <linux/zalloc.h>
 #include <perf/event.h>
 #include <perf/evsel.h>
 #include "util/evlist.h"
@@ -13,8 +15,8 @@
 #include "loss.h"
 #include "output.h"
 
-static int write_lost(struct evsel *evsel, struct perf_sample_id *sid, u64 lost,
-		      struct output *output)
+static int add_record(struct losses *losses, struct evsel *evsel, const struct perf_sample_id *sid,
+		      u64 lost)
 {
 	struct {
 		struct perf_record_lost_samples record;
@@ -24,8 +26,8 @@ static int write_lost(struct evsel *evsel, struct perf_sample_id *sid, u64 lost,
 		.record.lost = lost,
 	};
 	struct perf_sample sample = { .id = sid ? sid->id : 0, .stream_id = sid ? sid->id : 0 };
-	struct span span;
 	int id_bytes = 0;
+	void *records;
 
 	if (sid)
 		sample.cpu = sid->cpu.cpu;
@@ -33,11 +35,17 @@ static int write_lost(struct evsel *evsel, struct perf_sample_id *sid, u64 lost,
 		id_bytes = perf_event__synthesize_id_sample(event.id_sample,
 							    evsel->core.attr.sample_type, &sample);
 	event.record.header.size = sizeof(event.record) + id_bytes;
-	span = span__of(&event, event.record.header.size);
-	return output__write(output, &span, NULL);
+
+	records = realloc(losses->records, losses->bytes + event.record.header.size);
+	if (!records)
+		return -ENOMEM;
+	memcpy(records + losses->bytes, &event, event.record.header.size);
+	losses->records = records;
+	losses->bytes += event.record.header.size;
+	return 0;
 }
 
-static int note_fd(struct evsel *evsel, int cpu_idx, int thread, struct output *output, u64 *lost)
+static int count_fd(struct losses *losses, struct evsel *evsel, int cpu_idx, int thread)
 {
 	struct perf_counts_values count;
 	struct perf_sample_id *sid = NULL;
@@ -46,11 +54,11 @@ static int note_fd(struct evsel *evsel, int cpu_idx, int thread, struct output *
 		return 0;
 	if (evsel->core.sample_id)
 		sid = xyarray__entry(evsel->core.sample_id, cpu_idx, thread);
-	*lost += count.lost;
-	return write_lost(evsel, sid, count.lost, output);
+	losses->lost += count.lost;
+	return add_record(losses, evsel, sid, count.lost);
 }
 
-int loss__note(struct evlist *evlist, bool overwrite, struct output *output, u64 *lost)
+int losses__count(struct losses *losses, struct evlist *evlist, bool overwrite)
 {
 	struct evsel *evsel;
 	int cpu_idx, thread;
@@ -61,10 +69,20 @@ int loss__note(struct evlist *evlist, bool overwrite, struct output *output, u64
 		    (evsel__channel(evsel) == CHANNEL_OVERWRITE) != overwrite)
 			continue;
 		evsel__for_each_fd(evsel, cpu_idx, thread) {
-			err = note_fd(evsel, cpu_idx, thread, output, lost);
+			err = count_fd(losses, evsel, cpu_idx, thread);
 			if (err)
 				return err;
 		}
 	}
 	return 0;
+}
+
+int losses__write(struct losses *losses, struct output *output)
+{
+	struct span span = span__of(losses->records, losses->bytes);
+	int err = output__write(output, &span, NULL);
+
+	zfree(&losses->records);
+	losses->bytes = 0;
+	return err;
 }

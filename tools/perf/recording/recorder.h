@@ -4,26 +4,32 @@
  *
  *   builtin-record.c   options
  *        |
- *   recorder.c         opens the events, waits, and calls, in this order of the data:
+ *   recorder.c         waits, and calls, in this order of the data:
  *        |
- *        +-- trigger.c    signals, timers, --control, the workload's end
+ *        +-- events.c     opens the events;   self.c  leaves the recorder itself out of them
+ *        +-- capture.c    takes the copies in a thread of its own, whatever the disk does
+ *        |      +-- trigger.c, trigger_event.c       what it waits for: signals, timers, --control ...
  *        +-- channel.c    rings: stream, overwrite, tracking
  *        |      +-- stream.c                           ring -> output, all the time
  *        |      +-- snapshot.c                         rings -> copies -> output, when asked
- *        +-- sideband.c   the state before the recording
+ *        +-- sideband.c   the state before the recording;   bpf_watch.c  BPF programs since
  *        +-- output.c     perf.data: bytes, errors, files;   features.c  its header
  *        +-- rotation.c   when to go on in a new file
  *        +-- account.c, loss.c, summary.c   what was recorded and what was lost
  *
- * One thread does it all, and everything below is written by it alone; but util's side-band thread
- * adds BPF programs to session->header.env, under its own lock.
+ * Everything below is written by one thread, the recorder's, but for what capture.h and snapshot.h say
+ * of theirs. util's side-band thread adds BPF programs to session->header.env, under its own lock.
  */
 #ifndef PERF_RECORDING_RECORDER_H
 #define PERF_RECORDING_RECORDER_H
 
 #include <stdbool.h>
+#include <api/fd/array.h>
 #include "util/record.h"
+#include "bpf_watch.h"
+#include "capture.h"
 #include "channel.h"
+#include "loss.h"
 #include "output.h"
 #include "rotation.h"
 #include "snapshot.h"
@@ -35,16 +41,19 @@
  * @opts:	what util needs to know to configure and open events
  * @evlist:	the events, the tracking event last
  * @tracking:	the dummy event that the side-band comes from
- * @sb_evlist:	watches for BPF programs being loaded, in util's own thread, or NULL
- * @sb_wake_fd:	wakes that thread up, so that it ends
+ * @bpf_watch:	for BPF programs being loaded
  * @channels:	the rings
  * @overwrite:	the kind of those that overwrite themselves
  * @snapshotter: of the overwrite channel
  * @output:	the file
  * @rotation:	--switch-output
- * @triggers:	signals, timers, --control, workload
+ * @triggers:	signals, timers, --control, workload, events
+ * @capture:	the thread that waits for them
+ * @pollfd:	what this thread waits for: drained rings and @capture
+ * @losses:	what the kernel counted as lost
  * @summary:	what is said at the end
  * @max_size:	stop when all files together have this many bytes of data, 0 for never
+ * @include_self: record what the recorder does, too (--no-exclude-perf)
  * @timestamp_filename: rename the file at the end, too
  * @build_id_mmap: let the kernel put build-ids into mmap records
  */
@@ -52,16 +61,19 @@ struct recorder {
 	struct record_opts	 opts;
 	struct evlist		*evlist;
 	struct evsel		*tracking;
-	struct evlist		*sb_evlist;
-	int			 sb_wake_fd;
+	struct bpf_watch	 bpf_watch;
 	struct channels		 channels;
 	enum perf_overwrite_kind overwrite;
 	struct snapshotter	 snapshotter;
 	struct output		 output;
 	struct rotation		 rotation;
 	struct triggers		 triggers;
+	struct capture		 capture;
+	struct fdarray		 pollfd;
+	struct losses		 losses;
 	struct summary		 summary;
 	u64			 max_size;
+	bool			 include_self;
 	bool			 timestamp_filename;
 	bool			 build_id_mmap;
 };

@@ -123,15 +123,20 @@ void snapshotter__take(struct snapshotter *snapshotter, u64 event_time)
 {
 	struct perf_snapshot_stats taken;
 	struct snapshot_stats *stats;
+	u64 begin;
 
 	pthread_mutex_lock(&snapshotter->lock);
+	begin = now_ns();
 	perf_snapshot__take(snapshotter->filling->snapshots, snapshotter->nr, &taken);
 
 	stats = &snapshotter->filling->stats;
 	stats->requests++;
 	add_stats(&stats->taken, &taken);
-	if (event_time)
-		stats->latency_ns = max(stats->latency_ns, now_ns() - event_time);
+	if (event_time) {
+		u64 latency = begin + taken.copy_ns - event_time;
+
+		stats->latency_ns = max(stats->latency_ns, latency);
+	}
 	pthread_mutex_unlock(&snapshotter->lock);
 }
 

@@ -104,7 +104,7 @@ int triggers__init(struct triggers *triggers, struct evlist *evlist,
 
 	triggers->evlist = evlist;
 	triggers->watching = true;
-	triggers->signals = triggers->delay = triggers->period = -1;
+	triggers->signals = triggers->delay = triggers->period = triggers->stop = -1;
 
 	err = block_signals(triggers);
 	if (!err && period_sec) {
@@ -116,6 +116,8 @@ int triggers__init(struct triggers *triggers, struct evlist *evlist,
 		triggers->delay = add_timer(evlist);
 		err = triggers->delay < 0 ? triggers->delay : 0;
 	}
+	if (!err)
+		err = trigger_events__map(&triggers->events, evlist);
 	if (!err && evlist__initialize_ctlfd(evlist, opts->ctl_fd, opts->ctl_fd_ack))
 		err = -EBADF;
 	/* Who does not read the answers must not stop us. */
@@ -137,6 +139,13 @@ int triggers__start_workload(struct triggers *triggers, const struct record_opts
 	else if (triggers->has_workload)
 		evlist__start_workload(triggers->evlist);
 	return err;
+}
+
+int triggers__add_stop(struct triggers *triggers, int fd)
+{
+	triggers->stop = perf_evlist__add_pollfd(&triggers->evlist->core, fd, NULL, POLLIN,
+						 fdarray_flag__nonfilterable);
+	return triggers->stop < 0 ? triggers->stop : 0;
 }
 
 /* Other children than the workload are util's, and waited for there. */
@@ -212,6 +221,10 @@ int triggers__process(struct triggers *triggers)
 		what |= TRIGGER_ENABLE;
 	if (timer_expired(triggers, triggers->period))
 		what |= TRIGGER_TIME;
+	if (readable(triggers, triggers->stop))
+		what |= TRIGGER_STOP;
+	if (trigger_events__process(&triggers->events, triggers->evlist))
+		what |= TRIGGER_EVENT;
 	what |= process_control(triggers);
 	ret = event_enable_timer__process(triggers->evlist->eet);
 	if (ret < 0) {
@@ -255,6 +268,7 @@ void triggers__exit(struct triggers *triggers)
 		close_entry(triggers, &triggers->delay);
 		close_entry(triggers, &triggers->period);
 		close_entry(triggers, &triggers->signals);
+		trigger_events__close(&triggers->events);
 		restore_signals(triggers);
 	}
 	/* The signals are restored: a command that ignores SIGTERM can be left to itself by ^C. */

@@ -2,14 +2,15 @@
 /*
  * What can make the recorder do something: signals, the workload's end, timers, --control.
  *
- * All of them are file descriptors in the event list's poll set, next to the rings', so one poll()
- * waits for everything and nothing runs in signal context:
+ * All of them are file descriptors in the event list's poll set, so one poll() waits for everything and
+ * nothing runs in signal context. The capture thread does that (capture.h).
  *
  *   signalfd	SIGINT SIGTERM SIGHUP  stop        SIGCHLD  the workload ended
  *		SIGUSR2                snapshot    SIGUSR1  the workload could not be executed
  *   timerfd	--delay; --switch-output=TIME
  *   --control	stop, snapshot; enable, disable, evlist and ping are answered by util
  *   --delay ranges	util's event_enable_timer
+ *   --switch-output-event	the events' rings (trigger_event.h)
  */
 #ifndef PERF_RECORDING_TRIGGER_H
 #define PERF_RECORDING_TRIGGER_H
@@ -17,6 +18,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <linux/types.h>
+#include "trigger_event.h"
 
 struct evlist;
 struct record_opts;
@@ -30,7 +32,10 @@ enum trigger {
 	TRIGGER_CONTROL		= 1 << 2,	/* --control snapshot; wants an ack when done */
 	TRIGGER_TIME		= 1 << 3,	/* --switch-output=TIME is over */
 	TRIGGER_ENABLE		= 1 << 4,	/* --delay is over */
+	TRIGGER_EVENT		= 1 << 5,	/* --switch-output-event */
 };
+
+#define TRIGGER_SNAPSHOTS (TRIGGER_SNAPSHOT | TRIGGER_CONTROL | TRIGGER_TIME | TRIGGER_EVENT)
 
 /**
  * struct triggers
@@ -38,7 +43,8 @@ enum trigger {
  * @saved:	signal mask to be restored
  * @handlers:	of the signals that are ignored, to be restored
  * @watching:	triggers__init() was called
- * @signals, @delay, @period: positions in the poll set, -1 where not used
+ * @signals, @delay, @period, @stop: positions in the poll set, -1 where not used
+ * @events:	those of --switch-output-event
  * @has_workload: a command was given
  * @workload_ended: its status is known
  * @workload_status: from waitpid()
@@ -53,6 +59,8 @@ struct triggers {
 	int		 signals;
 	int		 delay;
 	int		 period;
+	int		 stop;
+	struct trigger_events events;
 	bool		 has_workload;
 	bool		 workload_ended;
 	int		 workload_status;
@@ -81,6 +89,13 @@ int triggers__prepare_workload(struct triggers *triggers, struct evlist *evlist,
  */
 int triggers__init(struct triggers *triggers, struct evlist *evlist,
 		   const struct record_opts *opts, unsigned long period_sec);
+
+/**
+ * triggers__add_stop - watch one more descriptor: when it is readable, that is TRIGGER_STOP
+ *
+ * Return: 0, or a negative errno. @fd stays the caller's.
+ */
+int triggers__add_stop(struct triggers *triggers, int fd);
 
 /**
  * triggers__start_workload - let the command go, and --delay begin

@@ -1,9 +1,11 @@
 #!/bin/bash
-# Benchmark: what is missing between snapshots at 10 Hz, this perf and upstream's in turn
+# Benchmark: what is missing between snapshots, this perf and upstream's in turn
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # PERF is this perf, UPSTREAM_PERF an unmodified one; both record the same workload with the same
-# options. ROUNDS (3) rounds of ROUND_SECONDS (5) each. Prints RESULT lines and decides nothing.
+# options. ROUNDS (5) rounds of ROUND_SECONDS (3) each, for each frequency of HZ (10 100), at RATE (100000)
+# calls a second. WHO (ours) is what this perf is called in the results. Prints RESULT lines and decides
+# nothing.
 
 # shellcheck source=../shell/lib/recording.sh
 . "$(dirname "$0")/../shell/lib/recording.sh"
@@ -15,49 +17,53 @@ need_tracepoint raw_syscalls:sys_enter
 UPSTREAM_PERF=${UPSTREAM_PERF:-}
 [ -z "$UPSTREAM_PERF" ] && echo "note: UPSTREAM_PERF is not set: no peer to compare with"
 
-rounds=${ROUNDS:-3}
-seconds=${ROUND_SECONDS:-5}
+who=${WHO:-ours}
+frequencies=${HZ:-10 100}
+rounds=${ROUNDS:-5}
+seconds=${ROUND_SECONDS:-3}
 rate=${RATE:-100000}
 
-# one_round NAME PERF: record, check, and add the figures to $work/NAME
+# one_round NAME PERF: record, check, and add the figures to $work/NAME-$hz
 one_round() {
 	local name=$1
 
 	PERF=$2
+	interval=$(awk -v hz="$hz" 'BEGIN { print 1 / hz }')
 	snapshots_of_numbered signal "$seconds" --switch-output=signal
 	# From the first number seen to the last one issued; faults are what is counted here
 	numbered_check "${snapshots[@]}" -- --quiet --expect "$work/issued" --result r > "$work/verdict" ||
 		grep -q '^RESULT r-seen [1-9]' "$work/verdict" || fail "$name: no record to check"
-	echo "$name: $taken snapshots; $(grep 'records in' "$work/verdict")"
-	sed -n 's/^RESULT r-//p' "$work/verdict" >> "$work/$name"
-	echo "snapshots ${#snapshots[@]}" >> "$work/$name"
+	echo "$name, $hz Hz: $taken asked for, ${#snapshots[@]} files; $(grep 'records in' "$work/verdict")"
+	sed -n 's/^RESULT r-//p' "$work/verdict" >> "$work/$name-$hz"
+	echo "snapshots ${#snapshots[@]}" >> "$work/$name-$hz"
 	rm -f "$work"/data*
 }
 
 # figure NAME WHAT sum|median|max: over the rounds
 figure() {
-	awk -v what="$2" '$1 == what { print $2 }' "$work/$1" | sort -n |
+	awk -v what="$2" '$1 == what { print $2 }' "$work/$1-$hz" | sort -n |
 		awk -v how="$3" '
 			{ value[NR] = $1; sum += $1 }
 			END { print how == "sum" ? sum : how == "max" ? value[NR] : value[int(NR / 2) + 1] }'
 }
 
 ours=$PERF
-names=(ours)
-for ((i = 0; i < rounds; i++)); do
-	one_round ours "$ours"
-	if [ -n "$UPSTREAM_PERF" ]; then
-		one_round upstream "$UPSTREAM_PERF"
-	fi
+names=("$who" ${UPSTREAM_PERF:+upstream})
+for hz in $frequencies; do
+	for ((i = 0; i < rounds; i++)); do
+		one_round "$who" "$ours"
+		[ -z "$UPSTREAM_PERF" ] || one_round upstream "$UPSTREAM_PERF"
+	done
 done
-[ -n "$UPSTREAM_PERF" ] && names+=(upstream)
 
 echo "$rounds rounds of $seconds s at $rate calls a second, ring -m 1024, $(nproc) CPUs"
-for name in "${names[@]}"; do
-	echo "RESULT snapshot-files-$name-10 $(figure "$name" snapshots sum) files"
-	echo "RESULT snapshot-recorded-$name-10 $(figure "$name" seen sum) records"
-	echo "RESULT snapshot-missing-$name-10 $(figure "$name" missing sum) records"
-	echo "RESULT snapshot-repeated-$name-10 $(figure "$name" repeated sum) records"
-	echo "RESULT snapshot-boundary-median-$name-10 $(figure "$name" boundary-median median) records"
-	echo "RESULT snapshot-boundary-max-$name-10 $(figure "$name" boundary-max max) records"
+for hz in $frequencies; do
+	for name in "${names[@]}"; do
+		echo "RESULT snapshot-files-$name-$hz $(figure "$name" snapshots sum) files"
+		echo "RESULT snapshot-recorded-$name-$hz $(figure "$name" seen sum) records"
+		echo "RESULT snapshot-missing-$name-$hz $(figure "$name" missing sum) records"
+		echo "RESULT snapshot-repeated-$name-$hz $(figure "$name" repeated sum) records"
+		echo "RESULT snapshot-boundary-median-$name-$hz $(figure "$name" boundary-median median) records"
+		echo "RESULT snapshot-boundary-max-$name-$hz $(figure "$name" boundary-max max) records"
+	done
 done

@@ -130,6 +130,7 @@ need_tracepoint() {
 # --- the recorder --------------------------------------------------------------------------
 
 wrapper=()		# a command to run the recorder under
+recorder_out=$work/record.out
 
 # recorder_start [record options]: returns when the recorder answers on its control fifo
 recorder_start() {
@@ -145,7 +146,7 @@ recorder_launch() {
 	exec {ctl}<> "$work/ctl" {ack}<> "$work/ack"
 	rm -f "$work/said"
 	"${wrapper[@]}" "$PERF" record --control "fifo:$work/ctl,$work/ack" "$@" \
-		> "$work/record.out" 2> "$work/record.err" &
+		> "$recorder_out" 2> "$work/record.err" &
 	recorder=$!
 	started+=("$recorder")
 }

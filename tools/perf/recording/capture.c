@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include "util/debug.h"
+#include "util/evlist.h"
+#include "capture.h"
+#include "loss.h"
+#include "snapshot.h"
+#include "trigger.h"
+
+static int new_eventfd(void)
+{
+	return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+/* Cannot fail: the counter of an eventfd that is read now and then does not overflow. */
+static void wake(int fd)
+{
+	const u64 one = 1;
+
+	if (write(fd, &one, sizeof(one)) < 0)
+		pr_debug("Waking a thread up: %m\n");
+}
+
+static void tell(struct capture *capture, unsigned int what)
+{
+	__atomic_fetch_or(&capture->asked, what, __ATOMIC_RELEASE);
+	wake(capture->wake_fd);
+}
+
+unsigned int capture__asked(struct capture *capture)
+{
+	u64 times;
+
+	/* First the eventfd: what is told in between wakes us up once more, for nothing. */
+	if (read(capture->wake_fd, &times, sizeof(times)) < 0)
+		return 0;
+	return __atomic_exchange_n(&capture->asked, 0, __ATOMIC_ACQUIRE);
+}
+
+static void enable_events(struct capture *capture)
+{
+	evlist__enable(capture->evlist);
+	trigger_events__enable(&capture->triggers->events);
+	pr_info(EVLIST_ENABLED_MSG);
+	event_enable_timer__start(capture->evlist->eet);
+}
+
+/*
+ * The last copy comes before the events are disabled, so that the rings do not fill with our own
+ * stopping, and the counters before that: what a ring that has to be paused loses then is no loss.
+ */
+static int act(struct capture *capture, unsigned int what)
+{
+	const struct trigger_events *events = &capture->triggers->events;
+	u64 event_time = 0;
+	int err = 0;
+
+	if (what & TRIGGER_ENABLE)
+		enable_events(capture);
+	if (what & TRIGGER_STOP)
+		err = losses__count(capture->losses, capture->evlist, true);
+	if (what & TRIGGER_EVENT) {
+		__atomic_store_n(&capture->by, events->by, __ATOMIC_RELAXED);
+		event_time = events->time;
+	}
+	if (what & (TRIGGER_SNAPSHOTS | TRIGGER_STOP))
+		snapshotter__take(capture->snapshotter, event_time);
+	return err;
+}
+
+static void wait_and_act(struct capture *capture)
+{
+	int what, err;
+
+	do {
+		evlist__poll(capture->evlist, -1);
+		what = triggers__process(capture->triggers);
+		err = what < 0 ? what : act(capture, what);
+		if (err) {
+			capture->err = err;
+			what = TRIGGER_STOP;
+		}
+		if (what)
+			tell(capture, what);
+	} while (!(what & TRIGGER_STOP));
+}
+
+static void *run(void *arg)
+{
+	struct capture *capture = arg;
+
+	capture->tid = syscall(__NR_gettid);
+	sem_post(&capture->ready);
+	sem_wait(&capture->go);
+	if (capture->started)
+		wait_and_act(capture);
+	return NULL;
+}
+
+static int create_thread(struct capture *capture)
+{
+	sigset_t all, saved;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &saved);
+	err = pthread_create(&capture->thread, NULL, run, capture);
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	if (err)
+		return -err;
+	capture->running = true;
+	sem_wait(&capture->ready);
+	return 0;
+}
+
+int capture__init(struct capture *capture)
+{
+	int err;
+
+	sem_init(&capture->ready, 0, 0);
+	sem_init(&capture->go, 0, 0);
+	capture->wake_fd = new_eventfd();
+	capture->stop_fd = new_eventfd();
+	err = capture->wake_fd < 0 || capture->stop_fd < 0 ? -errno : create_thread(capture);
+	if (err)
+		pr_err("Cannot set up the capture thread: %s\n", strerror(-err));
+	return err;
+}
+
+void capture__start(struct capture *capture)
+{
+	capture->started = true;
+	sem_post(&capture->go);
+}
+
+static void end_thread(struct capture *capture)
+{
+	if (!capture->running)
+		return;
+	if (!capture->started)
+		sem_post(&capture->go);
+	pthread_join(capture->thread, NULL);
+	capture->running = false;
+}
+
+int capture__stop(struct capture *capture)
+{
+	wake(capture->stop_fd);
+	end_thread(capture);
+	return capture->err;
+}
+
+void capture__exit(struct capture *capture)
+{
+	end_thread(capture);
+	if (capture->wake_fd >= 0)
+		close(capture->wake_fd);
+	if (capture->stop_fd >= 0)
+		close(capture->stop_fd);
+	capture->wake_fd = capture->stop_fd = -1;
+}

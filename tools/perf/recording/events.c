@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/kernel.h>
+#include <linux/perf_event_trailer.h>
+#include <perf/threadmap.h>
+#include "ui/util.h"
+#include "util/callchain.h"
+#include "util/debug.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "util/symbol.h"
+#include "util/target.h"
+#include "events.h"
+#include "recorder.h"
+#include "self.h"
+
+/* Only those who look at all tasks see themselves. */
+static bool leaves_out_self(struct recorder *rec)
+{
+	return !rec->include_self && target__has_cpu(&rec->opts.target);
+}
+
+static int add_tracking_event(struct recorder *rec)
+{
+	/* Tasks migrate: to name those seen on some CPUs, all CPUs must be tracked. */
+	bool all_cpus = rec->opts.target.cpu_list != NULL;
+
+	rec->tracking = evlist__add_aux_dummy(rec->evlist, all_cpus);
+	if (!rec->tracking)
+		return -ENOMEM;
+	evlist__set_tracking_event(rec->evlist, rec->tracking);
+	return 0;
+}
+
+static void configure_tracking(struct recorder *rec)
+{
+	struct evsel *evsel = rec->tracking;
+
+	evsel->core.attr.write_backward = 0;
+
+	/*
+	 * What happens before the other events begin, while /proc is read and during --delay, must
+	 * be known then.
+	 */
+	if (!target__none(&rec->opts.target))
+		evsel->core.attr.disabled = 0;
+	else if (rec->opts.target.initial_delay)
+		evsel->core.attr.enable_on_exec = 1;
+}
+
+static int configure_recorded(struct recorder *rec)
+{
+	struct evlist *evlist = rec->evlist;
+	bool overwrite = false;
+	struct evsel *evsel;
+
+	if (callchain_param.enabled && callchain_param.record_mode == CALLCHAIN_FP)
+		arch__add_leaf_frame_record_opts(&rec->opts);
+
+	evlist__config(evlist, &rec->opts, &callchain_param);
+	configure_tracking(rec);
+
+	/* util leaves the time out where one ring alone is sure to be in order. Snapshots need it. */
+	evlist__for_each_entry(evlist, evsel)
+		overwrite |= evsel__channel(evsel) == CHANNEL_OVERWRITE;
+	if (overwrite && sizeof(long) < sizeof(u64)) {
+		pr_err("Overwrite events need a 64-bit perf and kernel.\n");
+		return -EOPNOTSUPP;
+	}
+	if (overwrite && rec->opts.sample_time) {
+		evlist__for_each_entry(evlist, evsel)
+			evsel__set_sample_bit(evsel, TIME);
+		evlist__set_id_pos(evlist);
+	}
+	return 0;
+}
+
+static void explain_no_target(struct target *target, int err)
+{
+	const char *name = target->pid ?: target->tid ?: target->uid_str;
+
+	if (target__none(target))
+		pr_err("The command ended before it was started: %s\n", strerror(err));
+	else if (name)
+		pr_err("Cannot attach to %s: %s\n", name, err == ENOENT || err == ESRCH ?
+		       target->uid_str ? "this user has no process" :
+					 "no such process, or not a number" : strerror(err));
+	else
+		pr_err("Cannot make the CPU map %s: %s\n", target->cpu_list ?: "", strerror(err));
+}
+
+int events__find_target(struct recorder *rec)
+{
+	struct target *target = &rec->opts.target;
+	int err = add_tracking_event(rec);
+
+	if (err)
+		return err;
+	if (evlist__create_maps(rec->evlist, target) < 0) {
+		err = errno ? -errno : -EINVAL;
+		explain_no_target(target, -err);
+		return err;
+	}
+	if (target__has_task(target) && !perf_thread_map__nr(rec->evlist->core.threads)) {
+		explain_no_target(target, ESRCH);
+		return -ESRCH;
+	}
+	return 0;
+}
+
+int events__configure(struct recorder *rec)
+{
+	const pid_t threads[] = { getpid(), rec->capture.tid };
+	int err = configure_recorded(rec);
+
+	if (!err && leaves_out_self(rec))
+		err = self__filter(rec->evlist, threads, ARRAY_SIZE(threads));
+	if (!err)
+		err = trigger_events__configure(&rec->triggers.events, rec->evlist, &rec->opts);
+	return err;
+}
+
+#define REFUSED_AS_SIZED	1
+
+/* Return: 0, a negative errno after an error message, or REFUSED_AS_SIZED. */
+static int open_event(struct recorder *rec, struct evlist *evlist, struct evsel **pevsel)
+{
+	struct evsel *evsel = *pevsel;
+	char msg[BUFSIZ];
+
+	while (evsel__open(evsel, evsel->core.cpus, evsel->core.threads) < 0) {
+		int err = errno;
+
+		if (evsel__fallback(evsel, &rec->opts.target, err, msg, sizeof(msg))) {
+			if (verbose > 0)
+				ui__warning("%s\n", msg);
+			continue;
+		}
+		if ((err == EINVAL || err == EBADF) && evsel->weak_group &&
+		    evsel->core.leader != &evsel->core) {
+			evsel = evlist__reset_weak_group(evlist, evsel, true);
+			*pevsel = evsel;
+			continue;
+		}
+		if (err == EINVAL && evsel->core.attr.sample_type & PERF_SAMPLE_SIZE_AT_END)
+			return REFUSED_AS_SIZED;
+		if (err == ESRCH) {
+			explain_no_target(&rec->opts.target, err);
+			return -err;
+		}
+		evsel__open_strerror(evsel, &rec->opts.target, err, msg, sizeof(msg));
+		ui__error("%s\n", msg);
+		return err ? -err : -EINVAL;
+	}
+	evsel->supported = true;
+	return 0;
+}
+
+static bool config_overwrite(struct evlist *evlist, enum perf_overwrite_kind kind)
+{
+	struct evsel *evsel;
+	bool any = false;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (evsel__channel(evsel) != CHANNEL_OVERWRITE)
+			continue;
+		perf_overwrite__config(&evsel->core.attr, kind);
+		any = true;
+	}
+	return any;
+}
+
+static int open_all(struct recorder *rec, struct evlist *evlist)
+{
+	struct evsel *evsel;
+	int err;
+
+	evlist__for_each_entry(evlist, evsel) {
+		err = open_event(rec, evlist, &evsel);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* A ring is of one kind: if one event is refused as a sized one, none can be. */
+static int open_sized(struct recorder *rec)
+{
+	const struct perf_missing_features before = perf_missing_features;
+	struct evlist *evlist = rec->evlist;
+	struct perf_event_attr *attrs = calloc(evlist->core.nr_entries, sizeof(*attrs));
+	struct evsel *evsel;
+	int err;
+
+	if (!attrs)
+		return -ENOMEM;
+	evlist__for_each_entry(evlist, evsel)
+		attrs[evsel->core.idx] = evsel->core.attr;
+
+	config_overwrite(evlist, PERF_OVERWRITE_SIZED);
+	err = open_all(rec, evlist);
+	if (err == REFUSED_AS_SIZED) {
+		pr_debug("PERF_SAMPLE_SIZE_AT_END is refused for an event: write_backward for all.\n");
+		evlist__close(evlist);
+		/* util took the refusal to be about other features, and left those out. */
+		perf_missing_features = before;
+		evlist__for_each_entry(evlist, evsel)
+			evsel->core.attr = attrs[evsel->core.idx];
+	}
+	free(attrs);
+	return err;
+}
+
+/* Attributes are left as the file is to describe them: there the records have no trailers. */
+static int open_of_best_kind(struct recorder *rec)
+{
+	bool any = config_overwrite(rec->evlist, PERF_OVERWRITE_BACKWARD);
+	int err;
+
+	if (any && perf_overwrite__probe() == PERF_OVERWRITE_SIZED) {
+		rec->overwrite = PERF_OVERWRITE_SIZED;
+		err = open_sized(rec);
+		config_overwrite(rec->evlist, PERF_OVERWRITE_BACKWARD);
+		if (err != REFUSED_AS_SIZED)
+			return err;
+	}
+	rec->overwrite = PERF_OVERWRITE_BACKWARD;
+	return open_all(rec, rec->evlist);
+}
+
+static int apply_filters(struct recorder *rec, struct evlist *evlist)
+{
+	struct evsel *evsel;
+	int err;
+
+	if (!evlist__apply_filters(evlist, &evsel, &rec->opts.target))
+		return 0;
+	err = errno ? -errno : -EINVAL;
+	pr_err("Cannot set the filter \"%s\" on %s: %s\n", evsel->filter ?: "BPF",
+	       evsel__name(evsel), strerror(-err));
+	return err;
+}
+
+int events__open(struct recorder *rec)
+{
+	struct evlist *evlist = rec->evlist, *triggers = rec->triggers.events.evlist;
+	int err = open_of_best_kind(rec);
+
+	if (!err && triggers)
+		err = open_all(rec, triggers);
+	if (err)
+		return err;
+	if (leaves_out_self(rec))
+		self__attach(evlist);
+	if (symbol_conf.kptr_restrict && !evlist__exclude_kernel(evlist))
+		pr_warning("Kernel addresses are hidden from this user: kernel samples will not\n"
+			   "resolve. See /proc/sys/kernel/kptr_restrict and perf_event_paranoid.\n");
+
+	err = apply_filters(rec, evlist);
+	if (!err && triggers)
+		err = apply_filters(rec, triggers);
+	return err;
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <internal/xyarray.h>
+#include <linux/compiler.h>
+#include <linux/kernel.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#ifdef HAVE_LIBBPF_SUPPORT
+#include <bpf/bpf.h>
+#include <linux/filter.h>
+#endif
+#include "util/debug.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "channel.h"
+#include "self.h"
+
+static bool tells_of_others(struct evsel *evsel)
+{
+	const char *name = evsel__name(evsel);
+
+	return evsel->tracking || evsel__is_dummy_event(evsel) || !strncmp(name, "sched:", 6);
+}
+
+static bool is_tracepoint(const struct evsel *evsel)
+{
+	return evsel->core.attr.type == PERF_TYPE_TRACEPOINT;
+}
+
+int self__filter(struct evlist *evlist, const pid_t *threads, int nr)
+{
+	char filter[256] = "";
+	struct evsel *evsel;
+	int i, len = 0;
+
+	for (i = 0; i < nr; i++)
+		len += scnprintf(filter + len, sizeof(filter) - len, "%scommon_pid != %d",
+				 i ? " && " : "", threads[i]);
+	evlist__for_each_entry(evlist, evsel) {
+		if (!is_tracepoint(evsel) || tells_of_others(evsel))
+			continue;
+		if (evsel__append_tp_filter(evsel, filter)) {
+			pr_err("Not enough memory for a filter on %s.\n", evsel__name(evsel));
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+#ifdef HAVE_LIBBPF_SUPPORT
+/* return bpf_get_current_pid_tgid() >> 32 != @process; */
+static int load_program(pid_t process)
+{
+	const struct bpf_insn insns[] = {
+		BPF_EMIT_CALL(BPF_FUNC_get_current_pid_tgid),
+		BPF_ALU64_IMM(BPF_RSH, BPF_REG_0, 32),
+		BPF_MOV64_REG(BPF_REG_1, BPF_REG_0),
+		BPF_MOV64_IMM(BPF_REG_0, 0),
+		BPF_JMP_IMM(BPF_JEQ, BPF_REG_1, process, 1),
+		BPF_MOV64_IMM(BPF_REG_0, 1),
+		BPF_EXIT_INSN(),
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, "perf_self", "GPL", insns,
+			       ARRAY_SIZE(insns), NULL);
+
+	return fd < 0 ? -errno : fd;
+}
+#else
+static int load_program(pid_t process __maybe_unused)
+{
+	return -EOPNOTSUPP;
+}
+#endif
+
+static int attach(struct evsel *evsel, int program)
+{
+	int cpu_idx, thread;
+
+	evsel__for_each_fd(evsel, cpu_idx, thread) {
+		int fd = *(int *)xyarray__entry(evsel->core.fd, cpu_idx, thread);
+
+		if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, program))
+			return -errno;
+	}
+	return 0;
+}
+
+/* The events keep the program; the descriptor is not needed after this. */
+void self__attach(struct evlist *evlist)
+{
+	int program = -1, err;
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (is_tracepoint(evsel) || tells_of_others(evsel) || evsel__is_bpf_output(evsel) ||
+		    !evsel->core.attr.sample_period)
+			continue;
+		if (program < 0)
+			program = load_program(getpid());
+		err = program < 0 ? program : attach(evsel, program);
+		if (err)
+			pr_debug("%s also counts what the recorder does: %s\n", evsel__name(evsel),
+				 strerror(-err));
+	}
+	if (program >= 0)
+		close(program);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+#include <perf/mmap.h>
+#include "util/debug.h"
+#include "util/event.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "util/mmap.h"
+#include "util/record.h"
+#include "trigger_event.h"
+
+/* Events that come while a copy is taken wait here: a few hundred. More are not missed, only lost. */
+#define RING_PAGES	4
+
+int trigger_events__configure(struct trigger_events *events, struct evlist *recorded,
+			      const struct record_opts *opts)
+{
+	struct record_opts trigger_opts = {
+		.target		= opts->target,
+		.no_inherit	= opts->no_inherit,
+		.no_inherit_set	= opts->no_inherit_set,
+		.no_buffering	= true,
+		.sample_time	= true,
+		.user_freq	= UINT_MAX,
+		.user_interval	= ULLONG_MAX,
+		.use_clockid	= true,
+		.clockid	= CLOCK_MONOTONIC,
+		.ignore_missing_thread = opts->ignore_missing_thread,
+	};
+	struct evsel *evsel;
+
+	if (!events->evlist)
+		return 0;
+	perf_evlist__set_maps(&events->evlist->core, recorded->core.user_requested_cpus,
+			      recorded->core.threads);
+	evlist__config(events->evlist, &trigger_opts, NULL);
+
+	evlist__for_each_entry(events->evlist, evsel) {
+		/* Nothing is read but the time, which must be there even for a single event. */
+		evsel__set_sample_bit(evsel, TIME);
+		if (evsel->core.attr.sample_period || evsel->core.attr.freq)
+			continue;
+		pr_err("--switch-output-event=%s: every how many of them is a snapshot wanted? "
+		       "Example: %s/period=1000000/\n", evsel__name(evsel), evsel__name(evsel));
+		return -EINVAL;
+	}
+	evlist__set_id_pos(events->evlist);
+	return 0;
+}
+
+int trigger_events__map(struct trigger_events *events, struct evlist *waiter)
+{
+	struct fdarray *fds;
+	int i, pos, err;
+
+	if (!events->evlist)
+		return 0;
+	err = evlist__mmap(events->evlist, RING_PAGES);
+	if (err) {
+		err = errno ? -errno : -ENOMEM;
+		pr_err("Cannot map rings of %d pages for --switch-output-event: %s\n", RING_PAGES,
+		       strerror(-err));
+		return err;
+	}
+	fds = &events->evlist->core.pollfd;
+	for (i = 0; i < fds->nr; i++) {
+		pos = perf_evlist__add_pollfd(&waiter->core, fds->entries[i].fd, NULL, POLLIN,
+					      fdarray_flag__nonfilterable);
+		if (pos < 0) {
+			pr_err("Not enough memory to wait for --switch-output-event.\n");
+			return pos;
+		}
+		if (!events->nr++)
+			events->first = pos;
+	}
+	return 0;
+}
+
+void trigger_events__enable(struct trigger_events *events)
+{
+	if (events->evlist)
+		evlist__enable(events->evlist);
+}
+
+static void note(struct trigger_events *events, union perf_event *event)
+{
+	u64 time;
+
+	if (event->header.type != PERF_RECORD_SAMPLE ||
+	    evlist__parse_sample_timestamp(events->evlist, event, &time))
+		return;
+	if (events->by && events->time <= time)
+		return;
+	events->time = time;
+	events->by = evlist__event2evsel(events->evlist, event);
+}
+
+static void drain(struct trigger_events *events, struct mmap *map)
+{
+	union perf_event *event;
+
+	if (perf_mmap__read_init(&map->core))
+		return;
+	while ((event = perf_mmap__read_event(&map->core))) {
+		note(events, event);
+		perf_mmap__consume(&map->core);
+	}
+	perf_mmap__read_done(&map->core);
+}
+
+bool trigger_events__process(struct trigger_events *events, struct evlist *waiter)
+{
+	struct pollfd *entry = waiter->core.pollfd.entries + events->first;
+	bool readable = false;
+	int i;
+
+	for (i = 0; i < events->nr; i++) {
+		readable |= entry[i].revents & POLLIN;
+		/* The task that it was attached to is gone: poll() would say so again and again. */
+		if (entry[i].revents & (POLLERR | POLLHUP))
+			entry[i].fd = -1;
+	}
+	if (!readable)
+		return false;
+
+	events->by = NULL;
+	for (i = 0; i < events->evlist->core.nr_mmaps; i++)
+		drain(events, &events->evlist->mmap[i]);
+	return events->by;
+}
+
+void trigger_events__close(struct trigger_events *events)
+{
+	if (!events->evlist)
+		return;
+	evlist__munmap(events->evlist);
+	evlist__close(events->evlist);
+	events->nr = 0;
+}

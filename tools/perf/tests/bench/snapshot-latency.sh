@@ -1,0 +1,44 @@
+#!/bin/bash
+# Benchmark: from an event to the finished copy (--switch-output-event)
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# A program is started TRIGGERS (31) times while the numbered workload keeps the rings busy; the recorder
+# itself tells how long after the event each copy was finished. WHO (ours) is its name in the results.
+# Upstream's perf has no such figure. Prints RESULT lines and decides nothing.
+
+# shellcheck source=../shell/lib/recording.sh
+. "$(dirname "$0")/../shell/lib/recording.sh"
+
+need_perf
+need_root
+need_helpers numbered numbered_check
+need_tracepoint raw_syscalls:sys_enter
+need_tracepoint sched:sched_process_exec
+
+who=${WHO:-ours}
+triggers=${TRIGGERS:-31}
+trigger=$work/trigger$$
+ln -s /bin/true "$trigger"
+
+numbered_event overwrite
+recorder_start -a -m 1024 "${event[@]}" --switch-output-event sched:sched_process_exec \
+	--filter "filename == \"$trigger\"" -o "$work/data" --switch-max-files=1
+numbered_start --rate "${RATE:-100000}" --duration $((triggers / 4 + 1))
+for ((i = 0; i < triggers; i++)); do
+	"$trigger"
+	pause 0.25
+done
+numbered_end
+recorder_stop
+
+grep -oE 'copied [0-9.]+ ms after' "$work/record.err" | awk '{ print $2 }' | sort -n > "$work/latencies"
+awk -v who="$who" '
+	{ value[NR] = $1 }
+	END {
+		if (!NR)
+			exit 1
+		print "# " NR " snapshots"
+		print "RESULT snapshot-latency-median-" who, value[int(NR / 2) + 1], "ms"
+		print "RESULT snapshot-latency-p90-" who, value[int(NR * 0.9) + (NR * 0.9 > int(NR * 0.9))], "ms"
+		print "RESULT snapshot-latency-max-" who, value[NR], "ms"
+	}' "$work/latencies" || fail "no trigger was answered"
