@@ -38,7 +38,9 @@ enum channel_kind evsel__channel(const struct evsel *evsel)
 {
 	if (evsel->tracking)
 		return CHANNEL_TRACKING;
-	return perf_overwrite__is_configured(&evsel->core.attr) ? CHANNEL_OVERWRITE : CHANNEL_STREAM;
+	if (perf_overwrite__is_configured(&evsel->core.attr))
+		return CHANNEL_OVERWRITE;
+	return CHANNEL_STREAM;
 }
 
 void *ring__data(const struct ring *ring)

@@ -50,19 +50,14 @@ static int begin_file(struct recorder *rec)
 {
 	int err = sideband__describe(&rec->output, channels__any_page(&rec->channels));
 
-	if (!err && !rec->opts.tail_synthesize)
-		err = sideband__synthesize(&rec->output, &rec->opts);
-	return err;
+	return err ?: tracker__begin_file(&rec->tracker);
 }
 
 static int close_file(struct recorder *rec, bool rename)
 {
 	char timestamp[] = "InvalidTimestamp";
 	char *name = NULL;
-	int err = 0;
-
-	if (rec->opts.tail_synthesize)
-		err = sideband__synthesize(&rec->output, &rec->opts);
+	int err = tracker__end_file(&rec->tracker);
 
 	if (!rename || output__is_pipe(&rec->output))
 		return output__close(&rec->output) ?: err;
@@ -91,16 +86,27 @@ static int next_file(struct recorder *rec)
  * Reading rings
  */
 
-/* Return: 1 if there was something to write, 0 if not, or a negative errno. */
+static int drain_to_output(void *output, const struct span *span, struct account *account)
+{
+	return output__write(output, span, account);
+}
+
+/*
+ * Tracking comes last: what a streamed sample refers to was published before it, and should be in the
+ * same file.
+ *
+ * Return: 1 if there was something to write, 0 if not, or a negative errno.
+ */
 static int drain(struct recorder *rec)
 {
 	int tracking, stream;
 
-	tracking = stream__drain(&rec->channels.channel[CHANNEL_TRACKING], &rec->output);
-	if (tracking < 0)
-		return tracking;
-	stream = stream__drain(&rec->channels.channel[CHANNEL_STREAM], &rec->output);
-	return stream < 0 ? stream : tracking | stream;
+	stream = stream__drain(&rec->channels.channel[CHANNEL_STREAM], drain_to_output,
+			       &rec->output);
+	if (stream < 0)
+		return stream;
+	tracking = tracker__drain(&rec->tracker);
+	return tracking < 0 ? tracking : tracking | stream;
 }
 
 /*
@@ -119,7 +125,11 @@ static int write_snapshot(struct recorder *rec, const char *reason, bool last)
 	int err = drain(rec);
 
 	if (err >= 0)
+		err = tracker__begin_snapshot(&rec->tracker);
+	if (!err)
 		err = snapshotter__write(&rec->snapshotter, rec->evlist, &rec->output, &stats);
+	if (!err)
+		tracker__end_snapshot(&rec->tracker, stats.horizon);
 	if (!err && last)	/* what a paused ring loses then came after the end */
 		stats.taken.paused = 0;
 	if (!err && has_overwrite(rec))
@@ -281,7 +291,10 @@ static int prepare(struct recorder *rec, int argc, const char **argv)
 	if (!err)
 		err = channels__map(&rec->channels, rec->evlist, &rec->pollfd, rec->opts.mmap_pages);
 	if (!err)
-		err = snapshotter__init(&rec->snapshotter, overwrite_channel(rec), rec->overwrite);
+		err = snapshotter__init(&rec->snapshotter, overwrite_channel(rec),
+					rec->overwrite);
+	if (!err)
+		tracker__init(&rec->tracker, rec);
 	if (!err)
 		err = triggers__init(&rec->triggers, rec->evlist, &rec->opts, rec->rotation.seconds);
 	if (!err)
@@ -295,6 +308,8 @@ static int begin(struct recorder *rec)
 
 	if (!rec->opts.no_bpf_event)
 		bpf_watch__start(&rec->bpf_watch, &rec->output.session->header.env);
+	if (!err)
+		err = tracker__begin(&rec->tracker);
 	if (!err)
 		err = begin_file(rec);
 	if (err)
@@ -335,6 +350,7 @@ static void cleanup(struct recorder *rec)
 	capture__exit(&rec->capture);
 	triggers__exit(&rec->triggers);
 	snapshotter__exit(&rec->snapshotter);
+	tracker__exit(&rec->tracker);
 	channels__unmap(&rec->channels);
 	evlist__close(rec->evlist);
 	output__exit(&rec->output);

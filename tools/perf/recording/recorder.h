@@ -12,7 +12,9 @@
  *        +-- channel.c    rings: stream, overwrite, tracking
  *        |      +-- stream.c                           ring -> output, all the time
  *        |      +-- snapshot.c                         rings -> copies -> output, when asked
- *        +-- sideband.c   the state before the recording;   bpf_watch.c  BPF programs since
+ *        +-- tracker.c    tasks and maps: what each file knows of them at its begin
+ *        |      +-- sideband.c                         from /proc;   bpf_watch.c  BPF programs since
+ *        |      +-- state.c, tasks.c, globals.c ...    from the tracking rings, in bounded memory
  *        +-- output.c     perf.data: bytes, errors, files;   features.c  its header
  *        +-- rotation.c   when to go on in a new file
  *        +-- account.c, loss.c, summary.c   what was recorded and what was lost
@@ -34,6 +36,7 @@
 #include "rotation.h"
 #include "snapshot.h"
 #include "summary.h"
+#include "tracker.h"
 #include "trigger.h"
 
 /**
@@ -45,6 +48,7 @@
  * @channels:	the rings
  * @overwrite:	the kind of those that overwrite themselves
  * @snapshotter: of the overwrite channel
+ * @tracker:	of the tracking channel
  * @output:	the file
  * @rotation:	--switch-output
  * @triggers:	signals, timers, --control, workload, events
@@ -65,6 +69,7 @@ struct recorder {
 	struct channels		 channels;
 	enum perf_overwrite_kind overwrite;
 	struct snapshotter	 snapshotter;
+	struct tracker		 tracker;
 	struct output		 output;
 	struct rotation		 rotation;
 	struct triggers		 triggers;

@@ -13,9 +13,9 @@
 #include "output.h"
 #include "sideband.h"
 
-static int write_event(const struct perf_tool *tool, union perf_event *event,
-		       struct perf_sample *sample __maybe_unused,
-		       struct machine *machine __maybe_unused)
+int sideband__write(const struct perf_tool *tool, union perf_event *event,
+		    struct perf_sample *sample __maybe_unused,
+		    struct machine *machine __maybe_unused)
 {
 	struct output *output = container_of(tool, struct output, tool);
 	struct span span = span__of(event, event->header.size);
@@ -40,46 +40,55 @@ int sideband__describe(struct output *output, const struct perf_event_mmap_page 
 	int err;
 
 	if (pipe) {
-		err = perf_event__synthesize_for_pipe(tool, session, &output->data, write_event);
+		err = perf_event__synthesize_for_pipe(tool, session, &output->data, sideband__write);
 		if (err < 0)
 			return err;
 	}
-	err = perf_event__synth_time_conv(page, tool, write_event, host);
+	err = perf_event__synth_time_conv(page, tool, sideband__write, host);
 	if (!err)
-		err = perf_event__synthesize_id_index(tool, write_event, output->evlist, host);
+		err = perf_event__synthesize_id_index(tool, sideband__write, output->evlist, host);
 	if (!err)
-		err = perf_event__synthesize_extra_attr(tool, output->evlist, write_event, pipe);
+		err = perf_event__synthesize_extra_attr(tool, output->evlist, sideband__write, pipe);
 	if (!err)
 		err = perf_event__synthesize_thread_map2(tool, output->evlist->core.threads,
-							 write_event, NULL);
+							 sideband__write, NULL);
 	if (!err)
 		err = perf_event__synthesize_cpu_map(tool, output->evlist->core.all_cpus,
-						     write_event, NULL);
+						     sideband__write, NULL);
 	if (err < 0)
 		pr_err("Cannot describe the events in the output.\n");
 	return err < 0 ? err : 0;
 }
 
+/* What is synthesized, and where it goes. */
+struct synthesis {
+	struct output		*output;
+	struct record_opts	*opts;
+	struct machine		*host;
+	perf_event__handler_t	 handle;
+};
+
 static void synthesize_guest(struct machine *guest, void *data)
 {
-	struct output *output = data;
+	struct synthesis *synthesis = data;
+	const struct perf_tool *tool = &synthesis->output->tool;
 
 	if (machine__is_default_guest(guest) &&
-	    perf_event__synthesize_kernel_mmap(&output->tool, write_event, guest) < 0)
+	    perf_event__synthesize_kernel_mmap(tool, synthesis->handle, guest) < 0)
 		pr_warning("Cannot note the map of the guests' kernel.\n");
-	if (perf_event__synthesize_modules(&output->tool, write_event, guest) < 0)
+	if (perf_event__synthesize_modules(tool, synthesis->handle, guest) < 0)
 		pr_warning("Cannot note the maps of the guests' modules.\n");
 }
 
 /* Absent for ordinary users: samples in the kernel then show addresses. */
-static void synthesize_kernel(struct output *output, struct machine *host)
+static void synthesize_kernel(struct synthesis *synthesis)
 {
-	const struct perf_tool *tool = &output->tool;
+	const struct perf_tool *tool = &synthesis->output->tool;
 
-	if (perf_event__synthesize_kernel_mmap(tool, write_event, host) < 0)
+	if (perf_event__synthesize_kernel_mmap(tool, synthesis->handle, synthesis->host) < 0)
 		pr_warning("Cannot note the kernel's map: kernel symbols will not resolve.\n"
 			   "Check /proc/kallsyms and /proc/sys/kernel/kptr_restrict.\n");
-	if (perf_event__synthesize_modules(tool, write_event, host) < 0)
+	if (perf_event__synthesize_modules(tool, synthesis->handle, synthesis->host) < 0)
 		pr_warning("Cannot note the maps of kernel modules: check /proc/modules.\n");
 }
 
@@ -93,44 +102,48 @@ static bool command_runs(const struct evlist *evlist)
  * that runs it has descendants, and of the others util gives up on all when one of them has exited
  * meanwhile: then all tasks in /proc are noted. They may be more than needed, which does no harm.
  */
-static int synthesize_tasks(struct output *output, struct record_opts *opts, struct machine *host)
+static int synthesize_tasks(struct synthesis *synthesis)
 {
-	const struct perf_tool *tool = &output->tool;
+	const struct perf_tool *tool = &synthesis->output->tool;
+	struct record_opts *opts = synthesis->opts;
+	struct output *output = synthesis->output;
 	bool maps = opts->synth & PERF_SYNTH_MMAP;
 	int err = -1;
 
 	if (!target__has_cpu(&opts->target) &&
 	    !(target__none(&opts->target) && command_runs(output->evlist)))
-		err = perf_event__synthesize_thread_map(tool, output->evlist->core.threads, write_event,
-							host, maps, opts->sample_address);
+		err = perf_event__synthesize_thread_map(tool, output->evlist->core.threads,
+							synthesis->handle, synthesis->host, maps,
+							opts->sample_address);
 	if (err < 0 && !output->err)
-		err = perf_event__synthesize_threads(tool, write_event, host, maps,
-						     opts->sample_address,
+		err = perf_event__synthesize_threads(tool, synthesis->handle, synthesis->host,
+						     maps, opts->sample_address,
 						     opts->nr_threads_synthesize);
 	if (err < 0 && !output->err)
 		pr_err("Cannot note the tasks that run: check that /proc is mounted.\n");
 	return output->err ?: err;
 }
 
-int sideband__synthesize(struct output *output, struct record_opts *opts)
+int sideband__synthesize(struct output *output, struct record_opts *opts,
+			 perf_event__handler_t handle)
 {
-	struct machine *host = &output->session->machines.host;
-	const struct perf_tool *tool = &output->tool;
+	struct machines *machines = &output->session->machines;
+	struct synthesis synthesis = { output, opts, &machines->host, handle };
 	int err = 0;
 
 	if (!evlist__exclude_kernel(output->evlist))
-		synthesize_kernel(output, host);
+		synthesize_kernel(&synthesis);
 	if (perf_guest)
-		machines__process_guests(&output->session->machines, synthesize_guest, output);
+		machines__process_guests(machines, synthesize_guest, &synthesis);
 
-	if (perf_event__synthesize_bpf_events(output->session, write_event, host, opts) < 0)
+	if (perf_event__synthesize_bpf_events(output->session, handle, &machines->host, opts) < 0)
 		pr_warning("Cannot note the BPF programs that are loaded.\n");
 
 	if (opts->record_cgroup && (opts->synth & PERF_SYNTH_CGROUP) &&
-	    perf_event__synthesize_cgroups(tool, write_event, host) < 0)
+	    perf_event__synthesize_cgroups(&output->tool, handle, &machines->host) < 0)
 		pr_warning("Cannot note the cgroups that exist.\n");
 
 	if (opts->synth & PERF_SYNTH_TASK)
-		err = synthesize_tasks(output, opts, host);
-	return err < 0 ? err : sideband__mark(output, PERF_RECORD_FINISHED_INIT);
+		err = synthesize_tasks(&synthesis);
+	return err < 0 ? err : 0;
 }

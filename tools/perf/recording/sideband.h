@@ -2,12 +2,12 @@
 /*
  * What the kernel does not say because it happened before the recording began (or before this
  * file did): kernel and module maps, tasks, their maps, namespaces, cgroups, BPF programs, and for
- * readers the event ids. Synthesized by util from /proc and /sys, written through output.h.
+ * readers the event ids. Synthesized by util from /proc and /sys.
  */
 #ifndef PERF_RECORDING_SIDEBAND_H
 #define PERF_RECORDING_SIDEBAND_H
 
-#include <stdbool.h>
+#include "util/synthetic-events.h"
 
 struct output;
 struct perf_event_mmap_page;
@@ -23,13 +23,17 @@ int sideband__describe(struct output *output, const struct perf_event_mmap_page 
 
 /**
  * sideband__synthesize - the state of the system now, as far as the target needs it
- *
- * Ends with PERF_RECORD_FINISHED_INIT.
+ * @handle:	gets the records, with @output->tool: sideband__write(), or another one
  *
  * Return: 0, or a negative errno after an error message. What an ordinary user may not read
  * (kernel symbols) is warned of and left out.
  */
-int sideband__synthesize(struct output *output, struct record_opts *opts);
+int sideband__synthesize(struct output *output, struct record_opts *opts,
+			 perf_event__handler_t handle);
+
+/** sideband__write - write a synthesized record. Return: 0, or the negative errno of the output */
+int sideband__write(const struct perf_tool *tool, union perf_event *event,
+		    struct perf_sample *sample, struct machine *machine);
 
 /**
  * sideband__mark - write a record that is only a header: PERF_RECORD_FINISHED_ROUND and the like

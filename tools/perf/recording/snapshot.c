@@ -6,6 +6,7 @@
 #include <linux/kernel.h>
 #include <linux/time64.h>
 #include <linux/zalloc.h>
+#include <internal/overwrite.h>
 #include <perf/event.h>
 #include "util/debug.h"
 #include "util/evlist.h"
@@ -123,14 +124,16 @@ void snapshotter__take(struct snapshotter *snapshotter, u64 event_time)
 {
 	struct perf_snapshot_stats taken;
 	struct snapshot_stats *stats;
-	u64 begin;
+	u64 begin, settled;
 
 	pthread_mutex_lock(&snapshotter->lock);
 	begin = now_ns();
+	settled = __atomic_load_n(&snapshotter->settled, __ATOMIC_RELAXED);
 	perf_snapshot__take(snapshotter->filling->snapshots, snapshotter->nr, &taken);
 
 	stats = &snapshotter->filling->stats;
 	stats->requests++;
+	stats->horizon = settled;
 	add_stats(&stats->taken, &taken);
 	if (event_time) {
 		u64 latency = begin + taken.copy_ns - event_time;
@@ -206,5 +209,49 @@ int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 	for (i = 0; i < snapshotter->nr && !err; i++)
 		err = write_records(set->snapshots[i], evlist, output, stats);
 	account__merge(&snapshotter->channel->account, &stats->account);
+	return err;
+}
+
+/*
+ * Looking, without taking
+ */
+
+void snapshotter__set_settled(struct snapshotter *snapshotter, u64 time)
+{
+	__atomic_store_n(&snapshotter->settled, time, __ATOMIC_RELAXED);
+}
+
+/* What a take that comes after it finds in the ring is in the copy, too, or newer. */
+static int copy_unread(struct snapshotter *snapshotter, int i, struct perf_snapshot **copy)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&snapshotter->lock);
+	if (snapshotter->filling->stats.requests) {
+		err = -EAGAIN;
+	} else {
+		*copy = perf_overwrite__peek(snapshotter->rings[i]);
+		if (!*copy)
+			err = -errno;
+	}
+	pthread_mutex_unlock(&snapshotter->lock);
+	return err;
+}
+
+int snapshotter__look(struct snapshotter *snapshotter,
+		      void (*see)(void *arg, union perf_event *event), void *arg)
+{
+	struct perf_snapshot *copy;
+	union perf_event *event;
+	int i, err = 0;
+
+	for (i = 0; i < snapshotter->nr && !err; i++) {
+		err = copy_unread(snapshotter, i, &copy);
+		if (err)
+			break;
+		while ((event = perf_snapshot__read_event(copy)))
+			see(arg, event);
+		perf_snapshot__delete(copy);
+	}
 	return err;
 }

@@ -33,6 +33,7 @@ struct output;
  * @begin:	time of the oldest record, in the events' clock [ns]; 0 if records have no time
  * @end:	time of the newest record [ns]
  * @requests:	how often it was taken before it was written; 0 if there was nothing to write
+ * @horizon:	whatever is taken into later snapshots is newer than this [ns]; 0 if unknown
  * @latency_ns:	from the event that triggered it to the end of the copy, the longest of them [ns]; 0
  *		if none did
  * @taken:	of all requests together
@@ -43,6 +44,7 @@ struct snapshot_stats {
 	u64		begin;
 	u64		end;
 	unsigned int	requests;
+	u64		horizon;
 	u64		latency_ns;
 	struct perf_snapshot_stats taken;
 };
@@ -65,6 +67,7 @@ struct snapshot_set {
  * @lock:	of the rings, of @filling, and of the set that it points to
  * @filling:	the set that is taken into; the other one is written, or waits
  * @sets:	both
+ * @settled:	see snapshotter__set_settled()
  */
 struct snapshotter {
 	struct channel		 *channel;
@@ -73,6 +76,7 @@ struct snapshotter {
 	pthread_mutex_t		  lock;
 	struct snapshot_set	 *filling;
 	struct snapshot_set	  sets[2];
+	u64			  settled;
 };
 
 /**
@@ -109,5 +113,25 @@ void snapshotter__take(struct snapshotter *snapshotter, u64 event_time);
  */
 int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 		       struct output *output, struct snapshot_stats *stats);
+
+/**
+ * snapshotter__set_settled - no record of any ring that comes from now on is older than @time
+ *
+ * In the thread that writes. Until it is called, nothing is known of that.
+ */
+void snapshotter__set_settled(struct snapshotter *snapshotter, u64 time);
+
+/**
+ * snapshotter__look - see what snapshots to come could hold
+ * @see:	called with each record that is in a ring and was not taken; the oldest of a ring may be
+ *		torn
+ *
+ * In the thread that writes.
+ *
+ * Return: 0; -EAGAIN if there is a set that waits to be written, which would have to be looked at as
+ * well; -ENOMEM.
+ */
+int snapshotter__look(struct snapshotter *snapshotter,
+		      void (*see)(void *arg, union perf_event *event), void *arg);
 
 #endif

@@ -3,10 +3,10 @@
 #include <linux/ring_buffer.h>
 #include "util/debug.h"
 #include "channel.h"
-#include "output.h"
+#include "span.h"
 #include "stream.h"
 
-static int ring__drain(struct ring *ring, struct account *account, struct output *output)
+static int ring__drain(struct ring *ring, struct account *account, stream_drain_t drain, void *arg)
 {
 	u64 tail = ring->map.prev, head = ring_buffer_read_head(ring->map.base);	/* (C) */
 	struct span span;
@@ -20,7 +20,7 @@ static int ring__drain(struct ring *ring, struct account *account, struct output
 		return -EIO;
 	}
 	span = span__of_ring(ring__data(ring), ring__size(ring), tail, head);
-	err = output__write(output, &span, account);
+	err = drain(arg, &span, account);
 	if (err)
 		return err;
 	ring->map.prev = head;
@@ -28,13 +28,13 @@ static int ring__drain(struct ring *ring, struct account *account, struct output
 	return 1;
 }
 
-int stream__drain(struct channel *channel, struct output *output)
+int stream__drain(struct channel *channel, stream_drain_t drain, void *arg)
 {
 	struct ring *ring;
 	int any = 0, ret;
 
 	channel__for_each_ring(channel, ring) {
-		ret = ring__drain(ring, &channel->account, output);
+		ret = ring__drain(ring, &channel->account, drain, arg);
 		if (ret < 0)
 			return ret;
 		any |= ret;

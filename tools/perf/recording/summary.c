@@ -57,11 +57,12 @@ void summary__snapshot(struct summary *summary, const struct snapshot_stats *sta
 	if (stats->requests > 1)
 		say("It answers %u requests: the output is slow", stats->requests);
 	if (taken->paused)
-		say("%d ring%s paused for %.3f ms: small for the rate of events, a larger -m helps",
-		    taken->paused, taken->paused == 1 ? " was" : "s were", taken->paused_ns / 1e6);
+		say("%d ring%s paused for %.3f ms: small for the rate of events, "
+		    "a larger -m helps", taken->paused, taken->paused == 1 ? " was" : "s were",
+		    taken->paused_ns / 1e6);
 	if (taken->grace == PERF_SNAPSHOT_GRACE_SLEEP)
 		pr_warning_once("The kernel's writers cannot be waited for (no membarrier, and a "
-				"cpuset leaves CPUs out): a torn record is unlikely, but possible.\n");
+				"cpuset leaves out CPUs): a torn record is unlikely, but possible\n");
 	pr_debug("copy %.3f ms, %s %.3f ms, %" PRIu64 " bytes overwritten before this snapshot, "
 		 "%llu of them during the copy\n", taken->copy_ns / 1e6, waited_for[taken->grace],
 		 taken->grace_ns / 1e6, stats->overwritten, taken->given_up);

@@ -3,11 +3,13 @@
  * deny_membarrier - run a command for which membarrier(2) fails with EINVAL
  *
  * That is how a kernel with nohz_full CPUs, or without CONFIG_MEMBARRIER, answers; a recorder must
- * then take its other way to know which records of a snapshot are whole.
+ * then take its other way to know which records of a snapshot are whole: visit each CPU. With
+ * --affinity that is refused as well, as where a cpuset leaves CPUs out.
  */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,17 +19,21 @@
 
 int main(int argc, char **argv)
 {
+	const bool affinity = argc > 1 && !strcmp(argv[1], "--affinity");
 	/* No look at the architecture: the command is built for the same one as this. */
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+			 affinity ? SYS_sched_setaffinity : SYS_membarrier, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
 
-	if (argc < 2 || argv[1][0] == '-') {
-		fprintf(stderr, "usage: deny_membarrier COMMAND [ARGUMENT ...]\n");
+	argv += 1 + affinity;
+	if (!argv[0] || argv[0][0] == '-') {
+		fprintf(stderr, "usage: deny_membarrier [--affinity] COMMAND [ARGUMENT ...]\n");
 		return 2;
 	}
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
@@ -40,7 +46,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "deny_membarrier: membarrier is not refused\n");
 		return 2;
 	}
-	execvp(argv[1], argv + 1);
-	fprintf(stderr, "deny_membarrier: %s: %s\n", argv[1], strerror(errno));
+	execvp(argv[0], argv);
+	fprintf(stderr, "deny_membarrier: %s: %s\n", argv[0], strerror(errno));
 	return errno == ENOENT ? 127 : 126;
 }

@@ -18,4 +18,12 @@ gapless_snapshots signal 5 --switch-output=signal || wrong "the snapshots have f
 grep -i membarrier "$work/record.err" | grep -qi refused ||
 	wrong "-v does not say that membarrier is refused and what happens instead"
 
+# Nor with visits to each CPU: then it is likely, and said to be no more
+wrapper=("$BUILD/tests/deny_membarrier" --affinity)
+gapless_snapshots signal 5 || wrong "without visits: the snapshots have faults"
+grep -q 'sleep, as membarrier and visits are refused' "$work/record.err" ||
+	wrong "-v does not say that it sleeps"
+[ "$(grep -c 'a torn record is unlikely, but possible' "$work/record.err")" = 1 ] ||
+	wrong "it does not say, once, what that means"
+
 finish

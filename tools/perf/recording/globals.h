@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the tracking channel tells of the system as a whole: the maps of kernel and modules,
+ * kernel symbols, BPF programs, cgroups, changes of the kernel's code.
+ *
+ * One record for each thing: it replaces an older one about the same thing. One that says that the
+ * thing is unloaded or unregistered is kept while there is a file that knows the thing, and is
+ * still to be told. Nobody tells when a cgroup goes, so the oldest ones are given up when they are
+ * too many.
+ */
+#ifndef PERF_RECORDING_GLOBALS_H
+#define PERF_RECORDING_GLOBALS_H
+
+#include <stdbool.h>
+#include <linux/list.h>
+#include <linux/types.h>
+#include "util/hashmap.h"
+
+struct tracked;
+
+#define GLOBALS_MAX_CGROUPS	(1 << 16)
+
+/**
+ * struct global
+ * @node:	in globals->list
+ * @record:	a reference
+ * @file:	number of the file that has it, 0 for none
+ */
+struct global {
+	struct list_head node;
+	struct tracked	*record;
+	u32		 file;
+};
+
+/**
+ * struct globals
+ * @list:	all, oldest first
+ * @by_thing:	record to struct global; equal are records about the same thing
+ * @file:	number of the present file
+ * @nr_cgroups:	how many are cgroups
+ * @given_up:	cgroups that were forgotten, and records that are missing for want of memory
+ */
+struct globals {
+	struct list_head list;
+	struct hashmap	 by_thing;
+	u32		 file;
+	size_t		 nr_cgroups;
+	u64		 given_up;
+};
+
+void globals__init(struct globals *globals);
+void globals__exit(struct globals *globals);
+
+/** globals__knows - is the record about one of those things? */
+bool globals__knows(const struct tracked *record);
+
+/**
+ * globals__apply - let a record change what is known
+ * @record:	one that globals__knows(); referred to if need be
+ * @file:	number of the file that has it, 0 for none
+ */
+void globals__apply(struct globals *globals, struct tracked *record, u32 file);
+
+/** globals__begin_file - there is a new file, which knows nothing */
+void globals__begin_file(struct globals *globals, u32 file);
+
+#define globals__for_each(globals, global)	list_for_each_entry(global, &(globals)->list, node)
+
+#endif

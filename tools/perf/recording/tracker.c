@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <linux/kernel.h>
+#include "util/debug.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "util/machine.h"
+#include "util/sample.h"
+#include "util/session.h"
+#include "util/synthetic-events.h"
+#include "recorder.h"
+#include "refs.h"
+#include "sideband.h"
+#include "stream.h"
+#include "tracker.h"
+
+static struct channel *channel(const struct tracker *tracker, enum channel_kind kind)
+{
+	return &tracker->rec->channels.channel[kind];
+}
+
+/* What the kernel makes records of here: their sample ids, and the one for ours. */
+static bool find_format(const struct evsel *evsel, struct id_format *format)
+{
+	const struct perf_event_attr *attr = &evsel->core.attr;
+	struct perf_sample sample = { .cpu = -1 };
+	u64 id[ID_SAMPLE_WORDS];
+
+	if (!attr->sample_id_all)
+		return false;
+	if (evsel->core.ids)
+		sample.id = sample.stream_id = evsel->core.id[0];
+	perf_event__synthesize_id_sample((__u64 *)id, attr->sample_type, &sample);
+	return id_format__init(format, attr->sample_type, id);
+}
+
+void tracker__init(struct tracker *tracker, struct recorder *rec)
+{
+	struct id_format format;
+
+	*tracker = (struct tracker){ .rec = rec };
+	if (rec->opts.tail_synthesize || !find_format(rec->tracking, &format))
+		return;
+	if (!channel(tracker, CHANNEL_STREAM)->nr_mapped)
+		tracker->mode = TRACKER_KEPT;
+	else if (rec->rotation.enabled)
+		tracker->mode = TRACKER_BOTH;
+	if (tracker->mode)
+		state__init(&tracker->state, &format);
+}
+
+static void tell_loss(const struct state_loss *loss)
+{
+	if (loss->lost)
+		pr_warning("The kernel had no room for %" PRIu64 " records about tasks and their maps: "
+			   "some samples may have no names.\n", loss->lost);
+	if (loss->no_memory)
+		pr_warning("There was no memory for %" PRIu64 " names and maps of tasks: some samples "
+			   "may have none.\n", loss->no_memory);
+	if (loss->malformed)
+		pr_warning("%" PRIu64 " records about tasks were malformed, and are left out.\n",
+			   loss->malformed);
+	if (loss->timeline)
+		pr_warning("%" PRIu64 " context switches and the like are not in the files: the live "
+			   "state keeps %lu MB of them.\n", loss->timeline, STATE_TIMELINE >> 20);
+	if (loss->cgroups)
+		pr_warning("%" PRIu64 " cgroups are not in the files: the newest %d are.\n",
+			   loss->cgroups, GLOBALS_MAX_CGROUPS);
+}
+
+void tracker__exit(struct tracker *tracker)
+{
+	struct state_loss loss;
+
+	if (!tracker->mode)
+		return;
+	loss = state__loss(&tracker->state);
+	tell_loss(&loss);
+	state__exit(&tracker->state);
+	tracker->mode = TRACKER_STREAMED;
+}
+
+/*
+ * /proc
+ */
+
+static int add_synthesized(const struct perf_tool *tool, union perf_event *event,
+			   struct perf_sample *sample __maybe_unused, struct machine *machine)
+{
+	struct output *output = container_of(tool, struct output, tool);
+	struct recorder *rec = container_of(output, struct recorder, output);
+
+	state__add_synthesized(&rec->tracker.state, event, machine->id_hdr_size);
+	return 0;
+}
+
+static int read_proc(struct tracker *tracker)
+{
+	return sideband__synthesize(&tracker->rec->output, &tracker->rec->opts, add_synthesized);
+}
+
+int tracker__begin(struct tracker *tracker)
+{
+	return tracker->mode ? read_proc(tracker) : 0;
+}
+
+static bool task_exists(u32 tid)
+{
+	return !kill(tid, 0) || errno != ESRCH;
+}
+
+static int make_up_for_loss(struct tracker *tracker)
+{
+	u64 lost = tracker->state.loss.lost;
+
+	if (lost == tracker->lost)
+		return 0;
+	pr_debug("%" PRIu64 " tracking records lost: reading /proc again.\n", lost - tracker->lost);
+	tracker->lost = lost;
+	state__retire_gone(&tracker->state, task_exists);
+	return read_proc(tracker);
+}
+
+/*
+ * Files
+ */
+
+static int to_output(void *arg, const void *records, size_t len)
+{
+	struct span span = span__of(records, len);
+
+	return output__write(arg, &span, NULL);
+}
+
+/* Readers that wait for it know then what there was before the first sample. */
+static int finish_init(struct tracker *tracker)
+{
+	if (tracker->initialised)
+		return 0;
+	tracker->initialised = true;
+	return sideband__mark(&tracker->rec->output, PERF_RECORD_FINISHED_INIT);
+}
+
+static int write_state(struct tracker *tracker)
+{
+	return make_up_for_loss(tracker) ?:
+	       state__write(&tracker->state, to_output, &tracker->rec->output) ?:
+	       finish_init(tracker);
+}
+
+static int write_proc(struct tracker *tracker)
+{
+	struct recorder *rec = tracker->rec;
+
+	return sideband__synthesize(&rec->output, &rec->opts, sideband__write) ?:
+	       finish_init(tracker);
+}
+
+int tracker__begin_file(struct tracker *tracker)
+{
+	struct recorder *rec = tracker->rec;
+
+	tracker->initialised = false;
+	switch (tracker->mode) {
+	case TRACKER_STREAMED:
+		return rec->opts.tail_synthesize ? 0 : write_proc(tracker);
+	case TRACKER_KEPT:
+		state__begin_file(&tracker->state, false);
+		return 0;
+	case TRACKER_BOTH:
+	default:
+		state__begin_file(&tracker->state, true);
+		return write_state(tracker);
+	}
+}
+
+int tracker__end_file(struct tracker *tracker)
+{
+	return tracker->rec->opts.tail_synthesize ? write_proc(tracker) : 0;
+}
+
+int tracker__begin_snapshot(struct tracker *tracker)
+{
+	return tracker->mode == TRACKER_KEPT ? write_state(tracker) : 0;
+}
+
+void tracker__end_snapshot(struct tracker *tracker, u64 horizon)
+{
+	if (!tracker->mode)
+		return;
+	/* Streamed records that are not written yet are newer than what has settled. */
+	if (!channel(tracker, CHANNEL_OVERWRITE)->nr_mapped)
+		horizon = tracker->state.settled;
+	state__forget(&tracker->state, horizon);
+}
+
+/*
+ * Rings
+ */
+
+static int drain_to_file(void *arg, const struct span *span, struct account *account)
+{
+	struct tracker *tracker = arg;
+
+	return output__write(&tracker->rec->output, span, account);
+}
+
+static int drain_to_state(void *arg, const struct span *span, struct account *account)
+{
+	struct tracker *tracker = arg;
+
+	state__add(&tracker->state, span);
+	if (tracker->mode == TRACKER_BOTH)
+		return output__write(&tracker->rec->output, span, account);
+	account__add(account, span, span__len(span));
+	return 0;
+}
+
+struct looking {
+	struct evlist	*evlist;
+	struct refs	 refs;
+};
+
+static void add_ref(void *arg, union perf_event *event)
+{
+	struct looking *looking = arg;
+	struct perf_sample sample = { 0 };
+
+	if (!evlist__parse_sample(looking->evlist, event, &sample))
+		refs__add(&looking->refs, sample.pid, sample.tid, sample.time);
+}
+
+/* A snapshot that waits to be written will be in a moment: collecting can wait, too. */
+static void collect(struct tracker *tracker)
+{
+	struct looking looking = { .evlist = tracker->rec->evlist };
+
+	refs__init(&looking.refs);
+	if (!snapshotter__look(&tracker->rec->snapshotter, add_ref, &looking))
+		state__collect(&tracker->state, &looking.refs);
+	refs__exit(&looking.refs);
+	pr_debug2("Live state: %zu tasks, %zu records, %zu bytes of them.\n",
+		  tracker->state.tasks.nr, tracker->state.nr, tracker->state.bytes);
+}
+
+int tracker__drain(struct tracker *tracker)
+{
+	struct channel *tracking = channel(tracker, CHANNEL_TRACKING);
+	int any;
+
+	if (!tracker->mode)
+		return stream__drain(tracking, drain_to_file, tracker);
+	any = stream__drain(tracking, drain_to_state, tracker);
+	if (any < 0)
+		return any;
+	state__end_round(&tracker->state);
+	snapshotter__set_settled(&tracker->rec->snapshotter, tracker->state.settled);
+	if (state__is_large(&tracker->state))
+		collect(tracker);
+	return any;
+}

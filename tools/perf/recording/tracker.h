@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where the tracking channel goes, and what each file knows of the tasks at its begin.
+ *
+ *	recorded				tracking channel	a file begins with
+ *
+ *	overwrite events alone		KEPT	live state		nothing; each snapshot with what
+ *									is new in the live state
+ *	also streamed ones, and		BOTH	live state, file	the live state
+ *	--switch-output
+ *	the same in one file		STREAMED file			what /proc says
+ *	no time, --tail-synthesize
+ *
+ * The live state (state.h) knows from /proc what was before the recording, once. If the kernel had
+ * no room for tracking records, it is read again before the state is written next.
+ *
+ * All in the recorder's thread.
+ */
+#ifndef PERF_RECORDING_TRACKER_H
+#define PERF_RECORDING_TRACKER_H
+
+#include <stdbool.h>
+#include <linux/types.h>
+#include "state.h"
+
+struct recorder;
+
+enum tracker_mode {
+	TRACKER_STREAMED,
+	TRACKER_KEPT,
+	TRACKER_BOTH,
+};
+
+/**
+ * struct tracker
+ * @rec:	whose it is
+ * @mode:	see above
+ * @state:	the live state; not with TRACKER_STREAMED
+ * @lost:	tracking records lost until /proc was read [records]
+ * @initialised: the file has a PERF_RECORD_FINISHED_INIT
+ */
+struct tracker {
+	struct recorder		*rec;
+	enum tracker_mode	 mode;
+	struct state		 state;
+	u64			 lost;
+	bool			 initialised;
+};
+
+/** tracker__init - choose the mode; the events are open, their rings mapped */
+void tracker__init(struct tracker *tracker, struct recorder *rec);
+
+/** tracker__exit - free the state, say what it misses */
+void tracker__exit(struct tracker *tracker);
+
+/**
+ * tracker__begin - learn what was before the recording, before the first file begins
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int tracker__begin(struct tracker *tracker);
+
+/**
+ * tracker__begin_file - a new file is there, and its events are described
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int tracker__begin_file(struct tracker *tracker);
+
+/** tracker__end_file - before it is closed. Return: 0, or a negative errno after an error message */
+int tracker__end_file(struct tracker *tracker);
+
+/**
+ * tracker__drain - read what is in the tracking rings
+ *
+ * Return: 1 if there was something, 0 if not, or a negative errno.
+ */
+int tracker__drain(struct tracker *tracker);
+
+/**
+ * tracker__begin_snapshot - what the snapshot needs that is to be written; the rings are drained
+ *
+ * Return: 0, or a negative errno.
+ */
+int tracker__begin_snapshot(struct tracker *tracker);
+
+/**
+ * tracker__end_snapshot - it was written
+ * @horizon:	of the snapshot (snapshot.h)
+ */
+void tracker__end_snapshot(struct tracker *tracker, u64 horizon);
+
+#endif
