@@ -360,6 +360,8 @@ static struct option options[] = {
 	OPT_BOOLEAN(0, "timestamp-filename", &rec.timestamp_filename,
 		    "append the time to the file's name"),
 	OPT_CALLBACK(0, "max-size", &rec.max_size, "size", "stop at this size", parse_max_size),
+	OPT_STRING_OPTARG(0, "loss-report", &rec.report.path, "file.svg",
+			  "draw when how much was recorded and lost", "loss.svg"),
 	OPT_BOOLEAN(0, "dry-run", &args.dry_run, "check the options, record nothing"),
 	OPT_INCR('v', "verbose", &verbose, "say more"),
 	OPT_BOOLEAN('q', "quiet", &quiet, "say nothing"),

@@ -63,7 +63,7 @@ static int act(struct capture *capture, unsigned int what)
 	if (what & TRIGGER_ENABLE)
 		enable_events(capture);
 	if (what & TRIGGER_STOP)
-		err = losses__count(capture->losses, capture->evlist, true);
+		err = losses__count(capture->losses, capture->channels, capture->evlist, true);
 	if (what & TRIGGER_EVENT) {
 		__atomic_store_n(&capture->by, events->by, __ATOMIC_RELAXED);
 		event_time = events->time;

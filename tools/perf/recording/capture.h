@@ -32,6 +32,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct channels;
 struct evlist;
 struct evsel;
 struct losses;
@@ -43,6 +44,7 @@ struct triggers;
  * @evlist:	enabled when --delay is over
  * @triggers:	what is waited for
  * @snapshotter: takes the copies
+ * @channels:	the rings
  * @losses:	receives what the overwrite rings had lost when the last copy was taken
  * @wake_fd:	readable when the recorder has something to do
  * @stop_fd:	tells the capture thread to end
@@ -57,6 +59,7 @@ struct capture {
 	struct evlist		*evlist;
 	struct triggers		*triggers;
 	struct snapshotter	*snapshotter;
+	struct channels		*channels;
 	struct losses		*losses;
 	int			 wake_fd;
 	int			 stop_fd;
@@ -74,7 +77,7 @@ struct capture {
 /**
  * capture__init - create the descriptors, and the thread, which waits for capture__start()
  *
- * @evlist, @triggers, @snapshotter and @losses are set. The thread takes no signals.
+ * @evlist, @triggers, @snapshotter, @channels and @losses are set. The thread takes no signals.
  *
  * Return: 0, or a negative errno after an error message.
  */

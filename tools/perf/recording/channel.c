@@ -83,6 +83,8 @@ static int ring__map(struct ring *ring, struct channel *channel, struct evsel *e
 	if (perf_mmap__mmap(&ring->map, &param, fd, cpu) < 0)
 		return -errno;
 	ring->owner = evsel;
+	if (channel->kind != CHANNEL_OVERWRITE)		/* there a full ring makes no holes */
+		ring->account.evlist = evsel->evlist;
 	channel->nr_mapped++;
 	return 0;
 }
@@ -213,7 +215,9 @@ static int channels__add_ids(struct channels *channels, struct evlist *evlist,
 		if (perf_evlist__id_add_fd(&evlist->core, &evsel->core, cpu_idx, thread, fd) < 0)
 			return -errno;
 		sid = xyarray__entry(evsel->core.sample_id, cpu_idx, thread);
-		sid->idx = channel__ring(channel, evlist, evsel, cpu_idx, thread) - channel->rings;
+		/* Unique, so that the reader of a file can tell the rings of a CPU apart. */
+		sid->idx = channel->kind * channel->nr +
+			   (channel__ring(channel, evlist, evsel, cpu_idx, thread) - channel->rings);
 		sid->cpu = perf_cpu_map__cpu(evsel->core.cpus, cpu_idx);
 		sid->tid = evsel->core.system_wide ? -1 :
 			   perf_thread_map__pid(evsel->core.threads, thread);
@@ -296,6 +300,12 @@ int channels__map(struct channels *channels, struct evlist *evlist, struct fdarr
 			   "kernel.perf_event_mlock_kb and 'ulimit -l'.\n",
 			   (size_t)sizes.data * page_size / 1024);
 	return channels__register(channels, evlist, pollfd);
+}
+
+struct ring *channels__ring(struct channels *channels, struct evlist *evlist, struct evsel *evsel,
+			    int cpu_idx, int thread)
+{
+	return channel__ring(&channels->channel[evsel__channel(evsel)], evlist, evsel, cpu_idx, thread);
 }
 
 const struct perf_event_mmap_page *channels__any_page(const struct channels *channels)

@@ -42,10 +42,12 @@ enum channel_kind {
  * struct ring - one mapped ring buffer
  * @map:	libperf's description: base, mask, cpu; prev is where the next read starts
  * @owner:	the event whose descriptor is mapped
+ * @account:	what was read from it
  */
 struct ring {
 	struct perf_mmap	 map;
 	struct evsel		*owner;
+	struct account		 account;
 };
 
 /**
@@ -56,7 +58,6 @@ struct ring {
  * @nr:		number of slots
  * @nr_mapped:	number of rings
  * @pages:	size of each ring's data area [pages]
- * @account:	what was read from the rings
  */
 struct channel {
 	enum channel_kind	 kind;
@@ -64,7 +65,6 @@ struct channel {
 	int			 nr;
 	int			 nr_mapped;
 	unsigned int		 pages;
-	struct account		 account;
 };
 
 struct channels {
@@ -102,6 +102,10 @@ int channels__map(struct channels *channels, struct evlist *evlist, struct fdarr
 
 /** channels__unmap - unmap all rings; harmless if there are none */
 void channels__unmap(struct channels *channels);
+
+/** channels__ring - the ring that a descriptor of @evsel belongs to, see evsel__for_each_fd() */
+struct ring *channels__ring(struct channels *channels, struct evlist *evlist, struct evsel *evsel,
+			    int cpu_idx, int thread);
 
 /** channels__any_page - some ring's control page, for what it tells about clocks; or NULL */
 const struct perf_event_mmap_page *channels__any_page(const struct channels *channels);

@@ -7,6 +7,7 @@
 #include <linux/zalloc.h>
 #include <perf/event.h>
 #include <perf/evsel.h>
+#include "util/counts.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
 #include "util/sample.h"
@@ -45,22 +46,29 @@ static int add_record(struct losses *losses, struct evsel *evsel, const struct p
 	return 0;
 }
 
-static int count_fd(struct losses *losses, struct evsel *evsel, int cpu_idx, int thread)
+static int count_fd(struct losses *losses, struct ring *ring, struct evsel *evsel, int cpu_idx,
+		    int thread)
 {
-	struct perf_counts_values count;
+	struct perf_counts_values *before = perf_counts(evsel->counts, cpu_idx, thread);
+	struct perf_counts_values now;
 	struct perf_sample_id *sid = NULL;
+	u64 lost;
 
-	if (perf_evsel__read(&evsel->core, cpu_idx, thread, &count) < 0 || !count.lost)
+	if (perf_evsel__read(&evsel->core, cpu_idx, thread, &now) < 0 || now.lost == before->lost)
 		return 0;
+	lost = now.lost - before->lost;
+	*before = now;
 	if (evsel->core.sample_id)
 		sid = xyarray__entry(evsel->core.sample_id, cpu_idx, thread);
-	losses->lost += count.lost;
-	return add_record(losses, evsel, sid, count.lost);
+	ring->account.counted += lost;
+	return add_record(losses, evsel, sid, lost);
 }
 
-int losses__count(struct losses *losses, struct evlist *evlist, bool overwrite)
+int losses__count(struct losses *losses, struct channels *channels, struct evlist *evlist,
+		  bool overwrite)
 {
 	struct evsel *evsel;
+	struct ring *ring;
 	int cpu_idx, thread;
 	int err;
 
@@ -68,8 +76,11 @@ int losses__count(struct losses *losses, struct evlist *evlist, bool overwrite)
 		if (!(evsel->core.attr.read_format & PERF_FORMAT_LOST) || !evsel->core.fd ||
 		    (evsel__channel(evsel) == CHANNEL_OVERWRITE) != overwrite)
 			continue;
+		if (!evsel->counts && evsel__alloc_counts(evsel))
+			return -ENOMEM;
 		evsel__for_each_fd(evsel, cpu_idx, thread) {
-			err = count_fd(losses, evsel, cpu_idx, thread);
+			ring = channels__ring(channels, evlist, evsel, cpu_idx, thread);
+			err = count_fd(losses, ring, evsel, cpu_idx, thread);
 			if (err)
 				return err;
 		}

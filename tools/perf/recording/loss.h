@@ -3,6 +3,9 @@
  * Events that the kernel dropped without a record of it in the ring: those after the last record
  * that still fitted. The kernel counts the losses of each event (PERF_FORMAT_LOST, since 6.0).
  *
+ * Each file tells what was lost since the one before. What is lost while files are switched both
+ * tell, if a ring's records in the next one begin with LOST.
+ *
  * Counting and writing are apart: what overwrite rings lost is counted by the capture thread just
  * before the last copy, and written by the recorder's thread when it can.
  */
@@ -13,30 +16,29 @@
 #include <stddef.h>
 #include <linux/types.h>
 
+struct channels;
 struct evlist;
 struct output;
 
 /**
  * struct losses
- * @lost:	events lost in all; 0 where the kernel does not count them
  * @records:	a PERF_RECORD_LOST_SAMPLES for each event that lost some, not written yet; owned
  * @bytes:	length of @records [bytes]
  */
 struct losses {
-	u64	 lost;
 	void	*records;
 	size_t	 bytes;
 };
 
 /**
- * losses__count - read the kernel's counters
+ * losses__count - read what the kernel's counters went up by since the last call
+ * @channels:	receive it in the accounts of their rings
  * @overwrite:	of the events of the overwrite channel, or else of all others
- *
- * To be called once for each kind.
  *
  * Return: 0, or -ENOMEM.
  */
-int losses__count(struct losses *losses, struct evlist *evlist, bool overwrite);
+int losses__count(struct losses *losses, struct channels *channels, struct evlist *evlist,
+		  bool overwrite);
 
 /** losses__write - write what was counted, and free it. Return: 0, or the errno of the output */
 int losses__write(struct losses *losses, struct output *output);

@@ -71,10 +71,19 @@ static int close_file(struct recorder *rec, bool rename)
 	return err;
 }
 
+static int count_losses(struct recorder *rec)
+{
+	struct losses losses = { 0 };
+	int err = losses__count(&losses, &rec->channels, rec->evlist, false);
+
+	return losses__write(&losses, &rec->output) ?: err;
+}
+
 static int next_file(struct recorder *rec)
 {
-	int err = close_file(rec, true);
+	int err = count_losses(rec);
 
+	err = close_file(rec, true) ?: err;
 	if (!err)
 		err = output__reopen(&rec->output);
 	if (!err)
@@ -258,6 +267,7 @@ static int init_capture(struct recorder *rec)
 	capture->evlist = rec->evlist;
 	capture->triggers = &rec->triggers;
 	capture->snapshotter = &rec->snapshotter;
+	capture->channels = &rec->channels;
 	capture->losses = &rec->losses;
 	err = capture__init(capture);
 	if (!err && fdarray__add(&rec->pollfd, capture->wake_fd, POLLIN,
@@ -290,6 +300,8 @@ static int prepare(struct recorder *rec, int argc, const char **argv)
 		err = events__open(rec);
 	if (!err)
 		err = channels__map(&rec->channels, rec->evlist, &rec->pollfd, rec->opts.mmap_pages);
+	if (!err)
+		err = loss_report__init(&rec->report, &rec->channels, rec->evlist);
 	if (!err)
 		err = snapshotter__init(&rec->snapshotter, overwrite_channel(rec),
 					rec->overwrite);
@@ -333,9 +345,7 @@ static int end(struct recorder *rec, int err)
 	evlist__disable(rec->evlist);
 	err = losses__write(&rec->losses, &rec->output) ?: err;
 	err = write_snapshot(rec, "exit", true) ?: err;
-	err = losses__count(&rec->losses, rec->evlist, false) ?: err;
-	err = losses__write(&rec->losses, &rec->output) ?: err;
-	rec->summary.lost_in_kernel = rec->losses.lost;
+	err = count_losses(rec) ?: err;
 	bpf_watch__stop(&rec->bpf_watch);
 
 	if (rec->triggers.exec_errno) {
@@ -351,6 +361,7 @@ static void cleanup(struct recorder *rec)
 	triggers__exit(&rec->triggers);
 	snapshotter__exit(&rec->snapshotter);
 	tracker__exit(&rec->tracker);
+	loss_report__exit(&rec->report);
 	channels__unmap(&rec->channels);
 	evlist__close(rec->evlist);
 	output__exit(&rec->output);
@@ -373,8 +384,10 @@ int recorder__run(struct recorder *rec, int argc, const char **argv)
 			err = record_until_stop(rec);
 		err = end(rec, err);
 		status = triggers__workload_exit(&rec->triggers, argc ? argv[0] : NULL);
-		if (!rec->triggers.exec_errno)
-			summary__print(&rec->summary, &rec->channels, &rec->output);
+		if (!rec->triggers.exec_errno) {
+			loss_report__finish(&rec->report, rec->output.data.path);
+			summary__print(&rec->summary, &rec->report, &rec->output);
+		}
 	}
 	stop_signal = rec->triggers.stop_signal;
 	cleanup(rec);

@@ -17,7 +17,9 @@
  *        |      +-- state.c, tasks.c, globals.c ...    from the tracking rings, in bounded memory
  *        +-- output.c     perf.data: bytes, errors, files;   features.c  its header
  *        +-- rotation.c   when to go on in a new file
- *        +-- account.c, loss.c, summary.c   what was recorded and what was lost
+ *        +-- account.c, loss.c              what was recorded and what was lost
+ *        |      +-- loss_metric.c, timeline.c          how much that is, and when
+ *        +-- summary.c, loss_report.c, loss_svg.c   says and shows it
  *
  * Everything below is written by one thread, the recorder's, but for what capture.h and snapshot.h say
  * of theirs. util's side-band thread adds BPF programs to session->header.env, under its own lock.
@@ -32,6 +34,7 @@
 #include "capture.h"
 #include "channel.h"
 #include "loss.h"
+#include "loss_report.h"
 #include "output.h"
 #include "rotation.h"
 #include "snapshot.h"
@@ -54,7 +57,8 @@
  * @triggers:	signals, timers, --control, workload, events
  * @capture:	the thread that waits for them
  * @pollfd:	what this thread waits for: drained rings and @capture
- * @losses:	what the kernel counted as lost
+ * @losses:	what the overwrite rings lost, from @capture
+ * @report:	what the rings' accounts come to
  * @summary:	what is said at the end
  * @max_size:	stop when all files together have this many bytes of data, 0 for never
  * @include_self: record what the recorder does, too (--no-exclude-perf)
@@ -76,6 +80,7 @@ struct recorder {
 	struct capture		 capture;
 	struct fdarray		 pollfd;
 	struct losses		 losses;
+	struct loss_report	 report;
 	struct summary		 summary;
 	u64			 max_size;
 	bool			 include_self;

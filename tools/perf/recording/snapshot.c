@@ -177,11 +177,13 @@ static void note_time(struct snapshot_stats *stats, struct evlist *evlist, union
 		stats->end = time;
 }
 
-static int write_records(struct perf_snapshot *snapshot, struct evlist *evlist,
-			 struct output *output, struct snapshot_stats *stats)
+static int write_records(struct perf_snapshot *snapshot, struct account *ring,
+			 struct evlist *evlist, struct output *output, struct snapshot_stats *stats)
 {
 	struct perf_snapshot_records records;
+	struct account account = { 0 };
 	struct span span;
+	int err;
 
 	perf_snapshot__records(snapshot, &records);
 	if (records.malformed)
@@ -193,22 +195,28 @@ static int write_records(struct perf_snapshot *snapshot, struct evlist *evlist,
 	note_time(stats, evlist, records.data);
 	note_time(stats, evlist, records.newest);
 	span = span__of(records.data, records.bytes);
-	return output__write(output, &span, &stats->account);
+	err = output__write(output, &span, &account);
+	account__merge(&stats->account, &account);
+	account__merge(ring, &account);
+	return err;
 }
 
 int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 		       struct output *output, struct snapshot_stats *stats)
 {
 	struct snapshot_set *set = hand_over(snapshotter);
-	int i, err = 0;
+	struct ring *ring;
+	int i = 0, err = 0;
 
 	*stats = (struct snapshot_stats){ 0 };
 	if (!set)
 		return 0;
 	*stats = set->stats;
-	for (i = 0; i < snapshotter->nr && !err; i++)
-		err = write_records(set->snapshots[i], evlist, output, stats);
-	account__merge(&snapshotter->channel->account, &stats->account);
+	channel__for_each_ring(snapshotter->channel, ring) {	/* the order of @snapshots, too */
+		err = write_records(set->snapshots[i++], &ring->account, evlist, output, stats);
+		if (err)
+			break;
+	}
 	return err;
 }
 

@@ -48,6 +48,19 @@ static inline void span__copy(const struct span *span, size_t pos, void *dst, si
 		memcpy(dst + n, span->part[1].iov_base + (pos + n - first), len - n);
 }
 
+/** span__at - @len bytes at @pos, which must lie inside: where they are, or copied to @room */
+static inline void *span__at(const struct span *span, size_t pos, size_t len, void *room)
+{
+	size_t first = span->part[0].iov_len;
+
+	if (pos + len <= first)
+		return span->part[0].iov_base + pos;
+	if (pos >= first)
+		return span->part[1].iov_base + (pos - first);
+	span__copy(span, pos, room, len);
+	return room;
+}
+
 /**
  * span__header - header of the record at @pos
  *

@@ -5,8 +5,9 @@
 #include "channel.h"
 #include "span.h"
 #include "stream.h"
+#include "timeline.h"
 
-static int ring__drain(struct ring *ring, struct account *account, stream_drain_t drain, void *arg)
+static int ring__drain(struct ring *ring, stream_drain_t drain, void *arg)
 {
 	u64 tail = ring->map.prev, head = ring_buffer_read_head(ring->map.base);	/* (C) */
 	struct span span;
@@ -20,9 +21,12 @@ static int ring__drain(struct ring *ring, struct account *account, stream_drain_
 		return -EIO;
 	}
 	span = span__of_ring(ring__data(ring), ring__size(ring), tail, head);
-	err = drain(arg, &span, account);
+	err = drain(arg, &span, &ring->account);
 	if (err)
 		return err;
+	if (ring->account.timeline && ring->account.last)
+		timeline__fill(ring->account.timeline, ring->account.last, head - tail,
+			       ring__size(ring));
 	ring->map.prev = head;
 	ring_buffer_write_tail(ring->map.base, head);					/* (D) */
 	return 1;
@@ -34,7 +38,7 @@ int stream__drain(struct channel *channel, stream_drain_t drain, void *arg)
 	int any = 0, ret;
 
 	channel__for_each_ring(channel, ring) {
-		ret = ring__drain(ring, &channel->account, drain, arg);
+		ret = ring__drain(ring, drain, arg);
 		if (ret < 0)
 			return ret;
 		any |= ret;

@@ -4,7 +4,7 @@
 #include <linux/kernel.h>
 #include <linux/time64.h>
 #include "util/debug.h"
-#include "channel.h"
+#include "loss_report.h"
 #include "output.h"
 #include "snapshot.h"
 #include "summary.h"
@@ -75,41 +75,47 @@ void summary__file(struct summary *summary, const char *name)
 	say("Wrote %s", name);
 }
 
-/*
- * LOST records tell what the rings had no room for; the kernel's counters also know what came
- * after the last of them. Where both speak, the larger one is right.
- */
-void summary__print(const struct summary *summary, const struct channels *channels,
+static void print_lost(const struct loss_metric *metric)
+{
+	char of_time[64] = "";
+
+	if (!metric->lost) {
+		say("Lost 0 events");
+		return;
+	}
+	if (metric->end > metric->begin)
+		snprintf(of_time, sizeof(of_time), ", data loss metric %.2f %%",
+			 loss_metric__percent(metric));
+	say("Lost %" PRIu64 " events of %" PRIu64 " (%.2f %%)%s: try a larger -m%s", metric->lost,
+	    metric->events, percent(metric->lost, metric->events), of_time,
+	    metric->rings ? ", fewer events, or /overwrite/" : "");
+}
+
+void summary__print(const struct summary *summary, const struct loss_report *report,
 		    const struct output *output)
 {
-	const u64 overwritable = channels->channel[CHANNEL_OVERWRITE].account.samples;
-	struct account all = { 0 };
+	const struct loss_metric *metric = &report->metric;
 	const char *name = output->data.path;
-	u64 lost;
-	int kind;
+	const struct loss_row *row;
+	u64 throttles = 0;
 
 	if (output__is_pipe(output))
 		name = "to standard output";
 	else if (summary->files)
 		name = summary->last_file;
 
-	for (kind = 0; kind < NR_CHANNELS; kind++)
-		account__merge(&all, &channels->channel[kind].account);
-	lost = max(all.lost, summary->lost_in_kernel) + all.lost_samples;
-
 	say("Woken up %" PRIu64 " times to write data", summary->wakeups);
 	if (summary->files > 1)
 		say("Captured and wrote %.3f MB in %" PRIu64 " files (%" PRIu64 " samples)",
-		    megabytes(output->total), summary->files, all.samples);
+		    megabytes(output->total), summary->files, metric->samples);
 	else
 		say("Captured and wrote %.3f MB %s (%" PRIu64 " samples)",
-		    megabytes(output->total), name, all.samples);
-	if (lost)
-		say("LOST %" PRIu64 " events: try a larger -m%s", lost,
-		    overwritable == all.samples ? "" : ", fewer events, or /overwrite/");
-	else
-		say("Lost 0 events");
-	if (all.throttles)
+		    megabytes(output->total), name, metric->samples);
+	print_lost(metric);
+
+	for (row = report->rows; row < report->rows + report->nr; row++)
+		throttles += row->account->throttles;
+	if (throttles)
 		say("Throttled %" PRIu64 " times: kernel.perf_event_max_sample_rate was exceeded",
-		    all.throttles);
+		    throttles);
 }

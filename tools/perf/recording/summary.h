@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <linux/types.h>
 
-struct channels;
+struct loss_report;
 struct output;
 struct snapshot_stats;
 
@@ -19,14 +19,12 @@ struct snapshot_stats;
  * @files:	output files that were closed and renamed
  * @last_file:	the name of the last of them
  * @snapshots:	snapshots written
- * @lost_in_kernel: events lost as counted by the kernel for each event; 0 if it does not count
  */
 struct summary {
 	u64	wakeups;
 	u64	files;
 	char	last_file[PATH_MAX];
 	u64	snapshots;
-	u64	lost_in_kernel;
 };
 
 /** summary__snapshot - a snapshot was written to the current file */
@@ -36,8 +34,8 @@ void summary__snapshot(struct summary *summary, const struct snapshot_stats *sta
 /** summary__file - an output file was closed under @name */
 void summary__file(struct summary *summary, const char *name);
 
-/** summary__print - the end of the recording */
-void summary__print(const struct summary *summary, const struct channels *channels,
+/** summary__print - the end of the recording, and what @report, finished, says of it */
+void summary__print(const struct summary *summary, const struct loss_report *report,
 		    const struct output *output);
 
 #endif

@@ -59,6 +59,8 @@ hangs || fail "the recorder does not hang any more"
 calls 30 20011
 kill -CONT "$reader"
 exec {pipe}>&-
+# The end is a request, too: it would push out what still waits
+wait_until 20 grep -q 'Snapshot 2' "$work/record.err" || fail "the second snapshot is not written"
 recorder_stop
 wait_until 10 gone "$reader" || fail "the pipe is still open"
 

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * perf loss: what a perf.data file has lost, and when.
+ *
+ * One pass over the records as they lie in the file, which for each ring is their order in time:
+ * nothing is sorted and nothing kept, so the file may be larger than memory. Each record goes to
+ * the account of its ring, as in perf record; recording/loss_metric.h says what comes out.
+ *
+ * The file does not say which ring a record went through. It follows from
+ *
+ *	the event's id and PERF_RECORD_ID_INDEX		recordings of several events
+ *	the CPU						-a, -C, tracepoints, --sample-cpu
+ *	that there was only one ring			--per-thread -t
+ *
+ * Otherwise losses are counted, but not when they happened.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <internal/overwrite.h>
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+#include <subcmd/parse-options.h>
+#include <sys/stat.h>
+#include "builtin.h"
+#include "recording/loss_metric.h"
+#include "recording/loss_svg.h"
+#include "recording/timeline.h"
+#include "util/data.h"
+#include "util/debug.h"
+#include "util/event.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "util/header.h"
+#include "util/sample.h"
+#include "util/session.h"
+#include "util/tool.h"
+
+#define ABOVE_LIMIT	1	/* exit status; errors have 255, as in all of perf */
+
+/**
+ * struct ring_key - what tells one ring from another
+ * @kind:	what @nr is
+ * @nr:		its number
+ * @overwrite:	these rings are numbered apart
+ */
+struct ring_key {
+	enum { RING_BY_INDEX, RING_BY_CPU, RING_UNKNOWN } kind;
+	int	nr;
+	bool	overwrite;
+};
+
+/**
+ * struct loss
+ * @tool:	what util calls for each record
+ * @session:	the file
+ * @keys:	of the rings found so far
+ * @rows:	the same rings; each owns its account, and that its timeline
+ * @nr:		number of rings
+ * @last:	the ring of the record before, which most often is this one's, too
+ * @indexed:	the file says which ids belong to which ring
+ * @only_ring:	all ids belong to the ring of this index, or -1
+ * @draw:	keep timelines
+ * @metric:	the result
+ */
+struct loss {
+	struct perf_tool	 tool;
+	struct perf_session	*session;
+	struct ring_key		*keys;
+	struct loss_row		*rows;
+	int			 nr;
+	int			 last;
+	bool			 indexed;
+	int			 only_ring;
+	bool			 draw;
+	struct loss_metric	 metric;
+};
+
+static const char * const loss_usage[] = {
+	"perf loss [<options>] [<file>]",
+	NULL
+};
+
+/*
+ * Rings
+ */
+
+static bool same_ring(const struct ring_key *a, const struct ring_key *b)
+{
+	return a->kind == b->kind && a->nr == b->nr && a->overwrite == b->overwrite;
+}
+
+static struct ring_key find_key(const struct loss *loss, const struct perf_sample_id *sid,
+				const struct perf_sample *sample)
+{
+	struct ring_key key = { .kind = RING_UNKNOWN };
+	const struct perf_evsel *evsel;
+
+	evsel = sid ? sid->evsel : &evlist__first(loss->session->evlist)->core;
+	key.overwrite = perf_overwrite__is_configured(&evsel->attr);
+	if (loss->indexed && sid) {
+		key.kind = RING_BY_INDEX;
+		key.nr = sid->idx;
+	} else if (sample->cpu != (u32)-1 && sample->time) {
+		key.kind = RING_BY_CPU;
+		key.nr = sample->cpu;
+	} else if (loss->indexed && loss->only_ring >= 0) {
+		key.kind = RING_BY_INDEX;
+		key.nr = loss->only_ring;
+	}
+	return key;
+}
+
+static int add_ring(struct loss *loss, const struct ring_key *key, const struct perf_sample_id *sid)
+{
+	struct loss_row row = { .cpu = -1, .tid = -1, .overwrite = key->overwrite };
+	struct ring_key *keys;
+	struct loss_row *rows;
+
+	keys = realloc(loss->keys, (loss->nr + 1) * sizeof(*keys));
+	loss->keys = keys ?: loss->keys;
+	rows = realloc(loss->rows, (loss->nr + 1) * sizeof(*rows));
+	loss->rows = rows ?: loss->rows;
+	row.account = zalloc(sizeof(*row.account));
+	if (!keys || !rows || !row.account)
+		goto nomem;
+
+	if (key->kind == RING_BY_CPU) {
+		row.cpu = key->nr;
+	} else if (sid) {
+		row.cpu = sid->cpu.cpu;
+		row.tid = sid->tid;
+	}
+	if (key->kind != RING_UNKNOWN && !key->overwrite)
+		row.account->evlist = loss->session->evlist;
+	if (loss->draw) {
+		row.account->timeline = zalloc(sizeof(*row.account->timeline));
+		if (!row.account->timeline)
+			goto nomem;
+	}
+	keys[loss->nr] = *key;
+	rows[loss->nr] = row;
+	return loss->nr++;
+nomem:
+	free(row.account);
+	pr_err("Not enough memory for the account of %d rings.\n", loss->nr + 1);
+	return -ENOMEM;
+}
+
+/* The account of the ring that a record came through, or NULL without memory. */
+static struct account *find_account(struct loss *loss, const struct perf_sample *sample)
+{
+	const struct perf_sample_id *sid = evlist__id2sid(loss->session->evlist, sample->id);
+	struct ring_key key = find_key(loss, sid, sample);
+	int i;
+
+	if (loss->nr && same_ring(&loss->keys[loss->last], &key))
+		return loss->rows[loss->last].account;
+	for (i = 0; i < loss->nr && !same_ring(&loss->keys[i], &key); i++)
+		;
+	if (i == loss->nr)
+		i = add_ring(loss, &key, sid);
+	if (i < 0)
+		return NULL;
+	loss->last = i;
+	return loss->rows[i].account;
+}
+
+static void free_rings(struct loss *loss)
+{
+	while (loss->nr--) {
+		free(loss->rows[loss->nr].account->timeline);
+		free(loss->rows[loss->nr].account);
+	}
+	free(loss->rows);
+	free(loss->keys);
+}
+
+/*
+ * Records
+ */
+
+/*
+ * Synthesized records, which never were in a ring, have a time of 0. Among them are the kernel's
+ * counters at the end, in the shape of a record that the hardware's losses have, too. What a BPF
+ * filter dropped is not lost.
+ */
+static int count_record(const struct perf_tool *tool, union perf_event *event,
+			struct perf_sample *sample, struct machine *machine __maybe_unused)
+{
+	struct loss *loss = container_of(tool, struct loss, tool);
+	bool counter = event->header.type == PERF_RECORD_LOST_SAMPLES &&
+		       (!sample->time || sample->time == -1ULL);
+	struct span span = span__of(event, event->header.size);
+	struct account *account;
+
+	if (!sample->time && !counter)
+		return 0;
+	if (counter && event->header.misc & PERF_RECORD_MISC_LOST_SAMPLES_BPF)
+		return 0;
+	account = find_account(loss, sample);
+	if (!account)
+		return -ENOMEM;
+	if (counter)
+		account->counted += event->lost_samples.lost;
+	else
+		account__add(account, &span, event->header.size);
+	return 0;
+}
+
+static int count_sample(const struct perf_tool *tool, union perf_event *event,
+			struct perf_sample *sample, struct evsel *evsel __maybe_unused,
+			struct machine *machine)
+{
+	return count_record(tool, event, sample, machine);
+}
+
+static int read_index(struct perf_session *session, union perf_event *event)
+{
+	struct loss *loss = container_of(session->tool, struct loss, tool);
+	const struct perf_record_id_index *index = &event->id_index;
+	int err = perf_event__process_id_index(session, event);
+	u64 i;
+
+	if (err)
+		return err;
+	for (i = 0; i < index->nr; i++) {
+		if (!loss->indexed)
+			loss->only_ring = index->entries[i].idx;
+		else if (index->entries[i].idx != (u64)loss->only_ring)
+			loss->only_ring = -1;
+		loss->indexed = true;
+	}
+	return 0;
+}
+
+static void init_tool(struct perf_tool *tool)
+{
+	event_op *const ops[] = {
+		&tool->mmap, &tool->mmap2, &tool->comm, &tool->namespaces, &tool->cgroup,
+		&tool->fork, &tool->exit, &tool->lost, &tool->lost_samples, &tool->aux,
+		&tool->itrace_start, &tool->aux_output_hw_id, &tool->context_switch,
+		&tool->throttle, &tool->unthrottle, &tool->ksymbol, &tool->bpf, &tool->text_poke,
+	};
+	size_t i;
+
+	perf_tool__init(tool, /*ordered_events=*/false);
+	for (i = 0; i < ARRAY_SIZE(ops); i++)
+		*ops[i] = count_record;
+	tool->sample = count_sample;
+	tool->read = count_sample;
+	tool->id_index = read_index;
+	tool->attr = perf_event__process_attr;
+	tool->tracing_data = perf_event__process_tracing_data;
+	tool->dont_split_sample_group = true;
+	tool->no_warn = true;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct loss_row *one = a, *two = b;
+
+	if (one->cpu != two->cpu)
+		return one->cpu < two->cpu ? -1 : 1;
+	if (one->tid != two->tid)
+		return one->tid < two->tid ? -1 : 1;
+	return !one->account->samples - !two->account->samples;
+}
+
+/* What could be read is counted, also if that is not all. */
+static int count_file(struct loss *loss)
+{
+	int err = perf_session__process_events(loss->session);
+	u64 samples = 0, unknown;
+
+	if (loss->nr)
+		qsort(loss->rows, loss->nr, sizeof(*loss->rows), compare_rows);
+	loss_metric__compute(&loss->metric, loss->rows, loss->nr);
+
+	/* util delivers no sample of which it does not know the event. */
+	if (loss->session->evlist)
+		samples = loss->session->evlist->stats.nr_events[PERF_RECORD_SAMPLE];
+	unknown = samples - min(samples, loss->metric.samples);
+	loss->metric.samples += unknown;
+	loss->metric.events += unknown;
+	if (err)
+		pr_err("%s is damaged: only what comes before that is counted, %" PRIu64
+		       " samples.\n", loss->session->data->path, loss->metric.samples);
+	return err;
+}
+
+/*
+ * Output
+ */
+
+static bool has_times(const struct loss *loss)
+{
+	return loss->metric.end > loss->metric.begin;
+}
+
+/* Why there is no metric. */
+static const char *no_metric(const struct loss_metric *metric)
+{
+	return metric->rings ? "the file does not tell the time or the ring of its records" :
+			       "no event was read from a ring that can be full";
+}
+
+static void print_text(const struct loss *loss)
+{
+	const struct loss_metric *metric = &loss->metric;
+	char name[64];
+
+	if (has_times(loss))
+		printf("%-18s %14.6f s\n", "Recorded", (metric->end - metric->begin) / 1e9);
+	printf("%-18s %14" PRIu64 "\n", "Samples", metric->samples);
+	printf("%-18s %14" PRIu64 "   %.2f %% of %" PRIu64 "\n", "Events lost", metric->lost,
+	       percent(metric->lost, metric->events), metric->events);
+	printf("%-18s %14" PRIu64 "\n", "LOST records", metric->records);
+	if (!has_times(loss)) {
+		printf("%-18s %14s   %s\n", "Data loss metric", "none", no_metric(metric));
+		return;
+	}
+	printf("%-18s %14" PRIu64 "   in %u ring%s\n", "Holes", metric->holes, metric->rings,
+	       metric->rings == 1 ? "" : "s");
+	printf("%-18s %14.2f %%\n", "Data loss metric", loss_metric__percent(metric));
+	if (metric->worst)
+		printf("%-18s %14.2f %% %s\n", "Worst ring", loss_metric__of(metric, metric->worst),
+		       loss_row__name(metric->worst, name, sizeof(name)));
+}
+
+/* Not that of counters whose ring is unknown: it has no records. */
+#define for_each_ring(loss, row)							\
+	for ((row) = (loss)->rows; (row) < (loss)->rows + (loss)->nr; (row)++)		\
+		if ((row)->account->records)
+
+static void print_table(const struct loss *loss)
+{
+	const struct loss_row *row;
+	char name[64];
+
+	printf("\n%-20s %12s %12s %12s %9s %9s %9s\n", "Ring", "samples", "MB", "lost", "share",
+	       "holes", "in holes");
+	for_each_ring(loss, row) {
+		const struct account *account = row->account;
+
+		printf("%-20s %12" PRIu64 " %12.3f %12" PRIu64 " %7.2f %% %9" PRIu64 " %7.2f %%\n",
+		       loss_row__name(row, name, sizeof(name)), account->samples,
+		       account->bytes / 1024.0 / 1024.0, account->lost,
+		       percent(account->lost, loss_row__events(row)), account->holes,
+		       loss_metric__of(&loss->metric, row));
+	}
+}
+
+static void print_number(const char *name, u64 number)
+{
+	printf("\"%s\": %" PRIu64 ", ", name, number);
+}
+
+static void print_json_ring(const struct loss_row *row)
+{
+	const struct account *account = row->account;
+
+	printf("\t\t{ \"cpu\": %d, \"tid\": %d, ", row->cpu, row->tid);
+	print_number("samples", account->samples);
+	print_number("bytes", account->bytes);
+	print_number("events", loss_row__events(row));
+	print_number("lost", account->lost);
+	print_number("holes", account->holes);
+	print_number("hole_ns", account->hole_ns);
+	printf("\"overwrite\": %s }", row->overwrite ? "true" : "false");
+}
+
+static void print_json(const struct loss *loss)
+{
+	const struct loss_metric *metric = &loss->metric;
+	const struct loss_row *row;
+	const char *separator = "";
+
+	printf("{\n\t");
+	print_number("elapsed_ns", metric->end - metric->begin);
+	print_number("samples", metric->samples);
+	print_number("events", metric->events);
+	print_number("lost", metric->lost);
+	print_number("lost_records", metric->records);
+	print_number("holes", metric->holes);
+	print_number("hole_ns", metric->hole_ns);
+	if (has_times(loss))
+		printf("\"metric_percent\": %.6f,\n", loss_metric__percent(metric));
+	else
+		printf("\"metric_percent\": null,\n");
+	printf("\t\"rings\": [");
+	for_each_ring(loss, row) {
+		printf("%s\n", separator);
+		print_json_ring(row);
+		separator = ",";
+	}
+	printf("\n\t]\n}\n");
+}
+
+static int draw(struct loss *loss, const char *path)
+{
+	FILE *file = fopen(path, "we");
+	int err = -errno;
+
+	if (file)
+		err = loss_svg__write(file, loss->session->data->path, &loss->metric, loss->rows,
+				      loss->nr);
+	if (err)
+		pr_err("--svg: cannot write %s: %s\n", path, strerror(-err));
+	return err;
+}
+
+static int parse_percent(const struct option *opt, const char *arg, int unset __maybe_unused)
+{
+	double *limit = opt->value;
+	char *end;
+
+	*limit = strtod(arg, &end);
+	if (end != arg && (!*end || !strcmp(end, "%")) && *limit >= 0 && *limit <= 100)
+		return 0;
+	pr_err("--fail-above=%s: not a share in percent. Example: --fail-above=0.1\n", arg);
+	return -1;
+}
+
+/* As in all of perf. */
+static const char *default_input(void)
+{
+	struct stat st;
+
+	return !fstat(STDIN_FILENO, &st) && S_ISFIFO(st.st_mode) ? "-" : "perf.data";
+}
+
+int cmd_loss(int argc, const char **argv)
+{
+	struct perf_data data = { .mode = PERF_DATA_MODE_READ };
+	struct loss loss = { .only_ring = -1 };
+	bool per_ring = false, json = false;
+	const char *svg = NULL;
+	double limit = 100;
+	const struct option options[] = {
+		OPT_STRING('i', "input", &data.path, "file",
+			   "the file (default: perf.data, or a pipe)"),
+		OPT_BOOLEAN('f', "force", &data.force, "read it whoever owns it"),
+		OPT_BOOLEAN(0, "per-cpu", &per_ring, "a line for each ring"),
+		OPT_BOOLEAN(0, "json", &json, "the same as JSON"),
+		OPT_STRING_OPTARG(0, "svg", &svg, "file.svg", "draw it", "loss.svg"),
+		OPT_CALLBACK(0, "fail-above", &limit, "percent",
+			     "exit with status 1 if a larger share of the events is lost",
+			     parse_percent),
+		OPT_INCR('v', "verbose", &verbose, "say more"),
+		OPT_END()
+	};
+	int err;
+
+	argc = parse_options(argc, argv, options, loss_usage, 0);
+	if (argc > 1 || (argc && data.path))
+		usage_with_options_msg(loss_usage, options, "One file, please.\n");
+	if (argc)
+		data.path = argv[0];
+	if (!data.path)
+		data.path = default_input();
+
+	loss.draw = svg != NULL;
+	init_tool(&loss.tool);
+	loss.session = perf_session__new(&data, &loss.tool);
+	if (IS_ERR(loss.session)) {
+		pr_err("%s: cannot be read as a perf.data file.\n", data.path);
+		return -1;
+	}
+
+	err = count_file(&loss);
+	if (json) {
+		print_json(&loss);
+	} else {
+		print_text(&loss);
+		if (per_ring)
+			print_table(&loss);
+	}
+	if (svg)
+		err = draw(&loss, svg) ?: err;
+	if (!err && percent(loss.metric.lost, loss.metric.events) > limit)
+		err = ABOVE_LIMIT;
+	free_rings(&loss);
+	perf_session__delete(loss.session);
+	return err < 0 ? -1 : err;
+}

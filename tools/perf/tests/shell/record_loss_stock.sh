@@ -1,0 +1,64 @@
+#!/bin/bash
+# perf loss: counts in the files of other perfs what their own perf report --stats does
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 180
+
+# shellcheck source=lib/recording.sh
+. "$(dirname "$0")/lib/recording.sh"
+
+need_perf
+need_root
+need_helpers numbered
+need_tracepoint raw_syscalls:sys_enter
+
+# stats PERF FILE: samples, LOST records, lost events as the kernel counted them
+stats() {
+	"$1" report --stats -i "$2" 2> /dev/null | awk '
+		/^ *[A-Z_]+ events:/ { if (of_event) sum[$1] += $3; else total[$1] = $3 }
+		/stats:$/ && !/Aggregated/ { of_event = 1 }
+		END { print total["SAMPLE"] + 0, total["LOST"] + 0, sum["LOST_SAMPLES"] + 0 }'
+}
+
+# compare NAME PERF METRIC RECORD_OPTIONS...: METRIC is what perf loss must say of it, a pattern
+compare() {
+	local name=$1 perf=$2 metric=$3 said counted
+
+	shift 3
+	rm -rf "$work/data"
+	"$perf" record -B -m 1 -o "$work/data" "$@" -- "$work/$comm" --duration 1 > "$work/issued" \
+		2> "$work/record.err" || { echo "$name: $*: not recorded: $(tail -n 1 "$work/record.err")"; return; }
+	recorded=$((recorded + 1))
+	"$PERF" loss "$work/data" > "$work/loss.out" 2> "$work/loss.err" || wrong "$name: $*: perf loss fails"
+	said=$(awk '/^Samples/ { s = $2 } /^Events lost/ { e = $3 } /^LOST records/ { l = $3 } END { print s, l, e }' \
+		"$work/loss.out")
+	counted=$(stats "$perf" "$work/data")
+	echo "$name: $*: samples, LOST records, lost: $said;$(sed -n 's/^Data loss metric */ metric /p' "$work/loss.out")"
+	[ "$said" = "$counted" ] || wrong "$name: $*: perf report --stats says $counted"
+	grep -qE "^Data loss metric +$metric" "$work/loss.out" || wrong "$name: $*: not the metric that was expected"
+	[ "${counted##* }" = 0 ] || lossy=$((lossy + 1))
+	[ -s "$work/loss.err" ] && wrong "$name: $*: perf loss complains: $(cat "$work/loss.err")"
+}
+
+number='[0-9.]+ %'
+recorded=0 lossy=0
+for perf in "$PERF" "${UPSTREAM_PERF:-}" /usr/bin/perf; do
+	[ -x "$perf" ] || continue
+	name=$("$perf" --version)
+	compare "$name" "$perf" "$number" -a -e raw_syscalls:sys_enter
+	compare "$name" "$perf" "$number" -a -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit -e cpu-clock --switch-events
+	compare "$name" "$perf" "$number" -e raw_syscalls:sys_enter
+	compare "$name" "$perf" "$number" --per-thread -e raw_syscalls:sys_enter
+	# No other perf says which CPU these samples are from
+	if [ "$perf" = "$PERF" ]; then
+		compare "$name" "$perf" "$number" -e cpu-clock -c 20000
+	else
+		compare "$name" "$perf" none -e cpu-clock -c 20000
+		compare "$name" "$perf" "$number" -e cpu-clock -c 20000 --sample-cpu
+		compare "$name" "$perf" "$number" -a -z -e raw_syscalls:sys_enter
+		compare "$name" "$perf" "$number" -a --threads -e raw_syscalls:sys_enter
+	fi
+done
+echo "$recorded recordings, $lossy of them with losses"
+((lossy > 3)) || wrong "next to nothing was lost: this shows nothing"
+
+finish
