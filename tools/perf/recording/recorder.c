@@ -128,11 +128,17 @@ static int finish_round(struct recorder *rec)
 	return sideband__mark(&rec->output, PERF_RECORD_FINISHED_ROUND);
 }
 
+/*
+ * Handed over after the streams were drained, so that no later snapshot has records older than what
+ * was drained; and before anything is written, so that what is asked for while the output hangs is
+ * the next snapshot's.
+ */
 static int write_snapshot(struct recorder *rec, const char *reason, bool last)
 {
 	struct snapshot_stats stats;
 	int err = drain(rec);
 
+	snapshotter__hand_over(&rec->snapshotter);
 	if (err >= 0)
 		err = tracker__begin_snapshot(&rec->tracker);
 	if (!err)
@@ -148,8 +154,12 @@ static int write_snapshot(struct recorder *rec, const char *reason, bool last)
 
 static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
 {
-	int err = write_snapshot(rec, reason, false);
+	int err;
 
+	/* Asked for while the one before was handled, which has answered it, too. */
+	if (!snapshotter__pending(&rec->snapshotter))
+		return 0;
+	err = write_snapshot(rec, reason, false);
 	if (!err)
 		err = to_next_file ? next_file(rec) : finish_round(rec);
 	return err;

@@ -147,21 +147,28 @@ void snapshotter__take(struct snapshotter *snapshotter, u64 event_time)
  * Writing
  */
 
-/* Return: the set that was being filled until now, or NULL if nothing was taken into it. */
-static struct snapshot_set *hand_over(struct snapshotter *snapshotter)
+bool snapshotter__pending(struct snapshotter *snapshotter)
+{
+	bool pending;
+
+	pthread_mutex_lock(&snapshotter->lock);
+	pending = snapshotter->filling->stats.requests;
+	pthread_mutex_unlock(&snapshotter->lock);
+	return pending;
+}
+
+void snapshotter__hand_over(struct snapshotter *snapshotter)
 {
 	struct snapshot_set *filled;
 
 	pthread_mutex_lock(&snapshotter->lock);
 	filled = snapshotter->filling;
-	if (filled->stats.requests) {
+	snapshotter->filled = filled->stats.requests ? filled : NULL;
+	if (snapshotter->filled) {
 		snapshotter->filling = &snapshotter->sets[filled == snapshotter->sets];
 		snapshotter->filling->stats = (struct snapshot_stats){ 0 };
-	} else {
-		filled = NULL;
 	}
 	pthread_mutex_unlock(&snapshotter->lock);
-	return filled;
 }
 
 /* Widens [begin, end] by a record, if it has a time. */
@@ -204,7 +211,7 @@ static int write_records(struct perf_snapshot *snapshot, struct account *ring,
 int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 		       struct output *output, struct snapshot_stats *stats)
 {
-	struct snapshot_set *set = hand_over(snapshotter);
+	struct snapshot_set *set = snapshotter->filled;
 	struct ring *ring;
 	int i = 0, err = 0;
 

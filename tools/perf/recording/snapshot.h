@@ -17,6 +17,7 @@
 #define PERF_RECORDING_SNAPSHOT_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <linux/types.h>
 #include <perf/overwrite.h>
 #include "account.h"
@@ -65,7 +66,8 @@ struct snapshot_set {
  * @rings:	one for each mapped ring
  * @nr:		number of @rings
  * @lock:	of the rings, of @filling, and of the set that it points to
- * @filling:	the set that is taken into; the other one is written, or waits
+ * @filling:	the set that is taken into
+ * @filled:	the one that is to be written, or NULL; the writer's
  * @sets:	both
  * @settled:	see snapshotter__set_settled()
  */
@@ -75,6 +77,7 @@ struct snapshotter {
 	int			  nr;
 	pthread_mutex_t		  lock;
 	struct snapshot_set	 *filling;
+	struct snapshot_set	 *filled;
 	struct snapshot_set	  sets[2];
 	u64			  settled;
 };
@@ -102,12 +105,22 @@ void snapshotter__exit(struct snapshotter *snapshotter);
  */
 void snapshotter__take(struct snapshotter *snapshotter, u64 event_time);
 
+/** snapshotter__pending - was anything taken since the last snapshotter__hand_over()? */
+bool snapshotter__pending(struct snapshotter *snapshotter);
+
 /**
- * snapshotter__write - write what was taken since the last call
+ * snapshotter__hand_over - from now on what is taken belongs to the next snapshot
+ *
+ * Waits for a copy that is being taken, not longer.
+ */
+void snapshotter__hand_over(struct snapshotter *snapshotter);
+
+/**
+ * snapshotter__write - write what was handed over
  * @evlist:	to find the time of a record
  * @stats:	receives all figures
  *
- * Waits for a copy that is being taken, not longer. In one thread.
+ * In the thread that handed it over.
  *
  * Return: 0, or the negative errno of the output.
  */

@@ -181,11 +181,6 @@ int tracker__end_file(struct tracker *tracker)
 	return tracker->rec->opts.tail_synthesize ? write_proc(tracker) : 0;
 }
 
-int tracker__begin_snapshot(struct tracker *tracker)
-{
-	return tracker->mode == TRACKER_KEPT ? write_state(tracker) : 0;
-}
-
 void tracker__end_snapshot(struct tracker *tracker, u64 horizon)
 {
 	if (!tracker->mode)
@@ -245,7 +240,7 @@ static void collect(struct tracker *tracker)
 		  tracker->state.tasks.nr, tracker->state.nr, tracker->state.bytes);
 }
 
-int tracker__drain(struct tracker *tracker)
+static int read_rings(struct tracker *tracker)
 {
 	struct channel *tracking = channel(tracker, CHANNEL_TRACKING);
 	int any;
@@ -257,7 +252,28 @@ int tracker__drain(struct tracker *tracker)
 		return any;
 	state__end_round(&tracker->state);
 	snapshotter__set_settled(&tracker->rec->snapshotter, tracker->state.settled);
-	if (state__is_large(&tracker->state))
+	return any;
+}
+
+int tracker__drain(struct tracker *tracker)
+{
+	int any = read_rings(tracker);
+
+	if (any >= 0 && tracker->mode && state__is_large(&tracker->state))
 		collect(tracker);
 	return any;
+}
+
+/*
+ * What was sampled since the tracking rings were read, up to the last copy, has a name as well. Nothing
+ * may be collected now: the copies are handed over, and refer to tasks that the rings do not.
+ */
+int tracker__begin_snapshot(struct tracker *tracker)
+{
+	int err;
+
+	if (tracker->mode != TRACKER_KEPT)
+		return 0;
+	err = read_rings(tracker);
+	return err < 0 ? err : write_state(tracker);
 }
