@@ -7,7 +7,7 @@ LINUX := $(BUILD)/linux
 .NOTPARALLEL:			# perf's own build uses all CPUs
 .PHONY: help deps tree perf perf-asan upstream-tree upstream-perf \
 	kernel debug-kernel upstream-kernel cross-kernel lint-kernel vm \
-	demo test test-fast test-programs ring-programs fuzz-ring fuzz-snapshot \
+	demo test test-fast test-debug-kernel test-programs ring-programs fuzz-ring fuzz-snapshot \
 	bench bench-ring bench-snapshot lint series clean
 MAKEFLAGS += --no-print-directory
 
@@ -172,6 +172,11 @@ lint: deps
 
 test: lint perf perf-asan $(if $(filter x86,$(SRCARCH)),kernel) test-programs	## build and run all tests
 	@scripts/run-tests
+
+# Takes long: the kernel that finds mistakes is slow, and slower when emulated.
+test-debug-kernel: debug-kernel perf test-programs	## the guest's tests on that kernel: for the night
+	@KERNEL=$(BUILD)/kernel-debug VM_MEM=2G VM_TIMEOUT=3500 \
+		scripts/run-tests --time-limit 3600 -k run_in_guest
 
 test-fast: perf test-programs	## run the tests that take seconds
 	@scripts/run-tests --fast
