@@ -100,6 +100,7 @@
  * The AUX area, see ring_buffer_aux.c:
  * @aux_mutex:	held while it is mapped, resized or given up
  * @aux_head:	where the driver goes on; an offset in the area in overwrite mode
+ * @aux_written: bytes that drivers called new since the area was allocated
  * @aux_nest:	a driver is writing
  * @aux_wakeup:	the last multiple of @aux_watermark that @aux_head went past
  * @aux_watermark: bytes after which readers are woken up
@@ -146,6 +147,7 @@ struct perf_buffer {
 
 	struct mutex			aux_mutex;	/* begin and end of the AUX area */
 	unsigned long			aux_head;
+	u64				aux_written;
 	unsigned int			aux_nest;
 	unsigned long			aux_wakeup;
 	unsigned long			aux_watermark;

@@ -15,6 +15,10 @@
  *   overwrite	mapped read-only. There is no tail; the driver tells where it stopped, an offset in
  *		the area, and that becomes aux_head.
  *
+ * Most devices that go round in the area tell where they stopped, but not how often they came by:
+ * their drivers call all of it new. Those that count have PERF_PMU_CAP_AUX_WRITTEN and call new what
+ * is, in both modes; then aux_written says how much that was since the area was mapped.
+ *
  * The barriers are those of internal.h, with aux_head for data_head and aux_tail for data_tail.
  * (B) is the driver's: it alone knows how the device's stores are ordered.
  *
@@ -150,6 +154,9 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event, pgoff_t pgoff
 	rb->aux_overwrite = overwrite;
 	rb->aux_watermark = watermark;
 	rb->aux_pgoff = pgoff;
+	rb->aux_written = 0;
+	rb->user_page->aux_written = 0;
+	rb->user_page->cap_aux_written = !!(event->pmu->capabilities & PERF_PMU_CAP_AUX_WRITTEN);
 	return 0;
 free:
 	free_aux(rb);
@@ -257,10 +264,19 @@ static bool worth_a_record(struct perf_output_handle *handle, unsigned long size
 	return size || (handle->aux_flags & ~silent);
 }
 
+/* Who sees aux_head (C) sees what was written up to there, or more. */
+static void publish_aux(struct perf_buffer *rb)
+{
+	WRITE_ONCE(rb->user_page->aux_written, rb->aux_written);
+	smp_wmb();	/* B, pairs with C */
+	WRITE_ONCE(rb->user_page->aux_head, rb->aux_head);
+}
+
 /**
  * perf_aux_output_end - what was written is there to be read
  * @handle:	from perf_aux_output_begin()
- * @size:	new bytes
+ * @size:	new bytes; of drivers with PERF_PMU_CAP_AUX_WRITTEN in overwrite mode, too, where it
+ *		may be more than the area holds
  *
  * All stores of the device must be visible before (B). In overwrite mode @handle->head says where
  * it stopped, an offset in the area. Context as perf_aux_output_begin(); must come from pmu::stop()
@@ -282,10 +298,11 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 		begin = rb->aux_head;
 		rb->aux_head = begin + size;
 	}
+	rb->aux_written += size;
 
 	if (worth_a_record(handle, size))
 		perf_event_aux_event(event, begin, size, handle->aux_flags);
-	WRITE_ONCE(rb->user_page->aux_head, rb->aux_head);
+	publish_aux(rb);
 
 	if (wakeup_is_due(rb) || truncated) {
 		if (truncated)
@@ -313,7 +330,8 @@ int perf_aux_output_skip(struct perf_output_handle *handle, unsigned long size)
 		return -ENOSPC;
 
 	rb->aux_head += size;
-	WRITE_ONCE(rb->user_page->aux_head, rb->aux_head);
+	rb->aux_written += size;
+	publish_aux(rb);
 	if (wakeup_is_due(rb)) {
 		perf_output_wakeup(handle);
 		handle->wakeup = rb->aux_wakeup + rb->aux_watermark;

@@ -108,9 +108,54 @@ static void aux_output(struct kunit *test)
 	rb_free_aux(ring->rb);
 }
 
+/* A driver that counts: aux_written goes on while aux_head wraps. */
+static void aux_written(struct kunit *test)
+{
+	struct pmu pmu = {
+		.setup_aux = kring_setup_aux,
+		.free_aux = kring_free_aux,
+		.capabilities = PERF_PMU_CAP_AUX_WRITTEN,
+	};
+	struct kring *ring = kring_new(test, KRING_PAGES, 0, RING_BUFFER_WRITABLE);
+	struct perf_event_mmap_page *page = ring->rb->user_page;
+	struct perf_output_handle handle;
+	struct {
+		struct perf_event_header header;
+		u64 offset, size, flags;
+	} record;
+
+	KUNIT_ASSERT_EQ(test, kring_alloc_aux(ring, &pmu, AUX_PAGES, 0), 0);
+	KUNIT_EXPECT_TRUE(test, page->cap_aux_written);
+	KUNIT_ASSERT_NOT_NULL(test, begin_aux(ring, &handle));
+	handle.head = 100;
+	end_aux(&handle, 2 * AUX_SIZE + 100);
+	KUNIT_EXPECT_EQ(test, page->aux_head, 100);
+	KUNIT_EXPECT_EQ(test, page->aux_written, 2 * AUX_SIZE + 100);
+
+	kring_read(ring, 0, &record, sizeof(record));
+	KUNIT_EXPECT_EQ(test, record.header.type, PERF_RECORD_AUX);
+	KUNIT_EXPECT_EQ(test, record.offset, 100);
+	KUNIT_EXPECT_EQ(test, record.size, 2 * AUX_SIZE + 100);
+	KUNIT_EXPECT_EQ(test, record.flags, PERF_AUX_FLAG_OVERWRITE);
+
+	KUNIT_ASSERT_NOT_NULL(test, begin_aux(ring, &handle));
+	KUNIT_EXPECT_EQ(test, handle.head, 100);
+	handle.head = 107;
+	end_aux(&handle, 7);
+	KUNIT_EXPECT_EQ(test, page->aux_written, 2 * AUX_SIZE + 107);
+	rb_free_aux(ring->rb);
+
+	pmu.capabilities = 0;
+	KUNIT_ASSERT_EQ(test, alloc_aux(ring, &pmu), 0);
+	KUNIT_EXPECT_FALSE(test, page->cap_aux_written);
+	KUNIT_EXPECT_EQ(test, page->aux_written, 0);
+	rb_free_aux(ring->rb);
+}
+
 static struct kunit_case perf_ring_aux_cases[] = {
 	KUNIT_CASE(aux_pages),
 	KUNIT_CASE(aux_output),
+	KUNIT_CASE(aux_written),
 	{}
 };
 

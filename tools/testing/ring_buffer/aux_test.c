@@ -28,16 +28,22 @@ static void free_driver(void *aux)
 }
 
 /* With an AUX area of AUX_SIZE; the data area is so large that it wakes up nobody. */
-static struct ring *new_ring(unsigned int flags, long watermark)
+static struct ring *new_driver_ring(unsigned int flags, long watermark, int capabilities)
 {
 	struct ring *ring = ring_new(&ring_impl, RING_STREAMING, 16, LONG_MAX);
 
+	ring->pmu.capabilities = capabilities;
 	ring->pmu.setup_aux = setup_aux;
 	ring->pmu.free_aux = free_driver;
 	if (ring_impl.alloc_aux(ring->rb, &ring->event, AUX_SIZE / PAGE_SIZE, watermark, flags))
 		abort();
 	frees = 0;
 	return ring;
+}
+
+static struct ring *new_ring(unsigned int flags, long watermark)
+{
+	return new_driver_ring(flags, watermark, 0);
 }
 
 static void delete_ring(struct ring *ring)
@@ -171,6 +177,72 @@ static void test_overwrite(void)
 			EXPECT(recorded(ring, head, 4096, PERF_AUX_FLAG_OVERWRITE));
 		EXPECT(none_recorded(ring) && !wakeups(ring));
 	}
+	delete_ring(ring);
+}
+
+/* A driver that counts: records and aux_written have what it wrote, wrapped or not. */
+static void test_written(void)
+{
+	for (unsigned int flags = 0; flags <= RING_STREAMING; flags++) {
+		struct ring *ring = new_driver_ring(flags, 0, PERF_PMU_CAP_AUX_WRITTEN);
+		u64 overwrite = flags ? 0 : PERF_AUX_FLAG_OVERWRITE, written = 0;
+		struct perf_output_handle handle;
+
+		EXPECT(ring->user->cap_aux_written && !ring->user->aux_written);
+		for (unsigned int i = 0; i < 50; i++) {
+			unsigned long size = i * 7919 % (flags ? AUX_SIZE : 3 * AUX_SIZE);
+
+			EXPECT(perf_aux_output_begin(&handle, &ring->event));
+			EXPECT(ring->user->aux_written == written);
+			if (!flags)
+				handle.head = (written + size) % AUX_SIZE;
+			perf_aux_output_end(&handle, size);
+			if (size)
+				EXPECT(recorded(ring, flags ? written : handle.head, size,
+						overwrite));
+			EXPECT(none_recorded(ring));
+			written += size;
+			EXPECT(ring->user->aux_written == written);
+			EXPECT(ring->user->aux_head == (flags ? written : written % AUX_SIZE));
+			ring->user->aux_tail = written;
+		}
+
+		/* The control page is only told. */
+		ring->user->aux_written = 1;
+		EXPECT(perf_aux_output_begin(&handle, &ring->event));
+		perf_aux_output_end(&handle, 0);
+		EXPECT(ring->user->aux_written == written);
+		delete_ring(ring);
+	}
+}
+
+/* Room that was given up counts, as it does in aux_head. */
+static void test_written_skip(void)
+{
+	struct ring *ring = new_driver_ring(RING_STREAMING, 0, PERF_PMU_CAP_AUX_WRITTEN);
+	struct perf_output_handle handle;
+
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	EXPECT(perf_aux_output_skip(&handle, 100) == 0 && ring->user->aux_written == 100);
+	EXPECT(perf_aux_output_skip(&handle, AUX_SIZE) == -ENOSPC);
+	perf_aux_output_end(&handle, 11);
+	EXPECT(ring->user->aux_written == 111 && ring->user->aux_head == 111);
+	delete_ring(ring);
+}
+
+/* Another driver's area in the same ring begins anew. */
+static void test_written_again(void)
+{
+	struct ring *ring = new_driver_ring(0, 0, PERF_PMU_CAP_AUX_WRITTEN);
+	struct perf_output_handle handle;
+
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	perf_aux_output_end(&handle, 1000);
+	ring_impl.close_aux(ring->rb);
+	ring->pmu.capabilities = 0;
+	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 2, 0, 0));
+	EXPECT(!ring->user->cap_aux_written && !ring->user->aux_written);
+	frees = 0;
 	delete_ring(ring);
 }
 
@@ -409,6 +481,9 @@ int main(void)
 	TAP_RUN(test_full_trace, "full trace: room, heads, records, references");
 	TAP_RUN(test_no_room, "full trace without room");
 	TAP_RUN(test_overwrite, "overwrite");
+	TAP_RUN(test_written, "a driver that counts");
+	TAP_RUN(test_written_skip, "room given up is counted");
+	TAP_RUN(test_written_again, "counted from the mapping on");
 	TAP_RUN(test_flags, "flags");
 	TAP_RUN(test_truncated, "truncated");
 	TAP_RUN(test_watermark, "watermark");
