@@ -192,6 +192,18 @@ static int parse_max_size(const struct option *opt, const char *arg, int unset)
 	return -1;
 }
 
+static int parse_write_buffer(const struct option *opt, const char *arg, int unset __maybe_unused)
+{
+	u64 *size = opt->value;
+
+	*size = rotation__parse_size(arg);
+	if (*size >= WRITE_BUFFER_MIN)
+		return 0;
+	pr_err("--write-buffer=%s: not a size of 1M or more with a unit: M or G. "
+	       "Example: --write-buffer=64M\n", arg);
+	return -1;
+}
+
 static int parse_control(const struct option *opt, const char *arg, int unset __maybe_unused)
 {
 	struct record_opts *opts = opt->value;
@@ -348,6 +360,8 @@ static struct option options[] = {
 	OPT_GROUP("Where to"),
 	OPT_STRING('o', "output", &rec.output.data.path, "file",
 		   "the file (default: perf.data); '-' is standard output"),
+	OPT_CALLBACK_NONEG(0, "write-buffer", &rec.output.write_buffer, "size",
+			   "memory for what waits to be written (default: 64M)", parse_write_buffer),
 	OPT_STRING_OPTARG_SET(0, "switch-output", &args.switch_output, &args.switch_output_set,
 			      "signal|size|time",
 			      "snapshot and go on in a new file: at SIGUSR2, at this size, "
@@ -423,7 +437,11 @@ static void set_defaults(void)
 	memset(&args, 0, sizeof(args));
 	args.named_last = &rec.evlist;
 	rec = (struct recorder){
-		.output.reserve_fd = -1,
+		.output = {
+			.reserve_fd	= -1,
+			.error_fd	= -1,
+			.write_buffer	= WRITE_BUFFER_DEFAULT,
+		},
 		.capture.wake_fd = -1,
 		.capture.stop_fd = -1,
 		.opts = {

@@ -113,7 +113,7 @@ int events__find_target(struct recorder *rec)
 
 int events__configure(struct recorder *rec)
 {
-	const pid_t threads[] = { getpid(), rec->capture.tid };
+	const pid_t threads[] = { getpid(), rec->capture.tid, rec->output.spool.tid };
 	int err = configure_recorded(rec);
 
 	if (!err && leaves_out_self(rec))

@@ -10,6 +10,7 @@
 #include <linux/bitmap.h>
 #include <linux/err.h>
 #include <linux/zalloc.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include "util/debug.h"
 #include "util/evlist.h"
@@ -17,6 +18,7 @@
 #include "util/session.h"
 #include "features.h"
 #include "output.h"
+#include "writer.h"
 
 /* Features without tracepoints take some 100 kB; each tracepoint brings its format file. */
 #define RESERVE_BYTES		(1 << 20)
@@ -65,7 +67,6 @@ static int output__start_file(struct output *output)
 	output->open = true;
 	output->regular = !output__is_pipe(output) && !fstat(output__fd(output), &st) &&
 			  S_ISREG(st.st_mode);
-	output->bytes = 0;
 	if (output__is_pipe(output)) {
 		err = perf_header__write_pipe(output__fd(output));
 	} else {
@@ -80,7 +81,19 @@ static int output__start_file(struct output *output)
 		       strerror(-output->err));
 		return output->err;
 	}
+	output->start = output__is_pipe(output) ? 0 : session->header.data_offset;
+	spool__open(&output->spool, output__fd(output), output->start, output->regular);
 	return 0;
+}
+
+static void output__free_session(struct output *output)
+{
+	output__release_reserve(output);
+	if (output->session) {
+		output->session->data = NULL;		/* closed already */
+		perf_session__delete(output->session);
+	}
+	output->session = NULL;
 }
 
 /* util's perf_data__open() keeps an existing file as .old, and says why it cannot open one. */
@@ -107,94 +120,90 @@ int output__open(struct output *output)
 	err = output__start_file(output);
 	if (err) {
 		output__discard(output);
-		output__exit(output);
+		output__free_session(output);
 	}
+	return err;
+}
+
+/* In the spool's thread. */
+static void output__failed(void *arg, int err, u64 end)
+{
+	struct output *output = arg;
+	const u64 one = 1;
+
+	output->err = err;
+	output__release_reserve(output);
+	if (output->regular && ftruncate(output__fd(output), end))
+		pr_debug("%s: cannot go back to the last whole record: %m\n", output__name(output));
+	pr_err("\nCannot write to %s: %s. The recording ends; %.3f MB of it are saved.\n",
+	       output__name(output), strerror(-err), output__bytes(output) / 1024.0 / 1024.0);
+	if (write(output->error_fd, &one, sizeof(one)) < 0)
+		pr_debug("Telling the recorder: %m\n");
+}
+
+int output__init(struct output *output)
+{
+	int err = 0;
+
+	output->error_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (output->error_fd < 0)
+		err = -errno;
+	if (!err)
+		err = spool__init(&output->spool, writer_sync__new(), output->write_buffer,
+				  output__failed, output);
+	if (err)
+		pr_err("Cannot set up a thread that writes: %s\n", strerror(-err));
 	return err;
 }
 
 void output__exit(struct output *output)
 {
-	output__release_reserve(output);
-	if (output->session) {
-		output->session->data = NULL;		/* closed already */
-		perf_session__delete(output->session);
-	}
-	output->session = NULL;
-}
-
-/* Returns how many bytes went out; fewer than the span has, with errno set, after an error. */
-static size_t write_all(int fd, const struct span *span)
-{
-	struct iovec part[2] = { span->part[0], span->part[1] }, *iov = part;
-	size_t done = 0;
-
-	while (iov < part + 2) {
-		ssize_t n;
-
-		if (!iov->iov_len) {
-			iov++;
-			continue;
-		}
-		if (iov == part && part[1].iov_len)
-			n = writev(fd, part, 2);
-		else
-			n = write(fd, iov->iov_base, iov->iov_len);
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
-		if (n <= 0) {
-			if (!n)
-				errno = EIO;
-			return done;
-		}
-		done += n;
-		if ((size_t)n > iov->iov_len) {
-			n -= iov->iov_len;
-			iov->iov_len = 0;
-			iov++;
-		}
-		iov->iov_base += n;
-		iov->iov_len -= n;
-	}
-	return done;
-}
-
-static void output__fail(struct output *output, int err)
-{
-	off_t end = output->bytes;
-
-	output->err = -err;
-	output__release_reserve(output);
-	if (output->regular) {
-		end += output->session->header.data_offset;
-		if (ftruncate(output__fd(output), end) || lseek(output__fd(output), end, SEEK_SET) < 0)
-			pr_debug("%s: cannot go back to the last whole record: %m\n",
-				 output__name(output));
-	}
-	pr_err("\nCannot write to %s: %s. The recording ends; %.3f MB of it are saved.\n",
-	       output__name(output), strerror(err), output->bytes / 1024.0 / 1024.0);
+	spool__exit(&output->spool);
+	if (output->error_fd >= 0)
+		close(output->error_fd);
+	output->error_fd = -1;
+	output__free_session(output);
 }
 
 int output__write(struct output *output, const struct span *span, struct account *account)
 {
-	size_t len = span__len(span), done, whole;
 	struct account ignored = { 0 };
-	int err;
+	size_t len = span__len(span), whole;
 
-	if (output->err || !output->open)
+	if (!output->open)
 		return output->err ?: -EBADF;
-
-	done = write_all(output__fd(output), span);
-	err = errno;
-	whole = account__add(account ?: &ignored, span, done);
-	if (done == len && whole < len)
+	/* First, because what cannot be written is subtracted from it. */
+	whole = account__add(account ?: &ignored, span, len);
+	if (whole < len)
 		pr_warning("Malformed record: %zu bytes from it on may not be readable.\n", len - whole);
-	if (done == len)
-		whole = len;
-	output->bytes += whole;
-	output->total += whole;
-	if (done < len)
-		output__fail(output, err);
-	return output->err;
+	return spool__append(&output->spool, span) ? output__drain(output) : 0;
+}
+
+int output__write_unit(struct output *output, const struct iovec *part, int nr, u64 *pos)
+{
+	if (!output->open)
+		return output->err ?: -EBADF;
+	return spool__append_unit(&output->spool, part, nr, pos) ? output__drain(output) : 0;
+}
+
+int output__error(struct output *output)
+{
+	return spool__error(&output->spool);
+}
+
+int output__drain(struct output *output)
+{
+	return spool__drain(&output->spool) ?: output->err;
+}
+
+u64 output__bytes(const struct output *output)
+{
+	return output->open ? spool__end(&output->spool) - output->start : 0;
+}
+
+u64 output__total(const struct output *output)
+{
+	return output->closed + output__bytes(output);
 }
 
 static int write_final_header(struct output *output)
@@ -209,10 +218,9 @@ static int write_final_header(struct output *output)
 static int write_bare_header(struct output *output)
 {
 	struct perf_header *header = &output->session->header;
-	off_t end = header->data_offset + output->bytes;
 
 	bitmap_zero(header->adds_features, HEADER_FEAT_BITS);
-	if (ftruncate(output__fd(output), end))
+	if (ftruncate(output__fd(output), header->data_offset + header->data_size))
 		return -errno;
 	return write_final_header(output);
 }
@@ -226,8 +234,9 @@ static void output__finish_file(struct output *output)
 	if (!output->regular)
 		return;
 
-	session->header.data_size = output->bytes;
-	output->data.file.size = lseek(output__fd(output), 0, SEEK_CUR);
+	session->header.data_size = output__bytes(output);
+	output->data.file.size = lseek(output__fd(output), output->start + output__bytes(output),
+				       SEEK_SET);
 	if (output->build_ids || output->sample_times)
 		features__read_back(output);
 
@@ -245,8 +254,10 @@ int output__close(struct output *output)
 {
 	if (!output->open)
 		return output->err;
+	spool__close(&output->spool);
 	output__finish_file(output);
 	perf_data__close(&output->data);
+	output->closed = output__total(output);
 	output->open = false;
 	return output->err;
 }
@@ -255,6 +266,8 @@ void output__discard(struct output *output)
 {
 	char *old = NULL;
 
+	if (output->spool.running)
+		spool__close(&output->spool);
 	perf_data__close(&output->data);
 	output->open = false;
 	/* Not /dev/null, not a pipe. */

@@ -7,6 +7,9 @@
  *   output__close() build-ids, features, the header again with the sizes   a complete file
  *   output__next()  close, rename, open the next
  *
+ * Records are copied, and written in the spool's thread (spool.h). Any thread may write some, but not
+ * while another closes the file or opens the next; all else is the recorder's thread's.
+ *
  * An error (disk full, file size limit, I/O) ends the recording, not the file: what was written
  * goes back to the end of the last whole record, and output__close() makes a readable file of it.
  * So that there is room left for the features when the disk is full, some is set aside from the
@@ -21,9 +24,13 @@
 #include "util/tool.h"
 #include "account.h"
 #include "span.h"
+#include "spool.h"
 
 struct evlist;
 struct perf_session;
+
+#define WRITE_BUFFER_MIN	(1ULL << 20)
+#define WRITE_BUFFER_DEFAULT	(64ULL << 20)
 
 /**
  * struct output
@@ -35,9 +42,13 @@ struct perf_session;
  * @open:	between output__open() or output__reopen() and output__close()
  * @regular:	a regular file in the file format: can be cut, read back, and removed
  * @replaced:	a file of this name was there, and is .old now
- * @bytes:	length of the data section so far [bytes]
- * @total:	the same for all files of this recording [bytes]
- * @err:	the first error, negative errno; nothing is written after it
+ * @start:	where the data section begins in the file [bytes]
+ * @closed:	length of the data sections of all files before this one [bytes]
+ * @spool:	what is on its way to the file
+ * @write_buffer: bound of that (--write-buffer) [bytes]
+ * @error_fd:	readable once writing has failed
+ * @err:	the first error, negative errno; nothing is written after it. In other threads
+ *		valid once a call has returned it.
  * @reserve_fd:	unnamed file that keeps room for the features, or -1
  * @build_ids:	collect the build-ids of what was hit (not -B)
  * @all_build_ids: of everything mapped, hit or not (--buildid-all)
@@ -51,14 +62,27 @@ struct output {
 	bool			 open;
 	bool			 regular;
 	bool			 replaced;
-	u64			 bytes;
-	u64			 total;
+	u64			 start;
+	u64			 closed;
+	struct spool		 spool;
+	u64			 write_buffer;
+	int			 error_fd;
 	int			 err;
 	int			 reserve_fd;
 	bool			 build_ids;
 	bool			 all_build_ids;
 	bool			 sample_times;
 };
+
+/**
+ * output__init - start the thread that will write
+ * @output:	@write_buffer set; @error_fd -1
+ *
+ * Before the events are configured, which leave that thread out.
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int output__init(struct output *output);
 
 /**
  * output__open - create the file (an existing one is kept as .old) and start it
@@ -69,14 +93,43 @@ struct output {
 int output__open(struct output *output);
 
 /**
- * output__write - append whole records
- * @account:	counts what was really written; may be NULL
+ * output__write - append whole records; in any thread
+ * @account:	counts them; may be NULL. What cannot be written after all is in
+ *		@output->spool.unsaved in the end.
  *
- * Resumes short writes. At the first error says what failed and how much is saved.
+ * Returns when they are copied, which is at once unless the disk is behind by @write_buffer.
  *
  * Return: 0, or @output->err.
  */
 int output__write(struct output *output, const struct span *span, struct account *account);
+
+/**
+ * output__write_unit - append a record and the data that it announces, in one; in any thread
+ * @part:	the record, and the data in as many parts as need be, @nr together, at most
+ *		SPOOL_UNIT_PARTS. The length of all is a multiple of 8.
+ * @pos:	receives the position of the record in the file
+ *
+ * Return: as output__write().
+ */
+int output__write_unit(struct output *output, const struct iovec *part, int nr, u64 *pos);
+
+/**
+ * output__drain - wait until all is written
+ *
+ * At the first error says what failed and how much is saved.
+ *
+ * Return: 0, or @output->err.
+ */
+int output__drain(struct output *output);
+
+/** output__error - has writing failed? Return: 0, or @output->err; nothing is waited for */
+int output__error(struct output *output);
+
+/** output__bytes - length of the data section so far [bytes] */
+u64 output__bytes(const struct output *output);
+
+/** output__total - the same for all files of this recording [bytes] */
+u64 output__total(const struct output *output);
 
 /** output__close - complete the file and close it. Return: 0, or @output->err */
 int output__close(struct output *output);
@@ -104,7 +157,7 @@ void output__discard(struct output *output);
  */
 int output__reopen(struct output *output);
 
-/** output__exit - free the session. The file must have been closed. */
+/** output__exit - end the thread, free the session. The file must have been closed. */
 void output__exit(struct output *output);
 
 static inline bool output__is_pipe(const struct output *output)

@@ -143,6 +143,8 @@ static int write_snapshot(struct recorder *rec, const char *reason, bool last)
 		err = tracker__begin_snapshot(&rec->tracker);
 	if (!err)
 		err = snapshotter__write(&rec->snapshotter, rec->evlist, &rec->output, &stats);
+	if (!err && stats.requests)	/* what is said to be in a snapshot is saved */
+		err = output__drain(&rec->output);
 	if (!err)
 		tracker__end_snapshot(&rec->tracker, stats.horizon);
 	if (!err && last)	/* what a paused ring loses then came after the end */
@@ -201,7 +203,7 @@ static int react(struct recorder *rec, unsigned int what)
 
 static bool reached_max_size(const struct recorder *rec)
 {
-	if (!rec->max_size || rec->output.total < rec->max_size)
+	if (!rec->max_size || output__total(&rec->output) < rec->max_size)
 		return false;
 	if (!quiet)
 		fprintf(stderr, "[ perf record: Size limit of %.3f MB reached, stopping ]\n",
@@ -245,10 +247,10 @@ static int record_until_stop(struct recorder *rec)
 	int err;
 
 	while (!(what & TRIGGER_STOP) && !gone) {
-		err = drain_round(rec);
+		err = output__error(&rec->output) ?: drain_round(rec);
 		if (!err && reached_max_size(rec))
 			return 0;
-		if (!err && rec->rotation.size && rec->output.bytes >= rec->rotation.size) {
+		if (!err && rec->rotation.size && output__bytes(&rec->output) >= rec->rotation.size) {
 			snapshotter__take(&rec->snapshotter, 0);
 			err = snapshot(rec, "size", true);
 		}
@@ -286,6 +288,16 @@ static int init_capture(struct recorder *rec)
 	return err;
 }
 
+static int init_output(struct recorder *rec)
+{
+	int err = output__init(&rec->output);
+
+	if (!err && fdarray__add(&rec->pollfd, rec->output.error_fd, POLLIN,
+				 fdarray_flag__nonfilterable) < 0)
+		err = -ENOMEM;
+	return err;
+}
+
 static int prepare(struct recorder *rec, int argc, const char **argv)
 {
 	int err;
@@ -304,6 +316,8 @@ static int prepare(struct recorder *rec, int argc, const char **argv)
 			return err;
 	}
 	err = init_capture(rec);
+	if (!err)
+		err = init_output(rec);
 	if (!err)
 		err = events__configure(rec);
 	if (!err)

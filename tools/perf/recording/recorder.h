@@ -15,14 +15,16 @@
  *        +-- tracker.c    tasks and maps: what each file knows of them at its begin
  *        |      +-- sideband.c                         from /proc;   bpf_watch.c  BPF programs since
  *        |      +-- state.c, tasks.c, globals.c ...    from the tracking rings, in bounded memory
- *        +-- output.c     perf.data: bytes, errors, files;   features.c  its header
+ *        +-- output.c     perf.data: errors, files;   features.c  its header
+ *        |      +-- spool.c, unit.c, pool.c            its bytes, in memory, for a thread that calls
+ *        |      +-- writer_sync.c                      a trace writer (writer.h)
  *        +-- rotation.c   when to go on in a new file
  *        +-- account.c, loss.c              what was recorded and what was lost
  *        |      +-- loss_metric.c, timeline.c          how much that is, and when
  *        +-- summary.c, loss_report.c, loss_svg.c   says and shows it
  *
- * Everything below is written by one thread, the recorder's, but for what capture.h and snapshot.h say
- * of theirs. util's side-band thread adds BPF programs to session->header.env, under its own lock.
+ * Everything below is written by one thread, the recorder's, but for what capture.h, snapshot.h and
+ * spool.h say of theirs. util's side-band thread adds BPF programs to session->header.env, under its own lock.
  */
 #ifndef PERF_RECORDING_RECORDER_H
 #define PERF_RECORDING_RECORDER_H

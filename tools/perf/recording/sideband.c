@@ -23,6 +23,15 @@ int sideband__write(const struct perf_tool *tool, union perf_event *event,
 	return output__write(output, &span, NULL);
 }
 
+/* Where util itself writes to the pipe next. */
+static int write_through(const struct perf_tool *tool, union perf_event *event,
+			 struct perf_sample *sample, struct machine *machine)
+{
+	struct output *output = container_of(tool, struct output, tool);
+
+	return sideband__write(tool, event, sample, machine) ?: output__drain(output);
+}
+
 int sideband__mark(struct output *output, unsigned int type)
 {
 	const struct perf_event_header header = { .type = type, .size = sizeof(header) };
@@ -40,7 +49,7 @@ int sideband__describe(struct output *output, const struct perf_event_mmap_page 
 	int err;
 
 	if (pipe) {
-		err = perf_event__synthesize_for_pipe(tool, session, &output->data, sideband__write);
+		err = perf_event__synthesize_for_pipe(tool, session, &output->data, write_through);
 		if (err < 0)
 			return err;
 	}

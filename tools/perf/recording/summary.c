@@ -97,6 +97,7 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 	const struct loss_metric *metric = &report->metric;
 	const char *name = output->data.path;
 	const struct loss_row *row;
+	u64 samples = metric->samples - output->spool.unsaved.samples;
 	u64 throttles = 0;
 
 	if (output__is_pipe(output))
@@ -107,10 +108,13 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 	say("Woken up %" PRIu64 " times to write data", summary->wakeups);
 	if (summary->files > 1)
 		say("Captured and wrote %.3f MB in %" PRIu64 " files (%" PRIu64 " samples)",
-		    megabytes(output->total), summary->files, metric->samples);
+		    megabytes(output__total(output)), summary->files, samples);
 	else
 		say("Captured and wrote %.3f MB %s (%" PRIu64 " samples)",
-		    megabytes(output->total), name, metric->samples);
+		    megabytes(output__total(output)), name, samples);
+	if (output->spool.unsaved.records)
+		say("%" PRIu64 " more records were recorded, and could not be written",
+		    output->spool.unsaved.records);
 	print_lost(metric);
 
 	for (row = report->rows; row < report->rows + report->nr; row++)

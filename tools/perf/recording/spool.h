@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The spool: what is to be written is copied, and written later, in a thread of its own.
+ *
+ *	any threads                          the spool's thread
+ *
+ *	spool__append()
+ *	     |  copies to
+ *	     v
+ *	 @filling --> @full --- submitted ---> @flying --- in the order of the file ---> the pool
+ *	     ^                  to the writer             when they are written            |
+ *	     |                                                                             |
+ *	     +------------------- when there is none, spool__append() waits ---------------+
+ *
+ * A ring is free again as soon as its records are copied, whatever the disk does, until the pool is
+ * used up. Then the caller waits; nothing is ever dropped.
+ *
+ * A chunk is written when it is full, and an unfinished one when nothing else is being written and it
+ * has waited for SPOOL_FLUSH_MS, or at once where somebody reads it from a pipe.
+ *
+ * After the first error nothing more is submitted. When all that was under way has come back, the
+ * file is readable up to the last record that is whole below the first byte that could not be
+ * written. What lies behind, in the file and in memory, is given up, and counted.
+ *
+ * Two locks, in this order: @append, which makes what a call appends one piece of the file, and
+ * @lock, of everything that the spool's thread shares with others.
+ */
+#ifndef PERF_RECORDING_SPOOL_H
+#define PERF_RECORDING_SPOOL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <linux/list.h>
+#include <linux/types.h>
+#include <sys/uio.h>
+#include "pool.h"
+#include "span.h"
+
+struct writer;
+
+#define SPOOL_FLUSH_MS		100
+#define SPOOL_UNIT_PARTS	4
+
+/**
+ * struct spool_unsaved - records that were appended, but could not be written
+ * @records:	all of them
+ * @samples:	PERF_RECORD_SAMPLE
+ * @bytes:	their length
+ */
+struct spool_unsaved {
+	u64	records;
+	u64	samples;
+	u64	bytes;
+};
+
+/**
+ * struct spool
+ * @failed:	called once, in the spool's thread, when writing has failed: the file is good up to
+ *		position @end
+ * @arg:	for @failed
+ * @pool:	the chunks
+ * @writer:	writes them; used by the spool's thread, and where nothing is on its way
+ * @append:	held while something is appended
+ * @filling:	receives what is appended, or NULL; changed with both locks held
+ * @end:	where the next byte belongs in the file; changed with @append held
+ * @lock:	of the rest
+ * @work:	the thread may have something to do
+ * @room:	a chunk is free, or nothing is on its way any more
+ * @full:	chunks that wait to be submitted
+ * @flying:	chunks that were; finished ones wait for those before them
+ * @in_flight:	how many of them are not finished
+ * @seekable:	a regular file: unfinished chunks may wait
+ * @failing:	a write has failed, others are under way
+ * @err:	negative errno of that, when all of them are over: nothing can be appended any more
+ * @settled:	@failed was called
+ * @quit:	the thread is to end
+ * @unsaved:	what was lost by @err
+ * @thread:	the thread; @running until it is joined
+ * @tid:	its id
+ */
+struct spool {
+	void		      (*failed)(void *arg, int err, u64 end);
+	void		       *arg;
+	struct pool		pool;
+	struct writer	       *writer;
+	pthread_mutex_t		append;
+	struct chunk	       *filling;
+	u64			end;
+	pthread_mutex_t		lock;
+	pthread_cond_t		work;
+	pthread_cond_t		room;
+	struct list_head	full;
+	struct list_head	flying;
+	unsigned int		in_flight;
+	bool			seekable;
+	bool			failing;
+	int			err;
+	bool			settled;
+	bool			quit;
+	struct spool_unsaved	unsaved;
+	pthread_t		thread;
+	bool			running;
+	pid_t			tid;
+};
+
+/**
+ * spool__init - allocate it, and start the thread
+ * @failed, @arg: see struct spool
+ * @writer:	owned by the spool from now on, also after an error
+ * @size:	of the pool [bytes]
+ *
+ * The thread takes no signals.
+ *
+ * Return: 0, or a negative errno.
+ */
+int spool__init(struct spool *spool, struct writer *writer, size_t size,
+		void (*failed)(void *arg, int err, u64 end), void *arg);
+
+/** spool__exit - end the thread; the file is closed. Harmless if the spool is zeroed */
+void spool__exit(struct spool *spool);
+
+/**
+ * spool__open - what is appended from now on goes to @fd, from @pos on
+ * @seekable:	a regular file
+ */
+void spool__open(struct spool *spool, int fd, u64 pos, bool seekable);
+
+/**
+ * spool__append - write whole records; in any thread
+ *
+ * Return: 0 when they are copied, or the negative errno of an earlier write.
+ */
+int spool__append(struct spool *spool, const struct span *span);
+
+/**
+ * spool__append_unit - write something that is one whole, such as a record and the data it announces
+ * @part:	its parts, @nr of them, SPOOL_UNIT_PARTS at most
+ * @pos:	receives where in the file it begins
+ *
+ * Return: as spool__append().
+ */
+int spool__append_unit(struct spool *spool, const struct iovec *part, int nr, u64 *pos);
+
+/** spool__drain - wait until all is written that was appended. Return: 0, or a negative errno */
+int spool__drain(struct spool *spool);
+
+/** spool__error - has writing failed, and @failed was called? Return: 0, or a negative errno */
+int spool__error(struct spool *spool);
+
+/** spool__close - spool__drain(), and forget the file */
+int spool__close(struct spool *spool);
+
+/** spool__end - position behind the last byte appended, or after an error saved */
+static inline u64 spool__end(const struct spool *spool)
+{
+	return __atomic_load_n(&spool->end, __ATOMIC_RELAXED);
+}
+
+#endif

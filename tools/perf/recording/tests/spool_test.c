@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The spool: what several threads append is in the file, whole and in their order; and where a write
+ * fails, all before it, and what is not is counted.
+ * link: spool.c pool.c unit.c
+ *
+ * The writer is one that fails where it is told to, and finishes chunks in any order. Whatever the
+ * threads do, the file must read as a naive reader reads it, record by record.
+ *
+ * Prints TAP.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/kernel.h>
+#include <perf/event.h>
+
+#include "../spool.h"
+#include "../writer.h"
+
+#ifndef NR_RUNS
+#define NR_RUNS		20
+#endif
+#define NR_THREADS	3
+#define MAX_DEPTH	8
+#define START		4104		/* where the data begin in the file */
+#define FILE_BYTES	(6 << 20)
+#define POOL_BYTES	(1 << 20)	/* less than the file: those who append wait */
+
+static unsigned int nr_tests, nr_failed;
+
+static bool check(bool ok, const char *what)
+{
+	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
+	nr_failed += !ok;
+	return ok;
+}
+
+static unsigned int random_below(unsigned int *seed, unsigned int n)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return (*seed >> 8) % n;
+}
+
+/*
+ * The writer
+ */
+
+static struct faulty {
+	struct writer	 writer;
+	struct chunk	*chunk[MAX_DEPTH];
+	unsigned int	 nr;
+	unsigned int	 seed;
+	u64		 fail_at;	/* the byte of the file that cannot be written, 0 for none */
+	unsigned int	 stall_us;
+	unsigned int	 max_chunks;	/* most chunks that it ever had */
+	char		 file[FILE_BYTES];
+	u64		 end;
+} faulty;
+
+static void faulty__submit(struct writer *writer, struct chunk *chunk)
+{
+	(void)writer;
+	faulty.chunk[faulty.nr++] = chunk;
+	faulty.max_chunks = max(faulty.max_chunks, faulty.nr);
+}
+
+static struct chunk *faulty__complete(struct writer *writer)
+{
+	unsigned int i = random_below(&faulty.seed, faulty.nr);
+	struct chunk *chunk = faulty.chunk[i];
+
+	(void)writer;
+	if (faulty.stall_us)
+		usleep(faulty.stall_us);
+	faulty.chunk[i] = faulty.chunk[--faulty.nr];
+	chunk->done = chunk->len;
+	if (faulty.fail_at && chunk->pos + chunk->len > faulty.fail_at) {
+		chunk->err = -ENOSPC;
+		chunk->done = chunk->pos < faulty.fail_at ? faulty.fail_at - chunk->pos : 0;
+	}
+	memcpy(faulty.file + chunk->pos, chunk->data, chunk->done);
+	faulty.end = max(faulty.end, chunk->pos + chunk->done);
+	chunk->finished = true;
+	return chunk;
+}
+
+static void faulty__delete(struct writer *writer)
+{
+	(void)writer;
+}
+
+static const struct writer_ops faulty_ops = {
+	.name	  = "faulty",
+	.submit	  = faulty__submit,
+	.complete = faulty__complete,
+	.delete	  = faulty__delete,
+};
+
+static struct writer *faulty__new(unsigned int depth, u64 fail_at, unsigned int seed)
+{
+	faulty = (struct faulty){
+		.writer = { .ops = &faulty_ops, .depth = depth, .fd = -1 },
+		.fail_at = fail_at,
+		.seed = seed,
+	};
+	return &faulty.writer;
+}
+
+/*
+ * What is appended
+ */
+
+struct sample {
+	struct perf_event_header header;
+	u32	thread;
+	u32	nr;
+};
+
+struct appender {
+	struct spool	*spool;
+	pthread_t	 pthread;
+	unsigned int	 thread;
+	unsigned int	 seed;
+	size_t		 bytes;		/* stop after so many */
+	u64		 records;	/* appended, or tried to */
+	u64		 samples;
+	u64		 units;
+	int		 err;
+};
+
+static void fill_record(struct appender *app, void *at, size_t size, u32 type)
+{
+	struct sample *sample = at;
+
+	memset(at, 0x55, size);
+	sample->header = (struct perf_event_header){ .type = type, .size = size };
+	sample->thread = app->thread;
+	sample->nr = app->records++;
+	app->samples += type == PERF_RECORD_SAMPLE;
+}
+
+/* Some records, as a ring has them: in two pieces, cut anywhere. */
+static size_t append_span(struct appender *app, char *room, size_t max)
+{
+	unsigned int nr = 1 + random_below(&app->seed, 40);
+	size_t len = 0, cut;
+	struct span span;
+
+	while (nr--) {
+		bool large = !random_below(&app->seed, 20);
+		size_t size = 16 + 8 * random_below(&app->seed, large ? 8000 : 20);
+
+		if (len + size > max)
+			break;
+		fill_record(app, room + len, size, nr & 1 ? PERF_RECORD_SAMPLE : PERF_RECORD_MMAP2);
+		len += size;
+	}
+	cut = random_below(&app->seed, len + 1);
+	span = (struct span){ .part = { { room, cut }, { room + cut, len - cut } } };
+	app->err = spool__append(app->spool, &span);
+	return len;
+}
+
+/* An AUXTRACE record, and data that look like records but are none. */
+static size_t append_aux(struct appender *app, char *room, size_t max)
+{
+	struct perf_record_auxtrace aux = {
+		.header = { .type = PERF_RECORD_AUXTRACE, .size = sizeof(aux) },
+		.size = 8 * random_below(&app->seed, max / 8 - 100),
+		.idx = app->thread,
+	};
+	size_t cut = random_below(&app->seed, aux.size + 1);
+	const struct iovec part[] = {
+		{ &aux, sizeof(aux) }, { room, cut }, { room + cut, aux.size - cut },
+	};
+	u64 pos = 0, i;
+
+	app->records++;
+	app->units++;
+	for (i = 0; i < aux.size / 8; i++)
+		((struct perf_event_header *)room)[i] = (struct perf_event_header){
+			.type = PERF_RECORD_SAMPLE, .size = 8,
+		};
+	app->err = spool__append_unit(app->spool, part, ARRAY_SIZE(part), &pos);
+	if (!app->err && pos < START)
+		app->err = -ERANGE;
+	return sizeof(aux) + aux.size;
+}
+
+static void *append(void *arg)
+{
+	const size_t max = 1 << 20;
+	struct appender *app = arg;
+	char *room = malloc(max);
+	size_t bytes = 0;
+
+	while (bytes < app->bytes && !app->err) {
+		if (!random_below(&app->seed, 60))
+			bytes += append_aux(app, room, max);
+		else
+			bytes += append_span(app, room, 100000);
+		if (!random_below(&app->seed, 30))
+			spool__drain(app->spool);
+	}
+	free(room);
+	return NULL;
+}
+
+/*
+ * What is in the file
+ */
+
+struct content {
+	u64	end;
+	u64	records;
+	u64	samples;
+	bool	sound;
+};
+
+static struct content read_file(u64 end)
+{
+	struct content content = { .end = START, .sound = true };
+	u32 next[NR_THREADS] = { 0 };
+
+	while (content.end < end) {
+		struct sample *sample = (void *)faulty.file + content.end;
+		struct perf_record_auxtrace *aux = (void *)sample;
+		u64 size = sample->header.size, thread = sample->thread;
+
+		if (sample->header.type == PERF_RECORD_AUXTRACE) {
+			thread = aux->idx;
+			size += aux->size;
+		}
+		if (size < sizeof(*sample) || thread >= NR_THREADS || content.end + size > end) {
+			printf("# not a record at %llu\n", (unsigned long long)content.end);
+			content.sound = false;
+			break;
+		}
+		if (sample->header.type != PERF_RECORD_AUXTRACE && sample->nr != next[thread]) {
+			printf("# record %u of thread %llu instead of %u\n", sample->nr,
+			       (unsigned long long)thread, next[thread]);
+			content.sound = false;
+			break;
+		}
+		next[thread]++;
+		content.records++;
+		content.samples += sample->header.type == PERF_RECORD_SAMPLE;
+		content.end += size;
+	}
+	return content;
+}
+
+/*
+ * Runs
+ */
+
+static struct {
+	int	err;
+	u64	end;
+	int	calls;
+} told;
+
+static void failed(void *arg, int err, u64 end)
+{
+	(void)arg;
+	told.err = err;
+	told.end = end;
+	told.calls++;
+}
+
+static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed, u64 *end)
+{
+	struct appender app[NR_THREADS] = { 0 };
+	u64 records = 0, samples = 0;
+	struct content content;
+	struct spool spool;
+	bool ok;
+	int i, err;
+
+	memset(&told, 0, sizeof(told));
+	if (spool__init(&spool, faulty__new(depth, fail_at, seed), POOL_BYTES, failed, NULL))
+		return false;
+	spool__open(&spool, 0, START, true);
+	for (i = 0; i < NR_THREADS; i++) {
+		app[i] = (struct appender){
+			.spool = &spool, .thread = i, .seed = seed * 7919 + i, .bytes = bytes,
+		};
+		pthread_create(&app[i].pthread, NULL, append, &app[i]);
+	}
+	for (i = 0; i < NR_THREADS; i++) {
+		pthread_join(app[i].pthread, NULL);
+		records += app[i].records;
+		samples += app[i].samples;
+	}
+	err = spool__close(&spool);
+	*end = spool__end(&spool);
+	content = read_file(*end);
+	ok = content.sound && content.records + spool.unsaved.records == records &&
+	     content.samples + spool.unsaved.samples == samples;
+	if (fail_at && fail_at < START + NR_THREADS * bytes) {
+		ok &= err == -ENOSPC && told.calls == 1 && told.err == err && told.end == *end &&
+		      *end <= fail_at && spool__error(&spool) == err;
+		/* The next record does not fit, or it would be there. */
+		ok &= *end + ((struct sample *)(faulty.file + *end))->header.size > fail_at ||
+		      ((struct sample *)(faulty.file + *end))->header.type == PERF_RECORD_AUXTRACE ||
+		      fail_at - *end < sizeof(struct perf_event_header);
+	} else {
+		ok &= !err && !told.calls && !spool.unsaved.records && faulty.end == *end;
+	}
+	ok &= faulty.max_chunks <= depth && !faulty.nr;
+	if (!ok)
+		printf("# depth %u, fail at %llu, seed %u: err %d, end %llu (told %llu), %llu records in the file, "
+		       "%llu not saved, %llu appended; samples %llu, %llu, %llu\n", depth,
+		       (unsigned long long)fail_at, seed, err, (unsigned long long)*end,
+		       (unsigned long long)told.end, (unsigned long long)content.records,
+		       (unsigned long long)spool.unsaved.records, (unsigned long long)records,
+		       (unsigned long long)content.samples, (unsigned long long)spool.unsaved.samples,
+		       (unsigned long long)samples);
+	spool__exit(&spool);
+	return ok;
+}
+
+static void test_order(void)
+{
+	unsigned int seed, good = 0;
+	u64 end;
+
+	for (seed = 0; seed < NR_RUNS; seed++)
+		good += run(1 + seed % MAX_DEPTH, 0, 1 << 20, seed, &end);
+	check(good == NR_RUNS, "what three threads append is there, whole and in their order");
+}
+
+/* Before and behind each border of chunks and their alignment, and anywhere. */
+static void test_faults(void)
+{
+	static const int near[] = { -4096, -9, -8, -1, 0, 1, 7, 8, 4096 };
+	unsigned int i, seed = 0, good = 0, nr = 0, anywhere = 1;
+	u64 end, at;
+
+	for (at = CHUNK_SIZE; at < 4 * CHUNK_SIZE; at += CHUNK_SIZE) {
+		for (i = 0; i < ARRAY_SIZE(near); i++, nr++)
+			good += run(1 + nr % MAX_DEPTH, at + near[i], 512 << 10, seed++, &end);
+	}
+	for (i = 0; i < 2 * NR_RUNS; i++, nr++) {
+		at = START + random_below(&anywhere, 1400 << 10);
+		good += run(1 + nr % MAX_DEPTH, at, 512 << 10, seed++, &end);
+	}
+	check(good == nr, "after a fault, all before it is there and all else is counted");
+}
+
+/* The byte at which a write fails, through a few records that lie in two chunks. */
+static void test_each_byte(void)
+{
+	enum { SIZE = 264, NR = 1200 };
+	static char records[NR * SIZE];
+	const u64 border = CHUNK_SIZE;
+	unsigned int good = 0, nr = 0, i;
+	struct spool spool;
+	struct span span;
+	u64 at;
+
+	for (i = 0; i < NR; i++)
+		*(struct sample *)(records + i * SIZE) = (struct sample){
+			.header = { .type = PERF_RECORD_SAMPLE, .size = SIZE }, .nr = i,
+		};
+	for (at = border - 2 * SIZE; at < border + 2 * SIZE; at++, nr++) {
+		memset(&told, 0, sizeof(told));
+		if (spool__init(&spool, faulty__new(2, at, at), POOL_BYTES, failed, NULL))
+			break;
+		spool__open(&spool, 0, START, true);
+		span = span__of(records, sizeof(records));
+		spool__append(&spool, &span);
+		good += spool__close(&spool) == -ENOSPC &&
+			told.end == START + (at - START) / SIZE * SIZE &&
+			spool.unsaved.records == NR - (at - START) / SIZE &&
+			spool.unsaved.bytes == START + sizeof(records) - told.end;
+		spool__exit(&spool);
+	}
+	check(nr && good == nr, "whichever byte fails, the file ends with the last whole record");
+}
+
+static bool wait_for(struct spool *spool, u64 end)
+{
+	int ms;
+
+	for (ms = 0; ms < 30000; ms++) {
+		bool there;
+
+		pthread_mutex_lock(&spool->lock);
+		there = list_empty(&spool->flying) && list_empty(&spool->full) &&
+			faulty.end == end;
+		pthread_mutex_unlock(&spool->lock);
+		if (there)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+static void test_flush(void)
+{
+	struct sample sample = { .header = { .type = PERF_RECORD_SAMPLE, .size = sizeof(sample) } };
+	struct span span = span__of(&sample, sizeof(sample));
+	struct spool spool;
+	int i, good = 0;
+
+	for (i = 0; i < 2; i++) {
+		if (spool__init(&spool, faulty__new(1, 0, 0), POOL_BYTES, failed, NULL))
+			break;
+		spool__open(&spool, 0, START, !i);
+		spool__append(&spool, &span);
+		good += wait_for(&spool, START + sizeof(sample));
+		spool__append(&spool, &span);
+		good += wait_for(&spool, START + 2 * sizeof(sample));
+		spool__close(&spool);
+		spool__exit(&spool);
+	}
+	check(good == 4, "what does not fill a chunk is written after a while");
+}
+
+static void test_slow(void)
+{
+	struct appender app = { .bytes = 3 << 20, .seed = 5 };
+	struct spool spool;
+
+	if (!spool__init(&spool, faulty__new(2, 0, 1), POOL_BYTES, failed, NULL)) {
+		faulty.stall_us = 20000;
+		spool__open(&spool, 0, START, true);
+		app.spool = &spool;
+		append(&app);
+		spool__close(&spool);
+	}
+	check(!app.err && read_file(faulty.end).records == app.records,
+	      "a slow writer makes those wait who append, and loses nothing");
+	spool__exit(&spool);
+}
+
+static void test_after_error(void)
+{
+	struct sample sample = { .header = { .type = PERF_RECORD_SAMPLE, .size = sizeof(sample) } };
+	struct span span = span__of(&sample, sizeof(sample));
+	struct spool spool;
+	bool ok;
+
+	if (spool__init(&spool, faulty__new(1, START, 0), POOL_BYTES, failed, NULL)) {
+		check(false, "after an error nothing is taken any more");
+		return;
+	}
+	memset(&told, 0, sizeof(told));
+	spool__open(&spool, 0, START, true);
+	ok = !spool__append(&spool, &span) && spool__drain(&spool) == -ENOSPC;
+	ok &= spool__append(&spool, &span) == -ENOSPC && spool__drain(&spool) == -ENOSPC;
+	ok &= spool.unsaved.records == 2 && told.calls == 1 && told.end == START;
+	spool__close(&spool);
+	spool__exit(&spool);
+	check(ok, "after an error nothing is taken any more, and that is counted, too");
+}
+
+int main(void)
+{
+	test_order();
+	test_faults();
+	test_each_byte();
+	test_flush();
+	test_slow();
+	test_after_error();
+	printf("1..%u\n", nr_tests);
+	return nr_failed != 0;
+}
