@@ -309,9 +309,32 @@ static const char *no_metric(const struct loss_metric *metric)
 			       "no event was read from a ring that can be full";
 }
 
+static struct account sum_of(const struct loss *loss)
+{
+	struct account sum = { 0 };
+	int i;
+
+	for (i = 0; i < loss->nr; i++)
+		account__merge(&sum, loss->rows[i].account);
+	return sum;
+}
+
+/* Of an AUX area it is known how often something is missing, but not how much. */
+static void print_aux(const struct account *sum)
+{
+	if (sum->aux_truncated)
+		printf("%-18s %14" PRIu64 "   for want of room\n", "AUX data lost",
+		       sum->aux_truncated);
+	if (sum->aux_partial)
+		printf("%-18s %14" PRIu64 "\n", "AUX data with gaps", sum->aux_partial);
+	if (sum->aux_collided)
+		printf("%-18s %14" PRIu64 "   with another's\n", "AUX data mixed", sum->aux_collided);
+}
+
 static void print_text(const struct loss *loss)
 {
 	const struct loss_metric *metric = &loss->metric;
+	const struct account sum = sum_of(loss);
 	char name[64];
 
 	if (has_times(loss))
@@ -320,6 +343,7 @@ static void print_text(const struct loss *loss)
 	printf("%-18s %14" PRIu64 "   %.2f %% of %" PRIu64 "\n", "Events lost", metric->lost,
 	       percent(metric->lost, metric->events), metric->events);
 	printf("%-18s %14" PRIu64 "\n", "LOST records", metric->records);
+	print_aux(&sum);
 	if (!has_times(loss)) {
 		printf("%-18s %14s   %s\n", "Data loss metric", "none", no_metric(metric));
 		return;
@@ -377,6 +401,7 @@ static void print_json_ring(const struct loss_row *row)
 static void print_json(const struct loss *loss)
 {
 	const struct loss_metric *metric = &loss->metric;
+	const struct account sum = sum_of(loss);
 	const struct loss_row *row;
 	const char *separator = "";
 
@@ -388,6 +413,9 @@ static void print_json(const struct loss *loss)
 	print_number("lost_records", metric->records);
 	print_number("holes", metric->holes);
 	print_number("hole_ns", metric->hole_ns);
+	print_number("aux_truncated", sum.aux_truncated);
+	print_number("aux_partial", sum.aux_partial);
+	print_number("aux_collided", sum.aux_collided);
 	if (has_times(loss))
 		printf("\"metric_percent\": %.6f,\n", loss_metric__percent(metric));
 	else

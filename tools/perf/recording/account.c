@@ -53,6 +53,13 @@ static void note_times(struct account *account, const struct span *span, size_t 
 		timeline__add(account->timeline, from, to, end - start);
 }
 
+static void note_aux(struct account *account, u64 flags)
+{
+	account->aux_truncated += !!(flags & PERF_AUX_FLAG_TRUNCATED);
+	account->aux_partial += !!(flags & PERF_AUX_FLAG_PARTIAL);
+	account->aux_collided += !!(flags & PERF_AUX_FLAG_COLLISION);
+}
+
 size_t account__add(struct account *account, const struct span *span, size_t len)
 {
 	size_t pos = 0, last = 0, start = 0, size;
@@ -80,6 +87,10 @@ size_t account__add(struct account *account, const struct span *span, size_t len
 			break;
 		case PERF_RECORD_THROTTLE:
 			account->throttles++;
+			break;
+		case PERF_RECORD_AUX:
+			note_aux(account, field(span, pos, &header,
+						offsetof(struct perf_record_aux, flags)));
 			break;
 		default:
 			break;
@@ -115,5 +126,8 @@ void account__merge(struct account *account, const struct account *from)
 	account->counted += from->counted;
 	account->lost_samples += from->lost_samples;
 	account->throttles += from->throttles;
+	account->aux_truncated += from->aux_truncated;
+	account->aux_partial += from->aux_partial;
+	account->aux_collided += from->aux_collided;
 	account->bytes += from->bytes;
 }

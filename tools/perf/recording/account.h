@@ -21,6 +21,9 @@ struct timeline;
  * @counted:	the same as told by the kernel's counters at the end (loss.h); 0 if it has none
  * @lost_samples: samples that the hardware lost, as told by PERF_RECORD_LOST_SAMPLES
  * @throttles:	times that the kernel throttled an event
+ * @aux_truncated: PERF_RECORD_AUX that tell of a trace cut short for want of room
+ * @aux_partial: and of one with gaps
+ * @aux_collided: and of bytes that may be another's
  * @bytes:	length of all records
  * @first:	time of the first record that has one [ns], or 0
  * @last:	time of the last one [ns]
@@ -38,6 +41,9 @@ struct account {
 	u64		 counted;
 	u64		 lost_samples;
 	u64		 throttles;
+	u64		 aux_truncated;
+	u64		 aux_partial;
+	u64		 aux_collided;
 	u64		 bytes;
 	u64		 first;
 	u64		 last;
