@@ -159,26 +159,39 @@ static int parse_exclude_perf(const struct option *opt __maybe_unused, const cha
 	return unset ? 0 : exclude_perf(&named_last, arg, unset);
 }
 
-static int parse_ring_pages(const struct option *opt, const char *arg, int unset __maybe_unused)
+static int parse_pages(unsigned int *pages, const char *arg, const char *of, const char *example)
 {
-	struct record_opts *opts = opt->value;
 	unsigned int most = (INT_MAX / 2 + 1) / page_size;	/* struct perf_mmap counts in int */
 
-	if (strchr(arg, ',')) {
-		pr_err("-m %s: the size of an AUX area is not here yet.\n", arg);
-		return -1;
-	}
 	if (!isdigit(*arg) || !strtoul(arg, NULL, 10)) {
-		pr_err("-m %s: not a number of pages, or a size with a unit. Example: -m 1M\n", arg);
+		pr_err("-m %s: not a number of pages, or a size with a unit. Example: %s\n", arg,
+		       example);
 		return -1;
 	}
-	if (__evlist__parse_mmap_pages(&opts->mmap_pages, arg))
+	if (__evlist__parse_mmap_pages(pages, arg))
 		return -1;
-	if (opts->mmap_pages > most) {
-		pr_err("-m %s: a ring has at most %u pages.\n", arg, most);
+	if (*pages > most) {
+		pr_err("-m %s: %s has at most %u pages.\n", arg, of, most);
 		return -1;
 	}
 	return 0;
+}
+
+static int parse_ring_pages(const struct option *opt, const char *arg, int unset __maybe_unused)
+{
+	struct record_opts *opts = opt->value;
+	const char *comma = strchrnul(arg, ',');
+	char *rings = strndup(arg, comma - arg);
+	int err = -1;
+
+	if (!rings)
+		return -1;
+	if (*rings || !*comma)
+		err = parse_pages(&opts->mmap_pages, rings, "a ring", "-m 1M");
+	if (*comma && (err == 0 || !*rings))
+		err = parse_pages(&opts->auxtrace_mmap_pages, comma + 1, "an AUX area", "-m ,4M");
+	free(rings);
+	return err;
 }
 
 static int parse_max_size(const struct option *opt, const char *arg, int unset)
@@ -349,13 +362,21 @@ static struct option options[] = {
 	OPT_STRING(0, "vmlinux", &symbol_conf.vmlinux_name, "file", "the kernel's binary"),
 
 	OPT_GROUP("How"),
-	OPT_CALLBACK_NONEG('m', "mmap-pages", &rec.opts, "pages|size",
-		     "size of each ring, in pages or with a unit (B, K, M, G)", parse_ring_pages),
+	OPT_CALLBACK_NONEG('m', "mmap-pages", &rec.opts, "size[,aux]",
+		     "size of each ring, and of each AUX area, in pages or with a unit (B, K, M, G)",
+		     parse_ring_pages),
 	OPT_CALLBACK('D', "delay", &rec, "ms|-1|ranges",
 		     "begin so late; -1: disabled, see --control; ranges: 10-20,30-40", parse_delay),
 	OPT_CALLBACK_NONEG(0, "control", &rec.opts, "fd:n[,ack]|fifo:path[,ack]",
 		     "take commands: enable, disable, snapshot, stop, evlist, ping", parse_control),
 	OPT_BOOLEAN(0, "no-buffering", &rec.opts.no_buffering, "wake up at every event"),
+
+	OPT_GROUP("AUX areas: raw traces, such as intel_pt//"),
+	OPT_STRING_OPTARG('S', "snapshot", &rec.opts.auxtrace_snapshot_opts, "[e][size]",
+			  "keep only the last of the trace, and write it at SIGUSR2 and the like; "
+			  "e: at the end, too; size: no more than that", ""),
+	OPT_STRING_OPTARG(0, "aux-sample", &rec.opts.auxtrace_sample_opts, "size",
+			  "put the last of the trace into the samples of the events in its group", ""),
 
 	OPT_GROUP("Where to"),
 	OPT_STRING('o', "output", &rec.output.data.path, "file",
@@ -387,8 +408,6 @@ static struct option options[] = {
 	OPT_NOT_YET('z', "compression-level", "n"),
 	OPT_NOT_YET(0, "threads", "spec"),
 	OPT_NOT_YET(0, "num-thread-synthesize", "n"),
-	OPT_NOT_YET('S', "snapshot", "opts"),
-	OPT_NOT_YET(0, "aux-sample", "opts"),
 	OPT_NOT_YET(0, "debuginfod", "urls"),
 	OPT_NOT_YET(0, "pfm-events", "event"),
 	OPT_NOT_YET(0, "setup-filter", "pin|unpin"),
@@ -526,22 +545,6 @@ static int check_side_band(const struct record_opts *opts)
 	return 0;
 }
 
-static int check_events(struct evlist *evlist)
-{
-	struct evsel *evsel;
-
-	evlist__for_each_entry(evlist, evsel) {
-		const struct perf_pmu *pmu = evsel__find_pmu(evsel);
-
-		if (pmu && pmu->auxtrace) {
-			pr_err("%s: recording AUX area traces is not here yet.\n",
-			       evsel__name(evsel));
-			return -EOPNOTSUPP;
-		}
-	}
-	return 0;
-}
-
 static void choose_build_ids(void)
 {
 	/* Where the kernel notes build-ids itself, the file need not be read back for them. */
@@ -557,6 +560,8 @@ static void choose_build_ids(void)
 	}
 	rec.opts.build_id = rec.build_id_mmap;
 	symbol_conf.buildid_mmap2 = rec.build_id_mmap;
+	/* What a trace hits is not known until it is decoded. */
+	rec.output.all_build_ids |= rec.aux.itr != NULL;
 	rec.output.build_ids = !args.no_build_ids && !rec.build_id_mmap;
 	if (args.no_build_id_cache || !rec.output.build_ids)
 		disable_buildid_cache();
@@ -588,7 +593,7 @@ static int prepare_recorder(void)
 
 	if (evlist__empty(rec.evlist) && parse_event(rec.evlist, "cycles:P"))
 		return -ENOMEM;
-	err = check_events(rec.evlist) ?: check_side_band(opts) ?: choose_rotation();
+	err = aux__init(&rec.aux, rec.evlist, opts) ?: check_side_band(opts) ?: choose_rotation();
 	if (err)
 		return err;
 	evlist__warn_user_requested_cpus(rec.evlist, opts->target.cpu_list);
@@ -634,6 +639,7 @@ int cmd_record(int argc, const char **argv)
 		goto out;
 	status = args.dry_run ? 0 : recorder__run(&rec, argc, argv);
 out:
+	aux__exit(&rec.aux);
 	symbol__exit();
 	evlist__close_control(rec.opts.ctl_fd, rec.opts.ctl_fd_ack, &rec.opts.ctl_fd_close);
 	evlist__delete(rec.evlist);

@@ -7,6 +7,9 @@
 #include <sys/syscall.h>
 #include "util/debug.h"
 #include "util/evlist.h"
+#include "util/record.h"
+#include "aux.h"
+#include "aux_snapshot.h"
 #include "capture.h"
 #include "loss.h"
 #include "snapshot.h"
@@ -42,9 +45,24 @@ unsigned int capture__asked(struct capture *capture)
 	return __atomic_exchange_n(&capture->asked, 0, __ATOMIC_ACQUIRE);
 }
 
+int capture__take(struct capture *capture, unsigned int why, u64 event_time)
+{
+	const struct aux *aux = capture->aux_snapshotter->aux;
+	int err = 0;
+
+	pthread_mutex_lock(&capture->enabling);
+	if (why & TRIGGER_SNAPSHOTS || aux->opts->auxtrace_snapshot_on_exit)
+		err = aux_snapshotter__take(capture->aux_snapshotter, why & TRIGGER_STOP);
+	snapshotter__take(capture->snapshotter, event_time);
+	pthread_mutex_unlock(&capture->enabling);
+	return err;
+}
+
 static void enable_events(struct capture *capture)
 {
+	pthread_mutex_lock(&capture->enabling);
 	evlist__enable(capture->evlist);
+	pthread_mutex_unlock(&capture->enabling);
 	trigger_events__enable(&capture->triggers->events);
 	pr_info(EVLIST_ENABLED_MSG);
 	event_enable_timer__start(capture->evlist->eet);
@@ -69,7 +87,7 @@ static int act(struct capture *capture, unsigned int what)
 		event_time = events->time;
 	}
 	if (what & (TRIGGER_SNAPSHOTS | TRIGGER_STOP))
-		snapshotter__take(capture->snapshotter, event_time);
+		err = capture__take(capture, what, event_time) ?: err;
 	return err;
 }
 
@@ -79,7 +97,9 @@ static void wait_and_act(struct capture *capture)
 
 	do {
 		evlist__poll(capture->evlist, -1);
+		pthread_mutex_lock(&capture->enabling);		/* --control enable, disable */
 		what = triggers__process(capture->triggers);
+		pthread_mutex_unlock(&capture->enabling);
 		err = what < 0 ? what : act(capture, what);
 		if (err) {
 			capture->err = err;
@@ -124,6 +144,7 @@ int capture__init(struct capture *capture)
 
 	sem_init(&capture->ready, 0, 0);
 	sem_init(&capture->go, 0, 0);
+	pthread_mutex_init(&capture->enabling, NULL);
 	capture->wake_fd = new_eventfd();
 	capture->stop_fd = new_eventfd();
 	err = capture->wake_fd < 0 || capture->stop_fd < 0 ? -errno : create_thread(capture);

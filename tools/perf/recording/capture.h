@@ -21,8 +21,9 @@
  * The copies are handed over by snapshot.h. A storm of requests needs no more memory than two of them:
  * those that come while one is being written become one snapshot.
  *
- * From capture__start() to capture__stop() the capture thread alone touches the triggers, and enables
- * and disables events.
+ * From capture__start() to capture__stop() the capture thread alone touches the triggers. Who enables or
+ * disables events holds @enabling: this thread does, for --control, --delay and the copies of AUX
+ * areas, and the recorder's when an AUX area has room again (aux.h).
  */
 #ifndef PERF_RECORDING_CAPTURE_H
 #define PERF_RECORDING_CAPTURE_H
@@ -30,8 +31,10 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdbool.h>
+#include <linux/types.h>
 #include <sys/types.h>
 
+struct aux_snapshotter;
 struct channels;
 struct evlist;
 struct evsel;
@@ -44,8 +47,10 @@ struct triggers;
  * @evlist:	enabled when --delay is over
  * @triggers:	what is waited for
  * @snapshotter: takes the copies
+ * @aux_snapshotter: those of AUX areas
  * @channels:	the rings
  * @losses:	receives what the overwrite rings had lost when the last copy was taken
+ * @enabling:	see above
  * @wake_fd:	readable when the recorder has something to do
  * @stop_fd:	tells the capture thread to end
  * @asked:	a set of enum trigger that the recorder has not seen yet
@@ -59,8 +64,10 @@ struct capture {
 	struct evlist		*evlist;
 	struct triggers		*triggers;
 	struct snapshotter	*snapshotter;
+	struct aux_snapshotter	*aux_snapshotter;
 	struct channels		*channels;
 	struct losses		*losses;
+	pthread_mutex_t		 enabling;
 	int			 wake_fd;
 	int			 stop_fd;
 	unsigned int		 asked;
@@ -77,7 +84,7 @@ struct capture {
 /**
  * capture__init - create the descriptors, and the thread, which waits for capture__start()
  *
- * @evlist, @triggers, @snapshotter, @channels and @losses are set. The thread takes no signals.
+ * All up to @losses are set. The thread takes no signals.
  *
  * Return: 0, or a negative errno after an error message.
  */
@@ -85,6 +92,15 @@ int capture__init(struct capture *capture);
 
 /** capture__start - let the thread begin. All it works with is initialised. */
 void capture__start(struct capture *capture);
+
+/**
+ * capture__take - copy what is new in all that takes snapshots; in any thread
+ * @why:		a set of enum trigger. At TRIGGER_STOP alone AUX areas are copied only with -Se.
+ * @event_time:	when the event happened that triggered it [ns of CLOCK_MONOTONIC], or 0
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int capture__take(struct capture *capture, unsigned int why, u64 event_time);
 
 /**
  * capture__asked - what was asked for since the last call

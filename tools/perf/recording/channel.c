@@ -32,11 +32,23 @@ static const char * const channel_names[NR_CHANNELS] = {
 	[CHANNEL_STREAM]    = "stream",
 	[CHANNEL_OVERWRITE] = "overwrite",
 	[CHANNEL_TRACKING]  = "tracking",
+	[CHANNEL_AUX]	    = "AUX",
 };
+
+/* Besides the tracking event there may be some that tell of all CPUs, for a decoder of AUX areas. */
+static bool is_side_band(const struct evsel *evsel)
+{
+	const struct perf_event_attr *attr = &evsel->core.attr;
+
+	return evsel->tracking || (evsel__is_dummy_event((struct evsel *)evsel) &&
+				   (attr->context_switch || attr->text_poke));
+}
 
 enum channel_kind evsel__channel(const struct evsel *evsel)
 {
-	if (evsel->tracking)
+	if (evsel->needs_auxtrace_mmap)
+		return CHANNEL_AUX;
+	if (is_side_band(evsel))
 		return CHANNEL_TRACKING;
 	if (perf_overwrite__is_configured(&evsel->core.attr))
 		return CHANNEL_OVERWRITE;

@@ -2,15 +2,17 @@
 /*
  * Channels: where an event's records go.
  *
- *            stream               overwrite                  tracking
- *     events without        events with the term       one dummy event: mmap, comm,
- *     the term              /overwrite/                fork, exit, switch, bpf ...
- *            |                     |                          |
- *      ring per CPU          ring per CPU               ring per CPU
- *            |                     |                          |
- *     drained all the        copied when a              drained all the time
- *     time (stream.h)        snapshot is taken
- *                            (snapshot.h)
+ *         stream              overwrite            tracking              aux
+ *     events without      events with the      dummy events: mmap,   the event that has an
+ *     the term            term /overwrite/     comm, fork, exit,     AUX area: aux,
+ *                                              switch, bpf ...       itrace_start
+ *         |                   |                    |                     |
+ *     ring per CPU        ring per CPU         ring per CPU          ring per CPU, with an
+ *                                                                    AUX area behind it
+ *         |                   |                    |                     |
+ *     drained all the     copied when a        drained all the       ring: as tracking;
+ *     time (stream.h)     snapshot is taken    time (tracker.h)      area: aux.h
+ *                         (snapshot.h)
  *
  * A channel has one ring for each CPU, or one for each thread where events are bound to threads
  * alone (--per-thread). The first event of a channel on a CPU owns the ring, the others are
@@ -18,7 +20,8 @@
  * that the kernel respects data_tail; overwrite rings are mapped read-only, so that it does not.
  *
  * Tracking is always a channel of its own: what names the tasks and their maps must neither be
- * overwritten by events nor be lost because a stream is full.
+ * overwritten by events nor be lost because a stream is full. The AUX event has a channel of its own
+ * because it must own the ring that the area belongs to.
  */
 #ifndef PERF_RECORDING_CHANNEL_H
 #define PERF_RECORDING_CHANNEL_H
@@ -35,6 +38,7 @@ enum channel_kind {
 	CHANNEL_STREAM,
 	CHANNEL_OVERWRITE,
 	CHANNEL_TRACKING,
+	CHANNEL_AUX,
 	NR_CHANNELS,
 };
 

@@ -28,10 +28,32 @@ static int add_tracking_event(struct recorder *rec)
 	/* Tasks migrate: to name those seen on some CPUs, all CPUs must be tracked. */
 	bool all_cpus = rec->opts.target.cpu_list != NULL;
 
+	/* util has added one that suits the AUX event. */
+	rec->tracking = evlist__get_tracking_event(rec->evlist);
+	if (rec->opts.full_auxtrace && evsel__is_dummy_event(rec->tracking))
+		return 0;
+
 	rec->tracking = evlist__add_aux_dummy(rec->evlist, all_cpus);
 	if (!rec->tracking)
 		return -ENOMEM;
 	evlist__set_tracking_event(rec->evlist, rec->tracking);
+	return 0;
+}
+
+/* For the decoder of a trace of the kernel: what was patched in its code since. */
+static int add_text_poke(struct recorder *rec)
+{
+	struct evsel *evsel;
+
+	if (!rec->opts.text_poke)
+		return 0;
+	evsel = evlist__add_aux_dummy(rec->evlist, true);
+	if (!evsel)
+		return -ENOMEM;
+	evsel->core.attr.text_poke = 1;
+	evsel->core.attr.ksymbol = 1;
+	evsel->immediate = true;
+	evsel__set_sample_bit(evsel, TIME);
 	return 0;
 }
 
@@ -51,6 +73,23 @@ static void configure_tracking(struct recorder *rec)
 		evsel->core.attr.enable_on_exec = 1;
 }
 
+/* The live state (state.h) takes records of one format: all that tell of tasks have the same. */
+static void configure_side_band(struct recorder *rec)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(rec->evlist, evsel) {
+		enum channel_kind kind = evsel__channel(evsel);
+
+		if (kind != CHANNEL_TRACKING && kind != CHANNEL_AUX)
+			continue;
+		evsel__set_sample_bit(evsel, TID);
+		evsel__set_sample_bit(evsel, CPU);
+		if (rec->opts.sample_time)
+			evsel__set_sample_bit(evsel, TIME);
+	}
+}
+
 static int configure_recorded(struct recorder *rec)
 {
 	struct evlist *evlist = rec->evlist;
@@ -62,6 +101,8 @@ static int configure_recorded(struct recorder *rec)
 
 	evlist__config(evlist, &rec->opts, &callchain_param);
 	configure_tracking(rec);
+	if (aux__takes_snapshots(&rec->aux))
+		configure_side_band(rec);
 
 	/* util leaves the time out where one ring alone is sure to be in order. Snapshots need it. */
 	evlist__for_each_entry(evlist, evsel)
@@ -95,10 +136,8 @@ static void explain_no_target(struct target *target, int err)
 int events__find_target(struct recorder *rec)
 {
 	struct target *target = &rec->opts.target;
-	int err = add_tracking_event(rec);
+	int err;
 
-	if (err)
-		return err;
 	if (evlist__create_maps(rec->evlist, target) < 0) {
 		err = errno ? -errno : -EINVAL;
 		explain_no_target(target, -err);
@@ -108,7 +147,7 @@ int events__find_target(struct recorder *rec)
 		explain_no_target(target, ESRCH);
 		return -ESRCH;
 	}
-	return 0;
+	return aux__configure(&rec->aux) ?: add_text_poke(rec) ?: add_tracking_event(rec);
 }
 
 int events__configure(struct recorder *rec)

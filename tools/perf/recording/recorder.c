@@ -32,6 +32,11 @@ static bool has_overwrite(struct recorder *rec)
 	return overwrite_channel(rec)->nr_mapped > 0;
 }
 
+static bool has_snapshots(struct recorder *rec)
+{
+	return has_overwrite(rec) || aux__takes_snapshots(&rec->aux);
+}
+
 /* As perf_data__open() will decide; the workload must know before the output is opened. */
 static bool writes_to_pipe(const struct recorder *rec)
 {
@@ -48,9 +53,11 @@ static bool writes_to_pipe(const struct recorder *rec)
 
 static int begin_file(struct recorder *rec)
 {
-	int err = sideband__describe(&rec->output, channels__any_page(&rec->channels));
+	const struct perf_event_mmap_page *page = channels__any_page(&rec->channels);
 
-	return err ?: tracker__begin_file(&rec->tracker);
+	return sideband__describe(&rec->output, page) ?:
+	       aux__describe(&rec->aux, &rec->output, page) ?:
+	       tracker__begin_file(&rec->tracker);
 }
 
 static int close_file(struct recorder *rec, bool rename)
@@ -101,21 +108,24 @@ static int drain_to_output(void *output, const struct span *span, struct account
 }
 
 /*
- * Tracking comes last: what a streamed sample refers to was published before it, and should be in the
- * same file.
+ * Tracking comes after the streams: what a streamed sample refers to was published before it, and
+ * should be in the same file. AUX areas come after the records that tell of them.
  *
  * Return: 1 if there was something to write, 0 if not, or a negative errno.
  */
 static int drain(struct recorder *rec)
 {
-	int tracking, stream;
+	int tracking, stream, aux;
 
 	stream = stream__drain(&rec->channels.channel[CHANNEL_STREAM], drain_to_output,
 			       &rec->output);
 	if (stream < 0)
 		return stream;
 	tracking = tracker__drain(&rec->tracker);
-	return tracking < 0 ? tracking : tracking | stream;
+	if (tracking < 0)
+		return tracking;
+	aux = aux__drain(&rec->aux, &rec->output);
+	return aux < 0 ? aux : aux | tracking | stream;
 }
 
 /*
@@ -135,23 +145,28 @@ static int finish_round(struct recorder *rec)
  */
 static int write_snapshot(struct recorder *rec, const char *reason, bool last)
 {
+	struct aux_snapshot_stats aux_stats;
 	struct snapshot_stats stats;
 	int err = drain(rec);
 
 	snapshotter__hand_over(&rec->snapshotter);
+	aux_snapshotter__hand_over(&rec->aux_snapshotter);
 	if (err >= 0)
 		err = tracker__begin_snapshot(&rec->tracker);
 	if (!err)
 		err = snapshotter__write(&rec->snapshotter, rec->evlist, &rec->output, &stats);
+	if (!err)
+		err = aux_snapshotter__write(&rec->aux_snapshotter, &rec->output, &aux_stats);
 	if (!err && stats.requests)	/* what is said to be in a snapshot is saved */
 		err = output__drain(&rec->output);
-	if (!err)
-		tracker__end_snapshot(&rec->tracker, stats.horizon);
-	if (!err && last)	/* what a paused ring loses then came after the end */
+	if (err)
+		return err;
+	tracker__end_snapshot(&rec->tracker, stats.horizon);
+	if (last)		/* what a paused ring loses then came after the end */
 		stats.taken.paused = 0;
-	if (!err && has_overwrite(rec))
-		summary__snapshot(&rec->summary, &stats, reason);
-	return err;
+	summary__snapshot(&rec->summary, has_overwrite(rec) ? &stats : NULL,
+			  aux_stats.requests ? &aux_stats : NULL, reason);
+	return 0;
 }
 
 static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
@@ -191,10 +206,11 @@ static int react(struct recorder *rec, unsigned int what)
 	int err = 0;
 
 	if (what & TRIGGER_SNAPSHOTS) {
-		if (to_next_file || has_overwrite(rec))
+		if (to_next_file || has_snapshots(rec))
 			err = snapshot(rec, snapshot_reason(rec, what), to_next_file);
 		else
-			pr_warning("No event is recorded in overwrite mode: nothing to snapshot.\n");
+			pr_warning("No event is recorded in overwrite mode, and no AUX area with -S: "
+				   "nothing to snapshot.\n");
 	}
 	if (what & TRIGGER_CONTROL)
 		evlist__ctlfd_ack(rec->evlist);
@@ -233,7 +249,7 @@ static int drain_round(struct recorder *rec)
 	if (any <= 0)
 		return any;
 	rec->summary.wakeups++;
-	return has_overwrite(rec) ? 0 : finish_round(rec);
+	return has_overwrite(rec) || rec->tracker.mode == TRACKER_KEPT ? 0 : finish_round(rec);
 }
 
 /*
@@ -251,8 +267,8 @@ static int record_until_stop(struct recorder *rec)
 		if (!err && reached_max_size(rec))
 			return 0;
 		if (!err && rec->rotation.size && output__bytes(&rec->output) >= rec->rotation.size) {
-			snapshotter__take(&rec->snapshotter, 0);
-			err = snapshot(rec, "size", true);
+			err = capture__take(&rec->capture, TRIGGER_TIME, 0) ?:
+			      snapshot(rec, "size", true);
 		}
 		if (err)
 			return err;
@@ -279,8 +295,10 @@ static int init_capture(struct recorder *rec)
 	capture->evlist = rec->evlist;
 	capture->triggers = &rec->triggers;
 	capture->snapshotter = &rec->snapshotter;
+	capture->aux_snapshotter = &rec->aux_snapshotter;
 	capture->channels = &rec->channels;
 	capture->losses = &rec->losses;
+	rec->aux.enabling = &capture->enabling;
 	err = capture__init(capture);
 	if (!err && fdarray__add(&rec->pollfd, capture->wake_fd, POLLIN,
 				 fdarray_flag__nonfilterable) < 0)
@@ -329,6 +347,10 @@ static int prepare(struct recorder *rec, int argc, const char **argv)
 	if (!err)
 		err = snapshotter__init(&rec->snapshotter, overwrite_channel(rec),
 					rec->overwrite);
+	if (!err)
+		err = aux__map(&rec->aux, &rec->channels.channel[CHANNEL_AUX]);
+	if (!err)
+		err = aux_snapshotter__init(&rec->aux_snapshotter, &rec->aux);
 	if (!err)
 		tracker__init(&rec->tracker, rec);
 	if (!err)
@@ -384,8 +406,10 @@ static void cleanup(struct recorder *rec)
 	capture__exit(&rec->capture);
 	triggers__exit(&rec->triggers);
 	snapshotter__exit(&rec->snapshotter);
+	aux_snapshotter__exit(&rec->aux_snapshotter);
 	tracker__exit(&rec->tracker);
 	loss_report__exit(&rec->report);
+	aux__exit(&rec->aux);
 	channels__unmap(&rec->channels);
 	evlist__close(rec->evlist);
 	output__exit(&rec->output);

@@ -9,9 +9,11 @@
  *        +-- events.c     opens the events;   self.c  leaves the recorder itself out of them
  *        +-- capture.c    takes the copies in a thread of its own, whatever the disk does
  *        |      +-- trigger.c, trigger_event.c       what it waits for: signals, timers, --control ...
- *        +-- channel.c    rings: stream, overwrite, tracking
+ *        +-- channel.c    rings: stream, overwrite, tracking, aux
  *        |      +-- stream.c                           ring -> output, all the time
  *        |      +-- snapshot.c                         rings -> copies -> output, when asked
+ *        +-- aux.c        AUX areas -> output, all the time
+ *        |      +-- aux_snapshot.c, aux_image.c        areas -> copies -> output, when asked
  *        +-- tracker.c    tasks and maps: what each file knows of them at its begin
  *        |      +-- sideband.c                         from /proc;   bpf_watch.c  BPF programs since
  *        |      +-- state.c, tasks.c, globals.c ...    from the tracking rings, in bounded memory
@@ -32,6 +34,8 @@
 #include <stdbool.h>
 #include <api/fd/array.h>
 #include "util/record.h"
+#include "aux.h"
+#include "aux_snapshot.h"
 #include "bpf_watch.h"
 #include "capture.h"
 #include "channel.h"
@@ -53,6 +57,8 @@
  * @channels:	the rings
  * @overwrite:	the kind of those that overwrite themselves
  * @snapshotter: of the overwrite channel
+ * @aux:	AUX areas
+ * @aux_snapshotter: of those
  * @tracker:	of the tracking channel
  * @output:	the file
  * @rotation:	--switch-output
@@ -75,6 +81,8 @@ struct recorder {
 	struct channels		 channels;
 	enum perf_overwrite_kind overwrite;
 	struct snapshotter	 snapshotter;
+	struct aux		 aux;
+	struct aux_snapshotter	 aux_snapshotter;
 	struct tracker		 tracker;
 	struct output		 output;
 	struct rotation		 rotation;

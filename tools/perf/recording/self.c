@@ -96,7 +96,7 @@ void self__attach(struct evlist *evlist)
 
 	evlist__for_each_entry(evlist, evsel) {
 		if (is_tracepoint(evsel) || tells_of_others(evsel) || evsel__is_bpf_output(evsel) ||
-		    !evsel->core.attr.sample_period)
+		    evsel->needs_auxtrace_mmap || !evsel->core.attr.sample_period)
 			continue;
 		if (program < 0)
 			program = load_program(getpid());

@@ -4,6 +4,7 @@
 #include <linux/kernel.h>
 #include <linux/time64.h>
 #include "util/debug.h"
+#include "aux_snapshot.h"
 #include "loss_report.h"
 #include "output.h"
 #include "snapshot.h"
@@ -30,8 +31,8 @@ static const char *plural(u64 n)
 	return n == 1 ? "" : "s";
 }
 
-void summary__snapshot(struct summary *summary, const struct snapshot_stats *stats,
-		       const char *reason)
+static void print_records(const struct summary *summary, const struct snapshot_stats *stats,
+			  const char *reason)
 {
 	static const char * const waited_for[] = {
 		[PERF_SNAPSHOT_GRACE_NONE]	 = "grace period",
@@ -43,7 +44,6 @@ void summary__snapshot(struct summary *summary, const struct snapshot_stats *sta
 	const struct account *account = &stats->account;
 	char span[64] = "", gone[64] = "";
 
-	summary->snapshots++;
 	if (stats->end)
 		snprintf(span, sizeof(span), ", the %.6f s up to %.6f",
 			 seconds(stats->end - stats->begin), seconds(stats->end));
@@ -66,6 +66,37 @@ void summary__snapshot(struct summary *summary, const struct snapshot_stats *sta
 	pr_debug("copy %.3f ms, %s %.3f ms, %" PRIu64 " bytes overwritten before this snapshot, "
 		 "%llu of them during the copy\n", taken->copy_ns / 1e6, waited_for[taken->grace],
 		 taken->grace_ns / 1e6, stats->overwritten, taken->given_up);
+}
+
+static void print_aux(const struct summary *summary, const struct aux_snapshot_stats *stats,
+		      const char *reason)
+{
+	char gone[64] = "", stopped[64] = "";
+
+	if (stats->gone)
+		snprintf(gone, sizeof(gone), "; the %.3f MB before them were overwritten",
+			 megabytes(stats->gone));
+	if (stats->stopped_ns)
+		snprintf(stopped, sizeof(stopped), "; the trace was stopped for %.3f ms",
+			 stats->stopped_ns / 1e6);
+	say("Snapshot %" PRIu64 " (%s): %.3f MB of %u AUX area%s%s%s%s", summary->snapshots, reason,
+	    megabytes(stats->bytes), stats->areas, plural(stats->areas),
+	    stats->counted ? "" : ", some perhaps again", gone, stopped);
+}
+
+void summary__snapshot(struct summary *summary, const struct snapshot_stats *stats,
+		       const struct aux_snapshot_stats *aux, const char *reason)
+{
+	if (stats || aux)
+		summary->snapshots++;
+	if (stats)
+		print_records(summary, stats, reason);
+	if (!aux)
+		return;
+	summary->aux_snapshots++;
+	print_aux(summary, aux, reason);
+	if (!stats && aux->requests > 1)
+		say("It answers %u requests: the output is slow", aux->requests);
 }
 
 void summary__file(struct summary *summary, const char *name)
@@ -91,14 +122,25 @@ static void print_lost(const struct loss_metric *metric)
 	    metric->rings ? ", fewer events, or /overwrite/" : "");
 }
 
+static void print_aux_lost(const struct account *account)
+{
+	if (account->aux_truncated)
+		say("AUX data was lost %" PRIu64 " times for want of room: try a larger AUX area, "
+		    "-m,SIZE", account->aux_truncated);
+	if (account->aux_partial)
+		say("AUX data has gaps in %" PRIu64 " places", account->aux_partial);
+	if (account->aux_collided)
+		say("AUX data was mixed with another's %" PRIu64 " times", account->aux_collided);
+}
+
 void summary__print(const struct summary *summary, const struct loss_report *report,
 		    const struct output *output)
 {
 	const struct loss_metric *metric = &report->metric;
 	const char *name = output->data.path;
+	struct account all = { 0 };
 	const struct loss_row *row;
 	u64 samples = metric->samples - output->spool.unsaved.samples;
-	u64 throttles = 0;
 
 	if (output__is_pipe(output))
 		name = "to standard output";
@@ -118,8 +160,9 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 	print_lost(metric);
 
 	for (row = report->rows; row < report->rows + report->nr; row++)
-		throttles += row->account->throttles;
-	if (throttles)
+		account__merge(&all, row->account);
+	if (all.throttles)
 		say("Throttled %" PRIu64 " times: kernel.perf_event_max_sample_rate was exceeded",
-		    throttles);
+		    all.throttles);
+	print_aux_lost(&all);
 }

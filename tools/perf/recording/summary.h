@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/types.h>
 
+struct aux_snapshot_stats;
 struct loss_report;
 struct output;
 struct snapshot_stats;
@@ -19,17 +20,23 @@ struct snapshot_stats;
  * @files:	output files that were closed and renamed
  * @last_file:	the name of the last of them
  * @snapshots:	snapshots written
+ * @aux_snapshots: those of AUX areas
  */
 struct summary {
 	u64	wakeups;
 	u64	files;
 	char	last_file[PATH_MAX];
 	u64	snapshots;
+	u64	aux_snapshots;
 };
 
-/** summary__snapshot - a snapshot was written to the current file */
+/**
+ * summary__snapshot - a snapshot was written to the current file
+ * @stats:	of the overwrite channel, or NULL
+ * @aux:	of the AUX areas, or NULL
+ */
 void summary__snapshot(struct summary *summary, const struct snapshot_stats *stats,
-		       const char *reason);
+		       const struct aux_snapshot_stats *aux, const char *reason);
 
 /** summary__file - an output file was closed under @name */
 void summary__file(struct summary *summary, const char *name);

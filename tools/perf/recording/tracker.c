@@ -43,7 +43,7 @@ void tracker__init(struct tracker *tracker, struct recorder *rec)
 	*tracker = (struct tracker){ .rec = rec };
 	if (rec->opts.tail_synthesize || !find_format(rec->tracking, &format))
 		return;
-	if (!channel(tracker, CHANNEL_STREAM)->nr_mapped)
+	if (!channel(tracker, CHANNEL_STREAM)->nr_mapped && !aux__streams(&rec->aux))
 		tracker->mode = TRACKER_KEPT;
 	else if (rec->rotation.enabled)
 		tracker->mode = TRACKER_BOTH;
@@ -186,7 +186,8 @@ void tracker__end_snapshot(struct tracker *tracker, u64 horizon)
 	if (!tracker->mode)
 		return;
 	/* Streamed records that are not written yet are newer than what has settled. */
-	if (!channel(tracker, CHANNEL_OVERWRITE)->nr_mapped)
+	if (!channel(tracker, CHANNEL_OVERWRITE)->nr_mapped &&
+	    !aux__takes_snapshots(&tracker->rec->aux))
 		horizon = tracker->state.settled;
 	state__forget(&tracker->state, horizon);
 }
@@ -202,6 +203,34 @@ static int drain_to_file(void *arg, const struct span *span, struct account *acc
 	return output__write(&tracker->rec->output, span, account);
 }
 
+/* What the AUX area of a ring holds, as the ring's records tell. */
+static void note_stretch(struct tracker *tracker, struct aux_area *area, union perf_event *event)
+{
+	struct perf_sample sample = { 0 };
+
+	if (evlist__parse_sample(tracker->rec->evlist, event, &sample))
+		return;
+	if (event->header.type == PERF_RECORD_LOST)
+		aux_history__lose(&area->history, sample.time);
+	if (event->header.type == PERF_RECORD_AUX && event->header.size >= sizeof(event->aux))
+		aux_history__add(&area->history, event->aux.aux_offset,
+				 aux_area__counts(area) ? event->aux.aux_size : 0,
+				 sample.pid, sample.tid, sample.time);
+}
+
+static void note_stretches(struct tracker *tracker, const struct span *span, struct aux_area *area)
+{
+	union {
+		union perf_event event;
+		char room[PERF_SAMPLE_MAX_SIZE];
+	} copy;
+	struct perf_event_header header;
+	size_t pos, size;
+
+	for (pos = 0; (size = span__header(span, pos, &header)); pos += size)
+		note_stretch(tracker, area, span__at(span, pos, size, &copy));
+}
+
 static int drain_to_state(void *arg, const struct span *span, struct account *account)
 {
 	struct tracker *tracker = arg;
@@ -211,6 +240,19 @@ static int drain_to_state(void *arg, const struct span *span, struct account *ac
 		return output__write(&tracker->rec->output, span, account);
 	account__add(account, span, span__len(span));
 	return 0;
+}
+
+static int drain_aux(void *arg, const struct span *span, struct account *account)
+{
+	struct tracker *tracker = arg;
+	struct aux_area *area;
+
+	aux__for_each_area(&tracker->rec->aux, area) {
+		if (&area->ring->account == account)
+			note_stretches(tracker, span, area);
+	}
+	return tracker->mode == TRACKER_KEPT ? drain_to_state(arg, span, account) :
+					       drain_to_file(arg, span, account);
 }
 
 struct looking {
@@ -227,41 +269,75 @@ static void add_ref(void *arg, union perf_event *event)
 		refs__add(&looking->refs, sample.pid, sample.tid, sample.time);
 }
 
-/* A snapshot that waits to be written will be in a moment: collecting can wait, too. */
-static void collect(struct tracker *tracker)
-{
-	struct looking looking = { .evlist = tracker->rec->evlist };
-
-	refs__init(&looking.refs);
-	if (!snapshotter__look(&tracker->rec->snapshotter, add_ref, &looking))
-		state__collect(&tracker->state, &looking.refs);
-	refs__exit(&looking.refs);
-	pr_debug2("Live state: %zu tasks, %zu records, %zu bytes of them.\n",
-		  tracker->state.tasks.nr, tracker->state.nr, tracker->state.bytes);
-}
-
 static int read_rings(struct tracker *tracker)
 {
 	struct channel *tracking = channel(tracker, CHANNEL_TRACKING);
-	int any;
+	struct channel *aux = channel(tracker, CHANNEL_AUX);
+	int any, any_aux;
 
-	if (!tracker->mode)
-		return stream__drain(tracking, drain_to_file, tracker);
-	any = stream__drain(tracking, drain_to_state, tracker);
+	any_aux = stream__drain(aux, aux__takes_snapshots(&tracker->rec->aux) ? drain_aux :
+										drain_to_file,
+				tracker);
+	if (any_aux < 0)
+		return any_aux;
+	any = stream__drain(tracking, tracker->mode ? drain_to_state : drain_to_file, tracker);
 	if (any < 0)
+		return any;
+	any |= any_aux;
+	if (!tracker->mode)
 		return any;
 	state__end_round(&tracker->state);
 	snapshotter__set_settled(&tracker->rec->snapshotter, tracker->state.settled);
 	return any;
 }
 
+/* What was traced so far has records after this, and they are read. */
+static int flush_aux(struct tracker *tracker)
+{
+	struct recorder *rec = tracker->rec;
+	int err;
+
+	pthread_mutex_lock(&rec->capture.enabling);
+	err = aux_snapshotter__flush(&rec->aux_snapshotter);
+	pthread_mutex_unlock(&rec->capture.enabling);
+	return err ?: read_rings(tracker);
+}
+
+static void add_aux_refs(struct tracker *tracker, struct refs *refs)
+{
+	struct aux_area *area;
+
+	aux__for_each_area(&tracker->rec->aux, area)
+		aux_history__refer(&area->history, tracker->state.horizon, refs);
+}
+
+/* A snapshot that waits to be written will be in a moment: collecting can wait, too. */
+static int collect(struct tracker *tracker)
+{
+	struct looking looking = { .evlist = tracker->rec->evlist };
+	int err = 0;
+
+	if (aux__takes_snapshots(&tracker->rec->aux))
+		err = flush_aux(tracker);
+	if (err < 0)
+		return err;
+	refs__init(&looking.refs);
+	add_aux_refs(tracker, &looking.refs);
+	if (!snapshotter__look(&tracker->rec->snapshotter, add_ref, &looking))
+		state__collect(&tracker->state, &looking.refs);
+	refs__exit(&looking.refs);
+	pr_debug2("Live state: %zu tasks, %zu records, %zu bytes of them.\n",
+		  tracker->state.tasks.nr, tracker->state.nr, tracker->state.bytes);
+	return 0;
+}
+
 int tracker__drain(struct tracker *tracker)
 {
-	int any = read_rings(tracker);
+	int any = read_rings(tracker), err = 0;
 
 	if (any >= 0 && tracker->mode && state__is_large(&tracker->state))
-		collect(tracker);
-	return any;
+		err = collect(tracker);
+	return err ?: any;
 }
 
 /*
@@ -270,10 +346,11 @@ int tracker__drain(struct tracker *tracker)
  */
 int tracker__begin_snapshot(struct tracker *tracker)
 {
-	int err;
+	int err = 0;
 
-	if (tracker->mode != TRACKER_KEPT)
-		return 0;
-	err = read_rings(tracker);
-	return err < 0 ? err : write_state(tracker);
+	if (tracker->mode == TRACKER_KEPT || aux__takes_snapshots(&tracker->rec->aux))
+		err = read_rings(tracker);
+	if (err >= 0 && tracker->mode == TRACKER_KEPT)
+		err = write_state(tracker);
+	return err < 0 ? err : 0;
 }

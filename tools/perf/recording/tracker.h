@@ -4,7 +4,7 @@
  *
  *	recorded				tracking channel	a file begins with
  *
- *	overwrite events alone		KEPT	live state		nothing; each snapshot with what
+ *	overwrite events, AUX snapshots	KEPT	live state		nothing; each snapshot with what
  *									is new in the live state
  *	also streamed ones, and		BOTH	live state, file	the live state
  *	--switch-output
@@ -13,6 +13,8 @@
  *
  * The live state (state.h) knows from /proc what was before the recording, once. If the kernel had
  * no room for tracking records, it is read again before the state is written next.
+ *
+ * The records of the AUX channel's rings, which tell of the areas, go the same way.
  *
  * All in the recorder's thread.
  */
