@@ -7,7 +7,7 @@ LINUX := $(BUILD)/linux
 .NOTPARALLEL:			# perf's own build uses all CPUs
 .PHONY: help deps tree perf perf-asan upstream-tree upstream-perf \
 	kernel debug-kernel upstream-kernel cross-kernel lint-kernel vm \
-	demo test test-fast test-debug-kernel test-programs ring-programs fuzz-ring fuzz-snapshot \
+	demo test test-fast test-debug-kernel test-programs ring-programs fuzz-ring fuzz-snapshot fuzz-recover \
 	bench bench-ring bench-snapshot lint series clean
 MAKEFLAGS += --no-print-directory
 
@@ -122,8 +122,8 @@ UNIT_FLAGS := -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Werror -pthread -fsanitize=
 	-fno-sanitize-recover=all $(addprefix -I$(LINUX)/tools/,include include/uapi \
 	arch/$(SRCARCH)/include arch/$(SRCARCH)/include/uapi lib lib/perf/include perf perf/util)
 
-FUZZ_SNAPSHOT := $(BUILD)/tests/fuzz_snapshot
-test-programs: tree $(HELPERS) $(UNITS) $(FUZZ_SNAPSHOT) ring-programs
+FUZZ_LIBPERF := $(addprefix $(BUILD)/tests/,fuzz_snapshot fuzz_recover)
+test-programs: tree $(HELPERS) $(UNITS) $(FUZZ_LIBPERF) ring-programs
 
 # The kernel's ring, in userspace.
 RING := $(MAKE) -C tools/testing/ring_buffer LINUX=$(LINUX) OUT=$(BUILD)/tests/ring_buffer \
@@ -136,8 +136,11 @@ fuzz-ring: tree			## fuzz the kernel's ring in userspace; FUZZ='-max_total_time=
 	@$(RING) fuzz
 	@BUILD=$(BUILD) tools/testing/ring_buffer/fuzz_ring.sh $(or $(FUZZ),-max_total_time=600)
 
-fuzz-snapshot: tree $(FUZZ_SNAPSHOT)	## fuzz libperf's reader of rings; FUZZ='-max_total_time=600 ...'
+fuzz-snapshot: tree $(BUILD)/tests/fuzz_snapshot	## fuzz libperf's reader of rings; FUZZ='-max_total_time=600 ...'
 	@BUILD=$(BUILD) tools/lib/perf/tests/fuzz_snapshot.sh $(or $(FUZZ),-max_total_time=600)
+
+fuzz-recover: tree $(BUILD)/tests/fuzz_recover	## fuzz its recovery of records from images
+	@BUILD=$(BUILD) tools/lib/perf/tests/fuzz_recover.sh $(or $(FUZZ),-max_total_time=600)
 
 $(HELPERS): $(BUILD)/tests/%: $(HELPERS_DIR)/%.c $(wildcard $(HELPERS_DIR)/*.h) Makefile
 	@mkdir -p $(@D)
@@ -145,7 +148,7 @@ $(HELPERS): $(BUILD)/tests/%: $(HELPERS_DIR)/%.c $(wildcard $(HELPERS_DIR)/*.h) 
 	@$(CC) -O2 -Wall -Wextra -Werror -pthread $(call flags,$<) -o $@ $<
 
 .SECONDEXPANSION:
-$(UNITS) $(FUZZ_SNAPSHOT): $(BUILD)/tests/%: $$(call unit-dir,$$*)/tests/%.c Makefile \
+$(UNITS) $(FUZZ_LIBPERF): $(BUILD)/tests/%: $$(call unit-dir,$$*)/tests/%.c Makefile \
 		$$(wildcard $$(call linked,$$*) \
 		$(foreach dir,$(UNIT_DIRS),$(dir)/*.h $(dir)/include/*/*.h $(dir)/tests/*.h))
 	@mkdir -p $(@D)
@@ -153,8 +156,8 @@ $(UNITS) $(FUZZ_SNAPSHOT): $(BUILD)/tests/%: $$(call unit-dir,$$*)/tests/%.c Mak
 	@$(CC) $(UNIT_FLAGS) $(call flags,$<) -o $@ \
 		$(addprefix $(LINUX)/,$(call unit-dir,$*)/tests/$*.c $(call linked,$*))
 
-$(FUZZ_SNAPSHOT): CC := clang
-$(FUZZ_SNAPSHOT): UNIT_FLAGS += -fsanitize=fuzzer
+$(FUZZ_LIBPERF): CC := clang
+$(FUZZ_LIBPERF): UNIT_FLAGS += -fsanitize=fuzzer
 
 # ---- what they are for
 

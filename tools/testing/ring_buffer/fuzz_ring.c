@@ -9,18 +9,8 @@
  * room was taken for it, and knows from that what must lie in the ring, what a reader and
  * a snapshot must find, and what was lost.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "shim/ring.h"
-
-#define MUST(condition)								\
-	do {									\
-		if (!(condition)) {						\
-			fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
-			abort();						\
-		}								\
-	} while (0)
+#include "../../lib/perf/tests/fuzz.h"
 
 #define MAX_STREAM	(1u << 18)
 #define MAX_WRITES	4096
@@ -49,15 +39,8 @@ static struct model {
 
 static unsigned char stream[MAX_STREAM];
 static struct ring *ring;
-static const unsigned char *input;
-static size_t input_left;
 static unsigned int depth;
 static u64 number;
-
-static unsigned int take(void)
-{
-	return input_left ? (input_left--, *input++) : 0;
-}
 
 static bool is(unsigned int flag)
 {

@@ -3,24 +3,11 @@
 # The kernel's ring agrees with a model of it, whatever operations libFuzzer invents.
 # tags: fast
 #
-# Without arguments a short run. With arguments, which are libFuzzer's: a run as long as they say,
-# whose findings go to build/tests/ring_buffer/fuzz-corpus and are the start of the next one.
+# Arguments: see fuzz.sh. Findings go to build/tests/ring_buffer/fuzz-corpus.
 set -eu
 
-fuzzer=$BUILD/tests/ring_buffer/fuzz_ring
-corpus=$(dirname "$(readlink -f "$0")")/corpus
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=../../lib/perf/tests/fuzz.sh
+. "$here/../../lib/perf/tests/fuzz.sh"
 
-if [ $# = 0 ]; then
-	mkdir new
-	"$fuzzer" -max_total_time=5 -max_len=400 -timeout=10 -seed=1 new "$corpus" >log 2>&1 || {
-		status=$?
-		cat log
-		exit $status
-	}
-	tail -n 2 log
-else
-	findings=$BUILD/tests/ring_buffer/fuzz-corpus
-	mkdir -p "$findings"
-	cd "$findings/.."
-	exec "$fuzzer" -max_len=1000 -timeout=10 "$@" "$findings" "$corpus"
-fi
+fuzz "$BUILD/tests/ring_buffer/fuzz_ring" "$here/corpus" "$BUILD/tests/ring_buffer/fuzz-corpus" "$@"

@@ -10,8 +10,6 @@
  * the ring or its control page otherwise, they may hold anything, as long as it consists of
  * records and is accounted for.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <linux/perf_event_trailer.h>
 #include <internal/grace.h>
@@ -20,15 +18,8 @@
 #include <internal/snapshot.h>
 #include <perf/event.h>
 
+#include "fuzz.h"
 #include "ring_writer.h"
-
-#define MUST(condition)								\
-	do {									\
-		if (!(condition)) {						\
-			fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
-			abort();						\
-		}								\
-	} while (0)
 
 #define NR_SIZES	3
 #define NR_SNAPSHOTS	2
@@ -46,24 +37,6 @@ static struct {
 	u64			 taken_next;	/* of the ring */
 	bool			 honest;
 } on;
-
-static const unsigned char *input;
-static size_t input_left;
-
-static unsigned int take(void)
-{
-	return input_left ? (input_left--, *input++) : 0;
-}
-
-static u64 take_u64(void)
-{
-	u64 value = 0;
-	int i;
-
-	for (i = 0; i < 8; i++)
-		value = value << 8 | take();
-	return value;
-}
 
 static bool is_sized(void)
 {

@@ -13,8 +13,10 @@ struct numbered {
 	u64			 fill[];
 };
 
-static u64 fill_word(u64 number, size_t i)
+static u64 fill_word(u64 number, u64 id, size_t i)
 {
+	if (id && !i)
+		return id;
 	return (number + 1) * 0x9e3779b97f4a7c15ULL ^ i;
 }
 
@@ -90,7 +92,7 @@ void ring_writer__fill(struct ring_writer *writer, u64 position, size_t size, u6
 	record->header = (struct perf_event_header){ .type = PERF_RECORD_SAMPLE, .size = size };
 	record->number = number;
 	for (i = 0; i < words; i++)
-		record->fill[i] = fill_word(number, i);
+		record->fill[i] = fill_word(number, writer->id, i);
 	if (is_sized(writer))
 		memcpy((void *)record + size - sizeof(trailer), &trailer, sizeof(trailer));
 	ring_writer__put(writer, position, size, 0, record, size);
@@ -111,12 +113,12 @@ void ring_writer__publish(struct ring_writer *writer)
 	writer->next_published = writer->next;
 }
 
-static bool is_whole(const struct numbered *record)
+static bool is_whole(const struct numbered *record, u64 id)
 {
 	size_t words = (record->header.size - sizeof(*record)) / sizeof(u64), i;
 
 	for (i = 0; i < words; i++)
-		if (record->fill[i] != fill_word(record->number, i))
+		if (record->fill[i] != fill_word(record->number, id, i))
 			return false;
 	return record->header.type == PERF_RECORD_SAMPLE;
 }
@@ -131,7 +133,7 @@ bool records_are_numbered(const struct perf_snapshot_records *records,
 
 	for (pos = 0; pos < records->bytes; pos += record->header.size) {
 		record = records->data + pos;
-		if (record->header.size < least || !is_whole(record))
+		if (record->header.size < least || !is_whole(record, 0))
 			return false;
 		if (!nr++)
 			*first = record->number;
@@ -140,4 +142,12 @@ bool records_are_numbered(const struct perf_snapshot_records *records,
 		*last = record->number;
 	}
 	return pos == records->bytes && nr == records->nr && record == (void *)records->newest;
+}
+
+bool record_is_whole(const union perf_event *event, u64 id, u64 *number)
+{
+	const struct numbered *record = (const void *)event;
+
+	*number = record->number;
+	return record->header.size >= sizeof(*record) + sizeof(id) && is_whole(record, id);
 }

@@ -4,7 +4,9 @@
  * publish. Of either kind, beginning at any position.
  *
  * Every record carries a number that counts up, and a filling that depends on it, so that one
- * which is torn, missing or repeated is found out.
+ * which is torn, missing or repeated is found out. In front of the filling there may be an id:
+ *
+ *	| header | number | id | filling ... | trailer |
  */
 #ifndef RING_WRITER_H
 #define RING_WRITER_H
@@ -14,6 +16,8 @@
 #include <linux/perf_event.h>
 #include <linux/types.h>
 #include <perf/overwrite.h>
+
+union perf_event;
 
 /* The smallest record, and the largest. */
 #define RECORD_MIN	24
@@ -26,6 +30,7 @@
  * @size:	its length [bytes]
  * @kind:	what a reader is to take it for
  * @reserved:	position up to which room was taken
+ * @id:		of the records that are written from now on; 0: none
  * @next:	number of the next record
  * @next_published: the same when data_head was published
  */
@@ -35,6 +40,7 @@ struct ring_writer {
 	size_t				 size;
 	enum perf_overwrite_kind	 kind;
 	u64				 reserved;
+	u64				 id;
 	u64				 next;
 	u64				 next_published;
 };
@@ -66,5 +72,8 @@ void ring_writer__put(struct ring_writer *writer, u64 position, size_t size, siz
 /* Whether these are records, whole, without trailers, and numbered from @first to @last. */
 bool records_are_numbered(const struct perf_snapshot_records *records,
 			  enum perf_overwrite_kind kind, u64 *first, u64 *last);
+
+/* Whether this is a record with @id, whole, without trailer. */
+bool record_is_whole(const union perf_event *event, u64 id, u64 *number);
 
 #endif

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Records out of images whose pages are in any order, like those of a machine's memory
+ * tags: fast
+ * link: recover.c recover-scan.c recover-join.c snapshot.c snapshot-records.c overwrite.c
+ * link: tests/ring_writer.c tests/image.c
+ *
+ * Prints TAP.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/kernel.h>
+#include <perf/event.h>
+
+#include "image.h"
+
+#define PAGES	16
+#define SIZE	(PAGES * IMAGE_PAGE)
+#define ROUNDS	50
+
+static unsigned int nr_tests, nr_failed;
+static struct ring_writer a, b;
+static struct image image;
+static struct recovered got[IMAGE_IDS];
+static struct perf_recovery_stats stats;
+static size_t sizes[ROUNDS];		/* of the records of each round, or so */
+
+/* No kernel here is ours. */
+int perf_overwrite__probe(void)
+{
+	return PERF_OVERWRITE_SIZED;
+}
+
+static void check(bool ok, const char *what)
+{
+	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
+	nr_failed += !ok;
+}
+
+static void begin(struct ring_writer *writer, u64 position, u64 id)
+{
+	ring_writer__init(writer, PERF_OVERWRITE_SIZED, SIZE, position);
+	writer->id = id;
+}
+
+static void end(struct ring_writer *writer)
+{
+	ring_writer__exit(writer);
+	image__exit(&image);
+}
+
+/* Records of @size bytes, or up to @more above. Returns the number of the oldest that is whole. */
+static u64 fill(struct ring_writer *writer, size_t size, size_t more, size_t bytes)
+{
+	static u64 positions[1 << 15];
+	u64 from = writer->reserved, first = writer->next, i;
+
+	while (writer->reserved - from < bytes) {
+		u64 position = ring_writer__write(writer, size + random_number() % (more + 1) / 8 * 8);
+
+		positions[(writer->next - 1) % ARRAY_SIZE(positions)] = position;
+	}
+	for (i = first; writer->reserved - positions[i % ARRAY_SIZE(positions)] > SIZE; i++)
+		;
+	return i;
+}
+
+/*
+ * All, the oldest one perhaps not: it may cross pages behind what is gone, or lie where the next one
+ * will.
+ */
+static bool is_all(const struct ring_writer *writer, u64 oldest, const struct recovered *of)
+{
+	return of->nr && of->first >= oldest && of->first <= oldest + 1 &&
+	       of->last == writer->next - 1 && !of->holes;
+}
+
+static bool recovered(void)
+{
+	return image__recover(&image, got, &stats);
+}
+
+static void test_shuffled(void)
+{
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		size_t skip = i % 3 ? random_number() % 9000 : 0;
+		u64 oldest;
+
+		begin(&a, i % 2 ? 0 : (1ull << 48) - SIZE, 1);
+		oldest = fill(&a, sizes[i], 40, 3 * SIZE + random_number() % SIZE);
+		image__append_random(&image, skip);
+		image__append_ring(&image, &a);
+		image__append_random(&image, 20 * IMAGE_PAGE);
+		image__shuffle(&image, skip);
+		ok &= recovered() && is_all(&a, oldest, got) && stats.rings == 1 && !stats.gaps;
+		end(&a);
+	}
+	check(ok, "pages in any order, at any alignment: all records");
+}
+
+static void test_two_rings(void)
+{
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		u64 in_a, in_b;
+
+		begin(&a, 0, 1);
+		begin(&b, 0, 2);
+		/* Of the same sizes: whatever crosses pages does so in both. */
+		in_a = fill(&a, sizes[i], 0, 3 * SIZE);
+		in_b = fill(&b, sizes[i], 0, 3 * SIZE + i % 2 * SIZE / 2);
+		image__append_ring(&image, &a);
+		image__append_ring(&image, &b);
+		image__shuffle(&image, 0);
+		ok &= recovered() && is_all(&a, in_a, &got[0]) && is_all(&b, in_b, &got[1]) &&
+		      stats.rings == 2;
+		end(&a);
+		end(&b);
+	}
+	check(ok, "two rings at the same positions, mixed page by page");
+}
+
+/* Half of each ring is missing: what has its begin in one of them has its end in the other. */
+static void test_halves(void)
+{
+	bool ok = true;
+	size_t i, n;
+
+	for (i = 0; i < ROUNDS; i++) {
+		u64 crossing = 0, position, nr = 0;
+
+		begin(&a, 0, 1);
+		begin(&b, 0, 2);
+		fill(&a, sizes[i], 0, SIZE / 2);
+		fill(&b, sizes[i], 0, SIZE / 2);
+		for (n = 0; n < PAGES / 2; n++)
+			image__append(&image, (n % 2 ? a : b).data + n * IMAGE_PAGE, IMAGE_PAGE);
+		for (position = 0; position < SIZE / 2 - sizes[i]; position += sizes[i], nr++)
+			crossing += position % IMAGE_PAGE + sizes[i] > IMAGE_PAGE;
+		ok &= recovered() && got[0].nr + got[1].nr <= nr - crossing + 1 &&
+		      got[0].nr + got[1].nr >= nr - crossing - 1;
+		end(&a);
+		end(&b);
+	}
+	check(ok, "nothing is joined of two rings, though the positions fit and the pages follow");
+}
+
+static void test_copies(void)
+{
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		u64 oldest;
+
+		begin(&a, 0, 1);
+		oldest = fill(&a, sizes[i], 40, 3 * SIZE);
+		image__append_ring(&image, &a);
+		fill(&a, sizes[i], 40, SIZE / 2);
+		image__append_ring(&image, &a);
+		image__append_ring(&image, &a);
+		image__shuffle(&image, 0);
+		ok &= recovered() && got[0].last == a.next - 1 && got[0].first <= oldest + 1 &&
+		      got[0].holes <= 1 && stats.copies > got[0].nr / 2;
+		end(&a);
+	}
+	check(ok, "a ring twice, and an older copy: each record once");
+}
+
+/* A copy that ends before a record that crosses pages: behind it lies an older one of the same size. */
+static void test_stale(void)
+{
+	struct image old = { 0 };
+	u64 position, oldest;
+	bool ok;
+
+	begin(&a, 0, 1);
+	for (oldest = 0; a.reserved % IMAGE_PAGE != IMAGE_PAGE - 40;)
+		ring_writer__write(&a, 88);
+	/* The same position a lap later: so that the sizes fit, in one step. */
+	position = ring_writer__write(&a, 88);
+	while (a.reserved != position + SIZE - 4000)
+		ring_writer__write(&a, a.reserved + 88 > position + SIZE - 4000 - 32 ?
+				       position + SIZE - 4000 - a.reserved : 88);
+	ring_writer__write(&a, 4000);
+	image__append_ring(&old, &a);
+	oldest = a.next;
+	ring_writer__write(&a, 88);
+	while (a.reserved % IMAGE_PAGE < 1000)
+		ring_writer__write(&a, 88);
+
+	image__append_ring(&image, &a);
+	image__append(&image, old.data, old.size);
+	image__shuffle(&image, 0);
+	ok = recovered() && stats.doubtful >= 1 && got[0].last == a.next - 1;
+	check(ok && got[0].holes >= 1, "two pages that might begin a record, and differ: left out");
+
+	image__exit(&image);
+	image__append_ring(&image, &a);
+	image__shuffle(&image, 0);
+	check(recovered() && !got[0].holes && got[0].last == a.next - 1 && got[0].first < oldest,
+	      "with one of them alone it is joined");
+	image__exit(&old);
+	end(&a);
+}
+
+int main(void)
+{
+	size_t i;
+
+	random_seed(1);
+	for (i = 0; i < ROUNDS; i++)
+		sizes[i] = 32 + (i * 40 + random_number() % 32 * 8) % 1200;
+	printf("TAP version 13\n");
+	test_shuffled();
+	test_two_rings();
+	test_halves();
+	test_copies();
+	test_stale();
+	printf("1..%u\n", nr_tests);
+	return nr_failed > 0;
+}
