@@ -48,7 +48,8 @@ perf: tree			## build build/perf/perf, perf with our record, and its man pages
 	$(call build-perf,$(LINUX),$(BUILD)/perf)
 	@$(call feature,libtraceevent,grep -q feature-libtraceevent=1 $(BUILD)/perf/FEATURE-DUMP)
 	@$(call feature,libtracefs,grep -q feature-libtracefs=1 $(BUILD)/perf/FEATURE-DUMP)
-	@$(call feature,liburing,pkg-config --exists liburing)
+	@$(call feature,aio,grep -q '^CONFIG_AIO=y' $(BUILD)/perf/.config-detected)
+	@$(call feature,liburing,grep -q '^CONFIG_LIBURING=y' $(BUILD)/perf/.config-detected)
 	@mkdir -p $(BUILD)/perf/Documentation
 	@flock $(BUILD)/perf/.lock $(MAKE) -s -C $(LINUX)/tools/perf/Documentation \
 		O=$(BUILD)/perf/Documentation USE_ASCIIDOCTOR=1 PERF_DATE=$$(date -r LINUX-BASE +%F) man

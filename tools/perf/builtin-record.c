@@ -217,6 +217,37 @@ static int parse_write_buffer(const struct option *opt, const char *arg, int uns
 	return -1;
 }
 
+static int parse_io(const struct option *opt, const char *arg, int unset __maybe_unused)
+{
+	if (!writer__parse(opt->value, arg))
+		return 0;
+	pr_err("--io=%s: must be uring, aio or sync.\n", arg);
+	return -1;
+}
+
+static void use_aio(unsigned long nr)
+{
+	if (nr < 1 || nr > WRITER_AIO_MAX)
+		pr_warning("AIO: %lu control blocks are not possible, 1 to %d are.\n", nr,
+			   WRITER_AIO_MAX);
+	rec.output.io.kind = WRITER_AIO;
+	rec.output.io.nr_aio = clamp(nr, 1UL, (unsigned long)WRITER_AIO_MAX);
+}
+
+static int parse_aio(const struct option *opt __maybe_unused, const char *arg, int unset)
+{
+	char *end = NULL;
+
+	if (unset)
+		rec.output.io.kind = WRITER_BEST;
+	else
+		use_aio(arg ? strtoul(arg, &end, 10) : 1);
+	if (!end || (end != arg && !*end))
+		return 0;
+	pr_err("--aio=%s: not a number. Example: --aio=4\n", arg);
+	return -1;
+}
+
 static int parse_control(const struct option *opt, const char *arg, int unset __maybe_unused)
 {
 	struct record_opts *opts = opt->value;
@@ -381,6 +412,10 @@ static struct option options[] = {
 	OPT_GROUP("Where to"),
 	OPT_STRING('o', "output", &rec.output.data.path, "file",
 		   "the file (default: perf.data); '-' is standard output"),
+	OPT_CALLBACK_NONEG(0, "io", &rec.output.io, "uring|aio|sync",
+			   "how to write (default: uring, where the kernel allows it)", parse_io),
+	OPT_CALLBACK_OPTARG(0, "aio", NULL, NULL, "n",
+			    "write by POSIX AIO, n at a time (1 to 4, default: 1)", parse_aio),
 	OPT_CALLBACK_NONEG(0, "write-buffer", &rec.output.write_buffer, "size",
 			   "memory for what waits to be written (default: 64M)", parse_write_buffer),
 	OPT_STRING_OPTARG_SET(0, "switch-output", &args.switch_output, &args.switch_output_set,
@@ -403,7 +438,6 @@ static struct option options[] = {
 
 	OPT_NOT_YET('r', "realtime", "prio"),
 	OPT_NOT_YET(0, "mmap-flush", "bytes"),
-	OPT_NOT_YET(0, "aio", "n"),
 	OPT_NOT_YET(0, "affinity", "node|cpu"),
 	OPT_NOT_YET('z', "compression-level", "n"),
 	OPT_NOT_YET(0, "threads", "spec"),
@@ -438,6 +472,16 @@ static int read_config(const char *var, const char *value, void *cb)
 
 	if (!strcmp(var, "record.call-graph"))
 		return perf_default_config("call-graph.record-mode", value, cb);
+	if (!strcmp(var, "record.aio")) {
+		use_aio(strtoul(value, NULL, 10));
+		return 0;
+	}
+	if (!strcmp(var, "record.io")) {
+		if (!writer__parse(&rec.output.io, value))
+			return 0;
+		pr_err("record.io = %s: must be uring, aio or sync.\n", value);
+		return -1;
+	}
 	if (strcmp(var, "record.build-id"))
 		return 0;
 
@@ -460,6 +504,7 @@ static void set_defaults(void)
 			.reserve_fd	= -1,
 			.error_fd	= -1,
 			.write_buffer	= WRITE_BUFFER_DEFAULT,
+			.io.nr_aio	= 1,
 		},
 		.capture.wake_fd = -1,
 		.capture.stop_fd = -1,

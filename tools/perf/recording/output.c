@@ -9,8 +9,10 @@
 #include <unistd.h>
 #include <linux/bitmap.h>
 #include <linux/err.h>
+#include <linux/kernel.h>
 #include <linux/zalloc.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include "util/debug.h"
 #include "util/evlist.h"
@@ -18,7 +20,6 @@
 #include "util/session.h"
 #include "features.h"
 #include "output.h"
-#include "writer.h"
 
 /* Features without tracepoints take some 100 kB; each tracepoint brings its format file. */
 #define RESERVE_BYTES		(1 << 20)
@@ -32,6 +33,20 @@ static int output__fd(struct output *output)
 static const char *output__name(const struct output *output)
 {
 	return output->data.is_pipe ? "standard output" : output->data.path;
+}
+
+/* Below the largest size that a file may get (ulimit -f), too. The command has its own limit. */
+static void output__reserve_limit(struct output *output, rlim_t size)
+{
+	struct rlimit limit;
+
+	output->limited = !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
+			  limit.rlim_cur > 2 * size;
+	if (!output->limited)
+		return;
+	output->limit = limit;
+	limit.rlim_cur -= size;
+	setrlimit(RLIMIT_FSIZE, &limit);
 }
 
 static void output__reserve(struct output *output)
@@ -49,6 +64,7 @@ static void output__reserve(struct output *output)
 		output->reserve_fd = -1;
 	}
 	free(path);
+	output__reserve_limit(output, size);
 }
 
 static void output__release_reserve(struct output *output)
@@ -56,11 +72,15 @@ static void output__release_reserve(struct output *output)
 	if (output->reserve_fd >= 0)
 		close(output->reserve_fd);
 	output->reserve_fd = -1;
+	if (output->limited)
+		setrlimit(RLIMIT_FSIZE, &output->limit);
+	output->limited = false;
 }
 
 static int output__start_file(struct output *output)
 {
 	struct perf_session *session = output->session;
+	struct writer *writer;
 	struct stat st;
 	int err;
 
@@ -82,7 +102,9 @@ static int output__start_file(struct output *output)
 		return output->err;
 	}
 	output->start = output__is_pipe(output) ? 0 : session->header.data_offset;
-	spool__open(&output->spool, output__fd(output), output->start, output->regular);
+	writer = output->regular ? output->writer : output->stream_writer;
+	pr_debug("Writing to %s by %s.\n", output__name(output), writer->ops->name);
+	spool__open(&output->spool, writer, output__fd(output), output->start, output->regular);
 	return 0;
 }
 
@@ -141,6 +163,21 @@ static void output__failed(void *arg, int err, u64 end)
 		pr_debug("Telling the recorder: %m\n");
 }
 
+/* The workers' name is io_uring's choice. */
+static void name_threads(struct output *output)
+{
+	scnprintf(output->thread_name, sizeof(output->thread_name), "perf-wr-%d", getpid());
+	scnprintf(output->worker_name, sizeof(output->worker_name), "iou-wrk-%d", output->spool.tid);
+	pthread_setname_np(output->spool.thread, output->thread_name);
+}
+
+static int new_writers(struct output *output)
+{
+	output->writer = writer__new(&output->io, &output->spool.pool);
+	output->stream_writer = writer_sync__new();
+	return output->writer && output->stream_writer ? 0 : -ENOMEM;
+}
+
 int output__init(struct output *output)
 {
 	int err = 0;
@@ -149,8 +186,11 @@ int output__init(struct output *output)
 	if (output->error_fd < 0)
 		err = -errno;
 	if (!err)
-		err = spool__init(&output->spool, writer_sync__new(), output->write_buffer,
-				  output__failed, output);
+		err = spool__init(&output->spool, output->write_buffer, output__failed, output);
+	if (!err)
+		name_threads(output);
+	if (!err)
+		err = new_writers(output);
 	if (err)
 		pr_err("Cannot set up a thread that writes: %s\n", strerror(-err));
 	return err;
@@ -158,6 +198,9 @@ int output__init(struct output *output)
 
 void output__exit(struct output *output)
 {
+	writer__delete(output->writer);
+	writer__delete(output->stream_writer);
+	output->writer = output->stream_writer = NULL;
 	spool__exit(&output->spool);
 	if (output->error_fd >= 0)
 		close(output->error_fd);

@@ -20,11 +20,13 @@
 
 #include <stdbool.h>
 #include <linux/types.h>
+#include <sys/resource.h>
 #include "util/data.h"
 #include "util/tool.h"
 #include "account.h"
 #include "span.h"
 #include "spool.h"
+#include "writer.h"
 
 struct evlist;
 struct perf_session;
@@ -45,11 +47,18 @@ struct perf_session;
  * @start:	where the data section begins in the file [bytes]
  * @closed:	length of the data sections of all files before this one [bytes]
  * @spool:	what is on its way to the file
+ * @io:		what is to write regular files (--io)
+ * @writer:	that writer
+ * @stream_writer: the one for everything else
  * @write_buffer: bound of that (--write-buffer) [bytes]
+ * @thread_name: of the spool's thread, and of those that a library starts for it
+ * @worker_name: of those that the kernel starts for it
  * @error_fd:	readable once writing has failed
  * @err:	the first error, negative errno; nothing is written after it. In other threads
  *		valid once a call has returned it.
  * @reserve_fd:	unnamed file that keeps room for the features, or -1
+ * @limited:	so is some of what a file may have by RLIMIT_FSIZE
+ * @limit:	RLIMIT_FSIZE without that
  * @build_ids:	collect the build-ids of what was hit (not -B)
  * @all_build_ids: of everything mapped, hit or not (--buildid-all)
  * @sample_times: note the times of first and last sample in the header, by reading the file
@@ -65,10 +74,17 @@ struct output {
 	u64			 start;
 	u64			 closed;
 	struct spool		 spool;
+	struct writer_choice	 io;
+	struct writer		*writer;
+	struct writer		*stream_writer;
 	u64			 write_buffer;
+	char			 thread_name[16];
+	char			 worker_name[24];
 	int			 error_fd;
 	int			 err;
 	int			 reserve_fd;
+	bool			 limited;
+	struct rlimit		 limit;
 	bool			 build_ids;
 	bool			 all_build_ids;
 	bool			 sample_times;
@@ -76,7 +92,7 @@ struct output {
 
 /**
  * output__init - start the thread that will write
- * @output:	@write_buffer set; @error_fd -1
+ * @output:	@write_buffer and @io set; @error_fd -1
  *
  * Before the events are configured, which leave that thread out.
  *

@@ -19,7 +19,7 @@
  *        |      +-- state.c, tasks.c, globals.c ...    from the tracking rings, in bounded memory
  *        +-- output.c     perf.data: errors, files;   features.c  its header
  *        |      +-- spool.c, unit.c, pool.c            its bytes, in memory, for a thread that calls
- *        |      +-- writer_sync.c                      a trace writer (writer.h)
+ *        |      +-- writer_uring.c, _aio.c, _sync.c    which is a trace writer (writer.h)
  *        +-- rotation.c   when to go on in a new file
  *        +-- account.c, loss.c              what was recorded and what was lost
  *        |      +-- loss_metric.c, timeline.c          how much that is, and when

@@ -30,15 +30,18 @@ static bool is_tracepoint(const struct evsel *evsel)
 	return evsel->core.attr.type == PERF_TYPE_TRACEPOINT;
 }
 
-int self__filter(struct evlist *evlist, const pid_t *threads, int nr)
+int self__filter(struct evlist *evlist, const pid_t *threads, int nr, const char *const *helpers)
 {
-	char filter[256] = "";
+	char filter[512] = "";
 	struct evsel *evsel;
 	int i, len = 0;
 
 	for (i = 0; i < nr; i++)
 		len += scnprintf(filter + len, sizeof(filter) - len, "%scommon_pid != %d",
 				 i ? " && " : "", threads[i]);
+	for (; *helpers; helpers++)
+		len += scnprintf(filter + len, sizeof(filter) - len, " && COMM != \"%s\"",
+				 *helpers);
 	evlist__for_each_entry(evlist, evsel) {
 		if (!is_tracepoint(evsel) || tells_of_others(evsel))
 			continue;

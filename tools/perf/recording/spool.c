@@ -369,23 +369,24 @@ static int create_thread(struct spool *spool)
 	return 0;
 }
 
-int spool__init(struct spool *spool, struct writer *writer, size_t size,
-		void (*failed)(void *arg, int err, u64 end), void *arg)
+int spool__init(struct spool *spool, size_t size, void (*failed)(void *arg, int err, u64 end),
+		void *arg)
 {
 	int err;
 
-	*spool = (struct spool){ .failed = failed, .arg = arg, .writer = writer };
+	*spool = (struct spool){ .failed = failed, .arg = arg };
 	INIT_LIST_HEAD(&spool->full);
 	INIT_LIST_HEAD(&spool->flying);
 	init_locks(spool);
-	err = writer ? pool__init(&spool->pool, size) : -ENOMEM;
+	err = pool__init(&spool->pool, size);
 	return err ?: create_thread(spool);
 }
 
-void spool__open(struct spool *spool, int fd, u64 pos, bool seekable)
+void spool__open(struct spool *spool, struct writer *writer, int fd, u64 pos, bool seekable)
 {
 	pthread_mutex_lock(&spool->lock);
-	writer__open(spool->writer, fd, seekable);
+	writer__open(writer, fd, seekable);
+	spool->writer = writer;
 	spool->seekable = seekable;
 	spool->end = pos;
 	pthread_mutex_unlock(&spool->lock);
@@ -396,7 +397,9 @@ int spool__close(struct spool *spool)
 	int err = spool__drain(spool);
 
 	pthread_mutex_lock(&spool->lock);
-	writer__close(spool->writer);
+	if (spool->writer)
+		writer__close(spool->writer);
+	spool->writer = NULL;
 	pthread_mutex_unlock(&spool->lock);
 	return err;
 }
@@ -410,7 +413,6 @@ void spool__exit(struct spool *spool)
 		pthread_mutex_unlock(&spool->lock);
 		pthread_join(spool->thread, NULL);
 	}
-	writer__delete(spool->writer);
 	pool__exit(&spool->pool);
 	*spool = (struct spool){ 0 };
 }

@@ -59,7 +59,8 @@ struct spool_unsaved {
  *		position @end
  * @arg:	for @failed
  * @pool:	the chunks
- * @writer:	writes them; used by the spool's thread, and where nothing is on its way
+ * @writer:	writes them; NULL while no file is open. Used by the spool's thread, and where nothing
+ *		is on its way.
  * @append:	held while something is appended
  * @filling:	receives what is appended, or NULL; changed with both locks held
  * @end:	where the next byte belongs in the file; changed with @append held
@@ -106,24 +107,24 @@ struct spool {
 /**
  * spool__init - allocate it, and start the thread
  * @failed, @arg: see struct spool
- * @writer:	owned by the spool from now on, also after an error
  * @size:	of the pool [bytes]
  *
  * The thread takes no signals.
  *
  * Return: 0, or a negative errno.
  */
-int spool__init(struct spool *spool, struct writer *writer, size_t size,
-		void (*failed)(void *arg, int err, u64 end), void *arg);
+int spool__init(struct spool *spool, size_t size, void (*failed)(void *arg, int err, u64 end),
+		void *arg);
 
 /** spool__exit - end the thread; the file is closed. Harmless if the spool is zeroed */
 void spool__exit(struct spool *spool);
 
 /**
  * spool__open - what is appended from now on goes to @fd, from @pos on
+ * @writer:	by this writer; the caller's, which leaves it alone until spool__close()
  * @seekable:	a regular file
  */
-void spool__open(struct spool *spool, int fd, u64 pos, bool seekable);
+void spool__open(struct spool *spool, struct writer *writer, int fd, u64 pos, bool seekable);
 
 /**
  * spool__append - write whole records; in any thread

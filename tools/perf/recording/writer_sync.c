@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include <linux/kernel.h>
 #include "writer.h"
 
@@ -15,30 +14,6 @@ struct writer_sync {
 	struct writer	 writer;
 	struct chunk	*chunk;
 };
-
-bool chunk__advance(struct chunk *chunk, ssize_t ret)
-{
-	if (ret == -EINTR || ret == -EAGAIN)
-		return false;
-	if (ret > 0)
-		chunk->done += ret;
-	else
-		chunk->err = ret ?: -EIO;
-	chunk->finished = chunk->err || chunk->done == chunk->len;
-	return chunk->finished;
-}
-
-ssize_t writer__write_once(const struct writer *writer, const struct chunk *chunk, size_t len)
-{
-	const void *data = chunk->data + chunk->done;
-	ssize_t ret;
-
-	if (writer->seekable)
-		ret = pwrite(writer->fd, data, len, chunk->pos + chunk->done);
-	else
-		ret = write(writer->fd, data, len);
-	return ret < 0 ? -errno : ret;
-}
 
 static void writer_sync__submit(struct writer *writer, struct chunk *chunk)
 {

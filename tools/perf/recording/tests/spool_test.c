@@ -271,6 +271,12 @@ static void failed(void *arg, int err, u64 end)
 	told.calls++;
 }
 
+static int start_spool(struct spool *spool, struct writer *writer)
+{
+	(void)writer;
+	return spool__init(spool, POOL_BYTES, failed, NULL);
+}
+
 static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed, u64 *end)
 {
 	struct appender app[NR_THREADS] = { 0 };
@@ -281,9 +287,9 @@ static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed
 	int i, err;
 
 	memset(&told, 0, sizeof(told));
-	if (spool__init(&spool, faulty__new(depth, fail_at, seed), POOL_BYTES, failed, NULL))
+	if (start_spool(&spool, faulty__new(depth, fail_at, seed)))
 		return false;
-	spool__open(&spool, 0, START, true);
+	spool__open(&spool, &faulty.writer, 0, START, true);
 	for (i = 0; i < NR_THREADS; i++) {
 		app[i] = (struct appender){
 			.spool = &spool, .thread = i, .seed = seed * 7919 + i, .bytes = bytes,
@@ -368,9 +374,9 @@ static void test_each_byte(void)
 		};
 	for (at = border - 2 * SIZE; at < border + 2 * SIZE; at++, nr++) {
 		memset(&told, 0, sizeof(told));
-		if (spool__init(&spool, faulty__new(2, at, at), POOL_BYTES, failed, NULL))
+		if (start_spool(&spool, faulty__new(2, at, at)))
 			break;
-		spool__open(&spool, 0, START, true);
+		spool__open(&spool, &faulty.writer, 0, START, true);
 		span = span__of(records, sizeof(records));
 		spool__append(&spool, &span);
 		good += spool__close(&spool) == -ENOSPC &&
@@ -408,9 +414,9 @@ static void test_flush(void)
 	int i, good = 0;
 
 	for (i = 0; i < 2; i++) {
-		if (spool__init(&spool, faulty__new(1, 0, 0), POOL_BYTES, failed, NULL))
+		if (start_spool(&spool, faulty__new(1, 0, 0)))
 			break;
-		spool__open(&spool, 0, START, !i);
+		spool__open(&spool, &faulty.writer, 0, START, !i);
 		spool__append(&spool, &span);
 		good += wait_for(&spool, START + sizeof(sample));
 		spool__append(&spool, &span);
@@ -426,9 +432,9 @@ static void test_slow(void)
 	struct appender app = { .bytes = 3 << 20, .seed = 5 };
 	struct spool spool;
 
-	if (!spool__init(&spool, faulty__new(2, 0, 1), POOL_BYTES, failed, NULL)) {
+	if (!start_spool(&spool, faulty__new(2, 0, 1))) {
 		faulty.stall_us = 20000;
-		spool__open(&spool, 0, START, true);
+		spool__open(&spool, &faulty.writer, 0, START, true);
 		app.spool = &spool;
 		append(&app);
 		spool__close(&spool);
@@ -445,12 +451,12 @@ static void test_after_error(void)
 	struct spool spool;
 	bool ok;
 
-	if (spool__init(&spool, faulty__new(1, START, 0), POOL_BYTES, failed, NULL)) {
+	if (start_spool(&spool, faulty__new(1, START, 0))) {
 		check(false, "after an error nothing is taken any more");
 		return;
 	}
 	memset(&told, 0, sizeof(told));
-	spool__open(&spool, 0, START, true);
+	spool__open(&spool, &faulty.writer, 0, START, true);
 	ok = !spool__append(&spool, &span) && spool__drain(&spool) == -ENOSPC;
 	ok &= spool__append(&spool, &span) == -ENOSPC && spool__drain(&spool) == -ENOSPC;
 	ok &= spool.unsaved.records == 2 && told.calls == 1 && told.end == START;

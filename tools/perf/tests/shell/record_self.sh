@@ -1,7 +1,7 @@
 #!/bin/bash
 # perf record: a recorder of all tasks leaves itself out
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 60
+# timeout: 120
 
 # shellcheck source=lib/recording.sh
 . "$(dirname "$0")/lib/recording.sh"
@@ -26,14 +26,17 @@ own_samples() {
 			END { for (event in seen) print event, own[event] + 0 }' | sort
 }
 
-seen=$(own_samples)
-echo "$seen"
-[ "$(awk '/raw_syscalls/ { print $2 }' <<< "$seen")" = 0 ] || wrong "it recorded its own system calls"
-if "$PERF" version --build-options | grep -q 'bpf: \[ on'; then
-	[ "$(awk '/cpu-clock/ { print $2 }' <<< "$seen")" = 0 ] || wrong "it sampled itself"
-else
-	echo "note: this perf is built without libbpf, and samples itself"
-fi
+for io in sync aio uring; do
+	echo "--- --io=$io"
+	seen=$(own_samples --io=$io)
+	echo "$seen"
+	[ "$(awk '/raw_syscalls/ { print $2 }' <<< "$seen")" = 0 ] || wrong "it recorded its own system calls"
+	if "$PERF" version --build-options | grep -q 'bpf: \[ on'; then
+		[ "$(awk '/cpu-clock/ { print $2 }' <<< "$seen")" = 0 ] || wrong "it sampled itself"
+	else
+		echo "note: this perf is built without libbpf, and samples itself"
+	fi
+done
 
 echo "--- --no-exclude-perf"
 seen=$(own_samples --no-exclude-perf)

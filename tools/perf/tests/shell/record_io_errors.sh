@@ -1,0 +1,101 @@
+#!/bin/bash
+# perf record: a disk that is slow, full or broken: nothing is lost, or the recording ends readable
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 240
+
+# shellcheck source=lib/recording.sh
+. "$(dirname "$0")/lib/recording.sh"
+
+need_perf
+need_root
+need_helpers numbered numbered_check spoil_writes
+need_tracepoint raw_syscalls:sys_enter
+
+numbered_event
+
+# ended FILE TEXT: the recording said TEXT and ended with status 255; all that it says is saved is in the
+# file, which is readable
+ended() {
+	local said seen
+
+	[ "$status" = 255 ] || wrong "it ends with status $status, not 255"
+	grep -qF "Cannot write to $1: $2" "$work/record.err" || wrong "it does not say: Cannot write to $1: $2"
+	readable "$1" || wrong "the file cannot be read"
+	said=$(sed -n 's/.*Captured and wrote.*(\([0-9]*\) samples).*/\1/p' "$work/record.err")
+	seen=$(samples "$1")
+	echo "$seen samples are saved; $(grep -o '[0-9]* more records were recorded.*[^ ]' "$work/record.err")"
+	[ "$said" = "$seen" ] || wrong "the recorder says $said samples"
+	((seen > 0)) || wrong "no sample is saved: this shows nothing"
+	numbered_check "$1" -- --quiet | grep -q ', 0 repeated, 0 out of order;' || wrong "the samples are not in order"
+	rm -f "$work/said"
+}
+
+# endless [record options]: until an error ends it
+endless() {
+	timeout 60 "$PERF" record -B -a -m 256 "${event[@]}" "$@" -- "$work/$comm" --duration 60 \
+		> "$work/issued" 2> "$work/record.err"
+	status=$?
+}
+
+number=0
+for io in sync aio uring; do
+	# A file system for each: what is freed in one may be free a while later
+	number=$((number + 1))
+	small=$work/small$number
+	mkdir "$small"
+	if mount -t tmpfs -o size=6m tmpfs "$small" 2> "$work/mount.err"; then
+		mounted+=("$small")
+		echo "--- --io=$io: a full disk"
+		endless --io=$io -o "$small/data"
+		ended "$small/data" "No space left on device"
+	else
+		echo "note: no full disk: $(cat "$work/mount.err")"
+	fi
+
+	# Not a multiple of what direct I/O can write
+	echo "--- --io=$io: a file must not be that large"
+	(
+		ulimit -f 5003
+		endless --io=$io -o "$work/data$number"
+		exit $status
+	)
+	status=$?
+	ended "$work/data$number" "File too large"
+	size=$(stat -c %s "$work/data$number")
+	((size > 3900000 && size <= 5003 * 1024)) || wrong "the file has $size bytes"
+done
+
+# An image on a loop device, of a file system that takes direct I/O
+if command -v mkfs.ext4 > "$work/mkfs" && truncate -s 12M "$work/image" &&
+   mkfs.ext4 -q -O ^has_journal -m 0 "$work/image" 2> "$work/mount.err" && mkdir "$work/loop" &&
+   mount -o loop "$work/image" "$work/loop" 2> "$work/mount.err"; then
+	mounted+=("$work/loop")
+	echo "--- --io=uring: a full disk that takes direct I/O"
+	endless --io=uring -o "$work/loop/data"
+	ended "$work/loop/data" "No space left on device"
+else
+	echo "note: no loop device with a file system: $(cat "$work/mount.err")"
+fi
+
+spoiled=(env LD_PRELOAD="$(realpath "$BUILD/tests/spoil_writes")")
+
+echo "--- a disk that fails"
+SPOIL_WRITES='fail 4 5' timeout 60 "${spoiled[@]}" "$PERF" record --io=sync -B -a -m 256 "${event[@]}" -o "$work/data" -- \
+	"$work/$comm" --duration 60 > "$work/issued" 2> "$work/record.err"
+status=$?
+ended "$work/data" "Input/output error"
+
+echo "--- a disk that needs to be asked twice"
+SPOIL_WRITES='trouble 1' "${spoiled[@]}" "$PERF" record --io=sync -a -m 2048 "${event[@]}" -o "$work/data" -- \
+	"$work/$comm" --count 10007 > "$work/issued" 2> "$work/record.err" || wrong "it ends with status $?"
+numbered_check "$work/data" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
+
+# The rings of two CPUs hold 4 MB, and what is recorded meanwhile is twice that
+echo "--- a disk that does not answer for 8 s"
+SPOIL_WRITES='stall 2 8' "${spoiled[@]}" "$PERF" record --io=sync -a -m 512 "${event[@]}" -o "$work/data" -- \
+	"$work/$comm" --rate 10000 --duration 7 > "$work/issued" 2> "$work/record.err" || wrong "it ends with status $?"
+numbered_check "$work/data" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
+size=$(stat -c %s "$work/data")
+((size > $(nproc) * 2048 * 1024)) || echo "note: only $size bytes: the rings could have held that"
+
+finish
