@@ -18,6 +18,9 @@
 #define RAW_OFFSET	(8 + 8 + 4)
 #define CALL_SIZE	(RAW_OFFSET + 16 + 8 * NR_ARGS + 4 + 8)
 
+/* More than a sample of the clock takes. */
+#define CLOCK_SIZE	512
+
 struct writer {
 	int			nth;
 	int			fd, clock_fd;
@@ -37,6 +40,7 @@ struct writer {
 	uint64_t		next;		/* number */
 	uint64_t		lost;		/* bytes */
 	uint64_t		interrupts;
+	uint64_t		interrupts_allowed;
 	uint64_t		interrupt_time;
 };
 
@@ -164,12 +168,15 @@ static struct writer *new_writer(struct __test_metadata *_metadata, FIXTURE_DATA
 	return w;
 }
 
-/* Samples of the clock, taken in an interrupt, go to the same ring. Few, so that the rest fits. */
+/*
+ * Samples of the clock, taken in an interrupt, go to the same ring, as many as go_on() allows: a
+ * writer that waits is interrupted, too, and the reader may be kept from its CPU for long.
+ */
 static void interrupt(struct __test_metadata *_metadata, struct writer *w)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 20000,
+		.sample_period = 20000, .disabled = 1,
 		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN |
 			       PERF_SAMPLE_SIZE_AT_END,
 		.sample_max_stack = 8,
@@ -179,6 +186,19 @@ static void interrupt(struct __test_metadata *_metadata, struct writer *w)
 	ASSERT_GE(w->clock_fd, 0);
 	ASSERT_EQ(0, ioctl(w->clock_fd, PERF_EVENT_IOC_ID, &w->clock_id));
 	ASSERT_EQ(0, ioctl(w->clock_fd, PERF_EVENT_IOC_SET_OUTPUT, w->fd));
+}
+
+/* Lets @w make @ahead calls from the next one on, and be interrupted until a quarter is filled. */
+static void go_on(struct __test_metadata *_metadata, struct writer *w)
+{
+	uint64_t more = w->interrupts + w->ring.size / CLOCK_SIZE / 4 - w->interrupts_allowed;
+
+	/* Enables it until so many more have come; 0 would be no limit. */
+	if (w->clock_fd && more) {
+		ASSERT_EQ(0, ioctl(w->clock_fd, PERF_EVENT_IOC_REFRESH, more));
+		w->interrupts_allowed += more;
+	}
+	atomic_store(&w->limit, w->ahead ? w->next + w->ahead : UINT64_MAX);
 }
 
 /* One writer for each CPU, but at least two. */
@@ -208,10 +228,10 @@ static void check_record(struct __test_metadata *_metadata, struct writer *w,
 	w->next++;
 }
 
-/* Takes a snapshot, goes through what is new, and lets the writer go on. */
+/* Takes a snapshot, and goes through what is new. */
 static void read_on(struct __test_metadata *_metadata, struct writer *w)
 {
-	const int largest = w->clock_fd ? 512 : CALL_SIZE;
+	const int largest = w->clock_fd ? CLOCK_SIZE : CALL_SIZE;
 	static struct record record;
 	struct ring *copy = &w->snapshot.copy;
 	uint64_t begin, oldest;
@@ -242,8 +262,6 @@ static void read_on(struct __test_metadata *_metadata, struct writer *w)
 		check_record(_metadata, w, &record);
 	}
 	w->end = w->snapshot.head;
-	if (w->ahead)
-		atomic_store(&w->limit, w->next + w->ahead);
 }
 
 /* Reads until all have gone @laps times round the ring, or time is up; then what is left. */
@@ -253,13 +271,14 @@ static void read_laps(struct __test_metadata *_metadata, FIXTURE_DATA(overwrite)
 	bool done = false;
 
 	for (int i = 0; i < self->nr; i++)
-		atomic_store(&self->writers[i].limit, self->writers[i].ahead ?: UINT64_MAX);
+		go_on(_metadata, &self->writers[i]);
 	while (!done && now_ms() < deadline) {
 		done = true;
 		for (int i = 0; i < self->nr; i++) {
 			struct writer *w = &self->writers[i];
 
 			read_on(_metadata, w);
+			go_on(_metadata, w);
 			done = done && w->end >= laps * w->ring.size;
 		}
 	}
