@@ -18,9 +18,9 @@ TEST_F(trailer, samples)
 		if (!start(_metadata, self, variant, attr, 0, -1)) {
 			TH_LOG("sample_type 1 << %d: %s", bit, strerror(errno));
 			/* Registers are not for every machine, cgroups not for every kernel. */
-			EXPECT_NE(0, attr.sample_type & (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_CGROUP |
-							 PERF_SAMPLE_REGS_INTR |
-							 PERF_SAMPLE_STACK_USER));
+			EXPECT_NE(0, attr.sample_type &
+				  (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR |
+				   PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CGROUP));
 			continue;
 		}
 		cause_faults(self, 7);
