@@ -174,7 +174,7 @@ lint: deps
 		tools/testing/cross/build $(wildcard scripts/tests/*.sh tools/perf/tests/*/*.sh \
 			tools/lib/perf/tests/*.sh tools/testing/*/*.sh tools/testing/selftests/*/*.sh)
 
-test: lint perf perf-asan $(if $(filter x86,$(SRCARCH)),kernel) test-programs	## build and run all tests
+test: lint perf perf-asan $(if $(filter x86,$(SRCARCH)),kernel upstream-kernel) test-programs	## build and run all tests
 	@scripts/run-tests
 
 # Takes long: the kernel that finds mistakes is slow, and slower when emulated.

@@ -5,7 +5,8 @@
 #
 # Builds the selftests of this folder with the headers of this kernel, boots the guest, runs them and
 # the KUnit suites there, and prints all results as one TAP stream. KERNEL is another build of the
-# kernel than build/kernel. Arguments are names of tests to run, instead of all.
+# kernel than build/kernel. Arguments are names of tests to run, instead of all. --build builds them,
+# and upstream's, and that is all.
 
 tests=(size_at_end trailer_samples trailer_sideband sample_sizes ring_modes ring_mmap ring_hostile
        ring_overwrite ring_cpus)
@@ -101,6 +102,10 @@ if [ -z "$TOP" ]; then
 	BUILD=$TOP/build
 fi
 export TOP BUILD
+if [ "$1" = --build ]; then
+	build
+	exit
+fi
 [ -e "${KERNEL:-$BUILD/kernel}/arch/x86/boot/bzImage" ] || skip "there is no guest kernel (make kernel)"
 type qemu-system-x86_64 >/dev/null 2>&1 || skip "there is no qemu-system-x86_64 (make deps)"
 
