@@ -1,0 +1,76 @@
+#!/bin/bash
+# perf record: what a killed recorder leaves can be read, and made whole for any perf
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 180
+
+# shellcheck source=lib/recording.sh
+. "$(dirname "$0")/lib/recording.sh"
+
+need_perf
+need_root
+need_helpers numbered numbered_check
+need_tracepoint raw_syscalls:sys_enter
+command -v taskset > /dev/null || skip "no taskset"
+
+numbered_event
+out=$work/data
+
+large() {
+	[ "$(stat -c %s "$out" 2> /dev/null || echo 0)" -gt "$1" ]
+}
+
+# killed [record options]: $out is what a recorder has left that was killed while it wrote
+killed() {
+	echo "--- $*"
+	rm -f "$out"*
+	# One ring, so that what is in the file is what was recorded first
+	recorder_start -C 0 -m 64 "${event[@]}" -o "$out" "$@"
+	taskset -c 0 "$work/$comm" --rate 20000 --duration 60 > "$work/issued" &
+	numbered=$!
+	started+=("$numbered")
+	wait_until 40 large 1500000 || wrong "the file does not grow: $(stat -c %s "$out") bytes"
+	kill -KILL "$recorder"
+	kill -TERM "$numbered"
+	wait "$recorder" "$numbered" 2> /dev/null
+	exec {ctl}>&- {ack}>&-
+	rm -f "$work/ctl" "$work/ack"
+}
+
+# counted FILE: its samples, which must be the first calls, all of them
+counted() {
+	numbered_check "$1" -- --quiet --from-start > "$work/verdict" ||
+		wrong "not the first calls, or not all of them: $(cat "$work/verdict")" >&2
+	samples "$1"
+}
+
+for io in sync aio uring; do
+	killed --io=$io
+	count=$(counted "$out")
+	echo "$count samples in $(stat -c %s "$out") bytes"
+	((count > 5000)) || wrong "only $count samples"
+	"$PERF" report -f -i "$out" --stdio > "$work/report" 2> "$work/report.err" || wrong "perf report fails"
+	grep -q 'recorder of this file was killed' "$work/report.err" || wrong "perf report does not say that it was killed"
+	grep -q "$comm" "$work/report" || wrong "perf report does not know the command: $(head -n 20 "$work/report")"
+
+	"$PERF" inject -f -i "$out" -o "$work/whole" 2> "$work/inject.err" || wrong "perf inject fails: $(cat "$work/inject.err")"
+	readable "$work/whole" || wrong "the repaired file cannot be read"
+	[ "$(samples "$work/whole")" = "$count" ] || wrong "the repaired file has $(samples "$work/whole") samples"
+	"$PERF" report -i "$work/whole" --stdio 2>&1 | grep -q 'was killed' && wrong "the repaired file is not whole"
+done
+
+echo "--- a block that was not written"
+truncate -s +8191 "$out"
+seen=$(counted "$out")
+# The last record may be whole, or have its end there
+((seen == count || seen == count - 1)) || wrong "$seen samples instead of $count"
+
+echo "--- cut off anywhere"
+before=$count
+for size in 1400003 1300000 1200001 1100007; do
+	truncate -s $size "$out"
+	count=$(counted "$out")
+	echo "$size bytes: $count samples"
+	((count < before)) || wrong "not fewer than in the longer file"
+	before=$count
+done
+finish

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <byteswap.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/bitmap.h>
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <perf/event.h>
+#include <sys/stat.h>
+#ifdef HAVE_LIBTRACEEVENT
+#include <traceevent/event-parse.h>
+#endif
+#include "debug.h"
+#include "evlist.h"
+#include "evsel.h"
+#include "header.h"
+#include "header-unfinished.h"
+#include "trace-event.h"
+
+/* What begins a record, and tells its length. */
+struct head {
+	struct perf_event_header header;
+	u64 data;			/* of AUXTRACE: how many bytes follow */
+};
+
+/* A part of the file in memory: @len bytes at @pos. */
+struct window {
+	int	fd;
+	u64	pos;
+	ssize_t	len;
+	char	data[64 << 10];
+};
+
+/* Returns how many of @len bytes at @pos there are, copied to @dst. */
+static ssize_t window__read(struct window *window, u64 pos, void *dst, ssize_t len)
+{
+	if (pos < window->pos || pos + len > window->pos + window->len) {
+		window->pos = pos;
+		window->len = max(pread(window->fd, window->data, sizeof(window->data), pos),
+				  (ssize_t)0);
+	}
+	len = min(len, window->len - (ssize_t)(pos - window->pos));
+	memcpy(dst, window->data + (pos - window->pos), len);
+	return len;
+}
+
+/* Return: length of the record at @pos with the data that follow it; 0 if there is none. */
+static u64 record_len(const struct perf_header *header, struct window *window, u64 pos)
+{
+	struct head head = { 0 };
+
+	if (window__read(window, pos, &head, sizeof(head)) < (ssize_t)sizeof(head.header))
+		return 0;
+	if (header->needs_swap) {
+		head.header.type = bswap_32(head.header.type);
+		head.header.size = bswap_16(head.header.size);
+		head.data = bswap_64(head.data);
+	}
+	if (head.header.size < sizeof(head.header))
+		return 0;
+	if (head.header.type != PERF_RECORD_AUXTRACE)
+		return head.header.size;
+	return head.data > INT64_MAX ? 0 : head.header.size + head.data;
+}
+
+/* Features begin with the table of their places: the first is right behind it. */
+static bool begins_with_features(const struct perf_header *header, int fd)
+{
+	int nr = bitmap_weight(header->adds_features, HEADER_FEAT_BITS);
+	struct perf_file_section first;
+
+	if (!nr || pread(fd, &first, sizeof(first), header->data_offset) < (ssize_t)sizeof(first))
+		return false;
+	if (header->needs_swap)
+		first.offset = bswap_64(first.offset);
+	return first.offset == header->data_offset + nr * sizeof(first);
+}
+
+/*
+ * Zeros follow the record that ends at @pos: a block that was not written. If the record ends with zeros, it
+ * may have its end there.
+ */
+static bool runs_into_zeros(struct window *window, u64 pos)
+{
+	u64 around[2] = { 1, 1 };
+
+	return window__read(window, pos - sizeof(around[0]), around, sizeof(around)) ==
+		       sizeof(around) && !around[0] && !around[1];
+}
+
+bool perf_header__mend(struct perf_header *header, int fd)
+{
+	u64 pos = header->data_offset, last = pos, len, end;
+	struct window window = { .fd = fd };
+	struct stat st;
+
+	if (begins_with_features(header, fd) || fstat(fd, &st))
+		return false;
+	end = st.st_size;
+	while ((len = record_len(header, &window, pos)) && len <= end - pos) {
+		last = pos;
+		pos += len;
+	}
+	if (runs_into_zeros(&window, pos))
+		pos = last;
+	if (pos == header->data_offset)
+		return false;
+
+	header->data_size = pos - header->data_offset;
+	header->feat_offset = pos;
+	memcpy(header->intended_features, header->adds_features, sizeof(header->adds_features));
+	bitmap_zero(header->adds_features, HEADER_FEAT_BITS);
+	header->unfinished = true;
+	pr_warning("The recorder of this file was killed: %.3f MB of records are read, %" PRIu64
+		   " bytes behind them are not.\n", header->data_size / 1024.0 / 1024.0, end - pos);
+	return true;
+}
+
+#ifdef HAVE_LIBTRACEEVENT
+static void find_tracepoint(struct evsel *evsel)
+{
+	char *name = tracepoint_id_to_name(evsel->core.attr.config), *event;
+	struct tep_event *format = NULL;
+
+	event = name ? strchr(name, ':') : NULL;
+	if (event) {
+		*event = '\0';
+		format = trace_event__tp_format(name, event + 1);
+		*event = ':';
+	}
+	if (IS_ERR_OR_NULL(format)) {
+		pr_err("The file has no formats of tracepoints, and this machine has none with the number "
+		       "%d: try the machine that it was recorded on, as root.\n",
+		       (int)evsel->core.attr.config);
+		free(name);
+		return;
+	}
+	evsel->tp_format = format;
+	if (!evsel->name)
+		evsel->name = name;
+	else
+		free(name);
+}
+
+void perf_header__find_tracepoints(struct perf_header *header, struct evlist *evlist)
+{
+	struct evsel *evsel;
+
+	if (!header->unfinished)
+		return;
+	evlist__for_each_entry(evlist, evsel) {
+		if (evsel->core.attr.type == PERF_TYPE_TRACEPOINT)
+			find_tracepoint(evsel);
+	}
+}
+#else
+void perf_header__find_tracepoints(struct perf_header *header __maybe_unused,
+				   struct evlist *evlist __maybe_unused)
+{
+}
+#endif
+
+void perf_header__describe(struct perf_header *header)
+{
+	static const int here[] = {
+		HEADER_TRACING_DATA, HEADER_HOSTNAME, HEADER_OSRELEASE, HEADER_VERSION, HEADER_ARCH,
+		HEADER_NRCPUS, HEADER_CPUDESC, HEADER_CPUID, HEADER_TOTAL_MEM, HEADER_EVENT_DESC,
+		HEADER_CPU_TOPOLOGY, HEADER_NUMA_TOPOLOGY, HEADER_PMU_MAPPINGS,
+	};
+	size_t i;
+
+	for (i = 0; header->unfinished && i < ARRAY_SIZE(here); i++) {
+		if (test_bit(here[i], header->intended_features))
+			perf_header__set_feat(header, here[i]);
+	}
+}
