@@ -7,7 +7,8 @@ LINUX := $(BUILD)/linux
 .NOTPARALLEL:			# perf's own build uses all CPUs
 .PHONY: help deps tree perf perf-asan upstream-tree upstream-perf \
 	kernel debug-kernel upstream-kernel cross-kernel lint-kernel vm \
-	demo test test-fast test-debug-kernel test-programs ring-programs fuzz-ring fuzz-snapshot fuzz-recover \
+	demo test test-fast test-debug-kernel test-programs ring-programs pt-programs \
+	fuzz-ring fuzz-snapshot fuzz-recover \
 	bench bench-ring bench-snapshot lint series clean
 MAKEFLAGS += --no-print-directory
 
@@ -124,7 +125,8 @@ UNIT_FLAGS := -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Werror -pthread -fsanitize=
 	arch/$(SRCARCH)/include arch/$(SRCARCH)/include/uapi lib lib/perf/include perf perf/util)
 
 FUZZ_LIBPERF := $(addprefix $(BUILD)/tests/,fuzz_snapshot fuzz_recover)
-test-programs: tree $(HELPERS) $(UNITS) $(FUZZ_LIBPERF) ring-programs
+test-programs: tree $(HELPERS) $(UNITS) $(FUZZ_LIBPERF) ring-programs \
+	$(if $(filter x86,$(SRCARCH)),pt-programs)
 
 # The kernel's ring, in userspace.
 RING := $(MAKE) -C tools/testing/ring_buffer LINUX=$(LINUX) OUT=$(BUILD)/tests/ring_buffer \
@@ -132,6 +134,10 @@ RING := $(MAKE) -C tools/testing/ring_buffer LINUX=$(LINUX) OUT=$(BUILD)/tests/r
 
 ring-programs: tree
 	@$(RING) tests fuzz
+
+# What is traced by intel_pt in the guest, and what decodes it.
+pt-programs: tree
+	@$(MAKE) -C tools/testing/soft_pt LINUX=$(LINUX) OUT=$(BUILD)/tests/soft_pt
 
 fuzz-ring: tree			## fuzz the kernel's ring in userspace; FUZZ='-max_total_time=600 ...'
 	@$(RING) fuzz

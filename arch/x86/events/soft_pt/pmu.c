@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The PMU: intel_pt, to whoever asks, where there is none.
+ *
+ * An event belongs to a task and leaves the kernel out. With attr.config1 it traces nobody: each
+ * time it is started it writes so many bytes of a program that does not exist (synth.c).
+ */
+#define pr_fmt(fmt) "soft_pt: " fmt
+
+#include <linux/bitfield.h>
+#include <linux/module.h>
+#include <linux/processor.h>
+
+#include "soft_pt.h"
+
+DEFINE_PER_CPU(struct soft_pt, soft_pt_cpu);
+
+static void soft_pt_start(struct perf_event *event, int mode)
+{
+	struct soft_pt *pt = this_cpu_ptr(&soft_pt_cpu);
+
+	if (mode & PERF_EF_RESUME) {
+		pt->paused = false;
+		return;
+	}
+
+	pt->event = event;
+	if (!soft_pt_area_begin(pt)) {
+		pt->event = NULL;
+		return;
+	}
+	event->hw.state = 0;
+	pt->since_psb = ULONG_MAX;
+	pt->paused = READ_ONCE(event->hw.aux_paused);
+	if (event->attr.config1)
+		soft_pt_synth(pt, event->attr.config1);
+	else
+		soft_pt_step_start(pt);
+}
+
+static void soft_pt_stop(struct perf_event *event, int mode)
+{
+	struct soft_pt *pt = this_cpu_ptr(&soft_pt_cpu);
+
+	if (mode & PERF_EF_PAUSE) {
+		pt->paused = true;
+		soft_pt_step_leave(pt);
+		return;
+	}
+
+	if (event->hw.state & PERF_HES_STOPPED)
+		return;
+	if (!event->attr.config1)
+		soft_pt_step_stop(pt);
+	soft_pt_area_end(pt);
+	pt->event = NULL;
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+}
+
+static int soft_pt_add(struct perf_event *event, int mode)
+{
+	if (this_cpu_read(soft_pt_cpu.event))
+		return -EBUSY;
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	if (mode & PERF_EF_START)
+		soft_pt_start(event, 0);
+	return 0;
+}
+
+static void soft_pt_del(struct perf_event *event, int mode)
+{
+	soft_pt_stop(event, PERF_EF_UPDATE);
+}
+
+/* There is nothing to count. */
+static void soft_pt_read(struct perf_event *event)
+{
+}
+
+static void soft_pt_destroy(struct perf_event *event)
+{
+	soft_pt_step_put();
+}
+
+static bool is_valid(const struct perf_event_attr *attr)
+{
+	const u64 known = SOFT_PT_PASS_THROUGH | SOFT_PT_TSC | SOFT_PT_NO_RETCOMP |
+			  SOFT_PT_BRANCH | SOFT_PT_PSB_PERIOD;
+
+	return !(attr->config & ~known) && attr->config1 <= U32_MAX &&
+	       FIELD_GET(SOFT_PT_PSB_PERIOD, attr->config) < SOFT_PT_PSB_PERIODS;
+}
+
+/* What hardware can do and this cannot; the log says what. */
+static const char *missing(struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+
+	if (!(event->attach_state & PERF_ATTACH_TASK))
+		return "CPUs, only tasks (no -a, no -C)";
+	if (!attr->exclude_kernel)
+		return "the kernel, only user space (intel_pt//u)";
+	if (attr->exclude_user)
+		return "without user space";
+	/* As with hardware, the bit counts only together with the other. */
+	if ((attr->config & (SOFT_PT_PASS_THROUGH | SOFT_PT_BRANCH)) == SOFT_PT_PASS_THROUGH)
+		return "without branches";
+	return NULL;
+}
+
+static int soft_pt_event_init(struct perf_event *event)
+{
+	const char *what;
+	int err;
+
+	if (event->attr.type != event->pmu->type)
+		return -ENOENT;
+	if (!is_valid(&event->attr))
+		return -EINVAL;
+	what = missing(event);
+	if (what) {
+		pr_info_ratelimited("cannot trace %s\n", what);
+		return -EOPNOTSUPP;
+	}
+	err = soft_pt_step_get();
+	if (!err)
+		event->destroy = soft_pt_destroy;
+	return err;
+}
+
+static struct pmu soft_pt_pmu = {
+	.module		= THIS_MODULE,
+	.capabilities	= PERF_PMU_CAP_EXCLUSIVE | PERF_PMU_CAP_ITRACE |
+			  PERF_PMU_CAP_AUX_PAUSE | PERF_PMU_CAP_AUX_WRITTEN,
+	.attr_groups	= soft_pt_attr_groups,
+	.task_ctx_nr	= perf_sw_context,
+	.event_init	= soft_pt_event_init,
+	.add		= soft_pt_add,
+	.del		= soft_pt_del,
+	.start		= soft_pt_start,
+	.stop		= soft_pt_stop,
+	.read		= soft_pt_read,
+	.setup_aux	= soft_pt_setup_aux,
+	.free_aux	= soft_pt_free_aux,
+	.snapshot_aux	= soft_pt_snapshot_aux,
+};
+
+static int __init soft_pt_init(void)
+{
+	int err;
+
+	if (boot_cpu_has(X86_FEATURE_INTEL_PT)) {
+		pr_info("this machine has Intel PT\n");
+		return -ENODEV;
+	}
+	if (boot_cpu_data.x86_vendor != X86_VENDOR_INTEL) {
+		pr_info("decoders want a processor by Intel\n");
+		return -ENODEV;
+	}
+	err = perf_pmu_register(&soft_pt_pmu, "intel_pt", -1);
+	if (!err)
+		pr_info("single-stepping stands in for Intel PT: slow, for tests\n");
+	return err;
+}
+module_init(soft_pt_init);
+
+static void __exit soft_pt_exit(void)
+{
+	perf_pmu_unregister(&soft_pt_pmu);
+}
+module_exit(soft_pt_exit);
+
+MODULE_DESCRIPTION("Intel PT by single-stepping, for tests");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Runs a program under intel_pt and writes the AUX area to a file, byte for byte, oldest first.
+ *
+ * usage: pt_record [-s] [-p PAGES] [-n TIMES] [-c CONFIG1] FILE PROGRAM [ARGUMENT]...
+ *	-s	overwrite mode: the file gets the area's last bytes
+ *	-p	pages of the area, else 1024
+ *	-c	the event's config1: a trace without a program
+ *	-n	with -c: the event is enabled so often, around nothing
+ * Prints "head HEAD written WRITTEN truncated RECORDS", exits as the program does, or with 77 where
+ * there is no intel_pt.
+ */
+#include <err.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define DATA_PAGES	64
+
+static unsigned int pmu_type(void)
+{
+	FILE *file = fopen("/sys/bus/event_source/devices/intel_pt/type", "r");
+	unsigned int type;
+
+	if (!file || fscanf(file, "%u", &type) != 1)
+		exit(77);
+	fclose(file);
+	return type;
+}
+
+static int open_event(pid_t pid, unsigned long long config1)
+{
+	struct perf_event_attr attr = {
+		.type = pmu_type(), .size = sizeof(attr), .config = 1 << 10 | 1 << 13,
+		.config1 = config1, .exclude_kernel = 1, .disabled = 1, .enable_on_exec = !config1,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, pid, -1, -1, 0);
+
+	if (fd < 0)
+		err(1, "perf_event_open");
+	return fd;
+}
+
+/* The program, stopped until something can be read from the pipe. */
+static pid_t start(char **program, int *go)
+{
+	int ends[2];
+	pid_t pid;
+	char c;
+
+	if (pipe(ends))
+		err(1, "pipe");
+	pid = fork();
+	if (pid < 0)
+		err(1, "fork");
+	if (!pid) {
+		close(ends[1]);
+		if (read(ends[0], &c, 1) == 1)
+			execv(program[0], program);
+		err(127, "%s", program[0]);
+	}
+	close(ends[0]);
+	*go = ends[1];
+	return pid;
+}
+
+static unsigned int truncated(const struct perf_event_mmap_page *page)
+{
+	const char *data = (const char *)page + page->data_offset;
+	unsigned int found = 0;
+
+	for (__u64 at = 0; at < page->data_head;) {
+		const struct perf_event_header *header = (const void *)(data + at);
+		const __u64 *fields = (const void *)(header + 1);
+
+		if (header->type == PERF_RECORD_AUX && (fields[2] & PERF_AUX_FLAG_TRUNCATED))
+			found++;
+		at += header->size;
+	}
+	return found;
+}
+
+static void save(const char *name, const char *aux, unsigned long size, unsigned long begin,
+		 unsigned long length)
+{
+	FILE *file = fopen(name, "w");
+
+	if (!file)
+		err(1, "%s", name);
+	for (unsigned long i = 0; i < length; i++)
+		putc(aux[(begin + i) % size], file);
+	if (fclose(file))
+		err(1, "%s", name);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long pages = 1024, times = 1, size, length;
+	struct perf_event_mmap_page *page;
+	unsigned long long config1 = 0;
+	int opt, fd, go = -1, status = 0;
+	int prot = PROT_READ | PROT_WRITE;
+	pid_t pid = 0;
+	char *aux;
+
+	while ((opt = getopt(argc, argv, "+sp:n:c:")) != -1) {
+		switch (opt) {
+		case 's': prot = PROT_READ; break;
+		case 'p': pages = strtoul(optarg, NULL, 0); break;
+		case 'n': times = strtoul(optarg, NULL, 0); break;
+		case 'c': config1 = strtoull(optarg, NULL, 0); break;
+		default: return 2;
+		}
+	}
+	if (argc - optind < (config1 ? 1 : 2))
+		return 2;
+
+	if (!config1)
+		pid = start(argv + optind + 1, &go);
+	fd = open_event(pid, config1);
+	page = mmap(NULL, (DATA_PAGES + 1) * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		err(1, "mmap");
+	size = pages * 4096;
+	page->aux_offset = (DATA_PAGES + 1) * 4096;
+	page->aux_size = size;
+	aux = mmap(NULL, size, prot, MAP_SHARED, fd, page->aux_offset);
+	if (aux == MAP_FAILED)
+		err(1, "mmap of the AUX area");
+
+	if (pid) {
+		if (write(go, "", 1) != 1 || waitpid(pid, &status, 0) != pid)
+			err(1, "%s", argv[optind + 1]);
+	} else while (times--) {
+		if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) || ioctl(fd, PERF_EVENT_IOC_DISABLE, 0))
+			err(1, "ioctl");
+	}
+
+	printf("head %llu written %llu truncated %u\n", page->aux_head, page->aux_written,
+	       truncated(page));
+	length = page->aux_written < size ? page->aux_written : size;
+	save(argv[optind], aux, size, page->aux_head + size - length, length);
+	if (WIFSIGNALED(status))
+		errx(128 + WTERMSIG(status), "%s: %s", argv[optind + 1],
+		     strsignal(WTERMSIG(status)));
+	return WEXITSTATUS(status);
+}
