@@ -23,9 +23,9 @@ large() {
 killed() {
 	echo "--- $*"
 	rm -f "$out"*
-	# One ring, so that what is in the file is what was recorded first
-	recorder_start -C 0 -m 64 "${event[@]}" -o "$out" "$@"
-	taskset -c 0 "$work/$comm" --rate 20000 --duration 60 > "$work/issued" &
+	# One ring, so that what is in the file is what was recorded first; it holds 6 s of these calls
+	recorder_start -C 0 -m 2048 "${event[@]}" -o "$out" "$@"
+	taskset -c 0 "$work/$comm" --rate 10000 --duration 60 > "$work/issued" &
 	numbered=$!
 	started+=("$numbered")
 	wait_until 40 large 1500000 || wrong "the file does not grow: $(stat -c %s "$out") bytes"
