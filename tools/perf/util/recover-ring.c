@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/compiler.h>
+#include <linux/types.h>
+#include <perf/recover.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include "util/debug.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "util/recover-ring.h"
+#include "util/session.h"
+#include "util/tool.h"
+
+/*
+ * The file
+ */
+
+static int leave_out_sample(const struct perf_tool *tool __maybe_unused,
+			    union perf_event *event __maybe_unused,
+			    struct perf_sample *sample __maybe_unused,
+			    struct evsel *evsel __maybe_unused,
+			    struct machine *machine __maybe_unused)
+{
+	return 0;
+}
+
+static int leave_out_round(const struct perf_tool *tool __maybe_unused,
+			   union perf_event *event __maybe_unused,
+			   struct ordered_events *oe __maybe_unused)
+{
+	return 0;
+}
+
+int recover_ring__prepare(struct evlist *evlist, struct perf_tool *tool)
+{
+	struct evsel *evsel;
+	bool any = false;
+
+	/* Also those from a ring with trailers: files are written as if they came from the other kind. */
+	evlist__for_each_entry(evlist, evsel) {
+		if (!evsel->core.attr.write_backward)
+			continue;
+		if (!evsel->core.ids || evsel->id_pos < 0 || evsel->is_pos < 0) {
+			pr_err("%s has no ids by which its records could be told from others.\n",
+			       evsel__name(evsel));
+			return -EINVAL;
+		}
+		evsel->handler = leave_out_sample;
+		any = true;
+	}
+	if (!any) {
+		pr_err("The input has no overwritten events (perf record -e EVENT/overwrite/): please\n"
+		       "name a file of the recording whose rings are in the image with -i.\n");
+		return -EINVAL;
+	}
+	tool->finished_round = leave_out_round;
+	return 0;
+}
+
+int recover_ring__process_file(struct perf_session *session)
+{
+	return session->header.data_size ? perf_session__process_events(session) : 0;
+}
+
+/*
+ * The image
+ */
+
+/* Of the events of a session, all have the same positions, or util could not read their records. */
+static int collect_ids(struct evlist *evlist, struct perf_recovery_ids *ids)
+{
+	struct evsel *evsel;
+	__u64 *all;
+	u32 i;
+
+	*ids = (struct perf_recovery_ids){ 0 };
+	evlist__for_each_entry(evlist, evsel)
+		ids->nr += evsel->core.ids;
+	ids->ids = all = calloc(ids->nr, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	ids->nr = 0;
+	evlist__for_each_entry(evlist, evsel) {
+		if (!evsel->core.attr.write_backward)
+			continue;
+		for (i = 0; i < evsel->core.ids; i++)
+			all[ids->nr++] = evsel->core.id[i];
+		ids->id_pos = evsel->id_pos;
+		ids->is_pos = evsel->is_pos;
+	}
+	return 0;
+}
+
+static int map_image(const char *path, void **image, size_t *size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		err = -errno;
+		pr_err("Cannot open %s: %s\n", path, strerror(-err));
+	} else if (!S_ISREG(st.st_mode) || !st.st_size) {
+		err = -EINVAL;
+		pr_err("%s is %s. Please copy what is to be searched into one.\n", path,
+		       S_ISREG(st.st_mode) ? "empty" : "no regular file");
+	} else {
+		*size = st.st_size;
+		*image = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (*image == MAP_FAILED) {
+			err = -errno;
+			pr_err("Cannot map %s: %s\n", path, strerror(-err));
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+static int report(const struct perf_recovery *recovery, const char *path)
+{
+	struct perf_recovery_stats stats;
+
+	perf_recovery__stats(recovery, &stats);
+	if (!stats.records) {
+		pr_err("No record of these events is in %s. Only rings of kernels with\n"
+		       "PERF_SAMPLE_SIZE_AT_END can be recovered (perf record -v tells which it uses), with\n"
+		       "a file of the same recording.\n", path);
+		return -ENOENT;
+	}
+	fprintf(stderr, "[ perf inject: Recovered %" PRIu64 " records of %" PRIu64 " rings; %" PRIu64
+		" gaps, %" PRIu64 " copies, %" PRIu64 " doubtful ones left out ]\n", (u64)stats.records,
+		(u64)stats.rings, (u64)stats.gaps, (u64)stats.copies, (u64)stats.doubtful);
+	return 0;
+}
+
+static int process_image(const void *image, size_t size, const struct perf_recovery_ids *ids,
+			 const char *path, const struct perf_tool *tool,
+			 int (*process)(const struct perf_tool *tool, union perf_event *event))
+{
+	struct perf_recovery *recovery = perf_recovery__new(image, size, ids);
+	union perf_event *event;
+	int err = 0;
+
+	if (!recovery) {
+		err = -errno;
+		pr_err("Cannot search %s: %s\n", path, strerror(-err));
+		return err;
+	}
+	while (!err && (event = perf_recovery__read_event(recovery)))
+		err = process(tool, event);
+	if (!err)
+		err = report(recovery, path);
+	perf_recovery__delete(recovery);
+	return err;
+}
+
+int recover_ring__process(struct evlist *evlist, const char *path, const struct perf_tool *tool,
+			  int (*process)(const struct perf_tool *tool, union perf_event *event))
+{
+	struct perf_recovery_ids ids;
+	size_t size = 0;
+	void *image;
+	int err = map_image(path, &image, &size);
+
+	if (err)
+		return err;
+	err = collect_ids(evlist, &ids);
+	if (!err)
+		err = process_image(image, size, &ids, path, tool, process);
+	free((void *)ids.ids);
+	munmap(image, size);
+	return err;
+}
