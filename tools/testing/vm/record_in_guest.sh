@@ -6,17 +6,11 @@
 # Environment: GAPLESS_SECONDS, the length of each run (10); RATE, of the numbered calls (4000 a
 # second: the guest is emulated).
 
-top=$(realpath "$(dirname "$(realpath "$0")")/../../..")
-export TOP=${TOP:-$top} BUILD=${BUILD:-$top/build}
+# shellcheck source=guest.sh
+. "$(dirname "$(realpath "$0")")/guest.sh"
 
 if [ "${1-}" != --inside ]; then
-	skip() {
-		echo "1..0 # SKIP $1"
-		exit 4
-	}
-	[ -e "${KERNEL:-$BUILD/kernel}/arch/x86/boot/bzImage" ] || skip "there is no guest kernel (make kernel)"
-	command -v qemu-system-x86_64 > /dev/null || skip "there is no qemu-system-x86_64 (make deps)"
-	[ -x "$BUILD/perf/perf" ] || skip "there is no perf (make perf)"
+	need_guest
 	export VM_TIMEOUT=${VM_TIMEOUT:-560}
 	exec "$TOP/tools/testing/vm/run" \
 		"GAPLESS_SECONDS=${GAPLESS_SECONDS:-10} RATE=${RATE:-4000} $(printf '%q ' "$(realpath "$0")" --inside)"
@@ -30,24 +24,7 @@ need_root
 need_helpers numbered numbered_check
 need_tracepoint raw_syscalls:sys_enter
 
-# What a check prints becomes comments; also if it ends the test.
-tell() {
-	sed 's/^/# /' "$work/said_by_check"
-	: > "$work/said_by_check"
-}
 trap 'tell; cleanup' EXIT
-
-nr=0
-check() {
-	local what=$1 not=
-
-	shift
-	nr=$((nr + 1))
-	"$@" > "$work/said_by_check" 2>&1 || not='not '
-	echo "${not}ok $nr - $what"
-	[ -z "$not" ] || recorder_said >> "$work/said_by_check"
-	tell
-}
 
 said() {
 	grep -q "$1" "$work/record.err"

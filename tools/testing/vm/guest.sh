@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# What tests of perf record in the guest share: sourced first, outside and inside.
+
+top=$(realpath "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../../..")
+export TOP=${TOP:-$top} BUILD=${BUILD:-$top/build}
+
+# Outside: skip the test if there is no guest.
+need_guest() {
+	skip() {
+		echo "1..0 # SKIP $1"
+		exit 4
+	}
+	[ -e "${KERNEL:-$BUILD/kernel}/arch/x86/boot/bzImage" ] || skip "there is no guest kernel (make kernel)"
+	command -v qemu-system-x86_64 > /dev/null || skip "there is no qemu-system-x86_64 (make deps)"
+	[ -x "$BUILD/perf/perf" ] || skip "there is no perf (make perf)"
+}
+
+# Results in TAP. What a check prints becomes comments; also if it ends the test, with
+# trap 'tell; cleanup' EXIT.
+tell() {
+	sed 's/^/# /' "$work/said_by_check"
+	: > "$work/said_by_check"
+}
+
+nr=0
+check() {
+	local what=$1 not=
+
+	shift
+	nr=$((nr + 1))
+	"$@" > "$work/said_by_check" 2>&1 || not='not '
+	echo "${not}ok $nr - $what"
+	[ -z "$not" ] || recorder_said >> "$work/said_by_check"
+	tell
+}
