@@ -82,10 +82,21 @@ static bool is_overwritten(const struct perf_recovery *recovery, size_t at, size
  * Doubtful
  */
 
+static bool is_single(const struct perf_recovery *recovery, const struct recover_piece *piece)
+{
+	struct perf_event_header header;
+
+	memcpy(&header, recovery->image + piece->at, sizeof(header));
+	return header.size == piece->len;
+}
+
 /*
- * A record that goes on in the next page of the image, if that is the right one. Its trailer is on the
- * second page; that it begins on the first one is known if the one before it ends there. Two rings
- * may have records of the same size at the same position: what lies beside it must be of the same one.
+ * One record alone may be an accident: memory is full of small numbers, and so are ids. Its position is
+ * confirmed by the one before it, or behind it.
+ *
+ * If it goes on in the next page of the image: is that the right one? Its trailer is on the second page;
+ * that it begins on the first one only the one before can tell. Two rings may have records of the
+ * same size at the same position: what lies beside it must be of the same one.
  */
 static bool is_certain(const struct perf_recovery *recovery, const struct recover_piece *piece,
 		       const struct recover_piece *below, const struct recover_piece *above)
@@ -93,7 +104,8 @@ static bool is_certain(const struct perf_recovery *recovery, const struct recove
 	u32 first = recover__to_page_end(piece->position);
 
 	if (piece->len <= first)
-		return true;
+		return !is_single(recovery, piece) || is_preceded(recovery, piece) ||
+		       (above && continues(piece, above));
 	return is_preceded(recovery, piece) &&
 	       !is_overwritten(recovery, piece->at + first, piece->len - first, piece->ring,
 			       piece->position) &&
@@ -101,18 +113,45 @@ static bool is_certain(const struct perf_recovery *recovery, const struct recove
 	       !(above && share_page(piece, above) && above->ring != piece->ring);
 }
 
-/* From low to high: those that are not certain say nothing of what follows. */
+/*
+ * What is alone at the begin of a page may be the newest record: that is known when the end of the one
+ * before it is.
+ */
 static void drop_uncertain(struct perf_recovery *recovery)
 {
 	struct recover_piece *pieces = recovery->pieces;
 	size_t nr = recovery->nr_pieces, kept = 0, i;
 
 	for (i = 0; i < nr; i++) {
-		if (is_certain(recovery, &pieces[i], kept ? &pieces[kept - 1] : NULL,
-			       i + 1 < nr ? &pieces[i + 1] : NULL))
-			pieces[kept++] = pieces[i];
-		else
+		struct recover_piece *piece = &pieces[i];
+
+		if (!is_certain(recovery, piece, kept ? &pieces[kept - 1] : NULL,
+				i + 1 < nr ? piece + 1 : NULL)) {
 			recovery->stats.doubtful++;
+			if (piece->position % RECOVER_PAGE || piece->len > RECOVER_PAGE)
+				continue;
+			piece->rest = RECOVER_ALONE;
+		}
+		pieces[kept++] = *piece;
+	}
+	recovery->nr_pieces = kept;
+}
+
+static void keep_newest(struct perf_recovery *recovery)
+{
+	struct recover_piece *pieces = recovery->pieces;
+	size_t kept = 0, i;
+
+	for (i = 0; i < recovery->nr_pieces; i++) {
+		struct recover_piece piece = pieces[i];
+
+		if (piece.rest == RECOVER_ALONE) {
+			if (piece.position != recovery->newest[piece.ring])
+				continue;
+			piece.rest = RECOVER_WHOLE;
+			recovery->stats.doubtful--;
+		}
+		pieces[kept++] = piece;
 	}
 	recovery->nr_pieces = kept;
 }
@@ -131,6 +170,8 @@ static int find_ends(struct perf_recovery *recovery)
 		const struct recover_piece *piece = &recovery->pieces[i];
 		u64 end = recover__end_position(piece);
 
+		if (piece->rest == RECOVER_ALONE)
+			continue;
 		if (!newest[piece->ring] || oldest[piece->ring] > piece->position)
 			oldest[piece->ring] = piece->position;
 		if (newest[piece->ring] < end)
@@ -378,6 +419,7 @@ int recover__join(struct perf_recovery *recovery)
 	err = find_ends(recovery);
 	if (err)
 		return err;
+	keep_newest(recovery);
 	nr = find_halves(recovery, &halves);
 	drop_at_seams(recovery);
 	if (nr > 0)

@@ -38,12 +38,14 @@
 
 #define RECOVER_PAGE		4096u
 #define RECOVER_WHOLE		((size_t)-1)
+#define RECOVER_ALONE		((size_t)-2)
 
 /**
  * struct recover_piece - records that follow each other in one page, or one that crosses pages
  * @position:	of the first one in its stream; rebased by recover__find_rings()
  * @at:		of the first one in the image
- * @rest:	if a record was joined: where the part behind the page boundary is; else RECOVER_WHOLE
+ * @rest:	if a record was joined: where the part behind the page boundary is; else RECOVER_WHOLE,
+ *		or for a time RECOVER_ALONE
  * @len:	of all together [bytes]
  * @ring:	index of an id of it, and after recover__find_rings() of the id that stands for its ring
  */

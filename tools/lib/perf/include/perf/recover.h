@@ -14,8 +14,9 @@
  *
  * What is returned:
  *
- *  - A record whose trailer and header agree and that carries an id of an event one asked for.
- *    Other rings, and those of sessions before, are thereby passed over.
+ *  - A record whose trailer and header agree, that carries an id of an event one asked for, and that lies
+ *    between its neighbours by its position, or beside one of them. Other rings, and those of
+ *    sessions before, are thereby passed over.
  *  - Each once, however many copies of it the image has (a snapshot of the ring beside the ring).
  *  - One that lies on several pages if its parts belong together: the stamps before and behind it have the
  *    right positions, and are of the same ring, which is known by ids that were seen side by side;
@@ -72,7 +73,7 @@ struct perf_recovery_ids {
  * @size:	how many
  * @ids:	not needed any more when this returns
  *
- * Takes about a second for a GB. Memory: some 100 bytes for each page of a ring that is
+ * Takes some seconds for a GB. Memory: some 100 bytes for each page of a ring that is
  * found; several times the size of the image at worst, if it is made for that.
  *
  * Return: the recovery, to be freed with perf_recovery__delete(). NULL with errno ENOMEM, or EINVAL
@@ -100,8 +101,8 @@ LIBPERF_API union perf_event *perf_recovery__read_event(struct perf_recovery *re
  *		side by side
  * @gaps:	places within a ring where records are missing between two that were returned
  * @copies:	records passed over, because they were returned before
- * @doubtful:	records that lie on several pages and are not certain to belong together, or that may
- *		have been about to be replaced
+ * @doubtful:	what looks like a record, and is alone; or lies on several pages that are not certain to
+ *		belong together; or may have been about to be replaced
  */
 struct perf_recovery_stats {
 	__u64	records;
