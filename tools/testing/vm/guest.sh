@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 # What tests of perf record in the guest share: sourced first, outside and inside.
+# shellcheck disable=SC2154		# $work comes from recording.sh
 
 top=$(realpath "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../../..")
 export TOP=${TOP:-$top} BUILD=${BUILD:-$top/build}
