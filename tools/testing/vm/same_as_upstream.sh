@@ -164,7 +164,8 @@ if ! log=$("$top/tools/testing/selftests/perf_events/run_in_guest.sh" --build 2>
 fi
 for which in upstream ours; do
 	mkdir -p "$work/$which/out"
-	rm -f "$work/$which/out/results" "$work/$which/said"
+	: >"$work/$which/out/results"
+	rm -f "$work/$which/said"
 done
 
 bad=0
