@@ -71,6 +71,7 @@ void soft_pt_area_truncate(struct soft_pt *pt)
 {
 	if (!pt->area)
 		return;
+	pt->area->lost = true;
 	perf_aux_output_flag(&pt->handle, PERF_AUX_FLAG_TRUNCATED);
 	soft_pt_area_end(pt);
 }

@@ -112,9 +112,9 @@ void soft_pt_psb(struct soft_pt *pt, bool enabled, u64 ip)
 	if (enabled)
 		put_ip(pt, FUP, ip);
 	put(pt, end, sizeof(end));
-	if (pt->lost && !enabled) {
+	if (!enabled && pt->area && pt->area->lost) {
 		put(pt, ovf, sizeof(ovf));
-		pt->lost = false;
+		pt->area->lost = false;
 	}
 }
 

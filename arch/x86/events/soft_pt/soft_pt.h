@@ -41,11 +41,13 @@
  * @pages:	its pages
  * @size:	its length, a power of two [bytes]
  * @overwrite:	it is gone round in
+ * @lost:	something was not traced for want of room: an OVF will say so
  */
 struct soft_pt_area {
 	void		**pages;
 	unsigned long	size;
 	bool		overwrite;
+	bool		lost;
 };
 
 /**
@@ -65,7 +67,6 @@ struct soft_pt_area {
  * @tnt:	the branches for the next TNT packet, the oldest in the highest bit
  * @nr_tnt:	their number
  * @since_psb:	bytes since the last PSB; ULONG_MAX if there has to be one
- * @lost:	something was not traced for want of room: an OVF says so
  *
  * step.c:
  * @notifier:	registered from start to stop
@@ -88,7 +89,6 @@ struct soft_pt {
 	u8				tnt;
 	u8				nr_tnt;
 	unsigned long			since_psb;
-	bool				lost;
 
 	struct user_return_notifier	notifier;
 	bool				paused;

@@ -44,7 +44,6 @@ static void enter(struct soft_pt *pt, struct pt_regs *regs)
 		return;
 	if (!soft_pt_area_has_room(pt)) {
 		soft_pt_area_truncate(pt);
-		pt->lost = true;
 		return;
 	}
 	if (soft_pt_psb_is_due(pt))
@@ -155,7 +154,6 @@ static void step(struct soft_pt *pt, struct pt_regs *regs)
 	} else if (!soft_pt_area_has_room(pt)) {
 		leave(pt, regs, false);
 		soft_pt_area_truncate(pt);
-		pt->lost = true;
 	} else if (soft_pt_psb_is_due(pt)) {
 		soft_pt_psb(pt, true, pt->from);
 	}

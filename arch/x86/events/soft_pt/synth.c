@@ -37,5 +37,4 @@ void soft_pt_synth(struct soft_pt *pt, unsigned long size)
 		return;
 truncate:
 	soft_pt_area_truncate(pt);
-	pt->lost = true;
 }
