@@ -389,3 +389,4 @@ long perf_output_copy_aux(struct perf_output_handle *aux_handle, struct perf_out
 	}
 	return copied;
 }
+EXPORT_SYMBOL_GPL(perf_output_copy_aux);

@@ -23,9 +23,10 @@
 #include <linux/perf_event.h>
 #include <linux/user-return-notifier.h>
 
-/* Where the kernel has none, there is nobody to tell. */
+/* As a module for a stock kernel: nobody is told, and samples cannot quote the area. */
 #ifndef PERF_PMU_CAP_AUX_WRITTEN
 #define PERF_PMU_CAP_AUX_WRITTEN	0
+#define perf_output_copy_aux(...)	0
 #endif
 
 /* Bits of perf_event_attr.config; those of the hardware's RTIT_CTL. */
