@@ -51,6 +51,12 @@ static const char * const record_usages[] = {
 };
 const char * const *record_usage = record_usages;
 
+#ifdef HAVE_ZSTD_SUPPORT
+#define COMPRESSION_MAX	22
+#else
+#define COMPRESSION_MAX	0
+#endif
+
 /* The table needs addresses that do not change; cmd_record() fills this in at each call. */
 static struct recorder rec;
 
@@ -248,6 +254,20 @@ static int parse_aio(const struct option *opt __maybe_unused, const char *arg, i
 	return -1;
 }
 
+static int parse_compression(const struct option *opt, const char *arg, int unset)
+{
+	int *level = opt->value;
+	char *end = NULL;
+
+	*level = !unset;
+	if (!unset && arg)
+		*level = strtol(arg, &end, 10);
+	if (*level >= 0 && *level <= COMPRESSION_MAX && (!end || (end != arg && !*end)))
+		return 0;
+	pr_err("-z %s: not a level of compression, 0 to %d.\n", arg, COMPRESSION_MAX);
+	return -1;
+}
+
 static int parse_control(const struct option *opt, const char *arg, int unset __maybe_unused)
 {
 	struct record_opts *opts = opt->value;
@@ -416,6 +436,9 @@ static struct option options[] = {
 			   "how to write (default: uring, where the kernel allows it)", parse_io),
 	OPT_CALLBACK_OPTARG(0, "aio", NULL, NULL, "n",
 			    "write by POSIX AIO, n at a time (1 to 4, default: 1)", parse_aio),
+	OPT_CALLBACK_OPTARG('z', "compression-level", &rec.output.level, NULL, "n",
+			    "compress the records, by zstd (1 to 22, default: 1)",
+			    parse_compression),
 	OPT_CALLBACK_NONEG(0, "write-buffer", &rec.output.write_buffer, "size",
 			   "memory for what waits to be written (default: 64M)", parse_write_buffer),
 	OPT_STRING_OPTARG_SET(0, "switch-output", &args.switch_output, &args.switch_output_set,
@@ -439,7 +462,6 @@ static struct option options[] = {
 	OPT_NOT_YET('r', "realtime", "prio"),
 	OPT_NOT_YET(0, "mmap-flush", "bytes"),
 	OPT_NOT_YET(0, "affinity", "node|cpu"),
-	OPT_NOT_YET('z', "compression-level", "n"),
 	OPT_NOT_YET(0, "threads", "spec"),
 	OPT_NOT_YET(0, "num-thread-synthesize", "n"),
 	OPT_NOT_YET(0, "debuginfod", "urls"),

@@ -77,6 +77,25 @@ static void output__release_reserve(struct output *output)
 	output->limited = false;
 }
 
+static void describe_compression(struct output *output)
+{
+	struct perf_header *header = &output->session->header;
+
+	header->env.comp_type = PERF_COMP_ZSTD;
+	header->env.comp_level = output->level;
+	header->env.comp_mmap_len = CHUNK_SIZE;
+	perf_header__set_feat(header, HEADER_COMPRESSED);
+}
+
+/* What reads the file back begins anew, too. */
+static void begin_compression(struct output *output)
+{
+	zstd_fini(&output->session->zstd_data);
+	zstd_init(&output->session->zstd_data, 0);
+	compressor__begin_file(&output->compressor);
+	spool__open(&output->raw, &output->compressor.writer, -1, 0, true);
+}
+
 static int output__start_file(struct output *output)
 {
 	struct perf_session *session = output->session;
@@ -85,6 +104,8 @@ static int output__start_file(struct output *output)
 	int err;
 
 	output->open = true;
+	if (output->level)
+		describe_compression(output);
 	output->regular = !output__is_pipe(output) && !fstat(output__fd(output), &st) &&
 			  S_ISREG(st.st_mode);
 	if (output__is_pipe(output)) {
@@ -105,6 +126,8 @@ static int output__start_file(struct output *output)
 	writer = output->regular ? output->writer : output->stream_writer;
 	pr_debug("Writing to %s by %s.\n", output__name(output), writer->ops->name);
 	spool__open(&output->spool, writer, output__fd(output), output->start, output->regular);
+	if (output->level)
+		begin_compression(output);
 	return 0;
 }
 
@@ -178,15 +201,31 @@ static int new_writers(struct output *output)
 	return output->writer && output->stream_writer ? 0 : -ENOMEM;
 }
 
+/* Its chunks come back, with the error of the file's spool, which has told. */
+static void raw__failed(void *arg __maybe_unused, int err __maybe_unused, u64 end __maybe_unused)
+{
+}
+
+static int init_compression(struct output *output, u64 write_buffer)
+{
+	if (!output->level)
+		return 0;
+	return compressor__init(&output->compressor, &output->spool, output->level) ?:
+	       spool__init(&output->raw, write_buffer, raw__failed, output);
+}
+
 int output__init(struct output *output)
 {
+	u64 write_buffer = output->level ? output->write_buffer / 2 : output->write_buffer;
 	int err = 0;
 
 	output->error_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (output->error_fd < 0)
 		err = -errno;
 	if (!err)
-		err = spool__init(&output->spool, output->write_buffer, output__failed, output);
+		err = spool__init(&output->spool, write_buffer, output__failed, output);
+	if (!err)
+		err = init_compression(output, write_buffer);
 	if (!err)
 		name_threads(output);
 	if (!err)
@@ -201,7 +240,9 @@ void output__exit(struct output *output)
 	writer__delete(output->writer);
 	writer__delete(output->stream_writer);
 	output->writer = output->stream_writer = NULL;
+	spool__exit(&output->raw);
 	spool__exit(&output->spool);
+	compressor__exit(&output->compressor);
 	if (output->error_fd >= 0)
 		close(output->error_fd);
 	output->error_fd = -1;
@@ -219,7 +260,8 @@ int output__write(struct output *output, const struct span *span, struct account
 	whole = account__add(account ?: &ignored, span, len);
 	if (whole < len)
 		pr_warning("Malformed record: %zu bytes from it on may not be readable.\n", len - whole);
-	return spool__append(&output->spool, span) ? output__drain(output) : 0;
+	return spool__append(output->level ? &output->raw : &output->spool, span) ?
+	       output__drain(output) : 0;
 }
 
 int output__write_unit(struct output *output, const struct iovec *part, int nr, u64 *pos)
@@ -236,7 +278,46 @@ int output__error(struct output *output)
 
 int output__drain(struct output *output)
 {
+	if (output->level)
+		spool__drain(&output->raw);
 	return spool__drain(&output->spool) ?: output->err;
+}
+
+struct spool_unsaved output__unsaved(const struct output *output)
+{
+	struct spool_unsaved unsaved = output->spool.unsaved;
+
+	if (!output->level)
+		return unsaved;
+	unsaved = output->raw.unsaved;
+	unsaved.records += output->compressor.given_up.records;
+	unsaved.samples += output->compressor.given_up.samples;
+	unsaved.bytes += output->compressor.given_up.bytes;
+	return unsaved;
+}
+
+static void end_compression(struct output *output)
+{
+	const struct compressor *compressor = &output->compressor;
+	u64 end = spool__end(&output->spool);
+
+	if (output->err) {
+		end = compressor__give_up(&output->compressor, end);
+		spool__cut(&output->spool, end);
+		if (output->regular && ftruncate(output__fd(output), end))
+			pr_debug("%s: cannot go back to the last whole chunk: %m\n",
+				 output__name(output));
+	}
+	if (compressor->compressed)
+		output->session->header.env.comp_ratio = compressor->raw / compressor->compressed;
+}
+
+static void close_spools(struct output *output)
+{
+	if (output->raw.running)
+		spool__close(&output->raw);
+	if (output->spool.running)
+		spool__close(&output->spool);
 }
 
 u64 output__bytes(const struct output *output)
@@ -314,7 +395,9 @@ int output__close(struct output *output)
 {
 	if (!output->open)
 		return output->err;
-	spool__close(&output->spool);
+	close_spools(output);
+	if (output->level)
+		end_compression(output);
 	output__finish_file(output);
 	perf_data__close(&output->data);
 	output->closed = output__total(output);
@@ -326,8 +409,7 @@ void output__discard(struct output *output)
 {
 	char *old = NULL;
 
-	if (output->spool.running)
-		spool__close(&output->spool);
+	close_spools(output);
 	perf_data__close(&output->data);
 	output->open = false;
 	/* Not /dev/null, not a pipe. */

@@ -24,6 +24,7 @@
 #include "util/data.h"
 #include "util/tool.h"
 #include "account.h"
+#include "compressor.h"
 #include "span.h"
 #include "spool.h"
 #include "writer.h"
@@ -50,6 +51,9 @@ struct perf_session;
  * @io:		what is to write regular files (--io)
  * @writer:	that writer
  * @stream_writer: the one for everything else
+ * @level:	of compression (-z), 0 for none
+ * @raw:	with compression: what is on its way to @compressor, which writes to @spool
+ * @compressor:	compresses
  * @write_buffer: bound of that (--write-buffer) [bytes]
  * @thread_name: of the spool's thread, and of those that a library starts for it
  * @worker_name: of those that the kernel starts for it
@@ -77,6 +81,9 @@ struct output {
 	struct writer_choice	 io;
 	struct writer		*writer;
 	struct writer		*stream_writer;
+	int			 level;
+	struct spool		 raw;
+	struct compressor	 compressor;
 	u64			 write_buffer;
 	char			 thread_name[16];
 	char			 worker_name[24];
@@ -110,8 +117,10 @@ int output__open(struct output *output);
 
 /**
  * output__write - append whole records; in any thread
- * @account:	counts them; may be NULL. What cannot be written after all is in
- *		@output->spool.unsaved in the end.
+ * @account:	counts them; may be NULL. What cannot be written after all is counted by
+ *		output__unsaved() in the end.
+ *
+ * With compression the records come to the file later than what output__write_unit() appends.
  *
  * Returns when they are copied, which is at once unless the disk is behind by @write_buffer.
  *
@@ -150,6 +159,9 @@ int output__checkpoint(struct output *output);
 
 /** output__error - has writing failed? Return: 0, or @output->err; nothing is waited for */
 int output__error(struct output *output);
+
+/** output__unsaved - records that were counted, and could not be written; when the file is closed */
+struct spool_unsaved output__unsaved(const struct output *output);
 
 /** output__bytes - length of the data section so far [bytes] */
 u64 output__bytes(const struct output *output);

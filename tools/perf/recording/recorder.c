@@ -308,7 +308,13 @@ static int init_capture(struct recorder *rec)
 
 static int init_output(struct recorder *rec)
 {
-	int err = output__init(&rec->output);
+	int err;
+
+	if (rec->output.level && writes_to_pipe(rec)) {
+		pr_warning("-z: what goes to a pipe is not compressed.\n");
+		rec->output.level = 0;
+	}
+	err = output__init(&rec->output);
 
 	if (!err && fdarray__add(&rec->pollfd, rec->output.error_fd, POLLIN,
 				 fdarray_flag__nonfilterable) < 0)

@@ -19,6 +19,7 @@
  *        |      +-- state.c, tasks.c, globals.c ...    from the tracking rings, in bounded memory
  *        +-- output.c     perf.data: errors, files;   features.c  its header
  *        |      +-- spool.c, unit.c, pool.c            its bytes, in memory, for a thread that calls
+ *        |      +-- compressor.c                       compressed, between two spools
  *        |      +-- writer_uring.c, _aio.c, _sync.c    which is a trace writer (writer.h)
  *        +-- rotation.c   when to go on in a new file
  *        +-- account.c, loss.c              what was recorded and what was lost

@@ -278,6 +278,7 @@ static void complete(struct spool *spool)
 		chunk = list_first_entry(&spool->flying, struct chunk, node);
 		if (!chunk->finished || chunk->err)
 			break;
+		__atomic_store_n(&spool->written, chunk->pos + chunk->len, __ATOMIC_RELAXED);
 		pool__put(&spool->pool, chunk);
 	}
 	pthread_cond_broadcast(&spool->room);

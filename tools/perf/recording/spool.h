@@ -64,6 +64,7 @@ struct spool_unsaved {
  * @append:	held while something is appended
  * @filling:	receives what is appended, or NULL; changed with both locks held
  * @end:	where the next byte belongs in the file; changed with @append held
+ * @written:	position below which all is written
  * @lock:	of the rest
  * @work:	the thread may have something to do
  * @room:	a chunk is free, or nothing is on its way any more
@@ -87,6 +88,7 @@ struct spool {
 	pthread_mutex_t		append;
 	struct chunk	       *filling;
 	u64			end;
+	u64			written;
 	pthread_mutex_t		lock;
 	pthread_cond_t		work;
 	pthread_cond_t		room;
@@ -155,6 +157,18 @@ int spool__close(struct spool *spool);
 static inline u64 spool__end(const struct spool *spool)
 {
 	return __atomic_load_n(&spool->end, __ATOMIC_RELAXED);
+}
+
+/** spool__written - position below which all is written */
+static inline u64 spool__written(const struct spool *spool)
+{
+	return __atomic_load_n(&spool->written, __ATOMIC_RELAXED);
+}
+
+/** spool__cut - after an error, and spool__close(): the file is to end before spool__end() */
+static inline void spool__cut(struct spool *spool, u64 end)
+{
+	__atomic_store_n(&spool->end, end, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -140,7 +140,8 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 	const char *name = output->data.path;
 	struct account all = { 0 };
 	const struct loss_row *row;
-	u64 samples = metric->samples - output->spool.unsaved.samples;
+	const struct spool_unsaved unsaved = output__unsaved(output);
+	u64 samples = metric->samples - unsaved.samples;
 
 	if (output__is_pipe(output))
 		name = "to standard output";
@@ -154,9 +155,9 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 	else
 		say("Captured and wrote %.3f MB %s (%" PRIu64 " samples)",
 		    megabytes(output__total(output)), name, samples);
-	if (output->spool.unsaved.records)
+	if (unsaved.records)
 		say("%" PRIu64 " more records were recorded, and could not be written",
-		    output->spool.unsaved.records);
+		    unsaved.records);
 	print_lost(metric);
 
 	for (row = report->rows; row < report->rows + report->nr; row++)

@@ -20,6 +20,9 @@
 #include "header-unfinished.h"
 #include "trace-event.h"
 
+/* What a compressed record may hold. Recorders say it only at the end; it is a ring's size, or less. */
+#define COMPRESSED_MAX	(1 << 20)
+
 /* What begins a record, and tells its length. */
 struct head {
 	struct perf_event_header header;
@@ -114,6 +117,10 @@ bool perf_header__mend(struct perf_header *header, int fd)
 	memcpy(header->intended_features, header->adds_features, sizeof(header->adds_features));
 	bitmap_zero(header->adds_features, HEADER_FEAT_BITS);
 	header->unfinished = true;
+	if (test_bit(HEADER_COMPRESSED, header->intended_features)) {
+		header->env.comp_type = PERF_COMP_ZSTD;
+		header->env.comp_mmap_len = COMPRESSED_MAX;
+	}
 	pr_warning("The recorder of this file was killed: %.3f MB of records are read, %" PRIu64
 		   " bytes behind them are not.\n", header->data_size / 1024.0 / 1024.0, end - pos);
 	return true;
@@ -169,6 +176,7 @@ void perf_header__describe(struct perf_header *header)
 		HEADER_TRACING_DATA, HEADER_HOSTNAME, HEADER_OSRELEASE, HEADER_VERSION, HEADER_ARCH,
 		HEADER_NRCPUS, HEADER_CPUDESC, HEADER_CPUID, HEADER_TOTAL_MEM, HEADER_EVENT_DESC,
 		HEADER_CPU_TOPOLOGY, HEADER_NUMA_TOPOLOGY, HEADER_PMU_MAPPINGS,
+		HEADER_COMPRESSED,
 	};
 	size_t i;
 

@@ -46,6 +46,20 @@ options=()
 record "$PERF"
 saved $uring
 
+options=(-z --write-buffer=1M)
+record "$PERF"
+"$PERF" script -f --header-only -i "$out" > "$work/header" 2>&1
+grep -q '^# compressed : Zstd, level = 1, ratio = [1-9]' "$work/header" || wrong "not compressed: $(grep compr "$work/header")"
+saved $uring
+
+options=(-z19 --switch-output=100K --no-buildid)
+record "$PERF"
+find_snapshots "$out"
+[ ! -e "$out" ] || snapshots+=("$out")
+readable "${snapshots[@]}" || wrong "a file cannot be read"
+numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
+rm -f "$out"*
+
 echo "--- with several writes under way, and files that are switched"
 options=(--aio=4 --switch-output=1M)
 record "$PERF"

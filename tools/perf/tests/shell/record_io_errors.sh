@@ -77,6 +77,15 @@ else
 	echo "note: no loop device with a file system: $(cat "$work/mount.err")"
 fi
 
+echo "--- -z: a file must not be that large"
+(
+	ulimit -f 3001
+	endless -z -o "$work/compressed"
+	exit $status
+)
+status=$?
+ended "$work/compressed" "File too large"
+
 spoiled=(env LD_PRELOAD="$(realpath "$BUILD/tests/spoil_writes")")
 
 echo "--- a disk that fails"

@@ -28,7 +28,7 @@ killed() {
 	taskset -c 0 "$work/$comm" --rate 10000 --duration 60 > "$work/issued" &
 	numbered=$!
 	started+=("$numbered")
-	wait_until 40 large 1500000 || wrong "the file does not grow: $(stat -c %s "$out") bytes"
+	wait_until 40 large ${enough:-1500000} || wrong "the file does not grow: $(stat -c %s "$out") bytes"
 	kill -KILL "$recorder"
 	kill -TERM "$numbered"
 	wait "$recorder" "$numbered" 2> /dev/null
@@ -75,4 +75,12 @@ for size in 1400003 1200001 900001 700007; do
 	before=$count
 done
 ((count < all)) || wrong "as many as before: this shows nothing"
+
+enough=200000
+killed -z
+count=$(counted "$out")
+echo "$count samples in $(stat -c %s "$out") bytes"
+"$PERF" inject -f -i "$out" -o "$work/whole" 2> "$work/inject.err" || wrong "perf inject fails: $(cat "$work/inject.err")"
+readable "$work/whole" || wrong "the repaired file cannot be read"
+[ "$(samples "$work/whole")" = "$count" ] || wrong "the repaired file has $(samples "$work/whole") samples"
 finish
