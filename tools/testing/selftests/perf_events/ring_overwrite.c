@@ -267,7 +267,7 @@ static void read_on(struct __test_metadata *_metadata, struct writer *w)
 /* Reads until all have gone @laps times round the ring, or time is up; then what is left. */
 static void read_laps(struct __test_metadata *_metadata, FIXTURE_DATA(overwrite) *self, int laps)
 {
-	uint64_t deadline = now_ms() + 60000;
+	uint64_t deadline = now_ms() + 100000;
 	bool done = false;
 
 	for (int i = 0; i < self->nr; i++)
