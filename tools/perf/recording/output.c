@@ -335,23 +335,6 @@ static int write_final_header(struct output *output)
 	return perf_session__write_header(output->session, output->evlist, output__fd(output), true);
 }
 
-int output__checkpoint(struct output *output)
-{
-	struct perf_header *header = &output->session->header;
-	DECLARE_BITMAP(features, HEADER_FEAT_BITS);
-	int err = output__drain(output);
-
-	if (err || !output->regular)
-		return err;
-	/* What there is not yet, build-ids say, is taken out of the set. */
-	memcpy(features, header->adds_features, sizeof(features));
-	header->data_size = output__bytes(output);
-	if (write_final_header(output))
-		pr_debug("Cannot complete the header of %s so early: %m\n", output__name(output));
-	memcpy(header->adds_features, features, sizeof(features));
-	return 0;
-}
-
 /*
  * Where there is no room for the features, records without them are better than nothing: the header
  * itself has its room at the begin of the file.

@@ -147,16 +147,6 @@ int output__write_unit(struct output *output, const struct iovec *part, int nr, 
  */
 int output__drain(struct output *output);
 
-/**
- * output__checkpoint - make a complete file of what there is, in case that the recorder is killed
- *
- * What is written next takes the place of the features behind the records, and the file is as incomplete as
- * before.
- *
- * Return: 0, or @output->err. No room for the features is no error.
- */
-int output__checkpoint(struct output *output);
-
 /** output__error - has writing failed? Return: 0, or @output->err; nothing is waited for */
 int output__error(struct output *output);
 

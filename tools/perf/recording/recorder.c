@@ -376,9 +376,6 @@ static int begin(struct recorder *rec)
 		err = tracker__begin(&rec->tracker);
 	if (!err)
 		err = begin_file(rec);
-	/* Nothing else describes the overwritten events, should somebody want them out of a dump. */
-	if (!err && has_overwrite(rec))
-		err = output__checkpoint(&rec->output);
 	if (err)
 		return err;
 
