@@ -16,8 +16,8 @@
  *		the area, and that becomes aux_head.
  *
  * Most devices that go round in the area tell where they stopped, but not how often they came by:
- * their drivers call all of it new. Those that count have PERF_PMU_CAP_AUX_WRITTEN and call new what
- * is, in both modes; then aux_written says how much that was since the area was mapped.
+ * their drivers call all of it new. Those that count have PERF_PMU_CAP_AUX_WRITTEN and call new
+ * what is, in both modes; then aux_written says how much that was since the area was mapped.
  *
  * The barriers are those of internal.h, with aux_head for data_head and aux_tail for data_tail.
  * (B) is the driver's: it alone knows how the device's stores are ordered.

@@ -34,14 +34,14 @@ static struct attribute *format_attrs[] = {
 static const struct attribute_group format_group = { .name = "format", .attrs = format_attrs };
 
 #define CAP_ATTR(name, value)	DEVICE_STRING_ATTR_RO(name, 0444, value)
-CAP_ATTR(software,		"1");
-CAP_ATTR(topa_multiple_entries,	"1");
-CAP_ATTR(psb_cyc,		"1");
-CAP_ATTR(psb_periods,		"3f");
-CAP_ATTR(cycle_thresholds,	"0");
-CAP_ATTR(mtc,			"0");
-CAP_ATTR(mtc_periods,		"0");
-CAP_ATTR(event_trace,		"0");
+static CAP_ATTR(software, "1");
+static CAP_ATTR(topa_multiple_entries, "1");
+static CAP_ATTR(psb_cyc, "1");
+static CAP_ATTR(psb_periods, "3f");
+static CAP_ATTR(cycle_thresholds, "0");
+static CAP_ATTR(mtc, "0");
+static CAP_ATTR(mtc_periods, "0");
+static CAP_ATTR(event_trace, "0");
 
 static struct attribute *cap_attrs[] = {
 	&dev_attr_software.attr.attr,
