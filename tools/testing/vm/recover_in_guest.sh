@@ -63,23 +63,21 @@ texts() {
 	"$PERF" script -f -i "$1" -F cpu,time,event,trace 2> "$work/script.err" | grep raw_syscalls | sort
 }
 
-# same_as_saved IMAGE: it has what the recorder saved, but for the oldest record of each ring: that may go
-# on where the ring begins, with the one before it gone, or be about to be replaced.
+# same_as_saved IMAGE: it has what the recorder saved, but for the oldest record of each ring (that may go on
+# where the ring begins, with the one before it gone, or be about to be replaced), and what inject says is
+# doubtful: of the recorder's own copies, the one it has taken trailers off may disagree with the ring.
 same_as_saved() {
-	local missing more nr
+	local missing more nr doubtful
 
-	"$PERF" inject --recover-ring "$1" -i "$out/saved" -o "$work/out" || return
+	"$PERF" inject --recover-ring "$1" -i "$out/saved" -o "$work/out" 2> "$work/said" || return
+	cat "$work/said"
+	doubtful=$(grep -oE '[0-9]+ doubtful' "$work/said" | cut -d' ' -f1)
 	texts "$work/out" > "$work/recovered.txt"
 	nr=$(wc -l < "$work/saved.txt")
 	more=$(comm -13 "$work/saved.txt" "$work/recovered.txt" | wc -l)
 	missing=$(comm -23 "$work/saved.txt" "$work/recovered.txt" | wc -l)
 	echo "saved $nr, missing of them $missing, more than these $more"
-	((nr >= 1000 && more == 0 && missing <= cpus)) || return
-	# What is missing is older than all that was recovered on its CPU.
-	comm -23 "$work/saved.txt" "$work/recovered.txt" | while read -r cpu time _; do
-		awk -v cpu="$cpu" -v time="${time%:}" '$1 == cpu && $2 + 0 < time { exit 1 }' \
-			"$work/recovered.txt" || return 1
-	done && readable "$work/out"
+	((nr >= 1000 && more == 0 && doubtful <= 100 && missing <= cpus + doubtful)) && readable "$work/out"
 }
 
 if [ "${1-}" = --inside ]; then
