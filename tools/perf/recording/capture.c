@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/record.h"
@@ -13,6 +11,7 @@
 #include "capture.h"
 #include "loss.h"
 #include "snapshot.h"
+#include "thread.h"
 #include "trigger.h"
 
 static int new_eventfd(void)
@@ -114,8 +113,6 @@ static void *run(void *arg)
 {
 	struct capture *capture = arg;
 
-	capture->tid = syscall(__NR_gettid);
-	sem_post(&capture->ready);
 	sem_wait(&capture->go);
 	if (capture->started)
 		wait_and_act(capture);
@@ -124,25 +121,16 @@ static void *run(void *arg)
 
 static int create_thread(struct capture *capture)
 {
-	sigset_t all, saved;
-	int err;
+	int err = thread__create(&capture->thread, run, capture);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &saved);
-	err = pthread_create(&capture->thread, NULL, run, capture);
-	pthread_sigmask(SIG_SETMASK, &saved, NULL);
-	if (err)
-		return -err;
-	capture->running = true;
-	sem_wait(&capture->ready);
-	return 0;
+	capture->running = !err;
+	return err;
 }
 
 int capture__init(struct capture *capture)
 {
 	int err;
 
-	sem_init(&capture->ready, 0, 0);
 	sem_init(&capture->go, 0, 0);
 	pthread_mutex_init(&capture->enabling, NULL);
 	capture->wake_fd = new_eventfd();

@@ -57,7 +57,6 @@ struct triggers;
  * @by:		the event that triggered last, or NULL
  * @err:	why the capture thread gave up, negative errno, or 0; valid after capture__stop()
  * @thread:	the thread; @running until it is joined, @started once capture__start() was called
- * @ready:	posted when @tid, its id, is known
  * @go:		posted when it is to begin, or to end at once
  */
 struct capture {
@@ -76,9 +75,7 @@ struct capture {
 	pthread_t		 thread;
 	bool			 running;
 	bool			 started;
-	sem_t			 ready;
 	sem_t			 go;
-	pid_t			 tid;
 };
 
 /**

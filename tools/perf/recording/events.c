@@ -152,14 +152,10 @@ int events__find_target(struct recorder *rec)
 
 int events__configure(struct recorder *rec)
 {
-	pid_t threads[4] = { getpid(), rec->capture.tid, rec->output.spool.tid };
-	const char *const helpers[] = { rec->output.thread_name, rec->output.worker_name, NULL };
-	int nr = 3, err = configure_recorded(rec);
+	int err = configure_recorded(rec);
 
-	if (rec->output.raw.running)
-		threads[nr++] = rec->output.raw.tid;
 	if (!err && leaves_out_self(rec))
-		err = self__filter(rec->evlist, threads, nr, helpers);
+		err = self__filter(rec->evlist, rec->output.worker_name);
 	if (!err)
 		err = trigger_events__configure(&rec->triggers.events, rec->evlist, &rec->opts);
 	return err;

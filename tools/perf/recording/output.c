@@ -186,14 +186,6 @@ static void output__failed(void *arg, int err, u64 end)
 		pr_debug("Telling the recorder: %m\n");
 }
 
-/* The workers' name is io_uring's choice. */
-static void name_threads(struct output *output)
-{
-	scnprintf(output->thread_name, sizeof(output->thread_name), "perf-wr-%d", getpid());
-	scnprintf(output->worker_name, sizeof(output->worker_name), "iou-wrk-%d", output->spool.tid);
-	pthread_setname_np(output->spool.thread, output->thread_name);
-}
-
 static int new_writers(struct output *output)
 {
 	output->writer = writer__new(&output->io, &output->spool.pool);
@@ -227,9 +219,8 @@ int output__init(struct output *output)
 	if (!err)
 		err = init_compression(output, write_buffer);
 	if (!err)
-		name_threads(output);
-	if (!err)
 		err = new_writers(output);
+	scnprintf(output->worker_name, sizeof(output->worker_name), "iou-wrk-%d", output->spool.tid);
 	if (err)
 		pr_err("Cannot set up a thread that writes: %s\n", strerror(-err));
 	return err;

@@ -55,8 +55,7 @@ struct perf_session;
  * @raw:	with compression: what is on its way to @compressor, which writes to @spool
  * @compressor:	compresses
  * @write_buffer: bound of that (--write-buffer) [bytes]
- * @thread_name: of the spool's thread, and of those that a library starts for it
- * @worker_name: of those that the kernel starts for it
+ * @worker_name: of the threads that io_uring, which chooses it, has for the spool's
  * @error_fd:	readable once writing has failed
  * @err:	the first error, negative errno; nothing is written after it. In other threads
  *		valid once a call has returned it.
@@ -85,7 +84,6 @@ struct output {
 	struct spool		 raw;
 	struct compressor	 compressor;
 	u64			 write_buffer;
-	char			 thread_name[16];
 	char			 worker_name[24];
 	int			 error_fd;
 	int			 err;

@@ -16,6 +16,7 @@
 #include "events.h"
 #include "features.h"
 #include "recorder.h"
+#include "self.h"
 #include "sideband.h"
 #include "stream.h"
 
@@ -426,16 +427,22 @@ static void cleanup(struct recorder *rec)
 int recorder__run(struct recorder *rec, int argc, const char **argv)
 {
 	int stop_signal, status = 0, err;
+	struct self_name name;
+	bool begun;
 
+	self__name_threads(&name);
 	rec->output.evlist = rec->evlist;
 	fdarray__init(&rec->pollfd, 64);
 	err = prepare(rec, argc, argv);
 	if (!err)
 		err = output__open(&rec->output);
-	if (!err) {
+	begun = !err;
+	if (begun)
 		err = begin(rec);
-		if (!err)
-			err = record_until_stop(rec);
+	self__rename(&name);
+	if (!err)
+		err = record_until_stop(rec);
+	if (begun) {
 		err = end(rec, err);
 		status = triggers__workload_exit(&rec->triggers, argc ? argv[0] : NULL);
 		if (!rec->triggers.exec_errno) {

@@ -8,6 +8,7 @@
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #ifdef HAVE_LIBBPF_SUPPORT
 #include <bpf/bpf.h>
 #include <linux/filter.h>
@@ -30,18 +31,22 @@ static bool is_tracepoint(const struct evsel *evsel)
 	return evsel->core.attr.type == PERF_TYPE_TRACEPOINT;
 }
 
-int self__filter(struct evlist *evlist, const pid_t *threads, int nr, const char *const *helpers)
+static struct self_name name_of_threads(void)
 {
-	char filter[512] = "";
-	struct evsel *evsel;
-	int i, len = 0;
+	struct self_name name;
 
-	for (i = 0; i < nr; i++)
-		len += scnprintf(filter + len, sizeof(filter) - len, "%scommon_pid != %d",
-				 i ? " && " : "", threads[i]);
-	for (; *helpers; helpers++)
-		len += scnprintf(filter + len, sizeof(filter) - len, " && COMM != \"%s\"",
-				 *helpers);
+	scnprintf(name.text, sizeof(name.text), "perf-%d", getpid());
+	return name;
+}
+
+int self__filter(struct evlist *evlist, const char *workers)
+{
+	const struct self_name name = name_of_threads();
+	struct evsel *evsel;
+	char filter[128];
+
+	scnprintf(filter, sizeof(filter), "common_pid != %d && COMM != \"%s\" && COMM != \"%s\"",
+		  getpid(), name.text, workers);
 	evlist__for_each_entry(evlist, evsel) {
 		if (!is_tracepoint(evsel) || tells_of_others(evsel))
 			continue;
@@ -51,6 +56,19 @@ int self__filter(struct evlist *evlist, const pid_t *threads, int nr, const char
 		}
 	}
 	return 0;
+}
+
+void self__name_threads(struct self_name *saved)
+{
+	const struct self_name name = name_of_threads();
+
+	prctl(PR_GET_NAME, saved->text);
+	prctl(PR_SET_NAME, name.text);
+}
+
+void self__rename(const struct self_name *saved)
+{
+	prctl(PR_SET_NAME, saved->text);
 }
 
 #ifdef HAVE_LIBBPF_SUPPORT

@@ -5,8 +5,9 @@
  * In a session of all tasks (-a, -C) what the recorder does while it writes would be recorded, and
  * written, and recorded ... So it is left out, in the kernel, before it takes room in a ring:
  *
- *   tracepoints	a filter on common_pid, for each of the recorder's threads, and on the names of
- *			threads that others start for it (trace writers)
+ *   tracepoints	a filter on common_pid, for the main thread, and on COMM, for those that have the name of
+ *			the recorder's threads, "perf-PID", and the one that the kernel gives its workers.
+ *			Any number of threads makes the filter no longer.
  *   other samples	a BPF program as overflow handler, which drops those of the recorder's process; if
  *			this user may load one
  *
@@ -16,19 +17,32 @@
 #ifndef PERF_RECORDING_SELF_H
 #define PERF_RECORDING_SELF_H
 
-#include <sys/types.h>
-
 struct evlist;
+
+#define SELF_NAME_SIZE 16
+
+struct self_name {
+	char text[SELF_NAME_SIZE];
+};
 
 /**
  * self__filter - add filters to the tracepoints
  * @evlist:	configured, not opened
- * @threads:	the recorder's, @nr of them
- * @helpers:	names of helper threads, NULL behind the last
+ * @workers:	the name of threads that the kernel creates for us
  *
  * Return: 0, or -ENOMEM after an error message.
  */
-int self__filter(struct evlist *evlist, const pid_t *threads, int nr, const char *const *helpers);
+int self__filter(struct evlist *evlist, const char *workers);
+
+/**
+ * self__name_threads - the threads that the caller creates from now on get that name
+ *
+ * They inherit it: the caller has it until self__rename().
+ */
+void self__name_threads(struct self_name *saved);
+
+/** self__rename - have the name again that one had before */
+void self__rename(const struct self_name *saved);
 
 /** self__attach - have the program look at the other events; opened. Says in debug output if not. */
 void self__attach(struct evlist *evlist);
