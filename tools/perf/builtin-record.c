@@ -63,6 +63,7 @@ static struct recorder rec;
 /* What is said on the command line or in the configuration, and does not concern the recorder. */
 static struct {
 	const char	*switch_output;
+	const char	*threads;
 	bool		 switch_output_set;
 	bool		 no_build_ids, no_build_ids_set;
 	bool		 no_build_id_cache, no_build_id_cache_set;
@@ -268,6 +269,49 @@ static int parse_compression(const struct option *opt, const char *arg, int unse
 	return -1;
 }
 
+static int parse_threads(const struct option *opt __maybe_unused, const char *arg, int unset)
+{
+	rec.readers.no_threads = unset;
+	args.threads = arg;
+	return 0;
+}
+
+static int parse_online(struct reader_spec *spec, const char *text)
+{
+	struct perf_cpu_map *online = perf_cpu_map__new_online_cpus();
+	int err = online ? reader_spec__parse(spec, text, online) : -ENOMEM;
+
+	perf_cpu_map__put(online);
+	return err;
+}
+
+static int parse_affinity(const struct option *opt, const char *arg, int unset __maybe_unused)
+{
+	struct reader_spec *homes = opt->value;
+
+	reader_spec__exit(homes);
+	if (!strcmp(arg, "node"))
+		return parse_online(homes, "numa");
+	if (!strcmp(arg, "cpu"))
+		return parse_online(homes, "cpu");
+	pr_err("--affinity=%s: neither 'node' nor 'cpu'.\n", arg);
+	return -1;
+}
+
+static int parse_mmap_flush(const struct option *opt, const char *arg, int unset)
+{
+	size_t *least = opt->value;
+
+	*least = unset ? 1 : rotation__parse_size(arg);
+	if (!*least && strspn(arg, "0123456789") == strlen(arg))
+		*least = strtoul(arg, NULL, 10);
+	if (*least)
+		return 0;
+	pr_err("--mmap-flush=%s: not a number of bytes, or a size with a unit. Example: "
+	       "--mmap-flush=16K\n", arg);
+	return -1;
+}
+
 static int parse_control(const struct option *opt, const char *arg, int unset __maybe_unused)
 {
 	struct record_opts *opts = opt->value;
@@ -421,6 +465,18 @@ static struct option options[] = {
 	OPT_CALLBACK_NONEG(0, "control", &rec.opts, "fd:n[,ack]|fifo:path[,ack]",
 		     "take commands: enable, disable, snapshot, stop, evlist, ping", parse_control),
 	OPT_BOOLEAN(0, "no-buffering", &rec.opts.no_buffering, "wake up at every event"),
+	OPT_CALLBACK_OPTARG(0, "threads", NULL, NULL, "spec",
+			    "threads that read the rings: one for each cpu (default), core, package, numa "
+			    "node, or CPUs/AFFINITY:...", parse_threads),
+	OPT_INTEGER('r', "realtime", &rec.readers.priority,
+		    "their real-time priority (default: 1, where allowed); --no-realtime: none"),
+	OPT_CALLBACK_NONEG(0, "affinity", &rec.readers.homes, "node|cpu",
+			   "a thread that reads several rings moves to where each is filled",
+			   parse_affinity),
+	OPT_CALLBACK(0, "mmap-flush", &rec.readers.least, "bytes",
+		     "read a ring when it holds this much (default: 1)", parse_mmap_flush),
+	OPT_UINTEGER(0, "num-thread-synthesize", &rec.opts.nr_threads_synthesize,
+		     "threads that note the tasks which already run (default: 1)"),
 
 	OPT_GROUP("AUX areas: raw traces, such as intel_pt//"),
 	OPT_STRING_OPTARG('S', "snapshot", &rec.opts.auxtrace_snapshot_opts, "[e][size]",
@@ -459,11 +515,6 @@ static struct option options[] = {
 	OPT_INCR('v', "verbose", &verbose, "say more"),
 	OPT_BOOLEAN('q', "quiet", &quiet, "say nothing"),
 
-	OPT_NOT_YET('r', "realtime", "prio"),
-	OPT_NOT_YET(0, "mmap-flush", "bytes"),
-	OPT_NOT_YET(0, "affinity", "node|cpu"),
-	OPT_NOT_YET(0, "threads", "spec"),
-	OPT_NOT_YET(0, "num-thread-synthesize", "n"),
 	OPT_NOT_YET(0, "debuginfod", "urls"),
 	OPT_NOT_YET(0, "pfm-events", "event"),
 	OPT_NOT_YET(0, "setup-filter", "pin|unpin"),
@@ -528,6 +579,8 @@ static void set_defaults(void)
 			.write_buffer	= WRITE_BUFFER_DEFAULT,
 			.io.nr_aio	= 1,
 		},
+		.readers.wake_fd = -1,
+		.readers.priority = -1,
 		.capture.wake_fd = -1,
 		.capture.stop_fd = -1,
 		.opts = {
@@ -660,6 +713,8 @@ static int prepare_recorder(void)
 
 	if (evlist__empty(rec.evlist) && parse_event(rec.evlist, "cycles:P"))
 		return -ENOMEM;
+	if (!rec.readers.no_threads && parse_online(&rec.readers.spec, args.threads))
+		return -EINVAL;
 	err = aux__init(&rec.aux, rec.evlist, opts) ?: check_side_band(opts) ?: choose_rotation();
 	if (err)
 		return err;
@@ -709,6 +764,8 @@ out:
 	aux__exit(&rec.aux);
 	symbol__exit();
 	evlist__close_control(rec.opts.ctl_fd, rec.opts.ctl_fd_ack, &rec.opts.ctl_fd_close);
+	reader_spec__exit(&rec.readers.spec);
+	reader_spec__exit(&rec.readers.homes);
 	evlist__delete(rec.evlist);
 	evlist__delete(rec.triggers.events.evlist);
 	return status;

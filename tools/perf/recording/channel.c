@@ -237,44 +237,13 @@ static int channels__add_ids(struct channels *channels, struct evlist *evlist,
 	return 0;
 }
 
-/*
- * A drained ring is polled through all descriptors of its owner: each of its tasks hangs up when it
- * exits, and any of them wakes up for the whole ring. Overwrite rings need no waking, and their
- * tasks are those of the tracking event.
- */
-static int channels__add_pollfds(struct channels *channels, struct evlist *evlist,
-				 struct evsel *evsel, struct fdarray *pollfd)
-{
-	enum channel_kind kind = evsel__channel(evsel);
-	int cpu_idx, thread;
-
-	if (kind == CHANNEL_OVERWRITE)
-		return 0;
-	evsel__for_each_fd(evsel, cpu_idx, thread) {
-		struct ring *ring = channel__ring(&channels->channel[kind], evlist, evsel,
-						  cpu_idx, thread);
-		int fd = evsel__fd(evsel, cpu_idx, thread);
-
-		if (fd < 0 || ring->owner != evsel)
-			continue;
-		if (fdarray__add(pollfd, fd, POLLIN | POLLERR | POLLHUP,
-				 evsel->core.system_wide ? fdarray_flag__nonfilterable :
-							   fdarray_flag__default) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int channels__register(struct channels *channels, struct evlist *evlist,
-			      struct fdarray *pollfd)
+static int channels__register(struct channels *channels, struct evlist *evlist)
 {
 	struct evsel *evsel;
 	int err = 0;
 
 	evlist__for_each_entry(evlist, evsel) {
 		err = channels__add_ids(channels, evlist, evsel);
-		if (!err)
-			err = channels__add_pollfds(channels, evlist, evsel, pollfd);
 		if (err) {
 			pr_err("Cannot register %s: %s\n", evsel__name(evsel), strerror(-err));
 			channels__unmap(channels);
@@ -284,8 +253,7 @@ static int channels__register(struct channels *channels, struct evlist *evlist,
 	return 0;
 }
 
-int channels__map(struct channels *channels, struct evlist *evlist, struct fdarray *pollfd,
-		  unsigned int pages)
+int channels__map(struct channels *channels, struct evlist *evlist, unsigned int pages)
 {
 	const bool fixed = pages != UINT_MAX;
 	const unsigned int preferred = perf_event_mlock_kb_in_pages();
@@ -311,7 +279,46 @@ int channels__map(struct channels *channels, struct evlist *evlist, struct fdarr
 		pr_warning("Rings hold only %zu kB a CPU, as much as this user may lock; see "
 			   "kernel.perf_event_mlock_kb and 'ulimit -l'.\n",
 			   (size_t)sizes.data * page_size / 1024);
-	return channels__register(channels, evlist, pollfd);
+	return channels__register(channels, evlist);
+}
+
+/*
+ * A drained ring is polled through all descriptors of its owner: each of its tasks hangs up when it
+ * exits, and any of them wakes up for the whole ring. Overwrite rings need no waking, and the tasks
+ * of all are those of the tracking event.
+ */
+static int add_pollfds(struct channels *channels, struct evlist *evlist, struct evsel *evsel)
+{
+	struct channel *channel = &channels->channel[evsel__channel(evsel)];
+	int cpu_idx, thread;
+
+	evsel__for_each_fd(evsel, cpu_idx, thread) {
+		struct ring *ring = channel__ring(channel, evlist, evsel, cpu_idx, thread);
+		int fd = evsel__fd(evsel, cpu_idx, thread);
+
+		if (fd < 0 || ring->owner != evsel || !ring->pollfd)
+			continue;
+		if (fdarray__add(ring->pollfd, fd, POLLIN | POLLERR | POLLHUP,
+				 evsel->core.system_wide ? fdarray_flag__nonfilterable :
+							   fdarray_flag__default) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int channels__poll(struct channels *channels, struct evlist *evlist)
+{
+	struct evsel *evsel;
+	int err = 0;
+
+	evlist__for_each_entry(evlist, evsel) {
+		err = add_pollfds(channels, evlist, evsel);
+		if (err)
+			break;
+	}
+	if (err)
+		pr_err("Not enough memory to wait for %d events.\n", evlist->core.nr_entries);
+	return err;
 }
 
 struct ring *channels__ring(struct channels *channels, struct evlist *evlist, struct evsel *evsel,

@@ -46,11 +46,13 @@ enum channel_kind {
  * struct ring - one mapped ring buffer
  * @map:	libperf's description: base, mask, cpu; prev is where the next read starts
  * @owner:	the event whose descriptor is mapped
+ * @pollfd:	of the thread that drains it; NULL if nobody does
  * @account:	what was read from it
  */
 struct ring {
 	struct perf_mmap	 map;
 	struct evsel		*owner;
+	struct fdarray		*pollfd;
 	struct account		 account;
 };
 
@@ -94,15 +96,20 @@ enum channel_kind evsel__channel(const struct evsel *evsel);
  * channels__map - map the rings of all channels and redirect the events to them
  * @channels:	zeroed; on success to be freed with channels__unmap()
  * @evlist:	opened events; receives their ids
- * @pollfd:	receives what to poll for drained rings
  * @pages:	size of a ring [pages, power of two], or UINT_MAX for the default. A size that was
  *		asked for is met or refused; the default, and that of the tracking
  *		rings, shrinks until it fits what an ordinary user may lock.
  *
  * Return: 0, or a negative errno after an error message.
  */
-int channels__map(struct channels *channels, struct evlist *evlist, struct fdarray *pollfd,
-		  unsigned int pages);
+int channels__map(struct channels *channels, struct evlist *evlist, unsigned int pages);
+
+/**
+ * channels__poll - add what to poll for each ring to its @pollfd, if it has one
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int channels__poll(struct channels *channels, struct evlist *evlist);
 
 /** channels__unmap - unmap all rings; harmless if there are none */
 void channels__unmap(struct channels *channels);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <internal/lib.h>
 #include <linux/kernel.h>
 #include <sys/stat.h>
 #include "util/debug.h"
@@ -103,56 +104,76 @@ static int next_file(struct recorder *rec)
  * Reading rings
  */
 
-static int drain_to_output(void *output, const struct span *span, struct account *account)
+/* In a reader's thread. The sizes are looked at in ours. */
+static int drain_to_output(void *arg, const struct span *span, struct account *account)
 {
-	return output__write(output, span, account);
+	struct recorder *rec = arg;
+	int err = output__write(&rec->output, span, account);
+
+	if (rec->max_size && output__total(&rec->output) >= rec->max_size)
+		readers__set_enough(&rec->readers);
+	if (rec->rotation.size && output__bytes(&rec->output) >= rec->rotation.size)
+		readers__wake_recorder(&rec->readers);
+	return err;
+}
+
+/* A PERF_RECORD_FINISHED_ROUND, see rounds.h. */
+static int finish_round(void *output)
+{
+	return sideband__mark(output, PERF_RECORD_FINISHED_ROUND);
+}
+
+/* Those of the recorder's thread. AUX areas come after the records that tell of them. */
+static ssize_t drain_own(struct recorder *rec)
+{
+	ssize_t tracking = tracker__drain(&rec->tracker), aux;
+
+	if (tracking < 0)
+		return tracking;
+	aux = aux__drain(&rec->aux, &rec->output);
+	return aux < 0 ? aux : aux + tracking;
 }
 
 /*
  * Tracking comes after the streams: what a streamed sample refers to was published before it, and
- * should be in the same file. AUX areas come after the records that tell of them.
+ * should be in the same file. That is so because the readers are held when files are switched; in
+ * between the rounds put things in order.
  *
- * Return: 1 if there was something to write, 0 if not, or a negative errno.
+ * Return: how much it was [bytes], or a negative errno.
  */
-static int drain(struct recorder *rec)
+static ssize_t drain(struct recorder *rec, bool *whole)
 {
-	int tracking, stream, aux;
+	ssize_t stream = readers__visit(&rec->readers, whole), own;
 
-	stream = stream__drain(&rec->channels.channel[CHANNEL_STREAM], drain_to_output,
-			       &rec->output);
 	if (stream < 0)
 		return stream;
-	tracking = tracker__drain(&rec->tracker);
-	if (tracking < 0)
-		return tracking;
-	aux = aux__drain(&rec->aux, &rec->output);
-	return aux < 0 ? aux : aux | tracking | stream;
+	own = drain_own(rec);
+	return own < 0 ? own : own + stream;
 }
 
-/*
- * A PERF_RECORD_FINISHED_ROUND tells the reader of the file that every ring has been visited, so that what is
- * older than the round before can be put in order and forgotten. Where there are overwrite rings
- * it is true only after a snapshot: until then they hold records older than what was drained.
- */
-static int finish_round(struct recorder *rec)
+static int hold_and_drain(struct recorder *rec)
 {
-	return sideband__mark(&rec->output, PERF_RECORD_FINISHED_ROUND);
+	ssize_t bytes = readers__hold(&rec->readers);
+
+	if (!bytes)
+		bytes = drain_own(rec);
+	return bytes < 0 ? bytes : 0;
 }
 
 /*
  * Handed over after the streams were drained, so that no later snapshot has records older than what
  * was drained; and before anything is written, so that what is asked for while the output hangs is
- * the next snapshot's.
+ * the next snapshot's. Leaves the readers held.
  */
 static int write_snapshot(struct recorder *rec, const char *reason, bool last)
 {
 	struct aux_snapshot_stats aux_stats;
 	struct snapshot_stats stats;
-	int err = drain(rec);
+	int err = hold_and_drain(rec);
 
 	snapshotter__hand_over(&rec->snapshotter);
 	aux_snapshotter__hand_over(&rec->aux_snapshotter);
-	if (err >= 0)
+	if (!err)
 		err = tracker__begin_snapshot(&rec->tracker);
 	if (!err)
 		err = snapshotter__write(&rec->snapshotter, rec->evlist, &rec->output, &stats);
@@ -179,7 +200,8 @@ static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
 		return 0;
 	err = write_snapshot(rec, reason, false);
 	if (!err)
-		err = to_next_file ? next_file(rec) : finish_round(rec);
+		err = to_next_file ? next_file(rec) : finish_round(&rec->output);
+	readers__release(&rec->readers);
 	return err;
 }
 
@@ -245,12 +267,18 @@ static bool targets_gone(struct recorder *rec)
 /* What the rings woke us up for. */
 static int drain_round(struct recorder *rec)
 {
-	int any = drain(rec);
+	u64 round = rounds__begin(&rec->rounds);
+	bool whole;
+	ssize_t bytes = drain(rec, &whole);
+	int err;
 
-	if (any <= 0)
-		return any;
-	rec->summary.wakeups++;
-	return has_overwrite(rec) || rec->tracker.mode == TRACKER_KEPT ? 0 : finish_round(rec);
+	if (bytes < 0)
+		return bytes;
+	rec->summary.wakeups += bytes > 0;
+	err = rounds__end(&rec->rounds, readers__recorder(&rec->readers), round, bytes, whole);
+	if (!err && rounds__due(&rec->rounds))
+		readers__ask(&rec->readers);
+	return err;
 }
 
 /*
@@ -264,7 +292,9 @@ static int record_until_stop(struct recorder *rec)
 	int err;
 
 	while (!(what & TRIGGER_STOP) && !gone) {
-		err = output__error(&rec->output) ?: drain_round(rec);
+		err = output__error(&rec->output) ?: readers__looked(&rec->readers);
+		if (!err)
+			err = drain_round(rec);
 		if (!err && reached_max_size(rec))
 			return 0;
 		if (!err && rec->rotation.size && output__bytes(&rec->output) >= rec->rotation.size) {
@@ -323,6 +353,41 @@ static int init_output(struct recorder *rec)
 	return err;
 }
 
+static int init_readers(struct recorder *rec)
+{
+	struct readers *readers = &rec->readers;
+	struct ring *ring;
+	int err;
+
+	readers->drain = drain_to_output;
+	readers->arg = rec;
+	readers->rounds = &rec->rounds;
+	readers->least = min(readers->least,
+			     (size_t)rec->channels.channel[CHANNEL_STREAM].pages * page_size / 4);
+	/* Before every normal task, and woken up by itself: it would never sleep. */
+	if (rec->include_self && readers->priority < 0)
+		readers->priority = 0;
+	channel__for_each_ring(&rec->channels.channel[CHANNEL_TRACKING], ring)
+		ring->pollfd = &rec->pollfd;
+	channel__for_each_ring(&rec->channels.channel[CHANNEL_AUX], ring)
+		ring->pollfd = &rec->pollfd;
+	err = readers__init(readers, &rec->channels.channel[CHANNEL_STREAM], &rec->pollfd);
+	return err ?: channels__poll(&rec->channels, rec->evlist);
+}
+
+/*
+ * Where there are overwrite rings, or what was tracked is written with a snapshot, a round is finished
+ * by a snapshot: until then there are records older than what was drained. So it is not up to the
+ * visitors.
+ */
+static int init_rounds(struct recorder *rec)
+{
+	bool by_snapshots = has_overwrite(rec) || rec->tracker.mode == TRACKER_KEPT;
+
+	return rounds__init(&rec->rounds, by_snapshots ? 0 : readers__recorder(&rec->readers) + 1,
+			    finish_round, &rec->output);
+}
+
 static int prepare(struct recorder *rec, int argc, const char **argv)
 {
 	int err;
@@ -348,7 +413,9 @@ static int prepare(struct recorder *rec, int argc, const char **argv)
 	if (!err)
 		err = events__open(rec);
 	if (!err)
-		err = channels__map(&rec->channels, rec->evlist, &rec->pollfd, rec->opts.mmap_pages);
+		err = channels__map(&rec->channels, rec->evlist, rec->opts.mmap_pages);
+	if (!err)
+		err = init_readers(rec);
 	if (!err)
 		err = loss_report__init(&rec->report, &rec->channels, rec->evlist);
 	if (!err)
@@ -360,6 +427,8 @@ static int prepare(struct recorder *rec, int argc, const char **argv)
 		err = aux_snapshotter__init(&rec->aux_snapshotter, &rec->aux);
 	if (!err)
 		tracker__init(&rec->tracker, rec);
+	if (!err)
+		err = init_rounds(rec);
 	if (!err)
 		err = triggers__init(&rec->triggers, rec->evlist, &rec->opts, rec->rotation.seconds);
 	if (!err)
@@ -377,6 +446,8 @@ static int begin(struct recorder *rec)
 		err = tracker__begin(&rec->tracker);
 	if (!err)
 		err = begin_file(rec);
+	if (!err)
+		err = readers__start(&rec->readers);
 	if (err)
 		return err;
 
@@ -396,6 +467,8 @@ static int end(struct recorder *rec, int err)
 {
 	err = capture__stop(&rec->capture) ?: err;
 	evlist__disable(rec->evlist);
+	err = readers__stop(&rec->readers) ?: err;
+	rec->summary.wakeups += readers__wakeups(&rec->readers);
 	err = losses__write(&rec->losses, &rec->output) ?: err;
 	err = write_snapshot(rec, "exit", true) ?: err;
 	err = count_losses(rec) ?: err;
@@ -417,6 +490,8 @@ static void cleanup(struct recorder *rec)
 	tracker__exit(&rec->tracker);
 	loss_report__exit(&rec->report);
 	aux__exit(&rec->aux);
+	readers__exit(&rec->readers);
+	rounds__exit(&rec->rounds);
 	channels__unmap(&rec->channels);
 	evlist__close(rec->evlist);
 	output__exit(&rec->output);

@@ -10,7 +10,9 @@
  *        +-- capture.c    takes the copies in a thread of its own, whatever the disk does
  *        |      +-- trigger.c, trigger_event.c       what it waits for: signals, timers, --control ...
  *        +-- channel.c    rings: stream, overwrite, tracking, aux
- *        |      +-- stream.c                           ring -> output, all the time
+ *        |      +-- readers.c, stream.c                ring -> output, all the time, in threads
+ *        |      |      +-- reader_spec.c, reader_sched.c      how many, where, before whom
+ *        |      |      +-- rounds.c                           what the reader of the file may rely on
  *        |      +-- snapshot.c                         rings -> copies -> output, when asked
  *        +-- aux.c        AUX areas -> output, all the time
  *        |      +-- aux_snapshot.c, aux_image.c        areas -> copies -> output, when asked
@@ -27,7 +29,8 @@
  *        +-- summary.c, loss_report.c, loss_svg.c   says and shows it
  *
  * Everything below is written by one thread, the recorder's, but for what capture.h, snapshot.h and
- * spool.h say of theirs. util's side-band thread adds BPF programs to session->header.env, under its own lock.
+ * spool.h and readers.h say of theirs. util's side-band thread adds BPF programs to
+ * session->header.env, under its own lock.
  */
 #ifndef PERF_RECORDING_RECORDER_H
 #define PERF_RECORDING_RECORDER_H
@@ -43,7 +46,9 @@
 #include "loss.h"
 #include "loss_report.h"
 #include "output.h"
+#include "readers.h"
 #include "rotation.h"
+#include "rounds.h"
 #include "snapshot.h"
 #include "summary.h"
 #include "tracker.h"
@@ -56,6 +61,8 @@
  * @tracking:	the dummy event that the side-band comes from
  * @bpf_watch:	for BPF programs being loaded
  * @channels:	the rings
+ * @readers:	of the stream channel
+ * @rounds:	of the file; without visitors where snapshots finish them
  * @overwrite:	the kind of those that overwrite themselves
  * @snapshotter: of the overwrite channel
  * @aux:	AUX areas
@@ -65,7 +72,7 @@
  * @rotation:	--switch-output
  * @triggers:	signals, timers, --control, workload, events
  * @capture:	the thread that waits for them
- * @pollfd:	what this thread waits for: drained rings and @capture
+ * @pollfd:	what this thread waits for: the rings that it drains, @readers and @capture
  * @losses:	what the overwrite rings lost, from @capture
  * @report:	what the rings' accounts come to
  * @summary:	what is said at the end
@@ -80,6 +87,8 @@ struct recorder {
 	struct evsel		*tracking;
 	struct bpf_watch	 bpf_watch;
 	struct channels		 channels;
+	struct readers		 readers;
+	struct rounds		 rounds;
 	enum perf_overwrite_kind overwrite;
 	struct snapshotter	 snapshotter;
 	struct aux		 aux;

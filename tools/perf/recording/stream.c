@@ -7,13 +7,13 @@
 #include "stream.h"
 #include "timeline.h"
 
-static int ring__drain(struct ring *ring, stream_drain_t drain, void *arg)
+ssize_t ring__drain(struct ring *ring, size_t least, stream_drain_t drain, void *arg)
 {
 	u64 tail = ring->map.prev, head = ring_buffer_read_head(ring->map.base);	/* (C) */
 	struct span span;
 	int err;
 
-	if (head == tail)
+	if (head == tail || head - tail < least)
 		return 0;
 	if (head - tail > ring__size(ring)) {
 		pr_err("The kernel wrote %llu bytes past the tail of a ring of %zu bytes.\n",
@@ -29,19 +29,19 @@ static int ring__drain(struct ring *ring, stream_drain_t drain, void *arg)
 			       ring__size(ring));
 	ring->map.prev = head;
 	ring_buffer_write_tail(ring->map.base, head);					/* (D) */
-	return 1;
+	return head - tail;
 }
 
-int stream__drain(struct channel *channel, stream_drain_t drain, void *arg)
+ssize_t stream__drain(struct channel *channel, stream_drain_t drain, void *arg)
 {
 	struct ring *ring;
-	int any = 0, ret;
+	ssize_t bytes = 0, ret;
 
 	channel__for_each_ring(channel, ring) {
-		ret = ring__drain(ring, drain, arg);
+		ret = ring__drain(ring, 0, drain, arg);
 		if (ret < 0)
 			return ret;
-		any |= ret;
+		bytes += ret;
 	}
-	return any;
+	return bytes;
 }

@@ -269,38 +269,40 @@ static void add_ref(void *arg, union perf_event *event)
 		refs__add(&looking->refs, sample.pid, sample.tid, sample.time);
 }
 
-static int read_rings(struct tracker *tracker)
+static ssize_t read_rings(struct tracker *tracker)
 {
 	struct channel *tracking = channel(tracker, CHANNEL_TRACKING);
 	struct channel *aux = channel(tracker, CHANNEL_AUX);
-	int any, any_aux;
+	ssize_t bytes, aux_bytes;
 
-	any_aux = stream__drain(aux, aux__takes_snapshots(&tracker->rec->aux) ? drain_aux :
-										drain_to_file,
-				tracker);
-	if (any_aux < 0)
-		return any_aux;
-	any = stream__drain(tracking, tracker->mode ? drain_to_state : drain_to_file, tracker);
-	if (any < 0)
-		return any;
-	any |= any_aux;
+	aux_bytes = stream__drain(aux, aux__takes_snapshots(&tracker->rec->aux) ? drain_aux :
+										  drain_to_file,
+				  tracker);
+	if (aux_bytes < 0)
+		return aux_bytes;
+	bytes = stream__drain(tracking, tracker->mode ? drain_to_state : drain_to_file, tracker);
+	if (bytes < 0)
+		return bytes;
+	bytes += aux_bytes;
 	if (!tracker->mode)
-		return any;
+		return bytes;
 	state__end_round(&tracker->state);
 	snapshotter__set_settled(&tracker->rec->snapshotter, tracker->state.settled);
-	return any;
+	return bytes;
 }
 
 /* What was traced so far has records after this, and they are read. */
 static int flush_aux(struct tracker *tracker)
 {
 	struct recorder *rec = tracker->rec;
-	int err;
+	ssize_t err;
 
 	pthread_mutex_lock(&rec->capture.enabling);
 	err = aux_snapshotter__flush(&rec->aux_snapshotter);
 	pthread_mutex_unlock(&rec->capture.enabling);
-	return err ?: read_rings(tracker);
+	if (!err)
+		err = read_rings(tracker);
+	return err < 0 ? err : 0;
 }
 
 static void add_aux_refs(struct tracker *tracker, struct refs *refs)
@@ -319,7 +321,7 @@ static int collect(struct tracker *tracker)
 
 	if (aux__takes_snapshots(&tracker->rec->aux))
 		err = flush_aux(tracker);
-	if (err < 0)
+	if (err)
 		return err;
 	refs__init(&looking.refs);
 	add_aux_refs(tracker, &looking.refs);
@@ -331,13 +333,14 @@ static int collect(struct tracker *tracker)
 	return 0;
 }
 
-int tracker__drain(struct tracker *tracker)
+ssize_t tracker__drain(struct tracker *tracker)
 {
-	int any = read_rings(tracker), err = 0;
+	ssize_t bytes = read_rings(tracker);
+	int err = 0;
 
-	if (any >= 0 && tracker->mode && state__is_large(&tracker->state))
+	if (bytes >= 0 && tracker->mode && state__is_large(&tracker->state))
 		err = collect(tracker);
-	return err ?: any;
+	return err ?: bytes;
 }
 
 /*
@@ -346,7 +349,7 @@ int tracker__drain(struct tracker *tracker)
  */
 int tracker__begin_snapshot(struct tracker *tracker)
 {
-	int err = 0;
+	ssize_t err = 0;
 
 	if (tracker->mode == TRACKER_KEPT || aux__takes_snapshots(&tracker->rec->aux))
 		err = read_rings(tracker);

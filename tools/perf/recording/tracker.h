@@ -75,9 +75,9 @@ int tracker__end_file(struct tracker *tracker);
 /**
  * tracker__drain - read what is in the tracking rings
  *
- * Return: 1 if there was something, 0 if not, or a negative errno.
+ * Return: how much it was [bytes], 0 for nothing, or a negative errno.
  */
-int tracker__drain(struct tracker *tracker);
+ssize_t tracker__drain(struct tracker *tracker);
 
 /**
  * tracker__begin_snapshot - what the snapshot needs that is to be written; the rings are drained

@@ -11,9 +11,9 @@ need_root
 need_helpers numbered numbered_check
 need_tracepoint raw_syscalls:sys_enter
 
-# Rings of one page cannot hold what two threads do between two looks of a reader
+# Rings of one page cannot hold what two threads do between two looks of a reader that waits for the CPU
 numbered_event
-small=(-B -m 1 "${event[@]}")
+small=(-B -m 1 --no-threads "${event[@]}")
 
 # said PATTERN: the numbers of that pattern in what the recorder said; empty if it did not say so
 said() {

@@ -78,8 +78,8 @@ says no-such-event
 no_file
 
 # An upstream option that is not here yet is named; so is one that no perf ever had
-run 129 "$PERF" record -o "$out" -e "$traced" --threads -- "$idle" 30
-says threads
+run 129 "$PERF" record -o "$out" -e "$traced" --pfm-events x -- "$idle" 30
+says pfm-events
 no_file
 run 129 "$PERF" record -o "$out" -e "$traced" --no-such-option -- "$idle" 30
 says no-such-option

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where a reader runs, and before whom.
+ *
+ * A ring fills while its CPU is busy, which is when a reader of the normal class waits for its turn;
+ * and a low nice value counts only within a session's autogroup, or a cgroup. So readers are of
+ * SCHED_FIFO where this user may ask for that (root, or RLIMIT_RTPRIO), at the lowest priority
+ * there: before every normal task, after everything that is real-time for a reason. They sleep once
+ * their rings have been looked at, and leave themselves out of what is recorded (self.h), so that
+ * what they do does not wake them.
+ */
+#ifndef PERF_RECORDING_READER_SCHED_H
+#define PERF_RECORDING_READER_SCHED_H
+
+#include <pthread.h>
+#include <perf/cpumap.h>
+
+#define READER_PRIORITY_DEFAULT	1
+
+/**
+ * reader_sched__set_priority - Return: 0, or a negative errno
+ * @priority:	of SCHED_FIFO; 0 for the normal class
+ */
+int reader_sched__set_priority(pthread_t thread, int priority);
+
+/**
+ * reader_sched__set_cpus - let @thread run on these CPUs only; NULL: on all that this process may use
+ *
+ * Return: 0, or a negative errno: this process may use none of them.
+ */
+int reader_sched__set_cpus(pthread_t thread, struct perf_cpu_map *cpus);
+
+#endif

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+#include <sys/eventfd.h>
+#include "util/debug.h"
+#include "channel.h"
+#include "reader_sched.h"
+#include "readers.h"
+#include "thread.h"
+
+/* Cannot fail: the counter of an eventfd that is read now and then does not overflow. */
+static void wake(int fd)
+{
+	const u64 one = 1;
+
+	if (write(fd, &one, sizeof(one)) < 0)
+		pr_debug("Waking a reader up: %m\n");
+}
+
+static void reset(int fd)
+{
+	u64 times;
+
+	if (read(fd, &times, sizeof(times)) < 0 && errno != EAGAIN)
+		pr_debug("A reader's eventfd: %m\n");
+}
+
+/*
+ * Who drains what
+ */
+
+/* Without threads all rings are one reader's, which has no place of its own. */
+static int place_of(const struct readers *readers, const struct ring *ring)
+{
+	int place = readers->no_threads ? -1 : reader_spec__find(&readers->spec, ring->map.cpu);
+
+	return place < 0 ? readers->spec.nr : place;
+}
+
+static int reader__init(struct reader *reader, struct readers *readers, int place, int nr_rings)
+{
+	reader->readers = readers;
+	reader->nr = reader - readers->readers;
+	reader->place = place < readers->spec.nr ? &readers->spec.places[place] : NULL;
+	reader->home = -1;
+	fdarray__init(&reader->pollfd, 8);
+	reader->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (reader->wake_fd < 0)
+		return -errno;
+	if (fdarray__add(&reader->pollfd, reader->wake_fd, POLLIN, fdarray_flag__nonfilterable) < 0)
+		return -ENOMEM;
+	reader->rings = calloc(nr_rings, sizeof(*reader->rings));
+	return reader->rings ? 0 : -ENOMEM;
+}
+
+/* @nr_rings: by place, how many there are; becomes the number of the place's reader. */
+static int create_readers(struct readers *readers, int *nr_rings)
+{
+	int place, nr = 0, err;
+
+	for (place = 0; place <= readers->spec.nr; place++)
+		nr += nr_rings[place] > 0;
+	readers->readers = calloc(nr, sizeof(*readers->readers));
+	if (!readers->readers)
+		return -ENOMEM;
+	for (place = 0; place <= readers->spec.nr; place++) {
+		if (!nr_rings[place])
+			continue;
+		err = reader__init(&readers->readers[readers->nr++], readers, place, nr_rings[place]);
+		if (err)
+			return err;
+		nr_rings[place] = readers->nr - 1;
+	}
+	return 0;
+}
+
+static int share_out(struct readers *readers, struct channel *stream, struct fdarray *own)
+{
+	int *places = calloc(readers->spec.nr + 1, sizeof(*places));
+	struct ring *ring;
+	int err;
+
+	if (!places)
+		return -ENOMEM;
+	channel__for_each_ring(stream, ring)
+		places[place_of(readers, ring)]++;
+	err = create_readers(readers, places);
+	channel__for_each_ring(stream, ring) {
+		struct reader *reader;
+
+		if (err)
+			break;
+		reader = &readers->readers[places[place_of(readers, ring)]];
+		reader->rings[reader->nr_rings++] = ring;
+		ring->pollfd = readers->no_threads ? own : &reader->pollfd;
+	}
+	free(places);
+	return err;
+}
+
+int readers__init(struct readers *readers, struct channel *stream, struct fdarray *own)
+{
+	int err = 0;
+
+	thread__init_lock(&readers->lock);
+	pthread_cond_init(&readers->changed, NULL);
+	readers->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (readers->wake_fd < 0)
+		err = -errno;
+	else if (fdarray__add(own, readers->wake_fd, POLLIN, fdarray_flag__nonfilterable) < 0)
+		err = -ENOMEM;
+	if (!err && stream->nr_mapped)
+		err = share_out(readers, stream, own);
+	if (err)
+		pr_err("Cannot set up the threads that drain the rings: %s\n", strerror(-err));
+	return err;
+}
+
+unsigned int readers__recorder(const struct readers *readers)
+{
+	return readers->no_threads ? 0 : readers->nr;
+}
+
+void readers__exit(struct readers *readers)
+{
+	struct reader *reader;
+
+	for (reader = readers->readers; reader < readers->readers + readers->nr; reader++) {
+		fdarray__exit(&reader->pollfd);
+		if (reader->wake_fd >= 0)
+			close(reader->wake_fd);
+		zfree(&reader->rings);
+	}
+	zfree(&readers->readers);
+	readers->nr = 0;
+	if (readers->wake_fd >= 0)
+		close(readers->wake_fd);
+	readers->wake_fd = -1;
+}
+
+/*
+ * Visits
+ */
+
+static void follow(struct reader *reader, const struct ring *ring)
+{
+	const struct reader_spec *homes = &reader->readers->homes;
+	int home = reader_spec__find(homes, ring->map.cpu), err;
+
+	if (home < 0 || home == reader->home)
+		return;
+	reader->home = home;
+	err = reader_sched__set_cpus(pthread_self(), homes->places[home].affinity);
+	if (err)
+		pr_debug("Cannot move to CPU %d: %s\n", ring->map.cpu.cpu, strerror(-err));
+}
+
+static ssize_t visit_rings(struct reader *reader, size_t least)
+{
+	const struct readers *readers = reader->readers;
+	ssize_t bytes = 0, ret;
+	int i;
+
+	for (i = 0; i < reader->nr_rings; i++) {
+		if (readers->homes.nr)
+			follow(reader, reader->rings[i]);
+		ret = ring__drain(reader->rings[i], least, readers->drain, readers->arg);
+		if (ret < 0)
+			return ret;
+		bytes += ret;
+	}
+	reader->wakeups += bytes > 0;
+	return bytes;
+}
+
+static bool sees_all(const struct readers *readers)
+{
+	return readers->least <= 1 || rounds__asked(readers->rounds);
+}
+
+static int visit(struct reader *reader, bool ordered)
+{
+	struct readers *readers = reader->readers;
+	struct rounds *rounds = readers->rounds;
+	u64 round = rounds__begin(rounds);
+	bool all = ordered || sees_all(readers);
+	ssize_t bytes = visit_rings(reader, all ? 0 : readers->least);
+	int err;
+
+	if (bytes < 0)
+		return bytes;
+	err = rounds__end(rounds, reader->nr, round, bytes, all);
+	if (!err && rounds__due(rounds))
+		readers__ask(readers);
+	return err;
+}
+
+ssize_t readers__visit(struct readers *readers, bool *whole)
+{
+	*whole = true;
+	if (!readers->no_threads || !readers->nr)
+		return 0;
+	*whole = sees_all(readers);
+	return visit_rings(readers->readers, *whole ? 0 : readers->least);
+}
+
+/*
+ * The recorder's thread, and what it is told
+ */
+
+void readers__wake_recorder(struct readers *readers)
+{
+	if (!__atomic_exchange_n(&readers->woken, true, __ATOMIC_ACQ_REL))
+		wake(readers->wake_fd);
+}
+
+int readers__looked(struct readers *readers)
+{
+	/* First the eventfd: what is told in between wakes us up once more, for nothing. */
+	reset(readers->wake_fd);
+	(void)__atomic_exchange_n(&readers->woken, false, __ATOMIC_ACQ_REL);
+	return __atomic_load_n(&readers->err, __ATOMIC_ACQUIRE);
+}
+
+void readers__ask(struct readers *readers)
+{
+	struct reader *reader;
+
+	for (reader = readers->readers; reader < readers->readers + readers->nr; reader++) {
+		if (reader->running && rounds__missing(readers->rounds, reader->nr))
+			wake(reader->wake_fd);
+	}
+	if (rounds__missing(readers->rounds, readers__recorder(readers)))
+		readers__wake_recorder(readers);
+}
+
+void readers__set_enough(struct readers *readers)
+{
+	__atomic_store_n(&readers->enough, true, __ATOMIC_RELAXED);
+	readers__wake_recorder(readers);
+}
+
+/*
+ * Threads
+ */
+
+static void fail(struct reader *reader, int err)
+{
+	struct readers *readers = reader->readers;
+	int none = 0;
+
+	reader->over = true;
+	__atomic_compare_exchange_n(&readers->err, &none, err, false, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
+	readers__wake_recorder(readers);
+}
+
+static void may_visit(struct reader *reader, bool ordered)
+{
+	int err;
+
+	if (reader->over ||
+	    (!ordered && __atomic_load_n(&reader->readers->enough, __ATOMIC_RELAXED)))
+		return;
+	err = visit(reader, ordered);
+	if (err)
+		fail(reader, err);
+}
+
+/* Returns the order that came after a HOLD, or this one; READER_RUN if there is another to be answered. */
+static enum reader_order answer(struct reader *reader, u64 nr)
+{
+	struct readers *readers = reader->readers;
+	enum reader_order order = READER_RUN;
+
+	pthread_mutex_lock(&readers->lock);
+	if (nr == readers->nr_orders) {
+		reader->answered = nr;
+		readers->answers++;
+		pthread_cond_broadcast(&readers->changed);
+		while (readers->order == READER_HOLD && nr == readers->nr_orders)
+			pthread_cond_wait(&readers->changed, &readers->lock);
+	}
+	if (nr == readers->nr_orders)
+		order = readers->order;
+	pthread_mutex_unlock(&readers->lock);
+	return order;
+}
+
+/* poll() reports a hang-up again and again, asked for or not. */
+static void forget(struct fdarray *fda, int pos, void *arg __maybe_unused)
+{
+	fda->entries[pos].fd = -1;
+}
+
+static void wait_for_work(struct reader *reader)
+{
+	struct fdarray *pollfd = &reader->pollfd;
+	bool over = reader->over || __atomic_load_n(&reader->readers->enough, __ATOMIC_RELAXED);
+
+	fdarray__filter(pollfd, POLLERR | POLLHUP, forget, NULL);
+	if (poll(pollfd->entries, over ? 1 : pollfd->nr, -1) > 0 &&
+	    pollfd->entries[0].revents & POLLIN)
+		reset(reader->wake_fd);
+}
+
+static void *run(void *arg)
+{
+	struct reader *reader = arg;
+	enum reader_order order = READER_RUN;
+
+	while (order != READER_END) {
+		u64 nr = __atomic_load_n(&reader->readers->nr_orders, __ATOMIC_ACQUIRE);
+		bool ordered = nr != reader->answered;
+
+		may_visit(reader, ordered);
+		if (ordered)
+			order = answer(reader, nr);
+		else
+			wait_for_work(reader);
+	}
+	return NULL;
+}
+
+static int set_priority(const struct readers *readers, pthread_t thread)
+{
+	bool asked_for = readers->priority >= 0;
+	int priority = asked_for ? readers->priority : READER_PRIORITY_DEFAULT;
+	int err = reader_sched__set_priority(thread, priority);
+
+	if (!err)
+		return 0;
+	if (asked_for) {
+		pr_err("-r %d: %s. Root may, or who has 'ulimit -r' of that.\n", priority,
+		       strerror(-err));
+		return err;
+	}
+	pr_debug("Readers are of the normal class: %s\n", strerror(-err));
+	return 0;
+}
+
+static int reader__start(struct reader *reader)
+{
+	int err = thread__create(&reader->thread, run, reader);
+
+	if (err) {
+		pr_err("Cannot create a thread for the rings: %s. Fewer will do with --threads=package, "
+		       "none with --no-threads.\n", strerror(-err));
+		return err;
+	}
+	reader->running = true;
+	if (reader->place)
+		err = reader_sched__set_cpus(reader->thread, reader->place->affinity);
+	if (err)		/* not in our cpuset, say */
+		pr_debug("A reader cannot run where it should: %s\n", strerror(-err));
+	return set_priority(reader->readers, reader->thread);
+}
+
+int readers__start(struct readers *readers)
+{
+	struct reader *reader;
+	int err = 0;
+
+	if (readers->no_threads)
+		return readers->priority > 0 ? set_priority(readers, pthread_self()) : 0;
+	for (reader = readers->readers; reader < readers->readers + readers->nr && !err; reader++)
+		err = reader__start(reader);
+	return err;
+}
+
+/*
+ * Orders
+ */
+
+static int nr_running(const struct readers *readers)
+{
+	int i, nr = 0;
+
+	for (i = 0; i < readers->nr; i++)
+		nr += readers->readers[i].running;
+	return nr;
+}
+
+static void give_order(struct readers *readers, enum reader_order order)
+{
+	int i, nr = order == READER_RUN ? 0 : nr_running(readers);
+
+	pthread_mutex_lock(&readers->lock);
+	readers->order = order;
+	readers->answers = 0;
+	__atomic_store_n(&readers->nr_orders, readers->nr_orders + 1, __ATOMIC_RELEASE);
+	pthread_cond_broadcast(&readers->changed);
+	for (i = 0; i < readers->nr && nr; i++)
+		wake(readers->readers[i].wake_fd);
+	while (readers->answers < nr)
+		pthread_cond_wait(&readers->changed, &readers->lock);
+	pthread_mutex_unlock(&readers->lock);
+}
+
+/* Where no thread drains them. */
+static int visit_all(struct readers *readers)
+{
+	int i;
+
+	for (i = 0; i < readers->nr; i++) {
+		ssize_t bytes = visit_rings(&readers->readers[i], 0);
+
+		if (bytes < 0)
+			return bytes;
+	}
+	return 0;
+}
+
+int readers__hold(struct readers *readers)
+{
+	if (!nr_running(readers))
+		return visit_all(readers);
+	give_order(readers, READER_HOLD);
+	return __atomic_load_n(&readers->err, __ATOMIC_ACQUIRE);
+}
+
+void readers__release(struct readers *readers)
+{
+	if (nr_running(readers))
+		give_order(readers, READER_RUN);
+}
+
+int readers__stop(struct readers *readers)
+{
+	struct reader *reader;
+
+	if (!nr_running(readers))
+		return visit_all(readers);
+	give_order(readers, READER_END);
+	for (reader = readers->readers; reader < readers->readers + readers->nr; reader++) {
+		if (reader->running)
+			pthread_join(reader->thread, NULL);
+		reader->running = false;
+	}
+	return __atomic_load_n(&readers->err, __ATOMIC_ACQUIRE);
+}
+
+u64 readers__wakeups(const struct readers *readers)
+{
+	u64 wakeups = 0;
+	int i;
+
+	for (i = 0; i < readers->nr; i++)
+		wakeups += readers->readers[i].wakeups;
+	return wakeups;
+}
