@@ -99,8 +99,6 @@ struct output {
  * output__init - start the thread that will write
  * @output:	@write_buffer and @io set; @error_fd -1
  *
- * Before the events are configured, which leave that thread out.
- *
  * Return: 0, or a negative errno after an error message.
  */
 int output__init(struct output *output);

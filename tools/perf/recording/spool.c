@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -10,6 +9,7 @@
 #include <perf/event.h>
 #include <sys/syscall.h>
 #include "spool.h"
+#include "thread.h"
 #include "unit.h"
 #include "writer.h"
 
@@ -342,8 +342,8 @@ static void init_locks(struct spool *spool)
 {
 	pthread_condattr_t attr;
 
-	pthread_mutex_init(&spool->append, NULL);
-	pthread_mutex_init(&spool->lock, NULL);
+	thread__init_lock(&spool->append);
+	thread__init_lock(&spool->lock);
 	pthread_cond_init(&spool->room, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -353,15 +353,10 @@ static void init_locks(struct spool *spool)
 
 static int create_thread(struct spool *spool)
 {
-	sigset_t all, saved;
-	int err;
+	int err = thread__create(&spool->thread, run, spool);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &saved);
-	err = pthread_create(&spool->thread, NULL, run, spool);
-	pthread_sigmask(SIG_SETMASK, &saved, NULL);
 	if (err)
-		return -err;
+		return err;
 	spool->running = true;
 	pthread_mutex_lock(&spool->lock);
 	while (!spool->tid)

@@ -2,7 +2,7 @@
 /*
  * The spool: what several threads append is in the file, whole and in their order; and where a write
  * fails, all before it, and what is not is counted.
- * link: spool.c pool.c unit.c
+ * link: spool.c pool.c unit.c thread.c
  *
  * The writer is one that fails where it is told to, and finishes chunks in any order. Whatever the
  * threads do, the file must read as a naive reader reads it, record by record.

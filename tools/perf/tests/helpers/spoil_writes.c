@@ -8,7 +8,7 @@
  *	fail N ERRNO		that call and all later ones fail
  *	trouble N		they write a part, or fail with EINTR or EAGAIN, and go well the next time
  *
- * Only that of perf record's writing thread: what util writes to the header is left alone.
+ * Not in the main thread: what util writes to the header is left alone.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 static bool is(const char *what, unsigned int *nr, int *value)
@@ -25,8 +24,8 @@ static bool is(const char *what, unsigned int *nr, int *value)
 	const char *spoil = getenv("SPOIL_WRITES");
 	char name[16];
 
-	prctl(PR_GET_NAME, name);
-	return spoil && !strncmp(name, "perf-wr-", 8) && sscanf(spoil, "%15s %u %d", name, nr, value) >= 2 && !strcmp(name, what);
+	return spoil && gettid() != getpid() && sscanf(spoil, "%15s %u %d", name, nr, value) >= 2 &&
+	       !strcmp(name, what);
 }
 
 static ssize_t real(int fd, const void *buf, size_t len, off64_t pos)
