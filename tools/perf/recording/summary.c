@@ -74,7 +74,7 @@ static void print_aux(const struct summary *summary, const struct aux_snapshot_s
 	char gone[64] = "", stopped[64] = "";
 
 	if (stats->gone)
-		snprintf(gone, sizeof(gone), "; the %.3f MB before them were overwritten",
+		snprintf(gone, sizeof(gone), "; the %.3f MB before them are gone",
 			 megabytes(stats->gone));
 	if (stats->stopped_ns)
 		snprintf(stopped, sizeof(stopped), "; the trace was stopped for %.3f ms",

@@ -85,6 +85,18 @@ run 129 "$PERF" record -o "$out" -e "$traced" --no-such-option -- "$idle" 30
 says no-such-option
 no_file
 
+# What is asked of an AUX area, and no event has one
+for option in -S -Se -S4096 --aux-sample; do
+	run 255 "$PERF" record -o "$out" -e "$traced" $option -- "$idle" 30
+	says 'AUX area'
+	no_file
+done
+for sizes in ",x" "x,1M" "1M,0"; do
+	run 129 "$PERF" record -o "$out" -e "$traced" -m "$sizes" -- "$idle" 30
+	says 'not a number of pages'
+	no_file
+done
+
 # Rounded up, as ever, or refused; said in any case
 for pages in 3 1000; do
 	run 0 "$PERF" record -o "$out" -e "$traced" -m $pages -- true
