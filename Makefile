@@ -7,7 +7,7 @@ LINUX := $(BUILD)/linux
 .NOTPARALLEL:			# perf's own build uses all CPUs
 .PHONY: help deps tree perf perf-asan upstream-tree upstream-perf \
 	kernel debug-kernel upstream-kernel cross-kernel lint-kernel vm \
-	demo test test-fast test-debug-kernel test-programs ring-programs pt-programs \
+	demo demo-pt test test-fast test-debug-kernel test-programs ring-programs pt-programs \
 	fuzz-ring fuzz-snapshot fuzz-recover \
 	bench bench-ring bench-snapshot lint series clean
 MAKEFLAGS += --no-print-directory
@@ -173,9 +173,12 @@ demo:				## record this machine's last moments and look at them (root, minutes)
 	@$(MAKE) perf
 	@scripts/demo
 
+demo-pt: perf kernel $(BUILD)/tests/branches	## in the guest: the branches that a program took before a signal (Intel PT)
+	@scripts/demo-pt
+
 # Like perf's build does, but for ours, which are links that it does not find.
 lint: deps
-	@shellcheck -x -P SCRIPTDIR -S warning scripts/install-deps scripts/demo \
+	@shellcheck -x -P SCRIPTDIR -S warning scripts/install-deps scripts/demo scripts/demo-pt \
 		scripts/lint-kernel scripts/make-series .ci/run $(VM)/build-kernel \
 		tools/testing/cross/build $(wildcard scripts/tests/*.sh tools/perf/tests/*/*.sh \
 			tools/lib/perf/tests/*.sh tools/testing/*/*.sh tools/testing/selftests/*/*.sh)

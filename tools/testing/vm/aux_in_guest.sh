@@ -1,0 +1,334 @@
+#!/bin/bash
+# perf record of AUX areas: full traces and snapshots of Intel PT, compared branch by branch
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 1800
+#
+# The program that is traced does the same each time, and executes nothing while a snapshot is taken:
+# what all snapshots hold together must be what the full trace holds.
+
+top=$(realpath "$(dirname "$(realpath "$0")")/../../..")
+export TOP=${TOP:-$top} BUILD=${BUILD:-$top/build}
+
+if [ "${1-}" != --inside ]; then
+	skip() {
+		echo "1..0 # SKIP $1"
+		exit 4
+	}
+	[ -e "${KERNEL:-$BUILD/kernel}/arch/x86/boot/bzImage" ] || skip "there is no guest kernel (make kernel)"
+	command -v qemu-system-x86_64 > /dev/null || skip "there is no qemu-system-x86_64 (make deps)"
+	[ -x "$BUILD/perf/perf" ] || skip "there is no perf (make perf)"
+	export VM_TIMEOUT=${VM_TIMEOUT:-1750}
+	exec "$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside "${@}")"
+fi
+
+# shellcheck source=../../perf/tests/shell/lib/recording.sh
+. "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
+
+no_tests() {
+	echo "1..0 # SKIP $1"
+	exit 4
+}
+[ -d /sys/bus/event_source/devices/intel_pt ] || no_tests "this kernel has no intel_pt"
+[ -x "$BUILD/tests/branches" ] || no_tests "$BUILD/tests/branches is not built (make test-programs)"
+branches=$BUILD/tests/branches
+
+# What a check prints becomes comments; also if it ends the test.
+tell() {
+	sed 's/^/# /' "$work/said_by_check"
+	: > "$work/said_by_check"
+}
+trap 'tell; cleanup' EXIT
+
+nr=0
+check() {
+	local what=$1 not='' start=$SECONDS
+
+	shift
+	nr=$((nr + 1))
+	rm -f "$work/said"
+	"$@" > "$work/said_by_check" 2>&1 || not='not '
+	echo "${not}ok $nr - $what"
+	[ -z "$not" ] || recorder_said >> "$work/said_by_check"
+	echo "$((SECONDS - start)) s" >> "$work/said_by_check"
+	tell
+}
+
+# --- the program that is traced --------------------------------------------------------------
+
+# work_start [THREADS]: reads what serve says
+work_start() {
+	rm -f "$work/in" "$work/out"
+	mkfifo "$work/in" "$work/out"
+	exec {in}<> "$work/in" {out}<> "$work/out"
+}
+
+# serve REQUESTS: returns when that is done, and the program waits again
+serve() {
+	local line
+
+	echo "$1" >&"$in"
+	read -rt 100 -u "$out" line && [[ $line == "served $1,"* ]] || return
+	echo "$line" >> "$work/answers"
+	wait_until 60 reads
+}
+
+traced() {
+	pgrep -x branches
+}
+
+# All threads but the first are gone, and that one waits for input.
+reads() {
+	local pid
+
+	pid=$(traced) && [ "$(cut -d ' ' -f 1 "/proc/$pid/syscall")" = 0 ]
+}
+
+work_end() {
+	exec {in}>&- {out}>&-
+}
+
+# --- what was traced -------------------------------------------------------------------------
+
+functions='^(walk|add|mix|parse|serve|serve_all|checkpoint)\+'
+
+# flow FILE: the branches within the program's functions, one a line: from where, and to where; and in
+# $work/errors what the decoder found wrong
+flow() {
+	"$PERF" script -f -i "$1" --itrace=be -F tid,ip,sym,symoff,dso,addr > "$work/script" 2> "$work/script.err" || {
+		cat "$work/script.err"
+		return 1
+	}
+	grep -h 'instruction trace error' "$work/script" "$work/script.err" > "$work/errors"
+	awk '{
+		if (split($0, half, " => ") != 2 || half[1] !~ /\/branches\)/ || half[2] !~ /\/branches\)/)
+			next
+		split(half[1], from); split(half[2], to)
+		print from[3], to[2]
+	}' "$work/script" | grep -E "$functions"
+}
+
+# no_errors FLOW: and not nothing
+no_errors() {
+	if [ -s "$work/errors" ]; then
+		sort "$work/errors" | cut -c1-60 | uniq -c | head -n 5
+		return 1
+	fi
+	[ -s "$1" ]
+}
+
+# section FLOW N: what was done for line N of the input, up to its checkpoint
+section() {
+	awk -v n="$2" 'BEGIN { at = 1 } at == n { print } $1 ~ /^checkpoint\+/ { at++ }' "$1"
+}
+
+calls() {
+	grep -c " $1+0x0\$" "$2"
+}
+
+# --- checks ----------------------------------------------------------------------------------
+
+sizes=(20 35 50)
+
+# record_work NAME [options]: traced, on one CPU, by a recorder that is told what to do by control
+record_work() {
+	local name=$1
+
+	shift
+	work_start
+	: > "$work/answers"
+	wrapper=(taskset -c 1 sh -c "exec \"\$@\" < $work/in" sh)
+	recorder_out=$work/out
+	recorder_launch -e intel_pt//u -o "$work/$name" "$@" -- "$branches"
+	wrapper=()
+	recorder_out=$work/record.out
+	control ping || fail "the recorder does not answer: $*"
+	wait_until 60 reads || fail "the program does not start"
+}
+
+record_end() {
+	work_end
+	pkill -TERM -x branches
+	recorder_end 60
+}
+
+full_trace() {
+	local n
+
+	record_work full -m ,4M
+	for n in "${sizes[@]}"; do
+		serve "$n" || return
+	done
+	record_end
+	cp "$work/answers" "$work/full.answers"
+	flow "$work/full" > "$work/full.flow"
+	wc -l "$work/full.flow"
+	no_errors "$work/full.flow" && [ "$(calls parse "$work/full.flow")" = 105 ] &&
+		[ "$(grep -c '^checkpoint+' "$work/full.flow")" = 3 ]
+}
+
+same_output() {
+	printf '%s\n' "${sizes[@]}" | "$branches" > "$work/untraced" && diff "$work/untraced" "$work/full.answers"
+}
+
+readable_by_debian() {
+	[ -x /usr/bin/perf ] || return 0
+	/usr/bin/perf --version
+	PERF=/usr/bin/perf flow "$work/$1" > "$work/debian.flow" && no_errors "$work/debian.flow" &&
+		cmp "$work/debian.flow" "$work/$1.flow"
+}
+
+# Three snapshots: each has its section, and all together are the full trace.
+consecutive() {
+	local n
+
+	record_work consecutive -S -m ,1M --switch-output "$@"
+	for n in "${sizes[@]}"; do
+		serve "$n" && control snapshot || return
+	done
+	record_end
+	find_snapshots "$work/consecutive"
+	echo "${#snapshots[@]} files"
+	for n in 1 2 3; do
+		flow "${snapshots[n - 1]}" > "$work/part.flow" && no_errors "$work/part.flow" || return
+		section "$work/full.flow" $n > "$work/section"
+		wc -l < "$work/part.flow"
+		cmp "$work/section" "$work/part.flow" || return
+	done
+	! grep 'are gone' "$work/record.err"
+}
+
+find_snapshots() {
+	snapshots=("$1".2*)
+}
+
+# In one file, by signal
+by_signal() {
+	local n count=0
+
+	record_work signal -S -m ,1M
+	for n in "${sizes[@]}"; do
+		serve "$n" || return
+		kill -USR2 "$recorder"
+		count=$((count + 1))
+		wait_until 100 eval "[ \$(grep -c 'Snapshot.*signal' '$work/record.err') = $count ]" || return
+	done
+	record_end
+	flow "$work/signal" > "$work/signal.flow"
+	no_errors "$work/signal.flow" && cmp "$work/signal.flow" "$work/full.flow"
+}
+
+# What is there is the end of what was done, and the rest was told as overwritten.
+wrapped() {
+	local n found expected
+
+	record_work twice -m ,4M
+	serve 400 && serve 500 || return
+	record_end
+	flow "$work/twice" > "$work/twice.flow" && no_errors "$work/twice.flow" || return
+
+	record_work wrapped -S -m ,4K --switch-output
+	serve 400 && control snapshot && serve 500 && control snapshot || return
+	record_end
+	grep 'Snapshot' "$work/record.err"
+	[ "$(grep -c 'MB before them are gone' "$work/record.err")" = 2 ] || return
+	find_snapshots "$work/wrapped"
+	for n in 1 2; do
+		flow "${snapshots[n - 1]}" > "$work/part.flow" && no_errors "$work/part.flow" || return
+		section "$work/twice.flow" $n > "$work/section"
+		found=$(wc -l < "$work/part.flow") expected=$(wc -l < "$work/section")
+		echo "$found of $expected"
+		((found > 1000 && found < expected)) || return
+		tail -n "$found" "$work/section" | cmp - "$work/part.flow" || return
+	done
+}
+
+limited() {
+	record_work limited -S8192 -m ,64K
+	serve 300 && control snapshot || return
+	record_end
+	grep 'Snapshot' "$work/record.err"
+	"$PERF" script -i "$work/limited" -D 2> "$work/script.err" | grep 'PERF_RECORD_AUXTRACE size' > "$work/pieces"
+	cat "$work/pieces"
+	! grep -v 'size: 0x2000 ' "$work/pieces" && grep -q 'are gone' "$work/record.err" &&
+		flow "$work/limited" > "$work/limited.flow" && no_errors "$work/limited.flow"
+}
+
+on_exit() {
+	record_work exit -Se -m ,1M
+	serve 35 || return
+	record_end
+	grep -q 'Snapshot 1 (exit)' "$work/record.err" && flow "$work/exit" > "$work/exit.flow" &&
+		no_errors "$work/exit.flow" && [ "$(calls parse "$work/exit.flow")" = 35 ]
+}
+
+per_thread() {
+	record_work thread -Se -m ,1M --per-thread
+	serve 35 || return
+	record_end
+	flow "$work/thread" > "$work/thread.flow" && no_errors "$work/thread.flow" &&
+		[ "$(calls parse "$work/thread.flow")" = 35 ]
+}
+
+# attach [options]: to a process that runs
+attach() {
+	work_start
+	: > "$work/answers"
+	"$branches" < "$work/in" > "$work/out" &
+	started+=($!)
+	serve 20 || return
+	recorder_launch -e intel_pt//u -o "$work/attach" -p $! "$@"
+	control ping || return
+	serve 35 && control snapshot && control stop || return
+	recorder_end
+	pkill -TERM -x branches
+	work_end
+	flow "$work/attach" > "$work/attach.flow" && no_errors "$work/attach.flow" &&
+		[ "$(calls parse "$work/attach.flow")" = 35 ]
+}
+
+threads() {
+	echo 30 | "$PERF" record -e intel_pt//u -m ,4M -o "$work/threads" -- "$branches" 3 \
+		2> "$work/record.err" > "$work/answer" || return
+	cat "$work/answer"
+	flow "$work/threads" > "$work/threads.flow" && no_errors "$work/threads.flow" &&
+		[ "$(calls parse "$work/threads.flow")" = 90 ]
+}
+
+# What is disabled stays disabled, and a snapshot of it has what was before.
+disabled() {
+	record_work disabled -S -m ,1M
+	serve 20 && control disable && serve 35 && control snapshot && serve 35 && control snapshot &&
+		control enable && serve 50 && control snapshot || return
+	record_end
+	grep Snapshot "$work/record.err"
+	flow "$work/disabled" > "$work/disabled.flow" && no_errors "$work/disabled.flow" &&
+		[ "$(calls parse "$work/disabled.flow")" = 70 ]
+}
+
+# An area that is too small for its reader
+truncated() {
+	echo 3000 | "$PERF" record -e intel_pt//u -m ,8K -o "$work/small" -- "$branches" \
+		2> "$work/record.err" > "$work/answer" || return
+	grep -E 'AUX|Lost' "$work/record.err"
+	flow "$work/small" > "$work/small.flow" || return
+	calls parse "$work/small.flow"
+	[ "$(calls parse "$work/small.flow")" = 3000 ] || grep -q 'AUX data was lost' "$work/record.err"
+}
+
+echo "TAP version 13"
+check "a full trace" full_trace
+check "the output is that of the program alone" same_output
+check "and Debian's perf decodes the same" readable_by_debian full
+check "consecutive snapshots, each in a file that stands alone" consecutive
+check "by signal, in one file: together they are the full trace" by_signal
+check "and Debian's perf decodes the same" readable_by_debian signal
+check "areas that came round: the newest, and the rest is told" wrapped
+check "no more than -S says" limited
+check "at the end" on_exit
+check "--per-thread" per_thread
+check "-p" attach -S -m ,1M
+check "-p, --per-thread" attach -S -m ,1M --per-thread
+check "threads" threads
+check "what --control has disabled" disabled
+check "an area that is too small" truncated
+echo "1..$nr"
