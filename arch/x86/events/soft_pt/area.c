@@ -99,6 +99,6 @@ long soft_pt_snapshot_aux(struct perf_event *event, struct perf_output_handle *h
 
 	if (pt->event != event || !pt->area)
 		return 0;
-	size = min3(size, pt->written, pt->area->size);
+	size = min(size, pt->area->size);
 	return size ? perf_output_copy_aux(&pt->handle, handle, pt->pos - size, pt->pos) : 0;
 }
