@@ -37,7 +37,8 @@ tell() {
 	sed 's/^/# /' "$work/said_by_check"
 	: > "$work/said_by_check"
 }
-trap 'tell; cleanup' EXIT
+exec {tap}>&1
+trap 'tell >&"$tap"; cleanup' EXIT
 
 nr=0
 check() {
@@ -138,7 +139,8 @@ record_work() {
 	: > "$work/answers"
 	wrapper=(taskset -c 1 sh -c "exec \"\$@\" < $work/in" sh)
 	recorder_out=$work/out
-	recorder_launch -e intel_pt//u -o "$work/$name" "$@" -- "$branches"
+	[[ $* = *intel_pt* ]] || set -- -e intel_pt//u "$@"
+	recorder_launch -o "$work/$name" "$@" -- "$branches"
 	wrapper=()
 	recorder_out=$work/record.out
 	control ping || fail "the recorder does not answer: $*"
@@ -294,6 +296,21 @@ threads() {
 		[ "$(calls parse "$work/threads.flow")" = 90 ]
 }
 
+# The program reads when it has done what was asked for: what a sample holds ends there. The samples
+# together are the full trace.
+samples() {
+	local n
+
+	record_work samples -e '{intel_pt//u,syscalls:sys_enter_read}' -m ,64K --aux-sample=32768
+	for n in "${sizes[@]}"; do
+		serve "$n" || return
+	done
+	record_end
+	flow "$work/samples" > "$work/samples.flow"
+	wc -l "$work/samples.flow"
+	no_errors "$work/samples.flow" && cmp "$work/samples.flow" "$work/full.flow"
+}
+
 # What is disabled stays disabled, and a snapshot of it has what was before.
 disabled() {
 	record_work disabled -S -m ,1M
@@ -331,4 +348,5 @@ check "-p, --per-thread" attach -S -m ,1M --per-thread
 check "threads" threads
 check "what --control has disabled" disabled
 check "an area that is too small" truncated
+check "--aux-sample" samples
 echo "1..$nr"
