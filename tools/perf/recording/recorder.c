@@ -199,8 +199,10 @@ static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
 	if (!snapshotter__pending(&rec->snapshotter))
 		return 0;
 	err = write_snapshot(rec, reason, false);
-	if (!err)
-		err = to_next_file ? next_file(rec) : finish_round(&rec->output);
+	if (!err && to_next_file)
+		err = next_file(rec);
+	else if (!err && !rec->rounds.nr_visitors)
+		err = finish_round(&rec->output);
 	readers__release(&rec->readers);
 	return err;
 }

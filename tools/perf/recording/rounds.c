@@ -17,7 +17,13 @@ static u64 now_ns(void)
 
 int rounds__init(struct rounds *rounds, unsigned int nr_visitors, int (*mark)(void *arg), void *arg)
 {
-	*rounds = (struct rounds){ .nr = 1, .begin_ns = now_ns(), .mark = mark, .arg = arg };
+	*rounds = (struct rounds){
+		.nr	  = 1,
+		.begin_ns = now_ns(),
+		.late_ns  = ROUND_LATE_NS,
+		.mark	  = mark,
+		.arg	  = arg,
+	};
 	thread__init_lock(&rounds->lock);
 	if (!nr_visitors)
 		return 0;
@@ -34,10 +40,17 @@ void rounds__exit(struct rounds *rounds)
 	rounds->nr_visitors = 0;
 }
 
+static u64 age(const struct rounds *rounds)
+{
+	return now_ns() - __atomic_load_n(&rounds->begin_ns, __ATOMIC_RELAXED);
+}
+
 /* Pairs with the release in next_round(): what is looked at after this was not before that mark. */
 u64 rounds__begin(const struct rounds *rounds)
 {
-	return __atomic_load_n(&rounds->nr, __ATOMIC_ACQUIRE);
+	u64 nr = __atomic_load_n(&rounds->nr, __ATOMIC_ACQUIRE);
+
+	return age(rounds) < rounds->late_ns ? 0 : nr;
 }
 
 /* A round in which nothing was written needs no mark. */
@@ -64,7 +77,7 @@ int rounds__end(struct rounds *rounds, unsigned int visitor, u64 round, size_t b
 	if (bytes)
 		__atomic_fetch_add(&rounds->bytes, bytes, __ATOMIC_RELAXED);
 	/* Most visits end here: only the visitor itself changes what it is compared with. */
-	if (!whole || rounds->visited[visitor] == round)
+	if (!whole || !round || rounds->visited[visitor] == round)
 		return 0;
 
 	/* The round still lasts: without this visitor it was not finished. */
@@ -80,10 +93,8 @@ bool rounds__due(struct rounds *rounds)
 {
 	u64 bytes = __atomic_load_n(&rounds->bytes, __ATOMIC_RELAXED);
 
-	if (!bytes || rounds__asked(rounds))
-		return false;
-	if (bytes < ROUND_BYTES &&
-	    now_ns() - __atomic_load_n(&rounds->begin_ns, __ATOMIC_RELAXED) < ROUND_NS)
+	if (!bytes || rounds__asked(rounds) ||
+	    age(rounds) < (bytes < ROUND_BYTES ? ROUND_NS : rounds->late_ns))
 		return false;
 	return !__atomic_exchange_n(&rounds->asked, true, __ATOMIC_RELAXED);
 }

@@ -11,6 +11,10 @@
  *
  *	file	... mark n-1   visits of round n, each after mark n-1 was written   mark n ...
  *
+ * A record is published somewhat later than its time says: an interrupt may come in between, or another
+ * guest. Only a reader that shares the ring's CPU cannot look then. So a visit counts when the round was
+ * @late_ns old before its first look.
+ *
  * Invariants:
  *  1. A visit belongs to the round whose number it read before its first look (rounds__begin()).
  *  2. It counts (rounds__end()) when all that it saw has its place in the file; for that round, and once
@@ -18,9 +22,9 @@
  *  3. The mark is written when each visitor has a visit that counts; by the visitor that was missing, under
  *     the lock. The number goes up after that.
  *
- * By 1 and 3 a visit of round n begins after mark n-1 has its place; by 2 all its records lie before
- * mark n. So what is written after mark n was published after mark n-1 was written, and what lies before
- * mark n-1 had been published by then: the promise.
+ * By 1 and 3 a visit of round n that counts begins @late_ns after mark n-1 has its place; by 2 all its
+ * records lie before mark n. So what is written after mark n was published later than that, and is not
+ * older than mark n-1; and what lies before mark n-1 had been published by then: the promise.
  *
  * A ring in which little happens wakes nobody. Hence a round that has become large or old is due: the
  * visitor that notices asks those that are missing (rounds__due(), rounds__missing()).
@@ -38,12 +42,16 @@
 /* Who reads a pipe sees nothing of a round before its end. */
 #define ROUND_NS	250000000ULL
 
+/* From the time of a record to its publication it takes microseconds, if nothing comes in between. */
+#define ROUND_LATE_NS	50000000ULL
+
 /**
  * struct rounds
  * @lock:	of @nr_visited, and held while a mark is written
  * @nr:		number of the round that lasts, from 1
  * @bytes:	what was written in it so far [bytes]
  * @begin_ns:	when it began [ns of CLOCK_MONOTONIC]
+ * @late_ns:	ROUND_LATE_NS
  * @asked:	those that are missing have been asked
  * @visited:	for each visitor the round in which it was counted last
  * @nr_visitors: number of @visited; 0: no marks are written here
@@ -56,6 +64,7 @@ struct rounds {
 	u64		 nr;
 	u64		 bytes;
 	u64		 begin_ns;
+	u64		 late_ns;
 	bool		 asked;
 	u64		*visited;
 	unsigned int	 nr_visitors;
@@ -70,7 +79,7 @@ int rounds__init(struct rounds *rounds, unsigned int nr_visitors, int (*mark)(vo
 /** rounds__exit - harmless if it is zeroed */
 void rounds__exit(struct rounds *rounds);
 
-/** rounds__begin - a visit begins. Return: the round that it belongs to */
+/** rounds__begin - a visit begins. Return: the round that it belongs to; 0 if that is too young */
 u64 rounds__begin(const struct rounds *rounds);
 
 /**

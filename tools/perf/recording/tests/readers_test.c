@@ -191,6 +191,7 @@ static void begin(bool no_threads, size_t least)
 	if (readers__init(&readers, &stream, &own) ||
 	    rounds__init(&rounds, readers__recorder(&readers) + 1, mark, NULL))
 		abort();
+	rounds.late_ns = 0;		/* nothing is published late */
 	for (i = 0; i < NR_RINGS; i++)
 		fdarray__add(rings[i].pollfd, fakes[i].fd, POLLIN, 0);
 	if (readers__start(&readers))
@@ -337,6 +338,15 @@ static void test_rounds(void)
 
 	log_len = 0;
 	rounds__init(&rounds, 2, mark, NULL);
+	check(!rounds__begin(&rounds), "a round is young at first");
+	rounds__end(&rounds, 0, 0, ROUND_BYTES, true);
+	check(rounds__missing(&rounds, 0) && !rounds__due(&rounds), "... no visit counts, none is asked for");
+	rounds.begin_ns -= ROUND_LATE_NS;
+	check(rounds__begin(&rounds) == 1, "... then it is old enough");
+	rounds__exit(&rounds);
+
+	rounds__init(&rounds, 2, mark, NULL);
+	rounds.late_ns = 0;
 	rounds__end(&rounds, 0, rounds__begin(&rounds), 100, true);
 	rounds__end(&rounds, 0, rounds__begin(&rounds), 100, true);
 	check(!logged(), "one visitor alone finishes no round");
