@@ -44,7 +44,8 @@
  * @begun:	when it was begun [ns of CLOCK_MONOTONIC]
  * @done:	bytes that are written
  * @err:	why the rest cannot be, negative errno, or 0
- * @finished:	nothing of it is being written any more
+ * @finished:	nothing of it is being written any more; the writer's
+ * @back:	the writer has handed it back. Until then it is not the pool's, finished or not.
  * @buffered:	the page cache must do, where direct I/O has failed
  */
 struct chunk {
@@ -61,6 +62,7 @@ struct chunk {
 	size_t		 done;
 	int		 err;
 	bool		 finished;
+	bool		 back;
 	bool		 buffered;
 };
 

@@ -272,11 +272,12 @@ static void complete(struct spool *spool)
 	chunk = writer__complete(spool->writer);
 	pthread_mutex_lock(&spool->lock);
 
+	chunk->back = true;
 	spool->in_flight--;
 	spool->failing |= chunk->err != 0;
 	while (!list_empty(&spool->flying)) {
 		chunk = list_first_entry(&spool->flying, struct chunk, node);
-		if (!chunk->finished || chunk->err)
+		if (!chunk->back || chunk->err)
 			break;
 		__atomic_store_n(&spool->written, chunk->pos + chunk->len, __ATOMIC_RELAXED);
 		pool__put(&spool->pool, chunk);

@@ -69,8 +69,8 @@ struct spool_unsaved {
  * @work:	the thread may have something to do
  * @room:	a chunk is free, or nothing is on its way any more
  * @full:	chunks that wait to be submitted
- * @flying:	chunks that were; finished ones wait for those before them
- * @in_flight:	how many of them are not finished
+ * @flying:	chunks that were; those that came back wait for those before them
+ * @in_flight:	how many of them are the writer's
  * @seekable:	a regular file: unfinished chunks may wait
  * @failing:	a write has failed, others are under way
  * @err:	negative errno of that, when all of them are over: nothing can be appended any more

@@ -4,7 +4,8 @@
  * fails, all before it, and what is not is counted.
  * link: spool.c pool.c unit.c thread.c
  *
- * The writer is one that fails where it is told to, and finishes chunks in any order. Whatever the
+ * The writer is one that fails where it is told to, and finishes chunks in any order, several at once
+ * now and then. Whatever the
  * threads do, the file must read as a naive reader reads it, record by record.
  *
  * Prints TAP.
@@ -56,26 +57,27 @@ static struct faulty {
 	u64		 fail_at;	/* the byte of the file that cannot be written, 0 for none */
 	unsigned int	 stall_us;
 	unsigned int	 max_chunks;	/* most chunks that it ever had */
-	char		 file[FILE_BYTES];
+	unsigned int	 left;		/* how many it had when it was closed */
+	bool		 twice;		/* it got one that it had not handed back */
+	char		 file[FILE_BYTES] __attribute__((aligned(8)));
 	u64		 end;
 } faulty;
 
 static void faulty__submit(struct writer *writer, struct chunk *chunk)
 {
+	unsigned int i;
+
 	(void)writer;
+	for (i = 0; i < faulty.nr; i++)
+		faulty.twice |= faulty.chunk[i] == chunk;
 	faulty.chunk[faulty.nr++] = chunk;
 	faulty.max_chunks = max(faulty.max_chunks, faulty.nr);
 }
 
-static struct chunk *faulty__complete(struct writer *writer)
+static void faulty__finish(struct chunk *chunk)
 {
-	unsigned int i = random_below(&faulty.seed, faulty.nr);
-	struct chunk *chunk = faulty.chunk[i];
-
-	(void)writer;
-	if (faulty.stall_us)
-		usleep(faulty.stall_us);
-	faulty.chunk[i] = faulty.chunk[--faulty.nr];
+	if (chunk->finished)
+		return;
 	chunk->done = chunk->len;
 	if (faulty.fail_at && chunk->pos + chunk->len > faulty.fail_at) {
 		chunk->err = -ENOSPC;
@@ -84,7 +86,29 @@ static struct chunk *faulty__complete(struct writer *writer)
 	memcpy(faulty.file + chunk->pos, chunk->data, chunk->done);
 	faulty.end = max(faulty.end, chunk->pos + chunk->done);
 	chunk->finished = true;
+}
+
+static struct chunk *faulty__complete(struct writer *writer)
+{
+	unsigned int i = random_below(&faulty.seed, faulty.nr), all;
+	struct chunk *chunk = faulty.chunk[i];
+
+	(void)writer;
+	if (faulty.stall_us)
+		usleep(faulty.stall_us);
+	faulty__finish(chunk);
+	if (!random_below(&faulty.seed, 4)) {
+		for (all = 0; all < faulty.nr; all++)
+			faulty__finish(faulty.chunk[all]);
+	}
+	faulty.chunk[i] = faulty.chunk[--faulty.nr];
 	return chunk;
+}
+
+static void faulty__close(struct writer *writer)
+{
+	(void)writer;
+	faulty.left = faulty.nr;
 }
 
 static void faulty__delete(struct writer *writer)
@@ -96,6 +120,7 @@ static const struct writer_ops faulty_ops = {
 	.name	  = "faulty",
 	.submit	  = faulty__submit,
 	.complete = faulty__complete,
+	.close	  = faulty__close,
 	.delete	  = faulty__delete,
 };
 
@@ -289,6 +314,7 @@ static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed
 	memset(&told, 0, sizeof(told));
 	if (start_spool(&spool, faulty__new(depth, fail_at, seed)))
 		return false;
+	faulty.stall_us = seed % 2 * 200;	/* has several then */
 	spool__open(&spool, &faulty.writer, 0, START, true);
 	for (i = 0; i < NR_THREADS; i++) {
 		app[i] = (struct appender){
@@ -316,7 +342,7 @@ static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed
 	} else {
 		ok &= !err && !told.calls && !spool.unsaved.records && faulty.end == *end;
 	}
-	ok &= faulty.max_chunks <= depth && !faulty.nr;
+	ok &= faulty.max_chunks <= depth && !faulty.nr && !faulty.left && !faulty.twice;
 	if (!ok)
 		printf("# depth %u, fail at %llu, seed %u: err %d, end %llu (told %llu), %llu records in the file, "
 		       "%llu not saved, %llu appended; samples %llu, %llu, %llu\n", depth,
