@@ -9,7 +9,7 @@ LINUX := $(BUILD)/linux
 	kernel debug-kernel upstream-kernel cross-kernel lint-kernel vm \
 	demo demo-pt test test-fast test-debug-kernel test-programs ring-programs pt-programs \
 	fuzz-ring fuzz-snapshot fuzz-recover \
-	bench bench-ring bench-snapshot lint series clean
+	bench bench-ring bench-snapshot bench-loss lint series clean
 MAKEFLAGS += --no-print-directory
 
 help:				## this list
@@ -194,7 +194,7 @@ test-debug-kernel: debug-kernel perf test-programs	## the guest's tests on that 
 test-fast: perf test-programs	## run the tests that take seconds
 	@scripts/run-tests --fast
 
-bench: bench-ring bench-snapshot	## run all benchmarks: lines RESULT <name> <value> <unit>
+bench: bench-ring bench-snapshot bench-loss	## run all benchmarks: lines RESULT <name> <value> <unit>
 
 # $(call run-bench,PATTERN)
 define run-bench
@@ -206,6 +206,9 @@ endef
 
 bench-snapshot: perf upstream-perf kernel test-programs $(BUILD)/tests/snapshot_copy	## gaps, copies, latency: ours, ours on our kernel, upstream's
 	$(call run-bench,snapshot-*)
+
+bench-loss: perf upstream-perf test-programs	## what recorders lose while they stream, and what they cost: ours, upstream's
+	$(call run-bench,loss)
 
 $(BUILD)/tests/snapshot_copy: tools/perf/tests/bench/snapshot_copy.c perf
 	@echo '  CC      $(@F)'

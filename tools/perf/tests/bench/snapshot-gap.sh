@@ -7,15 +7,12 @@
 # calls a second. WHO (ours) is what this perf is called in the results. Prints RESULT lines and decides
 # nothing.
 
-# shellcheck source=../shell/lib/recording.sh
-. "$(dirname "$0")/../shell/lib/recording.sh"
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
 
-need_perf
-need_root
 need_helpers numbered numbered_check
 need_tracepoint raw_syscalls:sys_enter
-UPSTREAM_PERF=${UPSTREAM_PERF:-}
-[ -z "$UPSTREAM_PERF" ] && echo "note: UPSTREAM_PERF is not set: no peer to compare with"
+need_peer
 
 who=${WHO:-ours}
 frequencies=${HZ:-10 100}
@@ -41,10 +38,7 @@ one_round() {
 
 # figure NAME WHAT sum|median|max: over the rounds
 figure() {
-	awk -v what="$2" '$1 == what { print $2 }' "$work/$1-$hz" | sort -n |
-		awk -v how="$3" '
-			{ value[NR] = $1; sum += $1 }
-			END { print how == "sum" ? sum : how == "max" ? value[NR] : value[int(NR / 2) + 1] }'
+	awk -v what="$2" '$1 == what { print $2 }' "$work/$1-$hz" | statistic "$3"
 }
 
 ours=$PERF
