@@ -19,6 +19,27 @@ stats() {
 		END { print total["SAMPLE"] + 0, total["LOST"] + 0, sum["LOST_SAMPLES"] + 0 }'
 }
 
+# The same, where LOST records tell of more than the counters: of each ring the larger number. perf
+# 6.1, when the CPUs are busy, now and then writes a part of a ring twice, LOST records included.
+more_than_counted() {
+	"$PERF" script --dump-unsorted-raw-trace -i "$1" 2> /dev/null | sed -nE '
+		s/^ *\.\.\. id: ([0-9]+) +idx: ([0-9]+).*/ring \1 \2/p
+		s/.*PERF_RECORD_LOST: id:([0-9]+): lost:([0-9]+).*/lost \1 \2/p
+		s/.*PERF_RECORD_LOST_SAMPLES: id:([0-9]+): lost samples :([0-9]+).*/counted \1 \2/p' | awk '
+		$1 == "ring" { ring[$2] = $3; next }
+		$1 == "lost" { records++ }
+		{ sum[$1, ring[$2]] += $3; total[$1] += $3 }
+		END {
+			for (id in ring)
+				rings[ring[id]]
+			delete rings[""]
+			more = sum["lost", ""]
+			for (i in rings)
+				more += sum["lost", i] > sum["counted", i] ? sum["lost", i] : sum["counted", i]
+			print records + 0, (more > total["counted"] ? more : total["counted"]) + 0
+		}'
+}
+
 # compare NAME PERF METRIC RECORD_OPTIONS...: METRIC is what perf loss must say of it, a pattern
 compare() {
 	local name=$1 perf=$2 metric=$3 said counted
@@ -33,7 +54,11 @@ compare() {
 		"$work/loss.out")
 	counted=$(stats "$perf" "$work/data")
 	echo "$name: $*: samples, LOST records, lost: $said;$(sed -n 's/^Data loss metric */ metric /p' "$work/loss.out")"
-	[ "$said" = "$counted" ] || wrong "$name: $*: perf report --stats says $counted"
+	if [ "$said" != "$counted" ]; then
+		echo "perf report --stats says $counted"
+		[ "$said" = "${counted%% *} $(more_than_counted "$work/data")" ] ||
+			wrong "$name: $*: LOST records, lost: $(more_than_counted "$work/data")"
+	fi
 	grep -qE "^Data loss metric +$metric" "$work/loss.out" || wrong "$name: $*: not the metric that was expected"
 	[ "${counted##* }" = 0 ] || lossy=$((lossy + 1))
 	[ -s "$work/loss.err" ] && wrong "$name: $*: perf loss complains: $(cat "$work/loss.err")"
