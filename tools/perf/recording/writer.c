@@ -40,6 +40,11 @@ static struct writer *try_kind(const struct writer_choice *choice, enum writer_k
 	}
 }
 
+static const char *why_not(int err)
+{
+	return err == EOPNOTSUPP ? "this perf was built without it" : strerror(err);
+}
+
 struct writer *writer__new(const struct writer_choice *choice, const struct pool *pool)
 {
 	struct writer *writer = try_kind(choice, choice->kind, pool);
@@ -47,9 +52,10 @@ struct writer *writer__new(const struct writer_choice *choice, const struct pool
 	if (writer)
 		return writer;
 	if (choice->kind == WRITER_BEST)
-		pr_debug("No io_uring here: %m\n");
+		pr_debug("No io_uring here: %s\n", why_not(errno));
 	else
-		pr_warning("--io=%s: %m. Writing without it.\n", names[choice->kind]);
+		pr_warning("--io=%s: %s. Writing without it.\n", names[choice->kind],
+			   why_not(errno));
 	return writer_sync__new();
 }
 

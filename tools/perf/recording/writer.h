@@ -125,7 +125,7 @@ static inline void writer__delete(struct writer *writer)
 }
 
 /*
- * The kinds: each returns a writer, or NULL with errno
+ * The kinds: each returns a writer, or NULL with errno: EOPNOTSUPP if it was left out of the build
  */
 
 struct writer *writer_sync__new(void);
