@@ -4,7 +4,7 @@
  * flags: -shared -fPIC
  *
  * SPOIL_WRITES in the environment says what pwrite(2) does, from its call number N on (1 is the first):
- *	stall N SECONDS		that call takes so long, the others do not
+ *	stall N			that call takes until there is the file SPOIL_UNTIL, the others do not
  *	fail N ERRNO		that call and all later ones fail
  *	trouble N		they write a part, or fail with EINTR or EAGAIN, and go well the next time
  *
@@ -42,7 +42,8 @@ ssize_t pwrite64(int fd, const void *buf, size_t len, off64_t pos)
 	int value = 0;
 
 	if (is("stall", &nr, &value) && call == nr)
-		sleep(value);
+		while (access(getenv("SPOIL_UNTIL"), F_OK))
+			usleep(10000);
 	if (is("fail", &nr, &value) && call >= nr) {
 		errno = value;
 		return -1;
