@@ -7,7 +7,8 @@
  * SCHED_FIFO where this user may ask for that (root, or RLIMIT_RTPRIO), at the lowest priority
  * there: before every normal task, after everything that is real-time for a reason. They sleep once
  * their rings have been looked at, and leave themselves out of what is recorded (self.h), so that
- * what they do does not wake them.
+ * what they do does not wake them. What compresses and writes is scheduled as they are: once the
+ * buffers are full, they wait for it.
  */
 #ifndef PERF_RECORDING_READER_SCHED_H
 #define PERF_RECORDING_READER_SCHED_H

@@ -344,6 +344,13 @@ static int set_priority(const struct readers *readers, pthread_t thread)
 	return 0;
 }
 
+int readers__raise(const struct readers *readers, pthread_t thread)
+{
+	if (!readers->nr || (readers->no_threads && readers->priority <= 0))
+		return 0;
+	return set_priority(readers, thread);
+}
+
 static int reader__start(struct reader *reader)
 {
 	int err = thread__create(&reader->thread, run, reader);
@@ -367,7 +374,7 @@ int readers__start(struct readers *readers)
 	int err = 0;
 
 	if (readers->no_threads)
-		return readers->priority > 0 ? set_priority(readers, pthread_self()) : 0;
+		return readers__raise(readers, pthread_self());
 	for (reader = readers->readers; reader < readers->readers + readers->nr && !err; reader++)
 		err = reader__start(reader);
 	return err;

@@ -438,6 +438,20 @@ static int prepare(struct recorder *rec, int argc, const char **argv)
 	return err;
 }
 
+/* When all buffers are full, the readers wait for those who empty them, and the rings fill. */
+static int start_readers(struct recorder *rec)
+{
+	const struct spool *spools[] = { &rec->output.spool, &rec->output.raw };
+	int err = readers__start(&rec->readers);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(spools) && !err; i++) {
+		if (spools[i]->running)
+			err = readers__raise(&rec->readers, spools[i]->thread);
+	}
+	return err;
+}
+
 static int begin(struct recorder *rec)
 {
 	int err = features__init_clock(rec->output.session, &rec->opts);
@@ -449,7 +463,7 @@ static int begin(struct recorder *rec)
 	if (!err)
 		err = begin_file(rec);
 	if (!err)
-		err = readers__start(&rec->readers);
+		err = start_readers(rec);
 	if (err)
 		return err;
 
