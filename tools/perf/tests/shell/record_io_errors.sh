@@ -102,8 +102,8 @@ numbered_check "$work/data" -- --quiet --from-start --expect "$work/issued" || w
 # The calls are all of one CPU, whose ring holds 2 MB, and what is recorded meanwhile is three times that
 echo "--- a disk that does not answer until the workload is over"
 # shellcheck disable=SC2016
-SPOIL_WRITES='stall 2' SPOIL_UNTIL=$work/over timeout 120 "${spoiled[@]}" "$PERF" record --io=sync -a -m 512 "${event[@]}" \
-	-o "$work/data" -- sh -c '"$1" --rate 5000 --count 50000; touch "$2"' sh "$work/$comm" "$work/over" \
+SPOIL_WRITES='stall 2' SPOIL_UNTIL=$work/over timeout -k 5 150 "${spoiled[@]}" "$PERF" record --io=sync -a -m 512 "${event[@]}" \
+	-o "$work/data" -- sh -c '"$1" --threads 1 --rate 10000 --count 50000; touch "$2"' sh "$work/$comm" "$work/over" \
 	> "$work/issued" 2> "$work/record.err" || wrong "it ends with status $?"
 numbered_check "$work/data" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
 

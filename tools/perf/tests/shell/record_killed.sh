@@ -1,7 +1,7 @@
 #!/bin/bash
 # perf record: what a killed recorder leaves can be read, and made whole for any perf
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 180
+# timeout: 400
 
 # shellcheck source=lib/recording.sh
 . "$(dirname "$0")/lib/recording.sh"
