@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <linux/kernel.h>
@@ -57,6 +58,15 @@ struct writer *writer__new(const struct writer_choice *choice, const struct pool
 		pr_warning("--io=%s: %s. Writing without it.\n", names[choice->kind],
 			   why_not(errno));
 	return writer_sync__new();
+}
+
+struct writer *writer__alloc(size_t size, const struct writer_ops *ops, unsigned int depth)
+{
+	struct writer *writer = calloc(1, size);
+
+	if (writer)
+		*writer = (struct writer){ .ops = ops, .depth = depth, .fd = -1 };
+	return writer;
 }
 
 bool chunk__advance(struct chunk *chunk, ssize_t ret)

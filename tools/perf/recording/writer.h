@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <linux/compiler.h>
 #include <sys/types.h>
 #include "pool.h"
@@ -34,7 +35,7 @@ struct writer;
  * @submit:	see writer__submit()
  * @complete:	see writer__complete()
  * @close:	undo @open; may be NULL
- * @delete:	free the writer
+ * @delete:	before the writer is freed; may be NULL
  */
 struct writer_ops {
 	const char	 *name;
@@ -120,8 +121,9 @@ static inline void writer__close(struct writer *writer)
 /** writer__delete - free it; NULL is fine */
 static inline void writer__delete(struct writer *writer)
 {
-	if (writer)
+	if (writer && writer->ops->delete)
 		writer->ops->delete(writer);
+	free(writer);
 }
 
 /*
@@ -154,6 +156,14 @@ static inline struct writer *writer_uring__new(const struct pool *pool __maybe_u
 /*
  * For the kinds
  */
+
+/**
+ * writer__alloc - a writer without a file
+ * @size:	of the kind's own structure, whose first member is the writer; the rest is zeroed
+ *
+ * Return: it, or NULL with errno.
+ */
+struct writer *writer__alloc(size_t size, const struct writer_ops *ops, unsigned int depth);
 
 /**
  * chunk__advance - take note of what a write of the rest of @chunk returned

@@ -5,8 +5,6 @@
  */
 #include <aio.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <linux/kernel.h>
 #include "writer.h"
 
@@ -22,7 +20,7 @@ struct aio_block {
 
 /**
  * struct writer_aio
- * @writer:	the common part; @writer.depth blocks are used
+ * @writer:	the common part, first; @writer.depth blocks are used
  * @blocks:	the control blocks
  */
 struct writer_aio {
@@ -34,23 +32,19 @@ struct writer_aio {
 static void start(struct writer *writer, struct aio_block *block)
 {
 	struct chunk *chunk = block->chunk;
-	size_t left = chunk->len - chunk->done;
+	size_t left;
 
-	block->cb = (struct aiocb){
-		.aio_fildes	= writer->fd,
-		.aio_offset	= chunk->pos + chunk->done,
-		.aio_buf	= chunk->data + chunk->done,
-		.aio_nbytes	= left,
-		.aio_sigevent	= { .sigev_notify = SIGEV_NONE },
-	};
-	while (aio_write(&block->cb)) {
-		if (chunk__advance(chunk, writer__write_once(writer, chunk, left)))
-			return;
+	do {
 		left = chunk->len - chunk->done;
-		block->cb.aio_offset = chunk->pos + chunk->done;
-		block->cb.aio_buf = chunk->data + chunk->done;
-		block->cb.aio_nbytes = left;
-	}
+		block->cb = (struct aiocb){
+			.aio_fildes	= writer->fd,
+			.aio_offset	= chunk->pos + chunk->done,
+			.aio_buf	= chunk->data + chunk->done,
+			.aio_nbytes	= left,
+			.aio_sigevent	= { .sigev_notify = SIGEV_NONE },
+		};
+	} while (aio_write(&block->cb) &&
+		 !chunk__advance(chunk, writer__write_once(writer, chunk, left)));
 }
 
 static void writer_aio__submit(struct writer *writer, struct chunk *chunk)
@@ -104,26 +98,13 @@ static struct chunk *writer_aio__complete(struct writer *writer)
 	}
 }
 
-static void writer_aio__delete(struct writer *writer)
-{
-	free(container_of(writer, struct writer_aio, writer));
-}
-
 static const struct writer_ops aio_ops = {
 	.name	  = "aio",
 	.submit	  = writer_aio__submit,
 	.complete = writer_aio__complete,
-	.delete	  = writer_aio__delete,
 };
 
 struct writer *writer_aio__new(unsigned int nr)
 {
-	struct writer_aio *aio = calloc(1, sizeof(*aio));
-
-	if (!aio)
-		return NULL;
-	aio->writer.ops = &aio_ops;
-	aio->writer.depth = nr;
-	aio->writer.fd = -1;
-	return &aio->writer;
+	return writer__alloc(sizeof(struct writer_aio), &aio_ops, nr);
 }

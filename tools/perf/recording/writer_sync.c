@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <linux/kernel.h>
 #include "writer.h"
 
 /**
  * struct writer_sync
- * @writer:	the common part
+ * @writer:	the common part, first
  * @chunk:	the one that is written and was not asked for yet
  */
 struct writer_sync {
@@ -35,26 +34,13 @@ static struct chunk *writer_sync__complete(struct writer *writer)
 	return sync->chunk;
 }
 
-static void writer_sync__delete(struct writer *writer)
-{
-	free(container_of(writer, struct writer_sync, writer));
-}
-
 static const struct writer_ops sync_ops = {
 	.name	  = "sync",
 	.submit	  = writer_sync__submit,
 	.complete = writer_sync__complete,
-	.delete	  = writer_sync__delete,
 };
 
 struct writer *writer_sync__new(void)
 {
-	struct writer_sync *sync = calloc(1, sizeof(*sync));
-
-	if (!sync)
-		return NULL;
-	sync->writer.ops = &sync_ops;
-	sync->writer.depth = 1;
-	sync->writer.fd = -1;
-	return &sync->writer;
+	return writer__alloc(sizeof(struct writer_sync), &sync_ops, 1);
 }

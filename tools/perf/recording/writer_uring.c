@@ -9,8 +9,9 @@
  *	file	 |....====|========|========|====....|		= direct	. buffered
  *	chunks	 |  first |        |        | flushed
  *
- * Where a direct write fails, the rest of the chunk is written through the page cache: that takes
- * what fits, to the byte, or says why not.
+ * Where a direct write fails for want of room, the rest of the chunk is written through the page cache:
+ * that takes what fits, to the byte, or says why not. An error of the disk is not put right so: the
+ * page cache would take the bytes, and nobody would be told that they never got to the disk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +41,7 @@ struct flight {
 
 /**
  * struct writer_uring
- * @writer:	the common part
+ * @writer:	the common part, first
  * @ring:	the queues that are shared with the kernel
  * @pool:	where the chunks are from
  * @registered:	for each chunk of @pool: the kernel knows its memory. NULL where it wants to know none.
@@ -169,6 +170,13 @@ static void finish_direct(struct writer_uring *uring, struct chunk *chunk, int r
 	chunk->buffered = true;
 }
 
+/* No alignment is the right one; or there is no room for a whole page. */
+static bool cache_may_do(int ret)
+{
+	return ret == -EINVAL || ret == -EOPNOTSUPP ||
+	       ret == -ENOSPC || ret == -EDQUOT || ret == -EFBIG;
+}
+
 static void finish(struct writer_uring *uring, struct chunk *chunk, int ret)
 {
 	struct flight *flight = uring->flights;
@@ -178,7 +186,7 @@ static void finish(struct writer_uring *uring, struct chunk *chunk, int ret)
 		flight++;
 	direct = flight->direct;
 	*flight = uring->flights[--uring->nr];
-	if (ret < 0 && ret != -EINTR && ret != -EAGAIN && direct)
+	if (direct && cache_may_do(ret))
 		finish_direct(uring, chunk, ret);
 	else
 		chunk__advance(chunk, ret);
@@ -224,7 +232,6 @@ static void writer_uring__delete(struct writer *writer)
 
 	io_uring_queue_exit(&uring->ring);
 	free(uring->registered);
-	free(uring);
 }
 
 static const struct writer_ops uring_ops = {
@@ -238,11 +245,13 @@ static const struct writer_ops uring_ops = {
 
 struct writer *writer_uring__new(const struct pool *pool)
 {
-	struct writer_uring *uring = calloc(1, sizeof(*uring));
+	struct writer *writer = writer__alloc(sizeof(struct writer_uring), &uring_ops, DEPTH);
+	struct writer_uring *uring;
 	int err;
 
-	if (!uring)
+	if (!writer)
 		return NULL;
+	uring = uring_of(writer);
 	/* Twice the depth: a chunk that goes on is queued before what was submitted is consumed. */
 	err = io_uring_queue_init(2 * DEPTH, &uring->ring, 0);
 	if (err) {
@@ -250,12 +259,9 @@ struct writer *writer_uring__new(const struct pool *pool)
 		errno = -err;
 		return NULL;
 	}
-	uring->writer.ops = &uring_ops;
-	uring->writer.depth = DEPTH;
-	uring->writer.fd = -1;
 	uring->pool = pool;
 	uring->direct_fd = -1;
 	if (!io_uring_register_buffers_sparse(&uring->ring, pool->nr))
 		uring->registered = calloc(pool->nr, sizeof(*uring->registered));
-	return &uring->writer;
+	return writer;
 }

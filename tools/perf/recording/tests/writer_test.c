@@ -2,15 +2,15 @@
 /*
  * Each trace writer: all bytes are in the file; short writes, EINTR and EAGAIN are resumed; where
  * the file must not grow, all below is there and the chunk says so.
- * link: writer.c writer_sync.c writer_aio.c writer_uring.c pool.c
+ * link: writer.c writer_sync.c writer_aio.c writer_uring.c pool.c ../tests/helpers/spoil_writes.c
  * flags: -DHAVE_AIO_SUPPORT -DHAVE_LIBURING_SUPPORT -luring
  *
  * The limit is RLIMIT_FSIZE: the kernel then writes to the byte what it can, whoever asks. Short
- * writes and the rest come from pwrite() below, which the blocking writes go through. Prints TAP.
+ * writes and the rest come from spoil_writes.c. Prints TAP.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -56,42 +56,6 @@ static unsigned int random_below(unsigned int *seed, unsigned int n)
 }
 
 /*
- * What the blocking writes meet
- */
-
-static struct {
-	bool		enabled;
-	unsigned int	seed;
-	unsigned int	calls;
-	int		err_at;		/* the call that fails for good, 0 for none */
-	int		err;
-} fault;
-
-ssize_t pwrite(int fd, const void *buf, size_t len, off_t pos)
-{
-	if (fault.enabled) {
-		if (++fault.calls == (unsigned int)fault.err_at) {
-			errno = fault.err;
-			return -1;
-		}
-		switch (random_below(&fault.seed, 4)) {
-		case 0:
-			errno = EINTR;
-			return -1;
-		case 1:
-			errno = EAGAIN;
-			return -1;
-		case 2:
-			len = 1 + random_below(&fault.seed, len);
-			break;
-		default:
-			break;
-		}
-	}
-	return ((ssize_t (*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite"))(fd, buf, len, pos);
-}
-
-/*
  * A file of chunks
  */
 
@@ -101,15 +65,16 @@ struct job {
 	struct pool	 pool;
 	struct writer	*writer;
 	int		 fd;
+	unsigned int	 seed;
 	u64		 start;
 	u64		 end;
 	u64		 failed;	/* the first byte that could not be written, or -1 */
 	int		 err;
 };
 
-static bool begin(struct job *job, const struct writer_choice *choice, u64 start)
+static bool begin(struct job *job, const struct writer_choice *choice, u64 start, unsigned int seed)
 {
-	*job = (struct job){ .start = start, .end = start, .failed = -1 };
+	*job = (struct job){ .seed = seed, .start = start, .end = start, .failed = -1 };
 	if (pool__init(&job->pool, NR_CHUNKS * CHUNK_SIZE))
 		return false;
 	job->writer = writer__new(choice, &job->pool);
@@ -132,16 +97,17 @@ static void collect(struct job *job)
 }
 
 /* Most chunks are full, as under load; some were flushed before. */
-static void write_all(struct job *job, unsigned int seed)
+static void *submit_all(void *arg)
 {
+	struct job *job = arg;
 	unsigned int i, under_way = 0;
 
 	for (i = 0; i < NR_CHUNKS; i++) {
 		struct chunk *chunk = pool__get(&job->pool, job->end);
 
 		chunk->len = chunk__room(chunk);
-		if (!random_below(&seed, 3))
-			chunk->len = 8 * (1 + random_below(&seed, chunk->len / 8));
+		if (!random_below(&job->seed, 3))
+			chunk->len = 8 * (1 + random_below(&job->seed, chunk->len / 8));
 		memcpy(chunk->data, expected + job->end, chunk->len);
 		job->end += chunk->len;
 		if (under_way == job->writer->depth) {
@@ -153,6 +119,19 @@ static void write_all(struct job *job, unsigned int seed)
 	}
 	while (under_way--)
 		collect(job);
+	return NULL;
+}
+
+/* In a thread of its own, whose writes are counted from 1; @spoil: what they meet, or NULL */
+static void write_all(struct job *job, const char *spoil)
+{
+	pthread_t thread;
+
+	if (spoil)
+		setenv("SPOIL_WRITES", spoil, 1);
+	pthread_create(&thread, NULL, submit_all, job);
+	pthread_join(thread, NULL);
+	unsetenv("SPOIL_WRITES");
 }
 
 static u64 end(struct job *job)
@@ -183,21 +162,19 @@ static void limit_file(u64 bytes)
  * Tests
  */
 
-static void test_writes(const struct writer_choice *choice, const char *kind, bool faults)
+static void test_writes(const struct writer_choice *choice, const char *kind, const char *spoil,
+			const char *what)
 {
 	unsigned int seed, good = 0;
 	struct job job;
 
 	for (seed = 0; seed < 10; seed++) {
-		fault.enabled = faults;
-		fault.seed = seed;
-		if (!begin(&job, choice, seed * 1000))
+		if (!begin(&job, choice, seed * 1000, seed))
 			break;
-		write_all(&job, seed);
+		write_all(&job, spoil);
 		good += end(&job) == job.end && !job.err;
 	}
-	fault.enabled = false;
-	check(good == 10, faults ? "short writes, EINTR and EAGAIN are resumed" : "all is written", kind);
+	check(good == 10, what, kind);
 }
 
 static void test_limit(const struct writer_choice *choice, const char *kind)
@@ -209,41 +186,38 @@ static void test_limit(const struct writer_choice *choice, const char *kind)
 
 	for (seed = 0; seed < 16; seed++) {
 		limit = (1 + seed % 3) * CHUNK_SIZE + near[seed % ARRAY_SIZE(near)];
-		if (!begin(&job, choice, 328))
+		if (!begin(&job, choice, 328, seed + 100))
 			break;
 		limit_file(limit);
-		write_all(&job, seed + 100);
+		write_all(&job, NULL);
 		limit_file(0);
 		good += end(&job) == limit && job.failed == limit && job.err == -EFBIG;
 	}
 	check(good == 16, "what fits below a limit of the file's size is written, to the byte", kind);
 }
 
-static void test_error(const struct writer_choice *choice, const char *kind, int err)
+static void test_error(const struct writer_choice *choice, const char *kind, const char *spoil,
+		       int err, const char *what)
 {
+	unsigned int seed, good = 0;
 	struct job job;
-	bool ok = false;
 
-	fault.enabled = true;
-	fault.seed = 1;
-	fault.calls = 0;
-	fault.err_at = 20;
-	fault.err = err;
-	if (begin(&job, choice, 328)) {
-		write_all(&job, 1);
-		fault.enabled = false;
-		ok = end(&job) == job.failed && job.err == -err;
+	for (seed = 0; seed < 10; seed++) {
+		if (!begin(&job, choice, 328, seed))
+			break;
+		write_all(&job, spoil);
+		good += end(&job) == job.failed && job.failed > job.start && job.err == -err;
 	}
-	fault.enabled = false;
-	fault.err_at = 0;
-	check(ok, err == EIO ? "EIO comes back, with what was written" :
-			       "ENOSPC comes back, with what was written", kind);
+	check(good == 10, what, kind);
 }
 
 static void test_kind(const struct writer_choice *choice, const char *kind)
 {
-	test_writes(choice, kind, false);
+	test_writes(choice, kind, NULL, "all is written");
+	test_writes(choice, kind, "trouble 1", "short writes, EINTR and EAGAIN are resumed");
 	test_limit(choice, kind);
+	test_error(choice, kind, "once 7 5", EIO, "EIO comes back, with what was written");
+	test_error(choice, kind, "fail 7 28", ENOSPC, "ENOSPC comes back, with what was written");
 }
 
 int main(void)
@@ -258,9 +232,6 @@ int main(void)
 		expected[i] = i * 2654435761u >> 24;
 
 	test_kind(&choice, "sync");
-	test_writes(&choice, "sync", true);
-	test_error(&choice, "sync", EIO);
-	test_error(&choice, "sync", ENOSPC);
 
 	choice.kind = WRITER_AIO;
 	for (choice.nr_aio = 1; choice.nr_aio <= WRITER_AIO_MAX; choice.nr_aio += 3)
@@ -271,7 +242,6 @@ int main(void)
 	if (uring) {
 		choice.kind = WRITER_URING;
 		test_kind(&choice, "uring");
-		test_writes(&choice, "uring", true);
 	} else {
 		printf("ok %u - uring # SKIP %s\n", ++nr_tests, strerror(errno));
 	}

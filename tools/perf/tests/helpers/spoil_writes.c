@@ -1,70 +1,157 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * spoil_writes - what a program meets whose disk is slow, or broken; for LD_PRELOAD
- * flags: -shared -fPIC
+ * spoil_writes - what a program meets whose disk is slow, or broken; for LD_PRELOAD, and linked with tests
+ * flags: -shared -fPIC -D_GNU_SOURCE
  *
- * SPOIL_WRITES in the environment says what pwrite(2) does, from its call number N on (1 is the first):
- *	stall N			that call takes until there is the file SPOIL_UNTIL, the others do not
- *	fail N ERRNO		that call and all later ones fail
- *	trouble N		they write a part, or fail with EINTR or EAGAIN, and go well the next time
+ * SPOIL_WRITES in the environment says what becomes of a thread's writes, the first of which has number 1:
+ *	stall N		number N is not begun until there is the file SPOIL_UNTIL
+ *	fail N ERRNO	N and all later ones fail
+ *	once N ERRNO	N fails, all others go well
+ *	trouble N	from N on they write a part, or fail with EINTR or EAGAIN, and go well the next time
+ *
+ * A write is a pwrite(2), an aio_write(3) or what is submitted to io_uring. Of one that fails nothing is
+ * written, and of one that writes a part no more than that.
  *
  * Not in the main thread: what util writes to the header is left alone.
  */
-#define _GNU_SOURCE
+#include <aio.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdbool.h>
+#include <liburing.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static bool is(const char *what, unsigned int *nr, int *value)
+#define MAX_REFUSED	64
+#define BLOCK		4096U	/* a part of a direct write is a multiple of that */
+
+/* Returns how much of the next write is to be made, or a negative errno. */
+static ssize_t spoil(size_t len)
 {
-	const char *spoil = getenv("SPOIL_WRITES");
+	static __thread unsigned int calls;
+	const char *fault = getenv("SPOIL_WRITES");
+	unsigned int call, nr;
 	char name[16];
+	int err = 0;
 
-	return spoil && gettid() != getpid() && sscanf(spoil, "%15s %u %d", name, nr, value) >= 2 &&
-	       !strcmp(name, what);
-}
-
-static ssize_t real(int fd, const void *buf, size_t len, off64_t pos)
-{
-	ssize_t (*call)(int, const void *, size_t, off64_t) = dlsym(RTLD_NEXT, "pwrite64");
-
-	return call(fd, buf, len, pos);
+	if (!fault || gettid() == getpid())
+		return len;
+	call = ++calls;
+	if (sscanf(fault, "%15s %u %d", name, &nr, &err) < 2)
+		abort();
+	if (!strcmp(name, "stall") && call == nr) {
+		while (access(getenv("SPOIL_UNTIL"), F_OK))
+			usleep(10000);
+	}
+	if ((!strcmp(name, "fail") && call >= nr) || (!strcmp(name, "once") && call == nr))
+		return -err;
+	if (strcmp(name, "trouble") || call < nr)
+		return len;
+	switch (call % 4) {
+	case 0:
+		return -EINTR;
+	case 1:
+		return -EAGAIN;
+	case 2:
+		return len / 3 + 1;
+	default:
+		return len;
+	}
 }
 
 ssize_t pwrite64(int fd, const void *buf, size_t len, off64_t pos)
 {
-	static __thread unsigned int calls;
-	unsigned int call = ++calls, nr = 0;
-	int value = 0;
+	ssize_t (*real)(int, const void *, size_t, off64_t) = dlsym(RTLD_NEXT, "pwrite64");
+	ssize_t part = spoil(len);
 
-	if (is("stall", &nr, &value) && call == nr)
-		while (access(getenv("SPOIL_UNTIL"), F_OK))
-			usleep(10000);
-	if (is("fail", &nr, &value) && call >= nr) {
-		errno = value;
+	if (part < 0) {
+		errno = -part;
 		return -1;
 	}
-	if (!is("trouble", &nr, &value) || call < nr)
-		return real(fd, buf, len, pos);
-	switch (call % 4) {
-	case 0:
-		errno = EINTR;
-		return -1;
-	case 1:
-		errno = EAGAIN;
-		return -1;
-	case 2:
-		return real(fd, buf, len / 3 + 1, pos);
-	default:
-		return real(fd, buf, len, pos);
-	}
+	return real(fd, buf, part, pos);
 }
 
 ssize_t pwrite(int fd, const void *buf, size_t len, off_t pos)
 {
 	return pwrite64(fd, buf, len, pos);
+}
+
+/* EAGAIN is the library's own: it has no room for the request. The rest is what aio_error(3) finds. */
+int aio_write64(struct aiocb64 *cb)
+{
+	int (*real)(struct aiocb64 *) = dlsym(RTLD_NEXT, "aio_write64");
+	ssize_t part = spoil(cb->aio_nbytes);
+
+	if (part == -EAGAIN) {
+		errno = EAGAIN;
+		return -1;
+	}
+	if (part < 0) {
+		cb->__error_code = -part;
+		cb->__return_value = -1;
+		return 0;
+	}
+	cb->aio_nbytes = part;
+	return real(cb);
+}
+
+int aio_write(struct aiocb *cb)
+{
+	return aio_write64((struct aiocb64 *)cb);
+}
+
+/*
+ * io_uring: a write that is to fail is submitted as an operation that does nothing. That is complete
+ * when the call returns, and its result is replaced.
+ */
+
+static __thread struct {
+	__u64	user_data;
+	int	err;
+} refused[MAX_REFUSED];
+static __thread unsigned int nr_refused;
+
+static void spoil_submission(struct io_uring_sqe *sqe)
+{
+	ssize_t part = spoil(sqe->len);
+
+	if (part >= 0) {
+		part = (part + BLOCK - 1) / BLOCK * BLOCK;
+		sqe->len = part < sqe->len ? part : sqe->len;
+		return;
+	}
+	refused[nr_refused].user_data = sqe->user_data;
+	refused[nr_refused++].err = part;
+	sqe->opcode = IORING_OP_NOP;
+	sqe->flags = 0;
+}
+
+static void spoil_completion(struct io_uring_cqe *cqe)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_refused; i++) {
+		if (cqe->user_data == refused[i].user_data) {
+			cqe->res = refused[i].err;
+			refused[i] = refused[--nr_refused];
+			break;
+		}
+	}
+}
+
+int io_uring_submit_and_wait(struct io_uring *ring, unsigned int wait_nr)
+{
+	int (*real)(struct io_uring *, unsigned int) = dlsym(RTLD_NEXT, "io_uring_submit_and_wait");
+	struct io_uring_sq *sq = &ring->sq;
+	struct io_uring_cq *cq = &ring->cq;
+	unsigned int i;
+	int ret;
+
+	for (i = sq->sqe_head; i != sq->sqe_tail; i++)
+		spoil_submission(&sq->sqes[i & sq->ring_mask]);
+	ret = real(ring, wait_nr);
+	for (i = *cq->khead; i != io_uring_smp_load_acquire(cq->ktail); i++)
+		spoil_completion(&cq->cqes[i & cq->ring_mask]);
+	return ret;
 }

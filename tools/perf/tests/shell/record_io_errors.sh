@@ -1,7 +1,7 @@
 #!/bin/bash
 # perf record: a disk that is slow, full or broken: nothing is lost, or the recording ends readable
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 240
+# timeout: 480
 
 # shellcheck source=lib/recording.sh
 . "$(dirname "$0")/lib/recording.sh"
@@ -86,25 +86,35 @@ echo "--- -z: a file must not be that large"
 status=$?
 ended "$work/compressed" "File too large"
 
-spoiled=(env LD_PRELOAD="$(realpath "$BUILD/tests/spoil_writes")")
+# spoiled FAULT [record options] -- COMMAND: see helpers/spoil_writes.c
+spoiled() {
+	SPOIL_WRITES=$1 SPOIL_UNTIL=$work/over LD_PRELOAD=$(realpath "$BUILD/tests/spoil_writes") timeout -k 5 150 \
+		"$PERF" record -B -a "${event[@]}" -o "$work/data" "${@:2}" > "$work/issued" 2> "$work/record.err"
+	status=$?
+}
 
-echo "--- a disk that fails"
-SPOIL_WRITES='fail 4 5' timeout 60 "${spoiled[@]}" "$PERF" record --io=sync -B -a -m 256 "${event[@]}" -o "$work/data" -- \
-	"$work/$comm" --duration 60 > "$work/issued" 2> "$work/record.err"
-status=$?
-ended "$work/data" "Input/output error"
+# all_there: nothing was wrong, and nothing is missing
+all_there() {
+	[ "$status" = 0 ] || wrong "it ends with status $status"
+	numbered_check "$work/data" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
+}
 
-echo "--- a disk that needs to be asked twice"
-SPOIL_WRITES='trouble 1' "${spoiled[@]}" "$PERF" record --io=sync -a -m 2048 "${event[@]}" -o "$work/data" -- \
-	"$work/$comm" --count 10007 > "$work/issued" 2> "$work/record.err" || wrong "it ends with status $?"
-numbered_check "$work/data" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
+for io in sync aio uring; do
+	echo "--- --io=$io: a disk that fails"
+	spoiled 'once 50 5' --io=$io -m 256 -- "$work/$comm" --duration 60
+	ended "$work/data" "Input/output error"
 
-# The calls are all of one CPU, whose ring holds 2 MB, and what is recorded meanwhile is three times that
-echo "--- a disk that does not answer until the workload is over"
-# shellcheck disable=SC2016
-SPOIL_WRITES='stall 2' SPOIL_UNTIL=$work/over timeout -k 5 150 "${spoiled[@]}" "$PERF" record --io=sync -a -m 512 "${event[@]}" \
-	-o "$work/data" -- sh -c '"$1" --threads 1 --rate 10000 --count 50000; touch "$2"' sh "$work/$comm" "$work/over" \
-	> "$work/issued" 2> "$work/record.err" || wrong "it ends with status $?"
-numbered_check "$work/data" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
+	echo "--- --io=$io: a disk that needs to be asked twice"
+	spoiled 'trouble 1' --io=$io -m 2048 -- "$work/$comm" --count 10007
+	all_there
+
+	# The calls are all of one CPU, whose ring holds 2 MB, and what is recorded meanwhile is three times that
+	echo "--- --io=$io: a disk that does not answer until the workload is over"
+	rm -f "$work/over"
+	# shellcheck disable=SC2016
+	spoiled 'stall 2' --io=$io -m 512 -- \
+		sh -c '"$1" --threads 1 --rate 10000 --count 50000; touch "$2"' sh "$work/$comm" "$work/over"
+	all_there
+done
 
 finish
