@@ -220,7 +220,7 @@ static int parse_write_buffer(const struct option *opt, const char *arg, int uns
 	if (*size >= WRITE_BUFFER_MIN)
 		return 0;
 	pr_err("--write-buffer=%s: not a size of 1M or more with a unit: M or G. "
-	       "Example: --write-buffer=64M\n", arg);
+	       "Example: --write-buffer=256M\n", arg);
 	return -1;
 }
 
@@ -496,7 +496,7 @@ static struct option options[] = {
 			    "compress the records, by zstd (1 to 22, default: 1)",
 			    parse_compression),
 	OPT_CALLBACK_NONEG(0, "write-buffer", &rec.output.write_buffer, "size",
-			   "memory for what waits to be written (default: 64M)", parse_write_buffer),
+			   "memory for what waits to be written (default: 128M)", parse_write_buffer),
 	OPT_STRING_OPTARG_SET(0, "switch-output", &args.switch_output, &args.switch_output_set,
 			      "signal|size|time",
 			      "snapshot and go on in a new file: at SIGUSR2, at this size, "

@@ -33,7 +33,7 @@ struct evlist;
 struct perf_session;
 
 #define WRITE_BUFFER_MIN	(1ULL << 20)
-#define WRITE_BUFFER_DEFAULT	(64ULL << 20)
+#define WRITE_BUFFER_DEFAULT	(128ULL << 20)
 
 /**
  * struct output

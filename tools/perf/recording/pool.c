@@ -28,6 +28,7 @@ int pool__init(struct pool *pool, size_t size)
 		chunk->index = i;
 		list_add_tail(&chunk->node, &pool->free);
 	}
+	pool->nr_free = pool->nr;
 	return 0;
 }
 
@@ -46,6 +47,7 @@ struct chunk *pool__get(struct pool *pool, u64 pos)
 	if (!chunk)
 		return NULL;
 	list_del_init(&chunk->node);
+	pool->nr_free--;
 	*chunk = (struct chunk){
 		.node	= LIST_HEAD_INIT(chunk->node),
 		.memory	= chunk->memory,
@@ -59,4 +61,5 @@ struct chunk *pool__get(struct pool *pool, u64 pos)
 void pool__put(struct pool *pool, struct chunk *chunk)
 {
 	list_move(&chunk->node, &pool->free);
+	pool->nr_free++;
 }

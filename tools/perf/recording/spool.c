@@ -258,6 +258,8 @@ static void submit(struct spool *spool)
 
 	list_move_tail(&chunk->node, &spool->flying);
 	spool->in_flight++;
+	spool->behind |= spool->pool.nr - spool->pool.nr_free > spool->pool.nr / 4;
+	chunk->buffered = spool->behind;
 	pthread_mutex_unlock(&spool->lock);
 	writer__submit(spool->writer, chunk);
 	pthread_mutex_lock(&spool->lock);
@@ -385,6 +387,7 @@ void spool__open(struct spool *spool, struct writer *writer, int fd, u64 pos, bo
 	writer__open(writer, fd, seekable);
 	spool->writer = writer;
 	spool->seekable = seekable;
+	spool->behind = false;
 	spool->end = pos;
 	pthread_mutex_unlock(&spool->lock);
 }

@@ -13,7 +13,9 @@
  *	     +------------------- when there is none, spool__append() waits ---------------+
  *
  * A ring is free again as soon as its records are copied, whatever the disk does, until the pool is
- * used up. Then the caller waits; nothing is ever dropped.
+ * used up. Then the caller waits; nothing is ever dropped. Before that, when a quarter of it is used, the
+ * disk is slower than what is appended: the page cache, which is larger, is to take the rest of the file.
+ * It is not asked again until the next: direct writes would wait behind what the page cache has.
  *
  * A chunk is written when it is full, and an unfinished one when nothing else is being written and it
  * has waited for SPOOL_FLUSH_MS, or at once where somebody reads it from a pipe.
@@ -72,6 +74,7 @@ struct spool_unsaved {
  * @flying:	chunks that were; those that came back wait for those before them
  * @in_flight:	how many of them are the writer's
  * @seekable:	a regular file: unfinished chunks may wait
+ * @behind:	a quarter of the pool was used since the file was opened
  * @failing:	a write has failed, others are under way
  * @err:	negative errno of that, when all of them are over: nothing can be appended any more
  * @settled:	@failed was called
@@ -96,6 +99,7 @@ struct spool {
 	struct list_head	flying;
 	unsigned int		in_flight;
 	bool			seekable;
+	bool			behind;
 	bool			failing;
 	int			err;
 	bool			settled;

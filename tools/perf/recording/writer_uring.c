@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * io_uring, and direct I/O where the file system takes it: then the kernel copies nothing, and the
- * page cache of the machine that is watched stays as it is.
+ * io_uring and direct I/O, where the file system takes it: the kernel copies nothing, and the page cache
+ * of the machine that is watched stays as it is.
  *
- * Direct writes begin and end at multiples of CHUNK_ALIGN. What does not, the first bytes of a file and
- * the last, goes through the page cache, by plain writes: the two never share a page.
+ * All else goes through the page cache, by plain writes in this thread: handed to io_uring, these would be
+ * done by threads of the kernel that wait for each other, and take longer than a storm lets them. So
+ * where there is no direct I/O, or a chunk is not to have it, this is writer_sync.c.
+ *
+ * Direct writes begin and end at multiples of CHUNK_ALIGN. What does not is the first bytes of a file and
+ * the last, and where chunks were flushed: the two ways never share a page.
  *
  *	file	 |....====|========|========|====....|		= direct	. buffered
  *	chunks	 |  first |        |        | flushed
@@ -26,41 +30,30 @@
 
 #define DEPTH		16
 
-/* Indices of registered files */
-enum { FILE_BUFFERED, FILE_DIRECT };
-
-/**
- * struct flight - a write that the kernel has
- * @chunk:	of which it is
- * @direct:	around the page cache
- */
-struct flight {
-	struct chunk	*chunk;
-	bool		 direct;
-};
-
 /**
  * struct writer_uring
  * @writer:	the common part, first
  * @ring:	the queues that are shared with the kernel
  * @pool:	where the chunks are from
  * @registered:	for each chunk of @pool: the kernel knows its memory. NULL where it wants to know none.
- * @files:	the kernel knows the file under the indices above
- * @direct_fd:	the same file, opened for direct I/O, or -1
- * @finished:	chunks that need no completion of the kernel's any more, @nr_finished of them
- * @flights:	those that do, @nr of them
+ * @direct_fd:	the file, opened for direct I/O, or -1
+ * @direct:	it takes that
+ * @fixed:	the kernel knows @direct_fd, as file 0
+ * @flying:	chunks with a write that the kernel has, @nr_flying of them
+ * @finished:	chunks that are to be handed back, @nr_finished of them
  */
 struct writer_uring {
 	struct writer	 writer;
 	struct io_uring	 ring;
 	const struct pool *pool;
 	bool		*registered;
-	bool		 files;
 	int		 direct_fd;
+	bool		 direct;
+	bool		 fixed;
+	struct chunk	*flying[DEPTH];
+	unsigned int	 nr_flying;
 	struct chunk	*finished[DEPTH];
 	unsigned int	 nr_finished;
-	struct flight	 flights[DEPTH];
-	unsigned int	 nr;
 };
 
 static struct writer_uring *uring_of(struct writer *writer)
@@ -72,24 +65,22 @@ static void writer_uring__open(struct writer *writer)
 {
 	struct writer_uring *uring = uring_of(writer);
 	char path[32];
-	int fds[2];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", writer->fd);
 	uring->direct_fd = open(path, O_WRONLY | O_DIRECT | O_CLOEXEC);
-	if (uring->direct_fd < 0)
+	uring->direct = uring->direct_fd >= 0;
+	uring->fixed = uring->direct && !io_uring_register_files(&uring->ring, &uring->direct_fd, 1);
+	if (!uring->direct)
 		pr_debug("No direct I/O here: %m\n");
-	fds[FILE_BUFFERED] = writer->fd;
-	fds[FILE_DIRECT] = uring->direct_fd;
-	uring->files = !io_uring_register_files(&uring->ring, fds, 2);
 }
 
 static void writer_uring__close(struct writer *writer)
 {
 	struct writer_uring *uring = uring_of(writer);
 
-	if (uring->files)
+	if (uring->fixed)
 		io_uring_unregister_files(&uring->ring);
-	uring->files = false;
+	uring->fixed = false;
 	if (uring->direct_fd >= 0)
 		close(uring->direct_fd);
 	uring->direct_fd = -1;
@@ -109,29 +100,21 @@ static bool register_chunk(struct writer_uring *uring, const struct chunk *chunk
 	return uring->registered[chunk->index];
 }
 
-static bool goes_direct(const struct writer_uring *uring, const struct chunk *chunk)
-{
-	return uring->direct_fd >= 0 && !chunk->buffered;
-}
-
 static void queue(struct writer_uring *uring, struct chunk *chunk, size_t len)
 {
-	bool direct = goes_direct(uring, chunk);
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&uring->ring);
-	int fd = direct ? uring->direct_fd : uring->writer.fd;
+	int fd = uring->fixed ? 0 : uring->direct_fd;
 	void *data = chunk->data + chunk->done;
 
-	if (uring->files)
-		fd = direct ? FILE_DIRECT : FILE_BUFFERED;
 	if (register_chunk(uring, chunk))
 		io_uring_prep_write_fixed(sqe, fd, data, len, chunk->pos + chunk->done,
 					  chunk->index);
 	else
 		io_uring_prep_write(sqe, fd, data, len, chunk->pos + chunk->done);
-	if (uring->files)
+	if (uring->fixed)
 		sqe->flags |= IOSQE_FIXED_FILE;
 	io_uring_sqe_set_data(sqe, chunk);
-	uring->flights[uring->nr++] = (struct flight){ chunk, direct };
+	uring->flying[uring->nr_flying++] = chunk;
 }
 
 /* Writes what is no whole page, and queues what is, until the chunk is queued or finished. */
@@ -141,11 +124,9 @@ static void go_on(struct writer_uring *uring, struct chunk *chunk)
 		size_t left = chunk->len - chunk->done;
 		size_t head = -(chunk->pos + chunk->done) % CHUNK_ALIGN;
 
-		if (!goes_direct(uring, chunk)) {
-			queue(uring, chunk, left);
-			return;
-		}
-		if (!head && left >= CHUNK_ALIGN) {
+		if (!uring->direct || chunk->buffered) {
+			head = left;
+		} else if (!head && left >= CHUNK_ALIGN) {
 			queue(uring, chunk, left - left % CHUNK_ALIGN);
 			return;
 		}
@@ -160,34 +141,26 @@ static void writer_uring__submit(struct writer *writer, struct chunk *chunk)
 	go_on(uring_of(writer), chunk);
 }
 
-static void finish_direct(struct writer_uring *uring, struct chunk *chunk, int ret)
+/* Returns whether the page cache may do: there is no direct I/O, or no room for a whole page. */
+static bool do_without(struct writer_uring *uring, int ret)
 {
-	if ((ret == -EINVAL || ret == -EOPNOTSUPP) && uring->direct_fd >= 0) {
+	if (ret == -EINVAL || ret == -EOPNOTSUPP) {
 		pr_debug("The file system does not take direct I/O: %s\n", strerror(-ret));
-		close(uring->direct_fd);	/* a registered file stays, unused */
-		uring->direct_fd = -1;
+		uring->direct = false;
+		return true;
 	}
-	chunk->buffered = true;
-}
-
-/* No alignment is the right one; or there is no room for a whole page. */
-static bool cache_may_do(int ret)
-{
-	return ret == -EINVAL || ret == -EOPNOTSUPP ||
-	       ret == -ENOSPC || ret == -EDQUOT || ret == -EFBIG;
+	return ret == -ENOSPC || ret == -EDQUOT || ret == -EFBIG;
 }
 
 static void finish(struct writer_uring *uring, struct chunk *chunk, int ret)
 {
-	struct flight *flight = uring->flights;
-	bool direct;
+	struct chunk **flying = uring->flying;
 
-	while (flight->chunk != chunk)
-		flight++;
-	direct = flight->direct;
-	*flight = uring->flights[--uring->nr];
-	if (direct && cache_may_do(ret))
-		finish_direct(uring, chunk, ret);
+	while (*flying != chunk)
+		flying++;
+	*flying = uring->flying[--uring->nr_flying];
+	if (do_without(uring, ret))
+		chunk->buffered = true;
 	else
 		chunk__advance(chunk, ret);
 	go_on(uring, chunk);
@@ -197,8 +170,8 @@ static void finish(struct writer_uring *uring, struct chunk *chunk, int ret)
 static void give_up(struct writer_uring *uring, int err)
 {
 	pr_debug("io_uring_enter: %s\n", strerror(-err));
-	while (uring->nr) {
-		struct chunk *chunk = uring->flights[--uring->nr].chunk;
+	while (uring->nr_flying) {
+		struct chunk *chunk = uring->flying[--uring->nr_flying];
 
 		chunk__advance(chunk, err);
 		uring->finished[uring->nr_finished++] = chunk;

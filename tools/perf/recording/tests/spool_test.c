@@ -5,8 +5,8 @@
  * link: spool.c pool.c unit.c thread.c
  *
  * The writer is one that fails where it is told to, and finishes chunks in any order, several at once
- * now and then. Whatever the
- * threads do, the file must read as a naive reader reads it, record by record.
+ * now and then. Until it hands them back, they must be nobody else's. Whatever the threads do, the file
+ * must read as a naive reader reads it, record by record.
  *
  * Prints TAP.
  */
@@ -51,6 +51,7 @@ static unsigned int random_below(unsigned int *seed, unsigned int n)
 
 static struct faulty {
 	struct writer	 writer;
+	struct spool	*spool;
 	struct chunk	*chunk[MAX_DEPTH];
 	unsigned int	 nr;
 	unsigned int	 seed;
@@ -58,20 +59,54 @@ static struct faulty {
 	unsigned int	 stall_us;
 	unsigned int	 max_chunks;	/* most chunks that it ever had */
 	unsigned int	 left;		/* how many it had when it was closed */
-	bool		 twice;		/* it got one that it had not handed back */
+	unsigned int	 nr_buffered;	/* chunks that the page cache was to take */
+	bool		 together;	/* waits until the pool is used up, and finishes all that it has */
+	bool		 stolen;	/* one that it had not handed back was given to the pool */
 	char		 file[FILE_BYTES] __attribute__((aligned(8)));
 	u64		 end;
 } faulty;
 
-static void faulty__submit(struct writer *writer, struct chunk *chunk)
+static bool is_one_of(const struct list_head *list, const struct chunk *wanted)
+{
+	const struct chunk *chunk;
+
+	list_for_each_entry(chunk, list, node) {
+		if (chunk == wanted)
+			return true;
+	}
+	return false;
+}
+
+/* Those that are filled anew, or wait to be submitted again, are not @flying. */
+static void look_for_stolen(void)
 {
 	unsigned int i;
 
-	(void)writer;
+	pthread_mutex_lock(&faulty.spool->lock);
 	for (i = 0; i < faulty.nr; i++)
-		faulty.twice |= faulty.chunk[i] == chunk;
+		faulty.stolen |= !is_one_of(&faulty.spool->flying, faulty.chunk[i]);
+	pthread_mutex_unlock(&faulty.spool->lock);
+}
+
+static bool pool_is_used_up(void)
+{
+	bool empty;
+
+	pthread_mutex_lock(&faulty.spool->lock);
+	empty = list_empty(&faulty.spool->pool.free);
+	pthread_mutex_unlock(&faulty.spool->lock);
+	return empty;
+}
+
+static void faulty__submit(struct writer *writer, struct chunk *chunk)
+{
+	(void)writer;
+	look_for_stolen();
 	faulty.chunk[faulty.nr++] = chunk;
 	faulty.max_chunks = max(faulty.max_chunks, faulty.nr);
+	faulty.nr_buffered += chunk->buffered;
+	while (faulty.together && !pool_is_used_up())
+		usleep(1000);
 }
 
 static void faulty__finish(struct chunk *chunk)
@@ -90,16 +125,18 @@ static void faulty__finish(struct chunk *chunk)
 
 static struct chunk *faulty__complete(struct writer *writer)
 {
-	unsigned int i = random_below(&faulty.seed, faulty.nr), all;
+	unsigned int i = faulty.together ? 0 : random_below(&faulty.seed, faulty.nr), all;
 	struct chunk *chunk = faulty.chunk[i];
 
 	(void)writer;
+	look_for_stolen();
 	if (faulty.stall_us)
 		usleep(faulty.stall_us);
 	faulty__finish(chunk);
-	if (!random_below(&faulty.seed, 4)) {
+	if (faulty.together || !random_below(&faulty.seed, 4)) {
 		for (all = 0; all < faulty.nr; all++)
 			faulty__finish(faulty.chunk[all]);
+		faulty.together = false;
 	}
 	faulty.chunk[i] = faulty.chunk[--faulty.nr];
 	return chunk;
@@ -111,27 +148,20 @@ static void faulty__close(struct writer *writer)
 	faulty.left = faulty.nr;
 }
 
-static void faulty__delete(struct writer *writer)
-{
-	(void)writer;
-}
-
 static const struct writer_ops faulty_ops = {
 	.name	  = "faulty",
 	.submit	  = faulty__submit,
 	.complete = faulty__complete,
 	.close	  = faulty__close,
-	.delete	  = faulty__delete,
 };
 
-static struct writer *faulty__new(unsigned int depth, u64 fail_at, unsigned int seed)
+static void faulty__init(unsigned int depth, u64 fail_at, unsigned int seed)
 {
 	faulty = (struct faulty){
 		.writer = { .ops = &faulty_ops, .depth = depth, .fd = -1 },
 		.fail_at = fail_at,
 		.seed = seed,
 	};
-	return &faulty.writer;
 }
 
 /*
@@ -296,9 +326,10 @@ static void failed(void *arg, int err, u64 end)
 	told.calls++;
 }
 
-static int start_spool(struct spool *spool, struct writer *writer)
+static int start_spool(struct spool *spool, unsigned int depth, u64 fail_at, unsigned int seed)
 {
-	(void)writer;
+	faulty__init(depth, fail_at, seed);
+	faulty.spool = spool;
 	return spool__init(spool, POOL_BYTES, failed, NULL);
 }
 
@@ -312,7 +343,7 @@ static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed
 	int i, err;
 
 	memset(&told, 0, sizeof(told));
-	if (start_spool(&spool, faulty__new(depth, fail_at, seed)))
+	if (start_spool(&spool, depth, fail_at, seed))
 		return false;
 	faulty.stall_us = seed % 2 * 200;	/* has several then */
 	spool__open(&spool, &faulty.writer, 0, START, true);
@@ -342,7 +373,7 @@ static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed
 	} else {
 		ok &= !err && !told.calls && !spool.unsaved.records && faulty.end == *end;
 	}
-	ok &= faulty.max_chunks <= depth && !faulty.nr && !faulty.left && !faulty.twice;
+	ok &= faulty.max_chunks <= depth && !faulty.nr && !faulty.left && !faulty.stolen;
 	if (!ok)
 		printf("# depth %u, fail at %llu, seed %u: err %d, end %llu (told %llu), %llu records in the file, "
 		       "%llu not saved, %llu appended; samples %llu, %llu, %llu\n", depth,
@@ -400,7 +431,7 @@ static void test_each_byte(void)
 		};
 	for (at = border - 2 * SIZE; at < border + 2 * SIZE; at++, nr++) {
 		memset(&told, 0, sizeof(told));
-		if (start_spool(&spool, faulty__new(2, at, at)))
+		if (start_spool(&spool, 2, at, at))
 			break;
 		spool__open(&spool, &faulty.writer, 0, START, true);
 		span = span__of(records, sizeof(records));
@@ -440,17 +471,44 @@ static void test_flush(void)
 	int i, good = 0;
 
 	for (i = 0; i < 2; i++) {
-		if (start_spool(&spool, faulty__new(1, 0, 0)))
+		if (start_spool(&spool, 1, 0, 0))
 			break;
 		spool__open(&spool, &faulty.writer, 0, START, !i);
 		spool__append(&spool, &span);
 		good += wait_for(&spool, START + sizeof(sample));
 		spool__append(&spool, &span);
-		good += wait_for(&spool, START + 2 * sizeof(sample));
+		good += wait_for(&spool, START + 2 * sizeof(sample)) && !faulty.nr_buffered;
 		spool__close(&spool);
 		spool__exit(&spool);
 	}
-	check(good == 4, "what does not fill a chunk is written after a while");
+	check(good == 4, "what does not fill a chunk is written after a while, and not by way of the page cache");
+}
+
+static void test_together(void)
+{
+	static char records[POOL_BYTES + CHUNK_SIZE] __attribute__((aligned(8)));
+	struct span span = span__of(records, sizeof(records));
+	struct spool spool;
+	size_t pos;
+	bool ok;
+
+	for (pos = 0; pos < sizeof(records); pos += 256)
+		*(struct perf_event_header *)(records + pos) = (struct perf_event_header){
+			.type = PERF_RECORD_SAMPLE, .size = 256,
+		};
+	if (start_spool(&spool, 2, 0, 0)) {
+		check(false, "several chunks are finished at once");
+		return;
+	}
+	faulty.together = true;
+	spool__open(&spool, &faulty.writer, 0, START, true);
+	spool__append(&spool, &span);
+	spool__close(&spool);
+	ok = faulty.max_chunks == 2 && !faulty.stolen && !faulty.left &&
+	     faulty.end == START + sizeof(records);
+	spool__exit(&spool);
+	check(ok, "what is finished at once with others is the writer's until it comes back");
+	check(faulty.nr_buffered > 0, "when more of the pool is used the page cache is to take the rest");
 }
 
 static void test_slow(void)
@@ -458,7 +516,7 @@ static void test_slow(void)
 	struct appender app = { .bytes = 3 << 20, .seed = 5 };
 	struct spool spool;
 
-	if (!start_spool(&spool, faulty__new(2, 0, 1))) {
+	if (!start_spool(&spool, 2, 0, 1)) {
 		faulty.stall_us = 20000;
 		spool__open(&spool, &faulty.writer, 0, START, true);
 		app.spool = &spool;
@@ -477,7 +535,7 @@ static void test_after_error(void)
 	struct spool spool;
 	bool ok;
 
-	if (start_spool(&spool, faulty__new(1, START, 0))) {
+	if (start_spool(&spool, 1, START, 0)) {
 		check(false, "after an error nothing is taken any more");
 		return;
 	}
@@ -493,6 +551,7 @@ static void test_after_error(void)
 
 int main(void)
 {
+	test_together();
 	test_order();
 	test_faults();
 	test_each_byte();
