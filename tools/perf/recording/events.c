@@ -104,14 +104,17 @@ static int configure_recorded(struct recorder *rec)
 	if (aux__takes_snapshots(&rec->aux))
 		configure_side_band(rec);
 
-	/* util leaves the time out where one ring alone is sure to be in order. Snapshots need it. */
+	/*
+	 * util leaves the time out where all comes through one ring, which is in order. Here side-band
+	 * records have one of their own.
+	 */
 	evlist__for_each_entry(evlist, evsel)
 		overwrite |= evsel__channel(evsel) == CHANNEL_OVERWRITE;
 	if (overwrite && sizeof(long) < sizeof(u64)) {
 		pr_err("Overwrite events need a 64-bit perf and kernel.\n");
 		return -EOPNOTSUPP;
 	}
-	if (overwrite && rec->opts.sample_time) {
+	if (rec->opts.sample_time) {
 		evlist__for_each_entry(evlist, evsel)
 			evsel__set_sample_bit(evsel, TIME);
 		evlist__set_id_pos(evlist);

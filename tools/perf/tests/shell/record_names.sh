@@ -36,6 +36,17 @@ for file in "${snapshots[@]:0:${#snapshots[@]}-1}"; do
 		wrong "${file##*/} has samples of $(names "$file" | tr '\n' ' ')"
 done
 
+echo "== what is executed has its name, whatever comes first in the file: with a ring for each thread, too"
+for option in -i --per-thread; do
+	"$PERF" record -N -o "$work/data" $option -e cpu-clock:u -- sh -c "$spin" 2> "$work/record.err" ||
+		wrong "$option: perf record fails"
+	[ "$(names "$work/data" | grep -vc '^\(sh\|perf-exec\)$')" = 0 ] || wrong "$option: $(names "$work/data")"
+	"$PERF" script -i "$work/data" -F comm,ip,dso > "$work/script" 2> "$work/script.err"
+	"$PERF" evlist -v -i "$work/data" | grep -v 'sample_type: [A-Z|]*TIME' &&
+		wrong "$option: without the time, its records cannot be put in order"
+	grep -q "^ *sh .*$(readlink -f "$(command -v sh)")" "$work/script" || wrong "$option: no sample of sh"
+done
+
 echo "== a thread that has exited does not keep the recorder busy"
 # A process of two tasks, one of which ends at once
 python3 -c 'import threading, time
