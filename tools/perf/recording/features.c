@@ -61,8 +61,12 @@ static int ignore_lost(const struct perf_tool *tool __maybe_unused,
 
 void features__init_tool(struct perf_tool *tool)
 {
+	bool namespaces = tool->namespace_events, cgroups = tool->cgroup_events;
+
 	/* In order: the exit of a task comes from another ring than its samples. */
 	perf_tool__init(tool, /*ordered_events=*/true);
+	tool->namespace_events = namespaces;
+	tool->cgroup_events    = cgroups;
 	tool->sample	     = read_back_sample;
 	tool->fork	     = perf_event__process_fork;
 	tool->exit	     = perf_event__process_exit;
