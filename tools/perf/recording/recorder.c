@@ -475,7 +475,10 @@ static int begin(struct recorder *rec)
 	if (rec->opts.target.initial_delay)
 		pr_info(EVLIST_DISABLED_MSG);
 	capture__start(&rec->capture);
-	return triggers__start_workload(&rec->triggers, &rec->opts);
+	err = triggers__start_workload(&rec->triggers, &rec->opts);
+	if (!err)
+		pr_debug("perf record has started\n");	/* upstream's tests wait for this */
+	return err;
 }
 
 /* The capture thread has taken the last copy: now the rings may fill with our own stopping. */
