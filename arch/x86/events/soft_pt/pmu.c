@@ -4,6 +4,9 @@
  *
  * An event belongs to a task and leaves the kernel out. With attr.config1 it traces nobody: each
  * time it is started it writes so many bytes of a program that does not exist (synth.c).
+ *
+ * With /sys/module/soft_pt/parameters/counts at 0, areas that are mapped from then on do not say how
+ * much was written to them (aux_written): as with drivers that cannot count.
  */
 #define pr_fmt(fmt) "soft_pt: " fmt
 
@@ -144,6 +147,29 @@ static struct pmu soft_pt_pmu = {
 	.free_aux	= soft_pt_free_aux,
 	.snapshot_aux	= soft_pt_snapshot_aux,
 };
+
+static int set_counts(const char *value, const struct kernel_param *kp)
+{
+	int err = param_set_bool(value, kp);
+
+	if (err)
+		return err;
+	if (*(bool *)kp->arg)
+		soft_pt_pmu.capabilities |= PERF_PMU_CAP_AUX_WRITTEN;
+	else
+		soft_pt_pmu.capabilities &= ~PERF_PMU_CAP_AUX_WRITTEN;
+	return 0;
+}
+
+static const struct kernel_param_ops counts_ops = {
+	.flags	= KERNEL_PARAM_OPS_FL_NOARG,
+	.set	= set_counts,
+	.get	= param_get_bool,
+};
+
+static bool counts = true;
+module_param_cb(counts, &counts_ops, &counts, 0644);
+MODULE_PARM_DESC(counts, "aux_written says how much was written to an area");
 
 static int __init soft_pt_init(void)
 {
