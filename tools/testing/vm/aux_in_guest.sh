@@ -6,17 +6,11 @@
 # The program that is traced does the same each time, and executes nothing while a snapshot is taken:
 # what all snapshots hold together must be what the full trace holds.
 
-top=$(realpath "$(dirname "$(realpath "$0")")/../../..")
-export TOP=${TOP:-$top} BUILD=${BUILD:-$top/build}
+# shellcheck source=guest.sh
+. "$(dirname "$(realpath "$0")")/guest.sh"
 
 if [ "${1-}" != --inside ]; then
-	skip() {
-		echo "1..0 # SKIP $1"
-		exit 4
-	}
-	[ -e "${KERNEL:-$BUILD/kernel}/arch/x86/boot/bzImage" ] || skip "there is no guest kernel (make kernel)"
-	command -v qemu-system-x86_64 > /dev/null || skip "there is no qemu-system-x86_64 (make deps)"
-	[ -x "$BUILD/perf/perf" ] || skip "there is no perf (make perf)"
+	need_guest
 	export VM_TIMEOUT=${VM_TIMEOUT:-1750}
 	exec "$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside "${@}")"
 fi
@@ -24,35 +18,11 @@ fi
 # shellcheck source=../../perf/tests/shell/lib/recording.sh
 . "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
 
-no_tests() {
-	echo "1..0 # SKIP $1"
-	exit 4
-}
 [ -d /sys/bus/event_source/devices/intel_pt ] || no_tests "this kernel has no intel_pt"
 [ -x "$BUILD/tests/branches" ] || no_tests "$BUILD/tests/branches is not built (make test-programs)"
 branches=$BUILD/tests/branches
 
-# What a check prints becomes comments; also if it ends the test.
-tell() {
-	sed 's/^/# /' "$work/said_by_check"
-	: > "$work/said_by_check"
-}
-exec {tap}>&1
-trap 'tell >&"$tap"; cleanup' EXIT
-
-nr=0
-check() {
-	local what=$1 not='' start=$SECONDS
-
-	shift
-	nr=$((nr + 1))
-	rm -f "$work/said"
-	"$@" > "$work/said_by_check" 2>&1 || not='not '
-	echo "${not}ok $nr - $what"
-	[ -z "$not" ] || recorder_said >> "$work/said_by_check"
-	echo "$((SECONDS - start)) s" >> "$work/said_by_check"
-	tell
-}
+trap 'tell; cleanup' EXIT
 
 # --- the program that is traced --------------------------------------------------------------
 
