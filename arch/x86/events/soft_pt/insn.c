@@ -72,8 +72,9 @@ static enum soft_pt_kind one_byte_kind(struct insn *insn)
 		return reg == 3 || reg == 5 ? SOFT_PT_UNKNOWN : SOFT_PT_PLAIN;
 	case 0xca:		/* far ret */
 	case 0xcb:
-	case 0xcf:		/* iret */
 		return SOFT_PT_UNKNOWN;
+	case 0xcf:
+		return SOFT_PT_IRET;
 	case 0xc7:		/* xbegin: when stepped it aborts */
 		return insn->modrm.value == 0xf8 ? SOFT_PT_UNKNOWN : SOFT_PT_PLAIN;
 	case 0xcd:		/* int */

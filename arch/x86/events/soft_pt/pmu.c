@@ -47,7 +47,8 @@ static void soft_pt_stop(struct perf_event *event, int mode)
 
 	if (mode & PERF_EF_PAUSE) {
 		pt->paused = true;
-		soft_pt_step_leave(pt);
+		if (!in_nmi())
+			soft_pt_step_leave(pt);
 		return;
 	}
 

@@ -10,7 +10,8 @@
  *	pmu.c, sysfs.c	the event, and what perf wants to know of it
  *
  * Each CPU has one struct soft_pt. It is touched by that CPU alone, with interrupts off; so there
- * are no locks. (The NMI does not come here.)
+ * are no locks. An NMI may quote the area in a sample, where the last packet may then be incomplete, and
+ * set @paused; it changes nothing else.
  *
  * The trace is that of real hardware which is told to leave the kernel out: it is enabled (TIP.PGE)
  * where a task returns to user space, and disabled (TIP.PGD) where it leaves it, for whatever
@@ -110,6 +111,7 @@ enum soft_pt_kind {
 	SOFT_PT_INDIRECT,	/* anywhere; returns, too */
 	SOFT_PT_PUSHF,		/* as SOFT_PT_PLAIN; shows TF */
 	SOFT_PT_POPF,		/* as SOFT_PT_PLAIN; sets TF */
+	SOFT_PT_IRET,		/* as SOFT_PT_UNKNOWN; sets TF */
 	SOFT_PT_SHADOW,		/* as SOFT_PT_PLAIN; there may be no trap behind it */
 	SOFT_PT_SYSCALL,	/* into the kernel, with the flags in r11 */
 	SOFT_PT_INT80,		/* into the kernel */

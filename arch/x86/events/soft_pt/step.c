@@ -62,6 +62,16 @@ static void disarm(struct soft_pt *pt, struct pt_regs *regs)
 	pt->armed = false;
 }
 
+/* The last instruction before @ip, which is where pt->from is then. Whether it leads there is not said. */
+static void read_executed(struct soft_pt *pt, struct soft_pt_insn *insn, u64 ip)
+{
+	soft_pt_insn_read(insn, pt->from);
+	if (insn->kind == SOFT_PT_SHADOW && ip != insn->next) {	/* two were */
+		pt->from = insn->next;
+		soft_pt_insn_read(insn, pt->from);
+	}
+}
+
 /*
  * The instruction at pt->from either has been executed, being one that leads into the kernel, or
  * not. An int3 may also be a uprobe's, and what was there has then been executed elsewhere, or not
@@ -75,7 +85,9 @@ static void leave(struct soft_pt *pt, struct pt_regs *regs, bool trapped)
 	if (!pt->inside)
 		return;
 	if (regs->ip != pt->from) {
-		soft_pt_insn_read(&insn, pt->from);
+		read_executed(pt, &insn, regs->ip);
+		if (insn.kind == SOFT_PT_SHADOW && insn.next == regs->ip)
+			pt->from = regs->ip;
 		executed = insn.next == regs->ip &&
 			   (insn.kind == SOFT_PT_SYSCALL || insn.kind == SOFT_PT_INT80 ||
 			    (insn.kind == SOFT_PT_TRAP && trapped));
@@ -133,20 +145,17 @@ static void step(struct soft_pt *pt, struct pt_regs *regs)
 {
 	struct soft_pt_insn insn;
 
-	soft_pt_insn_read(&insn, pt->from);
-	if (insn.kind == SOFT_PT_SHADOW && regs->ip != insn.next) {	/* two were */
-		pt->from = insn.next;
-		soft_pt_insn_read(&insn, pt->from);
-	}
+	read_executed(pt, &insn, regs->ip);
 	if (insn.kind == SOFT_PT_PUSHF)
 		hide_pushed_flag(regs);
-	if (insn.kind == SOFT_PT_POPF)
+	if (insn.kind == SOFT_PT_POPF || insn.kind == SOFT_PT_IRET)
 		pt->armed = false;	/* what is set now is the program's */
 	disarm(pt, regs);
 
 	if (!flow(pt, &insn, regs->ip)) {
 		soft_pt_fup_pgd(pt, pt->from);
-		soft_pt_pge(pt, regs->ip);
+		pt->inside = false;	/* and again, if it may be, on the return from the trap */
+		return;
 	}
 	pt->from = regs->ip;
 	if (regs->flags & X86_EFLAGS_TF) {
@@ -169,7 +178,7 @@ static void on_user_return(struct user_return_notifier *notifier)
 	struct soft_pt *pt = container_of(notifier, struct soft_pt, notifier);
 	struct pt_regs *regs = task_pt_regs(current);
 
-	if (pt->inside && regs->ip != pt->from)
+	if (pt->inside && (pt->paused || regs->ip != pt->from))
 		leave(pt, regs, false);
 	if (!pt->inside)
 		enter(pt, regs);
