@@ -3,8 +3,8 @@
  * Decodes a trace with libipt and prints the address of each instruction that was executed.
  * flags: -lipt
  *
- * usage: pt_decode FILE IMAGE [ADDRESS]
- *	IMAGE	a static 64-bit program that was executed; with ADDRESS, bytes that were there
+ * usage: pt_decode FILE IMAGE...
+ *	IMAGE	a static 64-bit program that was executed, or BYTES@ADDRESS: a file with what was there
  * Repetitions are left out: what follows the same address is not printed. Says on stderr how many
  * instructions, errors and overflows there were; exits with 1 if there was an error.
  */
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -51,6 +52,19 @@ static void add_program(struct pt_image *image, const char *name)
 				      NULL, segments[i].p_vaddr))
 			errx(2, "%s: not added", name);
 	}
+}
+
+static void add_image(struct pt_image *image, char *name)
+{
+	char *at = strchr(name, '@');
+
+	if (!at) {
+		add_program(image, name);
+		return;
+	}
+	*at = '\0';
+	if (pt_image_add_file(image, name, 0, ~0ull, NULL, strtoull(at + 1, NULL, 0)))
+		errx(2, "%s: not added", name);
 }
 
 static void complain(struct pt_insn_decoder *decoder, int status, uint64_t ip)
@@ -104,9 +118,9 @@ int main(int argc, char **argv)
 	struct pt_insn_decoder *decoder;
 	struct pt_config config;
 	size_t size;
-	int status;
+	int status, i;
 
-	if (argc != 3 && argc != 4)
+	if (argc < 3)
 		return 2;
 	pt_config_init(&config);
 	config.begin = map(argv[1], &size);
@@ -114,13 +128,8 @@ int main(int argc, char **argv)
 	decoder = pt_insn_alloc_decoder(&config);
 	if (!decoder)
 		errx(2, "no decoder");
-	if (argc == 4) {
-		if (pt_image_add_file(pt_insn_get_image(decoder), argv[2], 0, ~0ull, NULL,
-				      strtoul(argv[3], NULL, 0)))
-			errx(2, "%s: not added", argv[2]);
-	} else {
-		add_program(pt_insn_get_image(decoder), argv[2]);
-	}
+	for (i = 2; i < argc; i++)
+		add_image(pt_insn_get_image(decoder), argv[i]);
 
 	for (;;) {
 		status = pt_insn_sync_forward(decoder);

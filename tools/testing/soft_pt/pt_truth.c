@@ -15,12 +15,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The next instruction. A vsyscall is none: the kernel goes on, without a trap, where it was called. */
 static unsigned long long ip_of(pid_t pid)
 {
 	struct user_regs_struct regs;
 
 	if (ptrace(PTRACE_GETREGS, pid, 0, &regs))
 		err(1, "PTRACE_GETREGS");
+	if ((long long)regs.rip < 0)
+		return ptrace(PTRACE_PEEKDATA, pid, regs.rsp, 0);
 	return regs.rip;
 }
 
@@ -57,6 +60,8 @@ static int signal_of(pid_t pid, int status, unsigned long long before)
 		executed(before);
 		return SIGTRAP;
 	}
+	if (info.si_code == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
+		executed(before);
 	if (info.si_code == TRAP_TRACE || info.si_code == TRAP_BRKPT)
 		stepped(pid, before);
 	return info.si_code <= 0 ? SIGTRAP : 0;
@@ -78,6 +83,8 @@ int main(int argc, char **argv)
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		err(1, "%s", argv[1]);
+	if (ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACEEXEC))
+		err(1, "PTRACE_SETOPTIONS");
 	while (WIFSTOPPED(status)) {
 		ip = ip_of(pid);
 		if (ptrace(PTRACE_SINGLESTEP, pid, 0, sig) || waitpid(pid, &status, 0) != pid)

@@ -3,44 +3,36 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 900
 #
-# Programs without libc are stepped by ptrace here; traced there, in full and overwrite mode, they do
-# the same and exit with 0, which says that they saw no trap flag; and what libipt decodes equals what
-# ptrace saw, instruction by instruction. KERNEL is another build of the kernel than build/kernel.
+# Programs without libc are stepped by ptrace here, or have been executed by QEMU, whose log says what they
+# did on no kernel of ours. Traced, in full and overwrite mode, they do the same and exit with 0, which says
+# that they saw no trap flag; and what libipt and perf decode equals that, instruction by instruction.
+# KERNEL is another build of the kernel than build/kernel.
 
-top=$(realpath "$(dirname "$(realpath "$0")")/../../..")
-export TOP=${TOP:-$top} BUILD=${BUILD:-$top/build}
+# shellcheck source=../vm/guest.sh
+. "$(dirname "$(realpath "$0")")/../vm/guest.sh"
 bin=$BUILD/tests/soft_pt
 pmu=/sys/bus/event_source/devices/intel_pt
 
+# Addresses that are the same each time: setarch -R. Without SMAP, as QEMU 7.2 takes what a program's far
+# return reads from its stack for an access of the kernel's.
 if [ "${1-}" != --inside ]; then
-	skip() {
-		echo "1..0 # SKIP $1"
-		exit 4
-	}
-	[ -e "${KERNEL:-$BUILD/kernel}/arch/x86/boot/bzImage" ] || skip "there is no guest kernel (make kernel)"
-	command -v qemu-system-x86_64 > /dev/null || skip "there is no qemu-system-x86_64 (make deps)"
-	[ -x "$bin/pt_decode" ] || skip "there is no pt_decode (make test-programs)"
-	export VM_TIMEOUT=${VM_TIMEOUT:-860}
-	exec "$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside)"
+	need_guest
+	[ -x "$bin/pt_decode" ] || no_tests "there is no pt_decode (make test-programs)"
+	export VM_TIMEOUT=${VM_TIMEOUT:-860} VM_QEMU='-cpu max,vendor=GenuineIntel,-smap'
+	exec "$TOP/tools/testing/vm/run" "$(printf '%q ' setarch -R "$(realpath "$0")" --inside)"
 fi
 
-work=$(mktemp -d)
+# shellcheck source=../../perf/tests/shell/lib/recording.sh
+. "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
+
+trap 'tell; cleanup' EXIT
 # Not ours, which is in PATH before it.
 perf() {
 	/usr/bin/perf "$@"
 }
 cd "$work" || exit
 
-nr=0
-check() {
-	local what=$1 not=
-
-	shift
-	nr=$((nr + 1))
-	"$@" > said 2>&1 || not='not '
-	echo "${not}ok $nr - $what"
-	sed 's/^/# /' said
-}
+declare -A argument images	# of a program, besides itself
 
 is() {
 	local value
@@ -54,10 +46,20 @@ announced() {
 	dmesg | grep 'soft_pt: single-stepping stands in for Intel PT'
 }
 
+# Of addresses of a program's instructions, those that are in its trace: see flow.h
+in_trace() {
+	grep -vxF -f <(nm "$bin/flow_$1" | sed -nE 's/^0*(.*) . (untraced|fault)_[0-9]+$/\1/p') | uniq
+}
+
 # What ptrace sees of itself is the trap flag: hence 1.
-truth() {
-	"$bin/pt_truth" "$bin/flow_$1" > "$1.truth"
-	[ $? = 1 ] && wc -l "$1.truth"
+stepped() {
+	"$bin/pt_truth" "$bin/flow_$1" ${argument[$1]-} > stepped
+	[ $? = 1 ] && in_trace "$1" < stepped > "$1.truth" && wc -l "$1.truth"
+}
+
+emulated() {
+	qemu-x86_64 -singlestep -d exec,nochain -D log "$bin/flow_$1" &&
+		sed -nE 's,^Trace .*\[[^/]*/0*([0-9a-f]+)/.*,\1,p' log | in_trace "$1" > "$1.truth" && wc -l "$1.truth"
 }
 
 # traced PROGRAM OPTION...
@@ -65,20 +67,44 @@ traced() {
 	local program=$1
 
 	shift
-	"$bin/pt_record" "$@" "$program.pt" "$bin/flow_$program" > heads || return
+	"$bin/pt_record" "$@" "$program.pt" "$bin/flow_$program" ${argument[$program]-} > heads || return
 	cat heads
 	ls -l "$program.pt"
 	grep -q 'truncated 0' heads
 }
 
 decoded() {
-	"$bin/pt_decode" "$1.pt" "$bin/flow_$1" > "$1.flow"
+	"$bin/pt_decode" "$1.pt" "$bin/flow_$1" ${images[$1]-} > "$1.flow"
 }
 
 equal() {
 	decoded "$1" || return
 	diff "$1.truth" "$1.flow" | head -20
 	cmp "$1.truth" "$1.flow"
+}
+
+# Where the vdso is, what is there, and where in it the function is that is called
+vdso() {
+	local at
+
+	"$bin/flow_vdso" > said_by_vdso || return
+	at=0x$(od -An -t x8 -N 8 said_by_vdso | tr -d ' ')
+	tail -c +9 said_by_vdso > vdso.image
+	images[vdso]=vdso.image@$at
+	argument[vdso]=$((0x$(nm -D vdso.image | sed -n 's/ . __vdso_getcpu.*//p')))
+	echo "${images[vdso]} ${argument[vdso]}"
+	((argument[vdso] > 0))
+}
+
+# What is not restarted is not in it; it may be restarted more often than it has to be.
+restarted() {
+	decoded rseq || return
+	nm "$bin/flow_rseq" | sed -E 's/^0*//' |
+		awk 'NR == FNR { name[$1] = $3 } NR != FNR && $1 in name { print name[$1] }' - rseq.flow |
+		grep -xE 'inside|look_handler|aborted|asleep|woken' | tr '\n' ' ' > names
+	cat names
+	[[ $(< names) =~ ^(((inside )?aborted )*inside look_handler aborted (asleep )*woken ?)+$ ]] &&
+		[[ $(< names) = *asleep* ]]
 }
 
 # What an area holds that was gone round in is the end of the flow.
@@ -94,13 +120,13 @@ ends_equal() {
 
 # perf 6.1 records; both that and ours decode it.
 perf_records() {
-	perf record -q -e intel_pt//u -m 64,1024 -o data -- "$bin/flow_branches"
+	perf record -q -e intel_pt//u -m 64,1024 -o data -- "$bin/flow_$1" ${argument[$1]-}
 }
 
 perf_decodes() {
-	"$1" script -i data --itrace=i0nse -F ip 2> errors | awk '{ print $1 }' | uniq > ips
+	"$2" script -i data --itrace=i0nse -F ip 2> errors | awk '{ print $1 }' | uniq > ips
 	cat errors
-	! grep -q 'instruction trace error' errors && cmp branches.truth ips
+	! grep -q 'instruction trace error' errors && cmp "$1.truth" ips
 }
 
 # Of programs with threads and children: nothing that cannot be decoded.
@@ -142,7 +168,7 @@ uprobes() {
 # The program of synth.c; prints what pt_decode says.
 synthetic() {
 	printf '\203\351\001\165\373\271\006\000\000\000\377\340' > image
-	"$bin/pt_record" "$@" synth.pt && "$bin/pt_decode" synth.pt image 0x400000 > /dev/null
+	"$bin/pt_record" "$@" synth.pt && "$bin/pt_decode" synth.pt image@0x400000 > /dev/null
 }
 
 synthetic_whole() {
@@ -165,11 +191,19 @@ refused() {
 echo "TAP version 13"
 check "announced in the log" announced
 check "caps/software" is caps/software 1
-for program in branches syscalls signals; do
-	check "$program: stepped by ptrace" truth $program
+check "the vdso" vdso
+for program in branches syscalls signals modes exec vdso; do
+	check "$program: stepped by ptrace" stepped $program
 	check "$program: traced" traced $program
 	check "$program: flow" equal $program
 done
+for program in branches syscalls signals flags; do
+	check "$program: executed by QEMU" emulated $program
+	check "$program: traced" traced $program
+	check "$program: flow" equal $program
+done
+check "rseq: traced" traced rseq
+check "rseq: flow" restarted
 check "tasks: traced" traced tasks
 check "tasks: flow" decoded tasks
 check "branches: traced, one page gone round in" traced branches -s -p 1
@@ -179,9 +213,11 @@ check "synthetic: gone round" synthetic_wrapped
 check "synthetic: full" synthetic_full
 check "branches: with uprobes" uprobes
 if perf --version > said 2>&1; then
-	check "branches: perf 6.1 records" perf_records
-	check "branches: perf 6.1 decodes" perf_decodes /usr/bin/perf
-	check "branches: our perf decodes" perf_decodes "$PERF"
+	for program in branches signals flags modes exec vdso; do
+		check "$program: perf 6.1 records" perf_records $program
+		check "$program: perf 6.1 decodes" perf_decodes $program /usr/bin/perf
+		check "$program: our perf decodes" perf_decodes $program "$PERF"
+	done
 	check "the kernel is not traced" refused
 	check "tasks: traced with all that inherit" perf_traces "$bin/flow_tasks"
 	check "a shell and its children" perf_traces sh -c '/bin/true; (exit 0); /bin/echo done'
@@ -193,5 +229,3 @@ else
 	done
 fi
 echo "1..$nr"
-rm -r "$work"
-[ "$nr" -gt 0 ]

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Far jumps and returns: within 64-bit code, and to 32-bit code, where the trace only begins again when
+ * the kernel was there. And a system call of 32-bit code.
+ */
+#include "flow.h"
+
+#define CS_32	0x23
+#define CS_64	0x33
+
+	start
+	lea	stack_end(%rip), %rsp	/* what 32-bit code keeps of it is 32 bits */
+	handle	SIGILL, resume
+	handle	SIGSEGV, resume
+	mov	$20, %ebp
+1:	push	$CS_64
+	push	$2f
+	untraced lretq
+	nop
+2:	untraced ljmp	*far_64(%rip)
+	nop
+3:	lea	4f(%rip), %rbx
+	untraced ljmp	*far_32(%rip)
+	nop
+4:	lea	5f(%rip), %rbx
+	push	$CS_32
+	push	$jump_back
+	untraced lretq
+	nop
+5:	lea	6f(%rip), %rbx
+	mov	$20, %eax		/* getpid(); SIGSEGV where there are none */
+	int	$0x80
+6:	dec	%ebp
+	jnz	1b
+	finish
+
+	.code32
+code_32:
+	untraced inc	%eax
+	untraced jmp	7f
+	nop
+7:	faults	ud2
+
+jump_back:
+	untraced dec	%eax		/* in 64-bit code, that would be a prefix */
+	untraced ljmp	$CS_64, $8f
+	.code64
+	/* Not traced before the kernel was there: who knows when an interrupt comes. */
+8:	faults	ud2
+
+resume_handler:
+	see_flags UC_EFLAGS(%rdx), UC_R15(%rdx)
+	mov	%rbx, UC_RIP(%rdx)
+	movw	$CS_64, UC_CS(%rdx)
+	ret
+
+	restorer
+	action	resume, resume_handler
+
+	.data
+far_64:	.long	3b
+	.word	CS_64
+far_32:	.long	code_32
+	.word	CS_32
+
+	.bss
+	.balign	16
+stack:	.skip	16384
+stack_end:

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Restartable sequences that are aborted: by a signal, and by the switch to another task while it
+ * sleeps. The kernel goes to where they begin anew. What has a name is what the test looks for.
+ */
+#include "flow.h"
+
+#define SIGNATURE	0x53053053
+#define RSEQ_SIZE	32
+#define RSEQ_CS		8
+
+.macro begin sequence
+	lea	\sequence(%rip), %rax
+	mov	%rax, rseq + RSEQ_CS(%rip)
+.endm
+
+.macro sequence name, begin, end, abort
+	.data
+	.balign	32
+\name:	.long	0, 0
+	.quad	\begin, \end - \begin, \abort
+	.text
+.endm
+
+/* What the kernel wants to see before the code that it goes to, in an instruction that nobody executes. */
+.macro signature
+	.byte	0x0f, 0xb9, 0x3d	/* ud1 */
+	.long	SIGNATURE
+.endm
+
+	start
+	handle	SIGILL, look
+	lea	rseq(%rip), %rdi
+	mov	$RSEQ_SIZE, %esi
+	xor	%edx, %edx
+	mov	$SIGNATURE, %r10d
+	call_kernel	__NR_rseq
+	or	%rax, %r15
+	test	%eax, %eax
+	jnz	4f
+	mov	$20, %ebp
+1:	movl	$0, looked(%rip)
+2:	begin	first
+inside:	nop
+	ud2
+inside_end:
+	signature
+aborted:
+	cmpl	$0, looked(%rip)	/* or it was another task's turn, before that */
+	je	2b
+
+3:	begin	second
+asleep:	lea	delay(%rip), %rdi
+	xor	%esi, %esi
+	mov	$__NR_nanosleep, %eax
+	syscall
+	nop
+asleep_end:
+	jmp	3b			/* it did not have to wait */
+	signature
+woken:	or	%r11, %r15
+	dec	%ebp
+	jnz	1b
+4:	finish
+
+look_handler:
+	handler_sees_flags
+	incl	looked(%rip)
+	ret
+
+	restorer
+	action	look, look_handler
+	sequence first, inside, inside_end, aborted
+	sequence second, asleep, asleep_end, woken
+
+	.data
+delay:	.quad	0, 20000000
+	.balign	32
+rseq:	.skip	RSEQ_SIZE
+looked:	.long	0
