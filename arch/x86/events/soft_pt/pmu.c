@@ -5,8 +5,8 @@
  * An event belongs to a task and leaves the kernel out. With attr.config1 it traces nobody: each
  * time it is started it writes so many bytes of a program that does not exist (synth.c).
  *
- * With /sys/module/soft_pt/parameters/counts at 0, areas that are mapped from then on do not say how
- * much was written to them (aux_written): as with drivers that cannot count.
+ * With /sys/module/soft_pt/parameters/counts at 0, areas that are mapped from then on do not say
+ * how much was written to them (aux_written): as with drivers that cannot count.
  */
 #define pr_fmt(fmt) "soft_pt: " fmt
 
