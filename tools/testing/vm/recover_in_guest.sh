@@ -1,12 +1,12 @@
 #!/bin/bash
-# perf inject --recover-ring on our kernel: from a recorder's memory, and from that of the whole machine
+# perf inject --recover-ring on our kernel: from a recorder's memory, a vmcore, and all of a machine's RAM
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 400
 #
 # In the guest, numbered calls are recorded until the rings have gone round, and the events are
 # disabled: from then on nothing in the rings changes, and all images of them must give the same. Those are
-# the recorder's mappings, and the guest's RAM, which is a file here, as it is when the guest is gone
-# without shutting down.
+# the recorder's mappings; a vmcore, as dump-guest-memory of QEMU makes it; and the guest's RAM, which is a
+# file here, as it is when the guest is gone without shutting down.
 #
 # Environment: RATE, of the calls (4000 a second: the guest is emulated).
 
@@ -53,9 +53,26 @@ run_inside() {
 	grep -q 'rings by PERF_SAMPLE_SIZE_AT_END' "$work/record.err" || fail "the rings are not sized"
 	sync
 	touch "$VM_OUT/done"
+	wait_until 100 test -e "$VM_OUT/dumped"
 	# As if the plug were pulled. The recorder still runs.
 	echo b > /proc/sysrq-trigger
 	sleep 100
+}
+
+# tell_qemu COMMAND: returns when that is done, and QEMU says what
+tell_qemu() {
+	python3 - "$work/monitor" "$1" << 'END'
+import socket, sys
+with socket.socket(socket.AF_UNIX) as monitor:
+    monitor.connect(sys.argv[1])
+    said = b''
+    for command in sys.argv[2], '':
+        while not said.endswith(b'(qemu) '):
+            said += monitor.recv(4096) or sys.exit('QEMU is gone')
+        print(said.decode())
+        said = b''
+        monitor.sendall(command.encode() + b'\n')
+END
 }
 
 # texts FILE: its samples
@@ -92,18 +109,30 @@ export VM_DIR=$work/vm VM_TIMEOUT=${VM_TIMEOUT:-300} VM_MEM=768M
 mkdir "$VM_DIR"
 # Sparse, where the checkout is: /tmp may be small.
 ram=$(mktemp "$BUILD/vm/ram.XXXXXX") || exit 1
-trap 'tell; rm -f "$ram"; cleanup' EXIT
-export VM_QEMU="-object memory-backend-file,id=ram,size=$VM_MEM,mem-path=$ram,share=on -machine memory-backend=ram"
-"$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside "${RATE:-4000}")" > "$work/said" 2>&1
+vmcore=$ram.vmcore
+trap 'tell; rm -f "$ram" "$vmcore"; cleanup' EXIT
+export VM_QEMU="-object memory-backend-file,id=ram,size=$VM_MEM,mem-path=$ram,share=on -machine memory-backend=ram \
+	-monitor unix:$work/monitor,server,nowait"
+"$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside "${RATE:-4000}")" > "$work/said" 2>&1 &
+guest=$!
+started+=("$guest")
 out=$VM_DIR/out
+guest_is_done() {
+	[ -e "$out/done" ] || gone "$guest"
+}
+wait_until "$VM_TIMEOUT" guest_is_done
 [ -e "$out/done" ] || {
 	cat "$work/said"
 	fail "the guest did not come to the end"
 }
+tell_qemu "dump-guest-memory $vmcore" > "$work/monitor.said" 2>&1
+touch "$out/dumped"
+wait "$guest"
 texts "$out/saved" > "$work/saved.txt"
 cpus=$("$PERF" script -f -i "$out/saved" -F cpu | sort -u | wc -l)
 
 echo "TAP version 13"
 check "a copy of the recorder's memory" same_as_saved "$out/memory"
+check "a vmcore" same_as_saved "$vmcore"
 check "the machine's memory" same_as_saved "$ram"
 echo "1..$nr"
