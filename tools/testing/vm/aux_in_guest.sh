@@ -62,20 +62,25 @@ work_end() {
 
 functions='^(walk|add|mix|parse|serve|serve_all|checkpoint)\+'
 
-# flow FILE: the branches within the program's functions, one a line: from where, and to where; and in
-# $work/errors what the decoder found wrong
-flow() {
+# flow_by_thread FILE: the branches within the program's functions, one a line: which thread, from where,
+# and to where; and in $work/errors what the decoder found wrong
+flow_by_thread() {
 	"$PERF" script -f -i "$1" --itrace=be -F tid,ip,sym,symoff,dso,addr > "$work/script" 2> "$work/script.err" || {
 		cat "$work/script.err"
 		return 1
 	}
 	grep -h 'instruction trace error' "$work/script" "$work/script.err" > "$work/errors"
-	awk '{
+	awk -v functions="$functions" '{
 		if (split($0, half, " => ") != 2 || half[1] !~ /\/branches\)/ || half[2] !~ /\/branches\)/)
 			next
 		split(half[1], from); split(half[2], to)
-		print from[3], to[2]
-	}' "$work/script" | grep -E "$functions"
+		if (from[3] ~ functions)
+			print from[1], from[3], to[2]
+	}' "$work/script"
+}
+
+flow() {
+	flow_by_thread "$1" > "$work/by_thread" && cut -d ' ' -f 2- "$work/by_thread"
 }
 
 # no_errors FLOW: and not nothing
@@ -92,6 +97,16 @@ section() {
 	awk -v n="$2" 'BEGIN { at = 1 } at == n { print } $1 ~ /^checkpoint\+/ { at++ }' "$1"
 }
 
+# served FLOW: of each thread what it did to serve, as a checksum. Who calls serve() is left out: the compiler
+# may have made serve_all() a part of main().
+served() {
+	rm -f "$work"/thread.*
+	grep -vE '\b(main|serve_all|checkpoint)\+' "$1" |
+		awk -v file="$work/thread." 'NF < 3 { $0 = "0 " $0 } { print $2, $3 > (file $1) }'
+	wc -l "$work"/thread.* >&2
+	md5sum "$work"/thread.* | cut -d ' ' -f 1 | sort
+}
+
 calls() {
 	grep -c " $1+0x0\$" "$2"
 }
@@ -100,17 +115,20 @@ calls() {
 
 sizes=(20 35 50)
 
-# record_work NAME [options]: traced, on one CPU, by a recorder that is told what to do by control
+program=("$branches")
+cpus=1
+
+# record_work NAME [options]: $program on $cpus traced by a recorder that is told what to do by control
 record_work() {
 	local name=$1
 
 	shift
 	work_start
 	: > "$work/answers"
-	wrapper=(taskset -c 1 sh -c "exec \"\$@\" < $work/in" sh)
+	wrapper=(taskset -c "$cpus" sh -c "exec \"\$@\" < $work/in" sh)
 	recorder_out=$work/out
 	[[ $* = *intel_pt* ]] || set -- -e intel_pt//u "$@"
-	recorder_launch -o "$work/$name" "$@" -- "$branches"
+	recorder_launch -o "$work/$name" "$@" -- "${program[@]}"
 	wrapper=()
 	recorder_out=$work/record.out
 	control ping || fail "the recorder does not answer: $*"
@@ -313,6 +331,49 @@ threads() {
 		[ "$(calls parse "$work/threads.flow")" = 90 ]
 }
 
+# Each snapshot has what each of the threads did since the last, wherever they ran.
+snapshots_of_threads() {
+	local n program=("$branches" 3) cpus=0,1
+
+	record_work parallel -S -m ,1M --switch-output
+	for n in "${sizes[@]}"; do
+		serve "$n" && control snapshot || return
+	done
+	record_end
+	find_snapshots "$work/parallel"
+	for n in 1 2 3; do
+		flow_by_thread "${snapshots[n - 1]}" > "$work/part.flow" && no_errors "$work/part.flow" || return
+		section "$work/full.flow" $n > "$work/section"
+		served "$work/section" > "$work/one"
+		cat "$work/one" "$work/one" "$work/one" > "$work/three"
+		served "$work/part.flow" | cmp - "$work/three" || return
+	done
+}
+
+is_trace() {
+	ls -l "$1"
+	"$PERF" script -f -i "$1" -D 2> "$work/script.err" | grep -m 1 'PERF_RECORD_AUXTRACE size'
+}
+
+# Who traces himself traces how he writes that down, too: it has to become less and less.
+recorder_itself() {
+	wrapper=(sh -c 'exec "$@" -p $$' sh)
+	recorder_launch -B -e intel_pt//u -m ,1M -o "$work/itself" "$@"
+	wrapper=()
+	wait_until 150 control ping && control ping && control stop || return
+	recorder_end 150
+	[ "$status" = 0 ] && is_trace "$work/itself"
+}
+
+recorder_traced() {
+	recorder_start -B -a -e cpu-clock -o "$work/other" "$@"
+	"$PERF" record -e intel_pt//u -m ,1M -o "$work/outer" -p "$recorder" -- sleep 1 2> "$work/outer.err" || return
+	control ping && control stop || return
+	recorder_end 150
+	[ "$status" = 0 ] && is_trace "$work/outer" &&
+		"$PERF" script -f -i "$work/other" -F event 2> "$work/script.err" | grep -m 1 cpu-clock
+}
+
 # The program reads when it has done what was asked for: what a sample holds ends there. The samples
 # together are the full trace.
 samples() {
@@ -363,8 +424,13 @@ check "--per-thread" per_thread
 check "-p" attach -S -m ,1M
 check "-p, --per-thread" attach -S -m ,1M --per-thread
 check "threads" threads
+check "threads: snapshots" snapshots_of_threads
 check "what --control has disabled" disabled
 check "an area that is too small" truncated
 check "--aux-sample" samples
 check "a driver that does not count: what is new is found by comparison" uncounted
+for how in "" --aio --io=uring; do
+	check "the recorder records itself${how:+, $how}" recorder_itself $how
+	check "a recorder that is traced${how:+, $how}" recorder_traced $how
+done
 echo "1..$nr"
