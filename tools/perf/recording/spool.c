@@ -258,7 +258,7 @@ static void submit(struct spool *spool)
 
 	list_move_tail(&chunk->node, &spool->flying);
 	spool->in_flight++;
-	spool->behind |= spool->pool.nr - spool->pool.nr_free > spool->pool.nr / 4;
+	spool->behind |= spool->pool.nr - spool->pool.nr_free >= spool->writer->depth;
 	chunk->buffered = spool->behind;
 	pthread_mutex_unlock(&spool->lock);
 	writer__submit(spool->writer, chunk);

@@ -13,9 +13,11 @@
  *	     +------------------- when there is none, spool__append() waits ---------------+
  *
  * A ring is free again as soon as its records are copied, whatever the disk does, until the pool is
- * used up. Then the caller waits; nothing is ever dropped. Before that, when a quarter of it is used, the
- * disk is slower than what is appended: the page cache, which is larger, is to take the rest of the file.
- * It is not asked again until the next: direct writes would wait behind what the page cache has.
+ * used up. Then the caller waits; nothing is ever dropped.
+ *
+ * When as many chunks are used as the writer takes at a time, the disk is slower than what is appended: the
+ * page cache, which is larger, is to take the rest of the file. There is no way back until the next:
+ * direct writes would wait behind what the page cache has.
  *
  * A chunk is written when it is full, and an unfinished one when nothing else is being written and it
  * has waited for SPOOL_FLUSH_MS, or at once where somebody reads it from a pipe.
@@ -74,7 +76,7 @@ struct spool_unsaved {
  * @flying:	chunks that were; those that came back wait for those before them
  * @in_flight:	how many of them are the writer's
  * @seekable:	a regular file: unfinished chunks may wait
- * @behind:	a quarter of the pool was used since the file was opened
+ * @behind:	since the file was opened the disk was too slow
  * @failing:	a write has failed, others are under way
  * @err:	negative errno of that, when all of them are over: nothing can be appended any more
  * @settled:	@failed was called

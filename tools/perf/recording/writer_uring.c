@@ -3,6 +3,9 @@
  * io_uring and direct I/O, where the file system takes it: the kernel copies nothing, and the page cache
  * of the machine that is watched stays as it is.
  *
+ * A direct write depends on threads of the kernel that wait for a busy CPU as any other task. So few are
+ * under way: the spool turns to the page cache when they are not enough, and waits for those still.
+ *
  * All else goes through the page cache, by plain writes in this thread: handed to io_uring, these would be
  * done by threads of the kernel that wait for each other, and take longer than a storm lets them. So
  * where there is no direct I/O, or a chunk is not to have it, this is writer_sync.c.
@@ -28,7 +31,7 @@
 #include "util/debug.h"
 #include "writer.h"
 
-#define DEPTH		16
+#define DEPTH		4
 
 /**
  * struct writer_uring
