@@ -96,11 +96,18 @@ static void begin_compression(struct output *output)
 	spool__open(&output->raw, &output->compressor.writer, -1, 0, true);
 }
 
+/* What goes into chunks first. */
+static struct spool *first_spool(struct output *output)
+{
+	return output->level ? &output->raw : &output->spool;
+}
+
 static int output__start_file(struct output *output)
 {
 	struct perf_session *session = output->session;
 	struct writer *writer;
 	struct stat st;
+	u64 start;
 	int err;
 
 	output->open = true;
@@ -122,7 +129,14 @@ static int output__start_file(struct output *output)
 		       strerror(-output->err));
 		return output->err;
 	}
-	output->start = output__is_pipe(output) ? 0 : session->header.data_offset;
+	start = output__is_pipe(output) ? 0 : session->header.data_offset;
+	if (output->spool.turned && start != output->start) {
+		pr_err("%s begins at %" PRIu64 ", the file before at %" PRIu64 ".\n",
+		       output__name(output), start, output->start);
+		output->err = -EINVAL;
+		return output->err;
+	}
+	output->start = start;
 	writer = output->regular ? output->writer : output->stream_writer;
 	pr_debug("Writing to %s by %s.\n", output__name(output), writer->ops->name);
 	spool__open(&output->spool, writer, output__fd(output), output->start, output->regular);
@@ -251,8 +265,7 @@ int output__write(struct output *output, const struct span *span, struct account
 	whole = account__add(account ?: &ignored, span, len);
 	if (whole < len)
 		pr_warning("Malformed record: %zu bytes from it on may not be readable.\n", len - whole);
-	return spool__append(output->level ? &output->raw : &output->spool, span) ?
-	       output__drain(output) : 0;
+	return spool__append(first_spool(output), span) ? output__drain(output) : 0;
 }
 
 int output__write_unit(struct output *output, const struct iovec *part, int nr, u64 *pos)
@@ -311,6 +324,22 @@ static void close_spools(struct output *output)
 		spool__close(&output->spool);
 }
 
+void output__hold(struct output *output)
+{
+	spool__hold(first_spool(output));
+}
+
+void output__release(struct output *output)
+{
+	spool__release(first_spool(output));
+}
+
+void output__next(struct output *output)
+{
+	if (output->open)
+		spool__next(first_spool(output), output->level ? 0 : output->start);
+}
+
 u64 output__bytes(const struct output *output)
 {
 	return output->open ? spool__end(&output->spool) - output->start : 0;
@@ -318,7 +347,13 @@ u64 output__bytes(const struct output *output)
 
 u64 output__total(const struct output *output)
 {
-	return output->closed + output__bytes(output);
+	return __atomic_load_n(&output->closed, __ATOMIC_RELAXED) + output__bytes(output);
+}
+
+/* Of the file that is being completed. */
+static u64 file_bytes(const struct output *output)
+{
+	return spool__file_end(&output->spool) - output->start;
 }
 
 static int write_final_header(struct output *output)
@@ -349,9 +384,8 @@ static void output__finish_file(struct output *output)
 	if (!output->regular)
 		return;
 
-	session->header.data_size = output__bytes(output);
-	output->data.file.size = lseek(output__fd(output), output->start + output__bytes(output),
-				       SEEK_SET);
+	session->header.data_size = file_bytes(output);
+	output->data.file.size = lseek(output__fd(output), output->start + file_bytes(output), SEEK_SET);
 	if (output->build_ids || output->sample_times)
 		features__read_back(output);
 
@@ -365,8 +399,17 @@ static void output__finish_file(struct output *output)
 	output->err = output->err ?: err;
 }
 
+/* There is no next file. */
+static void give_up_next(struct output *output)
+{
+	spool__abandon(first_spool(output), output->err);
+	output->open = false;
+}
+
 int output__close(struct output *output)
 {
+	u64 bytes;
+
 	if (!output->open)
 		return output->err;
 	close_spools(output);
@@ -374,8 +417,13 @@ int output__close(struct output *output)
 		end_compression(output);
 	output__finish_file(output);
 	perf_data__close(&output->data);
-	output->closed = output__total(output);
-	output->open = false;
+
+	bytes = file_bytes(output);
+	if (output->level)	/* the other threads count what they write, and not this once more */
+		spool__cut(&output->spool, output->start);
+	__atomic_store_n(&output->closed, output->closed + bytes, __ATOMIC_RELAXED);
+	if (output->err || !first_spool(output)->turned)
+		give_up_next(output);
 	return output->err;
 }
 
@@ -428,13 +476,15 @@ int output__close_as(struct output *output, const char *suffix, char **name)
 
 int output__reopen(struct output *output)
 {
-	int err = perf_data__open(&output->data);
+	int err = output->err;
 
-	if (err < 0) {
-		output->err = errno ? -errno : -EIO;
-		pr_err("Cannot create the next output file %s: %s\n", output->data.path,
-		       strerror(-output->err));
-		return output->err;
+	if (!err && perf_data__open(&output->data) < 0) {
+		err = output->err = errno ? -errno : -EIO;
+		pr_err("Cannot create the next output file %s: %s\n", output->data.path, strerror(-err));
 	}
-	return output__start_file(output);
+	if (!err)
+		err = output__start_file(output);
+	if (err)
+		give_up_next(output);
+	return err;
 }

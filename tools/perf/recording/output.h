@@ -5,10 +5,17 @@
  *   output__open()  header without features          a file cut off here has no names in it
  *   output__write() whole records, any number
  *   output__close() build-ids, features, the header again with the sizes   a complete file
- *   output__next()  close, rename, open the next
+ *   output__next()  what is written from now on belongs to the next file
+ *   output__close_as(), output__reopen()  complete the one, rename it, open the next
  *
- * Records are copied, and written in the spool's thread (spool.h). Any thread may write some, but not
- * while another closes the file or opens the next; all else is the recorder's thread's.
+ * Records are copied, and written in the spool's thread (spool.h). Any thread may write some, also between
+ * output__next() and output__reopen(), but not while the last file is closed; all else is the recorder's
+ * thread's.
+ *
+ * Where a file ends, and the next begins, is one position in what all threads write: output__next(). What
+ * the recorder's thread writes while output__hold() keeps the others away is the end of the first. All
+ * files begin their data at the same position, as they describe the same events: so the next file's
+ * position is known before it is there.
  *
  * An error (disk full, file size limit, I/O) ends the recording, not the file: what was written
  * goes back to the end of the last whole record, and output__close() makes a readable file of it.
@@ -42,11 +49,11 @@ struct perf_session;
  * @tool:	what util calls back: synthesized events come in through it (sideband.h), and
  *		the file's own events when it is read back (features.h)
  * @evlist:	the events described in the header
- * @open:	between output__open() or output__reopen() and output__close()
+ * @open:	there is a file, or will be, for what is written
  * @regular:	a regular file in the file format: can be cut, read back, and removed
  * @replaced:	a file of this name was there, and is .old now
  * @start:	where the data section begins in the file [bytes]
- * @closed:	length of the data sections of all files before this one [bytes]
+ * @closed:	length of the data sections of all files that are closed [bytes]
  * @spool:	what is on its way to the file
  * @io:		what is to write regular files (--io)
  * @writer:	that writer
@@ -149,13 +156,32 @@ int output__error(struct output *output);
 /** output__unsaved - records that were counted, and could not be written; when the file is closed */
 struct spool_unsaved output__unsaved(const struct output *output);
 
-/** output__bytes - length of the data section so far [bytes] */
+/** output__hold - no other thread writes until output__release() */
+void output__hold(struct output *output);
+
+void output__release(struct output *output);
+
+/**
+ * output__next - what is written from now on belongs to the next file
+ *
+ * The file is to be closed, and the next to be opened by output__reopen(), soon: until then what is
+ * written waits in @write_buffer. Without effect after an error.
+ */
+void output__next(struct output *output);
+
+/** output__bytes - length of the data section so far, of the file that is written to [bytes] */
 u64 output__bytes(const struct output *output);
 
 /** output__total - the same for all files of this recording [bytes] */
 u64 output__total(const struct output *output);
 
-/** output__close - complete the file and close it. Return: 0, or @output->err */
+/**
+ * output__close - complete the file and close it
+ *
+ * After an error there is no next file: what waits for it is given up.
+ *
+ * Return: 0, or @output->err.
+ */
 int output__close(struct output *output);
 
 /**
@@ -175,7 +201,8 @@ int output__close_as(struct output *output, const char *suffix, char **name);
 void output__discard(struct output *output);
 
 /**
- * output__reopen - start the next file under the name that the user knows
+ * output__reopen - after output__next() and output__close_as(): start the next file under the name that the
+ * user knows
  *
  * Return: 0, or @output->err after an error message.
  */

@@ -14,6 +14,16 @@ int reader_sched__set_priority(pthread_t thread, int priority)
 	return -pthread_setschedparam(thread, priority ? SCHED_FIFO : SCHED_OTHER, &param);
 }
 
+void reader_sched__save(struct reader_sched *saved)
+{
+	pthread_getschedparam(pthread_self(), &saved->policy, &saved->param);
+}
+
+void reader_sched__restore(const struct reader_sched *saved)
+{
+	pthread_setschedparam(pthread_self(), saved->policy, &saved->param);
+}
+
 int reader_sched__set_cpus(pthread_t thread, struct perf_cpu_map *cpus)
 {
 	size_t size = CPU_ALLOC_SIZE(MAX_CPUS);

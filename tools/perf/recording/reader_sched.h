@@ -7,13 +7,14 @@
  * SCHED_FIFO where this user may ask for that (root, or RLIMIT_RTPRIO), at the lowest priority
  * there: before every normal task, after everything that is real-time for a reason. They sleep once
  * their rings have been looked at, and leave themselves out of what is recorded (self.h), so that
- * what they do does not wake them. What compresses and writes is scheduled as they are: once the
- * buffers are full, they wait for it.
+ * what they do does not wake them. What compresses and writes is scheduled as they are, and the
+ * recorder's thread while it switches files: once the buffers are full, they wait for it.
  */
 #ifndef PERF_RECORDING_READER_SCHED_H
 #define PERF_RECORDING_READER_SCHED_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <perf/cpumap.h>
 
 #define READER_PRIORITY_DEFAULT	1
@@ -23,6 +24,18 @@
  * @priority:	of SCHED_FIFO; 0 for the normal class
  */
 int reader_sched__set_priority(pthread_t thread, int priority);
+
+/** struct reader_sched - how a thread was scheduled before */
+struct reader_sched {
+	int			policy;
+	struct sched_param	param;
+};
+
+/** reader_sched__save - remember how the calling thread is scheduled */
+void reader_sched__save(struct reader_sched *saved);
+
+/** reader_sched__restore - as when that was saved, in the same thread */
+void reader_sched__restore(const struct reader_sched *saved);
 
 /**
  * reader_sched__set_cpus - let @thread run on these CPUs only; NULL: on all that this process may use

@@ -393,9 +393,9 @@ static int nr_running(const struct readers *readers)
 	return nr;
 }
 
-static void give_order(struct readers *readers, enum reader_order order)
+static void give_order(struct readers *readers, enum reader_order order, bool wait)
 {
-	int i, nr = order == READER_RUN ? 0 : nr_running(readers);
+	int i, nr = wait ? nr_running(readers) : 0;
 
 	pthread_mutex_lock(&readers->lock);
 	readers->order = order;
@@ -423,18 +423,26 @@ static int visit_all(struct readers *readers)
 	return 0;
 }
 
+int readers__sync(struct readers *readers)
+{
+	if (!nr_running(readers))
+		return visit_all(readers);
+	give_order(readers, READER_RUN, true);
+	return __atomic_load_n(&readers->err, __ATOMIC_ACQUIRE);
+}
+
 int readers__hold(struct readers *readers)
 {
 	if (!nr_running(readers))
 		return visit_all(readers);
-	give_order(readers, READER_HOLD);
+	give_order(readers, READER_HOLD, true);
 	return __atomic_load_n(&readers->err, __ATOMIC_ACQUIRE);
 }
 
 void readers__release(struct readers *readers)
 {
 	if (nr_running(readers))
-		give_order(readers, READER_RUN);
+		give_order(readers, READER_RUN, false);
 }
 
 int readers__stop(struct readers *readers)
@@ -443,7 +451,7 @@ int readers__stop(struct readers *readers)
 
 	if (!nr_running(readers))
 		return visit_all(readers);
-	give_order(readers, READER_END);
+	give_order(readers, READER_END, true);
 	for (reader = readers->readers; reader < readers->readers + readers->nr; reader++) {
 		if (reader->running)
 			pthread_join(reader->thread, NULL);

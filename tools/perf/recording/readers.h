@@ -18,20 +18,19 @@
  *
  * Orders are given by the recorder's thread, one at a time, and numbered:
  *
- *	RUN	visit when woken up
+ *	RUN	visit once more, then when woken up
  *	HOLD	visit once more, then wait for the next order
  *	END	visit once more, then end
  *
  * Invariants:
  *  1. A reader answers an order after a visit that began when it had seen that order. So when all have
- *     answered HOLD or END, all that was published before the order was given has been written, and
- *     until the next order nothing else is, nor are the rings' accounts touched.
+ *     answered, all that was published before the order was given has been written; and if that was HOLD
+ *     or END, until the next order nothing else is, nor are the rings' accounts touched.
  *  2. A reader that fails visits no more, but answers orders; and tells the recorder, who then ends all.
  *     So does one that is told that it is enough, but for the visits that orders ask for.
  *  3. A reader counts as one visitor of the rounds (rounds.h), the recorder's thread as the last one.
  *
- * The recorder may rely on 1 to switch files, and to have what streamed samples refer to in the same
- * file: it drains the tracking rings while the readers are held.
+ * The recorder relies on 1 when it switches files, see recorder.c.
  */
 #ifndef PERF_RECORDING_READERS_H
 #define PERF_RECORDING_READERS_H
@@ -180,6 +179,15 @@ void readers__wake_recorder(struct readers *readers);
 
 /** readers__set_enough - no more than what orders ask for; the recorder is woken up. In any thread */
 void readers__set_enough(struct readers *readers);
+
+/**
+ * readers__sync - what was published before is written when it returns
+ *
+ * Without threads, or when they do not run, it visits the rings itself.
+ *
+ * Return: 0, or a negative errno.
+ */
+int readers__sync(struct readers *readers);
 
 /**
  * readers__hold - what was published is written, and nothing more until readers__release()

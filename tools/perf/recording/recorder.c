@@ -16,6 +16,7 @@
 #include "util/time-utils.h"
 #include "events.h"
 #include "features.h"
+#include "reader_sched.h"
 #include "recorder.h"
 #include "self.h"
 #include "sideband.h"
@@ -66,13 +67,13 @@ static int close_file(struct recorder *rec, bool rename)
 {
 	char timestamp[] = "InvalidTimestamp";
 	char *name = NULL;
-	int err = tracker__end_file(&rec->tracker);
+	int err;
 
 	if (!rename || output__is_pipe(&rec->output))
-		return output__close(&rec->output) ?: err;
+		return output__close(&rec->output);
 
 	fetch_current_timestamp(timestamp, sizeof(timestamp));
-	err = output__close_as(&rec->output, timestamp, &name) ?: err;
+	err = output__close_as(&rec->output, timestamp, &name);
 	if (name) {
 		summary__file(&rec->summary, name);
 		rotation__keep(&rec->rotation, name);
@@ -80,21 +81,22 @@ static int close_file(struct recorder *rec, bool rename)
 	return err;
 }
 
-static int count_losses(struct recorder *rec)
+/* What each file ends with. */
+static int write_end(struct recorder *rec)
 {
 	struct losses losses = { 0 };
 	int err = losses__count(&losses, &rec->channels, rec->evlist, false);
 
-	return losses__write(&losses, &rec->output) ?: err;
+	err = losses__write(&losses, &rec->output) ?: err;
+	return tracker__end_file(&rec->tracker) ?: err;
 }
 
+/* What comes meanwhile waits in the spool for the next file. */
 static int next_file(struct recorder *rec)
 {
-	int err = count_losses(rec);
+	int err = close_file(rec, true);
 
-	err = close_file(rec, true) ?: err;
-	if (!err)
-		err = output__reopen(&rec->output);
+	err = output__reopen(&rec->output) ?: err;
 	if (!err)
 		err = begin_file(rec);
 	return err;
@@ -136,8 +138,8 @@ static ssize_t drain_own(struct recorder *rec)
 
 /*
  * Tracking comes after the streams: what a streamed sample refers to was published before it, and
- * should be in the same file. That is so because the readers are held when files are switched; in
- * between the rounds put things in order.
+ * should be in the same file. See end_data() for where files are switched; in between the rounds put
+ * things in order.
  *
  * Return: how much it was [bytes], or a negative errno.
  */
@@ -151,9 +153,18 @@ static ssize_t drain(struct recorder *rec, bool *whole)
 	return own < 0 ? own : own + stream;
 }
 
-static int hold_and_drain(struct recorder *rec)
+/*
+ * Where copies are written, too, their order is kept by holding the readers (see write_snapshot()); and
+ * where records have no time, what is written first when a file begins must come first.
+ */
+static bool needs_hold(struct recorder *rec)
 {
-	ssize_t bytes = readers__hold(&rec->readers);
+	return has_snapshots(rec) || rec->tracker.mode == TRACKER_STREAMED;
+}
+
+static int sync_and_drain(struct recorder *rec)
+{
+	ssize_t bytes = needs_hold(rec) ? readers__hold(&rec->readers) : readers__sync(&rec->readers);
 
 	if (!bytes)
 		bytes = drain_own(rec);
@@ -161,15 +172,39 @@ static int hold_and_drain(struct recorder *rec)
 }
 
 /*
+ * The file ends here. The readers go on, for the next one:
+ *
+ *  - All that was published before the readers were asked is in this file, and what the rings lost before.
+ *  - What a sample in this file refers to was published before it was drained, so it is in a tracking ring,
+ *    or drained: nobody else writes while those rings are drained for the last time.
+ *  - The next file's samples may lie before what they refer to, which begin_file() writes. Whoever reads it
+ *    puts records in order and takes none out before the second mark of a round (rounds.h): for that one the
+ *    recorder's thread has to make a visit, which it does when it has begun the file.
+ */
+static int end_data(struct recorder *rec)
+{
+	ssize_t bytes = write_end(rec);
+
+	if (bytes)
+		return bytes;
+	output__hold(&rec->output);
+	bytes = drain_own(rec);
+	if (bytes >= 0)
+		output__next(&rec->output);
+	output__release(&rec->output);
+	return bytes < 0 ? bytes : 0;
+}
+
+/*
  * Handed over after the streams were drained, so that no later snapshot has records older than what
  * was drained; and before anything is written, so that what is asked for while the output hangs is
- * the next snapshot's. Leaves the readers held.
+ * the next snapshot's. Leaves the readers held, if it needs to hold them.
  */
 static int write_snapshot(struct recorder *rec, const char *reason, bool last)
 {
 	struct aux_snapshot_stats aux_stats;
 	struct snapshot_stats stats;
-	int err = hold_and_drain(rec);
+	int err = sync_and_drain(rec);
 
 	snapshotter__hand_over(&rec->snapshotter);
 	aux_snapshotter__hand_over(&rec->aux_snapshotter);
@@ -179,7 +214,7 @@ static int write_snapshot(struct recorder *rec, const char *reason, bool last)
 		err = snapshotter__write(&rec->snapshotter, rec->evlist, &rec->output, &stats);
 	if (!err)
 		err = aux_snapshotter__write(&rec->aux_snapshotter, &rec->output, &aux_stats);
-	if (!err && stats.requests)	/* what is said to be in a snapshot is saved */
+	if (!err && has_snapshots(rec) && stats.requests)	/* what is said to be in one is saved */
 		err = output__drain(&rec->output);
 	if (err)
 		return err;
@@ -191,19 +226,35 @@ static int write_snapshot(struct recorder *rec, const char *reason, bool last)
 	return 0;
 }
 
+static int switch_files(struct recorder *rec, const char *reason)
+{
+	int err = write_snapshot(rec, reason, false);
+
+	if (!err)
+		err = end_data(rec);
+	if (rec->tracker.mode != TRACKER_STREAMED)
+		readers__release(&rec->readers);
+	return err ?: next_file(rec);
+}
+
 static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
 {
+	struct reader_sched usual;
 	int err;
 
 	/* Asked for while the one before was handled, which has answered it, too. */
 	if (!snapshotter__pending(&rec->snapshotter))
 		return 0;
-	err = write_snapshot(rec, reason, false);
+	reader_sched__save(&usual);
+	err = readers__raise(&rec->readers, pthread_self());
 	if (!err && to_next_file)
-		err = next_file(rec);
-	else if (!err && !rec->rounds.nr_visitors)
+		err = switch_files(rec, reason);
+	else if (!err)
+		err = write_snapshot(rec, reason, false);
+	if (!err && !to_next_file && !rec->rounds.nr_visitors)
 		err = finish_round(&rec->output);
 	readers__release(&rec->readers);
+	reader_sched__restore(&usual);
 	return err;
 }
 
@@ -490,7 +541,7 @@ static int end(struct recorder *rec, int err)
 	rec->summary.wakeups += readers__wakeups(&rec->readers);
 	err = losses__write(&rec->losses, &rec->output) ?: err;
 	err = write_snapshot(rec, "exit", true) ?: err;
-	err = count_losses(rec) ?: err;
+	err = write_end(rec) ?: err;
 	bpf_watch__stop(&rec->bpf_watch);
 
 	if (rec->triggers.exec_errno) {

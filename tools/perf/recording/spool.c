@@ -30,7 +30,7 @@ static void seal_chunk(struct spool *spool)
 {
 	if (!spool->filling)
 		return;
-	list_add_tail(&spool->filling->node, &spool->full);
+	list_add_tail(&spool->filling->node, spool->turned ? &spool->next : &spool->full);
 	spool->filling = NULL;
 	pthread_cond_signal(&spool->work);
 }
@@ -110,7 +110,7 @@ static int append(struct spool *spool, struct unit *unit, u64 *pos)
 	}
 	pthread_mutex_unlock(&spool->append);
 
-	if (!spool->seekable && !err) {		/* see wait_for_work() */
+	if (!__atomic_load_n(&spool->seekable, __ATOMIC_RELAXED) && !err) {	/* see wait_for_work() */
 		pthread_mutex_lock(&spool->lock);
 		pthread_cond_signal(&spool->work);
 		pthread_mutex_unlock(&spool->lock);
@@ -140,14 +140,29 @@ static void wait_until_settled(struct spool *spool)
 		pthread_cond_wait(&spool->room, &spool->lock);
 }
 
+/* What is being filled may be the next file's: who appends to that can wait for a chunk, holding @append. */
+static void seal_file(struct spool *spool)
+{
+	bool turned;
+
+	pthread_mutex_lock(&spool->lock);
+	turned = spool->turned;
+	pthread_mutex_unlock(&spool->lock);
+	if (turned)
+		return;
+	pthread_mutex_lock(&spool->append);
+	pthread_mutex_lock(&spool->lock);
+	seal_chunk(spool);
+	pthread_mutex_unlock(&spool->lock);
+	pthread_mutex_unlock(&spool->append);
+}
+
 int spool__drain(struct spool *spool)
 {
 	int err;
 
-	pthread_mutex_lock(&spool->append);
+	seal_file(spool);
 	pthread_mutex_lock(&spool->lock);
-	seal_chunk(spool);
-	pthread_mutex_unlock(&spool->append);
 	wait_until_settled(spool);
 	err = spool->err;
 	pthread_mutex_unlock(&spool->lock);
@@ -199,40 +214,59 @@ static void give_up_chunk(struct spool *spool, const struct chunk *chunk, u64 en
 	give_up(spool, &unit, max(end, chunk->first) - chunk->pos);
 }
 
-static void give_up_all(struct spool *spool)
+static void give_up_list(struct spool *spool, struct list_head *list, u64 end)
 {
-	const struct chunk *failed;
 	struct chunk *chunk, *tmp;
-	u64 end;
 
-	list_splice_tail_init(&spool->full, &spool->flying);
-	failed = list_first_entry(&spool->flying, struct chunk, node);
-	end = saved_end(failed);
-	if (end < failed->pos) {	/* the record that begins in a chunk which is written */
-		spool->unsaved.records++;
-		spool->unsaved.samples += failed->type == PERF_RECORD_SAMPLE;
-	}
-	spool->unsaved.bytes += spool->end - end;
-	__atomic_store_n(&spool->end, end, __ATOMIC_RELAXED);
-	list_for_each_entry_safe(chunk, tmp, &spool->flying, node) {
+	list_for_each_entry_safe(chunk, tmp, list, node) {
 		give_up_chunk(spool, chunk, end);
 		pool__put(&spool->pool, chunk);
 	}
 }
 
-/* With @lock held, which is released meanwhile. Nothing is in flight. */
-static void settle(struct spool *spool)
+/* With both locks held: the file ends before the first chunk that is not written, if there is one. */
+static void give_up_file(struct spool *spool)
 {
-	spool->err = list_first_entry(&spool->flying, struct chunk, node)->err;
+	u64 end = spool__file_end(spool);
+	const struct chunk *failed;
+
+	list_splice_tail_init(&spool->full, &spool->flying);
+	if (!list_empty(&spool->flying)) {
+		failed = list_first_entry(&spool->flying, struct chunk, node);
+		end = saved_end(failed);
+		if (end < failed->pos) {	/* the record that begins in a chunk which is written */
+			spool->unsaved.records++;
+			spool->unsaved.samples += failed->type == PERF_RECORD_SAMPLE;
+		}
+		spool->unsaved.bytes += spool__file_end(spool) - end;
+		give_up_list(spool, &spool->flying, end);
+	}
+	if (spool->turned)
+		spool->unsaved.bytes += spool->end - spool->begin;
+	give_up_list(spool, &spool->next, 0);
+	spool->turned = false;
+	__atomic_store_n(&spool->end, end, __ATOMIC_RELAXED);
+}
+
+/* With @lock held, which is released meanwhile. Nothing is in flight. */
+static void give_up_all(struct spool *spool, int err)
+{
+	spool->err = err;
 	pthread_cond_broadcast(&spool->room);	/* whoever appends gives up, too */
 	pthread_mutex_unlock(&spool->lock);
 
 	pthread_mutex_lock(&spool->append);
 	pthread_mutex_lock(&spool->lock);
 	seal_chunk(spool);
-	give_up_all(spool);
-	pthread_mutex_unlock(&spool->lock);
+	give_up_file(spool);
 	pthread_mutex_unlock(&spool->append);
+}
+
+/* The same. */
+static void settle(struct spool *spool)
+{
+	give_up_all(spool, list_first_entry(&spool->flying, struct chunk, node)->err);
+	pthread_mutex_unlock(&spool->lock);
 
 	spool->failed(spool->arg, spool->err, spool->end);
 
@@ -345,7 +379,7 @@ static void init_locks(struct spool *spool)
 {
 	pthread_condattr_t attr;
 
-	thread__init_lock(&spool->append);
+	thread__init_recursive_lock(&spool->append);
 	thread__init_lock(&spool->lock);
 	pthread_cond_init(&spool->room, NULL);
 	pthread_condattr_init(&attr);
@@ -375,6 +409,7 @@ int spool__init(struct spool *spool, size_t size, void (*failed)(void *arg, int 
 
 	*spool = (struct spool){ .failed = failed, .arg = arg };
 	INIT_LIST_HEAD(&spool->full);
+	INIT_LIST_HEAD(&spool->next);
 	INIT_LIST_HEAD(&spool->flying);
 	init_locks(spool);
 	err = pool__init(&spool->pool, size);
@@ -386,9 +421,50 @@ void spool__open(struct spool *spool, struct writer *writer, int fd, u64 pos, bo
 	pthread_mutex_lock(&spool->lock);
 	writer__open(writer, fd, seekable);
 	spool->writer = writer;
-	spool->seekable = seekable;
 	spool->behind = false;
-	spool->end = pos;
+	__atomic_store_n(&spool->seekable, seekable, __ATOMIC_RELAXED);
+	if (spool->turned)
+		list_splice_tail_init(&spool->next, &spool->full);
+	else
+		spool->end = pos;
+	spool->turned = false;
+	pthread_cond_signal(&spool->work);
+	pthread_mutex_unlock(&spool->lock);
+}
+
+void spool__hold(struct spool *spool)
+{
+	pthread_mutex_lock(&spool->append);
+}
+
+void spool__release(struct spool *spool)
+{
+	pthread_mutex_unlock(&spool->append);
+}
+
+void spool__next(struct spool *spool, u64 pos)
+{
+	pthread_mutex_lock(&spool->append);
+	pthread_mutex_lock(&spool->lock);
+	seal_chunk(spool);
+	if (!spool->err) {
+		spool->turned = true;
+		spool->begin = pos;
+		spool->file_end = spool->end;
+		__atomic_store_n(&spool->end, pos, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&spool->lock);
+	pthread_mutex_unlock(&spool->append);
+}
+
+void spool__abandon(struct spool *spool, int err)
+{
+	pthread_mutex_lock(&spool->lock);
+	if (spool->turned) {
+		give_up_all(spool, err);
+		spool->settled = true;
+		pthread_cond_broadcast(&spool->room);
+	}
 	pthread_mutex_unlock(&spool->lock);
 }
 

@@ -26,6 +26,10 @@
  * file is readable up to the last record that is whole below the first byte that could not be
  * written. What lies behind, in the file and in memory, is given up, and counted.
  *
+ * Files follow each other. spool__next() ends one: what is appended after it is the next file's, and waits
+ * in @next until that is open. Meanwhile the first is written, completed and closed, and those who
+ * append do not wait for it, until the pool is used up.
+ *
  * Two locks, in this order: @append, which makes what a call appends one piece of the file, and
  * @lock, of everything that the spool's thread shares with others.
  */
@@ -65,14 +69,18 @@ struct spool_unsaved {
  * @pool:	the chunks
  * @writer:	writes them; NULL while no file is open. Used by the spool's thread, and where nothing
  *		is on its way.
- * @append:	held while something is appended
+ * @append:	held while something is appended; recursive, see spool__hold()
  * @filling:	receives what is appended, or NULL; changed with both locks held
- * @end:	where the next byte belongs in the file; changed with @append held
+ * @end:	where the next byte belongs in its file; changed with @append held
  * @written:	position below which all is written
  * @lock:	of the rest
  * @work:	the thread may have something to do
  * @room:	a chunk is free, or nothing is on its way any more
  * @full:	chunks that wait to be submitted
+ * @next:	chunks that wait for the next file
+ * @turned:	between spool__next() and spool__open(): @filling and @end are the next file's
+ * @begin:	where that begins in its file, if @turned
+ * @file_end:	and where the one before ends
  * @flying:	chunks that were; those that came back wait for those before them
  * @in_flight:	how many of them are the writer's
  * @seekable:	a regular file: unfinished chunks may wait
@@ -98,6 +106,10 @@ struct spool {
 	pthread_cond_t		work;
 	pthread_cond_t		room;
 	struct list_head	full;
+	struct list_head	next;
+	bool			turned;
+	u64			begin;
+	u64			file_end;
 	struct list_head	flying;
 	unsigned int		in_flight;
 	bool			seekable;
@@ -128,8 +140,9 @@ int spool__init(struct spool *spool, size_t size, void (*failed)(void *arg, int 
 void spool__exit(struct spool *spool);
 
 /**
- * spool__open - what is appended from now on goes to @fd, from @pos on
+ * spool__open - what is appended from now on, or since spool__next(), goes to @fd, from @pos on
  * @writer:	by this writer; the caller's, which leaves it alone until spool__close()
+ * @pos:	after spool__next() the one that was given there
  * @seekable:	a regular file
  */
 void spool__open(struct spool *spool, struct writer *writer, int fd, u64 pos, bool seekable);
@@ -150,7 +163,27 @@ int spool__append(struct spool *spool, const struct span *span);
  */
 int spool__append_unit(struct spool *spool, const struct iovec *part, int nr, u64 *pos);
 
-/** spool__drain - wait until all is written that was appended. Return: 0, or a negative errno */
+/** spool__hold - nobody but the calling thread appends until spool__release() */
+void spool__hold(struct spool *spool);
+
+void spool__release(struct spool *spool);
+
+/**
+ * spool__next - the file ends here: what is appended from now on is the next one's
+ * @pos:	where that begins in it
+ *
+ * To be followed by spool__close(), and by spool__open() or spool__abandon().
+ */
+void spool__next(struct spool *spool, u64 pos);
+
+/** spool__abandon - after spool__next(): there is no next file, for the reason @err. What waits is given up. */
+void spool__abandon(struct spool *spool, int err);
+
+/**
+ * spool__drain - wait until all is written that was appended; after spool__next() before that
+ *
+ * Return: 0, or a negative errno.
+ */
 int spool__drain(struct spool *spool);
 
 /** spool__error - has writing failed, and @failed was called? Return: 0, or a negative errno */
@@ -163,6 +196,12 @@ int spool__close(struct spool *spool);
 static inline u64 spool__end(const struct spool *spool)
 {
 	return __atomic_load_n(&spool->end, __ATOMIC_RELAXED);
+}
+
+/** spool__file_end - the same of the file that is open; when it is drained */
+static inline u64 spool__file_end(const struct spool *spool)
+{
+	return spool->turned ? spool->file_end : spool__end(spool);
 }
 
 /** spool__written - position below which all is written */

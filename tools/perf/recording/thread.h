@@ -17,4 +17,7 @@ int thread__create(pthread_t *thread, void *(*run)(void *arg), void *arg);
 /** thread__init_lock - a mutex whose holder runs at the priority of whoever waits for it */
 void thread__init_lock(pthread_mutex_t *lock);
 
+/** thread__init_recursive_lock - the same; whoever holds it may take it again */
+void thread__init_recursive_lock(pthread_mutex_t *lock);
+
 #endif

@@ -6,7 +6,7 @@
  *
  * The writer is one that fails where it is told to, and finishes chunks in any order, several at once
  * now and then. Until it hands them back, they must be nobody else's. Whatever the threads do, the file
- * must read as a naive reader reads it, record by record.
+ * must read as a naive reader reads it, record by record; and if there are several, one after the other.
  *
  * Prints TAP.
  */
@@ -111,12 +111,15 @@ static void faulty__submit(struct writer *writer, struct chunk *chunk)
 
 static void faulty__finish(struct chunk *chunk)
 {
+	u64 fail_at;
+
 	if (chunk->finished)
 		return;
+	fail_at = __atomic_load_n(&faulty.fail_at, __ATOMIC_RELAXED);
 	chunk->done = chunk->len;
-	if (faulty.fail_at && chunk->pos + chunk->len > faulty.fail_at) {
+	if (fail_at && chunk->pos + chunk->len > fail_at) {
 		chunk->err = -ENOSPC;
-		chunk->done = chunk->pos < faulty.fail_at ? faulty.fail_at - chunk->pos : 0;
+		chunk->done = chunk->pos < fail_at ? fail_at - chunk->pos : 0;
 	}
 	memcpy(faulty.file + chunk->pos, chunk->data, chunk->done);
 	faulty.end = max(faulty.end, chunk->pos + chunk->done);
@@ -184,6 +187,7 @@ struct appender {
 	u64		 samples;
 	u64		 units;
 	int		 err;
+	bool		 over;
 };
 
 static void fill_record(struct appender *app, void *at, size_t size, u32 type)
@@ -261,6 +265,7 @@ static void *append(void *arg)
 			spool__drain(app->spool);
 	}
 	free(room);
+	__atomic_store_n(&app->over, true, __ATOMIC_RELEASE);
 	return NULL;
 }
 
@@ -275,10 +280,10 @@ struct content {
 	bool	sound;
 };
 
-static struct content read_file(u64 end)
+/* @next: by thread, the record that comes next */
+static struct content read_on(u64 end, u32 *next)
 {
 	struct content content = { .end = START, .sound = true };
-	u32 next[NR_THREADS] = { 0 };
 
 	while (content.end < end) {
 		struct sample *sample = (void *)faulty.file + content.end;
@@ -306,6 +311,13 @@ static struct content read_file(u64 end)
 		content.end += size;
 	}
 	return content;
+}
+
+static struct content read_file(u64 end)
+{
+	u32 next[NR_THREADS] = { 0 };
+
+	return read_on(end, next);
 }
 
 /*
@@ -549,6 +561,120 @@ static void test_after_error(void)
 	check(ok, "after an error nothing is taken any more, and that is counted, too");
 }
 
+static bool over(struct appender *app)
+{
+	int i;
+
+	for (i = 0; i < NR_THREADS; i++) {
+		if (!__atomic_load_n(&app[i].over, __ATOMIC_ACQUIRE))
+			return false;
+	}
+	return true;
+}
+
+static void count_file(struct content *sum, u64 end, u32 *next)
+{
+	struct content content = read_on(end, next);
+
+	sum->records += content.records;
+	sum->samples += content.samples;
+	sum->sound &= content.sound;
+}
+
+/*
+ * One file ends, and while that is closed there is none. If it is the @last, there is no other, or nothing
+ * can be written any more: @why.
+ */
+static int next_file(struct spool *spool, bool last, int why, struct content *sum, u32 *next)
+{
+	int err;
+
+	spool__hold(spool);
+	spool__next(spool, START);
+	spool__release(spool);
+	if (last && why == -ENOSPC)
+		__atomic_store_n(&faulty.fail_at, START, __ATOMIC_RELAXED);
+	usleep(1000);
+	err = spool__close(spool);
+	count_file(sum, spool__file_end(spool), next);
+	if (last && why == -EIO)
+		err = why;
+	if (err) {
+		spool__abandon(spool, err);
+	} else {
+		faulty.end = 0;
+		spool__open(spool, &faulty.writer, 0, START, true);
+	}
+	return err;
+}
+
+static bool run_files(unsigned int seed, unsigned int last, int why, unsigned int *failed_runs)
+{
+	struct appender app[NR_THREADS] = { 0 };
+	struct content sum = { .sound = true };
+	u32 next[NR_THREADS] = { 0 };
+	u64 records = 0, samples = 0;
+	unsigned int nr = 0;
+	struct spool spool;
+	int i, err = 0;
+	bool ok;
+
+	memset(&told, 0, sizeof(told));
+	if (start_spool(&spool, 1 + seed % MAX_DEPTH, 0, seed))
+		return false;
+	spool__open(&spool, &faulty.writer, 0, START, true);
+	for (i = 0; i < NR_THREADS; i++) {
+		app[i] = (struct appender){
+			.spool = &spool, .thread = i, .seed = seed * 7919 + i, .bytes = 1 << 20,
+		};
+		pthread_create(&app[i].pthread, NULL, append, &app[i]);
+	}
+	while (!err && !over(app)) {
+		if (spool__end(&spool) < START + FILE_BYTES / 50)
+			usleep(50);
+		else
+			err = next_file(&spool, nr++ == last, why, &sum, next);
+	}
+	for (i = 0; i < NR_THREADS; i++) {
+		pthread_join(app[i].pthread, NULL);
+		records += app[i].records;
+		samples += app[i].samples;
+	}
+	if (!err) {
+		err = spool__close(&spool);
+		count_file(&sum, spool__end(&spool), next);
+	}
+	ok = sum.sound && sum.records + spool.unsaved.records == records &&
+	     sum.samples + spool.unsaved.samples == samples && !spool.turned;
+	ok &= err ? err == why : !spool.unsaved.records;
+	*failed_runs += err != 0;
+	if (!ok)
+		printf("# seed %u: %u files, %llu records, %llu not saved, %llu appended; err %d\n", seed, nr,
+		       (unsigned long long)sum.records, (unsigned long long)spool.unsaved.records,
+		       (unsigned long long)records, err);
+	spool__exit(&spool);
+	return ok;
+}
+
+static bool run_all_files(int why, unsigned int *failed_runs)
+{
+	unsigned int seed, good = 0;
+
+	*failed_runs = 0;
+	for (seed = 0; seed < NR_RUNS; seed++)
+		good += run_files(seed, why ? seed % 4 : -1U, why, failed_runs);
+	return good == NR_RUNS;
+}
+
+static void test_next(void)
+{
+	unsigned int nr;
+
+	check(run_all_files(0, &nr) && !nr, "files that follow each other have all, one after the other");
+	check(run_all_files(-EIO, &nr) && nr, "what waits for a file that does not come is counted");
+	check(run_all_files(-ENOSPC, &nr) && nr, "and so is what waits behind a fault");
+}
+
 int main(void)
 {
 	test_together();
@@ -558,6 +684,7 @@ int main(void)
 	test_flush();
 	test_slow();
 	test_after_error();
+	test_next();
 	printf("1..%u\n", nr_tests);
 	return nr_failed != 0;
 }
