@@ -346,7 +346,7 @@ static int set_priority(const struct readers *readers, pthread_t thread)
 
 int readers__raise(const struct readers *readers, pthread_t thread)
 {
-	if (!readers->nr || (readers->no_threads && readers->priority <= 0))
+	if (readers->no_threads && readers->priority <= 0)
 		return 0;
 	return set_priority(readers, thread);
 }

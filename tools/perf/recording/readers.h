@@ -150,8 +150,6 @@ int readers__start(struct readers *readers);
 /**
  * readers__raise - have a thread that the rings wait for scheduled as the readers are
  *
- * Where nothing is streamed nothing waits, and @thread stays as it is.
- *
  * Return: 0, or a negative errno after an error message.
  */
 int readers__raise(const struct readers *readers, pthread_t thread);

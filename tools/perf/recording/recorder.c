@@ -187,11 +187,13 @@ static int end_data(struct recorder *rec)
 
 	if (bytes)
 		return bytes;
+	intake__hold(&rec->intake);
 	output__hold(&rec->output);
 	bytes = drain_own(rec);
 	if (bytes >= 0)
 		output__next(&rec->output);
 	output__release(&rec->output);
+	intake__release(&rec->intake);
 	return bytes < 0 ? bytes : 0;
 }
 
@@ -240,13 +242,14 @@ static int switch_files(struct recorder *rec, const char *reason)
 static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
 {
 	struct reader_sched usual;
-	int err;
+	int err = 0;
 
 	/* Asked for while the one before was handled, which has answered it, too. */
 	if (!snapshotter__pending(&rec->snapshotter))
 		return 0;
 	reader_sched__save(&usual);
-	err = readers__raise(&rec->readers, pthread_self());
+	if (rec->readers.nr)
+		err = readers__raise(&rec->readers, pthread_self());
 	if (!err && to_next_file)
 		err = switch_files(rec, reason);
 	else if (!err)
@@ -314,7 +317,7 @@ static bool targets_gone(struct recorder *rec)
 {
 	int alive = fdarray__filter(&rec->pollfd, POLLERR | POLLHUP, forget, NULL);
 
-	return !alive && target__has_task(&rec->opts.target);
+	return !alive && intake__gone(&rec->intake) && target__has_task(&rec->opts.target);
 }
 
 /* What the rings woke us up for. */
@@ -328,7 +331,8 @@ static int drain_round(struct recorder *rec)
 	if (bytes < 0)
 		return bytes;
 	rec->summary.wakeups += bytes > 0;
-	err = rounds__end(&rec->rounds, readers__recorder(&rec->readers), round, bytes, whole);
+	err = rounds__end(&rec->rounds, readers__recorder(&rec->readers), round, bytes, whole) ?:
+	      tracker__tidy(&rec->tracker);
 	if (!err && rounds__due(&rec->rounds))
 		readers__ask(&rec->readers);
 	return err;
@@ -412,6 +416,8 @@ static int init_readers(struct recorder *rec)
 	struct ring *ring;
 	int err;
 
+	rec->intake.drain = tracker__take;
+	rec->intake.arg = &rec->tracker;
 	readers->drain = drain_to_output;
 	readers->arg = rec;
 	readers->rounds = &rec->rounds;
@@ -420,11 +426,12 @@ static int init_readers(struct recorder *rec)
 	/* Before every normal task, and woken up by itself: it would never sleep. */
 	if (rec->include_self && readers->priority < 0)
 		readers->priority = 0;
-	channel__for_each_ring(&rec->channels.channel[CHANNEL_TRACKING], ring)
-		ring->pollfd = &rec->pollfd;
 	channel__for_each_ring(&rec->channels.channel[CHANNEL_AUX], ring)
 		ring->pollfd = &rec->pollfd;
 	err = readers__init(readers, &rec->channels.channel[CHANNEL_STREAM], &rec->pollfd);
+	if (!err)
+		err = intake__init(&rec->intake, &rec->channels.channel[CHANNEL_TRACKING], readers,
+				   &rec->pollfd);
 	return err ?: channels__poll(&rec->channels, rec->evlist);
 }
 
@@ -493,11 +500,11 @@ static int prepare(struct recorder *rec, int argc, const char **argv)
 static int start_readers(struct recorder *rec)
 {
 	const struct spool *spools[] = { &rec->output.spool, &rec->output.raw };
-	int err = readers__start(&rec->readers);
+	int err = readers__start(&rec->readers) ?: intake__start(&rec->intake);
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(spools) && !err; i++) {
-		if (spools[i]->running)
+		if (rec->readers.nr && spools[i]->running)
 			err = readers__raise(&rec->readers, spools[i]->thread);
 	}
 	return err;
@@ -538,6 +545,7 @@ static int end(struct recorder *rec, int err)
 	err = capture__stop(&rec->capture) ?: err;
 	evlist__disable(rec->evlist);
 	err = readers__stop(&rec->readers) ?: err;
+	intake__stop(&rec->intake);
 	rec->summary.wakeups += readers__wakeups(&rec->readers);
 	err = losses__write(&rec->losses, &rec->output) ?: err;
 	err = write_snapshot(rec, "exit", true) ?: err;
@@ -560,6 +568,7 @@ static void cleanup(struct recorder *rec)
 	tracker__exit(&rec->tracker);
 	loss_report__exit(&rec->report);
 	aux__exit(&rec->aux);
+	intake__exit(&rec->intake);
 	readers__exit(&rec->readers);
 	rounds__exit(&rec->rounds);
 	channels__unmap(&rec->channels);

@@ -17,6 +17,7 @@
  *        +-- aux.c        AUX areas -> output, all the time
  *        |      +-- aux_snapshot.c, aux_image.c        areas -> copies -> output, when asked
  *        +-- tracker.c    tasks and maps: what each file knows of them at its begin
+ *        |      +-- intake.c                           tracking rings -> memory, in a thread of its own
  *        |      +-- sideband.c                         from /proc;   bpf_watch.c  BPF programs since
  *        |      +-- state.c, tasks.c, globals.c ...    from the tracking rings, in bounded memory
  *        +-- output.c     perf.data: errors, files;   features.c  its header
@@ -28,8 +29,8 @@
  *        |      +-- loss_metric.c, timeline.c          how much that is, and when
  *        +-- summary.c, loss_report.c, loss_svg.c   says and shows it
  *
- * Everything below is written by one thread, the recorder's, but for what capture.h, snapshot.h and
- * spool.h and readers.h say of theirs. util's side-band thread adds BPF programs to
+ * Everything below is written by one thread, the recorder's, but for what capture.h, snapshot.h,
+ * spool.h, readers.h and intake.h say of theirs. util's side-band thread adds BPF programs to
  * session->header.env, under its own lock.
  */
 #ifndef PERF_RECORDING_RECORDER_H
@@ -43,6 +44,7 @@
 #include "bpf_watch.h"
 #include "capture.h"
 #include "channel.h"
+#include "intake.h"
 #include "loss.h"
 #include "loss_report.h"
 #include "output.h"
@@ -67,12 +69,13 @@
  * @snapshotter: of the overwrite channel
  * @aux:	AUX areas
  * @aux_snapshotter: of those
+ * @intake:	of the tracking channel's rings
  * @tracker:	of the tracking channel
  * @output:	the file
  * @rotation:	--switch-output
  * @triggers:	signals, timers, --control, workload, events
  * @capture:	the thread that waits for them
- * @pollfd:	what this thread waits for: the rings that it drains, @readers and @capture
+ * @pollfd:	what this thread waits for: the rings that it drains, @readers, @intake and @capture
  * @losses:	what the overwrite rings lost, from @capture
  * @report:	what the rings' accounts come to
  * @summary:	what is said at the end
@@ -93,6 +96,7 @@ struct recorder {
 	struct snapshotter	 snapshotter;
 	struct aux		 aux;
 	struct aux_snapshotter	 aux_snapshotter;
+	struct intake		 intake;
 	struct tracker		 tracker;
 	struct output		 output;
 	struct rotation		 rotation;

@@ -236,10 +236,34 @@ static int drain_to_state(void *arg, const struct span *span, struct account *ac
 	struct tracker *tracker = arg;
 
 	state__add(&tracker->state, span);
-	if (tracker->mode == TRACKER_BOTH)
-		return output__write(&tracker->rec->output, span, account);
 	account__add(account, span, span__len(span));
 	return 0;
+}
+
+int tracker__take(void *arg, const struct span *span, struct account *account)
+{
+	struct tracker *tracker = arg;
+	struct intake *intake = &tracker->rec->intake;
+	int err = 0;
+
+	if (!tracker->mode)
+		return drain_to_file(tracker, span, account);
+	if (!intake__has_room(intake, span))
+		return -EAGAIN;
+	if (tracker->mode == TRACKER_BOTH)
+		err = drain_to_file(tracker, span, account);
+	else
+		account__add(account, span, span__len(span));
+	if (!err)
+		intake__add(intake, span);
+	return err;
+}
+
+static void fold(void *arg, const struct span *span)
+{
+	struct tracker *tracker = arg;
+
+	state__add(&tracker->state, span);
 }
 
 static int drain_aux(void *arg, const struct span *span, struct account *account)
@@ -269,9 +293,21 @@ static void add_ref(void *arg, union perf_event *event)
 		refs__add(&looking->refs, sample.pid, sample.tid, sample.time);
 }
 
+static ssize_t read_tracking(struct tracker *tracker)
+{
+	struct intake *intake = &tracker->rec->intake;
+	ssize_t bytes;
+
+	do {
+		bytes = intake__drain(intake);
+		if (tracker->mode)
+			intake__fold(intake, fold, tracker);
+	} while (bytes == -EAGAIN);
+	return bytes;
+}
+
 static ssize_t read_rings(struct tracker *tracker)
 {
-	struct channel *tracking = channel(tracker, CHANNEL_TRACKING);
 	struct channel *aux = channel(tracker, CHANNEL_AUX);
 	ssize_t bytes, aux_bytes;
 
@@ -280,7 +316,7 @@ static ssize_t read_rings(struct tracker *tracker)
 				  tracker);
 	if (aux_bytes < 0)
 		return aux_bytes;
-	bytes = stream__drain(tracking, tracker->mode ? drain_to_state : drain_to_file, tracker);
+	bytes = read_tracking(tracker);
 	if (bytes < 0)
 		return bytes;
 	bytes += aux_bytes;
@@ -335,12 +371,12 @@ static int collect(struct tracker *tracker)
 
 ssize_t tracker__drain(struct tracker *tracker)
 {
-	ssize_t bytes = read_rings(tracker);
-	int err = 0;
+	return read_rings(tracker);
+}
 
-	if (bytes >= 0 && tracker->mode && state__is_large(&tracker->state))
-		err = collect(tracker);
-	return err ?: bytes;
+int tracker__tidy(struct tracker *tracker)
+{
+	return tracker->mode && state__is_large(&tracker->state) ? collect(tracker) : 0;
 }
 
 /*

@@ -16,7 +16,7 @@
  *
  * The records of the AUX channel's rings, which tell of the areas, go the same way.
  *
- * All in the recorder's thread.
+ * All in the recorder's thread, but for what comes out of the tracking rings, see intake.h.
  */
 #ifndef PERF_RECORDING_TRACKER_H
 #define PERF_RECORDING_TRACKER_H
@@ -73,11 +73,26 @@ int tracker__begin_file(struct tracker *tracker);
 int tracker__end_file(struct tracker *tracker);
 
 /**
- * tracker__drain - read what is in the tracking rings
+ * tracker__take - for the intake: take what is in a tracking ring
+ * @tracker:	in the intake's thread, or in the recorder's
  *
- * Return: how much it was [bytes], 0 for nothing, or a negative errno.
+ * Return: 0, -EAGAIN if there is no room in the backlog, or the negative errno of the output.
+ */
+int tracker__take(void *tracker, const struct span *span, struct account *account);
+
+/**
+ * tracker__drain - read what is in the tracking rings, or was and has not been looked at
+ *
+ * Return: how much there was in the rings [bytes], 0 for nothing, or a negative errno.
  */
 ssize_t tracker__drain(struct tracker *tracker);
+
+/**
+ * tracker__tidy - if the live state has become large, forget what nothing refers to; after a drain
+ *
+ * Return: 0, or a negative errno.
+ */
+int tracker__tidy(struct tracker *tracker);
 
 /**
  * tracker__begin_snapshot - what the snapshot needs that is to be written; the rings are drained

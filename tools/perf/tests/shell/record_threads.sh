@@ -52,16 +52,17 @@ saves --affinity=node
 saves -r 3 --mmap-flush=64K
 saves --no-buffering --no-threads -m 64M
 
-# A reader for each CPU, and the one that writes; where it may not be more than a normal task, none
+# A reader for each CPU, one for the tracking rings, and the one that writes; where they may not be more than
+# normal tasks, none
 if ! chrt -f 2 true 2> "$work/chrt.err"; then
 	echo "no SCHED_FIFO here: $(cat "$work/chrt.err")"
 	finish
 fi
 cpus=$(getconf _NPROCESSORS_ONLN)
-scheduled 1 $((cpus + 1))
-scheduled 7 $((cpus + 1)) -r 7
+scheduled 1 $((cpus + 2))
+scheduled 7 $((cpus + 2)) -r 7
 # Those of the CPUs that are not named share one
-scheduled 1 $((cpus > 1 ? 3 : 2)) --threads=0/0
+scheduled 1 $((cpus > 1 ? 4 : 3)) --threads=0/0
 scheduled 1 0 --no-realtime
 scheduled 1 0 --no-threads
 scheduled 1 0 --no-exclude-perf

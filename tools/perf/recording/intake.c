@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/kernel.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include "util/debug.h"
+#include "channel.h"
+#include "intake.h"
+#include "readers.h"
+#include "thread.h"
+
+static int map_backlog(struct intake *intake)
+{
+	struct ring *ring;
+
+	intake->size = BACKLOG_BYTES;
+	channel__for_each_ring(intake->channel, ring)
+		intake->size = max(intake->size, ring__size(ring));
+	intake->backlog = mmap(NULL, intake->size, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (intake->backlog != MAP_FAILED)
+		return 0;
+	intake->backlog = NULL;
+	return -ENOMEM;
+}
+
+int intake__init(struct intake *intake, struct channel *channel, struct readers *readers,
+		 struct fdarray *own)
+{
+	struct ring *ring;
+	int err;
+
+	intake->channel = channel;
+	intake->readers = readers;
+	thread__init_recursive_lock(&intake->lock);
+	fdarray__init(&intake->pollfd, 8);
+	channel__for_each_ring(channel, ring)
+		ring->pollfd = readers->no_threads ? own : &intake->pollfd;
+	intake->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = intake->wake_fd < 0 ? -errno : map_backlog(intake);
+	if (!err && fdarray__add(&intake->pollfd, intake->wake_fd, POLLIN,
+				 fdarray_flag__nonfilterable) < 0)
+		err = -ENOMEM;
+	if (err)
+		pr_err("Cannot set up what drains the tracking rings: %s\n", strerror(-err));
+	return err;
+}
+
+void intake__exit(struct intake *intake)
+{
+	if (!intake->channel)
+		return;
+	if (intake->backlog)
+		munmap(intake->backlog, intake->size);
+	if (intake->wake_fd >= 0)
+		close(intake->wake_fd);
+	fdarray__exit(&intake->pollfd);
+	*intake = (struct intake){ 0 };
+}
+
+/*
+ * The rings
+ */
+
+void intake__hold(struct intake *intake)
+{
+	pthread_mutex_lock(&intake->lock);
+}
+
+void intake__release(struct intake *intake)
+{
+	pthread_mutex_unlock(&intake->lock);
+}
+
+ssize_t intake__drain(struct intake *intake)
+{
+	ssize_t bytes;
+
+	intake__hold(intake);
+	bytes = stream__drain(intake->channel, intake->drain, intake->arg);
+	intake__release(intake);
+	return bytes;
+}
+
+/*
+ * The backlog
+ */
+
+void intake__add(struct intake *intake, const struct span *span)
+{
+	struct span room = span__of_ring(intake->backlog, intake->size, intake->head,
+					 intake->head + span__len(span));
+	size_t pos = 0, i;
+
+	for (i = 0; i < ARRAY_SIZE(room.part); i++) {
+		span__copy(span, pos, room.part[i].iov_base, room.part[i].iov_len);
+		pos += room.part[i].iov_len;
+	}
+	intake->head += pos;
+}
+
+/* When it is empty it begins anew, so that it does not touch more memory than it needs. */
+void intake__fold(struct intake *intake, void (*fold)(void *arg, const struct span *span), void *arg)
+{
+	struct span span;
+	u64 head;
+
+	intake__hold(intake);
+	head = intake->head;
+	intake__release(intake);
+
+	span = span__of_ring(intake->backlog, intake->size, intake->tail, head);
+	fold(arg, &span);
+
+	intake__hold(intake);
+	intake->tail = head;
+	if (intake->head == head)
+		intake->head = intake->tail = 0;
+	intake__release(intake);
+}
+
+/*
+ * The thread
+ */
+
+static void reset(int fd)
+{
+	u64 times;
+
+	if (read(fd, &times, sizeof(times)) < 0 && errno != EAGAIN)
+		pr_debug("The intake's eventfd: %m\n");
+}
+
+/* poll() reports a hang-up again and again, asked for or not. */
+static void forget(struct fdarray *fda, int pos, void *arg __maybe_unused)
+{
+	fda->entries[pos].fd = -1;
+}
+
+/* No visit of a round, but bytes in it: only the recorder's thread knows when all rings were looked at. */
+static void count(struct intake *intake, size_t bytes)
+{
+	const struct readers *readers = intake->readers;
+
+	rounds__end(readers->rounds, readers__recorder(readers), 0, bytes, false);
+}
+
+/* An error is met by the recorder's thread as well, which drains the same rings. */
+static void *run(void *arg)
+{
+	struct intake *intake = arg;
+	struct fdarray *pollfd = &intake->pollfd;
+	ssize_t bytes;
+
+	while (!__atomic_load_n(&intake->quit, __ATOMIC_ACQUIRE)) {
+		if (poll(pollfd->entries, pollfd->nr, -1) > 0 && pollfd->entries[0].revents & POLLIN)
+			reset(intake->wake_fd);
+		bytes = intake__drain(intake);
+		if (bytes > 0)
+			count(intake, bytes);
+		if (!fdarray__filter(pollfd, POLLERR | POLLHUP, forget, NULL))
+			__atomic_store_n(&intake->gone, true, __ATOMIC_RELAXED);
+		readers__wake_recorder(intake->readers);
+	}
+	return NULL;
+}
+
+int intake__start(struct intake *intake)
+{
+	int err;
+
+	if (intake->readers->no_threads)
+		return 0;
+	err = thread__create(&intake->thread, run, intake);
+	if (err) {
+		pr_err("Cannot create a thread for the tracking rings: %s. None is needed with "
+		       "--no-threads.\n", strerror(-err));
+		return err;
+	}
+	intake->running = true;
+	return readers__raise(intake->readers, intake->thread);
+}
+
+void intake__stop(struct intake *intake)
+{
+	const u64 one = 1;
+
+	if (!intake->running)
+		return;
+	__atomic_store_n(&intake->quit, true, __ATOMIC_RELEASE);
+	if (write(intake->wake_fd, &one, sizeof(one)) < 0)
+		pr_debug("Waking the intake up: %m\n");
+	pthread_join(intake->thread, NULL);
+	intake->running = false;
+}
