@@ -476,7 +476,7 @@ static struct option options[] = {
 	OPT_CALLBACK(0, "mmap-flush", &rec.readers.least, "bytes",
 		     "read a ring when it holds this much (default: 1)", parse_mmap_flush),
 	OPT_UINTEGER(0, "num-thread-synthesize", &rec.opts.nr_threads_synthesize,
-		     "threads that note the tasks which already run: must be 1"),
+		     "threads that note the tasks which already run (default: 1)"),
 
 	OPT_GROUP("AUX areas: raw traces, such as intel_pt//"),
 	OPT_STRING_OPTARG('S', "snapshot", &rec.opts.auxtrace_snapshot_opts, "[e][size]",
@@ -665,16 +665,6 @@ static int check_side_band(const struct record_opts *opts)
 	return 0;
 }
 
-/* What is noted may go to the live state, which is one thread's. */
-static int check_synthesis(const struct record_opts *opts)
-{
-	if (opts->nr_threads_synthesize == 1)
-		return 0;
-	pr_err("--num-thread-synthesize=%u: must be 1, one thread notes the tasks.\n",
-	       opts->nr_threads_synthesize);
-	return -EINVAL;
-}
-
 static void choose_build_ids(void)
 {
 	/* Where the kernel notes build-ids itself, the file need not be read back for them. */
@@ -717,8 +707,7 @@ static int prepare_recorder(void)
 	struct record_opts *opts = &rec.opts;
 	int err;
 
-	err = check_target(&opts->target) ?: check_cpus(opts->target.cpu_list) ?:
-	      check_synthesis(opts);
+	err = check_target(&opts->target) ?: check_cpus(opts->target.cpu_list);
 	if (err)
 		return err;
 

@@ -124,10 +124,13 @@ static int synthesize_tasks(struct synthesis *synthesis)
 		err = perf_event__synthesize_thread_map(tool, output->evlist->core.threads,
 							synthesis->handle, synthesis->host, maps,
 							opts->sample_address);
-	if (err < 0 && !output->err)
+	if (err < 0 && !output->err) {
+		perf_set_multithreaded();	/* util's locks are real ones then */
 		err = perf_event__synthesize_threads(tool, synthesis->handle, synthesis->host,
 						     maps, opts->sample_address,
 						     opts->nr_threads_synthesize);
+		perf_set_singlethreaded();
+	}
 	if (err < 0 && !output->err)
 		pr_err("Cannot note the tasks that run: check that /proc is mounted.\n");
 	return output->err ?: err;

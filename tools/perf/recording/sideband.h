@@ -23,7 +23,8 @@ int sideband__describe(struct output *output, const struct perf_event_mmap_page 
 
 /**
  * sideband__synthesize - the state of the system now, as far as the target needs it
- * @handle:	gets the records, with @output->tool: sideband__write(), or another one
+ * @handle:	gets the records, with @output->tool: sideband__write(), or another one; those of tasks
+ *		in @opts->nr_threads_synthesize threads
  *
  * Return: 0, or a negative errno after an error message. What an ordinary user may not read
  * (kernel symbols) is warned of and left out.

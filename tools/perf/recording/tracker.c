@@ -14,6 +14,7 @@
 #include "refs.h"
 #include "sideband.h"
 #include "stream.h"
+#include "thread.h"
 #include "tracker.h"
 
 static struct channel *channel(const struct tracker *tracker, enum channel_kind kind)
@@ -41,6 +42,7 @@ void tracker__init(struct tracker *tracker, struct recorder *rec)
 	struct id_format format;
 
 	*tracker = (struct tracker){ .rec = rec };
+	thread__init_lock(&tracker->reading);
 	if (rec->opts.tail_synthesize || !find_format(rec->tracking, &format))
 		return;
 	if (!channel(tracker, CHANNEL_STREAM)->nr_mapped && !aux__streams(&rec->aux))
@@ -92,7 +94,9 @@ static int add_synthesized(const struct perf_tool *tool, union perf_event *event
 	struct output *output = container_of(tool, struct output, tool);
 	struct recorder *rec = container_of(output, struct recorder, output);
 
+	pthread_mutex_lock(&rec->tracker.reading);
 	state__add_synthesized(&rec->tracker.state, event, machine->id_hdr_size);
+	pthread_mutex_unlock(&rec->tracker.reading);
 	return 0;
 }
 

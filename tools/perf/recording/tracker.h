@@ -21,6 +21,7 @@
 #ifndef PERF_RECORDING_TRACKER_H
 #define PERF_RECORDING_TRACKER_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <linux/types.h>
 #include "state.h"
@@ -38,6 +39,7 @@ enum tracker_mode {
  * @rec:	whose it is
  * @mode:	see above
  * @state:	the live state; not with TRACKER_STREAMED
+ * @reading:	lock of @state while several threads read /proc (--num-thread-synthesize)
  * @lost:	tracking records lost until /proc was read [records]
  * @initialised: the file has a PERF_RECORD_FINISHED_INIT
  */
@@ -45,6 +47,7 @@ struct tracker {
 	struct recorder		*rec;
 	enum tracker_mode	 mode;
 	struct state		 state;
+	pthread_mutex_t		 reading;
 	u64			 lost;
 	bool			 initialised;
 };
