@@ -27,11 +27,17 @@ next() {
 	numbered_pid=
 }
 
-# The numbered workload in the background, until told to stop by calls_stop
+# The numbered workload in the background, until told to stop by calls_stop, which it must know how to
 calls_start() {
 	"$numbered" --rate 20000 --duration 60 > "$work/issued" &
 	numbered_pid=$!
 	started+=("$numbered_pid")
+	wait_until 20 calls_begun || fail "numbered does not start"
+}
+
+calls_begun() {
+	grep -qs "^$comm\$" "/proc/$numbered_pid/comm" &&
+		grep -qsE '^SigCgt:.*[4-7c-f][0-9a-f]{3}$' "/proc/$numbered_pid/status"
 }
 
 calls_stop() {
@@ -73,15 +79,16 @@ files_are 3
 numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
 
 next "--switch-output=SIZE"
-recorder_start -a -m 512 "${streamed[@]}" -o "$out" --switch-output=1M
+recorder_start -a -m 512 --write-buffer=1M "${streamed[@]}" -o "$out" --switch-output=1M
 calls_start
 wait_until 20 nr_files 3 || wrong "no third file in 20 s"
 calls_stop
 recorder_stop
 nr_files 4 || nr_files 5 || wrong "${#snapshots[@]} files when stopped after the third"
 files_are "${#snapshots[@]}"
-# The size is looked at when the rings have been read: what they held, and a header, comes on top
-most=$((1048576 * (2 + 2 * $(nproc --all))))
+# The size is looked at when the rings have been read: what they held, and a header, comes on top; and
+# what waited while the file before was completed
+most=$((1048576 * (3 + 2 * $(nproc --all))))
 for ((i = 0; i < ${#snapshots[@]} - 1; i++)); do
 	size=$(stat -c %s "${snapshots[i]}")
 	((size >= 1000000 && size < most)) || wrong "${snapshots[i]##*/} has $size bytes, not about 1M"
@@ -182,8 +189,8 @@ calls_stop
 recorder_stop
 [ "$(echo "$work"/out/*)" = "$out" ] || wrong "not the one file: $(ls "$work/out")"
 numbered_check "$out" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
-nr=$(grep -ci snapshot "$work/record.err")
-((nr >= 12)) || wrong "$nr lines about snapshots for 11 signals and the end"
+nr=$(awk '/Snapshot [0-9]+/ { n++ } /It answers [0-9]+ requests/ { n += $6 - 1 } END { print n }' "$work/record.err")
+((nr >= 12)) || wrong "the lines about snapshots are for $nr requests, not for 11 signals and the end"
 oldest_first "$out" || wrong "records are not written oldest first"
 readable "$out" || wrong "the file cannot be read"
 

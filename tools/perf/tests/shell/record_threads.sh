@@ -27,6 +27,11 @@ saves() {
 	"$PERF" report -f -i "$out" --stats 2> /dev/null | grep -qE 'FINISHED_ROUND events: +[1-9]' || wrong "no rounds"
 }
 
+# The recorder's threads, but for those that io_uring may have for a moment
+own_threads() {
+	grep -LE '^iou-' "/proc/$recorder/task"/*/comm | cut -d / -f 5
+}
+
 # scheduled PRIORITY N [options]: while it records, N threads are of SCHED_FIFO, at this priority
 scheduled() {
 	local priority=$1 expected=$2 found
@@ -34,7 +39,7 @@ scheduled() {
 	shift 2
 	rm -f "$out"*
 	recorder_start -a -m 16 "${event[@]}" -o "$out" "$@"
-	found=$(chrt -a -p "$recorder" | grep -A1 SCHED_FIFO | grep -c "priority: $priority\$")
+	found=$(own_threads | xargs -n 1 chrt -p | grep -A1 SCHED_FIFO | grep -c "priority: $priority\$")
 	recorder_stop
 	echo "--- $*: $found threads of SCHED_FIFO $priority"
 	[ "$found" = "$expected" ] || wrong "not $expected"
