@@ -46,7 +46,7 @@
  * @err:	why the rest cannot be, negative errno, or 0
  * @finished:	nothing of it is being written any more; the writer's
  * @back:	the writer has handed it back. Until then it is not the pool's, finished or not.
- * @buffered:	the page cache is to take it: the disk is too slow, or direct I/O has failed
+ * @buffered:	the page cache is to take it: it keeps up, or direct I/O has failed
  */
 struct chunk {
 	struct list_head node;

@@ -286,14 +286,18 @@ static bool can_submit(const struct spool *spool)
 	       spool->in_flight < spool->writer->depth;
 }
 
+static bool page_cache_keeps_up(const struct pool *pool)
+{
+	return pool->nr_free >= pool->nr / 4;
+}
+
 static void submit(struct spool *spool)
 {
 	struct chunk *chunk = list_first_entry(&spool->full, struct chunk, node);
 
 	list_move_tail(&chunk->node, &spool->flying);
 	spool->in_flight++;
-	spool->behind |= spool->pool.nr - spool->pool.nr_free >= spool->writer->depth;
-	chunk->buffered = spool->behind;
+	chunk->buffered = page_cache_keeps_up(&spool->pool);
 	pthread_mutex_unlock(&spool->lock);
 	writer__submit(spool->writer, chunk);
 	pthread_mutex_lock(&spool->lock);
@@ -421,7 +425,6 @@ void spool__open(struct spool *spool, struct writer *writer, int fd, u64 pos, bo
 	pthread_mutex_lock(&spool->lock);
 	writer__open(writer, fd, seekable);
 	spool->writer = writer;
-	spool->behind = false;
 	__atomic_store_n(&spool->seekable, seekable, __ATOMIC_RELAXED);
 	if (spool->turned)
 		list_splice_tail_init(&spool->next, &spool->full);

@@ -15,9 +15,9 @@
  * A ring is free again as soon as its records are copied, whatever the disk does, until the pool is
  * used up. Then the caller waits; nothing is ever dropped.
  *
- * When as many chunks are used as the writer takes at a time, the disk is slower than what is appended: the
- * page cache, which is larger, is to take the rest of the file. There is no way back until the next:
- * direct writes would wait behind what the page cache has.
+ * A chunk is for the page cache, which takes it at once, until that has no room left either and has its
+ * writers wait for the disk. Then the pool fills, and chunks are for direct I/O, as long as more than
+ * three quarters of the pool are used.
  *
  * A chunk is written when it is full, and an unfinished one when nothing else is being written and it
  * has waited for SPOOL_FLUSH_MS, or at once where somebody reads it from a pipe.
@@ -84,7 +84,6 @@ struct spool_unsaved {
  * @flying:	chunks that were; those that came back wait for those before them
  * @in_flight:	how many of them are the writer's
  * @seekable:	a regular file: unfinished chunks may wait
- * @behind:	since the file was opened the disk was too slow
  * @failing:	a write has failed, others are under way
  * @err:	negative errno of that, when all of them are over: nothing can be appended any more
  * @settled:	@failed was called
@@ -113,7 +112,6 @@ struct spool {
 	struct list_head	flying;
 	unsigned int		in_flight;
 	bool			seekable;
-	bool			behind;
 	bool			failing;
 	int			err;
 	bool			settled;

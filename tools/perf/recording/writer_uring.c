@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * io_uring and direct I/O, where the file system takes it: the kernel copies nothing, and the page cache
- * of the machine that is watched stays as it is.
+ * The page cache as long as it keeps up, then io_uring and direct I/O around it, where the file system
+ * takes that: the spool says which, chunk by chunk (chunk->buffered).
  *
- * A direct write depends on threads of the kernel that wait for a busy CPU as any other task. So few are
- * under way: the spool turns to the page cache when they are not enough, and waits for those still.
+ * A plain write to the page cache is over when the bytes are copied. A direct write is not when the disk has
+ * them: threads of the kernel end it, which wait for a busy CPU as any other task, and all chunks behind it
+ * wait with it. So it is second; but it is faster than waiting for a cache that is full.
  *
- * All else goes through the page cache, by plain writes in this thread: handed to io_uring, these would be
- * done by threads of the kernel that wait for each other, and take longer than a storm lets them. So
- * where there is no direct I/O, or a chunk is not to have it, this is writer_sync.c.
+ * What goes to the page cache is written in this thread: handed to io_uring, it would be done by threads of
+ * the kernel that wait for each other, and take longer than a storm lets them. So where there is no
+ * direct I/O this is writer_sync.c.
  *
  * Direct writes begin and end at multiples of CHUNK_ALIGN. What does not is the first bytes of a file and
  * the last, and where chunks were flushed: the two ways never share a page.
@@ -31,7 +32,7 @@
 #include "util/debug.h"
 #include "writer.h"
 
-#define DEPTH		4
+#define DEPTH		8
 
 /**
  * struct writer_uring

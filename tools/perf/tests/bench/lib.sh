@@ -21,6 +21,6 @@ statistic() {
 		END {
 			if (!NR)
 				exit 1
-			print how == "sum" ? sum : value[how == "min" ? 1 : how == "max" ? NR : int(NR / 2) + 1]
+			printf "%.15g\n", how == "sum" ? sum : value[how == "min" ? 1 : how == "max" ? NR : int(NR / 2) + 1]
 		}'
 }
