@@ -18,15 +18,20 @@ static unsigned int read_bytes(u8 *bytes, u64 ip)
 	return 0;
 }
 
-static bool has_rep(struct insn *insn)
+static bool has_prefix(struct insn *insn, u8 prefix)
 {
 	int i;
 
 	for (i = 0; i < insn->prefixes.nbytes && i < 4; i++) {
-		if (insn->prefixes.bytes[i] == 0xf2 || insn->prefixes.bytes[i] == 0xf3)
+		if (insn->prefixes.bytes[i] == prefix)
 			return true;
 	}
 	return false;
+}
+
+static bool has_rep(struct insn *insn)
+{
+	return has_prefix(insn, 0xf2) || has_prefix(insn, 0xf3);
 }
 
 static enum soft_pt_kind two_byte_kind(struct insn *insn)
@@ -115,4 +120,5 @@ void soft_pt_insn_read(struct soft_pt_insn *out, u64 ip)
 		out->kind = one_byte_kind(&insn);
 	out->next = ip + insn.length;
 	out->target = out->next + insn.immediate.value;
+	out->pushed = has_prefix(&insn, 0x66) && !X86_REX_W(insn.rex_prefix.value) ? 2 : 8;
 }

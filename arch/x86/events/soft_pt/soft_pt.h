@@ -123,11 +123,13 @@ enum soft_pt_kind {
  * @kind:	what it does
  * @next:	address of the one behind it; valid unless SOFT_PT_UNKNOWN
  * @target:	where it goes; valid if SOFT_PT_COND or SOFT_PT_DIRECT
+ * @pushed:	bytes on the stack; valid if SOFT_PT_PUSHF
  */
 struct soft_pt_insn {
 	enum soft_pt_kind	kind;
 	u64			next;
 	u64			target;
+	u8			pushed;
 };
 
 /* soft_pt_insn_read - what is at @ip of the current task; any context, does not fault */

@@ -128,16 +128,19 @@ static bool flow(struct soft_pt *pt, const struct soft_pt_insn *insn, u64 to)
 	}
 }
 
-/* Behind pushf: TF is bit 0 of the second byte. The page was written to just now, it is there. */
-static void hide_pushed_flag(struct pt_regs *regs)
+/*
+ * Behind pushf: TF is bit 0 of the second byte. The page was written to just now, and yet it may not be
+ * writable any more, as another thread forks.
+ */
+static bool hide_pushed_flag(struct pt_regs *regs)
 {
 	void __user *at = (void __user *)(regs->sp + 1);
 	u8 byte;
 
 	if (copy_from_user_nofault(&byte, at, 1))
-		return;
+		return false;
 	byte &= ~(X86_EFLAGS_TF >> 8);
-	copy_to_user_nofault(at, &byte, 1);
+	return !copy_to_user_nofault(at, &byte, 1);
 }
 
 /* A trap: from pt->from, one instruction was executed. */
@@ -146,8 +149,11 @@ static void step(struct soft_pt *pt, struct pt_regs *regs)
 	struct soft_pt_insn insn;
 
 	read_executed(pt, &insn, regs->ip);
-	if (insn.kind == SOFT_PT_PUSHF)
-		hide_pushed_flag(regs);
+	if (insn.kind == SOFT_PT_PUSHF && !hide_pushed_flag(regs)) {
+		regs->sp += insn.pushed;	/* again, with the page fault that we must not take here */
+		regs->ip = pt->from;
+		return;
+	}
 	if (insn.kind == SOFT_PT_POPF || insn.kind == SOFT_PT_IRET)
 		pt->armed = false;	/* what is set now is the program's */
 	disarm(pt, regs);
