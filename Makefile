@@ -187,9 +187,9 @@ test: lint perf perf-asan $(if $(filter x86,$(SRCARCH)),kernel upstream-kernel) 
 	@scripts/run-tests
 
 # Takes long: the kernel that finds mistakes is slow, and slower when emulated.
-test-debug-kernel: debug-kernel perf test-programs	## tests of the ring on build/kernel-debug: for the night
+test-debug-kernel: debug-kernel perf test-programs	## the tests in the guest on build/kernel-debug: for the night
 	@KERNEL=$(BUILD)/kernel-debug VM_MEM=2G VM_TIMEOUT=3500 \
-		scripts/run-tests --time-limit 3600 -k run_in_guest
+		scripts/run-tests --time-limit 3600 -k in_guest
 
 test-fast: perf test-programs	## run the tests that take seconds
 	@scripts/run-tests --fast
