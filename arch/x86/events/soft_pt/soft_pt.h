@@ -10,8 +10,8 @@
  *	pmu.c, sysfs.c	the event, and what perf wants to know of it
  *
  * Each CPU has one struct soft_pt. It is touched by that CPU alone, with interrupts off; so there
- * are no locks. An NMI may quote the area in a sample, where the last packet may then be incomplete, and
- * set @paused; it changes nothing else.
+ * are no locks. An NMI may quote the area in a sample, where the last packet may then be
+ * incomplete, and set @paused; it changes nothing else.
  *
  * The trace is that of real hardware which is told to leave the kernel out: it is enabled (TIP.PGE)
  * where a task returns to user space, and disabled (TIP.PGD) where it leaves it, for whatever

@@ -62,7 +62,7 @@ static void disarm(struct soft_pt *pt, struct pt_regs *regs)
 	pt->armed = false;
 }
 
-/* The last instruction before @ip, which is where pt->from is then. Whether it leads there is not said. */
+/* The last instruction before @ip, where pt->from is then. Whether it leads there is not said. */
 static void read_executed(struct soft_pt *pt, struct soft_pt_insn *insn, u64 ip)
 {
 	soft_pt_insn_read(insn, pt->from);
@@ -129,8 +129,8 @@ static bool flow(struct soft_pt *pt, const struct soft_pt_insn *insn, u64 to)
 }
 
 /*
- * Behind pushf: TF is bit 0 of the second byte. The page was written to just now, and yet it may not be
- * writable any more, as another thread forks.
+ * Behind pushf: TF is bit 0 of the second byte. The page was written to just now, and yet it may
+ * not be writable any more, as another thread forks.
  */
 static bool hide_pushed_flag(struct pt_regs *regs)
 {
@@ -150,7 +150,7 @@ static void step(struct soft_pt *pt, struct pt_regs *regs)
 
 	read_executed(pt, &insn, regs->ip);
 	if (insn.kind == SOFT_PT_PUSHF && !hide_pushed_flag(regs)) {
-		regs->sp += insn.pushed;	/* again, with the page fault that we must not take here */
+		regs->sp += insn.pushed;	/* again, with its own page fault */
 		regs->ip = pt->from;
 		return;
 	}
