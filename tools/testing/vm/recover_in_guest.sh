@@ -16,7 +16,8 @@
 # shellcheck source=../../perf/tests/shell/lib/recording.sh
 . "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
 
-# Every mapping of the recorder that can be read, one behind the other
+# Every mapping of the recorder that can be read, one behind the other, in small pieces: the guest has little
+# memory, and the recorder reserves more than it uses
 copy_memory() {
 	python3 - "$1" > "$2" << 'END'
 import sys
@@ -28,7 +29,8 @@ with open(f'/proc/{sys.argv[1]}/maps') as maps, open(f'/proc/{sys.argv[1]}/mem',
         begin, end = (int(number, 16) for number in span.split('-'))
         try:
             memory.seek(begin)
-            sys.stdout.buffer.write(memory.read(end - begin))
+            for at in range(begin, end, 1 << 20):
+                sys.stdout.buffer.write(memory.read(min(1 << 20, end - at)))
         except (OSError, ValueError):
             pass                        # [vvar], [vsyscall]
 END
@@ -41,7 +43,7 @@ run_inside() {
 	need_tracepoint raw_syscalls:sys_enter
 
 	numbered_event overwrite
-	recorder_start -v -a -m 64 "${event[@]}" -o "$work/data" --switch-output=signal
+	recorder_start -v -a -m 64 "${event[@]}" -o "$work/data" --switch-output=signal --write-buffer=1M
 	numbered_start --rate "$RATE" --duration 4
 	numbered_end
 	control disable || fail "the events cannot be disabled"
