@@ -3,9 +3,9 @@
  * The page cache as long as it keeps up, then io_uring and direct I/O around it, where the file system
  * takes that: the spool says which, chunk by chunk (chunk->buffered).
  *
- * A plain write to the page cache is over when the bytes are copied. A direct write is not when the disk has
- * them: threads of the kernel end it, which wait for a busy CPU as any other task, and all chunks behind it
- * wait with it. So it is second; but it is faster than waiting for a cache that is full.
+ * A plain write to the page cache is over when the bytes are copied. A direct write is over when a thread
+ * of the kernel says so, which waits for a busy CPU as any other task; all chunks behind it wait with it. So
+ * it comes second, when the cache is full and has its writers wait as well.
  *
  * What goes to the page cache is written in this thread: handed to io_uring, it would be done by threads of
  * the kernel that wait for each other, and take longer than a storm lets them. So where there is no
