@@ -232,27 +232,51 @@ static int parse_io(const struct option *opt, const char *arg, int unset __maybe
 	return -1;
 }
 
+/* Digits and nothing else: neither "-1" nor "4x" is a number here. */
+static bool parse_number(const char *arg, unsigned long *number)
+{
+	errno = 0;
+	*number = strtoul(arg, NULL, 10);
+	return *arg && strspn(arg, "0123456789") == strlen(arg) && !errno;
+}
+
 static void use_aio(unsigned long nr)
 {
-	if (nr < 1 || nr > WRITER_AIO_MAX)
-		pr_warning("AIO: %lu control blocks are not possible, 1 to %d are.\n", nr,
-			   WRITER_AIO_MAX);
 	rec.output.io.kind = WRITER_AIO;
 	rec.output.io.nr_aio = clamp(nr, 1UL, (unsigned long)WRITER_AIO_MAX);
+	if (rec.output.io.nr_aio != nr)
+		pr_warning("AIO: %lu control blocks are not possible, 1 to %d are. Using %u.\n", nr,
+			   WRITER_AIO_MAX, rec.output.io.nr_aio);
 }
 
 static int parse_aio(const struct option *opt __maybe_unused, const char *arg, int unset)
 {
-	char *end = NULL;
+	unsigned long nr = 1;
 
+	if (arg && !parse_number(arg, &nr)) {
+		pr_err("--aio=%s: not a number. Example: --aio=4\n", arg);
+		return -1;
+	}
 	if (unset)
 		rec.output.io.kind = WRITER_BEST;
 	else
-		use_aio(arg ? strtoul(arg, &end, 10) : 1);
-	if (!end || (end != arg && !*end))
-		return 0;
-	pr_err("--aio=%s: not a number. Example: --aio=4\n", arg);
-	return -1;
+		use_aio(nr);
+	return 0;
+}
+
+/* More than there are tasks are as many as there are tasks. */
+static int parse_synthesizers(const struct option *opt, const char *arg, int unset __maybe_unused)
+{
+	unsigned int *nr = opt->value;
+	unsigned long number;
+
+	if (!parse_number(arg, &number) || !number || number > INT_MAX) {
+		pr_err("--num-thread-synthesize=%s: not a number of threads, 1 or more. Example: "
+		       "--num-thread-synthesize=4\n", arg);
+		return -1;
+	}
+	*nr = number;
+	return 0;
 }
 
 static int parse_compression(const struct option *opt, const char *arg, int unset)
@@ -301,12 +325,12 @@ static int parse_affinity(const struct option *opt, const char *arg, int unset _
 static int parse_mmap_flush(const struct option *opt, const char *arg, int unset)
 {
 	size_t *least = opt->value;
+	unsigned long bytes = unset ? 1 : rotation__parse_size(arg);
 
-	*least = unset ? 1 : rotation__parse_size(arg);
-	if (!*least && strspn(arg, "0123456789") == strlen(arg))
-		*least = strtoul(arg, NULL, 10);
-	if (*least)
+	if (bytes || (parse_number(arg, &bytes) && bytes)) {
+		*least = bytes;
 		return 0;
+	}
 	pr_err("--mmap-flush=%s: not a number of bytes, or a size with a unit. Example: "
 	       "--mmap-flush=16K\n", arg);
 	return -1;
@@ -475,8 +499,9 @@ static struct option options[] = {
 			   parse_affinity),
 	OPT_CALLBACK(0, "mmap-flush", &rec.readers.least, "bytes",
 		     "read a ring when it holds this much (default: 1)", parse_mmap_flush),
-	OPT_UINTEGER(0, "num-thread-synthesize", &rec.opts.nr_threads_synthesize,
-		     "threads that note the tasks which already run (default: 1)"),
+	OPT_CALLBACK_NONEG(0, "num-thread-synthesize", &rec.opts.nr_threads_synthesize, "n",
+			   "threads that note the tasks which already run (default: 1)",
+			   parse_synthesizers),
 
 	OPT_GROUP("AUX areas: raw traces, such as intel_pt//"),
 	OPT_STRING_OPTARG('S', "snapshot", &rec.opts.auxtrace_snapshot_opts, "[e][size]",
@@ -546,8 +571,14 @@ static int read_config(const char *var, const char *value, void *cb)
 	if (!strcmp(var, "record.call-graph"))
 		return perf_default_config("call-graph.record-mode", value, cb);
 	if (!strcmp(var, "record.aio")) {
-		use_aio(strtoul(value, NULL, 10));
-		return 0;
+		unsigned long nr;
+
+		if (parse_number(value, &nr)) {
+			use_aio(nr);
+			return 0;
+		}
+		pr_err("record.aio = %s: not a number. 1 to %d are possible.\n", value, WRITER_AIO_MAX);
+		return -1;
 	}
 	if (!strcmp(var, "record.io")) {
 		if (!writer__parse(&rec.output.io, value))

@@ -72,7 +72,7 @@ rm -f "$out"*
 
 options=(--aio=9)
 record "$PERF"
-grep -q 'AIO: 9 control blocks are not possible, 1 to 4 are' "$work/record.err" || wrong "--aio=9: no warning"
+grep -q 'AIO: 9 control blocks are not possible, 1 to 4 are. Using 4' "$work/record.err" || wrong "--aio=9: no warning"
 saved aio
 
 echo "--- where io_uring is refused"
@@ -96,9 +96,12 @@ saved aio
 printf '[record]\n\tio = slow\n' > "$work/config"
 PERF_CONFIG=$work/config "$PERF" record -o "$out" -- true 2> "$work/record.err" && wrong "record.io = slow is taken"
 grep -q 'record.io = slow: must be' "$work/record.err" || wrong "record.io = slow: no message"
+printf '[record]\n\taio = many\n' > "$work/config"
+PERF_CONFIG=$work/config "$PERF" record -o "$out" -- true 2> "$work/record.err" && wrong "record.aio = many is taken"
+grep -q 'record.aio = many: not a number' "$work/record.err" || wrong "record.aio = many: no message"
 
 echo "--- what is none"
-for option in --io=fast --aio=many --write-buffer=10K --write-buffer=many; do
+for option in --io=fast --aio=many --aio=-1 --write-buffer=10K --write-buffer=many; do
 	"$PERF" record "$option" -o "$out" -- true 2> "$work/record.err"
 	[ $? = 129 ] || wrong "$option is taken"
 	grep -qe "^$option: " "$work/record.err" || wrong "$option: no message"
