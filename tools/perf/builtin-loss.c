@@ -255,7 +255,9 @@ static void init_tool(struct perf_tool *tool)
 	tool->read = count_sample;
 	tool->id_index = read_index;
 	tool->attr = perf_event__process_attr;
+#ifdef HAVE_LIBTRACEEVENT
 	tool->tracing_data = perf_event__process_tracing_data;
+#endif
 	tool->dont_split_sample_group = true;
 	tool->no_warn = true;
 }

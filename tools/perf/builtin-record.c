@@ -289,6 +289,10 @@ static int parse_compression(const struct option *opt, const char *arg, int unse
 		*level = strtol(arg, &end, 10);
 	if (*level >= 0 && *level <= COMPRESSION_MAX && (!end || (end != arg && !*end)))
 		return 0;
+	if (!COMPRESSION_MAX) {
+		pr_err("-z: this perf was built without zstd, and does not compress.\n");
+		return -1;
+	}
 	pr_err("-z %s: not a level of compression, 0 to %d.\n", arg, COMPRESSION_MAX);
 	return -1;
 }
