@@ -78,6 +78,16 @@ void features__init_tool(struct perf_tool *tool)
 	tool->lost_samples   = ignore_lost;
 }
 
+/* Without libtraceevent there are none. */
+static bool has_tracepoints(struct evlist *evlist __maybe_unused)
+{
+#ifdef HAVE_LIBTRACEEVENT
+	return have_tracepoints(&evlist->core.entries);
+#else
+	return false;
+#endif
+}
+
 void features__init(struct perf_session *session, struct evlist *evlist, bool build_ids)
 {
 	struct perf_header *header = &session->header;
@@ -89,7 +99,7 @@ void features__init(struct perf_session *session, struct evlist *evlist, bool bu
 	/* Those that describe what this recording does not have. */
 	if (!build_ids)
 		perf_header__clear_feat(header, HEADER_BUILD_ID);
-	if (!have_tracepoints(&evlist->core.entries))
+	if (!has_tracepoints(evlist))
 		perf_header__clear_feat(header, HEADER_TRACING_DATA);
 	if (!evlist__combined_branch_type(evlist))
 		perf_header__clear_feat(header, HEADER_BRANCH_STACK);
