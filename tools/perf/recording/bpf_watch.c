@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <limits.h>
 #include <poll.h>
-#include <unistd.h>
 #include <linux/types.h>
-#include <sys/eventfd.h>
 #include "util/bpf-event.h"
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/target.h"
 #include "bpf_watch.h"
+#include "wakeup.h"
 
 void bpf_watch__start(struct bpf_watch *watch, struct perf_env *env)
 {
@@ -22,29 +21,24 @@ void bpf_watch__start(struct bpf_watch *watch, struct perf_env *env)
 		watch->evlist = NULL;
 		return;
 	}
-	watch->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	watch->wake_fd = wakeup__new();
 	if (watch->wake_fd >= 0)
 		perf_evlist__add_pollfd(&watch->evlist->core, watch->wake_fd, NULL, POLLIN,
 					fdarray_flag__nonfilterable);
 	if (evlist__start_sb_thread(watch->evlist, &everybody)) {
 		pr_debug("BPF programs loaded from now on will not be annotated.\n");
 		watch->evlist = NULL;		/* util has deleted it */
-		if (watch->wake_fd >= 0)
-			close(watch->wake_fd);
+		wakeup__free(&watch->wake_fd);
 	}
 }
 
 void bpf_watch__stop(struct bpf_watch *watch)
 {
-	const u64 one = 1;
-
 	if (!watch->evlist)
 		return;
 	watch->evlist->thread.done = 1;
-	if (write(watch->wake_fd, &one, sizeof(one)) < 0)
-		pr_debug("Waking the side-band thread: %m\n");
+	wakeup__tell(watch->wake_fd);
 	evlist__stop_sb_thread(watch->evlist);
-	if (watch->wake_fd >= 0)
-		close(watch->wake_fd);
+	wakeup__free(&watch->wake_fd);
 	watch->evlist = NULL;
 }

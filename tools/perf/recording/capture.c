@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
-#include <sys/eventfd.h>
+#include <linux/kernel.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/record.h"
@@ -13,33 +12,18 @@
 #include "snapshot.h"
 #include "thread.h"
 #include "trigger.h"
-
-static int new_eventfd(void)
-{
-	return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-}
-
-/* Cannot fail: the counter of an eventfd that is read now and then does not overflow. */
-static void wake(int fd)
-{
-	const u64 one = 1;
-
-	if (write(fd, &one, sizeof(one)) < 0)
-		pr_debug("Waking a thread up: %m\n");
-}
+#include "wakeup.h"
 
 static void tell(struct capture *capture, unsigned int what)
 {
 	__atomic_fetch_or(&capture->asked, what, __ATOMIC_RELEASE);
-	wake(capture->wake_fd);
+	wakeup__tell(capture->wake_fd);
 }
 
 unsigned int capture__asked(struct capture *capture)
 {
-	u64 times;
-
 	/* First the eventfd: what is told in between wakes us up once more, for nothing. */
-	if (read(capture->wake_fd, &times, sizeof(times)) < 0)
+	if (!wakeup__told(capture->wake_fd))
 		return 0;
 	return __atomic_exchange_n(&capture->asked, 0, __ATOMIC_ACQUIRE);
 }
@@ -133,9 +117,10 @@ int capture__init(struct capture *capture)
 
 	sem_init(&capture->go, 0, 0);
 	pthread_mutex_init(&capture->enabling, NULL);
-	capture->wake_fd = new_eventfd();
-	capture->stop_fd = new_eventfd();
-	err = capture->wake_fd < 0 || capture->stop_fd < 0 ? -errno : create_thread(capture);
+	capture->wake_fd = wakeup__new();
+	capture->stop_fd = wakeup__new();
+	err = min(capture->wake_fd, capture->stop_fd);
+	err = err < 0 ? err : create_thread(capture);
 	if (err)
 		pr_err("Cannot set up the capture thread: %s\n", strerror(-err));
 	return err;
@@ -159,7 +144,7 @@ static void end_thread(struct capture *capture)
 
 int capture__stop(struct capture *capture)
 {
-	wake(capture->stop_fd);
+	wakeup__tell(capture->stop_fd);
 	end_thread(capture);
 	return capture->err;
 }
@@ -167,9 +152,6 @@ int capture__stop(struct capture *capture)
 void capture__exit(struct capture *capture)
 {
 	end_thread(capture);
-	if (capture->wake_fd >= 0)
-		close(capture->wake_fd);
-	if (capture->stop_fd >= 0)
-		close(capture->stop_fd);
-	capture->wake_fd = capture->stop_fd = -1;
+	wakeup__free(&capture->wake_fd);
+	wakeup__free(&capture->stop_fd);
 }

@@ -2,15 +2,14 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <unistd.h>
 #include <linux/kernel.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include "util/debug.h"
 #include "channel.h"
 #include "intake.h"
 #include "readers.h"
 #include "thread.h"
+#include "wakeup.h"
 
 static int map_backlog(struct intake *intake)
 {
@@ -39,11 +38,10 @@ int intake__init(struct intake *intake, struct channel *channel, struct readers 
 	fdarray__init(&intake->pollfd, 8);
 	channel__for_each_ring(channel, ring)
 		ring->pollfd = readers->no_threads ? own : &intake->pollfd;
-	intake->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = intake->wake_fd < 0 ? -errno : map_backlog(intake);
-	if (!err && fdarray__add(&intake->pollfd, intake->wake_fd, POLLIN,
-				 fdarray_flag__nonfilterable) < 0)
-		err = -ENOMEM;
+	intake->wake_fd = wakeup__new();
+	err = intake->wake_fd < 0 ? intake->wake_fd : map_backlog(intake);
+	if (!err)
+		err = wakeup__listen(intake->wake_fd, &intake->pollfd);
 	if (err)
 		pr_err("Cannot set up what drains the tracking rings: %s\n", strerror(-err));
 	return err;
@@ -55,8 +53,7 @@ void intake__exit(struct intake *intake)
 		return;
 	if (intake->backlog)
 		munmap(intake->backlog, intake->size);
-	if (intake->wake_fd >= 0)
-		close(intake->wake_fd);
+	wakeup__free(&intake->wake_fd);
 	fdarray__exit(&intake->pollfd);
 	*intake = (struct intake){ 0 };
 }
@@ -126,20 +123,6 @@ void intake__fold(struct intake *intake, void (*fold)(void *arg, const struct sp
  * The thread
  */
 
-static void reset(int fd)
-{
-	u64 times;
-
-	if (read(fd, &times, sizeof(times)) < 0 && errno != EAGAIN)
-		pr_debug("The intake's eventfd: %m\n");
-}
-
-/* poll() reports a hang-up again and again, asked for or not. */
-static void forget(struct fdarray *fda, int pos, void *arg __maybe_unused)
-{
-	fda->entries[pos].fd = -1;
-}
-
 /* No visit of a round, but bytes in it: only the recorder's thread knows when all rings were looked at. */
 static void count(struct intake *intake, size_t bytes)
 {
@@ -157,11 +140,11 @@ static void *run(void *arg)
 
 	while (!__atomic_load_n(&intake->quit, __ATOMIC_ACQUIRE)) {
 		if (poll(pollfd->entries, pollfd->nr, -1) > 0 && pollfd->entries[0].revents & POLLIN)
-			reset(intake->wake_fd);
+			wakeup__told(intake->wake_fd);
 		bytes = intake__drain(intake);
 		if (bytes > 0)
 			count(intake, bytes);
-		if (!fdarray__filter(pollfd, POLLERR | POLLHUP, forget, NULL))
+		if (!wakeup__drop_gone(pollfd))
 			__atomic_store_n(&intake->gone, true, __ATOMIC_RELAXED);
 		readers__wake_recorder(intake->readers);
 	}
@@ -186,13 +169,10 @@ int intake__start(struct intake *intake)
 
 void intake__stop(struct intake *intake)
 {
-	const u64 one = 1;
-
 	if (!intake->running)
 		return;
 	__atomic_store_n(&intake->quit, true, __ATOMIC_RELEASE);
-	if (write(intake->wake_fd, &one, sizeof(one)) < 0)
-		pr_debug("Waking the intake up: %m\n");
+	wakeup__tell(intake->wake_fd);
 	pthread_join(intake->thread, NULL);
 	intake->running = false;
 }

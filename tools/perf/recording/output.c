@@ -11,7 +11,6 @@
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/zalloc.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include "util/debug.h"
@@ -20,6 +19,7 @@
 #include "util/session.h"
 #include "features.h"
 #include "output.h"
+#include "wakeup.h"
 
 /* Features without tracepoints take some 100 kB; each tracepoint brings its format file. */
 #define RESERVE_BYTES		(1 << 20)
@@ -188,7 +188,6 @@ int output__open(struct output *output)
 static void output__failed(void *arg, int err, u64 end)
 {
 	struct output *output = arg;
-	const u64 one = 1;
 
 	output->err = err;
 	output__release_reserve(output);
@@ -196,8 +195,7 @@ static void output__failed(void *arg, int err, u64 end)
 		pr_debug("%s: cannot go back to the last whole record: %m\n", output__name(output));
 	pr_err("\nCannot write to %s: %s. The recording ends; %.3f MB of it are saved.\n",
 	       output__name(output), strerror(-err), output__bytes(output) / 1024.0 / 1024.0);
-	if (write(output->error_fd, &one, sizeof(one)) < 0)
-		pr_debug("Telling the recorder: %m\n");
+	wakeup__tell(output->error_fd);
 }
 
 static int new_writers(struct output *output)
@@ -223,11 +221,10 @@ static int init_compression(struct output *output, u64 write_buffer)
 int output__init(struct output *output)
 {
 	u64 write_buffer = output->level ? output->write_buffer / 2 : output->write_buffer;
-	int err = 0;
+	int err;
 
-	output->error_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (output->error_fd < 0)
-		err = -errno;
+	output->error_fd = wakeup__new();
+	err = min(output->error_fd, 0);
 	if (!err)
 		err = spool__init(&output->spool, write_buffer, output__failed, output);
 	if (!err)
@@ -248,9 +245,7 @@ void output__exit(struct output *output)
 	spool__exit(&output->raw);
 	spool__exit(&output->spool);
 	compressor__exit(&output->compressor);
-	if (output->error_fd >= 0)
-		close(output->error_fd);
-	output->error_fd = -1;
+	wakeup__free(&output->error_fd);
 	output__free_session(output);
 }
 

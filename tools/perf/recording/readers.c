@@ -3,32 +3,14 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <linux/kernel.h>
 #include <linux/zalloc.h>
-#include <sys/eventfd.h>
 #include "util/debug.h"
 #include "channel.h"
 #include "reader_sched.h"
 #include "readers.h"
 #include "thread.h"
-
-/* Cannot fail: the counter of an eventfd that is read now and then does not overflow. */
-static void wake(int fd)
-{
-	const u64 one = 1;
-
-	if (write(fd, &one, sizeof(one)) < 0)
-		pr_debug("Waking a reader up: %m\n");
-}
-
-static void reset(int fd)
-{
-	u64 times;
-
-	if (read(fd, &times, sizeof(times)) < 0 && errno != EAGAIN)
-		pr_debug("A reader's eventfd: %m\n");
-}
+#include "wakeup.h"
 
 /*
  * Who drains what
@@ -49,10 +31,10 @@ static int reader__init(struct reader *reader, struct readers *readers, int plac
 	reader->place = place < readers->spec.nr ? &readers->spec.places[place] : NULL;
 	reader->home = -1;
 	fdarray__init(&reader->pollfd, 8);
-	reader->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	reader->wake_fd = wakeup__new();
 	if (reader->wake_fd < 0)
-		return -errno;
-	if (fdarray__add(&reader->pollfd, reader->wake_fd, POLLIN, fdarray_flag__nonfilterable) < 0)
+		return reader->wake_fd;
+	if (wakeup__listen(reader->wake_fd, &reader->pollfd))
 		return -ENOMEM;
 	reader->rings = calloc(nr_rings, sizeof(*reader->rings));
 	return reader->rings ? 0 : -ENOMEM;
@@ -105,15 +87,12 @@ static int share_out(struct readers *readers, struct channel *stream, struct fda
 
 int readers__init(struct readers *readers, struct channel *stream, struct fdarray *own)
 {
-	int err = 0;
+	int err;
 
 	thread__init_lock(&readers->lock);
 	pthread_cond_init(&readers->changed, NULL);
-	readers->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (readers->wake_fd < 0)
-		err = -errno;
-	else if (fdarray__add(own, readers->wake_fd, POLLIN, fdarray_flag__nonfilterable) < 0)
-		err = -ENOMEM;
+	readers->wake_fd = wakeup__new();
+	err = readers->wake_fd < 0 ? readers->wake_fd : wakeup__listen(readers->wake_fd, own);
 	if (!err && stream->nr_mapped)
 		err = share_out(readers, stream, own);
 	if (err)
@@ -132,15 +111,12 @@ void readers__exit(struct readers *readers)
 
 	for (reader = readers->readers; reader < readers->readers + readers->nr; reader++) {
 		fdarray__exit(&reader->pollfd);
-		if (reader->wake_fd >= 0)
-			close(reader->wake_fd);
+		wakeup__free(&reader->wake_fd);
 		zfree(&reader->rings);
 	}
 	zfree(&readers->readers);
 	readers->nr = 0;
-	if (readers->wake_fd >= 0)
-		close(readers->wake_fd);
-	readers->wake_fd = -1;
+	wakeup__free(&readers->wake_fd);
 }
 
 /*
@@ -216,13 +192,13 @@ ssize_t readers__visit(struct readers *readers, bool *whole)
 void readers__wake_recorder(struct readers *readers)
 {
 	if (!__atomic_exchange_n(&readers->woken, true, __ATOMIC_ACQ_REL))
-		wake(readers->wake_fd);
+		wakeup__tell(readers->wake_fd);
 }
 
 int readers__looked(struct readers *readers)
 {
 	/* First the eventfd: what is told in between wakes us up once more, for nothing. */
-	reset(readers->wake_fd);
+	wakeup__told(readers->wake_fd);
 	(void)__atomic_exchange_n(&readers->woken, false, __ATOMIC_ACQ_REL);
 	return __atomic_load_n(&readers->err, __ATOMIC_ACQUIRE);
 }
@@ -233,7 +209,7 @@ void readers__ask(struct readers *readers)
 
 	for (reader = readers->readers; reader < readers->readers + readers->nr; reader++) {
 		if (reader->running && rounds__missing(readers->rounds, reader->nr))
-			wake(reader->wake_fd);
+			wakeup__tell(reader->wake_fd);
 	}
 	if (rounds__missing(readers->rounds, readers__recorder(readers)))
 		readers__wake_recorder(readers);
@@ -292,21 +268,15 @@ static enum reader_order answer(struct reader *reader, u64 nr)
 	return order;
 }
 
-/* poll() reports a hang-up again and again, asked for or not. */
-static void forget(struct fdarray *fda, int pos, void *arg __maybe_unused)
-{
-	fda->entries[pos].fd = -1;
-}
-
 static void wait_for_work(struct reader *reader)
 {
 	struct fdarray *pollfd = &reader->pollfd;
 	bool over = reader->over || __atomic_load_n(&reader->readers->enough, __ATOMIC_RELAXED);
 
-	fdarray__filter(pollfd, POLLERR | POLLHUP, forget, NULL);
+	wakeup__drop_gone(pollfd);
 	if (poll(pollfd->entries, over ? 1 : pollfd->nr, -1) > 0 &&
 	    pollfd->entries[0].revents & POLLIN)
-		reset(reader->wake_fd);
+		wakeup__told(reader->wake_fd);
 }
 
 static void *run(void *arg)
@@ -403,7 +373,7 @@ static void give_order(struct readers *readers, enum reader_order order, bool wa
 	__atomic_store_n(&readers->nr_orders, readers->nr_orders + 1, __ATOMIC_RELEASE);
 	pthread_cond_broadcast(&readers->changed);
 	for (i = 0; i < readers->nr && nr; i++)
-		wake(readers->readers[i].wake_fd);
+		wakeup__tell(readers->readers[i].wake_fd);
 	while (readers->answers < nr)
 		pthread_cond_wait(&readers->changed, &readers->lock);
 	pthread_mutex_unlock(&readers->lock);

@@ -21,6 +21,7 @@
 #include "self.h"
 #include "sideband.h"
 #include "stream.h"
+#include "wakeup.h"
 
 /* What the shell sees when the recording itself failed; no command is likely to return it. */
 #define EXIT_RECORDING_FAILED	255
@@ -306,16 +307,10 @@ static bool reached_max_size(const struct recorder *rec)
 	return true;
 }
 
-/* poll() reports a hang-up again and again, asked for or not. */
-static void forget(struct fdarray *fda, int pos, void *arg __maybe_unused)
-{
-	fda->entries[pos].fd = -1;
-}
-
 /* All tasks that we were attached to are gone. Our own command's end is told by SIGCHLD. */
 static bool targets_gone(struct recorder *rec)
 {
-	int alive = fdarray__filter(&rec->pollfd, POLLERR | POLLHUP, forget, NULL);
+	int alive = wakeup__drop_gone(&rec->pollfd);
 
 	return !alive && intake__gone(&rec->intake) && target__has_task(&rec->opts.target);
 }
@@ -388,10 +383,7 @@ static int init_capture(struct recorder *rec)
 	capture->losses = &rec->losses;
 	rec->aux.enabling = &capture->enabling;
 	err = capture__init(capture);
-	if (!err && fdarray__add(&rec->pollfd, capture->wake_fd, POLLIN,
-				 fdarray_flag__nonfilterable) < 0)
-		err = -ENOMEM;
-	return err;
+	return err ?: wakeup__listen(capture->wake_fd, &rec->pollfd);
 }
 
 static int init_output(struct recorder *rec)
@@ -403,11 +395,7 @@ static int init_output(struct recorder *rec)
 		rec->output.level = 0;
 	}
 	err = output__init(&rec->output);
-
-	if (!err && fdarray__add(&rec->pollfd, rec->output.error_fd, POLLIN,
-				 fdarray_flag__nonfilterable) < 0)
-		err = -ENOMEM;
-	return err;
+	return err ?: wakeup__listen(rec->output.error_fd, &rec->pollfd);
 }
 
 static int init_readers(struct recorder *rec)

@@ -2,7 +2,7 @@
 /*
  * Readers, orders and rounds, under the thread sanitizer: rings that are counters, filled by threads.
  * timeout: 120
- * link: readers.c rounds.c thread.c ../../lib/api/fd/array.c ../../lib/zalloc.c
+ * link: readers.c rounds.c thread.c wakeup.c ../../lib/api/fd/array.c ../../lib/zalloc.c
  * flags: -fno-sanitize=address,undefined -fsanitize=thread
  *
  * What is published gets a stamp, as a record its time; what is drained goes to a log, as a record to

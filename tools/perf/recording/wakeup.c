@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+#include <api/fd/array.h>
+#include <linux/compiler.h>
+#include <linux/types.h>
+#include <sys/eventfd.h>
+#include "util/debug.h"
+#include "wakeup.h"
+
+int wakeup__new(void)
+{
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	return fd < 0 ? -errno : fd;
+}
+
+void wakeup__free(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+int wakeup__listen(int fd, struct fdarray *fds)
+{
+	return fdarray__add(fds, fd, POLLIN, fdarray_flag__nonfilterable) < 0 ? -ENOMEM : 0;
+}
+
+/* The counter of an eventfd that is read now and then does not overflow. */
+void wakeup__tell(int fd)
+{
+	const u64 one = 1;
+
+	if (write(fd, &one, sizeof(one)) < 0)
+		pr_debug("Waking a thread up: %m\n");
+}
+
+bool wakeup__told(int fd)
+{
+	u64 times;
+
+	if (read(fd, &times, sizeof(times)) > 0)
+		return true;
+	if (errno != EAGAIN)
+		pr_debug("What wakes a thread up: %m\n");
+	return false;
+}
+
+static void forget(struct fdarray *fds, int pos, void *arg __maybe_unused)
+{
+	fds->entries[pos].fd = -1;
+}
+
+int wakeup__drop_gone(struct fdarray *fds)
+{
+	return fdarray__filter(fds, POLLERR | POLLHUP, forget, NULL);
+}
