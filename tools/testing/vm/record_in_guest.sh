@@ -19,10 +19,7 @@ fi
 # shellcheck source=../../perf/tests/shell/lib/recording.sh
 . "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
 
-need_perf
-need_root
-need_helpers numbered numbered_check
-need_tracepoint raw_syscalls:sys_enter
+need_numbered
 
 trap 'tell; cleanup' EXIT
 

@@ -9,10 +9,7 @@
 # shellcheck source=../shell/lib/recording.sh
 . "$(dirname "$0")/../shell/lib/recording.sh"
 
-need_perf
-need_root
-need_helpers numbered numbered_check
-need_tracepoint raw_syscalls:sys_enter
+need_numbered
 need_tracepoint sched:sched_process_exec
 
 who=${WHO:-ours}

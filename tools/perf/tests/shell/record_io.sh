@@ -6,10 +6,7 @@
 # shellcheck source=lib/recording.sh
 . "$(dirname "$0")/lib/recording.sh"
 
-need_perf
-need_root
-need_helpers numbered numbered_check deny_io_uring
-need_tracepoint raw_syscalls:sys_enter
+need_numbered deny_io_uring
 
 out=$work/data
 numbered_event

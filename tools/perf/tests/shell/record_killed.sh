@@ -6,10 +6,7 @@
 # shellcheck source=lib/recording.sh
 . "$(dirname "$0")/lib/recording.sh"
 
-need_perf
-need_root
-need_helpers numbered numbered_check
-need_tracepoint raw_syscalls:sys_enter
+need_numbered
 command -v taskset > /dev/null || skip "no taskset"
 
 numbered_event

@@ -6,10 +6,7 @@
 # shellcheck source=lib/recording.sh
 . "$(dirname "$0")/lib/recording.sh"
 
-need_perf
-need_root
-need_helpers numbered numbered_check
-need_tracepoint raw_syscalls:sys_enter
+need_numbered
 
 # Rings of one page cannot hold what two threads do between two looks of a reader that waits for the CPU
 numbered_event

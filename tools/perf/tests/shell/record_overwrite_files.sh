@@ -6,10 +6,7 @@
 # shellcheck source=lib/recording.sh
 . "$(dirname "$0")/lib/recording.sh"
 
-need_perf
-need_root
-need_helpers numbered numbered_check
-need_tracepoint raw_syscalls:sys_enter
+need_numbered
 [ -n "$old_perf" ] || echo "note: no older perf to read the files with"
 
 numbered=$work/$comm

@@ -6,10 +6,7 @@
 # shellcheck source=lib/recording.sh
 . "$(dirname "$0")/lib/recording.sh"
 
-need_perf
-need_root
-need_helpers numbered numbered_check
-need_tracepoint raw_syscalls:sys_enter
+need_numbered
 
 # The rings are written round and round between two snapshots, and while one is copied. Each holds
 # 0.7 s of these calls. If the recorder gets no CPU for half of that, it has to pause them, and says so:

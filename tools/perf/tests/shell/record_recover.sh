@@ -9,10 +9,7 @@
 # shellcheck source=lib/recording.sh
 . "$(dirname "$0")/lib/recording.sh"
 
-need_perf
-need_root
-need_helpers numbered numbered_check ring_image
-need_tracepoint raw_syscalls:sys_enter
+need_numbered ring_image
 
 # On both CPUs, or as many as there are: two rings or more
 numbered_event overwrite

@@ -6,10 +6,7 @@
 # shellcheck source=lib/recording.sh
 . "$(dirname "$0")/lib/recording.sh"
 
-need_perf
-need_root
-need_helpers numbered numbered_check bpf_output
-need_tracepoint raw_syscalls:sys_enter
+need_numbered bpf_output
 need_tracepoint sched:sched_process_exec
 
 numbered_event overwrite

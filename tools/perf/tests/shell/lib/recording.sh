@@ -127,6 +127,14 @@ need_tracepoint() {
 	skip "no tracepoint $1 here (no tracefs, or a kernel without it)"
 }
 
+# need_numbered [HELPER...]: what it takes to record and check the numbered workload; and those helpers
+need_numbered() {
+	need_perf
+	need_root
+	need_helpers numbered numbered_check "$@"
+	need_tracepoint raw_syscalls:sys_enter
+}
+
 # --- the recorder --------------------------------------------------------------------------
 
 wrapper=()		# a command to run the recorder under
