@@ -5,12 +5,15 @@
 #include <linux/kernel.h>
 #include <linux/zalloc.h>
 #include <perf/event.h>
+#include "util/debug.h"
 #include "util/event.h"
 #include "compressor.h"
 #include "unit.h"
 
 #define HEADER_BYTES	sizeof(struct perf_record_compressed)
 #define MAX_DATA	(PERF_SAMPLE_MAX_SIZE - HEADER_BYTES - 1)
+/* What this becomes fits into one record, however little it can be compressed. */
+#define PIECE		(60UL << 10)
 /* What cannot be made smaller grows a little, and each record has a header. */
 #define ROOM		(2 * CHUNK_SIZE)
 
@@ -32,31 +35,71 @@ static struct compressor *compressor_of(struct writer *writer)
 }
 
 #ifdef HAVE_ZSTD_SUPPORT
-/* Called by util: first to begin a record, then with the length of its data. */
-static size_t add_to_record(void *at, size_t len)
-{
-	struct perf_event_header *header = at;
+#include <zstd_errors.h>
 
-	if (!len) {
-		*header = (struct perf_event_header){
-			.type = PERF_RECORD_COMPRESSED, .size = HEADER_BYTES,
-		};
-		return HEADER_BYTES;
-	}
-	header->size += len;
-	return len;
+_Static_assert(ZSTD_COMPRESSBOUND(PIECE) <= MAX_DATA, "a piece may not fit into a record");
+_Static_assert((CHUNK_SIZE / PIECE + 1) * PERF_SAMPLE_MAX_SIZE <= ROOM, "a chunk may not fit");
+
+static int refused(size_t ret)
+{
+	pr_debug("zstd: %s\n", ZSTD_getErrorName(ret));
+	return ZSTD_getErrorCode(ret) == ZSTD_error_memory_allocation ? -ENOMEM : -EIO;
 }
 
+static int begin_stream(struct zstd_data *zstd, int level)
+{
+	size_t ret;
+
+	if (zstd->cstream)
+		return 0;
+	zstd->cstream = ZSTD_createCStream();
+	if (!zstd->cstream)
+		return -ENOMEM;
+	ret = ZSTD_initCStream(zstd->cstream, level);
+	return ZSTD_isError(ret) ? refused(ret) : 0;
+}
+
+/*
+ * Returns the size of a record with all of @len bytes, or a negative errno. It does not need the next one:
+ * perf takes a record of which nothing comes out for a broken file.
+ */
+static ssize_t compress_piece(struct zstd_data *zstd, const void *data, size_t len, void *at)
+{
+	ZSTD_inBuffer in = { data, len, 0 };
+	ZSTD_outBuffer out = { at + HEADER_BYTES, MAX_DATA, 0 };
+	size_t left = ZSTD_compressStream2(zstd->cstream, &out, &in, ZSTD_e_flush);
+
+	if (ZSTD_isError(left))
+		return refused(left);
+	if (left || in.pos < len)
+		return -EIO;
+	*(struct perf_event_header *)at = (struct perf_event_header){
+		.type = PERF_RECORD_COMPRESSED, .size = HEADER_BYTES + out.pos,
+	};
+	return HEADER_BYTES + out.pos;
+}
+
+/*
+ * Returns the length of the records, or a negative errno. util's zstd_compress_stream_to_records() does not tell
+ * of errors, and makes records out of which nothing comes where data can hardly be compressed.
+ */
 static ssize_t compress(struct compressor *compressor, const struct chunk *chunk)
 {
-	return zstd_compress_stream_to_records(&compressor->zstd, compressor->records, ROOM,
-					       chunk->data, chunk->len, MAX_DATA, add_to_record);
+	ssize_t size = begin_stream(&compressor->zstd, compressor->level);
+	size_t pos, len = 0;
+
+	for (pos = 0; pos < chunk->len && size >= 0; pos += PIECE) {
+		size = compress_piece(&compressor->zstd, chunk->data + pos,
+				      min(PIECE, chunk->len - pos), compressor->records + len);
+		len += size;
+	}
+	return size < 0 ? size : (ssize_t)len;
 }
 #else
 static ssize_t compress(struct compressor *compressor __maybe_unused,
 			const struct chunk *chunk __maybe_unused)
 {
-	return -1;
+	return -EOPNOTSUPP;
 }
 #endif
 
@@ -125,8 +168,8 @@ static int write_chunk(struct compressor *compressor, struct chunk *chunk)
 	if (err)
 		return err;
 	len = compress(compressor, chunk);
-	if (len <= 0)
-		return -EIO;
+	if (len < 0)
+		return len;
 	part.iov_len = len;
 	credit = &compressor->credits[compressor->nr];
 	err = spool__append_unit(compressor->out, &part, 1, &credit->start);

@@ -23,7 +23,7 @@ struct credit;
  * struct compressor
  * @writer:	what the raw spool writes to
  * @out:	the file's spool
- * @zstd:	util's compression stream, one for each file
+ * @zstd:	the compression stream, one for each file
  * @level:	of compression, 1 to 22
  * @records:	room for the compressed records of a chunk
  * @chunk:	the one that was submitted

@@ -205,9 +205,19 @@ static int new_writers(struct output *output)
 	return output->writer && output->stream_writer ? 0 : -ENOMEM;
 }
 
-/* Its chunks come back, with the error of the file's spool, which has told. */
-static void raw__failed(void *arg __maybe_unused, int err __maybe_unused, u64 end __maybe_unused)
+/* With the error of the file's spool, which has told; or else it is the compressor that has failed. */
+static void raw__failed(void *arg, int err, u64 end __maybe_unused)
 {
+	struct output *output = arg;
+
+	if (spool__drain(&output->spool))
+		return;
+	output->err = err;
+	pr_err("\n-z %d: cannot compress what is for %s: %s.%s The recording ends; %.3f MB of it are "
+	       "saved.\n", output->level, output__name(output), strerror(-err),
+	       err == -ENOMEM ? " Lower levels need less." : "",
+	       output__bytes(output) / 1024.0 / 1024.0);
+	wakeup__tell(output->error_fd);
 }
 
 static int init_compression(struct output *output, u64 write_buffer)
@@ -272,7 +282,9 @@ int output__write_unit(struct output *output, const struct iovec *part, int nr, 
 
 int output__error(struct output *output)
 {
-	return spool__error(&output->spool);
+	int err = spool__error(&output->spool);
+
+	return err || !output->level ? err : spool__error(&output->raw);
 }
 
 int output__drain(struct output *output)

@@ -46,6 +46,7 @@ static struct {
 	unsigned long	burst;
 	unsigned long	tag;		/* of the first thread */
 	int		unpinned;
+	int		noise;
 } opt = {
 	.rate	 = 100000,
 	.burst	 = 8,
@@ -69,8 +70,23 @@ static uint64_t now_ns(void)
 	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
+/* 4 kB that hardly can be compressed: for recorders of the stack. */
+static void make_noise(volatile uint64_t noise[512], unsigned long seed)
+{
+	static __thread uint64_t x;
+
+	x = x ?: 88172645463325252ull + seed;
+	for (int i = 0; i < 512; i++) {		/* xorshift64, of Marsaglia's */
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		noise[i] = x;
+	}
+}
+
 static void *work(void *arg)
 {
+	volatile uint64_t noise[512];
 	struct worker *w = arg;
 	uint64_t interval = 0, start, now, due, end;
 	unsigned long n = 0;
@@ -85,8 +101,11 @@ static void *work(void *arg)
 	end = opt.seconds ? start + (uint64_t)(opt.seconds * NSEC_PER_SEC) : UINT64_MAX;
 
 	while (!stop && now < end && (!opt.count || n < opt.count)) {
-		for (unsigned long i = 0; i < opt.burst && (!opt.count || n < opt.count); i++)
+		for (unsigned long i = 0; i < opt.burst && (!opt.count || n < opt.count); i++) {
+			if (opt.noise)
+				make_noise(noise, w->tag);
 			syscall(SYS_getppid, ++n, w->tag, NUMBERED_MAGIC, 0, 0, 0);
+		}
 
 		due += interval;
 		now = now_ns();
@@ -111,6 +130,7 @@ static void usage(FILE *out)
 		"  -b, --burst N      calls in a row between looks at the clock (default 8)\n"
 		"  -T, --tag N        tag of the first thread, the others count up (default 1)\n"
 		"  -u, --unpinned     do not pin threads to CPUs\n"
+		"  -N, --noise        4 kB of noise on the stack at each call\n"
 		"  -n, --print-nr     print the number of the system call (for a trace filter) and exit\n"
 		"  -h, --help         this text\n\n"
 		"At the end, also on SIGTERM and SIGINT, it prints for each thread:\n"
@@ -142,6 +162,7 @@ static void parse(int argc, char **argv)
 		{ "burst",	required_argument, NULL, 'b' },
 		{ "tag",	required_argument, NULL, 'T' },
 		{ "unpinned",	no_argument,	   NULL, 'u' },
+		{ "noise",	no_argument,	   NULL, 'N' },
 		{ "print-nr",	no_argument,	   NULL, 'n' },
 		{ "help",	no_argument,	   NULL, 'h' },
 		{ }
@@ -149,7 +170,7 @@ static void parse(int argc, char **argv)
 	char *rest;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "t:r:c:d:b:T:unh", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "t:r:c:d:b:T:uNnh", options, NULL)) != -1) {
 		switch (c) {
 		case 't': opt.threads = number("threads", optarg, 1); break;
 		case 'r': opt.rate = number("rate", optarg, 0); break;
@@ -157,6 +178,7 @@ static void parse(int argc, char **argv)
 		case 'b': opt.burst = number("burst", optarg, 1); break;
 		case 'T': opt.tag = number("tag", optarg, 0); break;
 		case 'u': opt.unpinned = 1; break;
+		case 'N': opt.noise = 1; break;
 		case 'd':
 			opt.seconds = strtod(optarg, &rest);
 			if (rest == optarg || *rest || !(opt.seconds > 0 && opt.seconds < 1e6)) {

@@ -49,6 +49,18 @@ record "$PERF"
 grep -q '^# compressed : Zstd, level = 1, ratio = [1-9]' "$work/header" || wrong "not compressed: $(grep compr "$work/header")"
 saved $uring
 
+# What can hardly be compressed
+options=(-z -m 32M --call-graph "dwarf,4096")
+"$PERF" record -a "${event[@]}" -o "$out" "${options[@]}" -- "$work/$comm" --threads 1 --noise --count 2003 \
+	> "$work/issued" 2> "$work/record.err" || wrong "it ends with status $?"
+(($(stat -c %s "$out") > 2003 * 3072)) || wrong "no noise is in the file: this shows nothing"
+numbered_check "$out" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
+if [ "$old_perf" ]; then
+	seen=$("$old_perf" script -f -i "$out" -F event 2> "$work/script.err" | wc -l)
+	[ "$seen" = 2003 ] || wrong "$("$old_perf" --version) sees $seen samples: $(cat "$work/script.err")"
+fi
+rm -f "$out"
+
 options=(-z19 --switch-output=100K --no-buildid)
 record "$PERF"
 find_snapshots "$out"

@@ -83,6 +83,23 @@ echo "--- -z: a file must not be that large"
 status=$?
 ended "$work/compressed" "File too large"
 
+echo "--- -z22: there is no memory for that"
+for ((limit = 400; limit < 8000; limit += 300)); do
+	(
+		ulimit -v $((limit << 10))
+		"$PERF" record -B -a "${event[@]}" -z22 -o "$work/data" -- "$work/$comm" --count 10007 \
+			> "$work/issued" 2> "$work/record.err"
+	)
+	status=$?
+	grep -q 'cannot compress' "$work/record.err" && break
+	[ $status != 0 ] || fail "with $limit MB of address space there is enough of it, and with less it does not begin"
+done
+grep -qF -e "-z 22: cannot compress what is for $work/data: Cannot allocate memory" "$work/record.err" ||
+	wrong "it does not say so"
+[ $status = 255 ] || wrong "it ends with status $status, not 255"
+grep -q ' (0 samples)' "$work/record.err" || wrong "samples are said to be saved"
+grep -q 'more records were recorded, and could not be written' "$work/record.err" || wrong "no record is said to be missing"
+
 # spoiled FAULT [record options] -- COMMAND: see helpers/spoil_writes.c
 spoiled() {
 	SPOIL_WRITES=$1 SPOIL_UNTIL=$work/over LD_PRELOAD=$(realpath "$BUILD/tests/spoil_writes") timeout -k 5 150 \
