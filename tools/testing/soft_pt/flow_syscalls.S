@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* System calls that do or fail to do something. */
+/* System calls that do or fail to do something. Where it has labels the test pauses the trace. */
 #include "flow.h"
 
 	start
@@ -7,16 +7,17 @@
 1:	call_kernel	__NR_getpid
 	mov	$-1, %edi
 	call_kernel	__NR_close
-	mov	$-1, %rdi
+closed:	mov	$-1, %rdi
 	mov	$8, %esi
 	call_kernel	__NR_write
 	call_kernel	__NR_sched_yield
+yielded:
 	call_kernel	100000
 	pushf
 	see_flags (%rsp)
 	pop	%rax
 	dec	%ebp
-	jnz	1b
+again:	jnz	1b
 	lea	delay(%rip), %rdi
 	xor	%esi, %esi
 	call_kernel	__NR_nanosleep

@@ -2,16 +2,20 @@
 /*
  * Runs a program under intel_pt and writes the AUX area to a file, byte for byte, oldest first.
  *
- * usage: pt_record [-s] [-p PAGES] [-n TIMES] [-c CONFIG1] FILE PROGRAM [ARGUMENT]...
+ * usage: pt_record [-s] [-p PAGES] [-a ADDRESS -r ADDRESS] FILE PROGRAM [ARGUMENT]...
+ *	  pt_record [-s] [-p PAGES] [-n TIMES] -c CONFIG1 FILE
  *	-s	overwrite mode: the file gets the area's last bytes
  *	-p	pages of the area, else 1024
+ *	-a, -r	breakpoints, of the program or the kernel, that pause and resume the trace
  *	-c	the event's config1: a trace without a program
- *	-n	with -c: the event is enabled so often, around nothing
+ *	-n	the event is enabled so often, around nothing
  * Prints "head HEAD written WRITTEN truncated RECORDS", exits as the program does, or with 77 where
  * there is no intel_pt.
  */
 #include <err.h>
+#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +26,10 @@
 #include <unistd.h>
 
 #define DATA_PAGES	64
+
+/* perf_event_attr.aux_action; the tools' copy of the header is older than that. */
+#define AUX_PAUSE	2
+#define AUX_RESUME	4
 
 static unsigned int pmu_type(void)
 {
@@ -45,6 +53,19 @@ static int open_event(pid_t pid, unsigned long long config1)
 	if (fd < 0)
 		err(1, "perf_event_open");
 	return fd;
+}
+
+/* What happens in the kernel there is an NMI to it. */
+static void open_breakpoint(pid_t pid, int group, unsigned long long address, bool pause)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(attr), .sample_period = 1,
+		.bp_type = HW_BREAKPOINT_X, .bp_addr = address, .bp_len = sizeof(long),
+		.__reserved_3 = pause ? AUX_PAUSE : AUX_RESUME,
+	};
+
+	if (address && syscall(SYS_perf_event_open, &attr, pid, -1, group, 0) < 0)
+		err(1, "perf_event_open of a breakpoint at %#llx", address);
 }
 
 /* The program, stopped until something can be read from the pipe. */
@@ -103,18 +124,20 @@ int main(int argc, char **argv)
 {
 	unsigned long pages = 1024, times = 1, size, length;
 	struct perf_event_mmap_page *page;
-	unsigned long long config1 = 0;
+	unsigned long long config1 = 0, pause = 0, resume = 0;
 	int opt, fd, go = -1, status = 0;
 	int prot = PROT_READ | PROT_WRITE;
 	pid_t pid = 0;
 	char *aux;
 
-	while ((opt = getopt(argc, argv, "+sp:n:c:")) != -1) {
+	while ((opt = getopt(argc, argv, "+sp:n:c:a:r:")) != -1) {
 		switch (opt) {
 		case 's': prot = PROT_READ; break;
 		case 'p': pages = strtoul(optarg, NULL, 0); break;
 		case 'n': times = strtoul(optarg, NULL, 0); break;
 		case 'c': config1 = strtoull(optarg, NULL, 0); break;
+		case 'a': pause = strtoull(optarg, NULL, 16); break;
+		case 'r': resume = strtoull(optarg, NULL, 16); break;
 		default: return 2;
 		}
 	}
@@ -135,6 +158,8 @@ int main(int argc, char **argv)
 		err(1, "mmap of the AUX area");
 
 	if (pid) {
+		open_breakpoint(pid, fd, pause, true);
+		open_breakpoint(pid, fd, resume, false);
 		if (write(go, "", 1) != 1 || waitpid(pid, &status, 0) != pid)
 			err(1, "%s", argv[optind + 1]);
 	} else while (times--) {

@@ -2,13 +2,16 @@
 /*
  * Steps a program by ptrace and prints the address of each instruction that it executes.
  *
- * usage: pt_truth PROGRAM [ARGUMENT]...
+ * usage: pt_truth [-b ADDRESS] PROGRAM [ARGUMENT]...
+ *	-b	not step by step: only where a breakpoint at ADDRESS stops it
  *
  * Repetitions are left out, as by pt_decode. Exits as the program does. Programs with one thread.
  */
 #include <err.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
@@ -67,24 +70,11 @@ static int signal_of(pid_t pid, int status, unsigned long long before)
 	return info.si_code <= 0 ? SIGTRAP : 0;
 }
 
-int main(int argc, char **argv)
+static void step_through(pid_t pid, int *last)
 {
 	unsigned long long ip;
-	int status, sig = 0;
-	pid_t pid;
+	int status = *last, sig = 0;
 
-	if (argc < 2)
-		return 2;
-	pid = fork();
-	if (!pid) {
-		ptrace(PTRACE_TRACEME, 0, 0, 0);
-		execv(argv[1], argv + 1);
-		err(127, "%s", argv[1]);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		err(1, "%s", argv[1]);
-	if (ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACEEXEC))
-		err(1, "PTRACE_SETOPTIONS");
 	while (WIFSTOPPED(status)) {
 		ip = ip_of(pid);
 		if (ptrace(PTRACE_SINGLESTEP, pid, 0, sig) || waitpid(pid, &status, 0) != pid)
@@ -94,5 +84,59 @@ int main(int argc, char **argv)
 		else
 			executed(ip);	/* exit() */
 	}
+	*last = status;
+}
+
+#define DR7_ENABLE	1
+
+/* Prints each time. */
+static void run_to(pid_t pid, int *status, unsigned long long address)
+{
+	int sig = 0;
+
+	if (ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, u_debugreg[0]), address) ||
+	    ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, u_debugreg[7]), DR7_ENABLE))
+		err(1, "a breakpoint at %#llx", address);
+	while (WIFSTOPPED(*status)) {
+		if (ptrace(PTRACE_CONT, pid, 0, sig) || waitpid(pid, status, 0) != pid)
+			err(1, "PTRACE_CONT");
+		if (!WIFSTOPPED(*status))
+			break;
+		sig = WSTOPSIG(*status);
+		if (sig == SIGTRAP) {
+			printf("%llx\n", ip_of(pid));
+			sig = 0;
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long long address = 0;
+	int status, opt;
+	pid_t pid;
+
+	while ((opt = getopt(argc, argv, "+b:")) != -1) {
+		if (opt != 'b')
+			return 2;
+		address = strtoull(optarg, NULL, 16);
+	}
+	if (argc == optind)
+		return 2;
+	argv += optind;
+	pid = fork();
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		execv(argv[0], argv);
+		err(127, "%s", argv[0]);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		err(1, "%s", argv[0]);
+	if (ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACEEXEC))
+		err(1, "PTRACE_SETOPTIONS");
+	if (address)
+		run_to(pid, &status, address);
+	else
+		step_through(pid, &status);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -194,6 +194,10 @@ static void on_user_return(struct user_return_notifier *notifier)
 	}
 }
 
+/*
+ * Breakpoints were seen to before: of those in dr6 that are left, on instructions, there will be
+ * exceptions of their own; and in virtual_dr6 are those that a debugger is to be told of.
+ */
 static int on_debug(struct soft_pt *pt, struct die_args *args)
 {
 	unsigned long *dr6 = (unsigned long *)args->err;
@@ -201,9 +205,9 @@ static int on_debug(struct soft_pt *pt, struct die_args *args)
 	if (!pt->armed || !(*dr6 & DR_STEP))
 		return NOTIFY_DONE;
 	step(pt, args->regs);
-	*dr6 &= ~DR_STEP;
+	*dr6 &= ~(DR_STEP | DR_TRAP_BITS);
 	current->thread.virtual_dr6 &= ~DR_STEP;
-	return *dr6 ? NOTIFY_DONE : NOTIFY_STOP;
+	return *dr6 || current->thread.virtual_dr6 ? NOTIFY_DONE : NOTIFY_STOP;
 }
 
 /* Traps, with interrupts off. */
@@ -221,7 +225,7 @@ static int on_die(struct notifier_block *notifier, unsigned long what, void *dat
 	return NOTIFY_DONE;
 }
 
-/* Before uprobes. */
+/* Before uprobes, and behind hw_breakpoint.c, which has the same priority. */
 static struct notifier_block die_notifier = { .notifier_call = on_die, .priority = INT_MAX };
 
 static void leave_for(bool trapped)
