@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Far jumps and returns: within 64-bit code, and to 32-bit code, where the trace only begins again when
- * the kernel was there. And a system call of 32-bit code.
+ * the kernel was there. And system calls of 32-bit code.
  */
 #include "flow.h"
 
 #define CS_32	0x23
 #define CS_64	0x33
+#define GETPID_32	20
 
 	start
 	lea	stack_end(%rip), %rsp	/* what 32-bit code keeps of it is 32 bits */
@@ -28,25 +29,37 @@
 	untraced lretq
 	nop
 5:	lea	6f(%rip), %rbx
-	mov	$20, %eax		/* getpid(); SIGSEGV where there are none */
+	mov	$GETPID_32, %eax	/* SIGSEGV where there are no 32-bit system calls */
 	int	$0x80
-6:	dec	%ebp
+6:	lea	7f(%rip), %rbx
+	mov	$GETPID_32, %eax
+	push	%r15
+	push	%rbp
+	mov	%rsp, %rbp
+	untraced sysenter		/* goes on somewhere, in 32-bit code */
+7:	lea	stack_end - 16(%rip), %rsp
+	pop	%rbp
+	pop	%rax
+	or	%rax, %r15
+	dec	%ebp
 	jnz	1b
 	finish
 
 	.code32
 code_32:
 	untraced inc	%eax
-	untraced jmp	7f
+	untraced jmp	8f
 	nop
-7:	faults	ud2
+8:	faults	ud2
 
 jump_back:
 	untraced dec	%eax		/* in 64-bit code, that would be a prefix */
-	untraced ljmp	$CS_64, $8f
+	untraced mov	$GETPID_32, %eax
+	untraced int	$0x80
+	untraced ljmp	$CS_64, $9f
 	.code64
 	/* Not traced before the kernel was there: who knows when an interrupt comes. */
-8:	faults	ud2
+9:	faults	ud2
 
 resume_handler:
 	see_flags UC_EFLAGS(%rdx), UC_R15(%rdx)

@@ -33,6 +33,7 @@ perf() {
 cd "$work" || exit
 
 declare -A argument images	# of a program, besides itself
+argument[compat]=$bin/flow32_compat
 
 is() {
 	local value
@@ -46,9 +47,11 @@ announced() {
 	dmesg | grep 'soft_pt: single-stepping stands in for Intel PT'
 }
 
-# Of addresses of a program's instructions, those that are in its trace: see flow.h
+# Of addresses of a program's instructions, those that are in its trace: see flow.h; and eight digits has what
+# is 32-bit code, and its vdso.
 in_trace() {
-	grep -vxF -f <(nm "$bin/flow_$1" | sed -nE 's/^0*(.*) . (untraced|fault)_[0-9]+$/\1/p') | uniq
+	grep -vxF -f <(nm "$bin/flow_$1" | sed -nE 's/^0*(.*) . (untraced|fault)_[0-9]+$/\1/p') |
+		grep -vxE '[0-9a-f]{8}' | uniq
 }
 
 # What ptrace sees of itself is the trap flag: hence 1.
@@ -81,6 +84,12 @@ equal() {
 	decoded "$1" || return
 	diff "$1.truth" "$1.flow" | head -20
 	cmp "$1.truth" "$1.flow"
+}
+
+# What it says itself
+same_output() {
+	"$bin/flow_$1" "${argument[$1]}" 2> alone && "$bin/pt_record" "$1.pt" "$bin/flow_$1" "${argument[$1]}" 2> traced &&
+		cat alone && [ "$(wc -l < alone)" = 2 ] && cmp alone traced
 }
 
 # Where the vdso is, what is there, and where in it the function is that is called
@@ -255,7 +264,7 @@ echo "TAP version 13"
 check "announced in the log" announced
 check "caps/software" is caps/software 1
 check "the vdso" vdso
-for program in branches syscalls signals modes exec vdso; do
+for program in branches syscalls signals modes exec compat vdso; do
 	check "$program: stepped by ptrace" stepped $program
 	check "$program: traced" traced $program
 	check "$program: flow" equal $program
@@ -275,12 +284,13 @@ check "synthetic: whole" synthetic_whole
 check "synthetic: gone round" synthetic_wrapped
 check "synthetic: full" synthetic_full
 check "branches: with uprobes" uprobes
+check "compat: the output is that of the program alone" same_output compat
 check "syscalls: paused and resumed by them" paused_by_system_call
 check "syscalls: paused by a breakpoint of the program" paused_by_program
 check "syscalls: paused in the middle of a step" paused_while_written
 check "syscalls: paused anywhere" paused_anywhere
 if perf --version > said 2>&1; then
-	for program in branches signals flags modes exec vdso; do
+	for program in branches signals flags modes exec compat vdso; do
 		check "$program: perf 6.1 records" perf_records $program
 		check "$program: perf 6.1 decodes" perf_decodes $program /usr/bin/perf
 		check "$program: our perf decodes" perf_decodes $program "$PERF"
