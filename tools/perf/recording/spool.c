@@ -157,15 +157,26 @@ static void seal_file(struct spool *spool)
 	pthread_mutex_unlock(&spool->append);
 }
 
+static pid_t own_tid(void)
+{
+	return syscall(__NR_gettid);
+}
+
+/* Whoever holds the spool lets go while it waits: when a write has failed, the thread needs @append. */
 int spool__drain(struct spool *spool)
 {
+	bool held = __atomic_load_n(&spool->holder, __ATOMIC_RELAXED) == own_tid();
 	int err;
 
 	seal_file(spool);
+	if (held)
+		spool__release(spool);
 	pthread_mutex_lock(&spool->lock);
 	wait_until_settled(spool);
 	err = spool->err;
 	pthread_mutex_unlock(&spool->lock);
+	if (held)
+		spool__hold(spool);
 	return err;
 }
 
@@ -357,7 +368,7 @@ static void *run(void *arg)
 	struct spool *spool = arg;
 
 	pthread_mutex_lock(&spool->lock);
-	spool->tid = syscall(__NR_gettid);
+	spool->tid = own_tid();
 	pthread_cond_broadcast(&spool->room);
 	for (;;) {
 		if (can_submit(spool))
@@ -438,10 +449,12 @@ void spool__open(struct spool *spool, struct writer *writer, int fd, u64 pos, bo
 void spool__hold(struct spool *spool)
 {
 	pthread_mutex_lock(&spool->append);
+	__atomic_store_n(&spool->holder, own_tid(), __ATOMIC_RELAXED);
 }
 
 void spool__release(struct spool *spool)
 {
+	__atomic_store_n(&spool->holder, 0, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&spool->append);
 }
 

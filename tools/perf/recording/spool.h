@@ -70,6 +70,7 @@ struct spool_unsaved {
  * @writer:	writes them; NULL while no file is open. Used by the spool's thread, and where nothing
  *		is on its way.
  * @append:	held while something is appended; recursive, see spool__hold()
+ * @holder:	the thread that holds it, or 0; it alone finds its own id here
  * @filling:	receives what is appended, or NULL; changed with both locks held
  * @end:	where the next byte belongs in its file; changed with @append held
  * @written:	position below which all is written
@@ -98,6 +99,7 @@ struct spool {
 	struct pool		pool;
 	struct writer	       *writer;
 	pthread_mutex_t		append;
+	pid_t			holder;
 	struct chunk	       *filling;
 	u64			end;
 	u64			written;
@@ -161,7 +163,7 @@ int spool__append(struct spool *spool, const struct span *span);
  */
 int spool__append_unit(struct spool *spool, const struct iovec *part, int nr, u64 *pos);
 
-/** spool__hold - nobody but the calling thread appends until spool__release() */
+/** spool__hold - nobody but the calling thread appends until spool__release(), or in its spool__drain() */
 void spool__hold(struct spool *spool);
 
 void spool__release(struct spool *spool);

@@ -398,6 +398,30 @@ static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed
 	return ok;
 }
 
+/* Who holds the spool finds out that a write has failed, and waits until that is told. */
+static void test_failing_while_held(void)
+{
+	static char room[100000];
+	struct appender app = { .bytes = FILE_BYTES };
+	struct spool spool;
+
+	memset(&told, 0, sizeof(told));
+	if (start_spool(&spool, 1, START + CHUNK_SIZE, 1))
+		return;
+	alarm(60);		/* or it waits for ever */
+	app.spool = &spool;
+	spool__open(&spool, &faulty.writer, 0, START, true);
+	spool__hold(&spool);
+	while (!app.err)
+		append_span(&app, room, sizeof(room));
+	check(spool__drain(&spool) == -ENOSPC && told.calls == 1, "who holds the spool can wait for an error");
+	check(spool__append(&spool, &(struct span){ 0 }) == 0 && spool.holder, "... and holds it then");
+	spool__release(&spool);
+	spool__close(&spool);
+	spool__exit(&spool);
+	alarm(0);
+}
+
 static void test_order(void)
 {
 	unsigned int seed, good = 0;
@@ -679,6 +703,7 @@ int main(void)
 {
 	test_together();
 	test_order();
+	test_failing_while_held();
 	test_faults();
 	test_each_byte();
 	test_flush();
