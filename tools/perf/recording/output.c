@@ -434,15 +434,20 @@ int output__close(struct output *output)
 	return output->err;
 }
 
+/* Returns whether there is none any more; /dev/null is left, and a pipe. */
+static bool remove_file(struct output *output)
+{
+	perf_data__close(&output->data);
+	output->open = false;
+	return output->regular && !unlink(output->data.path);
+}
+
 void output__discard(struct output *output)
 {
 	char *old = NULL;
 
 	close_spools(output);
-	perf_data__close(&output->data);
-	output->open = false;
-	/* Not /dev/null, not a pipe. */
-	if (!output->regular || unlink(output->data.path))
+	if (!remove_file(output))
 		return;
 	if (output->replaced && asprintf(&old, "%s.old", output->data.path) >= 0 &&
 	    rename(old, output->data.path))
@@ -468,8 +473,12 @@ static char *free_name(const char *path, const char *suffix)
 
 int output__close_as(struct output *output, const char *suffix, char **name)
 {
+	bool open = output->open;
 	int err = output__close(output);
 
+	*name = NULL;
+	if (!open)
+		return err;
 	*name = free_name(output->data.path, suffix);
 	if (!*name)
 		return err ?: -ENOMEM;
@@ -489,9 +498,14 @@ int output__reopen(struct output *output)
 		err = output->err = errno ? -errno : -EIO;
 		pr_err("Cannot create the next output file %s: %s\n", output->data.path, strerror(-err));
 	}
-	if (!err)
-		err = output__start_file(output);
-	if (err)
+	if (err) {
 		give_up_next(output);
+		return err;
+	}
+	err = output__start_file(output);
+	if (err) {
+		give_up_next(output);
+		remove_file(output);
+	}
 	return err;
 }

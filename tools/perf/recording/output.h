@@ -187,7 +187,7 @@ int output__close(struct output *output);
 /**
  * output__close_as - output__close(), then rename to path.SUFFIX
  * @name:	receives the new name, to be freed by the caller; suffixed further where it is taken.
- *		NULL if the file could not be renamed, which is warned of, and no error.
+ *		NULL if the file could not be renamed, which is warned of, and no error; or there is none.
  *
  * Return: 0, @output->err, or -ENOMEM.
  */

@@ -69,6 +69,7 @@ for how in '' -z; do
 	recorder_end
 	[ "$status" = 255 ] || wrong "it ends with status $status, not 255"
 	grep -q 'Cannot create the next output file' "$work/record.err" || wrong "it does not say why"
+	[ "$(grep -c 'Cannot rename' "$work/record.err")" = 1 ] || wrong "it tries to rename a file that is not there"
 	unsaved=$(sed -n 's/.* \([0-9]*\) more records were recorded.*/\1/p' "$work/record.err")
 	((unsaved > bursts * burst / 2)) || wrong "it says that ${unsaved:-no} records are not saved"
 done
