@@ -8,8 +8,10 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <locale.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +58,9 @@ const char * const *record_usage = record_usages;
 #else
 #define COMPRESSION_MAX	0
 #endif
+
+/* As of parse_options(). */
+#define EXIT_USAGE	129
 
 /* The table needs addresses that do not change; cmd_record() fills this in at each call. */
 static struct recorder rec;
@@ -214,13 +219,17 @@ static int parse_max_size(const struct option *opt, const char *arg, int unset)
 
 static int parse_write_buffer(const struct option *opt, const char *arg, int unset __maybe_unused)
 {
+	u64 memory = (u64)sysconf(_SC_PHYS_PAGES) * page_size;
 	u64 *size = opt->value;
 
 	*size = rotation__parse_size(arg);
-	if (*size >= WRITE_BUFFER_MIN)
+	if (*size < WRITE_BUFFER_MIN)
+		pr_err("--write-buffer=%s: not a size of 1M or more with a unit: M or G. "
+		       "Example: --write-buffer=256M\n", arg);
+	else if (*size > memory)
+		pr_err("--write-buffer=%s: this machine has %" PRIu64 "M of memory.\n", arg, memory >> 20);
+	else
 		return 0;
-	pr_err("--write-buffer=%s: not a size of 1M or more with a unit: M or G. "
-	       "Example: --write-buffer=256M\n", arg);
 	return -1;
 }
 
@@ -311,6 +320,19 @@ static int parse_online(struct reader_spec *spec, const char *text)
 
 	perf_cpu_map__put(online);
 	return err;
+}
+
+static int parse_priority(const struct option *opt, const char *arg, int unset)
+{
+	unsigned long most = sched_get_priority_max(SCHED_FIFO), number = 0;
+	int *priority = opt->value;
+
+	if (!unset && (!parse_number(arg, &number) || number > most)) {
+		pr_err("-r %s: not a priority from 1 to %lu, or 0 for the normal class.\n", arg, most);
+		return -1;
+	}
+	*priority = number;
+	return 0;
 }
 
 static int parse_affinity(const struct option *opt, const char *arg, int unset __maybe_unused)
@@ -496,8 +518,9 @@ static struct option options[] = {
 	OPT_CALLBACK_OPTARG(0, "threads", NULL, NULL, "spec",
 			    "threads that read the rings: one for each cpu (default), core, package, numa "
 			    "node, or CPUs/AFFINITY:...", parse_threads),
-	OPT_INTEGER('r', "realtime", &rec.readers.priority,
-		    "their real-time priority (default: 1, where allowed); --no-realtime: none"),
+	OPT_CALLBACK('r', "realtime", &rec.readers.priority, "n",
+		     "their real-time priority (default: 1, where allowed); --no-realtime: none",
+		     parse_priority),
 	OPT_CALLBACK_NONEG(0, "affinity", &rec.readers.homes, "node|cpu",
 			   "a thread that reads several rings moves to where each is filled",
 			   parse_affinity),
@@ -792,8 +815,11 @@ int cmd_record(int argc, const char **argv)
 		pr_err("-G needs -a: a cgroup is watched on all CPUs.\n");
 		goto out;
 	}
-	if (prepare_recorder())
+	status = prepare_recorder();
+	if (status) {
+		status = status == -EINVAL ? EXIT_USAGE : -1;
 		goto out;
+	}
 	status = args.dry_run ? 0 : recorder__run(&rec, argc, argv);
 out:
 	aux__exit(&rec.aux);

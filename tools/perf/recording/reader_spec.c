@@ -99,9 +99,17 @@ static int add_nodes(struct reader_spec *spec, struct perf_cpu_map *all)
  * Lists
  */
 
+/* No kernel has CPUs with five digits, and perf_cpu_map__new() takes hours for a list of millions. */
 static bool is_list(const char *text)
 {
-	return isdigit(*text) && strspn(text, "0123456789,-") == strlen(text);
+	size_t digits, pos;
+
+	for (pos = 0; text[pos]; pos += digits + (text[pos + digits] != '\0')) {
+		digits = strspn(text + pos, "0123456789");
+		if (digits > 4)
+			return false;
+	}
+	return isdigit(*text) && strspn(text, "0123456789,-") == pos;
 }
 
 /* Those of a list that are there; NULL after an error message if there are none. */
@@ -157,7 +165,8 @@ static int add_pair(struct reader_spec *spec, char *text, struct perf_cpu_map *a
 	int err = -EINVAL;
 
 	if (!second) {
-		pr_err("--threads: '%s' does not say, after a slash, on which CPUs that thread runs.\n",
+		pr_err("--threads: '%s' is neither cpu, core, package nor numa, nor does it say, after a "
+		       "slash, on which CPUs that thread runs. Example: --threads=0,2-4/2-4:1,5-7/5-7\n",
 		       text);
 		return err;
 	}

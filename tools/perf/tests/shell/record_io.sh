@@ -110,7 +110,7 @@ PERF_CONFIG=$work/config "$PERF" record -o "$out" -- true 2> "$work/record.err" 
 grep -q 'record.aio = many: not a number' "$work/record.err" || wrong "record.aio = many: no message"
 
 echo "--- what is none"
-for option in --io=fast --aio=many --aio=-1 --write-buffer=10K --write-buffer=many; do
+for option in --io=fast --aio=many --aio=-1 --write-buffer=10K --write-buffer=many --write-buffer=9999999G; do
 	"$PERF" record "$option" -o "$out" -- true 2> "$work/record.err"
 	[ $? = 129 ] || wrong "$option is taken"
 	grep -qe "^$option: " "$work/record.err" || wrong "$option: no message"

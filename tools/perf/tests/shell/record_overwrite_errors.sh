@@ -87,7 +87,7 @@ no_file
 
 # What is asked of an AUX area, and no event has one
 for option in -S -Se -S4096 --aux-sample; do
-	run 255 "$PERF" record -o "$out" -e "$traced" $option -- "$idle" 30
+	run 129 "$PERF" record -o "$out" -e "$traced" $option -- "$idle" 30
 	says 'AUX area'
 	no_file
 done

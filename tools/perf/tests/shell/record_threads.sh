@@ -70,8 +70,12 @@ scheduled 1 0 --no-threads
 scheduled 1 0 --no-exclude-perf
 
 echo "--- what is none"
-for option in --threads=cores --threads=0/0:0/0 --threads=0/99999 --affinity=x --mmap-flush=x -r200; do
-	"$PERF" record "$option" -a -e dummy -o "$out" -- true 2> "$work/record.err" && wrong "$option is taken"
+for option in --threads=cores --threads=0/0:0/0 --threads=0/99999 --threads=0-99999999/0 --affinity=x --mmap-flush=x -r200 -r-1 -rx \
+	--switch-output=x --switch-max-files=-1; do
+	rm -f "$out"
+	"$PERF" record "$option" -a -e dummy -o "$out" -- true 2> "$work/record.err"
+	[ $? = 129 ] || wrong "$option is taken"
+	[ ! -e "$out" ] || wrong "$option: there is a file"
 	[ -s "$work/record.err" ] || wrong "$option: no message"
 done
 
