@@ -100,6 +100,8 @@ static struct ring_key find_key(const struct loss *loss, const struct perf_sampl
 	struct ring_key key = { .kind = RING_UNKNOWN };
 	const struct perf_evsel *evsel;
 
+	if (evlist__empty(loss->session->evlist))
+		return key;
 	evsel = sid ? sid->evsel : &evlist__first(loss->session->evlist)->core;
 	key.overwrite = perf_overwrite__is_configured(&evsel->attr);
 	if (loss->indexed && sid) {
@@ -200,6 +202,8 @@ static int count_record(const struct perf_tool *tool, union perf_event *event,
 
 	if (!sample->time && !counter)
 		return 0;
+	if (counter && event->header.size < sizeof(event->lost_samples))
+		return -EINVAL;
 	if (counter && event->header.misc & PERF_RECORD_MISC_LOST_SAMPLES_BPF)
 		return 0;
 	account = find_account(loss, sample);

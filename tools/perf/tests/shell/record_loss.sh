@@ -143,6 +143,11 @@ dd if=/dev/zero of="$work/good" bs=1 count=4096 conv=notrunc status=none \
 cat "$work/loss.err"
 grep -q "$work/good is damaged" "$work/loss.err" || wrong "a damaged file: no message"
 [ "$(of "d['samples']")" = 999 ] || wrong "a damaged file: $(of "d['samples']") samples of $samples counted, not 999"
+# Into a pipe, which has no events: a PERF_RECORD_LOST_SAMPLES, and one that ends before its number
+printf 'PERFILE2\20\0\0\0\0\0\0\0\15\0\0\0\0\0\20\0\7\0\0\0\0\0\0\0\15\0\0\0\0\0\10\0' |
+	"$PERF" loss --json -i - > "$work/loss.json" 2> "$work/loss.err"
+[ $? = 255 ] || wrong "a record that is cut off is no error"
+[ "$(of "d['lost']")" = 7 ] || wrong "a record that is cut off: $(of "d['lost']") lost events, not 7"
 head -c 100000 "${snapshots[0]}" > "$work/half"
 "$PERF" loss "$work/half" > "$work/loss.out" 2> "$work/loss.err"
 [ $? = 255 ] && grep -q "$work/half" "$work/loss.err" || wrong "half a file is no error"
