@@ -355,14 +355,44 @@ is_trace() {
 	"$PERF" script -f -i "$1" -D 2> "$work/script.err" | grep -m 1 'PERF_RECORD_AUXTRACE size'
 }
 
-# Who traces himself traces how he writes that down, too: it has to become less and less.
+# sum PATTERN: of the sizes in the lines of $work/dump
+sum() {
+	sed -n "s/.*$1 .*size: \(0x[0-9a-f]*\) .*/\1/p" "$work/dump" |
+		{ sum=0; while read -r size; do sum=$((sum + size)); done; echo $sum; }
+}
+
+# All that the kernel says it wrote is there, and can be decoded. Pieces are padded to 8 bytes.
+is_whole() {
+	local written pieces
+
+	"$PERF" script -f -i "$1" -D > "$work/dump" 2> "$work/script.err" || return
+	written=$(sum 'PERF_RECORD_AUX offset:') pieces=$(sum PERF_RECORD_AUXTRACE)
+	echo "$written bytes were written, pieces of the trace have $pieces"
+	((written > 0 && pieces >= written && pieces < written + 8 * $(grep -c PERF_RECORD_AUXTRACE "$work/dump"))) &&
+		"$PERF" script -f -i "$1" --itrace=i1000ie -F ip > "$work/script" 2> "$work/script.err" &&
+		! grep -h 'instruction trace error' "$work/script" "$work/script.err"
+}
+
+cpu_time() {
+	cut -d ' ' -f 14,15 "/proc/$recorder/stat"
+}
+
+idle() {
+	local before
+
+	before=$(cpu_time)
+	pause 1
+	[ "$before" = "$(cpu_time)" ]
+}
+
+# Who traces himself traces how he writes that down, too: it has to become less and less, until he sleeps.
 recorder_itself() {
 	wrapper=(sh -c 'exec "$@" -p $$' sh)
 	recorder_launch -B -e intel_pt//u -m ,1M -o "$work/itself" "$@"
 	wrapper=()
-	wait_until 150 control ping && control ping && control stop || return
+	wait_until 150 control ping && control ping && wait_until 60 idle && control stop || return
 	recorder_end 150
-	[ "$status" = 0 ] && is_trace "$work/itself"
+	[ "$status" = 0 ] && is_trace "$work/itself" && is_whole "$work/itself"
 }
 
 recorder_traced() {
@@ -370,7 +400,7 @@ recorder_traced() {
 	"$PERF" record -e intel_pt//u -m ,1M -o "$work/outer" -p "$recorder" -- sleep 1 2> "$work/outer.err" || return
 	control ping && control stop || return
 	recorder_end 150
-	[ "$status" = 0 ] && is_trace "$work/outer" &&
+	[ "$status" = 0 ] && is_trace "$work/outer" && is_whole "$work/outer" &&
 		"$PERF" script -f -i "$work/other" -F event 2> "$work/script.err" | grep -m 1 cpu-clock
 }
 
