@@ -691,7 +691,7 @@ static int check_cpus(const char *list)
 		pr_err("-C: the list of CPUs is empty. Example: -C 0,2-3\n");
 		return -EINVAL;
 	}
-	wanted = perf_cpu_map__new(list);
+	wanted = reader_spec__is_list(list) ? perf_cpu_map__new(list) : NULL;
 	online = perf_cpu_map__new_online_cpus();
 	if (!wanted || !online) {
 		pr_err("-C %s: not a list of CPUs. Example: -C 0,2-3\n", list);

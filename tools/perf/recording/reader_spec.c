@@ -100,7 +100,7 @@ static int add_nodes(struct reader_spec *spec, struct perf_cpu_map *all)
  */
 
 /* No kernel has CPUs with five digits, and perf_cpu_map__new() takes hours for a list of millions. */
-static bool is_list(const char *text)
+bool reader_spec__is_list(const char *text)
 {
 	size_t digits, pos;
 
@@ -115,7 +115,7 @@ static bool is_list(const char *text)
 /* Those of a list that are there; NULL after an error message if there are none. */
 static struct perf_cpu_map *read_list(const char *list, struct perf_cpu_map *all)
 {
-	struct perf_cpu_map *listed = is_list(list) ? perf_cpu_map__new(list) : NULL;
+	struct perf_cpu_map *listed = reader_spec__is_list(list) ? perf_cpu_map__new(list) : NULL;
 	struct perf_cpu_map *cpus = NULL;
 
 	if (!listed) {

@@ -8,6 +8,7 @@
 #ifndef PERF_RECORDING_READER_SPEC_H
 #define PERF_RECORDING_READER_SPEC_H
 
+#include <stdbool.h>
 #include <perf/cpumap.h>
 
 /**
@@ -43,5 +44,8 @@ void reader_spec__exit(struct reader_spec *spec);
 
 /** reader_spec__find - Return: the place whose reader drains the rings of @cpu, or -1 */
 int reader_spec__find(const struct reader_spec *spec, struct perf_cpu cpu);
+
+/** reader_spec__is_list - is this worth being taken for a list of CPUs, such as 0,2-4? */
+bool reader_spec__is_list(const char *text);
 
 #endif

@@ -70,7 +70,7 @@ scheduled 1 0 --no-threads
 scheduled 1 0 --no-exclude-perf
 
 echo "--- what is none"
-for option in --threads=cores --threads=0/0:0/0 --threads=0/99999 --threads=0-99999999/0 --affinity=x --mmap-flush=x -r200 -r-1 -rx \
+for option in --threads=cores --threads=0/0:0/0 --threads=0/99999 --threads=0-99999999/0 -C0-99999999 --affinity=x --mmap-flush=x -r200 -r-1 -rx \
 	--switch-output=x --switch-max-files=-1; do
 	rm -f "$out"
 	"$PERF" record "$option" -a -e dummy -o "$out" -- true 2> "$work/record.err"
