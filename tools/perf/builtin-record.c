@@ -637,7 +637,6 @@ static void set_defaults(void)
 			.write_buffer	= WRITE_BUFFER_DEFAULT,
 			.io.nr_aio	= 1,
 		},
-		.readers.wake_fd = -1,
 		.readers.priority = -1,
 		.capture.wake_fd = -1,
 		.capture.stop_fd = -1,

@@ -2,10 +2,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <api/fd/array.h>
 #include <internal/lib.h>
 #include <internal/overwrite.h>
 #include <internal/threadmap.h>
@@ -21,6 +19,7 @@
 #include "util/evsel.h"
 #include "util/util.h"
 #include "channel.h"
+#include "pollset.h"
 
 /* What one try to map everything asks for [pages]. */
 struct sizes {
@@ -287,21 +286,20 @@ int channels__map(struct channels *channels, struct evlist *evlist, unsigned int
  * exits, and any of them wakes up for the whole ring. Overwrite rings need no waking, and the tasks
  * of all are those of the tracking event.
  */
-static int add_pollfds(struct channels *channels, struct evlist *evlist, struct evsel *evsel)
+static int add_to_pollsets(struct channels *channels, struct evlist *evlist, struct evsel *evsel)
 {
 	struct channel *channel = &channels->channel[evsel__channel(evsel)];
-	int cpu_idx, thread;
+	int cpu_idx, thread, err;
 
 	evsel__for_each_fd(evsel, cpu_idx, thread) {
 		struct ring *ring = channel__ring(channel, evlist, evsel, cpu_idx, thread);
 		int fd = evsel__fd(evsel, cpu_idx, thread);
 
-		if (fd < 0 || ring->owner != evsel || !ring->pollfd)
+		if (fd < 0 || ring->owner != evsel || !ring->pollset)
 			continue;
-		if (fdarray__add(ring->pollfd, fd, POLLIN | POLLERR | POLLHUP,
-				 evsel->core.system_wide ? fdarray_flag__nonfilterable :
-							   fdarray_flag__default) < 0)
-			return -ENOMEM;
+		err = pollset__add_ring(ring->pollset, fd, ring, !evsel->core.system_wide);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -312,12 +310,12 @@ int channels__poll(struct channels *channels, struct evlist *evlist)
 	int err = 0;
 
 	evlist__for_each_entry(evlist, evsel) {
-		err = add_pollfds(channels, evlist, evsel);
+		err = add_to_pollsets(channels, evlist, evsel);
 		if (err)
 			break;
 	}
 	if (err)
-		pr_err("Not enough memory to wait for %d events.\n", evlist->core.nr_entries);
+		pr_err("Cannot wait for %d events: %s\n", evlist->core.nr_entries, strerror(-err));
 	return err;
 }
 

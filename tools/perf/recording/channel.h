@@ -32,7 +32,7 @@
 
 struct evlist;
 struct evsel;
-struct fdarray;
+struct pollset;
 
 enum channel_kind {
 	CHANNEL_STREAM,
@@ -46,13 +46,13 @@ enum channel_kind {
  * struct ring - one mapped ring buffer
  * @map:	libperf's description: base, mask, cpu; prev is where the next read starts
  * @owner:	the event whose descriptor is mapped
- * @pollfd:	of the thread that drains it; NULL if nobody does
+ * @pollset:	of the thread that drains it; NULL if nobody does
  * @account:	what was read from it
  */
 struct ring {
 	struct perf_mmap	 map;
 	struct evsel		*owner;
-	struct fdarray		*pollfd;
+	struct pollset		*pollset;
 	struct account		 account;
 };
 
@@ -105,7 +105,7 @@ enum channel_kind evsel__channel(const struct evsel *evsel);
 int channels__map(struct channels *channels, struct evlist *evlist, unsigned int pages);
 
 /**
- * channels__poll - add what to poll for each ring to its @pollfd, if it has one
+ * channels__poll - add what tells of each ring to its @pollset, if it has one
  *
  * Return: 0, or a negative errno after an error message.
  */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <linux/kernel.h>
 #include <sys/mman.h>
@@ -9,7 +8,6 @@
 #include "intake.h"
 #include "readers.h"
 #include "thread.h"
-#include "wakeup.h"
 
 static int map_backlog(struct intake *intake)
 {
@@ -26,8 +24,7 @@ static int map_backlog(struct intake *intake)
 	return -ENOMEM;
 }
 
-int intake__init(struct intake *intake, struct channel *channel, struct readers *readers,
-		 struct fdarray *own)
+int intake__init(struct intake *intake, struct channel *channel, struct readers *readers)
 {
 	struct ring *ring;
 	int err;
@@ -35,13 +32,9 @@ int intake__init(struct intake *intake, struct channel *channel, struct readers 
 	intake->channel = channel;
 	intake->readers = readers;
 	thread__init_recursive_lock(&intake->lock);
-	fdarray__init(&intake->pollfd, 8);
 	channel__for_each_ring(channel, ring)
-		ring->pollfd = readers->no_threads ? own : &intake->pollfd;
-	intake->wake_fd = wakeup__new();
-	err = intake->wake_fd < 0 ? intake->wake_fd : map_backlog(intake);
-	if (!err)
-		err = wakeup__listen(intake->wake_fd, &intake->pollfd);
+		ring->pollset = readers->no_threads ? readers->recorder : &intake->pollset;
+	err = pollset__init(&intake->pollset) ?: map_backlog(intake);
 	if (err)
 		pr_err("Cannot set up what drains the tracking rings: %s\n", strerror(-err));
 	return err;
@@ -53,8 +46,7 @@ void intake__exit(struct intake *intake)
 		return;
 	if (intake->backlog)
 		munmap(intake->backlog, intake->size);
-	wakeup__free(&intake->wake_fd);
-	fdarray__exit(&intake->pollfd);
+	pollset__exit(&intake->pollset);
 	*intake = (struct intake){ 0 };
 }
 
@@ -135,16 +127,14 @@ static void count(struct intake *intake, size_t bytes)
 static void *run(void *arg)
 {
 	struct intake *intake = arg;
-	struct fdarray *pollfd = &intake->pollfd;
 	ssize_t bytes;
 
 	while (!__atomic_load_n(&intake->quit, __ATOMIC_ACQUIRE)) {
-		if (poll(pollfd->entries, pollfd->nr, -1) > 0 && pollfd->entries[0].revents & POLLIN)
-			wakeup__told(intake->wake_fd);
+		pollset__wait(&intake->pollset);
 		bytes = intake__drain(intake);
 		if (bytes > 0)
 			count(intake, bytes);
-		if (!wakeup__drop_gone(pollfd))
+		if (!intake->pollset.nr_tasks)
 			__atomic_store_n(&intake->gone, true, __ATOMIC_RELAXED);
 		readers__wake_recorder(intake->readers);
 	}
@@ -172,7 +162,7 @@ void intake__stop(struct intake *intake)
 	if (!intake->running)
 		return;
 	__atomic_store_n(&intake->quit, true, __ATOMIC_RELEASE);
-	wakeup__tell(intake->wake_fd);
+	pollset__wake(&intake->pollset);
 	pthread_join(intake->thread, NULL);
 	intake->running = false;
 }

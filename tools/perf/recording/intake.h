@@ -21,7 +21,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <linux/types.h>
-#include <api/fd/array.h>
+#include "pollset.h"
 #include "span.h"
 #include "stream.h"
 
@@ -39,8 +39,7 @@ struct readers;
  * @arg:	its argument
  * @lock:	recursive
  * @backlog:	@size bytes, from @tail to @head in use
- * @pollfd:	what the thread waits for: first @wake_fd, then the rings
- * @wake_fd:	wakes it up
+ * @pollset:	what the thread waits for
  * @gone:	all tasks that the rings are of are gone
  * @quit:	the thread is to end
  * @thread:	valid if @running
@@ -55,8 +54,7 @@ struct intake {
 	size_t		 size;
 	u64		 head;
 	u64		 tail;
-	struct fdarray	 pollfd;
-	int		 wake_fd;
+	struct pollset	 pollset;
 	bool		 gone;
 	bool		 quit;
 	pthread_t	 thread;
@@ -64,14 +62,12 @@ struct intake {
 };
 
 /**
- * intake__init - set the rings' @pollfd
+ * intake__init - set the rings' @pollset
  * @intake:	@drain and @arg set, the rest zeroed
- * @own:	of the recorder's thread; gets the rings if there are no threads
  *
  * Return: 0, or a negative errno after an error message.
  */
-int intake__init(struct intake *intake, struct channel *channel, struct readers *readers,
-		 struct fdarray *own);
+int intake__init(struct intake *intake, struct channel *channel, struct readers *readers);
 
 /**
  * intake__start - start the thread, if there are to be threads

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/kernel.h>
@@ -10,7 +9,6 @@
 #include "reader_sched.h"
 #include "readers.h"
 #include "thread.h"
-#include "wakeup.h"
 
 /*
  * Who drains what
@@ -26,16 +24,15 @@ static int place_of(const struct readers *readers, const struct ring *ring)
 
 static int reader__init(struct reader *reader, struct readers *readers, int place, int nr_rings)
 {
+	int err;
+
 	reader->readers = readers;
 	reader->nr = reader - readers->readers;
 	reader->place = place < readers->spec.nr ? &readers->spec.places[place] : NULL;
 	reader->home = -1;
-	fdarray__init(&reader->pollfd, 8);
-	reader->wake_fd = wakeup__new();
-	if (reader->wake_fd < 0)
-		return reader->wake_fd;
-	if (wakeup__listen(reader->wake_fd, &reader->pollfd))
-		return -ENOMEM;
+	err = pollset__init(&reader->pollset);
+	if (err)
+		return err;
 	reader->rings = calloc(nr_rings, sizeof(*reader->rings));
 	return reader->rings ? 0 : -ENOMEM;
 }
@@ -61,7 +58,7 @@ static int create_readers(struct readers *readers, int *nr_rings)
 	return 0;
 }
 
-static int share_out(struct readers *readers, struct channel *stream, struct fdarray *own)
+static int share_out(struct readers *readers, struct channel *stream)
 {
 	int *places = calloc(readers->spec.nr + 1, sizeof(*places));
 	struct ring *ring;
@@ -79,22 +76,21 @@ static int share_out(struct readers *readers, struct channel *stream, struct fda
 			break;
 		reader = &readers->readers[places[place_of(readers, ring)]];
 		reader->rings[reader->nr_rings++] = ring;
-		ring->pollfd = readers->no_threads ? own : &reader->pollfd;
+		ring->pollset = readers->no_threads ? readers->recorder : &reader->pollset;
 	}
 	free(places);
 	return err;
 }
 
-int readers__init(struct readers *readers, struct channel *stream, struct fdarray *own)
+int readers__init(struct readers *readers, struct channel *stream, struct pollset *recorder)
 {
-	int err;
+	int err = 0;
 
 	thread__init_lock(&readers->lock);
 	pthread_cond_init(&readers->changed, NULL);
-	readers->wake_fd = wakeup__new();
-	err = readers->wake_fd < 0 ? readers->wake_fd : wakeup__listen(readers->wake_fd, own);
-	if (!err && stream->nr_mapped)
-		err = share_out(readers, stream, own);
+	readers->recorder = recorder;
+	if (stream->nr_mapped)
+		err = share_out(readers, stream);
 	if (err)
 		pr_err("Cannot set up the threads that drain the rings: %s\n", strerror(-err));
 	return err;
@@ -110,13 +106,11 @@ void readers__exit(struct readers *readers)
 	struct reader *reader;
 
 	for (reader = readers->readers; reader < readers->readers + readers->nr; reader++) {
-		fdarray__exit(&reader->pollfd);
-		wakeup__free(&reader->wake_fd);
+		pollset__exit(&reader->pollset);
 		zfree(&reader->rings);
 	}
 	zfree(&readers->readers);
 	readers->nr = 0;
-	wakeup__free(&readers->wake_fd);
 }
 
 /*
@@ -136,16 +130,16 @@ static void follow(struct reader *reader, const struct ring *ring)
 		pr_debug("Cannot move to CPU %d: %s\n", ring->map.cpu.cpu, strerror(-err));
 }
 
-static ssize_t visit_rings(struct reader *reader, size_t least)
+static ssize_t drain_rings(struct reader *reader, struct ring **rings, int nr, size_t least)
 {
 	const struct readers *readers = reader->readers;
 	ssize_t bytes = 0, ret;
 	int i;
 
-	for (i = 0; i < reader->nr_rings; i++) {
+	for (i = 0; i < nr; i++) {
 		if (readers->homes.nr)
-			follow(reader, reader->rings[i]);
-		ret = ring__drain(reader->rings[i], least, readers->drain, readers->arg);
+			follow(reader, rings[i]);
+		ret = ring__drain(rings[i], least, readers->drain, readers->arg);
 		if (ret < 0)
 			return ret;
 		bytes += ret;
@@ -154,9 +148,16 @@ static ssize_t visit_rings(struct reader *reader, size_t least)
 	return bytes;
 }
 
-static bool sees_all(const struct readers *readers)
+static ssize_t drain_all(struct reader *reader, size_t least)
 {
-	return readers->least <= 1 || rounds__asked(readers->rounds);
+	return drain_rings(reader, reader->rings, reader->nr_rings, least);
+}
+
+static ssize_t drain_ready(struct reader *reader)
+{
+	struct pollset *pollset = &reader->pollset;
+
+	return drain_rings(reader, pollset->ready, pollset->nr_ready, reader->readers->least);
 }
 
 static int visit(struct reader *reader, bool ordered)
@@ -164,8 +165,8 @@ static int visit(struct reader *reader, bool ordered)
 	struct readers *readers = reader->readers;
 	struct rounds *rounds = readers->rounds;
 	u64 round = rounds__begin(rounds);
-	bool all = ordered || sees_all(readers);
-	ssize_t bytes = visit_rings(reader, all ? 0 : readers->least);
+	bool all = ordered || rounds__asked(rounds);
+	ssize_t bytes = all ? drain_all(reader, 0) : drain_ready(reader);
 	int err;
 
 	if (bytes < 0)
@@ -181,8 +182,8 @@ ssize_t readers__visit(struct readers *readers, bool *whole)
 	*whole = true;
 	if (!readers->no_threads || !readers->nr)
 		return 0;
-	*whole = sees_all(readers);
-	return visit_rings(readers->readers, *whole ? 0 : readers->least);
+	*whole = readers->least <= 1 || rounds__asked(readers->rounds);
+	return drain_all(readers->readers, *whole ? 0 : readers->least);
 }
 
 /*
@@ -192,13 +193,11 @@ ssize_t readers__visit(struct readers *readers, bool *whole)
 void readers__wake_recorder(struct readers *readers)
 {
 	if (!__atomic_exchange_n(&readers->woken, true, __ATOMIC_ACQ_REL))
-		wakeup__tell(readers->wake_fd);
+		pollset__wake(readers->recorder);
 }
 
 int readers__looked(struct readers *readers)
 {
-	/* First the eventfd: what is told in between wakes us up once more, for nothing. */
-	wakeup__told(readers->wake_fd);
 	(void)__atomic_exchange_n(&readers->woken, false, __ATOMIC_ACQ_REL);
 	return __atomic_load_n(&readers->err, __ATOMIC_ACQUIRE);
 }
@@ -209,7 +208,7 @@ void readers__ask(struct readers *readers)
 
 	for (reader = readers->readers; reader < readers->readers + readers->nr; reader++) {
 		if (reader->running && rounds__missing(readers->rounds, reader->nr))
-			wakeup__tell(reader->wake_fd);
+			pollset__wake(&reader->pollset);
 	}
 	if (rounds__missing(readers->rounds, readers__recorder(readers)))
 		readers__wake_recorder(readers);
@@ -270,13 +269,10 @@ static enum reader_order answer(struct reader *reader, u64 nr)
 
 static void wait_for_work(struct reader *reader)
 {
-	struct fdarray *pollfd = &reader->pollfd;
-	bool over = reader->over || __atomic_load_n(&reader->readers->enough, __ATOMIC_RELAXED);
-
-	wakeup__drop_gone(pollfd);
-	if (poll(pollfd->entries, over ? 1 : pollfd->nr, -1) > 0 &&
-	    pollfd->entries[0].revents & POLLIN)
-		wakeup__told(reader->wake_fd);
+	if (reader->over || __atomic_load_n(&reader->readers->enough, __ATOMIC_RELAXED))
+		pollset__sleep(&reader->pollset);
+	else
+		pollset__wait(&reader->pollset);
 }
 
 static void *run(void *arg)
@@ -373,7 +369,7 @@ static void give_order(struct readers *readers, enum reader_order order, bool wa
 	__atomic_store_n(&readers->nr_orders, readers->nr_orders + 1, __ATOMIC_RELEASE);
 	pthread_cond_broadcast(&readers->changed);
 	for (i = 0; i < readers->nr && nr; i++)
-		wakeup__tell(readers->readers[i].wake_fd);
+		pollset__wake(&readers->readers[i].pollset);
 	while (readers->answers < nr)
 		pthread_cond_wait(&readers->changed, &readers->lock);
 	pthread_mutex_unlock(&readers->lock);
@@ -385,7 +381,7 @@ static int visit_all(struct readers *readers)
 	int i;
 
 	for (i = 0; i < readers->nr; i++) {
-		ssize_t bytes = visit_rings(&readers->readers[i], 0);
+		ssize_t bytes = drain_all(&readers->readers[i], 0);
 
 		if (bytes < 0)
 			return bytes;

@@ -7,9 +7,11 @@
  *	...                           |
  *	tracking rings ->  recorder --+
  *
- * A reader sleeps until the kernel wakes it up because one of its rings has reached its watermark, or until
- * it is woken for one of the reasons below. Then it visits each of its rings once, and sleeps again;
- * not until they are empty, for its own writing may be what comes.
+ * A reader sleeps until the kernel wakes it up because some of its rings have reached their watermark. It
+ * visits those once, and sleeps again; not until they are empty, for its own writing may be what comes.
+ * It visits all its rings when it is ordered to, or when a round waits for it. The watermark is the kernel's
+ * default, half of a ring: with a quarter there are more wake-ups, with three quarters a ring that
+ * is filled from another CPU overflows (Documentation/perf-record-streaming.rst has the figures).
  *
  * Which rings are whose, and where a reader runs, is said by struct reader_spec: by default each CPU has one,
  * which runs there. Rings that no place is for (those of threads, and of CPUs that --threads does
@@ -18,9 +20,9 @@
  *
  * Orders are given by the recorder's thread, one at a time, and numbered:
  *
- *	RUN	visit once more, then when woken up
- *	HOLD	visit once more, then wait for the next order
- *	END	visit once more, then end
+ *	RUN	visit all once more, then when woken up
+ *	HOLD	visit all once more, then wait for the next order
+ *	END	visit all once more, then end
  *
  * Invariants:
  *  1. A reader answers an order after a visit that began when it had seen that order. So when all have
@@ -38,7 +40,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <linux/types.h>
-#include <api/fd/array.h>
+#include "pollset.h"
 #include "reader_spec.h"
 #include "rounds.h"
 #include "stream.h"
@@ -60,8 +62,7 @@ enum reader_order {
  * @rings:	@nr_rings that are its own
  * @place:	where it runs; NULL: anywhere
  * @home:	of the ring that it visited last, in readers->homes; -1: none
- * @pollfd:	what it waits for: first @wake_fd, then its rings
- * @wake_fd:	wakes it up
+ * @pollset:	what it waits for
  * @answered:	number of the order that it answered last
  * @wakeups:	visits that found something
  * @over:	it visits no more
@@ -74,8 +75,7 @@ struct reader {
 	int				 nr_rings;
 	const struct reader_place	*place;
 	int				 home;
-	struct fdarray			 pollfd;
-	int				 wake_fd;
+	struct pollset			 pollset;
 	u64				 answered;
 	u64				 wakeups;
 	bool				 over;
@@ -95,8 +95,8 @@ struct reader {
  * @arg:	its argument
  * @rounds:	that they are visitors of
  * @readers:	@nr of them; without threads one that has none
- * @wake_fd:	readable when the recorder's thread has something to look at
- * @woken:	it is, and the recorder has not seen it yet
+ * @recorder:	what the recorder's thread waits for
+ * @woken:	that has been woken up, and has not looked yet
  * @err:	the first error of a reader, negative errno
  * @enough:	see readers__set_enough()
  * @lock:	of @order and @answers; and of @nr_orders for writing
@@ -116,7 +116,7 @@ struct readers {
 	struct rounds		*rounds;
 	struct reader		*readers;
 	int			 nr;
-	int			 wake_fd;
+	struct pollset		*recorder;
 	bool			 woken;
 	int			 err;
 	bool			 enough;
@@ -128,14 +128,14 @@ struct readers {
 };
 
 /**
- * readers__init - share out the rings, whose @pollfd is set
+ * readers__init - share out the rings, whose @pollset is set
  * @readers:	choices, @drain, @arg and @rounds set
  * @stream:	the rings, mapped
- * @own:	of the recorder's thread; gets readers->wake_fd, and without threads the rings
+ * @recorder:	what the recorder's thread waits for; without threads it gets the rings
  *
  * Return: 0, or a negative errno after an error message.
  */
-int readers__init(struct readers *readers, struct channel *stream, struct fdarray *own);
+int readers__init(struct readers *readers, struct channel *stream, struct pollset *recorder);
 
 /** readers__recorder - the recorder's thread as a visitor: the last one */
 unsigned int readers__recorder(const struct readers *readers);

@@ -21,7 +21,6 @@
 #include "self.h"
 #include "sideband.h"
 #include "stream.h"
-#include "wakeup.h"
 
 /* What the shell sees when the recording itself failed; no command is likely to return it. */
 #define EXIT_RECORDING_FAILED	255
@@ -310,9 +309,7 @@ static bool reached_max_size(const struct recorder *rec)
 /* All tasks that we were attached to are gone. Our own command's end is told by SIGCHLD. */
 static bool targets_gone(struct recorder *rec)
 {
-	int alive = wakeup__drop_gone(&rec->pollfd);
-
-	return !alive && intake__gone(&rec->intake) && target__has_task(&rec->opts.target);
+	return !rec->pollset.nr_tasks && intake__gone(&rec->intake) && target__has_task(&rec->opts.target);
 }
 
 /* What the rings woke us up for. */
@@ -356,7 +353,7 @@ static int record_until_stop(struct recorder *rec)
 		if (err)
 			return err;
 
-		fdarray__poll(&rec->pollfd, -1);
+		pollset__wait(&rec->pollset);
 		what = capture__asked(&rec->capture);
 		gone = targets_gone(rec);
 		err = react(rec, what);
@@ -383,7 +380,7 @@ static int init_capture(struct recorder *rec)
 	capture->losses = &rec->losses;
 	rec->aux.enabling = &capture->enabling;
 	err = capture__init(capture);
-	return err ?: wakeup__listen(capture->wake_fd, &rec->pollfd);
+	return err ?: pollset__add(&rec->pollset, capture->wake_fd);
 }
 
 static int init_output(struct recorder *rec)
@@ -395,7 +392,7 @@ static int init_output(struct recorder *rec)
 		rec->output.level = 0;
 	}
 	err = output__init(&rec->output);
-	return err ?: wakeup__listen(rec->output.error_fd, &rec->pollfd);
+	return err ?: pollset__add(&rec->pollset, rec->output.error_fd);
 }
 
 static int init_readers(struct recorder *rec)
@@ -415,11 +412,10 @@ static int init_readers(struct recorder *rec)
 	if (rec->include_self && readers->priority < 0)
 		readers->priority = 0;
 	channel__for_each_ring(&rec->channels.channel[CHANNEL_AUX], ring)
-		ring->pollfd = &rec->pollfd;
-	err = readers__init(readers, &rec->channels.channel[CHANNEL_STREAM], &rec->pollfd);
+		ring->pollset = &rec->pollset;
+	err = readers__init(readers, &rec->channels.channel[CHANNEL_STREAM], &rec->pollset);
 	if (!err)
-		err = intake__init(&rec->intake, &rec->channels.channel[CHANNEL_TRACKING], readers,
-				   &rec->pollfd);
+		err = intake__init(&rec->intake, &rec->channels.channel[CHANNEL_TRACKING], readers);
 	return err ?: channels__poll(&rec->channels, rec->evlist);
 }
 
@@ -563,7 +559,7 @@ static void cleanup(struct recorder *rec)
 	evlist__close(rec->evlist);
 	output__exit(&rec->output);
 	rotation__exit(&rec->rotation);
-	fdarray__exit(&rec->pollfd);
+	pollset__exit(&rec->pollset);
 }
 
 int recorder__run(struct recorder *rec, int argc, const char **argv)
@@ -574,8 +570,7 @@ int recorder__run(struct recorder *rec, int argc, const char **argv)
 
 	self__name_threads(&name);
 	rec->output.evlist = rec->evlist;
-	fdarray__init(&rec->pollfd, 64);
-	err = prepare(rec, argc, argv);
+	err = pollset__init(&rec->pollset) ?: prepare(rec, argc, argv);
 	if (!err)
 		err = output__open(&rec->output);
 	begun = !err;

@@ -11,6 +11,7 @@
  *        |      +-- trigger.c, trigger_event.c       what it waits for: signals, timers, --control ...
  *        +-- channel.c    rings: stream, overwrite, tracking, aux
  *        |      +-- readers.c, stream.c                ring -> output, all the time, in threads
+ *        |      |      +-- pollset.c                          which of the rings have something
  *        |      |      +-- reader_spec.c, reader_sched.c      how many, where, before whom
  *        |      |      +-- rounds.c                           what the reader of the file may rely on
  *        |      +-- snapshot.c                         rings -> copies -> output, when asked
@@ -37,7 +38,6 @@
 #define PERF_RECORDING_RECORDER_H
 
 #include <stdbool.h>
-#include <api/fd/array.h>
 #include "util/record.h"
 #include "aux.h"
 #include "aux_snapshot.h"
@@ -48,6 +48,7 @@
 #include "loss.h"
 #include "loss_report.h"
 #include "output.h"
+#include "pollset.h"
 #include "readers.h"
 #include "rotation.h"
 #include "rounds.h"
@@ -75,7 +76,7 @@
  * @rotation:	--switch-output
  * @triggers:	signals, timers, --control, workload, events
  * @capture:	the thread that waits for them
- * @pollfd:	what this thread waits for: the rings that it drains, @readers, @intake and @capture
+ * @pollset:	what this thread waits for: the rings that it drains, @readers, @intake, @capture and @output
  * @losses:	what the overwrite rings lost, from @capture
  * @report:	what the rings' accounts come to
  * @summary:	what is said at the end
@@ -102,7 +103,7 @@ struct recorder {
 	struct rotation		 rotation;
 	struct triggers		 triggers;
 	struct capture		 capture;
-	struct fdarray		 pollfd;
+	struct pollset		 pollset;
 	struct losses		 losses;
 	struct loss_report	 report;
 	struct summary		 summary;

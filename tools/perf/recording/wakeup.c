@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <poll.h>
 #include <unistd.h>
-#include <api/fd/array.h>
-#include <linux/compiler.h>
 #include <linux/types.h>
 #include <sys/eventfd.h>
 #include "util/debug.h"
@@ -21,11 +18,6 @@ void wakeup__free(int *fd)
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
-}
-
-int wakeup__listen(int fd, struct fdarray *fds)
-{
-	return fdarray__add(fds, fd, POLLIN, fdarray_flag__nonfilterable) < 0 ? -ENOMEM : 0;
 }
 
 /* The counter of an eventfd that is read now and then does not overflow. */
@@ -46,14 +38,4 @@ bool wakeup__told(int fd)
 	if (errno != EAGAIN)
 		pr_debug("What wakes a thread up: %m\n");
 	return false;
-}
-
-static void forget(struct fdarray *fds, int pos, void *arg __maybe_unused)
-{
-	fds->entries[pos].fd = -1;
-}
-
-int wakeup__drop_gone(struct fdarray *fds)
-{
-	return fdarray__filter(fds, POLLERR | POLLHUP, forget, NULL);
 }

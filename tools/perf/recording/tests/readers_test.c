@@ -2,7 +2,7 @@
 /*
  * Readers, orders and rounds, under the thread sanitizer: rings that are counters, filled by threads.
  * timeout: 120
- * link: readers.c rounds.c thread.c wakeup.c ../../lib/api/fd/array.c ../../lib/zalloc.c
+ * link: pollset.c readers.c rounds.c thread.c wakeup.c ../../lib/zalloc.c
  * flags: -fno-sanitize=address,undefined -fsanitize=thread
  *
  * What is published gets a stamp, as a record its time; what is drained goes to a log, as a record to
@@ -11,7 +11,6 @@
  * Prints TAP.
  */
 #include <errno.h>
-#include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -165,7 +164,7 @@ ssize_t ring__drain(struct ring *ring, size_t least, stream_drain_t drain, void 
 
 static struct readers readers;
 static struct rounds rounds;
-static struct fdarray own;
+static struct pollset own;
 static struct reader_place places[NR_PLACES];
 
 static void begin(bool no_threads, size_t least)
@@ -181,7 +180,8 @@ static void begin(bool no_threads, size_t least)
 		.least = least,
 		.rounds = &rounds,
 	};
-	fdarray__init(&own, 8);
+	if (pollset__init(&own))
+		abort();
 	for (i = 0; i < NR_RINGS; i++) {
 		fakes[i].head = fakes[i].tail = fakes[i].lost = 0;
 		pthread_mutex_init(&fakes[i].lock, NULL);
@@ -192,8 +192,10 @@ static void begin(bool no_threads, size_t least)
 	    rounds__init(&rounds, readers__recorder(&readers) + 1, mark, NULL))
 		abort();
 	rounds.late_ns = 0;		/* nothing is published late */
-	for (i = 0; i < NR_RINGS; i++)
-		fdarray__add(rings[i].pollfd, fakes[i].fd, POLLIN, 0);
+	for (i = 0; i < NR_RINGS; i++) {
+		if (pollset__add_ring(rings[i].pollset, fakes[i].fd, &rings[i], false))
+			abort();
+	}
 	if (readers__start(&readers))
 		abort();
 }
@@ -204,7 +206,7 @@ static void end(void)
 
 	readers__exit(&readers);
 	rounds__exit(&rounds);
-	fdarray__exit(&own);
+	pollset__exit(&own);
 	for (i = 0; i < NR_RINGS; i++)
 		close(fakes[i].fd);
 }
@@ -321,7 +323,7 @@ static void end_writers(struct writer_task *tasks, int nr)
 static bool record_until(size_t items)
 {
 	while (logged() < items || (logged() < LOG_MAX && rounds__begin(&rounds) < 5)) {
-		fdarray__poll(&own, -1);
+		pollset__wait(&own);
 		if (recorder_visits())
 			return true;
 	}
