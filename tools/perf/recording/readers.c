@@ -14,12 +14,20 @@
  * Who drains what
  */
 
-/* Without threads all rings are one reader's, which has no place of its own. */
-static int place_of(const struct readers *readers, const struct ring *ring)
+/*
+ * Without threads all rings are one reader's, which has no place of its own. Those of threads, whose
+ * records come from any CPU, are shared out among the places.
+ */
+static int place_of(const struct readers *readers, const struct channel *stream, const struct ring *ring)
 {
-	int place = readers->no_threads ? -1 : reader_spec__find(&readers->spec, ring->map.cpu);
+	int none = readers->spec.nr, place;
 
-	return place < 0 ? readers->spec.nr : place;
+	if (readers->no_threads || !readers->spec.nr)
+		return none;
+	if (ring->map.cpu.cpu < 0)
+		return (ring - stream->rings) % readers->spec.nr;
+	place = reader_spec__find(&readers->spec, ring->map.cpu);
+	return place < 0 ? none : place;
 }
 
 static int reader__init(struct reader *reader, struct readers *readers, int place, int nr_rings)
@@ -67,14 +75,14 @@ static int share_out(struct readers *readers, struct channel *stream)
 	if (!places)
 		return -ENOMEM;
 	channel__for_each_ring(stream, ring)
-		places[place_of(readers, ring)]++;
+		places[place_of(readers, stream, ring)]++;
 	err = create_readers(readers, places);
 	channel__for_each_ring(stream, ring) {
 		struct reader *reader;
 
 		if (err)
 			break;
-		reader = &readers->readers[places[place_of(readers, ring)]];
+		reader = &readers->readers[places[place_of(readers, stream, ring)]];
 		reader->rings[reader->nr_rings++] = ring;
 		ring->pollset = readers->no_threads ? readers->recorder : &reader->pollset;
 	}

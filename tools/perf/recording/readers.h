@@ -14,8 +14,8 @@
  * is filled from another CPU overflows (Documentation/perf-record-streaming.rst has the figures).
  *
  * Which rings are whose, and where a reader runs, is said by struct reader_spec: by default each CPU has one,
- * which runs there. Rings that no place is for (those of threads, and of CPUs that --threads does
- * not name) have a reader together, which runs anywhere. Without threads the recorder's
+ * which runs there. The rings of threads are shared out among these; those of CPUs that --threads does
+ * not name have a reader together, which runs anywhere. Without threads the recorder's
  * thread does the same for all rings, when it says so: readers__visit().
  *
  * Orders are given by the recorder's thread, one at a time, and numbered:

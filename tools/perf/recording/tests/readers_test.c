@@ -166,6 +166,7 @@ static struct readers readers;
 static struct rounds rounds;
 static struct pollset own;
 static struct reader_place places[NR_PLACES];
+static bool of_threads;			/* the rings are: of no CPU */
 
 static void begin(bool no_threads, size_t least)
 {
@@ -186,7 +187,9 @@ static void begin(bool no_threads, size_t least)
 		fakes[i].head = fakes[i].tail = fakes[i].lost = 0;
 		pthread_mutex_init(&fakes[i].lock, NULL);
 		fakes[i].fd = eventfd(0, EFD_NONBLOCK);
-		rings[i] = (struct ring){ .map = { .base = &fakes[i], .cpu = { i } } };
+		rings[i] = (struct ring){
+			.map = { .base = &fakes[i], .cpu = { of_threads ? -1 : i } },
+		};
 	}
 	if (readers__init(&readers, &stream, &own) ||
 	    rounds__init(&rounds, readers__recorder(&readers) + 1, mark, NULL))
@@ -403,6 +406,28 @@ static void test_promise(size_t least, const char *what)
 	end();
 }
 
+static void test_shares(void)
+{
+	struct writer_task tasks[] = {
+		{ .ring = 0, .wake_every = 4, .pace = 1 },
+		{ .ring = 1, .wake_every = 4, .pace = 1 },
+		{ .ring = 2, .wake_every = 4, .pace = 1 },
+		{ .ring = 3, .wake_every = 0, .pace = 41 },
+	};
+
+	of_threads = true;
+	begin(false, 1);
+	check(readers.nr == NR_PLACES && readers.readers[0].nr_rings == NR_RINGS / NR_PLACES &&
+	      readers.readers[1].nr_rings == NR_RINGS / NR_PLACES, "rings of threads are shared out");
+	start_writers(tasks, 4);
+	record_until(5003);
+	end_writers(tasks, 4);
+	check(!readers__stop(&readers) && published() == items_logged(), "... all is there in the end");
+	check(marks_are_true() > 0, "... and the marks are true");
+	end();
+	of_threads = false;
+}
+
 static void test_no_threads(void)
 {
 	struct writer_task tasks[] = {
@@ -506,6 +531,7 @@ int main(void)
 	test_rounds();
 	test_promise(1, "four rings, three readers");
 	test_promise(ITEM_BYTES * 8, "the same, rings that hold little are left for later");
+	test_shares();
 	test_no_threads();
 	test_hold();
 	test_failure();
