@@ -519,7 +519,7 @@ static struct option options[] = {
 			    "threads that read the rings: one for each cpu (default), core, package, numa "
 			    "node, or CPUs/AFFINITY:...", parse_threads),
 	OPT_CALLBACK('r', "realtime", &rec.readers.priority, "n",
-		     "their real-time priority (default: 1, where allowed); --no-realtime: none",
+		     "their real-time priority (default: 2, where allowed); --no-realtime: none",
 		     parse_priority),
 	OPT_CALLBACK_NONEG(0, "affinity", &rec.readers.homes, "node|cpu",
 			   "a thread that reads several rings moves to where each is filled",

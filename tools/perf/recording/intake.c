@@ -154,7 +154,7 @@ int intake__start(struct intake *intake)
 		return err;
 	}
 	intake->running = true;
-	return readers__raise(intake->readers, intake->thread);
+	return readers__raise(intake->readers, intake->thread, true);
 }
 
 void intake__stop(struct intake *intake)

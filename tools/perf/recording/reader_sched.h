@@ -4,11 +4,14 @@
  *
  * A ring fills while its CPU is busy, which is when a reader of the normal class waits for its turn;
  * and a low nice value counts only within a session's autogroup, or a cgroup. So readers are of
- * SCHED_FIFO where this user may ask for that (root, or RLIMIT_RTPRIO), at the lowest priority
- * there: before every normal task, after everything that is real-time for a reason. They sleep once
+ * SCHED_FIFO where this user may ask for that (root, or RLIMIT_RTPRIO), at a low priority:
+ * before every normal task, after everything that is real-time for a reason. They sleep once
  * their rings have been looked at, and leave themselves out of what is recorded (self.h), so that
- * what they do does not wake them. What compresses and writes is scheduled as they are, and the
- * recorder's thread while it switches files: once the buffers are full, they wait for it.
+ * what they do does not wake them.
+ *
+ * One below are the threads that compress and write, and the recorder's own while it switches files: once
+ * the buffers are full, the readers wait for them. Until then they must not wait: to write a chunk takes as
+ * long as a small ring takes to fill.
  */
 #ifndef PERF_RECORDING_READER_SCHED_H
 #define PERF_RECORDING_READER_SCHED_H
@@ -17,7 +20,7 @@
 #include <sched.h>
 #include <perf/cpumap.h>
 
-#define READER_PRIORITY_DEFAULT	1
+#define READER_PRIORITY_DEFAULT	2
 
 /**
  * reader_sched__set_priority - Return: 0, or a negative errno

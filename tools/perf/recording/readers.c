@@ -301,28 +301,23 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static int set_priority(const struct readers *readers, pthread_t thread)
+/* The lowest is 1. */
+int readers__raise(const struct readers *readers, pthread_t thread, bool drains)
 {
-	bool asked_for = readers->priority >= 0;
-	int priority = asked_for ? readers->priority : READER_PRIORITY_DEFAULT;
-	int err = reader_sched__set_priority(thread, priority);
+	int asked_for = readers->priority < 0 ? READER_PRIORITY_DEFAULT : readers->priority, err;
 
+	if (readers->no_threads && readers->priority <= 0)
+		return 0;
+	err = reader_sched__set_priority(thread, drains || asked_for <= 1 ? asked_for : asked_for - 1);
 	if (!err)
 		return 0;
-	if (asked_for) {
-		pr_err("-r %d: %s. Root may, or who has 'ulimit -r' of that.\n", priority,
+	if (readers->priority >= 0) {
+		pr_err("-r %d: %s. Root may, or who has 'ulimit -r' of that.\n", asked_for,
 		       strerror(-err));
 		return err;
 	}
 	pr_debug("Readers are of the normal class: %s\n", strerror(-err));
 	return 0;
-}
-
-int readers__raise(const struct readers *readers, pthread_t thread)
-{
-	if (readers->no_threads && readers->priority <= 0)
-		return 0;
-	return set_priority(readers, thread);
 }
 
 static int reader__start(struct reader *reader)
@@ -339,7 +334,7 @@ static int reader__start(struct reader *reader)
 		err = reader_sched__set_cpus(reader->thread, reader->place->affinity);
 	if (err)		/* not in our cpuset, say */
 		pr_debug("A reader cannot run where it should: %s\n", strerror(-err));
-	return set_priority(reader->readers, reader->thread);
+	return readers__raise(reader->readers, reader->thread, true);
 }
 
 int readers__start(struct readers *readers)
@@ -348,7 +343,7 @@ int readers__start(struct readers *readers)
 	int err = 0;
 
 	if (readers->no_threads)
-		return readers__raise(readers, pthread_self());
+		return readers__raise(readers, pthread_self(), true);
 	for (reader = readers->readers; reader < readers->readers + readers->nr && !err; reader++)
 		err = reader__start(reader);
 	return err;

@@ -87,7 +87,7 @@ struct reader {
  * struct readers
  * @spec:	who drains what, see reader_spec.h
  * @no_threads:	the recorder's thread does it all
- * @priority:	of SCHED_FIFO, 0 for the normal class; negative: threads get the default if they may
+ * @priority:	-r: of SCHED_FIFO, 0 for the normal class; negative: threads get the default if they may
  * @homes:	--affinity: a reader moves to the place of each ring's CPU before it visits the ring; none: it
  *		stays where @spec says
  * @least:	a ring that holds less is left for later, unless a round or an order waits [bytes]
@@ -148,11 +148,12 @@ unsigned int readers__recorder(const struct readers *readers);
 int readers__start(struct readers *readers);
 
 /**
- * readers__raise - have a thread that the rings wait for scheduled as the readers are
+ * readers__raise - have a thread that the rings wait for scheduled as the readers are (reader_sched.h)
+ * @drains:	it drains rings itself
  *
  * Return: 0, or a negative errno after an error message.
  */
-int readers__raise(const struct readers *readers, pthread_t thread);
+int readers__raise(const struct readers *readers, pthread_t thread, bool drains);
 
 /**
  * readers__visit - without threads: visit all rings. With threads there is nothing to do.

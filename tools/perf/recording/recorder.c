@@ -249,7 +249,7 @@ static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
 		return 0;
 	reader_sched__save(&usual);
 	if (rec->readers.nr)
-		err = readers__raise(&rec->readers, pthread_self());
+		err = readers__raise(&rec->readers, pthread_self(), false);
 	if (!err && to_next_file)
 		err = switch_files(rec, reason);
 	else if (!err)
@@ -489,7 +489,7 @@ static int start_readers(struct recorder *rec)
 
 	for (i = 0; i < ARRAY_SIZE(spools) && !err; i++) {
 		if (rec->readers.nr && spools[i]->running)
-			err = readers__raise(&rec->readers, spools[i]->thread);
+			err = readers__raise(&rec->readers, spools[i]->thread, false);
 	}
 	return err;
 }

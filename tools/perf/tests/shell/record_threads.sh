@@ -7,6 +7,7 @@
 . "$(dirname "$0")/lib/recording.sh"
 
 need_numbered
+need_helpers load
 
 out=$work/data
 numbered_event
@@ -29,13 +30,15 @@ own_threads() {
 	grep -LE '^iou-' "/proc/$recorder/task"/*/comm | cut -d / -f 5
 }
 
+target=(-a)
+
 # scheduled PRIORITY N [options]: while it records, N threads are of SCHED_FIFO, at this priority
 scheduled() {
 	local priority=$1 expected=$2 found
 
 	shift 2
 	rm -f "$out"*
-	recorder_start -a -m 16 "${event[@]}" -o "$out" "$@"
+	recorder_start "${target[@]}" -m 16 "${event[@]}" -o "$out" "$@"
 	found=$(own_threads | xargs -n 1 chrt -p | grep -A1 SCHED_FIFO | grep -c "priority: $priority\$")
 	recorder_stop
 	echo "--- $*: $found threads of SCHED_FIFO $priority"
@@ -54,20 +57,38 @@ saves --affinity=node
 saves -r 3 --mmap-flush=64K
 saves --no-buffering --no-threads -m 64M
 
-# A reader for each CPU, one for the tracking rings, and the one that writes; where they may not be more than
-# normal tasks, none
+# A reader for each CPU, and one for the tracking rings; one below them the one that writes. Where they may not
+# be more than normal tasks, none.
 if ! chrt -f 2 true 2> "$work/chrt.err"; then
 	echo "no SCHED_FIFO here: $(cat "$work/chrt.err")"
 	finish
 fi
 cpus=$(getconf _NPROCESSORS_ONLN)
-scheduled 1 $((cpus + 2))
-scheduled 7 $((cpus + 2)) -r 7
+scheduled 2 $((cpus + 1))
+scheduled 1 1
+scheduled 7 $((cpus + 1)) -r 7
+scheduled 6 1 -r 7
+scheduled 1 $((cpus + 2)) -r 1
 # Those of the CPUs that are not named share one
-scheduled 1 $((cpus > 1 ? 4 : 3)) --threads=0/0
-scheduled 1 0 --no-realtime
-scheduled 1 0 --no-threads
-scheduled 1 0 --no-exclude-perf
+scheduled 2 $((cpus > 1 ? 3 : 2)) --threads=0/0
+for option in --no-realtime --no-threads --no-exclude-perf; do
+	scheduled 2 0 "$option"
+	scheduled 1 0 "$option"
+done
+
+# The rings of threads are shared out
+"$BUILD/tests/load" calls 3 1 < "$work/never" > "$work/load.out" &
+load=$!
+started+=("$load")
+has_threads() {
+	local threads=("/proc/$load/task"/*)
+
+	((${#threads[@]} == 3))
+}
+wait_until 30 has_threads || fail "the load's threads do not start"
+target=(--per-thread -p "$load")
+scheduled 2 $((cpus < 3 ? cpus + 1 : 4))
+scheduled 2 2 --threads=package
 
 echo "--- what is none"
 for option in --threads=cores --threads=0/0:0/0 --threads=0/99999 --threads=0-99999999/0 -C0-99999999 --affinity=x --mmap-flush=x -r200 -r-1 -rx \
