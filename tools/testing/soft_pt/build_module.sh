@@ -29,4 +29,4 @@ soft_pt-y := pmu.o sysfs.o step.o insn.o packets.o area.o synth.o decode.o inat.
 CFLAGS_decode.o := -D__DISABLE_EXPORTS
 END
 make -C "$headers" M="$out" modules || exit
-modinfo "$out/soft_pt.ko"
+ls -l "$out/soft_pt.ko"
