@@ -17,8 +17,8 @@
  *	file	 |....====|========|========|====....|		= direct	. buffered
  *	chunks	 |  first |        |        | flushed
  *
- * Where a direct write fails for want of room, the rest of the chunk is written through the page cache:
- * that takes what fits, to the byte, or says why not. An error of the disk is not put right so: the
+ * Where a direct write fails for want of room, or is to be tried again, the rest of the chunk is written through the
+ * page cache: that takes what fits, to the byte, or says why not; and waits. An error of the disk is not put right so: the
  * page cache would take the bytes, and nobody would be told that they never got to the disk.
  */
 #include <errno.h>
@@ -145,7 +145,10 @@ static void writer_uring__submit(struct writer *writer, struct chunk *chunk)
 	go_on(uring_of(writer), chunk);
 }
 
-/* Returns whether the page cache may do: there is no direct I/O, or no room for a whole page. */
+/*
+ * Returns whether the page cache may do: there is no direct I/O, no room for a whole page, or not just now. To ask
+ * again and again would keep the CPU from whatever it is that the kernel waits for: this thread is real-time.
+ */
 static bool do_without(struct writer_uring *uring, int ret)
 {
 	if (ret == -EINVAL || ret == -EOPNOTSUPP) {
@@ -153,7 +156,7 @@ static bool do_without(struct writer_uring *uring, int ret)
 		uring->direct = false;
 		return true;
 	}
-	return ret == -ENOSPC || ret == -EDQUOT || ret == -EFBIG;
+	return ret == -ENOSPC || ret == -EDQUOT || ret == -EFBIG || ret == -EAGAIN;
 }
 
 static void finish(struct writer_uring *uring, struct chunk *chunk, int ret)
