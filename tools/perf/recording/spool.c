@@ -297,20 +297,25 @@ static bool can_submit(const struct spool *spool)
 	       spool->in_flight < spool->writer->depth;
 }
 
-static bool page_cache_keeps_up(const struct pool *pool)
+static bool page_cache_keeps_up(const struct spool *spool, u64 now)
 {
-	return pool->nr_free >= pool->nr / 4;
+	return now >= spool->stalled_until || spool->pool.nr_free >= spool->pool.nr / 2;
 }
 
 static void submit(struct spool *spool)
 {
 	struct chunk *chunk = list_first_entry(&spool->full, struct chunk, node);
+	u64 begin = now_ns(), end;
+	bool buffered = page_cache_keeps_up(spool, begin);
 
 	list_move_tail(&chunk->node, &spool->flying);
 	spool->in_flight++;
-	chunk->buffered = page_cache_keeps_up(&spool->pool);
+	chunk->buffered = buffered;
 	pthread_mutex_unlock(&spool->lock);
 	writer__submit(spool->writer, chunk);
+	end = now_ns();
+	if (buffered && end - begin > SPOOL_STALL_MS * NSEC_PER_MSEC)
+		spool->stalled_until = end + SPOOL_STALLED_MS * NSEC_PER_MSEC;
 	pthread_mutex_lock(&spool->lock);
 }
 

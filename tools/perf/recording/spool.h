@@ -16,8 +16,8 @@
  * used up. Then the caller waits; nothing is ever dropped.
  *
  * A chunk is for the page cache, which takes it at once, until that has no room left either and has its
- * writers wait for the disk. Then the pool fills, and chunks are for direct I/O, as long as more than
- * three quarters of the pool are used.
+ * writers wait for the disk, longer than what is left of the pool may last. So when a write had to wait, chunks are
+ * for direct I/O for a while, as long as more than half of the pool is used.
  *
  * A chunk is written when it is full, and an unfinished one when nothing else is being written and it
  * has waited for SPOOL_FLUSH_MS, or at once where somebody reads it from a pipe.
@@ -47,6 +47,9 @@
 struct writer;
 
 #define SPOOL_FLUSH_MS		100
+/* A chunk that the page cache took so long to take had to wait; and it is taken to be full for so long. */
+#define SPOOL_STALL_MS		8
+#define SPOOL_STALLED_MS	1000
 #define SPOOL_UNIT_PARTS	4
 
 /**
@@ -84,6 +87,7 @@ struct spool_unsaved {
  * @file_end:	and where the one before ends
  * @flying:	chunks that were; those that came back wait for those before them
  * @in_flight:	how many of them are the writer's
+ * @stalled_until: the page cache is taken to be full [ns of CLOCK_MONOTONIC]; the thread's own
  * @seekable:	a regular file: unfinished chunks may wait
  * @failing:	a write has failed, others are under way
  * @err:	negative errno of that, when all of them are over: nothing can be appended any more
@@ -113,6 +117,7 @@ struct spool {
 	u64			file_end;
 	struct list_head	flying;
 	unsigned int		in_flight;
+	u64			stalled_until;
 	bool			seekable;
 	bool			failing;
 	int			err;
