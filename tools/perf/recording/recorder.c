@@ -570,7 +570,11 @@ int recorder__run(struct recorder *rec, int argc, const char **argv)
 
 	self__name_threads(&name);
 	rec->output.evlist = rec->evlist;
-	err = pollset__init(&rec->pollset) ?: prepare(rec, argc, argv);
+	err = pollset__init(&rec->pollset);
+	if (err)
+		pr_err("Cannot set up what the recorder waits for: %s\n", strerror(-err));
+	else
+		err = prepare(rec, argc, argv);
 	if (!err)
 		err = output__open(&rec->output);
 	begun = !err;
