@@ -85,7 +85,8 @@ debug-kernel: tree $(VM_PROGRAMS)	## build build/kernel-debug: KASAN, lockdep, P
 		$(VM)/guest.config $(VM)/ours.config $(VM)/debug.config
 
 upstream-kernel: upstream-tree $(VM_PROGRAMS)	## build build/kernel-upstream, the unmodified one
-	@$(VM)/build-kernel $(UPSTREAM) $(BUILD)/kernel-upstream $(VM)/guest.config
+	@$(VM)/build-kernel $(UPSTREAM) $(BUILD)/kernel-upstream $(VM)/guest.config $(VM)/upstream.config \
+		-- bzImage modules_prepare
 
 $(VM_PROGRAMS): $(BUILD)/vm/%: $(VM)/%.c
 	@mkdir -p $(@D)

@@ -22,44 +22,10 @@ fi
 . "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
 
 [ -d /sys/bus/event_source/devices/intel_pt ] || no_tests "this kernel has no intel_pt"
+# shellcheck source=rounds.sh
+. "$TOP/tools/testing/soft_pt/rounds.sh"
 trap 'tell; cleanup' EXIT
 event=(-e intel_pt//u -m ",64K")
-
-# The program goes on until it is told to end.
-open_input() {
-	rm -f "$work/in"
-	mkfifo "$work/in"
-	exec {in}<> "$work/in"
-	: > "$work/out"
-}
-
-close_input() {
-	echo >&"$in"
-	exec {in}>&-
-}
-
-# has_rounds NUMBER: or will have no more
-has_rounds() {
-	local lines
-
-	mapfile -t lines < "$work/out"
-	((${#lines[@]} >= $1)) || gone "$program"
-}
-
-# rounds_done NUMBER: more than there were
-rounds_done() {
-	wait_until 300 has_rounds $(($(wc -l < "$work/out") + $1))
-}
-
-# Whatever was done to the program, each of its rounds printed the same.
-unchanged() {
-	echo "$(wc -l < "$work/out") rounds"
-	[ "$(sort -u "$work/out")" = "$truth" ]
-}
-
-untraced() {
-	truth=$("$stress" < /dev/null) && echo "$truth" && [ "$("$stress" < /dev/null)" = "$truth" ]
-}
 
 traces() {
 	"$PERF" script -f -i "$1" -D 2> "$work/script.err" | grep -c 'PERF_RECORD_AUXTRACE size'
@@ -127,13 +93,6 @@ attached_and_detached() {
 		recorder_end 300
 		[ "$status" = 0 ] && traces "$work/data" || return
 	done
-}
-
-on_its_own() {
-	rounds_done 2 || return
-	close_input
-	wait_until 300 gone "$program" || return
-	wait "$program" && unchanged
 }
 
 echo "TAP version 13"
