@@ -13,6 +13,7 @@ names() {
 	"$PERF" script -i "$1" -F comm 2> "$work/script.err" | awk '{ print $1 }' | sort -u
 }
 
+busy='while ((SECONDS < 4)); do :; done'
 spin='i=0; while [ $i -lt 900000 ]; do i=$((i+1)); done'
 
 echo "== build-ids of what ran, though it has ended: from a stream, and from an overwritten ring"
@@ -26,7 +27,7 @@ for event in cpu-clock:u cpu-clock/overwrite/u; do
 done
 
 echo "== the command has its name in the second file, and what it started, too"
-"$PERF" record --switch-output=1s -o "$work/data" -e cpu-clock:u -- sh -c "bash -c '$spin'; true" \
+"$PERF" record --switch-output=1s -o "$work/data" -e cpu-clock:u -- sh -c "bash -c '$busy'; true" \
 	2> "$work/record.err" || wrong "perf record fails"
 find_snapshots "$work/data"
 ((${#snapshots[@]} >= 3)) || wrong "only ${#snapshots[@]} files"
