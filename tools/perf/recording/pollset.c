@@ -2,9 +2,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <linux/kernel.h>
 #include <linux/types.h>
 #include <linux/zalloc.h>
 #include <sys/epoll.h>

@@ -304,15 +304,15 @@ static void *run(void *arg)
 /* The lowest is 1. */
 int readers__raise(const struct readers *readers, pthread_t thread, bool drains)
 {
-	int asked_for = readers->priority < 0 ? READER_PRIORITY_DEFAULT : readers->priority, err;
+	int priority = readers->priority < 0 ? READER_PRIORITY_DEFAULT : readers->priority, err;
 
 	if (readers->no_threads && readers->priority <= 0)
 		return 0;
-	err = reader_sched__set_priority(thread, drains || asked_for <= 1 ? asked_for : asked_for - 1);
+	err = reader_sched__set_priority(thread, drains || priority <= 1 ? priority : priority - 1);
 	if (!err)
 		return 0;
 	if (readers->priority >= 0) {
-		pr_err("-r %d: %s. Root may, or who has 'ulimit -r' of that.\n", asked_for,
+		pr_err("-r %d: %s. Root may, or who has 'ulimit -r' of that.\n", priority,
 		       strerror(-err));
 		return err;
 	}

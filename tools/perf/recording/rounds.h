@@ -7,7 +7,8 @@
  * what it has got up to that one, and never holds more than two rounds in memory.
  *
  * Each thread that drains rings is a visitor, and one visit is: look at the head of each of its rings
- * and write what is below. What is in a ring after that was published after the visit began.
+ * and write what is below. What is in a ring after that was published after the visit began. One that looks at
+ * some of its rings, because they have something, does not count.
  *
  *	file	... mark n-1   visits of round n, each after mark n-1 was written   mark n ...
  *

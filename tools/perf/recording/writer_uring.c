@@ -17,9 +17,10 @@
  *	file	 |....====|========|========|====....|		= direct	. buffered
  *	chunks	 |  first |        |        | flushed
  *
- * Where a direct write fails for want of room, or is to be tried again, the rest of the chunk is written through the
- * page cache: that takes what fits, to the byte, or says why not; and waits. An error of the disk is not put right so: the
- * page cache would take the bytes, and nobody would be told that they never got to the disk.
+ * Where a direct write fails for want of room, or is to be tried again, the rest of the chunk is written
+ * through the page cache: that takes what fits, to the byte, or says why not; and waits. An error of the
+ * disk is not put right so: the page cache would take the bytes, and nobody would be told that they never
+ * got to the disk.
  */
 #include <errno.h>
 #include <fcntl.h>

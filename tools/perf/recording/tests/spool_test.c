@@ -409,8 +409,10 @@ static void test_failing_while_held(void)
 	struct spool spool;
 
 	memset(&told, 0, sizeof(told));
-	if (start_spool(&spool, 1, START + CHUNK_SIZE, 1))
+	if (start_spool(&spool, 1, START + CHUNK_SIZE, 1)) {
+		check(false, "who holds the spool can wait for an error");
 		return;
+	}
 	alarm(60);		/* or it waits for ever */
 	app.spool = &spool;
 	spool__open(&spool, &faulty.writer, 0, START, true);

@@ -6,8 +6,7 @@
 # shellcheck source=lib/recording.sh
 . "$(dirname "$0")/lib/recording.sh"
 
-need_numbered
-need_helpers load
+need_numbered load
 
 out=$work/data
 numbered_event
@@ -88,11 +87,11 @@ has_threads() {
 wait_until 30 has_threads || fail "the load's threads do not start"
 target=(--per-thread -p "$load")
 scheduled 2 $((cpus < 3 ? cpus + 1 : 4))
-scheduled 2 2 --threads=package
+scheduled 2 2 --threads=0/0
 
 echo "--- what is none"
-for option in --threads=cores --threads=0/0:0/0 --threads=0/99999 --threads=0-99999999/0 -C0-99999999 --affinity=x --mmap-flush=x -r200 -r-1 -rx \
-	--switch-output=x --switch-max-files=-1; do
+for option in --threads=cores --threads=0/0:0/0 --threads=0/99999 --threads=0-99999999/0 -C0-99999999 \
+	--affinity=x --mmap-flush=x -r200 -r-1 -rx --switch-output=x --switch-max-files=-1; do
 	rm -f "$out"
 	"$PERF" record "$option" -a -e dummy -o "$out" -- true 2> "$work/record.err"
 	[ $? = 129 ] || wrong "$option is taken"
