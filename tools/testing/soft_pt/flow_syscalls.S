@@ -13,6 +13,11 @@ closed:	mov	$-1, %rdi
 	call_kernel	__NR_sched_yield
 yielded:
 	call_kernel	100000
+	mov	%cs, %eax
+	push	%rax
+	push	$2f
+	untraced lretq		/* as little is known of it as of what is preempted */
+2:
 	pushf
 	see_flags (%rsp)
 	pop	%rax
