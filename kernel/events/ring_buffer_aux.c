@@ -182,12 +182,6 @@ static bool wakeup_is_due(struct perf_buffer *rb)
 	return true;
 }
 
-/* The event is disabled by the irq_work that the wake-up queues; it is enabled by the reader. */
-static void disable_when_woken(struct perf_event *event)
-{
-	event->pending_disable = smp_processor_id();
-}
-
 /* A ring whose AUX area is there and will stay; the order of the checks is perf_mmap_close()'s. */
 static struct perf_buffer *get_aux(struct perf_event *event)
 {
@@ -246,7 +240,7 @@ void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event
 	if (handle->size)	/* A, pairs with D: what is written depends on aux_tail */
 		return rb->aux_priv;
 
-	disable_when_woken(event);
+	perf_event_disable_inatomic(event);	/* the reader enables it again */
 	perf_output_wakeup(handle);
 	handle->event = NULL;
 	WRITE_ONCE(rb->aux_nest, 0);
@@ -306,7 +300,7 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 
 	if (wakeup_is_due(rb) || truncated) {
 		if (truncated)
-			disable_when_woken(event);
+			perf_event_disable_inatomic(event);
 		perf_output_wakeup(handle);
 	}
 	handle->event = NULL;

@@ -16,10 +16,16 @@ static void count_wakeup(struct irq_work *work)
 	container_of(work, struct kring, event.pending_irq)->wakeups++;
 }
 
+static void count_disabling(struct irq_work *work)
+{
+	container_of(work, struct kring, event.pending_disable_irq)->disablings++;
+}
+
 static void put_ring(void *context)
 {
 	struct kring *ring = context;
 
+	irq_work_sync(&ring->event.pending_disable_irq);
 	irq_work_sync(&ring->event.pending_irq);
 	ring_buffer_put(ring->rb);
 }
@@ -39,6 +45,7 @@ struct kring *kring_new(struct kunit *test, int nr_pages, long watermark, int fl
 	if (flags & RING_BUFFER_TRAILER)
 		ring->event.attr.sample_type = PERF_SAMPLE_SIZE_AT_END;
 	init_irq_work(&ring->event.pending_irq, count_wakeup);
+	init_irq_work(&ring->event.pending_disable_irq, count_disabling);
 	ring->event.rb = ring->rb;
 	perf_sample_data_init(&ring->data, 0, 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, put_ring, ring), 0);

@@ -32,7 +32,8 @@ extern const struct kring_mode kring_modes[6];
  * struct kring - a ring, and the event that writes to it
  * @data:	its samples
  * @flags:	RING_BUFFER_*
- * @wakeups:	how often the event's irq_work has run
+ * @wakeups:	how often the event's irq_work that wakes readers up has run
+ * @disablings:	and the one that disables it
  * @end:	bytes written, as the test counts them
  */
 struct kring {
@@ -42,6 +43,7 @@ struct kring {
 	struct perf_sample_data	data;
 	int			flags;
 	int			wakeups;
+	int			disablings;
 	u64			end;
 };
 

@@ -100,7 +100,11 @@ static void aux_output(struct kunit *test)
 	end_aux(&handle, AUX_SIZE - 1 - 164);
 	KUNIT_EXPECT_TRUE(test, kring_was_woken(ring));
 
+	irq_work_sync(&ring->event.pending_disable_irq);
+	KUNIT_EXPECT_EQ(test, ring->disablings, 0);
 	KUNIT_EXPECT_NULL(test, begin_aux(ring, &handle));
+	irq_work_sync(&ring->event.pending_disable_irq);
+	KUNIT_EXPECT_EQ(test, ring->disablings, 1);
 	WRITE_ONCE(page->aux_tail, AUX_SIZE / 2);
 	KUNIT_ASSERT_NOT_NULL(test, begin_aux(ring, &handle));
 	KUNIT_EXPECT_EQ(test, handle.size, AUX_SIZE / 2);

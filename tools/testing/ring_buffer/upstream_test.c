@@ -170,6 +170,7 @@ static void look_away(void)
 	for both(i) {
 		ring[i]->event.pending_wakeup = 0;
 		ring[i]->event.pending_kill = 0;
+		ring[i]->event.pending_disable = 0;
 		ring[i]->event.fasync = fasync;
 	}
 }

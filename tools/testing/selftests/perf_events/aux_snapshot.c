@@ -238,4 +238,31 @@ TEST_F(aux_snapshot, full_trace)
 	free(bytes);
 }
 
+/*
+ * Without room the event is turned off at once, on each CPU: the reader has to enable it, or what is
+ * scheduled in next would go on behind a gap, with or without room.
+ */
+TEST_F(aux_snapshot, full_trace_is_turned_off)
+{
+	struct perf_event_mmap_page *page;
+	uint64_t head;
+
+	for (int nth = 0; nth < 2 && nth_cpu(nth) >= 0; nth++) {
+		ASSERT_EQ(0, pin_to_cpu(nth_cpu(nth)));
+		aux_close(&self->aux);
+		ASSERT_TRUE(aux_open(&self->aux, 1, PROT_READ | PROT_WRITE));
+		page = self->aux.ring.page;
+		run(&self->aux, 20);
+		ioctl(self->aux.ring.fd, PERF_EVENT_IOC_ENABLE, 0);
+		head = page->aux_head;
+		EXPECT_GT(head, self->aux.size - 512);
+		page->aux_tail = head;
+		for (int i = 0; i < 3; i++)
+			usleep(1000);	/* out, and in again */
+		EXPECT_EQ(head, page->aux_head);
+		run(&self->aux, 1);
+		EXPECT_LE(head + BLOCK, page->aux_head);
+	}
+}
+
 TEST_HARNESS_MAIN

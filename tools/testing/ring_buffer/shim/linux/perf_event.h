@@ -47,6 +47,7 @@ struct perf_event {
 	unsigned int		pending_kill;
 	unsigned int		pending_disable;
 	struct irq_work		pending_irq;
+	struct irq_work		pending_disable_irq;
 	struct fasync_struct	*fasync;
 };
 
@@ -85,6 +86,12 @@ void perf_event_header__init(struct perf_event_header *header, struct perf_sampl
 			     int type, int misc, size_t size, struct perf_event *event);
 void perf_event__output_id_sample(struct perf_event *event, struct perf_output_handle *handle,
 				  struct perf_sample_data *sample);
+
+static inline void perf_event_disable_inatomic(struct perf_event *event)
+{
+	event->pending_disable = 1;
+	irq_work_queue(&event->pending_disable_irq);
+}
 
 static inline bool has_aux(struct perf_event *event)
 {
