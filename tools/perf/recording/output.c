@@ -16,6 +16,7 @@
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/header.h"
+#include "util/path.h"
 #include "util/session.h"
 #include "features.h"
 #include "output.h"
@@ -155,15 +156,31 @@ static void output__free_session(struct output *output)
 	output->session = NULL;
 }
 
-/* util's perf_data__open() keeps an existing file as .old, and says why it cannot open one. */
+/* A recording can be a directory, with a file "data" in it. No other is to be moved out of the way. */
+static bool is_other_directory(const char *path, const struct stat *st)
+{
+	char data[PATH_MAX];
+
+	if (!S_ISDIR(st->st_mode))
+		return false;
+	path__join(data, sizeof(data), path, "data");
+	return !is_perf_data(data);
+}
+
+/* util's perf_data__open() keeps what exists as .old, and says why it cannot open a file. */
 int output__open(struct output *output)
 {
+	const char *path = output->data.path ?: "perf.data";
 	struct perf_session *session;
-	struct stat st;
+	struct stat st = { 0 };
 	int err;
 
 	output->reserve_fd = -1;
-	output->replaced = !stat(output->data.path ?: "perf.data", &st) && st.st_size;
+	output->replaced = !stat(path, &st) && st.st_size;
+	if (is_other_directory(path, &st)) {
+		pr_err("-o %s: is a directory. Example: -o %s/perf.data\n", path, path);
+		return -EISDIR;
+	}
 	features__init_tool(&output->tool);
 	session = perf_session__new(&output->data, &output->tool);
 	if (IS_ERR(session)) {

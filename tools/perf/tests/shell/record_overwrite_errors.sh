@@ -108,6 +108,15 @@ says no/such/directory/data 'no such file or directory'
 run 255 "$PERF" record -o /proc/data -e "$traced" -- "$idle" 30
 says /proc/data 'no such file or directory|permission denied'
 
+# A directory is not moved out of the way, as a file is, unless it is a recording
+mkdir "$work/directory"
+run 255 "$PERF" record -o "$work/directory" -e "$traced" -- "$idle" 30
+says "$work/directory" 'is a directory'
+[[ -d $work/directory && ! -e $work/directory.old ]] || wrong "the directory is gone"
+run 0 "$PERF" record -o "$work/directory/data" -e "$traced" -- true
+run 0 "$PERF" record -o "$work/directory" -e "$traced" -- true
+[[ -f $work/directory && -f $work/directory.old/data ]] || wrong "a recording that is a directory is not kept"
+
 run 127 "$PERF" record -o "$out" -e "$traced" -- "$work/no-such-workload"
 says no-such-workload 'no such file or directory|not found'
 
