@@ -8,6 +8,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <locale.h>
@@ -365,15 +366,29 @@ static int parse_mmap_flush(const struct option *opt, const char *arg, int unset
 static int parse_control(const struct option *opt, const char *arg, int unset __maybe_unused)
 {
 	struct record_opts *opts = opt->value;
+	int err = evlist__parse_control(arg, &opts->ctl_fd, &opts->ctl_fd_ack, &opts->ctl_fd_close);
 
-	return evlist__parse_control(arg, &opts->ctl_fd, &opts->ctl_fd_ack, &opts->ctl_fd_close);
+	/* A descriptor that is not open would become one of our own. */
+	if (!err && (fcntl(opts->ctl_fd, F_GETFD) < 0 ||
+		     (opts->ctl_fd_ack != -1 && fcntl(opts->ctl_fd_ack, F_GETFD) < 0)))
+		err = -EBADF;
+	if (err == -EINVAL)
+		pr_err("--control=%s: neither descriptors nor names of FIFOs. Examples: "
+		       "--control=fd:10,11 --control=fifo:ctl,ack\n", arg);
+	else if (err)
+		pr_err("--control=%s: %s\n", arg, strerror(-err));
+	return err;
 }
 
 static int parse_delay(const struct option *opt, const char *arg, int unset)
 {
 	struct recorder *recorder = opt->value;
+	int err = evlist__parse_event_enable_time(recorder->evlist, &recorder->opts, arg, unset);
 
-	return evlist__parse_event_enable_time(recorder->evlist, &recorder->opts, arg, unset);
+	if (err)
+		pr_err("-D %s: neither a number of milliseconds, nor -1, nor ranges that follow each "
+		       "other. Example: -D 10-20,30-40\n", arg);
+	return err;
 }
 
 static int parse_synth(const struct option *opt, const char *arg, int unset)

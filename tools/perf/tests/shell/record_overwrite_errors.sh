@@ -117,6 +117,15 @@ run 0 "$PERF" record -o "$work/directory/data" -e "$traced" -- true
 run 0 "$PERF" record -o "$work/directory" -e "$traced" -- true
 [[ -f $work/directory && -f $work/directory.old/data ]] || wrong "a recording that is a directory is not kept"
 
+for control in 9 fd: fd:-1 fd:99 fd:1,99 fifo: fifo:$work/none; do
+	run 129 "$PERF" record -o "$out" -e "$traced" --control "$control" -- "$idle" 30
+	says "--control=$control"
+	no_file
+done
+run 129 "$PERF" record -o "$out" -e "$traced" -D x -- "$idle" 30
+says '-D x' milliseconds
+no_file
+
 run 127 "$PERF" record -o "$out" -e "$traced" -- "$work/no-such-workload"
 says no-such-workload 'no such file or directory|not found'
 
