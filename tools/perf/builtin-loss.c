@@ -296,6 +296,8 @@ static int count_file(struct loss *loss)
 	if (err)
 		pr_err("%s is damaged: only what comes before that is counted, %" PRIu64
 		       " samples.\n", loss->session->data->path, loss->metric.samples);
+	else if (loss->session->header.cut_off)		/* as was warned of when it was opened */
+		err = -EIO;
 	return err;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <byteswap.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,15 +95,58 @@ static bool runs_into_zeros(struct window *window, u64 pos)
 		       sizeof(around) && !around[0] && !around[1];
 }
 
+static u64 section_end(const struct perf_header *header, struct perf_file_section section)
+{
+	if (header->needs_swap) {
+		section.offset = bswap_64(section.offset);
+		section.size = bswap_64(section.size);
+	}
+	return section.offset > INT64_MAX || section.size > INT64_MAX ? ULLONG_MAX :
+	       section.offset + section.size;
+}
+
+/* Something is missing at the end, of the records or of the features behind them. */
+static bool is_cut_off(const struct perf_header *header, int fd, u64 size)
+{
+	u64 pos = header->feat_offset, end = pos;
+	int nr = bitmap_weight(header->adds_features, HEADER_FEAT_BITS);
+	struct perf_file_section section;
+
+	if (size - header->data_offset < header->data_size)
+		return true;
+	for (; nr && end <= size; nr--, pos += sizeof(section)) {
+		if (pread(fd, &section, sizeof(section), pos) < (ssize_t)sizeof(section))
+			return true;
+		end = section_end(header, section);
+	}
+	return end > size;
+}
+
+static void tell(const struct perf_header *header, u64 said, u64 behind)
+{
+	double read = header->data_size / 1024.0 / 1024.0;
+
+	if (said)
+		pr_warning("The file is cut off: %.3f of %.3f MB of records are read, and nothing of "
+			   "what is behind them.\n", read, said / 1024.0 / 1024.0);
+	else
+		pr_warning("The recorder of this file was killed: %.3f MB of records are read, %" PRIu64
+			   " bytes behind them are not.\n", read, behind);
+}
+
 bool perf_header__mend(struct perf_header *header, int fd)
 {
-	u64 pos = header->data_offset, last = pos, len, end;
+	u64 pos = header->data_offset, last = pos, len, end, said = header->data_size;
 	struct window window = { .fd = fd };
 	struct stat st;
 
-	if (begins_with_features(header, fd) || fstat(fd, &st))
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (u64)st.st_size < pos)
+		return false;
+	if (said ? !is_cut_off(header, fd, st.st_size) : begins_with_features(header, fd))
 		return false;
 	end = st.st_size;
+	if (said)
+		end = min(end, pos + said);
 	while ((len = record_len(header, &window, pos)) && len <= end - pos) {
 		last = pos;
 		pos += len;
@@ -117,12 +161,12 @@ bool perf_header__mend(struct perf_header *header, int fd)
 	memcpy(header->intended_features, header->adds_features, sizeof(header->adds_features));
 	bitmap_zero(header->adds_features, HEADER_FEAT_BITS);
 	header->unfinished = true;
+	header->cut_off = said;
 	if (test_bit(HEADER_COMPRESSED, header->intended_features)) {
 		header->env.comp_type = PERF_COMP_ZSTD;
 		header->env.comp_mmap_len = COMPRESSED_MAX;
 	}
-	pr_warning("The recorder of this file was killed: %.3f MB of records are read, %" PRIu64
-		   " bytes behind them are not.\n", header->data_size / 1024.0 / 1024.0, end - pos);
+	tell(header, said, end - pos);
 	return true;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Files whose recorder was killed before it could complete the header.
+ * Files whose recorder was killed before it could complete the header, and files that were cut off.
  *
- * Such a file says that its data section is empty, and lists features that it does not have. What is
- * behind the header is records, up to the first that is torn, or the zeros of a block that was not
- * written. Those are read; the machine that recorded the file knows the rest.
+ * The former say that their data section is empty, the latter that it is longer than the file; and both list
+ * features that they do not have. What is behind the header is records, up to the first that is torn, or
+ * the zeros of a block that was not written. Those are read; the machine that recorded the file knows the
+ * rest.
  */
 #ifndef PERF_UTIL_HEADER_UNFINISHED_H
 #define PERF_UTIL_HEADER_UNFINISHED_H
@@ -15,11 +16,11 @@ struct evlist;
 struct perf_header;
 
 /**
- * perf_header__mend - find the records of a file whose header has no data size
- * @header:	as read; receives the length of the records, and no features
+ * perf_header__mend - find the records of a file whose header has no data size, or more than there are
+ * @header:	as read; if so, receives the length of the records, and no features
  * @fd:		the file
  *
- * Return: true if there are records; false if the file has none.
+ * Return: true if it was so, and there are records; a warning tells.
  */
 bool perf_header__mend(struct perf_header *header, int fd);
 

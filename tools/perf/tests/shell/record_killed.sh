@@ -74,6 +74,21 @@ for size in 300011 290003 280001 270007; do
 done
 ((count < all)) || wrong "as many as before: this shows nothing"
 
+echo "--- a file that was completed, and cut off when it was copied"
+size=$(stat -c %s "$work/whole") all=$(counted "$work/whole") before=$all
+# First behind the records, then in them
+for cut in 1 1000 $((size / 4)) $((size / 2)) $((size * 3 / 4)); do
+	head -c -$cut "$work/whole" > "$out"
+	count=$(counted "$out")
+	echo "$cut bytes less: $count samples"
+	((cut > 1000 ? count > 0 && count < before : count == all)) || wrong "of $before samples"
+	before=$count
+	"$PERF" report -i "$out" --stdio 2>&1 > /dev/null | grep -q 'file is cut off' || wrong "perf report does not say so"
+	"$PERF" loss -i "$out" > "$work/loss" 2>&1
+	[ $? = 255 ] || wrong "perf loss ends with another status than 255"
+	grep -qE "^Samples +$count\$" "$work/loss" || wrong "perf loss counts otherwise: $(cat "$work/loss")"
+done
+
 killed -z
 count=$(counted "$out")
 echo "$count samples in $(stat -c %s "$out") bytes"
