@@ -293,12 +293,11 @@ static int count_file(struct loss *loss)
 	unknown = samples - min(samples, loss->metric.samples);
 	loss->metric.samples += unknown;
 	loss->metric.events += unknown;
-	if (err)
-		pr_err("%s is damaged: only what comes before that is counted, %" PRIu64
-		       " samples.\n", loss->session->data->path, loss->metric.samples);
-	else if (loss->session->header.cut_off)		/* as was warned of when it was opened */
-		err = -EIO;
-	return err;
+	if (err || loss->session->header.cut_off)
+		pr_err("%s is %s: only what comes before that is counted, %" PRIu64 " samples.\n",
+		       loss->session->data->path, err ? "damaged" : "cut off",
+		       loss->metric.samples);
+	return err ?: loss->session->header.cut_off ? -EIO : 0;
 }
 
 /*
