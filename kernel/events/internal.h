@@ -48,6 +48,7 @@
 #define _KERNEL_EVENTS_INTERNAL_H
 
 #include <linux/hardirq.h>
+#include <linux/log2.h>
 #include <linux/perf_event.h>
 #include <linux/perf_event_trailer.h>
 #include <linux/refcount.h>
@@ -195,7 +196,7 @@ void perf_output_wakeup(struct perf_output_handle *handle);
  * rb_alloc_aux - allocate the AUX area of a ring that has none
  * @event:	whose driver is to write there
  * @pgoff:	where it is mapped in the file [pages]
- * @nr_pages:	its length [pages]
+ * @nr_pages:	its length [pages], see takes_aux_pages()
  * @watermark:	wake up readers after so many bytes; 0 for half of it
  * @flags:	RING_BUFFER_WRITABLE or not
  *
@@ -227,6 +228,15 @@ static inline void rb_toggle_paused(struct perf_buffer *rb, bool pause)
 static inline bool rb_has_aux(struct perf_buffer *rb)
 {
 	return rb->aux_nr_pages != 0;
+}
+
+/* Whether @event's driver takes an AUX area of so many pages. */
+static inline bool takes_aux_pages(struct perf_event *event, unsigned long nr_pages)
+{
+	if (is_power_of_2(nr_pages))
+		return true;
+	return IS_ENABLED(CONFIG_64BIT) && nr_pages &&
+	       (event->pmu->capabilities & PERF_PMU_CAP_AUX_ANY_SIZE);
 }
 
 static inline bool has_size_at_end(struct perf_event *event)

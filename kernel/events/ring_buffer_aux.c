@@ -15,6 +15,11 @@
  *   overwrite	mapped read-only. There is no tail; the driver tells where it stopped, an offset in
  *		the area, and that becomes aux_head.
  *
+ * The size is a power of two of pages, which devices and drivers wrap by a mask; drivers that take
+ * any number have PERF_PMU_CAP_AUX_ANY_SIZE. A count is at the offset that it is modulo the size.
+ * Where that is no power of two the count must not wrap: nobody writes 2^64 bytes, but 2^32 are
+ * soon there, so 32-bit kernels take no other sizes (takes_aux_pages()).
+ *
  * Most devices that go round in the area tell where they stopped, but not how often they came by:
  * their drivers call all of it new. Those that count have PERF_PMU_CAP_AUX_WRITTEN and call new
  * what is, in both modes; then aux_written says how much that was since the area was mapped.
@@ -42,10 +47,24 @@
  *
  * Drivers that cannot gather pages, or do better with large ones, get runs of pages that are
  * contiguous. The first page of a run says how long it is: PagePrivate, and its order in private.
+ * What is contiguous and of another length is described as several runs, the longest first.
  */
 
 #define AUX_GFP		(GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY)
 #define AUX_CAP_RUNS	(PERF_PMU_CAP_AUX_NO_SG | PERF_PMU_CAP_AUX_PREFER_LARGE)
+
+static void describe_run(struct page *page, int nr_pages)
+{
+	int order;
+
+	for (; nr_pages; page += 1 << order, nr_pages -= 1 << order) {
+		order = ilog2(nr_pages);
+		if (order > 0) {
+			SetPagePrivate(page);
+			set_page_private(page, order);
+		}
+	}
+}
 
 /* The longest run to be had, up to 1 << @order pages. */
 static struct page *alloc_run(int node, int order)
@@ -59,8 +78,7 @@ static struct page *alloc_run(int node, int order)
 	}
 	if (page && order > 0) {
 		split_page(page, order);
-		SetPagePrivate(page);
-		set_page_private(page, order);
+		describe_run(page, 1 << order);
 	}
 	return page;
 }
@@ -87,6 +105,25 @@ static int alloc_pages_of(struct perf_buffer *rb, int node, int nr_pages, int ma
 		for (i = 0; i < nr; i++)
 			rb->aux_pages[rb->aux_nr_pages++] = page_address(page + i);
 	}
+	return 0;
+}
+
+/* All in one run; what that is longer than @nr_pages is given back. */
+static int alloc_one_run(struct perf_buffer *rb, int node, int nr_pages)
+{
+	int order = get_order((unsigned long)nr_pages << PAGE_SHIFT), i;
+	struct page *page = NULL;
+
+	if (order <= MAX_PAGE_ORDER)
+		page = alloc_pages_node(node, AUX_GFP, order);
+	if (!page)
+		return -ENOMEM;
+	split_page(page, order);
+	describe_run(page, nr_pages);
+	for (i = 0; i < nr_pages; i++)
+		rb->aux_pages[rb->aux_nr_pages++] = page_address(page + i);
+	for (; i < 1 << order; i++)
+		__free_page(page + i);
 	return 0;
 }
 
@@ -118,7 +155,8 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event, pgoff_t pgoff
 {
 	int node = event->cpu == -1 ? NUMA_NO_NODE : cpu_to_node(event->cpu);
 	bool overwrite = !(flags & RING_BUFFER_WRITABLE);
-	int order, err = -ENOMEM;
+	bool one_run = overwrite && (event->pmu->capabilities & PERF_PMU_CAP_AUX_NO_SG);
+	int err = -ENOMEM;
 
 	if (!has_aux(event))
 		return -EOPNOTSUPP;
@@ -137,12 +175,9 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event, pgoff_t pgoff
 	rb->aux_pages = kcalloc_node(nr_pages, sizeof(*rb->aux_pages), GFP_KERNEL, node);
 	if (!rb->aux_pages)
 		return -ENOMEM;
-	order = longest_run(event, nr_pages, watermark, overwrite);
-	if (alloc_pages_of(rb, node, nr_pages, order))
-		goto free;
 	/* Without gathering, what the device goes round in must be one run. */
-	if (overwrite && (event->pmu->capabilities & PERF_PMU_CAP_AUX_NO_SG) &&
-	    page_private(virt_to_page(rb->aux_pages[0])) != order)
+	if (one_run ? alloc_one_run(rb, node, nr_pages) :
+	    alloc_pages_of(rb, node, nr_pages, longest_run(event, nr_pages, watermark, overwrite)))
 		goto free;
 
 	rb->free_aux = event->pmu->free_aux;
@@ -156,6 +191,11 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event, pgoff_t pgoff
 	rb->aux_pgoff = pgoff;
 	rb->aux_written = 0;
 	rb->user_page->aux_written = 0;
+	/* Where another area ended that was here before need not be in this one. */
+	if (overwrite) {
+		rb->aux_head %= perf_aux_size(rb);
+		rb->user_page->aux_head = rb->aux_head;
+	}
 	rb->user_page->cap_aux_written = !!(event->pmu->capabilities & PERF_PMU_CAP_AUX_WRITTEN);
 	return 0;
 free:
@@ -205,7 +245,8 @@ static void put_aux(struct perf_buffer *rb)
 /**
  * perf_aux_output_begin - take room in the AUX area
  * @handle:	to be filled; lives until perf_aux_output_end(). On success @handle->head is where
- *		to write, and @handle->size how much [bytes]; 0 in overwrite mode, where it is all.
+ *		to write, modulo the size of the area, and @handle->size how much [bytes]; 0 in
+ *		overwrite mode, where it is all.
  * @event:	who writes; its pmu is the caller
  *
  * From pmu::start(), or an interrupt of the device. Interrupts or NMIs may be off.
@@ -236,7 +277,7 @@ void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event
 	handle->wakeup = rb->aux_wakeup + rb->aux_watermark;
 	used = rb->aux_head - READ_ONCE(rb->user_page->aux_tail);
 	if (used < perf_aux_size(rb))
-		handle->size = (perf_aux_size(rb) - 1 - used) & (perf_aux_size(rb) - 1);
+		handle->size = perf_aux_size(rb) - 1 - used;
 	if (handle->size)	/* A, pairs with D: what is written depends on aux_tail */
 		return rb->aux_priv;
 
@@ -360,9 +401,10 @@ EXPORT_SYMBOL_GPL(perf_get_aux);
  * perf_output_copy_aux - copy from the AUX area into a record (PERF_SAMPLE_AUX)
  * @aux_handle:	of the AUX writer
  * @handle:	of the record
- * @from:	position of the first byte
- * @to:		position behind the last. Only the offsets in the area, whose size is a power of
- *		two, count. If those are equal, all of the area is copied.
+ * @from:	position of the first byte; @to less so many bytes, even if that is below 0
+ * @to:		position behind the last, an offset in the area or a count. What is copied ends
+ *		there, and is as long as they are apart, modulo the size of the area: all of it
+ *		if that is nothing.
  *
  * Return: bytes copied, or -EFAULT.
  */
@@ -370,17 +412,24 @@ long perf_output_copy_aux(struct perf_output_handle *aux_handle, struct perf_out
 			  unsigned long from, unsigned long to)
 {
 	struct perf_buffer *rb = aux_handle->rb;
-	unsigned long mask = perf_aux_size(rb) - 1;
-	unsigned long left = ((to - from - 1) & mask) + 1, copied = 0, n;
+	unsigned long size = perf_aux_size(rb), length, at, done, n;
 
-	for (; left; left -= n, copied += n) {
-		unsigned long at = (from + copied) & mask;
+	if ((long)(to - from) > 0)
+		length = (to - from - 1) % size + 1;
+	else
+		length = size - (from - to) % size;
+
+	at = (to % size + size - length) % size;
+	for (done = 0; done < length; done += n) {
 		void *page = rb->aux_pages[at >> PAGE_SHIFT];
 
-		n = min(left, PAGE_SIZE - offset_in_page(at));
+		n = min(length - done, PAGE_SIZE - offset_in_page(at));
 		if (perf_output_copy(handle, page + offset_in_page(at), n))
 			return -EFAULT;
+		at += n;
+		if (at == size)
+			at = 0;
 	}
-	return copied;
+	return length;
 }
 EXPORT_SYMBOL_GPL(perf_output_copy_aux);

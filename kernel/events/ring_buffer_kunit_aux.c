@@ -156,10 +156,51 @@ static void aux_written(struct kunit *test)
 	rb_free_aux(ring->rb);
 }
 
+/* One run of another length than a power of two, of the real allocator: each page is freed once. */
+static void aux_any_size(struct kunit *test)
+{
+	struct pmu pmu = {
+		.setup_aux = kring_setup_aux,
+		.free_aux = kring_free_aux,
+		.capabilities = PERF_PMU_CAP_AUX_NO_SG | PERF_PMU_CAP_AUX_ANY_SIZE,
+	};
+	struct kring *ring = kring_new(test, KRING_PAGES, 0, RING_BUFFER_WRITABLE);
+	struct perf_buffer *rb = ring->rb;
+	struct perf_output_handle handle;
+	int nr_pages, i;
+
+	for (nr_pages = 1; nr_pages < 12; nr_pages++) {
+		unsigned long size = nr_pages * PAGE_SIZE;
+
+		KUNIT_ASSERT_EQ(test, kring_alloc_aux(ring, &pmu, nr_pages, 0), 0);
+		KUNIT_EXPECT_EQ(test, perf_aux_size(rb), size);
+		for (i = 0; i < nr_pages; i++) {
+			KUNIT_EXPECT_PTR_EQ(test, rb->aux_pages[i],
+					    rb->aux_pages[0] + i * PAGE_SIZE);
+			KUNIT_EXPECT_EQ(test, page_count(virt_to_page(rb->aux_pages[i])), 1);
+		}
+		KUNIT_ASSERT_NOT_NULL(test, begin_aux(ring, &handle));
+		KUNIT_EXPECT_LT(test, handle.head, size);
+		handle.head = size - 1;
+		end_aux(&handle, 0);
+		rb_free_aux(rb);
+
+		KUNIT_ASSERT_EQ(test, kring_alloc_aux(ring, &pmu, nr_pages, RING_BUFFER_WRITABLE),
+				0);
+		KUNIT_EXPECT_EQ(test, rb->aux_watermark, size / 2);
+		WRITE_ONCE(rb->user_page->aux_tail, rb->aux_head);
+		KUNIT_ASSERT_NOT_NULL(test, begin_aux(ring, &handle));
+		KUNIT_EXPECT_EQ(test, handle.size, size - 1);
+		end_aux(&handle, size - 1);
+		rb_free_aux(rb);
+	}
+}
+
 static struct kunit_case perf_ring_aux_cases[] = {
 	KUNIT_CASE(aux_pages),
 	KUNIT_CASE(aux_output),
 	KUNIT_CASE(aux_written),
+	KUNIT_CASE(aux_any_size),
 	{}
 };
 

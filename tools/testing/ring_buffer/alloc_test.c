@@ -104,6 +104,15 @@ static bool has_none(struct perf_buffer *rb)
 	return !rb_has_aux(rb) && !rb->aux_pages && !rb->aux_priv;
 }
 
+/* Whether the pages are one behind the other. */
+static bool is_contiguous(struct perf_buffer *rb)
+{
+	for (int i = 1; i < rb->aux_nr_pages; i++)
+		if (rb->aux_pages[i] != rb->aux_pages[0] + i * PAGE_SIZE)
+			return false;
+	return true;
+}
+
 /* Fills in the lengths of the runs of pages in @rb; returns their number. */
 static int runs_of(struct perf_buffer *rb, int *lengths)
 {
@@ -124,7 +133,7 @@ static int runs_of(struct perf_buffer *rb, int *lengths)
 static void test_aux_fails(void)
 {
 	for (unsigned int c = 0; c < ARRAY_SIZE(capabilities); c++) {
-		for (int nr_pages = 1; nr_pages <= 32; nr_pages *= 2) {
+		for (int nr_pages = 1; nr_pages <= 33; nr_pages++) {
 			for (int flags = 0; flags < 2; flags++) {
 				struct perf_event *event = aux_event(capabilities[c]);
 				struct perf_buffer *rb = rb_alloc(1, 0, -1, flags);
@@ -137,6 +146,7 @@ static void test_aux_fails(void)
 				EXPECT(!err && driver.setups == 1);
 				EXPECT(shim.pages == held + nr_pages);
 				EXPECT(rb->aux_nr_pages == nr_pages && rb->aux_pgoff == 2);
+				EXPECT(!one_run || is_contiguous(rb));
 				EXPECT(rb->aux_overwrite == !flags);
 				EXPECT(refcount_read(&rb->aux_refcount) == 1);
 				nr = shim.allocations - before;
@@ -189,6 +199,15 @@ static void test_aux_runs(void)
 		{ 1, 0, 16, 1 << 20, 0, { 16 } },
 		{ 2, 1, 4096, 0, 0, { 1024, 1024, 1024, 1024 } },
 		{ 1, 1, 1, 0, 0, { 1 } },
+		{ 0, 1, 3, 0, 0, { 1, 1, 1 } },
+		{ 1, 0, 3, 0, 0, { 2, 1 } },
+		{ 1, 1, 3, 0, 0, { 2, 1 } },
+		{ 2, 0, 5, 0, 0, { 4, 1 } },
+		{ 2, 0, 7, 4096, 0, { 1, 1, 1, 1, 1, 1, 1 } },
+		{ 2, 1, 7, 0, 2, { 2, 2, 2, 1 } },
+		{ 1, 1, 1000, 0, 0, { 512, 256, 128, 64, 32, 8 } },
+		{ 2, 0, 1000, 0, 0, { 512, 256, 128, 64, 32, 8 } },
+		{ 2, 1, 3001, 0, 0, { 1024, 1024, 512, 256, 128, 32, 16, 8, 1 } },
 	};
 
 	for (unsigned int c = 0; c < ARRAY_SIZE(cases); c++) {
@@ -200,6 +219,7 @@ static void test_aux_runs(void)
 		if (EXPECT(!rb_alloc_aux(rb, event, 2, cases[c].nr_pages, cases[c].watermark,
 					 cases[c].overwrite ? 0 : RING_BUFFER_WRITABLE))) {
 			nr = runs_of(rb, lengths);
+			EXPECT(cases[c].cap != 1 || !cases[c].overwrite || is_contiguous(rb));
 			for (int i = 0; i < nr && i < 16; i++)
 				EXPECT(lengths[i] == cases[c].runs[i]);
 			EXPECT(nr >= 16 || !cases[c].runs[nr]);
@@ -218,9 +238,11 @@ static void test_aux_refused(void)
 	/* One run is needed, and there is none so long. */
 	shim.fail_order = 2;
 	EXPECT(rb_alloc_aux(rb, event, 2, 4, 0, 0) == -ENOMEM);
+	EXPECT(rb_alloc_aux(rb, event, 2, 3, 0, 0) == -ENOMEM);
 	EXPECT(has_none(rb) && !driver.setups && !driver.frees);
 	shim.fail_order = 0;
 	EXPECT(rb_alloc_aux(rb, event, 2, 4096, 0, 0) == -ENOMEM);
+	EXPECT(rb_alloc_aux(rb, event, 2, 1025, 0, 0) == -ENOMEM);
 
 	driver.refuse = true;
 	EXPECT(rb_alloc_aux(rb, event, 2, 4, 0, 0) == -ENOMEM);

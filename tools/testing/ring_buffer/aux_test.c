@@ -27,18 +27,23 @@ static void free_driver(void *aux)
 	frees++;
 }
 
-/* With an AUX area of AUX_SIZE; the data area is so large that it wakes up nobody. */
-static struct ring *new_driver_ring(unsigned int flags, long watermark, int capabilities)
+/* With an AUX area of @pages; the data area is so large that it wakes up nobody. */
+static struct ring *new_sized_ring(unsigned int flags, int pages, long watermark, int capabilities)
 {
 	struct ring *ring = ring_new(&ring_impl, RING_STREAMING, 16, LONG_MAX);
 
 	ring->pmu.capabilities = capabilities;
 	ring->pmu.setup_aux = setup_aux;
 	ring->pmu.free_aux = free_driver;
-	if (ring_impl.alloc_aux(ring->rb, &ring->event, AUX_SIZE / PAGE_SIZE, watermark, flags))
+	if (ring_impl.alloc_aux(ring->rb, &ring->event, pages, watermark, flags))
 		abort();
 	frees = 0;
 	return ring;
+}
+
+static struct ring *new_driver_ring(unsigned int flags, long watermark, int capabilities)
+{
+	return new_sized_ring(flags, AUX_SIZE / PAGE_SIZE, watermark, capabilities);
 }
 
 static struct ring *new_ring(unsigned int flags, long watermark)
@@ -451,6 +456,239 @@ static void test_copy(void)
 	delete_ring(ring);
 }
 
+/*
+ * Areas of any size, against a trace whose every byte is known. A driver writes it byte by byte, as far
+ * as it was told to; a reader looks at each byte that it may find valid, by its number alone.
+ */
+
+#define MOST_PAGES	14	/* fit in a record */
+
+struct model {
+	struct ring		*ring;
+	struct ring		*samples;
+	unsigned long		 size;
+	u64			 written;	/* bytes of the trace so far */
+	unsigned char		 bytes[MOST_PAGES * PAGE_SIZE];	/* what the area must hold */
+};
+
+static u32 random_below(u32 n)
+{
+	static u64 state = 88172645463325252ull;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (state >> 16) % n;
+}
+
+static unsigned char trace_byte(u64 n)
+{
+	return n * 0x9e3779b97f4a7c15ull >> 53;
+}
+
+static unsigned char *area_byte(struct model *m, u64 position)
+{
+	unsigned long at = position % m->size;
+
+	return (unsigned char *)m->ring->rb->aux_pages[at / PAGE_SIZE] + at % PAGE_SIZE;
+}
+
+static void write_trace(struct model *m, u64 position, unsigned long size)
+{
+	for (; size--; position++, m->written++) {
+		*area_byte(m, position) = trace_byte(m->written);
+		m->bytes[m->written % m->size] = trace_byte(m->written);
+	}
+}
+
+/* A sample that ends at @to, a position as a driver may have it. */
+static bool copied(struct model *m, struct perf_output_handle *aux, unsigned long from,
+		   unsigned long to, u64 end, unsigned long size)
+{
+	struct perf_sample_data data = {};
+	struct perf_output_handle handle;
+	unsigned long differing = 0;
+	unsigned char *out;
+
+	if (!EXPECT(!perf_output_begin(&handle, &data, &m->samples->event,
+				       round_up(size + 1, 8))))
+		return false;
+	out = handle.addr;
+	out[size] = 0xbb;
+	EXPECT(perf_output_copy_aux(aux, &handle, from, to) == size);
+	for (unsigned long i = 0; i < size; i++)
+		differing += out[i] != m->bytes[(end + m->size - size + i) % m->size];
+	perf_output_end(&handle);
+	m->samples->user->data_tail = m->samples->user->data_head;
+	return EXPECT(!differing && out[size] == 0xbb);
+}
+
+/* All in which a range can be said: by its length, by offsets that wrap, by counts. */
+static bool all_copied(struct model *m, struct perf_output_handle *aux)
+{
+	unsigned long at = m->written % m->size, size = 1 + random_below(m->size);
+	unsigned long from = (at + m->size - size) % m->size, count = m->size * 12345 + at;
+
+	return copied(m, aux, at - size, at, at, size) &&
+	       copied(m, aux, from, at, at, size) &&
+	       copied(m, aux, count - size, count, at, size) &&
+	       copied(m, aux, count - size - 3 * m->size, count, at, size) &&
+	       copied(m, aux, at, at, at, m->size);
+}
+
+/* What the reader of a full trace finds, and gives back in part. */
+static bool read_full(struct model *m)
+{
+	struct perf_event_mmap_page *user = m->ring->user;
+	unsigned long differing = 0, unread = user->aux_head - user->aux_tail;
+
+	if (!EXPECT(user->aux_head == m->written && unread < m->size))
+		return false;
+	for (u64 n = user->aux_tail; n < user->aux_head; n++)
+		differing += *area_byte(m, n) != trace_byte(n);
+	user->aux_tail += random_below(4) ? random_below(unread + 1) : unread;
+	return EXPECT(!differing);
+}
+
+/* What the reader of an area that is gone round in finds. */
+static bool read_overwritten(struct model *m)
+{
+	struct perf_event_mmap_page *user = m->ring->user;
+	u64 valid = user->aux_written < m->size ? user->aux_written : m->size;
+	unsigned long differing = 0;
+
+	if (!EXPECT(user->aux_head < m->size && user->aux_written == m->written))
+		return false;
+	for (u64 i = 1; i <= valid; i++)
+		differing += *area_byte(m, user->aux_head + m->size - i) !=
+			     trace_byte(m->written - i);
+	return EXPECT(!differing);
+}
+
+static bool trace_full(struct model *m)
+{
+	struct perf_event_mmap_page *user = m->ring->user;
+	unsigned long room = m->size - 1 - (user->aux_head - user->aux_tail), size, skip;
+	struct perf_output_handle handle;
+	u64 tail = user->aux_tail;
+
+	if (!random_below(8)) {
+		/* Ahead of the head, or too far behind it: nothing can be written. */
+		user->aux_tail = user->aux_head + 1 + random_below(100);
+		EXPECT(!perf_aux_output_begin(&handle, &m->ring->event));
+		user->aux_tail = user->aux_head - m->size - random_below(100);
+		EXPECT(!perf_aux_output_begin(&handle, &m->ring->event));
+		/* Nearer: never more than the area has. */
+		user->aux_tail = user->aux_head - random_below(m->size - 1);
+		if (EXPECT(perf_aux_output_begin(&handle, &m->ring->event))) {
+			EXPECT(handle.size == m->size - 1 - (user->aux_head - user->aux_tail));
+			perf_aux_output_end(&handle, 0);
+		}
+		user->aux_tail = tail;
+	}
+	if (!perf_aux_output_begin(&handle, &m->ring->event))
+		return EXPECT(!room);
+	if (!EXPECT(handle.head == m->written && handle.size == room))
+		return false;
+	skip = random_below(3) ? 0 : random_below(handle.size + 1);
+	write_trace(m, handle.head, skip);
+	EXPECT(!perf_aux_output_skip(&handle, skip));
+	size = random_below(handle.size + 1);
+	write_trace(m, handle.head, size);
+	if (!all_copied(m, &handle))
+		return false;
+	perf_aux_output_end(&handle, size);
+	return !size || EXPECT(recorded(m->ring, m->written - size, size, 0));
+}
+
+static bool trace_overwriting(struct model *m)
+{
+	unsigned long size = random_below(random_below(4) ? m->size : 3 * m->size);
+	struct perf_output_handle handle;
+
+	if (!EXPECT(perf_aux_output_begin(&handle, &m->ring->event)) ||
+	    !EXPECT(handle.head == m->written % m->size))
+		return false;
+	write_trace(m, handle.head, size);
+	if (!all_copied(m, &handle))
+		return false;
+	handle.head = m->written % m->size;
+	perf_aux_output_end(&handle, size);
+	return !size || EXPECT(recorded(m->ring, handle.head, size, PERF_AUX_FLAG_OVERWRITE));
+}
+
+static void test_any_size(void)
+{
+	static struct model m;
+
+	for (unsigned int round = 0; round < 4 * MOST_PAGES; round++) {
+		int pages = 1 + round % MOST_PAGES;
+		bool overwrite = round / MOST_PAGES % 2, ok = true;
+		unsigned int step;
+
+		memset(&m, 0, sizeof(m));
+		m.size = pages * PAGE_SIZE;
+		m.ring = new_sized_ring(overwrite ? 0 : RING_STREAMING, pages, 0,
+					PERF_PMU_CAP_AUX_WRITTEN | PERF_PMU_CAP_AUX_ANY_SIZE);
+		m.samples = ring_new(&ring_impl, RING_STREAMING, 32, 0);
+		EXPECT(overwrite || m.ring->rb->aux_watermark == m.size / 2);
+		for (step = 0; step < 60 && ok; step++)
+			ok = overwrite ? trace_overwriting(&m) && read_overwritten(&m) :
+			     trace_full(&m) && read_full(&m);
+		EXPECT(m.written > 3 * m.size);
+		if (!ok)
+			printf("# %d pages, step %u\n", pages, step);
+		ring_delete(m.samples);
+		delete_ring(m.ring);
+	}
+}
+
+/* An area in the place of another: its offsets lie in it, also where the old ones did not. */
+static void test_other_size(void)
+{
+	struct ring *ring = new_ring(0, 0);
+	struct perf_output_handle handle;
+
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	handle.head = AUX_SIZE - 10;
+	perf_aux_output_end(&handle, 0);
+	ring_impl.close_aux(ring->rb);
+	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 3, 0, 0));
+	EXPECT(ring->user->aux_head == (AUX_SIZE - 10) % (3 * PAGE_SIZE));
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	EXPECT(handle.head == (AUX_SIZE - 10) % (3 * PAGE_SIZE));
+	perf_aux_output_end(&handle, 0);
+	frees = 0;
+	delete_ring(ring);
+
+	/* Of a full trace the count goes on. */
+	ring = new_ring(RING_STREAMING, 0);
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	perf_aux_output_end(&handle, AUX_SIZE - 10);
+	ring_impl.close_aux(ring->rb);
+	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 3, 0, RING_STREAMING));
+	ring->user->aux_tail = AUX_SIZE - 10;
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	EXPECT(handle.head == AUX_SIZE - 10 && handle.size == 3 * PAGE_SIZE - 1);
+	perf_aux_output_end(&handle, 0);
+	frees = 0;
+	delete_ring(ring);
+}
+
+/* What perf_mmap() asks for. */
+static void test_sizes_taken(void)
+{
+	struct pmu pmu = {};
+	struct perf_event event = { .pmu = &pmu };
+
+	for (unsigned long pages = 0; pages < 70; pages++) {
+		pmu.capabilities = ~PERF_PMU_CAP_AUX_ANY_SIZE;
+		EXPECT(takes_aux_pages(&event, pages) == (pages && !(pages & (pages - 1))));
+		pmu.capabilities = PERF_PMU_CAP_AUX_ANY_SIZE;
+		EXPECT(takes_aux_pages(&event, pages) == (pages != 0));
+	}
+}
+
 static void test_mmap_to_page(void)
 {
 	struct ring *ring = new_ring(RING_STREAMING, 0);
@@ -498,6 +736,9 @@ int main(void)
 	TAP_RUN(test_unmap, "unmapped while it is written");
 	TAP_RUN(test_freed_atomic, "freed in atomic context");
 	TAP_RUN(test_copy, "copied into a record");
+	TAP_RUN(test_any_size, "areas of any size, each byte of them");
+	TAP_RUN(test_other_size, "another size in the same ring");
+	TAP_RUN(test_sizes_taken, "the sizes that a driver takes");
 	TAP_RUN(test_mmap_to_page, "bounds of perf_mmap_to_page()");
 	TAP_RUN(test_mapped_pages, "pages that were mapped");
 	return tap_end();

@@ -21,6 +21,7 @@
 #define PERF_PMU_CAP_AUX_NO_SG		0x0004
 #define PERF_PMU_CAP_AUX_PREFER_LARGE	0x0400
 #define PERF_PMU_CAP_AUX_WRITTEN	0x0800
+#define PERF_PMU_CAP_AUX_ANY_SIZE	0x1000
 
 struct rcu_head { int unused; };
 struct user_struct;
