@@ -3,7 +3,7 @@
 #include "flow.h"
 
 	start
-	mov	$40, %ebp
+	mov	$90, %ebp
 1:	mov	$7, %edi
 	call	fibonacci
 	call	indirect

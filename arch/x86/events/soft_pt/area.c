@@ -33,6 +33,7 @@ bool soft_pt_area_begin(struct soft_pt *pt)
 	if (!pt->area)
 		return false;
 	pt->pos = pt->handle.head;
+	pt->at = pt->pos % pt->area->size;
 	pt->written = 0;
 	pt->room = pt->area->overwrite ? ULONG_MAX : pt->handle.size;
 	return true;
@@ -43,7 +44,7 @@ void soft_pt_area_end(struct soft_pt *pt)
 	if (!pt->area)
 		return;
 	if (pt->area->overwrite)
-		pt->handle.head = pt->pos & (pt->area->size - 1);
+		pt->handle.head = pt->at;
 	smp_wmb();	/* B of kernel/events/internal.h */
 	perf_aux_output_end(&pt->handle, pt->written);
 	pt->area = NULL;
@@ -78,15 +79,18 @@ void soft_pt_area_truncate(struct soft_pt *pt)
 
 void soft_pt_area_write(struct soft_pt *pt, const u8 *packet, unsigned int size)
 {
+	unsigned long at = pt->at;
 	unsigned int i;
 
 	if (!pt->area || WARN_ON_ONCE(size > pt->room))
 		return;
-	for (i = 0; i < size; i++, pt->pos++) {
-		unsigned long at = pt->pos & (pt->area->size - 1);
-
+	for (i = 0; i < size; i++) {
 		((u8 *)pt->area->pages[at >> PAGE_SHIFT])[offset_in_page(at)] = packet[i];
+		if (++at == pt->area->size)
+			at = 0;
 	}
+	pt->at = at;
+	pt->pos += size;
 	pt->written += size;
 	if (!pt->area->overwrite)
 		pt->room -= size;
@@ -100,5 +104,5 @@ long soft_pt_snapshot_aux(struct perf_event *event, struct perf_output_handle *h
 	if (pt->event != event || !pt->area)
 		return 0;
 	size = min(size, pt->area->size);
-	return size ? perf_output_copy_aux(&pt->handle, handle, pt->pos - size, pt->pos) : 0;
+	return size ? perf_output_copy_aux(&pt->handle, handle, pt->at - size, pt->at) : 0;
 }

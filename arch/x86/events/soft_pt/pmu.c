@@ -6,7 +6,8 @@
  * time it is started it writes so many bytes of a program that does not exist (synth.c).
  *
  * With /sys/module/soft_pt/parameters/counts at 0, areas that are mapped from then on do not say
- * how much was written to them (aux_written): as with drivers that cannot count.
+ * how much was written to them (aux_written): as with drivers that cannot count. And with any_size
+ * at 0 they must be of a power of two of pages.
  */
 #define pr_fmt(fmt) "soft_pt: " fmt
 
@@ -135,7 +136,8 @@ static int soft_pt_event_init(struct perf_event *event)
 static struct pmu soft_pt_pmu = {
 	.module		= THIS_MODULE,
 	.capabilities	= PERF_PMU_CAP_EXCLUSIVE | PERF_PMU_CAP_ITRACE |
-			  PERF_PMU_CAP_AUX_PAUSE | PERF_PMU_CAP_AUX_WRITTEN,
+			  PERF_PMU_CAP_AUX_PAUSE | PERF_PMU_CAP_AUX_WRITTEN |
+			  PERF_PMU_CAP_AUX_ANY_SIZE,
 	.attr_groups	= soft_pt_attr_groups,
 	.task_ctx_nr	= perf_sw_context,
 	.event_init	= soft_pt_event_init,
@@ -149,28 +151,34 @@ static struct pmu soft_pt_pmu = {
 	.snapshot_aux	= soft_pt_snapshot_aux,
 };
 
-static int set_counts(const char *value, const struct kernel_param *kp)
+static bool counts = true, any_size = true;
+
+/* What the PMU can do on request. */
+static int set_capability(const char *value, const struct kernel_param *kp)
 {
-	int err = param_set_bool(value, kp);
+	int capabilities = soft_pt_pmu.capabilities, err = param_set_bool(value, kp);
 
 	if (err)
 		return err;
-	if (*(bool *)kp->arg)
-		soft_pt_pmu.capabilities |= PERF_PMU_CAP_AUX_WRITTEN;
-	else
-		soft_pt_pmu.capabilities &= ~PERF_PMU_CAP_AUX_WRITTEN;
+	capabilities &= ~(PERF_PMU_CAP_AUX_WRITTEN | PERF_PMU_CAP_AUX_ANY_SIZE);
+	if (counts)
+		capabilities |= PERF_PMU_CAP_AUX_WRITTEN;
+	if (any_size)
+		capabilities |= PERF_PMU_CAP_AUX_ANY_SIZE;
+	WRITE_ONCE(soft_pt_pmu.capabilities, capabilities);
 	return 0;
 }
 
-static const struct kernel_param_ops counts_ops = {
+static const struct kernel_param_ops capability_ops = {
 	.flags	= KERNEL_PARAM_OPS_FL_NOARG,
-	.set	= set_counts,
+	.set	= set_capability,
 	.get	= param_get_bool,
 };
 
-static bool counts = true;
-module_param_cb(counts, &counts_ops, &counts, 0644);
+module_param_cb(counts, &capability_ops, &counts, 0644);
 MODULE_PARM_DESC(counts, "aux_written says how much was written to an area");
+module_param_cb(any_size, &capability_ops, &any_size, 0644);
+MODULE_PARM_DESC(any_size, "areas may be of any number of pages");
 
 static int __init soft_pt_init(void)
 {

@@ -29,6 +29,9 @@
 #define PERF_PMU_CAP_AUX_WRITTEN	0
 #define perf_output_copy_aux(...)	0
 #endif
+#ifndef PERF_PMU_CAP_AUX_ANY_SIZE
+#define PERF_PMU_CAP_AUX_ANY_SIZE	0
+#endif
 
 /* Bits of perf_event_attr.config; those of the hardware's RTIT_CTL. */
 #define SOFT_PT_PASS_THROUGH	BIT_ULL(0)
@@ -41,7 +44,7 @@
 /**
  * struct soft_pt_area - an AUX area, as pmu::setup_aux() got it
  * @pages:	its pages
- * @size:	its length, a power of two [bytes]
+ * @size:	its length, any number of pages [bytes]
  * @overwrite:	it is gone round in
  * @lost:	something was not traced for want of room: an OVF will say so
  */
@@ -59,7 +62,8 @@ struct soft_pt_area {
  * area.c:
  * @handle:	valid if @area
  * @area:	where to write; NULL if nothing can be
- * @pos:	where the next byte goes [bytes; modulo the area's size]
+ * @pos:	from perf_aux_output_begin()'s head on, one more for each byte
+ * @at:		the same modulo the area's size: where the next byte goes
  * @written:	bytes since perf_aux_output_begin()
  * @room:	bytes that may still be written
  *
@@ -83,6 +87,7 @@ struct soft_pt {
 	struct perf_output_handle	handle;
 	struct soft_pt_area		*area;
 	unsigned long			pos;
+	unsigned long			at;
 	unsigned long			written;
 	unsigned long			room;
 

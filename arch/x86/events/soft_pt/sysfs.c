@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What perf and decoders look up of the PMU: the bits of an event, and which of the hardware's
- * abilities it has. There is one that no hardware has: caps/software.
+ * abilities it has. There is one that no hardware has: caps/software. And caps/aux_any_size says
+ * whether areas may be of any size, see Documentation/userspace-api/perf_aux_snapshot.rst.
  */
 #include <linux/device.h>
 #include <linux/sysfs.h>
@@ -43,6 +44,14 @@ static CAP_ATTR(mtc, "0");
 static CAP_ATTR(mtc_periods, "0");
 static CAP_ATTR(event_trace, "0");
 
+static ssize_t aux_any_size_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	const struct pmu *pmu = dev_get_drvdata(dev);
+
+	return sysfs_emit(page, "%d\n", !!(pmu->capabilities & PERF_PMU_CAP_AUX_ANY_SIZE));
+}
+static DEVICE_ATTR_RO(aux_any_size);
+
 static struct attribute *cap_attrs[] = {
 	&dev_attr_software.attr.attr,
 	&dev_attr_topa_multiple_entries.attr.attr,
@@ -52,6 +61,7 @@ static struct attribute *cap_attrs[] = {
 	&dev_attr_mtc.attr.attr,
 	&dev_attr_mtc_periods.attr.attr,
 	&dev_attr_event_trace.attr.attr,
+	&dev_attr_aux_any_size.attr,
 	NULL,
 };
 
