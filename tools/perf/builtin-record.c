@@ -172,22 +172,46 @@ static int parse_exclude_perf(const struct option *opt __maybe_unused, const cha
 	return unset ? 0 : exclude_perf(&named_last, arg, unset);
 }
 
-static int parse_pages(unsigned int *pages, const char *arg, const char *of, const char *example)
+/* Digits and nothing else: neither "-1" nor "4x" is a number here. */
+static bool parse_number(const char *arg, unsigned long *number)
+{
+	errno = 0;
+	*number = strtoul(arg, NULL, 10);
+	return *arg && strspn(arg, "0123456789") == strlen(arg) && !errno;
+}
+
+/* @pages: what was found in @arg, 0 if that makes no sense. */
+static int check_pages(unsigned long pages, const char *arg, const char *of, const char *example)
 {
 	unsigned int most = (INT_MAX / 2 + 1) / page_size;	/* struct perf_mmap counts in int */
 
-	if (!isdigit(*arg) || !strtoul(arg, NULL, 10)) {
+	if (!pages)
 		pr_err("-m %s: not a number of pages, or a size with a unit. Example: %s\n", arg,
 		       example);
-		return -1;
-	}
-	if (__evlist__parse_mmap_pages(pages, arg))
-		return -1;
-	if (*pages > most) {
+	else if (pages > most)
 		pr_err("-m %s: %s has at most %u pages.\n", arg, of, most);
+	else
+		return 0;
+	return -1;
+}
+
+static int parse_data_pages(unsigned int *pages, const char *arg)
+{
+	*pages = 0;
+	if (isdigit(*arg) && strtoul(arg, NULL, 10) && __evlist__parse_mmap_pages(pages, arg))
 		return -1;
-	}
-	return 0;
+	return check_pages(*pages, arg, "a ring", "-m 1M");
+}
+
+/* Not rounded up yet: there are drivers that take any number (aux__configure()). */
+static int parse_aux_pages(unsigned int *pages, const char *arg)
+{
+	unsigned long nr = DIV_ROUND_UP(rotation__parse_size(arg), page_size);
+
+	if (!nr && !parse_number(arg, &nr))
+		nr = 0;
+	*pages = nr;
+	return check_pages(nr, arg, "an AUX area", "-m ,4M");
 }
 
 static int parse_ring_pages(const struct option *opt, const char *arg, int unset __maybe_unused)
@@ -200,9 +224,9 @@ static int parse_ring_pages(const struct option *opt, const char *arg, int unset
 	if (!rings)
 		return -1;
 	if (*rings || !*comma)
-		err = parse_pages(&opts->mmap_pages, rings, "a ring", "-m 1M");
+		err = parse_data_pages(&opts->mmap_pages, rings);
 	if (*comma && (err == 0 || !*rings))
-		err = parse_pages(&opts->auxtrace_mmap_pages, comma + 1, "an AUX area", "-m ,4M");
+		err = parse_aux_pages(&opts->auxtrace_mmap_pages, comma + 1);
 	free(rings);
 	return err;
 }
@@ -240,14 +264,6 @@ static int parse_io(const struct option *opt, const char *arg, int unset __maybe
 		return 0;
 	pr_err("--io=%s: must be uring, aio or sync.\n", arg);
 	return -1;
-}
-
-/* Digits and nothing else: neither "-1" nor "4x" is a number here. */
-static bool parse_number(const char *arg, unsigned long *number)
-{
-	errno = 0;
-	*number = strtoul(arg, NULL, 10);
-	return *arg && strspn(arg, "0123456789") == strlen(arg) && !errno;
 }
 
 static void use_aio(unsigned long nr)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <internal/lib.h>
 #include <linux/kernel.h>
+#include <linux/log2.h>
 #include <linux/zalloc.h>
 #include <perf/cpumap.h>
 #include <perf/event.h>
@@ -75,12 +76,40 @@ static struct evsel *find_evsel(struct evlist *evlist)
 	return NULL;
 }
 
+static bool takes_any_size(const struct aux *aux)
+{
+	const struct perf_pmu *pmu;
+	struct evsel *evsel;
+	int any = 0;
+
+	evlist__for_each_entry(aux->evlist, evsel) {
+		pmu = evsel__find_pmu(evsel);
+		if (pmu && pmu->auxtrace &&
+		    perf_pmu__scan_file(pmu, "caps/aux_any_size", "%d", &any) == 1)
+			return any;
+	}
+	return false;
+}
+
+/* Most drivers take areas of a power of two of pages only. */
+static void round_size(const struct aux *aux)
+{
+	unsigned int *pages = &aux->opts->auxtrace_mmap_pages;
+
+	if (!*pages || is_power_of_2(*pages) || takes_any_size(aux))
+		return;
+	*pages = roundup_pow_of_two(*pages);
+	pr_info("AUX areas are made %zu kB: the driver wants a power of two.\n",
+		*pages * (size_t)page_size / 1024);
+}
+
 int aux__configure(struct aux *aux)
 {
 	int err;
 
 	if (!aux->itr)
 		return 0;
+	round_size(aux);
 	err = auxtrace_record__options(aux->itr, aux->evlist, aux->opts);
 	if (err) {
 		pr_debug("The AUX event's options are refused: %s\n", strerror(abs(err)));

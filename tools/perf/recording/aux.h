@@ -86,6 +86,9 @@ void aux__exit(struct aux *aux);
 /**
  * aux__configure - let util adapt options and events, and add its own; the target is known
  *
+ * The size of areas is rounded up to a power of two of pages, unless the driver takes any
+ * (caps/aux_any_size).
+ *
  * Return: 0, or a negative errno after an error message.
  */
 int aux__configure(struct aux *aux);

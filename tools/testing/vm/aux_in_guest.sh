@@ -171,7 +171,7 @@ readable_by_debian() {
 consecutive() {
 	local n
 
-	record_work consecutive -S -m ,1M --switch-output "$@"
+	record_work consecutive -S --switch-output "$@"
 	for n in "${sizes[@]}"; do
 		serve "$n" && control snapshot || return
 	done
@@ -184,9 +184,11 @@ consecutive() {
 		wc -l < "$work/part.flow"
 		cmp "$work/section" "$work/part.flow" || return
 	done
+	rm "${snapshots[@]}"
 	! grep 'are gone' "$work/record.err"
 }
 
+# The files of one recording: another of that name comes with none of them.
 find_snapshots() {
 	snapshots=("$1".2*)
 }
@@ -207,22 +209,25 @@ by_signal() {
 	no_errors "$work/signal.flow" && cmp "$work/signal.flow" "$work/full.flow"
 }
 
-# What is there is the end of what was done, and the rest was told as overwritten.
+# wrapped PAGES: what is there is the end of what was done, and the rest was told as overwritten.
 wrapped() {
-	local n found expected
+	local n found expected sizes=($((400 * $1)) $((500 * $1)))
 
 	record_work twice -m ,4M
-	serve 400 && serve 500 || return
+	serve "${sizes[0]}" && serve "${sizes[1]}" || return
 	record_end
 	flow "$work/twice" > "$work/twice.flow" && no_errors "$work/twice.flow" || return
 
-	record_work wrapped -S -m ,4K --switch-output
-	serve 400 && control snapshot && serve 500 && control snapshot || return
+	record_work wrapped -S -m ",$1" --switch-output
+	for n in "${sizes[@]}"; do
+		serve "$n" && control snapshot || return
+	done
 	record_end
 	grep 'Snapshot' "$work/record.err"
 	[ "$(grep -c 'MB before them are gone' "$work/record.err")" = 2 ] || return
 	find_snapshots "$work/wrapped"
 	for n in 1 2; do
+		[ "$(piece_bytes "${snapshots[n - 1]}")" = $(($1 * 4096)) ] || return
 		flow "${snapshots[n - 1]}" > "$work/part.flow" && no_errors "$work/part.flow" || return
 		section "$work/twice.flow" $n > "$work/section"
 		found=$(wc -l < "$work/part.flow") expected=$(wc -l < "$work/section")
@@ -230,6 +235,40 @@ wrapped() {
 		((found > 1000 && found < expected)) || return
 		tail -n "$found" "$work/section" | cmp - "$work/part.flow" || return
 	done
+	rm "${snapshots[@]}"
+}
+
+# What the driver does not take is rounded up.
+rounded_up() {
+	echo 0 > /sys/module/soft_pt/parameters/any_size
+	record_work rounded -S -m ,3
+	serve 1200 && control snapshot || return
+	record_end
+	echo 1 > /sys/module/soft_pt/parameters/any_size
+	grep 'AUX areas are made 16 kB' "$work/record.err" && [ "$(piece_bytes "$work/rounded")" = 16384 ]
+}
+
+# An area that is drained and comes round many times; if its reader is too slow that has to be told.
+drained() {
+	local i
+
+	record_work twenty -m ,4M
+	for i in {1..20}; do
+		serve 70 || return
+	done
+	record_end
+	flow "$work/twenty" > "$work/twenty.flow" && no_errors "$work/twenty.flow" || return
+
+	record_work drained -m ",$1"
+	for i in {1..20}; do
+		serve 70 || return
+	done
+	record_end
+	grep -E 'AUX|Lost' "$work/record.err"
+	echo "$(piece_bytes "$work/drained") bytes through $(($1 * 4096))"
+	(($(piece_bytes "$work/drained") > 3 * 4096 * $1)) && flow "$work/drained" > "$work/drained.flow" || return
+	grep -q 'AUX data was lost' "$work/record.err" ||
+		{ no_errors "$work/drained.flow" && cmp "$work/twenty.flow" "$work/drained.flow"; }
 }
 
 # What the pieces of the trace in FILE hold together
@@ -246,7 +285,7 @@ uncounted() {
 	local kb n bytes
 
 	echo 0 > /sys/module/soft_pt/parameters/counts
-	for kb in 64 128; do
+	for kb in 64 100 128; do
 		record_work counted -m ,4M
 		for n in $((kb * 60)) 30 20; do
 			serve "$n" || return
@@ -409,7 +448,7 @@ recorder_traced() {
 samples() {
 	local n
 
-	record_work samples -e '{intel_pt//u,syscalls:sys_enter_read}' -m ,64K --aux-sample=32768
+	record_work samples -e '{intel_pt//u,syscalls:sys_enter_read}' --aux-sample=32768 "$@"
 	for n in "${sizes[@]}"; do
 		serve "$n" || return
 	done
@@ -444,10 +483,14 @@ echo "TAP version 13"
 check "a full trace" full_trace
 check "the output is that of the program alone" same_output
 check "and Debian's perf decodes the same" readable_by_debian full
-check "consecutive snapshots, each in a file that stands alone" consecutive
+check "consecutive snapshots, each in a file that stands alone" consecutive -m ,1M
+check "consecutive snapshots, areas of 300 pages" consecutive -m ,300
 check "by signal, in one file: together they are the full trace" by_signal
 check "and Debian's perf decodes the same" readable_by_debian signal
-check "areas that came round: the newest, and the rest is told" wrapped
+check "areas that came round: the newest, and the rest is told" wrapped 1
+check "areas that came round, 3 pages" wrapped 3
+check "3 pages where the driver wants a power of two" rounded_up
+check "a full trace through 3 pages" drained 3
 check "no more than -S says" limited
 check "at the end" on_exit
 check "--per-thread" per_thread
@@ -457,7 +500,8 @@ check "threads" threads
 check "threads: snapshots" snapshots_of_threads
 check "what --control has disabled" disabled
 check "an area that is too small" truncated
-check "--aux-sample" samples
+check "--aux-sample" samples -m ,64K
+check "--aux-sample, areas of 9 pages" samples -m ,9
 check "a driver that does not count: what is new is found by comparison" uncounted
 for how in "" --aio --io=uring; do
 	check "the recorder records itself${how:+, $how}" recorder_itself $how
