@@ -201,9 +201,16 @@ static bool timer_expired(const struct triggers *triggers, int pos)
 
 static unsigned int process_control(struct triggers *triggers)
 {
+	bool was_readable = readable(triggers, triggers->evlist->ctl_fd.pos);
 	enum evlist_ctl_cmd cmd = EVLIST_CTL_CMD_UNSUPPORTED;
+	int ret;
 
-	if (evlist__ctlfd_process(triggers->evlist, &cmd) > 0 && cmd == EVLIST_CTL_CMD_UNSUPPORTED)
+	errno = 0;
+	ret = evlist__ctlfd_process(triggers->evlist, &cmd);
+	/* The end of a file: no hang-up tells it, and poll() would return at once, for ever. */
+	if (was_readable && !ret && cmd == EVLIST_CTL_CMD_UNSUPPORTED && errno != EAGAIN)
+		evlist__finalize_ctlfd(triggers->evlist);
+	if (ret > 0 && cmd == EVLIST_CTL_CMD_UNSUPPORTED)
 		pr_warning("--control: unknown command. Those known: enable [event], disable [event], "
 			   "evlist [-v|-g|-F], snapshot, stop, ping.\n");
 	if (cmd == EVLIST_CTL_CMD_SNAPSHOT)
