@@ -61,6 +61,7 @@ static void spread(struct timeline *timeline, u64 from, u64 to, const struct tim
 	struct timeline_bucket done = { 0 };
 	u64 end;
 
+	to = max(to, from);	/* a record that interrupted another comes before it */
 	make_room(timeline, from, to);
 	from = max(from, timeline__start(timeline, 0));
 	to = max(to, from);

@@ -13,6 +13,7 @@
 #include <perf/event.h>
 
 #include "../account.h"
+#include "../timeline.h"
 
 static unsigned int nr_tests, nr_failed;
 
@@ -78,6 +79,24 @@ static bool counts_cut_at(const unsigned char *records, size_t len, size_t cut)
 	return ok;
 }
 
+/* A record that interrupted another has the later time, and comes before it in the ring. */
+static bool adds_out_of_order(void)
+{
+	struct {
+		struct timeline		timeline;
+		struct timeline_bucket	behind;
+	} memory = { .behind.bytes = 4711 };
+	u64 end, bytes = 0;
+	int i;
+
+	timeline__add(&memory.timeline, 1000, 2000, 8);
+	end = timeline__start(&memory.timeline, TIMELINE_BUCKETS);
+	timeline__add(&memory.timeline, end + 5, end - 5, 24);
+	for (i = 0; i < TIMELINE_BUCKETS; i++)
+		bytes += memory.timeline.bucket[i].bytes;
+	return bytes == 32 && memory.behind.bytes == 4711;
+}
+
 int main(void)
 {
 	unsigned char records[1024] = { 0 };
@@ -113,6 +132,8 @@ int main(void)
 	span = span__of_ring(records, 1024, 1000, 1048);
 	check(span.part[0].iov_len == 24 && span.part[1].iov_len == 24 && span__len(&span) == 48,
 	      "a span passes the end of the ring");
+
+	check(adds_out_of_order(), "times that are not in order stay within the timeline");
 
 	printf("1..%u\n", nr_tests);
 	return nr_failed != 0;
