@@ -132,7 +132,7 @@ static int synthesize_tasks(struct synthesis *synthesis)
 		perf_set_singlethreaded();
 	}
 	if (err < 0 && !output->err)
-		pr_err("Cannot note the tasks that run: check that /proc is mounted.\n");
+		pr_err("Cannot note the tasks that run, from /proc: %m\n");
 	return output->err ?: err;
 }
 
