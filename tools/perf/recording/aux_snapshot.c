@@ -2,10 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
-#include <linux/time64.h>
 #include <linux/zalloc.h>
 #include "util/debug.h"
 #include "util/env.h"
@@ -14,15 +12,8 @@
 #include "util/record.h"
 #include "aux.h"
 #include "aux_snapshot.h"
+#include "clock.h"
 #include "output.h"
-
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
 
 /*
  * Memory

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
-#include <linux/time64.h>
 #include <linux/zalloc.h>
+#include "clock.h"
 #include "rounds.h"
 #include "thread.h"
-
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
 
 int rounds__init(struct rounds *rounds, unsigned int nr_visitors, int (*mark)(void *arg), void *arg)
 {

@@ -2,25 +2,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <linux/kernel.h>
-#include <linux/time64.h>
 #include <linux/zalloc.h>
 #include <internal/overwrite.h>
 #include <perf/event.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "channel.h"
+#include "clock.h"
 #include "output.h"
 #include "snapshot.h"
-
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
 
 /*
  * Memory

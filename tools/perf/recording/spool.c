@@ -8,18 +8,11 @@
 #include <linux/time64.h>
 #include <perf/event.h>
 #include <sys/syscall.h>
+#include "clock.h"
 #include "spool.h"
 #include "thread.h"
 #include "unit.h"
 #include "writer.h"
-
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
 
 /*
  * Appending
