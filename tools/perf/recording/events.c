@@ -285,6 +285,22 @@ static int apply_filters(struct recorder *rec, struct evlist *evlist)
 	return err;
 }
 
+/*
+ * A task that ends writes its counts to the rings of all CPUs from the one that it is on, as the kernel has
+ * it. Where another writer is under way there, the ring may be left as if one were for ever: then nothing
+ * is published any more.
+ */
+static void warn_of_counts(struct record_opts *opts)
+{
+	struct target *target = &opts->target;
+
+	if (!opts->inherit_stat || opts->no_inherit || target->per_thread || target__has_cpu(target) ||
+	    sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		return;
+	pr_warning("-s: where the kernel writes the counts of a task that ends, rings of other CPUs may "
+		   "stop for good, and what comes then is lost. See BUGS in perf-record(1).\n");
+}
+
 int events__open(struct recorder *rec)
 {
 	struct evlist *evlist = rec->evlist, *triggers = rec->triggers.events.evlist;
@@ -294,6 +310,7 @@ int events__open(struct recorder *rec)
 		err = open_all(rec, triggers);
 	if (err)
 		return err;
+	warn_of_counts(&rec->opts);
 	if (leaves_out_self(rec))
 		self__attach(evlist);
 	if (symbol_conf.kptr_restrict && !evlist__exclude_kernel(evlist))

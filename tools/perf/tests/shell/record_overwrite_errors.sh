@@ -150,6 +150,18 @@ run 255 "$PERF" record -o "$out" -e "$traced" -t $task -- "$idle" 30
 says "$task"
 no_file
 
+echo "== what is warned of"
+
+if [ "$(nproc)" -gt 1 ]; then
+	run 0 "$PERF" record -o "$out" -e "$traced" -s -- true
+	says 'rings .*may stop'
+fi
+for safe in "-s -i" "-s -a" "-s --per-thread" ""; do
+	# shellcheck disable=SC2086 # two words
+	run 0 "$PERF" record -o "$out" -e "$traced" $safe -- true
+	grep 'may stop' "$work/record.err" && wrong "a warning where no counts are written: $safe"
+done
+
 echo "== how the workload ends"
 
 run 0 "$PERF" record -o "$out" -e "$traced" -- true
