@@ -43,6 +43,13 @@
  *	STORE data_head				LOAD data_reserved
  *
  *	E pairs with F: who saw anything of a record sees it counted in data_reserved.
+ *
+ *	AUX area that is mapped while its event runs, both sides in the kernel:
+ *	STORE the area's fields			INC aux_refcount, unless 0
+ *	smp_wmb()	   (G)			smp_rmb()	   (H)
+ *	STORE aux_refcount			LOAD the area's fields
+ *
+ *	G pairs with H: a driver finds all of an area, or none.
  */
 #ifndef _KERNEL_EVENTS_INTERNAL_H
 #define _KERNEL_EVENTS_INTERNAL_H

@@ -185,7 +185,6 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event, pgoff_t pgoff
 	if (!rb->aux_priv)
 		goto free;
 
-	refcount_set(&rb->aux_refcount, 1);
 	rb->aux_overwrite = overwrite;
 	rb->aux_watermark = watermark;
 	rb->aux_pgoff = pgoff;
@@ -197,6 +196,8 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event, pgoff_t pgoff
 		rb->user_page->aux_head = rb->aux_head;
 	}
 	rb->user_page->cap_aux_written = !!(event->pmu->capabilities & PERF_PMU_CAP_AUX_WRITTEN);
+	smp_wmb();	/* G, pairs with H */
+	refcount_set(&rb->aux_refcount, 1);
 	return 0;
 free:
 	free_aux(rb);
@@ -222,16 +223,20 @@ static bool wakeup_is_due(struct perf_buffer *rb)
 	return true;
 }
 
-/* A ring whose AUX area is there and will stay; the order of the checks is perf_mmap_close()'s. */
+/*
+ * A ring whose AUX area is there and will stay. The order of the checks is perf_mmap_close()'s,
+ * which stops whoever found the area mapped before it gives up its reference.
+ */
 static struct perf_buffer *get_aux(struct perf_event *event)
 {
 	struct perf_buffer *rb = ring_buffer_get(event);
 
 	if (!rb)
 		return NULL;
-	if (rb_has_aux(rb) && atomic_read(&rb->aux_mmap_count) &&
-	    refcount_inc_not_zero(&rb->aux_refcount))
+	if (atomic_read(&rb->aux_mmap_count) && refcount_inc_not_zero(&rb->aux_refcount)) {
+		smp_rmb();	/* H, pairs with G */
 		return rb;
+	}
 	ring_buffer_put(rb);
 	return NULL;
 }

@@ -15,7 +15,7 @@
 #define NR_PAGES	(1u << 16)
 #define GUARD		(1ul << 17)
 
-struct shim shim = { .user_readable = ~0ul };
+shim_per_cpu struct shim shim = { .user_readable = ~0ul };
 
 static int memory_fd;
 static unsigned char *memory;

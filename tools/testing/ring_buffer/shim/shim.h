@@ -38,7 +38,14 @@ struct shim {
 	long		mappings;
 };
 
-extern struct shim shim;
+/* With SHIM_PER_THREAD each thread is a CPU, and what it allocates it must free. */
+#ifdef SHIM_PER_THREAD
+#define shim_per_cpu __thread
+#else
+#define shim_per_cpu
+#endif
+
+extern shim_per_cpu struct shim shim;
 
 /* Work that was scheduled and not run yet; returns how many there were. */
 int shim_run_work(void);

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * An AUX area is mapped and unmapped while a driver wants to write to it, under the thread sanitizer.
+ * tags: fast
+ *
+ * The writer's thread is a CPU on which the event is enabled; the lock says that its interrupts are
+ * off. The other thread is the program that maps: to unmap it does what perf_mmap_close() does, with
+ * an interrupt on that CPU which stops the driver. What is not ordered by that, the ring's code has to
+ * order by itself. Prints TAP.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include <linux/perf_event.h>
+#include "internal.h"
+
+#include "shim/ring.h"
+#include "shim/tap.h"
+
+#define ROUNDS	4000
+
+int shim_barrier;
+
+/* What setup_aux() returns: gone when the area is. */
+struct area {
+	void		**pages;
+	unsigned long	size;
+	bool		overwrite;
+};
+
+static struct {
+	struct ring			*ring;
+	pthread_mutex_t			 irqs_off;
+	struct perf_output_handle	 handle;
+	struct area			*area;		/* while it writes */
+	bool				 goes_on;	/* until it is stopped */
+	bool				 end;
+	unsigned long			 tries, begun, refused, stopped, ended, warnings;
+} cpu = { .irqs_off = PTHREAD_MUTEX_INITIALIZER };
+
+static unsigned long setups, frees;
+
+static void *setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
+{
+	struct area *area = malloc(sizeof(*area));
+
+	*area = (struct area){ pages, nr_pages * PAGE_SIZE, overwrite };
+	setups++;
+	return area;
+}
+
+static void free_area(void *aux)
+{
+	frees++;
+	free(aux);
+}
+
+static unsigned int random_below(unsigned int *state, unsigned int n)
+{
+	*state = *state * 1103515245 + 12345;
+	return (*state >> 16) % n;
+}
+
+/*
+ * The driver, interrupts off
+ */
+
+static void count(unsigned long *counter)
+{
+	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
+static void start(void)
+{
+	cpu.area = perf_aux_output_begin(&cpu.handle, &cpu.ring->event);
+	count(cpu.area ? &cpu.begun : &cpu.refused);
+	count(&cpu.tries);
+}
+
+static void write_area(unsigned long bytes)
+{
+	unsigned long at = cpu.handle.head % cpu.area->size;
+
+	while (bytes--) {
+		((char *)cpu.area->pages[at >> PAGE_SHIFT])[at % PAGE_SIZE]++;
+		at = (at + 1) % cpu.area->size;
+	}
+}
+
+static void stop(unsigned long *counter)
+{
+	struct perf_event_mmap_page *user = cpu.ring->user;
+	unsigned long size = 100;
+
+	write_area(size);
+	if (cpu.area->overwrite)
+		cpu.handle.head = (cpu.handle.head + size) % cpu.area->size;
+	perf_aux_output_end(&cpu.handle, size);
+	cpu.area = NULL;
+	user->aux_tail = user->aux_head;
+	user->data_tail = user->data_head;
+	count(counter);
+}
+
+static void *run_cpu(void *arg)
+{
+	unsigned int state = 1;
+
+	while (!__atomic_load_n(&cpu.end, __ATOMIC_RELAXED)) {
+		pthread_mutex_lock(&cpu.irqs_off);
+		if (!cpu.area)
+			start();
+		else if (!__atomic_load_n(&cpu.goes_on, __ATOMIC_RELAXED))
+			stop(&cpu.ended);
+		else
+			write_area(10);
+		pthread_mutex_unlock(&cpu.irqs_off);
+		if (random_below(&state, 2))
+			sched_yield();
+	}
+	cpu.warnings = shim.warnings;
+	return NULL;
+}
+
+/*
+ * The program
+ */
+
+static void wait_for_more(const unsigned long *counter)
+{
+	unsigned long before = __atomic_load_n(counter, __ATOMIC_RELAXED);
+
+	while (__atomic_load_n(counter, __ATOMIC_RELAXED) == before)
+		sched_yield();
+}
+
+static void wait_until_it_writes(void)
+{
+	bool writes = false;
+
+	while (!writes) {
+		sched_yield();
+		pthread_mutex_lock(&cpu.irqs_off);
+		writes = cpu.area;
+		pthread_mutex_unlock(&cpu.irqs_off);
+	}
+}
+
+/* With @late it tries to begin once more before the area's last reference is gone. */
+static void unmap(struct perf_buffer *rb, bool late)
+{
+	EXPECT(atomic_dec_and_test(&rb->aux_mmap_count));
+	pthread_mutex_lock(&cpu.irqs_off);	/* the interrupt: perf_pmu_output_stop() */
+	if (cpu.area)
+		stop(&cpu.stopped);
+	pthread_mutex_unlock(&cpu.irqs_off);
+	if (late)
+		wait_for_more(&cpu.tries);
+	rb_free_aux(rb);
+	EXPECT(!refcount_read(&rb->aux_refcount) && frees == setups);
+}
+
+static void test_unmapped_meanwhile(void)
+{
+	struct ring *ring = ring_new(&ring_impl, RING_STREAMING, 16, LONG_MAX);
+	unsigned long forced = 0;
+	unsigned int state = 2;
+	pthread_t thread;
+
+	ring->pmu.setup_aux = setup_aux;
+	ring->pmu.free_aux = free_area;
+	cpu.ring = ring;
+	if (pthread_create(&thread, NULL, run_cpu, NULL))
+		abort();
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		bool force = !random_below(&state, 4);
+
+		__atomic_store_n(&cpu.goes_on, force, __ATOMIC_RELAXED);
+		ring->user->aux_tail = ring->user->aux_head;
+		EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 1 + random_below(&state, 9), 0,
+					    random_below(&state, 2) ? RING_STREAMING : 0));
+		if (force)
+			wait_until_it_writes();
+		else if (random_below(&state, 2))
+			wait_for_more(&cpu.begun);
+		unmap(ring->rb, !random_below(&state, 4));
+		forced += force;
+		if (random_below(&state, 2))
+			wait_for_more(&cpu.refused);
+	}
+	__atomic_store_n(&cpu.end, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+
+	printf("# begun %lu, ended %lu, stopped %lu, refused %lu\n", cpu.begun, cpu.ended, cpu.stopped,
+	       cpu.refused);
+	EXPECT(setups == ROUNDS && frees == ROUNDS && !cpu.warnings);
+	EXPECT(cpu.begun == cpu.ended + cpu.stopped && cpu.ended && cpu.refused);
+	EXPECT(cpu.stopped >= forced && forced);
+	EXPECT(refcount_read(&ring->rb->refcount) == 1 && !ring->rb->aux_nest);
+	ring_delete(ring);
+}
+
+int main(void)
+{
+	TAP_RUN(test_unmapped_meanwhile, "unmapped while a driver on another CPU begins, writes and ends");
+	return tap_end();
+}
