@@ -9,7 +9,7 @@
 # and upstream's, and that is all.
 
 tests=(size_at_end trailer_samples trailer_sideband sample_sizes ring_modes ring_mmap ring_hostile
-       ring_overwrite ring_libperf ring_cpus aux_snapshot)
+       ring_overwrite ring_libperf ring_cpus aux_snapshot aux_races)
 suites=(perf_ring_{alloc,data,irq,samples,aux})
 
 # What one program says after the other, each introduced by a line "@ NAME" and followed by one

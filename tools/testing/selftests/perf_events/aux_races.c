@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * AUX areas that come and go while what is traced runs on another CPU: mapped, unmapped, together
+ * with the data area or without, the event closed before or behind. Whether anything goes wrong the
+ * kernel must notice (KASAN, lockdep); here is seen that it happened, and that the memory that was
+ * locked is not charged any more.
+ */
+#include "ring.h"
+
+#define PMU		"/sys/bus/event_source/devices/intel_pt/"
+#define BRANCH		0x2000
+#define DATA_PAGES	4
+#define ROUNDS		200
+
+/* Two threads on a CPU: the traced one is switched with each yield, or left alone. */
+struct traced {
+	pthread_t	thread, other;
+	atomic_int	tid;
+	atomic_bool	yields;
+	atomic_bool	stop;
+	atomic_ulong	turns;
+};
+
+static void *run_traced(void *arg)
+{
+	struct traced *t = arg;
+
+	pin_to_cpu(nth_cpu(1));
+	atomic_store(&t->tid, gettid());
+	while (!atomic_load(&t->stop)) {
+		if (atomic_load(&t->yields))
+			sched_yield();
+		atomic_fetch_add(&t->turns, 1);
+	}
+	return NULL;
+}
+
+static void *run_other(void *arg)
+{
+	struct traced *t = arg;
+
+	pin_to_cpu(nth_cpu(1));
+	while (!atomic_load(&t->stop)) {
+		if (atomic_load(&t->yields))
+			sched_yield();
+		else
+			usleep(10000);
+	}
+	return NULL;
+}
+
+static void wait_turns(struct traced *t, unsigned long turns)
+{
+	unsigned long end = atomic_load(&t->turns) + turns;
+
+	while ((long)(end - atomic_load(&t->turns)) > 0)
+		usleep(50);
+}
+
+FIXTURE(aux_races)
+{
+	struct traced		traced;
+	struct ring		ring;
+	void			*area;
+	size_t			size;
+	unsigned int		random;
+	unsigned long		begun, stopped, refused;
+};
+
+static unsigned int below(FIXTURE_DATA(aux_races) *self, unsigned int n)
+{
+	self->random = self->random * 1103515245 + 12345;
+	return (self->random >> 16) % n;
+}
+
+static int open_event(FIXTURE_DATA(aux_races) *self)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .type = read_number(PMU "type"), .config = BRANCH,
+		.exclude_kernel = 1,
+	};
+
+	return perf_open(&attr, atomic_load(&self->traced.tid), -1);
+}
+
+static bool map_area(FIXTURE_DATA(aux_races) *self, size_t pages, int prot)
+{
+	struct perf_event_mmap_page *page = self->ring.page;
+
+	self->size = pages * page_size();
+	page->aux_offset = page_size() + self->ring.size;
+	page->aux_size = self->size;
+	page->aux_tail = page->aux_head;
+	self->area = mmap(NULL, self->size, prot, MAP_SHARED, self->ring.fd, page->aux_offset);
+	if (self->area == MAP_FAILED)
+		self->area = NULL;
+	return self->area;
+}
+
+static void unmap_area(FIXTURE_DATA(aux_races) *self)
+{
+	if (self->area)
+		munmap(self->area, self->size);
+	self->area = NULL;
+}
+
+/* PERF_RECORD_AUX since the last call */
+static unsigned int records(FIXTURE_DATA(aux_races) *self)
+{
+	uint64_t head = ring_head(&self->ring), tail = self->ring.page->data_tail;
+	static struct record record;
+	unsigned int nr = 0;
+
+	while (ring_record_at(&self->ring, tail, head, &record)) {
+		nr += record.header.type == PERF_RECORD_AUX;
+		tail += record.header.size;
+	}
+	ring_set_tail(&self->ring, tail);
+	return nr;
+}
+
+/* [kB], of this process: what its user may not lock for perf */
+static long pinned(void)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+	char line[256];
+	long kb = -1;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "VmPin: %ld", &kb) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kb;
+}
+
+/* How many pages its user may still lock for perf; more are charged to the process. */
+static long allowance(FIXTURE_DATA(aux_races) *self)
+{
+	long limit = read_number("/proc/sys/kernel/perf_event_mlock_kb") * 1024L / page_size() *
+		     sysconf(_SC_NPROCESSORS_ONLN), before = pinned(), charged;
+	size_t pages = 1;
+	struct ring ring;
+
+	while ((long)pages <= limit)
+		pages *= 2;
+	if (ring_map(&ring, open_event(self), pages, PROT_READ))
+		return -1;
+	charged = (pinned() - before) * 1024 / (long)page_size();
+	ring_close(&ring);
+	return 1 + (long)pages - charged;
+}
+
+FIXTURE_SETUP(aux_races)
+{
+	REQUIRE_ROOT();
+	if (read_number(PMU "caps/software") != 1)
+		SKIP(return, "there is no PMU that traces by single-stepping (soft_pt)");
+	if (nth_cpu(1) < 0)
+		SKIP(return, "this needs two CPUs");
+	ASSERT_EQ(0, pin_to_cpu(nth_cpu(0)));
+	self->random = 1;
+	ASSERT_EQ(0, pthread_create(&self->traced.thread, NULL, run_traced, &self->traced));
+	ASSERT_EQ(0, pthread_create(&self->traced.other, NULL, run_other, &self->traced));
+	while (!atomic_load(&self->traced.tid))
+		usleep(100);
+}
+
+FIXTURE_TEARDOWN(aux_races)
+{
+	atomic_store(&self->traced.stop, true);
+	if (atomic_load(&self->traced.tid)) {
+		pthread_join(self->traced.thread, NULL);
+		pthread_join(self->traced.other, NULL);
+	}
+}
+
+/* An area of any size and mode, for some turns of the program or none, and then without one. */
+static bool come_and_go(FIXTURE_DATA(aux_races) *self)
+{
+	const struct perf_event_mmap_page *page = self->ring.page;
+	bool yields = below(self, 2);
+	uint64_t written;
+
+	atomic_store(&self->traced.yields, yields);
+	if (!map_area(self, 1 + below(self, 9), PROT_READ | (below(self, 2) ? PROT_WRITE : 0)))
+		return false;
+	/* Disabled without room; also begins with the area if it is just running. */
+	ioctl(self->ring.fd, PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(self->ring.fd, PERF_EVENT_IOC_ENABLE, 0);
+	wait_turns(&self->traced, below(self, 4));
+	records(self);
+	written = page->aux_written;
+	unmap_area(self);
+	self->begun += page->aux_written > 0;
+	self->stopped += page->aux_written > written && records(self);
+	if (!below(self, 2))
+		return true;
+
+	/* Scheduled in without an area: nothing is written. */
+	written = page->aux_written;
+	atomic_store(&self->traced.yields, true);
+	wait_turns(&self->traced, 2);
+	self->refused++;
+	return page->aux_written == written && !records(self);
+}
+
+/* All goes, in some order, while there is an area. */
+static bool all_goes(FIXTURE_DATA(aux_races) *self)
+{
+	unsigned int how = below(self, 4);
+
+	if (!map_area(self, 1 + below(self, 9), PROT_READ))
+		return false;
+	wait_turns(&self->traced, below(self, 4));
+	if (how & 1) {
+		close(self->ring.fd);
+		self->ring.fd = -1;
+	}
+	if (how & 2) {
+		ring_unmap(&self->ring);
+		unmap_area(self);
+	} else {
+		unmap_area(self);
+		ring_unmap(&self->ring);
+	}
+	ring_close(&self->ring);
+	return true;
+}
+
+TEST_F_TIMEOUT(aux_races, mapped_and_unmapped, 400)
+{
+	long before = pinned(), allowed = allowance(self);
+
+	ASSERT_EQ(before, pinned());
+	ASSERT_LT(0, allowed);
+	for (int round = 0; round < ROUNDS; round++) {
+		ASSERT_EQ(0, ring_map(&self->ring, open_event(self), DATA_PAGES,
+				      PROT_READ | PROT_WRITE));
+		for (unsigned int times = below(self, 4); times; times--)
+			ASSERT_TRUE(come_and_go(self));
+		ASSERT_TRUE(all_goes(self));
+	}
+	TH_LOG("areas written to %lu, a driver stopped by munmap() %lu, without an area %lu",
+	       self->begun, self->stopped, self->refused);
+	EXPECT_LT(0, self->begun);
+	EXPECT_LT(0, self->stopped);
+	EXPECT_LT(0, self->refused);
+	EXPECT_EQ(before, pinned());
+	EXPECT_EQ(allowed, allowance(self));
+}
+
+TEST_HARNESS_MAIN
