@@ -3,18 +3,25 @@
  * Runs a program under intel_pt and writes the AUX area to a file, byte for byte, oldest first.
  *
  * usage: pt_record [-s] [-p PAGES] [-a ADDRESS -r ADDRESS] FILE PROGRAM [ARGUMENT]...
+ *	  pt_record [-s] [-p PAGES] -i TIMES FILE PROGRAM
  *	  pt_record [-s] [-p PAGES] [-n TIMES] -c CONFIG1 FILE
  *	-s	overwrite mode: the file gets the area's last bytes
  *	-p	pages of the area, else 1024
  *	-a, -r	breakpoints, of the program or the kernel, that pause and resume the trace
+ *	-i	the program never ends: the event is disabled and enabled so often while it runs on another CPU.
+ *		Each time the trace must say at its end that it was left; then the program is killed
  *	-c	the event's config1: a trace without a program
  *	-n	the event is enabled so often, around nothing
  * Prints "head HEAD written WRITTEN truncated RECORDS", exits as the program does, or with 77 where
- * there is no intel_pt.
+ * there is no intel_pt, or no other CPU for -i.
  */
 #include <err.h>
+#include <fcntl.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +33,7 @@
 #include <unistd.h>
 
 #define DATA_PAGES	64
+#define TIP_PGD		0x01
 
 /* perf_event_attr.aux_action; the tools' copy of the header is older than that. */
 #define AUX_PAUSE	2
@@ -75,7 +83,7 @@ static pid_t start(char **program, int *go)
 	pid_t pid;
 	char c;
 
-	if (pipe(ends))
+	if (pipe2(ends, O_CLOEXEC))
 		err(1, "pipe");
 	pid = fork();
 	if (pid < 0)
@@ -89,6 +97,52 @@ static pid_t start(char **program, int *go)
 	close(ends[0]);
 	*go = ends[1];
 	return pid;
+}
+
+/* There is nobody any more who could read from the pipe. */
+static void await_exec(int go)
+{
+	struct pollfd writer = { .fd = go };
+
+	if (poll(&writer, 1, -1) != 1)
+		err(1, "poll");
+}
+
+static void run_on(pid_t pid, int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(pid, sizeof(set), &set))
+		exit(77);
+}
+
+/*
+ * The last packet is a TIP.PGD without an address. If the event was disabled before the program got on,
+ * nothing was traced: once more.
+ */
+static void interrupt(pid_t pid, int fd, const volatile struct perf_event_mmap_page *page,
+		      const char *aux, unsigned long size, unsigned long times)
+{
+	unsigned long long before = 0, written;
+	unsigned char last;
+
+	while (times) {
+		if (waitpid(pid, NULL, WNOHANG))
+			errx(1, "the program has ended");
+		if (ioctl(fd, PERF_EVENT_IOC_DISABLE, 0))
+			err(1, "ioctl");
+		written = page->aux_written;
+		__sync_synchronize();
+		last = aux[(page->aux_head + size - 1) % size];
+		if (written != before && last != TIP_PGD)
+			errx(1, "the trace ends with %#x, %lu times before its end", last, times);
+		times -= written != before;
+		before = written;
+		if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+			err(1, "ioctl");
+	}
 }
 
 static unsigned int truncated(const struct perf_event_mmap_page *page)
@@ -122,7 +176,7 @@ static void save(const char *name, const char *aux, unsigned long size, unsigned
 
 int main(int argc, char **argv)
 {
-	unsigned long pages = 1024, times = 1, size, length;
+	unsigned long pages = 1024, times = 1, interrupts = 0, size, length;
 	struct perf_event_mmap_page *page;
 	unsigned long long config1 = 0, pause = 0, resume = 0;
 	int opt, fd, go = -1, status = 0;
@@ -130,11 +184,12 @@ int main(int argc, char **argv)
 	pid_t pid = 0;
 	char *aux;
 
-	while ((opt = getopt(argc, argv, "+sp:n:c:a:r:")) != -1) {
+	while ((opt = getopt(argc, argv, "+sp:n:i:c:a:r:")) != -1) {
 		switch (opt) {
 		case 's': prot = PROT_READ; break;
 		case 'p': pages = strtoul(optarg, NULL, 0); break;
 		case 'n': times = strtoul(optarg, NULL, 0); break;
+		case 'i': interrupts = strtoul(optarg, NULL, 0); break;
 		case 'c': config1 = strtoull(optarg, NULL, 0); break;
 		case 'a': pause = strtoull(optarg, NULL, 16); break;
 		case 'r': resume = strtoull(optarg, NULL, 16); break;
@@ -160,7 +215,18 @@ int main(int argc, char **argv)
 	if (pid) {
 		open_breakpoint(pid, fd, pause, true);
 		open_breakpoint(pid, fd, resume, false);
-		if (write(go, "", 1) != 1 || waitpid(pid, &status, 0) != pid)
+		if (interrupts) {
+			run_on(0, 0);
+			run_on(pid, 1);
+		}
+		if (write(go, "", 1) != 1)
+			err(1, "%s", argv[optind + 1]);
+		if (interrupts) {
+			await_exec(go);
+			interrupt(pid, fd, page, aux, size, interrupts);
+			kill(pid, SIGKILL);
+		}
+		if (waitpid(pid, &status, 0) != pid)
 			err(1, "%s", argv[optind + 1]);
 	} else while (times--) {
 		if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) || ioctl(fd, PERF_EVENT_IOC_DISABLE, 0))

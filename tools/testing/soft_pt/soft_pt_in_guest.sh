@@ -239,6 +239,12 @@ uprobes() {
 	[ $status = 0 ] && decoded branches && [ "$(wc -l < branches.flow)" -gt 10000 ]
 }
 
+# A program that is in user space when its event is disabled: that is said, and what came before it.
+disabled_while_it_runs() {
+	"$bin/pt_record" -s -i 50 spin.pt "$bin/flow_spin" > heads
+	[ $? = 137 ] && cat heads && decoded spin && wc -l spin.flow
+}
+
 # The program of synth.c; prints what pt_decode says.
 synthetic() {
 	printf '\203\351\001\165\373\271\006\000\000\000\377\340' > image
@@ -286,6 +292,7 @@ for pages in 1 3; do
 done
 check "branches: traced, 1000 pages" traced branches -p 1000
 check "branches: flow" equal branches
+check "spin: disabled while it runs" disabled_while_it_runs
 check "synthetic: whole" synthetic_whole
 check "synthetic: gone round" synthetic_wrapped -p 1
 check "synthetic: gone round, 3 pages" synthetic_wrapped -p 3

@@ -264,6 +264,10 @@ void soft_pt_step_start(struct soft_pt *pt)
 	user_return_notifier_register(&pt->notifier);
 }
 
+/*
+ * The task is still inside if another CPU disables the event while it runs. What it did so far is to
+ * be in the trace, and that this is all.
+ */
 void soft_pt_step_stop(struct soft_pt *pt)
 {
 	user_return_notifier_unregister(&pt->notifier);

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Stays in user space until it is ended; never comes to the kernel by itself. */
+#include "flow.h"
+
+	start
+1:	mov	$5, %ebp
+2:	dec	%ebp
+	jnz	2b
+	jmp	1b
