@@ -5,7 +5,7 @@
 #
 # Builds build/soft_pt-module/soft_pt.ko for the unmodified kernel in build/kernel-upstream; without that,
 # with the headers of a 6.12 kernel that are installed; or with those in HEADERS
-# (/usr/src/linux-headers-6.12...): nothing is used that is not exported. The decoder of instructions is
+# (/usr/src/linux-headers-6.12...-amd64): nothing is used that is not exported. The decoder of instructions is
 # not, there; it becomes part of the module.
 
 top=$(realpath "$(dirname "$(realpath "$0")")/../../..")
@@ -22,13 +22,30 @@ find_symbols() {
 }
 
 if ! find_symbols && [ -z "${HEADERS-}" ]; then
-	headers=$(printf '%s\n' /usr/src/linux-headers-6.12*-amd64 | tail -n 1)
+	headers=$(printf '%s\n' /usr/src/linux-headers-6.12*-amd64 | sort -V | tail -n 1)
+fi
+if ! find_symbols && [ -n "${HEADERS-}" ]; then
+	echo "$headers is neither headers nor a build of a kernel that takes modules"
+	exit 4
 fi
 if ! find_symbols; then
 	echo "there is no kernel for it: neither build/kernel-upstream (make upstream-kernel) nor headers" \
 		"(linux-headers-6.12...-amd64)"
 	exit 4
 fi
+
+# Headers and builds that lie elsewhere include the source's Makefile.
+source=$(sed -n 's,^include \(.*\)/Makefile$,\1,p' "$headers/Makefile")
+if ! grep -q PERF_PMU_CAP_AUX_PAUSE "${source:-$headers}/include/linux/perf_event.h"; then
+	echo "$headers is too old: AUX areas cannot be paused there. Linux 6.12.24 can, or 6.13;" \
+		"apt-cache search linux-headers-6.12"
+	exit 4
+fi
+if ! grep -q '^CONFIG_USER_RETURN_NOTIFIER=y' "$headers/.config"; then
+	echo "$headers has no USER_RETURN_NOTIFIER, which comes with KVM (CONFIG_KVM)"
+	exit 4
+fi
+
 case $symbols in
 */vmlinux.symvers)
 	export KBUILD_EXTRA_SYMBOLS=$symbols
@@ -45,5 +62,6 @@ obj-m := soft_pt.o
 soft_pt-y := pmu.o sysfs.o step.o insn.o packets.o area.o synth.o decode.o inat.o
 CFLAGS_decode.o := -D__DISABLE_EXPORTS
 END
-make -C "$headers" M="$out" -j"$(nproc)" modules || exit
+# No types of its own for BPF: that would need pahole, with headers that have a vmlinux.
+make -C "$headers" M="$out" -j"$(nproc)" CONFIG_DEBUG_INFO_BTF_MODULES= modules || exit
 ls -l "$out/soft_pt.ko"
