@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "mapset.h"
+#include "surveys.h"
 #include "tracked.h"
 
 void mapset__put(struct mapset *set)
@@ -41,7 +42,12 @@ static int mapset__own(struct mapset **pset, u32 nr)
 	set = malloc(mapset__size(room));
 	if (!set)
 		return -ENOMEM;
-	*set = (struct mapset){ .refs = 1, .room = room, .nr = old ? old->nr : 0 };
+	*set = (struct mapset){
+		.refs  = 1,
+		.room  = room,
+		.nr    = old ? old->nr : 0,
+		.bytes = old ? old->bytes : 0,
+	};
 	for (i = 0; i < set->nr; i++) {
 		set->map[i] = old->map[i];
 		tracked__get(set->map[i].record);
@@ -49,6 +55,18 @@ static int mapset__own(struct mapset **pset, u32 nr)
 	mapset__put(old);
 	*pset = set;
 	return 0;
+}
+
+static void take(struct mapset *set, const struct mapping *map)
+{
+	set->bytes += map->record->header.size;
+	tracked__get(map->record);
+}
+
+static void give(struct mapset *set, const struct mapping *map)
+{
+	set->bytes -= map->record->header.size;
+	tracked__put(map->record);
 }
 
 /* The first map that ends above @addr; the number of maps if none does. */
@@ -98,11 +116,68 @@ int mapset__insert(struct mapset **pset, struct tracked *record)
 	}
 
 	for (i = 0; i < nr; i++)
-		tracked__get(piece[i].record);
+		take(set, &piece[i]);
 	for (i = first; i < last; i++)
-		tracked__put(set->map[i].record);
+		give(set, &set->map[i]);
 	memmove(set->map + first + nr, set->map + last, (set->nr - last) * sizeof(*set->map));
 	memcpy(set->map + first, piece, nr * sizeof(*piece));
 	set->nr += nr - (last - first);
+	return 0;
+}
+
+/* The first extent that ends above @addr; the number of extents if none does. */
+static size_t extent_above(const struct survey *survey, u64 addr)
+{
+	size_t low = 0, high = survey->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (survey->extent[mid].end > addr)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+/* The kernel tells of maps that cannot be executed, if it does, with PERF_RECORD_MISC_MMAP_DATA. */
+static bool is_there(const struct survey *survey, const struct mapping *map)
+{
+	bool data = map->record->header.misc & PERF_RECORD_MISC_MMAP_DATA;
+	size_t i;
+
+	if (map->record->time >= survey->before)
+		return true;
+	for (i = extent_above(survey, map->start);
+	     i < survey->nr && survey->extent[i].start < map->end; i++) {
+		if (data || survey->extent[i].exec)
+			return true;
+	}
+	return false;
+}
+
+int mapset__prune(struct mapset **pset, const struct survey *survey)
+{
+	struct mapset *set = *pset;
+	u32 from, to;
+	int err;
+
+	for (to = 0; set && to < set->nr && is_there(survey, &set->map[to]); to++)
+		;
+	if (!set || to == set->nr)
+		return 0;
+	err = mapset__own(pset, set->nr);
+	if (err)
+		return err;
+
+	set = *pset;
+	for (from = to; from < set->nr; from++) {
+		if (is_there(survey, &set->map[from]))
+			set->map[to++] = set->map[from];
+		else
+			give(set, &set->map[from]);
+	}
+	set->nr = to;
 	return 0;
 }

@@ -5,13 +5,15 @@
  * Ordered by address, without overlap. A child shares its parent's set until one of them changes
  * its own (copy on write), so that a fork costs a reference. The empty set is NULL.
  *
- * Nobody tells when a map goes; it goes here when another one takes its place, or with exec.
+ * Nobody tells when a map goes; it goes here when another one takes its place, with exec, or when a
+ * survey of what there is (surveys.h) does not find it.
  */
 #ifndef PERF_RECORDING_MAPSET_H
 #define PERF_RECORDING_MAPSET_H
 
 #include <linux/types.h>
 
+struct survey;
 struct tracked;
 
 /**
@@ -30,11 +32,13 @@ struct mapping {
  * @refs:	references; more than one: not to be changed
  * @nr:		number of @map
  * @room:	how many would fit
+ * @bytes:	what they are in a file [bytes]
  */
 struct mapset {
 	u32		 refs;
 	u32		 nr;
 	u32		 room;
+	size_t		 bytes;
 	struct mapping	 map[];
 };
 
@@ -46,6 +50,14 @@ struct mapset {
  * Return: 0, or -ENOMEM: then the set is as it was.
  */
 int mapset__insert(struct mapset **set, struct tracked *record);
+
+/**
+ * mapset__prune - drop maps that were before @survey and are not in it
+ * @set:	as for mapset__insert()
+ *
+ * Return: as mapset__insert().
+ */
+int mapset__prune(struct mapset **set, const struct survey *survey);
 
 static inline struct mapset *mapset__get(struct mapset *set)
 {

@@ -7,6 +7,7 @@
 #include "mapset.h"
 #include "refs.h"
 #include "state.h"
+#include "surveys.h"
 
 /* Sorting what is pending takes time: not in each round. */
 #define SETTLE_STEP_NS	(SETTLE_NS / 4)
@@ -16,9 +17,14 @@
 
 void state__init(struct state *state, const struct id_format *format)
 {
-	*state = (struct state){ .format = *format, .large = STATE_LARGE };
+	*state = (struct state){
+		.format	    = *format,
+		.large	    = STATE_LARGE,
+		.large_maps = STATE_LARGE,
+	};
 	tasks__init(&state->tasks);
 	globals__init(&state->globals);
+	INIT_LIST_HEAD(&state->surveys);
 	state__begin_file(state, false);
 }
 
@@ -29,6 +35,7 @@ void state__exit(struct state *state)
 	for (i = 0; i < state->nr; i++)
 		tracked__put(state->log[i].record);
 	free(state->log);
+	surveys__forget(state);
 	globals__exit(&state->globals);
 	tasks__exit(&state->tasks);
 }
@@ -210,6 +217,19 @@ static void close_gap(struct state *state, size_t to, size_t from)
 	state->nr -= from - to;
 }
 
+/* A child that is in the log takes no more than its records there. */
+static void weigh_maps(struct state *state)
+{
+	const struct process *process;
+
+	state->maps = 0;
+	tasks__for_each_process(&state->tasks, process) {
+		if (process->maps[BASE] &&
+		    !list_first_entry(&process->tasks, struct task, node)->logged)
+			state->maps += process->maps[BASE]->bytes;
+	}
+}
+
 static void settle(struct state *state, u64 time)
 {
 	size_t from, to = state->applied;
@@ -238,8 +258,12 @@ void state__end_round(struct state *state)
 	u64 time = state->round > SETTLE_NS ? state->round - SETTLE_NS : 0;
 
 	state->round = state->newest;
-	if (time >= state->settled + SETTLE_STEP_NS)
+	surveys__date(state);
+	if (time >= state->settled + SETTLE_STEP_NS) {
 		settle(state, time);
+		surveys__apply(state);
+		weigh_maps(state);
+	}
 }
 
 /*
@@ -367,12 +391,14 @@ static void share_maps(struct process *process)
 	process->maps[BASE] = now;
 }
 
-static void end_folding(struct process *process)
+static void end_folding(struct state *state, struct process *process)
 {
+	bool more = surveys__fold(state, process);
+
 	if (process->stale)
 		forget_file(process);
 	process->stale = false;
-	if (!process->nr_logged)
+	if (!process->nr_logged && !more)
 		share_maps(process);
 }
 
@@ -394,6 +420,8 @@ static void shrink(struct state *state)
 		}
 	}
 	state->large = max(STATE_LARGE, 2 * size(state));
+	weigh_maps(state);
+	state->large_maps = max(STATE_LARGE, 2 * state->maps);
 }
 
 void state__collect(struct state *state, const struct refs *refs)
@@ -411,7 +439,7 @@ void state__collect(struct state *state, const struct refs *refs)
 		process->since = max(process->since, process->horizon);
 	sweep_log(state, global_horizon(state, refs));
 	tasks__for_each_process(&state->tasks, process)
-		end_folding(process);
+		end_folding(state, process);
 	tasks__sweep(&state->tasks);
 	shrink(state);
 }
@@ -424,7 +452,7 @@ void state__forget(struct state *state, u64 time)
 
 bool state__is_large(const struct state *state)
 {
-	return size(state) > state->large;
+	return size(state) > state->large || state->maps > state->large_maps;
 }
 
 void state__retire_gone(struct state *state, bool (*exists)(u32 tid))
@@ -432,6 +460,7 @@ void state__retire_gone(struct state *state, bool (*exists)(u32 tid))
 	struct process *process;
 	struct task *task;
 
+	surveys__forget(state);
 	tasks__for_each_process(&state->tasks, process) {
 		process__for_each_task(process, task) {
 			if (task->exit == NEVER && !exists(task->tid))

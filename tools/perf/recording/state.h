@@ -25,7 +25,7 @@
  * and calls :PID what is sampled while it takes down its memory. The FORK record of the next task
  * with that tid does the same, in time.
  *
- * It grows with the tasks that live and those that the rings refer to. What exceeds that goes when
+ * It grows with the tasks that live and those that the rings refer to, and with their maps. What exceeds that goes when
  * state__is_large() sends the caller to look through the rings, each time that it has doubled.
  *
  * Not util's struct machine: its dsos are never freed, so that it grows with each executable
@@ -38,6 +38,7 @@
 #define PERF_RECORDING_STATE_H
 
 #include <stdbool.h>
+#include <linux/list.h>
 #include <linux/types.h>
 #include "globals.h"
 #include "span.h"
@@ -52,7 +53,7 @@ struct refs;
  */
 #define SETTLE_NS	1000000000ULL
 
-/* The least size that is called large, and how much of it may belong to no task [bytes]. */
+/* The least size that is called large, of the log and of maps, and how much may be no task's [bytes]. */
 #define STATE_LARGE	(16UL << 20)
 #define STATE_TIMELINE	(STATE_LARGE / 4)
 
@@ -91,6 +92,7 @@ struct state_loss {
  * @format:	of the tracking event's records
  * @tasks:	BASE and NOW
  * @globals:	the same of what is no task's; there is one view, as of BASE
+ * @surveys:	of what is mapped, before they are applied (surveys.h)
  * @log:	@nr entries, of which the first @applied are applied, in that order; @room for more
  * @arrivals:	entries so far
  * @newest:	time of the newest record [ns]
@@ -99,7 +101,9 @@ struct state_loss {
  * @horizon:	nothing older than this is written any more [ns]
  * @bytes:	size of the log [bytes]
  * @timeline:	of that, entries of no task [bytes]
+ * @maps:	of BASE, when it settled last: what they would be in a file [bytes]
  * @large:	from which size on it is large [bytes]
+ * @large_maps:	the same of @maps [bytes]
  * @file:	number of the present file
  * @streamed:	the file gets the tracking records by another way, too: see state__begin_file()
  * @loss:	what is missing
@@ -108,6 +112,7 @@ struct state {
 	struct id_format  format;
 	struct tasks	  tasks;
 	struct globals	  globals;
+	struct list_head  surveys;
 	struct entry	 *log;
 	size_t		  nr;
 	size_t		  applied;
@@ -119,7 +124,9 @@ struct state {
 	u64		  horizon;
 	size_t		  bytes;
 	size_t		  timeline;
+	size_t		  maps;
 	size_t		  large;
+	size_t		  large_maps;
 	u32		  file;
 	bool		  streamed;
 	struct state_loss loss;

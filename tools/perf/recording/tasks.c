@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <linux/kernel.h>
 #include "mapset.h"
+#include "surveys.h"
 #include "tasks.h"
 #include "tracked.h"
 
@@ -41,6 +42,13 @@ static struct task *find(const struct tasks *tasks, u32 tid)
 	return hashmap__find(&tasks->by_tid, tid, &task) ? task : NULL;
 }
 
+struct process *tasks__process(const struct tasks *tasks, u32 pid)
+{
+	struct task *leader = find(tasks, pid);
+
+	return leader && task__is_leader(leader) ? leader->process : NULL;
+}
+
 static void unhash(struct tasks *tasks, struct task *task)
 {
 	if (find(tasks, task->tid) == task)
@@ -71,6 +79,8 @@ static void free_process(struct process *process)
 {
 	mapset__put(process->maps[BASE]);
 	mapset__put(process->maps[NOW]);
+	free(process->surveys[0]);
+	free(process->surveys[1]);
 	list_del(&process->node);
 	free(process);
 }
@@ -111,7 +121,8 @@ static struct process *new_process(struct tasks *tasks, u32 pid, u64 time)
 	if (!process)
 		return NULL;
 	process->pid = pid;
-	process->since = time;
+	process->many = SURVEYS_FEW;
+	process->birth = process->since = time;
 	INIT_LIST_HEAD(&process->tasks);
 	list_add_tail(&process->node, &tasks->processes);
 	return process;
@@ -251,6 +262,8 @@ void task__apply(struct task *task, enum view view, struct tracked *record, stru
 	case PERF_RECORD_MMAP2:
 		if (mapset__insert(maps, record))
 			tasks->failed++;
+		else if (view == NOW && *maps && (*maps)->nr > task->process->many)
+			tasks->crowded = true;
 		break;
 	default:
 		break;

@@ -27,6 +27,7 @@
 #include "util/hashmap.h"
 
 struct mapset;
+struct survey;
 struct tracked;
 
 #define NEVER			UINT64_MAX
@@ -42,20 +43,26 @@ enum view {
  * @node:	in tasks->processes, in the order of their births
  * @tasks:	its tasks, the leader first
  * @pid:	its pid, and the tid of its leader
+ * @many:	with more maps than this, those that are gone are looked for (surveys.h)
+ * @birth:	when it was first heard of [ns]
  * @since:	time of the BASE view of it and its tasks [ns]
  * @horizon:	where @since is going to (state.c)
  * @nr_logged:	records in the log that are about its tasks
  * @maps:	its maps; references
+ * @surveys:	what BASE does not know yet, the older one first; NULL for none
  * @stale:	the file lacks something that is in BASE now (state.c)
  */
 struct process {
 	struct list_head node;
 	struct list_head tasks;
 	u32		 pid;
+	u32		 many;
+	u64		 birth;
 	u64		 since;
 	u64		 horizon;
 	u64		 nr_logged;
 	struct mapset	*maps[NR_VIEWS];
+	struct survey	*surveys[2];
 	bool		 stale;
 };
 
@@ -96,12 +103,14 @@ struct task {
  * @processes:	all, exited ones and earlier incarnations as well
  * @by_tid:	tid to struct task, the present incarnation
  * @nr:		how many tasks there are
+ * @crowded:	some process has more than @many maps
  * @failed:	changes that are missing for want of memory
  */
 struct tasks {
 	struct list_head processes;
 	struct hashmap	 by_tid;
 	size_t		 nr;
+	bool		 crowded;
 	u64		 failed;
 };
 
@@ -121,6 +130,9 @@ struct task *tasks__apply(struct tasks *tasks, struct tracked *record);
 
 /** task__apply - let a COMM, NAMESPACES or MMAP of @task change @view; failures are counted */
 void task__apply(struct task *task, enum view view, struct tracked *record, struct tasks *tasks);
+
+/** tasks__process - whose pid it is now, or was last; NULL if nobody's */
+struct process *tasks__process(const struct tasks *tasks, u32 pid);
 
 /** tasks__retire - @task is gone for sure, and has been since @time; with a leader its process */
 void tasks__retire(struct tasks *tasks, struct task *task, u64 time);

@@ -14,6 +14,7 @@
 #include "refs.h"
 #include "sideband.h"
 #include "stream.h"
+#include "surveys.h"
 #include "thread.h"
 #include "tracker.h"
 
@@ -380,7 +381,10 @@ ssize_t tracker__drain(struct tracker *tracker)
 
 int tracker__tidy(struct tracker *tracker)
 {
-	return tracker->mode && state__is_large(&tracker->state) ? collect(tracker) : 0;
+	if (!tracker->mode)
+		return 0;
+	state__survey(&tracker->state, survey__proc);
+	return state__is_large(&tracker->state) ? collect(tracker) : 0;
 }
 
 /*

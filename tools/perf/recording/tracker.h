@@ -91,7 +91,8 @@ int tracker__take(void *tracker, const struct span *span, struct account *accoun
 ssize_t tracker__drain(struct tracker *tracker);
 
 /**
- * tracker__tidy - if the live state has become large, forget what nothing refers to; after a drain
+ * tracker__tidy - if the live state has become large, forget what nothing refers to, or what is not
+ * mapped any more; after a drain
  *
  * Return: 0, or a negative errno.
  */

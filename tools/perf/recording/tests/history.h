@@ -24,6 +24,7 @@
 #include "../refs.h"
 #include "../span.h"
 #include "../state.h"
+#include "../surveys.h"
 
 #define HISTORY_CPUS		3
 #define HISTORY_TASKS		48
@@ -299,6 +300,19 @@ static inline void history__mmap(struct history *history, struct history_task *t
 		      offsetof(struct perf_record_mmap2, filename) + len, task->pid, task->tid);
 }
 
+/* Nobody is told. */
+static inline void history__munmap(struct history *history, struct history_task *task)
+{
+	struct history_task *leader = history__leader(history, task);
+
+	int gone;
+
+	if (!leader->nr_maps)
+		return;
+	gone = history__random(history, leader->nr_maps--);
+	leader->map[gone] = leader->map[leader->nr_maps];
+}
+
 static inline void history__exit(struct history *history, struct history_task *task)
 {
 	history__task_event(history, PERF_RECORD_EXIT, task, task);
@@ -417,6 +431,8 @@ static inline void history__step(struct history *history)
 		task = history__some(history);
 		if (task)
 			history__mmap(history, task);
+		if (task && !history__random(history, 2))
+			history__munmap(history, task);
 		break;
 	case 8:
 		task = history__some(history);
@@ -441,6 +457,37 @@ static inline void history__step(struct history *history)
  * The recorder
  */
 
+static struct history *history__looked_up;
+
+static inline int history__by_address(const void *a, const void *b)
+{
+	const struct extent *x = a, *y = b;
+
+	return x->start < y->start ? -1 : 1;
+}
+
+static inline struct survey *history__look_up(u32 tid)
+{
+	struct history_task *task = &history__looked_up->task[tid - HISTORY_FIRST_TID], *leader;
+	struct survey *survey;
+	int i;
+
+	if (task->state != ALIVE)
+		return NULL;
+	leader = history__leader(history__looked_up, task);
+	survey = malloc(sizeof(*survey) + leader->nr_maps * sizeof(struct extent));
+	if (!survey)
+		abort();
+	survey->nr = leader->nr_maps;
+	for (i = 0; i < leader->nr_maps; i++) {
+		survey->extent[i] = (struct extent){
+			leader->map[i].start, leader->map[i].start + leader->map[i].len, true
+		};
+	}
+	qsort(survey->extent, survey->nr, sizeof(struct extent), history__by_address);
+	return survey;
+}
+
 /* Reads the rings of all CPUs; what is younger than @lag may not have been published yet [ns]. */
 static inline void history__round(struct history *history, u64 lag)
 {
@@ -463,6 +510,8 @@ static inline void history__round(struct history *history, u64 lag)
 		list->nr -= i;
 	}
 	state__end_round(&history->state);
+	history__looked_up = history;
+	state__survey(&history->state, history__look_up);
 }
 
 static inline void history__collect(struct history *history)

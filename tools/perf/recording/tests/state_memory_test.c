@@ -2,8 +2,8 @@
 /*
  * The live state without memory: something is missing, and counted, and nothing else happens.
  * tags: fast
- * link: state.c state_file.c tasks.c globals.c mapset.c tracked.c refs.c ../util/hashmap.c
- * flags: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+ * link: state.c state_file.c tasks.c globals.c mapset.c surveys.c tracked.c refs.c ../util/hashmap.c
+ * flags: -DSURVEYS_FEW=4U -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
  *
  * Random histories (history.h) in which each allocation that the state makes fails with some
  * chance. What samples resolve to is not looked at; the sanitizers are the judges.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The live state: tasks are named in each file as they were, and memory does not grow.
- * link: state.c state_file.c tasks.c globals.c mapset.c tracked.c refs.c ../util/hashmap.c
+ * flags: -DSURVEYS_FEW=4U
+ * link: state.c state_file.c tasks.c globals.c mapset.c surveys.c tracked.c refs.c ../util/hashmap.c
  *
  * What a file must resolve to is looked up as a naive reader would: all tasks in a table, each
  * record applied in the order of time. Histories are random, with a fixed seed;
@@ -710,6 +711,168 @@ static void add_bytes(const void *bytes, size_t len)
 }
 
 /* Each type, cut off at each length and with each size in its header; the sanitizers watch. */
+static bool somebody(u32 tid)
+{
+	(void)tid;
+	return true;
+}
+
+#define MANY	(SURVEYS_FEW + 10)
+
+static unsigned int asked;
+static u64 is_mapped;	/* a page there; 0 if nobody knows */
+
+static struct survey *look_up(u32 tid)
+{
+	bool known = is_mapped && tid != 30;
+	struct survey *survey = known ? malloc(sizeof(*survey) + sizeof(struct extent)) : NULL;
+
+	asked++;
+	if (survey) {
+		survey->nr = 1;
+		survey->extent[0] = (struct extent){ is_mapped, is_mapped + 0x1000, true };
+	}
+	return survey;
+}
+
+/* Each where none was; the process had a map more, before them. */
+static void say_many(u32 pid)
+{
+	unsigned int i;
+
+	for (i = 1; i < MANY; i++)
+		say_mmap(pid, i * 0x2000, 0x1000, 0, "/gone");
+}
+
+static size_t maps_in_file(void)
+{
+	collect(0, 0, 0);
+	new_file();
+	read_file(now);
+	return count(PERF_RECORD_MMAP2);
+}
+
+/* With it settles what was asked before: by then the rings were read, and had something new. */
+static void settle_survey(void)
+{
+	settle();
+	settle();
+	settle();
+}
+
+static void begin_crowded(void)
+{
+	begin();
+	asked = 0;
+	is_mapped = 0x1000000;
+	say_comm(10, 10, "jit", 0);
+	say_mmap(10, is_mapped, 0x1000, 0, "/there");
+	say_many(10);
+	settle();
+}
+
+static void test_surveys(void)
+{
+	u64 meanwhile;
+	bool ok;
+
+	begin();
+	asked = 0;
+	say_comm(10, 10, "small", 0);
+	say_mmap(10, 0x1000, 0x1000, 0, "/there");
+	settle();
+	state__survey(&state, look_up);
+	check(!asked, "of few maps nobody is asked whether they are there");
+	end();
+
+	begin_crowded();
+	state__survey(&state, look_up);
+	state__survey(&state, look_up);
+	ok = asked == 1;
+	meanwhile = now++;
+	say_mmap(10, 0x2000000, 0x1000, 0, "/new");
+	settle_survey();
+	ok = check(ok, "of many that is asked, once");
+	/* Somebody was there when it was asked. */
+	collect(10, 10, meanwhile);
+	new_file();
+	read_file(meanwhile);
+	check(resolves(10, 10, 0x2010, "jit", "/gone", 0x10),
+	      "a map that is gone is there as long as it is referred to");
+	ok = maps_in_file() == 2 && resolves(10, 10, 0x1000010, "jit", "/there", 0x10) &&
+	     resolves(10, 10, 0x2000010, "jit", "/new", 0x10) && resolves(10, 10, 0x2010, "jit", "", 0);
+	check(ok, "and then what is there is left, and what is newer");
+	say_many(10);
+	settle();
+	state__survey(&state, look_up);
+	settle_survey();
+	check(asked == 2 && maps_in_file() == 1, "and again");
+	end();
+
+	begin_crowded();
+	say_fork(20, 20, 10, 10);
+	settle();
+	state__survey(&state, look_up);
+	settle_survey();
+	check(asked == 2 && maps_in_file() == 2, "of children, too");
+	end();
+
+	begin_crowded();
+	say_fork(30, 30, 10, 10);
+	settle();
+	state__survey(&state, look_up);
+	settle_survey();
+	check(maps_in_file() == MANY + 1, "but not if nothing is known of them");
+	end();
+
+	begin_crowded();
+	meanwhile = now++;
+	settle();
+	state__survey(&state, look_up);
+	settle_survey();
+	collect(10, 10, meanwhile);
+	new_file();
+	read_file(meanwhile);
+	ok = resolves(10, 10, 0x2010, "jit", "/gone", 0x10);
+	check(ok, "what is referred to stays, if nothing came since");
+	meanwhile = now++;
+	say_mmap(10, 0x2000000, 0x1000, 0, "/new");
+	settle();
+	collect(10, 10, meanwhile);
+	new_file();
+	read_file(now);
+	check(count(PERF_RECORD_MMAP2) == 2, "and goes when that is over, whatever came");
+	end();
+
+	begin_crowded();
+	is_mapped = 0;
+	state__survey(&state, look_up);
+	say_mmap(10, 0x2000000, 0x1000, 0, "/new");
+	settle_survey();
+	state__survey(&state, look_up);
+	check(asked == 1 && maps_in_file() == MANY + 1, "if nobody knows, all are there");
+	end();
+
+	begin_crowded();
+	say_mmap(1, 0x9000, 0x1000, 0, "/parent");
+	settle();
+	state__survey(&state, look_up);
+	say_exit(10, 10);
+	say_fork(10, 10, 1, 1);
+	say_comm(10, 10, "other", 0);
+	settle_survey();
+	ok = maps_in_file() == 2 && resolves(10, 10, 0x9010, "other", "/parent", 0x10);
+	check(ok, "another process with that pid keeps its own");
+	end();
+
+	begin_crowded();
+	state__survey(&state, look_up);
+	state__retire_gone(&state, somebody);
+	settle_survey();
+	check(maps_in_file() == MANY, "after a loss nothing of it holds");
+	end();
+}
+
 static void test_malformed(void)
 {
 	struct {
@@ -821,6 +984,7 @@ int main(void)
 	test_globals();
 	test_timeline();
 	test_lost_exit();
+	test_surveys();
 	test_malformed();
 	test_histories();
 	test_flat();
