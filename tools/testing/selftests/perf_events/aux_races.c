@@ -180,6 +180,7 @@ static bool come_and_go(FIXTURE_DATA(aux_races) *self)
 {
 	const struct perf_event_mmap_page *page = self->ring.page;
 	bool yields = below(self, 2);
+	unsigned int recorded;
 	uint64_t written;
 
 	atomic_store(&self->traced.yields, yields);
@@ -193,7 +194,8 @@ static bool come_and_go(FIXTURE_DATA(aux_races) *self)
 	written = page->aux_written;
 	unmap_area(self);
 	self->begun += page->aux_written > 0;
-	self->stopped += page->aux_written > written && records(self);
+	recorded = records(self);
+	self->stopped += page->aux_written > written && recorded;
 	if (!below(self, 2))
 		return true;
 
