@@ -7,6 +7,7 @@
 #include <linux/zalloc.h>
 #include <perf/event.h>
 #include <perf/evsel.h>
+#include "util/bpf-filter.h"
 #include "util/counts.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
@@ -17,13 +18,14 @@
 #include "output.h"
 
 static int add_record(struct losses *losses, struct evsel *evsel, const struct perf_sample_id *sid,
-		      u64 lost)
+		      u64 lost, u16 misc)
 {
 	struct {
 		struct perf_record_lost_samples record;
 		__u64 id_sample[8];
 	} event = {
 		.record.header.type = PERF_RECORD_LOST_SAMPLES,
+		.record.header.misc = misc,
 		.record.lost = lost,
 	};
 	struct perf_sample sample = { .id = sid ? sid->id : 0, .stream_id = sid ? sid->id : 0 };
@@ -61,7 +63,7 @@ static int count_fd(struct losses *losses, struct ring *ring, struct evsel *evse
 	if (evsel->core.sample_id)
 		sid = xyarray__entry(evsel->core.sample_id, cpu_idx, thread);
 	ring->account.counted += lost;
-	return add_record(losses, evsel, sid, lost);
+	return add_record(losses, evsel, sid, lost, 0);
 }
 
 int losses__count(struct losses *losses, struct channels *channels, struct evlist *evlist,
@@ -84,6 +86,26 @@ int losses__count(struct losses *losses, struct channels *channels, struct evlis
 			if (err)
 				return err;
 		}
+	}
+	return 0;
+}
+
+int losses__count_filtered(struct losses *losses, struct evlist *evlist)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		u64 filtered = perf_bpf_filter__lost_count(evsel);
+		struct perf_sample_id *sid = NULL;
+		int err = 0;
+
+		if (evsel->core.sample_id)
+			sid = xyarray__entry(evsel->core.sample_id, 0, 0);
+		if (filtered)
+			err = add_record(losses, evsel, sid, filtered,
+					 PERF_RECORD_MISC_LOST_SAMPLES_BPF);
+		if (err)
+			return err;
 	}
 	return 0;
 }

@@ -40,6 +40,15 @@ struct losses {
 int losses__count(struct losses *losses, struct channels *channels, struct evlist *evlist,
 		  bool overwrite);
 
+/**
+ * losses__count_filtered - how many samples BPF filters (--filter of other events than tracepoints) dropped
+ *
+ * That is no loss, and in no account. Whoever reads the file is told, as by upstream: once, at the end.
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int losses__count_filtered(struct losses *losses, struct evlist *evlist);
+
 /** losses__write - write what was counted, and free it. Return: 0, or the errno of the output */
 int losses__write(struct losses *losses, struct output *output);
 

@@ -531,6 +531,7 @@ static int end(struct recorder *rec, int err)
 	err = readers__stop(&rec->readers) ?: err;
 	intake__stop(&rec->intake);
 	rec->summary.wakeups += readers__wakeups(&rec->readers);
+	err = losses__count_filtered(&rec->losses, rec->evlist) ?: err;
 	err = losses__write(&rec->losses, &rec->output) ?: err;
 	err = write_snapshot(rec, "exit", true) ?: err;
 	err = write_end(rec) ?: err;

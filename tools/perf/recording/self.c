@@ -13,6 +13,7 @@
 #include <bpf/bpf.h>
 #include <linux/filter.h>
 #endif
+#include "util/bpf-filter.h"
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
@@ -29,6 +30,20 @@ static bool tells_of_others(struct evsel *evsel)
 static bool is_tracepoint(const struct evsel *evsel)
 {
 	return evsel->core.attr.type == PERF_TYPE_TRACEPOINT;
+}
+
+/* As overflow handler it has the place that the program would have: it does its work. */
+static bool has_bpf_filter(const struct evsel *evsel)
+{
+	return !list_empty(&evsel->bpf_filters);
+}
+
+static int append_bpf_filter(struct evsel *evsel)
+{
+	char filter[32];
+
+	scnprintf(filter, sizeof(filter), "pid != %d", getpid());
+	return perf_bpf_filter__parse(&evsel->bpf_filters, filter);
 }
 
 static struct self_name name_of_threads(void)
@@ -48,9 +63,13 @@ int self__filter(struct evlist *evlist, const char *workers)
 	scnprintf(filter, sizeof(filter), "common_pid != %d && COMM != \"%s\" && COMM != \"%s\"",
 		  getpid(), name.text, workers);
 	evlist__for_each_entry(evlist, evsel) {
-		if (!is_tracepoint(evsel) || tells_of_others(evsel))
-			continue;
-		if (evsel__append_tp_filter(evsel, filter)) {
+		int err = 0;
+
+		if (is_tracepoint(evsel) && !tells_of_others(evsel))
+			err = evsel__append_tp_filter(evsel, filter);
+		else if (has_bpf_filter(evsel))
+			err = append_bpf_filter(evsel);
+		if (err) {
 			pr_err("Not enough memory for a filter on %s.\n", evsel__name(evsel));
 			return -ENOMEM;
 		}
@@ -117,7 +136,7 @@ void self__attach(struct evlist *evlist)
 
 	evlist__for_each_entry(evlist, evsel) {
 		if (is_tracepoint(evsel) || tells_of_others(evsel) || evsel__is_bpf_output(evsel) ||
-		    evsel->needs_auxtrace_mmap || !evsel->core.attr.sample_period)
+		    has_bpf_filter(evsel) || evsel->needs_auxtrace_mmap || !evsel->core.attr.sample_period)
 			continue;
 		if (program < 0)
 			program = load_program(getpid());

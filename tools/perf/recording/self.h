@@ -9,7 +9,8 @@
  *			the recorder's threads, "perf-PID", and the one that the kernel gives its workers.
  *			Any number of threads makes the filter no longer.
  *   other samples	a BPF program as overflow handler, which drops those of the recorder's process; if
- *			this user may load one
+ *			this user may load one. An event has one such program: where that is a filter
+ *			(--filter 'ip < 0x1000'), "pid != PID" is added to it.
  *
  * Not left out are tracepoints of the scheduler, and the tracking event: their records tell of other
  * tasks, too. A program could do for tracepoints as well, but it would decide for all users of the tracepoint.
