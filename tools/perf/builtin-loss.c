@@ -29,6 +29,7 @@
 #include "builtin.h"
 #include "recording/loss_metric.h"
 #include "recording/loss_svg.h"
+#include "recording/off_cpu.h"
 #include "recording/timeline.h"
 #include "util/data.h"
 #include "util/debug.h"
@@ -216,10 +217,25 @@ static int count_record(const struct perf_tool *tool, union perf_event *event,
 	return 0;
 }
 
-static int count_sample(const struct perf_tool *tool, union perf_event *event,
-			struct perf_sample *sample, struct evsel *evsel __maybe_unused,
-			struct machine *machine)
+/* Of sums that were written at the end, the time means nothing. */
+static int count_sum(const struct perf_tool *tool, union perf_event *event, struct perf_sample *sample)
 {
+	struct loss *loss = container_of(tool, struct loss, tool);
+	struct span span = span__of(event, event->header.size);
+	struct account *account = find_account(loss, sample), sum = { 0 };
+
+	if (!account)
+		return -ENOMEM;
+	account__add(&sum, &span, event->header.size);
+	account__merge(account, &sum);
+	return 0;
+}
+
+static int count_sample(const struct perf_tool *tool, union perf_event *event,
+			struct perf_sample *sample, struct evsel *evsel, struct machine *machine)
+{
+	if (evsel__is_off_cpu(evsel))
+		return count_sum(tool, event, sample);
 	return count_record(tool, event, sample, machine);
 }
 

@@ -2,9 +2,7 @@
 /*
  * perf record: options. The recording itself is in recording/, see recording/recorder.h.
  *
- * The table below is the whole of the command line. Options that upstream's perf record has and
- * this one does not are in the table too, with OPT_NOT_YET: they are refused by name instead of
- * being taken for a typing error.
+ * The table below is the whole of the command line.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -26,6 +24,7 @@
 #include <subcmd/parse-options.h>
 #include "builtin.h"
 #include "recording/recorder.h"
+#include "util/bpf-filter.h"
 #include "util/build-id.h"
 #include "util/callchain.h"
 #include "util/cgroup.h"
@@ -39,12 +38,14 @@
 #include "util/parse-events.h"
 #include "util/parse-regs-options.h"
 #include "util/perf_api_probe.h"
+#include "util/pfm.h"
 #include "util/pmu.h"
 #include "util/pmus.h"
 #include "util/record.h"
 #include "util/symbol.h"
 #include "util/synthetic-events.h"
 #include "util/target.h"
+#include "util/util.h"
 #include "perf.h"
 
 static const char * const record_usages[] = {
@@ -74,6 +75,8 @@ static struct {
 	bool		 no_build_ids, no_build_ids_set;
 	bool		 no_build_id_cache, no_build_id_cache_set;
 	bool		 dry_run;
+	const char	*setup_filter;
+	struct perf_debuginfod debuginfod;
 	struct evlist	**named_last;	/* where --filter belongs */
 } args;
 
@@ -132,17 +135,6 @@ void __weak arch__add_leaf_frame_record_opts(struct record_opts *opts __maybe_un
 /*
  * Options that need more than being stored
  */
-
-static int refuse_option(const struct option *opt, const char *arg __maybe_unused, int unset)
-{
-	if (unset)		/* --no-aio and the like ask for what is so anyway */
-		return 0;
-	if (opt->long_name)
-		pr_err("--%s is not here yet.\n", opt->long_name);
-	else
-		pr_err("-%c is not here yet.\n", opt->short_name);
-	exit(129);
-}
 
 static int parse_recorded_event(const struct option *opt, const char *arg, int unset)
 {
@@ -428,22 +420,16 @@ static int parse_synth(const struct option *opt, const char *arg, int unset)
 	{ .type = OPTION_CALLBACK, .short_name = (s), .long_name = (l), .value = (v),	\
 	  .argh = (a), .help = (h), .callback = (f), .flags = PARSE_OPT_NONEG }
 
-/* An option of upstream's that is still to come. Takes its argument, so that nothing is misread. */
-#define OPT_NOT_YET(s, l, a)								\
-	{ .type = OPTION_CALLBACK, .short_name = (s), .long_name = (l), .argh = (a),	\
-	  .help = "(not here yet)", .callback = refuse_option,				\
-	  .flags = PARSE_OPT_HIDDEN | PARSE_OPT_OPTARG }
-
-#define OPT_NOT_YET_NOARG(s, l)								\
-	{ .type = OPTION_CALLBACK, .short_name = (s), .long_name = (l),			\
-	  .help = "(not here yet)", .callback = refuse_option,				\
-	  .flags = PARSE_OPT_HIDDEN | PARSE_OPT_NOARG }
-
 static struct option options[] = {
 	OPT_GROUP("What to record"),
 	OPT_CALLBACK_NONEG('e', "event", &events_option, "event",
 		     "events, see 'perf list'; EVENT/overwrite/ keeps the last ones in memory",
 		     parse_recorded_event),
+#ifdef HAVE_LIBPFM
+	OPT_CALLBACK_NONEG(0, "pfm-events", &rec.evlist, "event",
+			   "events by the names that libpfm4 has for them, see 'perf list'",
+			   parse_libpfm_events_option),
+#endif
 	OPT_CALLBACK_NONEG(0, "filter", NULL, "filter",
 		     "condition on the event named last", parse_event_filter),
 	OPT_CALLBACK_NOOPT(0, "exclude-perf", NULL, NULL,
@@ -517,6 +503,8 @@ static struct option options[] = {
 			&rec.opts.record_switch_events_set, "context switches"),
 	OPT_BOOLEAN(0, "namespaces", &rec.opts.record_namespaces, "namespaces of tasks"),
 	OPT_BOOLEAN(0, "all-cgroups", &rec.opts.record_cgroup, "cgroups of tasks"),
+	OPT_BOOLEAN(0, "off-cpu", &rec.off_cpu.wanted,
+		    "how long tasks did not run, by stack, summed up by a BPF program"),
 	OPT_BOOLEAN(0, "no-bpf-event", &rec.opts.no_bpf_event, "not the loading of BPF programs"),
 	OPT_CALLBACK(0, "synth", &rec.opts, "no|all|task|mmap|cgroup",
 		     "what is noted of tasks that already run (default: all)", parse_synth),
@@ -536,6 +524,9 @@ static struct option options[] = {
 	OPT_BOOLEAN(0, "timestamp-boundary", &rec.output.sample_times,
 		    "the times of the first and the last sample, in the header"),
 	OPT_STRING(0, "vmlinux", &symbol_conf.vmlinux_name, "file", "the kernel's binary"),
+	OPT_STRING_OPTARG_SET(0, "debuginfod", &args.debuginfod.urls, &args.debuginfod.set, "urls",
+			      "ask debuginfod for binaries that are not here: of these servers, or of "
+			      "$DEBUGINFOD_URLS", "system"),
 
 	OPT_GROUP("How"),
 	OPT_CALLBACK_NONEG('m', "mmap-pages", &rec.opts, "size[,aux]",
@@ -594,15 +585,13 @@ static struct option options[] = {
 	OPT_CALLBACK(0, "max-size", &rec.max_size, "size", "stop at this size", parse_max_size),
 	OPT_STRING_OPTARG(0, "loss-report", &rec.report.path, "file.svg",
 			  "draw when how much was recorded and lost", "loss.svg"),
+	OPT_STRING(0, "setup-filter", &args.setup_filter, "pin|unpin",
+		   "record nothing; as root: load what other users need for --filter of events that are no "
+		   "tracepoints"),
 	OPT_BOOLEAN(0, "dry-run", &args.dry_run, "check the options, record nothing"),
 	OPT_INCR('v', "verbose", &verbose, "say more"),
 	OPT_BOOLEAN('q', "quiet", &quiet, "say nothing"),
 
-	OPT_NOT_YET(0, "debuginfod", "urls"),
-	OPT_NOT_YET(0, "pfm-events", "event"),
-	OPT_NOT_YET(0, "setup-filter", "pin|unpin"),
-	OPT_NOT_YET_NOARG(0, "kcore"),
-	OPT_NOT_YET_NOARG(0, "off-cpu"),
 	OPT_END()
 };
 struct option *record_options = options;
@@ -626,6 +615,11 @@ static int read_config(const char *var, const char *value, void *cb)
 	};
 	size_t i;
 
+	if (!strcmp(var, "record.debuginfod")) {
+		args.debuginfod.urls = strdup(value);
+		args.debuginfod.set = true;
+		return args.debuginfod.urls ? 0 : -ENOMEM;
+	}
 	if (!strcmp(var, "record.call-graph"))
 		return perf_default_config("call-graph.record-mode", value, cb);
 	if (!strcmp(var, "record.aio")) {
@@ -655,6 +649,24 @@ static int read_config(const char *var, const char *value, void *cb)
 	}
 	pr_err("record.build-id = %s: must be cache, no-cache, skip, mmap or no-mmap.\n", value);
 	return -1;
+}
+
+static int setup_filter(const char *what)
+{
+	int err;
+
+	if (!strcmp(what, "pin")) {
+		err = perf_bpf_filter__pin();
+	} else if (!strcmp(what, "unpin")) {
+		err = perf_bpf_filter__unpin();
+	} else {
+		pr_err("--setup-filter=%s: neither 'pin' nor 'unpin'.\n", what);
+		return EXIT_USAGE;
+	}
+	if (err)
+		pr_err("--setup-filter=%s failed. It takes root, /sys/fs/bpf mounted, and a perf that is "
+		       "built with BPF skeletons.\n", what);
+	return err ? -1 : 0;
 }
 
 static void set_defaults(void)
@@ -839,6 +851,11 @@ int cmd_record(int argc, const char **argv)
 	argc = parse_options(argc, argv, options, record_usage, PARSE_OPT_STOP_AT_NON_OPTION);
 	if (quiet)
 		perf_quiet_option();
+	if (args.setup_filter) {
+		status = setup_filter(args.setup_filter);
+		goto out;
+	}
+	perf_debuginfod_setup(&args.debuginfod);
 	if (!argc && target__none(&rec.opts.target))
 		rec.opts.target.system_wide = true;
 	if (nr_cgroups && !rec.opts.target.system_wide) {

@@ -14,7 +14,16 @@
 #include "util/symbol_conf.h"
 #include "util/trace-event.h"
 #include "features.h"
+#include "off_cpu.h"
 #include "output.h"
+
+static void note_time(struct evlist *evlist, u64 time)
+{
+	if (!evlist->first_sample_time || time < evlist->first_sample_time)
+		evlist->first_sample_time = time;
+	if (time > evlist->last_sample_time)
+		evlist->last_sample_time = time;
+}
 
 static int read_back_sample(const struct perf_tool *tool, union perf_event *event,
 			    struct perf_sample *sample, struct evsel *evsel,
@@ -23,10 +32,8 @@ static int read_back_sample(const struct perf_tool *tool, union perf_event *even
 	struct output *output = container_of(tool, struct output, tool);
 	struct evlist *evlist = output->evlist;
 
-	if (!evlist->first_sample_time || sample->time < evlist->first_sample_time)
-		evlist->first_sample_time = sample->time;
-	if (sample->time > evlist->last_sample_time)
-		evlist->last_sample_time = sample->time;
+	if (!evsel__is_off_cpu(evsel))
+		note_time(evlist, sample->time);
 
 	if (!output->build_ids || output->all_build_ids)
 		return 0;

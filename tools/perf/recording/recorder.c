@@ -512,6 +512,7 @@ static int begin(struct recorder *rec)
 	/* Those that exec is to enable, and those that --delay holds back, stay disabled. */
 	if (!target__none(&rec->opts.target) && !rec->opts.target.initial_delay)
 		evlist__enable(rec->evlist);
+	off_cpu__start(&rec->off_cpu);
 	if (!target__none(&rec->opts.target) && rec->opts.target.initial_delay <= 0)
 		trigger_events__enable(&rec->triggers.events);
 	if (rec->opts.target.initial_delay)
@@ -534,6 +535,7 @@ static int end(struct recorder *rec, int err)
 	err = losses__count_filtered(&rec->losses, rec->evlist) ?: err;
 	err = losses__write(&rec->losses, &rec->output) ?: err;
 	err = write_snapshot(rec, "exit", true) ?: err;
+	err = off_cpu__write(&rec->off_cpu, &rec->channels, &rec->output) ?: err;
 	err = write_end(rec) ?: err;
 	bpf_watch__stop(&rec->bpf_watch);
 
@@ -553,6 +555,7 @@ static void cleanup(struct recorder *rec)
 	tracker__exit(&rec->tracker);
 	loss_report__exit(&rec->report);
 	aux__exit(&rec->aux);
+	off_cpu__exit(&rec->off_cpu);
 	intake__exit(&rec->intake);
 	readers__exit(&rec->readers);
 	rounds__exit(&rec->rounds);

@@ -17,6 +17,7 @@
  *        |      +-- snapshot.c                         rings -> copies -> output, when asked
  *        +-- aux.c        AUX areas -> output, all the time
  *        |      +-- aux_snapshot.c, aux_image.c        areas -> copies -> output, when asked
+ *        +-- off_cpu.c    what a BPF program has summed up -> output, at the end
  *        +-- tracker.c    tasks and maps: what each file knows of them at its begin
  *        |      +-- intake.c                           tracking rings -> memory, in a thread of its own
  *        |      +-- sideband.c                         from /proc;   bpf_watch.c  BPF programs since
@@ -47,6 +48,7 @@
 #include "intake.h"
 #include "loss.h"
 #include "loss_report.h"
+#include "off_cpu.h"
 #include "output.h"
 #include "pollset.h"
 #include "readers.h"
@@ -72,6 +74,7 @@
  * @aux_snapshotter: of those
  * @intake:	of the tracking channel's rings
  * @tracker:	of the tracking channel
+ * @off_cpu:	--off-cpu
  * @output:	the file
  * @rotation:	--switch-output
  * @triggers:	signals, timers, --control, workload, events
@@ -99,6 +102,7 @@ struct recorder {
 	struct aux_snapshotter	 aux_snapshotter;
 	struct intake		 intake;
 	struct tracker		 tracker;
+	struct off_cpu		 off_cpu;
 	struct output		 output;
 	struct rotation		 rotation;
 	struct triggers		 triggers;

@@ -77,9 +77,9 @@ run 129 "$PERF" record -o "$out" -e no-such-event -- "$idle" 30
 says no-such-event
 no_file
 
-# An upstream option that is not here yet is named; so is one that no perf ever had
-run 129 "$PERF" record -o "$out" -e "$traced" --pfm-events x -- "$idle" 30
-says pfm-events
+# An option that no perf ever had is named, and what an option cannot be
+run 129 "$PERF" record -o "$out" -e "$traced" --setup-filter=x -- "$idle" 30
+says "--setup-filter=x"
 no_file
 run 129 "$PERF" record -o "$out" -e "$traced" --no-such-option -- "$idle" 30
 says no-such-option

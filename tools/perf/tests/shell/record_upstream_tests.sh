@@ -5,8 +5,6 @@
 #
 # The shell tests of perf test that record something, with this perf. Some of them record for a second and
 # look for one function, which on a busy machine may not have run: what fails is run twice more.
-#
-# Not here: "perf record offcpu profiling tests", as there is no --off-cpu.
 
 # shellcheck source=lib/recording.sh
 . "$(dirname "$0")/lib/recording.sh"
@@ -17,6 +15,7 @@ need_root
 tests=(
 	'perf record tests'
 	'perf record sideband tests'
+	'perf record offcpu profiling tests'
 	'perf record sample filtering (by BPF) tests'
 	'perf record LBR tests'
 	'perf pipe recording and injection test'

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/zalloc.h>
+#include <sys/mman.h>
+#include "util/debug.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "util/off_cpu.h"
+#include "util/perf-hooks.h"
+#include "util/record.h"
+#include "util/session.h"
+#include "account.h"
+#include "channel.h"
+#include "off_cpu.h"
+#include "output.h"
+
+int off_cpu__prepare(struct off_cpu *off_cpu, struct output *output, struct record_opts *opts)
+{
+	if (!off_cpu->wanted)
+		return 0;
+#ifndef HAVE_BPF_SKEL
+	pr_err("--off-cpu: this perf is built without BPF skeletons (BUILD_BPF_SKEL=1).\n");
+	return -EOPNOTSUPP;
+#endif
+	if (off_cpu_prepare(output->evlist, &opts->target, opts)) {
+		pr_err("--off-cpu: the BPF program that it needs cannot be loaded. Root may, on kernels "
+		       "with CONFIG_DEBUG_INFO_BTF.\n");
+		return -EOPNOTSUPP;
+	}
+	off_cpu->evsel = evlist__find_evsel_by_str(output->evlist, OFFCPU_EVENT);
+	return 0;
+}
+
+void off_cpu__start(const struct off_cpu *off_cpu)
+{
+	if (off_cpu->evsel)
+		perf_hooks__invoke_record_start();
+}
+
+static int write_samples(int fd, size_t len, struct output *output, struct account *account)
+{
+	void *samples = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
+	struct span span = span__of(samples, len);
+	int err;
+
+	if (samples == MAP_FAILED)
+		return -errno;
+	err = output__write(output, &span, account);
+	munmap(samples, len);
+	return err;
+}
+
+/* util would write to the file, past what waits for it: it gets one of its own, in memory. */
+int off_cpu__write(const struct off_cpu *off_cpu, struct channels *channels, struct output *output)
+{
+	struct perf_data data = { .file.fd = memfd_create("off-cpu", MFD_CLOEXEC) };
+	struct perf_session *session = zalloc(sizeof(*session));
+	struct account account = { 0 };
+	int len, err = 0;
+
+	if (!off_cpu->evsel)
+		goto out;
+	if (data.file.fd < 0 || !session) {
+		err = -ENOMEM;
+		goto out;
+	}
+	session->data = &data;
+	session->evlist = output->evlist;
+	len = off_cpu_write(session);
+	if (len < 0)
+		err = -EIO;
+	else if (len)
+		err = write_samples(data.file.fd, len, output, &account);
+	account__merge(&channels__ring(channels, output->evlist, off_cpu->evsel, 0, 0)->account, &account);
+out:
+	if (err && err != output->err)
+		pr_err("--off-cpu: cannot collect what was summed up: %s\n", strerror(-err));
+	free(session);
+	close(data.file.fd);
+	return err;
+}
+
+void off_cpu__exit(struct off_cpu *off_cpu)
+{
+	if (off_cpu->evsel)
+		perf_hooks__invoke_record_end();
+	off_cpu->evsel = NULL;
+}
+
+bool evsel__is_off_cpu(const struct evsel *evsel)
+{
+	return evsel__is_bpf_output((struct evsel *)evsel) && evsel->name && !strcmp(evsel->name, OFFCPU_EVENT);
+}
