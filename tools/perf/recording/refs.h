@@ -14,12 +14,14 @@
  * @processes:	pid to struct ref
  * @tasks:	tid to struct ref
  * @oldest:	time of the oldest of all; UINT64_MAX if there is none [ns]
+ * @traced:	context switches matter as those of @tasks: they tell whose a trace is
  * @incomplete:	there was not enough memory: what is missing may be referred to
  */
 struct refs {
 	struct hashmap	processes;
 	struct hashmap	tasks;
 	u64		oldest;
+	bool		traced;
 	bool		incomplete;
 };
 

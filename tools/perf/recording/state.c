@@ -364,6 +364,43 @@ static bool keep_entry(struct state *state, struct entry *entry, u64 horizon)
 	return true;
 }
 
+/*
+ * A trace that is asleep most of the time goes back further than all context switches of the machine
+ * that there is room for: rather than the oldest, those go that are between others.
+ */
+static bool is_between_others(const struct state *state, const struct entry *entry,
+			      const struct refs *refs)
+{
+	const struct perf_record_switch *record =
+		&tracked__event(entry->record)->context_switch;
+	u32 tid;
+
+	if (record->header.type != PERF_RECORD_SWITCH_CPU_WIDE || !state->format.tid)
+		return false;
+	memcpy(&tid, (void *)record + record->header.size - state->format.tid + sizeof(u32),
+	       sizeof(tid));
+	return !refs__task(refs, tid) && !refs__task(refs, record->next_prev_tid);
+}
+
+static void drop_switches(struct state *state, const struct refs *refs)
+{
+	size_t from, to = 0;
+
+	for (from = 0; from < state->applied; from++) {
+		struct entry *entry = &state->log[from];
+
+		if (is_between_others(state, entry, refs)) {
+			state->timeline -= entry__bytes(entry);
+			state->bytes -= entry__bytes(entry);
+			tracked__put(entry->record);
+		} else {
+			state->log[to++] = *entry;
+		}
+	}
+	close_gap(state, to, from);
+	state->applied = to;
+}
+
 static void sweep_log(struct state *state, u64 horizon)
 {
 	size_t from, to = 0;
@@ -437,6 +474,8 @@ void state__collect(struct state *state, const struct refs *refs)
 	/* Before the sweep: it compares with where the BASE views of parents will be. */
 	tasks__for_each_process(&state->tasks, process)
 		process->since = max(process->since, process->horizon);
+	if (refs && refs->traced && state->timeline > STATE_TIMELINE)
+		drop_switches(state, refs);
 	sweep_log(state, global_horizon(state, refs));
 	tasks__for_each_process(&state->tasks, process)
 		end_folding(state, process);

@@ -366,6 +366,8 @@ static int collect(struct tracker *tracker)
 		return err;
 	refs__init(&looking.refs);
 	add_aux_refs(tracker, &looking.refs);
+	looking.refs.traced = aux__takes_snapshots(&tracker->rec->aux) &&
+			      !tracker->rec->opts.record_switch_events_set;
 	if (!snapshotter__look(&tracker->rec->snapshotter, add_ref, &looking))
 		state__collect(&tracker->state, &looking.refs);
 	refs__exit(&looking.refs);

@@ -183,6 +183,7 @@ static struct history_reader naive_reader = {
 static struct state state;
 static struct history_list file;		/* what the state has written */
 static u64 now;
+static u32 speaker;			/* tid in the sample ids */
 
 static void begin(void)
 {
@@ -213,7 +214,7 @@ static void say(void *body, u32 type, u16 misc, size_t size, u64 time)
 	size += HISTORY_ID_SIZE;
 	record.header = (struct perf_event_header){ .type = type, .misc = misc, .size = size };
 	history__format(&format);
-	id_format__stamp(&format, record.bytes + size, 0, 0, time);
+	id_format__stamp(&format, record.bytes + size, 0, speaker, time);
 	span = span__of(&record, size);
 	state__add(&state, &span);
 }
@@ -275,6 +276,16 @@ static void say_switch(void)
 	struct perf_event_header nothing = { 0 };
 
 	say(&nothing, PERF_RECORD_SWITCH, 0, sizeof(nothing), now++);
+}
+
+/* Of @tid, from or to @other */
+static void say_switch_wide(u32 tid, u32 other)
+{
+	struct perf_record_switch record = { .next_prev_pid = other, .next_prev_tid = other };
+
+	speaker = tid;
+	say(&record, PERF_RECORD_SWITCH_CPU_WIDE, 0, sizeof(record), now++);
+	speaker = 0;
 }
 
 /* All that was said has been published long ago, and read. */
@@ -684,6 +695,44 @@ static bool nobody(u32 tid)
 	return tid != 30;
 }
 
+static void collect_traced(u32 tid, u64 time)
+{
+	struct refs refs;
+
+	refs__init(&refs);
+	refs__add(&refs, tid, tid, time);
+	refs.traced = true;
+	state__collect(&state, &refs);
+	refs__exit(&refs);
+}
+
+static void test_switches(void)
+{
+	size_t nr = 2 * STATE_TIMELINE / 64, i;
+	u64 begun;
+
+	begin();
+	begun = now;
+	say_switch_wide(20, 7);
+	say_switch_wide(7, 20);
+	for (i = 0; i < 10; i++)
+		say_switch_wide(7, 8);
+	settle();
+	collect_traced(20, begun);
+	new_file();
+	read_file(now);
+	check(count(PERF_RECORD_SWITCH_CPU_WIDE) == 12, "few switches are kept, whoever's they are");
+	for (i = 0; i < nr; i++)
+		say_switch_wide(7, 8);
+	settle();
+	collect_traced(20, begun);
+	new_file();
+	read_file(now);
+	check(count(PERF_RECORD_SWITCH_CPU_WIDE) == 2 && !state__loss(&state).timeline,
+	      "of many those of whom is traced, however old");
+	end();
+}
+
 static void test_lost_exit(void)
 {
 	bool ok;
@@ -983,6 +1032,7 @@ int main(void)
 	test_same_file();
 	test_globals();
 	test_timeline();
+	test_switches();
 	test_lost_exit();
 	test_surveys();
 	test_malformed();
