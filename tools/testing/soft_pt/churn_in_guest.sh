@@ -246,7 +246,7 @@ one_file() {
 
 # Few snapshots, of an area that has come round often.
 rarely() {
-	local options=(-m ",128K" --switch-output=signal) maps=${MAPS:-20} from
+	local options=(-m ",$area" --switch-output=signal) maps=${MAPS:-20} from
 
 	record_churn 1 "$parts/part_a.so" "$maps" "${options[@]}"
 	rounds 20 && snapshot "${options[@]}" || return
@@ -264,8 +264,8 @@ rarely() {
 
 # shellcheck disable=SC2034	# by name
 declare -A held resident bytes tasks
-burst=20
-[ -z "$MINUTES" ] || burst=5
+burst=20 area=128K
+[ -z "$MINUTES" ] || burst=5 area=2M
 [ $# -gt 0 ] || set -- files one_file rarely
 echo "TAP version 13"
 for what; do
