@@ -524,6 +524,8 @@ static struct option options[] = {
 	OPT_BOOLEAN(0, "timestamp-boundary", &rec.output.sample_times,
 		    "the times of the first and the last sample, in the header"),
 	OPT_STRING(0, "vmlinux", &symbol_conf.vmlinux_name, "file", "the kernel's binary"),
+	OPT_BOOLEAN(0, "kcore", &rec.output.kcore,
+		    "copy the kernel's code, too; the output is a directory"),
 	OPT_STRING_OPTARG_SET(0, "debuginfod", &args.debuginfod.urls, &args.debuginfod.set, "urls",
 			      "ask debuginfod for binaries that are not here: of these servers, or of "
 			      "$DEBUGINFOD_URLS", "system"),
@@ -765,6 +767,24 @@ static int check_side_band(const struct record_opts *opts)
 	return 0;
 }
 
+static int check_kcore(void)
+{
+	int fd, err;
+
+	if (!rec.output.kcore)
+		return 0;
+	fd = open("/proc/kcore", O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		err = -errno;
+		pr_err("--kcore: cannot read /proc/kcore: %m. Root may, on kernels with CONFIG_PROC_KCORE "
+		       "that are not locked down.\n");
+		return err;
+	}
+	close(fd);
+	rec.opts.text_poke |= perf_can_record_text_poke_events();
+	return 0;
+}
+
 static void choose_build_ids(void)
 {
 	/* Where the kernel notes build-ids itself, the file need not be read back for them. */
@@ -815,7 +835,8 @@ static int prepare_recorder(void)
 		return -ENOMEM;
 	if (!rec.readers.no_threads && parse_online(&rec.readers.spec, args.threads))
 		return -EINVAL;
-	err = aux__init(&rec.aux, rec.evlist, opts) ?: check_side_band(opts) ?: choose_rotation();
+	err = aux__init(&rec.aux, rec.evlist, opts) ?: check_side_band(opts) ?: check_kcore() ?:
+	      choose_rotation();
 	if (err)
 		return err;
 	evlist__warn_user_requested_cpus(rec.evlist, opts->target.cpu_list);

@@ -18,6 +18,8 @@
 #include "util/header.h"
 #include "util/path.h"
 #include "util/session.h"
+#include "util/symbol.h"
+#include "util/util.h"
 #include "features.h"
 #include "output.h"
 #include "wakeup.h"
@@ -146,6 +148,20 @@ static int output__start_file(struct output *output)
 	return 0;
 }
 
+/* As it is when the file begins. What is patched after that, the file tells (PERF_RECORD_TEXT_POKE). */
+static int output__copy_kernel(struct output *output)
+{
+	char dir[PATH_MAX];
+
+	if (!output->kcore || (!perf_data__make_kcore_dir(&output->data, dir, sizeof(dir)) &&
+			       !kcore_copy("/proc", dir)))
+		return 0;
+	pr_err("--kcore: cannot copy the kernel's code from /proc/kcore to %s. It takes root, addresses that "
+	       "are not hidden (kernel.kptr_restrict), and a kernel with modules.\n",
+	       output__name(output));
+	return output->err = -EIO;
+}
+
 static void output__free_session(struct output *output)
 {
 	output__release_reserve(output);
@@ -182,6 +198,7 @@ int output__open(struct output *output)
 		return -EISDIR;
 	}
 	features__init_tool(&output->tool);
+	output->data.is_dir = output->kcore;
 	session = perf_session__new(&output->data, &output->tool);
 	if (IS_ERR(session)) {
 		pr_err("Cannot create the output file %s.\n", output->data.path ?: "perf.data");
@@ -193,7 +210,7 @@ int output__open(struct output *output)
 	perf_session__set_id_hdr_size(session);
 	features__init(session, output->evlist, output->build_ids);
 
-	err = output__start_file(output);
+	err = output__start_file(output) ?: output__copy_kernel(output);
 	if (err) {
 		output__discard(output);
 		output__free_session(output);
@@ -456,7 +473,7 @@ static bool remove_file(struct output *output)
 {
 	perf_data__close(&output->data);
 	output->open = false;
-	return output->regular && !unlink(output->data.path);
+	return output->regular && !rm_rf_perf_data(output->data.path);
 }
 
 void output__discard(struct output *output)
@@ -519,7 +536,7 @@ int output__reopen(struct output *output)
 		give_up_next(output);
 		return err;
 	}
-	err = output__start_file(output);
+	err = output__start_file(output) ?: output__copy_kernel(output);
 	if (err) {
 		give_up_next(output);
 		remove_file(output);

@@ -69,6 +69,7 @@ struct perf_session;
  * @reserve_fd:	unnamed file that keeps room for the features, or -1
  * @limited:	so is some of what a file may have by RLIMIT_FSIZE
  * @limit:	RLIMIT_FSIZE without that
+ * @kcore:	the file is a directory, with a copy of the kernel's code beside the data (--kcore)
  * @build_ids:	collect the build-ids of what was hit (not -B)
  * @all_build_ids: of everything mapped, hit or not (--buildid-all)
  * @sample_times: note the times of first and last sample in the header, by reading the file
@@ -97,6 +98,7 @@ struct output {
 	int			 reserve_fd;
 	bool			 limited;
 	struct rlimit		 limit;
+	bool			 kcore;
 	bool			 build_ids;
 	bool			 all_build_ids;
 	bool			 sample_times;

@@ -440,6 +440,10 @@ static int prepare(struct recorder *rec, int argc, const char **argv)
 		pr_err("--switch-output needs files: give one with -o, not standard output.\n");
 		return -EINVAL;
 	}
+	if (rec->output.kcore && writes_to_pipe(rec)) {
+		pr_err("--kcore makes a directory: give its name with -o, not standard output.\n");
+		return -EINVAL;
+	}
 	err = events__find_target(rec);
 	if (err)
 		return err;

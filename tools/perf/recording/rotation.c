@@ -8,6 +8,7 @@
 #include <linux/zalloc.h>
 #include "util/debug.h"
 #include "util/units.h"
+#include "util/util.h"
 #include "rotation.h"
 
 static struct parse_tag size_tags[] = { { 'G', 1 << 30 }, { 'M', 1 << 20 }, { 'K', 1 << 10 },
@@ -70,7 +71,7 @@ void rotation__keep(struct rotation *rotation, char *name)
 		return;
 	}
 	slot = &rotation->names[rotation->next];
-	if (*slot && unlink(*slot))
+	if (*slot && rm_rf_perf_data(*slot))
 		pr_warning("Cannot delete %s: %m\n", *slot);
 	free(*slot);
 	*slot = name;

@@ -81,6 +81,13 @@ no_file
 run 129 "$PERF" record -o "$out" -e "$traced" --setup-filter=x -- "$idle" 30
 says "--setup-filter=x"
 no_file
+if [ -e /proc/kcore ]; then
+	run 255 "$PERF" record -e "$traced" --kcore -o - -- "$idle" 30
+else
+	run 255 "$PERF" record -o "$out" -e "$traced" --kcore -- "$idle" 30
+fi
+says "--kcore"
+no_file
 run 129 "$PERF" record -o "$out" -e "$traced" --no-such-option -- "$idle" 30
 says no-such-option
 no_file
