@@ -75,7 +75,7 @@ static void read_executed(struct soft_pt *pt, struct soft_pt_insn *insn, u64 ip)
 /*
  * The instruction at pt->from either has been executed, being one that leads into the kernel, or
  * not. An int3 may also be a uprobe's, and what was there has then been executed elsewhere, or not
- * at all: only the signal tells (@trapped).
+ * at all: the signal tells (@trapped), or before that, that no uprobe is to be handled.
  */
 static void leave(struct soft_pt *pt, struct pt_regs *regs, bool trapped)
 {
@@ -250,7 +250,7 @@ static void on_signal(void *data, int sig, struct kernel_siginfo *info, struct k
 static void on_switch(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
 		      unsigned int prev_state)
 {
-	leave_for(false);
+	leave_for(!test_thread_flag(TIF_UPROBE));
 }
 
 void soft_pt_step_leave(struct soft_pt *pt)
@@ -265,8 +265,8 @@ void soft_pt_step_start(struct soft_pt *pt)
 }
 
 /*
- * The task is still inside if another CPU disables the event while it runs. What it did so far is to
- * be in the trace, and that this is all.
+ * The task is still inside if another CPU disables the event while it runs. What it did so far is
+ * to be in the trace, and that this is all.
  */
 void soft_pt_step_stop(struct soft_pt *pt)
 {
