@@ -99,17 +99,10 @@ on() {
 	allowed | grep -qx "$1"
 }
 
-# moves CPU...: a reader may run there, and nowhere else, while that CPU's ring has something
-moves() {
-	local cpu
-
-	for cpu; do
-		taskset -c "$cpu" "$work/$comm" --rate 1000 --duration 60 > "$work/issued" &
-		started+=("$!")
-		wait_until 30 on "$cpu" || wrong "no reader is on CPU $cpu, they are on: $(allowed | xargs)"
-		kill "$!"
-		wait "$!"
-	done
+# visits CPU [options]: start a recorder of that CPU, and read what happens there
+visits() {
+	recorder_start -C "$1" -m 16 --no-buffering --threads=package "${event[@]}" -o "$out" "${@:2}"
+	taskset -c "$1" "$work/$comm" --rate 1000 > "$work/issued" || wrong "numbered fails"
 }
 
 echo "--- --affinity"
@@ -117,8 +110,13 @@ mapfile -t cpus < <(for ((cpu = 0; cpu < $(getconf _NPROCESSORS_ONLN); cpu++)); 
 	taskset -c $cpu true && echo $cpu
 done 2> /dev/null)
 if ((${#cpus[@]} > 1)); then
-	recorder_start -a -m 16 --threads=package --affinity=cpu "${event[@]}" -o "$out"
-	moves "${cpus[0]}" "${cpus[1]}" "${cpus[0]}"
+	for cpu in "${cpus[0]}" "${cpus[1]}"; do
+		visits "$cpu" --affinity=cpu
+		wait_until 30 on "$cpu" || wrong "no reader is on CPU $cpu, they are on: $(allowed | xargs)"
+		recorder_stop
+	done
+	visits "${cpus[0]}"
+	! on "${cpus[0]}" || wrong "a reader is on CPU ${cpus[0]} without --affinity"
 	recorder_stop
 else
 	echo "not tried with one CPU"

@@ -56,9 +56,12 @@ echo "--- into a pipe"
 asleep - < "$out" || wrong "it did not sleep"
 
 echo "--- the last one of several files"
-record -a -e cpu-clock --switch-output=100K
+rm -rf "$out"*
+# shellcheck disable=SC2016 # its own parent
+"$PERF" record --off-cpu -e dummy -o "$out" --switch-output -- sh -c 'kill -USR2 $PPID; sleep 0.5' \
+	2> "$work/record.err" || wrong "it ends with status $?"
 find_snapshots "$out"
-((${#snapshots[@]} > 1)) || wrong "one file"
+((${#snapshots[@]} == 2)) || wrong "${#snapshots[@]} files"
 asleep "${snapshots[-1]}" || wrong "it did not sleep"
 
 finish
