@@ -125,32 +125,20 @@ int mapset__insert(struct mapset **pset, struct tracked *record)
 	return 0;
 }
 
-/* The first extent that ends above @addr; the number of extents if none does. */
-static size_t extent_above(const struct survey *survey, u64 addr)
-{
-	size_t low = 0, high = survey->nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (survey->extent[mid].end > addr)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
-}
-
-/* The kernel tells of maps that cannot be executed, if it does, with PERF_RECORD_MISC_MMAP_DATA. */
-static bool is_there(const struct survey *survey, const struct mapping *map)
+/*
+ * Asked of one map after the other, as they lie: @at is the first extent that may be in the next. The
+ * kernel tells of maps that cannot be executed, if it does, with PERF_RECORD_MISC_MMAP_DATA.
+ */
+static bool is_there(const struct survey *survey, size_t *at, const struct mapping *map)
 {
 	bool data = map->record->header.misc & PERF_RECORD_MISC_MMAP_DATA;
 	size_t i;
 
 	if (map->record->time >= survey->before)
 		return true;
-	for (i = extent_above(survey, map->start);
-	     i < survey->nr && survey->extent[i].start < map->end; i++) {
+	while (*at < survey->nr && survey->extent[*at].end <= map->start)
+		++*at;
+	for (i = *at; i < survey->nr && survey->extent[i].start < map->end; i++) {
 		if (data || survey->extent[i].exec)
 			return true;
 	}
@@ -160,10 +148,11 @@ static bool is_there(const struct survey *survey, const struct mapping *map)
 int mapset__prune(struct mapset **pset, const struct survey *survey)
 {
 	struct mapset *set = *pset;
+	size_t at = 0;
 	u32 from, to;
 	int err;
 
-	for (to = 0; set && to < set->nr && is_there(survey, &set->map[to]); to++)
+	for (to = 0; set && to < set->nr && is_there(survey, &at, &set->map[to]); to++)
 		;
 	if (!set || to == set->nr)
 		return 0;
@@ -173,7 +162,7 @@ int mapset__prune(struct mapset **pset, const struct survey *survey)
 
 	set = *pset;
 	for (from = to; from < set->nr; from++) {
-		if (is_there(survey, &set->map[from]))
+		if (is_there(survey, &at, &set->map[from]))
 			set->map[to++] = set->map[from];
 		else
 			give(set, &set->map[from]);

@@ -55,13 +55,15 @@ static int write_samples(int fd, size_t len, struct output *output, struct accou
 /* util would write to the file, past what waits for it: it gets one of its own, in memory. */
 int off_cpu__write(const struct off_cpu *off_cpu, struct channels *channels, struct output *output)
 {
-	struct perf_data data = { .file.fd = memfd_create("off-cpu", MFD_CLOEXEC) };
-	struct perf_session *session = zalloc(sizeof(*session));
+	struct perf_session *session;
 	struct account account = { 0 };
+	struct perf_data data = { 0 };
 	int len, err = 0;
 
 	if (!off_cpu->evsel)
-		goto out;
+		return 0;
+	session = zalloc(sizeof(*session));
+	data.file.fd = memfd_create("off-cpu", MFD_CLOEXEC);
 	if (data.file.fd < 0 || !session) {
 		err = -ENOMEM;
 		goto out;

@@ -412,24 +412,12 @@ is_whole() {
 		! grep -h 'instruction trace error' "$work/script" "$work/script.err"
 }
 
-cpu_time() {
-	cut -d ' ' -f 14,15 "/proc/$recorder/stat"
-}
-
-idle() {
-	local before
-
-	before=$(cpu_time)
-	pause 1
-	[ "$before" = "$(cpu_time)" ]
-}
-
 # Who traces himself traces how he writes that down, too: it has to become less and less, until he sleeps.
 recorder_itself() {
 	wrapper=(sh -c 'exec "$@" -p $$' sh)
 	recorder_launch -B -e intel_pt//u -m ,1M -o "$work/itself" "$@"
 	wrapper=()
-	wait_until 150 control ping && control ping && wait_until 60 idle && control stop || return
+	wait_until 150 control ping && control ping && wait_until 60 recorder_idle && control stop || return
 	recorder_end 150
 	[ "$status" = 0 ] && is_trace "$work/itself" && is_whole "$work/itself"
 }

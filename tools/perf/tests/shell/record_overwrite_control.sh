@@ -100,26 +100,13 @@ grep -q '^thread' "$issued" || wrong "the workload was not ended"
 readable "$work/data" || wrong "the file cannot be read"
 numbered_check "$work/data" -- --quiet || wrong "faults"
 
-cpu_time() {
-	cut -d ' ' -f 14,15 "/proc/$recorder/stat"
-}
-
-# shellcheck disable=SC2317 # wait_until calls it
-idle() {
-	local before
-
-	before=$(cpu_time)
-	pause 1
-	[ "$before" = "$(cpu_time)" ]
-}
-
 echo "--- commands that come to their end: the recorder sleeps"
 echo ping > "$work/commands"
 for from in /dev/null "$work/commands"; do
 	"$PERF" record --control fd:0 -e dummy -o "$work/data" -- sleep 60 < "$from" 2> "$work/record.err" &
 	recorder=$!
 	started+=("$recorder")
-	wait_until 20 idle || wrong "the recorder does not sleep: --control fd:0 < $from"
+	wait_until 20 recorder_idle || wrong "the recorder does not sleep: --control fd:0 < $from"
 	kill "$recorder"
 	recorder_end
 done

@@ -175,6 +175,15 @@ control() {
 	return 1
 }
 
+# recorder_idle: true if it takes no CPU time for a second
+recorder_idle() {
+	local before
+
+	before=$(cut -d ' ' -f 14,15 "/proc/$recorder/stat")
+	pause 1
+	[ "$before" = "$(cut -d ' ' -f 14,15 "/proc/$recorder/stat")" ]
+}
+
 # recorder_end [SECONDS]: wait for its end; its exit status is in $status
 recorder_end() {
 	wait_until "${1:-30}" gone "$recorder" || fail "the recorder does not end"
