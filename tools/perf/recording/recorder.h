@@ -20,6 +20,7 @@
  *        +-- off_cpu.c    what a BPF program has summed up -> output, at the end
  *        +-- tracker.c    tasks and maps: what each file knows of them at its begin
  *        |      +-- intake.c                           tracking rings -> memory, in a thread of its own
+ *        |      +-- mend.c                             records that the kernel calls longer than they are
  *        |      +-- sideband.c                         from /proc;   bpf_watch.c  BPF programs since
  *        |      +-- state.c, tasks.c, globals.c ...    from the tracking rings, in bounded memory
  *        +-- output.c     perf.data: errors, files;   features.c  its header

@@ -61,6 +61,18 @@ static inline void *span__at(const struct span *span, size_t pos, size_t len, vo
 	return room;
 }
 
+/** span__part - @len bytes at @pos, which must lie inside */
+static inline struct span span__part(const struct span *span, size_t pos, size_t len)
+{
+	size_t first = span->part[0].iov_len, n;
+
+	if (pos >= first)
+		return span__of(span->part[1].iov_base + (pos - first), len);
+	n = len < first - pos ? len : first - pos;
+	return (struct span){ .part = { { span->part[0].iov_base + pos, n },
+					{ span->part[1].iov_base, len - n } } };
+}
+
 /**
  * span__header - header of the record at @pos
  *

@@ -82,21 +82,30 @@ static size_t fixed_size(u32 type, bool *string)
 	return sizeof(struct perf_event_header);
 }
 
+size_t tracked__body(const union perf_event *event, size_t size)
+{
+	bool string;
+	size_t body = fixed_size(event->header.type, &string);
+
+	if (size < body)
+		return body;
+	if (event->header.type == PERF_RECORD_NAMESPACES)
+		body += min_t(u64, event->namespaces.nr_namespaces, UINT16_MAX) *
+			sizeof(struct perf_ns_link_info);
+	if (event->header.type == PERF_RECORD_TEXT_POKE)
+		body += event->text_poke.old_len + event->text_poke.new_len;
+	if (string)
+		body += strnlen((const void *)event + body, size - body) + 1;
+	return round_up(body, sizeof(u64));
+}
+
 static bool is_sound(const union perf_event *event, size_t id_size)
 {
-	size_t size = event->header.size, fixed;
-	bool string;
+	size_t size = event->header.size;
 
-	fixed = fixed_size(event->header.type, &string);
-	if (size < fixed + id_size || size % sizeof(u64))
+	if (size < id_size || size % sizeof(u64))
 		return false;
-	size -= fixed + id_size;
-
-	if (event->header.type == PERF_RECORD_NAMESPACES)
-		return event->namespaces.nr_namespaces <= size / sizeof(struct perf_ns_link_info);
-	if (event->header.type == PERF_RECORD_TEXT_POKE)
-		return (size_t)event->text_poke.old_len + event->text_poke.new_len <= size;
-	return !string || memchr((const void *)event + fixed, '\0', size);
+	return tracked__body(event, size - id_size) <= size - id_size;
 }
 
 static struct tracked *tracked__alloc(size_t size)

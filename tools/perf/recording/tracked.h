@@ -60,6 +60,15 @@ bool id_format__init(struct id_format *format, u64 sample_type, const u64 *sampl
 void id_format__stamp(const struct id_format *format, void *end, u32 pid, u32 tid, u64 time);
 
 /**
+ * tracked__body - length of what comes before the sample id, as the record's type and fields say
+ * @size:	how much of the record is there to look at [bytes]
+ *
+ * Return: that length, a multiple of 8 [bytes]. Where it is unknown, that of the header; more than @size if the
+ * record is cut off.
+ */
+size_t tracked__body(const union perf_event *event, size_t size);
+
+/**
  * tracked__new - keep a copy of the record at @pos of @span
  * @size:	from span__header()
  *

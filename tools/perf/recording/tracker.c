@@ -10,6 +10,7 @@
 #include "util/sample.h"
 #include "util/session.h"
 #include "util/synthetic-events.h"
+#include "mend.h"
 #include "recorder.h"
 #include "refs.h"
 #include "sideband.h"
@@ -245,23 +246,28 @@ static int drain_to_state(void *arg, const struct span *span, struct account *ac
 	return 0;
 }
 
+/* As the mode has it; there is room in the backlog. */
+static int take(void *arg, const struct span *span, struct account *account)
+{
+	struct tracker *tracker = arg;
+	int err = 0;
+
+	if (tracker->mode == TRACKER_KEPT)
+		account__add(account, span, span__len(span));
+	else
+		err = drain_to_file(tracker, span, account);
+	if (!err && tracker->mode)
+		intake__add(&tracker->rec->intake, span);
+	return err;
+}
+
 int tracker__take(void *arg, const struct span *span, struct account *account)
 {
 	struct tracker *tracker = arg;
-	struct intake *intake = &tracker->rec->intake;
-	int err = 0;
 
-	if (!tracker->mode)
-		return drain_to_file(tracker, span, account);
-	if (!intake__has_room(intake, span))
+	if (tracker->mode && !intake__has_room(&tracker->rec->intake, span))
 		return -EAGAIN;
-	if (tracker->mode == TRACKER_BOTH)
-		err = drain_to_file(tracker, span, account);
-	else
-		account__add(account, span, span__len(span));
-	if (!err)
-		intake__add(intake, span);
-	return err;
+	return mend__hand_on(tracker->rec->evlist, span, take, tracker, account);
 }
 
 static void fold(void *arg, const struct span *span)

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Loads BPF programs and unloads them, one after the other.
+ *
+ * usage: bpf_load NUMBER NAME
+ *        bpf_load --probe
+ *
+ * NAME is that of the programs. When it ends, what perf events are told of them was told. With --probe: does
+ * the kernel call such records longer than they are, when there are several events that want them?
+ *
+ * Exit status: 0 done, or it does; 1 it does not; 4 no BPF here, or no such events.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int bpf(int cmd, union bpf_attr *attr)
+{
+	return syscall(__NR_bpf, cmd, attr, sizeof(*attr));
+}
+
+static int load(const char *name)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_SOCKET_FILTER,
+		.insns	   = (uintptr_t)insns,
+		.insn_cnt  = sizeof(insns) / sizeof(*insns),
+		.license   = (uintptr_t)"GPL",
+	};
+
+	strncpy(attr.prog_name, name, sizeof(attr.prog_name) - 1);
+	return bpf(BPF_PROG_LOAD, &attr);
+}
+
+/* The id is given up after the events were told. */
+static void unload(int program)
+{
+	struct bpf_prog_info info = { 0 };
+	union bpf_attr attr = {
+		.info.bpf_fd   = program,
+		.info.info_len = sizeof(info),
+		.info.info     = (uintptr_t)&info,
+	};
+	int fd;
+
+	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attr))
+		err(2, "BPF_OBJ_GET_INFO_BY_FD");
+	close(program);
+	for (;;) {
+		memset(&attr, 0, sizeof(attr));
+		attr.prog_id = info.id;
+		fd = bpf(BPF_PROG_GET_FD_BY_ID, &attr);
+		if (fd < 0 && errno == ENOENT)
+			return;
+		if (fd >= 0)
+			close(fd);
+		usleep(1000);
+	}
+}
+
+static struct perf_event_mmap_page *open_event(int cpu)
+{
+	struct perf_event_attr attr = {
+		.size	       = sizeof(attr),
+		.type	       = PERF_TYPE_SOFTWARE,
+		.config	       = PERF_COUNT_SW_DUMMY,
+		.sample_type   = PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER,
+		.sample_id_all = 1,
+		.bpf_event     = 1,
+	};
+	int fd = syscall(__NR_perf_event_open, &attr, -1, cpu, -1, 0);
+	void *page;
+
+	if (fd < 0)
+		return NULL;
+	page = mmap(NULL, 2 * sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return page == MAP_FAILED ? NULL : page;
+}
+
+static unsigned int size_of_first(const struct perf_event_mmap_page *page)
+{
+	const struct perf_event_header *header = (const void *)page + page->data_offset;
+
+	return page->data_head ? header->size : 0;
+}
+
+/* One record of the same kind in two rings. */
+static int probe(void)
+{
+	const struct perf_event_mmap_page *first, *second;
+	int cpu = sched_getcpu(), program;
+	cpu_set_t here;
+
+	CPU_ZERO(&here);
+	CPU_SET(cpu, &here);
+	sched_setaffinity(0, sizeof(here), &here);
+	first = open_event(cpu);
+	second = open_event(cpu);
+	program = load("probe");
+	if (!first || !second || program < 0) {
+		printf("no BPF program, or no event that tells of it: %s\n", strerror(errno));
+		return 4;
+	}
+	unload(program);
+	return size_of_first(first) == size_of_first(second);
+}
+
+int main(int argc, char **argv)
+{
+	int i, program;
+
+	if (argc == 2 && !strcmp(argv[1], "--probe"))
+		return probe();
+	if (argc != 3)
+		errx(2, "usage: bpf_load NUMBER NAME | --probe");
+	for (i = 0; i < atoi(argv[1]); i++) {
+		program = load(argv[2]);
+		if (program < 0) {
+			printf("no BPF program: %s\n", strerror(errno));
+			return 4;
+		}
+		unload(program);
+	}
+	return 0;
+}
