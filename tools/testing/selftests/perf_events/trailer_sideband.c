@@ -303,6 +303,124 @@ TEST_F(trailer, text_poke)
 		SKIP(return, "enabling a tracepoint changed no code");
 }
 
+/*
+ * A record that several events want is made once, and sent to each with its own sample id: none may
+ * be longer for the others. So the n-th record of one event is, without what is its own, as long as
+ * that of the others.
+ */
+#define SEVERAL		6
+#define RECORDS		1024
+
+struct several {
+	struct ring	ring;
+	uint64_t	id;
+	int		own;			/* sample id and trailer [bytes] */
+	int		nr;
+	uint32_t	type[RECORDS];
+	int		size[RECORDS];		/* without @own */
+};
+
+static bool several_open(struct several *event, uint64_t ids, bool sized)
+{
+	struct perf_event_attr attr = ATTR_DUMMY(.sample_type = ids | PERF_SAMPLE_IDENTIFIER,
+						 .sample_id_all = 1, .mmap = 1, .mmap2 = 1,
+						 .comm = 1, .task = 1, .namespaces = 1);
+	int fd;
+
+	/* Those that take root, if they are there. */
+	if (!geteuid()) {
+		attr.ksymbol = 1;
+		attr.bpf_event = 1;
+		attr.text_poke = 1;
+		attr.cgroup = 1;
+	}
+	attr.sample_type |= sized ? PERF_SAMPLE_SIZE_AT_END : 0;
+	fd = perf_open(&attr, 0, -1);
+	if (fd < 0) {
+		attr.text_poke = 0;
+		attr.cgroup = 0;
+		fd = perf_open(&attr, 0, -1);
+	}
+	event->own = 8 * __builtin_popcountll(attr.sample_type & ~PERF_SAMPLE_SIZE_AT_END) +
+		     (sized ? TRAILER_SIZE : 0);
+	return fd >= 0 && !ring_map(&event->ring, fd, RING_PAGES, PROT_READ | PROT_WRITE) &&
+	       !ioctl(fd, PERF_EVENT_IOC_ID, &event->id);
+}
+
+/* All records, each of which must end with the id where its size says. */
+static void several_read(struct __test_metadata *_metadata, struct several *event, bool sized)
+{
+	static struct record record;
+	uint64_t head = ring_head(&event->ring), at;
+
+	for (at = 0; at < head; at += record.header.size) {
+		ASSERT_TRUE(ring_record_at(&event->ring, at, head, &record));
+		EXPECT_EQ(event->id, record.words[record.header.size / 8 - (sized ? 2 : 1)])
+			TH_LOG("type %u, %u bytes", record.header.type, record.header.size);
+		if (sized)
+			EXPECT_TRUE(record_trailer_is_right(&record));
+		ASSERT_LT(event->nr, RECORDS);
+		event->type[event->nr] = record.header.type;
+		event->size[event->nr++] = record.header.size - event->own;
+	}
+}
+
+static void cause_many_kinds(void)
+{
+	struct perf_event_attr tracepoint = {
+		.size = sizeof(tracepoint), .type = PERF_TYPE_TRACEPOINT, .sample_period = 1,
+		.config = tracepoint_id("sched/sched_process_exit"),
+	};
+	char path[256];
+
+	map_executable_files();
+	prctl(PR_SET_NAME, "several");
+	unshare(CLONE_NEWUTS);
+	for (int i = 0; i < 3; i++) {
+		close(load_bpf_program());
+		close(perf_open(&tracepoint, 0, -1));
+	}
+	if (make_cgroup(path, sizeof(path)))
+		rmdir(path);
+}
+
+TEST(several_events)
+{
+	static const uint64_t ids[SEVERAL] = {
+		0, PERF_SAMPLE_TID, PERF_SAMPLE_TIME | PERF_SAMPLE_CPU, PERF_SAMPLE_STREAM_ID,
+		PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU, 0,
+	};
+	static struct several events[SEVERAL];
+	int counts[PERF_RECORD_MAX] = { 0 };
+	bool sized = has_size_at_end();
+
+	for (int i = 0; i < SEVERAL; i++)
+		ASSERT_TRUE(several_open(&events[i], ids[i], sized && i % 2));
+	cause_many_kinds();
+	for (int i = 0; i < SEVERAL; i++)
+		ioctl(events[i].ring.fd, PERF_EVENT_IOC_DISABLE, 0);
+	for (int i = 0; i < SEVERAL; i++)
+		several_read(_metadata, &events[i], sized && i % 2);
+
+	for (int i = 1; i < SEVERAL; i++) {
+		ASSERT_EQ(events[0].nr, events[i].nr);
+		for (int n = 0; n < events[0].nr; n++) {
+			EXPECT_EQ(events[0].type[n], events[i].type[n]);
+			EXPECT_EQ(events[0].size[n], events[i].size[n])
+				TH_LOG("type %u, event %d", events[0].type[n], i);
+		}
+	}
+	for (int n = 0; n < events[0].nr; n++)
+		counts[events[0].type[n]]++;
+	for (int type = 0; type < PERF_RECORD_MAX; type++)
+		if (counts[type])
+			TH_LOG("type %d: %d records", type, counts[type]);
+	EXPECT_EQ(41, counts[PERF_RECORD_MMAP2]);
+	EXPECT_EQ(1, counts[PERF_RECORD_COMM]);
+	for (int i = 0; i < SEVERAL; i++)
+		ring_close(&events[i].ring);
+}
+
 /* Many kinds and sizes, in a ring that has been written all over many times. */
 TEST_F_TIMEOUT(trailer, many_kinds_wrapped, 120)
 {
