@@ -109,6 +109,7 @@
  * @aux_mutex:	held while it is mapped, resized or given up
  * @aux_head:	where the driver goes on; an offset in the area in overwrite mode
  * @aux_written: bytes that drivers called new since the area was allocated
+ * @aux_counted: they can tell what is new (PERF_PMU_CAP_AUX_WRITTEN)
  * @aux_nest:	a driver is writing
  * @aux_wakeup:	the last multiple of @aux_watermark that @aux_head went past
  * @aux_watermark: bytes after which readers are woken up
@@ -163,6 +164,7 @@ struct perf_buffer {
 	void				**aux_pages;
 	int				aux_nr_pages;
 	bool				aux_overwrite;
+	bool				aux_counted;
 	atomic_t			aux_mmap_count;
 	unsigned long			aux_mmap_locked;
 	refcount_t			aux_refcount;

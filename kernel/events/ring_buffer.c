@@ -133,6 +133,9 @@ struct perf_buffer *rb_alloc(int nr_pages, long watermark, int cpu, int flags)
 	rb->overwrite = !(flags & RING_BUFFER_WRITABLE);
 	rb->backward = flags & RING_BUFFER_BACKWARD;
 	rb->trailer = flags & RING_BUFFER_TRAILER;
+	/* Before anyone finds it: several CPUs change other bits of that word, without a lock. */
+	rb->user_page->cap_data_reserved = IS_ENABLED(CONFIG_64BIT);
+	rb->user_page->cap_size_at_end = rb->trailer;
 	rb->watermark = watermark > 0 ? min_t(unsigned long, watermark, rb->size) : rb->size / 2;
 	rb_toggle_paused(rb, false);
 

@@ -150,6 +150,16 @@ static void free_aux(struct perf_buffer *rb)
 	rb->aux_pages = NULL;
 }
 
+/*
+ * Other CPUs change other bits of that word, without a lock, and may undo this one. Hence it is
+ * looked at each time that something is published, and the word only stored if need be.
+ */
+static void tell_whether_counted(struct perf_buffer *rb)
+{
+	if (rb->user_page->cap_aux_written != rb->aux_counted)
+		rb->user_page->cap_aux_written = rb->aux_counted;
+}
+
 int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event, pgoff_t pgoff, int nr_pages,
 		 long watermark, int flags)
 {
@@ -195,7 +205,8 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event, pgoff_t pgoff
 		rb->aux_head %= perf_aux_size(rb);
 		rb->user_page->aux_head = rb->aux_head;
 	}
-	rb->user_page->cap_aux_written = !!(event->pmu->capabilities & PERF_PMU_CAP_AUX_WRITTEN);
+	rb->aux_counted = event->pmu->capabilities & PERF_PMU_CAP_AUX_WRITTEN;
+	tell_whether_counted(rb);
 	smp_wmb();	/* G, pairs with H */
 	refcount_set(&rb->aux_refcount, 1);
 	return 0;
@@ -307,6 +318,7 @@ static bool worth_a_record(struct perf_output_handle *handle, unsigned long size
 /* Who sees aux_head (C) sees what was written up to there, or more. */
 static void publish_aux(struct perf_buffer *rb)
 {
+	tell_whether_counted(rb);
 	WRITE_ONCE(rb->user_page->aux_written, rb->aux_written);
 	smp_wmb();	/* B, pairs with C */
 	WRITE_ONCE(rb->user_page->aux_head, rb->aux_head);

@@ -24,6 +24,10 @@ static void alloc(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, rb->backward, kring_is_backward(ring));
 		KUNIT_EXPECT_EQ(test, rb->trailer, kring_is_sized(ring));
 		KUNIT_EXPECT_FALSE(test, rb_has_aux(rb));
+		KUNIT_EXPECT_TRUE(test, rb->user_page->cap_data_reserved ==
+				  IS_ENABLED(CONFIG_64BIT));
+		KUNIT_EXPECT_TRUE(test, rb->user_page->cap_size_at_end == kring_is_sized(ring));
+		rb->user_page->capabilities = 0;
 		KUNIT_EXPECT_NULL(test, memchr_inv(rb->user_page, 0, PAGE_SIZE));
 		if (rb->data)
 			KUNIT_EXPECT_NULL(test, memchr_inv(rb->data, 0, 2 * rb->size));

@@ -221,9 +221,10 @@ static void test_written(void)
 
 		/* The control page is only told. */
 		ring->user->aux_written = 1;
+		ring->user->cap_aux_written = 0;
 		EXPECT(perf_aux_output_begin(&handle, &ring->event));
 		perf_aux_output_end(&handle, 0);
-		EXPECT(ring->user->aux_written == written);
+		EXPECT(ring->user->aux_written == written && ring->user->cap_aux_written);
 		delete_ring(ring);
 	}
 }
@@ -254,6 +255,10 @@ static void test_written_again(void)
 	ring->pmu.capabilities = 0;
 	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 2, 0, 0));
 	EXPECT(!ring->user->cap_aux_written && !ring->user->aux_written);
+	ring->user->cap_aux_written = 1;
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	perf_aux_output_end(&handle, 0);
+	EXPECT(!ring->user->cap_aux_written);
 	frees = 0;
 	delete_ring(ring);
 }

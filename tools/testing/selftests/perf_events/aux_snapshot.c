@@ -220,7 +220,9 @@ TEST_F(aux_snapshot, the_control_page_is_only_told)
 	written = recorded(&self->aux, &flags, &offset);
 	page->aux_written = 1ULL << 63;
 	page->aux_head = ~0ULL;
+	page->cap_aux_written = 0;
 	run(&self->aux, 1);
+	EXPECT_TRUE(!!page->cap_aux_written);
 	written += recorded(&self->aux, &flags, &offset);
 	EXPECT_EQ(written, page->aux_written);
 	EXPECT_EQ(written % self->aux.size, page->aux_head);
