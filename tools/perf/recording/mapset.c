@@ -1,128 +1,147 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+#include <linux/kernel.h>
 #include "mapset.h"
 #include "surveys.h"
 #include "tracked.h"
 
 void mapset__put(struct mapset *set)
 {
-	u32 i;
-
 	if (!set || --set->refs)
 		return;
-	for (i = 0; i < set->nr; i++)
-		tracked__put(set->map[i].record);
+	mapset__put(set->left);
+	mapset__put(set->right);
+	tracked__put(set->map.record);
 	free(set);
 }
 
-static size_t mapset__size(u32 room)
+void mapset__visit(const struct mapset *set, mapset_visit_t visit, void *arg)
 {
-	return sizeof(struct mapset) + room * sizeof(struct mapping);
+	if (!set)
+		return;
+	mapset__visit(set->left, visit, arg);
+	visit(arg, &set->map);
+	mapset__visit(set->right, visit, arg);
 }
 
-/* Makes *pset one that nobody else refers to and that has room for @nr maps. */
-static int mapset__own(struct mapset **pset, u32 nr)
+/* A set that is being made. Without memory parts of it are missing, and it is of no use. */
+struct making {
+	bool failed;
+};
+
+/* Takes over the references to @left and @right. */
+static struct mapset *node(struct making *making, const struct mapping *map, struct mapset *left,
+			   struct mapset *right)
 {
-	struct mapset *old = *pset, *set;
-	u32 room = nr + nr / 4, i;
+	struct mapset *set = malloc(sizeof(*set));
 
-	if (old && old->refs == 1) {
-		if (nr <= old->room)
-			return 0;
-		set = realloc(old, mapset__size(room));
-		if (!set)
-			return -ENOMEM;
-		set->room = room;
-		*pset = set;
-		return 0;
+	if (!set) {
+		making->failed = true;
+		mapset__put(left);
+		mapset__put(right);
+		return NULL;
 	}
-
-	set = malloc(mapset__size(room));
-	if (!set)
-		return -ENOMEM;
 	*set = (struct mapset){
 		.refs  = 1,
-		.room  = room,
-		.nr    = old ? old->nr : 0,
-		.bytes = old ? old->bytes : 0,
+		.nr    = mapset__nr(left) + 1 + mapset__nr(right),
+		.bytes = map->record->header.size,
+		.map   = *map,
+		.left  = left,
+		.right = right,
 	};
-	for (i = 0; i < set->nr; i++) {
-		set->map[i] = old->map[i];
-		tracked__get(set->map[i].record);
+	if (left)
+		set->bytes += left->bytes;
+	if (right)
+		set->bytes += right->bytes;
+	tracked__get(map->record);
+	return set;
+}
+
+/* What lies below @addr; of a map across it the lower part. */
+static struct mapset *below(struct making *making, const struct mapset *set, u64 addr)
+{
+	struct mapping map;
+
+	if (!set)
+		return NULL;
+	if (set->map.start >= addr)
+		return below(making, set->left, addr);
+	map = set->map;
+	map.end = min(map.end, addr);
+	return node(making, &map, mapset__get(set->left), below(making, set->right, addr));
+}
+
+/* What lies above @addr; of a map across it the upper part. */
+static struct mapset *above(struct making *making, const struct mapset *set, u64 addr)
+{
+	struct mapping map;
+
+	if (!set)
+		return NULL;
+	if (set->map.end <= addr)
+		return above(making, set->right, addr);
+	map = set->map;
+	map.start = max(map.start, addr);
+	return node(making, &map, above(making, set->left, addr), mapset__get(set->right));
+}
+
+/* Xorshift (Marsaglia, 2003): a number below @limit */
+static u32 draw(u32 limit)
+{
+	static u64 word = 88172645463325252ULL;
+
+	word ^= word << 13;
+	word ^= word >> 7;
+	word ^= word << 17;
+	return (u32)(word >> 32) % limit;
+}
+
+/* Two sets as one, all of @low below all of @high. Takes over the references to them. */
+static struct mapset *join(struct making *making, struct mapset *low, struct mapset *high)
+{
+	struct mapset *set;
+
+	if (!low)
+		return high;
+	if (!high)
+		return low;
+	if (draw(low->nr + high->nr) < low->nr) {
+		set = node(making, &low->map, mapset__get(low->left),
+			   join(making, mapset__get(low->right), high));
+		mapset__put(low);
+	} else {
+		set = node(making, &high->map, join(making, low, mapset__get(high->left)),
+			   mapset__get(high->right));
+		mapset__put(high);
 	}
-	mapset__put(old);
+	return set;
+}
+
+/* Replaces *@pset by @set, if that could be made. */
+static int replace(struct mapset **pset, struct mapset *set, const struct making *making)
+{
+	if (making->failed) {
+		mapset__put(set);
+		return -ENOMEM;
+	}
+	mapset__put(*pset);
 	*pset = set;
 	return 0;
-}
-
-static void take(struct mapset *set, const struct mapping *map)
-{
-	set->bytes += map->record->header.size;
-	tracked__get(map->record);
-}
-
-static void give(struct mapset *set, const struct mapping *map)
-{
-	set->bytes -= map->record->header.size;
-	tracked__put(map->record);
-}
-
-/* The first map that ends above @addr; the number of maps if none does. */
-static u32 first_above(const struct mapset *set, u64 addr)
-{
-	u32 low = 0, high = set->nr;
-
-	while (low < high) {
-		u32 mid = low + (high - low) / 2;
-
-		if (set->map[mid].end > addr)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
 }
 
 int mapset__insert(struct mapset **pset, struct tracked *record)
 {
 	const struct perf_record_mmap *mmap = &tracked__event(record)->mmap;
 	const struct mapping new = { mmap->start, mmap->start + mmap->len, record };
-	struct mapping piece[3];
-	u32 first, last, i, nr = 0;
+	struct making making = { .failed = false };
 	struct mapset *set;
-	int err;
 
 	if (new.end <= new.start)
 		return 0;
-	/* At most two more: the new one, and the second half of one that it splits. */
-	err = mapset__own(pset, (*pset ? (*pset)->nr : 0) + 2);
-	if (err)
-		return err;
-
-	set = *pset;
-	first = first_above(set, new.start);
-	for (last = first; last < set->nr && set->map[last].start < new.end; last++)
-		;
-	if (first < last && set->map[first].start < new.start) {
-		piece[nr] = set->map[first];
-		piece[nr++].end = new.start;
-	}
-	piece[nr++] = new;
-	if (first < last && set->map[last - 1].end > new.end) {
-		piece[nr] = set->map[last - 1];
-		piece[nr++].start = new.end;
-	}
-
-	for (i = 0; i < nr; i++)
-		take(set, &piece[i]);
-	for (i = first; i < last; i++)
-		give(set, &set->map[i]);
-	memmove(set->map + first + nr, set->map + last, (set->nr - last) * sizeof(*set->map));
-	memcpy(set->map + first, piece, nr * sizeof(*piece));
-	set->nr += nr - (last - first);
-	return 0;
+	set = join(&making, below(&making, *pset, new.start), node(&making, &new, NULL, NULL));
+	set = join(&making, set, above(&making, *pset, new.end));
+	return replace(pset, set, &making);
 }
 
 /*
@@ -145,28 +164,30 @@ static bool is_there(const struct survey *survey, size_t *at, const struct mappi
 	return false;
 }
 
+static struct mapset *pruned(struct making *making, struct mapset *set,
+			     const struct survey *survey, size_t *at)
+{
+	struct mapset *left, *right;
+	bool there;
+
+	if (!set)
+		return NULL;
+	left = pruned(making, set->left, survey, at);
+	there = is_there(survey, at, &set->map);
+	right = pruned(making, set->right, survey, at);
+	if (!there)
+		return join(making, left, right);
+	if (left != set->left || right != set->right)
+		return node(making, &set->map, left, right);
+	mapset__put(left);
+	mapset__put(right);
+	return mapset__get(set);
+}
+
 int mapset__prune(struct mapset **pset, const struct survey *survey)
 {
-	struct mapset *set = *pset;
+	struct making making = { .failed = false };
 	size_t at = 0;
-	u32 from, to;
-	int err;
 
-	for (to = 0; set && to < set->nr && is_there(survey, &at, &set->map[to]); to++)
-		;
-	if (!set || to == set->nr)
-		return 0;
-	err = mapset__own(pset, set->nr);
-	if (err)
-		return err;
-
-	set = *pset;
-	for (from = to; from < set->nr; from++) {
-		if (is_there(survey, &at, &set->map[from]))
-			set->map[to++] = set->map[from];
-		else
-			give(set, &set->map[from]);
-	}
-	set->nr = to;
-	return 0;
+	return replace(pset, pruned(&making, *pset, survey, &at), &making);
 }

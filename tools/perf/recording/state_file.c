@@ -103,20 +103,31 @@ static void write_fork(struct writer *writer, const struct task *task)
 	stamp(writer, event, task);
 }
 
-static void write_map(struct writer *writer, const struct mapping *map, const struct task *leader)
+struct map_writer {
+	struct writer		*writer;
+	const struct task	*leader;
+};
+
+static void write_map(void *arg, const struct mapping *map)
 {
-	struct perf_record_mmap *mmap = &write_copy(writer, map->record, leader)->mmap;
+	const struct map_writer *to = arg;
+	struct perf_record_mmap *mmap = &write_copy(to->writer, map->record, to->leader)->mmap;
 
 	mmap->pgoff += map->start - mmap->start;
 	mmap->start = map->start;
 	mmap->len = map->end - map->start;
 }
 
+static void write_maps(struct writer *writer, const struct task *leader)
+{
+	struct map_writer to = { writer, leader };
+
+	mapset__visit(leader->process->maps[BASE], write_map, &to);
+}
+
 static void write_task(struct writer *writer, struct task *task)
 {
-	const struct mapset *maps = task->process->maps[BASE];
 	union perf_event *event;
-	u32 i;
 
 	write_fork(writer, task);
 	if (task->namespaces[BASE])
@@ -125,8 +136,8 @@ static void write_task(struct writer *writer, struct task *task)
 		event = write_copy(writer, task->comm[BASE], task);
 		event->header.misc &= ~PERF_RECORD_MISC_COMM_EXEC;
 	}
-	for (i = 0; maps && task__is_leader(task) && i < maps->nr; i++)
-		write_map(writer, &maps->map[i], task);
+	if (task__is_leader(task))
+		write_maps(writer, task);
 	task->file = writer->state->file;
 }
 

@@ -56,7 +56,7 @@ void state__survey(struct state *state, survey_t ask)
 		return;
 	state->tasks.crowded = false;
 	tasks__for_each_process(&state->tasks, process) {
-		if (process->maps[NOW] && process->maps[NOW]->nr > process->many)
+		if (mapset__nr(process->maps[NOW]) > process->many)
 			ask_about(state, process, ask);
 	}
 }
@@ -93,14 +93,25 @@ static void keep(struct process *process, struct survey *survey)
 	*slot = survey;
 }
 
+struct judging {
+	const struct survey	*survey;
+	u32			 nr;
+};
+
+static void judge(void *arg, const struct mapping *map)
+{
+	struct judging *judging = arg;
+
+	judging->nr += map->record->time < judging->survey->before;
+}
+
 /* Not the new ones: they may all be gone by now. */
 static u32 nr_judged(const struct mapset *maps, const struct survey *survey)
 {
-	u32 nr = 0, i;
+	struct judging judging = { .survey = survey };
 
-	for (i = 0; maps && i < maps->nr; i++)
-		nr += maps->map[i].record->time < survey->before;
-	return nr;
+	mapset__visit(maps, judge, &judging);
+	return judging.nr;
 }
 
 static void apply(struct state *state, struct survey *survey)

@@ -262,7 +262,7 @@ void task__apply(struct task *task, enum view view, struct tracked *record, stru
 	case PERF_RECORD_MMAP2:
 		if (mapset__insert(maps, record))
 			tasks->failed++;
-		else if (view == NOW && *maps && (*maps)->nr > task->process->many)
+		else if (view == NOW && mapset__nr(*maps) > task->process->many)
 			tasks->crowded = true;
 		break;
 	default:
