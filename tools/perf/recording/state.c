@@ -298,6 +298,18 @@ static void choose_drops(const struct state *state, struct process *process,
 	leader->drop = all;
 }
 
+/*
+ * With its FORK record in the log a child costs its records since then, without it all the maps that
+ * it has inherited. What happens to its parent is known: parents come first.
+ */
+static bool stays_in_log(const struct process *process)
+{
+	const struct task *leader = list_first_entry(&process->tasks, struct task, node);
+
+	return leader->logged && is_copy_of_parent(leader) &&
+	       process->nr_logged <= mapset__nr(process->maps[BASE]);
+}
+
 static u64 choose_horizon(const struct state *state, const struct process *process,
 			  const struct refs *refs)
 {
@@ -307,6 +319,8 @@ static u64 choose_horizon(const struct state *state, const struct process *proce
 
 	if (!refs)
 		return state->horizon;
+	if (stays_in_log(process))
+		return 0;
 	ref = refs__process(refs, process->pid);
 	time = refers(ref, process->since, leader->until) ? ref->oldest : state->settled;
 	return min(state->settled, max(state->horizon, time));
@@ -470,10 +484,9 @@ void state__collect(struct state *state, const struct refs *refs)
 	tasks__for_each_process(&state->tasks, process) {
 		choose_drops(state, process, refs);
 		process->horizon = choose_horizon(state, process, refs);
-	}
-	/* Before the sweep: it compares with where the BASE views of parents will be. */
-	tasks__for_each_process(&state->tasks, process)
+		/* Before the sweep: children compare with where the BASE view will be. */
 		process->since = max(process->since, process->horizon);
+	}
 	if (refs && refs->traced && state->timeline > STATE_TIMELINE)
 		drop_switches(state, refs);
 	sweep_log(state, global_horizon(state, refs));

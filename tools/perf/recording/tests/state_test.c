@@ -310,6 +310,18 @@ static void collect(u32 pid, u32 tid, u64 time)
 	refs__exit(&refs);
 }
 
+/* A parent is referred to since @time, its child since @later. */
+static void collect_family(u32 parent, u64 time, u32 child, u64 later)
+{
+	struct refs refs;
+
+	refs__init(&refs);
+	refs__add(&refs, parent, parent, time);
+	refs__add(&refs, child, child, later);
+	state__collect(&state, &refs);
+	refs__exit(&refs);
+}
+
 static int keep(void *arg, const void *records, size_t len)
 {
 	struct span span = span__of(records, len);
@@ -426,6 +438,62 @@ static void test_fork(void)
 	ok = resolves(20, 20, 0x1800, "shell", "/sh", 0x800) &&
 	     resolves(20, 20, 0x5000, "shell", "/lib", 0) && resolves(10, 10, 0x1800, "", "", 0);
 	check(ok, "a child keeps what it has of a parent that is forgotten");
+	end();
+}
+
+/* A trace refers to a child since somewhat after its FORK record. */
+static void test_late_child(void)
+{
+	u64 before, after;
+	unsigned int i;
+	bool ok;
+
+	begin();
+	say_comm(10, 10, "shell", 0);
+	for (i = 1; i <= 4; i++)
+		say_mmap(10, i * 0x1000, 0x1000, 0, "/sh");
+	before = now++;
+	settle();
+	say_fork(20, 20, 10, 10);
+	say_mmap(20, 0x9000, 0x1000, 0, "/lib");
+	after = now++;
+	settle();
+	collect_family(10, before, 20, after);
+	read_file(after);
+	ok = resolves(20, 20, 0x4800, "shell", "/sh", 0x800) && resolves(20, 20, 0x9000, "shell", "/lib", 0);
+	check(ok && count(PERF_RECORD_MMAP2) == 5, "what a child has of its parent is there once");
+
+	for (i = 0; i < 8; i++)
+		say_mmap(20, 0x9000, 0x1000, 0, i < 7 ? "/lib" : "/last");
+	after = now++;
+	settle();
+	collect_family(10, before, 20, after);
+	new_file();
+	read_file(after);
+	ok = resolves(20, 20, 0x4800, "shell", "/sh", 0x800) && resolves(20, 20, 0x9000, "shell", "/last", 0);
+	check(ok && count(PERF_RECORD_MMAP2) == 9, "but not if that takes more than all it has");
+
+	collect_family(10, after, 20, after);
+	new_file();
+	read_file(after);
+	ok = resolves(20, 20, 0x4800, "shell", "/sh", 0x800) && resolves(20, 20, 0x9000, "shell", "/last", 0);
+	check(ok && count(PERF_RECORD_MMAP2) == 9, "nor if nothing refers to its parent's past");
+	end();
+
+	begin();
+	say_comm(10, 10, "shell", 0);
+	for (i = 1; i <= 4; i++)
+		say_mmap(10, i * 0x1000, 0x1000, 0, "/sh");
+	settle();
+	say_fork(20, 20, 10, 10);
+	settle();
+	say_mmap(10, 0x1000, 0x4000, 0, "/over");
+	after = now++;
+	settle();
+	collect_family(10, after, 20, after);
+	read_file(after);
+	ok = resolves(20, 20, 0x4800, "shell", "/sh", 0x800) && resolves(10, 10, 0x4800, "shell", "/over", 0x3800);
+	check(ok, "it has what its parent had then, not now");
 	end();
 }
 
@@ -1025,6 +1093,7 @@ static void test_histories(void)
 int main(void)
 {
 	test_fork();
+	test_late_child();
 	test_threads();
 	test_exit();
 	test_overlap();
