@@ -1,0 +1,88 @@
+#!/bin/bash
+# The README's examples do what they say when they are pasted
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 600
+#
+# Each goes to a shell of its own, in a folder of its own, one line after the other. None of them may fail, or be
+# without output.
+set -u
+export LC_ALL=C GREP_COLORS=
+
+top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
+export PATH=$top/build/perf:$PATH
+export HOME=$PWD		# for ~/.perfconfig and ~/.debug
+
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root"; exit; }
+[ -d /sys/kernel/tracing/events/sched ] || { echo "1..0 # SKIP no tracepoints here (no tracefs)"; exit; }
+
+# What is indented under "Uses", by the words in bold that are before it: files NN.title and NN.sh
+awk '
+	/^## / { uses = $0 == "## Uses" }
+	!uses { next }
+	match($0, /^\*\*[^*]*\*\*/) {
+		title = substr($0, 3, RLENGTH - 4)
+		sub(/[.,]$/, "", title)
+	}
+	/^    / && title != "" {
+		if (title != last) {
+			name = sprintf("%02d", ++nr)
+			print title > (name ".title")
+			last = title
+		}
+		print substr($0, 5) > (name ".sh")
+	}' "$top/README.md"
+
+# cannot_run EXAMPLE: why
+cannot_run() {
+	if grep -q intel_pt "$1" && [ ! -d /sys/bus/event_source/devices/intel_pt ]; then
+		echo "no Intel PT"
+	elif grep -q 'memory\.img' "$1"; then
+		echo "needs an image of a machine's memory"
+	fi
+}
+
+# With its errors in "errors": commands that fail, and what they say of it. A reader may be cut off, by head.
+paste_it() {
+	local status
+
+	rm -rf folder
+	mkdir folder
+	(
+		cd folder || exit
+		timeout 100 bash -c '
+			trap '\''ended=$?; [ $ended = 141 ] || echo "status $ended: $BASH_COMMAND" >> ../errors'\'' ERR
+			set -o pipefail
+			. "$0"' "../$1" > ../output 2>&1 < /dev/null
+	)
+	status=$?
+	case $status in
+	0 | 141) ;;
+	*) echo "it ends with status $status" >> errors
+	esac
+	grep -iE '^(error|failed|perf: |[^ ]*: line [0-9]+:)|unknown|not found|usage:' output >> errors
+	[ -s output ] || echo "no output" >> errors
+}
+
+echo "TAP version 13"
+nr=0 failed=0
+for example in [0-9]*.sh; do
+	title=$(< "${example%.sh}.title")
+	reason=$(cannot_run "$example")
+	nr=$((nr + 1))
+	if [ -n "$reason" ]; then
+		echo "ok $nr - $title # SKIP $reason"
+		continue
+	fi
+	: > errors
+	paste_it "$example"
+	if [ -s errors ]; then
+		failed=1
+		echo "not ok $nr - $title"
+		sed 's/^/# /' errors
+		tail -n 20 output | sed 's/^/# | /'
+	else
+		echo "ok $nr - $title"
+	fi
+done
+echo "1..$nr"
+exit $failed
