@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -7,10 +8,12 @@
 #include <unistd.h>
 #include <internal/lib.h>
 #include <linux/kernel.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
+#include "util/rlimit.h"
 #include "util/session.h"
 #include "util/target.h"
 #include "util/time-utils.h"
@@ -432,6 +435,27 @@ static int init_rounds(struct recorder *rec)
 			    finish_round, &rec->output);
 }
 
+/*
+ * Each CPU takes at least five: an event, a tracking and a BPF one, and two that its reader waits with. The
+ * 1024 that are usual are not enough for 272 CPUs. A command has been forked by then, and keeps its limit.
+ */
+static void raise_file_limit(void)
+{
+	enum rlimit_action raised = NO_CHANGE;
+
+	rlimit__increase_nofile(&raised);
+}
+
+static void explain_file_limit(void)
+{
+	struct rlimit limit = { 0 };
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	pr_err("Hint:\tA recording has a file open for each event and CPU (or task), and four more for each CPU. This\n"
+	       "\tprocess may have %" PRIu64 " (ulimit -Hn; LimitNOFILE= of a service): allow more, or record fewer\n"
+	       "\tevents or CPUs (-C).\n", (u64)limit.rlim_cur);
+}
+
 static int prepare(struct recorder *rec, int argc, const char **argv)
 {
 	int err;
@@ -453,6 +477,7 @@ static int prepare(struct recorder *rec, int argc, const char **argv)
 		if (err)
 			return err;
 	}
+	raise_file_limit();
 	err = init_capture(rec);
 	if (!err)
 		err = init_output(rec);
@@ -589,6 +614,8 @@ int recorder__run(struct recorder *rec, int argc, const char **argv)
 	if (begun)
 		err = begin(rec);
 	self__rename(&name);
+	if (err == -EMFILE)
+		explain_file_limit();
 	if (!err)
 		err = record_until_stop(rec);
 	if (begun) {

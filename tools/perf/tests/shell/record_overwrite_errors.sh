@@ -258,6 +258,17 @@ else
 	echo "note: no full disk: $(cat "$work/mount.err")"
 fi
 
+echo "== few open files"
+
+# Wherever it is short of them: the soft limit is its own to raise, and the command's to keep
+for files in $(seq 10 $((2 * $(nproc))) $((10 + 18 * $(nproc)))); do
+	run 0 prlimit --nofile="$files:" "$PERF" record -a -o "$out" -e cpu-clock -e "$traced" -- sh -c 'ulimit -Sn'
+	grep -qx "$files" "$work/record.out" || wrong "the command may have $(cat "$work/record.out") files open, not $files"
+done
+
+run 255 prlimit --nofile=12 "$PERF" record -a -o "$out" -e cpu-clock -e "$traced" -- "$idle" 30
+says 'too many' 'may have 12 ' 'ulimit -Hn'
+
 echo "== an ordinary user"
 
 if (as_nobody_ready) > "$work/skipped"; then
