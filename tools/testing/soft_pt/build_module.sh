@@ -59,7 +59,7 @@ awk -f "$linux/arch/x86/tools/gen-insn-attr-x86.awk" "$linux/arch/x86/lib/x86-op
 	> "$out/inat-tables.c" || exit
 cat > "$out/Makefile" << 'END'
 obj-m := soft_pt.o
-soft_pt-y := pmu.o sysfs.o step.o insn.o packets.o area.o synth.o decode.o inat.o
+soft_pt-y := pmu.o sysfs.o step.o insn.o packets.o pebs.o area.o synth.o decode.o inat.o
 CFLAGS_decode.o := -D__DISABLE_EXPORTS
 END
 # No types of its own for BPF: that would need pahole, with headers that have a vmlinux.

@@ -2,13 +2,17 @@
 /*
  * Steps a program by ptrace and prints the address of each instruction that it executes.
  *
- * usage: pt_truth [-b ADDRESS] PROGRAM [ARGUMENT]...
+ * usage: pt_truth [-e] [-b ADDRESS] PROGRAM [ARGUMENT]...
  *	-b	not step by step: only where a breakpoint at ADDRESS stops it
+ *	-e	each time that it executes it, also if it is the same as before; of those that repeat
+ *		themselves (rep ...) once
  *
- * Repetitions are left out, as by pt_decode. Exits as the program does. Programs with one thread.
+ * Without -e repetitions are left out, as by pt_decode. Exits as the program does. Programs with one
+ * thread.
  */
 #include <err.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,29 +34,52 @@ static unsigned long long ip_of(pid_t pid)
 	return regs.rip;
 }
 
-static void executed(unsigned long long ip)
+static bool each;
+
+/* A string instruction with rep or repne; it has no more than two other prefixes here. */
+static bool repeats_itself(pid_t pid, unsigned long long ip)
+{
+	unsigned long bytes = ptrace(PTRACE_PEEKTEXT, pid, ip, 0);
+	unsigned char byte = bytes;
+	bool rep = false;
+
+	while (byte == 0xf2 || byte == 0xf3 || byte == 0x66 || (byte & 0xf0) == 0x40) {
+		rep |= byte >= 0xf2;
+		bytes >>= 8;
+		byte = bytes;
+	}
+	return rep && ((byte & 0xfc) == 0x6c || (byte & 0xfc) == 0xa4 || (byte >= 0xaa && byte <= 0xaf));
+}
+
+static void executed(pid_t pid, unsigned long long ip)
 {
 	static unsigned long long last;
 
-	if (ip != last)
+	if (ip != last || (each && !repeats_itself(pid, ip)))
 		printf("%llx\n", ip);
 	last = ip;
 }
 
-/* Behind mov %eax, %ss, and in QEMU pause, there is no trap: one more instruction was executed. */
-static void stepped(pid_t pid, unsigned long long before)
+/*
+ * Behind mov %eax, %ss, and in QEMU pause, there is no trap: one more instruction was executed. Behind exec
+ * there is one before the first.
+ */
+static void stepped(pid_t pid, unsigned long long before, bool execed)
 {
 	long bytes = ptrace(PTRACE_PEEKTEXT, pid, before, 0);
 
-	executed(before);
+	if (execed && ip_of(pid) == before)
+		return;
+	executed(pid, before);
 	bytes &= 0xffff;
 	if ((bytes == 0xd08e || bytes == 0x90f3) && ip_of(pid) != before + 2)
-		executed(before + 2);
+		executed(pid, before + 2);
 }
 
 /* What stopped it: a step, something else that is no signal either, or a signal, to be passed on. */
 static int signal_of(pid_t pid, int status, unsigned long long before)
 {
+	static bool execed;
 	siginfo_t info;
 
 	if (ptrace(PTRACE_GETSIGINFO, pid, 0, &info))
@@ -60,13 +87,14 @@ static int signal_of(pid_t pid, int status, unsigned long long before)
 	if (WSTOPSIG(status) != SIGTRAP)
 		return WSTOPSIG(status);
 	if (info.si_code == SI_KERNEL) {	/* int3 */
-		executed(before);
+		executed(pid, before);
 		return SIGTRAP;
 	}
-	if (info.si_code == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
-		executed(before);
 	if (info.si_code == TRAP_TRACE || info.si_code == TRAP_BRKPT)
-		stepped(pid, before);
+		stepped(pid, before, execed);
+	execed = info.si_code == (SIGTRAP | PTRACE_EVENT_EXEC << 8);
+	if (execed)
+		executed(pid, before);
 	return info.si_code <= 0 ? SIGTRAP : 0;
 }
 
@@ -82,7 +110,7 @@ static void step_through(pid_t pid, int *last)
 		if (WIFSTOPPED(status))
 			sig = signal_of(pid, status, ip);
 		else
-			executed(ip);	/* exit() */
+			executed(pid, ip);	/* exit() */
 	}
 	*last = status;
 }
@@ -116,10 +144,12 @@ int main(int argc, char **argv)
 	int status, opt;
 	pid_t pid;
 
-	while ((opt = getopt(argc, argv, "+b:")) != -1) {
-		if (opt != 'b')
-			return 2;
-		address = strtoull(optarg, NULL, 16);
+	while ((opt = getopt(argc, argv, "+eb:")) != -1) {
+		switch (opt) {
+		case 'e': each = true; break;
+		case 'b': address = strtoull(optarg, NULL, 16); break;
+		default: return 2;
+		}
 	}
 	if (argc == optind)
 		return 2;

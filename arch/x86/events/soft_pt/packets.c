@@ -9,11 +9,15 @@
 #define EXT		0x02	/* the first byte of those that have two */
 #define EXT_CBR		0x03
 #define EXT_PSBEND	0x23
+#define EXT_BEP		0x33
+#define EXT_BBP		0x63
 #define EXT_PSB		0x82	/* eight times */
+#define EXT_BEP_IP	0xb3	/* a FUP follows */
 #define EXT_OVF		0xf3
 #define TSC		0x19
 #define MODE		0x99
 #define MODE_EXEC_64	0x01
+#define BIP		0x04	/* of 8 bytes; which item is in the upper five bits */
 
 /* Packets with an address; its form is in the upper three bits. */
 #define TIP_PGD		0x01
@@ -149,4 +153,30 @@ void soft_pt_fup_pgd(struct soft_pt *pt, u64 ip)
 	put_tnt(pt);
 	put_ip(pt, FUP, ip);
 	soft_pt_pgd(pt);
+}
+
+void soft_pt_bbp(struct soft_pt *pt, u8 type)
+{
+	const u8 packet[] = { EXT, EXT_BBP, type };
+
+	put_tnt(pt);
+	put(pt, packet, sizeof(packet));
+}
+
+void soft_pt_bip(struct soft_pt *pt, u8 id, u64 value)
+{
+	u8 packet[9];
+
+	packet[0] = id << 3 | BIP;
+	put_unaligned_le64(value, packet + 1);
+	put(pt, packet, sizeof(packet));
+}
+
+void soft_pt_bep(struct soft_pt *pt, bool enabled, u64 ip)
+{
+	const u8 packet[] = { EXT, enabled ? EXT_BEP_IP : EXT_BEP };
+
+	put(pt, packet, sizeof(packet));
+	if (enabled)
+		put_ip(pt, FUP, ip);
 }

@@ -133,7 +133,7 @@ static int soft_pt_event_init(struct perf_event *event)
 	return err;
 }
 
-static struct pmu soft_pt_pmu = {
+struct pmu soft_pt_pmu = {
 	.module		= THIS_MODULE,
 	.capabilities	= PERF_PMU_CAP_EXCLUSIVE | PERF_PMU_CAP_ITRACE |
 			  PERF_PMU_CAP_AUX_PAUSE | PERF_PMU_CAP_AUX_WRITTEN |
@@ -193,14 +193,21 @@ static int __init soft_pt_init(void)
 		return -ENODEV;
 	}
 	err = perf_pmu_register(&soft_pt_pmu, "intel_pt", -1);
-	if (!err)
-		pr_info("single-stepping stands in for Intel PT: slow, for tests\n");
-	return err;
+	if (err)
+		return err;
+	err = soft_pebs_register();
+	if (err) {
+		perf_pmu_unregister(&soft_pt_pmu);
+		return err;
+	}
+	pr_info("single-stepping stands in for Intel PT: slow, for tests\n");
+	return 0;
 }
 module_init(soft_pt_init);
 
 static void __exit soft_pt_exit(void)
 {
+	soft_pebs_unregister();
 	perf_pmu_unregister(&soft_pt_pmu);
 }
 module_exit(soft_pt_exit);

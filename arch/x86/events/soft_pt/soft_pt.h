@@ -6,6 +6,7 @@
  *	insn.c		what the instruction was that was stepped over
  *	synth.c		instead of those: a flow that nobody runs
  *	packets.c	says it in packets
+ *	pebs.c		counts instructions, and has samples of them said as well
  *	area.c		which go to the AUX area
  *	pmu.c, sysfs.c	the event, and what perf wants to know of it
  *
@@ -55,6 +56,9 @@ struct soft_pt_area {
 	bool		lost;
 };
 
+/* As many events at once, of a group with the trace's, can have samples in it. */
+#define SOFT_PT_COUNTERS	8
+
 /**
  * struct soft_pt - what a CPU traces
  * @event:	the event that is started here, or NULL
@@ -80,6 +84,10 @@ struct soft_pt_area {
  * @inside:	packet generation is enabled: TIP.PGE was written for the task that runs
  * @armed:	and the TF in its registers is ours
  * @from:	the instruction that it is about to execute; valid if @inside
+ *
+ * pebs.c:
+ * @counters:	events that count here, or NULL
+ * @tags:	how often each counter went to an event that did not have it before
  */
 struct soft_pt {
 	struct perf_event		*event;
@@ -102,6 +110,9 @@ struct soft_pt {
 	bool				inside;
 	bool				armed;
 	u64				from;
+
+	struct perf_event		*counters[SOFT_PT_COUNTERS];
+	u64				tags[SOFT_PT_COUNTERS];
 };
 
 DECLARE_PER_CPU(struct soft_pt, soft_pt_cpu);
@@ -151,8 +162,8 @@ void soft_pt_area_end(struct soft_pt *pt);
 /* soft_pt_area_truncate - the same for want of room; the event will be disabled */
 void soft_pt_area_truncate(struct soft_pt *pt);
 
-/* What a step takes at most, and what ends the trace after it [bytes]. */
-#define SOFT_PT_ROOM	256
+/* What a step takes at most, with two samples of 206 each, and what ends the trace after it. */
+#define SOFT_PT_ROOM	768
 /* soft_pt_area_has_room - whether there are SOFT_PT_ROOM bytes; here readers are woken up */
 bool soft_pt_area_has_room(struct soft_pt *pt);
 /* soft_pt_area_write - write a packet, if there is an area */
@@ -175,6 +186,19 @@ void soft_pt_pge(struct soft_pt *pt, u64 ip);
 void soft_pt_pgd(struct soft_pt *pt);
 /* soft_pt_fup_pgd - disabled before @ip is executed */
 void soft_pt_fup_pgd(struct soft_pt *pt, u64 ip);
+/* soft_pt_{bbp,bip} - begin a block of this type; an item of it */
+void soft_pt_bbp(struct soft_pt *pt, u8 type);
+void soft_pt_bip(struct soft_pt *pt, u8 id, u64 value);
+/* soft_pt_bep - end all blocks; with a FUP of the next instruction, or disabled */
+void soft_pt_bep(struct soft_pt *pt, bool enabled, u64 ip);
+
+/**
+ * soft_pt_retired - an instruction was executed, and the trace says so
+ * @ip:		its address
+ * @next:	of the one to be executed next; of interest if @pt->inside
+ * @regs:	behind it, without our TF; NULL if that is not known
+ */
+void soft_pt_retired(struct soft_pt *pt, u64 ip, u64 next, const struct pt_regs *regs);
 
 /* soft_pt_step_{start,stop} - on this CPU, interrupts off: follow whoever runs, or no longer */
 void soft_pt_step_start(struct soft_pt *pt);
@@ -192,7 +216,13 @@ void soft_pt_step_put(void);
 /* soft_pt_synth - write at least @size bytes of packets of a loop that nobody runs */
 void soft_pt_synth(struct soft_pt *pt, unsigned long size);
 
+extern struct pmu soft_pt_pmu;
+/* soft_pebs_{register,unregister} - the PMU whose events are counted. Return: 0, or an error */
+int soft_pebs_register(void);
+void soft_pebs_unregister(void);
+
 extern const struct attribute_group *soft_pt_attr_groups[];
+extern const struct attribute_group *soft_pebs_attr_groups[];
 /* soft_pt_ratio - of the TSC's frequency and the bus's 100 MHz */
 unsigned int soft_pt_ratio(void);
 

@@ -67,9 +67,21 @@ static void read_executed(struct soft_pt *pt, struct soft_pt_insn *insn, u64 ip)
 {
 	soft_pt_insn_read(insn, pt->from);
 	if (insn->kind == SOFT_PT_SHADOW && ip != insn->next) {	/* two were */
+		soft_pt_retired(pt, pt->from, insn->next, NULL);
 		pt->from = insn->next;
 		soft_pt_insn_read(insn, pt->from);
 	}
+}
+
+/* The registers are those of the program still, but for the one that the kernel answers in. */
+static void retired_into_kernel(struct soft_pt *pt, const struct soft_pt_insn *insn,
+				const struct pt_regs *regs)
+{
+	struct pt_regs copy = *regs;
+
+	if (insn->kind != SOFT_PT_TRAP)
+		copy.ax = regs->orig_ax;
+	soft_pt_retired(pt, pt->from, 0, &copy);
 }
 
 /*
@@ -86,8 +98,10 @@ static void leave(struct soft_pt *pt, struct pt_regs *regs, bool trapped)
 		return;
 	if (regs->ip != pt->from) {
 		read_executed(pt, &insn, regs->ip);
-		if (insn.kind == SOFT_PT_SHADOW && insn.next == regs->ip)
+		if (insn.kind == SOFT_PT_SHADOW && insn.next == regs->ip) {
+			soft_pt_retired(pt, pt->from, regs->ip, NULL);
 			pt->from = regs->ip;
+		}
 		executed = insn.next == regs->ip &&
 			   (insn.kind == SOFT_PT_SYSCALL || insn.kind == SOFT_PT_INT80 ||
 			    (insn.kind == SOFT_PT_TRAP && trapped));
@@ -100,6 +114,8 @@ static void leave(struct soft_pt *pt, struct pt_regs *regs, bool trapped)
 		soft_pt_fup_pgd(pt, pt->from);
 	disarm(pt, regs);
 	pt->inside = false;
+	if (executed)
+		retired_into_kernel(pt, &insn, regs);
 }
 
 /* Whether the instruction leads to @to; says how, if that is not in the program. */
@@ -147,6 +163,7 @@ static bool hide_pushed_flag(struct pt_regs *regs)
 static void step(struct soft_pt *pt, struct pt_regs *regs)
 {
 	struct soft_pt_insn insn;
+	u64 from;
 
 	read_executed(pt, &insn, regs->ip);
 	if (insn.kind == SOFT_PT_PUSHF && !hide_pushed_flag(regs)) {
@@ -163,7 +180,10 @@ static void step(struct soft_pt *pt, struct pt_regs *regs)
 		pt->inside = false;	/* and again, if it may be, on the return from the trap */
 		return;
 	}
+	from = pt->from;
 	pt->from = regs->ip;
+	if (insn.kind != SOFT_PT_REP || regs->ip != from)
+		soft_pt_retired(pt, from, regs->ip, regs);
 	if (regs->flags & X86_EFLAGS_TF) {
 		leave(pt, regs, false);
 	} else if (!soft_pt_area_has_room(pt)) {

@@ -3,6 +3,7 @@
  * What perf and decoders look up of the PMU: the bits of an event, and which of the hardware's
  * abilities it has. There is one that no hardware has: caps/software. And caps/aux_any_size says
  * whether areas may be of any size, see Documentation/userspace-api/perf_aux_snapshot.rst.
+ * And the same of soft_pebs.
  */
 #include <linux/device.h>
 #include <linux/sysfs.h>
@@ -82,5 +83,31 @@ const struct attribute_group *soft_pt_attr_groups[] = {
 	&format_group,
 	&cap_group,
 	&timing_group,
+	NULL,
+};
+
+/*
+ * soft_pebs
+ */
+
+PMU_FORMAT_ATTR(event,		"config:0-7");
+static struct attribute *pebs_format_attrs[] = { &format_attr_event.attr, NULL };
+static const struct attribute_group pebs_format_group = {
+	.name = "format", .attrs = pebs_format_attrs,
+};
+
+PMU_EVENT_ATTR_STRING(inst_retired, event_inst_retired, "event=0xc0");
+static struct attribute *pebs_event_attrs[] = { &event_inst_retired.attr.attr, NULL };
+static const struct attribute_group pebs_event_group = {
+	.name = "events", .attrs = pebs_event_attrs,
+};
+
+static struct attribute *pebs_cap_attrs[] = { &dev_attr_software.attr.attr, NULL };
+static const struct attribute_group pebs_cap_group = { .name = "caps", .attrs = pebs_cap_attrs };
+
+const struct attribute_group *soft_pebs_attr_groups[] = {
+	&pebs_format_group,
+	&pebs_event_group,
+	&pebs_cap_group,
 	NULL,
 };

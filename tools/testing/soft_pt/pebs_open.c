@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Opens events of soft_pebs, in groups that can be and in some that cannot; counts.
+ *
+ * usage: pebs_open			each refusal, as TAP; the others are opened
+ *	  pebs_open PROGRAM [ARGUMENT]...
+ *		runs it with a group of intel_pt and soft_pebs, and prints how many instructions were counted.
+ *		Exits as the program does
+ *	  pebs_open -o PROGRAM [ARGUMENT]...
+ *		the same, but intel_pt is closed before the program begins: there must be none
+ * Exits with 77 where there is no soft_pebs.
+ */
+#include <err.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define INST_RETIRED	0xc0
+#define DATA_PAGES	8
+#define AUX_PAGES	1024
+
+static unsigned int pt_type, pebs_type;
+
+static unsigned int pmu_type(const char *name)
+{
+	unsigned int type;
+	char path[100];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", name);
+	file = fopen(path, "r");
+	if (!file || fscanf(file, "%u", &type) != 1)
+		exit(77);
+	fclose(file);
+	return type;
+}
+
+static struct perf_event_attr pt_attr(void)
+{
+	return (struct perf_event_attr){
+		.type = pt_type, .size = sizeof(struct perf_event_attr),
+		.config = 1 << 10 | 1 << 13, .exclude_kernel = 1, .disabled = 1,
+	};
+}
+
+static struct perf_event_attr pebs_attr(void)
+{
+	return (struct perf_event_attr){
+		.type = pebs_type, .size = sizeof(struct perf_event_attr),
+		.config = INST_RETIRED, .sample_period = 1000, .exclude_kernel = 1, .aux_output = 1,
+	};
+}
+
+static int open_event(struct perf_event_attr attr, pid_t pid, int leader)
+{
+	return syscall(SYS_perf_event_open, &attr, pid, -1, leader, 0);
+}
+
+static unsigned int nr_tests, nr_failed;
+
+/* @expected: an errno, or 0 for an event that can be opened */
+static void expect(int expected, const char *what, struct perf_event_attr attr, int leader)
+{
+	int fd = open_event(attr, 0, leader), err = fd < 0 ? errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	printf("%sok %u - %s: %s\n", err == expected ? "" : "not ", ++nr_tests, what,
+	       err ? strerror(err) : "opened");
+	nr_failed += err != expected;
+}
+
+static int open_leader(struct perf_event_attr attr)
+{
+	int fd = open_event(attr, 0, -1);
+
+	if (fd < 0)
+		err(1, "perf_event_open of a leader");
+	return fd;
+}
+
+static int refusals(void)
+{
+	struct perf_event_attr clock = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(clock), .config = PERF_COUNT_SW_TASK_CLOCK,
+		.sample_period = 1000000, .exclude_kernel = 1,
+	};
+	struct perf_event_attr attr = pt_attr();
+	int pt = open_leader(attr), other = open_leader(clock), synth;
+
+	attr.config1 = 1000;
+	synth = open_event(attr, getpid(), -1);		/* there is one of that PMU already */
+	if (synth >= 0 || errno != EBUSY)
+		errx(1, "a second intel_pt could be opened");
+
+	expect(0, "with intel_pt as leader", pebs_attr(), pt);
+	expect(EINVAL, "without a leader", pebs_attr(), -1);
+	expect(EINVAL, "with a leader that has no AUX area", pebs_attr(), other);
+	clock.aux_output = 1;
+	expect(EOPNOTSUPP, "another PMU's event", clock, pt);
+
+	attr = pebs_attr();
+	attr.aux_output = 0;
+	expect(EOPNOTSUPP, "without aux_output", attr, pt);
+	attr = pebs_attr();
+	attr.freq = 1;
+	expect(EOPNOTSUPP, "with a frequency", attr, pt);
+	attr = pebs_attr();
+	attr.sample_period = 0;
+	expect(EOPNOTSUPP, "without a period", attr, pt);
+	attr = pebs_attr();
+	attr.exclude_kernel = 0;
+	expect(EOPNOTSUPP, "of the kernel", attr, pt);
+	attr = pebs_attr();
+	attr.sample_type = PERF_SAMPLE_BRANCH_STACK;
+	attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+	expect(EOPNOTSUPP, "with branches", attr, pt);
+	attr = pebs_attr();
+	attr.aux_sample_size = 4096;
+	expect(EINVAL, "with a sample of the area, too", attr, pt);
+	attr = pebs_attr();
+	attr.config = 0xc4;
+	expect(EINVAL, "of other instructions", attr, pt);
+
+	close(pt);
+	attr = pt_attr();
+	attr.config1 = 1000;
+	pt = open_leader(attr);
+	expect(EINVAL, "of a program that does not exist", pebs_attr(), pt);
+	printf("1..%u\n", nr_tests);
+	return nr_failed != 0;
+}
+
+static void map_area(int fd)
+{
+	struct perf_event_mmap_page *page = mmap(NULL, (DATA_PAGES + 1) * 4096, PROT_READ | PROT_WRITE,
+						 MAP_SHARED, fd, 0);
+
+	if (page == MAP_FAILED)
+		err(1, "mmap");
+	page->aux_offset = (DATA_PAGES + 1) * 4096;
+	page->aux_size = AUX_PAGES * 4096;
+	if (mmap(NULL, page->aux_size, PROT_READ, MAP_SHARED, fd, page->aux_offset) == MAP_FAILED)
+		err(1, "mmap of the AUX area");
+}
+
+static int count(char **program, bool orphan)
+{
+	struct perf_event_attr attr = pt_attr();
+	int go[2], status, pt, pebs;
+	unsigned long long counted;
+	pid_t pid;
+	char c;
+
+	if (pipe(go))
+		err(1, "pipe");
+	pid = fork();
+	if (!pid) {
+		close(go[1]);
+		if (read(go[0], &c, 1) == 1)
+			execv(program[0], program);
+		err(127, "%s", program[0]);
+	}
+	attr.enable_on_exec = 1;
+	pt = open_event(attr, pid, -1);
+	if (pt < 0)
+		err(1, "perf_event_open of intel_pt");
+	if (!orphan)		/* a map would keep it open */
+		map_area(pt);
+	pebs = open_event(pebs_attr(), pid, pt);
+	if (pebs < 0)
+		err(1, "perf_event_open of soft_pebs");
+	if (orphan)
+		close(pt);
+	if (write(go[1], "", 1) != 1 || waitpid(pid, &status, 0) != pid)
+		err(1, "%s", program[0]);
+	if (read(pebs, &counted, sizeof(counted)) != sizeof(counted))
+		counted = 0;	/* an event in error state */
+	printf("%llu\n", counted);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int main(int argc, char **argv)
+{
+	bool orphan = argc > 1 && !strcmp(argv[1], "-o");
+
+	pt_type = pmu_type("intel_pt");
+	pebs_type = pmu_type("soft_pebs");
+	if (argc == 1)
+		return refusals();
+	return count(argv + 1 + orphan, orphan);
+}
