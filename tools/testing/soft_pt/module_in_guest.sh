@@ -70,6 +70,20 @@ flow() {
 	[ $? = 1 ] && uniq "$work/truth" | cmp - "$work/ips" && wc -l < "$work/ips"
 }
 
+# With samples in the trace, one of each instruction
+samples() {
+	"$PERF" record -q -e '{intel_pt//u,soft_pebs/inst_retired,aux-output,period=1/u}' -m ,8M -o "$work/flow" -- \
+		taskset -c 1 "$bin/flow_branches" || return
+	"$PERF" script -i "$work/flow" --itrace=o -F ip | awk '{ print $1 }' | tail -n "$(wc -l < "$work/each")" > "$work/ips"
+	cmp "$work/each" "$work/ips" && wc -l < "$work/ips"
+}
+
+# What ptrace sees of itself is the trap flag: hence 1.
+stepped() {
+	"$bin/pt_truth" -e "$bin/flow_branches" > "$work/each"
+	[ $? = 1 ]
+}
+
 # It gives way to recorders that begin.
 stress_begins() {
 	open_input
@@ -125,7 +139,7 @@ rounds() {
 }
 
 flow_again() {
-	load && flow && unload 300
+	load && flow && stepped && samples && unload 300
 }
 
 echo "TAP version 13"
@@ -136,5 +150,5 @@ check "stays while that is traced" stays
 check "unloaded when the recorder is killed" goes
 check "ten times more, while somebody tries to unload it" rounds
 check "nobody is stepped any more" on_its_own
-check "loaded again: its trace is what was executed" flow_again
+check "loaded again: its trace is what was executed, and the samples in it are" flow_again
 echo "1..$nr"

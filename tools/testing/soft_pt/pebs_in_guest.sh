@@ -93,6 +93,14 @@ orphan() {
 	n=$("$bin/pebs_open" -o "$bin/flow_branches") && echo "$n" && [ "$n" = 0 ]
 }
 
+# There is a shell before and behind it.
+disabled() {
+	local n
+
+	n=$("$bin/pebs_open" -d sh -c "kill -STOP \$\$; kill -STOP \$\$; exec $bin/flow_branches") && echo "$n" &&
+		((n > $(wc -l < branches.truth)))
+}
+
 refused() {
 	"$bin/pebs_open"
 }
@@ -183,6 +191,7 @@ done
 check "branches: counted" counted branches
 check "syscalls: counted" counted syscalls
 check "the leader is closed" orphan
+check "disabled and enabled" disabled
 check "ends of blocks" ends
 check "registers" registers
 recorder=$PERF decoder=$PERF

@@ -8,12 +8,14 @@
  *		Exits as the program does
  *	  pebs_open -o PROGRAM [ARGUMENT]...
  *		the same, but intel_pt is closed before the program begins: there must be none
+ *	  pebs_open -d PROGRAM [ARGUMENT]...
+ *		the same of a program that stops twice; in between soft_pebs is disabled, and must not count
  * Exits with 77 where there is no soft_pebs.
  */
 #include <err.h>
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <stdbool.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,11 +154,36 @@ static void map_area(int fd)
 		err(1, "mmap of the AUX area");
 }
 
-static int count(char **program, bool orphan)
+static unsigned long long read_count(int fd)
+{
+	unsigned long long counted;
+
+	return read(fd, &counted, sizeof(counted)) == sizeof(counted) ? counted : 0;	/* in error state */
+}
+
+/* From one stop of the program to the next */
+static void disable(int pebs, pid_t pid)
+{
+	unsigned long long before;
+	int status;
+
+	if (waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status))
+		errx(1, "the program does not stop");
+	before = read_count(pebs);
+	if (ioctl(pebs, PERF_EVENT_IOC_DISABLE, 0) || kill(pid, SIGCONT))
+		err(1, "ioctl");
+	if (waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status))
+		errx(1, "the program does not stop again");
+	if (!before || read_count(pebs) != before)
+		errx(1, "%llu were counted, and %llu when it was disabled", before, read_count(pebs));
+	if (ioctl(pebs, PERF_EVENT_IOC_ENABLE, 0) || kill(pid, SIGCONT))
+		err(1, "ioctl");
+}
+
+static int count(char **program, char how)
 {
 	struct perf_event_attr attr = pt_attr();
 	int go[2], status, pt, pebs;
-	unsigned long long counted;
 	pid_t pid;
 	char c;
 
@@ -166,35 +193,39 @@ static int count(char **program, bool orphan)
 	if (!pid) {
 		close(go[1]);
 		if (read(go[0], &c, 1) == 1)
-			execv(program[0], program);
+			execvp(program[0], program);
 		err(127, "%s", program[0]);
 	}
 	attr.enable_on_exec = 1;
 	pt = open_event(attr, pid, -1);
 	if (pt < 0)
 		err(1, "perf_event_open of intel_pt");
-	if (!orphan)		/* a map would keep it open */
+	if (how != 'o')		/* a map would keep it open */
 		map_area(pt);
 	pebs = open_event(pebs_attr(), pid, pt);
 	if (pebs < 0)
 		err(1, "perf_event_open of soft_pebs");
-	if (orphan)
+	if (how == 'o')
 		close(pt);
-	if (write(go[1], "", 1) != 1 || waitpid(pid, &status, 0) != pid)
+	if (write(go[1], "", 1) != 1)
 		err(1, "%s", program[0]);
-	if (read(pebs, &counted, sizeof(counted)) != sizeof(counted))
-		counted = 0;	/* an event in error state */
-	printf("%llu\n", counted);
+	if (how == 'd')
+		disable(pebs, pid);
+	if (waitpid(pid, &status, 0) != pid)
+		err(1, "%s", program[0]);
+	printf("%llu\n", read_count(pebs));
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 int main(int argc, char **argv)
 {
-	bool orphan = argc > 1 && !strcmp(argv[1], "-o");
+	char how = argc > 1 && argv[1][0] == '-' ? argv[1][1] : 0;
 
 	pt_type = pmu_type("intel_pt");
 	pebs_type = pmu_type("soft_pebs");
 	if (argc == 1)
 		return refusals();
-	return count(argv + 1 + orphan, orphan);
+	if (how && (argc == 2 || !strchr("od", how)))
+		return 2;
+	return count(argv + 1 + !!how, how);
 }
