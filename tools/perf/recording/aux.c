@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <internal/lib.h>
@@ -15,6 +16,7 @@
 #include "util/mmap.h"
 #include "util/pmu.h"
 #include "util/record.h"
+#include "util/sample.h"
 #include "util/session.h"
 #include "util/synthetic-events.h"
 #include "aux.h"
@@ -125,11 +127,17 @@ int aux__configure(struct aux *aux)
 void aux__exit(struct aux *aux)
 {
 	struct aux_area *area;
+	u64 given_up = 0;
 
 	aux__for_each_area(aux, area) {
+		given_up += area->outputs.given_up;
 		auxtrace_mmap__munmap(&area->mm);
 		aux_history__exit(&area->history);
+		aux_outputs__exit(&area->outputs);
 	}
+	if (given_up)
+		pr_warning("%" PRIu64 " records of whose samples are in a trace are not in all files: too "
+			   "many.\n", given_up);
 	zfree(&aux->areas);
 	aux->nr = 0;
 	auxtrace_record__free(aux->itr);
@@ -140,14 +148,6 @@ void aux__exit(struct aux *aux)
  * Areas
  */
 
-/* As util counts: CPUs, or threads where there is a ring for each of them. */
-static int area_index(const struct aux *aux, const struct channel *channel, const struct ring *ring)
-{
-	int slot = ring - channel->rings, nr_cpus = perf_cpu_map__nr(aux->evlist->core.all_cpus);
-
-	return slot < nr_cpus ? slot : slot - nr_cpus;
-}
-
 static int map_area(struct aux *aux, struct aux_area *area, const struct channel *channel,
 		    struct ring *ring)
 {
@@ -157,12 +157,13 @@ static int map_area(struct aux *aux, struct aux_area *area, const struct channel
 	auxtrace_mmap_params__init(&params, page_size + ring__size(ring),
 				   aux->opts->auxtrace_mmap_pages, overwrite);
 	auxtrace_mmap_params__set_idx(&params, aux->evlist, aux->evsel,
-				      area_index(aux, channel, ring));
+				      channel__area_index(channel, aux->evlist, ring));
 	if (auxtrace_mmap__mmap(&area->mm, &params, ring->map.base, ring->map.fd))
 		return -errno;
 	area->ring = ring;
 	area->cursor.len = area->mm.len;
 	aux_history__init(&area->history, area->mm.len);
+	aux_outputs__init(&area->outputs);
 	return 0;
 }
 
@@ -181,6 +182,7 @@ static int explain(const struct aux *aux, int err)
 
 int aux__map(struct aux *aux, struct channel *channel)
 {
+	struct evsel *evsel;
 	struct ring *ring;
 	int err;
 
@@ -189,6 +191,8 @@ int aux__map(struct aux *aux, struct channel *channel)
 	aux->areas = calloc(channel->nr_mapped, sizeof(*aux->areas));
 	if (!aux->areas)
 		return -ENOMEM;
+	evlist__for_each_entry(aux->evlist, evsel)
+		aux->has_samples |= evsel->core.attr.aux_output;
 	channel__for_each_ring(channel, ring) {
 		err = map_area(aux, &aux->areas[aux->nr], channel, ring);
 		if (err)
@@ -207,10 +211,13 @@ int aux__describe(struct aux *aux, struct output *output, const struct perf_even
 {
 	struct perf_session *session = output->session;
 	struct mmap map = { .core.base = (void *)page };
+	struct aux_area *area;
 	int err;
 
 	if (!aux->itr || !aux->opts->full_auxtrace)
 		return 0;
+	aux__for_each_area(aux, area)
+		aux_outputs__begin_file(&area->outputs);
 	auxtrace_index__free(&session->auxtrace_index);
 	perf_header__set_feat(&session->header, HEADER_AUXTRACE);
 
@@ -235,7 +242,35 @@ static struct span align(const struct aux *aux, const struct span *data)
 	return aligned;
 }
 
-int aux__write(struct aux *aux, const struct aux_area *area, const struct span *data, u64 position,
+static int to_output(void *arg, const void *record, size_t len)
+{
+	struct span span = span__of(record, len);
+
+	return output__write(arg, &span, NULL);
+}
+
+void aux__add_output(struct aux *aux, struct aux_area *area, union perf_event *event)
+{
+	struct perf_sample sample = { 0 };
+
+	if (!evlist__parse_sample(aux->evlist, event, &sample))
+		aux_outputs__add(&area->outputs, event, sample.id);
+}
+
+/* Zeros are padding in the trace of those that have samples in it. */
+int aux__write_outputs(struct aux *aux, struct aux_area *area, struct output *output)
+{
+	static const u64 padding;
+	struct span span = span__of(&padding, sizeof(padding));
+
+	if (!aux_outputs__has_news(&area->outputs))
+		return 0;
+	if (aux->has_samples && !area->outputs.begun)
+		return aux__write(aux, area, &span, 0, auxtrace_record__reference(aux->itr), output);
+	return aux_outputs__write(&area->outputs, to_output, output);
+}
+
+int aux__write(struct aux *aux, struct aux_area *area, const struct span *data, u64 position,
 	       u64 reference, struct output *output)
 {
 	static const char zeros[PERF_AUXTRACE_RECORD_ALIGNMENT];
@@ -260,8 +295,11 @@ int aux__write(struct aux *aux, const struct aux_area *area, const struct span *
 		{ (void *)zeros, padding },
 	};
 	u64 pos;
-	int err = output__write_unit(output, part, ARRAY_SIZE(part), &pos);
+	int err = aux_outputs__write(&area->outputs, to_output, output);
 
+	area->outputs.begun = true;
+	if (!err)
+		err = output__write_unit(output, part, ARRAY_SIZE(part), &pos);
 	if (!err && !output__is_pipe(output))
 		err = auxtrace_index__auxtrace_event(&output->session->auxtrace_index, &event, pos);
 	return err;

@@ -25,6 +25,7 @@
 #include "util/auxtrace.h"
 #include "aux_history.h"
 #include "aux_image.h"
+#include "aux_outputs.h"
 
 struct channel;
 struct evlist;
@@ -39,6 +40,7 @@ struct ring;
  * @ring:	the ring
  * @cursor:	how far it was read
  * @history:	whose trace is in it; of snapshots
+ * @outputs:	which events samples in it are of
  * @truncated:	of @ring's account, when the event was last turned on
  */
 struct aux_area {
@@ -46,6 +48,7 @@ struct aux_area {
 	struct ring		*ring;
 	struct aux_cursor	 cursor;
 	struct aux_history	 history;
+	struct aux_outputs	 outputs;
 	u64			 truncated;
 };
 
@@ -57,6 +60,7 @@ struct aux_area {
  * @evsel:	the AUX event
  * @enabling:	held by whoever enables or disables events; capture.h
  * @areas:	@nr areas
+ * @has_samples: samples of other events are in the traces (aux_output)
  * @overrun:	bytes of a full trace that were overwritten before they were read: not by a kernel that
  *		heeds aux_tail
  */
@@ -68,6 +72,7 @@ struct aux {
 	pthread_mutex_t		*enabling;
 	struct aux_area		*areas;
 	int			 nr;
+	bool			 has_samples;
 	u64			 overrun;
 };
 
@@ -117,6 +122,16 @@ int aux__describe(struct aux *aux, struct output *output, const struct perf_even
  */
 int aux__drain(struct aux *aux, struct output *output);
 
+/** aux__add_output - note a PERF_RECORD_AUX_OUTPUT_HW_ID; the file gets it with the next aux__write() */
+void aux__add_output(struct aux *aux, struct aux_area *area, union perf_event *event);
+
+/**
+ * aux__write_outputs - write at once those that the file lacks
+ *
+ * Return: 0, or the errno of the output.
+ */
+int aux__write_outputs(struct aux *aux, struct aux_area *area, struct output *output);
+
 /**
  * aux__write - write a piece of a trace
  * @data:	it, oldest byte first
@@ -125,7 +140,7 @@ int aux__drain(struct aux *aux, struct output *output);
  *
  * Return: 0, or the errno of the output.
  */
-int aux__write(struct aux *aux, const struct aux_area *area, const struct span *data, u64 position,
+int aux__write(struct aux *aux, struct aux_area *area, const struct span *data, u64 position,
 	       u64 reference, struct output *output);
 
 #else
@@ -164,6 +179,19 @@ static inline int aux__drain(struct aux *aux __maybe_unused, struct output *outp
 	return 0;
 }
 
+static inline void aux__add_output(struct aux *aux __maybe_unused,
+				   struct aux_area *area __maybe_unused,
+				   union perf_event *event __maybe_unused)
+{
+}
+
+static inline int aux__write_outputs(struct aux *aux __maybe_unused,
+				     struct aux_area *area __maybe_unused,
+				     struct output *output __maybe_unused)
+{
+	return 0;
+}
+
 #endif
 
 /** aux_area__counts - does the kernel say how much was written? */
@@ -185,6 +213,12 @@ static inline bool aux__streams(const struct aux *aux)
 {
 	return aux->itr && aux->opts->full_auxtrace && !aux->opts->auxtrace_snapshot_mode &&
 	       !aux->opts->auxtrace_sample_mode;
+}
+
+/** aux__writes_areas - what is in the areas gets to the file by aux__write() */
+static inline bool aux__writes_areas(const struct aux *aux)
+{
+	return aux__takes_snapshots(aux) || aux__streams(aux);
 }
 
 #define aux__for_each_area(aux, area)						\

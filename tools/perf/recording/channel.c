@@ -45,7 +45,7 @@ static bool is_side_band(const struct evsel *evsel)
 
 enum channel_kind evsel__channel(const struct evsel *evsel)
 {
-	if (evsel->needs_auxtrace_mmap)
+	if (evsel->needs_auxtrace_mmap || evsel->core.attr.aux_output)
 		return CHANNEL_AUX;
 	if (is_side_band(evsel))
 		return CHANNEL_TRACKING;
@@ -204,6 +204,26 @@ static void explain_mlock_limit(struct evlist *evlist, unsigned int pages)
 	       pages, (size_t)pages * page_size / 1024, msg, (u64)limit.rlim_cur / 1024);
 }
 
+int channel__area_index(const struct channel *channel, const struct evlist *evlist,
+			const struct ring *ring)
+{
+	int slot = ring - channel->rings, nr_cpus = perf_cpu_map__nr(evlist->core.all_cpus);
+
+	return slot < nr_cpus ? slot : slot - nr_cpus;
+}
+
+/*
+ * Unique, so that the reader of a file can tell the rings of a CPU apart. What tells of an area has
+ * the area's, by which decoders find it.
+ */
+static int channel__index(const struct channel *channel, const struct evlist *evlist,
+			  const struct ring *ring)
+{
+	if (channel->kind == CHANNEL_AUX)
+		return channel__area_index(channel, evlist, ring);
+	return (channel->kind + 1) * channel->nr + (ring - channel->rings);
+}
+
 static int channels__add_ids(struct channels *channels, struct evlist *evlist,
 			     struct evsel *evsel)
 {
@@ -226,9 +246,8 @@ static int channels__add_ids(struct channels *channels, struct evlist *evlist,
 		if (perf_evlist__id_add_fd(&evlist->core, &evsel->core, cpu_idx, thread, fd) < 0)
 			return -errno;
 		sid = xyarray__entry(evsel->core.sample_id, cpu_idx, thread);
-		/* Unique, so that the reader of a file can tell the rings of a CPU apart. */
-		sid->idx = channel->kind * channel->nr +
-			   (channel__ring(channel, evlist, evsel, cpu_idx, thread) - channel->rings);
+		sid->idx = channel__index(channel, evlist,
+					  channel__ring(channel, evlist, evsel, cpu_idx, thread));
 		sid->cpu = perf_cpu_map__cpu(evsel->core.cpus, cpu_idx);
 		sid->tid = evsel->core.system_wide ? -1 :
 			   perf_thread_map__pid(evsel->core.threads, thread);

@@ -5,7 +5,8 @@
  *         stream              overwrite            tracking              aux
  *     events without      events with the      dummy events: mmap,   the event that has an
  *     the term            term /overwrite/     comm, fork, exit,     AUX area: aux,
- *                                              switch, bpf ...       itrace_start
+ *                                              switch, bpf ...       itrace_start; and those with
+ *                                                                    samples in it (aux-output)
  *         |                   |                    |                     |
  *     ring per CPU        ring per CPU         ring per CPU          ring per CPU, with an
  *                                                                    AUX area behind it
@@ -117,6 +118,14 @@ void channels__unmap(struct channels *channels);
 /** channels__ring - the ring that a descriptor of @evsel belongs to, see evsel__for_each_fd() */
 struct ring *channels__ring(struct channels *channels, struct evlist *evlist, struct evsel *evsel,
 			    int cpu_idx, int thread);
+
+/**
+ * channel__area_index - the number of the AUX area behind a ring
+ *
+ * As util counts: CPUs, or threads where there is a ring for each of them.
+ */
+int channel__area_index(const struct channel *channel, const struct evlist *evlist,
+			const struct ring *ring);
 
 /** channels__any_page - some ring's control page, for what it tells about clocks; or NULL */
 const struct perf_event_mmap_page *channels__any_page(const struct channels *channels);

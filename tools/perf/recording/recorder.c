@@ -180,6 +180,7 @@ static int sync_and_drain(struct recorder *rec)
  *  - All that was published before the readers were asked is in this file, and what the rings lost before.
  *  - What a sample in this file refers to was published before it was drained, so it is in a tracking ring,
  *    or drained: nobody else writes while those rings are drained for the last time.
+ *  - What tells of pieces of a trace that were just written may have come while they were: once more.
  *  - The next file's samples may lie before what they refer to, which begin_file() writes. Whoever reads it
  *    puts records in order and takes none out before the second mark of a round (rounds.h): for that one the
  *    recorder's thread has to make a visit, which it does when it has begun the file.
@@ -193,6 +194,8 @@ static int end_data(struct recorder *rec)
 	intake__hold(&rec->intake);
 	output__hold(&rec->output);
 	bytes = drain_own(rec);
+	if (bytes >= 0 && aux__streams(&rec->aux))
+		bytes = tracker__drain(&rec->tracker);
 	if (bytes >= 0)
 		output__next(&rec->output);
 	output__release(&rec->output);

@@ -17,6 +17,7 @@
  *        |      +-- snapshot.c                         rings -> copies -> output, when asked
  *        +-- aux.c        AUX areas -> output, all the time
  *        |      +-- aux_snapshot.c, aux_image.c        areas -> copies -> output, when asked
+ *        |      +-- aux_outputs.c                      which events samples in them are of
  *        +-- off_cpu.c    what a BPF program has summed up -> output, at the end
  *        +-- tracker.c    tasks and maps: what each file knows of them at its begin
  *        |      +-- intake.c                           tracking rings -> memory, in a thread of its own

@@ -164,10 +164,25 @@ static int write_proc(struct tracker *tracker)
 	       finish_init(tracker);
 }
 
+/* What is in the traces that are to come. */
+static int begin_traces(struct tracker *tracker)
+{
+	struct recorder *rec = tracker->rec;
+	struct aux_area *area;
+	int err = 0;
+
+	aux__for_each_area(&rec->aux, area)
+		err = err ?: aux__write_outputs(&rec->aux, area, &rec->output);
+	return err;
+}
+
 int tracker__begin_file(struct tracker *tracker)
 {
 	struct recorder *rec = tracker->rec;
+	int err = tracker->mode == TRACKER_KEPT ? 0 : begin_traces(tracker);
 
+	if (err)
+		return err;
 	tracker->initialised = false;
 	switch (tracker->mode) {
 	case TRACKER_STREAMED:
@@ -277,17 +292,66 @@ static void fold(void *arg, const struct span *span)
 	state__add(&tracker->state, span);
 }
 
-static int drain_aux(void *arg, const struct span *span, struct account *account)
+static struct aux_area *find_area(const struct tracker *tracker, const struct account *account)
 {
-	struct tracker *tracker = arg;
 	struct aux_area *area;
 
 	aux__for_each_area(&tracker->rec->aux, area) {
 		if (&area->ring->account == account)
-			note_stretches(tracker, span, area);
+			return area;
 	}
-	return tracker->mode == TRACKER_KEPT ? drain_to_state(arg, span, account) :
-					       drain_to_file(arg, span, account);
+	return NULL;
+}
+
+/* What tells of the areas as a whole. */
+static int pass_on(struct tracker *tracker, const struct span *span, size_t from, size_t to,
+		   struct account *account)
+{
+	struct span part = span__part(span, from, to - from);
+
+	if (from == to)
+		return 0;
+	return aux__takes_snapshots(&tracker->rec->aux) && tracker->mode == TRACKER_KEPT ?
+	       drain_to_state(tracker, &part, account) : drain_to_file(tracker, &part, account);
+}
+
+static int take_output(struct tracker *tracker, const struct span *span, size_t pos, size_t size,
+		       struct aux_area *area, struct account *account)
+{
+	struct recorder *rec = tracker->rec;
+	struct span record = span__part(span, pos, size);
+	union {
+		union perf_event event;
+		char room[PERF_SAMPLE_MAX_SIZE];
+	} copy;
+
+	account__add(account, &record, size);
+	aux__add_output(&rec->aux, area, span__at(span, pos, size, &copy));
+	return tracker->mode == TRACKER_KEPT ? 0 :
+					       aux__write_outputs(&rec->aux, area, &rec->output);
+}
+
+/* All but PERF_RECORD_AUX_OUTPUT_HW_ID (aux_outputs.h) goes where tracking goes. */
+static int drain_aux(void *arg, const struct span *span, struct account *account)
+{
+	struct tracker *tracker = arg;
+	struct aux_area *area = find_area(tracker, account);
+	struct perf_event_header header;
+	size_t pos, size, from = 0;
+	int err = 0;
+
+	if (area && aux__takes_snapshots(&tracker->rec->aux))
+		note_stretches(tracker, span, area);
+	if (!area || !aux__writes_areas(&tracker->rec->aux))
+		return pass_on(tracker, span, 0, span__len(span), account);
+	for (pos = 0; !err && (size = span__header(span, pos, &header)); pos += size) {
+		if (header.type != PERF_RECORD_AUX_OUTPUT_HW_ID)
+			continue;
+		err = pass_on(tracker, span, from, pos, account) ?:
+		      take_output(tracker, span, pos, size, area, account);
+		from = pos + size;
+	}
+	return err ?: pass_on(tracker, span, from, span__len(span), account);
 }
 
 struct looking {
@@ -322,9 +386,7 @@ static ssize_t read_rings(struct tracker *tracker)
 	struct channel *aux = channel(tracker, CHANNEL_AUX);
 	ssize_t bytes, aux_bytes;
 
-	aux_bytes = stream__drain(aux, aux__takes_snapshots(&tracker->rec->aux) ? drain_aux :
-										  drain_to_file,
-				  tracker);
+	aux_bytes = stream__drain(aux, drain_aux, tracker);
 	if (aux_bytes < 0)
 		return aux_bytes;
 	bytes = read_tracking(tracker);

@@ -14,7 +14,8 @@
  * The live state (state.h) knows from /proc what was before the recording, once. If the kernel had
  * no room for tracking records, it is read again before the state is written next.
  *
- * The records of the AUX channel's rings, which tell of the areas, go the same way.
+ * The records of the AUX channel's rings, which tell of the areas, go the same way; but those that
+ * say which event a sample in a trace is of go with the trace (aux_outputs.h).
  *
  * All in the recorder's thread, but for what comes out of the tracking rings, see intake.h.
  */
