@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * PEBS via PT: a second PMU, soft_pebs, whose samples are in the trace (perf_event_attr.aux_output).
+ * PEBS via PT: a second PMU, soft_pebs, whose samples are in the trace (perf_event_attr.aux_output)
  *
  * Its one event counts the instructions that the trace shows. Of each that makes sample_period of
  * them a block of packets tells:
