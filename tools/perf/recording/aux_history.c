@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/kernel.h>
@@ -32,6 +33,8 @@ static void forget(struct aux_history *history, u64 time)
 
 		if (!is_overwritten(history, stretch) && stretch->until >= time)
 			history->stretches[to++] = *stretch;
+		else
+			history->gone = *stretch;
 	}
 	history->nr = to;
 }
@@ -105,6 +108,11 @@ void aux_history__lose(struct aux_history *history, u64 time)
 	history->gap = max(history->gap, time);
 }
 
+u64 aux_history__since(const struct aux_history *history)
+{
+	return history->nr ? history->stretches[0].from : UINT64_MAX;
+}
+
 void aux_history__refer(struct aux_history *history, u64 horizon, struct refs *refs)
 {
 	const struct aux_stretch *stretch;
@@ -112,6 +120,8 @@ void aux_history__refer(struct aux_history *history, u64 horizon, struct refs *r
 	forget(history, horizon);
 	if (history->gap && history->gap >= horizon)
 		refs->incomplete = true;
+	if (history->nr && history->gone.end)
+		refs__add(refs, history->gone.pid, history->gone.tid, aux_history__since(history));
 	for (stretch = history->stretches; stretch < history->stretches + history->nr; stretch++) {
 		refs__add(refs, stretch->pid, stretch->tid, stretch->from);
 		refs__add(refs, stretch->pid, stretch->tid, stretch->until);

@@ -10,6 +10,10 @@
  *	stretches	 |==========|=================|..... no record yet: aux_snapshotter__flush()
  *	bytes					  |-------- area --------|
  *
+ * The task is the one that was traced last. Where it took its turn from another one, both inheriting their
+ * events from the same, the kernel may have swapped those, and not have stopped anything: then context
+ * switches since aux_history__since() tell who else is in the area.
+ *
  * Where the kernel does not count bytes, the offsets in the area tell how many there were at least.
  *
  * Pure memory: knows no rings and no files.
@@ -45,6 +49,7 @@ struct aux_stretch {
  * struct aux_history - of one area
  * @len:	size of the area [bytes]
  * @stretches:	@nr of them, oldest first; @room for more
+ * @gone:	the last one that was forgotten: its task may have gone on
  * @written:	bytes so far, as far as known
  * @offset:	where in the area that was
  * @time:	of the last record [ns]
@@ -55,6 +60,7 @@ struct aux_history {
 	struct aux_stretch	*stretches;
 	size_t			 nr;
 	size_t			 room;
+	struct aux_stretch	 gone;
 	u64			 written;
 	u64			 offset;
 	u64			 time;
@@ -76,6 +82,9 @@ void aux_history__add(struct aux_history *history, u64 offset, u64 bytes, u32 pi
 
 /** aux_history__lose - records are missing, the last of them of this time */
 void aux_history__lose(struct aux_history *history, u64 time);
+
+/** aux_history__since - nothing that is in the area is older [ns]; UINT64_MAX if nothing is */
+u64 aux_history__since(const struct aux_history *history);
 
 /**
  * aux_history__refer - add the tasks of all that is in the area

@@ -378,6 +378,12 @@ static bool keep_entry(struct state *state, struct entry *entry, u64 horizon)
 	return true;
 }
 
+/* Tracking tells of nobody else; switches, from which references were made, tell of all tasks. */
+static bool is_traced(const struct state *state, const struct refs *refs, u32 tid)
+{
+	return refs__task(refs, tid) && tasks__task(&state->tasks, tid);
+}
+
 /*
  * A trace that is asleep most of the time goes back further than all context switches of the machine
  * that there is room for: rather than the oldest, those go that are between others.
@@ -387,13 +393,11 @@ static bool is_between_others(const struct state *state, const struct entry *ent
 {
 	const struct perf_record_switch *record =
 		&tracked__event(entry->record)->context_switch;
-	u32 tid;
 
 	if (record->header.type != PERF_RECORD_SWITCH_CPU_WIDE || !state->format.tid)
 		return false;
-	memcpy(&tid, (void *)record + record->header.size - state->format.tid + sizeof(u32),
-	       sizeof(tid));
-	return !refs__task(refs, tid) && !refs__task(refs, record->next_prev_tid);
+	return !is_traced(state, refs, id_format__read(&state->format, entry->record).tid) &&
+	       !is_traced(state, refs, record->next_prev_tid);
 }
 
 static void drop_switches(struct state *state, const struct refs *refs)
@@ -500,6 +504,25 @@ void state__forget(struct state *state, u64 time)
 {
 	state->horizon = max(state->horizon, min(time, state->settled));
 	state__collect(state, NULL);
+}
+
+static bool is_switch_to(const struct perf_event_header *header)
+{
+	return (header->type == PERF_RECORD_SWITCH ||
+		header->type == PERF_RECORD_SWITCH_CPU_WIDE) &&
+	       !(header->misc & PERF_RECORD_MISC_SWITCH_OUT);
+}
+
+void state__visit_switches(const struct state *state, state_switch_t visit, void *arg)
+{
+	const struct entry *entry;
+
+	for (entry = state->log; entry < state->log + state->nr; entry++) {
+		const struct whereabouts who = id_format__read(&state->format, entry->record);
+
+		if (is_switch_to(&entry->record->header))
+			visit(arg, &who, entry->record->time);
+	}
 }
 
 bool state__is_large(const struct state *state)

@@ -163,6 +163,11 @@ void state__forget(struct state *state, u64 time);
 /** state__is_large - should the caller look through the rings, and collect? */
 bool state__is_large(const struct state *state);
 
+typedef void (*state_switch_t)(void *arg, const struct whereabouts *who, u64 time);
+
+/** state__visit_switches - who was switched to, of all that is kept of context switches */
+void state__visit_switches(const struct state *state, state_switch_t visit, void *arg);
+
 /**
  * state__collect - forget what nobody refers to
  * @refs:	all that rings, and copies of them that are still to be written, refer to; collected

@@ -35,7 +35,7 @@ void tasks__exit(struct tasks *tasks)
 	hashmap__clear(&tasks->by_tid);
 }
 
-static struct task *find(const struct tasks *tasks, u32 tid)
+struct task *tasks__task(const struct tasks *tasks, u32 tid)
 {
 	struct task *task;
 
@@ -44,14 +44,14 @@ static struct task *find(const struct tasks *tasks, u32 tid)
 
 struct process *tasks__process(const struct tasks *tasks, u32 pid)
 {
-	struct task *leader = find(tasks, pid);
+	struct task *leader = tasks__task(tasks, pid);
 
 	return leader && task__is_leader(leader) ? leader->process : NULL;
 }
 
 static void unhash(struct tasks *tasks, struct task *task)
 {
-	if (find(tasks, task->tid) == task)
+	if (tasks__task(tasks, task->tid) == task)
 		hashmap__delete(&tasks->by_tid, task->tid, NULL, NULL);
 }
 
@@ -151,7 +151,7 @@ static struct task *new_task(struct tasks *tasks, struct process *process, u32 t
 /* A task that nothing is known of but its ids. */
 static struct task *findnew(struct tasks *tasks, u32 pid, u32 tid, u64 time)
 {
-	struct task *task = find(tasks, tid), *leader;
+	struct task *task = tasks__task(tasks, tid), *leader;
 	struct process *process;
 
 	if (task && task->process->pid == pid)
@@ -196,7 +196,7 @@ static void inherit(struct task *task, struct task *parent, bool maps)
 static struct task *apply_fork(struct tasks *tasks, struct tracked *record)
 {
 	const struct perf_record_fork *fork = &tracked__event(record)->fork;
-	struct task *parent = find(tasks, fork->ptid), *task = find(tasks, fork->tid);
+	struct task *parent = tasks__task(tasks, fork->ptid), *task = tasks__task(tasks, fork->tid);
 	bool is_process = fork->pid == fork->tid;
 
 	if (parent && (parent->process->pid != fork->ppid || parent == task))
@@ -217,7 +217,7 @@ static struct task *apply_fork(struct tasks *tasks, struct tracked *record)
 static struct task *apply_exit(struct tasks *tasks, struct tracked *record)
 {
 	const struct perf_record_fork *exit = &tracked__event(record)->fork;
-	struct task *task = find(tasks, exit->tid);
+	struct task *task = tasks__task(tasks, exit->tid);
 
 	if (!task || task->process->pid != exit->pid)
 		return NULL;

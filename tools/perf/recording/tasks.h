@@ -131,7 +131,8 @@ struct task *tasks__apply(struct tasks *tasks, struct tracked *record);
 /** task__apply - let a COMM, NAMESPACES or MMAP of @task change @view; failures are counted */
 void task__apply(struct task *task, enum view view, struct tracked *record, struct tasks *tasks);
 
-/** tasks__process - whose pid it is now, or was last; NULL if nobody's */
+/** tasks__task, tasks__process - whose tid or pid it is now, or was last; NULL if nobody's */
+struct task *tasks__task(const struct tasks *tasks, u32 tid);
 struct process *tasks__process(const struct tasks *tasks, u32 pid);
 
 /** tasks__retire - @task is gone for sure, and has been since @time; with a leader its process */

@@ -31,6 +31,8 @@ bool id_format__init(struct id_format *format, u64 sample_type, const u64 *sampl
 			format->time = format->size;
 		if (id_fields[i] == PERF_SAMPLE_TID)
 			format->tid = format->size;
+		if (id_fields[i] == PERF_SAMPLE_CPU)
+			format->cpu = format->size;
 	}
 	memcpy(format->sample, sample, format->size);
 	return format->time;
@@ -44,6 +46,18 @@ void id_format__stamp(const struct id_format *format, void *end, u32 pid, u32 ti
 	memcpy(end - format->time, &time, sizeof(time));
 	if (format->tid)
 		memcpy(end - format->tid, task, sizeof(task));
+}
+
+struct whereabouts id_format__read(const struct id_format *format, const struct tracked *record)
+{
+	const void *end = (const void *)&record->header + record->header.size;
+	struct whereabouts who = { -1, -1, -1 };
+
+	if (format->tid)
+		memcpy(&who, end - format->tid, offsetof(struct whereabouts, cpu));
+	if (format->cpu)
+		memcpy(&who.cpu, end - format->cpu, sizeof(who.cpu));
+	return who;
 }
 
 /* Length of the body's fixed part, behind which a string follows in some. */

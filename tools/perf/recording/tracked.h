@@ -26,12 +26,14 @@
  * @sample:	one for records that are made here; without task and time
  * @size:	its size [bytes]
  * @tid:	where pid and tid are, from the record's end [bytes]; 0 if they are not
+ * @cpu:	the same of the CPU
  * @time:	where the time is, from the record's end [bytes]; never 0
  */
 struct id_format {
 	u64	sample[ID_SAMPLE_WORDS];
 	u16	size;
 	u16	tid;
+	u16	cpu;
 	u16	time;
 };
 
@@ -58,6 +60,16 @@ bool id_format__init(struct id_format *format, u64 sample_type, const u64 *sampl
 
 /** id_format__stamp - give the record that ends at @end a sample id of this task and time */
 void id_format__stamp(const struct id_format *format, void *end, u32 pid, u32 tid, u64 time);
+
+/** struct whereabouts - who did something, and where; -1 if that is not said */
+struct whereabouts {
+	u32	pid;
+	u32	tid;
+	u32	cpu;
+};
+
+/** id_format__read - of whom @record is, as its sample id says */
+struct whereabouts id_format__read(const struct id_format *format, const struct tracked *record);
 
 /**
  * tracked__body - length of what comes before the sample id, as the record's type and fields say

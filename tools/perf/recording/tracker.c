@@ -414,12 +414,31 @@ static int flush_aux(struct tracker *tracker)
 	return err < 0 ? err : 0;
 }
 
-static void add_aux_refs(struct tracker *tracker, struct refs *refs)
+struct tracing {
+	struct aux	*aux;
+	struct refs	*refs;
+};
+
+static void add_switch_ref(void *arg, const struct whereabouts *who, u64 time)
 {
+	const struct tracing *tracing = arg;
 	struct aux_area *area;
 
-	aux__for_each_area(&tracker->rec->aux, area)
+	aux__for_each_area(tracing->aux, area) {
+		if ((who->cpu == (u32)area->mm.cpu || who->cpu == (u32)-1) &&
+		    time >= aux_history__since(&area->history))
+			refs__add(tracing->refs, who->pid, who->tid, time);
+	}
+}
+
+static void add_aux_refs(struct tracker *tracker, struct refs *refs)
+{
+	struct tracing tracing = { &tracker->rec->aux, refs };
+	struct aux_area *area;
+
+	aux__for_each_area(tracing.aux, area)
 		aux_history__refer(&area->history, tracker->state.horizon, refs);
+	state__visit_switches(&tracker->state, add_switch_ref, &tracing);
 }
 
 /* A snapshot that waits to be written will be in a moment: collecting can wait, too. */

@@ -11,8 +11,8 @@
  *
  * A visit is a call of code that is mapped for it (churn_part.S, in DIRECTORY). In each round the process changes
  * its name; threads and a child come, with names of their own, and go; they map one of the files where another
- * was before, and unmap it; the child becomes another program, whose address is that of the others; every few
- * rounds a library is loaded and unloaded; and FILE is mapped so many times where nothing ever was, and
+ * was before, and unmap it; the child becomes another program, whose address is that of the others; others
+ * are killed while they sleep, so that their trace ends where the next task's begins; every few rounds a library is loaded and unloaded; and FILE is mapped so many times where nothing ever was, and
  * unmapped. Between two lines nothing is executed.
  */
 #include <dlfcn.h>
@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -33,6 +34,7 @@
 
 #define PARTS		8
 #define THREADS		2
+#define VICTIMS		4
 #define NAMES		50
 #define LOADS		8		/* rounds from one dlopen() to the next */
 #define MAX_VISITS	(1UL << 23)
@@ -151,12 +153,39 @@ static pid_t start_child(unsigned int round)
 	_exit(5);
 }
 
-static void await(pid_t pid)
+static void await(pid_t pid, int expected)
 {
 	int status;
 
-	if (waitpid(pid, &status, 0) != pid || status)
+	if (waitpid(pid, &status, 0) != pid || status != expected)
 		errx(1, "a child ended with status %#x", status);
+}
+
+static void kill_child(unsigned int round, unsigned int part)
+{
+	int ready[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe(ready))
+		err(1, "pipe");
+	pid = fork();
+	if (pid < 0)
+		err(1, "fork");
+	if (!pid) {
+		be_called("victim", round % NAMES);
+		visit(SLOTS, part);
+		if (write(ready[1], "", 1) != 1)
+			_exit(6);
+		for (;;)
+			pause();
+	}
+	if (read(ready[0], &byte, 1) != 1)
+		err(1, "read");
+	kill(pid, SIGKILL);
+	await(pid, SIGKILL);
+	close(ready[0]);
+	close(ready[1]);
 }
 
 struct thread {
@@ -196,7 +225,9 @@ static void do_round(void)
 		visit_library(round / LOADS % PARTS);
 	for (i = 0; i < THREADS; i++)
 		pthread_join(threads[i].id, NULL);
-	await(child);
+	await(child, 0);
+	for (i = 0; i < VICTIMS; i++)
+		kill_child(round, (round + i) % PARTS);
 	round++;
 }
 

@@ -17,6 +17,7 @@
 
 #define LEN	4096
 #define TASKS	13
+#define SWITCHES 65536
 
 static unsigned int nr_tests, nr_failed;
 static uint64_t random_word = 88172645463325252ULL;
@@ -35,23 +36,53 @@ static uint64_t below(uint64_t n)
 	return random_word % n;
 }
 
-/* Byte n of the trace, as far as it is in the area, is at n % LEN. */
+/*
+ * Byte n of the trace, as far as it is in the area, is at n % LEN. The newest context switches to tasks
+ * are known.
+ */
 struct model {
 	uint32_t	tid[LEN];
 	uint64_t	time[LEN];
+	uint64_t	run[LEN];		/* when its task was switched to, or the event started */
 	uint64_t	written;
 	uint64_t	now;
+	uint32_t	running;
+	uint64_t	since;
+	uint64_t	switches;
+	struct {
+		uint32_t	tid;
+		uint64_t	time;
+	}		switched[SWITCHES];
 };
 
+static void switch_to(struct model *model, uint32_t tid)
+{
+	uint64_t i = model->switches++ % SWITCHES;
+
+	model->running = tid;
+	model->switched[i].tid = tid;
+	model->switched[i].time = model->since = ++model->now;
+}
+
+/* Some get their turn from another one without a record: their events are swapped. */
 static void trace(struct model *model, struct aux_history *history, bool counted, uint64_t most)
 {
 	uint64_t bytes = 1 + below(most), i;
-	uint32_t tid = 1 + below(TASKS);
+	uint32_t tid;
 
+	/* Or the event was stopped and started, and the task went on. */
+	if (!model->running || below(4))
+		switch_to(model, 1 + below(TASKS));
+	else
+		model->since = model->now;
 	for (i = 0; i < bytes; i++) {
-		model->tid[model->written % LEN] = tid;
+		if (!below(most))
+			switch_to(model, 1 + below(TASKS));
+		model->tid[model->written % LEN] = model->running;
+		model->run[model->written % LEN] = model->since;
 		model->time[model->written++ % LEN] = ++model->now;
 	}
+	tid = model->running;
 	aux_history__add(history, model->written % LEN, counted ? bytes : 0, 1000 + tid, tid,
 			 ++model->now);
 }
@@ -59,7 +90,7 @@ static void trace(struct model *model, struct aux_history *history, bool counted
 /* Return: how many tasks are referred to that have nothing in the area; -1 if one is missing. */
 static int compare(const struct model *model, struct aux_history *history, uint64_t horizon)
 {
-	uint64_t oldest[TASKS + 1], newest[TASKS + 1] = { 0 }, i;
+	uint64_t oldest[TASKS + 1], newest[TASKS + 1] = { 0 }, run[TASKS + 1], i;
 	struct refs refs;
 	int extra = 0;
 	uint32_t tid;
@@ -73,9 +104,16 @@ static int compare(const struct model *model, struct aux_history *history, uint6
 			continue;
 		oldest[tid] = time < oldest[tid] ? time : oldest[tid];
 		newest[tid] = time > newest[tid] ? time : newest[tid];
+		run[tid] = model->run[i % LEN];
 	}
 	refs__init(&refs);
 	aux_history__refer(history, horizon, &refs);
+	i = model->switches < SWITCHES ? 0 : model->switches - SWITCHES;
+	for (; i < model->switches; i++) {
+		if (model->switched[i % SWITCHES].time >= aux_history__since(history))
+			refs__add(&refs, 1000 + model->switched[i % SWITCHES].tid,
+				  model->switched[i % SWITCHES].tid, model->switched[i % SWITCHES].time);
+	}
 	for (tid = 1; tid <= TASKS && extra >= 0; tid++) {
 		const struct ref *task = refs__task(&refs, tid), *process;
 
@@ -83,7 +121,7 @@ static int compare(const struct model *model, struct aux_history *history, uint6
 		if (!newest[tid])
 			extra += task != NULL;
 		else if (!task || !process || task->oldest > oldest[tid] ||
-			 task->newest < newest[tid] || process->oldest > oldest[tid])
+			 task->newest < run[tid] || process->oldest > oldest[tid])
 			extra = -1;
 	}
 	if (refs.incomplete)
@@ -94,12 +132,13 @@ static int compare(const struct model *model, struct aux_history *history, uint6
 
 static bool all_there(bool counted, uint64_t most)
 {
+	static struct model model;
 	struct aux_history history;
-	struct model model = { 0 };
 	uint64_t horizon = 0, later;
 	int i, extra = 0, worst = 0;
 	size_t room = 0;
 
+	memset(&model, 0, sizeof(model));
 	aux_history__init(&history, LEN);
 	for (i = 0; i < 20000 && extra >= 0; i++) {
 		trace(&model, &history, counted, most);

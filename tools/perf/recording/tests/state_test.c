@@ -769,9 +769,47 @@ static void collect_traced(u32 tid, u64 time)
 
 	refs__init(&refs);
 	refs__add(&refs, tid, tid, time);
+	refs__add(&refs, 8, 8, time);		/* was switched to, too, but nothing is known of it */
 	refs.traced = true;
 	state__collect(&state, &refs);
 	refs__exit(&refs);
+}
+
+static struct whereabouts visited;
+static u64 visited_at;
+static unsigned int visits;
+
+static void visit(void *arg, const struct whereabouts *who, u64 time)
+{
+	(void)arg;
+	visited = *who;
+	visited_at = time;
+	visits++;
+}
+
+static void test_visits(void)
+{
+	struct perf_record_switch record = { .next_prev_pid = 20, .next_prev_tid = 20 };
+	u64 first;
+	bool ok;
+
+	begin();
+	first = now;
+	say_switch_wide(30, 20);
+	say(&record, PERF_RECORD_SWITCH_CPU_WIDE, PERF_RECORD_MISC_SWITCH_OUT, sizeof(record), now++);
+	say_comm(40, 40, "other", 0);
+	visits = 0;
+	state__visit_switches(&state, visit, NULL);
+	ok = visits == 1 && visited.tid == 30 && visited.cpu == (u32)-1 && visited_at == first;
+	settle();
+	speaker = 50;
+	say_switch();
+	speaker = 0;
+	visits = 0;
+	state__visit_switches(&state, visit, NULL);
+	ok = ok && visits == 2 && visited.tid == 50;
+	check(ok, "it is told who was switched to, settled or not");
+	end();
 }
 
 static void test_switches(void)
@@ -781,6 +819,7 @@ static void test_switches(void)
 
 	begin();
 	begun = now;
+	say_comm(20, 20, "traced", 0);
 	say_switch_wide(20, 7);
 	say_switch_wide(7, 20);
 	for (i = 0; i < 10; i++)
@@ -1101,6 +1140,7 @@ int main(void)
 	test_same_file();
 	test_globals();
 	test_timeline();
+	test_visits();
 	test_switches();
 	test_lost_exit();
 	test_surveys();
