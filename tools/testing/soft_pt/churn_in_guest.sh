@@ -9,7 +9,8 @@
 # one with as much in it, and the recorder no more memory.
 #
 # usage: churn_in_guest.sh [CHECK]...	all of them, or: files, one_file, rarely, in_turn
-# MINUTES=60 goes on for so long, mostly asleep, and MAPS are those that rarely makes. KERNEL is another build than build/kernel.
+# MINUTES=60 goes on for so long, mostly asleep, and MAPS are those that rarely makes; with 100 of them perf script wants
+# VM_MEM=8G. KERNEL is another build than build/kernel.
 
 # shellcheck source=../vm/guest.sh
 . "$(dirname "$(realpath "$0")")/../vm/guest.sh"
