@@ -6,7 +6,7 @@
 # Each goes to a shell of its own, in a folder of its own, one line after the other. None of them may fail, or be
 # without output.
 set -u
-export LC_ALL=C GREP_COLORS=
+export LC_ALL=C
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
 export PATH=$top/build/perf:$PATH

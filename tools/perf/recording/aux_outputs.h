@@ -27,12 +27,13 @@
 #include <stdbool.h>
 #include <linux/types.h>
 #include <perf/event.h>
+#include "tracked.h"
 
 /* Counters of a CPU, and how often events may change places. */
 #define AUX_OUTPUTS_MAX		64
 
 /* With the longest sample id. */
-#define AUX_OUTPUT_SIZE		(sizeof(struct perf_record_aux_output_hw_id) + 6 * sizeof(u64))
+#define AUX_OUTPUT_SIZE		(sizeof(struct perf_record_aux_output_hw_id) + ID_SAMPLE_WORDS * sizeof(u64))
 
 /**
  * struct aux_output - whose a counter is

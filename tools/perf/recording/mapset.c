@@ -86,17 +86,6 @@ static struct mapset *above(struct making *making, const struct mapset *set, u64
 	return node(making, &map, above(making, set->left, addr), mapset__get(set->right));
 }
 
-/* Xorshift (Marsaglia, 2003): a number below @limit */
-static u32 draw(u32 limit)
-{
-	static u64 word = 88172645463325252ULL;
-
-	word ^= word << 13;
-	word ^= word >> 7;
-	word ^= word << 17;
-	return (u32)(word >> 32) % limit;
-}
-
 /* Two sets as one, all of @low below all of @high. Takes over the references to them. */
 static struct mapset *join(struct making *making, struct mapset *low, struct mapset *high)
 {
@@ -106,7 +95,7 @@ static struct mapset *join(struct making *making, struct mapset *low, struct map
 		return high;
 	if (!high)
 		return low;
-	if (draw(low->nr + high->nr) < low->nr) {
+	if (random() % (low->nr + high->nr) < low->nr) {
 		set = node(making, &low->map, mapset__get(low->left),
 			   join(making, mapset__get(low->right), high));
 		mapset__put(low);

@@ -516,12 +516,13 @@ static bool is_switch_to(const struct perf_event_header *header)
 void state__visit_switches(const struct state *state, state_switch_t visit, void *arg)
 {
 	const struct entry *entry;
+	struct whereabouts who;
 
 	for (entry = state->log; entry < state->log + state->nr; entry++) {
-		const struct whereabouts who = id_format__read(&state->format, entry->record);
-
-		if (is_switch_to(&entry->record->header))
-			visit(arg, &who, entry->record->time);
+		if (!is_switch_to(&entry->record->header))
+			continue;
+		who = id_format__read(&state->format, entry->record);
+		visit(arg, &who, entry->record->time);
 	}
 }
 

@@ -273,7 +273,7 @@ collections() {
 in_turn() {
 	local options=(-m ",512K" --switch-output=signal -vv) deep before
 
-	deep=$work/$(printf "%s/" "$(printf '%0200d' {1..9} | sed 's/.\{200\}/&\//g')")
+	deep=$work$(printf '/%0200d' {1..9})
 	mkdir -p "$deep" && cp "$parts/part_a.so" "$deep" || return
 	record_churn 1 "$deep/part_a.so" 100 "${options[@]}"
 	before=$(collections)

@@ -162,7 +162,7 @@ void soft_pt_area_end(struct soft_pt *pt);
 /* soft_pt_area_truncate - the same for want of room; the event will be disabled */
 void soft_pt_area_truncate(struct soft_pt *pt);
 
-/* What a step takes at most, with two samples of 206 each, and what ends the trace after it. */
+/* What a step takes at most, with two samples of 206, and what ends the trace [bytes] */
 #define SOFT_PT_ROOM	768
 /* soft_pt_area_has_room - whether there are SOFT_PT_ROOM bytes; here readers are woken up */
 bool soft_pt_area_has_room(struct soft_pt *pt);
