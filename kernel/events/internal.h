@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The ring that perf events are written to, for those inside kernel/events/.
+ * Define the perf ring buffer for the code in kernel/events/.
  *
- * The data area is a power of two of pages, mapped twice in a row:
+ * The data area is a power-of-two number of pages, mapped twice in a row:
  *
- *      rb->data                rb->data + size          rb->data + 2 * size
- *         |                        |                        |
- *         v                        v                        v
- *         | page 0 | ... | page n-1 | page 0 | ... | page n-1 |
- *                           |<-- a record -->|
+ *    rb->data                rb->data + size          rb->data + 2 * size
+ *       |                        |                        |
+ *       v                        v                        v
+ *       | page 0 | ... | page n-1 | page 0 | ... | page n-1 |
+ *                         |<-- a record -->|
  *
- * A record that passes the end of the area goes on in the second mapping, which is the begin of the
- * first: it is contiguous, so a field costs a store and no one looks for page or wrap boundaries.
+ * A record that wraps continues in the second mapping, which maps the start of
+ * the area again. Every record is therefore contiguous: writing a field is one
+ * store, and no writer checks for page or wrap boundaries.
  *
- * rb->head counts the bytes for which room was taken, whatever the direction. A forward ring is
- * filled upward from offset 0 and publishes head as data_head; a backward one (write_backward)
- * downward from offset 0, and publishes -head, so that its newest record begins at data_head.
+ * rb->head counts the bytes that were reserved, in either direction. A forward
+ * ring is filled upward from offset 0 and publishes head as data_head. A
+ * backward ring (write_backward) is filled downward from offset 0 and publishes
+ * -head, so that its newest record begins at data_head.
  *
- * Who may write: events of one CPU on that CPU, or of one task wherever it runs, in any context
- * including NMI. Those contexts nest, they do not run in parallel: rb->head is a local_t, rb->nest
- * counts the writers that are under way. Readers are other processes on other CPUs, through mmap();
- * the control page (rb->user_page) is theirs to scribble over.
+ * Writers are the events of one CPU, on that CPU, or the events of one task, on
+ * the CPU where it runs. They write in any context, including NMI. Writers in
+ * these contexts nest; they never run in parallel. Hence rb->head is a local_t,
+ * and rb->nest counts the active writers. Readers are other processes on other
+ * CPUs, which use mmap(). They can write anything to the control page
+ * (rb->user_page).
  *
- * Barriers, kernel side and user side. Every site names its label.
+ * Barriers, kernel side and user side. Each site cites its label.
  *
  *	kernel					user
  *
@@ -35,21 +39,22 @@
  *	}
  *	A pairs with D: a control dependency. B pairs with C.
  *
- *	ring that overwrites itself (mapped read-only):
+ *	overwrite ring (mapped read-only):
  *	ADD data_reserved			LOAD data_head
  *	smp_wmb()	   (E)			smp_rmb()	   (C)
  *	STORE data				LOAD data
  *	smp_wmb()	   (B)			smp_rmb()	   (F)
  *	STORE data_head				LOAD data_reserved
  *
- *	E pairs with F: who saw anything of a record sees it counted in data_reserved.
+ *	E pairs with F: a reader that loads any byte of a record then loads a
+ *	data_reserved that includes this record.
  *
  *	AUX area that is mapped while its event runs, both sides in the kernel:
  *	STORE the area's fields			INC aux_refcount, unless 0
  *	smp_wmb()	   (G)			smp_rmb()	   (H)
  *	STORE aux_refcount			LOAD the area's fields
  *
- *	G pairs with H: a driver finds all of an area, or none.
+ *	G pairs with H: a driver finds the area completely set up, or no area.
  */
 #ifndef _KERNEL_EVENTS_INTERNAL_H
 #define _KERNEL_EVENTS_INTERNAL_H
@@ -62,66 +67,71 @@
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
 
-/* Kconfig says so where it is asked; "select PERF_EVENTS" does not ask. */
+/* Kconfig enforces this dependency, but "select PERF_EVENTS" ignores it. */
 #ifdef CONFIG_PERF_USE_VMALLOC
-#error "No perf events here: a ring that is mapped twice would alias in the data cache"
+#error "perf events need a data cache without aliases: the ring is mapped twice"
 #endif
 
 /* Flags of rb_alloc() and rb_alloc_aux(). */
-#define RING_BUFFER_WRITABLE	0x01	/* mapped writable: data_tail is respected */
-#define RING_BUFFER_BACKWARD	0x02	/* events have write_backward */
-#define RING_BUFFER_TRAILER	0x04	/* events have PERF_SAMPLE_SIZE_AT_END */
+#define RING_BUFFER_WRITABLE	0x01	/* mapped writable: respect data_tail */
+#define RING_BUFFER_BACKWARD	0x02	/* write_backward */
+#define RING_BUFFER_TRAILER	0x04	/* PERF_SAMPLE_SIZE_AT_END */
 
 /**
- * struct perf_buffer - a data area, and perhaps an AUX area, that events write to
+ * struct perf_buffer - ring buffer: a data area and an optional AUX area
  *
- * Written by writers, on their CPU, in any context:
- * @head:	bytes for which room was taken
- * @published:	head when it was last published: no room below is being written to
- * @wakeup:	head at the last wake-up that was due, in steps of @watermark
- * @lost:	events that found no room since the last LOST record
+ * Modified by writers on their CPU, in any context:
+ * @head:	bytes reserved
+ * @published:	value of @head when it was last published: all records below
+ *		it are complete
+ * @wakeup:	value of @head at the last wake-up, advances in steps of
+ *		@watermark
+ * @lost:	events lost since the last LOST record
  * @events:	samples since the last wake-up (attr.wakeup_events)
- * @nest:	writers under way
- * @poll:	what poll() is to return
+ * @nest:	number of active writers, nested ones included
+ * @poll:	events that the next poll() returns
  *
- * Set up by rb_alloc() and constant, but for @paused:
- * @data:	the mirrored data area, or NULL if there is none
- * @size:	length of the data area [bytes]
- * @max_record:	length of the longest record that it takes [bytes]
- * @watermark:	bytes after which readers are woken up
+ * Set up by rb_alloc(); constant except for @paused:
+ * @data:	the mirrored data area; NULL if there is none
+ * @size:	size of the data area [bytes]
+ * @max_record:	size of the longest record that the ring accepts [bytes]
+ * @watermark:	bytes between two wake-ups
  * @user_page:	the control page
- * @overwrite:	data_tail does not matter
- * @backward:	filled downward
- * @trailer:	records end with a struct perf_event_trailer
- * @paused:	nothing may be written
- * @nr_pages:	number of pages of the data area, a power of two, or 0
- * @pages:	those pages, once
+ * @overwrite:	writers ignore data_tail
+ * @backward:	records are written downward
+ * @trailer:	each record ends with a struct perf_event_trailer
+ * @paused:	writers drop their records and count them as lost
+ * @nr_pages:	number of pages of the data area: a power of two, or 0
+ * @pages:	the pages of the data area, each listed once
  *
- * @refcount:	mappings, and AUX writers that are under way
- * @rcu_head:	frees it after a grace period: writers disable preemption
- * @free_work:	takes the mapping down, which may sleep
+ * @refcount:	references of mappings and of active AUX writers
+ * @rcu_head:	frees the ring after a grace period: writers disable preemption
+ * @free_work:	unmaps and frees the ring from a context that may sleep
  *
- * Kept by core.c:
- * @event_list, @event_lock: the events that write here
- * @mmap_user, @mmap_locked, @mmap_count: mappings of the data area, and what they are charged to
+ * Maintained by core.c:
+ * @event_list, @event_lock: the events that write to this ring
+ * @mmap_user, @mmap_locked, @mmap_count: mappings of the data area and the
+ *		memory accounting for them
  *
- * The AUX area, see ring_buffer_aux.c:
- * @aux_mutex:	held while it is mapped, resized or given up
- * @aux_head:	where the driver goes on; an offset in the area in overwrite mode
- * @aux_written: bytes that drivers called new since the area was allocated
- * @aux_counted: they can tell what is new (PERF_PMU_CAP_AUX_WRITTEN)
+ * AUX area, see ring_buffer_aux.c:
+ * @aux_mutex:	held while the AUX area is mapped, resized or freed
+ * @aux_head:	where the driver writes next; in overwrite mode an offset in
+ *		the area, else a count of bytes
+ * @aux_written: bytes that drivers reported as new since the area was allocated
+ * @aux_counted: @aux_written is exact (PERF_PMU_CAP_AUX_WRITTEN)
  * @aux_nest:	a driver is writing
- * @aux_wakeup:	the last multiple of @aux_watermark that @aux_head went past
- * @aux_watermark: bytes after which readers are woken up
- * @aux_pgoff:	its offset in the file that is mapped [pages]
- * @aux_pages, @aux_nr_pages: the pages, each mapped by itself
- * @aux_overwrite: aux_tail does not matter
- * @aux_mmap_count, @aux_mmap_locked: mappings of it
- * @aux_refcount: mapping, and writers that are under way
- * @aux_priv, @free_aux: the driver's, and how to be rid of it
- * @aux_in_sampling, @aux_in_pause_resume: core.c's guards against recursion
+ * @aux_wakeup:	the last multiple of @aux_watermark that @aux_head passed
+ * @aux_watermark: bytes between two wake-ups
+ * @aux_pgoff:	offset of the area in the mapped file [pages]
+ * @aux_pages, @aux_nr_pages: addresses and number of the pages
+ * @aux_overwrite: writers ignore aux_tail
+ * @aux_mmap_count, @aux_mmap_locked: mappings of the area and the memory
+ *		accounting for them
+ * @aux_refcount: references of the mapping and of active writers
+ * @aux_priv, @free_aux: data of the driver, and its function to free it
+ * @aux_in_sampling, @aux_in_pause_resume: recursion guards of core.c
  *
- * What each record needs comes first, in two cache lines.
+ * The fields that each record needs come first, in two cache lines.
  */
 struct perf_buffer {
 	local_t				head;
@@ -154,7 +164,7 @@ struct perf_buffer {
 	unsigned long			mmap_locked;
 	atomic_t			mmap_count;
 
-	struct mutex			aux_mutex;	/* begin and end of the AUX area */
+	struct mutex			aux_mutex;	/* map, resize, free */
 	unsigned long			aux_head;
 	u64				aux_written;
 	unsigned int			aux_nest;
@@ -175,60 +185,78 @@ struct perf_buffer {
 };
 
 /**
- * rb_alloc - allocate a ring
- * @nr_pages:	pages of data, a power of two; 0 for a control page alone
- * @watermark:	wake up readers after so many bytes; 0 for half of the ring
- * @cpu:	the CPU that will write, whose node the memory is taken from; -1 for any
+ * rb_alloc - allocate a ring buffer
+ * @nr_pages:	pages of data, a power of two; 0 to allocate only a control page
+ * @watermark:	bytes after which readers are woken up; 0 for half of the ring
+ * @cpu:	CPU that will write; memory is taken from its node; -1 for any
  * @flags:	RING_BUFFER_*
  *
- * Task context, may sleep. The caller owns the one reference and gives it up with
- * ring_buffer_put().
+ * Context: task, may sleep.
  *
- * Return: the ring, or NULL without memory.
+ * Return: the ring buffer, or NULL if out of memory. The caller owns the only
+ * reference and drops it with ring_buffer_put().
  */
 struct perf_buffer *rb_alloc(int nr_pages, long watermark, int cpu, int flags);
 
-/* rb_free - free a ring that nobody can find any more; any context, sleeps elsewhere */
+/*
+ * rb_free - free a ring buffer that has no references left
+ *
+ * Any context: a work item does what may sleep.
+ */
 void rb_free(struct perf_buffer *rb);
 
-/* ring_buffer_get - the ring that @event writes to, with a reference, or NULL; any context */
+/*
+ * ring_buffer_get - get the ring buffer that @event writes to
+ *
+ * Any context. Return: the ring buffer with a reference, or NULL.
+ */
 struct perf_buffer *ring_buffer_get(struct perf_event *event);
 void ring_buffer_put(struct perf_buffer *rb);
 
-/* perf_mmap_to_page - what is mapped at page @pgoff of the file, or NULL; under rcu_read_lock() */
+/*
+ * perf_mmap_to_page - get the page that is mapped at @pgoff of the file [pages]
+ *
+ * The caller holds rcu_read_lock(). Return: the page, or NULL.
+ */
 struct page *perf_mmap_to_page(struct perf_buffer *rb, unsigned long pgoff);
 
-/* perf_output_wakeup - have the readers of @handle's ring woken up; any context */
+/* perf_output_wakeup - wake up the readers of @handle's ring; any context */
 void perf_output_wakeup(struct perf_output_handle *handle);
 
 /**
- * rb_alloc_aux - allocate the AUX area of a ring that has none
- * @event:	whose driver is to write there
- * @pgoff:	where it is mapped in the file [pages]
- * @nr_pages:	its length [pages], see takes_aux_pages()
- * @watermark:	wake up readers after so many bytes; 0 for half of it
- * @flags:	RING_BUFFER_WRITABLE or not
+ * rb_alloc_aux - allocate the AUX area of a ring buffer that has none
+ * @rb:		the ring buffer
+ * @event:	event whose driver will write to the area
+ * @pgoff:	offset of the area in the mapped file [pages]
+ * @nr_pages:	size of the area [pages], see valid_aux_nr_pages()
+ * @watermark:	bytes after which readers are woken up; 0 for half of the area
+ * @flags:	RING_BUFFER_WRITABLE or 0
  *
- * Task context, under @rb->aux_mutex.
+ * Context: task, may sleep. The caller holds @rb->aux_mutex.
  *
- * Return: 0, -EOPNOTSUPP if the driver has no AUX data, -EINVAL, or -ENOMEM.
+ * Return: 0; -EOPNOTSUPP if the driver has no AUX data; -EINVAL if @nr_pages is
+ * not positive; -ENOMEM if out of memory or if the driver rejects the area.
  */
-int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event, pgoff_t pgoff, int nr_pages,
-		 long watermark, int flags);
+int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event,
+		 pgoff_t pgoff, int nr_pages, long watermark, int flags);
 
-/* rb_free_aux - give up a reference to the AUX area; the last one in task context */
+/*
+ * rb_free_aux - drop a reference to the AUX area
+ *
+ * The last reference must be dropped in task context.
+ */
 void rb_free_aux(struct perf_buffer *rb);
 
 void perf_event_wakeup(struct perf_event *event);
-void perf_event_aux_event(struct perf_event *event, unsigned long head, unsigned long size,
-			  u64 flags);
+void perf_event_aux_event(struct perf_event *event, unsigned long head,
+			  unsigned long size, u64 flags);
 
 static inline void rb_free_rcu(struct rcu_head *rcu_head)
 {
 	rb_free(container_of(rcu_head, struct perf_buffer, rcu_head));
 }
 
-/* A ring without data stays paused. */
+/* A ring without a data area stays paused. */
 static inline void rb_toggle_paused(struct perf_buffer *rb, bool pause)
 {
 	WRITE_ONCE(rb->paused, pause || !rb->nr_pages);
@@ -239,8 +267,9 @@ static inline bool rb_has_aux(struct perf_buffer *rb)
 	return rb->aux_nr_pages != 0;
 }
 
-/* Whether @event's driver takes an AUX area of so many pages. */
-static inline bool takes_aux_pages(struct perf_event *event, unsigned long nr_pages)
+/* Tell whether @event's driver supports an AUX area of @nr_pages pages. */
+static inline bool valid_aux_nr_pages(struct perf_event *event,
+				      unsigned long nr_pages)
 {
 	if (is_power_of_2(nr_pages))
 		return true;
@@ -269,32 +298,37 @@ static inline unsigned long perf_aux_size(struct perf_buffer *rb)
 }
 
 /*
- * Writing the fields of a record whose room was taken: handle->addr is where the next one goes.
- * All return the number of bytes that could not be copied.
+ * Write the fields of a reserved record. handle->addr is where the next field
+ * is written. All functions return the number of bytes that were not copied.
  */
 
-static __always_inline unsigned long __output_copy(struct perf_output_handle *handle,
-						   const void *buf, unsigned long len)
+static __always_inline unsigned long
+__output_copy(struct perf_output_handle *handle, const void *buf,
+	      unsigned long len)
 {
 	void *addr = handle->addr;
 
 	memcpy(addr, buf, len);
-	/* Not +=, which would read it again: it might have been copied over. */
+	/*
+	 * Do not use +=: to the compiler, memcpy() may have changed
+	 * handle->addr, and += would load it again.
+	 */
 	handle->addr = addr + len;
 	return 0;
 }
 
-static inline unsigned long __output_skip(struct perf_output_handle *handle, const void *buf,
-					  unsigned long len)
+static inline unsigned long
+__output_skip(struct perf_output_handle *handle, const void *buf,
+	      unsigned long len)
 {
 	handle->addr += len;
 	return 0;
 }
 
-/* @copy_func gets the offset in @buf to start from, here always 0. */
-static inline unsigned long __output_custom(struct perf_output_handle *handle,
-					    perf_copy_f copy_func, const void *buf,
-					    unsigned long len)
+/* The third argument of @copy_func is the start offset in @buf: always 0. */
+static inline unsigned long
+__output_custom(struct perf_output_handle *handle, perf_copy_f copy_func,
+		const void *buf, unsigned long len)
 {
 	unsigned long left = copy_func(handle->addr, buf, 0, len);
 
@@ -303,8 +337,8 @@ static inline unsigned long __output_custom(struct perf_output_handle *handle,
 }
 
 #ifndef arch_perf_out_copy_user
-static inline unsigned long arch_perf_out_copy_user(void *dst, const void __user *src,
-						    unsigned long n)
+static inline unsigned long
+arch_perf_out_copy_user(void *dst, const void __user *src, unsigned long n)
 {
 	unsigned long left;
 
@@ -315,8 +349,9 @@ static inline unsigned long arch_perf_out_copy_user(void *dst, const void __user
 }
 #endif
 
-static inline unsigned long __output_copy_user(struct perf_output_handle *handle, const void *buf,
-					       unsigned long len)
+static inline unsigned long
+__output_copy_user(struct perf_output_handle *handle, const void *buf,
+		   unsigned long len)
 {
 	const void __user *from = (__force const void __user *)buf;
 	unsigned long left = arch_perf_out_copy_user(handle->addr, from, len);
@@ -325,11 +360,17 @@ static inline unsigned long __output_copy_user(struct perf_output_handle *handle
 	return left;
 }
 
-/* A field of known size is one store here, and a call elsewhere. */
+/*
+ * Inline perf_output_put() in kernel/events/: a field of known size is one
+ * store. Elsewhere it is a call.
+ */
 #undef perf_output_put
 #define perf_output_put(handle, x) __output_copy((handle), &(x), sizeof(x))
 
-/* Events that are caused by the writing of an event, in the same context, are dropped. */
+/*
+ * Recursion guard: drop an event that is caused by writing another event in the
+ * same context.
+ */
 
 static inline int get_recursion_context(u8 *recursion)
 {

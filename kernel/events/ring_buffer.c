@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The data area of a perf ring: allocate and free, reserve, commit.
+ * Implement the data area of a perf ring buffer: allocate, reserve, commit.
  *
- * What it looks like, who may write it, and the barriers are in internal.h.
+ * internal.h shows the layout, says who may write, and lists the barriers.
  *
  * A record is written in three steps:
  *
- *   reserve	room is taken in rb->head by one local atomic operation, so that a writer that
- *		interrupts this one takes the room behind
- *   write	the fields go to handle->addr, which only counts up: the area is mirrored
- *   commit	the outermost of nested writers publishes rb->head as data_head: all of them have
- *		ended by then
+ *   reserve	Advance rb->head by one local atomic operation. A writer that
+ *		interrupts this one reserves the space after it.
+ *   write	Store the fields at handle->addr, which only increases: the
+ *		area is mirrored.
+ *   commit	The outermost of the nested writers publishes rb->head as
+ *		data_head. By then all of them have ended.
  *
- * The control page belongs to whoever mapped it, who may write to it, even where it was mapped
- * read-only (mprotect). Only data_tail is ever read back, and only its low bits matter: a wrong one
- * makes the kernel overwrite what its owner had wished to keep. No loop waits for it to settle.
+ * The control page belongs to the process that mapped it. This process can
+ * write to the page even if it mapped it read-only (mprotect). The kernel reads
+ * back only data_tail, and uses only its low bits: a wrong value makes the
+ * kernel overwrite records that the owner wanted to keep. No loop waits for
+ * data_tail to settle.
  */
 #include <linux/irq_work.h>
 #include <linux/mm.h>
@@ -26,11 +29,11 @@
 
 #include "internal.h"
 
-/* header.size is 16 bits wide, and lengths are multiples of 8. */
+/* header.size is 16 bits wide, and record sizes are multiples of 8. */
 #define MAX_RECORD	round_down(U16_MAX, 8)
 
 /*
- * Allocating and freeing
+ * Allocate and free
  */
 
 static struct page *alloc_ring_page(int node)
@@ -38,7 +41,7 @@ static struct page *alloc_ring_page(int node)
 	return alloc_pages_node(node, GFP_KERNEL | __GFP_ZERO, 0);
 }
 
-/* The fault handler of core.c leaves a mapping in pages that were mapped. */
+/* The fault handler of core.c sets page->mapping and leaves it set. */
 static void free_ring_page(struct page *page)
 {
 	page->mapping = NULL;
@@ -55,28 +58,30 @@ static void free_data(struct perf_buffer *rb)
 	kvfree(rb->pages);
 }
 
-/* Each page twice, in the order in which vmap() wants them. */
+/* Map the pages twice in a row. */
 static void *map_mirrored(struct page **pages, int nr)
 {
-	struct page **twice = kvmalloc_array(nr, 2 * sizeof(*twice), GFP_KERNEL | __GFP_NOWARN);
+	struct page **mirror;
 	void *data;
 
-	if (!twice)
+	mirror = kvmalloc_array(nr, 2 * sizeof(*mirror),
+				GFP_KERNEL | __GFP_NOWARN);
+	if (!mirror)
 		return NULL;
-	memcpy(twice, pages, nr * sizeof(*twice));
-	memcpy(twice + nr, pages, nr * sizeof(*twice));
-	data = vmap(twice, 2 * nr, VM_MAP, PAGE_KERNEL);
-	kvfree(twice);
+	memcpy(mirror, pages, nr * sizeof(*mirror));
+	memcpy(mirror + nr, pages, nr * sizeof(*mirror));
+	data = vmap(mirror, 2 * nr, VM_MAP, PAGE_KERNEL);
+	kvfree(mirror);
 	return data;
 }
 
-/* rb->nr_pages counts what there is to free. */
+/* On failure, free_data() frees the first rb->nr_pages pages. */
 static int alloc_data(struct perf_buffer *rb, int nr_pages, int node)
 {
 	if (!nr_pages)
 		return 0;
 
-	/* Twice the pages must be addressable, and their number an int. */
+	/* Twice the number of pages must fit in an int. */
 	if (nr_pages > INT_MAX / 2)
 		return -ENOMEM;
 	rb->pages = kvmalloc_node(array_size(nr_pages, sizeof(*rb->pages)),
@@ -102,7 +107,8 @@ nomem:
 
 static void rb_free_work(struct work_struct *work)
 {
-	struct perf_buffer *rb = container_of(work, struct perf_buffer, free_work);
+	struct perf_buffer *rb = container_of(work, struct perf_buffer,
+					      free_work);
 
 	free_data(rb);
 	free_ring_page(virt_to_page(rb->user_page));
@@ -133,10 +139,14 @@ struct perf_buffer *rb_alloc(int nr_pages, long watermark, int cpu, int flags)
 	rb->overwrite = !(flags & RING_BUFFER_WRITABLE);
 	rb->backward = flags & RING_BUFFER_BACKWARD;
 	rb->trailer = flags & RING_BUFFER_TRAILER;
-	/* Before anyone finds it: several CPUs change other bits of that word, without a lock. */
+	/*
+	 * Set these bits before the ring is visible to others: several CPUs
+	 * change other bits of the same word without a lock.
+	 */
 	rb->user_page->cap_data_reserved = IS_ENABLED(CONFIG_64BIT);
 	rb->user_page->cap_size_at_end = rb->trailer;
-	rb->watermark = watermark > 0 ? min_t(unsigned long, watermark, rb->size) : rb->size / 2;
+	rb->watermark = watermark > 0 ?
+		min_t(unsigned long, watermark, rb->size) : rb->size / 2;
 	rb_toggle_paused(rb, false);
 
 	refcount_set(&rb->refcount, 1);
@@ -160,7 +170,8 @@ struct page *perf_mmap_to_page(struct perf_buffer *rb, unsigned long pgoff)
 
 		if (idx >= rb->aux_nr_pages)
 			return NULL;
-		return virt_to_page(rb->aux_pages[array_index_nospec(idx, rb->aux_nr_pages)]);
+		idx = array_index_nospec(idx, rb->aux_nr_pages);
+		return virt_to_page(rb->aux_pages[idx]);
 	}
 	if (!pgoff)
 		return virt_to_page(rb->user_page);
@@ -173,7 +184,7 @@ struct page *perf_mmap_to_page(struct perf_buffer *rb, unsigned long pgoff)
  * Commit
  */
 
-/* Waking up takes locks that an NMI cannot: an irq_work does it. */
+/* Defer the wake-up to an irq_work: an NMI cannot take the locks it needs. */
 void perf_output_wakeup(struct perf_output_handle *handle)
 {
 	struct perf_event *event = handle->event;
@@ -185,17 +196,18 @@ void perf_output_wakeup(struct perf_output_handle *handle)
 	irq_work_queue(&event->pending_irq);
 }
 
-/* From here on this CPU writes; what interrupts it is nested. */
+/* Become an active writer: until writer_end(), interrupting writers nest. */
 static __always_inline void writer_begin(struct perf_output_handle *handle,
 					 struct perf_buffer *rb)
 {
 	/*
-	 * Read before nest: of a writer that comes in between, either it is outermost itself and
-	 * wakes up, or we see that rb->wakeup has changed.
+	 * Read rb->wakeup before incrementing rb->nest. A writer that
+	 * interrupts in between is either outermost itself and wakes up
+	 * readers, or this writer sees that rb->wakeup has changed.
 	 */
 	handle->wakeup = local_read(&rb->wakeup);
 	barrier();
-	rb->nest++;	/* an interrupt leaves it as it found it */
+	rb->nest++;	/* an interrupting writer restores the value */
 	barrier();
 }
 
@@ -207,9 +219,11 @@ static __always_inline void publish(struct perf_buffer *rb, unsigned long head)
 }
 
 /*
- * The outermost writer publishes what all of them wrote. One that interrupts it after it has read
- * rb->head either sees nest > 0 and leaves the publishing to it, or comes after nest = 0 and
- * publishes itself. The former is why head is compared again.
+ * Commit: the outermost writer publishes the records of all nested writers.
+ *
+ * A writer that interrupts it after it has read rb->head either sees nest > 0
+ * and leaves the publishing to the outermost writer, or it runs after nest = 0
+ * and publishes itself. Because of the former case, compare head again.
  */
 static __always_inline void writer_end(struct perf_output_handle *handle)
 {
@@ -224,13 +238,16 @@ static __always_inline void writer_end(struct perf_output_handle *handle)
 	for (;;) {
 		head = local_read(&rb->head);
 		publish(rb, head);
-		barrier();	/* published, then no more under way: heads never go back */
+		/* Publish before nest = 0: data_head never goes backward. */
+		barrier();
 		WRITE_ONCE(rb->nest, 0);
-		barrier();	/* not under way, then compared: nothing is overlooked */
+		/* nest = 0 before comparing: no nested record is missed. */
+		barrier();
 		if (likely(local_read(&rb->head) == head))
 			break;
 		WRITE_ONCE(rb->nest, 1);
-		barrier();	/* under way again before head is read */
+		/* nest = 1 before reading head again. */
+		barrier();
 	}
 	if (handle->wakeup != local_read(&rb->wakeup))
 		perf_output_wakeup(handle);
@@ -242,11 +259,15 @@ static __always_inline void writer_end(struct perf_output_handle *handle)
  */
 
 /*
- * Nothing waits for a reader: room is there. It is announced before it is taken, so that
- * data_reserved covers all that is being written, whoever interrupts whom: the other order would
- * leave an interrupting writer's record uncovered, and so would a load and a store.
+ * Reserve in an overwrite ring. This never fails: no writer waits for a reader.
+ *
+ * Add to data_reserved before advancing head, and add with one instruction.
+ * data_reserved then covers every record that is being written, whichever
+ * writer interrupts which. The opposite order, or a load and a store, would
+ * leave the record of an interrupting writer uncovered.
  */
-static __always_inline unsigned long reserve_overwrite(struct perf_buffer *rb, unsigned int size)
+static __always_inline unsigned long reserve_overwrite(struct perf_buffer *rb,
+						       unsigned int size)
 {
 #ifdef CONFIG_64BIT
 	local_add(size, (local_t *)&rb->user_page->data_reserved);
@@ -256,9 +277,12 @@ static __always_inline unsigned long reserve_overwrite(struct perf_buffer *rb, u
 }
 
 /*
- * A nested writer takes room only while all that is not published fits into the ring: those that it
- * interrupted have still to write, and must not do so into what came after them. Here head has to
- * be what was checked; what is announced and not taken is taken back.
+ * Reserve in an overwrite ring, as a writer that interrupted another one.
+ *
+ * Fail unless all unpublished records fit in the ring together with this one:
+ * the interrupted writers have not finished, and must not write into newer
+ * records. Here head must not change between the check and the update. On
+ * failure, subtract @size from data_reserved again.
  */
 static noinline bool reserve_nested(struct perf_buffer *rb, unsigned int size,
 				    unsigned long *begin)
@@ -280,9 +304,13 @@ static noinline bool reserve_nested(struct perf_buffer *rb, unsigned int size,
 	return false;
 }
 
-/* Room up to what the reader has given back; one byte less, so that full is not empty. */
-static __always_inline bool reserve_streaming(struct perf_buffer *rb, unsigned int size,
-					      bool backward, unsigned long *begin)
+/*
+ * Reserve in a streaming ring, up to data_tail. One byte always stays free, so
+ * that a full ring differs from an empty one.
+ */
+static __always_inline bool reserve_streaming(struct perf_buffer *rb,
+					      unsigned int size, bool backward,
+					      unsigned long *begin)
 {
 	long head = local_read(&rb->head);
 	unsigned long tail;
@@ -293,15 +321,16 @@ static __always_inline bool reserve_streaming(struct perf_buffer *rb, unsigned i
 			tail = -tail;
 		if (((tail - head - 1) & (rb->size - 1)) < size)
 			return false;
-		/* A, pairs with D: the stores of the record depend on tail */
+		/* A, pairs with D: stores of the record depend on tail */
 	} while (!local_try_cmpxchg(&rb->head, &head, head + size));
 
 	*begin = head;
 	return true;
 }
 
-static __always_inline bool reserve(struct perf_buffer *rb, unsigned int size, bool backward,
-				    bool nested, unsigned long *begin)
+static __always_inline bool reserve(struct perf_buffer *rb, unsigned int size,
+				    bool backward, bool nested,
+				    unsigned long *begin)
 {
 	if (!rb->overwrite)
 		return reserve_streaming(rb, size, backward, begin);
@@ -311,22 +340,30 @@ static __always_inline bool reserve(struct perf_buffer *rb, unsigned int size, b
 	return true;
 }
 
-/* The room is taken, from @begin to @end. */
-static __always_inline void enter_room(struct perf_output_handle *handle, struct perf_buffer *rb,
-				       unsigned long begin, unsigned long end, bool backward)
+/* Set handle->addr for the reservation [@begin, @end); advance rb->wakeup. */
+static __always_inline void start_record(struct perf_output_handle *handle,
+					 struct perf_buffer *rb,
+					 unsigned long begin,
+					 unsigned long end, bool backward)
 {
 	long wakeup = local_read(&rb->wakeup);
 
 	handle->addr = rb->data + ((backward ? -end : begin) & (rb->size - 1));
 	/*
-	 * A writer that interrupts us may find the same wake-up due: it counts once. Its record may
-	 * lie behind ours, so that the wake-up is ahead of @end already: the difference is signed.
+	 * An interrupting writer may find the same wake-up due; the compare
+	 * and exchange makes it count once. The record of that writer may lie
+	 * after this one, and rb->wakeup may be ahead of @end already: compare
+	 * the difference as a signed number.
 	 */
 	if (unlikely((long)(end - wakeup) > (long)rb->watermark))
-		(void)local_try_cmpxchg(&rb->wakeup, &wakeup, wakeup + rb->watermark);
+		(void)local_try_cmpxchg(&rb->wakeup, &wakeup,
+					wakeup + rb->watermark);
 }
 
-/* The trailer is known as soon as the record has a place. It is one store. */
+/*
+ * Write the trailer with one store. All of it is known once the record is
+ * reserved.
+ */
 static __always_inline void put_trailer(void *record, u64 position, u16 size)
 {
 	struct perf_event_trailer trailer = {
@@ -344,7 +381,7 @@ struct lost_record {
 	u64				lost;
 };
 
-/* As perf_event_header__init() will count it. */
+/* Return header.size as perf_event_header__init() will compute it. */
 static unsigned int lost_record_size(struct perf_event *event)
 {
 	unsigned int size = sizeof(struct lost_record);
@@ -356,9 +393,13 @@ static unsigned int lost_record_size(struct perf_event *event)
 	return size;
 }
 
-/* Goes before the first record that fits again. Leaves handle->addr behind it. */
-static void put_lost(struct perf_output_handle *handle, struct perf_sample_data *data,
-		     struct perf_event *event, u64 position)
+/*
+ * Write a LOST record in front of the first record that fits again. Leave
+ * handle->addr behind the LOST record.
+ */
+static void put_lost_record(struct perf_output_handle *handle,
+			    struct perf_sample_data *data,
+			    struct perf_event *event, u64 position)
 {
 	struct lost_record record = {
 		.id = event->id,
@@ -366,7 +407,8 @@ static void put_lost(struct perf_output_handle *handle, struct perf_sample_data 
 	};
 	void *begin = handle->addr;
 
-	perf_event_header__init(&record.header, data, PERF_RECORD_LOST, 0, sizeof(record), event);
+	perf_event_header__init(&record.header, data, PERF_RECORD_LOST, 0,
+				sizeof(record), event);
 	perf_output_put(handle, record);
 	perf_event__output_id_sample(event, handle, data);
 	if (handle->rb->trailer)
@@ -374,7 +416,7 @@ static void put_lost(struct perf_output_handle *handle, struct perf_sample_data 
 	handle->addr = begin + record.header.size;
 }
 
-/* There is no room, and none was taken. */
+/* Count the lost event; nothing was reserved. */
 static noinline int output_lost(struct perf_output_handle *handle)
 {
 	local_inc(&handle->rb->lost);
@@ -383,43 +425,56 @@ static noinline int output_lost(struct perf_output_handle *handle)
 	return -ENOSPC;
 }
 
-/* All that output_begin() does not expect; out of its way, and called as the last it does. */
-static noinline int output_begin_rare(struct perf_output_handle *handle,
-				      struct perf_sample_data *data, struct perf_event *event,
+/*
+ * Handle the rare cases of output_begin(): a nested writer, lost events, a
+ * pause, an oversized record. Out of line, and always a tail call.
+ */
+static noinline int output_begin_slow(struct perf_output_handle *handle,
+				      struct perf_sample_data *data,
+				      struct perf_event *event,
 				      unsigned int size, bool backward)
 {
 	struct perf_buffer *rb = handle->rb;
-	unsigned int lost_size = local_read(&rb->lost) ? lost_record_size(event) : 0;
+	unsigned int lost_size;
 	unsigned long begin;
 
+	lost_size = local_read(&rb->lost) ? lost_record_size(event) : 0;
 	if (!rb->nr_pages) {
 		perf_output_end(handle);
 		return -ENOSPC;
 	}
-	/* What is larger than the ring would run past the end of the second mapping. */
-	if (READ_ONCE(rb->paused) || size > rb->max_record || lost_size + size > rb->size ||
+	/*
+	 * A record larger than the ring would run past the end of the second
+	 * mapping.
+	 */
+	if (READ_ONCE(rb->paused) || size > rb->max_record ||
+	    lost_size + size > rb->size ||
 	    !reserve(rb, lost_size + size, backward, rb->nest > 1, &begin))
 		return output_lost(handle);
 
-	enter_room(handle, rb, begin, begin + lost_size + size, backward);
+	start_record(handle, rb, begin, begin + lost_size + size, backward);
 	if (lost_size)
-		put_lost(handle, data, event, begin);
+		put_lost_record(handle, data, event, begin);
 	if (rb->trailer)
 		put_trailer(handle->addr, begin + lost_size, size);
 	return 0;
 }
 
 static __always_inline int output_begin(struct perf_output_handle *handle,
-					struct perf_sample_data *data, struct perf_event *event,
+					struct perf_sample_data *data,
+					struct perf_event *event,
 					unsigned int size, bool backward)
 {
 	struct perf_buffer *rb;
 	unsigned long begin;
 
-	preempt_disable();		/* as good as rcu_read_lock() */
-	if (event->parent)		/* inherited: all output goes to the one that was opened */
+	/* Implies an RCU read-side critical section. */
+	preempt_disable();
+	/* An inherited event writes to the ring of its parent. */
+	if (event->parent)
 		event = event->parent;
-	rb = rcu_dereference_sched(event->rb);	/* which is not marked __rcu: sparse minds */
+	/* sparse complains: event->rb is not marked __rcu. */
+	rb = rcu_dereference_sched(event->rb);
 	if (unlikely(!rb)) {
 		preempt_enable();
 		return -ENOSPC;
@@ -429,69 +484,82 @@ static __always_inline int output_begin(struct perf_output_handle *handle,
 	handle->flags = 0;
 	writer_begin(handle, rb);
 
-	if (unlikely(rb->nest > 1 || local_read(&rb->lost) || READ_ONCE(rb->paused) ||
-		     size > rb->max_record))
-		return output_begin_rare(handle, data, event, size, backward);
+	if (unlikely(rb->nest > 1 || local_read(&rb->lost) ||
+		     READ_ONCE(rb->paused) || size > rb->max_record))
+		return output_begin_slow(handle, data, event, size, backward);
 	if (!reserve(rb, size, backward, false, &begin))
 		return output_lost(handle);
 
-	enter_room(handle, rb, begin, begin + size, backward);
+	start_record(handle, rb, begin, begin + size, backward);
 	if (rb->trailer)
 		put_trailer(handle->addr, begin, size);
 	return 0;
 }
 
 /**
- * perf_output_begin - take room for a record
- * @handle:	to be filled; lives until perf_output_end()
- * @data:	the sample, for the id fields of a LOST record
- * @event:	who writes
- * @size:	length of one record, a multiple of 8, its trailer included [bytes]
+ * perf_output_begin - reserve a record
+ * @handle:	initialized here; must stay valid until perf_output_end()
+ * @data:	the sample; provides the id fields of a LOST record
+ * @event:	the event that writes
+ * @size:	size of one record with its trailer, a multiple of 8 [bytes]
  *
- * Any context, NMI included. On success preemption stays disabled, which RCU waits for, until
- * perf_output_end(), and exactly @size bytes are to be written in between.
+ * Context: any, including NMI. On success preemption stays disabled until
+ * perf_output_end(), which keeps the ring alive (RCU), and the caller must
+ * write exactly @size bytes in between.
  *
- * Return: 0; -ENOSPC if the event has no ring, or there is no room for so much, or @size is more
- * than 16 bits hold: the loss is counted.
+ * Return: 0; -ENOSPC if the event has no ring, or if the ring has no data area;
+ * -ENOSPC, with the loss counted, if the free space is too small, if the ring
+ * is paused, or if @size exceeds the ring or 65,528 bytes.
  */
-int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_data *data,
+int perf_output_begin(struct perf_output_handle *handle,
+		      struct perf_sample_data *data,
 		      struct perf_event *event, unsigned int size)
 {
-	return output_begin(handle, data, event, size, is_write_backward(event));
+	return output_begin(handle, data, event, size,
+			    is_write_backward(event));
 }
 
-/* The same where the direction is known. */
-int perf_output_begin_forward(struct perf_output_handle *handle, struct perf_sample_data *data,
+/* perf_output_begin() for events that are known not to write backward. */
+int perf_output_begin_forward(struct perf_output_handle *handle,
+			      struct perf_sample_data *data,
 			      struct perf_event *event, unsigned int size)
 {
 	return output_begin(handle, data, event, size, false);
 }
 
-int perf_output_begin_backward(struct perf_output_handle *handle, struct perf_sample_data *data,
+/* perf_output_begin() for events that are known to write backward. */
+int perf_output_begin_backward(struct perf_output_handle *handle,
+			       struct perf_sample_data *data,
 			       struct perf_event *event, unsigned int size)
 {
 	return output_begin(handle, data, event, size, true);
 }
 
 /**
- * perf_output_end - the record is written
- * @handle:	from perf_output_begin()
+ * perf_output_end - commit a record
+ * @handle:	initialized by perf_output_begin()
  *
- * Any context; ends what perf_output_begin() began.
+ * Context: the same as the matching perf_output_begin(). Enables preemption.
  */
 void perf_output_end(struct perf_output_handle *handle)
 {
 	writer_end(handle);
 }
 
-/* perf_output_copy - write @len bytes of the record. Return: bytes not written, always 0 */
-unsigned int perf_output_copy(struct perf_output_handle *handle, const void *buf, unsigned int len)
+/*
+ * perf_output_copy - write the next @len bytes of the record
+ *
+ * Return: number of bytes not written, always 0.
+ */
+unsigned int perf_output_copy(struct perf_output_handle *handle,
+			      const void *buf, unsigned int len)
 {
 	return __output_copy(handle, buf, len);
 }
 
-/* perf_output_skip - leave @len bytes of the record as they are */
-unsigned int perf_output_skip(struct perf_output_handle *handle, unsigned int len)
+/* perf_output_skip - leave the next @len bytes of the record unchanged */
+unsigned int perf_output_skip(struct perf_output_handle *handle,
+			      unsigned int len)
 {
 	return __output_skip(handle, NULL, len);
 }

@@ -1,38 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The AUX area of a perf ring: pages that a device or a driver fills with a raw trace.
+ * Implement the AUX area of a perf ring buffer: pages that a device or a driver
+ * fills with a raw trace.
  *
- *   data area	records, among them PERF_RECORD_AUX: "bytes [offset, offset + size) are new"
- *   AUX area	those bytes. The kernel does not look at them.
+ *   data area	records, among them PERF_RECORD_AUX: "bytes [offset, offset +
+ *		size) are new"
+ *   AUX area	these bytes; the kernel does not interpret them
  *
- * A driver asks for room when its event is scheduled in (perf_aux_output_begin()), lets the device
- * write, and says how much there is when it is scheduled out (perf_aux_output_end()); in between it
- * may give up some room for alignment (perf_aux_output_skip()). One driver writes at a time, there
- * is no nesting.
+ * A driver asks for space when its event is scheduled in
+ * (perf_aux_output_begin()), lets the device write, and reports the number of
+ * new bytes when the event is scheduled out (perf_aux_output_end()). In between
+ * it may skip bytes for alignment (perf_aux_output_skip()). One driver writes
+ * at a time; AUX writers do not nest.
  *
- *   full trace	mapped writable. aux_head counts all bytes; room is what the reader has given back
- *		by aux_tail.
- *   overwrite	mapped read-only. There is no tail; the driver tells where it stopped, an offset in
- *		the area, and that becomes aux_head.
+ *   full trace	The area is mapped writable. aux_head counts all bytes; the
+ *		reader frees space by advancing aux_tail.
+ *   overwrite	The area is mapped read-only. There is no tail. The driver
+ *		reports the offset in the area at which it stopped, and this
+ *		offset becomes aux_head.
  *
- * The size is a power of two of pages, which devices and drivers wrap by a mask; drivers that take
- * any number have PERF_PMU_CAP_AUX_ANY_SIZE. A count is at the offset that it is modulo the size.
- * Where that is no power of two the count must not wrap: nobody writes 2^64 bytes, but 2^32 are
- * soon there, so 32-bit kernels take no other sizes (takes_aux_pages()).
+ * The size is a power-of-two number of pages, because devices and drivers wrap
+ * by a mask. Drivers that support any number of pages set
+ * PERF_PMU_CAP_AUX_ANY_SIZE. Byte n of a full trace is at offset n modulo the
+ * size. If the size is not a power of two, the byte count must not wrap: no
+ * trace reaches 2^64 bytes, but one reaches 2^32 soon. 32-bit kernels therefore
+ * accept no other sizes (valid_aux_nr_pages()).
  *
- * Most devices that go round in the area tell where they stopped, but not how often they came by:
- * their drivers call all of it new. Those that count have PERF_PMU_CAP_AUX_WRITTEN and call new
- * what is, in both modes; then aux_written says how much that was since the area was mapped.
+ * In overwrite mode most devices report where they stopped, but not how often
+ * they wrapped. Their drivers report the whole area as new. Drivers that count
+ * set PERF_PMU_CAP_AUX_WRITTEN and report exact numbers in both modes;
+ * aux_written is then the number of bytes written since the area was mapped.
  *
- * The barriers are those of internal.h, with aux_head for data_head and aux_tail for data_tail.
- * (B) is the driver's: it alone knows how the device's stores are ordered.
+ * The barriers are those of internal.h, with aux_head for data_head and
+ * aux_tail for data_tail. The driver is responsible for (B): only the driver
+ * knows how the stores of its device are ordered.
  *
- * Two things keep the pages alive: the mapping, and a writer that is under way. Each has a
- * reference in aux_refcount. The mapping gives up its own last: perf_mmap_close() stops all writers
- * before, so the pages are always freed in task context.
+ * The mapping and each active writer hold a reference in aux_refcount, which
+ * keeps the pages. The reference of the mapping is dropped last:
+ * perf_mmap_close() stops all writers first. The pages are therefore always
+ * freed in task context.
  *
- * aux_tail is read from a page that its owner may scribble over: it decides only how much of the
- * owner's own trace is overwritten.
+ * aux_tail is read from a page that its owner can overwrite: it only decides
+ * how much of the owner's own trace is overwritten.
  */
 #include <linux/gfp.h>
 #include <linux/log2.h>
@@ -43,17 +52,19 @@
 #include "internal.h"
 
 /*
- * Allocating and freeing
+ * Allocate and free
  *
- * Drivers that cannot gather pages, or do better with large ones, get runs of pages that are
- * contiguous. The first page of a run says how long it is: PagePrivate, and its order in private.
- * What is contiguous and of another length is described as several runs, the longest first.
+ * Drivers without scatter-gather, and drivers that prefer large blocks, get
+ * blocks of contiguous pages. The first page of a block describes it:
+ * PagePrivate is set, and the order is in page->private. A contiguous range
+ * whose size is not a power of two is described as several blocks, the largest
+ * first.
  */
 
 #define AUX_GFP		(GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY)
-#define AUX_CAP_RUNS	(PERF_PMU_CAP_AUX_NO_SG | PERF_PMU_CAP_AUX_PREFER_LARGE)
+#define AUX_CAP_BLOCKS	(PERF_PMU_CAP_AUX_NO_SG | PERF_PMU_CAP_AUX_PREFER_LARGE)
 
-static void describe_run(struct page *page, int nr_pages)
+static void mark_blocks(struct page *page, int nr_pages)
 {
 	int order;
 
@@ -66,8 +77,8 @@ static void describe_run(struct page *page, int nr_pages)
 	}
 }
 
-/* The longest run to be had, up to 1 << @order pages. */
-static struct page *alloc_run(int node, int order)
+/* Allocate the largest available block of up to 1 << @order pages. */
+static struct page *alloc_block(int node, int order)
 {
 	struct page *page = NULL;
 
@@ -78,38 +89,47 @@ static struct page *alloc_run(int node, int order)
 	}
 	if (page && order > 0) {
 		split_page(page, order);
-		describe_run(page, 1 << order);
+		mark_blocks(page, 1 << order);
 	}
 	return page;
 }
 
-/* How long a run is of use: a wake-up's worth, or all that one run can be. */
-static int longest_run(struct perf_event *event, int nr_pages, unsigned long watermark,
-		       bool overwrite)
+/*
+ * Return the largest useful order of a block: the watermark in a full trace,
+ * the whole area in overwrite mode.
+ */
+static int max_block_order(struct perf_event *event, int nr_pages,
+			   unsigned long watermark, bool overwrite)
 {
-	if (!(event->pmu->capabilities & AUX_CAP_RUNS))
+	if (!(event->pmu->capabilities & AUX_CAP_BLOCKS))
 		return 0;
 	return overwrite ? ilog2(nr_pages) : get_order(watermark);
 }
 
-/* rb->aux_nr_pages counts what there is to free. */
-static int alloc_pages_of(struct perf_buffer *rb, int node, int nr_pages, int max_order)
+/* On failure, free_aux() frees the first rb->aux_nr_pages pages. */
+static int alloc_blocks(struct perf_buffer *rb, int node, int nr_pages,
+			int max_order)
 {
 	while (rb->aux_nr_pages < nr_pages) {
 		int left = nr_pages - rb->aux_nr_pages, i, nr;
-		struct page *page = alloc_run(node, min(max_order, ilog2(left)));
+		struct page *page;
 
+		page = alloc_block(node, min(max_order, ilog2(left)));
 		if (!page)
 			return -ENOMEM;
 		nr = PagePrivate(page) ? 1 << page_private(page) : 1;
 		for (i = 0; i < nr; i++)
-			rb->aux_pages[rb->aux_nr_pages++] = page_address(page + i);
+			rb->aux_pages[rb->aux_nr_pages++] =
+				page_address(page + i);
 	}
 	return 0;
 }
 
-/* All in one run; what that is longer than @nr_pages is given back. */
-static int alloc_one_run(struct perf_buffer *rb, int node, int nr_pages)
+/*
+ * Allocate all pages contiguously, from the next larger power of two. Free the
+ * pages beyond @nr_pages.
+ */
+static int alloc_contiguous(struct perf_buffer *rb, int node, int nr_pages)
 {
 	int order = get_order((unsigned long)nr_pages << PAGE_SHIFT), i;
 	struct page *page = NULL;
@@ -119,7 +139,7 @@ static int alloc_one_run(struct perf_buffer *rb, int node, int nr_pages)
 	if (!page)
 		return -ENOMEM;
 	split_page(page, order);
-	describe_run(page, nr_pages);
+	mark_blocks(page, nr_pages);
 	for (i = 0; i < nr_pages; i++)
 		rb->aux_pages[rb->aux_nr_pages++] = page_address(page + i);
 	for (; i < 1 << order; i++)
@@ -131,7 +151,8 @@ static void free_aux(struct perf_buffer *rb)
 {
 	int i;
 
-	WARN_ON_ONCE(in_atomic());	/* see the top: a writer never has the last reference */
+	/* A writer never drops the last reference, see the file comment. */
+	WARN_ON_ONCE(in_atomic());
 
 	if (rb->aux_priv)
 		rb->free_aux(rb->aux_priv);
@@ -151,47 +172,62 @@ static void free_aux(struct perf_buffer *rb)
 }
 
 /*
- * Other CPUs change other bits of that word, without a lock, and may undo this one. Hence it is
- * looked at each time that something is published, and the word only stored if need be.
+ * Set cap_aux_written in the control page. Other CPUs change other bits of the
+ * same word without a lock, and can undo this store. Check the bit whenever
+ * aux_head is published, and store the word only if needed.
  */
-static void tell_whether_counted(struct perf_buffer *rb)
+static void update_cap_aux_written(struct perf_buffer *rb)
 {
 	if (rb->user_page->cap_aux_written != rb->aux_counted)
 		rb->user_page->cap_aux_written = rb->aux_counted;
 }
 
-int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event, pgoff_t pgoff, int nr_pages,
-		 long watermark, int flags)
+int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event,
+		 pgoff_t pgoff, int nr_pages, long watermark, int flags)
 {
 	int node = event->cpu == -1 ? NUMA_NO_NODE : cpu_to_node(event->cpu);
+	bool no_sg = event->pmu->capabilities & PERF_PMU_CAP_AUX_NO_SG;
 	bool overwrite = !(flags & RING_BUFFER_WRITABLE);
-	bool one_run = overwrite && (event->pmu->capabilities & PERF_PMU_CAP_AUX_NO_SG);
-	int err = -ENOMEM;
+	int err, order;
 
 	if (!has_aux(event))
 		return -EOPNOTSUPP;
 	if (nr_pages <= 0)
 		return -EINVAL;
-	/* kcalloc_node() warns of sizes that it can never give. */
+	/* kcalloc_node() warns about sizes that are always too large. */
 	if (get_order(nr_pages * sizeof(*rb->aux_pages)) > MAX_PAGE_ORDER)
 		return -ENOMEM;
 
-	/* Half of the area, so that one half is read while the other is filled. */
+	/*
+	 * Default to half of the area: the reader copies one half while the
+	 * device fills the other.
+	 */
 	if (overwrite)
 		watermark = 0;
 	else if (!watermark)
-		watermark = min_t(u64, U32_MAX, (u64)nr_pages << (PAGE_SHIFT - 1));
+		watermark = min_t(u64, U32_MAX,
+				  (u64)nr_pages << (PAGE_SHIFT - 1));
 
-	rb->aux_pages = kcalloc_node(nr_pages, sizeof(*rb->aux_pages), GFP_KERNEL, node);
+	rb->aux_pages = kcalloc_node(nr_pages, sizeof(*rb->aux_pages),
+				     GFP_KERNEL, node);
 	if (!rb->aux_pages)
 		return -ENOMEM;
-	/* Without gathering, what the device goes round in must be one run. */
-	if (one_run ? alloc_one_run(rb, node, nr_pages) :
-	    alloc_pages_of(rb, node, nr_pages, longest_run(event, nr_pages, watermark, overwrite)))
+	/*
+	 * A device without scatter-gather wraps within one contiguous range in
+	 * overwrite mode.
+	 */
+	if (overwrite && no_sg) {
+		err = alloc_contiguous(rb, node, nr_pages);
+	} else {
+		order = max_block_order(event, nr_pages, watermark, overwrite);
+		err = alloc_blocks(rb, node, nr_pages, order);
+	}
+	if (err)
 		goto free;
 
 	rb->free_aux = event->pmu->free_aux;
-	rb->aux_priv = event->pmu->setup_aux(event, rb->aux_pages, nr_pages, overwrite);
+	rb->aux_priv = event->pmu->setup_aux(event, rb->aux_pages, nr_pages,
+					     overwrite);
 	if (!rb->aux_priv)
 		goto free;
 
@@ -200,19 +236,19 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event, pgoff_t pgoff
 	rb->aux_pgoff = pgoff;
 	rb->aux_written = 0;
 	rb->user_page->aux_written = 0;
-	/* Where another area ended that was here before need not be in this one. */
+	/* aux_head of an earlier, larger area may lie outside of this one. */
 	if (overwrite) {
 		rb->aux_head %= perf_aux_size(rb);
 		rb->user_page->aux_head = rb->aux_head;
 	}
 	rb->aux_counted = event->pmu->capabilities & PERF_PMU_CAP_AUX_WRITTEN;
-	tell_whether_counted(rb);
+	update_cap_aux_written(rb);
 	smp_wmb();	/* G, pairs with H */
 	refcount_set(&rb->aux_refcount, 1);
 	return 0;
 free:
 	free_aux(rb);
-	return err;
+	return -ENOMEM;
 }
 
 void rb_free_aux(struct perf_buffer *rb)
@@ -222,21 +258,26 @@ void rb_free_aux(struct perf_buffer *rb)
 }
 
 /*
- * Writing
+ * Write
  */
 
-/* Whether aux_head has gone past a multiple of the watermark that it had not before. */
+/*
+ * Tell whether aux_head has passed a multiple of the watermark since the last
+ * wake-up, and advance aux_wakeup to it.
+ */
 static bool wakeup_is_due(struct perf_buffer *rb)
 {
-	if (rb->aux_overwrite || rb->aux_head - rb->aux_wakeup < rb->aux_watermark)
+	if (rb->aux_overwrite ||
+	    rb->aux_head - rb->aux_wakeup < rb->aux_watermark)
 		return false;
 	rb->aux_wakeup = rounddown(rb->aux_head, rb->aux_watermark);
 	return true;
 }
 
 /*
- * A ring whose AUX area is there and will stay. The order of the checks is perf_mmap_close()'s,
- * which stops whoever found the area mapped before it gives up its reference.
+ * Get the ring of @event with a reference to its AUX area, or NULL. Check
+ * aux_mmap_count first: perf_mmap_close() clears it, then stops the writers
+ * that found the area mapped, then drops the reference of the mapping.
  */
 static struct perf_buffer *get_aux(struct perf_event *event)
 {
@@ -244,7 +285,8 @@ static struct perf_buffer *get_aux(struct perf_event *event)
 
 	if (!rb)
 		return NULL;
-	if (atomic_read(&rb->aux_mmap_count) && refcount_inc_not_zero(&rb->aux_refcount)) {
+	if (atomic_read(&rb->aux_mmap_count) &&
+	    refcount_inc_not_zero(&rb->aux_refcount)) {
 		smp_rmb();	/* H, pairs with G */
 		return rb;
 	}
@@ -259,18 +301,22 @@ static void put_aux(struct perf_buffer *rb)
 }
 
 /**
- * perf_aux_output_begin - take room in the AUX area
- * @handle:	to be filled; lives until perf_aux_output_end(). On success @handle->head is where
- *		to write, modulo the size of the area, and @handle->size how much [bytes]; 0 in
- *		overwrite mode, where it is all.
- * @event:	who writes; its pmu is the caller
+ * perf_aux_output_begin - start writing to the AUX area
+ * @handle:	initialized here; must stay valid until perf_aux_output_end().
+ *		On success @handle->head is the position at which to write,
+ *		modulo the size of the area. @handle->size is the free space
+ *		[bytes]; 0 in overwrite mode, where all of the area is free.
+ * @event:	the event that writes; its PMU is the caller
  *
- * From pmu::start(), or an interrupt of the device. Interrupts or NMIs may be off.
+ * Context: pmu::start(), or an interrupt of the device. Interrupts and NMIs may
+ * be disabled.
  *
- * Return: what setup_aux() returned; NULL without an AUX area, or without room. Then the reader is
- * woken up and the event disabled.
+ * Return: the value that setup_aux() returned; NULL if there is no AUX area or
+ * no free space. Without free space, the reader is woken up and the event is
+ * disabled.
  */
-void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event *event)
+void *perf_aux_output_begin(struct perf_output_handle *handle,
+			    struct perf_event *event)
 {
 	struct perf_buffer *rb = get_aux(event);
 	unsigned long used;
@@ -294,10 +340,12 @@ void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event
 	used = rb->aux_head - READ_ONCE(rb->user_page->aux_tail);
 	if (used < perf_aux_size(rb))
 		handle->size = perf_aux_size(rb) - 1 - used;
-	if (handle->size)	/* A, pairs with D: what is written depends on aux_tail */
+	/* A, pairs with D: whether the driver writes depends on aux_tail */
+	if (handle->size)
 		return rb->aux_priv;
 
-	perf_event_disable_inatomic(event);	/* the reader enables it again */
+	/* The reader enables the event again. */
+	perf_event_disable_inatomic(event);
 	perf_output_wakeup(handle);
 	handle->event = NULL;
 	WRITE_ONCE(rb->aux_nest, 0);
@@ -307,32 +355,39 @@ put:
 }
 EXPORT_SYMBOL_GPL(perf_aux_output_begin);
 
-/* A record is written only if it tells something: new bytes, or that something went wrong. */
-static bool worth_a_record(struct perf_output_handle *handle, unsigned long size)
+/* Write a record only for new bytes, or for flags that report a problem. */
+static bool needs_aux_record(struct perf_output_handle *handle,
+			     unsigned long size)
 {
-	const u64 silent = PERF_AUX_FLAG_OVERWRITE | PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK;
+	const u64 silent = PERF_AUX_FLAG_OVERWRITE |
+			   PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK;
 
 	return size || (handle->aux_flags & ~silent);
 }
 
-/* Who sees aux_head (C) sees what was written up to there, or more. */
+/*
+ * Publish aux_head. A reader that loads aux_head and passes (C) sees the trace
+ * and aux_written up to this position, or newer ones.
+ */
 static void publish_aux(struct perf_buffer *rb)
 {
-	tell_whether_counted(rb);
+	update_cap_aux_written(rb);
 	WRITE_ONCE(rb->user_page->aux_written, rb->aux_written);
 	smp_wmb();	/* B, pairs with C */
 	WRITE_ONCE(rb->user_page->aux_head, rb->aux_head);
 }
 
 /**
- * perf_aux_output_end - what was written is there to be read
- * @handle:	from perf_aux_output_begin()
- * @size:	new bytes; of drivers with PERF_PMU_CAP_AUX_WRITTEN in overwrite mode, too, where it
- *		may be more than the area holds
+ * perf_aux_output_end - publish what was written to the AUX area
+ * @handle:	initialized by perf_aux_output_begin()
+ * @size:	number of new bytes. With PERF_PMU_CAP_AUX_WRITTEN it is exact
+ *		in overwrite mode, too, and may exceed the size of the area.
  *
- * All stores of the device must be visible before (B). In overwrite mode @handle->head says where
- * it stopped, an offset in the area. Context as perf_aux_output_begin(); must come from pmu::stop()
- * at the latest.
+ * The caller makes sure that all stores of the device are visible before (B).
+ * In overwrite mode the caller sets @handle->head to the offset in the area at
+ * which the device stopped.
+ *
+ * Context: as perf_aux_output_begin(); at the latest from pmu::stop().
  */
 void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 {
@@ -352,7 +407,7 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 	}
 	rb->aux_written += size;
 
-	if (worth_a_record(handle, size))
+	if (needs_aux_record(handle, size))
 		perf_event_aux_event(event, begin, size, handle->aux_flags);
 	publish_aux(rb);
 
@@ -368,11 +423,11 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 EXPORT_SYMBOL_GPL(perf_aux_output_end);
 
 /**
- * perf_aux_output_skip - give up room, for alignment
- * @handle:	from perf_aux_output_begin()
- * @size:	bytes from @handle->head on; they count as written
+ * perf_aux_output_skip - skip free space, for alignment
+ * @handle:	initialized by perf_aux_output_begin()
+ * @size:	bytes to skip from @handle->head on; they count as written
  *
- * Return: 0, or -ENOSPC if that is more than there is.
+ * Return: 0; -ENOSPC if @size exceeds the free space.
  */
 int perf_aux_output_skip(struct perf_output_handle *handle, unsigned long size)
 {
@@ -395,9 +450,10 @@ int perf_aux_output_skip(struct perf_output_handle *handle, unsigned long size)
 EXPORT_SYMBOL_GPL(perf_aux_output_skip);
 
 /**
- * perf_aux_output_flag - say something about what is being written
- * @handle:	from perf_aux_output_begin()
- * @flags:	PERF_AUX_FLAG_*; not PERF_AUX_FLAG_OVERWRITE, which depends on the mapping
+ * perf_aux_output_flag - set flags of the next PERF_RECORD_AUX
+ * @handle:	initialized by perf_aux_output_begin()
+ * @flags:	PERF_AUX_FLAG_*, except PERF_AUX_FLAG_OVERWRITE, which depends
+ *		on the mapping
  */
 void perf_aux_output_flag(struct perf_output_handle *handle, u64 flags)
 {
@@ -407,7 +463,11 @@ void perf_aux_output_flag(struct perf_output_handle *handle, u64 flags)
 }
 EXPORT_SYMBOL_GPL(perf_aux_output_flag);
 
-/* perf_get_aux - what setup_aux() returned, between begin and end; else NULL */
+/*
+ * perf_get_aux - get the value that setup_aux() returned
+ *
+ * Return: this value between begin and end of @handle, else NULL.
+ */
 void *perf_get_aux(struct perf_output_handle *handle)
 {
 	return handle->event ? handle->rb->aux_priv : NULL;
@@ -416,16 +476,19 @@ EXPORT_SYMBOL_GPL(perf_get_aux);
 
 /**
  * perf_output_copy_aux - copy from the AUX area into a record (PERF_SAMPLE_AUX)
- * @aux_handle:	of the AUX writer
- * @handle:	of the record
- * @from:	position of the first byte; @to less so many bytes, even if that is below 0
- * @to:		position behind the last, an offset in the area or a count. What is copied ends
- *		there, and is as long as they are apart, modulo the size of the area: all of it
- *		if that is nothing.
+ * @aux_handle:	handle of the AUX writer
+ * @handle:	handle of the record
+ * @from:	start of the range; may be @to minus a length even if the
+ *		result is below 0
+ * @to:		end of the range: an offset in the area, or a count of bytes
  *
- * Return: bytes copied, or -EFAULT.
+ * The length of the copy is @to - @from modulo the size of the area; if that is
+ * 0, the whole area is copied. The copy ends at @to modulo the size.
+ *
+ * Return: number of bytes copied, or -EFAULT.
  */
-long perf_output_copy_aux(struct perf_output_handle *aux_handle, struct perf_output_handle *handle,
+long perf_output_copy_aux(struct perf_output_handle *aux_handle,
+			  struct perf_output_handle *handle,
 			  unsigned long from, unsigned long to)
 {
 	struct perf_buffer *rb = aux_handle->rb;

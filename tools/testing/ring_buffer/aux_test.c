@@ -688,9 +688,9 @@ static void test_sizes_taken(void)
 
 	for (unsigned long pages = 0; pages < 70; pages++) {
 		pmu.capabilities = ~PERF_PMU_CAP_AUX_ANY_SIZE;
-		EXPECT(takes_aux_pages(&event, pages) == (pages && !(pages & (pages - 1))));
+		EXPECT(valid_aux_nr_pages(&event, pages) == (pages && !(pages & (pages - 1))));
 		pmu.capabilities = PERF_PMU_CAP_AUX_ANY_SIZE;
-		EXPECT(takes_aux_pages(&event, pages) == (pages != 0));
+		EXPECT(valid_aux_nr_pages(&event, pages) == (pages != 0));
 	}
 }
 
