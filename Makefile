@@ -142,7 +142,7 @@ pt-programs: tree
 
 fuzz-ring: tree			## fuzz the kernel's ring in userspace; FUZZ='-max_total_time=600 ...'
 	@$(RING) fuzz
-	@BUILD=$(BUILD) tools/testing/ring_buffer/fuzz_ring.sh $(or $(FUZZ),-max_total_time=600)
+	@BUILD=$(BUILD) tools/testing/ring_buffer/fuzz/fuzz_ring.sh $(or $(FUZZ),-max_total_time=600)
 
 fuzz-snapshot: tree $(BUILD)/tests/fuzz_snapshot	## fuzz libperf's reader of rings; FUZZ='-max_total_time=600 ...'
 	@BUILD=$(BUILD) tools/lib/perf/tests/fuzz_snapshot.sh $(or $(FUZZ),-max_total_time=600)
@@ -182,7 +182,7 @@ lint: deps
 	@shellcheck -x -P SCRIPTDIR -S warning scripts/install-deps scripts/demo scripts/demo-pt \
 		scripts/lint-kernel scripts/make-series .ci/run $(VM)/build-kernel \
 		tools/testing/cross/build $(wildcard scripts/tests/*.sh tools/perf/tests/*/*.sh \
-			tools/lib/perf/tests/*.sh tools/testing/*/*.sh tools/testing/selftests/*/*.sh)
+			tools/lib/perf/tests/*.sh tools/testing/*/*.sh tools/testing/*/*/*.sh)
 
 test: lint perf perf-asan $(if $(filter x86,$(SRCARCH)),kernel upstream-kernel) test-programs	## build and run all tests
 	@scripts/run-tests

@@ -46,7 +46,7 @@
  *	spin -DBROKEN=SWAPPED_ADDS -DWORDS=4 -t -T ring.pml
  *
  * finds a shortest history that leads to one of these, and tells it. With -p -g -l as well, it
- * shows each statement and variable. ../model.sh runs all this. -DWORDS=7 and -DSIZE=4 take more
+ * shows each statement and variable. model.sh runs all this. -DWORDS=7 and -DSIZE=4 take more
  * time, and up to 2 GB.
  *
  * Promela, for those who know C: a statement that is false waits until it is true. "if" and "do"

@@ -23,8 +23,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "libperf_reader.h"
-#include "stepped.h"
+#include "shim/libperf_reader.h"
+#include "shim/nested_writer.h"
 #include "shim/tap.h"
 
 #define FIRST_NUMBER	1000

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <linux/poll.h>
 
-#include "stepped.h"
+#include "shim/nested_writer.h"
 #include "shim/tap.h"
 
 #define MAX_INTERRUPTS	4

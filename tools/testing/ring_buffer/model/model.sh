@@ -4,13 +4,13 @@
 # timeout: 300
 # tags: fast
 #
-# The model is model/ring.pml. The first result is that it was searched to the end, with all of its
+# The model is ring.pml. The first result is that it was searched to the end, with all of its
 # statements reached. It lists what can be broken in it, and what that leads to: for each of these
 # there is a result, that spin finds a history which leads to just this.
 #
 # With names from that list as arguments, tells their histories instead.
 
-model=$(dirname "$(readlink -f "$0")")/model/ring.pml
+model=$(dirname "$(readlink -f "$0")")/ring.pml
 
 # search DIRECTORY HOW DEFINE...: all states; HOW is -O2, or -DBFS to find a shortest history
 search()

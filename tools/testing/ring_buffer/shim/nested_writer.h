@@ -10,8 +10,8 @@
 #include <linux/perf_event.h>
 #include "internal.h"
 
-#include "shim/ring.h"
-#include "stepper.h"
+#include "ring.h"
+#include "single_step.h"
 
 #define STEPPED_SIZE		PAGE_SIZE
 #define STEPPED_WORDS		8

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "bench_side.h"
+#include "bench_impl.h"
 
 #define ROUNDS		201
 #define RING_SIZE	(BENCH_RING_PAGES * 4096UL)

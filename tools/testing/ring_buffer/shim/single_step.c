@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "stepper.h"
+#include "single_step.h"
 
 #ifdef __x86_64__
 #include <ucontext.h>

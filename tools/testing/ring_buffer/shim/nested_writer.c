@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
-#include "stepped.h"
+#include "nested_writer.h"
 
 const struct stepped_mode stepped_modes[STEPPED_NR_MODES] = {
 	{ "forward streaming", RING_STREAMING, .in_full = true },

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <linux/perf_event.h>
 #include "internal.h"
-#include "bench_side.h"
+#include "bench_impl.h"
 
 #ifdef IMPL_IS_UPSTREAM
 #define THIS_SIDE		bench_upstream

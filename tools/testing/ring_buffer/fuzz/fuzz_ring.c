@@ -10,7 +10,7 @@
  * a snapshot must find, and what was lost.
  */
 #include "shim/ring.h"
-#include "../../lib/perf/tests/fuzz.h"
+#include "../../../lib/perf/tests/fuzz.h"
 
 #define MAX_STREAM	(1u << 18)
 #define MAX_WRITES	4096
