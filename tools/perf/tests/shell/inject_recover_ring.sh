@@ -4,7 +4,7 @@
 # timeout: 180
 #
 # The images are made of recorded samples, as a kernel with PERF_SAMPLE_SIZE_AT_END would have them in its
-# rings: this runs on any. tools/testing/vm/recover_in_guest.sh has those of such a kernel.
+# rings: this runs on any. tools/testing/vm/tests/inject_recover_ring_in_guest.sh has those of such a kernel.
 
 # shellcheck source=lib/recording.sh
 . "$(dirname "$0")/lib/recording.sh"

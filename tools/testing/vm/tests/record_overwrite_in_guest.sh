@@ -6,8 +6,8 @@
 # Environment: GAPLESS_SECONDS, the length of each run (10); RATE, of the numbered calls (4000 a
 # second: the guest is emulated).
 
-# shellcheck source=guest.sh
-. "$(dirname "$(realpath "$0")")/guest.sh"
+# shellcheck source=../guest.sh
+. "$(dirname "$(realpath "$0")")/../guest.sh"
 
 if [ "${1-}" != --inside ]; then
 	need_guest
@@ -16,7 +16,7 @@ if [ "${1-}" != --inside ]; then
 		"GAPLESS_SECONDS=${GAPLESS_SECONDS:-10} RATE=${RATE:-4000} $(printf '%q ' "$(realpath "$0")" --inside)"
 fi
 
-# shellcheck source=../../perf/tests/shell/lib/recording.sh
+# shellcheck source=../../../perf/tests/shell/lib/recording.sh
 . "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
 
 need_numbered

@@ -4,8 +4,8 @@
 #
 # QEMU cannot trace, but say that it can.
 
-# shellcheck source=../vm/guest.sh
-. "$(dirname "$(realpath "$0")")/../vm/guest.sh"
+# shellcheck source=../../vm/guest.sh
+. "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
 
 if [ "${1-}" != --inside ]; then
 	need_guest
@@ -13,7 +13,7 @@ if [ "${1-}" != --inside ]; then
 	exec "$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside)"
 fi
 
-# shellcheck source=../../perf/tests/shell/lib/recording.sh
+# shellcheck source=../../../perf/tests/shell/lib/recording.sh
 . "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
 trap 'tell; cleanup' EXIT
 

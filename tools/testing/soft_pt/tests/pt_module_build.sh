@@ -8,7 +8,7 @@
 # (/usr/src/linux-headers-6.12...-amd64): nothing is used that is not exported. The decoder of instructions is
 # not, there; it becomes part of the module.
 
-top=$(realpath "$(dirname "$(realpath "$0")")/../../..")
+top=$(realpath "$(dirname "$(realpath "$0")")/../../../..")
 linux=$top/build/linux
 out=$top/build/soft_pt-module
 headers=${HEADERS:-$top/build/kernel-upstream}

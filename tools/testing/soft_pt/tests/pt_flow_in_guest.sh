@@ -8,8 +8,8 @@
 # that they saw no trap flag; and what libipt and perf decode equals that, instruction by instruction.
 # KERNEL is another build of the kernel than build/kernel.
 
-# shellcheck source=../vm/guest.sh
-. "$(dirname "$(realpath "$0")")/../vm/guest.sh"
+# shellcheck source=../../vm/guest.sh
+. "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
 bin=$BUILD/tests/soft_pt
 pmu=/sys/bus/event_source/devices/intel_pt
 
@@ -22,7 +22,7 @@ if [ "${1-}" != --inside ]; then
 	exec "$TOP/tools/testing/vm/run" "$(printf '%q ' setarch -R "$(realpath "$0")" --inside)"
 fi
 
-# shellcheck source=../../perf/tests/shell/lib/recording.sh
+# shellcheck source=../../../perf/tests/shell/lib/recording.sh
 . "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
 
 trap 'tell; cleanup' EXIT

@@ -5,15 +5,15 @@
 #
 # What a program without libc executes is written down by ptrace, each instruction as often as it is executed.
 # With a period of p, sample i is of the instruction i * p in that list. Of programs with threads and children
-# the list is what the decoder finds in the trace; soft_pt_in_guest.sh says that it is right. All runs on one
+# the list is what the decoder finds in the trace; pt_flow_in_guest.sh says that it is right. All runs on one
 # CPU: there is an event for each.
 # KERNEL is another build of the kernel than build/kernel.
 
-# shellcheck source=../vm/guest.sh
-. "$(dirname "$(realpath "$0")")/../vm/guest.sh"
+# shellcheck source=../../vm/guest.sh
+. "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
 bin=$BUILD/tests/soft_pt
 
-# Addresses that are the same each time, and without SMAP: see soft_pt_in_guest.sh.
+# Addresses that are the same each time, and without SMAP: see pt_flow_in_guest.sh.
 if [ "${1-}" != --inside ]; then
 	need_guest
 	[ -x "$bin/pebs_open" ] || no_tests "there is no pebs_open (make test-programs)"
@@ -21,7 +21,7 @@ if [ "${1-}" != --inside ]; then
 	exec "$TOP/tools/testing/vm/run" "$(printf '%q ' setarch -R taskset -c 1 "$(realpath "$0")" --inside)"
 fi
 
-# shellcheck source=../../perf/tests/shell/lib/recording.sh
+# shellcheck source=../../../perf/tests/shell/lib/recording.sh
 . "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
 
 trap 'tell; cleanup' EXIT
@@ -35,7 +35,7 @@ term() {
 	echo "soft_pebs/inst_retired,aux-output,period=$1${2-}/u"
 }
 
-# Those that are in the trace, as in soft_pt_in_guest.sh. What ptrace sees of itself is the trap flag: hence 1.
+# Those that are in the trace, as in pt_flow_in_guest.sh. What ptrace sees of itself is the trap flag: hence 1.
 stepped() {
 	"$bin/pt_truth" -e "$bin/flow_$1" ${argument[$1]-} > stepped
 	[ $? = 1 ] && grep -vxF -f <(nm "$bin/flow_$1" | sed -nE 's/^0*(.*) . (untraced|fault)_[0-9]+$/\1/p') stepped |

@@ -5,8 +5,8 @@
 #
 # On the unmodified kernel: util wants /proc/modules, and ours there takes no modules.
 
-# shellcheck source=guest.sh
-. "$(dirname "$(realpath "$0")")/guest.sh"
+# shellcheck source=../guest.sh
+. "$(dirname "$(realpath "$0")")/../guest.sh"
 
 if [ "${1-}" != --inside ]; then
 	export KERNEL=${KERNEL:-$BUILD/kernel-upstream}
@@ -15,7 +15,7 @@ if [ "${1-}" != --inside ]; then
 	exec "$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside)"
 fi
 
-# shellcheck source=../../perf/tests/shell/lib/recording.sh
+# shellcheck source=../../../perf/tests/shell/lib/recording.sh
 . "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
 
 trap 'tell; cleanup' EXIT

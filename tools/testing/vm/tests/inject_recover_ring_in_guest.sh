@@ -10,10 +10,10 @@
 #
 # Environment: RATE, of the calls (4000 a second: the guest is emulated).
 
-# shellcheck source=guest.sh
-. "$(dirname "$(realpath "$0")")/guest.sh"
+# shellcheck source=../guest.sh
+. "$(dirname "$(realpath "$0")")/../guest.sh"
 
-# shellcheck source=../../perf/tests/shell/lib/recording.sh
+# shellcheck source=../../../perf/tests/shell/lib/recording.sh
 . "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
 
 # Every mapping of the recorder that can be read, one behind the other, in small pieces: the guest has little

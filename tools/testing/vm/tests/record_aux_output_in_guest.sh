@@ -8,8 +8,8 @@
 # a decoder knows from PERF_RECORD_AUX_OUTPUT_HW_ID alone, which the kernel writes once. Each file must have it. The
 # program does the same each time, and executes nothing while a snapshot is taken.
 
-# shellcheck source=guest.sh
-. "$(dirname "$(realpath "$0")")/guest.sh"
+# shellcheck source=../guest.sh
+. "$(dirname "$(realpath "$0")")/../guest.sh"
 
 if [ "${1-}" != --inside ]; then
 	need_guest
@@ -17,7 +17,7 @@ if [ "${1-}" != --inside ]; then
 	exec "$TOP/tools/testing/vm/run" "$(printf '%q ' setarch -R "$(realpath "$0")" --inside)"
 fi
 
-# shellcheck source=../../perf/tests/shell/lib/recording.sh
+# shellcheck source=../../../perf/tests/shell/lib/recording.sh
 . "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
 
 [ -d /sys/bus/event_source/devices/soft_pebs ] || no_tests "this kernel has no soft_pebs"

@@ -8,12 +8,12 @@
 # trace must say the same, symbol by symbol, with no error. A late file may have no more side-band than an early
 # one with as much in it, and the recorder no more memory.
 #
-# usage: churn_in_guest.sh [CHECK]...	all of them, or: files, one_file, rarely, in_turn
+# usage: pt_churn_in_guest.sh [CHECK]...	all of them, or: files, one_file, rarely, in_turn
 # MINUTES=60 goes on for so long, mostly asleep, and MAPS are those that rarely makes; with 100 of them perf script wants
 # VM_MEM=8G. KERNEL is another build than build/kernel.
 
-# shellcheck source=../vm/guest.sh
-. "$(dirname "$(realpath "$0")")/../vm/guest.sh"
+# shellcheck source=../../vm/guest.sh
+. "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
 churn=$BUILD/tests/soft_pt/churn parts=$BUILD/tests/soft_pt/parts
 
 if [ "${1-}" != --inside ]; then
@@ -24,7 +24,7 @@ if [ "${1-}" != --inside ]; then
 fi
 shift
 
-# shellcheck source=../../perf/tests/shell/lib/recording.sh
+# shellcheck source=../../../perf/tests/shell/lib/recording.sh
 . "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
 [ -d /sys/bus/event_source/devices/intel_pt ] || no_tests "this kernel has no intel_pt"
 trap 'tell; cleanup' EXIT

@@ -6,8 +6,8 @@
 # The program that is traced does the same each time, and executes nothing while a snapshot is taken:
 # what all snapshots hold together must be what the full trace holds.
 
-# shellcheck source=guest.sh
-. "$(dirname "$(realpath "$0")")/guest.sh"
+# shellcheck source=../guest.sh
+. "$(dirname "$(realpath "$0")")/../guest.sh"
 
 if [ "${1-}" != --inside ]; then
 	need_guest
@@ -15,7 +15,7 @@ if [ "${1-}" != --inside ]; then
 	exec "$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside "${@}")"
 fi
 
-# shellcheck source=../../perf/tests/shell/lib/recording.sh
+# shellcheck source=../../../perf/tests/shell/lib/recording.sh
 . "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
 
 [ -d /sys/bus/event_source/devices/intel_pt ] || no_tests "this kernel has no intel_pt"

@@ -92,7 +92,7 @@ fi
 # --- outside -----------------------------------------------------------------------------------
 
 here=$(dirname "$(realpath "$0")")
-top=${here%/tools/testing/vm}
+top=${here%/tools/testing/vm/tests}
 export BUILD=${BUILD:-$top/build}
 work=$BUILD/vm/same
 [ $# = 0 ] || tests=("$@")
@@ -107,7 +107,7 @@ boot() {
 	local dir=$work/$2
 
 	KERNEL=$1 VM_DIR=$dir VM_TIMEOUT=$guest_seconds \
-		"$here/run" "$(printf '%q ' "$here/same_as_upstream.sh" --inside "${@:3}")" >>"$dir/said" 2>&1 && return
+		"$here/../run" "$(printf '%q ' "$here/compare_with_upstream.sh" --inside "${@:3}")" >>"$dir/said" 2>&1 && return
 	echo "# $2: the guest ended with status $?; what it said is in $dir/said"
 	grep '^vm:' "$dir/said" | sed 's/^/# | /'
 	return 1

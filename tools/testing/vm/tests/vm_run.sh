@@ -8,7 +8,7 @@
 set -u
 
 here=$(dirname "$(realpath "$0")")
-top=${here%/tools/testing/vm}
+top=${here%/tools/testing/vm/tests}
 export BUILD=${BUILD:-${top}/build}
 export VM_DIR=${BUILD}/vm/selftest VM_TIMEOUT=120
 image=${KERNEL:-${BUILD}/kernel}/arch/x86/boot/bzImage
@@ -42,7 +42,7 @@ check() {		# check DESCRIPTION COMMAND...
 guest() {
 	local start=${SECONDS}
 
-	out=$("${here}/run" "$1" 2>"${VM_DIR}/stderr")
+	out=$("${here}/../run" "$1" 2>"${VM_DIR}/stderr")
 	status=$?
 	err=$(cat "${VM_DIR}/stderr")
 	seconds=$((SECONDS - start))

@@ -8,8 +8,8 @@
 # the trap flag. Its threads and children begin and end all the time.
 # KERNEL is another build of a kernel, one that takes modules and has no soft_pt built in.
 
-# shellcheck source=../vm/guest.sh
-. "$(dirname "$(realpath "$0")")/../vm/guest.sh"
+# shellcheck source=../../vm/guest.sh
+. "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
 bin=$BUILD/tests/soft_pt stress=$BUILD/tests/soft_pt/stress
 module=$BUILD/soft_pt-module/soft_pt.ko
 pmu=/sys/bus/event_source/devices/intel_pt
@@ -20,7 +20,7 @@ if [ "${1-}" != --inside ]; then
 	need_guest
 	[ -x "$stress" ] || no_tests "there is no stress (make test-programs)"
 	grep -q '^CONFIG_MODULES=y' "$KERNEL/.config" || no_tests "$KERNEL takes no modules"
-	if ! said=$(HEADERS=$KERNEL "$TOP/tools/testing/soft_pt/build_module.sh" 2>&1); then
+	if ! said=$(HEADERS=$KERNEL "$TOP/tools/testing/soft_pt/tests/pt_module_build.sh" 2>&1); then
 		echo "$said"
 		echo "Bail out! The module cannot be built"
 		exit 1
@@ -28,9 +28,9 @@ if [ "${1-}" != --inside ]; then
 	exec "$TOP/tools/testing/vm/run" "$(printf '%q ' setarch -R "$(realpath "$0")" --inside)"
 fi
 
-# shellcheck source=../../perf/tests/shell/lib/recording.sh
+# shellcheck source=../../../perf/tests/shell/lib/recording.sh
 . "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
-# shellcheck source=rounds.sh
+# shellcheck source=../rounds.sh
 . "$TOP/tools/testing/soft_pt/rounds.sh"
 trap 'tell; cleanup' EXIT
 

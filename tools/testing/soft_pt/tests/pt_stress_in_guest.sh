@@ -7,8 +7,8 @@
 # takes from it is ended by SIGTRAP: a round begun and done with no event says that there was none.
 # KERNEL is another build of the kernel than build/kernel; VM_TIMEOUT more time, for a slow one.
 
-# shellcheck source=../vm/guest.sh
-. "$(dirname "$(realpath "$0")")/../vm/guest.sh"
+# shellcheck source=../../vm/guest.sh
+. "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
 stress=$BUILD/tests/soft_pt/stress
 
 if [ "${1-}" != --inside ]; then
@@ -18,11 +18,11 @@ if [ "${1-}" != --inside ]; then
 	exec "$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside)"
 fi
 
-# shellcheck source=../../perf/tests/shell/lib/recording.sh
+# shellcheck source=../../../perf/tests/shell/lib/recording.sh
 . "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
 
 [ -d /sys/bus/event_source/devices/intel_pt ] || no_tests "this kernel has no intel_pt"
-# shellcheck source=rounds.sh
+# shellcheck source=../rounds.sh
 . "$TOP/tools/testing/soft_pt/rounds.sh"
 trap 'tell; cleanup' EXIT
 event=(-e intel_pt//u -m ",64K")

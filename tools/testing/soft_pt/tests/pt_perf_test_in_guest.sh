@@ -6,8 +6,8 @@
 # test_intel_pt.sh of perf test, one function at a time. The guest has no hardware counters: where it asks
 # for one, to have a sample of, it gets the clock of the CPU.
 
-# shellcheck source=../vm/guest.sh
-. "$(dirname "$(realpath "$0")")/../vm/guest.sh"
+# shellcheck source=../../vm/guest.sh
+. "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
 suite=$BUILD/linux/tools/perf/tests/shell/test_intel_pt.sh
 
 if [ "${1-}" != --inside ]; then
@@ -16,7 +16,7 @@ if [ "${1-}" != --inside ]; then
 	exec "$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside)"
 fi
 
-# shellcheck source=../../perf/tests/shell/lib/recording.sh
+# shellcheck source=../../../perf/tests/shell/lib/recording.sh
 . "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
 trap 'tell; cleanup' EXIT
 
