@@ -111,13 +111,14 @@ vm:				## boot it: a shell, or CMD='...'; KERNEL=build/kernel-debug
 HELPERS_DIR := tools/perf/tests/helpers
 HELPERS := $(patsubst $(HELPERS_DIR)/%.c,$(BUILD)/tests/%,$(wildcard $(HELPERS_DIR)/*.c))
 
-# Unit tests: tests/*_test.c of these folders. Each names in lines "link: FILE ..." of its comments
-# the sources it is linked with, relative to its folder, and in lines "flags: ..." what else the
-# compiler is to know.
+# Unit tests. Each names in lines "link: FILE ..." of its comments the sources it is linked with, relative
+# to the folder above tests/, and in lines "flags: ..." further compiler flags.
 UNIT_DIRS := tools/perf/recording tools/lib/perf
-UNITS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(wildcard $(UNIT_DIRS:=/tests/*_test.c))))
-unit-dir = $(patsubst %/tests/$(1).c,%,$(wildcard $(UNIT_DIRS:=/tests/$(1).c)))
-linked = $(addprefix $(unit-dir)/,$(shell sed -n 's,^[ /*]*link: ,,p' $(unit-dir)/tests/$(1).c))
+UNIT_SOURCES := $(foreach dir,$(UNIT_DIRS),$(wildcard $(dir)/tests/*_test.c $(dir)/tests/*/*_test.c))
+UNITS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(UNIT_SOURCES)))
+unit-source = $(filter %/$(1).c,$(UNIT_SOURCES) $(wildcard $(UNIT_DIRS:=/tests/fuzz_*.c)))
+unit-dir = $(firstword $(subst /tests/, ,$(call unit-source,$(1))))
+linked = $(addprefix $(unit-dir)/,$(shell sed -n 's,^[ /*]*link: ,,p' $(call unit-source,$(1))))
 flags = $(shell sed -n 's,^[ /*]*flags: ,,p' $(1))
 
 SRCARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
@@ -156,13 +157,13 @@ $(HELPERS): $(BUILD)/tests/%: $(HELPERS_DIR)/%.c $(wildcard $(HELPERS_DIR)/*.h) 
 	@$(CC) -O2 -Wall -Wextra -Werror -pthread $(call flags,$<) -o $@ $<
 
 .SECONDEXPANSION:
-$(UNITS) $(FUZZ_LIBPERF): $(BUILD)/tests/%: $$(call unit-dir,$$*)/tests/%.c Makefile \
-		$$(wildcard $$(call linked,$$*) \
-		$(foreach dir,$(UNIT_DIRS),$(dir)/*.h $(dir)/include/*/*.h $(dir)/tests/*.h))
+$(UNITS) $(FUZZ_LIBPERF): $(BUILD)/tests/%: $$(call unit-source,$$*) Makefile \
+		$$(wildcard $$(call linked,$$*) $(foreach dir,$(UNIT_DIRS), \
+		$(dir)/*.h $(dir)/*/*.h $(dir)/include/*/*.h $(dir)/tests/*.h $(dir)/tests/*/*.h))
 	@mkdir -p $(@D)
 	@echo '  CC      $(@F)'
 	@$(CC) $(UNIT_FLAGS) $(call flags,$<) -o $@ \
-		$(addprefix $(LINUX)/,$(call unit-dir,$*)/tests/$*.c $(call linked,$*))
+		$(addprefix $(LINUX)/,$(call unit-source,$*) $(call linked,$*))
 
 $(FUZZ_LIBPERF): CC := clang
 $(FUZZ_LIBPERF): UNIT_FLAGS += -fsanitize=fuzzer

@@ -27,10 +27,10 @@
 #include <subcmd/parse-options.h>
 #include <sys/stat.h>
 #include "builtin.h"
-#include "recording/loss_metric.h"
-#include "recording/loss_svg.h"
+#include "recording/stats/loss_metric.h"
+#include "recording/stats/loss_svg.h"
 #include "recording/off_cpu.h"
-#include "recording/timeline.h"
+#include "recording/stats/timeline.h"
 #include "util/data.h"
 #include "util/debug.h"
 #include "util/event.h"

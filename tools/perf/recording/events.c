@@ -15,7 +15,7 @@
 #include "util/target.h"
 #include "events.h"
 #include "recorder.h"
-#include "self.h"
+#include "exclude_self.h"
 
 /* Only those who look at all tasks see themselves. */
 static bool leaves_out_self(struct recorder *rec)

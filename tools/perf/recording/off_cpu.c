@@ -11,10 +11,10 @@
 #include "util/perf-hooks.h"
 #include "util/record.h"
 #include "util/session.h"
-#include "account.h"
-#include "channel.h"
+#include "recording/stats/ring_stats.h"
+#include "recording/ring/channel.h"
 #include "off_cpu.h"
-#include "output.h"
+#include "recording/output/output.h"
 
 int off_cpu__prepare(struct off_cpu *off_cpu, struct output *output, struct record_opts *opts)
 {

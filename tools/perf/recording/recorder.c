@@ -18,12 +18,12 @@
 #include "util/target.h"
 #include "util/time-utils.h"
 #include "events.h"
-#include "features.h"
-#include "reader_sched.h"
+#include "recording/output/features.h"
+#include "recording/ring/reader_sched.h"
 #include "recorder.h"
-#include "self.h"
-#include "sideband.h"
-#include "stream.h"
+#include "exclude_self.h"
+#include "recording/sideband/synthesize.h"
+#include "recording/ring/drain.h"
 
 /* What the shell sees when the recording itself failed; no command is likely to return it. */
 #define EXIT_RECORDING_FAILED	255

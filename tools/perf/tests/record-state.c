@@ -2,13 +2,13 @@
 /*
  * perf record's live state, read back by util: in random histories of a small system each sample
  * must resolve to what it was, with what the files have of the state, when util's own struct
- * machine reads them. recording/tests/history.h makes the histories; the unit test of the state
+ * machine reads them. recording/tests/state/history.h makes the histories; the unit test of the state
  * checks the same with a naive reader, and under sanitizers.
  */
 #include <inttypes.h>
 #include <string.h>
 #include <linux/kernel.h>
-#include "recording/tests/history.h"
+#include "recording/tests/state/history.h"
 #include "util/debug.h"
 #include "util/dso.h"
 #include "util/event.h"

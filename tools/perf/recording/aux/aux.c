@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <internal/lib.h>
+#include <linux/kernel.h>
+#include <linux/log2.h>
+#include <linux/zalloc.h>
+#include <perf/cpumap.h>
+#include <perf/event.h>
+#include "util/debug.h"
+#include "util/env.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "util/mmap.h"
+#include "util/pmu.h"
+#include "util/record.h"
+#include "util/sample.h"
+#include "util/session.h"
+#include "util/synthetic-events.h"
+#include "aux.h"
+#include "recording/ring/channel.h"
+#include "recording/output/output.h"
+#include "recording/sideband/synthesize.h"
+
+/*
+ * Options and events
+ */
+
+/* An AUX event that nobody here knows how to record would be silent. */
+static int check_events(const struct aux *aux)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(aux->evlist, evsel) {
+		const struct perf_pmu *pmu = evsel__find_pmu(evsel);
+
+		if (aux->itr || !pmu || !pmu->auxtrace)
+			continue;
+		pr_err("%s: this perf cannot record the AUX area of %s on this machine.\n",
+		       evsel__name(evsel), pmu->name);
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+int aux__init(struct aux *aux, struct evlist *evlist, struct record_opts *opts)
+{
+	int err = 0;
+
+	*aux = (struct aux){ .evlist = evlist, .opts = opts };
+	aux->itr = auxtrace_record__init(evlist, &err);
+	if (err) {
+		pr_err("Cannot prepare to record AUX areas: %s\n", strerror(abs(err)));
+		return -abs(err);
+	}
+	err = check_events(aux);
+	if (!err)
+		err = auxtrace_parse_snapshot_options(aux->itr, opts, opts->auxtrace_snapshot_opts);
+	if (!err)
+		err = auxtrace_parse_sample_options(aux->itr, evlist, opts,
+						    opts->auxtrace_sample_opts);
+	if (err)
+		return -EINVAL;
+	auxtrace_regroup_aux_output(evlist);
+	return auxtrace_parse_filters(evlist) ? -EINVAL : 0;
+}
+
+static struct evsel *find_evsel(struct evlist *evlist)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (evsel->needs_auxtrace_mmap)
+			return evsel;
+	}
+	return NULL;
+}
+
+static bool takes_any_size(const struct aux *aux)
+{
+	const struct perf_pmu *pmu;
+	struct evsel *evsel;
+	int any = 0;
+
+	evlist__for_each_entry(aux->evlist, evsel) {
+		pmu = evsel__find_pmu(evsel);
+		if (pmu && pmu->auxtrace &&
+		    perf_pmu__scan_file(pmu, "caps/aux_any_size", "%d", &any) == 1)
+			return any;
+	}
+	return false;
+}
+
+/* Most drivers take areas of a power of two of pages only. */
+static void round_size(const struct aux *aux)
+{
+	unsigned int *pages = &aux->opts->auxtrace_mmap_pages;
+
+	if (!*pages || is_power_of_2(*pages) || takes_any_size(aux))
+		return;
+	*pages = roundup_pow_of_two(*pages);
+	pr_info("AUX areas are made %zu kB: the driver wants a power of two.\n",
+		*pages * (size_t)page_size / 1024);
+}
+
+int aux__configure(struct aux *aux)
+{
+	int err;
+
+	if (!aux->itr)
+		return 0;
+	round_size(aux);
+	err = auxtrace_record__options(aux->itr, aux->evlist, aux->opts);
+	if (err) {
+		pr_debug("The AUX event's options are refused: %s\n", strerror(abs(err)));
+		return -abs(err);
+	}
+	aux->evsel = find_evsel(aux->evlist);
+	/* --delay: until it is enabled, nothing else is to enable it. */
+	if (aux->evsel)
+		aux->evsel->disabled = aux->opts->target.initial_delay != 0;
+	return 0;
+}
+
+void aux__exit(struct aux *aux)
+{
+	struct aux_area *area;
+	u64 given_up = 0;
+
+	aux__for_each_area(aux, area) {
+		given_up += area->outputs.given_up;
+		auxtrace_mmap__munmap(&area->mm);
+		aux_history__exit(&area->history);
+		aux_outputs__exit(&area->outputs);
+	}
+	if (given_up)
+		pr_warning("%" PRIu64 " records of whose samples are in a trace are not in all files: too "
+			   "many.\n", given_up);
+	zfree(&aux->areas);
+	aux->nr = 0;
+	auxtrace_record__free(aux->itr);
+	aux->itr = NULL;
+}
+
+/*
+ * Areas
+ */
+
+static int map_area(struct aux *aux, struct aux_area *area, const struct channel *channel,
+		    struct ring *ring)
+{
+	bool overwrite = aux->opts->auxtrace_snapshot_mode || aux->opts->auxtrace_sample_mode;
+	struct auxtrace_mmap_params params = { 0 };
+
+	auxtrace_mmap_params__init(&params, page_size + ring__size(ring),
+				   aux->opts->auxtrace_mmap_pages, overwrite);
+	auxtrace_mmap_params__set_idx(&params, aux->evlist, aux->evsel,
+				      channel__area_index(channel, aux->evlist, ring));
+	if (auxtrace_mmap__mmap(&area->mm, &params, ring->map.base, ring->map.fd))
+		return -errno;
+	area->ring = ring;
+	area->cursor.len = area->mm.len;
+	aux_history__init(&area->history, area->mm.len);
+	aux_outputs__init(&area->outputs);
+	return 0;
+}
+
+static int explain(const struct aux *aux, int err)
+{
+	size_t kb = aux->opts->auxtrace_mmap_pages * (size_t)page_size / 1024;
+
+	if (err == -EPERM)
+		pr_err("AUX areas of %zu kB on each CPU are more than this user may lock.\n"
+		       "Hint:\tTry a smaller one, such as -m,%zuK; see kernel.perf_event_mlock_kb "
+		       "and 'ulimit -l'.\n", kb, max_t(size_t, kb / 4, page_size / 1024));
+	else
+		pr_err("Cannot map AUX areas of %zu kB: %s\n", kb, strerror(-err));
+	return err;
+}
+
+int aux__map(struct aux *aux, struct channel *channel)
+{
+	struct evsel *evsel;
+	struct ring *ring;
+	int err;
+
+	if (!channel->nr_mapped || !aux->opts->auxtrace_mmap_pages)
+		return 0;
+	aux->areas = calloc(channel->nr_mapped, sizeof(*aux->areas));
+	if (!aux->areas)
+		return -ENOMEM;
+	evlist__for_each_entry(aux->evlist, evsel)
+		aux->has_samples |= evsel->core.attr.aux_output;
+	channel__for_each_ring(channel, ring) {
+		err = map_area(aux, &aux->areas[aux->nr], channel, ring);
+		if (err)
+			return explain(aux, err);
+		aux->nr++;
+	}
+	return 0;
+}
+
+/*
+ * The file
+ */
+
+/* util looks for the clock's conversion in the first of its own maps, which are not used here. */
+int aux__describe(struct aux *aux, struct output *output, const struct perf_event_mmap_page *page)
+{
+	struct perf_session *session = output->session;
+	struct mmap map = { .core.base = (void *)page };
+	struct aux_area *area;
+	int err;
+
+	if (!aux->itr || !aux->opts->full_auxtrace)
+		return 0;
+	aux__for_each_area(aux, area)
+		aux_outputs__begin_file(&area->outputs);
+	auxtrace_index__free(&session->auxtrace_index);
+	perf_header__set_feat(&session->header, HEADER_AUXTRACE);
+
+	aux->evlist->mmap = &map;
+	aux->evlist->core.nr_mmaps = 1;
+	err = perf_event__synthesize_auxtrace_info(aux->itr, &output->tool, session,
+						   sideband__write);
+	aux->evlist->mmap = NULL;
+	aux->evlist->core.nr_mmaps = 0;
+	if (err && !output->err)
+		pr_err("Cannot describe the AUX areas: %s\n", strerror(abs(err)));
+	return err ? -abs(err) : 0;
+}
+
+/* Some traces are of records that never pass the end of the area: what is left there is not one. */
+static struct span align(const struct aux *aux, const struct span *data)
+{
+	struct span aligned = *data;
+
+	if (aux->itr->alignment)
+		aligned.part[0].iov_len -= aligned.part[0].iov_len % aux->itr->alignment;
+	return aligned;
+}
+
+static int to_output(void *arg, const void *record, size_t len)
+{
+	struct span span = span__of(record, len);
+
+	return output__write(arg, &span, NULL);
+}
+
+void aux__add_output(struct aux *aux, struct aux_area *area, union perf_event *event)
+{
+	struct perf_sample sample = { 0 };
+
+	if (!evlist__parse_sample(aux->evlist, event, &sample))
+		aux_outputs__add(&area->outputs, event, sample.id);
+}
+
+/* Zeros are padding in the trace of those that have samples in it. */
+int aux__write_outputs(struct aux *aux, struct aux_area *area, struct output *output)
+{
+	static const u64 padding;
+	struct span span = span__of(&padding, sizeof(padding));
+
+	if (!aux_outputs__has_news(&area->outputs))
+		return 0;
+	if (aux->has_samples && !area->outputs.begun)
+		return aux__write(aux, area, &span, 0, auxtrace_record__reference(aux->itr), output);
+	return aux_outputs__write(&area->outputs, to_output, output);
+}
+
+int aux__write(struct aux *aux, struct aux_area *area, const struct span *data, u64 position,
+	       u64 reference, struct output *output)
+{
+	static const char zeros[PERF_AUXTRACE_RECORD_ALIGNMENT];
+	struct span span = align(aux, data);
+	size_t padding = -span__len(&span) % PERF_AUXTRACE_RECORD_ALIGNMENT;
+	union perf_event event = {
+		.auxtrace = {
+			.header.type = PERF_RECORD_AUXTRACE,
+			.header.size = sizeof(event.auxtrace),
+			.size	     = span__len(&span) + padding,
+			.offset	     = position,
+			.reference   = reference,
+			.idx	     = area->mm.idx,
+			.tid	     = area->mm.tid,
+			.cpu	     = area->mm.cpu,
+		},
+	};
+	const struct iovec part[] = {
+		{ &event, sizeof(event.auxtrace) },
+		span.part[0],
+		span.part[1],
+		{ (void *)zeros, padding },
+	};
+	u64 pos;
+	int err = aux_outputs__write(&area->outputs, to_output, output);
+
+	area->outputs.begun = true;
+	if (!err)
+		err = output__write_unit(output, part, ARRAY_SIZE(part), &pos);
+	if (!err && !output__is_pipe(output))
+		err = auxtrace_index__auxtrace_event(&output->session->auxtrace_index, &event, pos);
+	return err;
+}
+
+/*
+ * Full traces
+ */
+
+/* Also if there was nothing new: the kernel turns it off for want of room in the data ring, too. */
+static int turn_on(struct aux *aux, struct aux_area *area)
+{
+	int err;
+
+	area->truncated = area->ring->account.aux_truncated;
+	if (!aux->itr->read_finish)
+		return 0;
+	pthread_mutex_lock(aux->enabling);
+	err = aux->itr->read_finish(aux->itr, area->mm.idx);	/* not if evsel->disabled */
+	pthread_mutex_unlock(aux->enabling);
+	if (err)
+		pr_err("Cannot enable %s again: %m\n", evsel__name(aux->evsel));
+	return err ? -EIO : 0;
+}
+
+static int drain_area(struct aux *aux, struct aux_area *area, struct output *output)
+{
+	int is_64_bit = perf_env__kernel_is_64_bit(&output->session->header.env);
+	u64 head = auxtrace_mmap__read_head(&area->mm, is_64_bit);			/* (C) */
+	struct aux_news news = aux_cursor__count(&area->cursor, head, head);
+	struct span span = aux_news__span(&news, area->mm.base, area->mm.len);
+	int err;
+
+	if (!news.bytes)
+		return area->truncated == area->ring->account.aux_truncated ? 0 :
+		       turn_on(aux, area);
+	aux->overrun += news.gone;
+	err = aux__write(aux, area, &span, head - news.bytes,
+			 auxtrace_record__reference(aux->itr), output);
+	if (!err)
+		err = auxtrace_mmap__write_tail(&area->mm, head, is_64_bit);		/* (D) */
+	return err ?: turn_on(aux, area) ?: 1;
+}
+
+int aux__drain(struct aux *aux, struct output *output)
+{
+	struct aux_area *area;
+	int any = 0, ret;
+
+	if (!aux__streams(aux))
+		return 0;
+	aux__for_each_area(aux, area) {
+		ret = drain_area(aux, area, output);
+		if (ret < 0)
+			return ret;
+		any |= ret;
+	}
+	return any;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <unistd.h>
+#include <linux/types.h>
+#include <sys/eventfd.h>
+#include "util/debug.h"
+#include "eventfd.h"
+
+int wakeup__new(void)
+{
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	return fd < 0 ? -errno : fd;
+}
+
+void wakeup__free(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* The counter of an eventfd that is read now and then does not overflow. */
+void wakeup__tell(int fd)
+{
+	const u64 one = 1;
+
+	if (write(fd, &one, sizeof(one)) < 0)
+		pr_debug("Waking a thread up: %m\n");
+}
+
+bool wakeup__told(int fd)
+{
+	u64 times;
+
+	if (read(fd, &times, sizeof(times)) > 0)
+		return true;
+	if (errno != EAGAIN)
+		pr_debug("What wakes a thread up: %m\n");
+	return false;
+}

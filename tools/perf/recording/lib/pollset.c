@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <linux/types.h>
+#include <linux/zalloc.h>
+#include <sys/epoll.h>
+#include "util/debug.h"
+#include "pollset.h"
+#include "eventfd.h"
+
+struct pollset_entry {
+	int		 fd;
+	struct ring	*ring;		/* NULL: none */
+	bool		 of_task;
+};
+
+static int add(struct pollset *set, struct pollset_entry entry, u32 events)
+{
+	struct epoll_event event = { .events = events, .data.u32 = set->nr };
+	struct pollset_entry *entries = realloc(set->entries, (set->nr + 1) * sizeof(*entries));
+
+	if (!entries)
+		return -ENOMEM;
+	set->entries = entries;
+	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, entry.fd, &event))
+		return -errno;
+	set->entries[set->nr++] = entry;
+	set->nr_tasks += entry.of_task;
+	return 0;
+}
+
+int pollset__add(struct pollset *set, int fd)
+{
+	return add(set, (struct pollset_entry){ .fd = fd }, EPOLLIN);
+}
+
+int pollset__add_ring(struct pollset *set, int fd, struct ring *ring, bool of_task)
+{
+	return add(set, (struct pollset_entry){ fd, ring, of_task }, EPOLLIN | EPOLLET);
+}
+
+int pollset__init(struct pollset *set)
+{
+	*set = (struct pollset){
+		.epoll_fd = epoll_create1(EPOLL_CLOEXEC),
+		.wake_fd  = -1,
+	};
+	if (set->epoll_fd < 0)
+		return -errno;
+	set->wake_fd = wakeup__new();
+	return set->wake_fd < 0 ? set->wake_fd : pollset__add(set, set->wake_fd);
+}
+
+void pollset__exit(struct pollset *set)
+{
+	if (!set->epoll_fd)
+		return;
+	wakeup__free(&set->wake_fd);
+	if (set->epoll_fd > 0)
+		close(set->epoll_fd);
+	zfree(&set->entries);
+	*set = (struct pollset){ 0 };
+}
+
+void pollset__wake(const struct pollset *set)
+{
+	wakeup__tell(set->wake_fd);
+}
+
+static void forget(struct pollset *set, const struct pollset_entry *entry)
+{
+	set->nr_tasks -= entry->of_task;
+	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_DEL, entry->fd, NULL))
+		pr_debug("A descriptor that has hung up: %m\n");
+}
+
+void pollset__wait(struct pollset *set)
+{
+	struct epoll_event events[POLLSET_READY];
+	int i, nr = epoll_wait(set->epoll_fd, events, POLLSET_READY, -1);
+
+	set->nr_ready = 0;
+	for (i = 0; i < nr; i++) {
+		const struct pollset_entry *entry = &set->entries[events[i].data.u32];
+
+		if (entry->fd == set->wake_fd)
+			wakeup__told(set->wake_fd);
+		if (entry->ring)
+			set->ready[set->nr_ready++] = entry->ring;
+		if (events[i].events & (EPOLLERR | EPOLLHUP))
+			forget(set, entry);
+	}
+}
+
+void pollset__sleep(struct pollset *set)
+{
+	set->nr_ready = 0;
+	if (poll(&(struct pollfd){ .fd = set->wake_fd, .events = POLLIN }, 1, -1) > 0)
+		wakeup__told(set->wake_fd);
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <internal/threadmap.h>
+#include <linux/zalloc.h>
+#include <perf/cpumap.h>
+#include <perf/threadmap.h>
+#include "util/debug.h"
+#include "util/evlist.h"
+#include "recording/ring/channel.h"
+#include "loss_report.h"
+#include "recording/stats/loss_svg.h"
+#include "recording/stats/timeline.h"
+
+static int add_channel(struct loss_report *report, struct channel *channel, struct evlist *evlist)
+{
+	int nr_cpus = perf_cpu_map__nr(evlist->core.all_cpus);
+	struct ring *ring;
+
+	channel__for_each_ring(channel, ring) {
+		int thread = ring - channel->rings - nr_cpus;
+		struct loss_row *row = &report->rows[report->nr++];
+
+		row->account = &ring->account;
+		row->cpu = ring->map.cpu.cpu;
+		row->tid = thread < 0 ? -1 : perf_thread_map__pid(evlist->core.threads, thread);
+		row->overwrite = channel->kind == CHANNEL_OVERWRITE;
+		if (!report->file || channel->kind == CHANNEL_OVERWRITE)
+			continue;
+		ring->account.timeline = zalloc(sizeof(*ring->account.timeline));
+		if (!ring->account.timeline)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int loss_report__init(struct loss_report *report, struct channels *channels, struct evlist *evlist)
+{
+	int kind, nr = 0, err = 0;
+
+	if (report->path) {
+		report->file = fopen(report->path, "we");
+		err = report->file ? 0 : -errno;
+	}
+	if (err) {
+		pr_err("--loss-report: cannot create %s: %s\n", report->path, strerror(-err));
+		return err;
+	}
+	for (kind = 0; kind < NR_CHANNELS; kind++)
+		nr += channels->channel[kind].nr_mapped;
+	report->rows = calloc(nr, sizeof(*report->rows));
+	if (!report->rows)
+		err = -ENOMEM;
+	for (kind = 0; kind < NR_CHANNELS && !err; kind++)
+		err = add_channel(report, &channels->channel[kind], evlist);
+	if (err)
+		pr_err("Not enough memory to account for %d rings.\n", nr);
+	return err;
+}
+
+void loss_report__finish(struct loss_report *report, const char *title)
+{
+	int err;
+
+	loss_metric__compute(&report->metric, report->rows, report->nr);
+	if (!report->file)
+		return;
+	err = loss_svg__write(report->file, title, &report->metric, report->rows, report->nr);
+	report->file = NULL;
+	if (err)
+		pr_err("--loss-report: cannot write %s: %s\n", report->path, strerror(-err));
+}
+
+void loss_report__exit(struct loss_report *report)
+{
+	struct loss_row *row;
+
+	for (row = report->rows; row < report->rows + report->nr; row++)
+		zfree(&row->account->timeline);
+	zfree(&report->rows);
+	report->nr = 0;
+	if (report->file) {		/* nothing to draw: the recording did not begin */
+		fclose(report->file);
+		unlink(report->path);
+	}
+	report->file = NULL;
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdio.h>
+#include <linux/kernel.h>
+#include <linux/time64.h>
+#include "util/debug.h"
+#include "recording/aux/snapshot.h"
+#include "loss_report.h"
+#include "recording/output/output.h"
+#include "recording/snapshot/overwrite.h"
+#include "summary.h"
+
+#define say(fmt, ...)									\
+	do {										\
+		if (!quiet)								\
+			fprintf(stderr, "[ perf record: " fmt " ]\n", ##__VA_ARGS__);	\
+	} while (0)
+
+static double megabytes(u64 bytes)
+{
+	return bytes / 1024.0 / 1024.0;
+}
+
+static double seconds(u64 ns)
+{
+	return (double)ns / NSEC_PER_SEC;
+}
+
+static const char *plural(u64 n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void print_records(const struct summary *summary, const struct snapshot_stats *stats,
+			  const char *reason)
+{
+	static const char * const waited_for[] = {
+		[PERF_SNAPSHOT_GRACE_NONE]	 = "grace period",
+		[PERF_SNAPSHOT_GRACE_MEMBARRIER] = "grace period",
+		[PERF_SNAPSHOT_GRACE_VISIT]	 = "visits to each CPU, as membarrier is refused,",
+		[PERF_SNAPSHOT_GRACE_SLEEP]	 = "sleep, as membarrier and visits are refused,",
+	};
+	const struct perf_snapshot_stats *taken = &stats->taken;
+	const struct account *account = &stats->account;
+	char span[64] = "", gone[64] = "";
+
+	if (stats->end)
+		snprintf(span, sizeof(span), ", the %.6f s up to %.6f",
+			 seconds(stats->end - stats->begin), seconds(stats->end));
+	if (stats->overwritten)
+		snprintf(gone, sizeof(gone), "; the %.3f MB before them were overwritten",
+			 megabytes(stats->overwritten));
+	say("Snapshot %" PRIu64 " (%s): %" PRIu64 " record%s%s%s", summary->snapshots, reason,
+	    account->records, plural(account->records), span, gone);
+	if (stats->latency_ns)
+		say("It was copied %.3f ms after the event", stats->latency_ns / 1e6);
+	if (stats->requests > 1)
+		say("It answers %u requests: the output is slow", stats->requests);
+	if (taken->paused)
+		say("%d ring%s paused for %.3f ms: small for the rate of events, "
+		    "a larger -m helps", taken->paused, taken->paused == 1 ? " was" : "s were",
+		    taken->paused_ns / 1e6);
+	if (taken->grace == PERF_SNAPSHOT_GRACE_SLEEP)
+		pr_warning_once("The kernel's writers cannot be waited for (no membarrier, and a "
+				"cpuset leaves out CPUs): a torn record is unlikely, but possible\n");
+	pr_debug("copy %.3f ms, %s %.3f ms, %" PRIu64 " bytes overwritten before this snapshot, "
+		 "%llu of them during the copy\n", taken->copy_ns / 1e6, waited_for[taken->grace],
+		 taken->grace_ns / 1e6, stats->overwritten, taken->given_up);
+}
+
+static void print_aux(const struct summary *summary, const struct aux_snapshot_stats *stats,
+		      const char *reason)
+{
+	char gone[64] = "", stopped[64] = "";
+
+	if (stats->gone)
+		snprintf(gone, sizeof(gone), "; the %.3f MB before them are gone",
+			 megabytes(stats->gone));
+	if (stats->stopped_ns)
+		snprintf(stopped, sizeof(stopped), "; the trace was stopped for %.3f ms",
+			 stats->stopped_ns / 1e6);
+	say("Snapshot %" PRIu64 " (%s): %.3f MB of %u AUX area%s%s%s%s", summary->snapshots, reason,
+	    megabytes(stats->bytes), stats->areas, plural(stats->areas),
+	    stats->counted ? "" : ", some perhaps again", gone, stopped);
+}
+
+void summary__snapshot(struct summary *summary, const struct snapshot_stats *stats,
+		       const struct aux_snapshot_stats *aux, const char *reason)
+{
+	if (stats || aux)
+		summary->snapshots++;
+	if (stats)
+		print_records(summary, stats, reason);
+	if (!aux)
+		return;
+	summary->aux_snapshots++;
+	print_aux(summary, aux, reason);
+	if (!stats && aux->requests > 1)
+		say("It answers %u requests: the output is slow", aux->requests);
+}
+
+void summary__file(struct summary *summary, const char *name)
+{
+	summary->files++;
+	scnprintf(summary->last_file, sizeof(summary->last_file), "%s", name);
+	say("Wrote %s", name);
+}
+
+static void print_lost(const struct loss_metric *metric)
+{
+	char of_time[64] = "";
+
+	if (!metric->lost) {
+		say("Lost 0 events");
+		return;
+	}
+	if (metric->end > metric->begin)
+		snprintf(of_time, sizeof(of_time), ", data loss metric %.2f %%",
+			 loss_metric__percent(metric));
+	say("Lost %" PRIu64 " events of %" PRIu64 " (%.2f %%)%s: try a larger -m%s", metric->lost,
+	    metric->events, percent(metric->lost, metric->events), of_time,
+	    metric->rings ? ", fewer events, or /overwrite/" : "");
+}
+
+static void print_aux_lost(const struct account *account)
+{
+	if (account->aux_truncated)
+		say("AUX data was lost %" PRIu64 " times for want of room: try a larger AUX area, "
+		    "-m,SIZE", account->aux_truncated);
+	if (account->aux_partial)
+		say("AUX data has gaps in %" PRIu64 " places", account->aux_partial);
+	if (account->aux_collided)
+		say("AUX data was mixed with another's %" PRIu64 " times", account->aux_collided);
+}
+
+void summary__print(const struct summary *summary, const struct loss_report *report,
+		    const struct output *output)
+{
+	const struct loss_metric *metric = &report->metric;
+	const char *name = output->data.path;
+	struct account all = { 0 };
+	const struct loss_row *row;
+	const struct spool_unsaved unsaved = output__unsaved(output);
+	u64 samples = metric->samples - unsaved.samples;
+
+	if (output__is_pipe(output))
+		name = "to standard output";
+	else if (summary->files)
+		name = summary->last_file;
+
+	say("Woken up %" PRIu64 " times to write data", summary->wakeups);
+	if (summary->files > 1)
+		say("Captured and wrote %.3f MB in %" PRIu64 " files (%" PRIu64 " samples)",
+		    megabytes(output__total(output)), summary->files, samples);
+	else
+		say("Captured and wrote %.3f MB %s (%" PRIu64 " samples)",
+		    megabytes(output__total(output)), name, samples);
+	if (unsaved.records)
+		say("%" PRIu64 " more records were recorded, and could not be written",
+		    unsaved.records);
+	print_lost(metric);
+
+	for (row = report->rows; row < report->rows + report->nr; row++)
+		account__merge(&all, row->account);
+	if (all.throttles)
+		say("Throttled %" PRIu64 " times: kernel.perf_event_max_sample_rate was exceeded",
+		    all.throttles);
+	print_aux_lost(&all);
+}

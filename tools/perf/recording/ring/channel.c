@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <internal/lib.h>
+#include <internal/overwrite.h>
+#include <internal/threadmap.h>
+#include <internal/xyarray.h>
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+#include <perf/threadmap.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include "util/debug.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "util/util.h"
+#include "channel.h"
+#include "recording/lib/pollset.h"
+
+/* What one try to map everything asks for [pages]. */
+struct sizes {
+	unsigned int	data;
+	unsigned int	tracking;
+};
+
+static const char * const channel_names[NR_CHANNELS] = {
+	[CHANNEL_STREAM]    = "stream",
+	[CHANNEL_OVERWRITE] = "overwrite",
+	[CHANNEL_TRACKING]  = "tracking",
+	[CHANNEL_AUX]	    = "AUX",
+};
+
+/* Besides the tracking event there may be some that tell of all CPUs, for a decoder of AUX areas. */
+static bool is_side_band(const struct evsel *evsel)
+{
+	const struct perf_event_attr *attr = &evsel->core.attr;
+
+	return evsel->tracking || (evsel__is_dummy_event((struct evsel *)evsel) &&
+				   (attr->context_switch || attr->text_poke));
+}
+
+enum channel_kind evsel__channel(const struct evsel *evsel)
+{
+	if (evsel->needs_auxtrace_mmap || evsel->core.attr.aux_output)
+		return CHANNEL_AUX;
+	if (is_side_band(evsel))
+		return CHANNEL_TRACKING;
+	if (perf_overwrite__is_configured(&evsel->core.attr))
+		return CHANNEL_OVERWRITE;
+	return CHANNEL_STREAM;
+}
+
+void *ring__data(const struct ring *ring)
+{
+	return ring->map.base + page_size;
+}
+
+static int evsel__fd(const struct evsel *evsel, int cpu_idx, int thread)
+{
+	return *(int *)xyarray__entry(evsel->core.fd, cpu_idx, thread);
+}
+
+int evsel__nr_threads(const struct evsel *evsel)
+{
+	if (evsel->core.system_wide)
+		return 1;
+	return min(perf_thread_map__nr(evsel->core.threads), xyarray__max_y(evsel->core.fd));
+}
+
+static struct ring *channel__ring(struct channel *channel, struct evlist *evlist,
+				  struct evsel *evsel, int cpu_idx, int thread)
+{
+	const struct perf_cpu_map *all = evlist->core.all_cpus;
+	struct perf_cpu cpu = perf_cpu_map__cpu(evsel->core.cpus, cpu_idx);
+
+	if (cpu.cpu < 0)
+		return &channel->rings[perf_cpu_map__nr(all) + thread];
+	return &channel->rings[perf_cpu_map__idx(all, cpu)];
+}
+
+static int ring__map(struct ring *ring, struct channel *channel, struct evsel *evsel, int fd,
+		     struct perf_cpu cpu)
+{
+	struct perf_mmap_param param = {
+		.prot = channel->kind == CHANNEL_OVERWRITE ? PROT_READ : PROT_READ | PROT_WRITE,
+		.mask = channel->pages * page_size - 1,
+	};
+
+	perf_mmap__init(&ring->map, NULL, channel->kind == CHANNEL_OVERWRITE, NULL);
+	if (perf_mmap__mmap(&ring->map, &param, fd, cpu) < 0)
+		return -errno;
+	ring->owner = evsel;
+	if (channel->kind != CHANNEL_OVERWRITE)		/* there a full ring makes no holes */
+		ring->account.evlist = evsel->evlist;
+	channel->nr_mapped++;
+	return 0;
+}
+
+static int channel__add_evsel(struct channel *channel, struct evlist *evlist, struct evsel *evsel)
+{
+	int cpu_idx, thread;
+
+	evsel__for_each_fd(evsel, cpu_idx, thread) {
+		struct ring *ring = channel__ring(channel, evlist, evsel, cpu_idx, thread);
+		int fd = evsel__fd(evsel, cpu_idx, thread);
+		int err;
+
+		if (fd < 0)
+			continue;
+		if (!ring__mapped(ring)) {
+			err = ring__map(ring, channel, evsel, fd,
+					perf_cpu_map__cpu(evsel->core.cpus, cpu_idx));
+			if (err)
+				return err;
+		} else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->map.fd)) {
+			return -errno;
+		}
+	}
+	return 0;
+}
+
+static void channel__unmap(struct channel *channel)
+{
+	struct ring *ring;
+
+	channel__for_each_ring(channel, ring)
+		perf_mmap__munmap(&ring->map);
+	zfree(&channel->rings);
+	channel->nr = channel->nr_mapped = 0;
+}
+
+void channels__unmap(struct channels *channels)
+{
+	int kind;
+
+	for (kind = 0; kind < NR_CHANNELS; kind++)
+		channel__unmap(&channels->channel[kind]);
+}
+
+static int channels__try(struct channels *channels, struct evlist *evlist,
+			 const struct sizes *sizes)
+{
+	int nr = perf_cpu_map__nr(evlist->core.all_cpus) +
+		 perf_thread_map__nr(evlist->core.threads);
+	struct evsel *evsel;
+	int kind, err;
+
+	for (kind = 0; kind < NR_CHANNELS; kind++) {
+		struct channel *channel = &channels->channel[kind];
+
+		channel->kind = kind;
+		channel->pages = kind == CHANNEL_TRACKING ? sizes->tracking : sizes->data;
+		channel->rings = calloc(nr, sizeof(*channel->rings));
+		channel->nr = nr;
+		if (!channel->rings)
+			goto nomem;
+	}
+	evlist__for_each_entry(evlist, evsel) {
+		struct channel *channel = &channels->channel[evsel__channel(evsel)];
+
+		err = channel__add_evsel(channel, evlist, evsel);
+		if (err) {
+			pr_debug("%s ring of %u pages for %s: %s\n", channel_names[channel->kind],
+				 channel->pages, evsel__name(evsel), strerror(-err));
+			goto unmap;
+		}
+	}
+	return 0;
+nomem:
+	err = -ENOMEM;
+unmap:
+	channels__unmap(channels);
+	return err;
+}
+
+/* Makes what may shrink smaller. Returns false when nothing is left to give up. */
+static bool sizes__shrink(struct sizes *sizes, bool data_is_fixed)
+{
+	if (data_is_fixed && sizes->tracking == 1)
+		return false;
+	if (!data_is_fixed && sizes->data == 1)
+		return false;
+	if (!data_is_fixed)
+		sizes->data /= 2;
+	if (sizes->tracking > 1)
+		sizes->tracking /= 2;
+	return true;
+}
+
+static void explain_mlock_limit(struct evlist *evlist, unsigned int pages)
+{
+	struct rlimit limit = { 0 };
+	char msg[BUFSIZ];
+
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	evlist->core.mmap_len = evlist__mmap_size(pages);
+	evlist__strerror_mmap(evlist, EPERM, msg, sizeof(msg));
+	pr_err("Rings of %u pages (%zu kB) on each CPU are more than this user may lock.\n%s\n"
+	       "Hint:\tWhat exceeds that counts against 'ulimit -l', now %" PRIu64 " kB.\n",
+	       pages, (size_t)pages * page_size / 1024, msg, (u64)limit.rlim_cur / 1024);
+}
+
+int channel__area_index(const struct channel *channel, const struct evlist *evlist,
+			const struct ring *ring)
+{
+	int slot = ring - channel->rings, nr_cpus = perf_cpu_map__nr(evlist->core.all_cpus);
+
+	return slot < nr_cpus ? slot : slot - nr_cpus;
+}
+
+/*
+ * Unique, so that the reader of a file can tell the rings of a CPU apart. What tells of an area has
+ * the area's, by which decoders find it.
+ */
+static int channel__index(const struct channel *channel, const struct evlist *evlist,
+			  const struct ring *ring)
+{
+	if (channel->kind == CHANNEL_AUX)
+		return channel__area_index(channel, evlist, ring);
+	return (channel->kind + 1) * channel->nr + (ring - channel->rings);
+}
+
+static int channels__add_ids(struct channels *channels, struct evlist *evlist,
+			     struct evsel *evsel)
+{
+	struct channel *channel = &channels->channel[evsel__channel(evsel)];
+	int cpu_idx, thread;
+
+	if (!(evsel->core.attr.read_format & PERF_FORMAT_ID))
+		return 0;
+	if (!evsel->core.sample_id &&
+	    perf_evsel__alloc_id(&evsel->core, xyarray__max_x(evsel->core.fd),
+				 xyarray__max_y(evsel->core.fd)) < 0)
+		return -ENOMEM;
+
+	evsel__for_each_fd(evsel, cpu_idx, thread) {
+		int fd = evsel__fd(evsel, cpu_idx, thread);
+		struct perf_sample_id *sid;
+
+		if (fd < 0)
+			continue;
+		if (perf_evlist__id_add_fd(&evlist->core, &evsel->core, cpu_idx, thread, fd) < 0)
+			return -errno;
+		sid = xyarray__entry(evsel->core.sample_id, cpu_idx, thread);
+		sid->idx = channel__index(channel, evlist,
+					  channel__ring(channel, evlist, evsel, cpu_idx, thread));
+		sid->cpu = perf_cpu_map__cpu(evsel->core.cpus, cpu_idx);
+		sid->tid = evsel->core.system_wide ? -1 :
+			   perf_thread_map__pid(evsel->core.threads, thread);
+	}
+	return 0;
+}
+
+static int channels__register(struct channels *channels, struct evlist *evlist)
+{
+	struct evsel *evsel;
+	int err = 0;
+
+	evlist__for_each_entry(evlist, evsel) {
+		err = channels__add_ids(channels, evlist, evsel);
+		if (err) {
+			pr_err("Cannot register %s: %s\n", evsel__name(evsel), strerror(-err));
+			channels__unmap(channels);
+			return err;
+		}
+	}
+	return 0;
+}
+
+int channels__map(struct channels *channels, struct evlist *evlist, unsigned int pages)
+{
+	const bool fixed = pages != UINT_MAX;
+	const unsigned int preferred = perf_event_mlock_kb_in_pages();
+	struct sizes sizes = {
+		.data	  = fixed ? pages : preferred,
+		.tracking = preferred,
+	};
+	int err;
+
+	do {
+		err = channels__try(channels, evlist, &sizes);
+	} while ((err == -EPERM || (err == -ENOMEM && !fixed)) && sizes__shrink(&sizes, fixed));
+
+	if (err == -EPERM) {
+		explain_mlock_limit(evlist, sizes.data);
+		return err;
+	}
+	if (err) {
+		pr_err("Cannot map rings of %u pages: %s\n", sizes.data, strerror(-err));
+		return err;
+	}
+	if (sizes.data < preferred && !fixed)
+		pr_warning("Rings hold only %zu kB a CPU, as much as this user may lock; see "
+			   "kernel.perf_event_mlock_kb and 'ulimit -l'.\n",
+			   (size_t)sizes.data * page_size / 1024);
+	return channels__register(channels, evlist);
+}
+
+/*
+ * A drained ring is polled through all descriptors of its owner: each of its tasks hangs up when it
+ * exits, and any of them wakes up for the whole ring. Overwrite rings need no waking, and the tasks
+ * of all are those of the tracking event.
+ */
+static int add_to_pollsets(struct channels *channels, struct evlist *evlist, struct evsel *evsel)
+{
+	struct channel *channel = &channels->channel[evsel__channel(evsel)];
+	int cpu_idx, thread, err;
+
+	evsel__for_each_fd(evsel, cpu_idx, thread) {
+		struct ring *ring = channel__ring(channel, evlist, evsel, cpu_idx, thread);
+		int fd = evsel__fd(evsel, cpu_idx, thread);
+
+		if (fd < 0 || ring->owner != evsel || !ring->pollset)
+			continue;
+		err = pollset__add_ring(ring->pollset, fd, ring, !evsel->core.system_wide);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int channels__poll(struct channels *channels, struct evlist *evlist)
+{
+	struct evsel *evsel;
+	int err = 0;
+
+	evlist__for_each_entry(evlist, evsel) {
+		err = add_to_pollsets(channels, evlist, evsel);
+		if (err)
+			break;
+	}
+	if (err)
+		pr_err("Cannot wait for %d events: %s\n", evlist->core.nr_entries, strerror(-err));
+	return err;
+}
+
+struct ring *channels__ring(struct channels *channels, struct evlist *evlist, struct evsel *evsel,
+			    int cpu_idx, int thread)
+{
+	return channel__ring(&channels->channel[evsel__channel(evsel)], evlist, evsel, cpu_idx, thread);
+}
+
+const struct perf_event_mmap_page *channels__any_page(const struct channels *channels)
+{
+	int kind;
+
+	for (kind = 0; kind < NR_CHANNELS; kind++) {
+		const struct channel *channel = &channels->channel[kind];
+		const struct ring *ring;
+
+		channel__for_each_ring(channel, ring)
+			return ring->map.base;
+	}
+	return NULL;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <internal/xyarray.h>
+#include <linux/perf_event.h>
+#include <linux/zalloc.h>
+#include <perf/event.h>
+#include <perf/evsel.h>
+#include "util/bpf-filter.h"
+#include "util/counts.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "util/sample.h"
+#include "util/synthetic-events.h"
+#include "channel.h"
+#include "lost_counters.h"
+#include "recording/output/output.h"
+
+static int add_record(struct losses *losses, struct evsel *evsel, const struct perf_sample_id *sid,
+		      u64 lost, u16 misc)
+{
+	struct {
+		struct perf_record_lost_samples record;
+		__u64 id_sample[8];
+	} event = {
+		.record.header.type = PERF_RECORD_LOST_SAMPLES,
+		.record.header.misc = misc,
+		.record.lost = lost,
+	};
+	struct perf_sample sample = { .id = sid ? sid->id : 0, .stream_id = sid ? sid->id : 0 };
+	int id_bytes = 0;
+	void *records;
+
+	if (sid)
+		sample.cpu = sid->cpu.cpu;
+	if (evsel->core.attr.sample_id_all)
+		id_bytes = perf_event__synthesize_id_sample(event.id_sample,
+							    evsel->core.attr.sample_type, &sample);
+	event.record.header.size = sizeof(event.record) + id_bytes;
+
+	records = realloc(losses->records, losses->bytes + event.record.header.size);
+	if (!records)
+		return -ENOMEM;
+	memcpy(records + losses->bytes, &event, event.record.header.size);
+	losses->records = records;
+	losses->bytes += event.record.header.size;
+	return 0;
+}
+
+static int count_fd(struct losses *losses, struct ring *ring, struct evsel *evsel, int cpu_idx,
+		    int thread)
+{
+	struct perf_counts_values *before = perf_counts(evsel->counts, cpu_idx, thread);
+	struct perf_counts_values now;
+	struct perf_sample_id *sid = NULL;
+	u64 lost;
+
+	if (perf_evsel__read(&evsel->core, cpu_idx, thread, &now) < 0 || now.lost == before->lost)
+		return 0;
+	lost = now.lost - before->lost;
+	*before = now;
+	if (evsel->core.sample_id)
+		sid = xyarray__entry(evsel->core.sample_id, cpu_idx, thread);
+	ring->account.counted += lost;
+	return add_record(losses, evsel, sid, lost, 0);
+}
+
+int losses__count(struct losses *losses, struct channels *channels, struct evlist *evlist,
+		  bool overwrite)
+{
+	struct evsel *evsel;
+	struct ring *ring;
+	int cpu_idx, thread;
+	int err;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (!(evsel->core.attr.read_format & PERF_FORMAT_LOST) || !evsel->core.fd ||
+		    (evsel__channel(evsel) == CHANNEL_OVERWRITE) != overwrite)
+			continue;
+		if (!evsel->counts && evsel__alloc_counts(evsel))
+			return -ENOMEM;
+		evsel__for_each_fd(evsel, cpu_idx, thread) {
+			ring = channels__ring(channels, evlist, evsel, cpu_idx, thread);
+			err = count_fd(losses, ring, evsel, cpu_idx, thread);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+int losses__count_filtered(struct losses *losses, struct evlist *evlist)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		u64 filtered = perf_bpf_filter__lost_count(evsel);
+		struct perf_sample_id *sid = NULL;
+		int err = 0;
+
+		if (evsel->core.sample_id)
+			sid = xyarray__entry(evsel->core.sample_id, 0, 0);
+		if (filtered)
+			err = add_record(losses, evsel, sid, filtered,
+					 PERF_RECORD_MISC_LOST_SAMPLES_BPF);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int losses__write(struct losses *losses, struct output *output)
+{
+	struct span span = span__of(losses->records, losses->bytes);
+	int err = output__write(output, &span, NULL);
+
+	zfree(&losses->records);
+	losses->bytes = 0;
+	return err;
+}

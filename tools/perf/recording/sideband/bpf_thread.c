@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <limits.h>
+#include <poll.h>
+#include <linux/types.h>
+#include "util/bpf-event.h"
+#include "util/debug.h"
+#include "util/evlist.h"
+#include "util/target.h"
+#include "bpf_thread.h"
+#include "recording/lib/eventfd.h"
+
+void bpf_watch__start(struct bpf_watch *watch, struct perf_env *env)
+{
+	struct target everybody = { .system_wide = true, .uid = UINT_MAX };
+
+	watch->evlist = evlist__new();
+	if (!watch->evlist)
+		return;
+	if (evlist__add_bpf_sb_event(watch->evlist, env)) {
+		evlist__delete(watch->evlist);
+		watch->evlist = NULL;
+		return;
+	}
+	watch->wake_fd = wakeup__new();
+	if (watch->wake_fd >= 0)
+		perf_evlist__add_pollfd(&watch->evlist->core, watch->wake_fd, NULL, POLLIN,
+					fdarray_flag__nonfilterable);
+	if (evlist__start_sb_thread(watch->evlist, &everybody)) {
+		pr_debug("BPF programs loaded from now on will not be annotated.\n");
+		watch->evlist = NULL;		/* util has deleted it */
+		wakeup__free(&watch->wake_fd);
+	}
+}
+
+void bpf_watch__stop(struct bpf_watch *watch)
+{
+	if (!watch->evlist)
+		return;
+	watch->evlist->thread.done = 1;
+	wakeup__tell(watch->wake_fd);
+	evlist__stop_sb_thread(watch->evlist);
+	wakeup__free(&watch->wake_fd);
+	watch->evlist = NULL;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <perf/event.h>
+#include "util/event.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "fixup_size.h"
+#include "recording/state/sb_record.h"
+
+/* Nearly all records are of other types, and of those nothing but the header is looked at. */
+static bool may_be_too_long(u32 type)
+{
+	return type == PERF_RECORD_KSYMBOL || type == PERF_RECORD_BPF_EVENT ||
+	       type == PERF_RECORD_TEXT_POKE;
+}
+
+static bool is_wanted(const struct perf_event_attr *attr, u32 type)
+{
+	switch (type) {
+	case PERF_RECORD_KSYMBOL:
+		return attr->ksymbol;
+	case PERF_RECORD_BPF_EVENT:
+		return attr->bpf_event;
+	default:
+		return attr->text_poke;
+	}
+}
+
+/* Does a record that ends at @end have a sample id of @evsel? */
+static bool has_id_of(struct evlist *evlist, const struct evsel *evsel, const void *end)
+{
+	const struct perf_sample_id *sid =
+		evlist__id2sid(evlist, ((const u64 *)end)[-evlist->is_pos]);
+
+	return sid && sid->evsel == &evsel->core;
+}
+
+/* Return: how long what was written is [bytes]; header.size if that is not known to be wrong. */
+static size_t true_size(struct evlist *evlist, const union perf_event *event)
+{
+	size_t size = event->header.size, body = tracked__body(event, size), end;
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (!evsel->core.attr.sample_id_all || !is_wanted(&evsel->core.attr, event->header.type))
+			continue;
+		end = body + evsel__id_hdr_size(evsel);
+		if (end < size && has_id_of(evlist, evsel, (const void *)event + end))
+			return end;
+	}
+	return size;
+}
+
+int mend__hand_on(struct evlist *evlist, const struct span *span, stream_drain_t drain, void *arg,
+		  struct account *account)
+{
+	union {
+		union perf_event event;
+		char room[PERF_SAMPLE_MAX_SIZE];
+	} copy;
+	size_t begin = 0, pos, size, end;
+	struct perf_event_header header;
+	struct span piece;
+	int err;
+
+	for (pos = 0; (size = span__header(span, pos, &header)); pos += size) {
+		if (!may_be_too_long(header.type))
+			continue;
+		span__copy(span, pos, &copy, size);
+		end = true_size(evlist, &copy.event);
+		if (end == size)
+			continue;
+		copy.event.header.size = end;
+		piece = span__part(span, begin, pos - begin);
+		err = pos > begin ? drain(arg, &piece, account) : 0;
+		piece = span__of(&copy, end);
+		err = err ?: drain(arg, &piece, account);
+		if (err)
+			return err;
+		begin = pos + size;
+	}
+	piece = span__part(span, begin, span__len(span) - begin);
+	return span__len(&piece) ? drain(arg, &piece, account) : 0;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <linux/kernel.h>
+#include <linux/perf_event.h>
+#include "util/debug.h"
+#include "util/event.h"
+#include "util/evlist.h"
+#include "util/machine.h"
+#include "util/record.h"
+#include "util/session.h"
+#include "util/synthetic-events.h"
+#include "util/util.h"
+#include "recording/output/output.h"
+#include "synthesize.h"
+
+int sideband__write(const struct perf_tool *tool, union perf_event *event,
+		    struct perf_sample *sample __maybe_unused,
+		    struct machine *machine __maybe_unused)
+{
+	struct output *output = container_of(tool, struct output, tool);
+	struct span span = span__of(event, event->header.size);
+
+	return output__write(output, &span, NULL);
+}
+
+/* Where util itself writes to the pipe next. */
+static int write_through(const struct perf_tool *tool, union perf_event *event,
+			 struct perf_sample *sample, struct machine *machine)
+{
+	struct output *output = container_of(tool, struct output, tool);
+
+	return sideband__write(tool, event, sample, machine) ?: output__drain(output);
+}
+
+int sideband__mark(struct output *output, unsigned int type)
+{
+	const struct perf_event_header header = { .type = type, .size = sizeof(header) };
+	struct span span = span__of(&header, sizeof(header));
+
+	return output__write(output, &span, NULL);
+}
+
+int sideband__describe(struct output *output, const struct perf_event_mmap_page *page)
+{
+	struct perf_session *session = output->session;
+	const struct perf_tool *tool = &output->tool;
+	struct machine *host = &session->machines.host;
+	bool pipe = output__is_pipe(output);
+	int err;
+
+	if (pipe) {
+		err = perf_event__synthesize_for_pipe(tool, session, &output->data, write_through);
+		if (err < 0)
+			return err;
+	}
+	err = perf_event__synth_time_conv(page, tool, sideband__write, host);
+	if (!err)
+		err = perf_event__synthesize_id_index(tool, sideband__write, output->evlist, host);
+	if (!err)
+		err = perf_event__synthesize_extra_attr(tool, output->evlist, sideband__write, pipe);
+	if (!err)
+		err = perf_event__synthesize_thread_map2(tool, output->evlist->core.threads,
+							 sideband__write, NULL);
+	if (!err)
+		err = perf_event__synthesize_cpu_map(tool, output->evlist->core.all_cpus,
+						     sideband__write, NULL);
+	if (err < 0)
+		pr_err("Cannot describe the events in the output.\n");
+	return err < 0 ? err : 0;
+}
+
+/* What is synthesized, and where it goes. */
+struct synthesis {
+	struct output		*output;
+	struct record_opts	*opts;
+	struct machine		*host;
+	perf_event__handler_t	 handle;
+};
+
+static void synthesize_guest(struct machine *guest, void *data)
+{
+	struct synthesis *synthesis = data;
+	const struct perf_tool *tool = &synthesis->output->tool;
+
+	if (machine__is_default_guest(guest) &&
+	    perf_event__synthesize_kernel_mmap(tool, synthesis->handle, guest) < 0)
+		pr_warning("Cannot note the map of the guests' kernel.\n");
+	if (perf_event__synthesize_modules(tool, synthesis->handle, guest) < 0)
+		pr_warning("Cannot note the maps of the guests' modules.\n");
+}
+
+/* Absent for ordinary users: samples in the kernel then show addresses. */
+static void synthesize_kernel(struct synthesis *synthesis)
+{
+	const struct perf_tool *tool = &synthesis->output->tool;
+
+	if (perf_event__synthesize_kernel_mmap(tool, synthesis->handle, synthesis->host) < 0)
+		pr_warning("Cannot note the kernel's map: kernel symbols will not resolve.\n"
+			   "Check /proc/kallsyms and /proc/sys/kernel/kptr_restrict.\n");
+	if (perf_event__synthesize_modules(tool, synthesis->handle, synthesis->host) < 0)
+		pr_warning("Cannot note the maps of kernel modules: check /proc/modules.\n");
+}
+
+static bool command_runs(const struct evlist *evlist)
+{
+	return evlist->workload.pid > 0 && evlist->workload.cork_fd < 0;
+}
+
+/*
+ * The tasks in the thread map: those of -p, -t and -u, or the command that waits to be started. Once
+ * that runs it has descendants, and of the others util gives up on all when one of them has exited
+ * meanwhile: then all tasks in /proc are noted. They may be more than needed, which does no harm.
+ */
+static int synthesize_tasks(struct synthesis *synthesis)
+{
+	const struct perf_tool *tool = &synthesis->output->tool;
+	struct record_opts *opts = synthesis->opts;
+	struct output *output = synthesis->output;
+	bool maps = opts->synth & PERF_SYNTH_MMAP;
+	int err = -1;
+
+	if (!target__has_cpu(&opts->target) &&
+	    !(target__none(&opts->target) && command_runs(output->evlist)))
+		err = perf_event__synthesize_thread_map(tool, output->evlist->core.threads,
+							synthesis->handle, synthesis->host, maps,
+							opts->sample_address);
+	if (err < 0 && !output->err) {
+		perf_set_multithreaded();	/* util's locks are real ones then */
+		err = perf_event__synthesize_threads(tool, synthesis->handle, synthesis->host,
+						     maps, opts->sample_address,
+						     opts->nr_threads_synthesize);
+		perf_set_singlethreaded();
+	}
+	if (err < 0 && !output->err)
+		pr_err("Cannot note the tasks that run, from /proc: %m\n");
+	return output->err ?: err;
+}
+
+int sideband__synthesize(struct output *output, struct record_opts *opts,
+			 perf_event__handler_t handle)
+{
+	struct machines *machines = &output->session->machines;
+	struct synthesis synthesis = { output, opts, &machines->host, handle };
+	int err = 0;
+
+	if (!evlist__exclude_kernel(output->evlist))
+		synthesize_kernel(&synthesis);
+	if (perf_guest)
+		machines__process_guests(machines, synthesize_guest, &synthesis);
+
+	if (perf_event__synthesize_bpf_events(output->session, handle, &machines->host, opts) < 0)
+		pr_warning("Cannot note the BPF programs that are loaded.\n");
+
+	if (opts->record_cgroup && (opts->synth & PERF_SYNTH_CGROUP) &&
+	    perf_event__synthesize_cgroups(&output->tool, handle, &machines->host) < 0)
+		pr_warning("Cannot note the cgroups that exist.\n");
+
+	if (opts->synth & PERF_SYNTH_TASK)
+		err = synthesize_tasks(&synthesis);
+	return err < 0 ? err : 0;
+}

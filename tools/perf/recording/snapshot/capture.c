@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <string.h>
+#include <linux/kernel.h>
+#include "util/debug.h"
+#include "util/evlist.h"
+#include "util/record.h"
+#include "recording/aux/aux.h"
+#include "recording/aux/snapshot.h"
+#include "capture.h"
+#include "recording/ring/lost_counters.h"
+#include "overwrite.h"
+#include "recording/lib/thread.h"
+#include "trigger.h"
+#include "recording/lib/eventfd.h"
+
+static void tell(struct capture *capture, unsigned int what)
+{
+	__atomic_fetch_or(&capture->asked, what, __ATOMIC_RELEASE);
+	wakeup__tell(capture->wake_fd);
+}
+
+unsigned int capture__asked(struct capture *capture)
+{
+	/* First the eventfd: what is told in between wakes us up once more, for nothing. */
+	if (!wakeup__told(capture->wake_fd))
+		return 0;
+	return __atomic_exchange_n(&capture->asked, 0, __ATOMIC_ACQUIRE);
+}
+
+int capture__take(struct capture *capture, unsigned int why, u64 event_time)
+{
+	const struct aux *aux = capture->aux_snapshotter->aux;
+	int err = 0;
+
+	pthread_mutex_lock(&capture->enabling);
+	if (why & TRIGGER_SNAPSHOTS || aux->opts->auxtrace_snapshot_on_exit)
+		err = aux_snapshotter__take(capture->aux_snapshotter, why & TRIGGER_STOP);
+	snapshotter__take(capture->snapshotter, event_time);
+	pthread_mutex_unlock(&capture->enabling);
+	return err;
+}
+
+static void enable_events(struct capture *capture)
+{
+	pthread_mutex_lock(&capture->enabling);
+	evlist__enable(capture->evlist);
+	pthread_mutex_unlock(&capture->enabling);
+	trigger_events__enable(&capture->triggers->events);
+	pr_info(EVLIST_ENABLED_MSG);
+	event_enable_timer__start(capture->evlist->eet);
+}
+
+/*
+ * The last copy comes before the events are disabled, so that the rings do not fill with our own
+ * stopping, and the counters before that: what a ring that has to be paused loses then is no loss.
+ */
+static int act(struct capture *capture, unsigned int what)
+{
+	const struct trigger_events *events = &capture->triggers->events;
+	u64 event_time = 0;
+	int err = 0;
+
+	if (what & TRIGGER_ENABLE)
+		enable_events(capture);
+	if (what & TRIGGER_STOP)
+		err = losses__count(capture->losses, capture->channels, capture->evlist, true);
+	if (what & TRIGGER_EVENT) {
+		__atomic_store_n(&capture->by, events->by, __ATOMIC_RELAXED);
+		event_time = events->time;
+	}
+	if (what & (TRIGGER_SNAPSHOTS | TRIGGER_STOP))
+		err = capture__take(capture, what, event_time) ?: err;
+	return err;
+}
+
+static void wait_and_act(struct capture *capture)
+{
+	int what, err;
+
+	do {
+		evlist__poll(capture->evlist, -1);
+		pthread_mutex_lock(&capture->enabling);		/* --control enable, disable */
+		what = triggers__process(capture->triggers);
+		pthread_mutex_unlock(&capture->enabling);
+		err = what < 0 ? what : act(capture, what);
+		if (err) {
+			capture->err = err;
+			what = TRIGGER_STOP;
+		}
+		if (what)
+			tell(capture, what);
+	} while (!(what & TRIGGER_STOP));
+}
+
+static void *run(void *arg)
+{
+	struct capture *capture = arg;
+
+	sem_wait(&capture->go);
+	if (capture->started)
+		wait_and_act(capture);
+	return NULL;
+}
+
+static int create_thread(struct capture *capture)
+{
+	int err = thread__create(&capture->thread, run, capture);
+
+	capture->running = !err;
+	return err;
+}
+
+int capture__init(struct capture *capture)
+{
+	int err;
+
+	sem_init(&capture->go, 0, 0);
+	pthread_mutex_init(&capture->enabling, NULL);
+	capture->wake_fd = wakeup__new();
+	capture->stop_fd = wakeup__new();
+	err = min(capture->wake_fd, capture->stop_fd);
+	err = err < 0 ? err : create_thread(capture);
+	if (err)
+		pr_err("Cannot set up the capture thread: %s\n", strerror(-err));
+	return err;
+}
+
+void capture__start(struct capture *capture)
+{
+	capture->started = true;
+	sem_post(&capture->go);
+}
+
+static void end_thread(struct capture *capture)
+{
+	if (!capture->running)
+		return;
+	if (!capture->started)
+		sem_post(&capture->go);
+	pthread_join(capture->thread, NULL);
+	capture->running = false;
+}
+
+int capture__stop(struct capture *capture)
+{
+	wakeup__tell(capture->stop_fd);
+	end_thread(capture);
+	return capture->err;
+}
+
+void capture__exit(struct capture *capture)
+{
+	end_thread(capture);
+	wakeup__free(&capture->wake_fd);
+	wakeup__free(&capture->stop_fd);
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+#include <internal/overwrite.h>
+#include <perf/event.h>
+#include "util/debug.h"
+#include "util/evlist.h"
+#include "recording/ring/channel.h"
+#include "recording/lib/clock.h"
+#include "recording/output/output.h"
+#include "overwrite.h"
+
+/*
+ * Memory
+ */
+
+static int add_ring(struct snapshotter *snapshotter, struct ring *ring,
+		    enum perf_overwrite_kind kind)
+{
+	int i = snapshotter->nr++;
+	struct snapshot_set *set;
+
+	snapshotter->rings[i] = perf_overwrite__new_mmap(&ring->map, kind);
+	if (!snapshotter->rings[i])
+		return -errno;
+	for (set = snapshotter->sets; set < snapshotter->sets + 2; set++) {
+		set->snapshots[i] = perf_snapshot__new(snapshotter->rings[i]);
+		if (!set->snapshots[i])
+			return -errno;
+	}
+	return 0;
+}
+
+static int add_rings(struct snapshotter *snapshotter, enum perf_overwrite_kind kind)
+{
+	struct channel *channel = snapshotter->channel;
+	struct snapshot_set *sets = snapshotter->sets;
+	struct ring *ring;
+	int err = 0;
+
+	snapshotter->rings = calloc(channel->nr_mapped, sizeof(*snapshotter->rings));
+	sets[0].snapshots = calloc(channel->nr_mapped, sizeof(*sets[0].snapshots));
+	sets[1].snapshots = calloc(channel->nr_mapped, sizeof(*sets[1].snapshots));
+	if (!snapshotter->rings || !sets[0].snapshots || !sets[1].snapshots)
+		return -ENOMEM;
+	channel__for_each_ring(channel, ring) {
+		err = add_ring(snapshotter, ring, kind);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+int snapshotter__init(struct snapshotter *snapshotter, struct channel *channel,
+		      enum perf_overwrite_kind kind)
+{
+	int err;
+
+	*snapshotter = (struct snapshotter){ .channel = channel };
+	pthread_mutex_init(&snapshotter->lock, NULL);
+	snapshotter->filling = snapshotter->sets;
+	if (!channel->nr_mapped)
+		return 0;
+
+	err = add_rings(snapshotter, kind);
+	if (!err) {
+		pr_debug("Snapshots of %d rings by %s.\n", snapshotter->nr,
+			 kind == PERF_OVERWRITE_SIZED ? "PERF_SAMPLE_SIZE_AT_END" :
+							"write_backward");
+		return 0;
+	}
+	if (err == -ENOMEM)
+		pr_err("Not enough memory for copies of %d overwrite rings: use a smaller -m.\n",
+		       channel->nr_mapped);
+	else
+		pr_err("Cannot take snapshots of the overwrite rings: %s\n", strerror(-err));
+	snapshotter__exit(snapshotter);
+	return err;
+}
+
+void snapshotter__exit(struct snapshotter *snapshotter)
+{
+	int i;
+
+	for (i = 0; i < snapshotter->nr; i++) {
+		perf_snapshot__delete(snapshotter->sets[0].snapshots[i]);
+		perf_snapshot__delete(snapshotter->sets[1].snapshots[i]);
+		perf_overwrite__delete(snapshotter->rings[i]);
+	}
+	zfree(&snapshotter->sets[0].snapshots);
+	zfree(&snapshotter->sets[1].snapshots);
+	zfree(&snapshotter->rings);
+	snapshotter->nr = 0;
+}
+
+/*
+ * Taking
+ */
+
+static void add_stats(struct perf_snapshot_stats *sum, const struct perf_snapshot_stats *stats)
+{
+	sum->written += stats->written;
+	sum->given_up += stats->given_up;
+	sum->copy_ns += stats->copy_ns;
+	sum->grace_ns += stats->grace_ns;
+	sum->paused_ns += stats->paused_ns;
+	sum->paused = max(sum->paused, stats->paused);
+	sum->grace = max(sum->grace, stats->grace);
+}
+
+void snapshotter__take(struct snapshotter *snapshotter, u64 event_time)
+{
+	struct perf_snapshot_stats taken;
+	struct snapshot_stats *stats;
+	u64 begin, settled;
+
+	pthread_mutex_lock(&snapshotter->lock);
+	begin = now_ns();
+	settled = __atomic_load_n(&snapshotter->settled, __ATOMIC_RELAXED);
+	perf_snapshot__take(snapshotter->filling->snapshots, snapshotter->nr, &taken);
+
+	stats = &snapshotter->filling->stats;
+	stats->requests++;
+	stats->horizon = settled;
+	add_stats(&stats->taken, &taken);
+	if (event_time) {
+		u64 latency = begin + taken.copy_ns - event_time;
+
+		stats->latency_ns = max(stats->latency_ns, latency);
+	}
+	pthread_mutex_unlock(&snapshotter->lock);
+}
+
+/*
+ * Writing
+ */
+
+bool snapshotter__pending(struct snapshotter *snapshotter)
+{
+	bool pending;
+
+	pthread_mutex_lock(&snapshotter->lock);
+	pending = snapshotter->filling->stats.requests;
+	pthread_mutex_unlock(&snapshotter->lock);
+	return pending;
+}
+
+void snapshotter__hand_over(struct snapshotter *snapshotter)
+{
+	struct snapshot_set *filled;
+
+	pthread_mutex_lock(&snapshotter->lock);
+	filled = snapshotter->filling;
+	snapshotter->filled = filled->stats.requests ? filled : NULL;
+	if (snapshotter->filled) {
+		snapshotter->filling = &snapshotter->sets[filled == snapshotter->sets];
+		snapshotter->filling->stats = (struct snapshot_stats){ 0 };
+	}
+	pthread_mutex_unlock(&snapshotter->lock);
+}
+
+/* Widens [begin, end] by a record, if it has a time. */
+static void note_time(struct snapshot_stats *stats, struct evlist *evlist, union perf_event *event)
+{
+	u64 time;
+
+	if (evlist__parse_sample_timestamp(evlist, event, &time) || time == -1ULL)
+		return;
+	if (!stats->begin || time < stats->begin)
+		stats->begin = time;
+	if (time > stats->end)
+		stats->end = time;
+}
+
+static int write_records(struct perf_snapshot *snapshot, struct account *ring,
+			 struct evlist *evlist, struct output *output, struct snapshot_stats *stats)
+{
+	struct perf_snapshot_records records;
+	struct account account = { 0 };
+	struct span span;
+	int err;
+
+	perf_snapshot__records(snapshot, &records);
+	if (records.malformed)
+		pr_warning("Malformed records in an overwrite ring: %zu bytes are left out.\n",
+			   records.malformed);
+	stats->overwritten += records.overwritten + records.malformed;
+	if (!records.nr)
+		return 0;
+	note_time(stats, evlist, records.data);
+	note_time(stats, evlist, records.newest);
+	span = span__of(records.data, records.bytes);
+	err = output__write(output, &span, &account);
+	account__merge(&stats->account, &account);
+	account__merge(ring, &account);
+	return err;
+}
+
+int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
+		       struct output *output, struct snapshot_stats *stats)
+{
+	struct snapshot_set *set = snapshotter->filled;
+	struct ring *ring;
+	int i = 0, err = 0;
+
+	*stats = (struct snapshot_stats){ 0 };
+	if (!set)
+		return 0;
+	*stats = set->stats;
+	channel__for_each_ring(snapshotter->channel, ring) {	/* the order of @snapshots, too */
+		err = write_records(set->snapshots[i++], &ring->account, evlist, output, stats);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+/*
+ * Looking, without taking
+ */
+
+void snapshotter__set_settled(struct snapshotter *snapshotter, u64 time)
+{
+	__atomic_store_n(&snapshotter->settled, time, __ATOMIC_RELAXED);
+}
+
+/* What a take that comes after it finds in the ring is in the copy, too, or newer. */
+static int copy_unread(struct snapshotter *snapshotter, int i, struct perf_snapshot **copy)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&snapshotter->lock);
+	if (snapshotter->filling->stats.requests) {
+		err = -EAGAIN;
+	} else {
+		*copy = perf_overwrite__peek(snapshotter->rings[i]);
+		if (!*copy)
+			err = -errno;
+	}
+	pthread_mutex_unlock(&snapshotter->lock);
+	return err;
+}
+
+int snapshotter__look(struct snapshotter *snapshotter,
+		      void (*see)(void *arg, union perf_event *event), void *arg)
+{
+	struct perf_snapshot *copy;
+	union perf_event *event;
+	int i, err = 0;
+
+	for (i = 0; i < snapshotter->nr && !err; i++) {
+		err = copy_unread(snapshotter, i, &copy);
+		if (err)
+			break;
+		while ((event = perf_snapshot__read_event(copy)))
+			see(arg, event);
+		perf_snapshot__delete(copy);
+	}
+	return err;
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <linux/kernel.h>
+#include "mapset.h"
+#include "stale_maps.h"
+#include "sb_record.h"
+
+void mapset__put(struct mapset *set)
+{
+	if (!set || --set->refs)
+		return;
+	mapset__put(set->left);
+	mapset__put(set->right);
+	tracked__put(set->map.record);
+	free(set);
+}
+
+void mapset__visit(const struct mapset *set, mapset_visit_t visit, void *arg)
+{
+	if (!set)
+		return;
+	mapset__visit(set->left, visit, arg);
+	visit(arg, &set->map);
+	mapset__visit(set->right, visit, arg);
+}
+
+/* A set that is being made. Without memory parts of it are missing, and it is of no use. */
+struct making {
+	bool failed;
+};
+
+/* Takes over the references to @left and @right. */
+static struct mapset *node(struct making *making, const struct mapping *map, struct mapset *left,
+			   struct mapset *right)
+{
+	struct mapset *set = malloc(sizeof(*set));
+
+	if (!set) {
+		making->failed = true;
+		mapset__put(left);
+		mapset__put(right);
+		return NULL;
+	}
+	*set = (struct mapset){
+		.refs  = 1,
+		.nr    = mapset__nr(left) + 1 + mapset__nr(right),
+		.bytes = map->record->header.size,
+		.map   = *map,
+		.left  = left,
+		.right = right,
+	};
+	if (left)
+		set->bytes += left->bytes;
+	if (right)
+		set->bytes += right->bytes;
+	tracked__get(map->record);
+	return set;
+}
+
+/* What lies below @addr; of a map across it the lower part. */
+static struct mapset *below(struct making *making, const struct mapset *set, u64 addr)
+{
+	struct mapping map;
+
+	if (!set)
+		return NULL;
+	if (set->map.start >= addr)
+		return below(making, set->left, addr);
+	map = set->map;
+	map.end = min(map.end, addr);
+	return node(making, &map, mapset__get(set->left), below(making, set->right, addr));
+}
+
+/* What lies above @addr; of a map across it the upper part. */
+static struct mapset *above(struct making *making, const struct mapset *set, u64 addr)
+{
+	struct mapping map;
+
+	if (!set)
+		return NULL;
+	if (set->map.end <= addr)
+		return above(making, set->right, addr);
+	map = set->map;
+	map.start = max(map.start, addr);
+	return node(making, &map, above(making, set->left, addr), mapset__get(set->right));
+}
+
+/* Two sets as one, all of @low below all of @high. Takes over the references to them. */
+static struct mapset *join(struct making *making, struct mapset *low, struct mapset *high)
+{
+	struct mapset *set;
+
+	if (!low)
+		return high;
+	if (!high)
+		return low;
+	if (random() % (low->nr + high->nr) < low->nr) {
+		set = node(making, &low->map, mapset__get(low->left),
+			   join(making, mapset__get(low->right), high));
+		mapset__put(low);
+	} else {
+		set = node(making, &high->map, join(making, low, mapset__get(high->left)),
+			   mapset__get(high->right));
+		mapset__put(high);
+	}
+	return set;
+}
+
+/* Replaces *@pset by @set, if that could be made. */
+static int replace(struct mapset **pset, struct mapset *set, const struct making *making)
+{
+	if (making->failed) {
+		mapset__put(set);
+		return -ENOMEM;
+	}
+	mapset__put(*pset);
+	*pset = set;
+	return 0;
+}
+
+int mapset__insert(struct mapset **pset, struct tracked *record)
+{
+	const struct perf_record_mmap *mmap = &tracked__event(record)->mmap;
+	const struct mapping new = { mmap->start, mmap->start + mmap->len, record };
+	struct making making = { .failed = false };
+	struct mapset *set;
+
+	if (new.end <= new.start)
+		return 0;
+	set = join(&making, below(&making, *pset, new.start), node(&making, &new, NULL, NULL));
+	set = join(&making, set, above(&making, *pset, new.end));
+	return replace(pset, set, &making);
+}
+
+/*
+ * Asked of one map after the other, as they lie: @at is the first extent that may be in the next. The
+ * kernel tells of maps that cannot be executed, if it does, with PERF_RECORD_MISC_MMAP_DATA.
+ */
+static bool is_there(const struct survey *survey, size_t *at, const struct mapping *map)
+{
+	bool data = map->record->header.misc & PERF_RECORD_MISC_MMAP_DATA;
+	size_t i;
+
+	if (map->record->time >= survey->before)
+		return true;
+	while (*at < survey->nr && survey->extent[*at].end <= map->start)
+		++*at;
+	for (i = *at; i < survey->nr && survey->extent[i].start < map->end; i++) {
+		if (data || survey->extent[i].exec)
+			return true;
+	}
+	return false;
+}
+
+static struct mapset *pruned(struct making *making, struct mapset *set,
+			     const struct survey *survey, size_t *at)
+{
+	struct mapset *left, *right;
+	bool there;
+
+	if (!set)
+		return NULL;
+	left = pruned(making, set->left, survey, at);
+	there = is_there(survey, at, &set->map);
+	right = pruned(making, set->right, survey, at);
+	if (!there)
+		return join(making, left, right);
+	if (left != set->left || right != set->right)
+		return node(making, &set->map, left, right);
+	mapset__put(left);
+	mapset__put(right);
+	return mapset__get(set);
+}
+
+int mapset__prune(struct mapset **pset, const struct survey *survey)
+{
+	struct making making = { .failed = false };
+	size_t at = 0;
+
+	return replace(pset, pruned(&making, *pset, survey, &at), &making);
+}

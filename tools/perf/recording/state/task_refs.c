@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdint.h>
+#include <stdlib.h>
+#include <linux/kernel.h>
+#include "task_refs.h"
+
+static size_t hash_id(long id, void *ctx __maybe_unused)
+{
+	return id;
+}
+
+static bool same_id(long a, long b, void *ctx __maybe_unused)
+{
+	return a == b;
+}
+
+void refs__init(struct refs *refs)
+{
+	*refs = (struct refs){ .oldest = UINT64_MAX };
+	hashmap__init(&refs->processes, hash_id, same_id, NULL);
+	hashmap__init(&refs->tasks, hash_id, same_id, NULL);
+}
+
+static void free_all(struct hashmap *map)
+{
+	struct hashmap_entry *entry;
+	size_t bucket;
+
+	hashmap__for_each_entry(map, entry, bucket)
+		free(entry->pvalue);
+	hashmap__clear(map);
+}
+
+void refs__exit(struct refs *refs)
+{
+	free_all(&refs->processes);
+	free_all(&refs->tasks);
+}
+
+static int add(struct hashmap *map, u32 id, u64 time)
+{
+	struct ref *ref;
+	int err;
+
+	if (hashmap__find(map, id, &ref)) {
+		ref->oldest = min(ref->oldest, time);
+		ref->newest = max(ref->newest, time);
+		return 0;
+	}
+	ref = malloc(sizeof(*ref));
+	if (!ref)
+		return -1;
+	*ref = (struct ref){ time, time };
+	err = hashmap__add(map, id, ref);
+	if (err)
+		free(ref);
+	return err;
+}
+
+void refs__add(struct refs *refs, u32 pid, u32 tid, u64 time)
+{
+	if (add(&refs->processes, pid, time) || add(&refs->tasks, tid, time))
+		refs->incomplete = true;
+	refs->oldest = min(refs->oldest, time);
+}
+
+static const struct ref *find(const struct hashmap *map, u32 id)
+{
+	const struct ref *ref;
+
+	return hashmap__find(map, id, &ref) ? ref : NULL;
+}
+
+const struct ref *refs__process(const struct refs *refs, u32 pid)
+{
+	return find(&refs->processes, pid);
+}
+
+const struct ref *refs__task(const struct refs *refs, u32 tid)
+{
+	return find(&refs->tasks, tid);
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <linux/kernel.h>
+#include "mapset.h"
+#include "stale_maps.h"
+#include "tasks.h"
+#include "sb_record.h"
+
+static size_t hash_tid(long tid, void *ctx __maybe_unused)
+{
+	return tid;
+}
+
+static bool same_tid(long a, long b, void *ctx __maybe_unused)
+{
+	return a == b;
+}
+
+void tasks__init(struct tasks *tasks)
+{
+	*tasks = (struct tasks){ 0 };
+	INIT_LIST_HEAD(&tasks->processes);
+	hashmap__init(&tasks->by_tid, hash_tid, same_tid, NULL);
+}
+
+void tasks__exit(struct tasks *tasks)
+{
+	struct process *process;
+	struct task *task;
+
+	tasks__for_each_process(tasks, process)
+		process__for_each_task(process, task)
+			task->drop = true;
+	tasks__sweep(tasks);
+	hashmap__clear(&tasks->by_tid);
+}
+
+struct task *tasks__task(const struct tasks *tasks, u32 tid)
+{
+	struct task *task;
+
+	return hashmap__find(&tasks->by_tid, tid, &task) ? task : NULL;
+}
+
+struct process *tasks__process(const struct tasks *tasks, u32 pid)
+{
+	struct task *leader = tasks__task(tasks, pid);
+
+	return leader && task__is_leader(leader) ? leader->process : NULL;
+}
+
+static void unhash(struct tasks *tasks, struct task *task)
+{
+	if (tasks__task(tasks, task->tid) == task)
+		hashmap__delete(&tasks->by_tid, task->tid, NULL, NULL);
+}
+
+static void retire_one(struct tasks *tasks, struct task *task, u64 time)
+{
+	if (task->exit == NEVER)
+		task->exit = time;
+	task->until = min(task->until, time);
+	unhash(tasks, task);
+}
+
+void tasks__retire(struct tasks *tasks, struct task *task, u64 time)
+{
+	struct process *process = task->process;
+
+	if (!task__is_leader(task)) {
+		retire_one(tasks, task, time);
+		return;
+	}
+	process__for_each_task(process, task)
+		retire_one(tasks, task, time);
+}
+
+static void free_process(struct process *process)
+{
+	mapset__put(process->maps[BASE]);
+	mapset__put(process->maps[NOW]);
+	free(process->surveys[0]);
+	free(process->surveys[1]);
+	list_del(&process->node);
+	free(process);
+}
+
+static void free_task(struct tasks *tasks, struct task *task)
+{
+	enum view view;
+
+	unhash(tasks, task);
+	for (view = BASE; view < NR_VIEWS; view++) {
+		tracked__put(task->comm[view]);
+		tracked__put(task->namespaces[view]);
+	}
+	list_del(&task->node);
+	free(task);
+	tasks->nr--;
+}
+
+void tasks__sweep(struct tasks *tasks)
+{
+	struct process *process, *next_process;
+	struct task *task, *next;
+
+	list_for_each_entry_safe(process, next_process, &tasks->processes, node) {
+		list_for_each_entry_safe(task, next, &process->tasks, node) {
+			if (task->drop)
+				free_task(tasks, task);
+		}
+		if (list_empty(&process->tasks))
+			free_process(process);
+	}
+}
+
+static struct process *new_process(struct tasks *tasks, u32 pid, u64 time)
+{
+	struct process *process = calloc(1, sizeof(*process));
+
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	process->many = SURVEYS_FEW;
+	process->birth = process->since = time;
+	INIT_LIST_HEAD(&process->tasks);
+	list_add_tail(&process->node, &tasks->processes);
+	return process;
+}
+
+static struct task *new_task(struct tasks *tasks, struct process *process, u32 tid, u64 time)
+{
+	struct task *task = calloc(1, sizeof(*task));
+
+	if (!task)
+		return NULL;
+	if (hashmap__set(&tasks->by_tid, tid, task, NULL, NULL)) {
+		free(task);
+		return NULL;
+	}
+	task->process = process;
+	task->tid = tid;
+	task->ppid = -1;
+	task->birth = time;
+	task->exit = task->until = NEVER;
+	list_add_tail(&task->node, &process->tasks);
+	tasks->nr++;
+	return task;
+}
+
+/* A task that nothing is known of but its ids. */
+static struct task *findnew(struct tasks *tasks, u32 pid, u32 tid, u64 time)
+{
+	struct task *task = tasks__task(tasks, tid), *leader;
+	struct process *process;
+
+	if (task && task->process->pid == pid)
+		return task;
+	if (task)
+		tasks__retire(tasks, task, time);
+
+	if (tid != pid) {
+		leader = findnew(tasks, pid, pid, time);
+		task = leader ? new_task(tasks, leader->process, tid, time) : NULL;
+		if (task)
+			task->ppid = pid;
+		return task;
+	}
+	process = new_process(tasks, pid, time);
+	task = process ? new_task(tasks, process, tid, time) : NULL;
+	if (process && !task)
+		free_process(process);
+	return task;
+}
+
+static void set(struct tracked **views, enum view view, struct tracked *record)
+{
+	tracked__get(record);
+	tracked__put(views[view]);
+	views[view] = record;
+}
+
+/* util's reader does it in the same way: the name comes from the parent, namespaces are told. */
+static void inherit(struct task *task, struct task *parent, bool maps)
+{
+	enum view view;
+
+	for (view = BASE; view < NR_VIEWS; view++) {
+		set(task->comm, view, parent->comm[NOW]);
+		if (maps)
+			task->process->maps[view] = mapset__get(parent->process->maps[NOW]);
+	}
+}
+
+/* PERF_RECORD_MISC_FORK_EXEC is of a synthesized record: the task's maps follow. */
+static struct task *apply_fork(struct tasks *tasks, struct tracked *record)
+{
+	const struct perf_record_fork *fork = &tracked__event(record)->fork;
+	struct task *parent = tasks__task(tasks, fork->ptid), *task = tasks__task(tasks, fork->tid);
+	bool is_process = fork->pid == fork->tid;
+
+	if (parent && (parent->process->pid != fork->ppid || parent == task))
+		parent = NULL;
+	if (task)
+		tasks__retire(tasks, task, record->time);
+	task = findnew(tasks, fork->pid, fork->tid, record->time);
+	if (!task)
+		return NULL;
+	if (parent)
+		inherit(task, parent,
+			is_process && !(record->header.misc & PERF_RECORD_MISC_FORK_EXEC));
+	task->parent = parent;
+	task->ppid = fork->ppid;
+	return task;
+}
+
+static struct task *apply_exit(struct tasks *tasks, struct tracked *record)
+{
+	const struct perf_record_fork *exit = &tracked__event(record)->fork;
+	struct task *task = tasks__task(tasks, exit->tid);
+
+	if (!task || task->process->pid != exit->pid)
+		return NULL;
+	task->exit = record->time;
+	return task;
+}
+
+/* Whichever thread calls it, the leader goes on, even if it had exited, and nobody else does. */
+static void exec(struct task *leader, u64 time)
+{
+	struct task *task;
+
+	process__for_each_task(leader->process, task) {
+		if (task->exit == NEVER)
+			task->exit = time;
+	}
+	leader->exit = NEVER;
+}
+
+static bool is_exec(const struct tracked *record)
+{
+	return record->header.type == PERF_RECORD_COMM &&
+	       (record->header.misc & PERF_RECORD_MISC_COMM_EXEC);
+}
+
+void task__apply(struct task *task, enum view view, struct tracked *record, struct tasks *tasks)
+{
+	struct mapset **maps = &task->process->maps[view];
+
+	switch (record->header.type) {
+	case PERF_RECORD_COMM:
+		set(task->comm, view, record);
+		if (is_exec(record)) {
+			mapset__put(*maps);
+			*maps = NULL;
+		}
+		break;
+	case PERF_RECORD_NAMESPACES:
+		set(task->namespaces, view, record);
+		break;
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		if (mapset__insert(maps, record))
+			tasks->failed++;
+		else if (view == NOW && mapset__nr(*maps) > task->process->many)
+			tasks->crowded = true;
+		break;
+	default:
+		break;
+	}
+}
+
+/* The task that a record other than FORK and EXIT is about: of maps the leader. */
+static struct task *findnew_owner(struct tasks *tasks, struct tracked *record)
+{
+	const union perf_event *event = tracked__event(record);
+
+	switch (record->header.type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return findnew(tasks, event->mmap.pid, event->mmap.pid, record->time);
+	default:
+		/* pid and tid of COMM and NAMESPACES are at the same place */
+		return findnew(tasks, event->comm.pid, event->comm.tid, record->time);
+	}
+}
+
+struct task *tasks__apply(struct tasks *tasks, struct tracked *record)
+{
+	struct task *task;
+
+	if (record->header.type == PERF_RECORD_EXIT)
+		return apply_exit(tasks, record);
+	if (record->header.type == PERF_RECORD_FORK) {
+		task = apply_fork(tasks, record);
+	} else {
+		task = findnew_owner(tasks, record);
+		if (task && is_exec(record))
+			exec(task, record->time);
+		if (task)
+			task__apply(task, NOW, record, tasks);
+	}
+	if (!task)
+		tasks->failed++;
+	return task;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which event a sample in a trace is of: against what a decoder takes from each file.
+ * tags: fast
+ * link: aux/hw_ids.c
+ *
+ * Prints TAP.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "recording/aux/hw_ids.h"
+
+#define COUNTERS	8
+
+static unsigned int nr_tests, nr_failed;
+static uint64_t random_word = 88172645463325252ULL;
+
+static void check(bool ok, const char *what)
+{
+	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
+	nr_failed += !ok;
+}
+
+static uint64_t below(uint64_t n)
+{
+	random_word ^= random_word << 13;
+	random_word ^= random_word >> 7;
+	random_word ^= random_word << 17;
+	return random_word % n;
+}
+
+/* A record with a sample id of a word: the event. */
+struct record {
+	struct perf_record_aux_output_hw_id	hw;
+	uint64_t				id;
+	uint64_t				more[6];
+};
+
+static void add(struct aux_outputs *outputs, uint64_t counter, uint64_t id, size_t more)
+{
+	struct record record = {
+		.hw.header = {
+			.type = PERF_RECORD_AUX_OUTPUT_HW_ID,
+			.size = sizeof(record.hw) + sizeof(record.id) + more,
+		},
+		.hw.hw_id = counter,
+		.id = id,
+	};
+
+	aux_outputs__add(outputs, (const void *)&record, id);
+}
+
+/* What a decoder knows when it has read a file. */
+struct file {
+	uint64_t	event[COUNTERS];
+	unsigned int	records;
+	unsigned int	full;		/* no more records than that can be written */
+};
+
+static int take(void *arg, const void *data, size_t len)
+{
+	const struct record *record = data;
+	struct file *file = arg;
+
+	if (len < sizeof(record->hw) + sizeof(record->id) || len != record->hw.header.size)
+		return -1;
+	if (file->full && file->records == file->full)
+		return -2;
+	file->event[record->hw.hw_id] = record->id;
+	file->records++;
+	return 0;
+}
+
+static bool once_in_each_file(void)
+{
+	struct file first = { 0 }, second = { 0 };
+	struct aux_outputs outputs;
+	bool ok;
+
+	aux_outputs__init(&outputs);
+	add(&outputs, 3, 77, 0);
+	add(&outputs, 3, 77, 0);
+	ok = !aux_outputs__write(&outputs, take, &first) && !aux_outputs__write(&outputs, take, &first);
+	add(&outputs, 3, 77, 0);
+	ok = ok && !aux_outputs__write(&outputs, take, &first) && first.records == 1 &&
+	     first.event[3] == 77;
+	aux_outputs__begin_file(&outputs);
+	ok = ok && !aux_outputs__write(&outputs, take, &second) && second.records == 1 &&
+	     second.event[3] == 77 && !outputs.given_up;
+	aux_outputs__exit(&outputs);
+	return ok;
+}
+
+/* One that comes while there is a file is written to it, without the others. */
+static bool only_new(void)
+{
+	struct file file = { 0 };
+	struct aux_outputs outputs;
+	bool ok;
+
+	aux_outputs__init(&outputs);
+	ok = !aux_outputs__has_news(&outputs);
+	add(&outputs, 0, 10, 0);
+	ok = ok && aux_outputs__has_news(&outputs) && !aux_outputs__write(&outputs, take, &file) &&
+	     !aux_outputs__has_news(&outputs);
+	add(&outputs, 1, 11, 8);
+	ok = ok && aux_outputs__has_news(&outputs) && !aux_outputs__write(&outputs, take, &file) &&
+	     file.records == 2 && file.event[0] == 10 && file.event[1] == 11;
+	aux_outputs__begin_file(&outputs);
+	ok = ok && aux_outputs__has_news(&outputs);
+	aux_outputs__exit(&outputs);
+	return ok;
+}
+
+/* What the area holds may be older than the change: both are there, in their order, and back again. */
+static bool changes(void)
+{
+	struct file file = { 0 };
+	struct aux_outputs outputs;
+	bool ok;
+
+	aux_outputs__init(&outputs);
+	add(&outputs, 0, 10, 0);
+	add(&outputs, 0, 11, 0);
+	add(&outputs, 0, 11, 0);
+	ok = !aux_outputs__write(&outputs, take, &file) && file.records == 2 && file.event[0] == 11;
+	add(&outputs, 0, 10, 0);
+	ok = ok && !aux_outputs__write(&outputs, take, &file) && file.records == 3 &&
+	     file.event[0] == 10;
+	aux_outputs__exit(&outputs);
+	return ok;
+}
+
+/* However often events change places, what each file says in the end is right, and memory does not grow. */
+static bool bounded(void)
+{
+	uint64_t truth[COUNTERS] = { 0 };
+	struct aux_outputs outputs;
+	bool ok = true;
+	int i;
+
+	aux_outputs__init(&outputs);
+	for (i = 1; ok && i < 100000; i++) {
+		/* The last counter once, long ago. */
+		uint64_t counter = i == 1 ? COUNTERS - 1 : below(COUNTERS - 1), id = 1 + below(5);
+
+		truth[counter] = id;
+		add(&outputs, counter, id, 0);
+		ok = outputs.nr <= AUX_OUTPUTS_MAX;
+		if (below(100) == 0) {
+			struct file file = { 0 };
+
+			aux_outputs__begin_file(&outputs);
+			ok = ok && !aux_outputs__write(&outputs, take, &file) &&
+			     !memcmp(file.event, truth, sizeof(truth));
+		}
+	}
+	ok = ok && outputs.given_up;
+	aux_outputs__exit(&outputs);
+	return ok;
+}
+
+static bool too_many_counters(void)
+{
+	struct aux_outputs outputs;
+	bool ok;
+	int i;
+
+	aux_outputs__init(&outputs);
+	for (i = 0; i < AUX_OUTPUTS_MAX + 10; i++)
+		add(&outputs, i, 1, 0);
+	ok = outputs.nr == AUX_OUTPUTS_MAX && outputs.given_up == 10 &&
+	     outputs.list[0].record.hw.hw_id == 10;
+	aux_outputs__exit(&outputs);
+	return ok;
+}
+
+/* What could not be written is, next time. */
+static bool error(void)
+{
+	struct file file = { .full = 1 };
+	struct aux_outputs outputs;
+	bool ok;
+
+	aux_outputs__init(&outputs);
+	add(&outputs, 0, 10, 0);
+	add(&outputs, 1, 11, 0);
+	ok = aux_outputs__write(&outputs, take, &file) == -2;
+	file.full = 0;
+	ok = ok && !aux_outputs__write(&outputs, take, &file) && file.records == 2;
+	aux_outputs__exit(&outputs);
+	return ok;
+}
+
+static bool not_sound(void)
+{
+	const struct perf_event_header shorter = { .size = sizeof(shorter) };
+	struct aux_outputs outputs;
+	bool ok;
+
+	aux_outputs__init(&outputs);
+	add(&outputs, 0, 10, 6 * sizeof(uint64_t));
+	aux_outputs__add(&outputs, (const void *)&shorter, 1);
+	ok = !outputs.nr && outputs.given_up == 2;
+	add(&outputs, 0, 10, 5 * sizeof(uint64_t));
+	ok = ok && outputs.nr == 1;
+	aux_outputs__exit(&outputs);
+	return ok;
+}
+
+int main(void)
+{
+	check(once_in_each_file(), "once in each file");
+	check(only_new(), "what is new goes to a file that has begun");
+	check(changes(), "an event takes another one's counter");
+	check(bounded(), "events change places all the time");
+	check(too_many_counters(), "more counters than there is room for");
+	check(error(), "an error of the output");
+	check(not_sound(), "records that are too short or too long");
+	printf("1..%u\n", nr_tests);
+	return nr_failed != 0;
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Whose trace an AUX area holds: against a model that knows the task of each byte.
+ * tags: fast
+ * link: aux/task_history.c state/task_refs.c ../util/hashmap.c
+ *
+ * Whatever is still in the area must be referred to; what is long overwritten must not be, and memory
+ * must not grow. Prints TAP.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recording/aux/task_history.h"
+#include "recording/state/task_refs.h"
+
+#define LEN	4096
+#define TASKS	13
+#define SWITCHES 65536
+
+static unsigned int nr_tests, nr_failed;
+static uint64_t random_word = 88172645463325252ULL;
+
+static void check(bool ok, const char *what)
+{
+	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
+	nr_failed += !ok;
+}
+
+static uint64_t below(uint64_t n)
+{
+	random_word ^= random_word << 13;
+	random_word ^= random_word >> 7;
+	random_word ^= random_word << 17;
+	return random_word % n;
+}
+
+/*
+ * Byte n of the trace, as far as it is in the area, is at n % LEN. The newest context switches to tasks
+ * are known.
+ */
+struct model {
+	uint32_t	tid[LEN];
+	uint64_t	time[LEN];
+	uint64_t	run[LEN];		/* when its task was switched to, or the event started */
+	uint64_t	written;
+	uint64_t	now;
+	uint32_t	running;
+	uint64_t	since;
+	uint64_t	switches;
+	struct {
+		uint32_t	tid;
+		uint64_t	time;
+	}		switched[SWITCHES];
+};
+
+static void switch_to(struct model *model, uint32_t tid)
+{
+	uint64_t i = model->switches++ % SWITCHES;
+
+	model->running = tid;
+	model->switched[i].tid = tid;
+	model->switched[i].time = model->since = ++model->now;
+}
+
+/* Some get their turn from another one without a record: their events are swapped. */
+static void trace(struct model *model, struct aux_history *history, bool counted, uint64_t most)
+{
+	uint64_t bytes = 1 + below(most), i;
+	uint32_t tid;
+
+	/* Or the event was stopped and started, and the task went on. */
+	if (!model->running || below(4))
+		switch_to(model, 1 + below(TASKS));
+	else
+		model->since = model->now;
+	for (i = 0; i < bytes; i++) {
+		if (!below(most))
+			switch_to(model, 1 + below(TASKS));
+		model->tid[model->written % LEN] = model->running;
+		model->run[model->written % LEN] = model->since;
+		model->time[model->written++ % LEN] = ++model->now;
+	}
+	tid = model->running;
+	aux_history__add(history, model->written % LEN, counted ? bytes : 0, 1000 + tid, tid,
+			 ++model->now);
+}
+
+/* Return: how many tasks are referred to that have nothing in the area; -1 if one is missing. */
+static int compare(const struct model *model, struct aux_history *history, uint64_t horizon)
+{
+	uint64_t oldest[TASKS + 1], newest[TASKS + 1] = { 0 }, run[TASKS + 1], i;
+	struct refs refs;
+	int extra = 0;
+	uint32_t tid;
+
+	memset(oldest, 0xff, sizeof(oldest));
+	for (i = model->written < LEN ? 0 : model->written - LEN; i < model->written; i++) {
+		uint64_t time = model->time[i % LEN];
+
+		tid = model->tid[i % LEN];
+		if (time < horizon)
+			continue;
+		oldest[tid] = time < oldest[tid] ? time : oldest[tid];
+		newest[tid] = time > newest[tid] ? time : newest[tid];
+		run[tid] = model->run[i % LEN];
+	}
+	refs__init(&refs);
+	aux_history__refer(history, horizon, &refs);
+	i = model->switches < SWITCHES ? 0 : model->switches - SWITCHES;
+	for (; i < model->switches; i++) {
+		if (model->switched[i % SWITCHES].time >= aux_history__since(history))
+			refs__add(&refs, 1000 + model->switched[i % SWITCHES].tid,
+				  model->switched[i % SWITCHES].tid, model->switched[i % SWITCHES].time);
+	}
+	for (tid = 1; tid <= TASKS && extra >= 0; tid++) {
+		const struct ref *task = refs__task(&refs, tid), *process;
+
+		process = refs__process(&refs, 1000 + tid);
+		if (!newest[tid])
+			extra += task != NULL;
+		else if (!task || !process || task->oldest > oldest[tid] ||
+			 task->newest < run[tid] || process->oldest > oldest[tid])
+			extra = -1;
+	}
+	if (refs.incomplete)
+		extra = TASKS;
+	refs__exit(&refs);
+	return extra;
+}
+
+static bool all_there(bool counted, uint64_t most)
+{
+	static struct model model;
+	struct aux_history history;
+	uint64_t horizon = 0, later;
+	int i, extra = 0, worst = 0;
+	size_t room = 0;
+
+	memset(&model, 0, sizeof(model));
+	aux_history__init(&history, LEN);
+	for (i = 0; i < 20000 && extra >= 0; i++) {
+		trace(&model, &history, counted, most);
+		later = model.now > LEN ? model.now - below(LEN) : 0;
+		if (!below(50) && later > horizon)	/* a snapshot: it does not go back */
+			horizon = later;
+		if (i % 7 == 0)
+			extra = compare(&model, &history, horizon);
+		if (extra > worst)
+			worst = extra;
+		room = history.room;
+	}
+	printf("# most %d, %d tasks too many, room for %zu\n", (int)most, worst, room);
+	aux_history__exit(&history);
+	return extra >= 0 && room <= LEN / AUX_HISTORY_BYTES + 1 && (!counted || worst < TASKS);
+}
+
+/* Tiny stretches of tasks that take turns do not fit: then it must be said. */
+static bool too_many(void)
+{
+	struct aux_history history;
+	struct refs refs;
+	bool ok;
+	int i;
+
+	aux_history__init(&history, LEN);
+	for (i = 0; i < 1000; i++)
+		aux_history__add(&history, i, 1, 1, i, 10 + i);
+	refs__init(&refs);
+	aux_history__refer(&history, 0, &refs);
+	ok = refs.incomplete && history.room <= LEN / AUX_HISTORY_BYTES + 1;
+	refs__exit(&refs);
+	refs__init(&refs);
+	aux_history__refer(&history, 2000, &refs);
+	ok = ok && !refs.incomplete && !refs__task(&refs, 999);
+	refs__exit(&refs);
+	aux_history__exit(&history);
+	return ok;
+}
+
+static bool lost(void)
+{
+	struct aux_history history;
+	struct refs refs;
+	bool ok;
+
+	aux_history__init(&history, LEN);
+	aux_history__lose(&history, 50);
+	refs__init(&refs);
+	aux_history__refer(&history, 50, &refs);
+	ok = refs.incomplete;
+	refs__exit(&refs);
+	refs__init(&refs);
+	aux_history__refer(&history, 51, &refs);
+	ok = ok && !refs.incomplete;
+	refs__exit(&refs);
+	aux_history__exit(&history);
+	return ok;
+}
+
+int main(void)
+{
+	check(all_there(true, 700), "long stretches, counted: all are referred to");
+	check(all_there(true, 200), "short stretches, counted");
+	check(all_there(false, 700), "stretches of unknown length");
+	check(all_there(false, 2 * LEN), "longer than the area, of unknown length");
+	check(all_there(true, 3 * LEN), "longer than the area, counted");
+	check(too_many(), "too many for the memory that is theirs");
+	check(lost(), "records that are missing");
+	printf("1..%u\n", nr_tests);
+	return nr_failed != 0;
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Published sizes of struct perf_event_attr: which field costs which size, and
+ * what is taken out of a record that holds an attribute of another size.
+ *
+ * tags: fast
+ * Prints TAP. Needs no privilege and nothing of perf but one header:
+ *
+ *   cc -Wall -Wextra -Werror -I tools/include/uapi \
+ *      -o attr_size_test tools/perf/recording/tests/output/attr_size_test.c
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "util/attr-size.h"
+
+static unsigned int nr_tests;
+static unsigned int nr_failed;
+
+static void result(bool ok, const char *what)
+{
+	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
+	if (!ok)
+		nr_failed++;
+}
+
+static void check_size(const struct perf_event_attr *attr, size_t expected,
+		       const char *what)
+{
+	size_t size = perf_event_attr__published_size(attr);
+	char name[96];
+
+	snprintf(name, sizeof(name), "%s needs %zu bytes", what, expected);
+	result(size == expected, name);
+	if (size != expected)
+		printf("# it is %zu\n", size);
+}
+
+/* Sets one field in an attribute that is otherwise zero. */
+#define FIELD(_field, _value, _expected)				\
+do {									\
+	struct perf_event_attr attr = { ._field = (_value) };		\
+									\
+	check_size(&attr, _expected, #_field " = " #_value);		\
+} while (0)
+
+static void test_fields(void)
+{
+	/* What every kernel has had since 2.6.31. */
+	FIELD(type, 1, 64);
+	FIELD(config, UINT64_MAX, 64);
+	FIELD(sample_period, 4000, 64);
+	FIELD(sample_type, UINT64_MAX, 64);
+	FIELD(read_format, 1, 64);
+	FIELD(disabled, 1, 64);
+	FIELD(sigtrap, 1, 64);
+	FIELD(wakeup_events, 1, 64);
+	FIELD(bp_type, 1, 64);
+	FIELD(bp_addr, 1, 64);
+	FIELD(config1, 1ULL << 63, 64);
+
+	/* Lowest and highest byte of what each version has added. */
+	FIELD(bp_len, 1, 72);
+	FIELD(config2, 1ULL << 63, 72);
+	FIELD(branch_sample_type, 1, 80);
+	FIELD(branch_sample_type, 1ULL << 63, 80);
+	FIELD(sample_regs_user, 1, 96);
+	FIELD(sample_regs_user, 1ULL << 63, 96);
+	FIELD(sample_stack_user, 1, 96);
+	FIELD(clockid, 1, 96);
+	FIELD(clockid, -1, 96);
+	FIELD(sample_regs_intr, 1, 104);
+	FIELD(sample_regs_intr, 1ULL << 63, 104);
+	FIELD(aux_watermark, 1, 112);
+	FIELD(sample_max_stack, 1, 112);
+	FIELD(sample_max_stack, 0x8000, 112);
+	FIELD(__reserved_2, 0x8000, 112);
+	FIELD(aux_sample_size, 1, 120);
+	FIELD(sig_data, 1, 128);
+	FIELD(sig_data, 1ULL << 63, 128);
+	FIELD(config3, 1, 136);
+	FIELD(config3, 1ULL << 63, 136);
+}
+
+static void test_whole(void)
+{
+	struct perf_event_attr attr = {};
+
+	check_size(&attr, 64, "a zero attribute");
+
+	attr.size = sizeof(attr);
+	check_size(&attr, 64, "a zero attribute with its full size in it");
+
+	attr.size = UINT32_MAX;
+	check_size(&attr, 64, "a zero attribute with a size out of range");
+
+	memset(&attr, 0xff, sizeof(attr));
+	check_size(&attr, sizeof(attr), "an attribute of ones");
+	result(sizeof(attr) == PERF_ATTR_SIZE_VER8, "the struct ends with VER8");
+}
+
+/* Every single byte: the size covers it, and the size before would not have. */
+static void test_bytes(void)
+{
+	static const size_t sizes[] = { 0, 64, 72, 80, 96, 104, 112, 120, 128, 136 };
+	unsigned int bad = 0;
+	size_t i, at;
+
+	for (i = 1, at = 0; at < sizeof(struct perf_event_attr); at++) {
+		struct perf_event_attr attr = {};
+
+		((unsigned char *)&attr)[at] = 0x10;
+		if (at == sizes[i])
+			i++;
+		if (perf_event_attr__published_size(&attr) != sizes[i]) {
+			printf("# byte %zu: %zu instead of %zu\n", at,
+			       perf_event_attr__published_size(&attr), sizes[i]);
+			bad++;
+		}
+	}
+	result(!bad, "each of 136 bytes is covered, and by no more than needed");
+}
+
+static void test_resized(void)
+{
+	const struct perf_event_attr attr = {
+		.size = sizeof(attr), .config = 7, .config3 = 11,
+	};
+	struct perf_event_attr resized = perf_event_attr__resized(&attr, 64);
+
+	result(resized.size == 64 && attr.size == sizeof(attr),
+	       "resizing changes the copy and not the attribute");
+	resized.size = attr.size;
+	result(!memcmp(&resized, &attr, sizeof(attr)),
+	       "resizing changes nothing but the size");
+}
+
+static void test_copy(void)
+{
+	/* An attribute and ids behind it, as in PERF_RECORD_HEADER_ATTR. */
+	union {
+		struct perf_event_attr	attr;
+		uint64_t		words[24];
+	} record;
+	struct perf_event_attr attr, expected;
+	size_t size;
+	unsigned int bad = 0;
+
+	for (size = 64; size <= 160; size += 8) {
+		size_t known = size < sizeof(attr) ? size : sizeof(attr);
+
+		memset(&record, 0xee, sizeof(record));
+		record.attr.size = size;
+		memset(&expected, 0, sizeof(expected));
+		memcpy(&expected, &record, known);
+		expected.size = known;
+
+		memset(&attr, 0x55, sizeof(attr));
+		if (perf_event_attr__copy(&attr, &record.attr, size) ||
+		    memcmp(&attr, &expected, sizeof(attr))) {
+			printf("# wrong at size %zu\n", size);
+			bad++;
+		}
+	}
+	result(!bad, "attributes of 64 to 160 bytes are copied without the ids behind them");
+
+	memset(&record, 0xee, sizeof(record));
+	record.attr.size = 0;
+	result(!perf_event_attr__copy(&attr, &record.attr, sizeof(record)) &&
+	       attr.size == 0 && attr.config1 && !attr.config2,
+	       "an attribute without a size has the first published one");
+
+	memset(&attr, 0x55, sizeof(attr));
+	expected = attr;
+	record.attr.size = 72;
+	result(perf_event_attr__copy(&attr, &record.attr, 71) == -EINVAL,
+	       "an attribute that is cut short is refused");
+	record.attr.size = UINT32_MAX;
+	result(perf_event_attr__copy(&attr, &record.attr, sizeof(record)) == -EINVAL,
+	       "an attribute larger than its record is refused");
+	record.attr.size = 63;
+	result(perf_event_attr__copy(&attr, &record.attr, sizeof(record)) == -EINVAL,
+	       "an attribute smaller than the first published size is refused");
+	record.attr.size = 0;
+	result(perf_event_attr__copy(&attr, &record.attr, 63) == -EINVAL,
+	       "a record too short for any attribute is refused");
+	result(!memcmp(&attr, &expected, sizeof(attr)),
+	       "what is refused leaves the destination alone");
+}
+
+int main(void)
+{
+	printf("TAP version 13\n");
+	test_whole();
+	test_fields();
+	test_bytes();
+	test_resized();
+	test_copy();
+	printf("1..%u\n", nr_tests);
+	return nr_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

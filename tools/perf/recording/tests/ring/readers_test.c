@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Readers, orders and rounds, under the thread sanitizer: rings that are counters, filled by threads.
+ * timeout: 120
+ * link: lib/pollset.c ring/readers.c ring/rounds.c lib/thread.c lib/eventfd.c ../../lib/zalloc.c
+ * flags: -fno-sanitize=address,undefined -fsanitize=thread
+ *
+ * What is published gets a stamp, as a record its time; what is drained goes to a log, as a record to
+ * the file. The log must then keep what rounds.h and readers.h promise.
+ *
+ * Prints TAP.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/eventfd.h>
+
+#include "recording/ring/channel.h"
+#include "recording/ring/reader_sched.h"
+#include "recording/ring/readers.h"
+#include "recording/ring/rounds.h"
+#include "recording/lib/records.h"
+
+static unsigned int nr_tests, nr_failed;
+
+static void check(bool ok, const char *what)
+{
+	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
+	nr_failed += !ok;
+}
+
+int verbose;
+int eprintf(int level, int var, const char *fmt, ...)
+{
+	(void)level, (void)var, (void)fmt;
+	return 0;
+}
+
+/*
+ * Places: reader N has the ring of CPU N. Nothing is moved.
+ */
+
+int reader_spec__find(const struct reader_spec *spec, struct perf_cpu cpu)
+{
+	return cpu.cpu < spec->nr ? cpu.cpu : -1;
+}
+
+int reader_sched__set_cpus(pthread_t thread, struct perf_cpu_map *cpus)
+{
+	(void)thread, (void)cpus;
+	return 0;
+}
+
+int reader_sched__set_priority(pthread_t thread, int priority)
+{
+	(void)thread, (void)priority;
+	return -EPERM;
+}
+
+/*
+ * Rings. Stamps come from one clock, and are given and published while nobody looks at the ring: as on
+ * a CPU which the reader of its ring shares with the writers.
+ */
+
+#define NR_RINGS	4
+#define NR_PLACES	2		/* the others have a reader together */
+#define RING_ITEMS	64
+#define ITEM_BYTES	(ROUND_BYTES / 64)
+
+struct fake_ring {
+	pthread_mutex_t	 lock;
+	u64		 stamps[RING_ITEMS];
+	u64		 head, tail;
+	u64		 lost;
+	int		 fd;		/* wakes the reader up */
+};
+
+static struct ring rings[NR_RINGS];
+static struct fake_ring fakes[NR_RINGS];
+static struct channel stream = { .rings = rings, .nr = NR_RINGS, .nr_mapped = NR_RINGS };
+static _Atomic u64 stamp_clock;
+static atomic_int fail_ring;		/* draining this one fails */
+
+#define MARK	(~0ULL)
+#define LOG_MAX	(1 << 20)
+
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+static u64 log_items[LOG_MAX];
+static size_t log_len;
+
+static void to_log(u64 item)
+{
+	pthread_mutex_lock(&log_lock);
+	if (log_len < LOG_MAX)
+		log_items[log_len++] = item;
+	pthread_mutex_unlock(&log_lock);
+}
+
+static size_t logged(void)
+{
+	size_t len;
+
+	pthread_mutex_lock(&log_lock);
+	len = log_len;
+	pthread_mutex_unlock(&log_lock);
+	return len;
+}
+
+static int mark(void *arg)
+{
+	(void)arg;
+	to_log(MARK);
+	return 0;
+}
+
+static void publish(struct fake_ring *ring, bool wake)
+{
+	const u64 one = 1;
+
+	pthread_mutex_lock(&ring->lock);
+	if (ring->head - ring->tail == RING_ITEMS)
+		ring->lost++;
+	else
+		ring->stamps[ring->head++ % RING_ITEMS] = ++stamp_clock;
+	pthread_mutex_unlock(&ring->lock);
+	if (wake && write(ring->fd, &one, sizeof(one)) < 0)
+		abort();
+}
+
+/* In place of stream.c's: what is seen is logged after the look, so that others come in between. */
+ssize_t ring__drain(struct ring *ring, size_t least, stream_drain_t drain, void *arg)
+{
+	struct fake_ring *fake = &fakes[ring - rings];
+	u64 head, pos, times;
+
+	(void)drain, (void)arg;
+	if (atomic_load(&fail_ring) == ring - rings)
+		return -EIO;
+	if (read(fake->fd, &times, sizeof(times)) < 0 && errno != EAGAIN)
+		abort();
+	pthread_mutex_lock(&fake->lock);
+	head = fake->head;
+	pthread_mutex_unlock(&fake->lock);
+	if ((head - fake->tail) * ITEM_BYTES < least)
+		return 0;
+	sched_yield();
+	for (pos = fake->tail; pos != head; pos++)
+		to_log(fake->stamps[pos % RING_ITEMS]);
+	pthread_mutex_lock(&fake->lock);
+	pos = fake->tail;
+	fake->tail = head;
+	pthread_mutex_unlock(&fake->lock);
+	return (head - pos) * ITEM_BYTES;
+}
+
+/*
+ * One recording
+ */
+
+static struct readers readers;
+static struct rounds rounds;
+static struct pollset own;
+static struct reader_place places[NR_PLACES];
+static bool of_threads;			/* the rings are: of no CPU */
+
+static void begin(bool no_threads, size_t least)
+{
+	int i;
+
+	log_len = 0;
+	fail_ring = -1;
+	readers = (struct readers){
+		.spec = { places, NR_PLACES },
+		.no_threads = no_threads,
+		.priority = -1,
+		.least = least,
+		.rounds = &rounds,
+	};
+	if (pollset__init(&own))
+		abort();
+	for (i = 0; i < NR_RINGS; i++) {
+		fakes[i].head = fakes[i].tail = fakes[i].lost = 0;
+		pthread_mutex_init(&fakes[i].lock, NULL);
+		fakes[i].fd = eventfd(0, EFD_NONBLOCK);
+		rings[i] = (struct ring){
+			.map = { .base = &fakes[i], .cpu = { of_threads ? -1 : i } },
+		};
+	}
+	if (readers__init(&readers, &stream, &own) ||
+	    rounds__init(&rounds, readers__recorder(&readers) + 1, mark, NULL))
+		abort();
+	rounds.late_ns = 0;		/* nothing is published late */
+	for (i = 0; i < NR_RINGS; i++) {
+		if (pollset__add_ring(rings[i].pollset, fakes[i].fd, &rings[i], false))
+			abort();
+	}
+	if (readers__start(&readers))
+		abort();
+}
+
+static void end(void)
+{
+	int i;
+
+	readers__exit(&readers);
+	rounds__exit(&rounds);
+	pollset__exit(&own);
+	for (i = 0; i < NR_RINGS; i++)
+		close(fakes[i].fd);
+}
+
+/* What the recorder's thread does when it is woken up; it has the tracking rings, which are empty. */
+static int recorder_visits(void)
+{
+	u64 round = rounds__begin(&rounds);
+	int err = readers__looked(&readers);
+	bool whole;
+	ssize_t bytes = readers__visit(&readers, &whole);
+
+	if (bytes < 0)
+		return bytes;
+	err = rounds__end(&rounds, readers__recorder(&readers), round, bytes, whole) ?: err;
+	if (rounds__due(&rounds))
+		readers__ask(&readers);
+	return err;
+}
+
+/* Items that were published of all rings, but the first that nobody had room for. */
+static u64 published(void)
+{
+	u64 sum = 0;
+	int i;
+
+	for (i = 0; i < NR_RINGS; i++) {
+		pthread_mutex_lock(&fakes[i].lock);
+		sum += fakes[i].head;
+		pthread_mutex_unlock(&fakes[i].lock);
+	}
+	return sum;
+}
+
+static u64 items_logged(void)
+{
+	u64 nr = 0;
+	size_t i, len = logged();
+
+	for (i = 0; i < len; i++)
+		nr += log_items[i] != MARK;
+	return nr;
+}
+
+/* The promise of rounds.h. Returns the number of marks, or -1 if it is broken. */
+static int marks_are_true(void)
+{
+	u64 before_last = 0, newest = 0;	/* newest stamp before the last mark but one; so far */
+	u64 before_this = 0;
+	int marks = 0;
+	size_t i;
+
+	for (i = 0; i < log_len; i++) {
+		if (log_items[i] == MARK) {
+			before_last = before_this;
+			before_this = newest;
+			marks++;
+			continue;
+		}
+		if (log_items[i] < before_last)
+			return -1;
+		if (log_items[i] > newest)
+			newest = log_items[i];
+	}
+	return marks;
+}
+
+/*
+ * Writers
+ */
+
+static atomic_bool writers_end;
+
+struct writer_task {
+	pthread_t	thread;
+	int		ring;
+	unsigned int	wake_every;	/* 0: this ring wakes nobody */
+	unsigned int	pace;		/* publish one of so many times round */
+};
+
+static void *write_ring(void *arg)
+{
+	struct writer_task *task = arg;
+	unsigned int i;
+
+	for (i = 0; !atomic_load(&writers_end); i++) {
+		if (i % task->pace == 0)
+			publish(&fakes[task->ring], task->wake_every && i % task->wake_every == 0);
+		if (i % 16 == 0)
+			usleep(50);
+	}
+	return NULL;
+}
+
+static void start_writers(struct writer_task *tasks, int nr)
+{
+	int i;
+
+	writers_end = false;
+	for (i = 0; i < nr; i++)
+		pthread_create(&tasks[i].thread, NULL, write_ring, &tasks[i]);
+}
+
+static void end_writers(struct writer_task *tasks, int nr)
+{
+	int i;
+
+	writers_end = true;
+	for (i = 0; i < nr; i++)
+		pthread_join(tasks[i].thread, NULL);
+}
+
+/* Until so much is logged, and a few rounds are over; true if the recorder was told of an error. */
+static bool record_until(size_t items)
+{
+	while (logged() < items || (logged() < LOG_MAX && rounds__begin(&rounds) < 5)) {
+		pollset__wait(&own);
+		if (recorder_visits())
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Rounds alone
+ */
+
+static void test_rounds(void)
+{
+	u64 early;
+
+	log_len = 0;
+	rounds__init(&rounds, 2, mark, NULL);
+	check(!rounds__begin(&rounds), "a round is young at first");
+	rounds__end(&rounds, 0, 0, ROUND_BYTES, true);
+	check(rounds__missing(&rounds, 0) && !rounds__due(&rounds), "... no visit counts, none is asked for");
+	rounds.begin_ns -= ROUND_LATE_NS;
+	check(rounds__begin(&rounds) == 1, "... then it is old enough");
+	rounds__exit(&rounds);
+
+	rounds__init(&rounds, 2, mark, NULL);
+	rounds.late_ns = 0;
+	rounds__end(&rounds, 0, rounds__begin(&rounds), 100, true);
+	rounds__end(&rounds, 0, rounds__begin(&rounds), 100, true);
+	check(!logged(), "one visitor alone finishes no round");
+	early = rounds__begin(&rounds);
+	rounds__end(&rounds, 1, rounds__begin(&rounds), 0, false);
+	check(!logged(), "nor does a visit that left something");
+	rounds__end(&rounds, 1, rounds__begin(&rounds), 0, true);
+	check(logged() == 1, "both do");
+
+	rounds__end(&rounds, 0, rounds__begin(&rounds), 100, true);
+	rounds__end(&rounds, 1, early, 100, true);
+	check(logged() == 1, "a visit that began before the last mark does not count");
+	rounds__end(&rounds, 1, rounds__begin(&rounds), 0, true);
+	check(logged() == 2, "... the next one does");
+
+	rounds__end(&rounds, 0, rounds__begin(&rounds), 0, true);
+	rounds__end(&rounds, 1, rounds__begin(&rounds), 0, true);
+	check(logged() == 2, "a round in which nothing was written has no mark");
+
+	check(!rounds__due(&rounds), "an empty round is not due");
+	rounds__end(&rounds, 0, rounds__begin(&rounds), ROUND_BYTES, true);
+	check(rounds__due(&rounds) && !rounds__due(&rounds), "a large round is due, once");
+	check(!rounds__missing(&rounds, 0) && rounds__missing(&rounds, 1),
+	      "it is known who is missing");
+	rounds__exit(&rounds);
+}
+
+/*
+ * Threads
+ */
+
+static void test_promise(size_t least, const char *what)
+{
+	/* A ring that wakes its reader often, seldom, and two of one reader, of which one wakes nobody */
+	struct writer_task tasks[] = {
+		{ .ring = 0, .wake_every = 4, .pace = 1 },
+		{ .ring = 1, .wake_every = 97, .pace = 3 },
+		{ .ring = 2, .wake_every = 50, .pace = 2 },
+		{ .ring = 3, .wake_every = 0, .pace = 41 },
+	};
+	int marks;
+
+	begin(false, least);
+	start_writers(tasks, 4);
+	record_until(20011);
+	end_writers(tasks, 4);
+	check(!readers__stop(&readers), what);
+	check(published() == items_logged(), "... all is there in the end");
+	marks = marks_are_true();
+	check(marks > 0, "... what comes after a mark is newer than what came before the last one");
+	printf("# %zu in the log, %d marks\n", log_len, marks);
+	end();
+}
+
+static void test_shares(void)
+{
+	struct writer_task tasks[] = {
+		{ .ring = 0, .wake_every = 4, .pace = 1 },
+		{ .ring = 1, .wake_every = 4, .pace = 1 },
+		{ .ring = 2, .wake_every = 4, .pace = 1 },
+		{ .ring = 3, .wake_every = 0, .pace = 41 },
+	};
+
+	of_threads = true;
+	begin(false, 1);
+	check(readers.nr == NR_PLACES && readers.readers[0].nr_rings == NR_RINGS / NR_PLACES &&
+	      readers.readers[1].nr_rings == NR_RINGS / NR_PLACES, "rings of threads are shared out");
+	start_writers(tasks, 4);
+	record_until(5003);
+	end_writers(tasks, 4);
+	check(!readers__stop(&readers) && published() == items_logged(), "... all is there in the end");
+	check(marks_are_true() > 0, "... and the marks are true");
+	end();
+	of_threads = false;
+}
+
+static void test_no_threads(void)
+{
+	struct writer_task tasks[] = {
+		{ .ring = 0, .wake_every = 4, .pace = 1 },
+		{ .ring = 3, .wake_every = 0, .pace = 41 },
+	};
+
+	begin(true, 1);
+	start_writers(tasks, 2);
+	record_until(5003);
+	end_writers(tasks, 2);
+	check(!readers__stop(&readers) && published() == items_logged(),
+	      "without threads: all is there in the end");
+	check(marks_are_true() > 0, "... and the marks are true");
+	end();
+}
+
+static void test_hold(void)
+{
+	struct writer_task tasks[] = {
+		{ .ring = 0, .wake_every = 4, .pace = 1 },
+		{ .ring = 1, .wake_every = 0, .pace = 3 },
+		{ .ring = 2, .wake_every = 7, .pace = 1 },
+	};
+	bool complete = true, quiet = true;
+	u64 before;
+	size_t len;
+	int i;
+
+	begin(false, 1);
+	start_writers(tasks, 3);
+	for (i = 0; i < 300; i++) {
+		before = published();
+		readers__hold(&readers);
+		complete &= items_logged() >= before;
+		len = logged();
+		if (i % 3 == 0)
+			usleep(500);
+		quiet &= logged() == len;
+		readers__release(&readers);
+		if (i % 2)		/* else the next order comes at once */
+			record_until(len + 20);
+	}
+	end_writers(tasks, 3);
+	readers__stop(&readers);
+	check(complete, "a hold: all that was published before it is written");
+	check(quiet, "... and nothing else until they are released");
+	check(published() == items_logged(), "... which they are");
+	check(marks_are_true() >= 0, "... and the marks are true");
+	end();
+}
+
+static void test_failure(void)
+{
+	struct writer_task tasks[] = {
+		{ .ring = 0, .wake_every = 4, .pace = 1 },
+		{ .ring = 1, .wake_every = 4, .pace = 1 },
+	};
+	int i;
+
+	begin(false, 1);
+	start_writers(tasks, 2);
+	record_until(503);
+	atomic_store(&fail_ring, 1);
+	check(record_until(LOG_MAX) && readers__looked(&readers) == -EIO,
+	      "the recorder is told when a reader fails");
+	check(readers__hold(&readers) == -EIO, "it can be held all the same");
+	readers__release(&readers);
+	end_writers(tasks, 2);
+	check(readers__stop(&readers) == -EIO, "and ends");
+	for (i = 0; i < NR_RINGS; i++)
+		check(i == 1 || fakes[i].head == fakes[i].tail, "the other rings are drained");
+	end();
+}
+
+static void test_enough(void)
+{
+	struct writer_task tasks[] = {
+		{ .ring = 0, .wake_every = 4, .pace = 1 },
+		{ .ring = 2, .wake_every = 4, .pace = 1 },
+	};
+	size_t len;
+
+	begin(false, 1);
+	start_writers(tasks, 2);
+	record_until(503);
+	readers__set_enough(&readers);
+	do {				/* visits that are under way come to their end */
+		len = logged();
+		usleep(20000);
+	} while (logged() != len && len < LOG_MAX);
+	check(len < LOG_MAX, "enough: nothing more but what orders ask for");
+	end_writers(tasks, 2);
+	readers__stop(&readers);
+	check(published() == items_logged(), "... and all that the rings hold at the end");
+	end();
+}
+
+int main(void)
+{
+	test_rounds();
+	test_promise(1, "four rings, three readers");
+	test_promise(ITEM_BYTES * 8, "the same, rings that hold little are left for later");
+	test_shares();
+	test_no_threads();
+	test_hold();
+	test_failure();
+	test_enough();
+	printf("1..%u\n", nr_tests);
+	return nr_failed != 0;
+}

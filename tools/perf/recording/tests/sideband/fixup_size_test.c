@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Records that are longer than what the kernel wrote, among others, in a ring that wraps anywhere.
+ * tags: fast
+ * link: sideband/fixup_size.c state/sb_record.c
+ *
+ * Prints TAP.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <perf/event.h>
+#include "util/evlist.h"
+#include "util/evsel.h"
+
+#include "recording/sideband/fixup_size.h"
+
+static unsigned int nr_tests, nr_failed;
+
+static void check(bool ok, const char *what)
+{
+	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
+	nr_failed += !ok;
+}
+
+/*
+ * Events: one with samples, the tracking event, and one with a longer sample id that tells of patched code
+ */
+
+enum { SAMPLES, TRACKING, TEXT_POKE, NR_EVENTS };
+
+#define FIRST_ID	4711
+#define ID_OF(event)	(FIRST_ID + (event))
+#define ID_SIZE		24
+#define LONG_ID_SIZE	32
+
+static struct evlist evlist = { .is_pos = 1 };
+static struct evsel events[NR_EVENTS];
+
+u16 evsel__id_hdr_size(const struct evsel *evsel)
+{
+	return evsel == &events[TEXT_POKE] ? LONG_ID_SIZE : ID_SIZE;
+}
+
+struct perf_sample_id *evlist__id2sid(struct evlist *list, u64 id)
+{
+	static struct perf_sample_id sids[NR_EVENTS];
+	u64 event = id - FIRST_ID;
+
+	(void)list;
+	if (event >= NR_EVENTS)
+		return NULL;
+	sids[event].evsel = &events[event].core;
+	return &sids[event];
+}
+
+static void set_up_events(void)
+{
+	int i;
+
+	INIT_LIST_HEAD(&evlist.core.entries);
+	for (i = 0; i < NR_EVENTS; i++) {
+		events[i].core.attr.sample_id_all = 1;
+		list_add_tail(&events[i].core.node, &evlist.core.entries);
+	}
+	events[TRACKING].core.attr.ksymbol = 1;
+	events[TRACKING].core.attr.bpf_event = 1;
+	events[TEXT_POKE].core.attr.text_poke = 1;
+}
+
+/*
+ * Records: as they lie in a ring, and as they are to be handed on
+ */
+
+struct bytes {
+	unsigned char	byte[4096];
+	size_t		len;
+};
+
+static struct bytes ring, wanted;
+
+static void append(struct bytes *bytes, const void *from, size_t len)
+{
+	memcpy(bytes->byte + bytes->len, from, len);
+	bytes->len += len;
+}
+
+/*
+ * @body: header and what comes before the sample id, of @size bytes. The kernel adds room for @excess more,
+ * in which there are ids as well.
+ */
+static void put(const void *body, size_t size, int event, size_t excess, bool is_mended)
+{
+	union perf_event record;
+	u64 *word;
+	size_t len = size + evsel__id_hdr_size(&events[event]);
+
+	memset(&record, 0, len);
+	memcpy(&record, body, size);
+	record.header.size = len;
+	word = (void *)&record + len;
+	word[-1] = ID_OF(event);
+	for (size_t i = 0; i < excess / sizeof(u64); i++)
+		word[i] = ID_OF(i % NR_EVENTS);
+	if (is_mended)
+		append(&wanted, &record, len);
+	record.header.size += excess;
+	append(&ring, &record, len + excess);
+	if (!is_mended)
+		append(&wanted, &record, len + excess);
+}
+
+static void put_ksymbol(const char *name, size_t excess)
+{
+	struct perf_record_ksymbol body = { .header.type = PERF_RECORD_KSYMBOL };
+	size_t size = offsetof(struct perf_record_ksymbol, name) + round_up(strlen(name) + 1, 8);
+
+	strcpy(body.name, name);
+	put(&body, size, TRACKING, excess, true);
+}
+
+static void put_bpf_event(int event, size_t excess, bool is_mended)
+{
+	struct perf_record_bpf_event body = { .header.type = PERF_RECORD_BPF_EVENT, .id = 42 };
+
+	put(&body, sizeof(body), event, excess, is_mended);
+}
+
+static void put_text_poke(unsigned int old_len, unsigned int new_len, size_t excess)
+{
+	struct {
+		struct perf_record_text_poke_event poke;
+		u8 bytes[64];
+	} body = { .poke.header.type = PERF_RECORD_TEXT_POKE };
+	size_t size = offsetof(struct perf_record_text_poke_event, bytes) + old_len + new_len;
+
+	body.poke.old_len = old_len;
+	body.poke.new_len = new_len;
+	memset(body.poke.bytes, 0xcc, old_len + new_len);
+	put(&body, round_up(size, 8), TEXT_POKE, excess, true);
+}
+
+static void put_fork(void)
+{
+	struct perf_record_fork body = { .header.type = PERF_RECORD_FORK };
+
+	put(&body, sizeof(body), TRACKING, 0, true);
+}
+
+static void begin(void)
+{
+	ring.len = wanted.len = 0;
+}
+
+/*
+ * What is handed on
+ */
+
+static struct bytes got;
+static struct span last;
+static unsigned int nr_calls, fail_at;
+
+static int take(void *arg, const struct span *span, struct account *account)
+{
+	(void)arg, (void)account;
+	if (++nr_calls == fail_at || !span__len(span))
+		return -ENOSPC;
+	last = *span;
+	span__copy(span, 0, got.byte + got.len, span__len(span));
+	got.len += span__len(span);
+	return 0;
+}
+
+/* The heap: the sanitizer then sees every byte read too far. */
+static bool is_mended_cut_at(size_t cut)
+{
+	unsigned char *first = malloc(cut ?: 1), *second = malloc(ring.len - cut ?: 1);
+	struct span span = { .part = { { first, cut }, { second, ring.len - cut } } };
+	int err;
+
+	memcpy(first, ring.byte, cut);
+	memcpy(second, ring.byte + cut, ring.len - cut);
+	got.len = nr_calls = 0;
+	err = mend__hand_on(&evlist, &span, take, NULL, NULL);
+	free(first);
+	free(second);
+	return !err && got.len == wanted.len && !memcmp(got.byte, wanted.byte, got.len);
+}
+
+static bool is_mended(void)
+{
+	size_t cut;
+
+	for (cut = 0; cut <= ring.len; cut += 8)
+		if (!is_mended_cut_at(cut))
+			return false;
+	return true;
+}
+
+static void test_each_kind(void)
+{
+	size_t excess, name;
+	bool ok = true;
+
+	for (excess = 0; excess <= 160; excess += 8) {
+		for (name = 0; name < 20; name++) {
+			begin();
+			put_ksymbol("bpf_prog_of_some_name" + name, excess);
+			ok = ok && is_mended();
+		}
+	}
+	check(ok, "KSYMBOL, names and excess of all lengths");
+
+	for (ok = true, excess = 0; excess <= 160; excess += 8) {
+		begin();
+		put_bpf_event(TRACKING, excess, true);
+		ok = ok && is_mended();
+	}
+	check(ok, "BPF_EVENT");
+
+	for (ok = true, excess = 0; excess <= 160; excess += 8) {
+		begin();
+		put_text_poke(excess % 11, excess % 7, excess);
+		ok = ok && is_mended();
+	}
+	check(ok, "TEXT_POKE, with a longer sample id");
+}
+
+static void test_among_others(void)
+{
+	begin();
+	put_bpf_event(TRACKING, 72, true);
+	put_ksymbol("first", 8);
+	put_fork();
+	put_fork();
+	put_bpf_event(TRACKING, 0, true);
+	put_ksymbol("in the middle", 40);
+	put_text_poke(5, 5, 24);
+	put_fork();
+	put_bpf_event(TRACKING, 72, true);
+	check(is_mended(), "first, last, in the middle, one behind the other");
+}
+
+static void test_untouched(void)
+{
+	struct span span;
+	size_t cut;
+	bool ok = true;
+
+	begin();
+	put_fork();
+	put_ksymbol("right", 0);
+	put_bpf_event(TRACKING, 0, true);
+	put_text_poke(1, 5, 0);
+	put_fork();
+	for (cut = 0; cut <= ring.len; cut += 8)
+		ok = ok && is_mended_cut_at(cut) && nr_calls == 1;
+	span = span__of(ring.byte, ring.len);
+	mend__hand_on(&evlist, &span, take, NULL, NULL);
+	check(ok && last.part[0].iov_base == ring.byte && last.part[0].iov_len == ring.len,
+	      "where none is too long, all is handed on in one, from where it lies");
+
+	begin();
+	put_bpf_event(SAMPLES, 16, false);
+	put_bpf_event(TEXT_POKE, 16, false);
+	check(is_mended(), "one that may be longer by right: no id of an event that wants it is where it would be");
+
+	begin();
+	check(is_mended_cut_at(0) && !nr_calls, "nothing is handed on of nothing");
+}
+
+static void test_errors(void)
+{
+	struct span span;
+	unsigned int nr;
+	bool ok = true;
+
+	begin();
+	put_fork();
+	put_ksymbol("name", 40);
+	put_fork();
+	span = span__of(ring.byte, ring.len);
+	for (nr = 1; nr <= 3; nr++) {
+		got.len = nr_calls = 0;
+		fail_at = nr;
+		ok = ok && mend__hand_on(&evlist, &span, take, NULL, NULL) == -ENOSPC && nr_calls == nr;
+	}
+	fail_at = 0;
+	check(ok, "an error ends it");
+
+	/* What is no record is for whom it is handed to. */
+	begin();
+	put_ksymbol("name", 40);
+	append(&ring, (u64[1]){ 0 }, 8);
+	append(&wanted, (u64[1]){ 0 }, 8);
+	check(is_mended(), "behind it something that is no record");
+
+	/* A name without an end in a record that a hostile or broken kernel wrote */
+	begin();
+	put_ksymbol("name", 0);
+	memset(ring.byte + 24, 'x', ring.len - 24);
+	memcpy(wanted.byte, ring.byte, ring.len);
+	check(is_mended(), "a name that does not end");
+}
+
+int main(void)
+{
+	set_up_events();
+	test_each_kind();
+	test_among_others();
+	test_untouched();
+	test_errors();
+	printf("1..%u\n", nr_tests);
+	return nr_failed != 0;
+}

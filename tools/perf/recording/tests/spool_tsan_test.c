@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0-only
-/*
- * The spool: no data race, as far as the thread sanitizer sees the runs of spool_test.c
- * timeout: 400
- * link: spool.c pool.c unit.c thread.c
- * flags: -fno-sanitize=address,undefined -fsanitize=thread
- */
-#define NR_RUNS		4
-#include "spool_test.c"

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Holes, and the data loss metric: rings whose records have known times, read in pieces of all
+ * sizes.
+ * tags: fast
+ * link: stats/ring_stats.c stats/loss_metric.c stats/timeline.c
+ *
+ * Prints TAP.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <perf/event.h>
+
+#include "recording/stats/loss_metric.h"
+#include "recording/stats/timeline.h"
+
+static unsigned int nr_tests, nr_failed;
+
+static void check(bool ok, const char *what)
+{
+	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
+	nr_failed += !ok;
+}
+
+struct evlist;
+static struct evlist *const with_times = (void *)-1;
+
+/* In these records the time is what comes last. */
+int evlist__parse_sample_timestamp(struct evlist *evlist, union perf_event *event, u64 *time)
+{
+	memcpy(time, (void *)event + event->header.size - sizeof(*time), sizeof(*time));
+	return evlist == with_times ? 0 : -1;
+}
+
+struct records {
+	unsigned char	bytes[4096];
+	size_t		len;
+	size_t		end[64];	/* of each record */
+	unsigned int	nr;
+};
+
+static void put(struct records *records, u32 type, u64 lost, u64 time)
+{
+	struct {
+		struct perf_record_lost	lost;
+		u64			time;
+	} record = {
+		.lost.header = { .type = type, .size = sizeof(record) },
+		.lost.lost = lost,
+		.time = time,
+	};
+
+	memcpy(records->bytes + records->len, &record, sizeof(record));
+	records->len += sizeof(record);
+	records->end[records->nr++] = records->len;
+}
+
+#define SAMPLE(time)		put(&records, PERF_RECORD_SAMPLE, 0, time)
+#define LOST(nr, time)		put(&records, PERF_RECORD_LOST, nr, time)
+
+/* Two holes, 1200 to 1500 and 1600 to 2000. */
+static struct records two_holes(void)
+{
+	struct records records = { .len = 0 };
+
+	SAMPLE(1000);
+	SAMPLE(1200);
+	LOST(7, 1500);
+	SAMPLE(1500);
+	SAMPLE(1600);
+	LOST(13, 2000);
+	SAMPLE(2000);
+	SAMPLE(2100);
+	return records;
+}
+
+static bool has_two_holes(const struct account *account)
+{
+	return account->samples == 6 && account->lost_records == 2 && account->lost == 20 &&
+	       account->holes == 2 && account->hole_ns == 300 + 400 &&
+	       account->first == 1000 && account->last == 2100;
+}
+
+/* Every way to read a ring in pieces of whole records, each passing the ring's end somewhere. */
+static bool same_in_all_pieces(const struct records *records)
+{
+	unsigned int cuts, i;
+
+	for (cuts = 0; cuts < 1u << (records->nr - 1); cuts++) {
+		struct account account = { .evlist = with_times };
+		size_t pos = 0;
+
+		for (i = 0; i < records->nr; i++) {
+			size_t len = records->end[i] - pos, first = (cuts * 11 + i * 5) % (len + 1);
+			void *piece = (void *)records->bytes + pos;
+			struct span span = { .part = { { piece, first },
+						       { piece + first, len - first } } };
+
+			if (i + 1 < records->nr && !(cuts & 1u << i))
+				continue;
+			if (account__add(&account, &span, len) != len)
+				return false;
+			pos += len;
+		}
+		if (!has_two_holes(&account))
+			return false;
+	}
+	return true;
+}
+
+static void test_holes(void)
+{
+	struct records records = two_holes();
+	struct account account = { 0 };
+	struct span span = span__of(records.bytes, records.len);
+
+	check(same_in_all_pieces(&records),
+	      "a hole is from the record before to LOST, however it is read");
+
+	account__add(&account, &span, records.len);
+	check(account.lost == 20 && !account.holes && !account.first && !account.last,
+	      "without times there are losses, but no holes");
+
+	records = (struct records){ .len = 0 };
+	LOST(5, 1000);
+	SAMPLE(1000);
+	account = (struct account){ .evlist = with_times };
+	span = span__of(records.bytes, records.len);
+	account__add(&account, &span, records.len);
+	check(account.lost == 5 && account.holes == 1 && !account.hole_ns && account.first == 1000,
+	      "of a hole that begins before the first record nothing is known");
+
+	records = (struct records){ .len = 0 };
+	SAMPLE(1001);
+	LOST(5, 1000);
+	account = (struct account){ .evlist = with_times };
+	span = span__of(records.bytes, records.len);
+	account__add(&account, &span, records.len);
+	check(account.holes == 1 && !account.hole_ns, "a hole is never of negative length");
+}
+
+/* A ring with a sample at @first, one at @last, and a hole of @hole_ns between them. */
+static struct account ring(u64 first, u64 last, u64 hole_ns, u64 lost)
+{
+	return (struct account){ .records = 3, .samples = 2, .lost_records = 1, .lost = lost,
+				 .holes = 1, .hole_ns = hole_ns, .first = first, .last = last,
+				 .evlist = with_times };
+}
+
+static bool is(double value, double expected)
+{
+	return value > expected - 1e-9 && value < expected + 1e-9;
+}
+
+static void test_one_ring(void)
+{
+	struct account account = ring(1000, 2000, 300, 10);
+	struct loss_row row = { .account = &account, .cpu = 3, .tid = -1 };
+	struct loss_metric metric;
+	char name[32];
+
+	loss_metric__compute(&metric, &row, 1);
+	check(is(loss_metric__percent(&metric), 30) && metric.lost == 10 && metric.events == 12 &&
+	      metric.samples == 2 && metric.holes == 1 && metric.worst == &row,
+	      "one ring: lost time of elapsed time");
+	check(!strcmp(loss_row__name(&row, name, sizeof(name)), "CPU 3"),
+	      "a ring has a CPU's name");
+
+	account = ring(1000, 2000, 300, 10);
+	account.evlist = NULL;
+	account.first = account.last = 0;
+	loss_metric__compute(&metric, &row, 1);
+	check(metric.lost == 10 && metric.begin == metric.end && loss_metric__percent(&metric) == 0,
+	      "no times, no metric, but the losses");
+}
+
+static void test_tail(void)
+{
+	struct account busy = ring(1000, 5000, 0, 0), full = ring(1000, 4000, 500, 10);
+	struct loss_row rows[] = {
+		{ .account = &busy, .cpu = 0, .tid = -1 },
+		{ .account = &full, .cpu = 1, .tid = -1 },
+	};
+	struct loss_metric metric;
+
+	full.counted = 17;
+	loss_metric__compute(&metric, rows, 2);
+	check(full.lost == 17 && full.holes == 2 && full.hole_ns == 500 + 1000,
+	      "what only the counters know was lost from the last record to the end");
+	check(metric.lost == 17 && is(loss_metric__percent(&metric), 100.0 * 1500 / (2 * 4000)),
+	      "... and counts");
+	loss_metric__compute(&metric, rows, 2);
+	check(full.hole_ns == 1500 && metric.lost == 17, "... once");
+
+	busy.counted = 0;
+	full.counted = 5;
+	loss_metric__compute(&metric, rows, 2);
+	check(metric.lost == 17, "LOST records are believed where counters know less");
+}
+
+static void test_which_count(void)
+{
+	struct account stream = ring(2000, 3000, 400, 4), overwritten = ring(500, 9000, 0, 0);
+	struct account idle = { .records = 9, .first = 1000, .last = 4000 };
+	struct account elsewhere = { .counted = 11 };
+	struct loss_row rows[] = {
+		{ .account = &idle, .cpu = 0, .tid = -1 },
+		{ .account = &overwritten, .cpu = 0, .tid = -1, .overwrite = true },
+		{ .account = &stream, .cpu = 0, .tid = -1 },
+		{ .account = &elsewhere, .cpu = -1, .tid = -1 },
+	};
+	struct loss_metric metric;
+	char name[32];
+
+	overwritten.lost_records = 0;
+	loss_metric__compute(&metric, rows, 3);
+	check(metric.rings == 1 && metric.begin == 2000 && metric.end == 4000 &&
+	      is(loss_metric__percent(&metric), 20),
+	      "side-band alone does not count, nor do overwritten rings");
+	check(metric.samples == 4 && metric.events == 2 + 4 + 3, "overwritten events are events");
+	check(!strcmp(loss_row__name(&rows[0], name, sizeof(name)), "CPU 0, side-band") &&
+	      !strcmp(loss_row__name(&rows[1], name, sizeof(name)), "CPU 0, overwritten"),
+	      "their names tell them apart");
+
+	loss_metric__compute(&metric, rows, 4);
+	check(metric.lost == 11 && metric.events == 9 + 7,
+	      "counters of an unknown ring are not added to what other rings told");
+
+	idle.lost = 1;
+	loss_metric__compute(&metric, rows, 3);
+	check(metric.rings == 2 && metric.begin == 1000,
+	      "side-band that lost something does count");
+}
+
+static void test_timeline(void)
+{
+	struct timeline *timeline = calloc(1, sizeof(*timeline));
+	u64 bytes = 0, lost = 0, hole_ns = 0, time = 123456789, largest = 0;
+	unsigned int i, used = 0;
+
+	for (i = 0; i < 100000; i++) {
+		timeline__add(timeline, time, time + i % 7 * 1000, 100 + i % 13);
+		bytes += 100 + i % 13;
+		timeline__lose(timeline, time, time + i * 3, i);
+		lost += i;
+		hole_ns += i * 3;
+		time += i * 10;
+	}
+	for (i = 0; i < TIMELINE_BUCKETS; i++) {
+		struct timeline_bucket *bucket = &timeline->bucket[i];
+
+		bytes -= bucket->bytes;
+		lost -= bucket->lost;
+		hole_ns -= bucket->hole_ns;
+		used += bucket->bytes != 0;
+		if (bucket->hole_ns > largest)
+			largest = bucket->hole_ns;
+	}
+	check(!bytes && !lost && !hole_ns, "a timeline keeps the sums, however long it becomes");
+	check(used >= TIMELINE_BUCKETS / 2, "... and at least half of its resolution");
+	check(largest <= 1ull << timeline->shift, "no bucket has more holes than time");
+	check(timeline__start(timeline, 0) <= 123456789 &&
+	      timeline__start(timeline, TIMELINE_BUCKETS) > time - 1000000, "... and the times");
+
+	memset(timeline, 0, sizeof(*timeline));
+	timeline__add(timeline, 3ull << 14, 3ull << 14, 1);
+	timeline__add(timeline, 4ull << 14, 4ull << 14, 10);
+	timeline__add(timeline, 5ull << 14, 5ull << 14, 100);
+	timeline__coarsen(timeline, 15);
+	check(timeline->first == 1 && timeline->bucket[0].bytes == 1 &&
+	      timeline->bucket[1].bytes == 110,
+	      "buckets are joined on one grid, wherever the first one lies");
+
+	timeline__add(timeline, 5, 5, 1000);
+	timeline__add(timeline, 5, 4ull << 14, 10000);
+	check(timeline->bucket[0].bytes + timeline->bucket[1].bytes == 11111,
+	      "what comes too late goes to the first bucket");
+
+	timeline__fill(timeline, 4ull << 14, 3000, 4096);
+	timeline__fill(timeline, 4ull << 14, 1000, 4096);
+	check(timeline->bucket[1].fill == 3000 * TIMELINE_FULL / 4096,
+	      "the fill is the highest one");
+
+	timeline__lose(timeline, 4ull << 14, ~0ull >> 1, 5);
+	check(timeline->shift > 50, "three hundred years need no more room");
+	free(timeline);
+}
+
+int main(void)
+{
+	test_holes();
+	test_one_ring();
+	test_tail();
+	test_which_count();
+	test_timeline();
+	printf("1..%u\n", nr_tests);
+	return nr_failed != 0;
+}

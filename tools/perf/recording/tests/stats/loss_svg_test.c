@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The picture of a machine with as many CPUs as are told; its rows, and what must be escaped.
+ * tags: fast
+ * link: stats/ring_stats.c stats/loss_metric.c stats/loss_svg.c stats/timeline.c
+ *
+ * loss_svg_test [FILE.svg [CPUS]] leaves the picture, to be looked at. Prints TAP.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <perf/event.h>
+
+#include "recording/stats/loss_svg.h"
+#include "recording/stats/timeline.h"
+
+#define SECONDS		30
+#define STEP		1000000ull		/* a drain each ms */
+
+static unsigned int nr_tests, nr_failed;
+
+static void check(bool ok, const char *what)
+{
+	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
+	nr_failed += !ok;
+}
+
+struct evlist;
+
+int evlist__parse_sample_timestamp(struct evlist *evlist, union perf_event *event, u64 *time)
+{
+	(void)evlist, (void)event, (void)time;
+	return -1;
+}
+
+/* Goes up and down between -1 and 1 once in @period. */
+static double wave(double t, double period)
+{
+	double phase = t / period - (u64)(t / period);
+
+	return phase < 0.5 ? 4 * phase - 1 : 3 - 4 * phase;
+}
+
+/* A CPU whose load comes and goes; what its ring of 512 kB cannot hold is lost. */
+static void play(struct account *account, int cpu)
+{
+	const u64 begin = 1000000000000ull, size = 512 << 10;
+	u64 time, from = 0;
+
+	for (time = begin; time < begin + SECONDS * 1000 * STEP; time += STEP) {
+		double t = (time - begin) / 1e9;
+		double load = wave(t + cpu, 9 + cpu % 5) + 0.3 * wave(t, 0.7);
+		u64 bytes = cpu % 16 == 15 ? 0 : (load > 0 ? load : 0) * 600000;
+		u64 kept = bytes < size ? bytes : size;
+
+		if (!kept)
+			continue;
+		timeline__add(account->timeline, time, time + STEP, kept);
+		timeline__fill(account->timeline, time + STEP, kept, size);
+		if (bytes > kept)
+			account__lose(account, (bytes - kept) / 100, from, time + STEP);
+		from = time + STEP * kept / bytes;
+		account->records += kept / 100;
+		account->samples += kept / 100;
+		account->first = account->first ?: time;
+		account->last = time + STEP;
+	}
+}
+
+/* The picture of @nr CPUs, to be freed. */
+static char *draw(int nr)
+{
+	struct account *accounts = calloc(nr, sizeof(*accounts));
+	struct loss_row *rows = calloc(nr, sizeof(*rows));
+	struct loss_metric metric;
+	char *svg = NULL;
+	size_t len;
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		rows[i] = (struct loss_row){ .account = &accounts[i], .cpu = i, .tid = -1 };
+		accounts[i].timeline = calloc(1, sizeof(*accounts[i].timeline));
+		play(&accounts[i], i);
+	}
+	loss_metric__compute(&metric, rows, nr);
+	check(!loss_svg__write(open_memstream(&svg, &len), "a <b> & \"c\"\n\1", &metric, rows, nr),
+	      "a picture is written");
+	for (i = 0; i < nr; i++)
+		free(accounts[i].timeline);
+	free(accounts);
+	free(rows);
+	return svg;
+}
+
+static int count(const char *text, const char *what)
+{
+	int nr;
+
+	for (nr = 0; (text = strstr(text, what)); nr++)
+		text += strlen(what);
+	return nr;
+}
+
+static bool is_svg(const char *text)
+{
+	size_t len = strlen(text);
+
+	return !strncmp(text, "<svg ", 5) && len > 7 && !strcmp(text + len - 7, "</svg>\n") &&
+	       !strstr(text, "nan") && !strstr(text, "inf");
+}
+
+int main(int argc, char **argv)
+{
+	int nr = argc > 2 ? atoi(argv[2]) : 272;
+	const char *path = argc > 1 ? argv[1] : "/dev/null";
+	char *svg = draw(nr);
+	FILE *file = fopen(path, "w");
+
+	if (!file || fputs(svg, file) < 0 || fclose(file))
+		return 2;
+	check(is_svg(svg), "it is one svg, and all places are numbers");
+	check(count(svg, "class=\"plot\"") == nr - nr / 16, "each ring with samples has a row");
+	check(count(svg, "class=\"hole\" d=") == nr - nr / 16, "... with its holes");
+	check(strstr(svg, "<title>a &#60;b&#62; &#38; &#34;c&#34;?"), "any title is escaped");
+	check(strlen(svg) < 8 << 20, "it is not too large for a browser");
+	free(svg);
+
+	svg = draw(0);
+	check(is_svg(svg), "nothing can be drawn, too");
+	free(svg);
+	printf("1..%u\n", nr_tests);
+	return nr_failed != 0;
+}

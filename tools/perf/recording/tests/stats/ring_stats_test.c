@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Counting the records of a span that is in two pieces, cut anywhere.
+ * tags: fast
+ * link: stats/ring_stats.c stats/timeline.c
+ *
+ * Prints TAP.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <perf/event.h>
+
+#include "recording/stats/ring_stats.h"
+#include "recording/stats/timeline.h"
+
+static unsigned int nr_tests, nr_failed;
+
+struct evlist;
+
+/* Times: loss_metric_test.c. */
+int evlist__parse_sample_timestamp(struct evlist *evlist, union perf_event *event, u64 *time)
+{
+	(void)evlist, (void)event, (void)time;
+	return -1;
+}
+
+static void check(bool ok, const char *what)
+{
+	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
+	nr_failed += !ok;
+}
+
+#define SAMPLES 13
+#define LOST 101
+#define LOST_SAMPLES 1009
+
+static size_t build(unsigned char *dst)
+{
+	struct perf_event_header sample = { .type = PERF_RECORD_SAMPLE, .size = 24 };
+	struct perf_event_header throttle = { .type = PERF_RECORD_THROTTLE, .size = 8 };
+	struct perf_record_lost lost = {
+		.header = { .type = PERF_RECORD_LOST, .size = sizeof(lost) }, .lost = LOST,
+	};
+	struct perf_record_lost_samples lost_samples = {
+		.header = { .type = PERF_RECORD_LOST_SAMPLES, .size = sizeof(lost_samples) },
+		.lost = LOST_SAMPLES,
+	};
+	size_t pos = 0;
+	int i;
+
+	for (i = 0; i < SAMPLES; i++, pos += sample.size)
+		memcpy(dst + pos, &sample, sizeof(sample));
+	memcpy(dst + pos, &lost, sizeof(lost));
+	pos += sizeof(lost);
+	memcpy(dst + pos, &throttle, sizeof(throttle));
+	pos += sizeof(throttle);
+	memcpy(dst + pos, &lost_samples, sizeof(lost_samples));
+	return pos + sizeof(lost_samples);
+}
+
+/* The heap, not the stack: the sanitizer then sees every byte read too far. */
+static bool counts_cut_at(const unsigned char *records, size_t len, size_t cut)
+{
+	unsigned char *first = malloc(cut ?: 1), *second = malloc(len - cut ?: 1);
+	struct span span = { .part = { { first, cut }, { second, len - cut } } };
+	struct account account = { 0 };
+	bool ok;
+
+	memcpy(first, records, cut);
+	memcpy(second, records + cut, len - cut);
+	ok = account__add(&account, &span, len) == len && account.samples == SAMPLES &&
+	     account.records == SAMPLES + 3 && account.lost == LOST &&
+	     account.lost_samples == LOST_SAMPLES &&
+	     account.throttles == 1 && account.bytes == len;
+	free(first);
+	free(second);
+	return ok;
+}
+
+/* A record that interrupted another has the later time, and comes before it in the ring. */
+static bool adds_out_of_order(void)
+{
+	struct {
+		struct timeline		timeline;
+		struct timeline_bucket	behind;
+	} memory = { .behind.bytes = 4711 };
+	u64 end, bytes = 0;
+	int i;
+
+	timeline__add(&memory.timeline, 1000, 2000, 8);
+	end = timeline__start(&memory.timeline, TIMELINE_BUCKETS);
+	timeline__add(&memory.timeline, end + 5, end - 5, 24);
+	for (i = 0; i < TIMELINE_BUCKETS; i++)
+		bytes += memory.timeline.bucket[i].bytes;
+	return bytes == 32 && memory.behind.bytes == 4711;
+}
+
+int main(void)
+{
+	unsigned char records[1024] = { 0 };
+	size_t len = build(records), cut;
+	struct account account = { 0 }, sum = { 0 };
+	struct perf_event_header bad = { .size = 4 };
+	struct span span;
+	bool ok = true;
+
+	for (cut = 0; cut <= len; cut++)
+		ok = ok && counts_cut_at(records, len, cut);
+	check(ok, "records are counted wherever the ring ends");
+
+	span = span__of(records, len - 1);
+	check(account__add(&account, &span, len - 1) == len - sizeof(struct perf_record_lost_samples) &&
+	      account.records == SAMPLES + 2, "a record that is cut off is not counted");
+
+	span = span__of(records, len);
+	account = (struct account){ 0 };
+	check(account__add(&account, &span, 25) == 24 && account.records == 1,
+	      "what was not written is not counted");
+
+	memcpy(records + 24, &bad, sizeof(bad));
+	span = span__of(records, len);
+	account = (struct account){ 0 };
+	check(account__add(&account, &span, len) == 24 && account.records == 1,
+	      "a size smaller than a header is told, and ends the count");
+
+	account__merge(&sum, &account);
+	account__merge(&sum, &account);
+	check(sum.records == 2 && sum.bytes == 48, "accounts add up");
+
+	span = span__of_ring(records, 1024, 1000, 1048);
+	check(span.part[0].iov_len == 24 && span.part[1].iov_len == 24 && span__len(&span) == 48,
+	      "a span passes the end of the ring");
+
+	check(adds_out_of_order(), "times that are not in order stay within the timeline");
+
+	printf("1..%u\n", nr_tests);
+	return nr_failed != 0;
+}

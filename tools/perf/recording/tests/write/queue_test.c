@@ -1,0 +1,721 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The spool: what several threads append is in the file, whole and in their order; and where a write
+ * fails, all before it, and what is not is counted.
+ * link: write/queue.c write/chunk_pool.c lib/unit.c lib/thread.c
+ *
+ * The writer is one that fails where it is told to, and finishes chunks in any order, several at once
+ * now and then. Until it hands them back, they must be nobody else's. Whatever the threads do, the file
+ * must read as a naive reader reads it, record by record; and if there are several, one after the other.
+ *
+ * Prints TAP.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/kernel.h>
+#include <perf/event.h>
+
+#include "recording/write/queue.h"
+#include "recording/write/writer.h"
+
+#ifndef NR_RUNS
+#define NR_RUNS		20
+#endif
+#define NR_THREADS	3
+#define MAX_DEPTH	8
+#define START		4104		/* where the data begin in the file */
+#define FILE_BYTES	(6 << 20)
+#define POOL_BYTES	(1 << 20)	/* less than the file: those who append wait */
+
+static unsigned int nr_tests, nr_failed;
+
+static bool check(bool ok, const char *what)
+{
+	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
+	nr_failed += !ok;
+	return ok;
+}
+
+static unsigned int random_below(unsigned int *seed, unsigned int n)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return (*seed >> 8) % n;
+}
+
+/*
+ * The writer
+ */
+
+static struct faulty {
+	struct writer	 writer;
+	struct spool	*spool;
+	struct chunk	*chunk[MAX_DEPTH];
+	unsigned int	 nr;
+	unsigned int	 seed;
+	u64		 fail_at;	/* the byte of the file that cannot be written, 0 for none */
+	unsigned int	 stall_us;
+	unsigned int	 max_chunks;	/* most chunks that it ever had */
+	unsigned int	 left;		/* how many it had when it was closed */
+	unsigned int	 nr_direct;	/* chunks that the page cache was not to take */
+	bool		 together;	/* waits until the pool is used up, and finishes all that it has */
+	bool		 stolen;	/* one that it had not handed back was given to the pool */
+	char		 file[FILE_BYTES] __attribute__((aligned(8)));
+	u64		 end;
+} faulty;
+
+static bool is_one_of(const struct list_head *list, const struct chunk *wanted)
+{
+	const struct chunk *chunk;
+
+	list_for_each_entry(chunk, list, node) {
+		if (chunk == wanted)
+			return true;
+	}
+	return false;
+}
+
+/* Those that are filled anew, or wait to be submitted again, are not @flying. */
+static void look_for_stolen(void)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&faulty.spool->lock);
+	for (i = 0; i < faulty.nr; i++)
+		faulty.stolen |= !is_one_of(&faulty.spool->flying, faulty.chunk[i]);
+	pthread_mutex_unlock(&faulty.spool->lock);
+}
+
+static bool pool_is_used_up(void)
+{
+	bool empty;
+
+	pthread_mutex_lock(&faulty.spool->lock);
+	empty = list_empty(&faulty.spool->pool.free);
+	pthread_mutex_unlock(&faulty.spool->lock);
+	return empty;
+}
+
+static void faulty__submit(struct writer *writer, struct chunk *chunk)
+{
+	(void)writer;
+	look_for_stolen();
+	faulty.chunk[faulty.nr++] = chunk;
+	faulty.max_chunks = max(faulty.max_chunks, faulty.nr);
+	faulty.nr_direct += !chunk->buffered;
+	while (faulty.together) {
+		usleep(2 * SPOOL_STALL_MS * 1000);
+		if (pool_is_used_up())
+			break;
+	}
+}
+
+static void faulty__finish(struct chunk *chunk)
+{
+	u64 fail_at;
+
+	if (chunk->finished)
+		return;
+	fail_at = __atomic_load_n(&faulty.fail_at, __ATOMIC_RELAXED);
+	chunk->done = chunk->len;
+	if (fail_at && chunk->pos + chunk->len > fail_at) {
+		chunk->err = -ENOSPC;
+		chunk->done = chunk->pos < fail_at ? fail_at - chunk->pos : 0;
+	}
+	memcpy(faulty.file + chunk->pos, chunk->data, chunk->done);
+	faulty.end = max(faulty.end, chunk->pos + chunk->done);
+	chunk->finished = true;
+}
+
+static struct chunk *faulty__complete(struct writer *writer)
+{
+	unsigned int i = faulty.together ? 0 : random_below(&faulty.seed, faulty.nr), all;
+	struct chunk *chunk = faulty.chunk[i];
+
+	(void)writer;
+	look_for_stolen();
+	if (faulty.stall_us)
+		usleep(faulty.stall_us);
+	faulty__finish(chunk);
+	if (faulty.together || !random_below(&faulty.seed, 4)) {
+		for (all = 0; all < faulty.nr; all++)
+			faulty__finish(faulty.chunk[all]);
+		faulty.together = false;
+	}
+	faulty.chunk[i] = faulty.chunk[--faulty.nr];
+	return chunk;
+}
+
+static void faulty__close(struct writer *writer)
+{
+	(void)writer;
+	faulty.left = faulty.nr;
+}
+
+static const struct writer_ops faulty_ops = {
+	.name	  = "faulty",
+	.submit	  = faulty__submit,
+	.complete = faulty__complete,
+	.close	  = faulty__close,
+};
+
+static void faulty__init(unsigned int depth, u64 fail_at, unsigned int seed)
+{
+	faulty = (struct faulty){
+		.writer = { .ops = &faulty_ops, .depth = depth, .fd = -1 },
+		.fail_at = fail_at,
+		.seed = seed,
+	};
+}
+
+/*
+ * What is appended
+ */
+
+struct sample {
+	struct perf_event_header header;
+	u32	thread;
+	u32	nr;
+};
+
+struct appender {
+	struct spool	*spool;
+	pthread_t	 pthread;
+	unsigned int	 thread;
+	unsigned int	 seed;
+	size_t		 bytes;		/* stop after so many */
+	u64		 records;	/* appended, or tried to */
+	u64		 samples;
+	u64		 units;
+	int		 err;
+	bool		 over;
+};
+
+static void fill_record(struct appender *app, void *at, size_t size, u32 type)
+{
+	struct sample *sample = at;
+
+	memset(at, 0x55, size);
+	sample->header = (struct perf_event_header){ .type = type, .size = size };
+	sample->thread = app->thread;
+	sample->nr = app->records++;
+	app->samples += type == PERF_RECORD_SAMPLE;
+}
+
+/* Some records, as a ring has them: in two pieces, cut anywhere. */
+static size_t append_span(struct appender *app, char *room, size_t max)
+{
+	unsigned int nr = 1 + random_below(&app->seed, 40);
+	size_t len = 0, cut;
+	struct span span;
+
+	while (nr--) {
+		bool large = !random_below(&app->seed, 20);
+		size_t size = 16 + 8 * random_below(&app->seed, large ? 8000 : 20);
+
+		if (len + size > max)
+			break;
+		fill_record(app, room + len, size, nr & 1 ? PERF_RECORD_SAMPLE : PERF_RECORD_MMAP2);
+		len += size;
+	}
+	cut = random_below(&app->seed, len + 1);
+	span = (struct span){ .part = { { room, cut }, { room + cut, len - cut } } };
+	app->err = spool__append(app->spool, &span);
+	return len;
+}
+
+/* An AUXTRACE record, and data that look like records but are none. */
+static size_t append_aux(struct appender *app, char *room, size_t max)
+{
+	struct perf_record_auxtrace aux = {
+		.header = { .type = PERF_RECORD_AUXTRACE, .size = sizeof(aux) },
+		.size = 8 * random_below(&app->seed, max / 8 - 100),
+		.idx = app->thread,
+	};
+	size_t cut = random_below(&app->seed, aux.size + 1);
+	const struct iovec part[] = {
+		{ &aux, sizeof(aux) }, { room, cut }, { room + cut, aux.size - cut },
+	};
+	u64 pos = 0, i;
+
+	app->records++;
+	app->units++;
+	for (i = 0; i < aux.size / 8; i++)
+		((struct perf_event_header *)room)[i] = (struct perf_event_header){
+			.type = PERF_RECORD_SAMPLE, .size = 8,
+		};
+	app->err = spool__append_unit(app->spool, part, ARRAY_SIZE(part), &pos);
+	if (!app->err && pos < START)
+		app->err = -ERANGE;
+	return sizeof(aux) + aux.size;
+}
+
+static void *append(void *arg)
+{
+	const size_t max = 1 << 20;
+	struct appender *app = arg;
+	char *room = malloc(max);
+	size_t bytes = 0;
+
+	while (bytes < app->bytes && !app->err) {
+		if (!random_below(&app->seed, 60))
+			bytes += append_aux(app, room, max);
+		else
+			bytes += append_span(app, room, 100000);
+		if (!random_below(&app->seed, 30))
+			spool__drain(app->spool);
+	}
+	free(room);
+	__atomic_store_n(&app->over, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/*
+ * What is in the file
+ */
+
+struct content {
+	u64	end;
+	u64	records;
+	u64	samples;
+	bool	sound;
+};
+
+/* @next: by thread, the record that comes next */
+static struct content read_on(u64 end, u32 *next)
+{
+	struct content content = { .end = START, .sound = true };
+
+	while (content.end < end) {
+		struct sample *sample = (void *)faulty.file + content.end;
+		struct perf_record_auxtrace *aux = (void *)sample;
+		u64 size = sample->header.size, thread = sample->thread;
+
+		if (sample->header.type == PERF_RECORD_AUXTRACE) {
+			thread = aux->idx;
+			size += aux->size;
+		}
+		if (size < sizeof(*sample) || thread >= NR_THREADS || content.end + size > end) {
+			printf("# not a record at %llu\n", (unsigned long long)content.end);
+			content.sound = false;
+			break;
+		}
+		if (sample->header.type != PERF_RECORD_AUXTRACE && sample->nr != next[thread]) {
+			printf("# record %u of thread %llu instead of %u\n", sample->nr,
+			       (unsigned long long)thread, next[thread]);
+			content.sound = false;
+			break;
+		}
+		next[thread]++;
+		content.records++;
+		content.samples += sample->header.type == PERF_RECORD_SAMPLE;
+		content.end += size;
+	}
+	return content;
+}
+
+static struct content read_file(u64 end)
+{
+	u32 next[NR_THREADS] = { 0 };
+
+	return read_on(end, next);
+}
+
+/*
+ * Runs
+ */
+
+static struct {
+	int	err;
+	u64	end;
+	int	calls;
+} told;
+
+static void failed(void *arg, int err, u64 end)
+{
+	(void)arg;
+	told.err = err;
+	told.end = end;
+	told.calls++;
+}
+
+static int start_spool(struct spool *spool, unsigned int depth, u64 fail_at, unsigned int seed)
+{
+	faulty__init(depth, fail_at, seed);
+	faulty.spool = spool;
+	return spool__init(spool, POOL_BYTES, failed, NULL);
+}
+
+static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed, u64 *end)
+{
+	struct appender app[NR_THREADS] = { 0 };
+	u64 records = 0, samples = 0;
+	struct content content;
+	struct spool spool;
+	bool ok;
+	int i, err;
+
+	memset(&told, 0, sizeof(told));
+	if (start_spool(&spool, depth, fail_at, seed))
+		return false;
+	faulty.stall_us = seed % 2 * 200;	/* has several then */
+	spool__open(&spool, &faulty.writer, 0, START, true);
+	for (i = 0; i < NR_THREADS; i++) {
+		app[i] = (struct appender){
+			.spool = &spool, .thread = i, .seed = seed * 7919 + i, .bytes = bytes,
+		};
+		pthread_create(&app[i].pthread, NULL, append, &app[i]);
+	}
+	for (i = 0; i < NR_THREADS; i++) {
+		pthread_join(app[i].pthread, NULL);
+		records += app[i].records;
+		samples += app[i].samples;
+	}
+	err = spool__close(&spool);
+	*end = spool__end(&spool);
+	content = read_file(*end);
+	ok = content.sound && content.records + spool.unsaved.records == records &&
+	     content.samples + spool.unsaved.samples == samples;
+	if (fail_at && fail_at < START + NR_THREADS * bytes) {
+		ok &= err == -ENOSPC && told.calls == 1 && told.err == err && told.end == *end &&
+		      *end <= fail_at && spool__error(&spool) == err;
+		/* The next record does not fit, or it would be there. */
+		ok &= *end + ((struct sample *)(faulty.file + *end))->header.size > fail_at ||
+		      ((struct sample *)(faulty.file + *end))->header.type == PERF_RECORD_AUXTRACE ||
+		      fail_at - *end < sizeof(struct perf_event_header);
+	} else {
+		ok &= !err && !told.calls && !spool.unsaved.records && faulty.end == *end;
+	}
+	ok &= faulty.max_chunks <= depth && !faulty.nr && !faulty.left && !faulty.stolen;
+	if (!ok)
+		printf("# depth %u, fail at %llu, seed %u: err %d, end %llu (told %llu), %llu records in the file, "
+		       "%llu not saved, %llu appended; samples %llu, %llu, %llu\n", depth,
+		       (unsigned long long)fail_at, seed, err, (unsigned long long)*end,
+		       (unsigned long long)told.end, (unsigned long long)content.records,
+		       (unsigned long long)spool.unsaved.records, (unsigned long long)records,
+		       (unsigned long long)content.samples, (unsigned long long)spool.unsaved.samples,
+		       (unsigned long long)samples);
+	spool__exit(&spool);
+	return ok;
+}
+
+/* Who holds the spool finds out that a write has failed, and waits until that is told. */
+static void test_failing_while_held(void)
+{
+	static char room[100000];
+	struct appender app = { .bytes = FILE_BYTES };
+	struct spool spool;
+
+	memset(&told, 0, sizeof(told));
+	if (start_spool(&spool, 1, START + CHUNK_SIZE, 1)) {
+		check(false, "who holds the spool can wait for an error");
+		return;
+	}
+	alarm(60);		/* or it waits for ever */
+	app.spool = &spool;
+	spool__open(&spool, &faulty.writer, 0, START, true);
+	spool__hold(&spool);
+	while (!app.err)
+		append_span(&app, room, sizeof(room));
+	check(spool__drain(&spool) == -ENOSPC && told.calls == 1, "who holds the spool can wait for an error");
+	check(spool__append(&spool, &(struct span){ 0 }) == 0 && spool.holder, "... and holds it then");
+	spool__release(&spool);
+	spool__close(&spool);
+	spool__exit(&spool);
+	alarm(0);
+}
+
+static void test_order(void)
+{
+	unsigned int seed, good = 0;
+	u64 end;
+
+	for (seed = 0; seed < NR_RUNS; seed++)
+		good += run(1 + seed % MAX_DEPTH, 0, 1 << 20, seed, &end);
+	check(good == NR_RUNS, "what three threads append is there, whole and in their order");
+}
+
+/* Before and behind each border of chunks and their alignment, and anywhere. */
+static void test_faults(void)
+{
+	static const int near[] = { -4096, -9, -8, -1, 0, 1, 7, 8, 4096 };
+	unsigned int i, seed = 0, good = 0, nr = 0, anywhere = 1;
+	u64 end, at;
+
+	for (at = CHUNK_SIZE; at < 4 * CHUNK_SIZE; at += CHUNK_SIZE) {
+		for (i = 0; i < ARRAY_SIZE(near); i++, nr++)
+			good += run(1 + nr % MAX_DEPTH, at + near[i], 512 << 10, seed++, &end);
+	}
+	for (i = 0; i < 2 * NR_RUNS; i++, nr++) {
+		at = START + random_below(&anywhere, 1400 << 10);
+		good += run(1 + nr % MAX_DEPTH, at, 512 << 10, seed++, &end);
+	}
+	check(good == nr, "after a fault, all before it is there and all else is counted");
+}
+
+/* The byte at which a write fails, through a few records that lie in two chunks. */
+static void test_each_byte(void)
+{
+	enum { SIZE = 264, NR = 1200 };
+	static char records[NR * SIZE];
+	const u64 border = CHUNK_SIZE;
+	unsigned int good = 0, nr = 0, i;
+	struct spool spool;
+	struct span span;
+	u64 at;
+
+	for (i = 0; i < NR; i++)
+		*(struct sample *)(records + i * SIZE) = (struct sample){
+			.header = { .type = PERF_RECORD_SAMPLE, .size = SIZE }, .nr = i,
+		};
+	for (at = border - 2 * SIZE; at < border + 2 * SIZE; at++, nr++) {
+		memset(&told, 0, sizeof(told));
+		if (start_spool(&spool, 2, at, at))
+			break;
+		spool__open(&spool, &faulty.writer, 0, START, true);
+		span = span__of(records, sizeof(records));
+		spool__append(&spool, &span);
+		good += spool__close(&spool) == -ENOSPC &&
+			told.end == START + (at - START) / SIZE * SIZE &&
+			spool.unsaved.records == NR - (at - START) / SIZE &&
+			spool.unsaved.bytes == START + sizeof(records) - told.end;
+		spool__exit(&spool);
+	}
+	check(nr && good == nr, "whichever byte fails, the file ends with the last whole record");
+}
+
+static bool wait_for(struct spool *spool, u64 end)
+{
+	int ms;
+
+	for (ms = 0; ms < 30000; ms++) {
+		bool there;
+
+		pthread_mutex_lock(&spool->lock);
+		there = list_empty(&spool->flying) && list_empty(&spool->full) &&
+			faulty.end == end;
+		pthread_mutex_unlock(&spool->lock);
+		if (there)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+static void test_flush(void)
+{
+	struct sample sample = { .header = { .type = PERF_RECORD_SAMPLE, .size = sizeof(sample) } };
+	struct span span = span__of(&sample, sizeof(sample));
+	struct spool spool;
+	int i, good = 0;
+
+	for (i = 0; i < 2; i++) {
+		if (start_spool(&spool, 2, 0, 0))
+			break;
+		spool__open(&spool, &faulty.writer, 0, START, !i);
+		spool__append(&spool, &span);
+		good += wait_for(&spool, START + sizeof(sample));
+		spool__append(&spool, &span);
+		good += wait_for(&spool, START + 2 * sizeof(sample)) && !faulty.nr_direct;
+		spool__close(&spool);
+		spool__exit(&spool);
+	}
+	check(good == 4, "what does not fill a chunk is written after a while, to the page cache");
+}
+
+static void test_together(void)
+{
+	static char records[POOL_BYTES + CHUNK_SIZE] __attribute__((aligned(8)));
+	struct span span = span__of(records, sizeof(records));
+	struct spool spool;
+	size_t pos;
+	bool ok;
+
+	for (pos = 0; pos < sizeof(records); pos += 256)
+		*(struct perf_event_header *)(records + pos) = (struct perf_event_header){
+			.type = PERF_RECORD_SAMPLE, .size = 256,
+		};
+	if (start_spool(&spool, 2, 0, 0)) {
+		check(false, "several chunks are finished at once");
+		return;
+	}
+	faulty.together = true;
+	spool__open(&spool, &faulty.writer, 0, START, true);
+	spool__append(&spool, &span);
+	spool__close(&spool);
+	ok = faulty.max_chunks == 2 && !faulty.stolen && !faulty.left &&
+	     faulty.end == START + sizeof(records);
+	spool__exit(&spool);
+	check(ok, "what is finished at once with others is the writer's until it comes back");
+	check(faulty.nr_direct > 0, "when the page cache is too slow, chunks go around it");
+}
+
+static void test_slow(void)
+{
+	struct appender app = { .bytes = 3 << 20, .seed = 5 };
+	struct spool spool;
+
+	if (!start_spool(&spool, 2, 0, 1)) {
+		faulty.stall_us = 20000;
+		spool__open(&spool, &faulty.writer, 0, START, true);
+		app.spool = &spool;
+		append(&app);
+		spool__close(&spool);
+	}
+	check(!app.err && read_file(faulty.end).records == app.records,
+	      "a slow writer makes those wait who append, and loses nothing");
+	check(!faulty.nr_direct, "... and as long as the page cache takes chunks at once, it gets them");
+	spool__exit(&spool);
+}
+
+static void test_after_error(void)
+{
+	struct sample sample = { .header = { .type = PERF_RECORD_SAMPLE, .size = sizeof(sample) } };
+	struct span span = span__of(&sample, sizeof(sample));
+	struct spool spool;
+	bool ok;
+
+	if (start_spool(&spool, 1, START, 0)) {
+		check(false, "after an error nothing is taken any more");
+		return;
+	}
+	memset(&told, 0, sizeof(told));
+	spool__open(&spool, &faulty.writer, 0, START, true);
+	ok = !spool__append(&spool, &span) && spool__drain(&spool) == -ENOSPC;
+	ok &= spool__append(&spool, &span) == -ENOSPC && spool__drain(&spool) == -ENOSPC;
+	ok &= spool.unsaved.records == 2 && told.calls == 1 && told.end == START;
+	spool__close(&spool);
+	spool__exit(&spool);
+	check(ok, "after an error nothing is taken any more, and that is counted, too");
+}
+
+static bool over(struct appender *app)
+{
+	int i;
+
+	for (i = 0; i < NR_THREADS; i++) {
+		if (!__atomic_load_n(&app[i].over, __ATOMIC_ACQUIRE))
+			return false;
+	}
+	return true;
+}
+
+static void count_file(struct content *sum, u64 end, u32 *next)
+{
+	struct content content = read_on(end, next);
+
+	sum->records += content.records;
+	sum->samples += content.samples;
+	sum->sound &= content.sound;
+}
+
+/*
+ * One file ends, and while that is closed there is none. If it is the @last, there is no other, or nothing
+ * can be written any more: @why.
+ */
+static int next_file(struct spool *spool, bool last, int why, struct content *sum, u32 *next)
+{
+	int err;
+
+	spool__hold(spool);
+	spool__next(spool, START);
+	spool__release(spool);
+	if (last && why == -ENOSPC)
+		__atomic_store_n(&faulty.fail_at, START, __ATOMIC_RELAXED);
+	usleep(1000);
+	err = spool__close(spool);
+	count_file(sum, spool__file_end(spool), next);
+	if (last && why == -EIO)
+		err = why;
+	if (err) {
+		spool__abandon(spool, err);
+	} else {
+		faulty.end = 0;
+		spool__open(spool, &faulty.writer, 0, START, true);
+	}
+	return err;
+}
+
+static bool run_files(unsigned int seed, unsigned int last, int why, unsigned int *failed_runs)
+{
+	struct appender app[NR_THREADS] = { 0 };
+	struct content sum = { .sound = true };
+	u32 next[NR_THREADS] = { 0 };
+	u64 records = 0, samples = 0;
+	unsigned int nr = 0;
+	struct spool spool;
+	int i, err = 0;
+	bool ok;
+
+	memset(&told, 0, sizeof(told));
+	if (start_spool(&spool, 1 + seed % MAX_DEPTH, 0, seed))
+		return false;
+	spool__open(&spool, &faulty.writer, 0, START, true);
+	for (i = 0; i < NR_THREADS; i++) {
+		app[i] = (struct appender){
+			.spool = &spool, .thread = i, .seed = seed * 7919 + i, .bytes = 1 << 20,
+		};
+		pthread_create(&app[i].pthread, NULL, append, &app[i]);
+	}
+	while (!err && !over(app)) {
+		if (spool__end(&spool) < START + FILE_BYTES / 50)
+			usleep(50);
+		else
+			err = next_file(&spool, nr++ == last, why, &sum, next);
+	}
+	for (i = 0; i < NR_THREADS; i++) {
+		pthread_join(app[i].pthread, NULL);
+		records += app[i].records;
+		samples += app[i].samples;
+	}
+	if (!err) {
+		err = spool__close(&spool);
+		count_file(&sum, spool__end(&spool), next);
+	}
+	ok = sum.sound && sum.records + spool.unsaved.records == records &&
+	     sum.samples + spool.unsaved.samples == samples && !spool.turned;
+	ok &= err ? err == why : !spool.unsaved.records;
+	*failed_runs += err != 0;
+	if (!ok)
+		printf("# seed %u: %u files, %llu records, %llu not saved, %llu appended; err %d\n", seed, nr,
+		       (unsigned long long)sum.records, (unsigned long long)spool.unsaved.records,
+		       (unsigned long long)records, err);
+	spool__exit(&spool);
+	return ok;
+}
+
+static bool run_all_files(int why, unsigned int *failed_runs)
+{
+	unsigned int seed, good = 0;
+
+	*failed_runs = 0;
+	for (seed = 0; seed < NR_RUNS; seed++)
+		good += run_files(seed, why ? seed % 4 : -1U, why, failed_runs);
+	return good == NR_RUNS;
+}
+
+static void test_next(void)
+{
+	unsigned int nr;
+
+	check(run_all_files(0, &nr) && !nr, "files that follow each other have all, one after the other");
+	check(run_all_files(-EIO, &nr) && nr, "what waits for a file that does not come is counted");
+	check(run_all_files(-ENOSPC, &nr) && nr, "and so is what waits behind a fault");
+}
+
+int main(void)
+{
+	test_together();
+	test_order();
+	test_failing_while_held();
+	test_faults();
+	test_each_byte();
+	test_flush();
+	test_slow();
+	test_after_error();
+	test_next();
+	printf("1..%u\n", nr_tests);
+	return nr_failed != 0;
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Each trace writer: all bytes are in the file; short writes, EINTR and EAGAIN are resumed; where
+ * the file must not grow, all below is there and the chunk says so.
+ * link: write/writer.c write/writer_sync.c write/writer_aio.c write/writer_uring.c write/chunk_pool.c ../tests/helpers/spoil_writes.c
+ * flags: -DHAVE_AIO_SUPPORT -DHAVE_LIBURING_SUPPORT -luring
+ *
+ * The limit is RLIMIT_FSIZE: the kernel then writes to the byte what it can, whoever asks. Short
+ * writes and the rest come from spoil_writes.c. Prints TAP.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/kernel.h>
+#include <sys/resource.h>
+
+#include "recording/write/writer.h"
+
+#define NR_CHUNKS	12
+#define FILE_BYTES	(NR_CHUNKS * CHUNK_SIZE)
+
+int verbose;
+int debug_peo_args;
+
+int eprintf(int level, int var, const char *fmt, ...)
+{
+	va_list args;
+
+	if (level > var)
+		return 0;
+	va_start(args, fmt);
+	printf("# ");
+	vprintf(fmt, args);
+	va_end(args);
+	return 0;
+}
+
+static unsigned int nr_tests, nr_failed;
+
+static void check(bool ok, const char *what, const char *kind)
+{
+	printf("%sok %u - %s: %s\n", ok ? "" : "not ", ++nr_tests, kind, what);
+	nr_failed += !ok;
+}
+
+static unsigned int random_below(unsigned int *seed, unsigned int n)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return (*seed >> 8) % n;
+}
+
+/*
+ * A file of chunks
+ */
+
+static char expected[FILE_BYTES], found[FILE_BYTES];
+
+struct job {
+	struct pool	 pool;
+	struct writer	*writer;
+	int		 fd;
+	unsigned int	 seed;
+	u64		 start;
+	u64		 end;
+	u64		 failed;	/* the first byte that could not be written, or -1 */
+	int		 err;
+};
+
+static bool begin(struct job *job, const struct writer_choice *choice, u64 start, unsigned int seed)
+{
+	*job = (struct job){ .seed = seed, .start = start, .end = start, .failed = -1 };
+	if (pool__init(&job->pool, NR_CHUNKS * CHUNK_SIZE))
+		return false;
+	job->writer = writer__new(choice, &job->pool);
+	job->fd = open("data", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	if (!job->writer || job->fd < 0)
+		return false;
+	writer__open(job->writer, job->fd, true);
+	return true;
+}
+
+static void collect(struct job *job)
+{
+	struct chunk *chunk = writer__complete(job->writer);
+
+	if (chunk->err && chunk->pos + chunk->done < job->failed) {
+		job->failed = chunk->pos + chunk->done;
+		job->err = chunk->err;
+	}
+	pool__put(&job->pool, chunk);
+}
+
+/* Most chunks are full, as under load; some were flushed before. */
+static void *submit_all(void *arg)
+{
+	struct job *job = arg;
+	unsigned int i, under_way = 0;
+
+	for (i = 0; i < NR_CHUNKS; i++) {
+		struct chunk *chunk = pool__get(&job->pool, job->end);
+
+		chunk->len = chunk__room(chunk);
+		if (!random_below(&job->seed, 3))
+			chunk->len = 8 * (1 + random_below(&job->seed, chunk->len / 8));
+		memcpy(chunk->data, expected + job->end, chunk->len);
+		job->end += chunk->len;
+		if (under_way == job->writer->depth) {
+			collect(job);
+			under_way--;
+		}
+		writer__submit(job->writer, chunk);
+		under_way++;
+	}
+	while (under_way--)
+		collect(job);
+	return NULL;
+}
+
+/* In a thread of its own, whose writes are counted from 1; @spoil: what they meet, or NULL */
+static void write_all(struct job *job, const char *spoil)
+{
+	pthread_t thread;
+
+	if (spoil)
+		setenv("SPOIL_WRITES", spoil, 1);
+	pthread_create(&thread, NULL, submit_all, job);
+	pthread_join(thread, NULL);
+	unsetenv("SPOIL_WRITES");
+}
+
+static u64 end(struct job *job)
+{
+	u64 size = min(job->end, job->failed);
+	bool same = false;
+
+	if (size > job->start && pread(job->fd, found, size, 0) == (ssize_t)size)
+		same = !memcmp(found + job->start, expected + job->start, size - job->start);
+	writer__close(job->writer);
+	close(job->fd);
+	unlink("data");
+	writer__delete(job->writer);
+	pool__exit(&job->pool);
+	return same || size == job->start ? size : 0;
+}
+
+static void limit_file(u64 bytes)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_FSIZE, &limit);
+	limit.rlim_cur = bytes ?: limit.rlim_max;
+	setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+/*
+ * Tests
+ */
+
+static void test_writes(const struct writer_choice *choice, const char *kind, const char *spoil,
+			const char *what)
+{
+	unsigned int seed, good = 0;
+	struct job job;
+
+	for (seed = 0; seed < 10; seed++) {
+		if (!begin(&job, choice, seed * 1000, seed))
+			break;
+		write_all(&job, spoil);
+		good += end(&job) == job.end && !job.err;
+	}
+	check(good == 10, what, kind);
+}
+
+static void test_limit(const struct writer_choice *choice, const char *kind)
+{
+	static const int near[] = { -4097, -513, -8, 0, 1, 100, 512, 4095 };
+	unsigned int seed, good = 0;
+	struct job job;
+	u64 limit;
+
+	for (seed = 0; seed < 16; seed++) {
+		limit = (1 + seed % 3) * CHUNK_SIZE + near[seed % ARRAY_SIZE(near)];
+		if (!begin(&job, choice, 328, seed + 100))
+			break;
+		limit_file(limit);
+		write_all(&job, NULL);
+		limit_file(0);
+		good += end(&job) == limit && job.failed == limit && job.err == -EFBIG;
+	}
+	check(good == 16, "what fits below a limit of the file's size is written, to the byte", kind);
+}
+
+static void test_error(const struct writer_choice *choice, const char *kind, const char *spoil,
+		       int err, const char *what)
+{
+	unsigned int seed, good = 0;
+	struct job job;
+
+	for (seed = 0; seed < 10; seed++) {
+		if (!begin(&job, choice, 328, seed))
+			break;
+		write_all(&job, spoil);
+		good += end(&job) == job.failed && job.failed > job.start && job.err == -err;
+	}
+	check(good == 10, what, kind);
+}
+
+static void test_kind(const struct writer_choice *choice, const char *kind)
+{
+	test_writes(choice, kind, NULL, "all is written");
+	test_writes(choice, kind, "trouble 1", "short writes, EINTR and EAGAIN are resumed");
+	test_limit(choice, kind);
+	test_error(choice, kind, "once 7 5", EIO, "EIO comes back, with what was written");
+	test_error(choice, kind, "fail 7 28", ENOSPC, "ENOSPC comes back, with what was written");
+}
+
+int main(void)
+{
+	struct writer_choice choice = { .kind = WRITER_SYNC };
+	struct pool pool;
+	struct writer *uring;
+	unsigned int i;
+
+	signal(SIGXFSZ, SIG_IGN);
+	for (i = 0; i < sizeof(expected); i++)
+		expected[i] = i * 2654435761u >> 24;
+
+	test_kind(&choice, "sync");
+
+	choice.kind = WRITER_AIO;
+	for (choice.nr_aio = 1; choice.nr_aio <= WRITER_AIO_MAX; choice.nr_aio += 3)
+		test_kind(&choice, choice.nr_aio == 1 ? "aio" : "aio=4");
+
+	pool__init(&pool, CHUNK_SIZE);
+	uring = writer_uring__new(&pool);
+	if (uring) {
+		choice.kind = WRITER_URING;
+		test_kind(&choice, "uring");
+	} else {
+		printf("ok %u - uring # SKIP %s\n", ++nr_tests, strerror(errno));
+	}
+	writer__delete(uring);
+	pool__exit(&pool);
+	printf("1..%u\n", nr_tests);
+	return nr_failed != 0;
+}

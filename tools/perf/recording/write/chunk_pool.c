@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <linux/kernel.h>
+#include <sys/mman.h>
+#include "chunk_pool.h"
+
+int pool__init(struct pool *pool, size_t size)
+{
+	unsigned int i;
+
+	*pool = (struct pool){ .nr = max(size / CHUNK_SIZE, (size_t)POOL_MIN_CHUNKS) };
+	INIT_LIST_HEAD(&pool->free);
+	pool->chunks = calloc(pool->nr, sizeof(*pool->chunks));
+	if (!pool->chunks)
+		return -ENOMEM;
+	pool->memory = mmap(NULL, (size_t)pool->nr * CHUNK_SIZE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (pool->memory == MAP_FAILED) {
+		pool->memory = NULL;
+		pool__exit(pool);
+		return -ENOMEM;
+	}
+	for (i = 0; i < pool->nr; i++) {
+		struct chunk *chunk = &pool->chunks[i];
+
+		chunk->memory = pool->memory + (size_t)i * CHUNK_SIZE;
+		chunk->index = i;
+		list_add_tail(&chunk->node, &pool->free);
+	}
+	pool->nr_free = pool->nr;
+	return 0;
+}
+
+void pool__exit(struct pool *pool)
+{
+	if (pool->memory)
+		munmap(pool->memory, (size_t)pool->nr * CHUNK_SIZE);
+	free(pool->chunks);
+	*pool = (struct pool){ 0 };
+}
+
+struct chunk *pool__get(struct pool *pool, u64 pos)
+{
+	struct chunk *chunk = list_first_entry_or_null(&pool->free, struct chunk, node);
+
+	if (!chunk)
+		return NULL;
+	list_del_init(&chunk->node);
+	pool->nr_free--;
+	*chunk = (struct chunk){
+		.node	= LIST_HEAD_INIT(chunk->node),
+		.memory	= chunk->memory,
+		.index	= chunk->index,
+		.pos	= pos,
+		.data	= chunk->memory + pos % CHUNK_ALIGN,
+	};
+	return chunk;
+}
+
+void pool__put(struct pool *pool, struct chunk *chunk)
+{
+	list_move(&chunk->node, &pool->free);
+	pool->nr_free++;
+}
