@@ -4,7 +4,7 @@
  *
  * One pass over the records as they lie in the file, which for each ring is their order in time:
  * nothing is sorted and nothing kept, so the file may be larger than memory. Each record goes to
- * the account of its ring, as in perf record; recording/loss_metric.h says what comes out.
+ * the stats of its ring, as in perf record; recording/loss_metric.h says what comes out.
  *
  * The file does not say which ring a record went through. It follows from
  *
@@ -12,7 +12,7 @@
  *	the CPU						-a, -C, tracepoints, --sample-cpu
  *	that there was only one ring			--per-thread -t
  *
- * Otherwise losses are counted, but not when they happened.
+ * Otherwise lost are counted, but not when they happened.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -60,7 +60,7 @@ struct ring_key {
  * @tool:	what util calls for each record
  * @session:	the file
  * @keys:	of the rings found so far
- * @rows:	the same rings; each owns its account, and that its timeline
+ * @rows:	the same rings; each owns its stats, and that its timeline
  * @nr:		number of rings
  * @last:	the ring of the record before, which most often is this one's, too
  * @indexed:	the file says which ids belong to which ring
@@ -128,8 +128,8 @@ static int add_ring(struct loss *loss, const struct ring_key *key, const struct 
 	loss->keys = keys ?: loss->keys;
 	rows = realloc(loss->rows, (loss->nr + 1) * sizeof(*rows));
 	loss->rows = rows ?: loss->rows;
-	row.account = zalloc(sizeof(*row.account));
-	if (!keys || !rows || !row.account)
+	row.stats = zalloc(sizeof(*row.stats));
+	if (!keys || !rows || !row.stats)
 		goto nomem;
 
 	if (key->kind == RING_BY_CPU) {
@@ -139,30 +139,30 @@ static int add_ring(struct loss *loss, const struct ring_key *key, const struct 
 		row.tid = sid->tid;
 	}
 	if (key->kind != RING_UNKNOWN && !key->overwrite)
-		row.account->evlist = loss->session->evlist;
+		row.stats->evlist = loss->session->evlist;
 	if (loss->draw) {
-		row.account->timeline = zalloc(sizeof(*row.account->timeline));
-		if (!row.account->timeline)
+		row.stats->timeline = zalloc(sizeof(*row.stats->timeline));
+		if (!row.stats->timeline)
 			goto nomem;
 	}
 	keys[loss->nr] = *key;
 	rows[loss->nr] = row;
 	return loss->nr++;
 nomem:
-	free(row.account);
-	pr_err("Not enough memory for the account of %d rings.\n", loss->nr + 1);
+	free(row.stats);
+	pr_err("Not enough memory for the stats of %d rings.\n", loss->nr + 1);
 	return -ENOMEM;
 }
 
-/* The account of the ring that a record came through, or NULL without memory. */
-static struct account *find_account(struct loss *loss, const struct perf_sample *sample)
+/* The stats of the ring that a record came through, or NULL without memory. */
+static struct ring_stats *find_account(struct loss *loss, const struct perf_sample *sample)
 {
 	const struct perf_sample_id *sid = evlist__id2sid(loss->session->evlist, sample->id);
 	struct ring_key key = find_key(loss, sid, sample);
 	int i;
 
 	if (loss->nr && same_ring(&loss->keys[loss->last], &key))
-		return loss->rows[loss->last].account;
+		return loss->rows[loss->last].stats;
 	for (i = 0; i < loss->nr && !same_ring(&loss->keys[i], &key); i++)
 		;
 	if (i == loss->nr)
@@ -170,14 +170,14 @@ static struct account *find_account(struct loss *loss, const struct perf_sample 
 	if (i < 0)
 		return NULL;
 	loss->last = i;
-	return loss->rows[i].account;
+	return loss->rows[i].stats;
 }
 
 static void free_rings(struct loss *loss)
 {
 	while (loss->nr--) {
-		free(loss->rows[loss->nr].account->timeline);
-		free(loss->rows[loss->nr].account);
+		free(loss->rows[loss->nr].stats->timeline);
+		free(loss->rows[loss->nr].stats);
 	}
 	free(loss->rows);
 	free(loss->keys);
@@ -189,7 +189,7 @@ static void free_rings(struct loss *loss)
 
 /*
  * Synthesized records, which never were in a ring, have a time of 0. Among them are the kernel's
- * counters at the end, in the shape of a record that the hardware's losses have, too. What a BPF
+ * counters at the end, in the shape of a record that the hardware's lost have, too. What a BPF
  * filter dropped is not lost.
  */
 static int count_record(const struct perf_tool *tool, union perf_event *event,
@@ -198,8 +198,8 @@ static int count_record(const struct perf_tool *tool, union perf_event *event,
 	struct loss *loss = container_of(tool, struct loss, tool);
 	bool counter = event->header.type == PERF_RECORD_LOST_SAMPLES &&
 		       (!sample->time || sample->time == -1ULL);
-	struct span span = span__of(event, event->header.size);
-	struct account *account;
+	struct records records = records__of(event, event->header.size);
+	struct ring_stats *stats;
 
 	if (!sample->time && !counter)
 		return 0;
@@ -207,13 +207,13 @@ static int count_record(const struct perf_tool *tool, union perf_event *event,
 		return -EINVAL;
 	if (counter && event->header.misc & PERF_RECORD_MISC_LOST_SAMPLES_BPF)
 		return 0;
-	account = find_account(loss, sample);
-	if (!account)
+	stats = find_account(loss, sample);
+	if (!stats)
 		return -ENOMEM;
 	if (counter)
-		account->counted += event->lost_samples.lost;
+		stats->counted += event->lost_samples.lost;
 	else
-		account__add(account, &span, event->header.size);
+		ring_stats__add(stats, &records, event->header.size);
 	return 0;
 }
 
@@ -221,13 +221,13 @@ static int count_record(const struct perf_tool *tool, union perf_event *event,
 static int count_sum(const struct perf_tool *tool, union perf_event *event, struct perf_sample *sample)
 {
 	struct loss *loss = container_of(tool, struct loss, tool);
-	struct span span = span__of(event, event->header.size);
-	struct account *account = find_account(loss, sample), sum = { 0 };
+	struct records records = records__of(event, event->header.size);
+	struct ring_stats *stats = find_account(loss, sample), sum = { 0 };
 
-	if (!account)
+	if (!stats)
 		return -ENOMEM;
-	account__add(&sum, &span, event->header.size);
-	account__merge(account, &sum);
+	ring_stats__add(&sum, &records, event->header.size);
+	ring_stats__merge(stats, &sum);
 	return 0;
 }
 
@@ -290,7 +290,7 @@ static int compare_rows(const void *a, const void *b)
 		return one->cpu < two->cpu ? -1 : 1;
 	if (one->tid != two->tid)
 		return one->tid < two->tid ? -1 : 1;
-	return !one->account->samples - !two->account->samples;
+	return !one->stats->samples - !two->stats->samples;
 }
 
 /* What could be read is counted, also if that is not all. */
@@ -332,18 +332,18 @@ static const char *no_metric(const struct loss_metric *metric)
 			       "no event was read from a ring that can be full";
 }
 
-static struct account sum_of(const struct loss *loss)
+static struct ring_stats sum_of(const struct loss *loss)
 {
-	struct account sum = { 0 };
+	struct ring_stats sum = { 0 };
 	int i;
 
 	for (i = 0; i < loss->nr; i++)
-		account__merge(&sum, loss->rows[i].account);
+		ring_stats__merge(&sum, loss->rows[i].stats);
 	return sum;
 }
 
 /* Of an AUX area it is known how often something is missing, but not how much. */
-static void print_aux(const struct account *sum)
+static void print_aux(const struct ring_stats *sum)
 {
 	if (sum->aux_truncated)
 		printf("%-18s %14" PRIu64 "   for want of room\n", "AUX data lost",
@@ -357,7 +357,7 @@ static void print_aux(const struct account *sum)
 static void print_text(const struct loss *loss)
 {
 	const struct loss_metric *metric = &loss->metric;
-	const struct account sum = sum_of(loss);
+	const struct ring_stats sum = sum_of(loss);
 	char name[64];
 
 	if (has_times(loss))
@@ -382,7 +382,7 @@ static void print_text(const struct loss *loss)
 /* Not that of counters whose ring is unknown: it has no records. */
 #define for_each_ring(loss, row)							\
 	for ((row) = (loss)->rows; (row) < (loss)->rows + (loss)->nr; (row)++)		\
-		if ((row)->account->records)
+		if ((row)->stats->records)
 
 static void print_table(const struct loss *loss)
 {
@@ -392,12 +392,12 @@ static void print_table(const struct loss *loss)
 	printf("\n%-20s %12s %12s %12s %9s %9s %9s\n", "Ring", "samples", "MB", "lost", "share",
 	       "holes", "in holes");
 	for_each_ring(loss, row) {
-		const struct account *account = row->account;
+		const struct ring_stats *stats = row->stats;
 
 		printf("%-20s %12" PRIu64 " %12.3f %12" PRIu64 " %7.2f %% %9" PRIu64 " %7.2f %%\n",
-		       loss_row__name(row, name, sizeof(name)), account->samples,
-		       account->bytes / 1024.0 / 1024.0, account->lost,
-		       percent(account->lost, loss_row__events(row)), account->holes,
+		       loss_row__name(row, name, sizeof(name)), stats->samples,
+		       stats->bytes / 1024.0 / 1024.0, stats->lost,
+		       percent(stats->lost, loss_row__events(row)), stats->holes,
 		       loss_metric__of(&loss->metric, row));
 	}
 }
@@ -409,22 +409,22 @@ static void print_number(const char *name, u64 number)
 
 static void print_json_ring(const struct loss_row *row)
 {
-	const struct account *account = row->account;
+	const struct ring_stats *stats = row->stats;
 
 	printf("\t\t{ \"cpu\": %d, \"tid\": %d, ", row->cpu, row->tid);
-	print_number("samples", account->samples);
-	print_number("bytes", account->bytes);
+	print_number("samples", stats->samples);
+	print_number("bytes", stats->bytes);
 	print_number("events", loss_row__events(row));
-	print_number("lost", account->lost);
-	print_number("holes", account->holes);
-	print_number("hole_ns", account->hole_ns);
+	print_number("lost", stats->lost);
+	print_number("holes", stats->holes);
+	print_number("hole_ns", stats->hole_ns);
 	printf("\"overwrite\": %s }", row->overwrite ? "true" : "false");
 }
 
 static void print_json(const struct loss *loss)
 {
 	const struct loss_metric *metric = &loss->metric;
-	const struct account sum = sum_of(loss);
+	const struct ring_stats sum = sum_of(loss);
 	const struct loss_row *row;
 	const char *separator = "";
 

@@ -159,7 +159,7 @@ int events__configure(struct recorder *rec)
 	int err = configure_recorded(rec);
 
 	if (!err && leaves_out_self(rec))
-		err = self__filter(rec->evlist, rec->output.worker_name);
+		err = exclude_self__filter(rec->evlist, rec->output.worker_name);
 	if (!err)
 		err = trigger_events__configure(&rec->triggers.events, rec->evlist, &rec->opts);
 	return err;
@@ -313,7 +313,7 @@ int events__open(struct recorder *rec)
 		return err;
 	warn_of_counts(&rec->opts);
 	if (leaves_out_self(rec))
-		self__attach(evlist);
+		exclude_self__attach(evlist);
 	if (symbol_conf.kptr_restrict && !evlist__exclude_kernel(evlist))
 		pr_warning("Kernel addresses are hidden from this user: kernel samples will not\n"
 			   "resolve. See /proc/sys/kernel/kptr_restrict and perf_event_paranoid.\n");

@@ -46,17 +46,17 @@ static int append_bpf_filter(struct evsel *evsel)
 	return perf_bpf_filter__parse(&evsel->bpf_filters, filter);
 }
 
-static struct self_name name_of_threads(void)
+static struct exclude_self_name name_of_threads(void)
 {
-	struct self_name name;
+	struct exclude_self_name name;
 
 	scnprintf(name.text, sizeof(name.text), "perf-%d", getpid());
 	return name;
 }
 
-int self__filter(struct evlist *evlist, const char *workers)
+int exclude_self__filter(struct evlist *evlist, const char *workers)
 {
-	const struct self_name name = name_of_threads();
+	const struct exclude_self_name name = name_of_threads();
 	struct evsel *evsel;
 	char filter[128];
 
@@ -77,15 +77,15 @@ int self__filter(struct evlist *evlist, const char *workers)
 	return 0;
 }
 
-void self__name_threads(struct self_name *saved)
+void exclude_self__name_threads(struct exclude_self_name *saved)
 {
-	const struct self_name name = name_of_threads();
+	const struct exclude_self_name name = name_of_threads();
 
 	prctl(PR_GET_NAME, saved->text);
 	prctl(PR_SET_NAME, name.text);
 }
 
-void self__rename(const struct self_name *saved)
+void exclude_self__rename(const struct exclude_self_name *saved)
 {
 	prctl(PR_SET_NAME, saved->text);
 }
@@ -129,7 +129,7 @@ static int attach(struct evsel *evsel, int program)
 }
 
 /* The events keep the program; the descriptor is not needed after this. */
-void self__attach(struct evlist *evlist)
+void exclude_self__attach(struct evlist *evlist)
 {
 	int program = -1, err;
 	struct evsel *evsel;

@@ -15,37 +15,37 @@
  * Not left out are tracepoints of the scheduler, and the tracking event: their records tell of other
  * tasks, too. A program could do for tracepoints as well, but it would decide for all users of the tracepoint.
  */
-#ifndef PERF_RECORDING_SELF_H
-#define PERF_RECORDING_SELF_H
+#ifndef PERF_RECORDING_EXCLUDE_SELF_H
+#define PERF_RECORDING_EXCLUDE_SELF_H
 
 struct evlist;
 
 #define SELF_NAME_SIZE 16
 
-struct self_name {
+struct exclude_self_name {
 	char text[SELF_NAME_SIZE];
 };
 
 /**
- * self__filter - add filters to the tracepoints
+ * exclude_self__filter - add filters to the tracepoints
  * @evlist:	configured, not opened
  * @workers:	the name of threads that the kernel creates for us
  *
  * Return: 0, or -ENOMEM after an error message.
  */
-int self__filter(struct evlist *evlist, const char *workers);
+int exclude_self__filter(struct evlist *evlist, const char *workers);
 
 /**
- * self__name_threads - the threads that the caller creates from now on get that name
+ * exclude_self__name_threads - the threads that the caller creates from now on get that name
  *
- * They inherit it: the caller has it until self__rename().
+ * They inherit it: the caller has it until exclude_self__rename().
  */
-void self__name_threads(struct self_name *saved);
+void exclude_self__name_threads(struct exclude_self_name *saved);
 
-/** self__rename - have the name again that one had before */
-void self__rename(const struct self_name *saved);
+/** exclude_self__rename - have the name again that one had before */
+void exclude_self__rename(const struct exclude_self_name *saved);
 
-/** self__attach - have the program look at the other events; opened. Says in debug output if not. */
-void self__attach(struct evlist *evlist);
+/** exclude_self__attach - have the program look at the other events; opened. Says in debug output if not. */
+void exclude_self__attach(struct evlist *evlist);
 
 #endif

@@ -39,15 +39,15 @@ void off_cpu__start(const struct off_cpu *off_cpu)
 		perf_hooks__invoke_record_start();
 }
 
-static int write_samples(int fd, size_t len, struct output *output, struct account *account)
+static int write_samples(int fd, size_t len, struct output *output, struct ring_stats *stats)
 {
 	void *samples = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
-	struct span span = span__of(samples, len);
+	struct records records = records__of(samples, len);
 	int err;
 
 	if (samples == MAP_FAILED)
 		return -errno;
-	err = output__write(output, &span, account);
+	err = output__write(output, &records, stats);
 	munmap(samples, len);
 	return err;
 }
@@ -56,7 +56,7 @@ static int write_samples(int fd, size_t len, struct output *output, struct accou
 int off_cpu__write(const struct off_cpu *off_cpu, struct channels *channels, struct output *output)
 {
 	struct perf_session *session;
-	struct account account = { 0 };
+	struct ring_stats stats = { 0 };
 	struct perf_data data = { 0 };
 	int len, err = 0;
 
@@ -74,8 +74,8 @@ int off_cpu__write(const struct off_cpu *off_cpu, struct channels *channels, str
 	if (len < 0)
 		err = -EIO;
 	else if (len)
-		err = write_samples(data.file.fd, len, output, &account);
-	account__merge(&channels__ring(channels, output->evlist, off_cpu->evsel, 0, 0)->account, &account);
+		err = write_samples(data.file.fd, len, output, &stats);
+	ring_stats__merge(&channels__ring(channels, output->evlist, off_cpu->evsel, 0, 0)->stats, &stats);
 out:
 	if (err && err != output->err)
 		pr_err("--off-cpu: cannot collect what was summed up: %s\n", strerror(-err));

@@ -61,9 +61,9 @@ static int begin_file(struct recorder *rec)
 {
 	const struct perf_event_mmap_page *page = channels__any_page(&rec->channels);
 
-	return sideband__describe(&rec->output, page) ?:
+	return synthesize__describe(&rec->output, page) ?:
 	       aux__describe(&rec->aux, &rec->output, page) ?:
-	       tracker__begin_file(&rec->tracker);
+	       sideband__begin_file(&rec->sideband);
 }
 
 static int close_file(struct recorder *rec, bool rename)
@@ -87,14 +87,14 @@ static int close_file(struct recorder *rec, bool rename)
 /* What each file ends with. */
 static int write_end(struct recorder *rec)
 {
-	struct losses losses = { 0 };
-	int err = losses__count(&losses, &rec->channels, rec->evlist, false);
+	struct lost_counters lost = { 0 };
+	int err = lost_counters__read(&lost, &rec->channels, rec->evlist, false);
 
-	err = losses__write(&losses, &rec->output) ?: err;
-	return tracker__end_file(&rec->tracker) ?: err;
+	err = lost_counters__write(&lost, &rec->output) ?: err;
+	return sideband__end_file(&rec->sideband) ?: err;
 }
 
-/* What comes meanwhile waits in the spool for the next file. */
+/* What comes meanwhile waits in the queue for the next file. */
 static int next_file(struct recorder *rec)
 {
 	int err = close_file(rec, true);
@@ -110,10 +110,10 @@ static int next_file(struct recorder *rec)
  */
 
 /* In a reader's thread. The sizes are looked at in ours. */
-static int drain_to_output(void *arg, const struct span *span, struct account *account)
+static int drain_to_output(void *arg, const struct records *records, struct ring_stats *stats)
 {
 	struct recorder *rec = arg;
-	int err = output__write(&rec->output, span, account);
+	int err = output__write(&rec->output, records, stats);
 
 	if (rec->max_size && output__total(&rec->output) >= rec->max_size)
 		readers__set_enough(&rec->readers);
@@ -125,13 +125,13 @@ static int drain_to_output(void *arg, const struct span *span, struct account *a
 /* A PERF_RECORD_FINISHED_ROUND, see rounds.h. */
 static int finish_round(void *output)
 {
-	return sideband__mark(output, PERF_RECORD_FINISHED_ROUND);
+	return output__mark(output, PERF_RECORD_FINISHED_ROUND);
 }
 
 /* Those of the recorder's thread. AUX areas come after the records that tell of them. */
 static ssize_t drain_own(struct recorder *rec)
 {
-	ssize_t tracking = tracker__drain(&rec->tracker), aux;
+	ssize_t tracking = sideband__drain(&rec->sideband), aux;
 
 	if (tracking < 0)
 		return tracking;
@@ -162,7 +162,7 @@ static ssize_t drain(struct recorder *rec, bool *whole)
  */
 static bool needs_hold(struct recorder *rec)
 {
-	return has_snapshots(rec) || rec->tracker.mode == TRACKER_STREAMED;
+	return has_snapshots(rec) || rec->sideband.route == SIDEBAND_TO_FILE;
 }
 
 static int sync_and_drain(struct recorder *rec)
@@ -191,15 +191,15 @@ static int end_data(struct recorder *rec)
 
 	if (bytes)
 		return bytes;
-	intake__hold(&rec->intake);
+	drain_thread__hold(&rec->drain_thread);
 	output__hold(&rec->output);
 	bytes = drain_own(rec);
 	if (bytes >= 0 && aux__streams(&rec->aux))
-		bytes = tracker__drain(&rec->tracker);
+		bytes = sideband__drain(&rec->sideband);
 	if (bytes >= 0)
 		output__next(&rec->output);
 	output__release(&rec->output);
-	intake__release(&rec->intake);
+	drain_thread__release(&rec->drain_thread);
 	return bytes < 0 ? bytes : 0;
 }
 
@@ -217,7 +217,7 @@ static int write_snapshot(struct recorder *rec, const char *reason, bool last)
 	snapshotter__hand_over(&rec->snapshotter);
 	aux_snapshotter__hand_over(&rec->aux_snapshotter);
 	if (!err)
-		err = tracker__begin_snapshot(&rec->tracker);
+		err = sideband__begin_snapshot(&rec->sideband);
 	if (!err)
 		err = snapshotter__write(&rec->snapshotter, rec->evlist, &rec->output, &stats);
 	if (!err)
@@ -226,7 +226,7 @@ static int write_snapshot(struct recorder *rec, const char *reason, bool last)
 		err = output__drain(&rec->output);
 	if (err)
 		return err;
-	tracker__end_snapshot(&rec->tracker, stats.horizon);
+	sideband__end_snapshot(&rec->sideband, stats.horizon);
 	if (last)		/* what a paused ring loses then came after the end */
 		stats.taken.paused = 0;
 	summary__snapshot(&rec->summary, has_overwrite(rec) ? &stats : NULL,
@@ -240,7 +240,7 @@ static int switch_files(struct recorder *rec, const char *reason)
 
 	if (!err)
 		err = end_data(rec);
-	if (rec->tracker.mode != TRACKER_STREAMED)
+	if (rec->sideband.route != SIDEBAND_TO_FILE)
 		readers__release(&rec->readers);
 	return err ?: next_file(rec);
 }
@@ -315,7 +315,7 @@ static bool reached_max_size(const struct recorder *rec)
 /* All tasks that we were attached to are gone. Our own command's end is told by SIGCHLD. */
 static bool targets_gone(struct recorder *rec)
 {
-	return !rec->pollset.nr_tasks && intake__gone(&rec->intake) && target__has_task(&rec->opts.target);
+	return !rec->pollset.nr_tasks && drain_thread__gone(&rec->drain_thread) && target__has_task(&rec->opts.target);
 }
 
 /* What the rings woke us up for. */
@@ -330,7 +330,7 @@ static int drain_round(struct recorder *rec)
 		return bytes;
 	rec->summary.wakeups += bytes > 0;
 	err = rounds__end(&rec->rounds, readers__recorder(&rec->readers), round, bytes, whole) ?:
-	      tracker__tidy(&rec->tracker);
+	      sideband__tidy(&rec->sideband);
 	if (!err && rounds__due(&rec->rounds))
 		readers__ask(&rec->readers);
 	return err;
@@ -383,7 +383,7 @@ static int init_capture(struct recorder *rec)
 	capture->snapshotter = &rec->snapshotter;
 	capture->aux_snapshotter = &rec->aux_snapshotter;
 	capture->channels = &rec->channels;
-	capture->losses = &rec->losses;
+	capture->lost = &rec->lost;
 	rec->aux.enabling = &capture->enabling;
 	err = capture__init(capture);
 	return err ?: pollset__add(&rec->pollset, capture->wake_fd);
@@ -407,8 +407,8 @@ static int init_readers(struct recorder *rec)
 	struct ring *ring;
 	int err;
 
-	rec->intake.drain = tracker__take;
-	rec->intake.arg = &rec->tracker;
+	rec->drain_thread.drain = sideband__take;
+	rec->drain_thread.arg = &rec->sideband;
 	readers->drain = drain_to_output;
 	readers->arg = rec;
 	readers->rounds = &rec->rounds;
@@ -421,7 +421,7 @@ static int init_readers(struct recorder *rec)
 		ring->pollset = &rec->pollset;
 	err = readers__init(readers, &rec->channels.channel[CHANNEL_STREAM], &rec->pollset);
 	if (!err)
-		err = intake__init(&rec->intake, &rec->channels.channel[CHANNEL_TRACKING], readers);
+		err = drain_thread__init(&rec->drain_thread, &rec->channels.channel[CHANNEL_TRACKING], readers);
 	return err ?: channels__poll(&rec->channels, rec->evlist);
 }
 
@@ -432,7 +432,7 @@ static int init_readers(struct recorder *rec)
  */
 static int init_rounds(struct recorder *rec)
 {
-	bool by_snapshots = has_overwrite(rec) || rec->tracker.mode == TRACKER_KEPT;
+	bool by_snapshots = has_overwrite(rec) || rec->sideband.route == SIDEBAND_TO_STATE;
 
 	return rounds__init(&rec->rounds, by_snapshots ? 0 : readers__recorder(&rec->readers) + 1,
 			    finish_round, &rec->output);
@@ -502,7 +502,7 @@ static int prepare(struct recorder *rec, int argc, const char **argv)
 	if (!err)
 		err = aux_snapshotter__init(&rec->aux_snapshotter, &rec->aux);
 	if (!err)
-		tracker__init(&rec->tracker, rec);
+		sideband__init(&rec->sideband, rec);
 	if (!err)
 		err = init_rounds(rec);
 	if (!err)
@@ -515,8 +515,8 @@ static int prepare(struct recorder *rec, int argc, const char **argv)
 /* When all buffers are full, the readers wait for those who empty them, and the rings fill. */
 static int start_readers(struct recorder *rec)
 {
-	const struct spool *spools[] = { &rec->output.spool, &rec->output.raw };
-	int err = readers__start(&rec->readers) ?: intake__start(&rec->intake);
+	const struct write_queue *spools[] = { &rec->output.queue, &rec->output.raw };
+	int err = readers__start(&rec->readers) ?: drain_thread__start(&rec->drain_thread);
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(spools) && !err; i++) {
@@ -531,9 +531,9 @@ static int begin(struct recorder *rec)
 	int err = features__init_clock(rec->output.session, &rec->opts);
 
 	if (!rec->opts.no_bpf_event)
-		bpf_watch__start(&rec->bpf_watch, &rec->output.session->header.env);
+		bpf_thread__start(&rec->bpf_thread, &rec->output.session->header.env);
 	if (!err)
-		err = tracker__begin(&rec->tracker);
+		err = sideband__begin(&rec->sideband);
 	if (!err)
 		err = begin_file(rec);
 	if (!err)
@@ -562,14 +562,14 @@ static int end(struct recorder *rec, int err)
 	err = capture__stop(&rec->capture) ?: err;
 	evlist__disable(rec->evlist);
 	err = readers__stop(&rec->readers) ?: err;
-	intake__stop(&rec->intake);
+	drain_thread__stop(&rec->drain_thread);
 	rec->summary.wakeups += readers__wakeups(&rec->readers);
-	err = losses__count_filtered(&rec->losses, rec->evlist) ?: err;
-	err = losses__write(&rec->losses, &rec->output) ?: err;
+	err = lost_counters__read_filtered(&rec->lost, rec->evlist) ?: err;
+	err = lost_counters__write(&rec->lost, &rec->output) ?: err;
 	err = write_snapshot(rec, "exit", true) ?: err;
 	err = off_cpu__write(&rec->off_cpu, &rec->channels, &rec->output) ?: err;
 	err = write_end(rec) ?: err;
-	bpf_watch__stop(&rec->bpf_watch);
+	bpf_thread__stop(&rec->bpf_thread);
 
 	if (rec->triggers.exec_errno) {
 		output__discard(&rec->output);
@@ -584,11 +584,11 @@ static void cleanup(struct recorder *rec)
 	triggers__exit(&rec->triggers);
 	snapshotter__exit(&rec->snapshotter);
 	aux_snapshotter__exit(&rec->aux_snapshotter);
-	tracker__exit(&rec->tracker);
+	sideband__exit(&rec->sideband);
 	loss_report__exit(&rec->report);
 	aux__exit(&rec->aux);
 	off_cpu__exit(&rec->off_cpu);
-	intake__exit(&rec->intake);
+	drain_thread__exit(&rec->drain_thread);
 	readers__exit(&rec->readers);
 	rounds__exit(&rec->rounds);
 	channels__unmap(&rec->channels);
@@ -601,10 +601,10 @@ static void cleanup(struct recorder *rec)
 int recorder__run(struct recorder *rec, int argc, const char **argv)
 {
 	int stop_signal, status = 0, err;
-	struct self_name name;
+	struct exclude_self_name name;
 	bool begun;
 
-	self__name_threads(&name);
+	exclude_self__name_threads(&name);
 	rec->output.evlist = rec->evlist;
 	err = pollset__init(&rec->pollset);
 	if (err)
@@ -616,7 +616,7 @@ int recorder__run(struct recorder *rec, int argc, const char **argv)
 	begun = !err;
 	if (begun)
 		err = begin(rec);
-	self__rename(&name);
+	exclude_self__rename(&name);
 	if (err == -EMFILE)
 		explain_file_limit();
 	if (!err)

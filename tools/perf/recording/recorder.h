@@ -16,16 +16,16 @@
  *        |      |      +-- rounds.c                           what the reader of the file may rely on
  *        |      +-- snapshot.c                         rings -> copies -> output, when asked
  *        +-- aux.c        AUX areas -> output, all the time
- *        |      +-- aux_snapshot.c, aux_image.c        areas -> copies -> output, when asked
+ *        |      +-- aux_snapshot.c, aux_copy.c        areas -> copies -> output, when asked
  *        |      +-- aux_outputs.c                      which events samples in them are of
  *        +-- off_cpu.c    what a BPF program has summed up -> output, at the end
- *        +-- tracker.c    tasks and maps: what each file knows of them at its begin
- *        |      +-- intake.c                           tracking rings -> memory, in a thread of its own
+ *        +-- sideband.c    tasks and maps: what each file knows of them at its begin
+ *        |      +-- drain_thread.c                           tracking rings -> memory, in a thread of its own
  *        |      +-- mend.c                             records that the kernel calls longer than they are
- *        |      +-- sideband.c                         from /proc;   bpf_watch.c  BPF programs since
- *        |      +-- state.c, tasks.c, globals.c ...    from the tracking rings, in bounded memory
+ *        |      +-- sideband.c                         from /proc;   bpf_thread.c  BPF programs since
+ *        |      +-- state.c, tasks.c, system_wide.c ...    from the tracking rings, in bounded memory
  *        +-- output.c     perf.data: errors, files;   features.c  its header
- *        |      +-- spool.c, unit.c, pool.c            its bytes, in memory, for a thread that calls
+ *        |      +-- queue.c, unit.c, pool.c            its bytes, in memory, for a thread that calls
  *        |      +-- compressor.c                       compressed, between two spools
  *        |      +-- writer_uring.c, _aio.c, _sync.c    which is a trace writer (writer.h)
  *        +-- rotation.c   when to go on in a new file
@@ -34,7 +34,7 @@
  *        +-- summary.c, loss_report.c, loss_svg.c   says and shows it
  *
  * Everything below is written by one thread, the recorder's, but for what capture.h, snapshot.h,
- * spool.h, readers.h and intake.h say of theirs. util's side-band thread adds BPF programs to
+ * queue.h, readers.h and drain_thread.h say of theirs. util's side-band thread adds BPF programs to
  * session->header.env, under its own lock.
  */
 #ifndef PERF_RECORDING_RECORDER_H
@@ -66,7 +66,7 @@
  * @opts:	what util needs to know to configure and open events
  * @evlist:	the events, the tracking event last
  * @tracking:	the dummy event that the side-band comes from
- * @bpf_watch:	for BPF programs being loaded
+ * @bpf_thread:	for BPF programs being loaded
  * @channels:	the rings
  * @readers:	of the stream channel
  * @rounds:	of the file; without visitors where snapshots finish them
@@ -74,15 +74,15 @@
  * @snapshotter: of the overwrite channel
  * @aux:	AUX areas
  * @aux_snapshotter: of those
- * @intake:	of the tracking channel's rings
- * @tracker:	of the tracking channel
+ * @drain_thread:	of the tracking channel's rings
+ * @sideband:	of the tracking channel
  * @off_cpu:	--off-cpu
  * @output:	the file
  * @rotation:	--switch-output
  * @triggers:	signals, timers, --control, workload, events
  * @capture:	the thread that waits for them
- * @pollset:	what this thread waits for: the rings that it drains, @readers, @intake, @capture and @output
- * @losses:	what the overwrite rings lost, from @capture
+ * @pollset:	what this thread waits for: the rings that it drains, @readers, @drain_thread, @capture and @output
+ * @lost:	what the overwrite rings lost, from @capture
  * @report:	what the rings' accounts come to
  * @summary:	what is said at the end
  * @max_size:	stop when all files together have this many bytes of data, 0 for never
@@ -94,7 +94,7 @@ struct recorder {
 	struct record_opts	 opts;
 	struct evlist		*evlist;
 	struct evsel		*tracking;
-	struct bpf_watch	 bpf_watch;
+	struct bpf_thread	 bpf_thread;
 	struct channels		 channels;
 	struct readers		 readers;
 	struct rounds		 rounds;
@@ -102,15 +102,15 @@ struct recorder {
 	struct snapshotter	 snapshotter;
 	struct aux		 aux;
 	struct aux_snapshotter	 aux_snapshotter;
-	struct intake		 intake;
-	struct tracker		 tracker;
+	struct drain_thread		 drain_thread;
+	struct sideband		 sideband;
 	struct off_cpu		 off_cpu;
 	struct output		 output;
 	struct rotation		 rotation;
 	struct triggers		 triggers;
 	struct capture		 capture;
 	struct pollset		 pollset;
-	struct losses		 losses;
+	struct lost_counters		 lost;
 	struct loss_report	 report;
 	struct summary		 summary;
 	u64			 max_size;

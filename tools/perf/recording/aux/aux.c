@@ -132,8 +132,8 @@ void aux__exit(struct aux *aux)
 	aux__for_each_area(aux, area) {
 		given_up += area->outputs.given_up;
 		auxtrace_mmap__munmap(&area->mm);
-		aux_history__exit(&area->history);
-		aux_outputs__exit(&area->outputs);
+		task_history__exit(&area->history);
+		hw_ids__exit(&area->outputs);
 	}
 	if (given_up)
 		pr_warning("%" PRIu64 " records of whose samples are in a trace are not in all files: too "
@@ -162,8 +162,8 @@ static int map_area(struct aux *aux, struct aux_area *area, const struct channel
 		return -errno;
 	area->ring = ring;
 	area->cursor.len = area->mm.len;
-	aux_history__init(&area->history, area->mm.len);
-	aux_outputs__init(&area->outputs);
+	task_history__init(&area->history, area->mm.len);
+	hw_ids__init(&area->outputs);
 	return 0;
 }
 
@@ -217,14 +217,14 @@ int aux__describe(struct aux *aux, struct output *output, const struct perf_even
 	if (!aux->itr || !aux->opts->full_auxtrace)
 		return 0;
 	aux__for_each_area(aux, area)
-		aux_outputs__begin_file(&area->outputs);
+		hw_ids__begin_file(&area->outputs);
 	auxtrace_index__free(&session->auxtrace_index);
 	perf_header__set_feat(&session->header, HEADER_AUXTRACE);
 
 	aux->evlist->mmap = &map;
 	aux->evlist->core.nr_mmaps = 1;
 	err = perf_event__synthesize_auxtrace_info(aux->itr, &output->tool, session,
-						   sideband__write);
+						   synthesize__write);
 	aux->evlist->mmap = NULL;
 	aux->evlist->core.nr_mmaps = 0;
 	if (err && !output->err)
@@ -233,9 +233,9 @@ int aux__describe(struct aux *aux, struct output *output, const struct perf_even
 }
 
 /* Some traces are of records that never pass the end of the area: what is left there is not one. */
-static struct span align(const struct aux *aux, const struct span *data)
+static struct records align(const struct aux *aux, const struct records *data)
 {
-	struct span aligned = *data;
+	struct records aligned = *data;
 
 	if (aux->itr->alignment)
 		aligned.part[0].iov_len -= aligned.part[0].iov_len % aux->itr->alignment;
@@ -244,43 +244,43 @@ static struct span align(const struct aux *aux, const struct span *data)
 
 static int to_output(void *arg, const void *record, size_t len)
 {
-	struct span span = span__of(record, len);
+	struct records records = records__of(record, len);
 
-	return output__write(arg, &span, NULL);
+	return output__write(arg, &records, NULL);
 }
 
-void aux__add_output(struct aux *aux, struct aux_area *area, union perf_event *event)
+void aux__add_hw_id(struct aux *aux, struct aux_area *area, union perf_event *event)
 {
 	struct perf_sample sample = { 0 };
 
 	if (!evlist__parse_sample(aux->evlist, event, &sample))
-		aux_outputs__add(&area->outputs, event, sample.id);
+		hw_ids__add(&area->outputs, event, sample.id);
 }
 
 /* Zeros are padding in the trace of those that have samples in it. */
-int aux__write_outputs(struct aux *aux, struct aux_area *area, struct output *output)
+int aux__write_hw_ids(struct aux *aux, struct aux_area *area, struct output *output)
 {
 	static const u64 padding;
-	struct span span = span__of(&padding, sizeof(padding));
+	struct records records = records__of(&padding, sizeof(padding));
 
-	if (!aux_outputs__has_news(&area->outputs))
+	if (!hw_ids__has_news(&area->outputs))
 		return 0;
 	if (aux->has_samples && !area->outputs.begun)
-		return aux__write(aux, area, &span, 0, auxtrace_record__reference(aux->itr), output);
-	return aux_outputs__write(&area->outputs, to_output, output);
+		return aux__write(aux, area, &records, 0, auxtrace_record__reference(aux->itr), output);
+	return hw_ids__write(&area->outputs, to_output, output);
 }
 
-int aux__write(struct aux *aux, struct aux_area *area, const struct span *data, u64 position,
+int aux__write(struct aux *aux, struct aux_area *area, const struct records *data, u64 position,
 	       u64 reference, struct output *output)
 {
 	static const char zeros[PERF_AUXTRACE_RECORD_ALIGNMENT];
-	struct span span = align(aux, data);
-	size_t padding = -span__len(&span) % PERF_AUXTRACE_RECORD_ALIGNMENT;
+	struct records records = align(aux, data);
+	size_t padding = -records__len(&records) % PERF_AUXTRACE_RECORD_ALIGNMENT;
 	union perf_event event = {
 		.auxtrace = {
 			.header.type = PERF_RECORD_AUXTRACE,
 			.header.size = sizeof(event.auxtrace),
-			.size	     = span__len(&span) + padding,
+			.size	     = records__len(&records) + padding,
 			.offset	     = position,
 			.reference   = reference,
 			.idx	     = area->mm.idx,
@@ -290,12 +290,12 @@ int aux__write(struct aux *aux, struct aux_area *area, const struct span *data, 
 	};
 	const struct iovec part[] = {
 		{ &event, sizeof(event.auxtrace) },
-		span.part[0],
-		span.part[1],
+		records.part[0],
+		records.part[1],
 		{ (void *)zeros, padding },
 	};
 	u64 pos;
-	int err = aux_outputs__write(&area->outputs, to_output, output);
+	int err = hw_ids__write(&area->outputs, to_output, output);
 
 	area->outputs.begun = true;
 	if (!err)
@@ -314,7 +314,7 @@ static int turn_on(struct aux *aux, struct aux_area *area)
 {
 	int err;
 
-	area->truncated = area->ring->account.aux_truncated;
+	area->truncated = area->ring->stats.aux_truncated;
 	if (!aux->itr->read_finish)
 		return 0;
 	pthread_mutex_lock(aux->enabling);
@@ -330,14 +330,14 @@ static int drain_area(struct aux *aux, struct aux_area *area, struct output *out
 	int is_64_bit = perf_env__kernel_is_64_bit(&output->session->header.env);
 	u64 head = auxtrace_mmap__read_head(&area->mm, is_64_bit);			/* (C) */
 	struct aux_news news = aux_cursor__count(&area->cursor, head, head);
-	struct span span = aux_news__span(&news, area->mm.base, area->mm.len);
+	struct records records = aux_news__records(&news, area->mm.base, area->mm.len);
 	int err;
 
 	if (!news.bytes)
-		return area->truncated == area->ring->account.aux_truncated ? 0 :
+		return area->truncated == area->ring->stats.aux_truncated ? 0 :
 		       turn_on(aux, area);
 	aux->overrun += news.gone;
-	err = aux__write(aux, area, &span, head - news.bytes,
+	err = aux__write(aux, area, &records, head - news.bytes,
 			 auxtrace_record__reference(aux->itr), output);
 	if (!err)
 		err = auxtrace_mmap__write_tail(&area->mm, head, is_64_bit);		/* (D) */

@@ -3,10 +3,10 @@
  * AUX areas: raw traces, such as Intel PT, on their way to the file.
  *
  *   data ring		PERF_RECORD_AUX and the like, as of any channel
- *   AUX area		the trace itself, mapped behind the ring, see aux_image.h
+ *   AUX area		the trace itself, mapped behind the ring, see copy.h
  *
  *	full trace	drained all the time; aux_tail gives the room back
- *	snapshots (-S)	the area overwrites itself, and is copied when asked for (aux_snapshot.h)
+ *	snapshots (-S)	the area overwrites itself, and is copied when asked for (aux/snapshot.h)
  *	samples		(--aux-sample) the kernel copies from it into samples; it is not read
  *
  * How a PMU is configured, what its decoder has to know, and where it may be in an area that nobody
@@ -47,8 +47,8 @@ struct aux_area {
 	struct auxtrace_mmap	 mm;
 	struct ring		*ring;
 	struct aux_cursor	 cursor;
-	struct aux_history	 history;
-	struct aux_outputs	 outputs;
+	struct task_history	 history;
+	struct hw_ids	 outputs;
 	u64			 truncated;
 };
 
@@ -122,15 +122,15 @@ int aux__describe(struct aux *aux, struct output *output, const struct perf_even
  */
 int aux__drain(struct aux *aux, struct output *output);
 
-/** aux__add_output - note a PERF_RECORD_AUX_OUTPUT_HW_ID; the file gets it with the next aux__write() */
-void aux__add_output(struct aux *aux, struct aux_area *area, union perf_event *event);
+/** aux__add_hw_id - note a PERF_RECORD_AUX_OUTPUT_HW_ID; the file gets it with the next aux__write() */
+void aux__add_hw_id(struct aux *aux, struct aux_area *area, union perf_event *event);
 
 /**
- * aux__write_outputs - write at once those that the file lacks
+ * aux__write_hw_ids - write at once those that the file lacks
  *
  * Return: 0, or the errno of the output.
  */
-int aux__write_outputs(struct aux *aux, struct aux_area *area, struct output *output);
+int aux__write_hw_ids(struct aux *aux, struct aux_area *area, struct output *output);
 
 /**
  * aux__write - write a piece of a trace
@@ -140,7 +140,7 @@ int aux__write_outputs(struct aux *aux, struct aux_area *area, struct output *ou
  *
  * Return: 0, or the errno of the output.
  */
-int aux__write(struct aux *aux, struct aux_area *area, const struct span *data, u64 position,
+int aux__write(struct aux *aux, struct aux_area *area, const struct records *data, u64 position,
 	       u64 reference, struct output *output);
 
 #else
@@ -179,13 +179,13 @@ static inline int aux__drain(struct aux *aux __maybe_unused, struct output *outp
 	return 0;
 }
 
-static inline void aux__add_output(struct aux *aux __maybe_unused,
+static inline void aux__add_hw_id(struct aux *aux __maybe_unused,
 				   struct aux_area *area __maybe_unused,
 				   union perf_event *event __maybe_unused)
 {
 }
 
-static inline int aux__write_outputs(struct aux *aux __maybe_unused,
+static inline int aux__write_hw_ids(struct aux *aux __maybe_unused,
 				     struct aux_area *area __maybe_unused,
 				     struct output *output __maybe_unused)
 {

@@ -33,41 +33,41 @@ static u64 begin_of(const struct aux_news *news, u64 len)
 	return news->end < news->bytes ? news->end + len - news->bytes : news->end - news->bytes;
 }
 
-struct span aux_news__span(const struct aux_news *news, const void *area, u64 len)
+struct records aux_news__records(const struct aux_news *news, const void *area, u64 len)
 {
 	u64 begin = begin_of(news, len), first = min(news->bytes, len - begin);
 
-	return (struct span){ .part = { { (void *)area + begin, first },
+	return (struct records){ .part = { { (void *)area + begin, first },
 					{ (void *)area, news->bytes - first } } };
 }
 
-int aux_image__init(struct aux_image *image, u64 len, u64 most)
+int aux_copy__init(struct aux_copy *image, u64 len, u64 most)
 {
-	*image = (struct aux_image){ .data = calloc(1, len), .len = len, .most = most };
+	*image = (struct aux_copy){ .data = calloc(1, len), .len = len, .most = most };
 	return image->data ? 0 : -ENOMEM;
 }
 
-void aux_image__exit(struct aux_image *image)
+void aux_copy__exit(struct aux_copy *image)
 {
 	free(image->data);
 	image->data = NULL;
 }
 
-void aux_image__clear(struct aux_image *image)
+void aux_copy__clear(struct aux_copy *image)
 {
 	image->bytes = 0;
 }
 
-u64 aux_image__add(struct aux_image *image, const void *area, const struct aux_news *news)
+u64 aux_copy__add(struct aux_copy *image, const void *area, const struct aux_news *news)
 {
 	struct aux_news copy = { .end = news->end, .bytes = min(news->bytes, image->most) };
 	u64 given_up = news->gone + news->bytes - copy.bytes, kept = 0;
-	struct span span = aux_news__span(&copy, area, image->len);
+	struct records records = aux_news__records(&copy, area, image->len);
 	int i;
 
 	for (i = 0; i < 2; i++)
-		memcpy(image->data + (span.part[i].iov_base - area), span.part[i].iov_base,
-		       span.part[i].iov_len);
+		memcpy(image->data + (records.part[i].iov_base - area), records.part[i].iov_base,
+		       records.part[i].iov_len);
 	if (!given_up && begin_of(&copy, image->len) == image->end % image->len)
 		kept = min(image->bytes, image->most - copy.bytes);
 	given_up += image->bytes - kept;

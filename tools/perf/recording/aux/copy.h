@@ -23,8 +23,8 @@
  *
  * Pure memory: knows no rings and no files. The numbers from the control page may be anything.
  */
-#ifndef PERF_RECORDING_AUX_IMAGE_H
-#define PERF_RECORDING_AUX_IMAGE_H
+#ifndef PERF_RECORDING_AUX_COPY_H
+#define PERF_RECORDING_AUX_COPY_H
 
 #include <linux/types.h>
 #include "recording/lib/records.h"
@@ -52,14 +52,14 @@ struct aux_news {
 };
 
 /**
- * struct aux_image - a copy of the newest bytes of an area
+ * struct aux_copy - a copy of the newest bytes of an area
  * @data:	@len bytes; owned
  * @len:	as the area
  * @most:	more than that are not kept (-S, with a size) [bytes]
  * @end:	offset behind the newest byte
  * @bytes:	how many before that are there
  */
-struct aux_image {
+struct aux_copy {
 	void	*data;
 	u64	 len;
 	u64	 most;
@@ -84,11 +84,11 @@ struct aux_news aux_cursor__count(struct aux_cursor *cursor, u64 head, u64 writt
  */
 struct aux_news aux_news__range(u64 len, u64 old, u64 head);
 
-/** aux_news__span - where the bytes are in an area of @len bytes at @area, oldest first */
-struct span aux_news__span(const struct aux_news *news, const void *area, u64 len);
+/** aux_news__records - where the bytes are in an area of @len bytes at @area, oldest first */
+struct records aux_news__records(const struct aux_news *news, const void *area, u64 len);
 
 /**
- * aux_image__init - nothing in it yet; to be freed with aux_image__exit()
+ * aux_copy__init - nothing in it yet; to be freed with aux_copy__exit()
  * @len:	size of the area
  * @most:	see there; at most @len
  *
@@ -96,24 +96,24 @@ struct span aux_news__span(const struct aux_news *news, const void *area, u64 le
  *
  * Return: 0, or -ENOMEM.
  */
-int aux_image__init(struct aux_image *image, u64 len, u64 most);
+int aux_copy__init(struct aux_copy *image, u64 len, u64 most);
 
-void aux_image__exit(struct aux_image *image);
+void aux_copy__exit(struct aux_copy *image);
 
 /**
- * aux_image__add - copy what is new
+ * aux_copy__add - copy what is new
  *
  * What is in the image is kept as far as there is room, and if the new bytes follow it.
  *
  * Return: how many bytes were new and are not in the image, or were in it and had to give way.
  */
-u64 aux_image__add(struct aux_image *image, const void *area, const struct aux_news *news);
+u64 aux_copy__add(struct aux_copy *image, const void *area, const struct aux_news *news);
 
-/** aux_image__clear - forget what is in it */
-void aux_image__clear(struct aux_image *image);
+/** aux_copy__clear - forget what is in it */
+void aux_copy__clear(struct aux_copy *image);
 
-/** aux_image__news - what is in it, for aux_news__span() */
-static inline struct aux_news aux_image__news(const struct aux_image *image)
+/** aux_copy__news - what is in it, for aux_news__records() */
+static inline struct aux_news aux_copy__news(const struct aux_copy *image)
 {
 	return (struct aux_news){ .end = image->end, .bytes = image->bytes };
 }

@@ -4,12 +4,12 @@
 #include <linux/kernel.h>
 #include "hw_ids.h"
 
-void aux_outputs__init(struct aux_outputs *outputs)
+void hw_ids__init(struct hw_ids *outputs)
 {
-	*outputs = (struct aux_outputs){ .file = 1 };
+	*outputs = (struct hw_ids){ .file = 1 };
 }
 
-void aux_outputs__exit(struct aux_outputs *outputs)
+void hw_ids__exit(struct hw_ids *outputs)
 {
 	free(outputs->list);
 	outputs->list = NULL;
@@ -17,7 +17,7 @@ void aux_outputs__exit(struct aux_outputs *outputs)
 }
 
 /* Return: the newest record about the counter, from number @from on; or NULL. */
-static struct aux_output *find(const struct aux_outputs *outputs, size_t from, u64 counter)
+static struct hw_id *find(const struct hw_ids *outputs, size_t from, u64 counter)
 {
 	size_t i;
 
@@ -28,7 +28,7 @@ static struct aux_output *find(const struct aux_outputs *outputs, size_t from, u
 	return NULL;
 }
 
-static void make_room(struct aux_outputs *outputs)
+static void make_room(struct hw_ids *outputs)
 {
 	size_t i;
 
@@ -43,10 +43,10 @@ static void make_room(struct aux_outputs *outputs)
 	outputs->given_up++;
 }
 
-void aux_outputs__add(struct aux_outputs *outputs, const union perf_event *record, u64 id)
+void hw_ids__add(struct hw_ids *outputs, const union perf_event *record, u64 id)
 {
 	const size_t size = record->header.size;
-	struct aux_output *output;
+	struct hw_id *output;
 
 	if (size < sizeof(output->record.hw) || size > sizeof(output->record)) {
 		outputs->given_up++;
@@ -56,12 +56,12 @@ void aux_outputs__add(struct aux_outputs *outputs, const union perf_event *recor
 	if (output && output->id == id)
 		return;
 	if (!outputs->list)
-		outputs->list = calloc(AUX_OUTPUTS_MAX, sizeof(*outputs->list));
+		outputs->list = calloc(HW_IDS_MAX, sizeof(*outputs->list));
 	if (!outputs->list) {
 		outputs->given_up++;
 		return;
 	}
-	if (outputs->nr == AUX_OUTPUTS_MAX)
+	if (outputs->nr == HW_IDS_MAX)
 		make_room(outputs);
 	output = &outputs->list[outputs->nr++];
 	output->id = id;
@@ -69,13 +69,13 @@ void aux_outputs__add(struct aux_outputs *outputs, const union perf_event *recor
 	memcpy(&output->record, record, size);
 }
 
-void aux_outputs__begin_file(struct aux_outputs *outputs)
+void hw_ids__begin_file(struct hw_ids *outputs)
 {
 	outputs->file++;
 	outputs->begun = false;
 }
 
-bool aux_outputs__has_news(const struct aux_outputs *outputs)
+bool hw_ids__has_news(const struct hw_ids *outputs)
 {
 	size_t i;
 
@@ -86,13 +86,13 @@ bool aux_outputs__has_news(const struct aux_outputs *outputs)
 	return false;
 }
 
-int aux_outputs__write(struct aux_outputs *outputs, aux_outputs_write_t write, void *arg)
+int hw_ids__write(struct hw_ids *outputs, hw_ids_write_t write, void *arg)
 {
 	size_t i;
 	int err;
 
 	for (i = 0; i < outputs->nr; i++) {
-		struct aux_output *output = &outputs->list[i];
+		struct hw_id *output = &outputs->list[i];
 
 		if (output->file == outputs->file)
 			continue;

@@ -21,8 +21,8 @@
  *
  * Pure memory: knows no rings and no files.
  */
-#ifndef PERF_RECORDING_AUX_OUTPUTS_H
-#define PERF_RECORDING_AUX_OUTPUTS_H
+#ifndef PERF_RECORDING_HW_IDS_H
+#define PERF_RECORDING_HW_IDS_H
 
 #include <stdbool.h>
 #include <linux/types.h>
@@ -30,66 +30,66 @@
 #include "recording/state/sb_record.h"
 
 /* Counters of a CPU, and how often events may change places. */
-#define AUX_OUTPUTS_MAX		64
+#define HW_IDS_MAX		64
 
 /* With the longest sample id. */
-#define AUX_OUTPUT_SIZE		(sizeof(struct perf_record_aux_output_hw_id) + ID_SAMPLE_WORDS * sizeof(u64))
+#define HW_ID_SIZE		(sizeof(struct perf_record_aux_output_hw_id) + ID_SAMPLE_WORDS * sizeof(u64))
 
 /**
- * struct aux_output - whose a counter is
+ * struct hw_id - whose a counter is
  * @id:		the event's
  * @file:	number of the file that has it, 0 for none
  * @record:	the record
  */
-struct aux_output {
+struct hw_id {
 	u64	id;
 	u32	file;
 	union {
 		struct perf_record_aux_output_hw_id	hw;
-		char					room[AUX_OUTPUT_SIZE];
+		char					room[HW_ID_SIZE];
 	} record;
 };
 
 /**
- * struct aux_outputs - of one area
+ * struct hw_ids - of one area
  * @list:	@nr of them, oldest first; NULL if there are none
  * @file:	number of the present file
  * @begun:	it has a piece of the area's trace
  * @given_up:	records that are missing: too many, too long, or no memory
  */
-struct aux_outputs {
-	struct aux_output	*list;
+struct hw_ids {
+	struct hw_id	*list;
 	size_t			 nr;
 	u32			 file;
 	bool			 begun;
 	u64			 given_up;
 };
 
-/** aux_outputs__init - nothing known; to be freed with aux_outputs__exit() */
-void aux_outputs__init(struct aux_outputs *outputs);
+/** hw_ids__init - nothing known; to be freed with hw_ids__exit() */
+void hw_ids__init(struct hw_ids *outputs);
 
-void aux_outputs__exit(struct aux_outputs *outputs);
+void hw_ids__exit(struct hw_ids *outputs);
 
 /**
- * aux_outputs__add - take note of a record
+ * hw_ids__add - take note of a record
  * @id:		of the event that it is about
  */
-void aux_outputs__add(struct aux_outputs *outputs, const union perf_event *record, u64 id);
+void hw_ids__add(struct hw_ids *outputs, const union perf_event *record, u64 id);
 
-/** aux_outputs__begin_file - there is a new file, which knows nothing */
-void aux_outputs__begin_file(struct aux_outputs *outputs);
+/** hw_ids__begin_file - there is a new file, which knows nothing */
+void hw_ids__begin_file(struct hw_ids *outputs);
 
-typedef int (*aux_outputs_write_t)(void *arg, const void *record, size_t len);
+typedef int (*hw_ids_write_t)(void *arg, const void *record, size_t len);
 
-/** aux_outputs__has_news - is there something that the present file does not have yet? */
-bool aux_outputs__has_news(const struct aux_outputs *outputs);
+/** hw_ids__has_news - is there something that the present file does not have yet? */
+bool hw_ids__has_news(const struct hw_ids *outputs);
 
 /**
- * aux_outputs__write - write what the file does not have yet
+ * hw_ids__write - write what the file does not have yet
  * @write:	gets whole records; an error ends the call
  *
  * Return: 0, or the error.
  */
-int aux_outputs__write(struct aux_outputs *outputs, aux_outputs_write_t write, void *arg);
+int hw_ids__write(struct hw_ids *outputs, hw_ids_write_t write, void *arg);
 
 #endif

@@ -31,7 +31,7 @@ static int init_set(struct aux_set *set, const struct aux *aux)
 	for (i = 0; i < aux->nr && !err; i++) {
 		u64 len = aux->areas[i].mm.len;
 
-		err = aux_image__init(&set->images[i], len, most && most < len ? most : len);
+		err = aux_copy__init(&set->images[i], len, most && most < len ? most : len);
 	}
 	return err;
 }
@@ -41,7 +41,7 @@ static void exit_set(struct aux_set *set, int nr)
 	int i;
 
 	for (i = 0; set->images && i < nr; i++)
-		aux_image__exit(&set->images[i]);
+		aux_copy__exit(&set->images[i]);
 	zfree(&set->images);
 	zfree(&set->references);
 }
@@ -103,7 +103,7 @@ static int take_area(struct aux *aux, struct aux_set *set, int i)
 
 	if (err || !(news.bytes || news.gone))
 		return err;
-	gone = aux_image__add(&set->images[i], area->mm.base, &news);
+	gone = aux_copy__add(&set->images[i], area->mm.base, &news);
 	if (aux_area__counts(area))
 		set->stats.gone += gone;
 	set->references[i] = auxtrace_record__reference(aux->itr);
@@ -189,18 +189,18 @@ void aux_snapshotter__hand_over(struct aux_snapshotter *snapshotter)
 
 static int write_image(struct aux *aux, struct aux_set *set, int i, struct output *output)
 {
-	struct aux_image *image = &set->images[i];
-	struct aux_news news = aux_image__news(image);
-	struct span span = aux_news__span(&news, image->data, image->len);
+	struct aux_copy *image = &set->images[i];
+	struct aux_news news = aux_copy__news(image);
+	struct records records = aux_news__records(&news, image->data, image->len);
 	int err;
 
 	if (!image->bytes)
 		return 0;
-	err = aux__write(aux, &aux->areas[i], &span, span.part[0].iov_base - image->data,
+	err = aux__write(aux, &aux->areas[i], &records, records.part[0].iov_base - image->data,
 			 set->references[i], output);
 	set->stats.bytes += image->bytes;
 	set->stats.areas++;
-	aux_image__clear(image);
+	aux_copy__clear(image);
 	return err;
 }
 

@@ -23,7 +23,7 @@
 #include <linux/types.h>
 
 struct aux;
-struct aux_image;
+struct aux_copy;
 struct output;
 
 /**
@@ -53,7 +53,7 @@ struct aux_snapshot_stats {
  * @stats:	of the requests so far; the rest is known when they are written
  */
 struct aux_set {
-	struct aux_image		*images;
+	struct aux_copy		*images;
 	u64				*references;
 	struct aux_snapshot_stats	 stats;
 };

@@ -6,25 +6,25 @@
 #include "task_history.h"
 #include "recording/state/task_refs.h"
 
-void aux_history__init(struct aux_history *history, u64 len)
+void task_history__init(struct task_history *history, u64 len)
 {
-	*history = (struct aux_history){ .len = len };
+	*history = (struct task_history){ .len = len };
 }
 
-void aux_history__exit(struct aux_history *history)
+void task_history__exit(struct task_history *history)
 {
 	free(history->stretches);
 	history->stretches = NULL;
 	history->nr = history->room = 0;
 }
 
-static bool is_overwritten(const struct aux_history *history, const struct aux_stretch *stretch)
+static bool is_overwritten(const struct task_history *history, const struct aux_stretch *stretch)
 {
 	return history->written - stretch->end >= history->len;
 }
 
 /* What is overwritten, or older than @time, goes. */
-static void forget(struct aux_history *history, u64 time)
+static void forget(struct task_history *history, u64 time)
 {
 	size_t from, to = 0;
 
@@ -39,9 +39,9 @@ static void forget(struct aux_history *history, u64 time)
 	history->nr = to;
 }
 
-static bool make_room(struct aux_history *history)
+static bool make_room(struct task_history *history)
 {
-	size_t most = history->len / AUX_HISTORY_BYTES + 1, room;
+	size_t most = history->len / TASK_HISTORY_MIN_BYTES + 1, room;
 	struct aux_stretch *stretches;
 
 	if (history->nr < history->room)
@@ -61,7 +61,7 @@ static bool make_room(struct aux_history *history)
 }
 
 /* The same task went on: one stretch, unless a long one would be kept for the sake of its end. */
-static bool extend(struct aux_history *history, u64 bytes, u32 pid, u32 tid, u64 time)
+static bool extend(struct task_history *history, u64 bytes, u32 pid, u32 tid, u64 time)
 {
 	struct aux_stretch *last;
 
@@ -76,7 +76,7 @@ static bool extend(struct aux_history *history, u64 bytes, u32 pid, u32 tid, u64
 	return true;
 }
 
-void aux_history__add(struct aux_history *history, u64 offset, u64 bytes, u32 pid, u32 tid,
+void task_history__add(struct task_history *history, u64 offset, u64 bytes, u32 pid, u32 tid,
 		      u64 time)
 {
 	u64 from = history->time;
@@ -90,7 +90,7 @@ void aux_history__add(struct aux_history *history, u64 offset, u64 bytes, u32 pi
 	if (extend(history, bytes, pid, tid, time))
 		return;
 	if (!make_room(history)) {
-		aux_history__lose(history, time);
+		task_history__lose(history, time);
 		return;
 	}
 	history->stretches[history->nr++] = (struct aux_stretch){
@@ -103,17 +103,17 @@ void aux_history__add(struct aux_history *history, u64 offset, u64 bytes, u32 pi
 	};
 }
 
-void aux_history__lose(struct aux_history *history, u64 time)
+void task_history__lose(struct task_history *history, u64 time)
 {
 	history->gap = max(history->gap, time);
 }
 
-u64 aux_history__since(const struct aux_history *history)
+u64 task_history__since(const struct task_history *history)
 {
 	return history->nr ? history->stretches[0].from : UINT64_MAX;
 }
 
-void aux_history__refer(struct aux_history *history, u64 horizon, struct refs *refs)
+void task_history__refer(struct task_history *history, u64 horizon, struct task_refs *refs)
 {
 	const struct aux_stretch *stretch;
 
@@ -121,9 +121,9 @@ void aux_history__refer(struct aux_history *history, u64 horizon, struct refs *r
 	if (history->gap && history->gap >= horizon)
 		refs->incomplete = true;
 	if (history->nr && history->gone.end)
-		refs__add(refs, history->gone.pid, history->gone.tid, aux_history__since(history));
+		task_refs__add(refs, history->gone.pid, history->gone.tid, task_history__since(history));
 	for (stretch = history->stretches; stretch < history->stretches + history->nr; stretch++) {
-		refs__add(refs, stretch->pid, stretch->tid, stretch->from);
-		refs__add(refs, stretch->pid, stretch->tid, stretch->until);
+		task_refs__add(refs, stretch->pid, stretch->tid, stretch->from);
+		task_refs__add(refs, stretch->pid, stretch->tid, stretch->until);
 	}
 }

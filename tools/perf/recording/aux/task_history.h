@@ -12,22 +12,22 @@
  *
  * The task is the one that was traced last. Where it took its turn from another one, both inheriting their
  * events from the same, the kernel may have swapped those, and not have stopped anything: then context
- * switches since aux_history__since() tell who else is in the area.
+ * switches since task_history__since() tell who else is in the area.
  *
  * Where the kernel does not count bytes, the offsets in the area tell how many there were at least.
  *
  * Pure memory: knows no rings and no files.
  */
-#ifndef PERF_RECORDING_AUX_HISTORY_H
-#define PERF_RECORDING_AUX_HISTORY_H
+#ifndef PERF_RECORDING_TASK_HISTORY_H
+#define PERF_RECORDING_TASK_HISTORY_H
 
 #include <stdbool.h>
 #include <linux/types.h>
 
-struct refs;
+struct task_refs;
 
 /* A stretch is seldom shorter: what does not fit is too many. */
-#define AUX_HISTORY_BYTES	64
+#define TASK_HISTORY_MIN_BYTES	64
 
 /**
  * struct aux_stretch
@@ -46,7 +46,7 @@ struct aux_stretch {
 };
 
 /**
- * struct aux_history - of one area
+ * struct task_history - of one area
  * @len:	size of the area [bytes]
  * @stretches:	@nr of them, oldest first; @room for more
  * @gone:	the last one that was forgotten: its task may have gone on
@@ -55,7 +55,7 @@ struct aux_stretch {
  * @time:	of the last record [ns]
  * @gap:	time of the last record that is missing, or that there was no room for [ns]
  */
-struct aux_history {
+struct task_history {
 	u64			 len;
 	struct aux_stretch	*stretches;
 	size_t			 nr;
@@ -67,29 +67,29 @@ struct aux_history {
 	u64			 gap;
 };
 
-/** aux_history__init - nothing was traced so far; to be freed with aux_history__exit() */
-void aux_history__init(struct aux_history *history, u64 len);
+/** task_history__init - nothing was traced so far; to be freed with task_history__exit() */
+void task_history__init(struct task_history *history, u64 len);
 
-void aux_history__exit(struct aux_history *history);
+void task_history__exit(struct task_history *history);
 
 /**
- * aux_history__add - there was a PERF_RECORD_AUX
+ * task_history__add - there was a PERF_RECORD_AUX
  * @offset:	where the trace has stopped in the area
  * @bytes:	how many are new; 0 if the kernel does not count
  */
-void aux_history__add(struct aux_history *history, u64 offset, u64 bytes, u32 pid, u32 tid,
+void task_history__add(struct task_history *history, u64 offset, u64 bytes, u32 pid, u32 tid,
 		      u64 time);
 
-/** aux_history__lose - records are missing, the last of them of this time */
-void aux_history__lose(struct aux_history *history, u64 time);
+/** task_history__lose - records are missing, the last of them of this time */
+void task_history__lose(struct task_history *history, u64 time);
 
-/** aux_history__since - nothing that is in the area is older [ns]; UINT64_MAX if nothing is */
-u64 aux_history__since(const struct aux_history *history);
+/** task_history__since - nothing that is in the area is older [ns]; UINT64_MAX if nothing is */
+u64 task_history__since(const struct task_history *history);
 
 /**
- * aux_history__refer - add the tasks of all that is in the area
+ * task_history__refer - add the tasks of all that is in the area
  * @horizon:	what is older was in a snapshot [ns]
  */
-void aux_history__refer(struct aux_history *history, u64 horizon, struct refs *refs);
+void task_history__refer(struct task_history *history, u64 horizon, struct task_refs *refs);
 
 #endif

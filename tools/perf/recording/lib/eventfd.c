@@ -6,14 +6,14 @@
 #include "util/debug.h"
 #include "eventfd.h"
 
-int wakeup__new(void)
+int eventfd__new(void)
 {
 	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
 	return fd < 0 ? -errno : fd;
 }
 
-void wakeup__free(int *fd)
+void eventfd__free(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -21,7 +21,7 @@ void wakeup__free(int *fd)
 }
 
 /* The counter of an eventfd that is read now and then does not overflow. */
-void wakeup__tell(int fd)
+void eventfd__signal(int fd)
 {
 	const u64 one = 1;
 
@@ -29,7 +29,7 @@ void wakeup__tell(int fd)
 		pr_debug("Waking a thread up: %m\n");
 }
 
-bool wakeup__told(int fd)
+bool eventfd__clear(int fd)
 {
 	u64 times;
 

@@ -49,7 +49,7 @@ int pollset__init(struct pollset *set)
 	};
 	if (set->epoll_fd < 0)
 		return -errno;
-	set->wake_fd = wakeup__new();
+	set->wake_fd = eventfd__new();
 	return set->wake_fd < 0 ? set->wake_fd : pollset__add(set, set->wake_fd);
 }
 
@@ -57,7 +57,7 @@ void pollset__exit(struct pollset *set)
 {
 	if (!set->epoll_fd)
 		return;
-	wakeup__free(&set->wake_fd);
+	eventfd__free(&set->wake_fd);
 	if (set->epoll_fd > 0)
 		close(set->epoll_fd);
 	zfree(&set->entries);
@@ -66,7 +66,7 @@ void pollset__exit(struct pollset *set)
 
 void pollset__wake(const struct pollset *set)
 {
-	wakeup__tell(set->wake_fd);
+	eventfd__signal(set->wake_fd);
 }
 
 static void forget(struct pollset *set, const struct pollset_entry *entry)
@@ -86,7 +86,7 @@ void pollset__wait(struct pollset *set)
 		const struct pollset_entry *entry = &set->entries[events[i].data.u32];
 
 		if (entry->fd == set->wake_fd)
-			wakeup__told(set->wake_fd);
+			eventfd__clear(set->wake_fd);
 		if (entry->ring)
 			set->ready[set->nr_ready++] = entry->ring;
 		if (events[i].events & (EPOLLERR | EPOLLHUP))
@@ -98,5 +98,5 @@ void pollset__sleep(struct pollset *set)
 {
 	set->nr_ready = 0;
 	if (poll(&(struct pollfd){ .fd = set->wake_fd, .events = POLLIN }, 1, -1) > 0)
-		wakeup__told(set->wake_fd);
+		eventfd__clear(set->wake_fd);
 }

@@ -96,13 +96,13 @@ static void begin_compression(struct output *output)
 	zstd_fini(&output->session->zstd_data);
 	zstd_init(&output->session->zstd_data, 0);
 	compressor__begin_file(&output->compressor);
-	spool__open(&output->raw, &output->compressor.writer, -1, 0, true);
+	write_queue__open(&output->raw, &output->compressor.writer, -1, 0, true);
 }
 
 /* What goes into chunks first. */
-static struct spool *first_spool(struct output *output)
+static struct write_queue *first_queue(struct output *output)
 {
-	return output->level ? &output->raw : &output->spool;
+	return output->level ? &output->raw : &output->queue;
 }
 
 static int output__start_file(struct output *output)
@@ -133,7 +133,7 @@ static int output__start_file(struct output *output)
 		return output->err;
 	}
 	start = output__is_pipe(output) ? 0 : session->header.data_offset;
-	if (output->spool.turned && start != output->start) {
+	if (output->queue.turned && start != output->start) {
 		pr_err("%s begins at %" PRIu64 ", the file before at %" PRIu64 ".\n",
 		       output__name(output), start, output->start);
 		output->err = -EINVAL;
@@ -142,7 +142,7 @@ static int output__start_file(struct output *output)
 	output->start = start;
 	writer = output->regular ? output->writer : output->stream_writer;
 	pr_debug("Writing to %s by %s.\n", output__name(output), writer->ops->name);
-	spool__open(&output->spool, writer, output__fd(output), output->start, output->regular);
+	write_queue__open(&output->queue, writer, output__fd(output), output->start, output->regular);
 	if (output->level)
 		begin_compression(output);
 	return 0;
@@ -218,7 +218,7 @@ int output__open(struct output *output)
 	return err;
 }
 
-/* In the spool's thread. */
+/* In the queue's thread. */
 static void output__failed(void *arg, int err, u64 end)
 {
 	struct output *output = arg;
@@ -229,37 +229,37 @@ static void output__failed(void *arg, int err, u64 end)
 		pr_debug("%s: cannot go back to the last whole record: %m\n", output__name(output));
 	pr_err("\nCannot write to %s: %s. The recording ends; %.3f MB of it are saved.\n",
 	       output__name(output), strerror(-err), output__bytes(output) / 1024.0 / 1024.0);
-	wakeup__tell(output->error_fd);
+	eventfd__signal(output->error_fd);
 }
 
 static int new_writers(struct output *output)
 {
-	output->writer = writer__new(&output->io, &output->spool.pool);
+	output->writer = writer__new(&output->io, &output->queue.pool);
 	output->stream_writer = writer_sync__new();
 	return output->writer && output->stream_writer ? 0 : -ENOMEM;
 }
 
-/* With the error of the file's spool, which has told; or else it is the compressor that has failed. */
+/* With the error of the file's queue, which has told; or else it is the compressor that has failed. */
 static void raw__failed(void *arg, int err, u64 end __maybe_unused)
 {
 	struct output *output = arg;
 
-	if (spool__drain(&output->spool))
+	if (write_queue__drain(&output->queue))
 		return;
 	output->err = err;
 	pr_err("\n-z %d: cannot compress what is for %s: %s.%s The recording ends; %.3f MB of it are "
 	       "saved.\n", output->level, output__name(output), strerror(-err),
 	       err == -ENOMEM ? " Lower levels need less." : "",
 	       output__bytes(output) / 1024.0 / 1024.0);
-	wakeup__tell(output->error_fd);
+	eventfd__signal(output->error_fd);
 }
 
 static int init_compression(struct output *output, u64 write_buffer)
 {
 	if (!output->level)
 		return 0;
-	return compressor__init(&output->compressor, &output->spool, output->level) ?:
-	       spool__init(&output->raw, write_buffer, raw__failed, output);
+	return compressor__init(&output->compressor, &output->queue, output->level) ?:
+	       write_queue__init(&output->raw, write_buffer, raw__failed, output);
 }
 
 int output__init(struct output *output)
@@ -267,15 +267,15 @@ int output__init(struct output *output)
 	u64 write_buffer = output->level ? output->write_buffer / 2 : output->write_buffer;
 	int err;
 
-	output->error_fd = wakeup__new();
+	output->error_fd = eventfd__new();
 	err = min(output->error_fd, 0);
 	if (!err)
-		err = spool__init(&output->spool, write_buffer, output__failed, output);
+		err = write_queue__init(&output->queue, write_buffer, output__failed, output);
 	if (!err)
 		err = init_compression(output, write_buffer);
 	if (!err)
 		err = new_writers(output);
-	scnprintf(output->worker_name, sizeof(output->worker_name), "iou-wrk-%d", output->spool.tid);
+	scnprintf(output->worker_name, sizeof(output->worker_name), "iou-wrk-%d", output->queue.tid);
 	if (err)
 		pr_err("Cannot set up a thread that writes: %s\n", strerror(-err));
 	return err;
@@ -286,51 +286,51 @@ void output__exit(struct output *output)
 	writer__delete(output->writer);
 	writer__delete(output->stream_writer);
 	output->writer = output->stream_writer = NULL;
-	spool__exit(&output->raw);
-	spool__exit(&output->spool);
+	write_queue__exit(&output->raw);
+	write_queue__exit(&output->queue);
 	compressor__exit(&output->compressor);
-	wakeup__free(&output->error_fd);
+	eventfd__free(&output->error_fd);
 	output__free_session(output);
 }
 
-int output__write(struct output *output, const struct span *span, struct account *account)
+int output__write(struct output *output, const struct records *records, struct ring_stats *stats)
 {
-	struct account ignored = { 0 };
-	size_t len = span__len(span), whole;
+	struct ring_stats ignored = { 0 };
+	size_t len = records__len(records), whole;
 
 	if (!output->open)
 		return output->err ?: -EBADF;
 	/* First, because what cannot be written is subtracted from it. */
-	whole = account__add(account ?: &ignored, span, len);
+	whole = ring_stats__add(stats ?: &ignored, records, len);
 	if (whole < len)
 		pr_warning("Malformed record: %zu bytes from it on may not be readable.\n", len - whole);
-	return spool__append(first_spool(output), span) ? output__drain(output) : 0;
+	return write_queue__append(first_queue(output), records) ? output__drain(output) : 0;
 }
 
 int output__write_unit(struct output *output, const struct iovec *part, int nr, u64 *pos)
 {
 	if (!output->open)
 		return output->err ?: -EBADF;
-	return spool__append_unit(&output->spool, part, nr, pos) ? output__drain(output) : 0;
+	return write_queue__append_unit(&output->queue, part, nr, pos) ? output__drain(output) : 0;
 }
 
 int output__error(struct output *output)
 {
-	int err = spool__error(&output->spool);
+	int err = write_queue__error(&output->queue);
 
-	return err || !output->level ? err : spool__error(&output->raw);
+	return err || !output->level ? err : write_queue__error(&output->raw);
 }
 
 int output__drain(struct output *output)
 {
 	if (output->level)
-		spool__drain(&output->raw);
-	return spool__drain(&output->spool) ?: output->err;
+		write_queue__drain(&output->raw);
+	return write_queue__drain(&output->queue) ?: output->err;
 }
 
-struct spool_unsaved output__unsaved(const struct output *output)
+struct unsaved output__unsaved(const struct output *output)
 {
-	struct spool_unsaved unsaved = output->spool.unsaved;
+	struct unsaved unsaved = output->queue.unsaved;
 
 	if (!output->level)
 		return unsaved;
@@ -344,11 +344,11 @@ struct spool_unsaved output__unsaved(const struct output *output)
 static void end_compression(struct output *output)
 {
 	const struct compressor *compressor = &output->compressor;
-	u64 end = spool__end(&output->spool);
+	u64 end = write_queue__end(&output->queue);
 
 	if (output->err) {
 		end = compressor__give_up(&output->compressor, end);
-		spool__cut(&output->spool, end);
+		write_queue__cut(&output->queue, end);
 		if (output->regular && ftruncate(output__fd(output), end))
 			pr_debug("%s: cannot go back to the last whole chunk: %m\n",
 				 output__name(output));
@@ -357,33 +357,33 @@ static void end_compression(struct output *output)
 		output->session->header.env.comp_ratio = compressor->raw / compressor->compressed;
 }
 
-static void close_spools(struct output *output)
+static void close_queues(struct output *output)
 {
 	if (output->raw.running)
-		spool__close(&output->raw);
-	if (output->spool.running)
-		spool__close(&output->spool);
+		write_queue__close(&output->raw);
+	if (output->queue.running)
+		write_queue__close(&output->queue);
 }
 
 void output__hold(struct output *output)
 {
-	spool__hold(first_spool(output));
+	write_queue__hold(first_queue(output));
 }
 
 void output__release(struct output *output)
 {
-	spool__release(first_spool(output));
+	write_queue__release(first_queue(output));
 }
 
 void output__next(struct output *output)
 {
 	if (output->open)
-		spool__next(first_spool(output), output->level ? 0 : output->start);
+		write_queue__next(first_queue(output), output->level ? 0 : output->start);
 }
 
 u64 output__bytes(const struct output *output)
 {
-	return output->open ? spool__end(&output->spool) - output->start : 0;
+	return output->open ? write_queue__end(&output->queue) - output->start : 0;
 }
 
 u64 output__total(const struct output *output)
@@ -394,7 +394,7 @@ u64 output__total(const struct output *output)
 /* Of the file that is being completed. */
 static u64 file_bytes(const struct output *output)
 {
-	return spool__file_end(&output->spool) - output->start;
+	return write_queue__file_end(&output->queue) - output->start;
 }
 
 static int write_final_header(struct output *output)
@@ -443,7 +443,7 @@ static void output__finish_file(struct output *output)
 /* There is no next file. */
 static void give_up_next(struct output *output)
 {
-	spool__abandon(first_spool(output), output->err);
+	write_queue__abandon(first_queue(output), output->err);
 	output->open = false;
 }
 
@@ -453,7 +453,7 @@ int output__close(struct output *output)
 
 	if (!output->open)
 		return output->err;
-	close_spools(output);
+	close_queues(output);
 	if (output->level)
 		end_compression(output);
 	output__finish_file(output);
@@ -461,9 +461,9 @@ int output__close(struct output *output)
 
 	bytes = file_bytes(output);
 	if (output->level)	/* the other threads count what they write, and not this once more */
-		spool__cut(&output->spool, output->start);
+		write_queue__cut(&output->queue, output->start);
 	__atomic_store_n(&output->closed, output->closed + bytes, __ATOMIC_RELAXED);
-	if (output->err || !first_spool(output)->turned)
+	if (output->err || !first_queue(output)->turned)
 		give_up_next(output);
 	return output->err;
 }
@@ -480,7 +480,7 @@ void output__discard(struct output *output)
 {
 	char *old = NULL;
 
-	close_spools(output);
+	close_queues(output);
 	if (!remove_file(output))
 		return;
 	if (output->replaced && asprintf(&old, "%s.old", output->data.path) >= 0 &&

@@ -8,7 +8,7 @@
  *   output__next()  what is written from now on belongs to the next file
  *   output__close_as(), output__reopen()  complete the one, rename it, open the next
  *
- * Records are copied, and written in the spool's thread (spool.h). Any thread may write some, also between
+ * Records are copied, and written in the queue's thread (queue.h). Any thread may write some, also between
  * output__next() and output__reopen(), but not while the last file is closed; all else is the recorder's
  * thread's.
  *
@@ -54,15 +54,15 @@ struct perf_session;
  * @replaced:	a file of this name was there, and is .old now
  * @start:	where the data section begins in the file [bytes]
  * @closed:	length of the data sections of all files that are closed [bytes]
- * @spool:	what is on its way to the file
+ * @queue:	what is on its way to the file
  * @io:		what is to write regular files (--io)
  * @writer:	that writer
  * @stream_writer: the one for everything else
  * @level:	of compression (-z), 0 for none
- * @raw:	with compression: what is on its way to @compressor, which writes to @spool
+ * @raw:	with compression: what is on its way to @compressor, which writes to @queue
  * @compressor:	compresses
  * @write_buffer: bound of that (--write-buffer) [bytes]
- * @worker_name: of the threads that io_uring, which chooses it, has for the spool's
+ * @worker_name: of the threads that io_uring, which chooses it, has for the queue's
  * @error_fd:	readable once writing has failed
  * @err:	the first error, negative errno; nothing is written after it. In other threads
  *		valid once a call has returned it.
@@ -84,12 +84,12 @@ struct output {
 	bool			 replaced;
 	u64			 start;
 	u64			 closed;
-	struct spool		 spool;
+	struct write_queue		 queue;
 	struct writer_choice	 io;
 	struct writer		*writer;
 	struct writer		*stream_writer;
 	int			 level;
-	struct spool		 raw;
+	struct write_queue		 raw;
 	struct compressor	 compressor;
 	u64			 write_buffer;
 	char			 worker_name[24];
@@ -122,7 +122,7 @@ int output__open(struct output *output);
 
 /**
  * output__write - append whole records; in any thread
- * @account:	counts them; may be NULL. What cannot be written after all is counted by
+ * @stats:	counts them; may be NULL. What cannot be written after all is counted by
  *		output__unsaved() in the end.
  *
  * With compression the records come to the file later than what output__write_unit() appends.
@@ -131,12 +131,12 @@ int output__open(struct output *output);
  *
  * Return: 0, or @output->err.
  */
-int output__write(struct output *output, const struct span *span, struct account *account);
+int output__write(struct output *output, const struct records *records, struct ring_stats *stats);
 
 /**
  * output__write_unit - append a record and the data that it announces, in one; in any thread
  * @part:	the record, and the data in as many parts as need be, @nr together, at most
- *		SPOOL_UNIT_PARTS. The length of all is a multiple of 8.
+ *		WRITE_QUEUE_UNIT_PARTS. The length of all is a multiple of 8.
  * @pos:	receives the position of the record in the file
  *
  * Return: as output__write().
@@ -156,7 +156,7 @@ int output__drain(struct output *output);
 int output__error(struct output *output);
 
 /** output__unsaved - records that were counted, and could not be written; when the file is closed */
-struct spool_unsaved output__unsaved(const struct output *output);
+struct unsaved output__unsaved(const struct output *output);
 
 /** output__hold - no other thread writes until output__release() */
 void output__hold(struct output *output);

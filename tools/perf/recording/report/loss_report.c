@@ -23,14 +23,14 @@ static int add_channel(struct loss_report *report, struct channel *channel, stru
 		int thread = ring - channel->rings - nr_cpus;
 		struct loss_row *row = &report->rows[report->nr++];
 
-		row->account = &ring->account;
+		row->stats = &ring->stats;
 		row->cpu = ring->map.cpu.cpu;
 		row->tid = thread < 0 ? -1 : perf_thread_map__pid(evlist->core.threads, thread);
 		row->overwrite = channel->kind == CHANNEL_OVERWRITE;
 		if (!report->file || channel->kind == CHANNEL_OVERWRITE)
 			continue;
-		ring->account.timeline = zalloc(sizeof(*ring->account.timeline));
-		if (!ring->account.timeline)
+		ring->stats.timeline = zalloc(sizeof(*ring->stats.timeline));
+		if (!ring->stats.timeline)
 			return -ENOMEM;
 	}
 	return 0;
@@ -56,7 +56,7 @@ int loss_report__init(struct loss_report *report, struct channels *channels, str
 	for (kind = 0; kind < NR_CHANNELS && !err; kind++)
 		err = add_channel(report, &channels->channel[kind], evlist);
 	if (err)
-		pr_err("Not enough memory to account for %d rings.\n", nr);
+		pr_err("Not enough memory to stats for %d rings.\n", nr);
 	return err;
 }
 
@@ -78,7 +78,7 @@ void loss_report__exit(struct loss_report *report)
 	struct loss_row *row;
 
 	for (row = report->rows; row < report->rows + report->nr; row++)
-		zfree(&row->account->timeline);
+		zfree(&row->stats->timeline);
 	zfree(&report->rows);
 	report->nr = 0;
 	if (report->file) {		/* nothing to draw: the recording did not begin */

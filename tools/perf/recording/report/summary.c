@@ -41,7 +41,7 @@ static void print_records(const struct summary *summary, const struct snapshot_s
 		[PERF_SNAPSHOT_GRACE_SLEEP]	 = "sleep, as membarrier and visits are refused,",
 	};
 	const struct perf_snapshot_stats *taken = &stats->taken;
-	const struct account *account = &stats->account;
+	const struct ring_stats *written = &stats->written;
 	char span[64] = "", gone[64] = "";
 
 	if (stats->end)
@@ -51,7 +51,7 @@ static void print_records(const struct summary *summary, const struct snapshot_s
 		snprintf(gone, sizeof(gone), "; the %.3f MB before them were overwritten",
 			 megabytes(stats->overwritten));
 	say("Snapshot %" PRIu64 " (%s): %" PRIu64 " record%s%s%s", summary->snapshots, reason,
-	    account->records, plural(account->records), span, gone);
+	    written->records, plural(written->records), span, gone);
 	if (stats->latency_ns)
 		say("It was copied %.3f ms after the event", stats->latency_ns / 1e6);
 	if (stats->requests > 1)
@@ -122,15 +122,15 @@ static void print_lost(const struct loss_metric *metric)
 	    metric->rings ? ", fewer events, or /overwrite/" : "");
 }
 
-static void print_aux_lost(const struct account *account)
+static void print_aux_lost(const struct ring_stats *stats)
 {
-	if (account->aux_truncated)
+	if (stats->aux_truncated)
 		say("AUX data was lost %" PRIu64 " times for want of room: try a larger AUX area, "
-		    "-m,SIZE", account->aux_truncated);
-	if (account->aux_partial)
-		say("AUX data has gaps in %" PRIu64 " places", account->aux_partial);
-	if (account->aux_collided)
-		say("AUX data was mixed with another's %" PRIu64 " times", account->aux_collided);
+		    "-m,SIZE", stats->aux_truncated);
+	if (stats->aux_partial)
+		say("AUX data has gaps in %" PRIu64 " places", stats->aux_partial);
+	if (stats->aux_collided)
+		say("AUX data was mixed with another's %" PRIu64 " times", stats->aux_collided);
 }
 
 void summary__print(const struct summary *summary, const struct loss_report *report,
@@ -138,9 +138,9 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 {
 	const struct loss_metric *metric = &report->metric;
 	const char *name = output->data.path;
-	struct account all = { 0 };
+	struct ring_stats all = { 0 };
 	const struct loss_row *row;
-	const struct spool_unsaved unsaved = output__unsaved(output);
+	const struct unsaved unsaved = output__unsaved(output);
 	u64 samples = metric->samples - unsaved.samples;
 
 	if (output__is_pipe(output))
@@ -161,7 +161,7 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 	print_lost(metric);
 
 	for (row = report->rows; row < report->rows + report->nr; row++)
-		account__merge(&all, row->account);
+		ring_stats__merge(&all, row->stats);
 	if (all.throttles)
 		say("Throttled %" PRIu64 " times: kernel.perf_event_max_sample_rate was exceeded",
 		    all.throttles);

@@ -95,7 +95,7 @@ static int ring__map(struct ring *ring, struct channel *channel, struct evsel *e
 		return -errno;
 	ring->owner = evsel;
 	if (channel->kind != CHANNEL_OVERWRITE)		/* there a full ring makes no holes */
-		ring->account.evlist = evsel->evlist;
+		ring->stats.evlist = evsel->evlist;
 	channel->nr_mapped++;
 	return 0;
 }

@@ -12,7 +12,7 @@
  *                                                                    AUX area behind it
  *         |                   |                    |                     |
  *     drained all the     copied when a        drained all the       ring: as tracking;
- *     time (stream.h)     snapshot is taken    time (tracker.h)      area: aux.h
+ *     time (drain.h)     snapshot is taken    time (sideband.h)      area: aux.h
  *                         (snapshot.h)
  *
  * A channel has one ring for each CPU, or one for each thread where events are bound to threads
@@ -48,13 +48,13 @@ enum channel_kind {
  * @map:	libperf's description: base, mask, cpu; prev is where the next read starts
  * @owner:	the event whose descriptor is mapped
  * @pollset:	of the thread that drains it; NULL if nobody does
- * @account:	what was read from it
+ * @stats:	what was read from it
  */
 struct ring {
 	struct perf_mmap	 map;
 	struct evsel		*owner;
 	struct pollset		*pollset;
-	struct account		 account;
+	struct ring_stats		 stats;
 };
 
 /**

@@ -7,10 +7,10 @@
 #include "drain.h"
 #include "recording/stats/timeline.h"
 
-ssize_t ring__drain(struct ring *ring, size_t least, stream_drain_t drain, void *arg)
+ssize_t ring__drain(struct ring *ring, size_t least, drain_fn_t drain, void *arg)
 {
 	u64 tail = ring->map.prev, head = ring_buffer_read_head(ring->map.base);	/* (C) */
-	struct span span;
+	struct records records;
 	int err;
 
 	if (head == tail || head - tail < least)
@@ -20,19 +20,19 @@ ssize_t ring__drain(struct ring *ring, size_t least, stream_drain_t drain, void 
 		       (unsigned long long)(head - tail), ring__size(ring));
 		return -EIO;
 	}
-	span = span__of_ring(ring__data(ring), ring__size(ring), tail, head);
-	err = drain(arg, &span, &ring->account);
+	records = records__of_ring(ring__data(ring), ring__size(ring), tail, head);
+	err = drain(arg, &records, &ring->stats);
 	if (err)
 		return err;
-	if (ring->account.timeline && ring->account.last)
-		timeline__fill(ring->account.timeline, ring->account.last, head - tail,
+	if (ring->stats.timeline && ring->stats.last)
+		timeline__fill(ring->stats.timeline, ring->stats.last, head - tail,
 			       ring__size(ring));
 	ring->map.prev = head;
 	ring_buffer_write_tail(ring->map.base, head);					/* (D) */
 	return head - tail;
 }
 
-ssize_t stream__drain(struct channel *channel, stream_drain_t drain, void *arg)
+ssize_t channel__drain(struct channel *channel, drain_fn_t drain, void *arg)
 {
 	struct ring *ring;
 	ssize_t bytes = 0, ret;

@@ -2,19 +2,19 @@
 /*
  * Draining the rings that are read all the time, in place.
  */
-#ifndef PERF_RECORDING_STREAM_H
-#define PERF_RECORDING_STREAM_H
+#ifndef PERF_RECORDING_DRAIN_H
+#define PERF_RECORDING_DRAIN_H
 
 #include <stddef.h>
 #include <sys/types.h>
 
-struct account;
+struct ring_stats;
 struct channel;
 struct ring;
-struct span;
+struct records;
 
-/* Takes all that is in a ring, and counts it in @account. Returns 0, or a negative errno. */
-typedef int (*stream_drain_t)(void *arg, const struct span *span, struct account *account);
+/* Takes all that is in a ring, and counts it in @stats. Returns 0, or a negative errno. */
+typedef int (*drain_fn_t)(void *arg, const struct records *records, struct ring_stats *stats);
 
 /**
  * ring__drain - hand over all that @ring holds now, and release it
@@ -26,13 +26,13 @@ typedef int (*stream_drain_t)(void *arg, const struct span *span, struct account
  *
  * Return: how much it was [bytes], 0 for nothing, or the negative errno of @drain.
  */
-ssize_t ring__drain(struct ring *ring, size_t least, stream_drain_t drain, void *arg);
+ssize_t ring__drain(struct ring *ring, size_t least, drain_fn_t drain, void *arg);
 
 /**
- * stream__drain - drain all rings of @channel
+ * channel__drain - drain all rings of @channel
  *
  * Return: how much it was [bytes], 0 for nothing, or the negative errno of @drain.
  */
-ssize_t stream__drain(struct channel *channel, stream_drain_t drain, void *arg);
+ssize_t channel__drain(struct channel *channel, drain_fn_t drain, void *arg);
 
 #endif

@@ -17,7 +17,7 @@
 #include "lost_counters.h"
 #include "recording/output/output.h"
 
-static int add_record(struct losses *losses, struct evsel *evsel, const struct perf_sample_id *sid,
+static int add_record(struct lost_counters *counters, struct evsel *evsel, const struct perf_sample_id *sid,
 		      u64 lost, u16 misc)
 {
 	struct {
@@ -39,16 +39,16 @@ static int add_record(struct losses *losses, struct evsel *evsel, const struct p
 							    evsel->core.attr.sample_type, &sample);
 	event.record.header.size = sizeof(event.record) + id_bytes;
 
-	records = realloc(losses->records, losses->bytes + event.record.header.size);
+	records = realloc(counters->records, counters->bytes + event.record.header.size);
 	if (!records)
 		return -ENOMEM;
-	memcpy(records + losses->bytes, &event, event.record.header.size);
-	losses->records = records;
-	losses->bytes += event.record.header.size;
+	memcpy(records + counters->bytes, &event, event.record.header.size);
+	counters->records = records;
+	counters->bytes += event.record.header.size;
 	return 0;
 }
 
-static int count_fd(struct losses *losses, struct ring *ring, struct evsel *evsel, int cpu_idx,
+static int count_fd(struct lost_counters *counters, struct ring *ring, struct evsel *evsel, int cpu_idx,
 		    int thread)
 {
 	struct perf_counts_values *before = perf_counts(evsel->counts, cpu_idx, thread);
@@ -62,12 +62,12 @@ static int count_fd(struct losses *losses, struct ring *ring, struct evsel *evse
 	*before = now;
 	if (evsel->core.sample_id)
 		sid = xyarray__entry(evsel->core.sample_id, cpu_idx, thread);
-	ring->account.counted += lost;
-	return add_record(losses, evsel, sid, lost, 0);
+	ring->stats.counted += lost;
+	return add_record(counters, evsel, sid, lost, 0);
 }
 
-int losses__count(struct losses *losses, struct channels *channels, struct evlist *evlist,
-		  bool overwrite)
+int lost_counters__read(struct lost_counters *counters, struct channels *channels,
+			struct evlist *evlist, bool overwrite)
 {
 	struct evsel *evsel;
 	struct ring *ring;
@@ -82,7 +82,7 @@ int losses__count(struct losses *losses, struct channels *channels, struct evlis
 			return -ENOMEM;
 		evsel__for_each_fd(evsel, cpu_idx, thread) {
 			ring = channels__ring(channels, evlist, evsel, cpu_idx, thread);
-			err = count_fd(losses, ring, evsel, cpu_idx, thread);
+			err = count_fd(counters, ring, evsel, cpu_idx, thread);
 			if (err)
 				return err;
 		}
@@ -90,7 +90,7 @@ int losses__count(struct losses *losses, struct channels *channels, struct evlis
 	return 0;
 }
 
-int losses__count_filtered(struct losses *losses, struct evlist *evlist)
+int lost_counters__read_filtered(struct lost_counters *counters, struct evlist *evlist)
 {
 	struct evsel *evsel;
 
@@ -102,7 +102,7 @@ int losses__count_filtered(struct losses *losses, struct evlist *evlist)
 		if (evsel->core.sample_id)
 			sid = xyarray__entry(evsel->core.sample_id, 0, 0);
 		if (filtered)
-			err = add_record(losses, evsel, sid, filtered,
+			err = add_record(counters, evsel, sid, filtered,
 					 PERF_RECORD_MISC_LOST_SAMPLES_BPF);
 		if (err)
 			return err;
@@ -110,12 +110,12 @@ int losses__count_filtered(struct losses *losses, struct evlist *evlist)
 	return 0;
 }
 
-int losses__write(struct losses *losses, struct output *output)
+int lost_counters__write(struct lost_counters *counters, struct output *output)
 {
-	struct span span = span__of(losses->records, losses->bytes);
-	int err = output__write(output, &span, NULL);
+	struct records records = records__of(counters->records, counters->bytes);
+	int err = output__write(output, &records, NULL);
 
-	zfree(&losses->records);
-	losses->bytes = 0;
+	zfree(&counters->records);
+	counters->bytes = 0;
 	return err;
 }

@@ -6,7 +6,7 @@
  * and a low nice value counts only within a session's autogroup, or a cgroup. So readers are of
  * SCHED_FIFO where this user may ask for that (root, or RLIMIT_RTPRIO), at a low priority:
  * before every normal task, after everything that is real-time for a reason. They sleep once
- * their rings have been looked at, and leave themselves out of what is recorded (self.h), so that
+ * their rings have been looked at, and leave themselves out of what is recorded (exclude_self.h), so that
  * what they do does not wake them.
  *
  * One below are the threads that compress and write, and the recorder's own while it switches files: once

@@ -111,7 +111,7 @@ struct readers {
 	int			 priority;
 	struct reader_spec	 homes;
 	size_t			 least;
-	stream_drain_t		 drain;
+	drain_fn_t		 drain;
 	void			*arg;
 	struct rounds		*rounds;
 	struct reader		*readers;

@@ -9,7 +9,7 @@
 #include "bpf_thread.h"
 #include "recording/lib/eventfd.h"
 
-void bpf_watch__start(struct bpf_watch *watch, struct perf_env *env)
+void bpf_thread__start(struct bpf_thread *watch, struct perf_env *env)
 {
 	struct target everybody = { .system_wide = true, .uid = UINT_MAX };
 
@@ -21,24 +21,24 @@ void bpf_watch__start(struct bpf_watch *watch, struct perf_env *env)
 		watch->evlist = NULL;
 		return;
 	}
-	watch->wake_fd = wakeup__new();
+	watch->wake_fd = eventfd__new();
 	if (watch->wake_fd >= 0)
 		perf_evlist__add_pollfd(&watch->evlist->core, watch->wake_fd, NULL, POLLIN,
 					fdarray_flag__nonfilterable);
 	if (evlist__start_sb_thread(watch->evlist, &everybody)) {
 		pr_debug("BPF programs loaded from now on will not be annotated.\n");
 		watch->evlist = NULL;		/* util has deleted it */
-		wakeup__free(&watch->wake_fd);
+		eventfd__free(&watch->wake_fd);
 	}
 }
 
-void bpf_watch__stop(struct bpf_watch *watch)
+void bpf_thread__stop(struct bpf_thread *watch)
 {
 	if (!watch->evlist)
 		return;
 	watch->evlist->thread.done = 1;
-	wakeup__tell(watch->wake_fd);
+	eventfd__signal(watch->wake_fd);
 	evlist__stop_sb_thread(watch->evlist);
-	wakeup__free(&watch->wake_fd);
+	eventfd__free(&watch->wake_fd);
 	watch->evlist = NULL;
 }

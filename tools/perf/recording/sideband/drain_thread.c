@@ -9,68 +9,68 @@
 #include "recording/ring/readers.h"
 #include "recording/lib/thread.h"
 
-static int map_backlog(struct intake *intake)
+static int map_backlog(struct drain_thread *drain_thread)
 {
 	struct ring *ring;
 
-	intake->size = BACKLOG_BYTES;
-	channel__for_each_ring(intake->channel, ring)
-		intake->size = max(intake->size, ring__size(ring));
-	intake->backlog = mmap(NULL, intake->size, PROT_READ | PROT_WRITE,
+	drain_thread->size = BACKLOG_BYTES;
+	channel__for_each_ring(drain_thread->channel, ring)
+		drain_thread->size = max(drain_thread->size, ring__size(ring));
+	drain_thread->backlog = mmap(NULL, drain_thread->size, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (intake->backlog != MAP_FAILED)
+	if (drain_thread->backlog != MAP_FAILED)
 		return 0;
-	intake->backlog = NULL;
+	drain_thread->backlog = NULL;
 	return -ENOMEM;
 }
 
-int intake__init(struct intake *intake, struct channel *channel, struct readers *readers)
+int drain_thread__init(struct drain_thread *drain_thread, struct channel *channel, struct readers *readers)
 {
 	struct ring *ring;
 	int err;
 
-	intake->channel = channel;
-	intake->readers = readers;
-	thread__init_recursive_lock(&intake->lock);
+	drain_thread->channel = channel;
+	drain_thread->readers = readers;
+	thread__init_recursive_lock(&drain_thread->lock);
 	channel__for_each_ring(channel, ring)
-		ring->pollset = readers->no_threads ? readers->recorder : &intake->pollset;
-	err = pollset__init(&intake->pollset) ?: map_backlog(intake);
+		ring->pollset = readers->no_threads ? readers->recorder : &drain_thread->pollset;
+	err = pollset__init(&drain_thread->pollset) ?: map_backlog(drain_thread);
 	if (err)
 		pr_err("Cannot set up what drains the tracking rings: %s\n", strerror(-err));
 	return err;
 }
 
-void intake__exit(struct intake *intake)
+void drain_thread__exit(struct drain_thread *drain_thread)
 {
-	if (!intake->channel)
+	if (!drain_thread->channel)
 		return;
-	if (intake->backlog)
-		munmap(intake->backlog, intake->size);
-	pollset__exit(&intake->pollset);
-	*intake = (struct intake){ 0 };
+	if (drain_thread->backlog)
+		munmap(drain_thread->backlog, drain_thread->size);
+	pollset__exit(&drain_thread->pollset);
+	*drain_thread = (struct drain_thread){ 0 };
 }
 
 /*
  * The rings
  */
 
-void intake__hold(struct intake *intake)
+void drain_thread__hold(struct drain_thread *drain_thread)
 {
-	pthread_mutex_lock(&intake->lock);
+	pthread_mutex_lock(&drain_thread->lock);
 }
 
-void intake__release(struct intake *intake)
+void drain_thread__release(struct drain_thread *drain_thread)
 {
-	pthread_mutex_unlock(&intake->lock);
+	pthread_mutex_unlock(&drain_thread->lock);
 }
 
-ssize_t intake__drain(struct intake *intake)
+ssize_t drain_thread__drain(struct drain_thread *drain_thread)
 {
 	ssize_t bytes;
 
-	intake__hold(intake);
-	bytes = stream__drain(intake->channel, intake->drain, intake->arg);
-	intake__release(intake);
+	drain_thread__hold(drain_thread);
+	bytes = channel__drain(drain_thread->channel, drain_thread->drain, drain_thread->arg);
+	drain_thread__release(drain_thread);
 	return bytes;
 }
 
@@ -78,37 +78,37 @@ ssize_t intake__drain(struct intake *intake)
  * The backlog
  */
 
-void intake__add(struct intake *intake, const struct span *span)
+void drain_thread__add(struct drain_thread *drain_thread, const struct records *records)
 {
-	struct span room = span__of_ring(intake->backlog, intake->size, intake->head,
-					 intake->head + span__len(span));
+	struct records room = records__of_ring(drain_thread->backlog, drain_thread->size, drain_thread->head,
+					 drain_thread->head + records__len(records));
 	size_t pos = 0, i;
 
 	for (i = 0; i < ARRAY_SIZE(room.part); i++) {
-		span__copy(span, pos, room.part[i].iov_base, room.part[i].iov_len);
+		records__copy(records, pos, room.part[i].iov_base, room.part[i].iov_len);
 		pos += room.part[i].iov_len;
 	}
-	intake->head += pos;
+	drain_thread->head += pos;
 }
 
 /* When it is empty it begins anew, so that it does not touch more memory than it needs. */
-void intake__fold(struct intake *intake, void (*fold)(void *arg, const struct span *span), void *arg)
+void drain_thread__fold(struct drain_thread *drain_thread, void (*fold)(void *arg, const struct records *records), void *arg)
 {
-	struct span span;
+	struct records records;
 	u64 head;
 
-	intake__hold(intake);
-	head = intake->head;
-	intake__release(intake);
+	drain_thread__hold(drain_thread);
+	head = drain_thread->head;
+	drain_thread__release(drain_thread);
 
-	span = span__of_ring(intake->backlog, intake->size, intake->tail, head);
-	fold(arg, &span);
+	records = records__of_ring(drain_thread->backlog, drain_thread->size, drain_thread->tail, head);
+	fold(arg, &records);
 
-	intake__hold(intake);
-	intake->tail = head;
-	if (intake->head == head)
-		intake->head = intake->tail = 0;
-	intake__release(intake);
+	drain_thread__hold(drain_thread);
+	drain_thread->tail = head;
+	if (drain_thread->head == head)
+		drain_thread->head = drain_thread->tail = 0;
+	drain_thread__release(drain_thread);
 }
 
 /*
@@ -116,9 +116,9 @@ void intake__fold(struct intake *intake, void (*fold)(void *arg, const struct sp
  */
 
 /* No visit of a round, but bytes in it: only the recorder's thread knows when all rings were looked at. */
-static void count(struct intake *intake, size_t bytes)
+static void count(struct drain_thread *drain_thread, size_t bytes)
 {
-	const struct readers *readers = intake->readers;
+	const struct readers *readers = drain_thread->readers;
 
 	rounds__end(readers->rounds, readers__recorder(readers), 0, bytes, false);
 }
@@ -126,43 +126,43 @@ static void count(struct intake *intake, size_t bytes)
 /* An error is met by the recorder's thread as well, which drains the same rings. */
 static void *run(void *arg)
 {
-	struct intake *intake = arg;
+	struct drain_thread *drain_thread = arg;
 	ssize_t bytes;
 
-	while (!__atomic_load_n(&intake->quit, __ATOMIC_ACQUIRE)) {
-		pollset__wait(&intake->pollset);
-		bytes = intake__drain(intake);
+	while (!__atomic_load_n(&drain_thread->quit, __ATOMIC_ACQUIRE)) {
+		pollset__wait(&drain_thread->pollset);
+		bytes = drain_thread__drain(drain_thread);
 		if (bytes > 0)
-			count(intake, bytes);
-		if (!intake->pollset.nr_tasks)
-			__atomic_store_n(&intake->gone, true, __ATOMIC_RELAXED);
-		readers__wake_recorder(intake->readers);
+			count(drain_thread, bytes);
+		if (!drain_thread->pollset.nr_tasks)
+			__atomic_store_n(&drain_thread->gone, true, __ATOMIC_RELAXED);
+		readers__wake_recorder(drain_thread->readers);
 	}
 	return NULL;
 }
 
-int intake__start(struct intake *intake)
+int drain_thread__start(struct drain_thread *drain_thread)
 {
 	int err;
 
-	if (intake->readers->no_threads)
+	if (drain_thread->readers->no_threads)
 		return 0;
-	err = thread__create(&intake->thread, run, intake);
+	err = thread__create(&drain_thread->thread, run, drain_thread);
 	if (err) {
 		pr_err("Cannot create a thread for the tracking rings: %s. None is needed with "
 		       "--no-threads.\n", strerror(-err));
 		return err;
 	}
-	intake->running = true;
-	return readers__raise(intake->readers, intake->thread, true);
+	drain_thread->running = true;
+	return readers__raise(drain_thread->readers, drain_thread->thread, true);
 }
 
-void intake__stop(struct intake *intake)
+void drain_thread__stop(struct drain_thread *drain_thread)
 {
-	if (!intake->running)
+	if (!drain_thread->running)
 		return;
-	__atomic_store_n(&intake->quit, true, __ATOMIC_RELEASE);
-	pollset__wake(&intake->pollset);
-	pthread_join(intake->thread, NULL);
-	intake->running = false;
+	__atomic_store_n(&drain_thread->quit, true, __ATOMIC_RELEASE);
+	pollset__wake(&drain_thread->pollset);
+	pthread_join(drain_thread->thread, NULL);
+	drain_thread->running = false;
 }

@@ -2,7 +2,7 @@
 /*
  * The tracking rings are emptied in time, whatever the recorder's thread does.
  *
- *	tracking rings --- intake's thread --+--> the file, where tracking records are streamed
+ *	tracking rings --- drain_thread's thread --+--> the file, where tracking records are streamed
  *	                   or the recorder's |
  *	                                     +--> backlog ---> the live state
  *	                                          bounded      in the recorder's thread
@@ -15,8 +15,8 @@
  * Whoever holds the lock drains the rings: so the recorder's thread may, too, when it has to know all that
  * was published. It holds the lock as well when nothing must be drained.
  */
-#ifndef PERF_RECORDING_INTAKE_H
-#define PERF_RECORDING_INTAKE_H
+#ifndef PERF_RECORDING_DRAIN_THREAD_H
+#define PERF_RECORDING_DRAIN_THREAD_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -32,7 +32,7 @@ struct readers;
 #define BACKLOG_BYTES	(8UL << 20)
 
 /**
- * struct intake
+ * struct drain_thread
  * @channel:	the tracking rings
  * @readers:	it wakes the recorder's thread up as they do, and is scheduled as they are
  * @drain:	gets what is in the rings, with @lock held; -EAGAIN if the backlog has no room for it
@@ -44,10 +44,10 @@ struct readers;
  * @quit:	the thread is to end
  * @thread:	valid if @running
  */
-struct intake {
+struct drain_thread {
 	struct channel	*channel;
 	struct readers	*readers;
-	stream_drain_t	 drain;
+	drain_fn_t	 drain;
 	void		*arg;
 	pthread_mutex_t	 lock;
 	void		*backlog;
@@ -62,55 +62,55 @@ struct intake {
 };
 
 /**
- * intake__init - set the rings' @pollset
- * @intake:	@drain and @arg set, the rest zeroed
+ * drain_thread__init - set the rings' @pollset
+ * @drain_thread:	@drain and @arg set, the rest zeroed
  *
  * Return: 0, or a negative errno after an error message.
  */
-int intake__init(struct intake *intake, struct channel *channel, struct readers *readers);
+int drain_thread__init(struct drain_thread *drain_thread, struct channel *channel, struct readers *readers);
 
 /**
- * intake__start - start the thread, if there are to be threads
+ * drain_thread__start - start the thread, if there are to be threads
  *
  * Return: 0, or a negative errno after an error message.
  */
-int intake__start(struct intake *intake);
+int drain_thread__start(struct drain_thread *drain_thread);
 
-/** intake__stop - end the thread; what the rings get now is left to the recorder's */
-void intake__stop(struct intake *intake);
+/** drain_thread__stop - end the thread; what the rings get now is left to the recorder's */
+void drain_thread__stop(struct drain_thread *drain_thread);
 
-/** intake__exit - free all; harmless if it is zeroed */
-void intake__exit(struct intake *intake);
+/** drain_thread__exit - free all; harmless if it is zeroed */
+void drain_thread__exit(struct drain_thread *drain_thread);
 
-/** intake__hold - nobody but the calling thread drains the rings until intake__release() */
-void intake__hold(struct intake *intake);
+/** drain_thread__hold - nobody but the calling thread drains the rings until drain_thread__release() */
+void drain_thread__hold(struct drain_thread *drain_thread);
 
-void intake__release(struct intake *intake);
+void drain_thread__release(struct drain_thread *drain_thread);
 
 /**
- * intake__drain - drain all rings
+ * drain_thread__drain - drain all rings
  *
  * Return: how much it was [bytes]; -EAGAIN if some are left because the backlog is full; or another negative
  * errno of @drain.
  */
-ssize_t intake__drain(struct intake *intake);
+ssize_t drain_thread__drain(struct drain_thread *drain_thread);
 
-/** intake__add - for @drain: copy to the backlog, where there must be room */
-void intake__add(struct intake *intake, const struct span *span);
+/** drain_thread__add - for @drain: copy to the backlog, where there must be room */
+void drain_thread__add(struct drain_thread *drain_thread, const struct records *records);
 
-/** intake__has_room - for @drain, which returns -EAGAIN if there is none: is there, in the backlog? */
-static inline bool intake__has_room(const struct intake *intake, const struct span *span)
+/** drain_thread__has_room - for @drain, which returns -EAGAIN if there is none: is there, in the backlog? */
+static inline bool drain_thread__has_room(const struct drain_thread *drain_thread, const struct records *records)
 {
-	return intake->size - (intake->head - intake->tail) >= span__len(span);
+	return drain_thread->size - (drain_thread->head - drain_thread->tail) >= records__len(records);
 }
 
-/** intake__fold - hand the backlog to @fold, and empty it; in the recorder's thread */
-void intake__fold(struct intake *intake, void (*fold)(void *arg, const struct span *span), void *arg);
+/** drain_thread__fold - hand the backlog to @fold, and empty it; in the recorder's thread */
+void drain_thread__fold(struct drain_thread *drain_thread, void (*fold)(void *arg, const struct records *records), void *arg);
 
-/** intake__gone - are all tasks gone that the rings are of? Only said by a thread that runs */
-static inline bool intake__gone(const struct intake *intake)
+/** drain_thread__gone - are all tasks gone that the rings are of? Only said by a thread that runs */
+static inline bool drain_thread__gone(const struct drain_thread *drain_thread)
 {
-	return !intake->running || __atomic_load_n(&intake->gone, __ATOMIC_RELAXED);
+	return !drain_thread->running || __atomic_load_n(&drain_thread->gone, __ATOMIC_RELAXED);
 }
 
 #endif

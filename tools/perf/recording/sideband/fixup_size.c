@@ -37,7 +37,7 @@ static bool has_id_of(struct evlist *evlist, const struct evsel *evsel, const vo
 /* Return: how long what was written is [bytes]; header.size if that is not known to be wrong. */
 static size_t true_size(struct evlist *evlist, const union perf_event *event)
 {
-	size_t size = event->header.size, body = tracked__body(event, size), end;
+	size_t size = event->header.size, body = sb_record__body(event, size), end;
 	struct evsel *evsel;
 
 	evlist__for_each_entry(evlist, evsel) {
@@ -50,8 +50,8 @@ static size_t true_size(struct evlist *evlist, const union perf_event *event)
 	return size;
 }
 
-int mend__hand_on(struct evlist *evlist, const struct span *span, stream_drain_t drain, void *arg,
-		  struct account *account)
+int fixup_size__drain(struct evlist *evlist, const struct records *records, drain_fn_t drain, void *arg,
+		  struct ring_stats *stats)
 {
 	union {
 		union perf_event event;
@@ -59,25 +59,25 @@ int mend__hand_on(struct evlist *evlist, const struct span *span, stream_drain_t
 	} copy;
 	size_t begin = 0, pos, size, end;
 	struct perf_event_header header;
-	struct span piece;
+	struct records piece;
 	int err;
 
-	for (pos = 0; (size = span__header(span, pos, &header)); pos += size) {
+	for (pos = 0; (size = records__header(records, pos, &header)); pos += size) {
 		if (!may_be_too_long(header.type))
 			continue;
-		span__copy(span, pos, &copy, size);
+		records__copy(records, pos, &copy, size);
 		end = true_size(evlist, &copy.event);
 		if (end == size)
 			continue;
 		copy.event.header.size = end;
-		piece = span__part(span, begin, pos - begin);
-		err = pos > begin ? drain(arg, &piece, account) : 0;
-		piece = span__of(&copy, end);
-		err = err ?: drain(arg, &piece, account);
+		piece = records__part(records, begin, pos - begin);
+		err = pos > begin ? drain(arg, &piece, stats) : 0;
+		piece = records__of(&copy, end);
+		err = err ?: drain(arg, &piece, stats);
 		if (err)
 			return err;
 		begin = pos + size;
 	}
-	piece = span__part(span, begin, span__len(span) - begin);
-	return span__len(&piece) ? drain(arg, &piece, account) : 0;
+	piece = records__part(records, begin, records__len(records) - begin);
+	return records__len(&piece) ? drain(arg, &piece, stats) : 0;
 }

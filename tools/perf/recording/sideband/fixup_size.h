@@ -14,8 +14,8 @@
  *
  * What is in a ring cannot be changed: it is handed on in pieces, such a record as a copy of what was written.
  */
-#ifndef PERF_RECORDING_MEND_H
-#define PERF_RECORDING_MEND_H
+#ifndef PERF_RECORDING_FIXUP_SIZE_H
+#define PERF_RECORDING_FIXUP_SIZE_H
 
 #include "recording/lib/records.h"
 #include "recording/ring/drain.h"
@@ -23,13 +23,13 @@
 struct evlist;
 
 /**
- * mend__hand_on - hand the records of @span to @drain: in one, or in several calls if some are too long
+ * fixup_size__drain - hand the records of @records to @drain: in one, or in several calls if some are too long
  * @evlist:	whose they are. A record is too long if the id of an event that wants such records is where the
  *		kernel writes it, and header.size goes on behind that.
  *
  * Return: 0, or the error of @drain that ended it.
  */
-int mend__hand_on(struct evlist *evlist, const struct span *span, stream_drain_t drain, void *arg,
-		  struct account *account);
+int fixup_size__drain(struct evlist *evlist, const struct records *records, drain_fn_t drain, void *arg,
+		  struct ring_stats *stats);
 
 #endif

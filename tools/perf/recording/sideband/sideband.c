@@ -19,9 +19,9 @@
 #include "recording/lib/thread.h"
 #include "sideband.h"
 
-static struct channel *channel(const struct tracker *tracker, enum channel_kind kind)
+static struct channel *channel(const struct sideband *sideband, enum channel_kind kind)
 {
-	return &tracker->rec->channels.channel[kind];
+	return &sideband->rec->channels.channel[kind];
 }
 
 /* What the kernel makes records of here: their sample ids, and the one for ours. */
@@ -39,20 +39,20 @@ static bool find_format(const struct evsel *evsel, struct id_format *format)
 	return id_format__init(format, attr->sample_type, id);
 }
 
-void tracker__init(struct tracker *tracker, struct recorder *rec)
+void sideband__init(struct sideband *sideband, struct recorder *rec)
 {
 	struct id_format format;
 
-	*tracker = (struct tracker){ .rec = rec };
-	thread__init_lock(&tracker->reading);
+	*sideband = (struct sideband){ .rec = rec };
+	thread__init_lock(&sideband->reading);
 	if (rec->opts.tail_synthesize || !find_format(rec->tracking, &format))
 		return;
-	if (!channel(tracker, CHANNEL_STREAM)->nr_mapped && !aux__streams(&rec->aux))
-		tracker->mode = TRACKER_KEPT;
+	if (!channel(sideband, CHANNEL_STREAM)->nr_mapped && !aux__streams(&rec->aux))
+		sideband->route = SIDEBAND_TO_STATE;
 	else if (rec->rotation.enabled)
-		tracker->mode = TRACKER_BOTH;
-	if (tracker->mode)
-		state__init(&tracker->state, &format);
+		sideband->route = SIDEBAND_TO_BOTH;
+	if (sideband->route)
+		state__init(&sideband->state, &format);
 }
 
 static void tell_loss(const struct state_loss *loss)
@@ -74,16 +74,16 @@ static void tell_loss(const struct state_loss *loss)
 			   loss->cgroups, GLOBALS_MAX_CGROUPS);
 }
 
-void tracker__exit(struct tracker *tracker)
+void sideband__exit(struct sideband *sideband)
 {
 	struct state_loss loss;
 
-	if (!tracker->mode)
+	if (!sideband->route)
 		return;
-	loss = state__loss(&tracker->state);
+	loss = state__loss(&sideband->state);
 	tell_loss(&loss);
-	state__exit(&tracker->state);
-	tracker->mode = TRACKER_STREAMED;
+	state__exit(&sideband->state);
+	sideband->route = SIDEBAND_TO_FILE;
 }
 
 /*
@@ -96,20 +96,20 @@ static int add_synthesized(const struct perf_tool *tool, union perf_event *event
 	struct output *output = container_of(tool, struct output, tool);
 	struct recorder *rec = container_of(output, struct recorder, output);
 
-	pthread_mutex_lock(&rec->tracker.reading);
-	state__add_synthesized(&rec->tracker.state, event, machine->id_hdr_size);
-	pthread_mutex_unlock(&rec->tracker.reading);
+	pthread_mutex_lock(&rec->sideband.reading);
+	state__add_synthesized(&rec->sideband.state, event, machine->id_hdr_size);
+	pthread_mutex_unlock(&rec->sideband.reading);
 	return 0;
 }
 
-static int read_proc(struct tracker *tracker)
+static int read_proc(struct sideband *sideband)
 {
-	return sideband__synthesize(&tracker->rec->output, &tracker->rec->opts, add_synthesized);
+	return synthesize__all(&sideband->rec->output, &sideband->rec->opts, add_synthesized);
 }
 
-int tracker__begin(struct tracker *tracker)
+int sideband__begin(struct sideband *sideband)
 {
-	return tracker->mode ? read_proc(tracker) : 0;
+	return sideband->route ? read_proc(sideband) : 0;
 }
 
 static bool task_exists(u32 tid)
@@ -117,129 +117,129 @@ static bool task_exists(u32 tid)
 	return !kill(tid, 0) || errno != ESRCH;
 }
 
-static int make_up_for_loss(struct tracker *tracker)
+static int make_up_for_loss(struct sideband *sideband)
 {
-	u64 lost = tracker->state.loss.lost;
+	u64 lost = sideband->state.loss.lost;
 
-	if (lost == tracker->lost)
+	if (lost == sideband->lost)
 		return 0;
-	pr_debug("%" PRIu64 " tracking records lost: reading /proc again.\n", lost - tracker->lost);
-	tracker->lost = lost;
-	state__retire_gone(&tracker->state, task_exists);
-	return read_proc(tracker);
+	pr_debug("%" PRIu64 " tracking records lost: reading /proc again.\n", lost - sideband->lost);
+	sideband->lost = lost;
+	state__retire_gone(&sideband->state, task_exists);
+	return read_proc(sideband);
 }
 
 /*
  * Files
  */
 
-static int to_output(void *arg, const void *records, size_t len)
+static int to_output(void *arg, const void *data, size_t len)
 {
-	struct span span = span__of(records, len);
+	struct records records = records__of(data, len);
 
-	return output__write(arg, &span, NULL);
+	return output__write(arg, &records, NULL);
 }
 
 /* Readers that wait for it know then what there was before the first sample. */
-static int finish_init(struct tracker *tracker)
+static int finish_init(struct sideband *sideband)
 {
-	if (tracker->initialised)
+	if (sideband->initialised)
 		return 0;
-	tracker->initialised = true;
-	return sideband__mark(&tracker->rec->output, PERF_RECORD_FINISHED_INIT);
+	sideband->initialised = true;
+	return output__mark(&sideband->rec->output, PERF_RECORD_FINISHED_INIT);
 }
 
-static int write_state(struct tracker *tracker)
+static int write_state(struct sideband *sideband)
 {
-	return make_up_for_loss(tracker) ?:
-	       state__write(&tracker->state, to_output, &tracker->rec->output) ?:
-	       finish_init(tracker);
+	return make_up_for_loss(sideband) ?:
+	       state__write(&sideband->state, to_output, &sideband->rec->output) ?:
+	       finish_init(sideband);
 }
 
-static int write_proc(struct tracker *tracker)
+static int write_proc(struct sideband *sideband)
 {
-	struct recorder *rec = tracker->rec;
+	struct recorder *rec = sideband->rec;
 
-	return sideband__synthesize(&rec->output, &rec->opts, sideband__write) ?:
-	       finish_init(tracker);
+	return synthesize__all(&rec->output, &rec->opts, synthesize__write) ?:
+	       finish_init(sideband);
 }
 
 /* What is in the traces that are to come. */
-static int begin_traces(struct tracker *tracker)
+static int begin_traces(struct sideband *sideband)
 {
-	struct recorder *rec = tracker->rec;
+	struct recorder *rec = sideband->rec;
 	struct aux_area *area;
 	int err = 0;
 
 	aux__for_each_area(&rec->aux, area)
-		err = err ?: aux__write_outputs(&rec->aux, area, &rec->output);
+		err = err ?: aux__write_hw_ids(&rec->aux, area, &rec->output);
 	return err;
 }
 
-int tracker__begin_file(struct tracker *tracker)
+int sideband__begin_file(struct sideband *sideband)
 {
-	struct recorder *rec = tracker->rec;
-	int err = tracker->mode == TRACKER_KEPT ? 0 : begin_traces(tracker);
+	struct recorder *rec = sideband->rec;
+	int err = sideband->route == SIDEBAND_TO_STATE ? 0 : begin_traces(sideband);
 
 	if (err)
 		return err;
-	tracker->initialised = false;
-	switch (tracker->mode) {
-	case TRACKER_STREAMED:
-		return rec->opts.tail_synthesize ? 0 : write_proc(tracker);
-	case TRACKER_KEPT:
-		state__begin_file(&tracker->state, false);
+	sideband->initialised = false;
+	switch (sideband->route) {
+	case SIDEBAND_TO_FILE:
+		return rec->opts.tail_synthesize ? 0 : write_proc(sideband);
+	case SIDEBAND_TO_STATE:
+		state__begin_file(&sideband->state, false);
 		return 0;
-	case TRACKER_BOTH:
+	case SIDEBAND_TO_BOTH:
 	default:
-		state__begin_file(&tracker->state, true);
-		return write_state(tracker);
+		state__begin_file(&sideband->state, true);
+		return write_state(sideband);
 	}
 }
 
-int tracker__end_file(struct tracker *tracker)
+int sideband__end_file(struct sideband *sideband)
 {
-	return tracker->rec->opts.tail_synthesize ? write_proc(tracker) : 0;
+	return sideband->rec->opts.tail_synthesize ? write_proc(sideband) : 0;
 }
 
-void tracker__end_snapshot(struct tracker *tracker, u64 horizon)
+void sideband__end_snapshot(struct sideband *sideband, u64 horizon)
 {
-	if (!tracker->mode)
+	if (!sideband->route)
 		return;
 	/* Streamed records that are not written yet are newer than what has settled. */
-	if (!channel(tracker, CHANNEL_OVERWRITE)->nr_mapped &&
-	    !aux__takes_snapshots(&tracker->rec->aux))
-		horizon = tracker->state.settled;
-	state__forget(&tracker->state, horizon);
+	if (!channel(sideband, CHANNEL_OVERWRITE)->nr_mapped &&
+	    !aux__takes_snapshots(&sideband->rec->aux))
+		horizon = sideband->state.settled;
+	state__forget(&sideband->state, horizon);
 }
 
 /*
  * Rings
  */
 
-static int drain_to_file(void *arg, const struct span *span, struct account *account)
+static int drain_to_file(void *arg, const struct records *records, struct ring_stats *stats)
 {
-	struct tracker *tracker = arg;
+	struct sideband *sideband = arg;
 
-	return output__write(&tracker->rec->output, span, account);
+	return output__write(&sideband->rec->output, records, stats);
 }
 
 /* What the AUX area of a ring holds, as the ring's records tell. */
-static void note_stretch(struct tracker *tracker, struct aux_area *area, union perf_event *event)
+static void note_stretch(struct sideband *sideband, struct aux_area *area, union perf_event *event)
 {
 	struct perf_sample sample = { 0 };
 
-	if (evlist__parse_sample(tracker->rec->evlist, event, &sample))
+	if (evlist__parse_sample(sideband->rec->evlist, event, &sample))
 		return;
 	if (event->header.type == PERF_RECORD_LOST)
-		aux_history__lose(&area->history, sample.time);
+		task_history__lose(&area->history, sample.time);
 	if (event->header.type == PERF_RECORD_AUX && event->header.size >= sizeof(event->aux))
-		aux_history__add(&area->history, event->aux.aux_offset,
+		task_history__add(&area->history, event->aux.aux_offset,
 				 aux_area__counts(area) ? event->aux.aux_size : 0,
 				 sample.pid, sample.tid, sample.time);
 }
 
-static void note_stretches(struct tracker *tracker, const struct span *span, struct aux_area *area)
+static void note_stretches(struct sideband *sideband, const struct records *records, struct aux_area *area)
 {
 	union {
 		union perf_event event;
@@ -248,115 +248,115 @@ static void note_stretches(struct tracker *tracker, const struct span *span, str
 	struct perf_event_header header;
 	size_t pos, size;
 
-	for (pos = 0; (size = span__header(span, pos, &header)); pos += size)
-		note_stretch(tracker, area, span__at(span, pos, size, &copy));
+	for (pos = 0; (size = records__header(records, pos, &header)); pos += size)
+		note_stretch(sideband, area, records__at(records, pos, size, &copy));
 }
 
-static int drain_to_state(void *arg, const struct span *span, struct account *account)
+static int drain_to_state(void *arg, const struct records *records, struct ring_stats *stats)
 {
-	struct tracker *tracker = arg;
+	struct sideband *sideband = arg;
 
-	state__add(&tracker->state, span);
-	account__add(account, span, span__len(span));
+	state__add(&sideband->state, records);
+	ring_stats__add(stats, records, records__len(records));
 	return 0;
 }
 
 /* As the mode has it; there is room in the backlog. */
-static int take(void *arg, const struct span *span, struct account *account)
+static int take(void *arg, const struct records *records, struct ring_stats *stats)
 {
-	struct tracker *tracker = arg;
+	struct sideband *sideband = arg;
 	int err = 0;
 
-	if (tracker->mode == TRACKER_KEPT)
-		account__add(account, span, span__len(span));
+	if (sideband->route == SIDEBAND_TO_STATE)
+		ring_stats__add(stats, records, records__len(records));
 	else
-		err = drain_to_file(tracker, span, account);
-	if (!err && tracker->mode)
-		intake__add(&tracker->rec->intake, span);
+		err = drain_to_file(sideband, records, stats);
+	if (!err && sideband->route)
+		drain_thread__add(&sideband->rec->drain_thread, records);
 	return err;
 }
 
-int tracker__take(void *arg, const struct span *span, struct account *account)
+int sideband__take(void *arg, const struct records *records, struct ring_stats *stats)
 {
-	struct tracker *tracker = arg;
+	struct sideband *sideband = arg;
 
-	if (tracker->mode && !intake__has_room(&tracker->rec->intake, span))
+	if (sideband->route && !drain_thread__has_room(&sideband->rec->drain_thread, records))
 		return -EAGAIN;
-	return mend__hand_on(tracker->rec->evlist, span, take, tracker, account);
+	return fixup_size__drain(sideband->rec->evlist, records, take, sideband, stats);
 }
 
-static void fold(void *arg, const struct span *span)
+static void fold(void *arg, const struct records *records)
 {
-	struct tracker *tracker = arg;
+	struct sideband *sideband = arg;
 
-	state__add(&tracker->state, span);
+	state__add(&sideband->state, records);
 }
 
-static struct aux_area *find_area(const struct tracker *tracker, const struct account *account)
+static struct aux_area *find_area(const struct sideband *sideband, const struct ring_stats *stats)
 {
 	struct aux_area *area;
 
-	aux__for_each_area(&tracker->rec->aux, area) {
-		if (&area->ring->account == account)
+	aux__for_each_area(&sideband->rec->aux, area) {
+		if (&area->ring->stats == stats)
 			return area;
 	}
 	return NULL;
 }
 
 /* What tells of the areas as a whole. */
-static int pass_on(struct tracker *tracker, const struct span *span, size_t from, size_t to,
-		   struct account *account)
+static int pass_on(struct sideband *sideband, const struct records *records, size_t from, size_t to,
+		   struct ring_stats *stats)
 {
-	struct span part = span__part(span, from, to - from);
+	struct records part = records__part(records, from, to - from);
 
 	if (from == to)
 		return 0;
-	return aux__takes_snapshots(&tracker->rec->aux) && tracker->mode == TRACKER_KEPT ?
-	       drain_to_state(tracker, &part, account) : drain_to_file(tracker, &part, account);
+	return aux__takes_snapshots(&sideband->rec->aux) && sideband->route == SIDEBAND_TO_STATE ?
+	       drain_to_state(sideband, &part, stats) : drain_to_file(sideband, &part, stats);
 }
 
-static int take_output(struct tracker *tracker, const struct span *span, size_t pos, size_t size,
-		       struct aux_area *area, struct account *account)
+static int take_output(struct sideband *sideband, const struct records *records, size_t pos, size_t size,
+		       struct aux_area *area, struct ring_stats *stats)
 {
-	struct recorder *rec = tracker->rec;
-	struct span record = span__part(span, pos, size);
+	struct recorder *rec = sideband->rec;
+	struct records record = records__part(records, pos, size);
 	union {
 		union perf_event event;
 		char room[PERF_SAMPLE_MAX_SIZE];
 	} copy;
 
-	account__add(account, &record, size);
-	aux__add_output(&rec->aux, area, span__at(span, pos, size, &copy));
-	return tracker->mode == TRACKER_KEPT ? 0 :
-					       aux__write_outputs(&rec->aux, area, &rec->output);
+	ring_stats__add(stats, &record, size);
+	aux__add_hw_id(&rec->aux, area, records__at(records, pos, size, &copy));
+	return sideband->route == SIDEBAND_TO_STATE ? 0 :
+					       aux__write_hw_ids(&rec->aux, area, &rec->output);
 }
 
-/* All but PERF_RECORD_AUX_OUTPUT_HW_ID (aux_outputs.h) goes where tracking goes. */
-static int drain_aux(void *arg, const struct span *span, struct account *account)
+/* All but PERF_RECORD_AUX_OUTPUT_HW_ID (hw_ids.h) goes where tracking goes. */
+static int drain_aux(void *arg, const struct records *records, struct ring_stats *stats)
 {
-	struct tracker *tracker = arg;
-	struct aux_area *area = find_area(tracker, account);
+	struct sideband *sideband = arg;
+	struct aux_area *area = find_area(sideband, stats);
 	struct perf_event_header header;
 	size_t pos, size, from = 0;
 	int err = 0;
 
-	if (area && aux__takes_snapshots(&tracker->rec->aux))
-		note_stretches(tracker, span, area);
-	if (!area || !aux__writes_areas(&tracker->rec->aux))
-		return pass_on(tracker, span, 0, span__len(span), account);
-	for (pos = 0; !err && (size = span__header(span, pos, &header)); pos += size) {
+	if (area && aux__takes_snapshots(&sideband->rec->aux))
+		note_stretches(sideband, records, area);
+	if (!area || !aux__writes_areas(&sideband->rec->aux))
+		return pass_on(sideband, records, 0, records__len(records), stats);
+	for (pos = 0; !err && (size = records__header(records, pos, &header)); pos += size) {
 		if (header.type != PERF_RECORD_AUX_OUTPUT_HW_ID)
 			continue;
-		err = pass_on(tracker, span, from, pos, account) ?:
-		      take_output(tracker, span, pos, size, area, account);
+		err = pass_on(sideband, records, from, pos, stats) ?:
+		      take_output(sideband, records, pos, size, area, stats);
 		from = pos + size;
 	}
-	return err ?: pass_on(tracker, span, from, span__len(span), account);
+	return err ?: pass_on(sideband, records, from, records__len(records), stats);
 }
 
 struct looking {
 	struct evlist	*evlist;
-	struct refs	 refs;
+	struct task_refs	 refs;
 };
 
 static void add_ref(void *arg, union perf_event *event)
@@ -365,128 +365,128 @@ static void add_ref(void *arg, union perf_event *event)
 	struct perf_sample sample = { 0 };
 
 	if (!evlist__parse_sample(looking->evlist, event, &sample))
-		refs__add(&looking->refs, sample.pid, sample.tid, sample.time);
+		task_refs__add(&looking->refs, sample.pid, sample.tid, sample.time);
 }
 
-static ssize_t read_tracking(struct tracker *tracker)
+static ssize_t read_tracking(struct sideband *sideband)
 {
-	struct intake *intake = &tracker->rec->intake;
+	struct drain_thread *drain_thread = &sideband->rec->drain_thread;
 	ssize_t bytes;
 
 	do {
-		bytes = intake__drain(intake);
-		if (tracker->mode)
-			intake__fold(intake, fold, tracker);
+		bytes = drain_thread__drain(drain_thread);
+		if (sideband->route)
+			drain_thread__fold(drain_thread, fold, sideband);
 	} while (bytes == -EAGAIN);
 	return bytes;
 }
 
-static ssize_t read_rings(struct tracker *tracker)
+static ssize_t read_rings(struct sideband *sideband)
 {
-	struct channel *aux = channel(tracker, CHANNEL_AUX);
+	struct channel *aux = channel(sideband, CHANNEL_AUX);
 	ssize_t bytes, aux_bytes;
 
-	aux_bytes = stream__drain(aux, drain_aux, tracker);
+	aux_bytes = channel__drain(aux, drain_aux, sideband);
 	if (aux_bytes < 0)
 		return aux_bytes;
-	bytes = read_tracking(tracker);
+	bytes = read_tracking(sideband);
 	if (bytes < 0)
 		return bytes;
 	bytes += aux_bytes;
-	if (!tracker->mode)
+	if (!sideband->route)
 		return bytes;
-	state__end_round(&tracker->state);
-	snapshotter__set_settled(&tracker->rec->snapshotter, tracker->state.settled);
+	state__end_round(&sideband->state);
+	snapshotter__set_settled(&sideband->rec->snapshotter, sideband->state.settled);
 	return bytes;
 }
 
 /* What was traced so far has records after this, and they are read. */
-static int flush_aux(struct tracker *tracker)
+static int flush_aux(struct sideband *sideband)
 {
-	struct recorder *rec = tracker->rec;
+	struct recorder *rec = sideband->rec;
 	ssize_t err;
 
 	pthread_mutex_lock(&rec->capture.enabling);
 	err = aux_snapshotter__flush(&rec->aux_snapshotter);
 	pthread_mutex_unlock(&rec->capture.enabling);
 	if (!err)
-		err = read_rings(tracker);
+		err = read_rings(sideband);
 	return err < 0 ? err : 0;
 }
 
 struct tracing {
 	struct aux	*aux;
-	struct refs	*refs;
+	struct task_refs	*refs;
 };
 
-static void add_switch_ref(void *arg, const struct whereabouts *who, u64 time)
+static void add_switch_ref(void *arg, const struct sb_origin *who, u64 time)
 {
 	const struct tracing *tracing = arg;
 	struct aux_area *area;
 
 	aux__for_each_area(tracing->aux, area) {
 		if ((who->cpu == (u32)area->mm.cpu || who->cpu == (u32)-1) &&
-		    time >= aux_history__since(&area->history))
-			refs__add(tracing->refs, who->pid, who->tid, time);
+		    time >= task_history__since(&area->history))
+			task_refs__add(tracing->refs, who->pid, who->tid, time);
 	}
 }
 
-static void add_aux_refs(struct tracker *tracker, struct refs *refs)
+static void add_aux_refs(struct sideband *sideband, struct task_refs *refs)
 {
-	struct tracing tracing = { &tracker->rec->aux, refs };
+	struct tracing tracing = { &sideband->rec->aux, refs };
 	struct aux_area *area;
 
 	aux__for_each_area(tracing.aux, area)
-		aux_history__refer(&area->history, tracker->state.horizon, refs);
-	state__visit_switches(&tracker->state, add_switch_ref, &tracing);
+		task_history__refer(&area->history, sideband->state.horizon, refs);
+	state__visit_switches(&sideband->state, add_switch_ref, &tracing);
 }
 
 /* A snapshot that waits to be written will be in a moment: collecting can wait, too. */
-static int collect(struct tracker *tracker)
+static int collect(struct sideband *sideband)
 {
-	struct looking looking = { .evlist = tracker->rec->evlist };
+	struct looking looking = { .evlist = sideband->rec->evlist };
 	int err = 0;
 
-	if (aux__takes_snapshots(&tracker->rec->aux))
-		err = flush_aux(tracker);
+	if (aux__takes_snapshots(&sideband->rec->aux))
+		err = flush_aux(sideband);
 	if (err)
 		return err;
-	refs__init(&looking.refs);
-	add_aux_refs(tracker, &looking.refs);
-	looking.refs.traced = aux__takes_snapshots(&tracker->rec->aux) &&
-			      !tracker->rec->opts.record_switch_events_set;
-	if (!snapshotter__look(&tracker->rec->snapshotter, add_ref, &looking))
-		state__collect(&tracker->state, &looking.refs);
-	refs__exit(&looking.refs);
+	task_refs__init(&looking.refs);
+	add_aux_refs(sideband, &looking.refs);
+	looking.refs.traced = aux__takes_snapshots(&sideband->rec->aux) &&
+			      !sideband->rec->opts.record_switch_events_set;
+	if (!snapshotter__look(&sideband->rec->snapshotter, add_ref, &looking))
+		state__collect(&sideband->state, &looking.refs);
+	task_refs__exit(&looking.refs);
 	pr_debug2("Live state: %zu tasks, %zu records, %zu bytes of them.\n",
-		  tracker->state.tasks.nr, tracker->state.nr, tracker->state.bytes);
+		  sideband->state.tasks.nr, sideband->state.nr, sideband->state.bytes);
 	return 0;
 }
 
-ssize_t tracker__drain(struct tracker *tracker)
+ssize_t sideband__drain(struct sideband *sideband)
 {
-	return read_rings(tracker);
+	return read_rings(sideband);
 }
 
-int tracker__tidy(struct tracker *tracker)
+int sideband__tidy(struct sideband *sideband)
 {
-	if (!tracker->mode)
+	if (!sideband->route)
 		return 0;
-	state__survey(&tracker->state, survey__proc);
-	return state__is_large(&tracker->state) ? collect(tracker) : 0;
+	state__find_stale_maps(&sideband->state, proc_maps__read);
+	return state__is_large(&sideband->state) ? collect(sideband) : 0;
 }
 
 /*
  * What was sampled since the tracking rings were read, up to the last copy, has a name as well. Nothing
  * may be collected now: the copies are handed over, and refer to tasks that the rings do not.
  */
-int tracker__begin_snapshot(struct tracker *tracker)
+int sideband__begin_snapshot(struct sideband *sideband)
 {
 	ssize_t err = 0;
 
-	if (tracker->mode == TRACKER_KEPT || aux__takes_snapshots(&tracker->rec->aux))
-		err = read_rings(tracker);
-	if (err >= 0 && tracker->mode == TRACKER_KEPT)
-		err = write_state(tracker);
+	if (sideband->route == SIDEBAND_TO_STATE || aux__takes_snapshots(&sideband->rec->aux))
+		err = read_rings(sideband);
+	if (err >= 0 && sideband->route == SIDEBAND_TO_STATE)
+		err = write_state(sideband);
 	return err < 0 ? err : 0;
 }

@@ -15,12 +15,12 @@
  * no room for tracking records, it is read again before the state is written next.
  *
  * The records of the AUX channel's rings, which tell of the areas, go the same way; but those that
- * say which event a sample in a trace is of go with the trace (aux_outputs.h).
+ * say which event a sample in a trace is of go with the trace (hw_ids.h).
  *
- * All in the recorder's thread, but for what comes out of the tracking rings, see intake.h.
+ * All in the recorder's thread, but for what comes out of the tracking rings, see drain_thread.h.
  */
-#ifndef PERF_RECORDING_TRACKER_H
-#define PERF_RECORDING_TRACKER_H
+#ifndef PERF_RECORDING_SIDEBAND_H
+#define PERF_RECORDING_SIDEBAND_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -29,87 +29,87 @@
 
 struct recorder;
 
-enum tracker_mode {
-	TRACKER_STREAMED,
-	TRACKER_KEPT,
-	TRACKER_BOTH,
+enum sideband_route {
+	SIDEBAND_TO_FILE,
+	SIDEBAND_TO_STATE,
+	SIDEBAND_TO_BOTH,
 };
 
 /**
- * struct tracker
+ * struct sideband
  * @rec:	whose it is
- * @mode:	see above
- * @state:	the live state; not with TRACKER_STREAMED
+ * @route:	see above
+ * @state:	the live state; not with SIDEBAND_TO_FILE
  * @reading:	lock of @state while several threads read /proc (--num-thread-synthesize)
  * @lost:	tracking records lost until /proc was read [records]
  * @initialised: the file has a PERF_RECORD_FINISHED_INIT
  */
-struct tracker {
+struct sideband {
 	struct recorder		*rec;
-	enum tracker_mode	 mode;
+	enum sideband_route	 route;
 	struct state		 state;
 	pthread_mutex_t		 reading;
 	u64			 lost;
 	bool			 initialised;
 };
 
-/** tracker__init - choose the mode; the events are open, their rings mapped */
-void tracker__init(struct tracker *tracker, struct recorder *rec);
+/** sideband__init - choose the mode; the events are open, their rings mapped */
+void sideband__init(struct sideband *sideband, struct recorder *rec);
 
-/** tracker__exit - free the state, say what it misses */
-void tracker__exit(struct tracker *tracker);
+/** sideband__exit - free the state, say what it misses */
+void sideband__exit(struct sideband *sideband);
 
 /**
- * tracker__begin - learn what was before the recording, before the first file begins
+ * sideband__begin - learn what was before the recording, before the first file begins
  *
  * Return: 0, or a negative errno after an error message.
  */
-int tracker__begin(struct tracker *tracker);
+int sideband__begin(struct sideband *sideband);
 
 /**
- * tracker__begin_file - a new file is there, and its events are described
+ * sideband__begin_file - a new file is there, and its events are described
  *
  * Return: 0, or a negative errno after an error message.
  */
-int tracker__begin_file(struct tracker *tracker);
+int sideband__begin_file(struct sideband *sideband);
 
-/** tracker__end_file - before it is closed. Return: 0, or a negative errno after an error message */
-int tracker__end_file(struct tracker *tracker);
+/** sideband__end_file - before it is closed. Return: 0, or a negative errno after an error message */
+int sideband__end_file(struct sideband *sideband);
 
 /**
- * tracker__take - for the intake: take what is in a tracking ring
- * @tracker:	in the intake's thread, or in the recorder's
+ * sideband__take - for the drain_thread: take what is in a tracking ring
+ * @sideband:	in the drain_thread's thread, or in the recorder's
  *
  * Return: 0, -EAGAIN if there is no room in the backlog, or the negative errno of the output.
  */
-int tracker__take(void *tracker, const struct span *span, struct account *account);
+int sideband__take(void *sideband, const struct records *records, struct ring_stats *stats);
 
 /**
- * tracker__drain - read what is in the tracking rings, or was and has not been looked at
+ * sideband__drain - read what is in the tracking rings, or was and has not been looked at
  *
  * Return: how much there was in the rings [bytes], 0 for nothing, or a negative errno.
  */
-ssize_t tracker__drain(struct tracker *tracker);
+ssize_t sideband__drain(struct sideband *sideband);
 
 /**
- * tracker__tidy - if the live state has become large, forget what nothing refers to, or what is not
+ * sideband__tidy - if the live state has become large, forget what nothing refers to, or what is not
  * mapped any more; after a drain
  *
  * Return: 0, or a negative errno.
  */
-int tracker__tidy(struct tracker *tracker);
+int sideband__tidy(struct sideband *sideband);
 
 /**
- * tracker__begin_snapshot - what the snapshot needs that is to be written; the rings are drained
+ * sideband__begin_snapshot - what the snapshot needs that is to be written; the rings are drained
  *
  * Return: 0, or a negative errno.
  */
-int tracker__begin_snapshot(struct tracker *tracker);
+int sideband__begin_snapshot(struct sideband *sideband);
 
 /**
- * tracker__end_snapshot - it was written
+ * sideband__end_snapshot - it was written
  * @horizon:	of the snapshot (snapshot.h)
  */
-void tracker__end_snapshot(struct tracker *tracker, u64 horizon);
+void sideband__end_snapshot(struct sideband *sideband, u64 horizon);
 
 #endif

@@ -13,14 +13,14 @@
 #include "recording/output/output.h"
 #include "synthesize.h"
 
-int sideband__write(const struct perf_tool *tool, union perf_event *event,
+int synthesize__write(const struct perf_tool *tool, union perf_event *event,
 		    struct perf_sample *sample __maybe_unused,
 		    struct machine *machine __maybe_unused)
 {
 	struct output *output = container_of(tool, struct output, tool);
-	struct span span = span__of(event, event->header.size);
+	struct records records = records__of(event, event->header.size);
 
-	return output__write(output, &span, NULL);
+	return output__write(output, &records, NULL);
 }
 
 /* Where util itself writes to the pipe next. */
@@ -29,18 +29,18 @@ static int write_through(const struct perf_tool *tool, union perf_event *event,
 {
 	struct output *output = container_of(tool, struct output, tool);
 
-	return sideband__write(tool, event, sample, machine) ?: output__drain(output);
+	return synthesize__write(tool, event, sample, machine) ?: output__drain(output);
 }
 
-int sideband__mark(struct output *output, unsigned int type)
+int output__mark(struct output *output, unsigned int type)
 {
 	const struct perf_event_header header = { .type = type, .size = sizeof(header) };
-	struct span span = span__of(&header, sizeof(header));
+	struct records records = records__of(&header, sizeof(header));
 
-	return output__write(output, &span, NULL);
+	return output__write(output, &records, NULL);
 }
 
-int sideband__describe(struct output *output, const struct perf_event_mmap_page *page)
+int synthesize__describe(struct output *output, const struct perf_event_mmap_page *page)
 {
 	struct perf_session *session = output->session;
 	const struct perf_tool *tool = &output->tool;
@@ -53,17 +53,17 @@ int sideband__describe(struct output *output, const struct perf_event_mmap_page 
 		if (err < 0)
 			return err;
 	}
-	err = perf_event__synth_time_conv(page, tool, sideband__write, host);
+	err = perf_event__synth_time_conv(page, tool, synthesize__write, host);
 	if (!err)
-		err = perf_event__synthesize_id_index(tool, sideband__write, output->evlist, host);
+		err = perf_event__synthesize_id_index(tool, synthesize__write, output->evlist, host);
 	if (!err)
-		err = perf_event__synthesize_extra_attr(tool, output->evlist, sideband__write, pipe);
+		err = perf_event__synthesize_extra_attr(tool, output->evlist, synthesize__write, pipe);
 	if (!err)
 		err = perf_event__synthesize_thread_map2(tool, output->evlist->core.threads,
-							 sideband__write, NULL);
+							 synthesize__write, NULL);
 	if (!err)
 		err = perf_event__synthesize_cpu_map(tool, output->evlist->core.all_cpus,
-						     sideband__write, NULL);
+						     synthesize__write, NULL);
 	if (err < 0)
 		pr_err("Cannot describe the events in the output.\n");
 	return err < 0 ? err : 0;
@@ -136,7 +136,7 @@ static int synthesize_tasks(struct synthesis *synthesis)
 	return output->err ?: err;
 }
 
-int sideband__synthesize(struct output *output, struct record_opts *opts,
+int synthesize__all(struct output *output, struct record_opts *opts,
 			 perf_event__handler_t handle)
 {
 	struct machines *machines = &output->session->machines;

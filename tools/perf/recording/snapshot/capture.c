@@ -17,13 +17,13 @@
 static void tell(struct capture *capture, unsigned int what)
 {
 	__atomic_fetch_or(&capture->asked, what, __ATOMIC_RELEASE);
-	wakeup__tell(capture->wake_fd);
+	eventfd__signal(capture->wake_fd);
 }
 
 unsigned int capture__asked(struct capture *capture)
 {
 	/* First the eventfd: what is told in between wakes us up once more, for nothing. */
-	if (!wakeup__told(capture->wake_fd))
+	if (!eventfd__clear(capture->wake_fd))
 		return 0;
 	return __atomic_exchange_n(&capture->asked, 0, __ATOMIC_ACQUIRE);
 }
@@ -64,7 +64,7 @@ static int act(struct capture *capture, unsigned int what)
 	if (what & TRIGGER_ENABLE)
 		enable_events(capture);
 	if (what & TRIGGER_STOP)
-		err = losses__count(capture->losses, capture->channels, capture->evlist, true);
+		err = lost_counters__read(capture->lost, capture->channels, capture->evlist, true);
 	if (what & TRIGGER_EVENT) {
 		__atomic_store_n(&capture->by, events->by, __ATOMIC_RELAXED);
 		event_time = events->time;
@@ -117,8 +117,8 @@ int capture__init(struct capture *capture)
 
 	sem_init(&capture->go, 0, 0);
 	pthread_mutex_init(&capture->enabling, NULL);
-	capture->wake_fd = wakeup__new();
-	capture->stop_fd = wakeup__new();
+	capture->wake_fd = eventfd__new();
+	capture->stop_fd = eventfd__new();
 	err = min(capture->wake_fd, capture->stop_fd);
 	err = err < 0 ? err : create_thread(capture);
 	if (err)
@@ -144,7 +144,7 @@ static void end_thread(struct capture *capture)
 
 int capture__stop(struct capture *capture)
 {
-	wakeup__tell(capture->stop_fd);
+	eventfd__signal(capture->stop_fd);
 	end_thread(capture);
 	return capture->err;
 }
@@ -152,6 +152,6 @@ int capture__stop(struct capture *capture)
 void capture__exit(struct capture *capture)
 {
 	end_thread(capture);
-	wakeup__free(&capture->wake_fd);
-	wakeup__free(&capture->stop_fd);
+	eventfd__free(&capture->wake_fd);
+	eventfd__free(&capture->stop_fd);
 }

@@ -38,7 +38,7 @@ struct aux_snapshotter;
 struct channels;
 struct evlist;
 struct evsel;
-struct losses;
+struct lost_counters;
 struct snapshotter;
 struct triggers;
 
@@ -49,7 +49,7 @@ struct triggers;
  * @snapshotter: takes the copies
  * @aux_snapshotter: those of AUX areas
  * @channels:	the rings
- * @losses:	receives what the overwrite rings had lost when the last copy was taken
+ * @lost:	receives what the overwrite rings had lost when the last copy was taken
  * @enabling:	see above
  * @wake_fd:	readable when the recorder has something to do
  * @stop_fd:	tells the capture thread to end
@@ -65,7 +65,7 @@ struct capture {
 	struct snapshotter	*snapshotter;
 	struct aux_snapshotter	*aux_snapshotter;
 	struct channels		*channels;
-	struct losses		*losses;
+	struct lost_counters		*lost;
 	pthread_mutex_t		 enabling;
 	int			 wake_fd;
 	int			 stop_fd;
@@ -81,7 +81,7 @@ struct capture {
 /**
  * capture__init - create the descriptors, and the thread, which waits for capture__start()
  *
- * All up to @losses are set. The thread takes no signals.
+ * All up to @lost are set. The thread takes no signals.
  *
  * Return: 0, or a negative errno after an error message.
  */

@@ -175,27 +175,27 @@ static void note_time(struct snapshot_stats *stats, struct evlist *evlist, union
 		stats->end = time;
 }
 
-static int write_records(struct perf_snapshot *snapshot, struct account *ring,
+static int write_records(struct perf_snapshot *snapshot, struct ring_stats *ring,
 			 struct evlist *evlist, struct output *output, struct snapshot_stats *stats)
 {
-	struct perf_snapshot_records records;
-	struct account account = { 0 };
-	struct span span;
+	struct perf_snapshot_records taken;
+	struct ring_stats written = { 0 };
+	struct records records;
 	int err;
 
-	perf_snapshot__records(snapshot, &records);
-	if (records.malformed)
+	perf_snapshot__records(snapshot, &taken);
+	if (taken.malformed)
 		pr_warning("Malformed records in an overwrite ring: %zu bytes are left out.\n",
-			   records.malformed);
-	stats->overwritten += records.overwritten + records.malformed;
-	if (!records.nr)
+			   taken.malformed);
+	stats->overwritten += taken.overwritten + taken.malformed;
+	if (!taken.nr)
 		return 0;
-	note_time(stats, evlist, records.data);
-	note_time(stats, evlist, records.newest);
-	span = span__of(records.data, records.bytes);
-	err = output__write(output, &span, &account);
-	account__merge(&stats->account, &account);
-	account__merge(ring, &account);
+	note_time(stats, evlist, taken.data);
+	note_time(stats, evlist, taken.newest);
+	records = records__of(taken.data, taken.bytes);
+	err = output__write(output, &records, &written);
+	ring_stats__merge(&stats->written, &written);
+	ring_stats__merge(ring, &written);
 	return err;
 }
 
@@ -211,7 +211,7 @@ int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 		return 0;
 	*stats = set->stats;
 	channel__for_each_ring(snapshotter->channel, ring) {	/* the order of @snapshots, too */
-		err = write_records(set->snapshots[i++], &ring->account, evlist, output, stats);
+		err = write_records(set->snapshots[i++], &ring->stats, evlist, output, stats);
 		if (err)
 			break;
 	}

@@ -13,8 +13,8 @@
  *
  * Take and write may be called by two threads.
  */
-#ifndef PERF_RECORDING_SNAPSHOT_H
-#define PERF_RECORDING_SNAPSHOT_H
+#ifndef PERF_RECORDING_OVERWRITE_H
+#define PERF_RECORDING_OVERWRITE_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -28,7 +28,7 @@ struct output;
 
 /**
  * struct snapshot_stats - one snapshot, all rings
- * @account:	what was written
+ * @written:	what was written
  * @overwritten: bytes recorded since the previous snapshot that were gone before they could be
  *		kept [bytes]
  * @begin:	time of the oldest record, in the events' clock [ns]; 0 if records have no time
@@ -40,7 +40,7 @@ struct output;
  * @taken:	of all requests together
  */
 struct snapshot_stats {
-	struct account	account;
+	struct ring_stats	written;
 	u64		overwritten;
 	u64		begin;
 	u64		end;

@@ -12,7 +12,7 @@ void mapset__put(struct mapset *set)
 		return;
 	mapset__put(set->left);
 	mapset__put(set->right);
-	tracked__put(set->map.record);
+	sb_record__put(set->map.record);
 	free(set);
 }
 
@@ -54,7 +54,7 @@ static struct mapset *node(struct making *making, const struct mapping *map, str
 		set->bytes += left->bytes;
 	if (right)
 		set->bytes += right->bytes;
-	tracked__get(map->record);
+	sb_record__get(map->record);
 	return set;
 }
 
@@ -119,9 +119,9 @@ static int replace(struct mapset **pset, struct mapset *set, const struct making
 	return 0;
 }
 
-int mapset__insert(struct mapset **pset, struct tracked *record)
+int mapset__insert(struct mapset **pset, struct sb_record *record)
 {
-	const struct perf_record_mmap *mmap = &tracked__event(record)->mmap;
+	const struct perf_record_mmap *mmap = &sb_record__event(record)->mmap;
 	const struct mapping new = { mmap->start, mmap->start + mmap->len, record };
 	struct making making = { .failed = false };
 	struct mapset *set;
@@ -137,33 +137,33 @@ int mapset__insert(struct mapset **pset, struct tracked *record)
  * Asked of one map after the other, as they lie: @at is the first extent that may be in the next. The
  * kernel tells of maps that cannot be executed, if it does, with PERF_RECORD_MISC_MMAP_DATA.
  */
-static bool is_there(const struct survey *survey, size_t *at, const struct mapping *map)
+static bool is_there(const struct proc_maps *proc_maps, size_t *at, const struct mapping *map)
 {
 	bool data = map->record->header.misc & PERF_RECORD_MISC_MMAP_DATA;
 	size_t i;
 
-	if (map->record->time >= survey->before)
+	if (map->record->time >= proc_maps->before)
 		return true;
-	while (*at < survey->nr && survey->extent[*at].end <= map->start)
+	while (*at < proc_maps->nr && proc_maps->extent[*at].end <= map->start)
 		++*at;
-	for (i = *at; i < survey->nr && survey->extent[i].start < map->end; i++) {
-		if (data || survey->extent[i].exec)
+	for (i = *at; i < proc_maps->nr && proc_maps->extent[i].start < map->end; i++) {
+		if (data || proc_maps->extent[i].exec)
 			return true;
 	}
 	return false;
 }
 
 static struct mapset *pruned(struct making *making, struct mapset *set,
-			     const struct survey *survey, size_t *at)
+			     const struct proc_maps *proc_maps, size_t *at)
 {
 	struct mapset *left, *right;
 	bool there;
 
 	if (!set)
 		return NULL;
-	left = pruned(making, set->left, survey, at);
-	there = is_there(survey, at, &set->map);
-	right = pruned(making, set->right, survey, at);
+	left = pruned(making, set->left, proc_maps, at);
+	there = is_there(proc_maps, at, &set->map);
+	right = pruned(making, set->right, proc_maps, at);
 	if (!there)
 		return join(making, left, right);
 	if (left != set->left || right != set->right)
@@ -173,10 +173,10 @@ static struct mapset *pruned(struct making *making, struct mapset *set,
 	return mapset__get(set);
 }
 
-int mapset__prune(struct mapset **pset, const struct survey *survey)
+int mapset__prune(struct mapset **pset, const struct proc_maps *proc_maps)
 {
 	struct making making = { .failed = false };
 	size_t at = 0;
 
-	return replace(pset, pruned(&making, *pset, survey, &at), &making);
+	return replace(pset, pruned(&making, *pset, proc_maps, &at), &making);
 }

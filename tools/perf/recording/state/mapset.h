@@ -17,15 +17,15 @@
  * is NULL.
  *
  * Nobody tells when a map goes; it goes here when another one takes its place, with exec, or when a
- * survey of what there is (surveys.h) does not find it.
+ * proc_maps of what there is (proc_maps.h) does not find it.
  */
 #ifndef PERF_RECORDING_MAPSET_H
 #define PERF_RECORDING_MAPSET_H
 
 #include <linux/types.h>
 
-struct survey;
-struct tracked;
+struct proc_maps;
+struct sb_record;
 
 /**
  * struct mapping - a map, or what newer ones left of it
@@ -35,7 +35,7 @@ struct tracked;
 struct mapping {
 	u64		 start;
 	u64		 end;
-	struct tracked	*record;
+	struct sb_record	*record;
 };
 
 /**
@@ -62,15 +62,15 @@ struct mapset {
  *
  * Return: 0, or -ENOMEM: then the set is as it was.
  */
-int mapset__insert(struct mapset **set, struct tracked *record);
+int mapset__insert(struct mapset **set, struct sb_record *record);
 
 /**
- * mapset__prune - drop maps that were before @survey and are not in it
+ * mapset__prune - drop maps that were before @proc_maps and are not in it
  * @set:	as for mapset__insert()
  *
  * Return: as mapset__insert().
  */
-int mapset__prune(struct mapset **set, const struct survey *survey);
+int mapset__prune(struct mapset **set, const struct proc_maps *proc_maps);
 
 typedef void (*mapset_visit_t)(void *arg, const struct mapping *map);
 

@@ -6,35 +6,35 @@
 #include "stale_maps.h"
 
 /* Neighbours become one. */
-static struct survey *add(struct survey *survey, size_t *room, const struct extent *extent)
+static struct proc_maps *add(struct proc_maps *proc_maps, size_t *room, const struct mapped_range *extent)
 {
-	struct extent *last = survey && survey->nr ? &survey->extent[survey->nr - 1] : NULL;
-	struct survey *larger;
+	struct mapped_range *last = proc_maps && proc_maps->nr ? &proc_maps->extent[proc_maps->nr - 1] : NULL;
+	struct proc_maps *larger;
 
 	if (last && last->end == extent->start && last->exec == extent->exec) {
 		last->end = extent->end;
-		return survey;
+		return proc_maps;
 	}
-	if (!survey || survey->nr == *room) {
+	if (!proc_maps || proc_maps->nr == *room) {
 		*room = *room * 2 ?: 64;
-		larger = realloc(survey, sizeof(*survey) + *room * sizeof(*extent));
+		larger = realloc(proc_maps, sizeof(*proc_maps) + *room * sizeof(*extent));
 		if (!larger) {
-			free(survey);
+			free(proc_maps);
 			return NULL;
 		}
-		if (!survey)
+		if (!proc_maps)
 			larger->nr = 0;
-		survey = larger;
+		proc_maps = larger;
 	}
-	survey->extent[survey->nr++] = *extent;
-	return survey;
+	proc_maps->extent[proc_maps->nr++] = *extent;
+	return proc_maps;
 }
 
 /* NULL, too, if there is no map at all: the task is just ending. */
-struct survey *survey__proc(u32 tid)
+struct proc_maps *proc_maps__read(u32 tid)
 {
-	struct survey *survey = NULL;
-	struct extent extent;
+	struct proc_maps *proc_maps = NULL;
+	struct mapped_range extent;
 	char *line = NULL, name[32], exec;
 	size_t len = 0, room = 0;
 	FILE *file;
@@ -48,11 +48,11 @@ struct survey *survey__proc(u32 tid)
 			   &exec) != 3)
 			continue;
 		extent.exec = exec == 'x';
-		survey = add(survey, &room, &extent);
-		if (!survey)
+		proc_maps = add(proc_maps, &room, &extent);
+		if (!proc_maps)
 			break;
 	}
 	free(line);
 	fclose(file);
-	return survey;
+	return proc_maps;
 }

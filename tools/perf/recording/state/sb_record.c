@@ -48,13 +48,13 @@ void id_format__stamp(const struct id_format *format, void *end, u32 pid, u32 ti
 		memcpy(end - format->tid, task, sizeof(task));
 }
 
-struct whereabouts id_format__read(const struct id_format *format, const struct tracked *record)
+struct sb_origin id_format__read(const struct id_format *format, const struct sb_record *record)
 {
 	const void *end = (const void *)&record->header + record->header.size;
-	struct whereabouts who = { -1, -1, -1 };
+	struct sb_origin who = { -1, -1, -1 };
 
 	if (format->tid)
-		memcpy(&who, end - format->tid, offsetof(struct whereabouts, cpu));
+		memcpy(&who, end - format->tid, offsetof(struct sb_origin, cpu));
 	if (format->cpu)
 		memcpy(&who.cpu, end - format->cpu, sizeof(who.cpu));
 	return who;
@@ -96,7 +96,7 @@ static size_t fixed_size(u32 type, bool *string)
 	return sizeof(struct perf_event_header);
 }
 
-size_t tracked__body(const union perf_event *event, size_t size)
+size_t sb_record__body(const union perf_event *event, size_t size)
 {
 	bool string;
 	size_t body = fixed_size(event->header.type, &string);
@@ -119,27 +119,27 @@ static bool is_sound(const union perf_event *event, size_t id_size)
 
 	if (size < id_size || size % sizeof(u64))
 		return false;
-	return tracked__body(event, size - id_size) <= size - id_size;
+	return sb_record__body(event, size - id_size) <= size - id_size;
 }
 
-static struct tracked *tracked__alloc(size_t size)
+static struct sb_record *sb_record__alloc(size_t size)
 {
-	struct tracked *record = malloc(offsetof(struct tracked, header) + size);
+	struct sb_record *record = malloc(offsetof(struct sb_record, header) + size);
 
 	if (record)
 		record->refs = 1;
 	return record;
 }
 
-struct tracked *tracked__new(const struct id_format *format, const struct span *span, size_t pos,
+struct sb_record *sb_record__new(const struct id_format *format, const struct records *records, size_t pos,
 			     size_t size)
 {
-	struct tracked *record = tracked__alloc(size);
+	struct sb_record *record = sb_record__alloc(size);
 
 	if (!record)
 		return ERR_PTR(-ENOMEM);
-	span__copy(span, pos, &record->header, size);
-	if (!is_sound(tracked__event(record), format->size)) {
+	records__copy(records, pos, &record->header, size);
+	if (!is_sound(sb_record__event(record), format->size)) {
 		free(record);
 		return ERR_PTR(-EINVAL);
 	}
@@ -147,16 +147,16 @@ struct tracked *tracked__new(const struct id_format *format, const struct span *
 	return record;
 }
 
-struct tracked *tracked__new_synthesized(const struct id_format *format,
+struct sb_record *sb_record__new_synthesized(const struct id_format *format,
 					 const union perf_event *event, size_t id_size, u64 time)
 {
 	size_t size = event->header.size - id_size + format->size;
-	struct tracked *record;
+	struct sb_record *record;
 
 	if (event->header.size < sizeof(event->header) + id_size || size > UINT16_MAX ||
 	    !is_sound(event, id_size))
 		return ERR_PTR(-EINVAL);
-	record = tracked__alloc(size);
+	record = sb_record__alloc(size);
 	if (!record)
 		return ERR_PTR(-ENOMEM);
 	memcpy(&record->header, event, event->header.size - id_size);
@@ -166,7 +166,7 @@ struct tracked *tracked__new_synthesized(const struct id_format *format,
 	return record;
 }
 
-void tracked__put(struct tracked *record)
+void sb_record__put(struct sb_record *record)
 {
 	if (record && !--record->refs)
 		free(record);

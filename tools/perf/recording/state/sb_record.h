@@ -11,8 +11,8 @@
  *
  * Records do not change, and are freed with the last reference. Not for several threads.
  */
-#ifndef PERF_RECORDING_TRACKED_H
-#define PERF_RECORDING_TRACKED_H
+#ifndef PERF_RECORDING_SB_RECORD_H
+#define PERF_RECORDING_SB_RECORD_H
 
 #include <stdbool.h>
 #include <linux/types.h>
@@ -38,12 +38,12 @@ struct id_format {
 };
 
 /**
- * struct tracked
+ * struct sb_record
  * @time:	of the record; 0 if it is synthesized and holds since before the recording [ns]
  * @refs:	references
  * @header:	the record begins here, aligned as in a ring
  */
-struct tracked {
+struct sb_record {
 	u64			 time;
 	u64			 refs;
 	struct perf_event_header header;
@@ -61,58 +61,58 @@ bool id_format__init(struct id_format *format, u64 sample_type, const u64 *sampl
 /** id_format__stamp - give the record that ends at @end a sample id of this task and time */
 void id_format__stamp(const struct id_format *format, void *end, u32 pid, u32 tid, u64 time);
 
-/** struct whereabouts - who did something, and where; -1 if that is not said */
-struct whereabouts {
+/** struct sb_origin - who did something, and where; -1 if that is not said */
+struct sb_origin {
 	u32	pid;
 	u32	tid;
 	u32	cpu;
 };
 
 /** id_format__read - of whom @record is, as its sample id says */
-struct whereabouts id_format__read(const struct id_format *format, const struct tracked *record);
+struct sb_origin id_format__read(const struct id_format *format, const struct sb_record *record);
 
 /**
- * tracked__body - length of what comes before the sample id, as the record's type and fields say
+ * sb_record__body - length of what comes before the sample id, as the record's type and fields say
  * @size:	how much of the record is there to look at [bytes]
  *
  * Return: that length, a multiple of 8 [bytes]. Where it is unknown, that of the header; more than @size if the
  * record is cut off.
  */
-size_t tracked__body(const union perf_event *event, size_t size);
+size_t sb_record__body(const union perf_event *event, size_t size);
 
 /**
- * tracked__new - keep a copy of the record at @pos of @span
- * @size:	from span__header()
+ * sb_record__new - keep a copy of the record at @pos of @records
+ * @size:	from records__header()
  *
  * Return: the record; ERR_PTR(-ENOMEM), or ERR_PTR(-EINVAL) if it is shorter than what its type
  * or its own fields say, or no multiple of 8 bytes.
  */
-struct tracked *tracked__new(const struct id_format *format, const struct span *span, size_t pos,
+struct sb_record *sb_record__new(const struct id_format *format, const struct records *records, size_t pos,
 			     size_t size);
 
 /**
- * tracked__new_synthesized - keep a copy of a record that util made
+ * sb_record__new_synthesized - keep a copy of a record that util made
  * @id_size:	how much room for a sample id it ends with, in place of which it gets ours [bytes]
  * @time:	from when on it is to hold [ns]
  *
- * Return: as tracked__new().
+ * Return: as sb_record__new().
  */
-struct tracked *tracked__new_synthesized(const struct id_format *format,
+struct sb_record *sb_record__new_synthesized(const struct id_format *format,
 					 const union perf_event *event, size_t id_size, u64 time);
 
-static inline union perf_event *tracked__event(const struct tracked *record)
+static inline union perf_event *sb_record__event(const struct sb_record *record)
 {
 	return (union perf_event *)&record->header;
 }
 
-static inline struct tracked *tracked__get(struct tracked *record)
+static inline struct sb_record *sb_record__get(struct sb_record *record)
 {
 	if (record)
 		record->refs++;
 	return record;
 }
 
-/** tracked__put - give up a reference; @record may be NULL */
-void tracked__put(struct tracked *record);
+/** sb_record__put - give up a reference; @record may be NULL */
+void sb_record__put(struct sb_record *record);
 
 #endif

@@ -9,10 +9,10 @@
 
 static bool is_pending(const struct state *state, const struct process *process)
 {
-	const struct survey *survey;
+	const struct proc_maps *proc_maps;
 
-	list_for_each_entry(survey, &state->surveys, node) {
-		if (survey->pid == process->pid)
+	list_for_each_entry(proc_maps, &state->proc_maps, node) {
+		if (proc_maps->pid == process->pid)
 			return true;
 	}
 	return false;
@@ -30,25 +30,25 @@ static const struct task *living_task(const struct process *process)
 	return NULL;
 }
 
-static void ask_about(struct state *state, struct process *process, survey_t ask)
+static void ask_about(struct state *state, struct process *process, proc_maps_read_t ask)
 {
 	const struct task *task = living_task(process);
-	struct survey *survey;
+	struct proc_maps *proc_maps;
 
 	/* Whatever comes of it, not again for each map. */
 	process->many = 2 * process->maps[NOW]->nr;
 	if (!task || is_pending(state, process))
 		return;
-	survey = ask(task->tid);
-	if (!survey)
+	proc_maps = ask(task->tid);
+	if (!proc_maps)
 		return;
-	survey->pid = process->pid;
-	survey->before = state->newest;
-	survey->seen = survey->time = 0;
-	list_add_tail(&survey->node, &state->surveys);
+	proc_maps->pid = process->pid;
+	proc_maps->before = state->newest;
+	proc_maps->seen = proc_maps->time = 0;
+	list_add_tail(&proc_maps->node, &state->proc_maps);
 }
 
-void state__survey(struct state *state, survey_t ask)
+void state__find_stale_maps(struct state *state, proc_maps_read_t ask)
 {
 	struct process *process;
 
@@ -65,36 +65,36 @@ void state__survey(struct state *state, survey_t ask)
  * What comes with the first round may have been published before /proc was read; not what comes
  * with the next.
  */
-void surveys__date(struct state *state)
+void stale_maps__date(struct state *state)
 {
-	struct survey *survey;
+	struct proc_maps *proc_maps;
 
-	list_for_each_entry(survey, &state->surveys, node) {
-		if (!survey->seen)
-			survey->seen = state->newest;
-		else if (!survey->time && state->newest > survey->seen)
-			survey->time = state->newest + SETTLE_NS;
+	list_for_each_entry(proc_maps, &state->proc_maps, node) {
+		if (!proc_maps->seen)
+			proc_maps->seen = state->newest;
+		else if (!proc_maps->time && state->newest > proc_maps->seen)
+			proc_maps->time = state->newest + SETTLE_NS;
 	}
 }
 
 static void prune(struct state *state, struct process *process, enum view view,
-		  const struct survey *survey)
+		  const struct proc_maps *proc_maps)
 {
-	if (mapset__prune(&process->maps[view], survey))
+	if (mapset__prune(&process->maps[view], proc_maps))
 		state->tasks.failed++;
 }
 
 /* For BASE two are kept, the oldest, and the newest, which says what those between would have. */
-static void keep(struct process *process, struct survey *survey)
+static void keep(struct process *process, struct proc_maps *proc_maps)
 {
-	struct survey **slot = &process->surveys[process->surveys[0] != NULL];
+	struct proc_maps **slot = &process->proc_maps[process->proc_maps[0] != NULL];
 
 	free(*slot);
-	*slot = survey;
+	*slot = proc_maps;
 }
 
 struct judging {
-	const struct survey	*survey;
+	const struct proc_maps	*proc_maps;
 	u32			 nr;
 };
 
@@ -102,66 +102,66 @@ static void judge(void *arg, const struct mapping *map)
 {
 	struct judging *judging = arg;
 
-	judging->nr += map->record->time < judging->survey->before;
+	judging->nr += map->record->time < judging->proc_maps->before;
 }
 
 /* Not the new ones: they may all be gone by now. */
-static u32 nr_judged(const struct mapset *maps, const struct survey *survey)
+static u32 nr_judged(const struct mapset *maps, const struct proc_maps *proc_maps)
 {
-	struct judging judging = { .survey = survey };
+	struct judging judging = { .proc_maps = proc_maps };
 
 	mapset__visit(maps, judge, &judging);
 	return judging.nr;
 }
 
-static void apply(struct state *state, struct survey *survey)
+static void apply(struct state *state, struct proc_maps *proc_maps)
 {
-	struct process *process = tasks__process(&state->tasks, survey->pid);
+	struct process *process = tasks__process(&state->tasks, proc_maps->pid);
 
 	/* Its pid may be another's by now. */
-	if (!process || !living_task(process) || process->birth > survey->before) {
-		free(survey);
+	if (!process || !living_task(process) || process->birth > proc_maps->before) {
+		free(proc_maps);
 		return;
 	}
-	prune(state, process, NOW, survey);
-	process->many = max(SURVEYS_FEW, 2 * nr_judged(process->maps[NOW], survey));
-	keep(process, survey);
+	prune(state, process, NOW, proc_maps);
+	process->many = max(STALE_MAPS_MIN, 2 * nr_judged(process->maps[NOW], proc_maps));
+	keep(process, proc_maps);
 }
 
-void surveys__apply(struct state *state)
+void stale_maps__apply(struct state *state)
 {
-	struct survey *survey, *next;
+	struct proc_maps *proc_maps, *next;
 
-	list_for_each_entry_safe(survey, next, &state->surveys, node) {
-		if (!survey->time || survey->time > state->settled)
+	list_for_each_entry_safe(proc_maps, next, &state->proc_maps, node) {
+		if (!proc_maps->time || proc_maps->time > state->settled)
 			continue;
-		list_del(&survey->node);
-		apply(state, survey);
+		list_del(&proc_maps->node);
+		apply(state, proc_maps);
 	}
 }
 
-bool surveys__fold(struct state *state, struct process *process)
+bool stale_maps__fold(struct state *state, struct process *process)
 {
-	while (process->surveys[0] && process->surveys[0]->time <= process->since) {
-		prune(state, process, BASE, process->surveys[0]);
-		free(process->surveys[0]);
-		process->surveys[0] = process->surveys[1];
-		process->surveys[1] = NULL;
+	while (process->proc_maps[0] && process->proc_maps[0]->time <= process->since) {
+		prune(state, process, BASE, process->proc_maps[0]);
+		free(process->proc_maps[0]);
+		process->proc_maps[0] = process->proc_maps[1];
+		process->proc_maps[1] = NULL;
 	}
-	return process->surveys[0];
+	return process->proc_maps[0];
 }
 
-void surveys__forget(struct state *state)
+void stale_maps__forget(struct state *state)
 {
-	struct survey *survey, *next;
+	struct proc_maps *proc_maps, *next;
 	struct process *process;
 
-	list_for_each_entry_safe(survey, next, &state->surveys, node)
-		free(survey);
-	INIT_LIST_HEAD(&state->surveys);
+	list_for_each_entry_safe(proc_maps, next, &state->proc_maps, node)
+		free(proc_maps);
+	INIT_LIST_HEAD(&state->proc_maps);
 	tasks__for_each_process(&state->tasks, process) {
-		free(process->surveys[0]);
-		free(process->surveys[1]);
-		process->surveys[0] = process->surveys[1] = NULL;
+		free(process->proc_maps[0]);
+		free(process->proc_maps[1]);
+		process->proc_maps[0] = process->proc_maps[1] = NULL;
 	}
 }

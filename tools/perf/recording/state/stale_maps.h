@@ -14,8 +14,8 @@
  * side: maps of which the record may be newer than what was read stay, and those that are gone stay
  * in the NOW view until @time has settled, and in BASE until that is where it begins.
  */
-#ifndef PERF_RECORDING_SURVEYS_H
-#define PERF_RECORDING_SURVEYS_H
+#ifndef PERF_RECORDING_STALE_MAPS_H
+#define PERF_RECORDING_STALE_MAPS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,54 +26,54 @@ struct process;
 struct state;
 
 /* With fewer maps nobody is asked. Tests have fewer. */
-#ifndef SURVEYS_FEW
-#define SURVEYS_FEW	256U
+#ifndef STALE_MAPS_MIN
+#define STALE_MAPS_MIN	256U
 #endif
 
-/** struct extent - what is mapped from @start to @end, and whether it can be executed */
-struct extent {
+/** struct mapped_range - what is mapped from @start to @end, and whether it can be executed */
+struct mapped_range {
 	u64	start;
 	u64	end;
 	bool	exec;
 };
 
 /**
- * struct survey
- * @node:	in state->surveys, until it is applied to NOW
+ * struct proc_maps
+ * @node:	in state->proc_maps, until it is applied to NOW
  * @pid:	of the process
  * @before:	newer maps are not judged [ns]
  * @seen:	time of the newest record when the rings were read next; 0 if not yet [ns]
  * @time:	from when on it holds; 0 if that is not known yet [ns]
  * @nr:		number of @extent, ordered by address
  */
-struct survey {
+struct proc_maps {
 	struct list_head node;
 	u32		 pid;
 	u64		 before;
 	u64		 seen;
 	u64		 time;
 	size_t		 nr;
-	struct extent	 extent[];
+	struct mapped_range	 extent[];
 };
 
-/** survey_t - what is mapped by @tid, to be freed with free(); NULL if that cannot be known */
-typedef struct survey *(*survey_t)(u32 tid);
+/** proc_maps_read_t - what is mapped by @tid, to be freed with free(); NULL if that cannot be known */
+typedef struct proc_maps *(*proc_maps_read_t)(u32 tid);
 
-/** survey__proc - that, from /proc/@tid/maps */
-struct survey *survey__proc(u32 tid);
+/** proc_maps__read - that, from /proc/@tid/maps */
+struct proc_maps *proc_maps__read(u32 tid);
 
-/** state__survey - ask about processes that have many maps, if there are any; after a round */
-void state__survey(struct state *state, survey_t ask);
+/** state__find_stale_maps - ask about processes that have many maps, if there are any; after a round */
+void state__find_stale_maps(struct state *state, proc_maps_read_t ask);
 
 /* For state.c. */
 
-/** surveys__date - a round has ended */
-void surveys__date(struct state *state);
-/** surveys__apply - to NOW, what holds at state->settled */
-void surveys__apply(struct state *state);
-/** surveys__fold - to BASE, what holds at process->since. Return: whether others are left. */
-bool surveys__fold(struct state *state, struct process *process);
-/** surveys__forget - all of them: after a loss, when maps have times that are not theirs */
-void surveys__forget(struct state *state);
+/** stale_maps__date - a round has ended */
+void stale_maps__date(struct state *state);
+/** stale_maps__apply - to NOW, what holds at state->settled */
+void stale_maps__apply(struct state *state);
+/** stale_maps__fold - to BASE, what holds at process->since. Return: whether others are left. */
+bool stale_maps__fold(struct state *state, struct process *process);
+/** stale_maps__forget - all of them: after a loss, when maps have times that are not theirs */
+void stale_maps__forget(struct state *state);
 
 #endif

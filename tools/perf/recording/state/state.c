@@ -23,8 +23,8 @@ void state__init(struct state *state, const struct id_format *format)
 		.large_maps = STATE_LARGE,
 	};
 	tasks__init(&state->tasks);
-	globals__init(&state->globals);
-	INIT_LIST_HEAD(&state->surveys);
+	system_wide__init(&state->system_wide);
+	INIT_LIST_HEAD(&state->proc_maps);
 	state__begin_file(state, false);
 }
 
@@ -33,10 +33,10 @@ void state__exit(struct state *state)
 	size_t i;
 
 	for (i = 0; i < state->nr; i++)
-		tracked__put(state->log[i].record);
+		sb_record__put(state->log[i].record);
 	free(state->log);
-	surveys__forget(state);
-	globals__exit(&state->globals);
+	stale_maps__forget(state);
+	system_wide__exit(&state->system_wide);
 	tasks__exit(&state->tasks);
 }
 
@@ -49,7 +49,7 @@ static size_t entry__bytes(const struct entry *entry)
 	return sizeof(*entry) + sizeof(*entry->record) + entry->record->header.size;
 }
 
-static bool is_tasks(const struct tracked *record)
+static bool is_tasks(const struct sb_record *record)
 {
 	switch (record->header.type) {
 	case PERF_RECORD_FORK:
@@ -59,7 +59,7 @@ static bool is_tasks(const struct tracked *record)
 		return true;
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
-		return !globals__knows(record);
+		return !system_wide__knows(record);
 	default:
 		return false;
 	}
@@ -67,7 +67,7 @@ static bool is_tasks(const struct tracked *record)
 
 static bool is_timeline(const struct entry *entry)
 {
-	return !entry->task && !globals__knows(entry->record);
+	return !entry->task && !system_wide__knows(entry->record);
 }
 
 static bool make_room(struct state *state)
@@ -85,12 +85,12 @@ static bool make_room(struct state *state)
 	return true;
 }
 
-static void add(struct state *state, struct tracked *record)
+static void add(struct state *state, struct sb_record *record)
 {
 	struct entry *entry;
 
 	if (!make_room(state)) {
-		tracked__put(record);
+		sb_record__put(record);
 		state->loss.no_memory++;
 		return;
 	}
@@ -103,10 +103,10 @@ static void add(struct state *state, struct tracked *record)
 	state->bytes += entry__bytes(entry);
 	state->newest = max(state->newest, record->time);
 	if (record->header.type == PERF_RECORD_LOST)
-		state->loss.lost += tracked__event(record)->lost.lost;
+		state->loss.lost += sb_record__event(record)->lost.lost;
 }
 
-static void count_error(struct state *state, const struct tracked *error)
+static void count_error(struct state *state, const struct sb_record *error)
 {
 	if (PTR_ERR(error) == -ENOMEM)
 		state->loss.no_memory++;
@@ -114,20 +114,20 @@ static void count_error(struct state *state, const struct tracked *error)
 		state->loss.malformed++;
 }
 
-void state__add(struct state *state, const struct span *span)
+void state__add(struct state *state, const struct records *records)
 {
 	struct perf_event_header header;
 	size_t pos, size;
 
-	for (pos = 0; (size = span__header(span, pos, &header)); pos += size) {
-		struct tracked *record = tracked__new(&state->format, span, pos, size);
+	for (pos = 0; (size = records__header(records, pos, &header)); pos += size) {
+		struct sb_record *record = sb_record__new(&state->format, records, pos, size);
 
 		if (IS_ERR(record))
 			count_error(state, record);
 		else
 			add(state, record);
 	}
-	if (pos < span__len(span))
+	if (pos < records__len(records))
 		state->loss.malformed++;
 }
 
@@ -144,16 +144,16 @@ static void forget_file(struct process *process)
 
 void state__add_synthesized(struct state *state, const union perf_event *event, size_t id_size)
 {
-	struct tracked *record;
+	struct sb_record *record;
 	struct task *task;
 
-	record = tracked__new_synthesized(&state->format, event, id_size, state->settled);
+	record = sb_record__new_synthesized(&state->format, event, id_size, state->settled);
 	if (IS_ERR(record)) {
 		count_error(state, record);
 		return;
 	}
-	if (globals__knows(record)) {
-		globals__apply(&state->globals, record, 0);
+	if (system_wide__knows(record)) {
+		system_wide__apply(&state->system_wide, record, 0);
 	} else if (is_tasks(record)) {
 		task = tasks__apply(&state->tasks, record);
 		if (task) {
@@ -161,7 +161,7 @@ void state__add_synthesized(struct state *state, const union perf_event *event, 
 			forget_file(task->process);
 		}
 	}
-	tracked__put(record);
+	sb_record__put(record);
 }
 
 /*
@@ -246,7 +246,7 @@ static void settle(struct state *state, u64 time)
 			state->log[to++] = entry;
 		} else {
 			state->bytes -= entry__bytes(&entry);
-			tracked__put(entry.record);
+			sb_record__put(entry.record);
 		}
 	}
 	close_gap(state, to, from);
@@ -258,10 +258,10 @@ void state__end_round(struct state *state)
 	u64 time = state->round > SETTLE_NS ? state->round - SETTLE_NS : 0;
 
 	state->round = state->newest;
-	surveys__date(state);
+	stale_maps__date(state);
 	if (time >= state->settled + SETTLE_STEP_NS) {
 		settle(state, time);
-		surveys__apply(state);
+		stale_maps__apply(state);
 		weigh_maps(state);
 	}
 }
@@ -270,23 +270,23 @@ void state__end_round(struct state *state)
  * Records are folded, tasks are forgotten
  */
 
-static bool refers(const struct ref *ref, u64 from, u64 until)
+static bool refers(const struct task_ref *ref, u64 from, u64 until)
 {
 	return ref && ref->newest >= from && ref->oldest < until;
 }
 
-static bool is_over(const struct state *state, const struct task *task, const struct refs *refs)
+static bool is_over(const struct state *state, const struct task *task, const struct task_refs *refs)
 {
 	if (task->exit == NEVER)
 		return false;
 	if (task->exit < state->horizon)
 		return true;
-	return refs && !refers(refs__task(refs, task->tid), task->birth, task->until);
+	return refs && !refers(task_refs__task(refs, task->tid), task->birth, task->until);
 }
 
 /* A leader has the maps: it stays as long as there is any task of the process. */
 static void choose_drops(const struct state *state, struct process *process,
-			 const struct refs *refs)
+			 const struct task_refs *refs)
 {
 	struct task *leader = list_first_entry(&process->tasks, struct task, node), *task;
 	bool all = true;
@@ -311,23 +311,23 @@ static bool stays_in_log(const struct process *process)
 }
 
 static u64 choose_horizon(const struct state *state, const struct process *process,
-			  const struct refs *refs)
+			  const struct task_refs *refs)
 {
 	const struct task *leader = list_first_entry(&process->tasks, struct task, node);
-	const struct ref *ref;
+	const struct task_ref *ref;
 	u64 time;
 
 	if (!refs)
 		return state->horizon;
 	if (stays_in_log(process))
 		return 0;
-	ref = refs__process(refs, process->pid);
+	ref = task_refs__process(refs, process->pid);
 	time = refers(ref, process->since, leader->until) ? ref->oldest : state->settled;
 	return min(state->settled, max(state->horizon, time));
 }
 
 /* Where the view of things that belong to no task is going to. */
-static u64 global_horizon(const struct state *state, const struct refs *refs)
+static u64 global_horizon(const struct state *state, const struct task_refs *refs)
 {
 	return refs ? min(state->settled, max(state->horizon, refs->oldest)) : state->horizon;
 }
@@ -347,14 +347,14 @@ static bool keep_timeline(struct state *state, const struct entry *entry, u64 ho
 /* Return: false if the entry has been folded or is not needed any more. */
 static bool keep_entry(struct state *state, struct entry *entry, u64 horizon)
 {
-	struct tracked *record = entry->record;
+	struct sb_record *record = entry->record;
 	struct task *task = entry->task;
 
 	if (is_timeline(entry))
 		return keep_timeline(state, entry, horizon);
 	if (!task) {
 		if (record->time <= horizon)
-			globals__apply(&state->globals, record, entry->file);
+			system_wide__apply(&state->system_wide, record, entry->file);
 		return record->time > horizon;
 	}
 	if (task->drop)
@@ -379,9 +379,9 @@ static bool keep_entry(struct state *state, struct entry *entry, u64 horizon)
 }
 
 /* Tracking tells of nobody else; switches, from which references were made, tell of all tasks. */
-static bool is_traced(const struct state *state, const struct refs *refs, u32 tid)
+static bool is_traced(const struct state *state, const struct task_refs *refs, u32 tid)
 {
-	return refs__task(refs, tid) && tasks__task(&state->tasks, tid);
+	return task_refs__task(refs, tid) && tasks__task(&state->tasks, tid);
 }
 
 /*
@@ -389,10 +389,10 @@ static bool is_traced(const struct state *state, const struct refs *refs, u32 ti
  * that there is room for: rather than the oldest, those go that are between others.
  */
 static bool is_between_others(const struct state *state, const struct entry *entry,
-			      const struct refs *refs)
+			      const struct task_refs *refs)
 {
 	const struct perf_record_switch *record =
-		&tracked__event(entry->record)->context_switch;
+		&sb_record__event(entry->record)->context_switch;
 
 	if (record->header.type != PERF_RECORD_SWITCH_CPU_WIDE || !state->format.tid)
 		return false;
@@ -400,7 +400,7 @@ static bool is_between_others(const struct state *state, const struct entry *ent
 	       !is_traced(state, refs, record->next_prev_tid);
 }
 
-static void drop_switches(struct state *state, const struct refs *refs)
+static void drop_switches(struct state *state, const struct task_refs *refs)
 {
 	size_t from, to = 0;
 
@@ -410,7 +410,7 @@ static void drop_switches(struct state *state, const struct refs *refs)
 		if (is_between_others(state, entry, refs)) {
 			state->timeline -= entry__bytes(entry);
 			state->bytes -= entry__bytes(entry);
-			tracked__put(entry->record);
+			sb_record__put(entry->record);
 		} else {
 			state->log[to++] = *entry;
 		}
@@ -430,7 +430,7 @@ static void sweep_log(struct state *state, u64 horizon)
 			state->log[to++] = *entry;
 		} else {
 			state->bytes -= entry__bytes(entry);
-			tracked__put(entry->record);
+			sb_record__put(entry->record);
 		}
 	}
 	close_gap(state, to, from);
@@ -448,7 +448,7 @@ static void share_maps(struct process *process)
 
 static void end_folding(struct state *state, struct process *process)
 {
-	bool more = surveys__fold(state, process);
+	bool more = stale_maps__fold(state, process);
 
 	if (process->stale)
 		forget_file(process);
@@ -479,7 +479,7 @@ static void shrink(struct state *state)
 	state->large_maps = max(STATE_LARGE, 2 * state->maps);
 }
 
-void state__collect(struct state *state, const struct refs *refs)
+void state__collect(struct state *state, const struct task_refs *refs)
 {
 	struct process *process;
 
@@ -516,7 +516,7 @@ static bool is_switch_to(const struct perf_event_header *header)
 void state__visit_switches(const struct state *state, state_switch_t visit, void *arg)
 {
 	const struct entry *entry;
-	struct whereabouts who;
+	struct sb_origin who;
 
 	for (entry = state->log; entry < state->log + state->nr; entry++) {
 		if (!is_switch_to(&entry->record->header))
@@ -536,7 +536,7 @@ void state__retire_gone(struct state *state, bool (*exists)(u32 tid))
 	struct process *process;
 	struct task *task;
 
-	surveys__forget(state);
+	stale_maps__forget(state);
 	tasks__for_each_process(&state->tasks, process) {
 		process__for_each_task(process, task) {
 			if (task->exit == NEVER && !exists(task->tid))
@@ -549,7 +549,7 @@ void state__begin_file(struct state *state, bool streamed)
 {
 	state->file++;
 	state->streamed = streamed;
-	globals__begin_file(&state->globals, state->file);
+	system_wide__begin_file(&state->system_wide, state->file);
 }
 
 struct state_loss state__loss(const struct state *state)
@@ -557,6 +557,6 @@ struct state_loss state__loss(const struct state *state)
 	struct state_loss loss = state->loss;
 
 	loss.no_memory += state->tasks.failed;
-	loss.cgroups += state->globals.given_up;
+	loss.cgroups += state->system_wide.given_up;
 	return loss;
 }

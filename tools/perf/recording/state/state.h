@@ -8,7 +8,7 @@
  *      newest          settled                        horizon of a process
  *        |    pending     |           applied                 |      folded, or forgotten
  *        +----------------+-----------------------------------+
- *        |                     the log                        |   BASE (tasks.h), globals
+ *        |                     the log                        |   BASE (tasks.h), system_wide
  *                         |
  *                        NOW (tasks.h)
  *
@@ -17,7 +17,7 @@
  *   and for SETTLE_NS, by which time a record has long been published.
  * - Applied: those records are, in the order of time, applied to the NOW views.
  * - The horizon is the time before which nothing that can still be written refers to a process:
- *   where the last snapshot ended, or later where the rings were looked through (refs.h). Records
+ *   where the last snapshot ended, or later where the rings were looked through (task_refs.h). Records
  *   older than that are folded into the BASE views, and tasks that have exited are forgotten.
  *
  * A file gets the BASE views, as synthesized records of the time of the horizon, and then the log's
@@ -45,7 +45,7 @@
 #include "tasks.h"
 #include "sb_record.h"
 
-struct refs;
+struct task_refs;
 
 /*
  * From the time that a record carries to its publication preemption is disabled: microseconds. But
@@ -65,7 +65,7 @@ struct refs;
  * @file:	number of the file that has it, 0 for none
  */
 struct entry {
-	struct tracked	*record;
+	struct sb_record	*record;
 	struct task	*task;
 	u64		 arrival;
 	u32		 file;
@@ -91,8 +91,8 @@ struct state_loss {
  * struct state
  * @format:	of the tracking event's records
  * @tasks:	BASE and NOW
- * @globals:	the same of what is no task's; there is one view, as of BASE
- * @surveys:	of what is mapped, before they are applied (surveys.h)
+ * @system_wide:	the same of what is no task's; there is one view, as of BASE
+ * @proc_maps:	of what is mapped, before they are applied (proc_maps.h)
  * @log:	@nr entries, of which the first @applied are applied, in that order; @room for more
  * @arrivals:	entries so far
  * @newest:	time of the newest record [ns]
@@ -111,8 +111,8 @@ struct state_loss {
 struct state {
 	struct id_format  format;
 	struct tasks	  tasks;
-	struct globals	  globals;
-	struct list_head  surveys;
+	struct system_wide	  system_wide;
+	struct list_head  proc_maps;
 	struct entry	 *log;
 	size_t		  nr;
 	size_t		  applied;
@@ -139,9 +139,9 @@ void state__exit(struct state *state);
 
 /**
  * state__add - take note of records of the tracking channel
- * @span:	whole records of one ring, as they lie there
+ * @records:	whole records of one ring, as they lie there
  */
-void state__add(struct state *state, const struct span *span);
+void state__add(struct state *state, const struct records *records);
 
 /**
  * state__add_synthesized - take note of a record that util made from /proc
@@ -163,7 +163,7 @@ void state__forget(struct state *state, u64 time);
 /** state__is_large - should the caller look through the rings, and collect? */
 bool state__is_large(const struct state *state);
 
-typedef void (*state_switch_t)(void *arg, const struct whereabouts *who, u64 time);
+typedef void (*state_switch_t)(void *arg, const struct sb_origin *who, u64 time);
 
 /** state__visit_switches - who was switched to, of all that is kept of context switches */
 void state__visit_switches(const struct state *state, state_switch_t visit, void *arg);
@@ -173,7 +173,7 @@ void state__visit_switches(const struct state *state, state_switch_t visit, void
  * @refs:	all that rings, and copies of them that are still to be written, refer to; collected
  *		after the last state__end_round()
  */
-void state__collect(struct state *state, const struct refs *refs);
+void state__collect(struct state *state, const struct task_refs *refs);
 
 /**
  * state__retire_gone - after a loss: tasks of which the EXIT may be missing

@@ -11,9 +11,9 @@ struct thing {
 	u64	id;
 };
 
-static struct thing thing_of(const struct tracked *record)
+static struct thing thing_of(const struct sb_record *record)
 {
-	const union perf_event *event = tracked__event(record);
+	const union perf_event *event = sb_record__event(record);
 
 	switch (record->header.type) {
 	case PERF_RECORD_MMAP:
@@ -32,45 +32,45 @@ static struct thing thing_of(const struct tracked *record)
 
 static size_t hash_thing(long key, void *ctx __maybe_unused)
 {
-	struct thing thing = thing_of((const struct tracked *)key);
+	struct thing thing = thing_of((const struct sb_record *)key);
 
 	return thing.id * 31 + thing.type;
 }
 
 static bool same_thing(long a, long b, void *ctx __maybe_unused)
 {
-	struct thing x = thing_of((const struct tracked *)a);
-	struct thing y = thing_of((const struct tracked *)b);
+	struct thing x = thing_of((const struct sb_record *)a);
+	struct thing y = thing_of((const struct sb_record *)b);
 
 	return x.id == y.id && x.type == y.type && x.pid == y.pid;
 }
 
-void globals__init(struct globals *globals)
+void system_wide__init(struct system_wide *system_wide)
 {
-	*globals = (struct globals){ 0 };
-	INIT_LIST_HEAD(&globals->list);
-	hashmap__init(&globals->by_thing, hash_thing, same_thing, NULL);
+	*system_wide = (struct system_wide){ 0 };
+	INIT_LIST_HEAD(&system_wide->list);
+	hashmap__init(&system_wide->by_thing, hash_thing, same_thing, NULL);
 }
 
-static void forget(struct globals *globals, struct global *global)
+static void forget(struct system_wide *system_wide, struct global *global)
 {
-	hashmap__delete(&globals->by_thing, global->record, NULL, NULL);
-	globals->nr_cgroups -= global->record->header.type == PERF_RECORD_CGROUP;
+	hashmap__delete(&system_wide->by_thing, global->record, NULL, NULL);
+	system_wide->nr_cgroups -= global->record->header.type == PERF_RECORD_CGROUP;
 	list_del(&global->node);
-	tracked__put(global->record);
+	sb_record__put(global->record);
 	free(global);
 }
 
-void globals__exit(struct globals *globals)
+void system_wide__exit(struct system_wide *system_wide)
 {
 	struct global *global, *next;
 
-	list_for_each_entry_safe(global, next, &globals->list, node)
-		forget(globals, global);
-	hashmap__clear(&globals->by_thing);
+	list_for_each_entry_safe(global, next, &system_wide->list, node)
+		forget(system_wide, global);
+	hashmap__clear(&system_wide->by_thing);
 }
 
-bool globals__knows(const struct tracked *record)
+bool system_wide__knows(const struct sb_record *record)
 {
 	switch (record->header.type) {
 	case PERF_RECORD_MMAP:
@@ -87,9 +87,9 @@ bool globals__knows(const struct tracked *record)
 	}
 }
 
-static bool is_end(const struct tracked *record)
+static bool is_end(const struct sb_record *record)
 {
-	const union perf_event *event = tracked__event(record);
+	const union perf_event *event = sb_record__event(record);
 
 	switch (record->header.type) {
 	case PERF_RECORD_KSYMBOL:
@@ -101,53 +101,53 @@ static bool is_end(const struct tracked *record)
 	}
 }
 
-static void forget_oldest_cgroup(struct globals *globals)
+static void forget_oldest_cgroup(struct system_wide *system_wide)
 {
 	struct global *global;
 
-	globals__for_each(globals, global) {
+	system_wide__for_each(system_wide, global) {
 		if (global->record->header.type != PERF_RECORD_CGROUP)
 			continue;
-		forget(globals, global);
-		globals->given_up++;
+		forget(system_wide, global);
+		system_wide->given_up++;
 		return;
 	}
 }
 
-void globals__apply(struct globals *globals, struct tracked *record, u32 file)
+void system_wide__apply(struct system_wide *system_wide, struct sb_record *record, u32 file)
 {
 	struct global *global;
 	bool told = false;
 
-	if (hashmap__find(&globals->by_thing, record, &global)) {
-		told = global->file == globals->file;
-		forget(globals, global);
+	if (hashmap__find(&system_wide->by_thing, record, &global)) {
+		told = global->file == system_wide->file;
+		forget(system_wide, global);
 	}
-	if (is_end(record) && (!told || file == globals->file))
+	if (is_end(record) && (!told || file == system_wide->file))
 		return;
 
 	global = malloc(sizeof(*global));
-	if (!global || hashmap__add(&globals->by_thing, record, global)) {
+	if (!global || hashmap__add(&system_wide->by_thing, record, global)) {
 		free(global);
-		globals->given_up++;
+		system_wide->given_up++;
 		return;
 	}
-	global->record = tracked__get(record);
+	global->record = sb_record__get(record);
 	global->file = file;
-	list_add_tail(&global->node, &globals->list);
+	list_add_tail(&global->node, &system_wide->list);
 
-	globals->nr_cgroups += record->header.type == PERF_RECORD_CGROUP;
-	if (globals->nr_cgroups > GLOBALS_MAX_CGROUPS)
-		forget_oldest_cgroup(globals);
+	system_wide->nr_cgroups += record->header.type == PERF_RECORD_CGROUP;
+	if (system_wide->nr_cgroups > GLOBALS_MAX_CGROUPS)
+		forget_oldest_cgroup(system_wide);
 }
 
-void globals__begin_file(struct globals *globals, u32 file)
+void system_wide__begin_file(struct system_wide *system_wide, u32 file)
 {
 	struct global *global, *next;
 
-	list_for_each_entry_safe(global, next, &globals->list, node) {
+	list_for_each_entry_safe(global, next, &system_wide->list, node) {
 		if (is_end(global->record))
-			forget(globals, global);
+			forget(system_wide, global);
 	}
-	globals->file = file;
+	system_wide->file = file;
 }

@@ -8,39 +8,39 @@
  * still to be told. Nobody tells when a cgroup goes, so the oldest ones are given up when they are
  * too many.
  */
-#ifndef PERF_RECORDING_GLOBALS_H
-#define PERF_RECORDING_GLOBALS_H
+#ifndef PERF_RECORDING_SYSTEM_WIDE_H
+#define PERF_RECORDING_SYSTEM_WIDE_H
 
 #include <stdbool.h>
 #include <linux/list.h>
 #include <linux/types.h>
 #include "util/hashmap.h"
 
-struct tracked;
+struct sb_record;
 
 #define GLOBALS_MAX_CGROUPS	(1 << 16)
 
 /**
  * struct global
- * @node:	in globals->list
+ * @node:	in system_wide->list
  * @record:	a reference
  * @file:	number of the file that has it, 0 for none
  */
 struct global {
 	struct list_head node;
-	struct tracked	*record;
+	struct sb_record	*record;
 	u32		 file;
 };
 
 /**
- * struct globals
+ * struct system_wide
  * @list:	all, oldest first
  * @by_thing:	record to struct global; equal are records about the same thing
  * @file:	number of the present file
  * @nr_cgroups:	how many are cgroups
  * @given_up:	cgroups that were forgotten, and records that are missing for want of memory
  */
-struct globals {
+struct system_wide {
 	struct list_head list;
 	struct hashmap	 by_thing;
 	u32		 file;
@@ -48,22 +48,22 @@ struct globals {
 	u64		 given_up;
 };
 
-void globals__init(struct globals *globals);
-void globals__exit(struct globals *globals);
+void system_wide__init(struct system_wide *system_wide);
+void system_wide__exit(struct system_wide *system_wide);
 
-/** globals__knows - is the record about one of those things? */
-bool globals__knows(const struct tracked *record);
+/** system_wide__knows - is the record about one of those things? */
+bool system_wide__knows(const struct sb_record *record);
 
 /**
- * globals__apply - let a record change what is known
- * @record:	one that globals__knows(); referred to if need be
+ * system_wide__apply - let a record change what is known
+ * @record:	one that system_wide__knows(); referred to if need be
  * @file:	number of the file that has it, 0 for none
  */
-void globals__apply(struct globals *globals, struct tracked *record, u32 file);
+void system_wide__apply(struct system_wide *system_wide, struct sb_record *record, u32 file);
 
-/** globals__begin_file - there is a new file, which knows nothing */
-void globals__begin_file(struct globals *globals, u32 file);
+/** system_wide__begin_file - there is a new file, which knows nothing */
+void system_wide__begin_file(struct system_wide *system_wide, u32 file);
 
-#define globals__for_each(globals, global)	list_for_each_entry(global, &(globals)->list, node)
+#define system_wide__for_each(system_wide, global)	list_for_each_entry(global, &(system_wide)->list, node)
 
 #endif

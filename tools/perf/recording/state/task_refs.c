@@ -14,9 +14,9 @@ static bool same_id(long a, long b, void *ctx __maybe_unused)
 	return a == b;
 }
 
-void refs__init(struct refs *refs)
+void task_refs__init(struct task_refs *refs)
 {
-	*refs = (struct refs){ .oldest = UINT64_MAX };
+	*refs = (struct task_refs){ .oldest = UINT64_MAX };
 	hashmap__init(&refs->processes, hash_id, same_id, NULL);
 	hashmap__init(&refs->tasks, hash_id, same_id, NULL);
 }
@@ -31,7 +31,7 @@ static void free_all(struct hashmap *map)
 	hashmap__clear(map);
 }
 
-void refs__exit(struct refs *refs)
+void task_refs__exit(struct task_refs *refs)
 {
 	free_all(&refs->processes);
 	free_all(&refs->tasks);
@@ -39,7 +39,7 @@ void refs__exit(struct refs *refs)
 
 static int add(struct hashmap *map, u32 id, u64 time)
 {
-	struct ref *ref;
+	struct task_ref *ref;
 	int err;
 
 	if (hashmap__find(map, id, &ref)) {
@@ -50,33 +50,33 @@ static int add(struct hashmap *map, u32 id, u64 time)
 	ref = malloc(sizeof(*ref));
 	if (!ref)
 		return -1;
-	*ref = (struct ref){ time, time };
+	*ref = (struct task_ref){ time, time };
 	err = hashmap__add(map, id, ref);
 	if (err)
 		free(ref);
 	return err;
 }
 
-void refs__add(struct refs *refs, u32 pid, u32 tid, u64 time)
+void task_refs__add(struct task_refs *refs, u32 pid, u32 tid, u64 time)
 {
 	if (add(&refs->processes, pid, time) || add(&refs->tasks, tid, time))
 		refs->incomplete = true;
 	refs->oldest = min(refs->oldest, time);
 }
 
-static const struct ref *find(const struct hashmap *map, u32 id)
+static const struct task_ref *find(const struct hashmap *map, u32 id)
 {
-	const struct ref *ref;
+	const struct task_ref *ref;
 
 	return hashmap__find(map, id, &ref) ? ref : NULL;
 }
 
-const struct ref *refs__process(const struct refs *refs, u32 pid)
+const struct task_ref *task_refs__process(const struct task_refs *refs, u32 pid)
 {
 	return find(&refs->processes, pid);
 }
 
-const struct ref *refs__task(const struct refs *refs, u32 tid)
+const struct task_ref *task_refs__task(const struct task_refs *refs, u32 tid)
 {
 	return find(&refs->tasks, tid);
 }

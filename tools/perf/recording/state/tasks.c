@@ -79,8 +79,8 @@ static void free_process(struct process *process)
 {
 	mapset__put(process->maps[BASE]);
 	mapset__put(process->maps[NOW]);
-	free(process->surveys[0]);
-	free(process->surveys[1]);
+	free(process->proc_maps[0]);
+	free(process->proc_maps[1]);
 	list_del(&process->node);
 	free(process);
 }
@@ -91,8 +91,8 @@ static void free_task(struct tasks *tasks, struct task *task)
 
 	unhash(tasks, task);
 	for (view = BASE; view < NR_VIEWS; view++) {
-		tracked__put(task->comm[view]);
-		tracked__put(task->namespaces[view]);
+		sb_record__put(task->comm[view]);
+		sb_record__put(task->namespaces[view]);
 	}
 	list_del(&task->node);
 	free(task);
@@ -121,7 +121,7 @@ static struct process *new_process(struct tasks *tasks, u32 pid, u64 time)
 	if (!process)
 		return NULL;
 	process->pid = pid;
-	process->many = SURVEYS_FEW;
+	process->many = STALE_MAPS_MIN;
 	process->birth = process->since = time;
 	INIT_LIST_HEAD(&process->tasks);
 	list_add_tail(&process->node, &tasks->processes);
@@ -173,10 +173,10 @@ static struct task *findnew(struct tasks *tasks, u32 pid, u32 tid, u64 time)
 	return task;
 }
 
-static void set(struct tracked **views, enum view view, struct tracked *record)
+static void set(struct sb_record **views, enum view view, struct sb_record *record)
 {
-	tracked__get(record);
-	tracked__put(views[view]);
+	sb_record__get(record);
+	sb_record__put(views[view]);
 	views[view] = record;
 }
 
@@ -193,9 +193,9 @@ static void inherit(struct task *task, struct task *parent, bool maps)
 }
 
 /* PERF_RECORD_MISC_FORK_EXEC is of a synthesized record: the task's maps follow. */
-static struct task *apply_fork(struct tasks *tasks, struct tracked *record)
+static struct task *apply_fork(struct tasks *tasks, struct sb_record *record)
 {
-	const struct perf_record_fork *fork = &tracked__event(record)->fork;
+	const struct perf_record_fork *fork = &sb_record__event(record)->fork;
 	struct task *parent = tasks__task(tasks, fork->ptid), *task = tasks__task(tasks, fork->tid);
 	bool is_process = fork->pid == fork->tid;
 
@@ -214,9 +214,9 @@ static struct task *apply_fork(struct tasks *tasks, struct tracked *record)
 	return task;
 }
 
-static struct task *apply_exit(struct tasks *tasks, struct tracked *record)
+static struct task *apply_exit(struct tasks *tasks, struct sb_record *record)
 {
-	const struct perf_record_fork *exit = &tracked__event(record)->fork;
+	const struct perf_record_fork *exit = &sb_record__event(record)->fork;
 	struct task *task = tasks__task(tasks, exit->tid);
 
 	if (!task || task->process->pid != exit->pid)
@@ -237,13 +237,13 @@ static void exec(struct task *leader, u64 time)
 	leader->exit = NEVER;
 }
 
-static bool is_exec(const struct tracked *record)
+static bool is_exec(const struct sb_record *record)
 {
 	return record->header.type == PERF_RECORD_COMM &&
 	       (record->header.misc & PERF_RECORD_MISC_COMM_EXEC);
 }
 
-void task__apply(struct task *task, enum view view, struct tracked *record, struct tasks *tasks)
+void task__apply(struct task *task, enum view view, struct sb_record *record, struct tasks *tasks)
 {
 	struct mapset **maps = &task->process->maps[view];
 
@@ -271,9 +271,9 @@ void task__apply(struct task *task, enum view view, struct tracked *record, stru
 }
 
 /* The task that a record other than FORK and EXIT is about: of maps the leader. */
-static struct task *findnew_owner(struct tasks *tasks, struct tracked *record)
+static struct task *findnew_owner(struct tasks *tasks, struct sb_record *record)
 {
-	const union perf_event *event = tracked__event(record);
+	const union perf_event *event = sb_record__event(record);
 
 	switch (record->header.type) {
 	case PERF_RECORD_MMAP:
@@ -285,7 +285,7 @@ static struct task *findnew_owner(struct tasks *tasks, struct tracked *record)
 	}
 }
 
-struct task *tasks__apply(struct tasks *tasks, struct tracked *record)
+struct task *tasks__apply(struct tasks *tasks, struct sb_record *record)
 {
 	struct task *task;
 

@@ -27,8 +27,8 @@
 #include "util/hashmap.h"
 
 struct mapset;
-struct survey;
-struct tracked;
+struct proc_maps;
+struct sb_record;
 
 #define NEVER			UINT64_MAX
 
@@ -43,13 +43,13 @@ enum view {
  * @node:	in tasks->processes, in the order of their births
  * @tasks:	its tasks, the leader first
  * @pid:	its pid, and the tid of its leader
- * @many:	with more maps than this, those that are gone are looked for (surveys.h)
+ * @many:	with more maps than this, those that are gone are looked for (proc_maps.h)
  * @birth:	when it was first heard of [ns]
  * @since:	time of the BASE view of it and its tasks [ns]
  * @horizon:	where @since is going to (state.c)
  * @nr_logged:	records in the log that are about its tasks
  * @maps:	its maps; references
- * @surveys:	what BASE does not know yet, the older one first; NULL for none
+ * @proc_maps:	what BASE does not know yet, the older one first; NULL for none
  * @stale:	the file lacks something that is in BASE now (state.c)
  */
 struct process {
@@ -62,7 +62,7 @@ struct process {
 	u64		 horizon;
 	u64		 nr_logged;
 	struct mapset	*maps[NR_VIEWS];
-	struct survey	*surveys[2];
+	struct proc_maps	*proc_maps[2];
 	bool		 stale;
 };
 
@@ -94,8 +94,8 @@ struct task {
 	bool		 logged;
 	bool		 drop;
 	u32		 file;
-	struct tracked	*comm[NR_VIEWS];
-	struct tracked	*namespaces[NR_VIEWS];
+	struct sb_record	*comm[NR_VIEWS];
+	struct sb_record	*namespaces[NR_VIEWS];
 };
 
 /**
@@ -126,10 +126,10 @@ void tasks__exit(struct tasks *tasks);
  * Return: the task that it is about, made if it was unknown, but not by EXIT. NULL without memory,
  * which is counted.
  */
-struct task *tasks__apply(struct tasks *tasks, struct tracked *record);
+struct task *tasks__apply(struct tasks *tasks, struct sb_record *record);
 
 /** task__apply - let a COMM, NAMESPACES or MMAP of @task change @view; failures are counted */
-void task__apply(struct task *task, enum view view, struct tracked *record, struct tasks *tasks);
+void task__apply(struct task *task, enum view view, struct sb_record *record, struct tasks *tasks);
 
 /** tasks__task, tasks__process - whose tid or pid it is now, or was last; NULL if nobody's */
 struct task *tasks__task(const struct tasks *tasks, u32 tid);

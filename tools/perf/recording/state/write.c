@@ -36,7 +36,7 @@ static union perf_event *writer__add(struct writer *writer, const struct perf_ev
 	return event;
 }
 
-static union perf_event *writer__copy(struct writer *writer, const struct tracked *record)
+static union perf_event *writer__copy(struct writer *writer, const struct sb_record *record)
 {
 	union perf_event *event = writer__add(writer, &record->header);
 
@@ -57,7 +57,7 @@ static void stamp(struct writer *writer, union perf_event *event, const struct t
 }
 
 /* pid and tid are at the same place in COMM, NAMESPACES and the MMAPs. */
-static union perf_event *write_copy(struct writer *writer, const struct tracked *record,
+static union perf_event *write_copy(struct writer *writer, const struct sb_record *record,
 				    const struct task *task)
 {
 	union perf_event *event = writer__copy(writer, record);
@@ -145,7 +145,7 @@ static void write_globals(struct writer *writer)
 {
 	struct global *global;
 
-	globals__for_each(&writer->state->globals, global) {
+	system_wide__for_each(&writer->state->system_wide, global) {
 		if (global->file == writer->state->file)
 			continue;
 		writer__copy(writer, global->record);

@@ -5,22 +5,22 @@
 
 bool loss_row__counts(const struct loss_row *row)
 {
-	const struct account *account = row->account;
+	const struct ring_stats *stats = row->stats;
 
-	return !row->overwrite && (account->samples || account->lost || account->counted);
+	return !row->overwrite && (stats->samples || stats->lost || stats->counted);
 }
 
 u64 loss_row__events(const struct loss_row *row)
 {
-	const struct account *account = row->account;
+	const struct ring_stats *stats = row->stats;
 
-	return account->records - account->lost_records + account->lost;
+	return stats->records - stats->lost_records + stats->lost;
 }
 
 const char *loss_row__name(const struct loss_row *row, char *name, size_t size)
 {
 	const char *what = row->overwrite ? ", overwritten" :
-			   row->account->samples ? "" : ", side-band";
+			   row->stats->samples ? "" : ", side-band";
 
 	if (row->cpu >= 0)
 		snprintf(name, size, "CPU %d%s", row->cpu, what);
@@ -38,7 +38,7 @@ static double share_of_time(const struct loss_metric *metric, u64 ns, unsigned i
 
 double loss_metric__of(const struct loss_metric *metric, const struct loss_row *row)
 {
-	return share_of_time(metric, row->account->hole_ns, 1);
+	return share_of_time(metric, row->stats->hole_ns, 1);
 }
 
 double loss_metric__percent(const struct loss_metric *metric)
@@ -48,39 +48,39 @@ double loss_metric__percent(const struct loss_metric *metric)
 
 static void note_times(struct loss_metric *metric, const struct loss_row *row)
 {
-	const struct account *account = row->account;
+	const struct ring_stats *stats = row->stats;
 
-	if (!account->last || row->overwrite)
+	if (!stats->last || row->overwrite)
 		return;
-	if (loss_row__counts(row) && (!metric->begin || account->first < metric->begin))
-		metric->begin = account->first;
-	metric->end = max(metric->end, account->last);
+	if (loss_row__counts(row) && (!metric->begin || stats->first < metric->begin))
+		metric->begin = stats->first;
+	metric->end = max(metric->end, stats->last);
 }
 
 /* What the counters know of and no LOST record told was lost after the last one. */
 static void close_last_hole(const struct loss_metric *metric, struct loss_row *row)
 {
-	struct account *account = row->account;
+	struct ring_stats *stats = row->stats;
 
-	if (account->last && account->counted > account->lost)
-		account__lose(account, account->counted - account->lost, account->last,
-			      max(metric->end, account->last));
+	if (stats->last && stats->counted > stats->lost)
+		ring_stats__lose(stats, stats->counted - stats->lost, stats->last,
+			      max(metric->end, stats->last));
 }
 
 static void add_row(struct loss_metric *metric, const struct loss_row *row)
 {
-	const struct account *account = row->account;
+	const struct ring_stats *stats = row->stats;
 
-	metric->samples += account->samples;
-	metric->records += account->lost_records;
+	metric->samples += stats->samples;
+	metric->records += stats->lost_records;
 	if (row->overwrite || loss_row__counts(row))
 		metric->events += loss_row__events(row);
 	if (!loss_row__counts(row))
 		return;
 	metric->rings++;
-	metric->holes += account->holes;
-	metric->hole_ns += account->hole_ns;
-	if (account->hole_ns > (metric->worst ? metric->worst->account->hole_ns : 0))
+	metric->holes += stats->holes;
+	metric->hole_ns += stats->hole_ns;
+	if (stats->hole_ns > (metric->worst ? metric->worst->stats->hole_ns : 0))
 		metric->worst = row;
 }
 
@@ -97,9 +97,9 @@ void loss_metric__compute(struct loss_metric *metric, struct loss_row *rows, int
 	for (row = rows; row < rows + nr; row++) {
 		close_last_hole(metric, row);
 		add_row(metric, row);
-		lost += row->account->lost;
-		counted += row->account->counted;
-		lost_in_hw += row->account->lost_samples;
+		lost += row->stats->lost;
+		counted += row->stats->counted;
+		lost_in_hw += row->stats->lost_samples;
 	}
 	/* Counters that are of no ring known to us have not become part of what was lost. */
 	metric->lost = max(lost, counted) + lost_in_hw;

@@ -51,12 +51,12 @@
 
 /**
  * struct loss_row - a ring and what is known of it
- * @account:	not owned
+ * @stats:	not owned
  * @cpu:	its CPU, or -1: then it is that of the thread @tid; -1, too, where that is not known
  * @overwrite:	it is overwritten, not drained
  */
 struct loss_row {
-	struct account	*account;
+	struct ring_stats	*stats;
 	int		 cpu;
 	int		 tid;
 	bool		 overwrite;

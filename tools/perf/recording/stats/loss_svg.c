@@ -49,8 +49,8 @@ struct picture {
 
 #define for_each_drawn(row, rows, nr)							\
 	for ((row) = (rows); (row) < (rows) + (nr); (row)++)				\
-		if (loss_row__counts(row) && (row)->account->timeline &&		\
-		    (row)->account->timeline->shift)
+		if (loss_row__counts(row) && (row)->stats->timeline &&		\
+		    (row)->stats->timeline->shift)
 
 static const char style[] =
 	"<style>\n"
@@ -275,7 +275,7 @@ static void draw_cells(const struct picture *picture, const struct timeline *tim
 
 static void draw_row(const struct picture *picture, const struct loss_row *row)
 {
-	const struct timeline *timeline = row->account->timeline;
+	const struct timeline *timeline = row->stats->timeline;
 	const int y = picture->y, bottom = y + picture->height, end = bottom + picture->fill_height;
 	const int middle = (y + end) / 2 + 4;
 	char name[64], text[32];
@@ -296,9 +296,9 @@ static void draw_row(const struct picture *picture, const struct loss_row *row)
 	}
 	draw_cells(picture, timeline, name);
 
-	put_text(picture, "right", LOST_X, middle, "%" PRIu64, row->account->lost);
+	put_text(picture, "right", LOST_X, middle, "%" PRIu64, row->stats->lost);
 	put_text(picture, "right", SHARE_X, middle, "%.2f %%",
-		 percent(row->account->lost, loss_row__events(row)));
+		 percent(row->stats->lost, loss_row__events(row)));
 	put_text(picture, "right", HOLES_X, middle, "%.2f %%",
 		 loss_metric__of(picture->metric, row));
 }
@@ -387,13 +387,13 @@ static void measure(struct picture *picture, struct loss_row *rows, int nr)
 
 	for_each_drawn(row, rows, nr) {
 		picture->nr++;
-		shift = max(shift, row->account->timeline->shift);
-		picture->has_fill |= row->account->timeline->has_fill;
+		shift = max(shift, row->stats->timeline->shift);
+		picture->has_fill |= row->stats->timeline->has_fill;
 	}
 	for_each_drawn(row, rows, nr) {
-		timeline__coarsen(row->account->timeline, shift);
+		timeline__coarsen(row->stats->timeline, shift);
 		for (i = 0; i < TIMELINE_BUCKETS; i++)
-			most = max(most, rate(row->account->timeline, i));
+			most = max(most, rate(row->stats->timeline, i));
 	}
 	picture->full_rate = round_number(most, scale_steps);
 	picture->row_height = picture->nr <= 4 ? 110 :

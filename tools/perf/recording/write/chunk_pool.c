@@ -5,11 +5,11 @@
 #include <sys/mman.h>
 #include "chunk_pool.h"
 
-int pool__init(struct pool *pool, size_t size)
+int chunk_pool__init(struct chunk_pool *pool, size_t size)
 {
 	unsigned int i;
 
-	*pool = (struct pool){ .nr = max(size / CHUNK_SIZE, (size_t)POOL_MIN_CHUNKS) };
+	*pool = (struct chunk_pool){ .nr = max(size / CHUNK_SIZE, (size_t)CHUNK_POOL_MIN_CHUNKS) };
 	INIT_LIST_HEAD(&pool->free);
 	pool->chunks = calloc(pool->nr, sizeof(*pool->chunks));
 	if (!pool->chunks)
@@ -18,7 +18,7 @@ int pool__init(struct pool *pool, size_t size)
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (pool->memory == MAP_FAILED) {
 		pool->memory = NULL;
-		pool__exit(pool);
+		chunk_pool__exit(pool);
 		return -ENOMEM;
 	}
 	for (i = 0; i < pool->nr; i++) {
@@ -32,15 +32,15 @@ int pool__init(struct pool *pool, size_t size)
 	return 0;
 }
 
-void pool__exit(struct pool *pool)
+void chunk_pool__exit(struct chunk_pool *pool)
 {
 	if (pool->memory)
 		munmap(pool->memory, (size_t)pool->nr * CHUNK_SIZE);
 	free(pool->chunks);
-	*pool = (struct pool){ 0 };
+	*pool = (struct chunk_pool){ 0 };
 }
 
-struct chunk *pool__get(struct pool *pool, u64 pos)
+struct chunk *chunk_pool__get(struct chunk_pool *pool, u64 pos)
 {
 	struct chunk *chunk = list_first_entry_or_null(&pool->free, struct chunk, node);
 
@@ -58,7 +58,7 @@ struct chunk *pool__get(struct pool *pool, u64 pos)
 	return chunk;
 }
 
-void pool__put(struct pool *pool, struct chunk *chunk)
+void chunk_pool__put(struct chunk_pool *pool, struct chunk *chunk)
 {
 	list_move(&chunk->node, &pool->free);
 	pool->nr_free++;

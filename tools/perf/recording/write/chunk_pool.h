@@ -5,8 +5,8 @@
  * Memory is touched when it is first needed, and the chunk that was given back last is used first:
  * a recording that writes little needs little.
  */
-#ifndef PERF_RECORDING_POOL_H
-#define PERF_RECORDING_POOL_H
+#ifndef PERF_RECORDING_CHUNK_POOL_H
+#define PERF_RECORDING_CHUNK_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 #define CHUNK_SIZE		(256 << 10)
 #define CHUNK_ALIGN		4096		/* what direct I/O asks for, at most */
-#define POOL_MIN_CHUNKS		4
+#define CHUNK_POOL_MIN_CHUNKS		4
 
 /**
  * struct chunk - a piece of the file on its way to it
@@ -67,13 +67,13 @@ struct chunk {
 };
 
 /**
- * struct pool
+ * struct chunk_pool
  * @memory:	of all chunks
  * @chunks:	@nr of them
  * @nr:		number of chunks
  * @free:	those that nobody has, @nr_free of them
  */
-struct pool {
+struct chunk_pool {
 	void		*memory;
 	struct chunk	*chunks;
 	unsigned int	 nr;
@@ -82,21 +82,21 @@ struct pool {
 };
 
 /**
- * pool__init - set the bound
- * @size:	of all chunks together [bytes]; POOL_MIN_CHUNKS of them at least
+ * chunk_pool__init - set the bound
+ * @size:	of all chunks together [bytes]; CHUNK_POOL_MIN_CHUNKS of them at least
  *
  * Return: 0, or -ENOMEM.
  */
-int pool__init(struct pool *pool, size_t size);
+int chunk_pool__init(struct chunk_pool *pool, size_t size);
 
-/** pool__exit - free them all; harmless if pool__init() failed, or the pool is zeroed */
-void pool__exit(struct pool *pool);
+/** chunk_pool__exit - free them all; harmless if chunk_pool__init() failed, or the pool is zeroed */
+void chunk_pool__exit(struct chunk_pool *pool);
 
-/** pool__get - Return: a chunk with @data at @pos, empty; NULL if there is none. The caller locks. */
-struct chunk *pool__get(struct pool *pool, u64 pos);
+/** chunk_pool__get - Return: a chunk with @data at @pos, empty; NULL if there is none. The caller locks. */
+struct chunk *chunk_pool__get(struct chunk_pool *pool, u64 pos);
 
-/** pool__put - give a chunk back. The caller locks. */
-void pool__put(struct pool *pool, struct chunk *chunk);
+/** chunk_pool__put - give a chunk back. The caller locks. */
+void chunk_pool__put(struct chunk_pool *pool, struct chunk *chunk);
 
 /** chunk__room - how much more it can take [bytes] */
 static inline size_t chunk__room(const struct chunk *chunk)

@@ -26,7 +26,7 @@
 struct credit {
 	u64			start;
 	u64			end;
-	struct spool_unsaved	saved;
+	struct unsaved	saved;
 };
 
 static struct compressor *compressor_of(struct writer *writer)
@@ -103,18 +103,18 @@ static ssize_t compress(struct compressor *compressor __maybe_unused,
 }
 #endif
 
-static void count(struct spool_unsaved *sum, u32 type)
+static void count(struct unsaved *sum, u32 type)
 {
 	sum->records++;
 	sum->samples += type == PERF_RECORD_SAMPLE;
 }
 
 /* The records that end in @chunk. */
-static struct spool_unsaved ending(struct compressor *compressor, const struct chunk *chunk)
+static struct unsaved ending(struct compressor *compressor, const struct chunk *chunk)
 {
 	struct iovec part = { chunk->data, chunk->len };
 	const struct unit unit = unit__of(&part, 1, false);
-	struct spool_unsaved sum = { .bytes = chunk->len };
+	struct unsaved sum = { .bytes = chunk->len };
 	u64 pos = chunk->first - chunk->pos, size;
 	u32 type;
 
@@ -137,7 +137,7 @@ static struct spool_unsaved ending(struct compressor *compressor, const struct c
 /* What is written is forgotten; and there is room for one more credit, or none for want of memory. */
 static int make_room(struct compressor *compressor)
 {
-	u64 written = spool__written(compressor->out);
+	u64 written = write_queue__written(compressor->out);
 	struct credit *credits;
 	size_t old = 0;
 
@@ -172,7 +172,7 @@ static int write_chunk(struct compressor *compressor, struct chunk *chunk)
 		return len;
 	part.iov_len = len;
 	credit = &compressor->credits[compressor->nr];
-	err = spool__append_unit(compressor->out, &part, 1, &credit->start);
+	err = write_queue__append_unit(compressor->out, &part, 1, &credit->start);
 	if (err)
 		return err;
 	credit->end = credit->start + len;
@@ -227,7 +227,7 @@ u64 compressor__give_up(struct compressor *compressor, u64 end)
 	return end;
 }
 
-int compressor__init(struct compressor *compressor, struct spool *out, int level)
+int compressor__init(struct compressor *compressor, struct write_queue *out, int level)
 {
 	*compressor = (struct compressor){
 		.writer	 = { .ops = &compressor_ops, .depth = 1, .fd = -1 },

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Compression (-z): a trace writer that writes to another spool.
+ * Compression (-z): a trace writer that writes to another queue.
  *
- *	records --> spool --- chunks ---> compressor --- PERF_RECORD_COMPRESSED ---> spool --> file
+ *	records --> queue --- chunks ---> compressor --- PERF_RECORD_COMPRESSED ---> queue --> file
  *	            (raw)     of records  in the raw     of a chunk, in one          (the file's)
- *	                                  spool's thread
+ *	                                  queue's thread
  *
  * What each chunk was is remembered until its compressed records are in the file: after an error the
  * file ends with the last chunk that is whole, and all records that are not in it are counted.
@@ -21,8 +21,8 @@ struct credit;
 
 /**
  * struct compressor
- * @writer:	what the raw spool writes to
- * @out:	the file's spool
+ * @writer:	what the raw queue writes to
+ * @out:	the file's queue
  * @zstd:	the compression stream, one for each file
  * @level:	of compression, 1 to 22
  * @records:	room for the compressed records of a chunk
@@ -36,7 +36,7 @@ struct credit;
  */
 struct compressor {
 	struct writer		writer;
-	struct spool	       *out;
+	struct write_queue	       *out;
 	struct zstd_data	zstd;
 	int			level;
 	void		       *records;
@@ -46,13 +46,13 @@ struct compressor {
 	size_t			room;
 	bool			straddling;
 	u32			straddler;
-	struct spool_unsaved	given_up;
+	struct unsaved	given_up;
 	u64			raw;
 	u64			compressed;
 };
 
-/** compressor__init - to the spool @out. Return: 0, or -ENOMEM */
-int compressor__init(struct compressor *compressor, struct spool *out, int level);
+/** compressor__init - to the queue @out. Return: 0, or -ENOMEM */
+int compressor__init(struct compressor *compressor, struct write_queue *out, int level);
 
 /** compressor__exit - free it; harmless if it is zeroed */
 void compressor__exit(struct compressor *compressor);
@@ -61,7 +61,7 @@ void compressor__exit(struct compressor *compressor);
 void compressor__begin_file(struct compressor *compressor);
 
 /**
- * compressor__give_up - the file's spool has failed, and the file is good up to @end
+ * compressor__give_up - the file's queue has failed, and the file is good up to @end
  *
  * Both spools are closed.
  *

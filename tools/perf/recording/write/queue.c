@@ -19,19 +19,19 @@
  */
 
 /* With both locks held. */
-static void seal_chunk(struct spool *spool)
+static void seal_chunk(struct write_queue *queue)
 {
-	if (!spool->filling)
+	if (!queue->filling)
 		return;
-	list_add_tail(&spool->filling->node, spool->turned ? &spool->next : &spool->full);
-	spool->filling = NULL;
-	pthread_cond_signal(&spool->work);
+	list_add_tail(&queue->filling->node, queue->turned ? &queue->next : &queue->full);
+	queue->filling = NULL;
+	pthread_cond_signal(&queue->work);
 }
 
 /* Records that begin at @pos of @unit or behind it are given up. */
-static void give_up(struct spool *spool, const struct unit *unit, size_t pos)
+static void give_up(struct write_queue *queue, const struct unit *unit, size_t pos)
 {
-	struct spool_unsaved *unsaved = &spool->unsaved;
+	struct unsaved *unsaved = &queue->unsaved;
 	size_t size;
 	u32 type;
 
@@ -44,31 +44,31 @@ static void give_up(struct spool *spool, const struct unit *unit, size_t pos)
 	}
 }
 
-static void give_up_rest(struct spool *spool, struct unit *unit)
+static void give_up_rest(struct write_queue *queue, struct unit *unit)
 {
 	unit__find(unit);
-	give_up(spool, unit, unit->next);
-	spool->unsaved.bytes += unit->len - unit->pos;
+	give_up(queue, unit, unit->next);
+	queue->unsaved.bytes += unit->len - unit->pos;
 }
 
 /* With @append held. Waits until there is a chunk for the rest of @unit, or an error. */
-static int begin_chunk(struct spool *spool, struct unit *unit)
+static int begin_chunk(struct write_queue *queue, struct unit *unit)
 {
 	struct chunk *chunk;
 	int err;
 
-	pthread_mutex_lock(&spool->lock);
-	if (spool->filling && !chunk__room(spool->filling))
-		seal_chunk(spool);
-	while (!spool->err && !spool->filling) {
-		spool->filling = pool__get(&spool->pool, spool->end);
-		if (!spool->filling)
-			pthread_cond_wait(&spool->room, &spool->lock);
+	pthread_mutex_lock(&queue->lock);
+	if (queue->filling && !chunk__room(queue->filling))
+		seal_chunk(queue);
+	while (!queue->err && !queue->filling) {
+		queue->filling = chunk_pool__get(&queue->pool, queue->end);
+		if (!queue->filling)
+			pthread_cond_wait(&queue->room, &queue->lock);
 	}
-	err = spool->err;
-	chunk = spool->filling;
+	err = queue->err;
+	chunk = queue->filling;
 	if (err) {
-		give_up_rest(spool, unit);
+		give_up_rest(queue, unit);
 	} else if (!chunk->begun) {
 		unit__find(unit);
 		chunk->first = chunk->pos + (unit->next - unit->pos);
@@ -77,77 +77,77 @@ static int begin_chunk(struct spool *spool, struct unit *unit)
 			chunk->whole = chunk->pos - (unit->pos - unit->whole);
 		chunk->type = unit->type;
 		chunk->begun = now_ns();
-		pthread_cond_signal(&spool->work);
+		pthread_cond_signal(&queue->work);
 	}
-	pthread_mutex_unlock(&spool->lock);
+	pthread_mutex_unlock(&queue->lock);
 	return err;
 }
 
-static int append(struct spool *spool, struct unit *unit, u64 *pos)
+static int append(struct write_queue *queue, struct unit *unit, u64 *pos)
 {
 	struct chunk *chunk;
 	size_t len;
 	int err = 0;
 
-	pthread_mutex_lock(&spool->append);
-	*pos = spool->end;
+	pthread_mutex_lock(&queue->append);
+	*pos = queue->end;
 	while (unit->pos < unit->len) {
-		err = begin_chunk(spool, unit);
+		err = begin_chunk(queue, unit);
 		if (err)
 			break;
-		chunk = spool->filling;
+		chunk = queue->filling;
 		len = min(chunk__room(chunk), unit->len - unit->pos);
 		unit__copy(unit, chunk->data + chunk->len, len);
 		chunk->len += len;
-		__atomic_store_n(&spool->end, spool->end + len, __ATOMIC_RELAXED);
+		__atomic_store_n(&queue->end, queue->end + len, __ATOMIC_RELAXED);
 	}
-	pthread_mutex_unlock(&spool->append);
+	pthread_mutex_unlock(&queue->append);
 
-	if (!__atomic_load_n(&spool->seekable, __ATOMIC_RELAXED) && !err) {	/* see wait_for_work() */
-		pthread_mutex_lock(&spool->lock);
-		pthread_cond_signal(&spool->work);
-		pthread_mutex_unlock(&spool->lock);
+	if (!__atomic_load_n(&queue->seekable, __ATOMIC_RELAXED) && !err) {	/* see wait_for_work() */
+		pthread_mutex_lock(&queue->lock);
+		pthread_cond_signal(&queue->work);
+		pthread_mutex_unlock(&queue->lock);
 	}
 	return err;
 }
 
-int spool__append(struct spool *spool, const struct span *span)
+int write_queue__append(struct write_queue *queue, const struct records *records)
 {
-	struct unit unit = unit__of(span->part, 2, false);
+	struct unit unit = unit__of(records->part, 2, false);
 	u64 pos;
 
-	return append(spool, &unit, &pos);
+	return append(queue, &unit, &pos);
 }
 
-int spool__append_unit(struct spool *spool, const struct iovec *part, int nr, u64 *pos)
+int write_queue__append_unit(struct write_queue *queue, const struct iovec *part, int nr, u64 *pos)
 {
 	struct unit unit = unit__of(part, nr, true);
 
-	return append(spool, &unit, pos);
+	return append(queue, &unit, pos);
 }
 
-static void wait_until_settled(struct spool *spool)
+static void wait_until_settled(struct write_queue *queue)
 {
-	while (!list_empty(&spool->full) || !list_empty(&spool->flying) ||
-	       ((spool->err || spool->failing) && !spool->settled))
-		pthread_cond_wait(&spool->room, &spool->lock);
+	while (!list_empty(&queue->full) || !list_empty(&queue->flying) ||
+	       ((queue->err || queue->failing) && !queue->settled))
+		pthread_cond_wait(&queue->room, &queue->lock);
 }
 
 /* What is being filled may be the next file's: who appends to that can wait for a chunk, holding @append. */
-static void seal_file(struct spool *spool)
+static void seal_file(struct write_queue *queue)
 {
 	bool turned;
 
-	pthread_mutex_lock(&spool->lock);
-	turned = spool->turned;
-	pthread_mutex_unlock(&spool->lock);
+	pthread_mutex_lock(&queue->lock);
+	turned = queue->turned;
+	pthread_mutex_unlock(&queue->lock);
 	if (turned)
 		return;
-	pthread_mutex_lock(&spool->append);
-	pthread_mutex_lock(&spool->lock);
-	seal_chunk(spool);
-	pthread_mutex_unlock(&spool->lock);
-	pthread_mutex_unlock(&spool->append);
+	pthread_mutex_lock(&queue->append);
+	pthread_mutex_lock(&queue->lock);
+	seal_chunk(queue);
+	pthread_mutex_unlock(&queue->lock);
+	pthread_mutex_unlock(&queue->append);
 }
 
 static pid_t own_tid(void)
@@ -155,31 +155,31 @@ static pid_t own_tid(void)
 	return syscall(__NR_gettid);
 }
 
-/* Whoever holds the spool lets go while it waits: when a write has failed, the thread needs @append. */
-int spool__drain(struct spool *spool)
+/* Whoever holds the queue lets go while it waits: when a write has failed, the thread needs @append. */
+int write_queue__drain(struct write_queue *queue)
 {
-	bool held = __atomic_load_n(&spool->holder, __ATOMIC_RELAXED) == own_tid();
+	bool held = __atomic_load_n(&queue->holder, __ATOMIC_RELAXED) == own_tid();
 	int err;
 
-	seal_file(spool);
+	seal_file(queue);
 	if (held)
-		spool__release(spool);
-	pthread_mutex_lock(&spool->lock);
-	wait_until_settled(spool);
-	err = spool->err;
-	pthread_mutex_unlock(&spool->lock);
+		write_queue__release(queue);
+	pthread_mutex_lock(&queue->lock);
+	wait_until_settled(queue);
+	err = queue->err;
+	pthread_mutex_unlock(&queue->lock);
 	if (held)
-		spool__hold(spool);
+		write_queue__hold(queue);
 	return err;
 }
 
-int spool__error(struct spool *spool)
+int write_queue__error(struct write_queue *queue)
 {
 	int err;
 
-	pthread_mutex_lock(&spool->lock);
-	err = spool->settled ? spool->err : 0;
-	pthread_mutex_unlock(&spool->lock);
+	pthread_mutex_lock(&queue->lock);
+	err = queue->settled ? queue->err : 0;
+	pthread_mutex_unlock(&queue->lock);
 	return err;
 }
 
@@ -210,177 +210,177 @@ static u64 saved_end(const struct chunk *chunk)
 }
 
 /* With @lock held: what of @chunk does not lie below @end of the file is given up. */
-static void give_up_chunk(struct spool *spool, const struct chunk *chunk, u64 end)
+static void give_up_chunk(struct write_queue *queue, const struct chunk *chunk, u64 end)
 {
 	struct iovec part;
 	const struct unit unit = unit__of_chunk(chunk, &part);
 
-	give_up(spool, &unit, max(end, chunk->first) - chunk->pos);
+	give_up(queue, &unit, max(end, chunk->first) - chunk->pos);
 }
 
-static void give_up_list(struct spool *spool, struct list_head *list, u64 end)
+static void give_up_list(struct write_queue *queue, struct list_head *list, u64 end)
 {
 	struct chunk *chunk, *tmp;
 
 	list_for_each_entry_safe(chunk, tmp, list, node) {
-		give_up_chunk(spool, chunk, end);
-		pool__put(&spool->pool, chunk);
+		give_up_chunk(queue, chunk, end);
+		chunk_pool__put(&queue->pool, chunk);
 	}
 }
 
 /* With both locks held: the file ends before the first chunk that is not written, if there is one. */
-static void give_up_file(struct spool *spool)
+static void give_up_file(struct write_queue *queue)
 {
-	u64 end = spool__file_end(spool);
+	u64 end = write_queue__file_end(queue);
 	const struct chunk *failed;
 
-	list_splice_tail_init(&spool->full, &spool->flying);
-	if (!list_empty(&spool->flying)) {
-		failed = list_first_entry(&spool->flying, struct chunk, node);
+	list_splice_tail_init(&queue->full, &queue->flying);
+	if (!list_empty(&queue->flying)) {
+		failed = list_first_entry(&queue->flying, struct chunk, node);
 		end = saved_end(failed);
 		if (end < failed->pos) {	/* the record that begins in a chunk which is written */
-			spool->unsaved.records++;
-			spool->unsaved.samples += failed->type == PERF_RECORD_SAMPLE;
+			queue->unsaved.records++;
+			queue->unsaved.samples += failed->type == PERF_RECORD_SAMPLE;
 		}
-		spool->unsaved.bytes += spool__file_end(spool) - end;
-		give_up_list(spool, &spool->flying, end);
+		queue->unsaved.bytes += write_queue__file_end(queue) - end;
+		give_up_list(queue, &queue->flying, end);
 	}
-	if (spool->turned)
-		spool->unsaved.bytes += spool->end - spool->begin;
-	give_up_list(spool, &spool->next, 0);
-	spool->turned = false;
-	__atomic_store_n(&spool->end, end, __ATOMIC_RELAXED);
+	if (queue->turned)
+		queue->unsaved.bytes += queue->end - queue->begin;
+	give_up_list(queue, &queue->next, 0);
+	queue->turned = false;
+	__atomic_store_n(&queue->end, end, __ATOMIC_RELAXED);
 }
 
 /* With @lock held, which is released meanwhile. Nothing is in flight. */
-static void give_up_all(struct spool *spool, int err)
+static void give_up_all(struct write_queue *queue, int err)
 {
-	spool->err = err;
-	pthread_cond_broadcast(&spool->room);	/* whoever appends gives up, too */
-	pthread_mutex_unlock(&spool->lock);
+	queue->err = err;
+	pthread_cond_broadcast(&queue->room);	/* whoever appends gives up, too */
+	pthread_mutex_unlock(&queue->lock);
 
-	pthread_mutex_lock(&spool->append);
-	pthread_mutex_lock(&spool->lock);
-	seal_chunk(spool);
-	give_up_file(spool);
-	pthread_mutex_unlock(&spool->append);
+	pthread_mutex_lock(&queue->append);
+	pthread_mutex_lock(&queue->lock);
+	seal_chunk(queue);
+	give_up_file(queue);
+	pthread_mutex_unlock(&queue->append);
 }
 
 /* The same. */
-static void settle(struct spool *spool)
+static void settle(struct write_queue *queue)
 {
-	give_up_all(spool, list_first_entry(&spool->flying, struct chunk, node)->err);
-	pthread_mutex_unlock(&spool->lock);
+	give_up_all(queue, list_first_entry(&queue->flying, struct chunk, node)->err);
+	pthread_mutex_unlock(&queue->lock);
 
-	spool->failed(spool->arg, spool->err, spool->end);
+	queue->failed(queue->arg, queue->err, queue->end);
 
-	pthread_mutex_lock(&spool->lock);
-	spool->failing = false;
-	spool->settled = true;
-	pthread_cond_broadcast(&spool->room);
+	pthread_mutex_lock(&queue->lock);
+	queue->failing = false;
+	queue->settled = true;
+	pthread_cond_broadcast(&queue->room);
 }
 
 /*
  * Writing: all of this with @lock held, which is released while the writer works
  */
 
-static bool can_submit(const struct spool *spool)
+static bool can_submit(const struct write_queue *queue)
 {
-	return !spool->failing && !list_empty(&spool->full) &&
-	       spool->in_flight < spool->writer->depth;
+	return !queue->failing && !list_empty(&queue->full) &&
+	       queue->in_flight < queue->writer->depth;
 }
 
-static bool page_cache_keeps_up(const struct spool *spool, u64 now)
+static bool page_cache_keeps_up(const struct write_queue *queue, u64 now)
 {
-	return now >= spool->stalled_until || spool->pool.nr_free >= spool->pool.nr / 2;
+	return now >= queue->stalled_until || queue->pool.nr_free >= queue->pool.nr / 2;
 }
 
-static void submit(struct spool *spool)
+static void submit(struct write_queue *queue)
 {
-	struct chunk *chunk = list_first_entry(&spool->full, struct chunk, node);
+	struct chunk *chunk = list_first_entry(&queue->full, struct chunk, node);
 	u64 begin = now_ns(), end;
-	bool buffered = page_cache_keeps_up(spool, begin);
+	bool buffered = page_cache_keeps_up(queue, begin);
 
-	list_move_tail(&chunk->node, &spool->flying);
-	spool->in_flight++;
+	list_move_tail(&chunk->node, &queue->flying);
+	queue->in_flight++;
 	chunk->buffered = buffered;
-	pthread_mutex_unlock(&spool->lock);
-	writer__submit(spool->writer, chunk);
+	pthread_mutex_unlock(&queue->lock);
+	writer__submit(queue->writer, chunk);
 	end = now_ns();
-	if (buffered && end - begin > SPOOL_STALL_MS * NSEC_PER_MSEC)
-		spool->stalled_until = end + SPOOL_STALLED_MS * NSEC_PER_MSEC;
-	pthread_mutex_lock(&spool->lock);
+	if (buffered && end - begin > WRITE_QUEUE_STALL_MS * NSEC_PER_MSEC)
+		queue->stalled_until = end + WRITE_QUEUE_STALLED_MS * NSEC_PER_MSEC;
+	pthread_mutex_lock(&queue->lock);
 }
 
 /* A chunk goes back to the pool when all before it are written: then no error can touch it. */
-static void complete(struct spool *spool)
+static void complete(struct write_queue *queue)
 {
 	struct chunk *chunk;
 
-	pthread_mutex_unlock(&spool->lock);
-	chunk = writer__complete(spool->writer);
-	pthread_mutex_lock(&spool->lock);
+	pthread_mutex_unlock(&queue->lock);
+	chunk = writer__complete(queue->writer);
+	pthread_mutex_lock(&queue->lock);
 
 	chunk->back = true;
-	spool->in_flight--;
-	spool->failing |= chunk->err != 0;
-	while (!list_empty(&spool->flying)) {
-		chunk = list_first_entry(&spool->flying, struct chunk, node);
+	queue->in_flight--;
+	queue->failing |= chunk->err != 0;
+	while (!list_empty(&queue->flying)) {
+		chunk = list_first_entry(&queue->flying, struct chunk, node);
 		if (!chunk->back || chunk->err)
 			break;
-		__atomic_store_n(&spool->written, chunk->pos + chunk->len, __ATOMIC_RELAXED);
-		pool__put(&spool->pool, chunk);
+		__atomic_store_n(&queue->written, chunk->pos + chunk->len, __ATOMIC_RELAXED);
+		chunk_pool__put(&queue->pool, chunk);
 	}
-	pthread_cond_broadcast(&spool->room);
+	pthread_cond_broadcast(&queue->room);
 }
 
 /* Waits for work. Where there is nothing but an unfinished chunk, that is it after a while. */
-static void wait_for_work(struct spool *spool)
+static void wait_for_work(struct write_queue *queue)
 {
 	struct timespec until;
 	u64 due;
 
-	if (!spool->filling) {
-		pthread_cond_wait(&spool->work, &spool->lock);
+	if (!queue->filling) {
+		pthread_cond_wait(&queue->work, &queue->lock);
 		return;
 	}
-	due = spool->filling->begun + (spool->seekable ? SPOOL_FLUSH_MS * NSEC_PER_MSEC : 0);
+	due = queue->filling->begun + (queue->seekable ? WRITE_QUEUE_FLUSH_MS * NSEC_PER_MSEC : 0);
 	if (now_ns() < due) {
 		until.tv_sec = due / NSEC_PER_SEC;
 		until.tv_nsec = due % NSEC_PER_SEC;
-		pthread_cond_timedwait(&spool->work, &spool->lock, &until);
+		pthread_cond_timedwait(&queue->work, &queue->lock, &until);
 		return;
 	}
-	if (!pthread_mutex_trylock(&spool->append)) {
-		seal_chunk(spool);
-		pthread_mutex_unlock(&spool->append);
-	} else if (spool->seekable) {		/* somebody appends to it: it can wait once more */
-		spool->filling->begun = now_ns();
+	if (!pthread_mutex_trylock(&queue->append)) {
+		seal_chunk(queue);
+		pthread_mutex_unlock(&queue->append);
+	} else if (queue->seekable) {		/* somebody appends to it: it can wait once more */
+		queue->filling->begun = now_ns();
 	} else {				/* who does will tell us at the end */
-		pthread_cond_wait(&spool->work, &spool->lock);
+		pthread_cond_wait(&queue->work, &queue->lock);
 	}
 }
 
 static void *run(void *arg)
 {
-	struct spool *spool = arg;
+	struct write_queue *queue = arg;
 
-	pthread_mutex_lock(&spool->lock);
-	spool->tid = own_tid();
-	pthread_cond_broadcast(&spool->room);
+	pthread_mutex_lock(&queue->lock);
+	queue->tid = own_tid();
+	pthread_cond_broadcast(&queue->room);
 	for (;;) {
-		if (can_submit(spool))
-			submit(spool);
-		else if (spool->in_flight)
-			complete(spool);
-		else if (spool->failing)
-			settle(spool);
-		else if (spool->quit)
+		if (can_submit(queue))
+			submit(queue);
+		else if (queue->in_flight)
+			complete(queue);
+		else if (queue->failing)
+			settle(queue);
+		else if (queue->quit)
 			break;
 		else
-			wait_for_work(spool);
+			wait_for_work(queue);
 	}
-	pthread_mutex_unlock(&spool->lock);
+	pthread_mutex_unlock(&queue->lock);
 	return NULL;
 }
 
@@ -388,121 +388,121 @@ static void *run(void *arg)
  * Beginning and end
  */
 
-static void init_locks(struct spool *spool)
+static void init_locks(struct write_queue *queue)
 {
 	pthread_condattr_t attr;
 
-	thread__init_recursive_lock(&spool->append);
-	thread__init_lock(&spool->lock);
-	pthread_cond_init(&spool->room, NULL);
+	thread__init_recursive_lock(&queue->append);
+	thread__init_lock(&queue->lock);
+	pthread_cond_init(&queue->room, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&spool->work, &attr);
+	pthread_cond_init(&queue->work, &attr);
 	pthread_condattr_destroy(&attr);
 }
 
-static int create_thread(struct spool *spool)
+static int create_thread(struct write_queue *queue)
 {
-	int err = thread__create(&spool->thread, run, spool);
+	int err = thread__create(&queue->thread, run, queue);
 
 	if (err)
 		return err;
-	spool->running = true;
-	pthread_mutex_lock(&spool->lock);
-	while (!spool->tid)
-		pthread_cond_wait(&spool->room, &spool->lock);
-	pthread_mutex_unlock(&spool->lock);
+	queue->running = true;
+	pthread_mutex_lock(&queue->lock);
+	while (!queue->tid)
+		pthread_cond_wait(&queue->room, &queue->lock);
+	pthread_mutex_unlock(&queue->lock);
 	return 0;
 }
 
-int spool__init(struct spool *spool, size_t size, void (*failed)(void *arg, int err, u64 end),
+int write_queue__init(struct write_queue *queue, size_t size, void (*failed)(void *arg, int err, u64 end),
 		void *arg)
 {
 	int err;
 
-	*spool = (struct spool){ .failed = failed, .arg = arg };
-	INIT_LIST_HEAD(&spool->full);
-	INIT_LIST_HEAD(&spool->next);
-	INIT_LIST_HEAD(&spool->flying);
-	init_locks(spool);
-	err = pool__init(&spool->pool, size);
-	return err ?: create_thread(spool);
+	*queue = (struct write_queue){ .failed = failed, .arg = arg };
+	INIT_LIST_HEAD(&queue->full);
+	INIT_LIST_HEAD(&queue->next);
+	INIT_LIST_HEAD(&queue->flying);
+	init_locks(queue);
+	err = chunk_pool__init(&queue->pool, size);
+	return err ?: create_thread(queue);
 }
 
-void spool__open(struct spool *spool, struct writer *writer, int fd, u64 pos, bool seekable)
+void write_queue__open(struct write_queue *queue, struct writer *writer, int fd, u64 pos, bool seekable)
 {
-	pthread_mutex_lock(&spool->lock);
+	pthread_mutex_lock(&queue->lock);
 	writer__open(writer, fd, seekable);
-	spool->writer = writer;
-	__atomic_store_n(&spool->seekable, seekable, __ATOMIC_RELAXED);
-	if (spool->turned)
-		list_splice_tail_init(&spool->next, &spool->full);
+	queue->writer = writer;
+	__atomic_store_n(&queue->seekable, seekable, __ATOMIC_RELAXED);
+	if (queue->turned)
+		list_splice_tail_init(&queue->next, &queue->full);
 	else
-		spool->end = pos;
-	spool->turned = false;
-	pthread_cond_signal(&spool->work);
-	pthread_mutex_unlock(&spool->lock);
+		queue->end = pos;
+	queue->turned = false;
+	pthread_cond_signal(&queue->work);
+	pthread_mutex_unlock(&queue->lock);
 }
 
-void spool__hold(struct spool *spool)
+void write_queue__hold(struct write_queue *queue)
 {
-	pthread_mutex_lock(&spool->append);
-	__atomic_store_n(&spool->holder, own_tid(), __ATOMIC_RELAXED);
+	pthread_mutex_lock(&queue->append);
+	__atomic_store_n(&queue->holder, own_tid(), __ATOMIC_RELAXED);
 }
 
-void spool__release(struct spool *spool)
+void write_queue__release(struct write_queue *queue)
 {
-	__atomic_store_n(&spool->holder, 0, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&spool->append);
+	__atomic_store_n(&queue->holder, 0, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&queue->append);
 }
 
-void spool__next(struct spool *spool, u64 pos)
+void write_queue__next(struct write_queue *queue, u64 pos)
 {
-	pthread_mutex_lock(&spool->append);
-	pthread_mutex_lock(&spool->lock);
-	seal_chunk(spool);
-	if (!spool->err) {
-		spool->turned = true;
-		spool->begin = pos;
-		spool->file_end = spool->end;
-		__atomic_store_n(&spool->end, pos, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&queue->append);
+	pthread_mutex_lock(&queue->lock);
+	seal_chunk(queue);
+	if (!queue->err) {
+		queue->turned = true;
+		queue->begin = pos;
+		queue->file_end = queue->end;
+		__atomic_store_n(&queue->end, pos, __ATOMIC_RELAXED);
 	}
-	pthread_mutex_unlock(&spool->lock);
-	pthread_mutex_unlock(&spool->append);
+	pthread_mutex_unlock(&queue->lock);
+	pthread_mutex_unlock(&queue->append);
 }
 
-void spool__abandon(struct spool *spool, int err)
+void write_queue__abandon(struct write_queue *queue, int err)
 {
-	pthread_mutex_lock(&spool->lock);
-	if (spool->turned) {
-		give_up_all(spool, err);
-		spool->settled = true;
-		pthread_cond_broadcast(&spool->room);
+	pthread_mutex_lock(&queue->lock);
+	if (queue->turned) {
+		give_up_all(queue, err);
+		queue->settled = true;
+		pthread_cond_broadcast(&queue->room);
 	}
-	pthread_mutex_unlock(&spool->lock);
+	pthread_mutex_unlock(&queue->lock);
 }
 
-int spool__close(struct spool *spool)
+int write_queue__close(struct write_queue *queue)
 {
-	int err = spool__drain(spool);
+	int err = write_queue__drain(queue);
 
-	pthread_mutex_lock(&spool->lock);
-	if (spool->writer)
-		writer__close(spool->writer);
-	spool->writer = NULL;
-	pthread_mutex_unlock(&spool->lock);
+	pthread_mutex_lock(&queue->lock);
+	if (queue->writer)
+		writer__close(queue->writer);
+	queue->writer = NULL;
+	pthread_mutex_unlock(&queue->lock);
 	return err;
 }
 
-void spool__exit(struct spool *spool)
+void write_queue__exit(struct write_queue *queue)
 {
-	if (spool->running) {
-		pthread_mutex_lock(&spool->lock);
-		spool->quit = true;
-		pthread_cond_signal(&spool->work);
-		pthread_mutex_unlock(&spool->lock);
-		pthread_join(spool->thread, NULL);
+	if (queue->running) {
+		pthread_mutex_lock(&queue->lock);
+		queue->quit = true;
+		pthread_cond_signal(&queue->work);
+		pthread_mutex_unlock(&queue->lock);
+		pthread_join(queue->thread, NULL);
 	}
-	pool__exit(&spool->pool);
-	*spool = (struct spool){ 0 };
+	chunk_pool__exit(&queue->pool);
+	*queue = (struct write_queue){ 0 };
 }

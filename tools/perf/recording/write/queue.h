@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The spool: what is to be written is copied, and written later, in a thread of its own.
+ * The queue: what is to be written is copied, and written later, in a thread of its own.
  *
- *	any threads                          the spool's thread
+ *	any threads                          the queue's thread
  *
- *	spool__append()
+ *	write_queue__append()
  *	     |  copies to
  *	     v
  *	 @filling --> @full --- submitted ---> @flying --- in the order of the file ---> the pool
  *	     ^                  to the writer             when they are written            |
  *	     |                                                                             |
- *	     +------------------- when there is none, spool__append() waits ---------------+
+ *	     +------------------- when there is none, write_queue__append() waits ---------------+
  *
  * A ring is free again as soon as its records are copied, whatever the disk does, until the pool is
  * used up. Then the caller waits; nothing is ever dropped.
@@ -20,21 +20,21 @@
  * for direct I/O for a while, as long as more than half of the pool is used.
  *
  * A chunk is written when it is full, and an unfinished one when nothing else is being written and it
- * has waited for SPOOL_FLUSH_MS, or at once where somebody reads it from a pipe.
+ * has waited for WRITE_QUEUE_FLUSH_MS, or at once where somebody reads it from a pipe.
  *
  * After the first error nothing more is submitted. When all that was under way has come back, the
  * file is readable up to the last record that is whole below the first byte that could not be
  * written. What lies behind, in the file and in memory, is given up, and counted.
  *
- * Files follow each other. spool__next() ends one: what is appended after it is the next file's, and waits
+ * Files follow each other. write_queue__next() ends one: what is appended after it is the next file's, and waits
  * in @next until that is open. Meanwhile the first is written, completed and closed, and those who
  * append do not wait for it, until the pool is used up.
  *
  * Two locks, in this order: @append, which makes what a call appends one piece of the file, and
- * @lock, of everything that the spool's thread shares with others.
+ * @lock, of everything that the queue's thread shares with others.
  */
-#ifndef PERF_RECORDING_SPOOL_H
-#define PERF_RECORDING_SPOOL_H
+#ifndef PERF_RECORDING_QUEUE_H
+#define PERF_RECORDING_QUEUE_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -46,33 +46,33 @@
 
 struct writer;
 
-#define SPOOL_FLUSH_MS		100
+#define WRITE_QUEUE_FLUSH_MS		100
 /* A chunk that the page cache took so long to take had to wait; and it is taken to be full for so long. */
-#define SPOOL_STALL_MS		8
-#define SPOOL_STALLED_MS	1000
-#define SPOOL_UNIT_PARTS	4
+#define WRITE_QUEUE_STALL_MS		8
+#define WRITE_QUEUE_STALLED_MS	1000
+#define WRITE_QUEUE_UNIT_PARTS	4
 
 /**
- * struct spool_unsaved - records that were appended, but could not be written
+ * struct unsaved - records that were appended, but could not be written
  * @records:	all of them
  * @samples:	PERF_RECORD_SAMPLE
  * @bytes:	their length
  */
-struct spool_unsaved {
+struct unsaved {
 	u64	records;
 	u64	samples;
 	u64	bytes;
 };
 
 /**
- * struct spool
- * @failed:	called once, in the spool's thread, when writing has failed: the file is good up to
+ * struct write_queue
+ * @failed:	called once, in the queue's thread, when writing has failed: the file is good up to
  *		position @end
  * @arg:	for @failed
  * @pool:	the chunks
- * @writer:	writes them; NULL while no file is open. Used by the spool's thread, and where nothing
+ * @writer:	writes them; NULL while no file is open. Used by the queue's thread, and where nothing
  *		is on its way.
- * @append:	held while something is appended; recursive, see spool__hold()
+ * @append:	held while something is appended; recursive, see write_queue__hold()
  * @holder:	the thread that holds it, or 0; it alone finds its own id here
  * @filling:	receives what is appended, or NULL; changed with both locks held
  * @end:	where the next byte belongs in its file; changed with @append held
@@ -82,7 +82,7 @@ struct spool_unsaved {
  * @room:	a chunk is free, or nothing is on its way any more
  * @full:	chunks that wait to be submitted
  * @next:	chunks that wait for the next file
- * @turned:	between spool__next() and spool__open(): @filling and @end are the next file's
+ * @turned:	between write_queue__next() and write_queue__open(): @filling and @end are the next file's
  * @begin:	where that begins in its file, if @turned
  * @file_end:	and where the one before ends
  * @flying:	chunks that were; those that came back wait for those before them
@@ -97,10 +97,10 @@ struct spool_unsaved {
  * @thread:	the thread; @running until it is joined
  * @tid:	its id
  */
-struct spool {
+struct write_queue {
 	void		      (*failed)(void *arg, int err, u64 end);
 	void		       *arg;
-	struct pool		pool;
+	struct chunk_pool		pool;
 	struct writer	       *writer;
 	pthread_mutex_t		append;
 	pid_t			holder;
@@ -123,102 +123,102 @@ struct spool {
 	int			err;
 	bool			settled;
 	bool			quit;
-	struct spool_unsaved	unsaved;
+	struct unsaved	unsaved;
 	pthread_t		thread;
 	bool			running;
 	pid_t			tid;
 };
 
 /**
- * spool__init - allocate it, and start the thread
- * @failed, @arg: see struct spool
+ * write_queue__init - allocate it, and start the thread
+ * @failed, @arg: see struct write_queue
  * @size:	of the pool [bytes]
  *
  * The thread takes no signals.
  *
  * Return: 0, or a negative errno.
  */
-int spool__init(struct spool *spool, size_t size, void (*failed)(void *arg, int err, u64 end),
+int write_queue__init(struct write_queue *queue, size_t size, void (*failed)(void *arg, int err, u64 end),
 		void *arg);
 
-/** spool__exit - end the thread; the file is closed. Harmless if the spool is zeroed */
-void spool__exit(struct spool *spool);
+/** write_queue__exit - end the thread; the file is closed. Harmless if the queue is zeroed */
+void write_queue__exit(struct write_queue *queue);
 
 /**
- * spool__open - what is appended from now on, or since spool__next(), goes to @fd, from @pos on
- * @writer:	by this writer; the caller's, which leaves it alone until spool__close()
- * @pos:	after spool__next() the one that was given there
+ * write_queue__open - what is appended from now on, or since write_queue__next(), goes to @fd, from @pos on
+ * @writer:	by this writer; the caller's, which leaves it alone until write_queue__close()
+ * @pos:	after write_queue__next() the one that was given there
  * @seekable:	a regular file
  */
-void spool__open(struct spool *spool, struct writer *writer, int fd, u64 pos, bool seekable);
+void write_queue__open(struct write_queue *queue, struct writer *writer, int fd, u64 pos, bool seekable);
 
 /**
- * spool__append - write whole records; in any thread
+ * write_queue__append - write whole records; in any thread
  *
  * Return: 0 when they are copied, or the negative errno of an earlier write.
  */
-int spool__append(struct spool *spool, const struct span *span);
+int write_queue__append(struct write_queue *queue, const struct records *records);
 
 /**
- * spool__append_unit - write something that is one whole, such as a record and the data it announces
- * @part:	its parts, @nr of them, SPOOL_UNIT_PARTS at most
+ * write_queue__append_unit - write something that is one whole, such as a record and the data it announces
+ * @part:	its parts, @nr of them, WRITE_QUEUE_UNIT_PARTS at most
  * @pos:	receives where in the file it begins
  *
- * Return: as spool__append().
+ * Return: as write_queue__append().
  */
-int spool__append_unit(struct spool *spool, const struct iovec *part, int nr, u64 *pos);
+int write_queue__append_unit(struct write_queue *queue, const struct iovec *part, int nr, u64 *pos);
 
-/** spool__hold - nobody but the calling thread appends until spool__release(), or in its spool__drain() */
-void spool__hold(struct spool *spool);
+/** write_queue__hold - nobody but the calling thread appends until write_queue__release(), or in its write_queue__drain() */
+void write_queue__hold(struct write_queue *queue);
 
-void spool__release(struct spool *spool);
+void write_queue__release(struct write_queue *queue);
 
 /**
- * spool__next - the file ends here: what is appended from now on is the next one's
+ * write_queue__next - the file ends here: what is appended from now on is the next one's
  * @pos:	where that begins in it
  *
- * To be followed by spool__close(), and by spool__open() or spool__abandon().
+ * To be followed by write_queue__close(), and by write_queue__open() or write_queue__abandon().
  */
-void spool__next(struct spool *spool, u64 pos);
+void write_queue__next(struct write_queue *queue, u64 pos);
 
-/** spool__abandon - after spool__next(): there is no next file, for the reason @err. What waits is given up. */
-void spool__abandon(struct spool *spool, int err);
+/** write_queue__abandon - after write_queue__next(): there is no next file, for the reason @err. What waits is given up. */
+void write_queue__abandon(struct write_queue *queue, int err);
 
 /**
- * spool__drain - wait until all is written that was appended; after spool__next() before that
+ * write_queue__drain - wait until all is written that was appended; after write_queue__next() before that
  *
  * Return: 0, or a negative errno.
  */
-int spool__drain(struct spool *spool);
+int write_queue__drain(struct write_queue *queue);
 
-/** spool__error - has writing failed, and @failed was called? Return: 0, or a negative errno */
-int spool__error(struct spool *spool);
+/** write_queue__error - has writing failed, and @failed was called? Return: 0, or a negative errno */
+int write_queue__error(struct write_queue *queue);
 
-/** spool__close - spool__drain(), and forget the file */
-int spool__close(struct spool *spool);
+/** write_queue__close - write_queue__drain(), and forget the file */
+int write_queue__close(struct write_queue *queue);
 
-/** spool__end - position behind the last byte appended, or after an error saved */
-static inline u64 spool__end(const struct spool *spool)
+/** write_queue__end - position behind the last byte appended, or after an error saved */
+static inline u64 write_queue__end(const struct write_queue *queue)
 {
-	return __atomic_load_n(&spool->end, __ATOMIC_RELAXED);
+	return __atomic_load_n(&queue->end, __ATOMIC_RELAXED);
 }
 
-/** spool__file_end - the same of the file that is open; when it is drained */
-static inline u64 spool__file_end(const struct spool *spool)
+/** write_queue__file_end - the same of the file that is open; when it is drained */
+static inline u64 write_queue__file_end(const struct write_queue *queue)
 {
-	return spool->turned ? spool->file_end : spool__end(spool);
+	return queue->turned ? queue->file_end : write_queue__end(queue);
 }
 
-/** spool__written - position below which all is written */
-static inline u64 spool__written(const struct spool *spool)
+/** write_queue__written - position below which all is written */
+static inline u64 write_queue__written(const struct write_queue *queue)
 {
-	return __atomic_load_n(&spool->written, __ATOMIC_RELAXED);
+	return __atomic_load_n(&queue->written, __ATOMIC_RELAXED);
 }
 
-/** spool__cut - after an error, and spool__close(): the file is to end before spool__end() */
-static inline void spool__cut(struct spool *spool, u64 end)
+/** write_queue__cut - after an error, and write_queue__close(): the file is to end before write_queue__end() */
+static inline void write_queue__cut(struct write_queue *queue, u64 end)
 {
-	__atomic_store_n(&spool->end, end, __ATOMIC_RELAXED);
+	__atomic_store_n(&queue->end, end, __ATOMIC_RELAXED);
 }
 
 #endif

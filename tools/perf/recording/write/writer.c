@@ -27,7 +27,7 @@ int writer__parse(struct writer_choice *choice, const char *name)
 }
 
 static struct writer *try_kind(const struct writer_choice *choice, enum writer_kind kind,
-			       const struct pool *pool)
+			       const struct chunk_pool *pool)
 {
 	switch (kind) {
 	case WRITER_AIO:
@@ -46,7 +46,7 @@ static const char *why_not(int err)
 	return err == EOPNOTSUPP ? "this perf was built without it" : strerror(err);
 }
 
-struct writer *writer__new(const struct writer_choice *choice, const struct pool *pool)
+struct writer *writer__new(const struct writer_choice *choice, const struct chunk_pool *pool)
 {
 	struct writer *writer = try_kind(choice, choice->kind, pool);
 

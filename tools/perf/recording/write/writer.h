@@ -88,7 +88,7 @@ int writer__parse(struct writer_choice *choice, const char *name);
  *
  * Return: the writer, or NULL if there is no memory.
  */
-struct writer *writer__new(const struct writer_choice *choice, const struct pool *pool);
+struct writer *writer__new(const struct writer_choice *choice, const struct chunk_pool *pool);
 
 /** writer__open - write to @fd from now on, which stays the caller's; @seekable: a regular file */
 static inline void writer__open(struct writer *writer, int fd, bool seekable)
@@ -144,9 +144,9 @@ static inline struct writer *writer_aio__new(unsigned int nr __maybe_unused)
 #endif
 
 #ifdef HAVE_LIBURING_SUPPORT
-struct writer *writer_uring__new(const struct pool *pool);
+struct writer *writer_uring__new(const struct chunk_pool *pool);
 #else
-static inline struct writer *writer_uring__new(const struct pool *pool __maybe_unused)
+static inline struct writer *writer_uring__new(const struct chunk_pool *pool __maybe_unused)
 {
 	errno = EOPNOTSUPP;
 	return NULL;

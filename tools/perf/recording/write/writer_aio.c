@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * POSIX AIO. What glibc makes of it: helper threads that call pwrite(), for each file one after the
- * other. They are named like the thread that submits, which is how self.h leaves them out.
+ * other. They are named like the thread that submits, which is how exclude_self.h leaves them out.
  */
 #include <aio.h>
 #include <errno.h>

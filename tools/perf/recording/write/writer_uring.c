@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The page cache as long as it keeps up, then io_uring and direct I/O around it, where the file system
- * takes that: the spool says which, chunk by chunk (chunk->buffered).
+ * takes that: the queue says which, chunk by chunk (chunk->buffered).
  *
  * A plain write to the page cache is over when the bytes are copied. A direct write is over when a thread
  * of the kernel says so, which waits for a busy CPU as any other task; all chunks behind it wait with it. So
@@ -50,7 +50,7 @@
 struct writer_uring {
 	struct writer	 writer;
 	struct io_uring	 ring;
-	const struct pool *pool;
+	const struct chunk_pool *pool;
 	bool		*registered;
 	int		 direct_fd;
 	bool		 direct;
@@ -224,7 +224,7 @@ static const struct writer_ops uring_ops = {
 	.delete	  = writer_uring__delete,
 };
 
-struct writer *writer_uring__new(const struct pool *pool)
+struct writer *writer_uring__new(const struct chunk_pool *pool)
 {
 	struct writer *writer = writer__alloc(sizeof(struct writer_uring), &uring_ops, DEPTH);
 	struct writer_uring *uring;

@@ -53,17 +53,17 @@ static uint64_t area__head(const struct area *area)
 }
 
 /* Are the bytes of the image those up to @end in the trace? */
-static bool holds(const struct aux_image *image, uint64_t end)
+static bool holds(const struct aux_copy *image, uint64_t end)
 {
-	struct aux_news news = aux_image__news(image);
-	struct span span = aux_news__span(&news, image->data, image->len);
+	struct aux_news news = aux_copy__news(image);
+	struct records records = aux_news__records(&news, image->data, image->len);
 	uint64_t n = end - image->bytes, i;
 	unsigned char byte;
 
-	if (span__len(&span) != image->bytes)
+	if (records__len(&records) != image->bytes)
 		return false;
 	for (i = 0; i < image->bytes; i++, n++) {
-		span__copy(&span, i, &byte, 1);
+		records__copy(&records, i, &byte, 1);
 		if (byte != trace(n))
 			return false;
 	}
@@ -74,26 +74,26 @@ static bool holds(const struct aux_image *image, uint64_t end)
 static bool snapshots(uint64_t len, uint64_t most, uint64_t step)
 {
 	struct aux_cursor cursor = { .len = len };
-	struct aux_image image;
+	struct aux_copy image;
 	uint64_t told = 0, i;
 	struct area area;
 	bool ok = true;
 
 	area__init(&area, len);
-	if (aux_image__init(&image, len, most))
+	if (aux_copy__init(&image, len, most))
 		exit(1);
 	for (i = 0; i < 4 * len + 7 && ok; i++) {
 		struct aux_news news;
 
 		area__write(&area, step);
 		news = aux_cursor__count(&cursor, area__head(&area), area.written);
-		told += aux_image__add(&image, area.data, &news);
+		told += aux_copy__add(&image, area.data, &news);
 		told += image.bytes;
 		ok = told == area.written && holds(&image, area.written) &&
 		     image.bytes == (step < most ? step : most);
-		aux_image__clear(&image);
+		aux_copy__clear(&image);
 	}
-	aux_image__exit(&image);
+	aux_copy__exit(&image);
 	free(area.data);
 	return ok;
 }
@@ -103,12 +103,12 @@ static bool extended(uint64_t len, uint64_t most, unsigned int takes)
 {
 	struct aux_cursor cursor = { .len = len };
 	uint64_t told = 0, step = 1, i;
-	struct aux_image image;
+	struct aux_copy image;
 	struct area area;
 	bool ok = true;
 
 	area__init(&area, len);
-	if (aux_image__init(&image, len, most))
+	if (aux_copy__init(&image, len, most))
 		exit(1);
 	for (i = 1; i < 50 * takes && ok; i++) {
 		struct aux_news news;
@@ -116,15 +116,15 @@ static bool extended(uint64_t len, uint64_t most, unsigned int takes)
 		step = (step * 31 + 17) % (len + len / 2);
 		area__write(&area, step);
 		news = aux_cursor__count(&cursor, area__head(&area), area.written);
-		told += aux_image__add(&image, area.data, &news);
+		told += aux_copy__add(&image, area.data, &news);
 		ok = holds(&image, area.written) && image.bytes <= most &&
 		     told + image.bytes == area.written;
 		if (i % takes == 0) {
 			told += image.bytes;
-			aux_image__clear(&image);
+			aux_copy__clear(&image);
 		}
 	}
-	aux_image__exit(&image);
+	aux_copy__exit(&image);
 	free(area.data);
 	return ok;
 }
@@ -168,11 +168,11 @@ static bool hostile(void)
 					  UINT64_MAX - 63, UINT64_MAX };
 	const uint64_t nr = sizeof(words) / sizeof(*words), len = 64;
 	unsigned char area[64] = { 0 };
-	struct aux_image image;
+	struct aux_copy image;
 	uint64_t i, j, k;
 	bool ok = true;
 
-	if (aux_image__init(&image, len, len))
+	if (aux_copy__init(&image, len, len))
 		exit(1);
 	for (i = 0; i < nr; i++)
 		for (j = 0; j < nr; j++)
@@ -181,14 +181,14 @@ static bool hostile(void)
 				struct aux_news news = aux_cursor__count(&cursor, words[i], words[j]);
 
 				ok = ok && news.end < len && news.bytes <= len;
-				aux_image__add(&image, area, &news);
+				aux_copy__add(&image, area, &news);
 				ok = ok && image.bytes <= len && image.end < len;
 				news = aux_news__range(len, words[i], words[j]);
 				ok = ok && news.end < len && news.bytes <= len;
-				aux_image__add(&image, area, &news);
+				aux_copy__add(&image, area, &news);
 				ok = ok && image.bytes <= len && image.end < len;
 			}
-	aux_image__exit(&image);
+	aux_copy__exit(&image);
 	return ok;
 }
 

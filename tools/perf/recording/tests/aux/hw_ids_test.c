@@ -38,7 +38,7 @@ struct record {
 	uint64_t				more[6];
 };
 
-static void add(struct aux_outputs *outputs, uint64_t counter, uint64_t id, size_t more)
+static void add(struct hw_ids *outputs, uint64_t counter, uint64_t id, size_t more)
 {
 	struct record record = {
 		.hw.header = {
@@ -49,7 +49,7 @@ static void add(struct aux_outputs *outputs, uint64_t counter, uint64_t id, size
 		.id = id,
 	};
 
-	aux_outputs__add(outputs, (const void *)&record, id);
+	hw_ids__add(outputs, (const void *)&record, id);
 }
 
 /* What a decoder knows when it has read a file. */
@@ -76,20 +76,20 @@ static int take(void *arg, const void *data, size_t len)
 static bool once_in_each_file(void)
 {
 	struct file first = { 0 }, second = { 0 };
-	struct aux_outputs outputs;
+	struct hw_ids outputs;
 	bool ok;
 
-	aux_outputs__init(&outputs);
+	hw_ids__init(&outputs);
 	add(&outputs, 3, 77, 0);
 	add(&outputs, 3, 77, 0);
-	ok = !aux_outputs__write(&outputs, take, &first) && !aux_outputs__write(&outputs, take, &first);
+	ok = !hw_ids__write(&outputs, take, &first) && !hw_ids__write(&outputs, take, &first);
 	add(&outputs, 3, 77, 0);
-	ok = ok && !aux_outputs__write(&outputs, take, &first) && first.records == 1 &&
+	ok = ok && !hw_ids__write(&outputs, take, &first) && first.records == 1 &&
 	     first.event[3] == 77;
-	aux_outputs__begin_file(&outputs);
-	ok = ok && !aux_outputs__write(&outputs, take, &second) && second.records == 1 &&
+	hw_ids__begin_file(&outputs);
+	ok = ok && !hw_ids__write(&outputs, take, &second) && second.records == 1 &&
 	     second.event[3] == 77 && !outputs.given_up;
-	aux_outputs__exit(&outputs);
+	hw_ids__exit(&outputs);
 	return ok;
 }
 
@@ -97,20 +97,20 @@ static bool once_in_each_file(void)
 static bool only_new(void)
 {
 	struct file file = { 0 };
-	struct aux_outputs outputs;
+	struct hw_ids outputs;
 	bool ok;
 
-	aux_outputs__init(&outputs);
-	ok = !aux_outputs__has_news(&outputs);
+	hw_ids__init(&outputs);
+	ok = !hw_ids__has_news(&outputs);
 	add(&outputs, 0, 10, 0);
-	ok = ok && aux_outputs__has_news(&outputs) && !aux_outputs__write(&outputs, take, &file) &&
-	     !aux_outputs__has_news(&outputs);
+	ok = ok && hw_ids__has_news(&outputs) && !hw_ids__write(&outputs, take, &file) &&
+	     !hw_ids__has_news(&outputs);
 	add(&outputs, 1, 11, 8);
-	ok = ok && aux_outputs__has_news(&outputs) && !aux_outputs__write(&outputs, take, &file) &&
+	ok = ok && hw_ids__has_news(&outputs) && !hw_ids__write(&outputs, take, &file) &&
 	     file.records == 2 && file.event[0] == 10 && file.event[1] == 11;
-	aux_outputs__begin_file(&outputs);
-	ok = ok && aux_outputs__has_news(&outputs);
-	aux_outputs__exit(&outputs);
+	hw_ids__begin_file(&outputs);
+	ok = ok && hw_ids__has_news(&outputs);
+	hw_ids__exit(&outputs);
 	return ok;
 }
 
@@ -118,18 +118,18 @@ static bool only_new(void)
 static bool changes(void)
 {
 	struct file file = { 0 };
-	struct aux_outputs outputs;
+	struct hw_ids outputs;
 	bool ok;
 
-	aux_outputs__init(&outputs);
+	hw_ids__init(&outputs);
 	add(&outputs, 0, 10, 0);
 	add(&outputs, 0, 11, 0);
 	add(&outputs, 0, 11, 0);
-	ok = !aux_outputs__write(&outputs, take, &file) && file.records == 2 && file.event[0] == 11;
+	ok = !hw_ids__write(&outputs, take, &file) && file.records == 2 && file.event[0] == 11;
 	add(&outputs, 0, 10, 0);
-	ok = ok && !aux_outputs__write(&outputs, take, &file) && file.records == 3 &&
+	ok = ok && !hw_ids__write(&outputs, take, &file) && file.records == 3 &&
 	     file.event[0] == 10;
-	aux_outputs__exit(&outputs);
+	hw_ids__exit(&outputs);
 	return ok;
 }
 
@@ -137,43 +137,43 @@ static bool changes(void)
 static bool bounded(void)
 {
 	uint64_t truth[COUNTERS] = { 0 };
-	struct aux_outputs outputs;
+	struct hw_ids outputs;
 	bool ok = true;
 	int i;
 
-	aux_outputs__init(&outputs);
+	hw_ids__init(&outputs);
 	for (i = 1; ok && i < 100000; i++) {
 		/* The last counter once, long ago. */
 		uint64_t counter = i == 1 ? COUNTERS - 1 : below(COUNTERS - 1), id = 1 + below(5);
 
 		truth[counter] = id;
 		add(&outputs, counter, id, 0);
-		ok = outputs.nr <= AUX_OUTPUTS_MAX;
+		ok = outputs.nr <= HW_IDS_MAX;
 		if (below(100) == 0) {
 			struct file file = { 0 };
 
-			aux_outputs__begin_file(&outputs);
-			ok = ok && !aux_outputs__write(&outputs, take, &file) &&
+			hw_ids__begin_file(&outputs);
+			ok = ok && !hw_ids__write(&outputs, take, &file) &&
 			     !memcmp(file.event, truth, sizeof(truth));
 		}
 	}
 	ok = ok && outputs.given_up;
-	aux_outputs__exit(&outputs);
+	hw_ids__exit(&outputs);
 	return ok;
 }
 
 static bool too_many_counters(void)
 {
-	struct aux_outputs outputs;
+	struct hw_ids outputs;
 	bool ok;
 	int i;
 
-	aux_outputs__init(&outputs);
-	for (i = 0; i < AUX_OUTPUTS_MAX + 10; i++)
+	hw_ids__init(&outputs);
+	for (i = 0; i < HW_IDS_MAX + 10; i++)
 		add(&outputs, i, 1, 0);
-	ok = outputs.nr == AUX_OUTPUTS_MAX && outputs.given_up == 10 &&
+	ok = outputs.nr == HW_IDS_MAX && outputs.given_up == 10 &&
 	     outputs.list[0].record.hw.hw_id == 10;
-	aux_outputs__exit(&outputs);
+	hw_ids__exit(&outputs);
 	return ok;
 }
 
@@ -181,32 +181,32 @@ static bool too_many_counters(void)
 static bool error(void)
 {
 	struct file file = { .full = 1 };
-	struct aux_outputs outputs;
+	struct hw_ids outputs;
 	bool ok;
 
-	aux_outputs__init(&outputs);
+	hw_ids__init(&outputs);
 	add(&outputs, 0, 10, 0);
 	add(&outputs, 1, 11, 0);
-	ok = aux_outputs__write(&outputs, take, &file) == -2;
+	ok = hw_ids__write(&outputs, take, &file) == -2;
 	file.full = 0;
-	ok = ok && !aux_outputs__write(&outputs, take, &file) && file.records == 2;
-	aux_outputs__exit(&outputs);
+	ok = ok && !hw_ids__write(&outputs, take, &file) && file.records == 2;
+	hw_ids__exit(&outputs);
 	return ok;
 }
 
 static bool not_sound(void)
 {
 	const struct perf_event_header shorter = { .size = sizeof(shorter) };
-	struct aux_outputs outputs;
+	struct hw_ids outputs;
 	bool ok;
 
-	aux_outputs__init(&outputs);
+	hw_ids__init(&outputs);
 	add(&outputs, 0, 10, 6 * sizeof(uint64_t));
-	aux_outputs__add(&outputs, (const void *)&shorter, 1);
+	hw_ids__add(&outputs, (const void *)&shorter, 1);
 	ok = !outputs.nr && outputs.given_up == 2;
 	add(&outputs, 0, 10, 5 * sizeof(uint64_t));
 	ok = ok && outputs.nr == 1;
-	aux_outputs__exit(&outputs);
+	hw_ids__exit(&outputs);
 	return ok;
 }
 

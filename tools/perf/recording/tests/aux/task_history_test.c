@@ -65,7 +65,7 @@ static void switch_to(struct model *model, uint32_t tid)
 }
 
 /* Some get their turn from another one without a record: their events are swapped. */
-static void trace(struct model *model, struct aux_history *history, bool counted, uint64_t most)
+static void trace(struct model *model, struct task_history *history, bool counted, uint64_t most)
 {
 	uint64_t bytes = 1 + below(most), i;
 	uint32_t tid;
@@ -83,15 +83,15 @@ static void trace(struct model *model, struct aux_history *history, bool counted
 		model->time[model->written++ % LEN] = ++model->now;
 	}
 	tid = model->running;
-	aux_history__add(history, model->written % LEN, counted ? bytes : 0, 1000 + tid, tid,
+	task_history__add(history, model->written % LEN, counted ? bytes : 0, 1000 + tid, tid,
 			 ++model->now);
 }
 
 /* Return: how many tasks are referred to that have nothing in the area; -1 if one is missing. */
-static int compare(const struct model *model, struct aux_history *history, uint64_t horizon)
+static int compare(const struct model *model, struct task_history *history, uint64_t horizon)
 {
 	uint64_t oldest[TASKS + 1], newest[TASKS + 1] = { 0 }, run[TASKS + 1], i;
-	struct refs refs;
+	struct task_refs refs;
 	int extra = 0;
 	uint32_t tid;
 
@@ -106,18 +106,18 @@ static int compare(const struct model *model, struct aux_history *history, uint6
 		newest[tid] = time > newest[tid] ? time : newest[tid];
 		run[tid] = model->run[i % LEN];
 	}
-	refs__init(&refs);
-	aux_history__refer(history, horizon, &refs);
+	task_refs__init(&refs);
+	task_history__refer(history, horizon, &refs);
 	i = model->switches < SWITCHES ? 0 : model->switches - SWITCHES;
 	for (; i < model->switches; i++) {
-		if (model->switched[i % SWITCHES].time >= aux_history__since(history))
-			refs__add(&refs, 1000 + model->switched[i % SWITCHES].tid,
+		if (model->switched[i % SWITCHES].time >= task_history__since(history))
+			task_refs__add(&refs, 1000 + model->switched[i % SWITCHES].tid,
 				  model->switched[i % SWITCHES].tid, model->switched[i % SWITCHES].time);
 	}
 	for (tid = 1; tid <= TASKS && extra >= 0; tid++) {
-		const struct ref *task = refs__task(&refs, tid), *process;
+		const struct task_ref *task = task_refs__task(&refs, tid), *process;
 
-		process = refs__process(&refs, 1000 + tid);
+		process = task_refs__process(&refs, 1000 + tid);
 		if (!newest[tid])
 			extra += task != NULL;
 		else if (!task || !process || task->oldest > oldest[tid] ||
@@ -126,20 +126,20 @@ static int compare(const struct model *model, struct aux_history *history, uint6
 	}
 	if (refs.incomplete)
 		extra = TASKS;
-	refs__exit(&refs);
+	task_refs__exit(&refs);
 	return extra;
 }
 
 static bool all_there(bool counted, uint64_t most)
 {
 	static struct model model;
-	struct aux_history history;
+	struct task_history history;
 	uint64_t horizon = 0, later;
 	int i, extra = 0, worst = 0;
 	size_t room = 0;
 
 	memset(&model, 0, sizeof(model));
-	aux_history__init(&history, LEN);
+	task_history__init(&history, LEN);
 	for (i = 0; i < 20000 && extra >= 0; i++) {
 		trace(&model, &history, counted, most);
 		later = model.now > LEN ? model.now - below(LEN) : 0;
@@ -152,50 +152,50 @@ static bool all_there(bool counted, uint64_t most)
 		room = history.room;
 	}
 	printf("# most %d, %d tasks too many, room for %zu\n", (int)most, worst, room);
-	aux_history__exit(&history);
-	return extra >= 0 && room <= LEN / AUX_HISTORY_BYTES + 1 && (!counted || worst < TASKS);
+	task_history__exit(&history);
+	return extra >= 0 && room <= LEN / TASK_HISTORY_MIN_BYTES + 1 && (!counted || worst < TASKS);
 }
 
 /* Tiny stretches of tasks that take turns do not fit: then it must be said. */
 static bool too_many(void)
 {
-	struct aux_history history;
-	struct refs refs;
+	struct task_history history;
+	struct task_refs refs;
 	bool ok;
 	int i;
 
-	aux_history__init(&history, LEN);
+	task_history__init(&history, LEN);
 	for (i = 0; i < 1000; i++)
-		aux_history__add(&history, i, 1, 1, i, 10 + i);
-	refs__init(&refs);
-	aux_history__refer(&history, 0, &refs);
-	ok = refs.incomplete && history.room <= LEN / AUX_HISTORY_BYTES + 1;
-	refs__exit(&refs);
-	refs__init(&refs);
-	aux_history__refer(&history, 2000, &refs);
-	ok = ok && !refs.incomplete && !refs__task(&refs, 999);
-	refs__exit(&refs);
-	aux_history__exit(&history);
+		task_history__add(&history, i, 1, 1, i, 10 + i);
+	task_refs__init(&refs);
+	task_history__refer(&history, 0, &refs);
+	ok = refs.incomplete && history.room <= LEN / TASK_HISTORY_MIN_BYTES + 1;
+	task_refs__exit(&refs);
+	task_refs__init(&refs);
+	task_history__refer(&history, 2000, &refs);
+	ok = ok && !refs.incomplete && !task_refs__task(&refs, 999);
+	task_refs__exit(&refs);
+	task_history__exit(&history);
 	return ok;
 }
 
 static bool lost(void)
 {
-	struct aux_history history;
-	struct refs refs;
+	struct task_history history;
+	struct task_refs refs;
 	bool ok;
 
-	aux_history__init(&history, LEN);
-	aux_history__lose(&history, 50);
-	refs__init(&refs);
-	aux_history__refer(&history, 50, &refs);
+	task_history__init(&history, LEN);
+	task_history__lose(&history, 50);
+	task_refs__init(&refs);
+	task_history__refer(&history, 50, &refs);
 	ok = refs.incomplete;
-	refs__exit(&refs);
-	refs__init(&refs);
-	aux_history__refer(&history, 51, &refs);
+	task_refs__exit(&refs);
+	task_refs__init(&refs);
+	task_history__refer(&history, 51, &refs);
 	ok = ok && !refs.incomplete;
-	refs__exit(&refs);
-	aux_history__exit(&history);
+	task_refs__exit(&refs);
+	task_history__exit(&history);
 	return ok;
 }
 

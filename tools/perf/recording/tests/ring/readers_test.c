@@ -133,7 +133,7 @@ static void publish(struct fake_ring *ring, bool wake)
 }
 
 /* In place of stream.c's: what is seen is logged after the look, so that others come in between. */
-ssize_t ring__drain(struct ring *ring, size_t least, stream_drain_t drain, void *arg)
+ssize_t ring__drain(struct ring *ring, size_t least, drain_fn_t drain, void *arg)
 {
 	struct fake_ring *fake = &fakes[ring - rings];
 	u64 head, pos, times;

@@ -159,17 +159,17 @@ static void begin(void)
  */
 
 static struct bytes got;
-static struct span last;
+static struct records last;
 static unsigned int nr_calls, fail_at;
 
-static int take(void *arg, const struct span *span, struct account *account)
+static int take(void *arg, const struct records *records, struct ring_stats *stats)
 {
-	(void)arg, (void)account;
-	if (++nr_calls == fail_at || !span__len(span))
+	(void)arg, (void)stats;
+	if (++nr_calls == fail_at || !records__len(records))
 		return -ENOSPC;
-	last = *span;
-	span__copy(span, 0, got.byte + got.len, span__len(span));
-	got.len += span__len(span);
+	last = *records;
+	records__copy(records, 0, got.byte + got.len, records__len(records));
+	got.len += records__len(records);
 	return 0;
 }
 
@@ -177,13 +177,13 @@ static int take(void *arg, const struct span *span, struct account *account)
 static bool is_mended_cut_at(size_t cut)
 {
 	unsigned char *first = malloc(cut ?: 1), *second = malloc(ring.len - cut ?: 1);
-	struct span span = { .part = { { first, cut }, { second, ring.len - cut } } };
+	struct records records = { .part = { { first, cut }, { second, ring.len - cut } } };
 	int err;
 
 	memcpy(first, ring.byte, cut);
 	memcpy(second, ring.byte + cut, ring.len - cut);
 	got.len = nr_calls = 0;
-	err = mend__hand_on(&evlist, &span, take, NULL, NULL);
+	err = fixup_size__drain(&evlist, &records, take, NULL, NULL);
 	free(first);
 	free(second);
 	return !err && got.len == wanted.len && !memcmp(got.byte, wanted.byte, got.len);
@@ -245,7 +245,7 @@ static void test_among_others(void)
 
 static void test_untouched(void)
 {
-	struct span span;
+	struct records records;
 	size_t cut;
 	bool ok = true;
 
@@ -257,8 +257,8 @@ static void test_untouched(void)
 	put_fork();
 	for (cut = 0; cut <= ring.len; cut += 8)
 		ok = ok && is_mended_cut_at(cut) && nr_calls == 1;
-	span = span__of(ring.byte, ring.len);
-	mend__hand_on(&evlist, &span, take, NULL, NULL);
+	records = records__of(ring.byte, ring.len);
+	fixup_size__drain(&evlist, &records, take, NULL, NULL);
 	check(ok && last.part[0].iov_base == ring.byte && last.part[0].iov_len == ring.len,
 	      "where none is too long, all is handed on in one, from where it lies");
 
@@ -273,7 +273,7 @@ static void test_untouched(void)
 
 static void test_errors(void)
 {
-	struct span span;
+	struct records records;
 	unsigned int nr;
 	bool ok = true;
 
@@ -281,11 +281,11 @@ static void test_errors(void)
 	put_fork();
 	put_ksymbol("name", 40);
 	put_fork();
-	span = span__of(ring.byte, ring.len);
+	records = records__of(ring.byte, ring.len);
 	for (nr = 1; nr <= 3; nr++) {
 		got.len = nr_calls = 0;
 		fail_at = nr;
-		ok = ok && mend__hand_on(&evlist, &span, take, NULL, NULL) == -ENOSPC && nr_calls == nr;
+		ok = ok && fixup_size__drain(&evlist, &records, take, NULL, NULL) == -ENOSPC && nr_calls == nr;
 	}
 	fail_at = 0;
 	check(ok, "an error ends it");

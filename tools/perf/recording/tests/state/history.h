@@ -461,31 +461,31 @@ static struct history *history__looked_up;
 
 static inline int history__by_address(const void *a, const void *b)
 {
-	const struct extent *x = a, *y = b;
+	const struct mapped_range *x = a, *y = b;
 
 	return x->start < y->start ? -1 : 1;
 }
 
-static inline struct survey *history__look_up(u32 tid)
+static inline struct proc_maps *history__look_up(u32 tid)
 {
 	struct history_task *task = &history__looked_up->task[tid - HISTORY_FIRST_TID], *leader;
-	struct survey *survey;
+	struct proc_maps *proc_maps;
 	int i;
 
 	if (task->state != ALIVE)
 		return NULL;
 	leader = history__leader(history__looked_up, task);
-	survey = malloc(sizeof(*survey) + leader->nr_maps * sizeof(struct extent));
-	if (!survey)
+	proc_maps = malloc(sizeof(*proc_maps) + leader->nr_maps * sizeof(struct mapped_range));
+	if (!proc_maps)
 		abort();
-	survey->nr = leader->nr_maps;
+	proc_maps->nr = leader->nr_maps;
 	for (i = 0; i < leader->nr_maps; i++) {
-		survey->extent[i] = (struct extent){
+		proc_maps->extent[i] = (struct mapped_range){
 			leader->map[i].start, leader->map[i].start + leader->map[i].len, true
 		};
 	}
-	qsort(survey->extent, survey->nr, sizeof(struct extent), history__by_address);
-	return survey;
+	qsort(proc_maps->extent, proc_maps->nr, sizeof(struct mapped_range), history__by_address);
+	return proc_maps;
 }
 
 /* Reads the rings of all CPUs; what is younger than @lag may not have been published yet [ns]. */
@@ -499,9 +499,9 @@ static inline void history__round(struct history *history, u64 lag)
 		size_t i;
 
 		for (i = 0; i < list->nr && list->record[i].time <= published; i++) {
-			struct span span = span__of(list->record[i].bytes, list->record[i].size);
+			struct records run = records__of(list->record[i].bytes, list->record[i].size);
 
-			state__add(&history->state, &span);
+			state__add(&history->state, &run);
 			free(list->record[i].bytes);
 		}
 		if (i)
@@ -511,34 +511,34 @@ static inline void history__round(struct history *history, u64 lag)
 	}
 	state__end_round(&history->state);
 	history__looked_up = history;
-	state__survey(&history->state, history__look_up);
+	state__find_stale_maps(&history->state, history__look_up);
 }
 
 static inline void history__collect(struct history *history)
 {
-	struct refs refs;
+	struct task_refs refs;
 	int cpu, i;
 
-	refs__init(&refs);
+	task_refs__init(&refs);
 	for (cpu = 0; cpu < HISTORY_CPUS; cpu++) {
 		for (i = 0; i < history->nr_samples[cpu]; i++) {
 			const struct history_sample *sample = &history->ring[cpu][i];
 
-			refs__add(&refs, sample->pid, sample->tid, sample->time);
+			task_refs__add(&refs, sample->pid, sample->tid, sample->time);
 		}
 	}
 	state__collect(&history->state, &refs);
-	refs__exit(&refs);
+	task_refs__exit(&refs);
 }
 
 static inline int history__write(void *arg, const void *records, size_t len)
 {
 	struct history *history = arg;
-	struct span span = span__of(records, len);
+	struct records run = records__of(records, len);
 	struct perf_event_header header;
 	size_t pos, size;
 
-	for (pos = 0; (size = span__header(&span, pos, &header)); pos += size) {
+	for (pos = 0; (size = records__header(&run, pos, &header)); pos += size) {
 		const union perf_event *event = records + pos;
 
 		history_list__add(&history->file, history__time_of(event), event, size);

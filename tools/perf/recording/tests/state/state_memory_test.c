@@ -53,7 +53,7 @@ void *__wrap_realloc(void *old, size_t size)
 #define state__end_round(state)		within((state__end_round)(state))
 #define state__collect(state, refs)	within((state__collect)(state, refs))
 #define state__forget(state, time)	within((state__forget)(state, time))
-#define refs__add(refs, pid, tid, time)	within((refs__add)(refs, pid, tid, time))
+#define task_refs__add(refs, pid, tid, time)	within((task_refs__add)(refs, pid, tid, time))
 #define state__exit(state)		(note_loss(state), (state__exit)(state))
 
 static u64 nr_lost;

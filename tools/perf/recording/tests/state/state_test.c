@@ -206,7 +206,7 @@ static void say(void *body, u32 type, u16 misc, size_t size, u64 time)
 		struct perf_event_header header;
 		unsigned char		 bytes[512];
 	} record;
-	struct span span;
+	struct records run;
 	struct id_format format;
 
 	size = (size + 7) & ~7;
@@ -215,8 +215,8 @@ static void say(void *body, u32 type, u16 misc, size_t size, u64 time)
 	record.header = (struct perf_event_header){ .type = type, .misc = misc, .size = size };
 	history__format(&format);
 	id_format__stamp(&format, record.bytes + size, 0, speaker, time);
-	span = span__of(&record, size);
-	state__add(&state, &span);
+	run = records__of(&record, size);
+	state__add(&state, &run);
 }
 
 static void say_fork(u32 pid, u32 tid, u32 ppid, u32 ptid)
@@ -301,35 +301,35 @@ static void settle(void)
 /* Nobody refers to anything but @tid of @pid, at @time. */
 static void collect(u32 pid, u32 tid, u64 time)
 {
-	struct refs refs;
+	struct task_refs refs;
 
-	refs__init(&refs);
+	task_refs__init(&refs);
 	if (pid)
-		refs__add(&refs, pid, tid, time);
+		task_refs__add(&refs, pid, tid, time);
 	state__collect(&state, &refs);
-	refs__exit(&refs);
+	task_refs__exit(&refs);
 }
 
 /* A parent is referred to since @time, its child since @later. */
 static void collect_family(u32 parent, u64 time, u32 child, u64 later)
 {
-	struct refs refs;
+	struct task_refs refs;
 
-	refs__init(&refs);
-	refs__add(&refs, parent, parent, time);
-	refs__add(&refs, child, child, later);
+	task_refs__init(&refs);
+	task_refs__add(&refs, parent, parent, time);
+	task_refs__add(&refs, child, child, later);
 	state__collect(&state, &refs);
-	refs__exit(&refs);
+	task_refs__exit(&refs);
 }
 
 static int keep(void *arg, const void *records, size_t len)
 {
-	struct span span = span__of(records, len);
+	struct records run = records__of(records, len);
 	struct perf_event_header header;
 	size_t pos, size;
 
 	(void)arg;
-	for (pos = 0; (size = span__header(&span, pos, &header)); pos += size)
+	for (pos = 0; (size = records__header(&run, pos, &header)); pos += size)
 		history_list__add(&file, history__time_of(records + pos), records + pos, size);
 	return 0;
 }
@@ -765,21 +765,21 @@ static bool nobody(u32 tid)
 
 static void collect_traced(u32 tid, u64 time)
 {
-	struct refs refs;
+	struct task_refs refs;
 
-	refs__init(&refs);
-	refs__add(&refs, tid, tid, time);
-	refs__add(&refs, 8, 8, time);		/* was switched to, too, but nothing is known of it */
+	task_refs__init(&refs);
+	task_refs__add(&refs, tid, tid, time);
+	task_refs__add(&refs, 8, 8, time);		/* was switched to, too, but nothing is known of it */
 	refs.traced = true;
 	state__collect(&state, &refs);
-	refs__exit(&refs);
+	task_refs__exit(&refs);
 }
 
-static struct whereabouts visited;
+static struct sb_origin visited;
 static u64 visited_at;
 static unsigned int visits;
 
-static void visit(void *arg, const struct whereabouts *who, u64 time)
+static void visit(void *arg, const struct sb_origin *who, u64 time)
 {
 	(void)arg;
 	visited = *who;
@@ -859,10 +859,10 @@ static void test_lost_exit(void)
 static void add_bytes(const void *bytes, size_t len)
 {
 	unsigned char *copy = malloc(len ?: 1);
-	struct span span = span__of(copy, len);
+	struct records run = records__of(copy, len);
 
 	memcpy(copy, bytes, len);
-	state__add(&state, &span);
+	state__add(&state, &run);
 	free(copy);
 }
 
@@ -873,22 +873,22 @@ static bool somebody(u32 tid)
 	return true;
 }
 
-#define MANY	(SURVEYS_FEW + 10)
+#define MANY	(STALE_MAPS_MIN + 10)
 
 static unsigned int asked;
 static u64 is_mapped;	/* a page there; 0 if nobody knows */
 
-static struct survey *look_up(u32 tid)
+static struct proc_maps *look_up(u32 tid)
 {
 	bool known = is_mapped && tid != 30;
-	struct survey *survey = known ? malloc(sizeof(*survey) + sizeof(struct extent)) : NULL;
+	struct proc_maps *proc_maps = known ? malloc(sizeof(*proc_maps) + sizeof(struct mapped_range)) : NULL;
 
 	asked++;
-	if (survey) {
-		survey->nr = 1;
-		survey->extent[0] = (struct extent){ is_mapped, is_mapped + 0x1000, true };
+	if (proc_maps) {
+		proc_maps->nr = 1;
+		proc_maps->extent[0] = (struct mapped_range){ is_mapped, is_mapped + 0x1000, true };
 	}
-	return survey;
+	return proc_maps;
 }
 
 /* Each where none was; the process had a map more, before them. */
@@ -937,13 +937,13 @@ static void test_surveys(void)
 	say_comm(10, 10, "small", 0);
 	say_mmap(10, 0x1000, 0x1000, 0, "/there");
 	settle();
-	state__survey(&state, look_up);
+	state__find_stale_maps(&state, look_up);
 	check(!asked, "of few maps nobody is asked whether they are there");
 	end();
 
 	begin_crowded();
-	state__survey(&state, look_up);
-	state__survey(&state, look_up);
+	state__find_stale_maps(&state, look_up);
+	state__find_stale_maps(&state, look_up);
 	ok = asked == 1;
 	meanwhile = now++;
 	say_mmap(10, 0x2000000, 0x1000, 0, "/new");
@@ -960,7 +960,7 @@ static void test_surveys(void)
 	check(ok, "and then what is there is left, and what is newer");
 	say_many(10);
 	settle();
-	state__survey(&state, look_up);
+	state__find_stale_maps(&state, look_up);
 	settle_survey();
 	check(asked == 2 && maps_in_file() == 1, "and again");
 	end();
@@ -968,7 +968,7 @@ static void test_surveys(void)
 	begin_crowded();
 	say_fork(20, 20, 10, 10);
 	settle();
-	state__survey(&state, look_up);
+	state__find_stale_maps(&state, look_up);
 	settle_survey();
 	check(asked == 2 && maps_in_file() == 2, "of children, too");
 	end();
@@ -976,7 +976,7 @@ static void test_surveys(void)
 	begin_crowded();
 	say_fork(30, 30, 10, 10);
 	settle();
-	state__survey(&state, look_up);
+	state__find_stale_maps(&state, look_up);
 	settle_survey();
 	check(maps_in_file() == MANY + 1, "but not if nothing is known of them");
 	end();
@@ -984,7 +984,7 @@ static void test_surveys(void)
 	begin_crowded();
 	meanwhile = now++;
 	settle();
-	state__survey(&state, look_up);
+	state__find_stale_maps(&state, look_up);
 	settle_survey();
 	collect(10, 10, meanwhile);
 	new_file();
@@ -1002,17 +1002,17 @@ static void test_surveys(void)
 
 	begin_crowded();
 	is_mapped = 0;
-	state__survey(&state, look_up);
+	state__find_stale_maps(&state, look_up);
 	say_mmap(10, 0x2000000, 0x1000, 0, "/new");
 	settle_survey();
-	state__survey(&state, look_up);
+	state__find_stale_maps(&state, look_up);
 	check(asked == 1 && maps_in_file() == MANY + 1, "if nobody knows, all are there");
 	end();
 
 	begin_crowded();
 	say_mmap(1, 0x9000, 0x1000, 0, "/parent");
 	settle();
-	state__survey(&state, look_up);
+	state__find_stale_maps(&state, look_up);
 	say_exit(10, 10);
 	say_fork(10, 10, 1, 1);
 	say_comm(10, 10, "other", 0);
@@ -1022,7 +1022,7 @@ static void test_surveys(void)
 	end();
 
 	begin_crowded();
-	state__survey(&state, look_up);
+	state__find_stale_maps(&state, look_up);
 	state__retire_gone(&state, somebody);
 	settle_survey();
 	check(maps_in_file() == MANY, "after a loss nothing of it holds");

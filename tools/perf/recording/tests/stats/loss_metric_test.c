@@ -34,14 +34,14 @@ int evlist__parse_sample_timestamp(struct evlist *evlist, union perf_event *even
 	return evlist == with_times ? 0 : -1;
 }
 
-struct records {
+struct script {
 	unsigned char	bytes[4096];
 	size_t		len;
 	size_t		end[64];	/* of each record */
 	unsigned int	nr;
 };
 
-static void put(struct records *records, u32 type, u64 lost, u64 time)
+static void put(struct script *script, u32 type, u64 lost, u64 time)
 {
 	struct {
 		struct perf_record_lost	lost;
@@ -52,18 +52,18 @@ static void put(struct records *records, u32 type, u64 lost, u64 time)
 		.time = time,
 	};
 
-	memcpy(records->bytes + records->len, &record, sizeof(record));
-	records->len += sizeof(record);
-	records->end[records->nr++] = records->len;
+	memcpy(script->bytes + script->len, &record, sizeof(record));
+	script->len += sizeof(record);
+	script->end[script->nr++] = script->len;
 }
 
-#define SAMPLE(time)		put(&records, PERF_RECORD_SAMPLE, 0, time)
-#define LOST(nr, time)		put(&records, PERF_RECORD_LOST, nr, time)
+#define SAMPLE(time)		put(&script, PERF_RECORD_SAMPLE, 0, time)
+#define LOST(nr, time)		put(&script, PERF_RECORD_LOST, nr, time)
 
 /* Two holes, 1200 to 1500 and 1600 to 2000. */
-static struct records two_holes(void)
+static struct script two_holes(void)
 {
-	struct records records = { .len = 0 };
+	struct script script = { .len = 0 };
 
 	SAMPLE(1000);
 	SAMPLE(1200);
@@ -73,38 +73,38 @@ static struct records two_holes(void)
 	LOST(13, 2000);
 	SAMPLE(2000);
 	SAMPLE(2100);
-	return records;
+	return script;
 }
 
-static bool has_two_holes(const struct account *account)
+static bool has_two_holes(const struct ring_stats *stats)
 {
-	return account->samples == 6 && account->lost_records == 2 && account->lost == 20 &&
-	       account->holes == 2 && account->hole_ns == 300 + 400 &&
-	       account->first == 1000 && account->last == 2100;
+	return stats->samples == 6 && stats->lost_records == 2 && stats->lost == 20 &&
+	       stats->holes == 2 && stats->hole_ns == 300 + 400 &&
+	       stats->first == 1000 && stats->last == 2100;
 }
 
 /* Every way to read a ring in pieces of whole records, each passing the ring's end somewhere. */
-static bool same_in_all_pieces(const struct records *records)
+static bool same_in_all_pieces(const struct script *script)
 {
 	unsigned int cuts, i;
 
-	for (cuts = 0; cuts < 1u << (records->nr - 1); cuts++) {
-		struct account account = { .evlist = with_times };
+	for (cuts = 0; cuts < 1u << (script->nr - 1); cuts++) {
+		struct ring_stats stats = { .evlist = with_times };
 		size_t pos = 0;
 
-		for (i = 0; i < records->nr; i++) {
-			size_t len = records->end[i] - pos, first = (cuts * 11 + i * 5) % (len + 1);
-			void *piece = (void *)records->bytes + pos;
-			struct span span = { .part = { { piece, first },
+		for (i = 0; i < script->nr; i++) {
+			size_t len = script->end[i] - pos, first = (cuts * 11 + i * 5) % (len + 1);
+			void *piece = (void *)script->bytes + pos;
+			struct records run = { .part = { { piece, first },
 						       { piece + first, len - first } } };
 
-			if (i + 1 < records->nr && !(cuts & 1u << i))
+			if (i + 1 < script->nr && !(cuts & 1u << i))
 				continue;
-			if (account__add(&account, &span, len) != len)
+			if (ring_stats__add(&stats, &run, len) != len)
 				return false;
 			pos += len;
 		}
-		if (!has_two_holes(&account))
+		if (!has_two_holes(&stats))
 			return false;
 	}
 	return true;
@@ -112,39 +112,39 @@ static bool same_in_all_pieces(const struct records *records)
 
 static void test_holes(void)
 {
-	struct records records = two_holes();
-	struct account account = { 0 };
-	struct span span = span__of(records.bytes, records.len);
+	struct script script = two_holes();
+	struct ring_stats stats = { 0 };
+	struct records run = records__of(script.bytes, script.len);
 
-	check(same_in_all_pieces(&records),
+	check(same_in_all_pieces(&script),
 	      "a hole is from the record before to LOST, however it is read");
 
-	account__add(&account, &span, records.len);
-	check(account.lost == 20 && !account.holes && !account.first && !account.last,
-	      "without times there are losses, but no holes");
+	ring_stats__add(&stats, &run, script.len);
+	check(stats.lost == 20 && !stats.holes && !stats.first && !stats.last,
+	      "without times there are lost, but no holes");
 
-	records = (struct records){ .len = 0 };
+	script = (struct script){ .len = 0 };
 	LOST(5, 1000);
 	SAMPLE(1000);
-	account = (struct account){ .evlist = with_times };
-	span = span__of(records.bytes, records.len);
-	account__add(&account, &span, records.len);
-	check(account.lost == 5 && account.holes == 1 && !account.hole_ns && account.first == 1000,
+	stats = (struct ring_stats){ .evlist = with_times };
+	run = records__of(script.bytes, script.len);
+	ring_stats__add(&stats, &run, script.len);
+	check(stats.lost == 5 && stats.holes == 1 && !stats.hole_ns && stats.first == 1000,
 	      "of a hole that begins before the first record nothing is known");
 
-	records = (struct records){ .len = 0 };
+	script = (struct script){ .len = 0 };
 	SAMPLE(1001);
 	LOST(5, 1000);
-	account = (struct account){ .evlist = with_times };
-	span = span__of(records.bytes, records.len);
-	account__add(&account, &span, records.len);
-	check(account.holes == 1 && !account.hole_ns, "a hole is never of negative length");
+	stats = (struct ring_stats){ .evlist = with_times };
+	run = records__of(script.bytes, script.len);
+	ring_stats__add(&stats, &run, script.len);
+	check(stats.holes == 1 && !stats.hole_ns, "a hole is never of negative length");
 }
 
 /* A ring with a sample at @first, one at @last, and a hole of @hole_ns between them. */
-static struct account ring(u64 first, u64 last, u64 hole_ns, u64 lost)
+static struct ring_stats ring(u64 first, u64 last, u64 hole_ns, u64 lost)
 {
-	return (struct account){ .records = 3, .samples = 2, .lost_records = 1, .lost = lost,
+	return (struct ring_stats){ .records = 3, .samples = 2, .lost_records = 1, .lost = lost,
 				 .holes = 1, .hole_ns = hole_ns, .first = first, .last = last,
 				 .evlist = with_times };
 }
@@ -156,8 +156,8 @@ static bool is(double value, double expected)
 
 static void test_one_ring(void)
 {
-	struct account account = ring(1000, 2000, 300, 10);
-	struct loss_row row = { .account = &account, .cpu = 3, .tid = -1 };
+	struct ring_stats stats = ring(1000, 2000, 300, 10);
+	struct loss_row row = { .stats = &stats, .cpu = 3, .tid = -1 };
 	struct loss_metric metric;
 	char name[32];
 
@@ -168,20 +168,20 @@ static void test_one_ring(void)
 	check(!strcmp(loss_row__name(&row, name, sizeof(name)), "CPU 3"),
 	      "a ring has a CPU's name");
 
-	account = ring(1000, 2000, 300, 10);
-	account.evlist = NULL;
-	account.first = account.last = 0;
+	stats = ring(1000, 2000, 300, 10);
+	stats.evlist = NULL;
+	stats.first = stats.last = 0;
 	loss_metric__compute(&metric, &row, 1);
 	check(metric.lost == 10 && metric.begin == metric.end && loss_metric__percent(&metric) == 0,
-	      "no times, no metric, but the losses");
+	      "no times, no metric, but the lost");
 }
 
 static void test_tail(void)
 {
-	struct account busy = ring(1000, 5000, 0, 0), full = ring(1000, 4000, 500, 10);
+	struct ring_stats busy = ring(1000, 5000, 0, 0), full = ring(1000, 4000, 500, 10);
 	struct loss_row rows[] = {
-		{ .account = &busy, .cpu = 0, .tid = -1 },
-		{ .account = &full, .cpu = 1, .tid = -1 },
+		{ .stats = &busy, .cpu = 0, .tid = -1 },
+		{ .stats = &full, .cpu = 1, .tid = -1 },
 	};
 	struct loss_metric metric;
 
@@ -202,14 +202,14 @@ static void test_tail(void)
 
 static void test_which_count(void)
 {
-	struct account stream = ring(2000, 3000, 400, 4), overwritten = ring(500, 9000, 0, 0);
-	struct account idle = { .records = 9, .first = 1000, .last = 4000 };
-	struct account elsewhere = { .counted = 11 };
+	struct ring_stats stream = ring(2000, 3000, 400, 4), overwritten = ring(500, 9000, 0, 0);
+	struct ring_stats idle = { .records = 9, .first = 1000, .last = 4000 };
+	struct ring_stats elsewhere = { .counted = 11 };
 	struct loss_row rows[] = {
-		{ .account = &idle, .cpu = 0, .tid = -1 },
-		{ .account = &overwritten, .cpu = 0, .tid = -1, .overwrite = true },
-		{ .account = &stream, .cpu = 0, .tid = -1 },
-		{ .account = &elsewhere, .cpu = -1, .tid = -1 },
+		{ .stats = &idle, .cpu = 0, .tid = -1 },
+		{ .stats = &overwritten, .cpu = 0, .tid = -1, .overwrite = true },
+		{ .stats = &stream, .cpu = 0, .tid = -1 },
+		{ .stats = &elsewhere, .cpu = -1, .tid = -1 },
 	};
 	struct loss_metric metric;
 	char name[32];

@@ -43,7 +43,7 @@ static double wave(double t, double period)
 }
 
 /* A CPU whose load comes and goes; what its ring of 512 kB cannot hold is lost. */
-static void play(struct account *account, int cpu)
+static void play(struct ring_stats *stats, int cpu)
 {
 	const u64 begin = 1000000000000ull, size = 512 << 10;
 	u64 time, from = 0;
@@ -56,22 +56,22 @@ static void play(struct account *account, int cpu)
 
 		if (!kept)
 			continue;
-		timeline__add(account->timeline, time, time + STEP, kept);
-		timeline__fill(account->timeline, time + STEP, kept, size);
+		timeline__add(stats->timeline, time, time + STEP, kept);
+		timeline__fill(stats->timeline, time + STEP, kept, size);
 		if (bytes > kept)
-			account__lose(account, (bytes - kept) / 100, from, time + STEP);
+			ring_stats__lose(stats, (bytes - kept) / 100, from, time + STEP);
 		from = time + STEP * kept / bytes;
-		account->records += kept / 100;
-		account->samples += kept / 100;
-		account->first = account->first ?: time;
-		account->last = time + STEP;
+		stats->records += kept / 100;
+		stats->samples += kept / 100;
+		stats->first = stats->first ?: time;
+		stats->last = time + STEP;
 	}
 }
 
 /* The picture of @nr CPUs, to be freed. */
 static char *draw(int nr)
 {
-	struct account *accounts = calloc(nr, sizeof(*accounts));
+	struct ring_stats *accounts = calloc(nr, sizeof(*accounts));
 	struct loss_row *rows = calloc(nr, sizeof(*rows));
 	struct loss_metric metric;
 	char *svg = NULL;
@@ -79,7 +79,7 @@ static char *draw(int nr)
 	int i;
 
 	for (i = 0; i < nr; i++) {
-		rows[i] = (struct loss_row){ .account = &accounts[i], .cpu = i, .tid = -1 };
+		rows[i] = (struct loss_row){ .stats = &accounts[i], .cpu = i, .tid = -1 };
 		accounts[i].timeline = calloc(1, sizeof(*accounts[i].timeline));
 		play(&accounts[i], i);
 	}

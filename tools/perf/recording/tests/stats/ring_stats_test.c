@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counting the records of a span that is in two pieces, cut anywhere.
+ * Counting the records of a run that is in two pieces, cut anywhere.
  * tags: fast
  * link: stats/ring_stats.c stats/timeline.c
  *
@@ -64,16 +64,16 @@ static size_t build(unsigned char *dst)
 static bool counts_cut_at(const unsigned char *records, size_t len, size_t cut)
 {
 	unsigned char *first = malloc(cut ?: 1), *second = malloc(len - cut ?: 1);
-	struct span span = { .part = { { first, cut }, { second, len - cut } } };
-	struct account account = { 0 };
+	struct records run = { .part = { { first, cut }, { second, len - cut } } };
+	struct ring_stats stats = { 0 };
 	bool ok;
 
 	memcpy(first, records, cut);
 	memcpy(second, records + cut, len - cut);
-	ok = account__add(&account, &span, len) == len && account.samples == SAMPLES &&
-	     account.records == SAMPLES + 3 && account.lost == LOST &&
-	     account.lost_samples == LOST_SAMPLES &&
-	     account.throttles == 1 && account.bytes == len;
+	ok = ring_stats__add(&stats, &run, len) == len && stats.samples == SAMPLES &&
+	     stats.records == SAMPLES + 3 && stats.lost == LOST &&
+	     stats.lost_samples == LOST_SAMPLES &&
+	     stats.throttles == 1 && stats.bytes == len;
 	free(first);
 	free(second);
 	return ok;
@@ -101,37 +101,37 @@ int main(void)
 {
 	unsigned char records[1024] = { 0 };
 	size_t len = build(records), cut;
-	struct account account = { 0 }, sum = { 0 };
+	struct ring_stats stats = { 0 }, sum = { 0 };
 	struct perf_event_header bad = { .size = 4 };
-	struct span span;
+	struct records run;
 	bool ok = true;
 
 	for (cut = 0; cut <= len; cut++)
 		ok = ok && counts_cut_at(records, len, cut);
 	check(ok, "records are counted wherever the ring ends");
 
-	span = span__of(records, len - 1);
-	check(account__add(&account, &span, len - 1) == len - sizeof(struct perf_record_lost_samples) &&
-	      account.records == SAMPLES + 2, "a record that is cut off is not counted");
+	run = records__of(records, len - 1);
+	check(ring_stats__add(&stats, &run, len - 1) == len - sizeof(struct perf_record_lost_samples) &&
+	      stats.records == SAMPLES + 2, "a record that is cut off is not counted");
 
-	span = span__of(records, len);
-	account = (struct account){ 0 };
-	check(account__add(&account, &span, 25) == 24 && account.records == 1,
+	run = records__of(records, len);
+	stats = (struct ring_stats){ 0 };
+	check(ring_stats__add(&stats, &run, 25) == 24 && stats.records == 1,
 	      "what was not written is not counted");
 
 	memcpy(records + 24, &bad, sizeof(bad));
-	span = span__of(records, len);
-	account = (struct account){ 0 };
-	check(account__add(&account, &span, len) == 24 && account.records == 1,
+	run = records__of(records, len);
+	stats = (struct ring_stats){ 0 };
+	check(ring_stats__add(&stats, &run, len) == 24 && stats.records == 1,
 	      "a size smaller than a header is told, and ends the count");
 
-	account__merge(&sum, &account);
-	account__merge(&sum, &account);
+	ring_stats__merge(&sum, &stats);
+	ring_stats__merge(&sum, &stats);
 	check(sum.records == 2 && sum.bytes == 48, "accounts add up");
 
-	span = span__of_ring(records, 1024, 1000, 1048);
-	check(span.part[0].iov_len == 24 && span.part[1].iov_len == 24 && span__len(&span) == 48,
-	      "a span passes the end of the ring");
+	run = records__of_ring(records, 1024, 1000, 1048);
+	check(run.part[0].iov_len == 24 && run.part[1].iov_len == 24 && records__len(&run) == 48,
+	      "a run passes the end of the ring");
 
 	check(adds_out_of_order(), "times that are not in order stay within the timeline");
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The spool: what several threads append is in the file, whole and in their order; and where a write
+ * The queue: what several threads append is in the file, whole and in their order; and where a write
  * fails, all before it, and what is not is counted.
  * link: write/queue.c write/chunk_pool.c lib/unit.c lib/thread.c
  *
@@ -28,7 +28,7 @@
 #define MAX_DEPTH	8
 #define START		4104		/* where the data begin in the file */
 #define FILE_BYTES	(6 << 20)
-#define POOL_BYTES	(1 << 20)	/* less than the file: those who append wait */
+#define CHUNK_POOL_BYTES	(1 << 20)	/* less than the file: those who append wait */
 
 static unsigned int nr_tests, nr_failed;
 
@@ -51,7 +51,7 @@ static unsigned int random_below(unsigned int *seed, unsigned int n)
 
 static struct faulty {
 	struct writer	 writer;
-	struct spool	*spool;
+	struct write_queue	*queue;
 	struct chunk	*chunk[MAX_DEPTH];
 	unsigned int	 nr;
 	unsigned int	 seed;
@@ -82,19 +82,19 @@ static void look_for_stolen(void)
 {
 	unsigned int i;
 
-	pthread_mutex_lock(&faulty.spool->lock);
+	pthread_mutex_lock(&faulty.queue->lock);
 	for (i = 0; i < faulty.nr; i++)
-		faulty.stolen |= !is_one_of(&faulty.spool->flying, faulty.chunk[i]);
-	pthread_mutex_unlock(&faulty.spool->lock);
+		faulty.stolen |= !is_one_of(&faulty.queue->flying, faulty.chunk[i]);
+	pthread_mutex_unlock(&faulty.queue->lock);
 }
 
 static bool pool_is_used_up(void)
 {
 	bool empty;
 
-	pthread_mutex_lock(&faulty.spool->lock);
-	empty = list_empty(&faulty.spool->pool.free);
-	pthread_mutex_unlock(&faulty.spool->lock);
+	pthread_mutex_lock(&faulty.queue->lock);
+	empty = list_empty(&faulty.queue->pool.free);
+	pthread_mutex_unlock(&faulty.queue->lock);
 	return empty;
 }
 
@@ -106,7 +106,7 @@ static void faulty__submit(struct writer *writer, struct chunk *chunk)
 	faulty.max_chunks = max(faulty.max_chunks, faulty.nr);
 	faulty.nr_direct += !chunk->buffered;
 	while (faulty.together) {
-		usleep(2 * SPOOL_STALL_MS * 1000);
+		usleep(2 * WRITE_QUEUE_STALL_MS * 1000);
 		if (pool_is_used_up())
 			break;
 	}
@@ -181,7 +181,7 @@ struct sample {
 };
 
 struct appender {
-	struct spool	*spool;
+	struct write_queue	*queue;
 	pthread_t	 pthread;
 	unsigned int	 thread;
 	unsigned int	 seed;
@@ -209,7 +209,7 @@ static size_t append_span(struct appender *app, char *room, size_t max)
 {
 	unsigned int nr = 1 + random_below(&app->seed, 40);
 	size_t len = 0, cut;
-	struct span span;
+	struct records run;
 
 	while (nr--) {
 		bool large = !random_below(&app->seed, 20);
@@ -221,8 +221,8 @@ static size_t append_span(struct appender *app, char *room, size_t max)
 		len += size;
 	}
 	cut = random_below(&app->seed, len + 1);
-	span = (struct span){ .part = { { room, cut }, { room + cut, len - cut } } };
-	app->err = spool__append(app->spool, &span);
+	run = (struct records){ .part = { { room, cut }, { room + cut, len - cut } } };
+	app->err = write_queue__append(app->queue, &run);
 	return len;
 }
 
@@ -246,7 +246,7 @@ static size_t append_aux(struct appender *app, char *room, size_t max)
 		((struct perf_event_header *)room)[i] = (struct perf_event_header){
 			.type = PERF_RECORD_SAMPLE, .size = 8,
 		};
-	app->err = spool__append_unit(app->spool, part, ARRAY_SIZE(part), &pos);
+	app->err = write_queue__append_unit(app->queue, part, ARRAY_SIZE(part), &pos);
 	if (!app->err && pos < START)
 		app->err = -ERANGE;
 	return sizeof(aux) + aux.size;
@@ -265,7 +265,7 @@ static void *append(void *arg)
 		else
 			bytes += append_span(app, room, 100000);
 		if (!random_below(&app->seed, 30))
-			spool__drain(app->spool);
+			write_queue__drain(app->queue);
 	}
 	free(room);
 	__atomic_store_n(&app->over, true, __ATOMIC_RELEASE);
@@ -341,11 +341,11 @@ static void failed(void *arg, int err, u64 end)
 	told.calls++;
 }
 
-static int start_spool(struct spool *spool, unsigned int depth, u64 fail_at, unsigned int seed)
+static int start_spool(struct write_queue *queue, unsigned int depth, u64 fail_at, unsigned int seed)
 {
 	faulty__init(depth, fail_at, seed);
-	faulty.spool = spool;
-	return spool__init(spool, POOL_BYTES, failed, NULL);
+	faulty.queue = queue;
+	return write_queue__init(queue, CHUNK_POOL_BYTES, failed, NULL);
 }
 
 static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed, u64 *end)
@@ -353,18 +353,18 @@ static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed
 	struct appender app[NR_THREADS] = { 0 };
 	u64 records = 0, samples = 0;
 	struct content content;
-	struct spool spool;
+	struct write_queue queue;
 	bool ok;
 	int i, err;
 
 	memset(&told, 0, sizeof(told));
-	if (start_spool(&spool, depth, fail_at, seed))
+	if (start_spool(&queue, depth, fail_at, seed))
 		return false;
 	faulty.stall_us = seed % 2 * 200;	/* has several then */
-	spool__open(&spool, &faulty.writer, 0, START, true);
+	write_queue__open(&queue, &faulty.writer, 0, START, true);
 	for (i = 0; i < NR_THREADS; i++) {
 		app[i] = (struct appender){
-			.spool = &spool, .thread = i, .seed = seed * 7919 + i, .bytes = bytes,
+			.queue = &queue, .thread = i, .seed = seed * 7919 + i, .bytes = bytes,
 		};
 		pthread_create(&app[i].pthread, NULL, append, &app[i]);
 	}
@@ -373,20 +373,20 @@ static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed
 		records += app[i].records;
 		samples += app[i].samples;
 	}
-	err = spool__close(&spool);
-	*end = spool__end(&spool);
+	err = write_queue__close(&queue);
+	*end = write_queue__end(&queue);
 	content = read_file(*end);
-	ok = content.sound && content.records + spool.unsaved.records == records &&
-	     content.samples + spool.unsaved.samples == samples;
+	ok = content.sound && content.records + queue.unsaved.records == records &&
+	     content.samples + queue.unsaved.samples == samples;
 	if (fail_at && fail_at < START + NR_THREADS * bytes) {
 		ok &= err == -ENOSPC && told.calls == 1 && told.err == err && told.end == *end &&
-		      *end <= fail_at && spool__error(&spool) == err;
+		      *end <= fail_at && write_queue__error(&queue) == err;
 		/* The next record does not fit, or it would be there. */
 		ok &= *end + ((struct sample *)(faulty.file + *end))->header.size > fail_at ||
 		      ((struct sample *)(faulty.file + *end))->header.type == PERF_RECORD_AUXTRACE ||
 		      fail_at - *end < sizeof(struct perf_event_header);
 	} else {
-		ok &= !err && !told.calls && !spool.unsaved.records && faulty.end == *end;
+		ok &= !err && !told.calls && !queue.unsaved.records && faulty.end == *end;
 	}
 	ok &= faulty.max_chunks <= depth && !faulty.nr && !faulty.left && !faulty.stolen;
 	if (!ok)
@@ -394,36 +394,36 @@ static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed
 		       "%llu not saved, %llu appended; samples %llu, %llu, %llu\n", depth,
 		       (unsigned long long)fail_at, seed, err, (unsigned long long)*end,
 		       (unsigned long long)told.end, (unsigned long long)content.records,
-		       (unsigned long long)spool.unsaved.records, (unsigned long long)records,
-		       (unsigned long long)content.samples, (unsigned long long)spool.unsaved.samples,
+		       (unsigned long long)queue.unsaved.records, (unsigned long long)records,
+		       (unsigned long long)content.samples, (unsigned long long)queue.unsaved.samples,
 		       (unsigned long long)samples);
-	spool__exit(&spool);
+	write_queue__exit(&queue);
 	return ok;
 }
 
-/* Who holds the spool finds out that a write has failed, and waits until that is told. */
+/* Who holds the queue finds out that a write has failed, and waits until that is told. */
 static void test_failing_while_held(void)
 {
 	static char room[100000];
 	struct appender app = { .bytes = FILE_BYTES };
-	struct spool spool;
+	struct write_queue queue;
 
 	memset(&told, 0, sizeof(told));
-	if (start_spool(&spool, 1, START + CHUNK_SIZE, 1)) {
-		check(false, "who holds the spool can wait for an error");
+	if (start_spool(&queue, 1, START + CHUNK_SIZE, 1)) {
+		check(false, "who holds the queue can wait for an error");
 		return;
 	}
 	alarm(60);		/* or it waits for ever */
-	app.spool = &spool;
-	spool__open(&spool, &faulty.writer, 0, START, true);
-	spool__hold(&spool);
+	app.queue = &queue;
+	write_queue__open(&queue, &faulty.writer, 0, START, true);
+	write_queue__hold(&queue);
 	while (!app.err)
 		append_span(&app, room, sizeof(room));
-	check(spool__drain(&spool) == -ENOSPC && told.calls == 1, "who holds the spool can wait for an error");
-	check(spool__append(&spool, &(struct span){ 0 }) == 0 && spool.holder, "... and holds it then");
-	spool__release(&spool);
-	spool__close(&spool);
-	spool__exit(&spool);
+	check(write_queue__drain(&queue) == -ENOSPC && told.calls == 1, "who holds the queue can wait for an error");
+	check(write_queue__append(&queue, &(struct records){ 0 }) == 0 && queue.holder, "... and holds it then");
+	write_queue__release(&queue);
+	write_queue__close(&queue);
+	write_queue__exit(&queue);
 	alarm(0);
 }
 
@@ -462,8 +462,8 @@ static void test_each_byte(void)
 	static char records[NR * SIZE];
 	const u64 border = CHUNK_SIZE;
 	unsigned int good = 0, nr = 0, i;
-	struct spool spool;
-	struct span span;
+	struct write_queue queue;
+	struct records run;
 	u64 at;
 
 	for (i = 0; i < NR; i++)
@@ -472,31 +472,31 @@ static void test_each_byte(void)
 		};
 	for (at = border - 2 * SIZE; at < border + 2 * SIZE; at++, nr++) {
 		memset(&told, 0, sizeof(told));
-		if (start_spool(&spool, 2, at, at))
+		if (start_spool(&queue, 2, at, at))
 			break;
-		spool__open(&spool, &faulty.writer, 0, START, true);
-		span = span__of(records, sizeof(records));
-		spool__append(&spool, &span);
-		good += spool__close(&spool) == -ENOSPC &&
+		write_queue__open(&queue, &faulty.writer, 0, START, true);
+		run = records__of(records, sizeof(records));
+		write_queue__append(&queue, &run);
+		good += write_queue__close(&queue) == -ENOSPC &&
 			told.end == START + (at - START) / SIZE * SIZE &&
-			spool.unsaved.records == NR - (at - START) / SIZE &&
-			spool.unsaved.bytes == START + sizeof(records) - told.end;
-		spool__exit(&spool);
+			queue.unsaved.records == NR - (at - START) / SIZE &&
+			queue.unsaved.bytes == START + sizeof(records) - told.end;
+		write_queue__exit(&queue);
 	}
 	check(nr && good == nr, "whichever byte fails, the file ends with the last whole record");
 }
 
-static bool wait_for(struct spool *spool, u64 end)
+static bool wait_for(struct write_queue *queue, u64 end)
 {
 	int ms;
 
 	for (ms = 0; ms < 30000; ms++) {
 		bool there;
 
-		pthread_mutex_lock(&spool->lock);
-		there = list_empty(&spool->flying) && list_empty(&spool->full) &&
+		pthread_mutex_lock(&queue->lock);
+		there = list_empty(&queue->flying) && list_empty(&queue->full) &&
 			faulty.end == end;
-		pthread_mutex_unlock(&spool->lock);
+		pthread_mutex_unlock(&queue->lock);
 		if (there)
 			return true;
 		usleep(1000);
@@ -507,29 +507,29 @@ static bool wait_for(struct spool *spool, u64 end)
 static void test_flush(void)
 {
 	struct sample sample = { .header = { .type = PERF_RECORD_SAMPLE, .size = sizeof(sample) } };
-	struct span span = span__of(&sample, sizeof(sample));
-	struct spool spool;
+	struct records run = records__of(&sample, sizeof(sample));
+	struct write_queue queue;
 	int i, good = 0;
 
 	for (i = 0; i < 2; i++) {
-		if (start_spool(&spool, 2, 0, 0))
+		if (start_spool(&queue, 2, 0, 0))
 			break;
-		spool__open(&spool, &faulty.writer, 0, START, !i);
-		spool__append(&spool, &span);
-		good += wait_for(&spool, START + sizeof(sample));
-		spool__append(&spool, &span);
-		good += wait_for(&spool, START + 2 * sizeof(sample)) && !faulty.nr_direct;
-		spool__close(&spool);
-		spool__exit(&spool);
+		write_queue__open(&queue, &faulty.writer, 0, START, !i);
+		write_queue__append(&queue, &run);
+		good += wait_for(&queue, START + sizeof(sample));
+		write_queue__append(&queue, &run);
+		good += wait_for(&queue, START + 2 * sizeof(sample)) && !faulty.nr_direct;
+		write_queue__close(&queue);
+		write_queue__exit(&queue);
 	}
 	check(good == 4, "what does not fill a chunk is written after a while, to the page cache");
 }
 
 static void test_together(void)
 {
-	static char records[POOL_BYTES + CHUNK_SIZE] __attribute__((aligned(8)));
-	struct span span = span__of(records, sizeof(records));
-	struct spool spool;
+	static char records[CHUNK_POOL_BYTES + CHUNK_SIZE] __attribute__((aligned(8)));
+	struct records run = records__of(records, sizeof(records));
+	struct write_queue queue;
 	size_t pos;
 	bool ok;
 
@@ -537,17 +537,17 @@ static void test_together(void)
 		*(struct perf_event_header *)(records + pos) = (struct perf_event_header){
 			.type = PERF_RECORD_SAMPLE, .size = 256,
 		};
-	if (start_spool(&spool, 2, 0, 0)) {
+	if (start_spool(&queue, 2, 0, 0)) {
 		check(false, "several chunks are finished at once");
 		return;
 	}
 	faulty.together = true;
-	spool__open(&spool, &faulty.writer, 0, START, true);
-	spool__append(&spool, &span);
-	spool__close(&spool);
+	write_queue__open(&queue, &faulty.writer, 0, START, true);
+	write_queue__append(&queue, &run);
+	write_queue__close(&queue);
 	ok = faulty.max_chunks == 2 && !faulty.stolen && !faulty.left &&
 	     faulty.end == START + sizeof(records);
-	spool__exit(&spool);
+	write_queue__exit(&queue);
 	check(ok, "what is finished at once with others is the writer's until it comes back");
 	check(faulty.nr_direct > 0, "when the page cache is too slow, chunks go around it");
 }
@@ -555,39 +555,39 @@ static void test_together(void)
 static void test_slow(void)
 {
 	struct appender app = { .bytes = 3 << 20, .seed = 5 };
-	struct spool spool;
+	struct write_queue queue;
 
-	if (!start_spool(&spool, 2, 0, 1)) {
+	if (!start_spool(&queue, 2, 0, 1)) {
 		faulty.stall_us = 20000;
-		spool__open(&spool, &faulty.writer, 0, START, true);
-		app.spool = &spool;
+		write_queue__open(&queue, &faulty.writer, 0, START, true);
+		app.queue = &queue;
 		append(&app);
-		spool__close(&spool);
+		write_queue__close(&queue);
 	}
 	check(!app.err && read_file(faulty.end).records == app.records,
 	      "a slow writer makes those wait who append, and loses nothing");
 	check(!faulty.nr_direct, "... and as long as the page cache takes chunks at once, it gets them");
-	spool__exit(&spool);
+	write_queue__exit(&queue);
 }
 
 static void test_after_error(void)
 {
 	struct sample sample = { .header = { .type = PERF_RECORD_SAMPLE, .size = sizeof(sample) } };
-	struct span span = span__of(&sample, sizeof(sample));
-	struct spool spool;
+	struct records run = records__of(&sample, sizeof(sample));
+	struct write_queue queue;
 	bool ok;
 
-	if (start_spool(&spool, 1, START, 0)) {
+	if (start_spool(&queue, 1, START, 0)) {
 		check(false, "after an error nothing is taken any more");
 		return;
 	}
 	memset(&told, 0, sizeof(told));
-	spool__open(&spool, &faulty.writer, 0, START, true);
-	ok = !spool__append(&spool, &span) && spool__drain(&spool) == -ENOSPC;
-	ok &= spool__append(&spool, &span) == -ENOSPC && spool__drain(&spool) == -ENOSPC;
-	ok &= spool.unsaved.records == 2 && told.calls == 1 && told.end == START;
-	spool__close(&spool);
-	spool__exit(&spool);
+	write_queue__open(&queue, &faulty.writer, 0, START, true);
+	ok = !write_queue__append(&queue, &run) && write_queue__drain(&queue) == -ENOSPC;
+	ok &= write_queue__append(&queue, &run) == -ENOSPC && write_queue__drain(&queue) == -ENOSPC;
+	ok &= queue.unsaved.records == 2 && told.calls == 1 && told.end == START;
+	write_queue__close(&queue);
+	write_queue__exit(&queue);
 	check(ok, "after an error nothing is taken any more, and that is counted, too");
 }
 
@@ -615,25 +615,25 @@ static void count_file(struct content *sum, u64 end, u32 *next)
  * One file ends, and while that is closed there is none. If it is the @last, there is no other, or nothing
  * can be written any more: @why.
  */
-static int next_file(struct spool *spool, bool last, int why, struct content *sum, u32 *next)
+static int next_file(struct write_queue *queue, bool last, int why, struct content *sum, u32 *next)
 {
 	int err;
 
-	spool__hold(spool);
-	spool__next(spool, START);
-	spool__release(spool);
+	write_queue__hold(queue);
+	write_queue__next(queue, START);
+	write_queue__release(queue);
 	if (last && why == -ENOSPC)
 		__atomic_store_n(&faulty.fail_at, START, __ATOMIC_RELAXED);
 	usleep(1000);
-	err = spool__close(spool);
-	count_file(sum, spool__file_end(spool), next);
+	err = write_queue__close(queue);
+	count_file(sum, write_queue__file_end(queue), next);
 	if (last && why == -EIO)
 		err = why;
 	if (err) {
-		spool__abandon(spool, err);
+		write_queue__abandon(queue, err);
 	} else {
 		faulty.end = 0;
-		spool__open(spool, &faulty.writer, 0, START, true);
+		write_queue__open(queue, &faulty.writer, 0, START, true);
 	}
 	return err;
 }
@@ -645,25 +645,25 @@ static bool run_files(unsigned int seed, unsigned int last, int why, unsigned in
 	u32 next[NR_THREADS] = { 0 };
 	u64 records = 0, samples = 0;
 	unsigned int nr = 0;
-	struct spool spool;
+	struct write_queue queue;
 	int i, err = 0;
 	bool ok;
 
 	memset(&told, 0, sizeof(told));
-	if (start_spool(&spool, 1 + seed % MAX_DEPTH, 0, seed))
+	if (start_spool(&queue, 1 + seed % MAX_DEPTH, 0, seed))
 		return false;
-	spool__open(&spool, &faulty.writer, 0, START, true);
+	write_queue__open(&queue, &faulty.writer, 0, START, true);
 	for (i = 0; i < NR_THREADS; i++) {
 		app[i] = (struct appender){
-			.spool = &spool, .thread = i, .seed = seed * 7919 + i, .bytes = 1 << 20,
+			.queue = &queue, .thread = i, .seed = seed * 7919 + i, .bytes = 1 << 20,
 		};
 		pthread_create(&app[i].pthread, NULL, append, &app[i]);
 	}
 	while (!err && !over(app)) {
-		if (spool__end(&spool) < START + FILE_BYTES / 50)
+		if (write_queue__end(&queue) < START + FILE_BYTES / 50)
 			usleep(50);
 		else
-			err = next_file(&spool, nr++ == last, why, &sum, next);
+			err = next_file(&queue, nr++ == last, why, &sum, next);
 	}
 	for (i = 0; i < NR_THREADS; i++) {
 		pthread_join(app[i].pthread, NULL);
@@ -671,18 +671,18 @@ static bool run_files(unsigned int seed, unsigned int last, int why, unsigned in
 		samples += app[i].samples;
 	}
 	if (!err) {
-		err = spool__close(&spool);
-		count_file(&sum, spool__end(&spool), next);
+		err = write_queue__close(&queue);
+		count_file(&sum, write_queue__end(&queue), next);
 	}
-	ok = sum.sound && sum.records + spool.unsaved.records == records &&
-	     sum.samples + spool.unsaved.samples == samples && !spool.turned;
-	ok &= err ? err == why : !spool.unsaved.records;
+	ok = sum.sound && sum.records + queue.unsaved.records == records &&
+	     sum.samples + queue.unsaved.samples == samples && !queue.turned;
+	ok &= err ? err == why : !queue.unsaved.records;
 	*failed_runs += err != 0;
 	if (!ok)
 		printf("# seed %u: %u files, %llu records, %llu not saved, %llu appended; err %d\n", seed, nr,
-		       (unsigned long long)sum.records, (unsigned long long)spool.unsaved.records,
+		       (unsigned long long)sum.records, (unsigned long long)queue.unsaved.records,
 		       (unsigned long long)records, err);
-	spool__exit(&spool);
+	write_queue__exit(&queue);
 	return ok;
 }
 

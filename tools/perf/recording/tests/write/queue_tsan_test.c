@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The spool: no data race, as far as the thread sanitizer sees the runs of spool_test.c
+ * The queue: no data race, as far as the thread sanitizer sees the runs of spool_test.c
  * timeout: 400
  * link: write/queue.c write/chunk_pool.c lib/unit.c lib/thread.c
  * flags: -fno-sanitize=address,undefined -fsanitize=thread

@@ -62,7 +62,7 @@ static unsigned int random_below(unsigned int *seed, unsigned int n)
 static char expected[FILE_BYTES], found[FILE_BYTES];
 
 struct job {
-	struct pool	 pool;
+	struct chunk_pool	 pool;
 	struct writer	*writer;
 	int		 fd;
 	unsigned int	 seed;
@@ -75,7 +75,7 @@ struct job {
 static bool begin(struct job *job, const struct writer_choice *choice, u64 start, unsigned int seed)
 {
 	*job = (struct job){ .seed = seed, .start = start, .end = start, .failed = -1 };
-	if (pool__init(&job->pool, NR_CHUNKS * CHUNK_SIZE))
+	if (chunk_pool__init(&job->pool, NR_CHUNKS * CHUNK_SIZE))
 		return false;
 	job->writer = writer__new(choice, &job->pool);
 	job->fd = open("data", O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -93,7 +93,7 @@ static void collect(struct job *job)
 		job->failed = chunk->pos + chunk->done;
 		job->err = chunk->err;
 	}
-	pool__put(&job->pool, chunk);
+	chunk_pool__put(&job->pool, chunk);
 }
 
 /* Most chunks are full, as under load; some were flushed before. */
@@ -103,7 +103,7 @@ static void *submit_all(void *arg)
 	unsigned int i, under_way = 0;
 
 	for (i = 0; i < NR_CHUNKS; i++) {
-		struct chunk *chunk = pool__get(&job->pool, job->end);
+		struct chunk *chunk = chunk_pool__get(&job->pool, job->end);
 
 		chunk->len = chunk__room(chunk);
 		if (!random_below(&job->seed, 3))
@@ -145,7 +145,7 @@ static u64 end(struct job *job)
 	close(job->fd);
 	unlink("data");
 	writer__delete(job->writer);
-	pool__exit(&job->pool);
+	chunk_pool__exit(&job->pool);
 	return same || size == job->start ? size : 0;
 }
 
@@ -223,7 +223,7 @@ static void test_kind(const struct writer_choice *choice, const char *kind)
 int main(void)
 {
 	struct writer_choice choice = { .kind = WRITER_SYNC };
-	struct pool pool;
+	struct chunk_pool pool;
 	struct writer *uring;
 	unsigned int i;
 
@@ -237,7 +237,7 @@ int main(void)
 	for (choice.nr_aio = 1; choice.nr_aio <= WRITER_AIO_MAX; choice.nr_aio += 3)
 		test_kind(&choice, choice.nr_aio == 1 ? "aio" : "aio=4");
 
-	pool__init(&pool, CHUNK_SIZE);
+	chunk_pool__init(&pool, CHUNK_SIZE);
 	uring = writer_uring__new(&pool);
 	if (uring) {
 		choice.kind = WRITER_URING;
@@ -246,7 +246,7 @@ int main(void)
 		printf("ok %u - uring # SKIP %s\n", ++nr_tests, strerror(errno));
 	}
 	writer__delete(uring);
-	pool__exit(&pool);
+	chunk_pool__exit(&pool);
 	printf("1..%u\n", nr_tests);
 	return nr_failed != 0;
 }
