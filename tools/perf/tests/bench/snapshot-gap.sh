@@ -30,7 +30,7 @@ one_round() {
 	# From the first number seen to the last one issued; faults are what is counted here
 	numbered_check "${snapshots[@]}" -- --quiet --expect "$work/issued" --result r > "$work/verdict" ||
 		grep -q '^RESULT r-seen [1-9]' "$work/verdict" || fail "$name: no record to check"
-	echo "$name, $hz Hz: $taken asked for, ${#snapshots[@]} files; $(grep 'records in' "$work/verdict")"
+	echo "$name, $hz Hz: $requested asked for, ${#snapshots[@]} files; $(grep 'records in' "$work/verdict")"
 	sed -n 's/^RESULT r-//p' "$work/verdict" >> "$work/$name-$hz"
 	echo "snapshots ${#snapshots[@]}" >> "$work/$name-$hz"
 	rm -f "$work"/data*

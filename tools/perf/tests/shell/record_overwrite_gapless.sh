@@ -22,7 +22,7 @@ readable "${large[@]}" || wrong "a file cannot be read"
 
 gapless_snapshots control 3 --switch-output=signal || wrong "by control: the snapshots have faults"
 # One more at the end
-((${#snapshots[@]} == taken + 1)) || wrong "${#snapshots[@]} files for $taken acknowledged snapshots"
+((${#snapshots[@]} == requested + 1)) || wrong "${#snapshots[@]} files for $requested acknowledged snapshots"
 
 # Without --switch-output the snapshots follow each other in one file
 gapless_snapshots control 3 || wrong "in one file: the snapshots have faults"

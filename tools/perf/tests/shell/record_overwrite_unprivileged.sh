@@ -9,7 +9,7 @@
 need_perf
 need_helpers numbered
 need_root	# to become somebody else
-as_nobody_ready
+as_nobody_ready || skip "$reason"
 
 for name in cpu-clock task-clock; do
 	for ring in "" "-m 1"; do

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034,SC2120,SC2154 # used, and set, by those who source this
+# Report results in KTAP, check the requirements of a test, and clean up after it.
+#
+# Creates $work, a directory that is removed at the end together with every process in $started and
+# every mount in $mounted.
+#
+# A test is a sequence of results:
+#
+#	subtest TITLE		begin the next result
+#	error MESSAGE		the current result has failed; go on
+#	fatal MESSAGE		the current result has failed; end the test
+#	inconclusive REASON	the current result is SKIP, unless it has failed
+#	skip REASON		skip the whole test: exit status 2, as perf test expects
+#	note TEXT		print a diagnostic line
+#	finish			print the last result and the plan, and exit
+#
+# A test without subtest() has one result, whose title is that of the test. CONTRIBUTING.md describes
+# the format and the exit status.
+
+[ -z "${harness_sh-}" ] || return 0
+harness_sh=1
+
+set -u
+export LC_ALL=C
+
+PERF=${PERF:-perf}
+tests_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+BUILD=${BUILD:-$tests_dir/../../../build}
+
+started=()		# process ids to end
+mounted=()		# directories to unmount
+
+# --- results -------------------------------------------------------------------------------
+
+results=0		# printed so far
+failures=0
+result_title=
+result_errors=0
+result_skip=		# why the current result proves nothing
+
+note() {
+	echo "# $*"
+}
+
+subtest() {
+	result_end
+	result_title=$*
+	note "$*"
+}
+
+result_end() {
+	local line
+
+	[ -n "$result_title" ] || ((result_errors)) || [ -n "$result_skip" ] || return 0
+	((results++)) || echo "KTAP version 1"
+	line="ok $results ${result_title:-setup}"
+	if ((result_errors)); then
+		line="not $line"
+		failures=$((failures + 1))
+	elif [ -n "$result_skip" ]; then
+		line+=" # SKIP $result_skip"
+	fi
+	echo "$line"
+	result_title='' result_errors=0 result_skip=''
+}
+
+error() {
+	note "ERROR: $*"
+	show_recorder_log
+	result_errors=$((result_errors + 1))
+}
+
+fatal() {
+	error "$@"
+	((BASH_SUBSHELL == 0)) || exit 1
+	finish
+}
+
+inconclusive() {
+	note "inconclusive: $*"
+	result_skip=$*
+}
+
+skip() {
+	echo "KTAP version 1"
+	echo "1..0 # SKIP $*"
+	exit 2
+}
+
+finish() {
+	[ -n "$result_title" ] || ((results)) || result_title=$(test_title)
+	result_end
+	echo "1..$results"
+	exit $((failures != 0))
+}
+
+# The title of this test: the comment below "#!", where perf test looks for it as well
+test_title() {
+	sed -n '2s/^# *//p' "$0"
+}
+
+# Show what the recorder printed, unless that has been shown already.
+log_shown=
+show_recorder_log() {
+	local log
+
+	[ -s "$work/record.err" ] || return 0
+	log=$(cksum < "$work/record.err")
+	[ "$log" != "$log_shown" ] || return 0
+	log_shown=$log
+	note "perf record printed:"
+	tail -n 20 "$work/record.err" | sed 's/^/#   | /'
+}
+
+# --- cleanup -------------------------------------------------------------------------------
+
+all_gone() {
+	local i
+
+	for i in "${started[@]}"; do
+		gone "$i" || return 1
+	done
+}
+
+cleanup() {
+	local i
+
+	# SIGTERM first: the recorder then ends its workload.
+	kill -TERM "${started[@]}" 2> /dev/null
+	wait_until 5 all_gone || kill -KILL "${started[@]}" 2> /dev/null
+	wait 2> /dev/null
+	for i in "${mounted[@]}"; do
+		umount "$i"
+	done
+	rm -rf "$work"
+}
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/perf_record_test.XXXXXX") || exit 1
+trap cleanup EXIT
+trap 'exit 1' INT TERM HUP
+
+# --- waiting -------------------------------------------------------------------------------
+
+# Nobody writes to this fifo: a read from it with a timeout sleeps without starting a process.
+mkfifo "$work/never"
+exec {never}<> "$work/never"
+
+pause() {
+	read -rt "$1" -u "$never" || true
+}
+
+# wait_until SECONDS COMMAND...: return 0 as soon as the command does, 1 at the deadline
+wait_until() {
+	local deadline=$((SECONDS + $1 + 1))
+
+	shift
+	until "$@"; do
+		((SECONDS < deadline)) || return 1
+		pause 0.02
+	done
+}
+
+gone() {
+	! kill -0 "$1" 2> /dev/null
+}
+
+# --- requirements --------------------------------------------------------------------------
+
+need_perf() {
+	command -v "$PERF" > /dev/null || skip "no $PERF; set PERF"
+}
+
+need_root() {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+}
+
+# need_helpers NAME...: skip the test unless these programs of tests/helpers are built
+need_helpers() {
+	local name
+
+	for name; do
+		[ -x "$BUILD/tests/$name" ] || skip "$BUILD/tests/$name is not built"
+	done
+}
+
+need_tracepoint() {
+	local dir
+
+	for dir in /sys/kernel/tracing /sys/kernel/debug/tracing; do
+		[ -d "$dir/events/${1/://}" ] && return
+	done
+	skip "no tracepoint $1 (tracefs is not mounted, or the kernel lacks the event)"
+}
+
+# --- former names, until every test has the new ones
+
+wrong() { error "$@"; }
+ok() { note "$@"; }
+recorder_said() { show_recorder_log; }
+fail() {
+	note "FAIL: $*"
+	show_recorder_log
+	exit 1
+}

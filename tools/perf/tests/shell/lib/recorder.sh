@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034,SC2120,SC2154 # used, and set, by those who source this
+# Start, control and stop perf record, as root or as an ordinary user.
+
+[ -z "${recorder_sh-}" ] || return 0
+recorder_sh=1
+# shellcheck source=harness.sh
+. "${BASH_SOURCE[0]%/*}/harness.sh"
+
+wrapper=()		# a command to run the recorder under
+recorder_out=$work/record.out
+
+# recorder_start [record options]: return when the recorder acknowledges a ping on its control fifo
+recorder_start() {
+	recorder_launch "$@"
+	control ping && return
+	gone "$recorder" || fatal "no answer on the control fifo: record $*"
+	wait "$recorder"
+	fatal "exit status $? before recording started: record $*"
+}
+
+recorder_launch() {
+	[ -p "$work/ctl" ] || mkfifo "$work/ctl" "$work/ack"
+	exec {ctl}<> "$work/ctl" {ack}<> "$work/ack"
+	"${wrapper[@]}" "$PERF" record --control "fifo:$work/ctl,$work/ack" "$@" \
+		> "$recorder_out" 2> "$work/record.err" &
+	recorder=$!
+	started+=("$recorder")
+}
+
+# control COMMAND...: return 0 if the command is acknowledged; fail at once if the recorder has exited
+control() {
+	local part answer='' deadline=$((SECONDS + 20))
+
+	echo "$*" >&"$ctl"
+	while ((SECONDS < deadline)); do
+		if read -rt 0.2 -u "$ack" part; then
+			[ "$answer$part" = ack ]
+			return
+		fi
+		answer+=$part		# the timeout may expire in the middle of a line
+		gone "$recorder" && return 1
+	done
+	return 1
+}
+
+# recorder_idle: return 0 if the recorder uses no CPU time for a second
+recorder_idle() {
+	local before
+
+	before=$(cut -d ' ' -f 14,15 "/proc/$recorder/stat")
+	pause 1
+	[ "$before" = "$(cut -d ' ' -f 14,15 "/proc/$recorder/stat")" ]
+}
+
+# recorder_end [SECONDS]: wait for the recorder to exit; set $status to its exit status
+recorder_end() {
+	wait_until "${1:-30}" gone "$recorder" || fatal "the recorder does not exit"
+	wait "$recorder"
+	status=$?
+	exec {ctl}>&- {ack}>&-
+}
+
+recorder_stop() {
+	control stop || fatal "the recorder does not acknowledge 'stop'"
+	recorder_end
+	[ "$status" = 0 ] || fatal "perf record exits with status $status, not 0"
+}
+
+# --- an ordinary user ----------------------------------------------------------------------
+
+# Set up an ordinary user: $public, a directory which that user owns, and the command "${as_nobody[@]}",
+# which runs another one with no capability and 8 MB of locked memory. Copy $PERF and the helpers if that
+# user cannot run them in place. Return 1 and set $reason if this machine does not allow it.
+as_nobody_ready() {
+	local paranoid
+
+	reason="no setpriv and prlimit to become an ordinary user with"
+	command -v setpriv prlimit > /dev/null || return
+	paranoid=$(cat /proc/sys/kernel/perf_event_paranoid 2> /dev/null)
+	reason="kernel.perf_event_paranoid is ${paranoid:-unknown}, not 2"
+	[ "$paranoid" = 2 ] || return
+	public=$work/public
+	chmod 711 "$work"
+	mkdir -p "$public"
+	helpers=$work/helpers
+	install -D -t "$helpers" "$BUILD"/tests/numbered || fatal "cannot copy the helpers"
+	as_nobody=(prlimit --memlock=8388608 setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs
+		env "HOME=$public")
+	PERF=$(command -v "$PERF")
+	"${as_nobody[@]}" test -x "$PERF" 2> /dev/null || {
+		install "$PERF" "$work/perf" || fatal "cannot copy $PERF"
+		PERF=$work/perf
+	}
+	chown -R 65534:65534 "$public"
+	reason="an ordinary user cannot run $PERF"
+	"${as_nobody[@]}" "$PERF" --version > /dev/null
+}
