@@ -5,7 +5,7 @@
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <internal/overwrite.h>
+#include <internal/overwrite-kind.h>
 
 #define NOT_PROBED	(-1)
 

@@ -2,30 +2,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <linux/perf_event_trailer.h>
 #include <linux/ring_buffer.h>
 #include <sys/mman.h>
 #include <internal/mmap.h>
 #include <internal/overwrite.h>
-
-void perf_overwrite__config(struct perf_event_attr *attr, enum perf_overwrite_kind kind)
-{
-	if (kind == PERF_OVERWRITE_SIZED)
-		attr->sample_type |= PERF_SAMPLE_SIZE_AT_END;
-	else
-		attr->sample_type &= ~PERF_SAMPLE_SIZE_AT_END;
-	attr->write_backward = kind == PERF_OVERWRITE_BACKWARD;
-}
-
-bool perf_overwrite__is_kind(const struct perf_event_mmap_page *page,
-			     enum perf_overwrite_kind kind)
-{
-	if (sizeof(long) < sizeof(u64))
-		return false;
-	if (kind == PERF_OVERWRITE_SIZED)
-		return page->cap_size_at_end && page->cap_data_reserved;
-	return !page->cap_size_at_end;
-}
 
 /*
  * Later kernels may give the capability bits another meaning. They are believed where the kernel

@@ -1,49 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <internal/recover.h>
+#include <internal/recover-rings.h>
+#include <internal/recover-scan.h>
 #include <internal/trailer.h>
-#include <perf/event.h>
 
 #define TRAILER		sizeof(struct perf_event_trailer)
 #define LEAST		(sizeof(struct perf_event_header) + sizeof(u64) + TRAILER)
-
-bool recover__is_header(const struct perf_event_header *header)
-{
-	return header->size >= LEAST && header->size % sizeof(u64) == 0 &&
-	       header->type && header->type < PERF_RECORD_USER_TYPE_START;
-}
-
-ssize_t recover__find_id(const struct perf_recovery *recovery, u64 id)
-{
-	size_t low = 0, high = recovery->nr_ids;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (recovery->ids[middle] < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < recovery->nr_ids && recovery->ids[low] == id ? (ssize_t)low : -1;
-}
-
-size_t recover__id_offset(const struct perf_recovery *recovery,
-			  const struct perf_event_header *header)
-{
-	size_t room = header->size - sizeof(*header) - TRAILER;
-	size_t id_pos = recovery->id_pos, is_pos = recovery->is_pos;
-
-	if (header->type == PERF_RECORD_SAMPLE)
-		return id_pos < room / sizeof(u64) ? sizeof(*header) + id_pos * sizeof(u64) : 0;
-	return is_pos <= room / sizeof(u64) ? header->size - TRAILER - is_pos * sizeof(u64) : 0;
-}
-
-/*
- * Records
- */
 
 /* A record of one of the events, whole in the image, that ends at @end. */
 static bool find_record(const struct perf_recovery *recovery, size_t end,
@@ -75,65 +38,6 @@ static bool find_record(const struct perf_recovery *recovery, size_t end,
 		.rest = RECOVER_WHOLE, .len = size, .ring = index,
 	};
 	return true;
-}
-
-/*
- * Rings
- */
-
-static u32 find_ring(u32 *same, u32 index)
-{
-	while (same[index] != index)
-		index = same[index] = same[same[index]];
-	return index;
-}
-
-static void unite(u32 *same, u32 a, u32 b)
-{
-	same[find_ring(same, a)] = find_ring(same, b);
-}
-
-int recover__find_rings(struct perf_recovery *recovery)
-{
-	/* Far from both ends, whatever the first position. */
-	const u64 middle = (PERF_TRAILER_OFFSET_MASK + 1) / 2;
-	const u64 is_set = PERF_TRAILER_OFFSET_MASK + 1;	/* is not seen in a position */
-	u64 *base = calloc(recovery->nr_ids, sizeof(*base));
-	size_t i;
-
-	recovery->base = base;
-	if (!base)
-		return -ENOMEM;
-	for (i = 0; i < recovery->nr_ids; i++)
-		recovery->same[i] = find_ring(recovery->same, i);
-	for (i = 0; i < recovery->nr_pieces; i++) {
-		struct recover_piece *piece = &recovery->pieces[i];
-		u32 ring = piece->ring = recovery->same[piece->ring];
-
-		if (!base[ring])
-			base[ring] = (middle - (piece->position & -(u64)RECOVER_PAGE)) | is_set;
-		piece->position = (piece->position + base[ring]) & PERF_TRAILER_OFFSET_MASK;
-	}
-	return 0;
-}
-
-/*
- * Pieces
- */
-
-int recover__add_piece(struct perf_recovery *recovery, const struct recover_piece *piece)
-{
-	if (recovery->nr_pieces == recovery->max_pieces) {
-		size_t max = recovery->max_pieces + recovery->max_pieces / 2 + 64;
-		struct recover_piece *pieces = realloc(recovery->pieces, max * sizeof(*pieces));
-
-		if (!pieces)
-			return -ENOMEM;
-		recovery->pieces = pieces;
-		recovery->max_pieces = max;
-	}
-	recovery->pieces[recovery->nr_pieces++] = *piece;
-	return 0;
 }
 
 /* Whether @record lies right before @piece, in the same page. */
@@ -176,7 +80,7 @@ int recover__scan(struct perf_recovery *recovery)
 			continue;
 		}
 		if (piece && precedes(&record, piece)) {
-			unite(recovery->same, record.ring, piece->ring);
+			recover__unite(recovery, record.ring, piece->ring);
 			piece->position = record.position;
 			piece->at = record.at;
 			piece->len += record.len;

@@ -3,15 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/perf_event_trailer.h>
-#include <internal/recover.h>
+#include <internal/recover-check.h>
+#include <internal/recover-join.h>
+#include <internal/recover-rings.h>
+#include <internal/recover-scan.h>
 #include <perf/event.h>
-
-static int compare_u64(const void *pa, const void *pb)
-{
-	u64 a = *(const u64 *)pa, b = *(const u64 *)pb;
-
-	return a < b ? -1 : a > b;
-}
 
 /* Of copies, the longer one first: what else they have is then known to be one. */
 static int compare_pieces(const void *pa, const void *pb)
@@ -27,30 +23,14 @@ static int compare_pieces(const void *pa, const void *pb)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
-static int copy_ids(struct perf_recovery *recovery, const struct perf_recovery_ids *ids)
-{
-	size_t i;
-
-	recovery->ids = calloc(ids->nr, sizeof(*recovery->ids));
-	recovery->same = calloc(ids->nr, sizeof(*recovery->same));
-	if (!recovery->ids || !recovery->same)
-		return -ENOMEM;
-	memcpy(recovery->ids, ids->ids, ids->nr * sizeof(*recovery->ids));
-	qsort(recovery->ids, ids->nr, sizeof(*recovery->ids), compare_u64);
-	for (i = 0; i < ids->nr; i++)
-		recovery->same[i] = i;
-	recovery->nr_ids = ids->nr;
-	recovery->id_pos = ids->id_pos;
-	recovery->is_pos = ids->is_pos;
-	return 0;
-}
-
 static int find_pieces(struct perf_recovery *recovery)
 {
 	int err = recover__scan(recovery);
 
 	if (!err)
 		err = recover__find_rings(recovery);
+	if (!err)
+		err = recover__check(recovery);
 	if (!err)
 		err = recover__join(recovery);
 	return err;
@@ -71,7 +51,7 @@ struct perf_recovery *perf_recovery__new(const void *image, size_t size,
 		return NULL;
 	recovery->image = image;
 	recovery->size = size;
-	err = copy_ids(recovery, ids);
+	err = recover__copy_ids(recovery, ids);
 	if (!err)
 		err = find_pieces(recovery);
 	if (err) {

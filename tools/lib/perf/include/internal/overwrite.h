@@ -18,8 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <linux/perf_event.h>
-#include <linux/perf_event_trailer.h>
 #include <linux/types.h>
+#include <internal/overwrite-kind.h>
 #include <perf/overwrite.h>
 
 /**
@@ -41,16 +41,6 @@ struct perf_overwrite {
 	bool				 reserved;
 	u64				 taken;
 };
-
-/** perf_overwrite__is_configured - whether an event with this attribute wants such a ring */
-static inline bool perf_overwrite__is_configured(const struct perf_event_attr *attr)
-{
-	return attr->write_backward || (attr->sample_type & PERF_SAMPLE_SIZE_AT_END);
-}
-
-/** perf_overwrite__is_kind - whether this is the control page of such a ring, and 64-bit */
-bool perf_overwrite__is_kind(const struct perf_event_mmap_page *page,
-			     enum perf_overwrite_kind kind);
 
 /** perf_overwrite__head - the position up to which all records are complete, (C) */
 u64 perf_overwrite__head(const struct perf_overwrite *ring);

@@ -27,8 +27,8 @@
  *
  * Nothing but the bytes themselves is trusted. Time: n log n in the pieces, linear in the bytes.
  */
-#ifndef __LIBPERF_INTERNAL_RECOVER_H
-#define __LIBPERF_INTERNAL_RECOVER_H
+#ifndef __LIBPERF_INTERNAL_RECOVER_PIECES_H
+#define __LIBPERF_INTERNAL_RECOVER_PIECES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,35 +109,31 @@ static inline bool recover__crosses(u64 position, u32 len)
 	return len > recover__to_page_end(position);
 }
 
-/*
- * recover-scan.c
- */
+static inline size_t recover__end_at(const struct recover_piece *piece)
+{
+	return piece->at + piece->len;
+}
 
-/* Whether @header may be one of a record that a kernel wrote with a trailer. */
-bool recover__is_header(const struct perf_event_header *header);
+/* The place in the image at which the page of @position begins. It may be cut off: modulo. */
+static inline size_t recover__page_at(size_t at, u64 position)
+{
+	return at - position % RECOVER_PAGE;
+}
 
-/* The index of @id, or -1 if nobody asked for it. */
-ssize_t recover__find_id(const struct perf_recovery *recovery, u64 id);
+/* @above follows in the image, though other bytes may lie between; both in one page, in part. */
+static inline bool recover__share_page(const struct recover_piece *below, const struct recover_piece *above)
+{
+	return recover__end_position(below) % RECOVER_PAGE &&
+	       recover__page_at(recover__end_at(below), recover__end_position(below)) == recover__page_at(above->at, above->position);
+}
 
-/* Where in a record of @size bytes with this header its id is; 0 if it has no room for one. */
-size_t recover__id_offset(const struct perf_recovery *recovery,
-			  const struct perf_event_header *header);
+static inline bool recover__continues(const struct recover_piece *below, const struct recover_piece *above)
+{
+	return recover__end_at(below) == above->at && below->ring == above->ring &&
+	       recover__end_position(below) == above->position;
+}
 
 /* Return: 0, or -ENOMEM. */
 int recover__add_piece(struct perf_recovery *recovery, const struct recover_piece *piece);
-int recover__scan(struct perf_recovery *recovery);
 
-/*
- * Gives each piece its ring, and adds to its position a constant of the ring, a multiple of
- * RECOVER_PAGE, so that positions can be compared where the stamps wrap. Return: 0, or -ENOMEM.
- */
-int recover__find_rings(struct perf_recovery *recovery);
-
-/*
- * recover-join.c
- */
-
-/* Return: 0, or -ENOMEM. */
-int recover__join(struct perf_recovery *recovery);
-
-#endif /* __LIBPERF_INTERNAL_RECOVER_H */
+#endif /* __LIBPERF_INTERNAL_RECOVER_PIECES_H */

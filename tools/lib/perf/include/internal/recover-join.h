@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef __LIBPERF_INTERNAL_RECOVER_JOIN_H
+#define __LIBPERF_INTERNAL_RECOVER_JOIN_H
+
+#include <internal/recover-pieces.h>
+
+/* Return: 0, or -ENOMEM. */
+int recover__join(struct perf_recovery *recovery);
+
+#endif /* __LIBPERF_INTERNAL_RECOVER_JOIN_H */
