@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What an instruction does to the flow of a 64-bit program. */
+/* Classify an instruction by its effect on the control flow of 64-bit code. */
 #include <linux/uaccess.h>
 #include <asm/insn.h>
 
 #include "soft_pt.h"
 
-/* The bytes at @ip, as many as there are; the page behind may not be there. */
+/*
+ * Read up to MAX_INSN_SIZE bytes at @ip: fewer if the next page cannot be read.
+ * Returns the number of bytes, 0 if none can be read.
+ */
 static unsigned int read_bytes(u8 *bytes, u64 ip)
 {
 	const void __user *from = (const void __user *)ip;
@@ -73,17 +76,19 @@ static enum soft_pt_kind one_byte_kind(struct insn *insn)
 	case 0xff:
 		if (reg == 2 || reg == 4)	/* call, jmp */
 			return SOFT_PT_INDIRECT;
-		/* far ones may go to 32-bit code */
+		/* Far jumps and calls may switch to 32-bit code. */
 		return reg == 3 || reg == 5 ? SOFT_PT_UNKNOWN : SOFT_PT_PLAIN;
 	case 0xca:		/* far ret */
 	case 0xcb:
 		return SOFT_PT_UNKNOWN;
 	case 0xcf:
 		return SOFT_PT_IRET;
-	case 0xc7:		/* xbegin: when stepped it aborts */
-		return insn->modrm.value == 0xf8 ? SOFT_PT_UNKNOWN : SOFT_PT_PLAIN;
+	case 0xc7:		/* xbegin: single-stepping aborts it */
+		return insn->modrm.value == 0xf8 ? SOFT_PT_UNKNOWN :
+						   SOFT_PT_PLAIN;
 	case 0xcd:		/* int */
-		return insn->immediate.value == (s8)0x80 ? SOFT_PT_INT80 : SOFT_PT_UNKNOWN;
+		return insn->immediate.value == (s8)0x80 ? SOFT_PT_INT80 :
+							   SOFT_PT_UNKNOWN;
 	case 0xcc:		/* int3 */
 	case 0xf1:		/* int1 */
 		return SOFT_PT_TRAP;
@@ -93,7 +98,7 @@ static enum soft_pt_kind one_byte_kind(struct insn *insn)
 		return SOFT_PT_POPF;
 	case 0x8e:		/* mov to a segment register */
 		return reg == 2 ? SOFT_PT_SHADOW : SOFT_PT_PLAIN;
-	case 0x90:		/* pause, in QEMU */
+	case 0x90:		/* pause inhibits #DB in QEMU */
 		return has_rep(insn) ? SOFT_PT_SHADOW : SOFT_PT_PLAIN;
 	case 0x6c ... 0x6f:	/* ins, outs */
 	case 0xa4 ... 0xa7:	/* movs, cmps */
@@ -120,5 +125,6 @@ void soft_pt_insn_read(struct soft_pt_insn *out, u64 ip)
 		out->kind = one_byte_kind(&insn);
 	out->next = ip + insn.length;
 	out->target = out->next + insn.immediate.value;
-	out->pushed = has_prefix(&insn, 0x66) && !X86_REX_W(insn.rex_prefix.value) ? 2 : 8;
+	out->pushed = has_prefix(&insn, 0x66) &&
+		      !X86_REX_W(insn.rex_prefix.value) ? 2 : 8;
 }

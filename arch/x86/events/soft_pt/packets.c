@@ -1,31 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Intel PT's packets, as Intel's manual (volume 3, "Intel Processor Trace") defines them. */
+/*
+ * Encode Intel PT packets as defined in the Intel SDM, volume 3, chapter "Intel
+ * Processor Trace".
+ */
 #include <linux/bitfield.h>
 #include <linux/unaligned.h>
 #include <asm/tsc.h>
 
 #include "soft_pt.h"
 
-#define EXT		0x02	/* the first byte of those that have two */
+#define EXT		0x02	/* first byte of the two-byte opcodes */
 #define EXT_CBR		0x03
 #define EXT_PSBEND	0x23
 #define EXT_BEP		0x33
 #define EXT_BBP		0x63
-#define EXT_PSB		0x82	/* eight times */
+#define EXT_PSB		0x82	/* repeated eight times */
 #define EXT_BEP_IP	0xb3	/* a FUP follows */
 #define EXT_OVF		0xf3
 #define TSC		0x19
 #define MODE		0x99
 #define MODE_EXEC_64	0x01
-#define BIP		0x04	/* of 8 bytes; which item is in the upper five bits */
+#define BIP		0x04	/* 8-byte payload; item in the upper 5 bits */
 
-/* Packets with an address; its form is in the upper three bits. */
+/* Packets with an address: its compression is in the upper three bits. */
 #define TIP_PGD		0x01
 #define TIP		0x0d
 #define TIP_PGE		0x11
 #define FUP		0x1d
 #define IP_NONE		0
-#define IP_LOW_16	1	/* the rest as in the address before */
+#define IP_LOW_16	1	/* the upper bits are those of the last IP */
 #define IP_LOW_32	2
 #define IP_SIGN_48	3
 #define IP_FULL		6
@@ -75,7 +78,10 @@ static void put_ip(struct soft_pt *pt, u8 opcode, u64 ip)
 	pt->last_ip = ip;
 }
 
-/* Perf tells snapshots apart by the TSC of their PSBs: no two are equal. */
+/*
+ * Write a TSC packet. Values are made unique, because perf distinguishes
+ * snapshots by the TSC of their PSBs.
+ */
 void soft_pt_tsc(struct soft_pt *pt)
 {
 	u8 packet[9];
@@ -91,12 +97,15 @@ void soft_pt_tsc(struct soft_pt *pt)
 
 bool soft_pt_psb_is_due(struct soft_pt *pt)
 {
-	return pt->since_psb >> (11 + FIELD_GET(SOFT_PT_PSB_PERIOD, pt->event->attr.config));
+	const u64 config = pt->event->attr.config;
+
+	return pt->since_psb >> (11 + FIELD_GET(SOFT_PT_PSB_PERIOD, config));
 }
 
 void soft_pt_psb(struct soft_pt *pt, bool enabled, u64 ip)
 {
-	static const u8 mode[] = { MODE, MODE_EXEC_64 }, end[] = { EXT, EXT_PSBEND };
+	static const u8 mode[] = { MODE, MODE_EXEC_64 };
+	static const u8 end[] = { EXT, EXT_PSBEND };
 	static const u8 ovf[] = { EXT, EXT_OVF };
 	const u8 cbr[] = { EXT, EXT_CBR, soft_pt_ratio(), 0 };
 	u8 psb[16];
@@ -116,9 +125,9 @@ void soft_pt_psb(struct soft_pt *pt, bool enabled, u64 ip)
 	if (enabled)
 		put_ip(pt, FUP, ip);
 	put(pt, end, sizeof(end));
-	if (!enabled && pt->area && pt->area->lost) {
+	if (!enabled && pt->area && pt->area->ovf_pending) {
 		put(pt, ovf, sizeof(ovf));
-		pt->area->lost = false;
+		pt->area->ovf_pending = false;
 	}
 }
 

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * PEBS via PT: a second PMU, soft_pebs, whose samples are in the trace (perf_event_attr.aux_output)
+ * Emulate PEBS via PT: a second PMU, soft_pebs, writes its samples to the trace
+ * (perf_event_attr.aux_output).
  *
- * Its one event counts the instructions that the trace shows. Of each that makes sample_period of
- * them a block of packets tells:
+ * Its only event counts the instructions that the trace contains. Each time
+ * sample_period of them were counted, a block of packets describes the last:
  *
- *	BBP 4	BIP 0	its address
- *		BIP 1	which counters, a bit each: two may be full at once
- *		BIP 2	TSC
- *	BBP 1	BIP 0-17 flags, address and general registers behind it, if they are asked for
- *	BEP	and a FUP of the next instruction; without one if the trace is disabled by then
+ *	BBP 4	BIP 0	 its address
+ *		BIP 1	 bitmap of overflowed counters: two may overflow at once
+ *		BIP 2	 TSC
+ *	BBP 1	BIP 0-17 flags, IP and general registers after it, if requested
+ *	BEP		 followed by a FUP with the next instruction, or by none
+ *			 if packet generation is disabled by then
  *
- * Of an instruction that repeats itself the last round counts. What is executed while nobody is
- * stepped is not counted, be it that the trace is paused, there is no room, or the program has TF.
+ * A repeated string instruction is counted once, at its last iteration.
+ * Instructions executed while the task is not stepped are not counted: the
+ * trace is paused, the area is full, or the program has set TF.
  *
- * The leader of the group is added first, and so an event finds the trace as it is to be. Which
- * event a counter's bit stands for is said in a PERF_RECORD_AUX_OUTPUT_HW_ID, as by x86's driver:
- * when it gets another counter than last time, or one that another event had meanwhile.
+ * The core adds the group leader first, so an event is added after the trace
+ * was set up. PERF_RECORD_AUX_OUTPUT_HW_ID tells which event a counter bit
+ * belongs to, as with the x86 driver. It is written when an event gets another
+ * counter than before, or one that another event has used in between.
  */
 #define pr_fmt(fmt) "soft_pt: " fmt
 
@@ -27,7 +31,7 @@
 
 #define INST_RETIRED		0xc0
 
-/* Types of blocks, and items of the first. */
+/* Block types, and the items of BLOCK_BASIC. */
 #define BLOCK_GP		1
 #define BLOCK_BASIC		4
 #define BASIC_IP		0
@@ -39,7 +43,8 @@ static void put_registers(struct soft_pt *pt, const struct pt_regs *regs)
 	const u64 values[] = {
 		regs->flags, regs->ip, regs->ax, regs->cx, regs->dx, regs->bx,
 		regs->sp, regs->bp, regs->si, regs->di, regs->r8, regs->r9,
-		regs->r10, regs->r11, regs->r12, regs->r13, regs->r14, regs->r15,
+		regs->r10, regs->r11, regs->r12, regs->r13, regs->r14,
+		regs->r15,
 	};
 	int i;
 
@@ -48,10 +53,11 @@ static void put_registers(struct soft_pt *pt, const struct pt_regs *regs)
 		soft_pt_bip(pt, i, values[i]);
 }
 
-void soft_pt_retired(struct soft_pt *pt, u64 ip, u64 next, const struct pt_regs *regs)
+void soft_pt_retired(struct soft_pt *pt, u64 ip, u64 next,
+		     const struct pt_regs *regs)
 {
 	bool wants_regs = false;
-	u64 full = 0;
+	u64 overflowed = 0;
 	int i;
 
 	for (i = 0; i < SOFT_PT_COUNTERS; i++) {
@@ -63,19 +69,19 @@ void soft_pt_retired(struct soft_pt *pt, u64 ip, u64 next, const struct pt_regs 
 		if (local64_sub_return(1, &event->hw.period_left) > 0)
 			continue;
 		local64_set(&event->hw.period_left, event->hw.sample_period);
-		full |= BIT_ULL(i);
+		overflowed |= BIT_ULL(i);
 		wants_regs |= event->attr.sample_type & PERF_SAMPLE_REGS_INTR;
 	}
-	if (!full)
+	if (!overflowed)
 		return;
 
 	soft_pt_bbp(pt, BLOCK_BASIC);
 	soft_pt_bip(pt, BASIC_IP, ip);
-	soft_pt_bip(pt, BASIC_COUNTERS, full);
+	soft_pt_bip(pt, BASIC_COUNTERS, overflowed);
 	soft_pt_bip(pt, BASIC_TSC, max(rdtsc_ordered(), pt->tsc));
 	if (wants_regs && regs)
 		put_registers(pt, regs);
-	soft_pt_bep(pt, pt->inside, next);
+	soft_pt_bep(pt, pt->packet_en, next);
 }
 
 /*
@@ -84,7 +90,7 @@ void soft_pt_retired(struct soft_pt *pt, u64 ip, u64 next, const struct pt_regs 
 
 static void soft_pebs_start(struct perf_event *event, int mode)
 {
-	/* After PERF_EVENT_IOC_PERIOD */
+	/* PERF_EVENT_IOC_PERIOD clears period_left. */
 	if (local64_read(&event->hw.period_left) <= 0)
 		local64_set(&event->hw.period_left, event->hw.sample_period);
 	event->hw.state = 0;
@@ -95,7 +101,7 @@ static void soft_pebs_stop(struct perf_event *event, int mode)
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
-/* The one that it had, if that is free. */
+/* Return a free counter, preferably @last, or -ENOSPC. */
 static int find_counter(const struct soft_pt *pt, int last)
 {
 	int i;
@@ -115,13 +121,14 @@ static int soft_pebs_add(struct perf_event *event, int mode)
 	struct hw_perf_event *hw = &event->hw;
 	int cpu = smp_processor_id(), counter;
 
-	if (!event->aux_event)		/* the leader is gone */
+	if (!event->aux_event)		/* the group leader was closed */
 		return -EINVAL;
 	counter = find_counter(pt, hw->idx);
 	if (counter < 0)
 		return counter;
 	pt->counters[counter] = event;
-	if (hw->idx != counter || hw->last_cpu != cpu || hw->last_tag != pt->tags[counter]) {
+	if (hw->idx != counter || hw->last_cpu != cpu ||
+	    hw->last_tag != pt->tags[counter]) {
 		hw->idx = counter;
 		hw->last_cpu = cpu;
 		hw->last_tag = ++pt->tags[counter];
@@ -149,7 +156,7 @@ static const struct perf_event *origin(const struct perf_event *event)
 	return event->parent ?: event;
 }
 
-static void swap_left(struct perf_event *a, struct perf_event *b)
+static void swap_period_left(struct perf_event *a, struct perf_event *b)
 {
 	s64 left = local64_read(&a->hw.period_left);
 
@@ -158,11 +165,16 @@ static void swap_left(struct perf_event *a, struct perf_event *b)
 }
 
 /*
- * Instead of scheduling events out and in, the core may give a task the context of another, whose
- * events are inherited from the same, in some order. What is left of a period is the task's.
- * Interrupts are off, both contexts are locked.
+ * Exchange what is left of the sampling periods, which belongs to the tasks.
+ *
+ * Instead of scheduling events out and in, the core may swap the contexts of
+ * two tasks whose events are inherited from the same parents. The order of the
+ * events in the two contexts may differ.
+ *
+ * Context: interrupts disabled, both contexts are locked.
  */
-static void soft_pebs_swap(struct perf_event_pmu_context *prev, struct perf_event_pmu_context *next)
+static void soft_pebs_swap(struct perf_event_pmu_context *prev,
+			   struct perf_event_pmu_context *next)
 {
 	struct perf_event *a, *b;
 
@@ -171,29 +183,33 @@ static void soft_pebs_swap(struct perf_event_pmu_context *prev, struct perf_even
 			continue;
 		list_for_each_entry(b, &next->ctx->event_list, event_entry) {
 			if (origin(a) == origin(b))
-				swap_left(a, b);
+				swap_period_left(a, b);
 		}
 	}
 }
 
 static bool is_valid(const struct perf_event_attr *attr)
 {
-	return attr->config == INST_RETIRED && !attr->config1 && !attr->config2 && !attr->config3;
+	return attr->config == INST_RETIRED && !attr->config1 &&
+	       !attr->config2 && !attr->config3;
 }
 
-/* What hardware can do and this cannot; the log says what. */
-static const char *missing(struct perf_event *event)
+/*
+ * Return what hardware supports and this PMU does not, for the kernel log, or
+ * NULL.
+ */
+static const char *unsupported(struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
 
 	if (!attr->aux_output)
-		return "into rings, only into the trace (aux-output)";
+		return "to the ring buffer, only to the trace: use aux-output";
 	if (attr->freq || !attr->sample_period)
-		return "but with a period (period=...)";
+		return "without a fixed period: use period=...";
 	if (!attr->exclude_kernel || attr->exclude_user)
-		return "the kernel, only user space (.../u)";
+		return "the kernel, only user space: use .../u";
 	if (has_branch_stack(event))
-		return "branches, the trace has them";
+		return "branches: the trace contains them";
 	return NULL;
 }
 
@@ -206,15 +222,16 @@ static int soft_pebs_event_init(struct perf_event *event)
 		return -ENOENT;
 	if (!is_valid(&event->attr))
 		return -EINVAL;
-	what = missing(event);
+	what = unsupported(event);
 	if (what) {
 		pr_info_ratelimited("cannot sample %s\n", what);
 		return -EOPNOTSUPP;
 	}
-	/* What the other PMU's contexts are to hold is not known here. */
+	/* The event must be in the software context, and so must its leader. */
 	if (leader != event && !in_software_context(leader))
 		return -EINVAL;
-	event->attach_state |= PERF_ATTACH_TASK_DATA;	/* for soft_pebs_swap() to be called */
+	/* Without it the core does not call soft_pebs_swap(). */
+	event->attach_state |= PERF_ATTACH_TASK_DATA;
 	event->hw.idx = -1;
 	return 0;
 }
@@ -243,8 +260,12 @@ int soft_pebs_register(void)
 {
 	int err;
 
-	/* A context has a word of its own, since the core calls nobody for one that has nothing. */
-	soft_pebs_pmu.task_ctx_cache = kmem_cache_create("soft_pebs", sizeof(u64), 0, 0, NULL);
+	/*
+	 * Give each context a word of data, which is not used: the core does
+	 * not call swap_task_ctx() for contexts without data.
+	 */
+	soft_pebs_pmu.task_ctx_cache =
+		kmem_cache_create("soft_pebs", sizeof(u64), 0, 0, NULL);
 	if (!soft_pebs_pmu.task_ctx_cache)
 		return -ENOMEM;
 	err = perf_pmu_register(&soft_pebs_pmu, "soft_pebs", -1);
@@ -256,6 +277,7 @@ int soft_pebs_register(void)
 void soft_pebs_unregister(void)
 {
 	perf_pmu_unregister(&soft_pebs_pmu);
-	rcu_barrier();		/* contexts are freed behind RCU, and their words with them */
+	/* Contexts, and their data, are freed by RCU callbacks. */
+	rcu_barrier();
 	kmem_cache_destroy(soft_pebs_pmu.task_ctx_cache);
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PMU: intel_pt, to whoever asks, where there is none.
+ * Register a PMU named intel_pt on machines without Intel PT.
  *
- * An event belongs to a task and leaves the kernel out. With attr.config1 it traces nobody: each
- * time it is started it writes so many bytes of a program that does not exist (synth.c).
+ * Events are bound to a task and exclude the kernel. An event with attr.config1
+ * steps no task: each time it is started it writes at least that many bytes of
+ * the trace of a built-in loop (synth.c).
  *
- * With /sys/module/soft_pt/parameters/counts at 0, areas that are mapped from then on do not say
- * how much was written to them (aux_written): as with drivers that cannot count. And with any_size
- * at 0 they must be of a power of two of pages.
+ * Module parameters, for areas that are mapped after they are set:
+ *   counts=0	do not publish aux_written, like drivers that do not count
+ *   any_size=0	require a power-of-two number of pages
  */
 #define pr_fmt(fmt) "soft_pt: " fmt
 
@@ -89,26 +90,32 @@ static void soft_pt_destroy(struct perf_event *event)
 
 static bool is_valid(const struct perf_event_attr *attr)
 {
-	const u64 known = SOFT_PT_PASS_THROUGH | SOFT_PT_TSC | SOFT_PT_NO_RETCOMP |
-			  SOFT_PT_BRANCH | SOFT_PT_PSB_PERIOD;
+	const u64 known = SOFT_PT_PASS_THROUGH | SOFT_PT_TSC |
+			  SOFT_PT_NO_RETCOMP | SOFT_PT_BRANCH |
+			  SOFT_PT_PSB_PERIOD;
+	const u64 period = FIELD_GET(SOFT_PT_PSB_PERIOD, attr->config);
 
 	return !(attr->config & ~known) && attr->config1 <= U32_MAX &&
-	       FIELD_GET(SOFT_PT_PSB_PERIOD, attr->config) < SOFT_PT_PSB_PERIODS;
+	       period < SOFT_PT_PSB_PERIODS;
 }
 
-/* What hardware can do and this cannot; the log says what. */
-static const char *missing(struct perf_event *event)
+/*
+ * Return what hardware supports and this PMU does not, for the kernel log, or
+ * NULL.
+ */
+static const char *unsupported(struct perf_event *event)
 {
+	const u64 bits = SOFT_PT_PASS_THROUGH | SOFT_PT_BRANCH;
 	const struct perf_event_attr *attr = &event->attr;
 
 	if (!(event->attach_state & PERF_ATTACH_TASK))
-		return "CPUs, only tasks (no -a, no -C)";
+		return "CPUs, only tasks: do not use -a or -C";
 	if (!attr->exclude_kernel)
-		return "the kernel, only user space (intel_pt//u)";
+		return "the kernel, only user space: use intel_pt//u";
 	if (attr->exclude_user)
 		return "without user space";
-	/* As with hardware, the bit counts only together with the other. */
-	if ((attr->config & (SOFT_PT_PASS_THROUGH | SOFT_PT_BRANCH)) == SOFT_PT_PASS_THROUGH)
+	/* As on hardware, a clear branch bit has an effect only with pt. */
+	if ((attr->config & bits) == SOFT_PT_PASS_THROUGH)
 		return "without branches";
 	return NULL;
 }
@@ -122,7 +129,7 @@ static int soft_pt_event_init(struct perf_event *event)
 		return -ENOENT;
 	if (!is_valid(&event->attr))
 		return -EINVAL;
-	what = missing(event);
+	what = unsupported(event);
 	if (what) {
 		pr_info_ratelimited("cannot trace %s\n", what);
 		return -EOPNOTSUPP;
@@ -153,10 +160,11 @@ struct pmu soft_pt_pmu = {
 
 static bool counts = true, any_size = true;
 
-/* What the PMU can do on request. */
+/* Set or clear the capability that a module parameter stands for. */
 static int set_capability(const char *value, const struct kernel_param *kp)
 {
-	int capabilities = soft_pt_pmu.capabilities, err = param_set_bool(value, kp);
+	int capabilities = soft_pt_pmu.capabilities;
+	int err = param_set_bool(value, kp);
 
 	if (err)
 		return err;
@@ -176,20 +184,20 @@ static const struct kernel_param_ops capability_ops = {
 };
 
 module_param_cb(counts, &capability_ops, &counts, 0644);
-MODULE_PARM_DESC(counts, "aux_written says how much was written to an area");
+MODULE_PARM_DESC(counts, "publish the number of bytes written (aux_written)");
 module_param_cb(any_size, &capability_ops, &any_size, 0644);
-MODULE_PARM_DESC(any_size, "areas may be of any number of pages");
+MODULE_PARM_DESC(any_size, "accept areas of any number of pages");
 
 static int __init soft_pt_init(void)
 {
 	int err;
 
 	if (boot_cpu_has(X86_FEATURE_INTEL_PT)) {
-		pr_info("this machine has Intel PT\n");
+		pr_info("this machine has Intel PT: not loaded\n");
 		return -ENODEV;
 	}
 	if (boot_cpu_data.x86_vendor != X86_VENDOR_INTEL) {
-		pr_info("decoders want a processor by Intel\n");
+		pr_info("decoders require an Intel CPU: not loaded\n");
 		return -ENODEV;
 	}
 	err = perf_pmu_register(&soft_pt_pmu, "intel_pt", -1);
@@ -200,7 +208,7 @@ static int __init soft_pt_init(void)
 		perf_pmu_unregister(&soft_pt_pmu);
 		return err;
 	}
-	pr_info("single-stepping stands in for Intel PT: slow, for tests\n");
+	pr_info("emulating Intel PT by single-stepping: slow, for tests\n");
 	return 0;
 }
 module_init(soft_pt_init);
@@ -212,5 +220,5 @@ static void __exit soft_pt_exit(void)
 }
 module_exit(soft_pt_exit);
 
-MODULE_DESCRIPTION("Intel PT by single-stepping, for tests");
+MODULE_DESCRIPTION("Intel PT emulation by single-stepping, for tests");
 MODULE_LICENSE("GPL");

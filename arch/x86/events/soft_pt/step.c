@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Following a task through user space, instruction by instruction.
+ * Single-step the user code of a task and write its control flow.
  *
- *	          returns to user space: TIP.PGE, TF set
- *	outside -----------------------------------------> inside, armed --.
- *	   ^                                                |    ^         | traps (#DB), no TF:
- *	   `------------------------------------------------'    |         | TNT, TIP
- *	          comes into the kernel otherwise: TIP.PGD       `---------'
+ *	          return to user space: TIP.PGE, set TF
+ *	disabled -------------------------------> packet_en, armed --.
+ *	   ^                                        |    ^           | #DB:
+ *	   `----------------------------------------'    |           | clear TF,
+ *	          any other kernel entry: TIP.PGD        `-----------' TNT, TIP
  *
- * TF is to be seen by nobody: not in a signal frame, in a new task's registers, in r11 behind a
- * syscall, on the stack behind a pushf, by a debugger, by uprobes. Therefore it is set at the last
- * moment, in the notifier of the return to user space, which comes after signals; and whoever might
- * see it comes by one of the hooks before, where it is cleared: system calls, signals, int3, and
- * the scheduler, which comes before all that is done to a task that does not run. An interrupt or a
- * page fault that leads to none of these goes back to the instruction that it came from, and
- * nothing happened.
+ * TF must not become visible: not in a signal frame, in the registers of a new
+ * task, in r11 after a syscall, on the stack after a pushf, to a debugger or to
+ * uprobes. Therefore TF is set as late as possible: in the user return
+ * notifier, which runs after signal delivery. It is cleared in a hook that runs
+ * before any code that might see it: system call entry, signal delivery, int3
+ * and the scheduler. The scheduler hook runs before anything can access the
+ * registers of a task that does not run. An interrupt or page fault that
+ * reaches none of these hooks returns to the interrupted instruction, and
+ * tracing continues as if it had not happened.
  *
- * Whoever sets TF himself, be it the program (popf) or a debugger, has it: as long as it is set the
- * task is not traced.
+ * If the program (popf) or a debugger sets TF, TF belongs to them: the task is
+ * not traced while it is set.
  *
- * The trap comes with the address of the next instruction. What the one before was is read from
- * memory, and if it could not have led there, or is nothing that we know, the trace says that user
- * space was left and entered again: it never guesses.
+ * A single-step trap reports the address of the next instruction. The one that
+ * was executed is read from memory. If it cannot lead to the reported address,
+ * or is of an unknown kind, the trace shows that user space was left and
+ * entered again: the driver never guesses.
  *
- * Threads whose contexts are equal are switched between without the event's being stopped: who is
- * followed is whoever runs.
+ * The scheduler swaps the contexts of threads that have equal contexts, without
+ * stopping the event: the driver steps whichever task runs on the CPU.
  */
 #include <linux/kdebug.h>
 #include <linux/mutex.h>
@@ -37,12 +40,17 @@
 
 #include "soft_pt.h"
 
-/* Nobody is stepped if there is no room for what he does. */
+/*
+ * Enable packet generation, unless it is paused, the task runs 32-bit code or
+ * has TF set, or the area has no space for a step. Called on return to user
+ * space.
+ */
 static void enter(struct soft_pt *pt, struct pt_regs *regs)
 {
-	if (pt->paused || !user_64bit_mode(regs) || (regs->flags & X86_EFLAGS_TF))
+	if (pt->paused || !user_64bit_mode(regs) ||
+	    (regs->flags & X86_EFLAGS_TF))
 		return;
-	if (!soft_pt_area_has_room(pt)) {
+	if (!soft_pt_area_has_space(pt)) {
 		soft_pt_area_truncate(pt);
 		return;
 	}
@@ -51,8 +59,8 @@ static void enter(struct soft_pt *pt, struct pt_regs *regs)
 	else
 		soft_pt_tsc(pt);
 	soft_pt_pge(pt, regs->ip);
-	pt->from = regs->ip;
-	pt->inside = true;
+	pt->ip = regs->ip;
+	pt->packet_en = true;
 }
 
 static void disarm(struct soft_pt *pt, struct pt_regs *regs)
@@ -62,48 +70,60 @@ static void disarm(struct soft_pt *pt, struct pt_regs *regs)
 	pt->armed = false;
 }
 
-/* The last instruction before @ip, where pt->from is then. Whether it leads there is not said. */
+/*
+ * Classify the last instruction executed before @ip and make pt->ip its
+ * address. The caller checks whether it can lead to @ip.
+ */
 static void read_executed(struct soft_pt *pt, struct soft_pt_insn *insn, u64 ip)
 {
-	soft_pt_insn_read(insn, pt->from);
-	if (insn->kind == SOFT_PT_SHADOW && ip != insn->next) {	/* two were */
-		soft_pt_retired(pt, pt->from, insn->next, NULL);
-		pt->from = insn->next;
-		soft_pt_insn_read(insn, pt->from);
+	soft_pt_insn_read(insn, pt->ip);
+	/* Two were executed: the first one inhibited the trap. */
+	if (insn->kind == SOFT_PT_SHADOW && ip != insn->next) {
+		soft_pt_retired(pt, pt->ip, insn->next, NULL);
+		pt->ip = insn->next;
+		soft_pt_insn_read(insn, pt->ip);
 	}
 }
 
-/* The registers are those of the program still, but for the one that the kernel answers in. */
-static void retired_into_kernel(struct soft_pt *pt, const struct soft_pt_insn *insn,
+/*
+ * Count the instruction at pt->ip, which entered the kernel. @regs still hold
+ * the program's registers, except that a system call overwrites ax.
+ */
+static void retired_into_kernel(struct soft_pt *pt,
+				const struct soft_pt_insn *insn,
 				const struct pt_regs *regs)
 {
 	struct pt_regs copy = *regs;
 
 	if (insn->kind != SOFT_PT_TRAP)
 		copy.ax = regs->orig_ax;
-	soft_pt_retired(pt, pt->from, 0, &copy);
+	soft_pt_retired(pt, pt->ip, 0, &copy);
 }
 
 /*
- * The instruction at pt->from either has been executed, being one that leads into the kernel, or
- * not. An int3 may also be a uprobe's, and what was there has then been executed elsewhere, or not
- * at all: the signal tells (@trapped), or before that, that no uprobe is to be handled.
+ * Disable packet generation because the task enters the kernel. The instruction
+ * at pt->ip either was executed and entered the kernel, or was not executed.
+ *
+ * An int3 may belong to a uprobe. The original instruction is then executed out
+ * of line, or not at all. @trapped: the trap was the program's own, which is
+ * known from the signal, or earlier because no uprobe is to be handled.
  */
 static void leave(struct soft_pt *pt, struct pt_regs *regs, bool trapped)
 {
 	struct soft_pt_insn insn;
 	bool executed = false;
 
-	if (!pt->inside)
+	if (!pt->packet_en)
 		return;
-	if (regs->ip != pt->from) {
+	if (regs->ip != pt->ip) {
 		read_executed(pt, &insn, regs->ip);
 		if (insn.kind == SOFT_PT_SHADOW && insn.next == regs->ip) {
-			soft_pt_retired(pt, pt->from, regs->ip, NULL);
-			pt->from = regs->ip;
+			soft_pt_retired(pt, pt->ip, regs->ip, NULL);
+			pt->ip = regs->ip;
 		}
 		executed = insn.next == regs->ip &&
-			   (insn.kind == SOFT_PT_SYSCALL || insn.kind == SOFT_PT_INT80 ||
+			   (insn.kind == SOFT_PT_SYSCALL ||
+			    insn.kind == SOFT_PT_INT80 ||
 			    (insn.kind == SOFT_PT_TRAP && trapped));
 		if (executed && insn.kind == SOFT_PT_SYSCALL)
 			regs->r11 &= ~X86_EFLAGS_TF;
@@ -111,15 +131,19 @@ static void leave(struct soft_pt *pt, struct pt_regs *regs, bool trapped)
 	if (executed)
 		soft_pt_pgd(pt);
 	else
-		soft_pt_fup_pgd(pt, pt->from);
+		soft_pt_fup_pgd(pt, pt->ip);
 	disarm(pt, regs);
-	pt->inside = false;
+	pt->packet_en = false;
 	if (executed)
 		retired_into_kernel(pt, &insn, regs);
 }
 
-/* Whether the instruction leads to @to; says how, if that is not in the program. */
-static bool flow(struct soft_pt *pt, const struct soft_pt_insn *insn, u64 to)
+/*
+ * Write the packet, if any, that shows how @insn at pt->ip led to @to.
+ * Returns false if @insn cannot lead there.
+ */
+static bool put_flow(struct soft_pt *pt, const struct soft_pt_insn *insn,
+		     u64 to)
 {
 	switch (insn->kind) {
 	case SOFT_PT_PLAIN:
@@ -128,7 +152,7 @@ static bool flow(struct soft_pt *pt, const struct soft_pt_insn *insn, u64 to)
 	case SOFT_PT_SHADOW:
 		return to == insn->next;
 	case SOFT_PT_REP:
-		return to == insn->next || to == pt->from;
+		return to == insn->next || to == pt->ip;
 	case SOFT_PT_DIRECT:
 		return to == insn->target;
 	case SOFT_PT_COND:
@@ -145,8 +169,9 @@ static bool flow(struct soft_pt *pt, const struct soft_pt_insn *insn, u64 to)
 }
 
 /*
- * Behind pushf: TF is bit 0 of the second byte. The page was written to just now, and yet it may
- * not be writable any more, as another thread forks.
+ * Clear TF in the flags that a pushf stored: bit 0 of their second byte. The
+ * page was just written, but may be read-only again if another thread forks.
+ * Returns false in that case.
  */
 static bool hide_pushed_flag(struct pt_regs *regs)
 {
@@ -159,64 +184,67 @@ static bool hide_pushed_flag(struct pt_regs *regs)
 	return !copy_to_user_nofault(at, &byte, 1);
 }
 
-/* A trap: from pt->from, one instruction was executed. */
+/* Handle a single-step trap: the instruction at pt->ip was executed. */
 static void step(struct soft_pt *pt, struct pt_regs *regs)
 {
 	struct soft_pt_insn insn;
-	u64 from;
+	u64 ip;
 
 	read_executed(pt, &insn, regs->ip);
 	if (insn.kind == SOFT_PT_PUSHF && !hide_pushed_flag(regs)) {
-		regs->sp += insn.pushed;	/* again, with its own page fault */
-		regs->ip = pt->from;
+		/* Execute it again: its page fault makes the page writable. */
+		regs->sp += insn.pushed;
+		regs->ip = pt->ip;
 		return;
 	}
 	if (insn.kind == SOFT_PT_POPF || insn.kind == SOFT_PT_IRET)
-		pt->armed = false;	/* what is set now is the program's */
+		pt->armed = false;	/* TF is now the program's */
 	disarm(pt, regs);
 
-	if (!flow(pt, &insn, regs->ip)) {
-		soft_pt_fup_pgd(pt, pt->from);
-		pt->inside = false;	/* and again, if it may be, on the return from the trap */
+	if (!put_flow(pt, &insn, regs->ip)) {
+		soft_pt_fup_pgd(pt, pt->ip);
+		/* The return from the trap enables it again. */
+		pt->packet_en = false;
 		return;
 	}
-	from = pt->from;
-	pt->from = regs->ip;
-	if (insn.kind != SOFT_PT_REP || regs->ip != from)
-		soft_pt_retired(pt, from, regs->ip, regs);
+	ip = pt->ip;
+	pt->ip = regs->ip;
+	if (insn.kind != SOFT_PT_REP || regs->ip != ip)
+		soft_pt_retired(pt, ip, regs->ip, regs);
 	if (regs->flags & X86_EFLAGS_TF) {
 		leave(pt, regs, false);
-	} else if (!soft_pt_area_has_room(pt)) {
+	} else if (!soft_pt_area_has_space(pt)) {
 		leave(pt, regs, false);
 		soft_pt_area_truncate(pt);
 	} else if (soft_pt_psb_is_due(pt)) {
-		soft_pt_psb(pt, true, pt->from);
+		soft_pt_psb(pt, true, pt->ip);
 	}
 }
 
 /*
- * The hooks
+ * Hooks
  */
 
-/* The last thing before user space, with interrupts off. */
+/* Called last before the return to user space, with interrupts disabled. */
 static void on_user_return(struct user_return_notifier *notifier)
 {
 	struct soft_pt *pt = container_of(notifier, struct soft_pt, notifier);
 	struct pt_regs *regs = task_pt_regs(current);
 
-	if (pt->inside && (pt->paused || regs->ip != pt->from))
+	if (pt->packet_en && (pt->paused || regs->ip != pt->ip))
 		leave(pt, regs, false);
-	if (!pt->inside)
+	if (!pt->packet_en)
 		enter(pt, regs);
-	if (pt->inside && !pt->armed) {
+	if (pt->packet_en && !pt->armed) {
 		regs->flags |= X86_EFLAGS_TF;
 		pt->armed = true;
 	}
 }
 
 /*
- * Breakpoints were seen to before: of those in dr6 that are left, on instructions, there will be
- * exceptions of their own; and in virtual_dr6 are those that a debugger is to be told of.
+ * Handle a single-step trap. Breakpoints were handled before: instruction
+ * breakpoints whose bits are left in dr6 raise exceptions of their own, and the
+ * bits in virtual_dr6 are reported to a debugger.
  */
 static int on_debug(struct soft_pt *pt, struct die_args *args)
 {
@@ -230,13 +258,14 @@ static int on_debug(struct soft_pt *pt, struct die_args *args)
 	return *dr6 || current->thread.virtual_dr6 ? NOTIFY_DONE : NOTIFY_STOP;
 }
 
-/* Traps, with interrupts off. */
-static int on_die(struct notifier_block *notifier, unsigned long what, void *data)
+/* Handle #DB and #BP. Called with interrupts disabled. */
+static int on_die(struct notifier_block *notifier, unsigned long what,
+		  void *data)
 {
 	struct soft_pt *pt = this_cpu_ptr(&soft_pt_cpu);
 	struct die_args *args = data;
 
-	if (!pt->inside || !user_mode(args->regs))
+	if (!pt->packet_en || !user_mode(args->regs))
 		return NOTIFY_DONE;
 	if (what == DIE_DEBUG)
 		return on_debug(pt, args);
@@ -245,8 +274,14 @@ static int on_die(struct notifier_block *notifier, unsigned long what, void *dat
 	return NOTIFY_DONE;
 }
 
-/* Before uprobes, and behind hw_breakpoint.c, which has the same priority. */
-static struct notifier_block die_notifier = { .notifier_call = on_die, .priority = INT_MAX };
+/*
+ * Runs before uprobes, and after hw_breakpoint.c, which has the same priority
+ * and was registered earlier.
+ */
+static struct notifier_block die_notifier = {
+	.notifier_call	= on_die,
+	.priority	= INT_MAX,
+};
 
 static void leave_for(bool trapped)
 {
@@ -259,16 +294,18 @@ static void on_sys_enter(void *data, struct pt_regs *regs, long nr)
 	leave_for(false);
 }
 
-static void on_signal(void *data, int sig, struct kernel_siginfo *info, struct k_sigaction *ka)
+static void on_signal(void *data, int sig, struct kernel_siginfo *info,
+		      struct k_sigaction *ka)
 {
 	bool trapped = sig == SIGTRAP && info > SEND_SIG_PRIV &&
-		       (info->si_code == SI_KERNEL || info->si_code == TRAP_BRKPT);
+		       (info->si_code == SI_KERNEL ||
+			info->si_code == TRAP_BRKPT);
 
 	leave_for(trapped);
 }
 
-static void on_switch(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
-		      unsigned int prev_state)
+static void on_switch(void *data, bool preempt, struct task_struct *prev,
+		      struct task_struct *next, unsigned int prev_state)
 {
 	leave_for(!test_thread_flag(TIF_UPROBE));
 }
@@ -285,8 +322,9 @@ void soft_pt_step_start(struct soft_pt *pt)
 }
 
 /*
- * The task is still inside if another CPU disables the event while it runs. What it did so far is
- * to be in the trace, and that this is all.
+ * Packet generation is still enabled if another CPU disables the event while
+ * the task runs. The trace must contain what the task executed until then, and
+ * end with a TIP.PGD.
  */
 void soft_pt_step_stop(struct soft_pt *pt)
 {
@@ -295,7 +333,7 @@ void soft_pt_step_stop(struct soft_pt *pt)
 }
 
 /*
- * Tracepoints are not exported by name.
+ * Look up tracepoints by name: they are not exported as symbols.
  */
 
 static struct {
@@ -324,7 +362,8 @@ static unsigned long users;
 static void remove_hooks(int nr)
 {
 	while (nr--)
-		tracepoint_probe_unregister(hooks[nr].tracepoint, hooks[nr].probe, NULL);
+		tracepoint_probe_unregister(hooks[nr].tracepoint,
+					    hooks[nr].probe, NULL);
 	tracepoint_synchronize_unregister();
 	unregister_die_notifier(&die_notifier);
 }
@@ -339,7 +378,8 @@ static int add_hooks(void)
 	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
 		err = -ENOENT;
 		if (hooks[i].tracepoint)
-			err = tracepoint_probe_register(hooks[i].tracepoint, hooks[i].probe, NULL);
+			err = tracepoint_probe_register(hooks[i].tracepoint,
+							hooks[i].probe, NULL);
 		if (err) {
 			remove_hooks(i);
 			return err;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What perf and decoders look up of the PMU: the bits of an event, and which of the hardware's
- * abilities it has. There is one that no hardware has: caps/software. And caps/aux_any_size says
- * whether areas may be of any size, see Documentation/userspace-api/perf_aux_snapshot.rst.
- * And the same of soft_pebs.
+ * Describe the PMUs in sysfs: the format of events and the capabilities that
+ * perf and decoders look up. Two attributes do not exist for hardware:
+ * caps/software, and caps/aux_any_size, which tells whether areas may have any
+ * size, see Documentation/userspace-api/perf_aux_snapshot.rst.
  */
 #include <linux/device.h>
 #include <linux/sysfs.h>
@@ -33,7 +33,9 @@ static struct attribute *format_attrs[] = {
 	NULL,
 };
 
-static const struct attribute_group format_group = { .name = "format", .attrs = format_attrs };
+static const struct attribute_group format_group = {
+	.name = "format", .attrs = format_attrs,
+};
 
 #define CAP_ATTR(name, value)	DEVICE_STRING_ATTR_RO(name, 0444, value)
 static CAP_ATTR(software, "1");
@@ -45,11 +47,13 @@ static CAP_ATTR(mtc, "0");
 static CAP_ATTR(mtc_periods, "0");
 static CAP_ATTR(event_trace, "0");
 
-static ssize_t aux_any_size_show(struct device *dev, struct device_attribute *attr, char *page)
+static ssize_t aux_any_size_show(struct device *dev,
+				 struct device_attribute *attr, char *page)
 {
 	const struct pmu *pmu = dev_get_drvdata(dev);
+	int any_size = pmu->capabilities & PERF_PMU_CAP_AUX_ANY_SIZE;
 
-	return sysfs_emit(page, "%d\n", !!(pmu->capabilities & PERF_PMU_CAP_AUX_ANY_SIZE));
+	return sysfs_emit(page, "%d\n", !!any_size);
 }
 static DEVICE_ATTR_RO(aux_any_size);
 
@@ -66,16 +70,22 @@ static struct attribute *cap_attrs[] = {
 	NULL,
 };
 
-static const struct attribute_group cap_group = { .name = "caps", .attrs = cap_attrs };
+static const struct attribute_group cap_group = {
+	.name = "caps", .attrs = cap_attrs,
+};
 
-static ssize_t max_nonturbo_ratio_show(struct device *dev, struct device_attribute *attr,
+static ssize_t max_nonturbo_ratio_show(struct device *dev,
+				       struct device_attribute *attr,
 				       char *page)
 {
 	return sysfs_emit(page, "%u\n", soft_pt_ratio());
 }
 static DEVICE_ATTR_RO(max_nonturbo_ratio);
 
-static struct attribute *timing_attrs[] = { &dev_attr_max_nonturbo_ratio.attr, NULL };
+static struct attribute *timing_attrs[] = {
+	&dev_attr_max_nonturbo_ratio.attr,
+	NULL,
+};
 
 static const struct attribute_group timing_group = { .attrs = timing_attrs };
 
@@ -91,19 +101,30 @@ const struct attribute_group *soft_pt_attr_groups[] = {
  */
 
 PMU_FORMAT_ATTR(event,		"config:0-7");
-static struct attribute *pebs_format_attrs[] = { &format_attr_event.attr, NULL };
+static struct attribute *pebs_format_attrs[] = {
+	&format_attr_event.attr,
+	NULL,
+};
 static const struct attribute_group pebs_format_group = {
 	.name = "format", .attrs = pebs_format_attrs,
 };
 
 PMU_EVENT_ATTR_STRING(inst_retired, event_inst_retired, "event=0xc0");
-static struct attribute *pebs_event_attrs[] = { &event_inst_retired.attr.attr, NULL };
+static struct attribute *pebs_event_attrs[] = {
+	&event_inst_retired.attr.attr,
+	NULL,
+};
 static const struct attribute_group pebs_event_group = {
 	.name = "events", .attrs = pebs_event_attrs,
 };
 
-static struct attribute *pebs_cap_attrs[] = { &dev_attr_software.attr.attr, NULL };
-static const struct attribute_group pebs_cap_group = { .name = "caps", .attrs = pebs_cap_attrs };
+static struct attribute *pebs_cap_attrs[] = {
+	&dev_attr_software.attr.attr,
+	NULL,
+};
+static const struct attribute_group pebs_cap_group = {
+	.name = "caps", .attrs = pebs_cap_attrs,
+};
 
 const struct attribute_group *soft_pebs_attr_groups[] = {
 	&pebs_format_group,

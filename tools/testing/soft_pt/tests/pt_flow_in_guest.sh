@@ -44,7 +44,7 @@ is() {
 }
 
 announced() {
-	dmesg | grep 'soft_pt: single-stepping stands in for Intel PT'
+	dmesg | grep 'soft_pt: emulating Intel PT by single-stepping'
 }
 
 # Of addresses of a program's instructions, those that are in its trace: see flow.h; and eight digits has what
@@ -171,7 +171,7 @@ paused_while_written() {
 paused_anywhere() {
 	local name
 
-	for name in insn_read area_has_room area_write psb_is_due tsc tnt pge pgd fup_pgd; do
+	for name in insn_read area_has_space area_write psb_is_due tsc tnt pge pgd fup_pgd; do
 		traced syscalls -a "$(kernel_address soft_pt_$name)" -r "$(kernel_address __x64_sys_close)" &&
 			decoded syscalls && wc -l syscalls.flow && awk '
 				NR == FNR { truth[NR] = $1; nr = NR; next }

@@ -55,7 +55,7 @@ unload() {
 }
 
 announced() {
-	dmesg | grep 'soft_pt: single-stepping stands in for Intel PT'
+	dmesg | grep 'soft_pt: emulating Intel PT by single-stepping'
 }
 
 loaded() {

@@ -306,7 +306,7 @@ refused() {
 	cat "$work/said.err"
 	! "$PERF" record -e "{intel_pt//u,$pebs/u}" -o "$work/refused" -- true 2> "$work/said.err" || return
 	cat "$work/said.err"
-	dmesg | grep 'soft_pt: cannot sample but with a period'
+	dmesg | grep 'soft_pt: cannot sample without a fixed period'
 }
 
 echo "TAP version 13"
