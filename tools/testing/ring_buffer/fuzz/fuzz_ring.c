@@ -118,7 +118,7 @@ static void check(void)
 {
 	struct ring_state state;
 
-	ring_impl.look(ring->rb, &state);
+	ring_impl.get_state(ring->rb, &state);
 	MUST(state.head == model.head && state.lost == model.lost);
 	MUST(state.wakeup == model.wakeup && state.nest == depth);
 	MUST(ring_head(ring) == model.published);

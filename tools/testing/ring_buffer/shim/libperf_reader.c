@@ -5,8 +5,8 @@
 
 #include "libperf_reader.h"
 
-struct libperf_found libperf_read(bool sized, u64 data_head, u64 end, const void *data,
-				  size_t size)
+struct libperf_records libperf_read(bool sized, u64 data_head, u64 end, const void *data,
+				    size_t size)
 {
 	static struct perf_snapshot *snapshot;
 	struct perf_event_mmap_page page = { .data_head = data_head };
@@ -21,10 +21,10 @@ struct libperf_found libperf_read(bool sized, u64 data_head, u64 end, const void
 	if (!snapshot)
 		abort();
 	snapshot->ring = &ring;
-	snapshot->read = true;			/* hence begun anew */
+	snapshot->read = true;			/* makes copy() start a new snapshot */
 	perf_snapshot__copy(snapshot);
 	snapshot->end = end;
 	perf_snapshot__settle(snapshot);
 	perf_snapshot__records(snapshot, &records);
-	return (struct libperf_found){ records.data, records.bytes, records.malformed };
+	return (struct libperf_records){ records.data, records.bytes, records.malformed };
 }

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* libperf's reader of rings that overwrite themselves; its headers do not go with the kernel's. */
-#ifndef LIBPERF_READER_H
-#define LIBPERF_READER_H
+/* Wrap libperf's reader of overwrite rings: its headers conflict with those of the kernel. */
+#ifndef RING_BUFFER_LIBPERF_READER_H
+#define RING_BUFFER_LIBPERF_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <linux/types.h>
 
 /**
- * struct libperf_found - what a snapshot holds
+ * struct libperf_records - contents of a snapshot
  * @data:	the records, oldest first, without trailers; valid until the next call
  * @bytes:	their length
- * @malformed:	bytes that are no records
+ * @malformed:	bytes that are not part of a valid record
  */
-struct libperf_found {
+struct libperf_records {
 	void	*data;
 	size_t	 bytes;
 	size_t	 malformed;
 };
 
 /*
- * A snapshot of a ring whose data area is @data, of @size bytes, always the same; nothing of it was
- * taken before. @end: the position that writers had not passed when the copy was complete.
+ * Take the first snapshot of a ring with the data area @data. @size must be the same in all calls.
+ * @end: the position that writers had not passed when the copy was complete.
  */
-struct libperf_found libperf_read(bool sized, u64 data_head, u64 end, const void *data,
-				  size_t size);
+struct libperf_records libperf_read(bool sized, u64 data_head, u64 end, const void *data,
+				    size_t size);
 
 #endif

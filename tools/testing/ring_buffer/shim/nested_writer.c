@@ -2,22 +2,22 @@
 #include <stdlib.h>
 #include "nested_writer.h"
 
-const struct stepped_mode stepped_modes[STEPPED_NR_MODES] = {
-	{ "forward streaming", RING_STREAMING, .in_full = true },
+const struct writer_mode writer_modes[WRITER_NR_MODES] = {
+	{ "forward streaming", RING_STREAMING, .exhaustive = true },
 	{ "forward overwrite", 0 },
 	{ "backward streaming", RING_BACKWARD | RING_STREAMING },
 	{ "backward overwrite", RING_BACKWARD },
 	{ "sized streaming", RING_SIZED | RING_STREAMING },
-	{ "sized overwrite", RING_SIZED, .in_full = true },
+	{ "sized overwrite", RING_SIZED, .exhaustive = true },
 };
 
-/* Where the next record goes: it ends in the second mapping. */
+/* The next record begins so many bytes before the end of the area, and wraps. */
 #define BEFORE_END	40
 
-struct ring *stepped__new_ring(unsigned int flags)
+struct ring *writer_ring__new(unsigned int flags)
 {
-	struct ring *ring = ring_new(&ring_impl, flags, STEPPED_SIZE >> PAGE_SHIFT, 0);
-	unsigned long end = 4 * STEPPED_SIZE - BEFORE_END, left;
+	struct ring *ring = ring_new(&ring_impl, flags, WRITER_RING_SIZE >> PAGE_SHIFT, 0);
+	unsigned long end = 4 * WRITER_RING_SIZE - BEFORE_END, left;
 	unsigned int size;
 	u64 number = 1;
 
@@ -35,7 +35,7 @@ struct ring *stepped__new_ring(unsigned int flags)
 	return ring;
 }
 
-void stepped__save(const struct ring *ring, struct stepped_state *state)
+void ring_backup__save(const struct ring *ring, struct ring_backup *state)
 {
 	state->rb = *ring->rb;
 	state->event = ring->event;
@@ -43,7 +43,7 @@ void stepped__save(const struct ring *ring, struct stepped_state *state)
 	memcpy(state->data, ring->data, sizeof(state->data));
 }
 
-void stepped__restore(struct ring *ring, const struct stepped_state *state)
+void ring_backup__restore(struct ring *ring, const struct ring_backup *state)
 {
 	*ring->rb = state->rb;
 	ring->event = state->event;
@@ -52,7 +52,7 @@ void stepped__restore(struct ring *ring, const struct stepped_state *state)
 }
 
 /*
- * What is stepped. Not static, so that their instructions can be told by name.
+ * The functions that are stepped. Not static, so that step__function() finds their names.
  */
 
 static __always_inline void write_record(struct writer *writer, unsigned int nr)
@@ -92,7 +92,7 @@ void write_in_nmi(void *writer)
 }
 
 static const struct {
-	stepper_fn	fn;
+	step_fn	fn;
 	unsigned int	nr_words;
 } contexts[] = {
 	[TASK]		= { write_in_task,	8 },
@@ -100,12 +100,12 @@ static const struct {
 	[NMI]		= { write_in_nmi,	5 },
 };
 
-void writer__init(struct writer *writer, struct ring *ring, enum stepped_context context,
+void writer__init(struct writer *writer, struct ring *ring, enum writer_context context,
 		  u64 number)
 {
 	unsigned int size = contexts[context].nr_words * sizeof(u64) + ring_record_tail(ring);
 	struct ring *other = ring_new(&ring_impl, ring->flags, 1, 0);
-	unsigned char bytes[STEPPED_WORDS * sizeof(u64) + RING_ID_SIZE + 8];
+	unsigned char bytes[WRITER_MAX_WORDS * sizeof(u64) + RING_ID_SIZE + 8];
 
 	*writer = (struct writer){
 		.fn = contexts[context].fn,
@@ -113,7 +113,7 @@ void writer__init(struct writer *writer, struct ring *ring, enum stepped_context
 		.size = size,
 		.number = number,
 	};
-	/* What it is made of is written by the same who will read it. */
+	/* Generate the record with ring_fill(), which the readers expect. */
 	if (!other || ring_write(other, size, number))
 		abort();
 	ring_copy(other, bytes, 0, size);
@@ -126,26 +126,26 @@ static unsigned long head_of(const struct ring *ring)
 	return local_read(&ring->rb->head);
 }
 
-bool writer__has_room(const struct writer *writer)
+bool writer__has_reserved(const struct writer *writer)
 {
-	return head_of(writer->ring) - writer->from > writer->inside;
+	return head_of(writer->ring) - writer->head_before > writer->nested_bytes;
 }
 
 void writer__begin(struct writer *writer, struct writer *interrupted)
 {
 	writer->interrupted = interrupted;
-	writer->is_behind = interrupted && writer__has_room(interrupted);
+	writer->reserved_after = interrupted && writer__has_reserved(interrupted);
 	writer->ended = writer->lost = false;
-	writer->inside = 0;
-	writer->from = head_of(writer->ring);
+	writer->nested_bytes = 0;
+	writer->head_before = head_of(writer->ring);
 }
 
 void writer__end(struct writer *writer)
 {
-	writer->to = head_of(writer->ring);
+	writer->head_after = head_of(writer->ring);
 	writer->ended = true;
 	if (writer->interrupted)
-		writer->interrupted->inside += writer->to - writer->from;
+		writer->interrupted->nested_bytes += writer->head_after - writer->head_before;
 }
 
 void writer__run(struct writer *writer, struct writer *interrupted)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rings whose writers are stepped: of one page, put back to the same state before each run.
+ * Write records in task, interrupt and NMI context, so that single_step.h can nest the writers.
  *
- * A writer is compiled as core.c is, against internal.h: its fields are stores.
+ * The ring has one page and is restored to the same state before each run. Writers are compiled
+ * against internal.h, as core.c is: a field is one store.
  */
-#ifndef STEPPED_H
-#define STEPPED_H
+#ifndef RING_BUFFER_NESTED_WRITER_H
+#define RING_BUFFER_NESTED_WRITER_H
 
 #include <linux/perf_event.h>
 #include "internal.h"
@@ -13,70 +14,71 @@
 #include "ring.h"
 #include "single_step.h"
 
-#define STEPPED_SIZE		PAGE_SIZE
-#define STEPPED_WORDS		8
+#define WRITER_RING_SIZE		PAGE_SIZE
+#define WRITER_MAX_WORDS		8
 
-struct stepped_mode {
+struct writer_mode {
 	const char	*name;
 	unsigned int	flags;		/* RING_* */
-	bool		in_full;	/* one of each way to take room */
+	bool		exhaustive;	/* test all pairs: one mode for each way to reserve */
 };
 
-#define STEPPED_NR_MODES	6
-extern const struct stepped_mode stepped_modes[STEPPED_NR_MODES];
+#define WRITER_NR_MODES	6
+extern const struct writer_mode writer_modes[WRITER_NR_MODES];
 
-/* What a run starts from. */
-struct stepped_state {
+/* Contents of ring, event and control page at the begin of a run. */
+struct ring_backup {
 	struct perf_buffer		rb;
 	struct perf_event		event;
 	struct perf_event_mmap_page	user;
-	unsigned char			data[STEPPED_SIZE];
+	unsigned char			data[WRITER_RING_SIZE];
 };
 
-/* Contexts. Their records have different lengths. */
-enum stepped_context { TASK, INTERRUPT, NMI };
+/* Contexts; the records of each have a different length. */
+enum writer_context { TASK, INTERRUPT, NMI };
 
 /**
- * struct writer - a record to be written, and what becomes of it
- * @fn:		writes it; to be called between writer__begin() and writer__end()
- * @size:	of the record, with all that belongs to the mode [bytes]
- * @words:	the record's own part
+ * struct writer - a writer of one record, and its result
+ * @fn:		writes the record; call it between writer__begin() and writer__end()
+ * @size:	of the record, including sample id and trailer [bytes]
+ * @words:	the record without sample id and trailer
  * @interrupted: the writer that this one interrupted, or NULL
- * @is_behind:	that one had its room already
- * @ended:	was run; @lost: and found no room
- * @from, @to:	rb->head before and after
- * @inside:	how much of that is of writers that interrupted this one
+ * @reserved_after: @interrupted had reserved its space before this one began
+ * @ended:	@fn has returned
+ * @lost:	the record was lost
+ * @head_before, @head_after: rb->head before and after the call
+ * @nested_bytes: how much of that difference was reserved by nested writers
  */
 struct writer {
-	stepper_fn	fn;
+	step_fn	fn;
 	struct ring	*ring;
 	unsigned int	size;
 	u64		number;
-	u64		words[STEPPED_WORDS];
+	u64		words[WRITER_MAX_WORDS];
 	struct writer	*interrupted;
-	bool		is_behind;
+	bool		reserved_after;
 	bool		ended, lost;
-	unsigned long	from, to, inside;
+	unsigned long	head_before, head_after, nested_bytes;
 };
 
 /*
- * Makes a ring whose next record goes over the end of the area. All others are in it, or, if it
- * streams, were, and are numbered from 1 on.
+ * Make a ring whose next record wraps at the end of the area. It is full of records that are
+ * numbered from 1 on; if it is streaming, they have been consumed.
  */
-struct ring *stepped__new_ring(unsigned int flags);
+struct ring *writer_ring__new(unsigned int flags);
 
-void stepped__save(const struct ring *ring, struct stepped_state *state);
-void stepped__restore(struct ring *ring, const struct stepped_state *state);
+void ring_backup__save(const struct ring *ring, struct ring_backup *state);
+void ring_backup__restore(struct ring *ring, const struct ring_backup *state);
 
-void writer__init(struct writer *writer, struct ring *ring, enum stepped_context context,
+void writer__init(struct writer *writer, struct ring *ring, enum writer_context context,
 		  u64 number);
 void writer__begin(struct writer *writer, struct writer *interrupted);
 void writer__end(struct writer *writer);
 
-/* All of it, in place of @interrupted, or NULL. */
+/* Run @writer in one go. @interrupted: the writer that it interrupts, or NULL */
 void writer__run(struct writer *writer, struct writer *interrupted);
 
-/* Whether it has its room; from between its steps. */
-bool writer__has_room(const struct writer *writer);
+/* Whether @writer has reserved its space; for callbacks that interrupt it. */
+bool writer__has_reserved(const struct writer *writer);
 
 #endif

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Test support, see ring.h. */
+/* Implement the rings, records and readers of ring.h. */
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "ring.h"
 
-#define SHOWN_PAGES(ring) (1 + ((ring)->size >> PAGE_SHIFT))
+#define MAPPED_PAGES(ring) (1 + ((ring)->size >> PAGE_SHIFT))
 
-static void *must(void *memory)
+static void *check_alloc(void *memory)
 {
 	if (!memory)
 		abort();
 	return memory;
 }
 
-/* All pages that the kernel lets the user have, as one fault after the other would bring them. */
+/* Map control page and data pages, as page faults would do one by one. */
 static void map_for_user(struct ring *ring)
 {
-	unsigned int nr = SHOWN_PAGES(ring);
-	struct page **pages = must(calloc(nr, sizeof(*pages)));
+	unsigned int nr = MAPPED_PAGES(ring);
+	struct page **pages = check_alloc(calloc(nr, sizeof(*pages)));
 
 	for (unsigned int i = 0; i < nr; i++) {
-		pages[i] = must(ring->impl->page(ring->rb, i));
-		pages[i]->mapping = ring;	/* as the fault handler leaves it */
+		pages[i] = check_alloc(ring->impl->page(ring->rb, i));
+		pages[i]->mapping = ring;	/* set by the fault handler */
 	}
 	ring->user = shim_reserve((size_t)nr << PAGE_SHIFT);
 	ring->data = (unsigned char *)ring->user + PAGE_SIZE;
@@ -38,7 +38,7 @@ struct ring *ring_new(const struct ring_impl *impl, unsigned int flags, int nr_p
 
 	if (!rb)
 		return NULL;
-	ring = must(calloc(1, sizeof(*ring)));
+	ring = check_alloc(calloc(1, sizeof(*ring)));
 	ring->impl = impl;
 	ring->flags = flags;
 	ring->rb = rb;
@@ -60,7 +60,7 @@ void ring_delete(struct ring *ring)
 		return;
 	ring->impl->put(ring->rb);
 	shim_run_work();
-	shim_unreserve(ring->user, SHOWN_PAGES(ring) << PAGE_SHIFT);
+	shim_unreserve(ring->user, MAPPED_PAGES(ring) << PAGE_SHIFT);
 	free(ring);
 }
 
@@ -157,7 +157,7 @@ static void append(struct ring_records *records, const struct ring_record *recor
 {
 	if (records->nr == records->allocated) {
 		records->allocated = 2 * records->allocated + 64;
-		records->record = must(realloc(records->record,
+		records->record = check_alloc(realloc(records->record,
 					       records->allocated * sizeof(*record)));
 	}
 	records->record[records->nr++] = *record;
@@ -175,11 +175,11 @@ static const char *check_sample(const struct ring *ring, const unsigned char *by
 				struct ring_record *record)
 {
 	if (record->size < ring_min_record(ring))
-		return "a sample that is too short";
+		return "sample is too short";
 	record->number = u64_at(bytes + 8);
 	for (unsigned int at = 16; at < record->size - ring_record_tail(ring); at += sizeof(u64))
 		if (u64_at(bytes + at) != fill(record->number, at))
-			return "a sample that is torn";
+			return "sample is torn";
 	return NULL;
 }
 
@@ -192,7 +192,7 @@ static const char *check_id(const struct ring *ring, const unsigned char *bytes,
 		return NULL;
 	for (unsigned int at = end - RING_ID_SIZE; at < end; at++)
 		if (bytes[at] != RING_ID_FILL)
-			return "a record whose sample id is wrong";
+			return "wrong sample id";
 	return NULL;
 }
 
@@ -205,14 +205,17 @@ static const char *check_trailer(const struct ring *ring, const unsigned char *b
 		return NULL;
 	memcpy(&trailer, bytes + record->size - sizeof(trailer), sizeof(trailer));
 	if (trailer.size != record->size)
-		return "a trailer with a wrong size";
+		return "wrong size in trailer";
 	if (((u64)trailer.offset_hi << 32 | trailer.offset_lo) !=
 	    (record->position & ((1ull << 48) - 1)))
-		return "a trailer with a wrong position";
+		return "wrong position in trailer";
 	return NULL;
 }
 
-/* With record->position known, fills in the rest. Returns what is wrong, or NULL. */
+/*
+ * Parse and check a record of at most @left bytes; record->position is set by the caller. Returns
+ * the error, or NULL.
+ */
 static const char *parse(const struct ring *ring, const unsigned char *bytes, size_t left,
 			 struct ring_record *record)
 {
@@ -220,14 +223,14 @@ static const char *parse(const struct ring *ring, const unsigned char *bytes, si
 	const char *error = NULL;
 
 	if (left < sizeof(header))
-		return "part of a header";
+		return "incomplete header";
 	memcpy(&header, bytes, sizeof(header));
 	record->type = header.type;
 	record->size = header.size;
 	if (header.size < sizeof(header) + ring_record_tail(ring) || header.size % 8 || header.misc)
-		return "a header that is wrong";
+		return "invalid header";
 	if (header.size > left)
-		return "part of a record";
+		return "incomplete record";
 
 	switch (header.type) {
 	case PERF_RECORD_SAMPLE:
@@ -236,15 +239,15 @@ static const char *parse(const struct ring *ring, const unsigned char *bytes, si
 	case PERF_RECORD_LOST:
 		if (header.size != sizeof(struct ring_lost_record) + ring_record_tail(ring) ||
 		    u64_at(bytes + offsetof(struct ring_lost_record, id)) != ring->event.id)
-			return "a LOST record that is wrong";
+			return "invalid LOST record";
 		record->lost = u64_at(bytes + offsetof(struct ring_lost_record, lost));
 		break;
 	case PERF_RECORD_AUX:
 		if (header.size != sizeof(struct ring_aux_record) + ring_record_tail(ring))
-			return "an AUX record that is wrong";
+			return "invalid AUX record";
 		break;
 	default:
-		return "a record of unknown type";
+		return "unknown record type";
 	}
 	if (!error)
 		error = check_id(ring, bytes, record);
@@ -263,7 +266,7 @@ static void reverse(struct ring_record *record, size_t nr)
 	}
 }
 
-/* The length of the record that begins there, or 0 if not even its header is. */
+/* Return header.size of the record at @bytes, or 0 if the header is incomplete. */
 static unsigned int length_at(const unsigned char *bytes, size_t left)
 {
 	struct perf_event_header header;
@@ -285,7 +288,7 @@ void ring_walk_up(const struct ring *ring, const void *bytes, size_t len, u64 po
 		};
 		unsigned int length = length_at(bytes + at, len - at);
 
-		/* Never written, or cut off. */
+		/* Never written, or partly overwritten. */
 		if (partial && (!length || length > len - at))
 			break;
 		records->error = parse(ring, bytes + at, len - at, &record);
@@ -314,7 +317,7 @@ void ring_walk_trailers(const struct ring *ring, const void *bytes, size_t len, 
 		record.position = position - trailer.size;
 		records->error = parse(ring, end - trailer.size, trailer.size, &record);
 		if (!records->error && record.size != trailer.size)
-			records->error = "a trailer that does not fit its header";
+			records->error = "sizes in trailer and header differ";
 		if (records->error)
 			break;
 		append(records, &record);
@@ -331,10 +334,10 @@ void ring_consume(struct ring *ring, struct ring_records *records)
 	unsigned char *bytes;
 
 	if (head - tail > ring->size) {
-		records->error = "more bytes than the ring has";
+		records->error = "data_head is further ahead than the ring is large";
 		return;
 	}
-	bytes = must(malloc(head - tail + 1));
+	bytes = check_alloc(malloc(head - tail + 1));
 	ring_copy(ring, bytes, tail, head - tail);
 	ring_walk_up(ring, bytes, head - tail, is_backward(ring) ? head : tail, false, records);
 	free(bytes);
@@ -344,7 +347,7 @@ void ring_consume(struct ring *ring, struct ring_records *records)
 
 void ring_snapshot(const struct ring *ring, u64 since, struct ring_snapshot *snapshot)
 {
-	unsigned char *bytes = must(malloc(ring->size));
+	unsigned char *bytes = check_alloc(malloc(ring->size));
 	u64 head = ring_head(ring);			/* C, pairs with B */
 	u64 oldest = head > ring->size ? head - ring->size : 0;
 	u64 reserved, valid;
@@ -357,7 +360,7 @@ void ring_snapshot(const struct ring *ring, u64 since, struct ring_snapshot *sna
 	if (valid > snapshot->begin) {
 		u64 drop = min(valid, head) - snapshot->begin;
 
-		snapshot->given_up = valid > oldest ? min(valid, head) - oldest : 0;
+		snapshot->dropped = valid > oldest ? min(valid, head) - oldest : 0;
 		if (!is_backward(ring))
 			memmove(bytes, bytes + drop, head - snapshot->begin - drop);
 		snapshot->begin += drop;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Test support: an event, its ring, the user's mapping of it, numbered records, and readers.
+ * Provide an event with a ring and its user mapping, numbered records, and reference readers.
  *
  * A numbered record is a PERF_RECORD_SAMPLE:
  *
- *      | header | number | fill ... | sample id, if with_id | trailer, if sized |
+ *      | header | number | fill ... | sample id (WITH_ID) | trailer (SIZED) |
  *
- * where each u64 of the fill is made from the number and its place: a record that is torn, moved
- * or mixed with another is found out.
+ * Each u64 of the fill is computed from the number and its offset in the record, so that a reader
+ * detects records that are torn, moved or mixed up.
  *
- * Positions count the bytes of the stream, from 0 on, in the order in which they were written; in
- * backward rings too, where the byte with offset 0 of the record written last is at the end of its
- * room.
+ * A position is a number of bytes since the ring was made, in the order of reservation. It grows in
+ * backward rings too: there a record with the reservation [p, p + size) begins at address -p - size
+ * modulo the size of the ring, so its first byte is next to position p + size.
  */
 #ifndef RING_H
 #define RING_H
@@ -21,14 +21,14 @@
 
 #include "shim.h"
 
-#define RING_STREAMING	0x1	/* mapped writable; otherwise it overwrites itself */
+#define RING_STREAMING	0x1	/* mapped writable; without it, an overwrite ring */
 #define RING_BACKWARD	0x2
 #define RING_SIZED	0x4	/* PERF_SAMPLE_SIZE_AT_END */
 #define RING_WITH_ID	0x8	/* sample_id_all, RING_ID_SIZE bytes of RING_ID_FILL */
 
 #define RING_ID_SIZE	24
 #define RING_ID_FILL	0x1d
-#define RING_MAX_RECORD	65528	/* the largest multiple of 8 that header.size takes */
+#define RING_MAX_RECORD	65528	/* the largest multiple of 8 that header.size can hold */
 
 struct ring_lost_record {
 	struct perf_event_header	header;
@@ -43,7 +43,7 @@ struct ring_aux_record {
 	u64				flags;
 };
 
-/* What a ring looks like from inside. */
+/* Internal state of a ring. */
 struct ring_state {
 	unsigned long	head, lost, wakeup, watermark;
 	unsigned int	nest;
@@ -59,14 +59,14 @@ struct ring_state {
 	unsigned int	aux_refcount;
 };
 
-/* The kernel's functions. begin() returns 0 or -ENOSPC. */
+/* The functions of one ring_buffer.c. begin() returns 0 or -ENOSPC. */
 struct ring_impl {
 	const char	*name;
 	struct perf_buffer *(*alloc)(int nr_pages, long watermark, unsigned int flags);
 	void		(*put)(struct perf_buffer *rb);
 	struct page	*(*page)(struct perf_buffer *rb, unsigned long pgoff);
 	void		(*pause)(struct perf_buffer *rb, bool pause);
-	void		(*look)(struct perf_buffer *rb, struct ring_state *state);
+	void		(*get_state)(struct perf_buffer *rb, struct ring_state *state);
 
 	int		(*begin)(struct perf_output_handle *handle, struct perf_sample_data *data,
 				 struct perf_event *event, unsigned int size);
@@ -97,14 +97,14 @@ struct ring_impl {
 				    unsigned long to);
 };
 
-/* Ours, and upstream's where that is linked. */
+/* Ours; and upstream's, in programs that are linked with it. */
 extern const struct ring_impl ring_impl, upstream_ring_impl;
 
 /**
- * struct ring - a ring, the event that writes to it, and the user's view of it
- * @user:	the control page, mapped as the user has it
- * @data:	the data area, mapped once, right behind @user
- * @size:	its length [bytes]
+ * struct ring - a ring, the event that writes to it, and its user mapping
+ * @user:	user mapping of the control page
+ * @data:	user mapping of the data area, which follows @user
+ * @size:	of the data area [bytes]
  */
 struct ring {
 	const struct ring_impl		*impl;
@@ -118,32 +118,32 @@ struct ring {
 };
 
 /*
- * Makes a ring of @nr_pages, a power of two or 0. NULL if memory was lacking (shim.fail_at). The
- * user's mapping is writable in any case.
+ * Make a ring of @nr_pages, a power of two or 0. Returns NULL if an allocation failed
+ * (shim.fail_at). The user mapping is always writable.
  */
 struct ring *ring_new(const struct ring_impl *impl, unsigned int flags, int nr_pages,
 		      long watermark);
-/* Gives up the reference, runs the work that this leaves, unmaps. */
+/* Drop the reference to the ring, run the work item that frees it, and unmap it. */
 void ring_delete(struct ring *ring);
 
-/* The smallest record, and what of a record is not its own: id and trailer. */
+/* The size of the smallest numbered record, and that of sample id and trailer [bytes] */
 unsigned int ring_min_record(const struct ring *ring);
 unsigned int ring_record_tail(const struct ring *ring);
 
-/* Writes a numbered record of @size bytes, a multiple of 8. Returns 0 or -ENOSPC. */
+/* Write a numbered record of @size bytes, a multiple of 8. Returns 0 or -ENOSPC. */
 int ring_write(struct ring *ring, unsigned int size, u64 number);
-/* The same in steps: what goes between impl->begin() and impl->end(). */
+/* Write the contents of a numbered record; between impl->begin() and impl->end(). */
 void ring_fill(struct ring *ring, struct perf_output_handle *handle, unsigned int size, u64 number);
 
-/* What data_head says, as a position. */
+/* Read data_head (C) and convert it to a position. */
 u64 ring_head(const struct ring *ring);
 
-/* Copies the bytes with positions [@begin, @begin + @len) in the order in which they lie. */
+/* Copy the bytes of positions [@begin, @begin + @len), in address order. */
 void ring_copy(const struct ring *ring, void *dst, u64 begin, size_t len);
 
 /**
  * struct ring_record - one record that was read
- * @position:	of its first byte in forward rings, in backward ones of the end of its room
+ * @position:	where its reservation begins in a forward ring, where it ends in a backward ring
  * @number:	of a numbered record
  * @lost:	of a PERF_RECORD_LOST
  */
@@ -155,8 +155,8 @@ struct ring_record {
 };
 
 /**
- * struct ring_records - those read, oldest first
- * @error:	why reading ended too early, or NULL
+ * struct ring_records - records that were read, oldest first
+ * @error:	the reason why reading stopped early, or NULL
  */
 struct ring_records {
 	struct ring_record	*record;
@@ -166,42 +166,43 @@ struct ring_records {
 
 void ring_records_free(struct ring_records *records);
 
-/* Whether they are samples numbered @first, @first + 1, ..., @last, and nothing else. */
+/* Whether @records are exactly the samples numbered @first, @first + 1, ..., @last. */
 bool ring_records_are(const struct ring_records *records, u64 first, u64 last);
 
 /*
- * The readers append to @records, and set its error where a record is not what was written.
+ * Readers. They append to @records, and set its error if a record is not what was written.
  *
- * ring_walk_up() reads records in @bytes from the first on; in a backward ring those are the
- * newest. At the end of a ring that overwrites itself there may be a part of one: @partial.
+ * ring_walk_up() follows headers from the start of @bytes; in a backward ring the newest record is
+ * there. @position: of the first record, see struct ring_record. @partial: the last record may be
+ * incomplete, as at the end of an overwrite ring.
  *
- * ring_walk_trailers() reads sized records from the last on, to the first that is whole. @position
- * is that of the byte behind the last.
+ * ring_walk_trailers() follows trailers from the end of @bytes, which has @position, down to the
+ * oldest complete record.
  */
 void ring_walk_up(const struct ring *ring, const void *bytes, size_t len, u64 position,
 		  bool partial, struct ring_records *records);
 void ring_walk_trailers(const struct ring *ring, const void *bytes, size_t len, u64 position,
 			struct ring_records *records);
 
-/* Streaming: reads all records up to data_head, and gives their room back. */
+/* Streaming rings: read all records up to data_head, and set data_tail (D). */
 void ring_consume(struct ring *ring, struct ring_records *records);
 
 /**
- * struct ring_snapshot - copy of a ring that overwrites itself
- * @begin, @end: positions of the oldest byte that was valid and not in the snapshot before, and
- *		of the byte behind the newest
- * @first:	position of the first record that is whole, sized rings
- * @given_up:	bytes below data_head - size that were copied, but might be torn
+ * struct ring_snapshot - copy of an overwrite ring
+ * @begin:	position of the oldest byte that is valid and not in the previous snapshot
+ * @end:	position behind the newest byte: data_head
+ * @first:	position of the first complete record, in sized rings
+ * @dropped:	bytes above data_head - size that were copied but may have been overwritten
  */
 struct ring_snapshot {
 	u64			begin, end, first;
-	u64			given_up;
+	u64			dropped;
 	struct ring_records	records;
 };
 
 /*
- * The snapshot protocol: data_head (C), copy, (F) data_reserved, drop, walk. Sized and backward
- * rings; of a plain forward one only the range is found. @since: @end of the snapshot before, or 0.
+ * Take a snapshot: read data_head (C), copy, read data_reserved (F), drop, walk. In a plain forward
+ * ring no records are found, only the valid range. @since: @end of the previous snapshot, or 0
  */
 void ring_snapshot(const struct ring *ring, u64 since, struct ring_snapshot *snapshot);
 void ring_snapshot_free(struct ring_snapshot *snapshot);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What core.c does around a ring, and a table of functions by which tests call ours or upstream's.
+ * Provide the functions of core.c that a ring needs, and struct ring_impl.
  *
- * Compiled twice, against the internal.h of each, see upstream_names.h.
+ * Compiled twice, against our internal.h and against upstream's; see upstream_names.h.
  */
 #include <linux/perf_event.h>
 #include "internal.h"
@@ -74,7 +74,7 @@ static struct perf_buffer *impl_alloc(int nr_pages, long watermark, unsigned int
 	return rb_alloc(nr_pages, watermark, 0, rb_flags);
 }
 
-/* Fields go through the macro, as in core.c, where their size is known. */
+/* Use the macro as core.c does, with a size known at compile time. */
 static void impl_put_u64(struct perf_output_handle *handle, u64 value)
 {
 	perf_output_put(handle, value);
@@ -85,7 +85,7 @@ static void impl_pause(struct perf_buffer *rb, bool pause)
 	rb_toggle_paused(rb, pause);
 }
 
-static void impl_look(struct perf_buffer *rb, struct ring_state *state)
+static void impl_get_state(struct perf_buffer *rb, struct ring_state *state)
 {
 	*state = (struct ring_state){
 		.head = local_read(&rb->head),
@@ -119,7 +119,7 @@ static int impl_alloc_aux(struct perf_buffer *rb, struct perf_event *event, int 
 	return err;
 }
 
-/* As perf_mmap_close() does, after all writers were stopped. */
+/* The part of perf_mmap_close() that follows stopping all writers. */
 static void impl_close_aux(struct perf_buffer *rb)
 {
 	atomic_set(&rb->aux_mmap_count, 0);
@@ -136,7 +136,7 @@ const struct ring_impl ring_impl = {
 	.put = ring_buffer_put,
 	.page = perf_mmap_to_page,
 	.pause = impl_pause,
-	.look = impl_look,
+	.get_state = impl_get_state,
 	.begin = perf_output_begin,
 	.begin_forward = perf_output_begin_forward,
 	.begin_backward = perf_output_begin_backward,

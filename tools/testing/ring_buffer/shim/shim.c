@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel around the ring: memory, work. */
+/* Implement the kernel's memory allocators, mappings and work items for the ring buffer. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -28,9 +28,9 @@ void shim_warn(const char *file, int line, const char *condition)
 		fprintf(stderr, "%s:%d: warning: %s\n", file, line, condition);
 }
 
-static void die(const char *what)
+static void die(const char *message)
 {
-	perror(what);
+	perror(message);
 	abort();
 }
 
@@ -47,11 +47,11 @@ __attribute__((constructor)) static void init_memory(void)
 {
 	memory_fd = memfd_create("pages", MFD_CLOEXEC);
 	if (memory_fd < 0 || ftruncate(memory_fd, (off_t)NR_PAGES << PAGE_SHIFT))
-		die("memory file");
+		die("cannot create the memory file");
 	memory = mmap(NULL, (size_t)NR_PAGES << PAGE_SHIFT, PROT_READ | PROT_WRITE, MAP_SHARED,
 		      memory_fd, 0);
 	if (memory == MAP_FAILED)
-		die("memory");
+		die("cannot map the memory file");
 }
 
 void *page_address(const struct page *page)
@@ -68,7 +68,7 @@ struct page *virt_to_page(const void *address)
 	return &mem_map[offset >> PAGE_SHIFT];
 }
 
-static bool run_is_free(unsigned int first, unsigned int nr)
+static bool pages_are_free(unsigned int first, unsigned int nr)
 {
 	for (unsigned int i = first; i < first + nr; i++)
 		if (mem_map[i].allocated)
@@ -76,14 +76,14 @@ static bool run_is_free(unsigned int first, unsigned int nr)
 	return true;
 }
 
-/* Not one after the other, but if asked: a ring's pages are to be anywhere, in any order. */
-static struct page *find_run(int order)
+/* Return scattered pages, unless shim.in_order: the pages of a ring are not contiguous. */
+static struct page *find_free_pages(int order)
 {
 	unsigned int nr = 1u << order;
 
 	for (unsigned int tries = 0; tries < 2 * NR_PAGES / nr; tries++) {
 		next_page = (shim.in_order ? next_page + nr : next_page * 5 + 7) % NR_PAGES;
-		if (run_is_free(next_page & -nr, nr))
+		if (pages_are_free(next_page & -nr, nr))
 			return &mem_map[next_page & -nr];
 	}
 	return NULL;
@@ -95,7 +95,7 @@ struct page *alloc_pages_node(int node, unsigned int gfp, int order)
 
 	if (allocation_fails() || (shim.fail_order && order >= shim.fail_order))
 		return NULL;
-	page = find_run(order);
+	page = find_free_pages(order);
 	if (!page)
 		return NULL;
 	ASAN_UNPOISON_MEMORY_REGION(page_address(page), PAGE_SIZE << order);
@@ -114,7 +114,7 @@ void split_page(struct page *page, int order)
 		page[i].order = 0;
 }
 
-/* What the kernel would complain of: "bad page state". */
+/* Abort where the kernel would report "bad page state". */
 void __free_page(struct page *page)
 {
 	if (!page->allocated || page->order || page->mapping || page->has_private)
@@ -135,14 +135,14 @@ void *shim_reserve(size_t size)
 				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (area == MAP_FAILED)
-		die("reserve");
+		die("cannot reserve addresses");
 	return area + GUARD;
 }
 
 void shim_unreserve(const void *address, size_t size)
 {
 	if (munmap((void *)address - GUARD, size + 2 * GUARD))
-		die("unreserve");
+		die("cannot unmap");
 }
 
 void shim_map_pages(void *address, struct page **pages, unsigned int count, int prot)
@@ -153,7 +153,7 @@ void shim_map_pages(void *address, struct page **pages, unsigned int count, int 
 		if (mmap(address + ((size_t)i << PAGE_SHIFT), (size_t)nr << PAGE_SHIFT, prot,
 			 MAP_SHARED | MAP_FIXED, memory_fd,
 			 (off_t)(pages[i] - mem_map) << PAGE_SHIFT) == MAP_FAILED)
-			die("map");
+			die("cannot map pages");
 	}
 }
 
@@ -205,7 +205,7 @@ void *shim_alloc(size_t size, unsigned int gfp, int node, size_t limit)
 		return NULL;
 	object = malloc(size);
 	if (!object)
-		die("malloc");
+		die("cannot allocate memory");
 	memset(object, gfp & __GFP_ZERO ? 0 : 0xa5, size);
 	shim.objects++;
 	return object;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tests see and set of the kernel around the ring. */
+/* State of the simulated kernel around the ring buffer, for tests to read and set. */
 #ifndef SHIM_H
 #define SHIM_H
 
@@ -9,18 +9,18 @@
 struct page;
 
 /**
- * struct shim - state of that kernel
+ * struct shim - state of the simulated kernel
  * @preempt:	depth of preempt_disable()
  * @rcu:	depth of rcu_read_lock()
  * @pagefault:	depth of pagefault_disable()
- * @user_readable: bytes that a copy from user memory gets
- * @warnings:	WARN_ON_ONCE()s that were hit, each time
- * @quiet:	do not print them
- * @in_order:	pages are allocated one after the other where possible
- * @allocations: successes and failures of all allocators so far
- * @fail_at:	the value of @allocations at which one fails; 0: none
- * @fail_order:	allocations of pages of this order and above fail; 0: none
- * @objects, @pages, @mappings: those not freed yet
+ * @user_readable: number of bytes after which a copy from user memory faults
+ * @warnings:	number of WARN_ON_ONCE()s that were hit; repeated ones count
+ * @quiet:	do not print warnings
+ * @in_order:	allocate pages in address order where possible
+ * @allocations: calls of all allocators so far
+ * @fail_at:	fail the allocation with this number; 0: none
+ * @fail_order:	fail page allocations of this and higher orders; 0: none
+ * @objects, @pages, @mappings: number of those not freed yet
  */
 struct shim {
 	volatile int	preempt;
@@ -38,7 +38,7 @@ struct shim {
 	long		mappings;
 };
 
-/* With SHIM_PER_THREAD each thread is a CPU, and what it allocates it must free. */
+/* SHIM_PER_THREAD: each thread simulates a CPU, and must free what it allocated. */
 #ifdef SHIM_PER_THREAD
 #define shim_per_cpu __thread
 #else
@@ -47,20 +47,20 @@ struct shim {
 
 extern shim_per_cpu struct shim shim;
 
-/* Work that was scheduled and not run yet; returns how many there were. */
+/* Run the work items that are scheduled. Returns their number. */
 int shim_run_work(void);
 
-/* Maps pages one after the other at an address that was reserved. */
+/* Map @count pages in a row at @address, which shim_reserve() returned. */
 void shim_map_pages(void *address, struct page **pages, unsigned int count, int prot);
 
 /*
- * Reserves room for a mapping that is surrounded by so much that cannot be accessed that not even
- * the largest record gets beyond, and gives it back.
+ * Reserve addresses for a mapping, surrounded by guard areas larger than the largest record; and
+ * release them.
  */
 void *shim_reserve(size_t size);
 void shim_unreserve(const void *address, size_t size);
 
-/* Whether nothing is held: no depth, no object, page, mapping. */
+/* Whether all depths are 0, everything is freed, and no work item is pending. */
 bool shim_balanced(void);
 
 #endif

@@ -17,40 +17,40 @@
 #define INT3		0xcc
 
 enum run_state {
-	RUN_FREE,		/* nothing more to be done in this call */
-	RUN_TRACE,		/* the trap flag is set: each boundary is told */
-	RUN_BREAK,		/* a breakpoint waits */
-	RUN_OVER,		/* the breakpoint was met too early: step over it */
+	RUN_FREE,		/* run to the end without stops */
+	RUN_TRACE,		/* trap flag set: callback at each boundary */
+	RUN_BREAK,		/* breakpoint set */
+	RUN_OVER,		/* hit the breakpoint before its pass: step over it */
 };
 
-/* A call that is being stepped; those that it interrupted are above it. */
+/* A call that is being stepped. */
 struct run {
 	struct run		*interrupted;
 	enum run_state		 state;
-	stepper_at		 at;
+	step_callback		 at;
 	void			*ctx;
-	struct stepper_path	*trace;		/* RUN_TRACE: to be filled */
+	struct step_path	*trace;		/* RUN_TRACE: receives the path, or NULL */
 	unsigned int		 i;		/* boundaries so far; RUN_BREAK: where to stop */
-	unsigned int		 left;		/* times that it is met before that */
-	uint8_t			*target;	/* the instruction where the breakpoint is */
+	unsigned int		 passes_left;	/* of @target before the stop */
+	uint8_t			*target;	/* instruction with the breakpoint */
 	uint8_t			 saved;		/* its first byte */
-	bool			 stopped;	/* there */
+	bool			 stopped;	/* the breakpoint was reached */
 };
 
 static struct run *current;
 
 /*
- * void stepper_call(stepper_fn fn, void *arg, unsigned long flags)
+ * void step_call(step_fn fn, void *arg, unsigned long flags)
  *
- * The flag traps after the instruction that follows popf: at the entry of fn.
+ * The trap flag takes effect after the instruction that follows popf: at the entry of fn.
  */
-void stepper_call(stepper_fn fn, void *arg, unsigned long flags);
-extern const char stepper_returned[];
+void step_call(step_fn fn, void *arg, unsigned long flags);
+extern const char step_returned[];
 
 asm(	".pushsection .text\n"
-	".type stepper_call, @function\n"
-	".globl stepper_call\n"
-	"stepper_call:\n"
+	".type step_call, @function\n"
+	".globl step_call\n"
+	"step_call:\n"
 	"	push	%rbx\n"
 	"	mov	%rdi, %rax\n"
 	"	mov	%rsi, %rdi\n"
@@ -58,14 +58,14 @@ asm(	".pushsection .text\n"
 	"	or	%rdx, (%rsp)\n"
 	"	popf\n"
 	"	call	*%rax\n"
-	".globl stepper_returned\n"
-	"stepper_returned:\n"
+	".globl step_returned\n"
+	"step_returned:\n"
 	"	pop	%rbx\n"
 	"	ret\n"
-	".size stepper_call, . - stepper_call\n"
+	".size step_call, . - step_call\n"
 	".popsection\n");
 
-/* Text is made writable page by page, where breakpoints come to lie. */
+/* Make the page of program text that contains @byte writable, for a breakpoint. */
 static void make_writable(uint8_t *byte)
 {
 	static const uint8_t *known[64];
@@ -78,13 +78,13 @@ static void make_writable(uint8_t *byte)
 		if (known[i] == page)
 			return;
 	if (mprotect(page, page_size, PROT_READ | PROT_WRITE | PROT_EXEC))
-		abort();		/* stepper__init() has tried it */
+		abort();		/* it worked in step__init() */
 	if (nr < sizeof(known) / sizeof(*known))
 		known[nr++] = page;
 }
 
-/* No calls in here: the breakpoint may be anywhere, in memcpy() for instance. */
-static void plant(struct run *run)
+/* Must not call anything: the breakpoint can be in any function, such as memcpy(). */
+static void insert_breakpoint(struct run *run)
 {
 	*(volatile uint8_t *)run->target = INT3;
 }
@@ -94,21 +94,21 @@ static void remove_breakpoint(struct run *run)
 	*(volatile uint8_t *)run->target = run->saved;
 }
 
-static void set_break(struct run *run, const struct stepper_path *path, unsigned int i,
-		      stepper_at at, void *ctx)
+static void set_break(struct run *run, const struct step_path *path, unsigned int i,
+		      step_callback at, void *ctx)
 {
 	run->state = RUN_BREAK;
 	run->stopped = false;
 	run->at = at;
 	run->ctx = ctx;
 	run->i = i;
-	run->left = path->pass[i];
+	run->passes_left = path->pass[i];
 	run->target = (uint8_t *)path->ip[i];
 	run->saved = *run->target;
 	make_writable(run->target);
 }
 
-static void set_trace(struct run *run, struct stepper_path *path, stepper_at at, void *ctx)
+static void set_trace(struct run *run, struct step_path *path, step_callback at, void *ctx)
 {
 	run->state = RUN_TRACE;
 	run->at = at;
@@ -119,11 +119,11 @@ static void set_trace(struct run *run, struct stepper_path *path, stepper_at at,
 		path->nr = 0;
 }
 
-static void add_to_path(struct stepper_path *path, const void *ip)
+static void add_to_path(struct step_path *path, const void *ip)
 {
 	unsigned int n;
 
-	if (!path || path->nr == STEPPER_MAX)
+	if (!path || path->nr == STEP_MAX)
 		return;
 	for (n = path->nr; n > 0 && path->ip[n - 1] != ip; n--)
 		;
@@ -131,7 +131,7 @@ static void add_to_path(struct stepper_path *path, const void *ip)
 	path->ip[path->nr++] = ip;
 }
 
-/* What is called here may set the next stop. */
+/* Run the callback, which may set the next stop. */
 static void stop(struct run *run, const void *ip)
 {
 	run->state = RUN_FREE;
@@ -146,7 +146,7 @@ static void stop(struct run *run, const void *ip)
 static void on_breakpoint(struct run *run)
 {
 	remove_breakpoint(run);
-	if (run->left--)
+	if (run->passes_left--)
 		run->state = RUN_OVER;
 	else
 		stop(run, run->target);
@@ -161,8 +161,8 @@ static void on_step(struct run *run, const void *ip)
 		run->i++;
 	} else if (ip != run->target) {
 		run->state = RUN_BREAK;
-	} else if (!run->left--) {
-		stop(run, ip);			/* it repeats itself */
+	} else if (!run->passes_left--) {
+		stop(run, ip);			/* a repeated string instruction */
 	}
 }
 
@@ -174,7 +174,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	if (run->state == RUN_BREAK) {
 		regs[REG_RIP] = (greg_t)run->target;
 		on_breakpoint(run);
-	} else if (regs[REG_RIP] == (greg_t)stepper_returned) {
+	} else if (regs[REG_RIP] == (greg_t)step_returned) {
 		run->state = RUN_FREE;
 	} else {
 		on_step(run, (const void *)regs[REG_RIP]);
@@ -184,92 +184,92 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	if (run->state == RUN_TRACE || run->state == RUN_OVER)
 		regs[REG_EFL] |= TRAP_FLAG;
 	else if (run->state == RUN_BREAK)
-		plant(run);
+		insert_breakpoint(run);
 }
 
-const char *stepper__init(void)
+const char *step__init(void)
 {
 	struct sigaction action = {
 		.sa_sigaction = on_trap,
 		.sa_flags = SA_SIGINFO | SA_NODEFER,
 	};
-	void *page = (void *)((uintptr_t)stepper_returned & -sysconf(_SC_PAGESIZE));
+	void *page = (void *)((uintptr_t)step_returned & -sysconf(_SC_PAGESIZE));
 
 	if (mprotect(page, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE | PROT_EXEC))
-		return "program text cannot be made writable, for breakpoints";
+		return "cannot make program text writable for breakpoints";
 	sigaction(SIGTRAP, &action, NULL);
 	return NULL;
 }
 
-unsigned int stepper__trace(struct stepper_path *path, stepper_fn fn, void *arg, stepper_at at,
+unsigned int step__trace(struct step_path *path, step_fn fn, void *arg, step_callback at,
 			    void *ctx)
 {
 	struct run run = { .interrupted = current };
 
 	set_trace(&run, path, at, ctx);
 	current = &run;
-	stepper_call(fn, arg, TRAP_FLAG);
+	step_call(fn, arg, TRAP_FLAG);
 	current = run.interrupted;
 	return run.i;
 }
 
-bool stepper__stop(const struct stepper_path *path, unsigned int i, stepper_fn fn, void *arg,
-		   stepper_at at, void *ctx)
+bool step__stop(const struct step_path *path, unsigned int i, step_fn fn, void *arg,
+		   step_callback at, void *ctx)
 {
 	struct run run = { .interrupted = current };
 
 	set_break(&run, path, i, at, ctx);
 	current = &run;
-	plant(&run);
-	stepper_call(fn, arg, 0);
+	insert_breakpoint(&run);
+	step_call(fn, arg, 0);
 	if (run.state == RUN_BREAK)
 		remove_breakpoint(&run);
 	current = run.interrupted;
 	return run.stopped;
 }
 
-void stepper__then_trace(struct stepper_path *path, stepper_at at, void *ctx)
+void step__then_trace(struct step_path *path, step_callback at, void *ctx)
 {
 	set_trace(current, path, at, ctx);
 }
 
-void stepper__then_stop(const struct stepper_path *path, unsigned int i, stepper_at at, void *ctx)
+void step__then_stop(const struct step_path *path, unsigned int i, step_callback at, void *ctx)
 {
 	set_break(current, path, i, at, ctx);
 }
 
 #else
 
-const char *stepper__init(void)
+const char *step__init(void)
 {
-	return "single-stepping is written for x86-64";
+	return "single-stepping is implemented for x86-64 only";
 }
 
-unsigned int stepper__trace(struct stepper_path *path, stepper_fn fn, void *arg, stepper_at at,
+unsigned int step__trace(struct step_path *path, step_fn fn, void *arg, step_callback at,
 			    void *ctx)
 {
 	abort();
 }
 
-bool stepper__stop(const struct stepper_path *path, unsigned int i, stepper_fn fn, void *arg,
-		   stepper_at at, void *ctx)
+bool step__stop(const struct step_path *path, unsigned int i, step_fn fn, void *arg,
+		   step_callback at, void *ctx)
 {
 	abort();
 }
 
-void stepper__then_trace(struct stepper_path *path, stepper_at at, void *ctx)
+void step__then_trace(struct step_path *path, step_callback at, void *ctx)
 {
 	abort();
 }
 
-void stepper__then_stop(const struct stepper_path *path, unsigned int i, stepper_at at, void *ctx)
+void step__then_stop(const struct step_path *path, unsigned int i, step_callback at, void *ctx)
 {
 	abort();
 }
 
 #endif
 
-const char *stepper__function(const void *ip)
+const char *step__function(const void *ip)
 {
 	Dl_info info;
 

@@ -1,72 +1,72 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stops a function between any two of its instructions, and calls somebody there.
+ * Stop a function between any two of its instructions and run a callback there.
  *
- * Boundary i of a call is where i instructions of it have been executed: boundary 0 is its entry,
- * the last one is before the return of the outermost function. A repeated string instruction has
- * a boundary after each repetition, as it has for an interrupt.
+ * Boundary i of a call is the point where i of its instructions have been executed: boundary 0 is
+ * the entry, the last one is before the return of the outermost function. A repeated string
+ * instruction has a boundary after each repetition, where an interrupt can come too.
  *
- *   stepper__trace()	sets the trap flag: a SIGTRAP at every boundary
- *   stepper__stop()	plants a breakpoint at one boundary of a path that was traced before
+ *   step__trace()	sets the trap flag, which gives a SIGTRAP at every boundary
+ *   step__stop()	sets a breakpoint at one boundary of a path that was traced before
  *
- * Both may be called from a callback, which is how an NMI comes upon an interrupt that came upon a
- * function; then they interrupt the function that the callback calls. A trap costs much more than
- * a breakpoint (in a virtual machine ten times), so what is needed at a single boundary is best
- * done with a breakpoint: a function takes the same path if it finds the same state.
+ * Callbacks may call both, to interrupt the function that the callback calls: that is how an NMI
+ * interrupts an interrupt that interrupted a function. A trap costs much more than a breakpoint
+ * (ten times in a virtual machine), so use a breakpoint to stop at a single boundary: a function
+ * takes the same path again if it starts from the same state.
  *
- * x86-64 only; one thread; functions without system calls.
+ * x86-64 only. Only for one thread, and for functions without system calls.
  */
-#ifndef RING_BUFFER_STEPPER_H
-#define RING_BUFFER_STEPPER_H
+#ifndef RING_BUFFER_SINGLE_STEP_H
+#define RING_BUFFER_SINGLE_STEP_H
 
 #include <stdbool.h>
 
-#define STEPPER_MAX	1024
+#define STEP_MAX	1024
 
 /* The instructions that follow boundaries 0, 1, ... */
-struct stepper_path {
+struct step_path {
 	unsigned int	 nr;
-	const void	*ip[STEPPER_MAX];
-	unsigned int	 pass[STEPPER_MAX];	/* how often each was met before */
+	const void	*ip[STEP_MAX];
+	unsigned int	 pass[STEP_MAX];	/* how often the path had been there before */
 };
 
-typedef void (*stepper_fn)(void *arg);
+typedef void (*step_fn)(void *arg);
 
-/* Called at boundary @i, before the instruction @ip; not stepped itself. */
-typedef void (*stepper_at)(void *ctx, unsigned int i, const void *ip);
+/* Called at boundary @i, before the instruction @ip. Is not stepped itself. */
+typedef void (*step_callback)(void *ctx, unsigned int i, const void *ip);
 
-/* stepper__init - to be called first. Return: NULL, or why there is no stepping here */
-const char *stepper__init(void);
+/* step__init - call this first. Return: NULL, or the reason why stepping is not possible */
+const char *step__init(void);
 
 /**
- * stepper__trace - call @fn(@arg), and @at at every boundary
+ * step__trace - call @fn(@arg), and @at at every boundary
  * @path:	receives the boundaries, unless NULL
  * @at:		may be NULL
  *
- * Return: the number of boundaries; if it is larger than STEPPER_MAX, @path has only so many.
+ * Return: the number of boundaries. @path receives no more than STEP_MAX of them.
  */
-unsigned int stepper__trace(struct stepper_path *path, stepper_fn fn, void *arg, stepper_at at,
+unsigned int step__trace(struct step_path *path, step_fn fn, void *arg, step_callback at,
 			    void *ctx);
 
 /**
- * stepper__stop - call @fn(@arg), and @at at boundary @i of @path
+ * step__stop - call @fn(@arg), and @at at boundary @i of @path
  *
- * Return: false if that, or the last stop that stepper__then_stop() asked for, was not reached.
+ * Return: false if the boundary, or that of the last step__then_stop(), was not reached.
  */
-bool stepper__stop(const struct stepper_path *path, unsigned int i, stepper_fn fn, void *arg,
-		   stepper_at at, void *ctx);
+bool step__stop(const struct step_path *path, unsigned int i, step_fn fn, void *arg,
+		   step_callback at, void *ctx);
 
 /**
- * stepper__then_trace - trace the rest of the function that was stopped; from its callback
+ * step__then_trace - trace the rest of the stopped function; call from its callback
  *
- * Its boundaries are counted from the present one, 0, for which @at is not called.
+ * The current boundary counts as 0; @at is called from boundary 1 on.
  */
-void stepper__then_trace(struct stepper_path *path, stepper_at at, void *ctx);
+void step__then_trace(struct step_path *path, step_callback at, void *ctx);
 
-/* stepper__then_stop - the same, but stop once more, at boundary @i > 0 of such a @path */
-void stepper__then_stop(const struct stepper_path *path, unsigned int i, stepper_at at, void *ctx);
+/* step__then_stop - stop once more, at boundary @i > 0 of a path from step__then_trace() */
+void step__then_stop(const struct step_path *path, unsigned int i, step_callback at, void *ctx);
 
-/* stepper__function - name of the function that @ip is in; needs -rdynamic */
-const char *stepper__function(const void *ip);
+/* step__function - return the name of the function that contains @ip; needs -rdynamic */
+const char *step__function(const void *ip);
 
 #endif

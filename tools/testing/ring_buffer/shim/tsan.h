@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Included first where the thread sanitizer is to see what the kernel does: accesses and atomic operations
- * in its terms, those of the refcounts without any order of their own, and barriers, of which it knows nothing,
- * as what they are to it: what comes before any smp_wmb() has happened before what comes behind a later
- * smp_rmb().
+ * Express the kernel's memory accesses, atomics and barriers in terms of ThreadSanitizer.
+ *
+ * Included before everything else. Atomics of refcounts are as relaxed as in the kernel. TSan does
+ * not know the kernel's barriers, so they are annotated: everything before an smp_wmb() happens
+ * before everything behind a later smp_rmb().
  */
 #ifndef SHIM_TSAN_H
 #define SHIM_TSAN_H
@@ -17,7 +18,7 @@
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, value)	__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
 
-/* In place of tools/arch/x86's, which are inline assembly. */
+/* Replace the functions of tools/arch/x86, which are inline assembly. */
 #define _TOOLS_LINUX_ASM_X86_ATOMIC_H
 
 #include <linux/types.h>
@@ -40,7 +41,7 @@ static inline int atomic_cmpxchg_relaxed(atomic_t *v, int old, int new)
 	return old;
 }
 
-/* As in the kernel, where a control dependency orders what follows the last one. */
+/* In the kernel a control dependency orders what follows the last put: acquire, too. */
 static inline int atomic_cmpxchg_release(atomic_t *v, int old, int new)
 {
 	__atomic_compare_exchange_n(&v->counter, &old, new, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);

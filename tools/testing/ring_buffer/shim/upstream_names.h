@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Included before all else where upstream's ring_buffer.c is compiled, to link it beside ours. */
+/* Rename upstream's global symbols, to link its ring_buffer.c beside ours. Included first. */
 #define rb_alloc			upstream_rb_alloc
 #define rb_free				upstream_rb_free
 #define rb_alloc_aux			upstream_rb_alloc_aux

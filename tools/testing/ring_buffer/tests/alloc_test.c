@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel's ring without memory: every allocation fails once.
- * tags: fast
- *
- * Prints TAP.
+ * Test allocating the kernel's ring buffer while each of its allocations fails in turn.
+ * tags: fast parallel
  */
 #include <stdlib.h>
 
@@ -13,7 +11,7 @@
 #include "shim/ring.h"
 #include "shim/tap.h"
 
-static void end_rb(struct perf_buffer *rb)
+static void free_rb(struct perf_buffer *rb)
 {
 	rb_free(rb);
 	shim_run_work();
@@ -25,7 +23,7 @@ static unsigned long allocations_of(int nr_pages, int flags)
 	struct perf_buffer *rb = rb_alloc(nr_pages, 0, -1, flags);
 
 	EXPECT(rb);
-	end_rb(rb);
+	free_rb(rb);
 	return shim.allocations - before;
 }
 
@@ -38,7 +36,10 @@ static void test_rb_alloc(void)
 			int nr_pages = sizes[s];
 			unsigned long nr = allocations_of(nr_pages, flags);
 
-			/* Ring, control page; array, pages, array of them twice, mapping. */
+			/*
+			 * perf_buffer and control page; page array, the pages, a temporary
+			 * array that lists them twice, and the mapping.
+			 */
 			EXPECT(nr == 2 + (nr_pages ? 3 + nr_pages : 0));
 			for (unsigned long i = 1; i <= nr; i++) {
 				shim.fail_at = shim.allocations + i;
@@ -70,7 +71,7 @@ static struct {
 static void *setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
 {
 	driver.setups++;
-	for (int i = 0; i < nr_pages; i++)	/* all of them can be written to */
+	for (int i = 0; i < nr_pages; i++)	/* check that all are writable */
 		memset(pages[i], i, PAGE_SIZE);
 	return driver.refuse ? NULL : &driver;
 }
@@ -98,13 +99,13 @@ static const int capabilities[] = {
 	0, PERF_PMU_CAP_AUX_NO_SG, PERF_PMU_CAP_AUX_PREFER_LARGE,
 };
 
-/* What a ring without AUX area looks like. */
+/* Whether the ring has no AUX area, nor anything left of one. */
 static bool has_none(struct perf_buffer *rb)
 {
 	return !rb_has_aux(rb) && !rb->aux_pages && !rb->aux_priv;
 }
 
-/* Whether the pages are one behind the other. */
+/* Whether the AUX pages are physically contiguous. */
 static bool is_contiguous(struct perf_buffer *rb)
 {
 	for (int i = 1; i < rb->aux_nr_pages; i++)
@@ -113,7 +114,7 @@ static bool is_contiguous(struct perf_buffer *rb)
 	return true;
 }
 
-/* Fills in the lengths of the runs of pages in @rb; returns their number. */
+/* Store the lengths [pages] of the AUX allocations of @rb, and return their number. */
 static int runs_of(struct perf_buffer *rb, int *lengths)
 {
 	int nr = 0;
@@ -138,7 +139,7 @@ static void test_aux_fails(void)
 				struct perf_event *event = aux_event(capabilities[c]);
 				struct perf_buffer *rb = rb_alloc(1, 0, -1, flags);
 				long held = shim.pages, objects = shim.objects;
-				bool one_run = !flags &&
+				bool contiguous = !flags &&
 					       capabilities[c] == PERF_PMU_CAP_AUX_NO_SG;
 				unsigned long before = shim.allocations, nr;
 				int err = rb_alloc_aux(rb, event, 2, nr_pages, 0, flags);
@@ -146,7 +147,7 @@ static void test_aux_fails(void)
 				EXPECT(!err && driver.setups == 1);
 				EXPECT(shim.pages == held + nr_pages);
 				EXPECT(rb->aux_nr_pages == nr_pages && rb->aux_pgoff == 2);
-				EXPECT(!one_run || is_contiguous(rb));
+				EXPECT(!contiguous || is_contiguous(rb));
 				EXPECT(rb->aux_overwrite == !flags);
 				EXPECT(refcount_read(&rb->aux_refcount) == 1);
 				nr = shim.allocations - before;
@@ -154,14 +155,18 @@ static void test_aux_fails(void)
 				EXPECT(driver.frees == 1 && has_none(rb));
 				EXPECT(shim.pages == held && shim.objects == objects);
 
-				/* A run that is not to be had is made of shorter ones, or refused. */
+				/*
+				 * Where a high order fails, lower ones replace it, unless
+				 * the area has to be contiguous.
+				 */
 				for (unsigned long i = 1; i <= nr; i++) {
 					int setups = driver.setups, frees = driver.frees;
 
 					shim.fail_at = shim.allocations + i;
 					err = rb_alloc_aux(rb, event, 2, nr_pages, 0, flags);
 					EXPECT(!err || err == -ENOMEM);
-					if (i == 1 || one_run || nr_pages == 1 || !capabilities[c])
+					if (i == 1 || contiguous || nr_pages == 1 ||
+					    !capabilities[c])
 						EXPECT(err == -ENOMEM);
 					if (!err)
 						rb_free_aux(rb);
@@ -171,7 +176,7 @@ static void test_aux_fails(void)
 					EXPECT(shim.pages == held && shim.objects == objects);
 				}
 				shim.fail_at = 0;
-				end_rb(rb);
+				free_rb(rb);
 			}
 		}
 	}
@@ -179,7 +184,7 @@ static void test_aux_fails(void)
 
 static void test_aux_runs(void)
 {
-	/* Capabilities, overwriting, pages, watermark, first order that fails; the runs expected. */
+	/* @fail_order: allocations from this order on fail; @runs: expected lengths [pages] */
 	static const struct {
 		int cap, overwrite, nr_pages;
 		long watermark;
@@ -226,7 +231,7 @@ static void test_aux_runs(void)
 			rb_free_aux(rb);
 		}
 		shim.fail_order = 0;
-		end_rb(rb);
+		free_rb(rb);
 	}
 }
 
@@ -235,7 +240,7 @@ static void test_aux_refused(void)
 	struct perf_event *event = aux_event(PERF_PMU_CAP_AUX_NO_SG);
 	struct perf_buffer *rb = rb_alloc(1, 0, -1, 0);
 
-	/* One run is needed, and there is none so long. */
+	/* The area must be contiguous, and no allocation of that order succeeds. */
 	shim.fail_order = 2;
 	EXPECT(rb_alloc_aux(rb, event, 2, 4, 0, 0) == -ENOMEM);
 	EXPECT(rb_alloc_aux(rb, event, 2, 3, 0, 0) == -ENOMEM);
@@ -255,15 +260,15 @@ static void test_aux_refused(void)
 	event->pmu->setup_aux = NULL;
 	EXPECT(rb_alloc_aux(rb, event, 2, 4, 0, 0) == -EOPNOTSUPP);
 	EXPECT(has_none(rb));
-	end_rb(rb);
+	free_rb(rb);
 }
 
 int main(void)
 {
-	TAP_RUN(test_rb_alloc, "rb_alloc() without memory, each allocation");
-	TAP_RUN(test_rb_alloc_too_large, "rb_alloc() of what cannot be");
-	TAP_RUN(test_aux_fails, "rb_alloc_aux() without memory, each allocation");
-	TAP_RUN(test_aux_runs, "runs of AUX pages");
-	TAP_RUN(test_aux_refused, "rb_alloc_aux() refuses");
+	TAP_RUN(test_rb_alloc, "rb_alloc() with each allocation failing");
+	TAP_RUN(test_rb_alloc_too_large, "rb_alloc() of impossible sizes");
+	TAP_RUN(test_aux_fails, "rb_alloc_aux() with each allocation failing");
+	TAP_RUN(test_aux_runs, "orders of the AUX pages");
+	TAP_RUN(test_aux_refused, "errors of rb_alloc_aux()");
 	return tap_end();
 }

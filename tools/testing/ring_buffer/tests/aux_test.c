@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The AUX area of the kernel's ring.
- * tags: fast
- *
- * Prints TAP.
+ * Test the AUX area of the kernel's ring buffer.
+ * tags: fast parallel
  */
 #include <stdlib.h>
 
@@ -27,7 +25,10 @@ static void free_driver(void *aux)
 	frees++;
 }
 
-/* With an AUX area of @pages; the data area is so large that it wakes up nobody. */
+/*
+ * Make a ring with an AUX area of @pages. The watermark of the data area is never reached, so that
+ * all wake-ups are those of the AUX area.
+ */
 static struct ring *new_sized_ring(unsigned int flags, int pages, long watermark, int capabilities)
 {
 	struct ring *ring = ring_new(&ring_impl, RING_STREAMING, 16, LONG_MAX);
@@ -58,8 +59,8 @@ static void delete_ring(struct ring *ring)
 	ring_delete(ring);
 }
 
-/* The next record is PERF_RECORD_AUX with that content. */
-static bool recorded(struct ring *ring, u64 offset, u64 size, u64 flags)
+/* Read one record; return whether it is a PERF_RECORD_AUX with these values. */
+static bool next_record_is(struct ring *ring, u64 offset, u64 size, u64 flags)
 {
 	struct ring_aux_record record;
 	u64 tail = ring->user->data_tail;
@@ -72,7 +73,7 @@ static bool recorded(struct ring *ring, u64 offset, u64 size, u64 flags)
 	       record.size == size && record.flags == flags;
 }
 
-static bool none_recorded(struct ring *ring)
+static bool no_record(struct ring *ring)
 {
 	return ring->user->data_head == ring->user->data_tail;
 }
@@ -85,7 +86,7 @@ static unsigned long wakeups(struct ring *ring)
 	return nr;
 }
 
-static unsigned long disablings(struct ring *ring)
+static unsigned long disables(struct ring *ring)
 {
 	unsigned long nr = ring->event.pending_disable_irq.queued;
 
@@ -107,7 +108,7 @@ static void test_no_aux(void)
 	ring_delete(ring);
 }
 
-/* Room for all but one byte, then what the reader gives back; heads count all bytes. */
+/* One byte of the area always stays free; heads count bytes and never wrap at the size. */
 static void test_full_trace(void)
 {
 	struct ring *ring = new_ring(RING_STREAMING, 0);
@@ -127,7 +128,7 @@ static void test_full_trace(void)
 		EXPECT(ring->user->aux_head == head);
 		perf_aux_output_end(&handle, size);
 		EXPECT(!perf_get_aux(&handle) && !handle.event);
-		EXPECT(recorded(ring, head, size, 0) && none_recorded(ring));
+		EXPECT(next_record_is(ring, head, size, 0) && no_record(ring));
 		head += size;
 		EXPECT(ring->user->aux_head == head);
 		ring->user->aux_tail = head;
@@ -138,18 +139,18 @@ static void test_full_trace(void)
 	delete_ring(ring);
 }
 
-/* Without room the event is disabled and the reader woken; also if the tail is nonsense. */
-static void test_no_room(void)
+/* A full area disables the event and wakes the reader up; so does an invalid aux_tail. */
+static void test_no_space(void)
 {
 	struct ring *ring = new_ring(RING_STREAMING, 0);
 	struct perf_output_handle handle;
 
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
 	perf_aux_output_end(&handle, AUX_SIZE - 1);
-	EXPECT(recorded(ring, 0, AUX_SIZE - 1, 0));
-	EXPECT(wakeups(ring) == 1 && !disablings(ring));
+	EXPECT(next_record_is(ring, 0, AUX_SIZE - 1, 0));
+	EXPECT(wakeups(ring) == 1 && !disables(ring));
 	EXPECT(!perf_aux_output_begin(&handle, &ring->event));
-	EXPECT(!handle.event && disablings(ring) == 1 && wakeups(ring) == 1);
+	EXPECT(!handle.event && disables(ring) == 1 && wakeups(ring) == 1);
 	EXPECT(ring->event.pending_wakeup && atomic_read(&ring->rb->poll));
 	EXPECT(refcount_read(&ring->rb->aux_refcount) == 1 && !ring->rb->aux_nest);
 	EXPECT(refcount_read(&ring->rb->refcount) == 1);
@@ -158,7 +159,7 @@ static void test_no_room(void)
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
 	EXPECT(handle.size == 100 && handle.head == AUX_SIZE - 1);
 	perf_aux_output_end(&handle, 0);
-	EXPECT(none_recorded(ring));
+	EXPECT(no_record(ring));
 
 	ring->user->aux_tail = AUX_SIZE;	/* ahead of the head */
 	EXPECT(!perf_aux_output_begin(&handle, &ring->event));
@@ -169,7 +170,7 @@ static void test_no_room(void)
 	delete_ring(ring);
 }
 
-/* The driver's head is an offset; only that it was overwritten is no news. */
+/* aux_head is an offset set by the driver; PERF_AUX_FLAG_OVERWRITE alone makes no record. */
 static void test_overwrite(void)
 {
 	struct ring *ring = new_ring(0, 4096);
@@ -186,13 +187,13 @@ static void test_overwrite(void)
 		perf_aux_output_end(&handle, i % 2 ? 4096 : 0);
 		EXPECT(ring->user->aux_head == head);
 		if (i % 2)
-			EXPECT(recorded(ring, head, 4096, PERF_AUX_FLAG_OVERWRITE));
-		EXPECT(none_recorded(ring) && !wakeups(ring));
+			EXPECT(next_record_is(ring, head, 4096, PERF_AUX_FLAG_OVERWRITE));
+		EXPECT(no_record(ring) && !wakeups(ring));
 	}
 	delete_ring(ring);
 }
 
-/* A driver that counts: records and aux_written have what it wrote, wrapped or not. */
+/* With PERF_PMU_CAP_AUX_WRITTEN, records and aux_written count every byte across wraps. */
 static void test_written(void)
 {
 	for (unsigned int flags = 0; flags <= RING_STREAMING; flags++) {
@@ -210,16 +211,16 @@ static void test_written(void)
 				handle.head = (written + size) % AUX_SIZE;
 			perf_aux_output_end(&handle, size);
 			if (size)
-				EXPECT(recorded(ring, flags ? written : handle.head, size,
+				EXPECT(next_record_is(ring, flags ? written : handle.head, size,
 						overwrite));
-			EXPECT(none_recorded(ring));
+			EXPECT(no_record(ring));
 			written += size;
 			EXPECT(ring->user->aux_written == written);
 			EXPECT(ring->user->aux_head == (flags ? written : written % AUX_SIZE));
 			ring->user->aux_tail = written;
 		}
 
-		/* The control page is only told. */
+		/* The kernel never reads the fields back: corrupt them. */
 		ring->user->aux_written = 1;
 		ring->user->cap_aux_written = 0;
 		EXPECT(perf_aux_output_begin(&handle, &ring->event));
@@ -229,7 +230,7 @@ static void test_written(void)
 	}
 }
 
-/* Room that was given up counts, as it does in aux_head. */
+/* Skipped bytes are counted in aux_written, as they are in aux_head. */
 static void test_written_skip(void)
 {
 	struct ring *ring = new_driver_ring(RING_STREAMING, 0, PERF_PMU_CAP_AUX_WRITTEN);
@@ -243,7 +244,7 @@ static void test_written_skip(void)
 	delete_ring(ring);
 }
 
-/* Another driver's area in the same ring begins anew. */
+/* A new AUX area in the same ring starts counting at 0. */
 static void test_written_again(void)
 {
 	struct ring *ring = new_driver_ring(0, 0, PERF_PMU_CAP_AUX_WRITTEN);
@@ -272,17 +273,17 @@ static void test_flags(void)
 	perf_aux_output_flag(&handle, PERF_AUX_FLAG_COLLISION);
 	perf_aux_output_flag(&handle, PERF_AUX_FLAG_PARTIAL);
 	perf_aux_output_end(&handle, 0);
-	EXPECT(recorded(ring, 0, 0, PERF_AUX_FLAG_COLLISION | PERF_AUX_FLAG_PARTIAL));
+	EXPECT(next_record_is(ring, 0, 0, PERF_AUX_FLAG_COLLISION | PERF_AUX_FLAG_PARTIAL));
 
-	/* Flags are not kept; a format alone is no news. */
+	/* Flags are cleared for the next output; a format alone makes no record. */
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
 	perf_aux_output_flag(&handle, PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK);
 	perf_aux_output_end(&handle, 0);
-	EXPECT(none_recorded(ring));
+	EXPECT(no_record(ring));
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
 	perf_aux_output_flag(&handle, 0x100);
 	perf_aux_output_end(&handle, 1);
-	EXPECT(recorded(ring, 0, 1, 0x100));
+	EXPECT(next_record_is(ring, 0, 1, 0x100));
 
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
 	shim.quiet = true;
@@ -290,11 +291,11 @@ static void test_flags(void)
 	shim.quiet = false;
 	EXPECT(shim.warnings-- == 1);
 	perf_aux_output_end(&handle, 0);
-	EXPECT(none_recorded(ring));
+	EXPECT(no_record(ring));
 	delete_ring(ring);
 }
 
-/* The record that was cut off: the reader is woken and the event disabled. */
+/* PERF_AUX_FLAG_TRUNCATED wakes up the reader and disables the event. */
 static void test_truncated(void)
 {
 	for (unsigned int flags = 0; flags <= RING_STREAMING; flags++) {
@@ -304,15 +305,15 @@ static void test_truncated(void)
 
 		EXPECT(perf_aux_output_begin(&handle, &ring->event));
 		perf_aux_output_flag(&handle, PERF_AUX_FLAG_TRUNCATED);
-		EXPECT(!disablings(ring));
+		EXPECT(!disables(ring));
 		perf_aux_output_end(&handle, 0);
-		EXPECT(wakeups(ring) == 1 && disablings(ring) == 1);
-		EXPECT(recorded(ring, 0, 0, PERF_AUX_FLAG_TRUNCATED | overwrite));
+		EXPECT(wakeups(ring) == 1 && disables(ring) == 1);
+		EXPECT(next_record_is(ring, 0, 0, PERF_AUX_FLAG_TRUNCATED | overwrite));
 		delete_ring(ring);
 	}
 }
 
-/* Once for each multiple of the watermark that is passed, or several at once. */
+/* One wake-up for each output that crosses one or more multiples of the watermark. */
 static void test_watermark(void)
 {
 	struct ring *ring = new_ring(RING_STREAMING, 5000);
@@ -326,7 +327,7 @@ static void test_watermark(void)
 		EXPECT(handle.wakeup == head / 5000 * 5000 + 5000);
 		perf_aux_output_end(&handle, size);
 		EXPECT(wakeups(ring) == ((head + size) / 5000 > head / 5000));
-		EXPECT(!disablings(ring));
+		EXPECT(!disables(ring));
 		head += size;
 		ring->user->aux_tail = head;
 		ring->user->data_tail = ring->user->data_head;
@@ -349,18 +350,18 @@ static void test_skip(void)
 	EXPECT(perf_aux_output_skip(&handle, 2900) == 0);
 	EXPECT(wakeups(ring) == 1 && handle.wakeup == 6000 && handle.head == 3000);
 	perf_aux_output_end(&handle, 50);
-	EXPECT(recorded(ring, 3000, 50, 0) && ring->user->aux_head == 3050 && !wakeups(ring));
+	EXPECT(next_record_is(ring, 3000, 50, 0) && ring->user->aux_head == 3050 && !wakeups(ring));
 
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
 	EXPECT(handle.size == AUX_SIZE - 1 - 3050);
 	EXPECT(perf_aux_output_skip(&handle, handle.size) == 0);
 	EXPECT(!handle.size && perf_aux_output_skip(&handle, 1) == -ENOSPC);
 	perf_aux_output_end(&handle, 0);
-	EXPECT(ring->user->aux_head == AUX_SIZE - 1 && none_recorded(ring));
+	EXPECT(ring->user->aux_head == AUX_SIZE - 1 && no_record(ring));
 	delete_ring(ring);
 }
 
-/* Two drivers at once: the second is refused, and the first goes on. */
+/* A second perf_aux_output_begin() before the first one's end warns and fails. */
 static void test_nesting(void)
 {
 	struct ring *ring = new_ring(RING_STREAMING, 0);
@@ -374,11 +375,11 @@ static void test_nesting(void)
 	EXPECT(!perf_get_aux(&second) && perf_get_aux(&first) == &driver);
 	EXPECT(refcount_read(&ring->rb->aux_refcount) == 2);
 	perf_aux_output_end(&first, 10);
-	EXPECT(recorded(ring, 0, 10, 0) && !ring->rb->aux_nest);
+	EXPECT(next_record_is(ring, 0, 10, 0) && !ring->rb->aux_nest);
 	delete_ring(ring);
 }
 
-/* Unmapped while a driver writes: no other begins, and the pages live until it ends. */
+/* Unmapped during output: no new output begins, and the pages are freed when it ends. */
 static void test_unmap(void)
 {
 	struct ring *ring = new_ring(RING_STREAMING, 0);
@@ -394,11 +395,11 @@ static void test_unmap(void)
 	EXPECT(!rb_has_aux(ring->rb) && frees == 1);
 	EXPECT(refcount_read(&ring->rb->refcount) == 1);
 
-	/* The mapping's reference gone, although it is still counted. */
+	/* The reference count is 0 although aux_mmap_count is not: begin must fail. */
 	atomic_set(&ring->rb->aux_mmap_count, 1);
 	EXPECT(!perf_aux_output_begin(&other, &ring->event));
 
-	/* And a new area in the place of the old one. */
+	/* A new area can take the place of the old one. */
 	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 2, 0, RING_STREAMING));
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
 	perf_aux_output_end(&handle, 1);
@@ -406,7 +407,7 @@ static void test_unmap(void)
 	delete_ring(ring);
 }
 
-/* The last reference given up in atomic context is a bug, and is complained of. */
+/* Dropping the last reference in atomic context is a bug of the caller and warns. */
 static void test_freed_atomic(void)
 {
 	struct ring *ring = new_ring(RING_STREAMING, 0);
@@ -420,7 +421,7 @@ static void test_freed_atomic(void)
 	ring_delete(ring);
 }
 
-/* A range of the area, across its pages and its end, into a record. */
+/* Copy ranges of the area into a record, across page boundaries and its end. */
 static void test_copy(void)
 {
 	struct ring *ring = new_ring(RING_STREAMING, 0);
@@ -462,18 +463,18 @@ static void test_copy(void)
 }
 
 /*
- * Areas of any size, against a trace whose every byte is known. A driver writes it byte by byte, as far
- * as it was told to; a reader looks at each byte that it may find valid, by its number alone.
+ * Areas of any size. The driver writes a trace in which each byte follows from its number; a reader
+ * checks every byte that heads and counters say is valid.
  */
 
-#define MOST_PAGES	14	/* fit in a record */
+#define MAX_PAGES	14	/* that fit in a record */
 
 struct model {
 	struct ring		*ring;
 	struct ring		*samples;
 	unsigned long		 size;
 	u64			 written;	/* bytes of the trace so far */
-	unsigned char		 bytes[MOST_PAGES * PAGE_SIZE];	/* what the area must hold */
+	unsigned char		 bytes[MAX_PAGES * PAGE_SIZE];	/* expected contents */
 };
 
 static u32 random_below(u32 n)
@@ -506,8 +507,11 @@ static void write_trace(struct model *m, u64 position, unsigned long size)
 	}
 }
 
-/* A sample that ends at @to, a position as a driver may have it. */
-static bool copied(struct model *m, struct perf_output_handle *aux, unsigned long from,
+/*
+ * Copy the @size bytes before @end into a sample and check them. @from and @to are the same range
+ * in one of the forms that drivers use.
+ */
+static bool copy_matches(struct model *m, struct perf_output_handle *aux, unsigned long from,
 		   unsigned long to, u64 end, unsigned long size)
 {
 	struct perf_sample_data data = {};
@@ -528,20 +532,20 @@ static bool copied(struct model *m, struct perf_output_handle *aux, unsigned lon
 	return EXPECT(!differing && out[size] == 0xbb);
 }
 
-/* All in which a range can be said: by its length, by offsets that wrap, by counts. */
-static bool all_copied(struct model *m, struct perf_output_handle *aux)
+/* Copy ranges given as length before an offset, as wrapped offsets, and as byte counts. */
+static bool all_copies_match(struct model *m, struct perf_output_handle *aux)
 {
 	unsigned long at = m->written % m->size, size = 1 + random_below(m->size);
 	unsigned long from = (at + m->size - size) % m->size, count = m->size * 12345 + at;
 
-	return copied(m, aux, at - size, at, at, size) &&
-	       copied(m, aux, from, at, at, size) &&
-	       copied(m, aux, count - size, count, at, size) &&
-	       copied(m, aux, count - size - 3 * m->size, count, at, size) &&
-	       copied(m, aux, at, at, at, m->size);
+	return copy_matches(m, aux, at - size, at, at, size) &&
+	       copy_matches(m, aux, from, at, at, size) &&
+	       copy_matches(m, aux, count - size, count, at, size) &&
+	       copy_matches(m, aux, count - size - 3 * m->size, count, at, size) &&
+	       copy_matches(m, aux, at, at, at, m->size);
 }
 
-/* What the reader of a full trace finds, and gives back in part. */
+/* Check what a reader of a full trace finds, and consume a part of it. */
 static bool read_full(struct model *m)
 {
 	struct perf_event_mmap_page *user = m->ring->user;
@@ -555,7 +559,7 @@ static bool read_full(struct model *m)
 	return EXPECT(!differing);
 }
 
-/* What the reader of an area that is gone round in finds. */
+/* Check what a reader of an overwrite area finds. */
 static bool read_overwritten(struct model *m)
 {
 	struct perf_event_mmap_page *user = m->ring->user;
@@ -573,17 +577,17 @@ static bool read_overwritten(struct model *m)
 static bool trace_full(struct model *m)
 {
 	struct perf_event_mmap_page *user = m->ring->user;
-	unsigned long room = m->size - 1 - (user->aux_head - user->aux_tail), size, skip;
+	unsigned long space = m->size - 1 - (user->aux_head - user->aux_tail), size, skip;
 	struct perf_output_handle handle;
 	u64 tail = user->aux_tail;
 
 	if (!random_below(8)) {
-		/* Ahead of the head, or too far behind it: nothing can be written. */
+		/* aux_tail is ahead of the head, or too far behind it: nothing is free. */
 		user->aux_tail = user->aux_head + 1 + random_below(100);
 		EXPECT(!perf_aux_output_begin(&handle, &m->ring->event));
 		user->aux_tail = user->aux_head - m->size - random_below(100);
 		EXPECT(!perf_aux_output_begin(&handle, &m->ring->event));
-		/* Nearer: never more than the area has. */
+		/* Any other aux_tail: no more than the area has is free. */
 		user->aux_tail = user->aux_head - random_below(m->size - 1);
 		if (EXPECT(perf_aux_output_begin(&handle, &m->ring->event))) {
 			EXPECT(handle.size == m->size - 1 - (user->aux_head - user->aux_tail));
@@ -592,18 +596,18 @@ static bool trace_full(struct model *m)
 		user->aux_tail = tail;
 	}
 	if (!perf_aux_output_begin(&handle, &m->ring->event))
-		return EXPECT(!room);
-	if (!EXPECT(handle.head == m->written && handle.size == room))
+		return EXPECT(!space);
+	if (!EXPECT(handle.head == m->written && handle.size == space))
 		return false;
 	skip = random_below(3) ? 0 : random_below(handle.size + 1);
 	write_trace(m, handle.head, skip);
 	EXPECT(!perf_aux_output_skip(&handle, skip));
 	size = random_below(handle.size + 1);
 	write_trace(m, handle.head, size);
-	if (!all_copied(m, &handle))
+	if (!all_copies_match(m, &handle))
 		return false;
 	perf_aux_output_end(&handle, size);
-	return !size || EXPECT(recorded(m->ring, m->written - size, size, 0));
+	return !size || EXPECT(next_record_is(m->ring, m->written - size, size, 0));
 }
 
 static bool trace_overwriting(struct model *m)
@@ -615,20 +619,20 @@ static bool trace_overwriting(struct model *m)
 	    !EXPECT(handle.head == m->written % m->size))
 		return false;
 	write_trace(m, handle.head, size);
-	if (!all_copied(m, &handle))
+	if (!all_copies_match(m, &handle))
 		return false;
 	handle.head = m->written % m->size;
 	perf_aux_output_end(&handle, size);
-	return !size || EXPECT(recorded(m->ring, handle.head, size, PERF_AUX_FLAG_OVERWRITE));
+	return !size || EXPECT(next_record_is(m->ring, handle.head, size, PERF_AUX_FLAG_OVERWRITE));
 }
 
 static void test_any_size(void)
 {
 	static struct model m;
 
-	for (unsigned int round = 0; round < 4 * MOST_PAGES; round++) {
-		int pages = 1 + round % MOST_PAGES;
-		bool overwrite = round / MOST_PAGES % 2, ok = true;
+	for (unsigned int round = 0; round < 4 * MAX_PAGES; round++) {
+		int pages = 1 + round % MAX_PAGES;
+		bool overwrite = round / MAX_PAGES % 2, ok = true;
 		unsigned int step;
 
 		memset(&m, 0, sizeof(m));
@@ -648,7 +652,7 @@ static void test_any_size(void)
 	}
 }
 
-/* An area in the place of another: its offsets lie in it, also where the old ones did not. */
+/* A smaller area replaces a larger one: the inherited aux_head is wrapped to its size. */
 static void test_other_size(void)
 {
 	struct ring *ring = new_ring(0, 0);
@@ -666,7 +670,7 @@ static void test_other_size(void)
 	frees = 0;
 	delete_ring(ring);
 
-	/* Of a full trace the count goes on. */
+	/* The head of a full trace is a count, and continues unchanged. */
 	ring = new_ring(RING_STREAMING, 0);
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
 	perf_aux_output_end(&handle, AUX_SIZE - 10);
@@ -680,8 +684,8 @@ static void test_other_size(void)
 	delete_ring(ring);
 }
 
-/* What perf_mmap() asks for. */
-static void test_sizes_taken(void)
+/* takes_aux_pages(), which perf_mmap() calls. */
+static void test_sizes_accepted(void)
 {
 	struct pmu pmu = {};
 	struct perf_event event = { .pmu = &pmu };
@@ -706,7 +710,7 @@ static void test_mmap_to_page(void)
 	EXPECT(!perf_mmap_to_page(rb, ~0ul));
 	EXPECT(perf_mmap_to_page(rb, 0) && perf_mmap_to_page(rb, 16) == rb->pages[15]);
 
-	/* Somewhere behind, with a gap that belongs to nobody. */
+	/* The area may start further behind; the gap cannot be mapped. */
 	rb->aux_pgoff = 100;
 	EXPECT(!perf_mmap_to_page(rb, 17) && !perf_mmap_to_page(rb, 99));
 	EXPECT(perf_mmap_to_page(rb, 100) == virt_to_page(rb->aux_pages[0]));
@@ -714,7 +718,7 @@ static void test_mmap_to_page(void)
 	delete_ring(ring);
 }
 
-/* Faulted in: what the fault handler leaves in the pages is gone before they are freed. */
+/* The page->mapping that the fault handler sets is cleared before the pages are freed. */
 static void test_mapped_pages(void)
 {
 	struct ring *ring = new_ring(0, 0);
@@ -726,25 +730,25 @@ static void test_mapped_pages(void)
 
 int main(void)
 {
-	TAP_RUN(test_no_aux, "a ring without AUX area");
-	TAP_RUN(test_full_trace, "full trace: room, heads, records, references");
-	TAP_RUN(test_no_room, "full trace without room");
-	TAP_RUN(test_overwrite, "overwrite");
-	TAP_RUN(test_written, "a driver that counts");
-	TAP_RUN(test_written_skip, "room given up is counted");
-	TAP_RUN(test_written_again, "counted from the mapping on");
-	TAP_RUN(test_flags, "flags");
-	TAP_RUN(test_truncated, "truncated");
-	TAP_RUN(test_watermark, "watermark");
-	TAP_RUN(test_skip, "skip");
-	TAP_RUN(test_nesting, "two at once");
-	TAP_RUN(test_unmap, "unmapped while it is written");
-	TAP_RUN(test_freed_atomic, "freed in atomic context");
-	TAP_RUN(test_copy, "copied into a record");
-	TAP_RUN(test_any_size, "areas of any size, each byte of them");
-	TAP_RUN(test_other_size, "another size in the same ring");
-	TAP_RUN(test_sizes_taken, "the sizes that a driver takes");
+	TAP_RUN(test_no_aux, "ring without an AUX area");
+	TAP_RUN(test_full_trace, "full trace: free space, heads, records, references");
+	TAP_RUN(test_no_space, "full trace: no free space");
+	TAP_RUN(test_overwrite, "overwrite mode");
+	TAP_RUN(test_written, "aux_written counts all bytes");
+	TAP_RUN(test_written_skip, "aux_written counts skipped bytes");
+	TAP_RUN(test_written_again, "aux_written starts at 0 in a new area");
+	TAP_RUN(test_flags, "flags of PERF_RECORD_AUX");
+	TAP_RUN(test_truncated, "PERF_AUX_FLAG_TRUNCATED disables the event");
+	TAP_RUN(test_watermark, "wake-ups at the watermark");
+	TAP_RUN(test_skip, "perf_aux_output_skip()");
+	TAP_RUN(test_nesting, "nested begin is refused");
+	TAP_RUN(test_unmap, "unmap during output");
+	TAP_RUN(test_freed_atomic, "last reference dropped in atomic context");
+	TAP_RUN(test_copy, "perf_output_copy_aux()");
+	TAP_RUN(test_any_size, "areas of any number of pages");
+	TAP_RUN(test_other_size, "new area of another size in the same ring");
+	TAP_RUN(test_sizes_accepted, "sizes that a PMU accepts");
 	TAP_RUN(test_mmap_to_page, "bounds of perf_mmap_to_page()");
-	TAP_RUN(test_mapped_pages, "pages that were mapped");
+	TAP_RUN(test_mapped_pages, "page->mapping is cleared");
 	return tap_end();
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An AUX area is mapped and unmapped while a driver wants to write to it, under the thread sanitizer.
+ * Test unmapping an AUX area while a driver on another CPU uses it, under ThreadSanitizer.
  * tags: fast
  *
- * The writer's thread is a CPU on which the event is enabled; the lock says that its interrupts are
- * off. The other thread is the program that maps: to unmap it does what perf_mmap_close() does, with
- * an interrupt on that CPU which stops the driver. What is not ordered by that, the ring's code has to
- * order by itself. Prints TAP.
+ * One thread plays a CPU on which the event is enabled; holding the lock stands for disabled
+ * interrupts. The other thread maps the area, and unmaps it as perf_mmap_close() does: it stops the
+ * driver in an "interrupt" of that CPU. Everything that this does not order has to be ordered by
+ * ring_buffer_aux.c.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -22,7 +22,7 @@
 
 int shim_barrier;
 
-/* What setup_aux() returns: gone when the area is. */
+/* Driver data: returned by setup_aux(), freed by free_aux(). */
 struct area {
 	void		**pages;
 	unsigned long	size;
@@ -33,10 +33,12 @@ static struct {
 	struct ring			*ring;
 	pthread_mutex_t			 irqs_off;
 	struct perf_output_handle	 handle;
-	struct area			*area;		/* while it writes */
-	bool				 goes_on;	/* until it is stopped */
-	bool				 end;
-	unsigned long			 tries, begun, refused, stopped, ended, warnings;
+	struct area			*area;		/* NULL if the driver is not running */
+	bool				 run_until_stopped;
+	bool				 exit;
+	/* Calls of perf_aux_output_begin(), by result; runs, by what ended them. */
+	unsigned long			 tries, begun, refused, stopped, ended;
+	unsigned long			 warnings;
 } cpu = { .irqs_off = PTHREAD_MUTEX_INITIALIZER };
 
 static unsigned long setups, frees;
@@ -63,7 +65,7 @@ static unsigned int random_below(unsigned int *state, unsigned int n)
 }
 
 /*
- * The driver, interrupts off
+ * The driver, with "interrupts" disabled
  */
 
 static void count(unsigned long *counter)
@@ -107,11 +109,11 @@ static void *run_cpu(void *arg)
 {
 	unsigned int state = 1;
 
-	while (!__atomic_load_n(&cpu.end, __ATOMIC_RELAXED)) {
+	while (!__atomic_load_n(&cpu.exit, __ATOMIC_RELAXED)) {
 		pthread_mutex_lock(&cpu.irqs_off);
 		if (!cpu.area)
 			start();
-		else if (!__atomic_load_n(&cpu.goes_on, __ATOMIC_RELAXED))
+		else if (!__atomic_load_n(&cpu.run_until_stopped, __ATOMIC_RELAXED))
 			stop(&cpu.ended);
 		else
 			write_area(10);
@@ -124,10 +126,10 @@ static void *run_cpu(void *arg)
 }
 
 /*
- * The program
+ * The program that maps the area
  */
 
-static void wait_for_more(const unsigned long *counter)
+static void wait_for_change(const unsigned long *counter)
 {
 	unsigned long before = __atomic_load_n(counter, __ATOMIC_RELAXED);
 
@@ -135,7 +137,7 @@ static void wait_for_more(const unsigned long *counter)
 		sched_yield();
 }
 
-static void wait_until_it_writes(void)
+static void wait_until_running(void)
 {
 	bool writes = false;
 
@@ -147,21 +149,21 @@ static void wait_until_it_writes(void)
 	}
 }
 
-/* With @late it tries to begin once more before the area's last reference is gone. */
+/* @late: let the driver try to begin before the last reference to the area is dropped. */
 static void unmap(struct perf_buffer *rb, bool late)
 {
 	EXPECT(atomic_dec_and_test(&rb->aux_mmap_count));
-	pthread_mutex_lock(&cpu.irqs_off);	/* the interrupt: perf_pmu_output_stop() */
+	pthread_mutex_lock(&cpu.irqs_off);	/* the IPI of perf_pmu_output_stop() */
 	if (cpu.area)
 		stop(&cpu.stopped);
 	pthread_mutex_unlock(&cpu.irqs_off);
 	if (late)
-		wait_for_more(&cpu.tries);
+		wait_for_change(&cpu.tries);
 	rb_free_aux(rb);
 	EXPECT(!refcount_read(&rb->aux_refcount) && frees == setups);
 }
 
-static void test_unmapped_meanwhile(void)
+static void test_unmap_race(void)
 {
 	struct ring *ring = ring_new(&ring_impl, RING_STREAMING, 16, LONG_MAX);
 	unsigned long forced = 0;
@@ -176,24 +178,24 @@ static void test_unmapped_meanwhile(void)
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		bool force = !random_below(&state, 4);
 
-		__atomic_store_n(&cpu.goes_on, force, __ATOMIC_RELAXED);
+		__atomic_store_n(&cpu.run_until_stopped, force, __ATOMIC_RELAXED);
 		ring->user->aux_tail = ring->user->aux_head;
 		EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 1 + random_below(&state, 9), 0,
 					    random_below(&state, 2) ? RING_STREAMING : 0));
 		if (force)
-			wait_until_it_writes();
+			wait_until_running();
 		else if (random_below(&state, 2))
-			wait_for_more(&cpu.begun);
+			wait_for_change(&cpu.begun);
 		unmap(ring->rb, !random_below(&state, 4));
 		forced += force;
 		if (random_below(&state, 2))
-			wait_for_more(&cpu.refused);
+			wait_for_change(&cpu.refused);
 	}
-	__atomic_store_n(&cpu.end, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&cpu.exit, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 
-	printf("# begun %lu, ended %lu, stopped %lu, refused %lu\n", cpu.begun, cpu.ended, cpu.stopped,
-	       cpu.refused);
+	printf("# begun %lu, ended %lu, stopped %lu, refused %lu\n", cpu.begun, cpu.ended,
+	       cpu.stopped, cpu.refused);
 	EXPECT(setups == ROUNDS && frees == ROUNDS && !cpu.warnings);
 	EXPECT(cpu.begun == cpu.ended + cpu.stopped && cpu.ended && cpu.refused);
 	EXPECT(cpu.stopped >= forced && forced);
@@ -203,6 +205,6 @@ static void test_unmapped_meanwhile(void)
 
 int main(void)
 {
-	TAP_RUN(test_unmapped_meanwhile, "unmapped while a driver on another CPU begins, writes and ends");
+	TAP_RUN(test_unmap_race, "unmap while a driver on another CPU begins, writes and ends");
 	return tap_end();
 }

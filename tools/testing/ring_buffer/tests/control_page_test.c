@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel's ring while somebody scribbles over its control page.
+ * Test the kernel's ring buffer while another thread corrupts the control page.
  * tags: fast
  * timeout: 60
  *
- * A thread fills the page with random values and with the worst there are, as fast as it can,
- * while records are written. Whatever it holds: no crash, no endless loop (the time limit), heads
- * that advance by what was written, and every record within the room that is its own. Data areas
- * have guards on both sides, and in between a twin, which nobody scribbles over, shows what a ring
- * that overwrites itself must contain.
- *
- * Prints TAP.
+ * A thread overwrites the page with random and with plausible wrong values, as fast as it can,
+ * while records are written. Whatever the page contains, the kernel must not crash or loop forever
+ * (the time limit catches that), heads must advance by what was written, and each record must stay
+ * within its reservation. Guard pages surround the data area. The contents of an overwrite ring are
+ * compared with those of a second ring that received the same records undisturbed.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,15 +20,15 @@
 #include "shim/ring.h"
 #include "shim/tap.h"
 
-/* At least so long, and until there was enough of both, which a busy machine may delay. */
+/* Run for MILLISECONDS, and longer on a busy machine, until both threads made progress. */
 #define MILLISECONDS		150
 #define MAX_MILLISECONDS	5000
-#define MIN_SCRIBBLED		20
+#define MIN_CORRUPTED		20
 #define MIN_WRITTEN		20
 
 static struct ring *ring;
 static volatile bool stop;
-static volatile unsigned long scribbled;
+static volatile unsigned long passes;		/* over the control page */
 
 static u64 next_random(u64 *state)
 {
@@ -40,7 +38,7 @@ static u64 next_random(u64 *state)
 	return *state;
 }
 
-/* Near the head, where a tail looks credible; far from it; all bits. */
+/* A value near @head, where a tail looks valid, far from it, or any. */
 static u64 bad_value(u64 *state, u64 head)
 {
 	u64 r = next_random(state);
@@ -71,7 +69,7 @@ static u64 bad_value(u64 *state, u64 head)
 	}
 }
 
-static void *scribble(void *arg)
+static void *corrupt_page(void *arg)
 {
 	u64 state = 88172645463325252ull;
 	volatile u64 *page = (volatile u64 *)ring->user;
@@ -79,31 +77,31 @@ static void *scribble(void *arg)
 	while (!stop) {
 		for (unsigned int i = 0; i < PAGE_SIZE / sizeof(u64); i += 16) {
 			page[i + next_random(&state) % 16] = next_random(&state);
-			/* And again those that might be read. */
+			/* The fields of the ring more often than the others. */
 			ring->user->data_tail = bad_value(&state, local_read(&ring->rb->head));
 			ring->user->aux_tail = bad_value(&state, ring->rb->aux_head);
 			ring->user->data_head = bad_value(&state, local_read(&ring->rb->head));
 			ring->user->data_reserved = bad_value(&state, 0);
 		}
-		scribbled++;
+		passes++;
 	}
 	return NULL;
 }
 
-static pthread_t start_scribbling(void)
+static pthread_t start_corrupting(void)
 {
 	pthread_t thread;
 
 	stop = false;
-	scribbled = 0;
-	if (pthread_create(&thread, NULL, scribble, NULL))
+	passes = 0;
+	if (pthread_create(&thread, NULL, corrupt_page, NULL))
 		abort();
-	while (!scribbled)
+	while (!passes)
 		;
 	return thread;
 }
 
-static void stop_scribbling(pthread_t thread)
+static void stop_corrupting(pthread_t thread)
 {
 	stop = true;
 	pthread_join(thread, NULL);
@@ -117,13 +115,13 @@ static u64 now_ms(void)
 	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
 }
 
-static bool enough(u64 start, unsigned long written)
+static bool is_done(u64 start, unsigned long written)
 {
 	u64 passed = now_ms() - start;
 
 	if (tap_complaints || !EXPECT(passed < MAX_MILLISECONDS))
 		return true;
-	return passed >= MILLISECONDS && scribbled >= MIN_SCRIBBLED && written >= MIN_WRITTEN;
+	return passed >= MILLISECONDS && passes >= MIN_CORRUPTED && written >= MIN_WRITTEN;
 }
 
 static unsigned int random_size(u64 *state)
@@ -135,27 +133,31 @@ static unsigned int random_size(u64 *state)
 			   (u64)RING_MAX_RECORD);
 }
 
-/* Between begin and end, with what the handle says against what it must be. */
+/*
+ * Write a record and check head, lost count and handle against the expected values; interrupted by
+ * up to @depth nested writers.
+ */
 static void write_checked(unsigned int size, u64 number, int depth, u64 *state)
 {
 	struct perf_sample_data data = { .id_fill = RING_ID_FILL };
 	unsigned long before = local_read(&ring->rb->head);
 	unsigned long lost = local_read(&ring->rb->lost), after, at;
 	struct perf_output_handle handle;
-	unsigned int taken = size;
+	unsigned int reserved = size;
 
 	if (lost)
-		taken += sizeof(struct ring_lost_record) + ring_record_tail(ring);
+		reserved += sizeof(struct ring_lost_record) + ring_record_tail(ring);
 	if (perf_output_begin(&handle, &data, &ring->event, size)) {
 		EXPECT(local_read(&ring->rb->head) == before);
 		EXPECT(local_read(&ring->rb->lost) == lost + 1);
-		EXPECT((ring->flags & RING_STREAMING) || taken > ring->size || depth < 2);
+		EXPECT((ring->flags & RING_STREAMING) || reserved > ring->size || depth < 2);
 		return;
 	}
 	after = local_read(&ring->rb->head);
-	EXPECT(after == before + taken && taken <= ring->size && !local_read(&ring->rb->lost));
+	EXPECT(after == before + reserved && reserved <= ring->size);
+	EXPECT(!local_read(&ring->rb->lost));
 	at = (ring->flags & RING_BACKWARD ? -after : before) & (ring->size - 1);
-	EXPECT(handle.addr == ring->rb->data + at + taken - size);
+	EXPECT(handle.addr == ring->rb->data + at + reserved - size);
 	if (depth && next_random(state) % 4 == 0)
 		write_checked(random_size(state), number + 1, depth - 1, state);
 	ring_fill(ring, &handle, size, number);
@@ -163,60 +165,60 @@ static void write_checked(unsigned int size, u64 number, int depth, u64 *state)
 	EXPECT(ring->rb->nest == 2u - depth);
 }
 
-static void write_under_fire(unsigned int flags, int nr_pages)
+static void write_while_corrupted(unsigned int flags, int nr_pages)
 {
-	u64 start = now_ms(), state = 1234567, twin_state = state, number = 0;
-	struct ring *twin, *scribbled_over;
+	u64 start = now_ms(), state = 1234567, reference_state = state, number = 0;
+	struct ring *reference, *corrupted;
 	pthread_t thread;
 
 	ring = ring_new(&ring_impl, flags, nr_pages, 0);
-	twin = ring_new(&ring_impl, flags, nr_pages, 0);
-	thread = start_scribbling();
-	for (; !enough(start, number); number++)
+	reference = ring_new(&ring_impl, flags, nr_pages, 0);
+	thread = start_corrupting();
+	for (; !is_done(start, number); number++)
 		write_checked(random_size(&state), 2 * number, 2, &state);
-	stop_scribbling(thread);
+	stop_corrupting(thread);
 
 	if (!(flags & RING_STREAMING)) {
-		scribbled_over = ring;
-		ring = twin;
+		corrupted = ring;
+		ring = reference;
 		for (u64 i = 0; i < number; i++)
-			write_checked(random_size(&twin_state), 2 * i, 2, &twin_state);
-		ring = scribbled_over;
-		EXPECT(!memcmp(ring->data, twin->data, ring->size));
-		EXPECT(local_read(&ring->rb->head) == local_read(&twin->rb->head));
+			write_checked(random_size(&reference_state), 2 * i, 2, &reference_state);
+		ring = corrupted;
+		EXPECT(!memcmp(ring->data, reference->data, ring->size));
+		EXPECT(local_read(&ring->rb->head) == local_read(&reference->rb->head));
 	}
-	/* When nobody scribbles any more, the next record puts all right that is the kernel's. */
+	/* Once the page is left alone, the next record restores the kernel's fields. */
 	ring->user->data_tail = flags & RING_BACKWARD ? -local_read(&ring->rb->head) :
 							local_read(&ring->rb->head);
 	EXPECT(!ring_write(ring, ring_min_record(ring), 0));
 	EXPECT(ring_head(ring) == local_read(&ring->rb->head));
-	ring_delete(twin);
+	ring_delete(reference);
 	ring_delete(ring);
 }
 
 static void test_overwrite(void)
 {
-	write_under_fire(0, 4);
-	write_under_fire(RING_WITH_ID, 1);
+	write_while_corrupted(0, 4);
+	write_while_corrupted(RING_WITH_ID, 1);
 }
 
 static void test_streaming(void)
 {
-	write_under_fire(RING_STREAMING, 4);
-	write_under_fire(RING_STREAMING | RING_WITH_ID, 1);
+	write_while_corrupted(RING_STREAMING, 4);
+	write_while_corrupted(RING_STREAMING | RING_WITH_ID, 1);
 }
 
 static void test_backward(void)
 {
-	write_under_fire(RING_BACKWARD, 4);
-	write_under_fire(RING_BACKWARD | RING_STREAMING, 4);
+	write_while_corrupted(RING_BACKWARD, 4);
+	write_while_corrupted(RING_BACKWARD | RING_STREAMING, 4);
 }
 
 static void test_sized(void)
 {
-	write_under_fire(RING_SIZED, 4);
-	write_under_fire(RING_SIZED | RING_WITH_ID, 1);
-	write_under_fire(RING_SIZED | RING_STREAMING, 4);
+	write_while_corrupted(RING_SIZED, 4);
+	write_while_corrupted(RING_SIZED | RING_WITH_ID, 1);
+	write_while_corrupted(RING_SIZED | RING_STREAMING, 4);
 }
 
 static void *setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
@@ -228,7 +230,7 @@ static void free_driver(void *aux)
 {
 }
 
-static void trace_under_fire(unsigned int flags)
+static void trace_while_corrupted(unsigned int flags)
 {
 	u64 start = now_ms(), state = 7654321, head = 0;
 	const unsigned long area = 8 * PAGE_SIZE;
@@ -238,8 +240,8 @@ static void trace_under_fire(unsigned int flags)
 	ring = ring_new(&ring_impl, RING_STREAMING, 4, 0);
 	ring->pmu = (struct pmu){ 0, setup_aux, free_driver };
 	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 8, 0, flags));
-	thread = start_scribbling();
-	while (!enough(start, begun)) {
+	thread = start_corrupting();
+	while (!is_done(start, begun)) {
 		struct perf_output_handle handle;
 		unsigned long skip = next_random(&state) % 100, size;
 
@@ -262,23 +264,23 @@ static void trace_under_fire(unsigned int flags)
 		perf_aux_output_end(&handle, size);
 		EXPECT(ring->rb->aux_head == head);
 	}
-	stop_scribbling(thread);
+	stop_corrupting(thread);
 	ring_impl.close_aux(ring->rb);
 	ring_delete(ring);
 }
 
 static void test_aux(void)
 {
-	trace_under_fire(RING_STREAMING);
-	trace_under_fire(0);
+	trace_while_corrupted(RING_STREAMING);
+	trace_while_corrupted(0);
 }
 
 int main(void)
 {
-	TAP_RUN(test_overwrite, "forward, overwriting itself");
-	TAP_RUN(test_streaming, "forward, streaming");
-	TAP_RUN(test_backward, "backward");
-	TAP_RUN(test_sized, "sized");
-	TAP_RUN(test_aux, "AUX");
+	TAP_RUN(test_overwrite, "control page corrupted: forward overwrite");
+	TAP_RUN(test_streaming, "control page corrupted: forward streaming");
+	TAP_RUN(test_backward, "control page corrupted: backward");
+	TAP_RUN(test_sized, "control page corrupted: sized");
+	TAP_RUN(test_aux, "control page corrupted: AUX area");
 	return tap_end();
 }

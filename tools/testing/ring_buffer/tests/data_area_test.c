@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The data area of the kernel's ring: modes and edges.
- * tags: fast
- *
- * Prints TAP.
+ * Test the data area of the kernel's ring buffer: all modes, and the boundary cases.
+ * tags: fast parallel
  */
 #include <stdlib.h>
 
@@ -14,7 +12,7 @@
 #include "shim/ring.h"
 #include "shim/tap.h"
 
-/* All that there is; backward rings have no trailers. */
+/* All valid combinations: a backward ring never has trailers. */
 static const unsigned int modes[] = {
 	0,				RING_STREAMING,
 	RING_BACKWARD,			RING_BACKWARD | RING_STREAMING,
@@ -38,7 +36,7 @@ static bool is_streaming(const struct ring *ring)
 	return ring->flags & RING_STREAMING;
 }
 
-/* A record at a known place, read by itself. */
+/* Read the one record at @position and compare it with what ring_write() wrote. */
 static bool record_is(struct ring *ring, u64 position, unsigned int size, u64 number)
 {
 	struct ring_records records = {};
@@ -74,7 +72,7 @@ static void test_new(void)
 		struct ring *ring = new_ring(flags, 4, 0);
 		struct ring_state state;
 
-		ring_impl.look(ring->rb, &state);
+		ring_impl.get_state(ring->rb, &state);
 		EXPECT(state.nr_pages == 4 && state.size == 4 * PAGE_SIZE);
 		EXPECT(!state.head && !state.lost && !state.nest && !state.paused);
 		EXPECT(state.watermark == state.size / 2);
@@ -89,7 +87,7 @@ static void test_new(void)
 	}
 }
 
-/* Both mappings of a page are the page; on both sides there is nothing (a guard of the shim). */
+/* Each data page is mapped twice. The shim's guard pages catch accesses before and behind. */
 static void test_mirror(void)
 {
 	struct ring *ring = new_ring(0, 8, 0);
@@ -116,13 +114,13 @@ static void read_and_check(struct ring *ring, u64 first, u64 last)
 		return;
 	}
 	ring_snapshot(ring, 0, &snapshot);
-	EXPECT(snapshot.given_up == 0);
+	EXPECT(snapshot.dropped == 0);
 	if (ring->flags & (RING_BACKWARD | RING_SIZED))
 		EXPECT(ring_records_are(&snapshot.records, first, last));
 	ring_snapshot_free(&snapshot);
 }
 
-/* Records of all sizes at all places: what is read is what was written last, after each. */
+/* Write records of varying size at varying offsets, and read the ring back after each. */
 static void test_wrap(void)
 {
 	enum { NR = 1009 };
@@ -150,7 +148,7 @@ static void test_wrap(void)
 	}
 }
 
-/* As many as have room: all bytes of a ring that overwrites itself, all but one of another. */
+/* An overwrite ring can use all of its bytes, a streaming ring all but one. */
 static void test_exact_fit(void)
 {
 	for_each_mode(flags) {
@@ -164,7 +162,7 @@ static void test_exact_fit(void)
 				       (is_streaming(ring) && i == nr - 1));
 			EXPECT(ring->event.lost_samples.counter == is_streaming(ring));
 			if (is_streaming(ring)) {
-				/* 64 bytes are left, and one of them stays free. */
+				/* 64 bytes are free, of which 63 can be reserved. */
 				EXPECT(ring_write(ring, 64, nr - 1));
 				ring_consume(ring, &records);
 				EXPECT(ring_records_are(&records, 0, nr - 2));
@@ -179,7 +177,7 @@ static void test_exact_fit(void)
 	}
 }
 
-/* The last 8 bytes can be had, and then nothing; a record that is as large as the ring. */
+/* One record fills the ring: to the last byte, or to the last 8 bytes if it is streaming. */
 static void test_full(void)
 {
 	for_each_mode(flags) {
@@ -202,24 +200,24 @@ static void test_full(void)
 	}
 }
 
-/* A tail where no record begins: room is counted in bytes, and one stays free. */
-static void test_odd_tail(void)
+/* With data_tail between records, free space is still counted in bytes, less one. */
+static void test_unaligned_tail(void)
 {
 	for_each_mode(flags) {
 		struct ring *ring = new_ring(flags | RING_STREAMING, 1, 0);
 
-		for (unsigned int room = 60; room < 70; room++) {
-			u64 tail = ring_head(ring) + room + 1;
+		for (unsigned int space = 60; space < 70; space++) {
+			u64 tail = ring_head(ring) + space + 1;
 
 			ring->user->data_tail = flags & RING_BACKWARD ? -tail : tail;
-			EXPECT(!ring_write(ring, 64, room) == (room >= 64));
+			EXPECT(!ring_write(ring, 64, space) == (space >= 64));
 			local_set(&ring->rb->lost, 0);
 		}
 		ring_delete(ring);
 	}
 }
 
-/* Every size, in a ring of one page, at places that move on. */
+/* Write a record of every size to a ring of one page, at varying offsets. */
 static void test_one_page(void)
 {
 	for_each_mode(flags) {
@@ -238,7 +236,7 @@ static void test_one_page(void)
 	}
 }
 
-/* A control page alone. */
+/* A ring with only a control page. */
 static void test_no_data(void)
 {
 	for_each_mode(flags) {
@@ -277,7 +275,7 @@ static void test_largest(void)
 				EXPECT(!ring_write(ring, RING_MAX_RECORD, i));
 				EXPECT(record_is(ring, position, RING_MAX_RECORD, i));
 				ring->user->data_tail = ring->user->data_head;
-				/* So that the place changes. */
+				/* Move on, so that the next one is at another offset. */
 				EXPECT(!ring_write(ring, ring_min_record(ring), i));
 				ring->user->data_tail = ring->user->data_head;
 			}
@@ -286,7 +284,7 @@ static void test_largest(void)
 	}
 }
 
-/* More than header.size can say is counted as lost, even if the ring is large enough. */
+/* A size that header.size cannot hold is counted as lost, even if the ring is large enough. */
 static void test_more_than_16_bits(void)
 {
 	static const unsigned int sizes[] = {
@@ -308,7 +306,7 @@ static void test_more_than_16_bits(void)
 	}
 }
 
-/* Larger than the ring: counted, and no byte changes. */
+/* A record larger than the ring is counted as lost and changes no byte of it. */
 static void test_too_large(void)
 {
 	for_each_mode(flags) {
@@ -329,7 +327,7 @@ static void test_too_large(void)
 		EXPECT(local_read(&ring->rb->lost) == 3);
 		EXPECT(ring->event.lost_samples.counter == 3);
 
-		/* With the LOST record before it, too. */
+		/* The record would fit, but not together with the pending LOST record. */
 		EXPECT(ring_write(ring, ring->size, 1) == -ENOSPC);
 		EXPECT(ring->user->data_reserved == reserved);
 		EXPECT(!ring_write(ring, 104, 1));
@@ -351,7 +349,7 @@ static void test_too_large(void)
 	}
 }
 
-/* LOST: one, before the record that fits, with all that a record has, and its count. */
+/* The next record that fits is preceded by one LOST record, with sample id, trailer and count. */
 static void test_lost(void)
 {
 	for_each_mode(flags) {
@@ -378,7 +376,7 @@ static void test_lost(void)
 		EXPECT(!records.error);
 		r = records.record;
 		if (EXPECT(records.nr == 3)) {
-			/* It lies before the record, and that is behind where newest is first. */
+			/* Lower address than the record; in a backward ring that means newer. */
 			unsigned int at = flags & RING_BACKWARD ? 1 : 0;
 
 			EXPECT(r[at].type == PERF_RECORD_LOST && r[at].size == lost_size);
@@ -390,8 +388,8 @@ static void test_lost(void)
 	}
 }
 
-/* Room for the record but not for the LOST before it: it is lost as well. */
-static void test_lost_needs_room(void)
+/* With space for the record but not for the LOST record before it, the record is lost. */
+static void test_lost_needs_space(void)
 {
 	for_each_mode(flags) {
 		struct ring *ring = new_ring(flags | RING_STREAMING, 1, 0);
@@ -401,9 +399,11 @@ static void test_lost_needs_room(void)
 
 		EXPECT(!ring_write(ring, ring->size - 8, 0));
 		EXPECT(ring_write(ring, size, 1));
-		for (unsigned int room = 8; room <= size + lost_size; room += 8) {
-			/* The ring keeps one byte free, so room is room - 8 + 8 here. */
-			ring->user->data_tail = flags & RING_BACKWARD ? -(u64)(room - 8) : room - 8;
+		for (unsigned int space = 8; space <= size + lost_size; space += 8) {
+			/* The full ring had 8 bytes free; tail at space - 8 makes that space. */
+			u64 tail = space - 8;
+
+			ring->user->data_tail = flags & RING_BACKWARD ? -tail : tail;
 			EXPECT(ring_write(ring, size, 1));
 		}
 		ring->user->data_tail = flags & RING_BACKWARD ? -(u64)(size + lost_size) :
@@ -444,7 +444,7 @@ static void test_paused(void)
 	}
 }
 
-/* All output of an inherited event is the parent's: ring, losses, wake-ups. */
+/* An inherited event uses its parent's ring, lost count and wake-ups. */
 static void test_inherited(void)
 {
 	for_each_mode(flags) {
@@ -466,7 +466,7 @@ static void test_inherited(void)
 	}
 }
 
-/* A wake-up whenever more than the watermark has come since the last that was due. */
+/* A wake-up is due each time that more than the watermark was written since the last one. */
 static void test_wakeup(void)
 {
 	static const long watermarks[] = { 1, 64, 256, 1000, 4096, 0, 1 << 20 };
@@ -511,7 +511,7 @@ static void test_wakeup(void)
 	}
 }
 
-/* The order of the ABI: the newest record begins at data_head, the one before behind it. */
+/* ABI of backward rings: the newest record begins at data_head, older ones follow. */
 static void test_backward_layout(void)
 {
 	struct ring *ring = new_ring(RING_BACKWARD, 1, 0);
@@ -534,7 +534,7 @@ static void test_backward_layout(void)
 	ring_delete(ring);
 }
 
-/* What a record of a sized ring ends with, byte by byte. */
+/* Check the trailer of a sized ring field by field. */
 static void test_trailer_layout(void)
 {
 	struct ring *ring = new_ring(RING_SIZED, 1, 0);
@@ -549,7 +549,7 @@ static void test_trailer_layout(void)
 	ring_delete(ring);
 }
 
-/* Sets the position of a ring that is still empty. */
+/* Move an empty ring to @position. */
 static void start_at(struct ring *ring, u64 position)
 {
 	local_set(&ring->rb->head, position);
@@ -559,8 +559,8 @@ static void start_at(struct ring *ring, u64 position)
 	ring->user->data_tail = ring->user->data_head;
 }
 
-/* Where a counter, or a part of it, begins anew. */
-static void test_far_positions(void)
+/* Write across positions where a counter, or a field made from it, wraps. */
+static void test_counter_wrap(void)
 {
 	static const unsigned int bits[] = { 31, 32, 47, 48, 49, 63, 64 };
 
@@ -584,7 +584,7 @@ static void test_far_positions(void)
 					EXPECT(ring->user->data_reserved == position);
 			}
 			wakeups = ring->event.pending_irq.queued;
-			/* One at a time: what a record leaves behind is made up for by the next. */
+			/* A record advances wakeup once; the next record catches up. */
 			EXPECT(wakeups >= (position - start) / 1024 - 1 &&
 			       wakeups <= (position - start) / 1024);
 			ring_delete(ring);
@@ -592,7 +592,10 @@ static void test_far_positions(void)
 	}
 }
 
-/* Room is announced first, and head published last, by the outermost of those who nest. */
+/*
+ * data_reserved is advanced at perf_output_begin(), data_head by the outermost writer's
+ * perf_output_end().
+ */
 static void test_reserve_and_publish(void)
 {
 	for_each_mode(flags) {
@@ -626,7 +629,10 @@ static void test_reserve_and_publish(void)
 	}
 }
 
-/* A snapshot while a record is being written: it is not in it, and what it overwrites neither. */
+/*
+ * A snapshot taken while a record is being written contains neither that record nor what it
+ * overwrites.
+ */
 static void test_snapshot_while_writing(void)
 {
 	for_each_mode(flags) {
@@ -645,7 +651,7 @@ static void test_snapshot_while_writing(void)
 		memset(handle.addr, 0xee, 100);
 		ring_snapshot(ring, 0, &snapshot);
 		EXPECT(snapshot.end == 6400 && snapshot.begin == 6600 - 4096);
-		EXPECT(snapshot.given_up == 200);
+		EXPECT(snapshot.dropped == 200);
 		EXPECT(ring_records_are(&snapshot.records, 40, 99));
 		ring_snapshot_free(&snapshot);
 
@@ -662,8 +668,8 @@ static void test_snapshot_while_writing(void)
 }
 
 /*
- * Interrupts that together write more than the ring, before the writer that they interrupted goes
- * on: it must not write into records that are newer than its own and are taken for whole.
+ * Nested writers that exceed the ring while the outer writer has still to write its record: the
+ * outer writer must not write into newer records, which a reader takes to be complete.
  */
 static void test_nested_overflow(void)
 {
@@ -704,7 +710,7 @@ static void test_mmap_to_page(void)
 	ring_delete(ring);
 }
 
-/* Freed by a work item, not where the last reference is given up. */
+/* rb_free_rcu() leaves the unmapping to a work item. */
 static void test_free(void)
 {
 	struct perf_buffer *rb = rb_alloc(4, 0, -1, 0);
@@ -719,7 +725,7 @@ static void test_free(void)
 	EXPECT(!shim.pages && !shim.mappings && !shim.objects);
 }
 
-/* The functions for a known direction. */
+/* perf_output_begin_forward() and perf_output_begin_backward(). */
 static void test_directions(void)
 {
 	for_each_mode(flags) {
@@ -749,7 +755,7 @@ static unsigned long copy_half(void *dst, const void *src, unsigned long off, un
 	return len - len / 2;
 }
 
-/* The other ways to write a field, across the end of the area. */
+/* The other functions that write a field, across the end of the area. */
 static void test_fields(void)
 {
 	struct perf_sample_data data = {};
@@ -787,32 +793,31 @@ static void test_fields(void)
 int main(void)
 {
 	TAP_RUN(test_new, "a new ring is empty");
-	TAP_RUN(test_mirror, "the area is mapped twice in a row");
-	TAP_RUN(test_wrap, "records of all sizes, round and round, each mode");
-	TAP_RUN(test_exact_fit, "records that just fill the ring");
-	TAP_RUN(test_full, "one record that fills the ring");
-	TAP_RUN(test_odd_tail, "a tail where no record begins");
-	TAP_RUN(test_one_page, "every size in a ring of one page");
-	TAP_RUN(test_no_data, "a ring without data pages");
-	TAP_RUN(test_no_ring, "an event without ring");
-	TAP_RUN(test_largest, "the largest record");
-	TAP_RUN(test_more_than_16_bits, "a record of more than 65,528 bytes");
-	TAP_RUN(test_too_large, "a record larger than the ring is counted, not written");
-	TAP_RUN(test_lost, "LOST before the record that fits");
-	TAP_RUN(test_lost_needs_room, "LOST and record fit together or not");
-	TAP_RUN(test_paused, "paused");
-	TAP_RUN(test_inherited, "an inherited event writes to its parent's ring");
-	TAP_RUN(test_wakeup, "watermark and wake-up");
-	TAP_RUN(test_backward_layout, "backward: the newest record is at data_head");
-	TAP_RUN(test_trailer_layout, "sized: the trailer");
-	TAP_RUN(test_far_positions, "positions near 2^31 ... 2^64");
-	TAP_RUN(test_reserve_and_publish, "reserved first, published last");
-	TAP_RUN(test_snapshot_while_writing, "a snapshot while a record is being written");
-	TAP_RUN(test_nested_overflow,
-		"nested writers that take more than the ring");
+	TAP_RUN(test_mirror, "data pages are mapped twice in a row");
+	TAP_RUN(test_wrap, "records of all sizes wrap, in each mode");
+	TAP_RUN(test_exact_fit, "equal records fill the ring exactly");
+	TAP_RUN(test_full, "one record fills the ring");
+	TAP_RUN(test_unaligned_tail, "data_tail between records");
+	TAP_RUN(test_one_page, "every record size in a ring of one page");
+	TAP_RUN(test_no_data, "ring without data pages");
+	TAP_RUN(test_no_ring, "event without a ring");
+	TAP_RUN(test_largest, "largest possible record");
+	TAP_RUN(test_more_than_16_bits, "record of more than 65,528 bytes");
+	TAP_RUN(test_too_large, "record larger than the ring is counted as lost");
+	TAP_RUN(test_lost, "LOST record before the next one that fits");
+	TAP_RUN(test_lost_needs_space, "LOST record and the next one need space together");
+	TAP_RUN(test_paused, "paused output is counted as lost");
+	TAP_RUN(test_inherited, "inherited event writes to its parent's ring");
+	TAP_RUN(test_wakeup, "wake-ups at the watermark");
+	TAP_RUN(test_backward_layout, "backward: newest record at data_head");
+	TAP_RUN(test_trailer_layout, "sized: contents of the trailer");
+	TAP_RUN(test_counter_wrap, "positions near 2^31 ... 2^64");
+	TAP_RUN(test_reserve_and_publish, "data_reserved is set first, data_head last");
+	TAP_RUN(test_snapshot_while_writing, "snapshot while a record is being written");
+	TAP_RUN(test_nested_overflow, "nested writers exceed the ring");
 	TAP_RUN(test_mmap_to_page, "bounds of perf_mmap_to_page()");
-	TAP_RUN(test_free, "freed by a work item");
-	TAP_RUN(test_directions, "begin forward, begin backward");
-	TAP_RUN(test_fields, "copy, skip, custom, user copies");
+	TAP_RUN(test_free, "freeing by a work item");
+	TAP_RUN(test_directions, "begin_forward and begin_backward");
+	TAP_RUN(test_fields, "copy, skip, custom and user copies");
 	return tap_end();
 }

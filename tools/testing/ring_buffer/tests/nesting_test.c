@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writers of the kernel's ring that interrupt each other between any two instructions
- * tags: fast
+ * Test nested writers that interrupt each other between any two instructions.
+ * tags: fast parallel
  *
- * A writer is stopped at each of its instruction boundaries, and others run there to their end, as
- * interrupts do on the same CPU: one; three, one after the other; one there and one at a later
- * boundary; one that is itself interrupted by an NMI, at each of its own boundaries. After each
- * such run everything is looked at: records, heads, counters, wake-ups. It is done for each mode of
- * the ring, with room and without, with and without a wake-up due, a LOST record pending.
+ * A writer is stopped at each of its instruction boundaries, where others run to their end, as
+ * interrupts do on the same CPU: one; three in a row; one there and one at a later boundary; one
+ * that is itself interrupted by an NMI at each of its own boundaries. After each run, records,
+ * heads, counters and wake-ups are checked. This is repeated for each mode of the ring, with and
+ * without free space, a wake-up due, or a LOST record pending.
  *
- * Where there are two boundaries to choose, all pairs are tried in a streaming ring and in one that
- * overwrites itself if there is room and nothing is due; else every eleventh pair, so that each
- * boundary has its turn. With --all it is always all, which takes ten times as long.
- *
- * Prints TAP.
+ * Pairs of boundaries are tested exhaustively for one streaming and one overwrite mode with free
+ * space and nothing pending, otherwise every STRIDE-th pair, so that each boundary is still
+ * covered. With --all every pair is tested, which takes ten times as long.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -28,117 +26,120 @@
 #define WATERMARK	1024
 #define STRIDE		11
 
-static bool run_all_pairs;
+static bool all_pairs;
 
-/* How full the ring is, and what is due, when the writer begins. */
-struct scene {
+/* The state of the ring when the first writer begins. */
+struct scenario {
 	const char	*name;
 	unsigned int	flags;		/* further RING_* */
-	bool		in_full;
+	bool		exhaustive;	/* test all pairs, in modes that say the same */
 	bool		streaming_only, overwrite_only;
 	bool		lost_pending;
-	bool		room_for_one;	/* for the first that takes it */
+	bool		space_for_one;	/* for the first writer that reserves it */
 	bool		full;
-	bool		nested_full;	/* no room behind the first, until it is published */
+	bool		nested_full;	/* unpublished records leave no space for nested ones */
 	int		wakeup_due;	/* with the first or second record; 0: with none */
 };
 
-static const struct scene scenes[] = {
-	{ "with room", .in_full = true },
+static const struct scenario scenarios[] = {
+	{ "free space", .exhaustive = true },
 	{ "wake-up due", .wakeup_due = 1 },
 	{ "wake-up due with the second record", .wakeup_due = 2 },
 	{ "LOST pending", .lost_pending = true, .flags = RING_WITH_ID },
-	{ "room for one", .streaming_only = true, .room_for_one = true },
+	{ "space for one record", .streaming_only = true, .space_for_one = true },
 	{ "full", .streaming_only = true, .full = true },
-	{ "full of what is not published", .overwrite_only = true, .nested_full = true },
+	{ "full of unpublished records", .overwrite_only = true, .nested_full = true },
 };
 
-/* What decides, beside the instruction that it is at, which way a writer takes. */
-struct deciding {
+/* Ring state that, with the instruction it starts at, determines the path of a writer. */
+struct path_key {
 	unsigned long	nest, lost, until_wakeup, until_tail, not_published;
 };
 
 struct known_path {
-	struct deciding		 deciding;
-	struct stepper_path	 path;
+	struct path_key		 key;
+	struct step_path	 path;
 };
 
 #define MAX_PATHS	32
 
-/* All runs of one mode and scene. */
+/* All runs of one mode and scenario. */
 static struct {
-	const struct stepped_mode *mode;
-	const struct scene	*scene;
+	const struct writer_mode *mode;
+	const struct scenario	*scenario;
 	struct ring		*ring;
-	struct stepped_state	state;
+	struct ring_backup	state;
 
 	struct writer		task, interrupt[MAX_INTERRUPTS], nmi;
-	struct stepper_path	path;			/* of the task alone */
-	struct stepper_path	rest;			/* behind an interrupt */
+	struct step_path	path;			/* of the task alone */
+	struct step_path	rest;			/* after an interrupt */
 	struct known_path	paths[MAX_PATHS];	/* of an interrupt */
 	unsigned int		nr_paths;
 
-	unsigned int		i, j;			/* where the run was interrupted */
-	u64			published;		/* last seen */
-	bool			taken_up_again;		/* nest went from 0 to 1 */
-	unsigned int		nest;			/* last seen */
+	unsigned int		i, j;			/* boundaries of the interrupts */
+	u64			published;		/* last data_head seen */
+	unsigned int		nest;			/* last value seen */
+	bool			published_again;	/* the task set nest from 0 to 1 */
 	unsigned long		runs[4];
-	unsigned long		refused;		/* for what is not published */
-} on;
+	unsigned long		refused;		/* because of unpublished records */
+} run;
 
-/* Instructions before which somebody was interrupted. */
-#define MAX_SEEN	4096
-static struct seen {
-	const void	*ip[MAX_SEEN];
+/* Sets of instructions before which a writer was interrupted. */
+#define MAX_IPS	4096
+static struct ip_set {
+	const void	*ip[MAX_IPS];
 	unsigned int	nr;
-} seen, seen_published, seen_not_nested, seen_overlooked;
+} all_ips,		/* in all runs */
+  nested_ips,		/* after data_head was stored, while nest > 0 */
+  not_nested_ips,	/* after nest was cleared, before head was compared */
+  compared_ips;		/* after head was compared: the interrupt publishes */
 
-static void see(struct seen *set, const void *ip)
+static void add_ip(struct ip_set *set, const void *ip)
 {
 	for (unsigned int i = 0; i < set->nr; i++)
 		if (set->ip[i] == ip)
 			return;
-	if (set->nr < MAX_SEEN)
+	if (set->nr < MAX_IPS)
 		set->ip[set->nr++] = ip;
 }
 
-static unsigned int seen_in(const struct seen *set, const char *function)
+static unsigned int count_in(const struct ip_set *set, const char *function)
 {
 	unsigned int nr = 0;
 
 	for (unsigned int i = 0; i < set->nr; i++)
-		nr += !strcmp(stepper__function(set->ip[i]), function);
+		nr += !strcmp(step__function(set->ip[i]), function);
 	return nr;
 }
 
 static bool is_backward(void)
 {
-	return on.mode->flags & RING_BACKWARD;
+	return run.mode->flags & RING_BACKWARD;
 }
 
 static bool is_streaming(void)
 {
-	return on.mode->flags & RING_STREAMING;
+	return run.mode->flags & RING_STREAMING;
 }
 
 static unsigned long head(void)
 {
-	return local_read(&on.ring->rb->head);
+	return local_read(&run.ring->rb->head);
 }
 
 /*
- * Looking at it
+ * Checks
  */
 
-/* Of many alike the first few are enough. */
+/* Report a failed check, at most ten times for each test. */
 static bool require(bool met, const char *format, ...)
 {
 	va_list args;
 
 	if (met || tap_complaints++ >= 10)
 		return met;
-	printf("# %s, %s, boundaries %u, %u (%s): ", on.mode->name, on.scene->name, on.i, on.j,
-	       on.i < on.path.nr ? stepper__function(on.path.ip[on.i]) : "-");
+	printf("# %s, %s, boundaries %u, %u (%s): ", run.mode->name, run.scenario->name, run.i,
+	       run.j, run.i < run.path.nr ? step__function(run.path.ip[run.i]) : "-");
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);
@@ -146,7 +147,7 @@ static bool require(bool met, const char *format, ...)
 	return met;
 }
 
-/* Its one record, or NULL; and whether that is where it must be. */
+/* Check the record of @writer. Return it, or NULL if there is none. */
 static const struct ring_record *check_writer(const struct writer *writer,
 					      const struct ring_records *records)
 {
@@ -169,8 +170,8 @@ static const struct ring_record *check_writer(const struct writer *writer,
 	begin = is_backward() ? found->position - found->size : found->position;
 	require(found->size == writer->size, "record %llu has %u bytes", writer->number,
 		found->size);
-	require(begin >= writer->from && begin + found->size <= writer->to,
-		"record %llu is not where its writer was", writer->number);
+	require(begin >= writer->head_before && begin + found->size <= writer->head_after,
+		"record %llu is outside of its writer's reservation", writer->number);
 	return found;
 }
 
@@ -183,47 +184,47 @@ static void check_order(const struct writer *writer, const struct ring_records *
 	mine = check_writer(writer, records);
 	other = check_writer(writer->interrupted, records);
 	if (mine && other)
-		require((mine->position > other->position) == writer->is_behind,
+		require((mine->position > other->position) == writer->reserved_after,
 			"records %llu and %llu are in the wrong order", other->number,
 			mine->number);
 }
 
-/* All that was written since @begin. */
+/* Read all records from position @begin run. */
 static void read_records(unsigned long begin, struct ring_records *records)
 {
-	unsigned char bytes[STEPPED_SIZE];
+	unsigned char bytes[WRITER_RING_SIZE];
 	size_t len = head() - begin;
 
 	records->nr = 0;
 	records->error = NULL;
 	if (!require(len <= sizeof(bytes), "head moved by %zu", len))
 		return;
-	ring_copy(on.ring, bytes, begin, len);
-	ring_walk_up(on.ring, bytes, len, is_backward() ? head() : begin, false, records);
+	ring_copy(run.ring, bytes, begin, len);
+	ring_walk_up(run.ring, bytes, len, is_backward() ? head() : begin, false, records);
 	require(!records->error, "%s", records->error);
 }
 
-/* The same from their ends. */
+/* Read the same records backward by their trailers, and compare. */
 static void check_trailers(unsigned long begin, const struct ring_records *records)
 {
 	static struct ring_records found;
-	unsigned char bytes[STEPPED_SIZE];
+	unsigned char bytes[WRITER_RING_SIZE];
 	size_t len = head() - begin;
 
 	if (len > sizeof(bytes))
 		return;
 	found.nr = 0;
 	found.error = NULL;
-	ring_copy(on.ring, bytes, begin, len);
-	ring_walk_trailers(on.ring, bytes, len, head(), &found);
+	ring_copy(run.ring, bytes, begin, len);
+	ring_walk_trailers(run.ring, bytes, len, head(), &found);
 	require(!found.error && found.nr == records->nr &&
 		(!found.nr || !memcmp(found.record, records->record,
 				      found.nr * sizeof(*found.record))),
-		"read from the end, %zu records of %zu: %s", found.nr, records->nr,
-		found.error ?: "others");
+		"walking back by trailers finds %zu records of %zu: %s", found.nr, records->nr,
+		found.error ?: "they differ");
 }
 
-static u64 lost_said(const struct ring_records *records)
+static u64 sum_of_lost(const struct ring_records *records)
 {
 	u64 lost = 0;
 
@@ -244,78 +245,79 @@ static unsigned int samples(const struct ring_records *records)
 
 static void check_idle(void)
 {
-	const struct perf_buffer *rb = on.ring->rb;
+	const struct perf_buffer *rb = run.ring->rb;
 
 	require(!rb->nest, "nest is %u", rb->nest);
 	require(!shim.preempt && !shim.rcu && !shim.pagefault, "depths are %d, %d, %d",
 		shim.preempt, shim.rcu, shim.pagefault);
-	require(ring_head(on.ring) == head(), "data_head is %llu, head %lu", ring_head(on.ring),
+	require(ring_head(run.ring) == head(), "data_head is %llu, head %lu", ring_head(run.ring),
 		head());
 	if (!is_streaming())
-		require(on.ring->user->data_reserved == head(), "data_reserved is %llu, head %lu",
-			on.ring->user->data_reserved, head());
+		require(run.ring->user->data_reserved == head(), "data_reserved is %llu, head %lu",
+			run.ring->user->data_reserved, head());
 }
 
-/* Exactly one was due, or none; there may be a second one that nobody needs. */
+/* A wake-up must be queued, possibly twice, if and only if one is due. */
 static void check_wakeups(void)
 {
-	const struct perf_buffer *rb = on.ring->rb, *before = &on.state.rb;
+	const struct perf_buffer *rb = run.ring->rb, *before = &run.state.rb;
 	unsigned long wakeup = local_read(&before->wakeup);
-	unsigned long queued = on.ring->event.pending_irq.queued;
+	unsigned long queued = run.ring->event.pending_irq.queued;
 	bool due = head() - wakeup > rb->watermark;
 
 	require(local_read(&rb->wakeup) == wakeup + due * rb->watermark,
-		"wake-up is at %lu, head %lu, before %lu", local_read(&rb->wakeup), head(), wakeup);
+		"rb->wakeup is %lu, head %lu, before %lu", local_read(&rb->wakeup), head(), wakeup);
 	if (due)
-		require(queued && on.ring->event.pending_wakeup &&
+		require(queued && run.ring->event.pending_wakeup &&
 			atomic_read(&rb->poll) == (EPOLLIN | EPOLLRDNORM),
-			"no wake-up was sent");
+			"no wake-up was queued");
 	else
-		require(!queued, "%lu wake-ups too many", queued);
+		require(!queued, "%lu unexpected wake-ups", queued);
 }
 
 static void consume_all(void)
 {
-	on.ring->user->data_tail = on.ring->user->data_head;
+	run.ring->user->data_tail = run.ring->user->data_head;
 }
 
-/* What was lost is said, at last when there is room again. */
+/* Check lost counts: those of LOST records, and the rest by freeing the ring and writing one. */
 static void check_lost(const struct writer *const *writers, unsigned int nr,
 		       const struct ring_records *records)
 {
 	static struct ring_records next;
-	unsigned long lost = 0, begin, left = local_read(&on.ring->rb->lost);
-	const struct ring_record *said, *record;
+	unsigned long lost = 0, begin, left = local_read(&run.ring->rb->lost);
+	const struct ring_record *lost_record, *record;
 
 	for (unsigned int i = 0; i < nr; i++)
 		lost += writers[i]->lost;
-	require(on.ring->event.lost_samples.counter == lost, "%ld counted as lost, not %lu",
-		on.ring->event.lost_samples.counter, lost);
-	if (!on.scene->room_for_one && !on.scene->full && !on.scene->nested_full)
-		require(!lost, "%lu lost where there is room", lost);
-	if (on.scene->lost_pending)
+	require(run.ring->event.lost_samples.counter == lost, "%ld counted as lost, not %lu",
+		run.ring->event.lost_samples.counter, lost);
+	if (!run.scenario->space_for_one && !run.scenario->full && !run.scenario->nested_full)
+		require(!lost, "%lu lost while there is free space", lost);
+	if (run.scenario->lost_pending)
 		lost += PENDING_LOST;
-	require(lost_said(records) + left == lost, "%llu said to be lost, %lu left, of %lu",
-		lost_said(records), left, lost);
-	if (on.scene->room_for_one || on.scene->full)
-		require(left == lost && samples(records) == on.scene->room_for_one,
-			"%u records taken where there is no room", samples(records));
-	if (on.scene->nested_full)
-		on.refused += left;
+	require(sum_of_lost(records) + left == lost,
+		"LOST records count %llu, rb->lost is %lu, expected are %lu",
+		sum_of_lost(records), left, lost);
+	if (run.scenario->space_for_one || run.scenario->full)
+		require(left == lost && samples(records) == run.scenario->space_for_one,
+			"%u records written without free space", samples(records));
+	if (run.scenario->nested_full)
+		run.refused += left;
 	if (!left)
 		return;
 
 	consume_all();
 	begin = head();
-	require(!ring_write(on.ring, 64, FIRST_NUMBER + 99), "no room in an empty ring");
+	require(!ring_write(run.ring, 64, FIRST_NUMBER + 99), "no space in an empty ring");
 	read_records(begin, &next);
-	if (!require(next.nr == 2, "%zu records with the one that says what was lost", next.nr))
+	if (!require(next.nr == 2, "%zu records instead of LOST and sample", next.nr))
 		return;
-	/* It lies before the record, which in a backward ring is after it. */
-	said = &next.record[is_backward()];
+	/* Lower address than the sample; in a backward ring that means newer. */
+	lost_record = &next.record[is_backward()];
 	record = &next.record[!is_backward()];
-	require(said->type == PERF_RECORD_LOST && said->lost == left &&
-		record->number == FIRST_NUMBER + 99 && !local_read(&on.ring->rb->lost),
+	require(lost_record->type == PERF_RECORD_LOST && lost_record->lost == left &&
+		record->number == FIRST_NUMBER + 99 && !local_read(&run.ring->rb->lost),
 		"no LOST record of %lu", left);
 	check_idle();
 }
@@ -324,15 +326,15 @@ static void check_run(void)
 {
 	static struct ring_records records;
 	const struct writer *writers[MAX_INTERRUPTS + 2];
-	unsigned long begin = local_read(&on.state.rb.head);
+	unsigned long begin = local_read(&run.state.rb.head);
 	unsigned int nr = 0, nr_lost = 0;
 
-	writers[nr++] = &on.task;
+	writers[nr++] = &run.task;
 	for (unsigned int i = 0; i < MAX_INTERRUPTS; i++)
-		if (on.interrupt[i].ended)
-			writers[nr++] = &on.interrupt[i];
-	if (on.nmi.ended)
-		writers[nr++] = &on.nmi;
+		if (run.interrupt[i].ended)
+			writers[nr++] = &run.interrupt[i];
+	if (run.nmi.ended)
+		writers[nr++] = &run.nmi;
 
 	check_idle();
 	check_wakeups();
@@ -344,36 +346,36 @@ static void check_run(void)
 	}
 	require(samples(&records) + nr_lost == nr, "%u records of %u", samples(&records) + nr_lost,
 		nr);
-	if (on.mode->flags & RING_SIZED)
+	if (run.mode->flags & RING_SIZED)
 		check_trailers(begin, &records);
 	check_lost(writers, nr, &records);
 }
 
 /*
- * Running it
+ * Runs
  */
 
-static void set_scene(void)
+static void set_up_scenario(void)
 {
-	struct ring *ring = on.ring;
+	struct ring *ring = run.ring;
 	unsigned long due;
 
 	ring->rb->watermark = WATERMARK;
 	due = head() - WATERMARK;
-	if (on.scene->wakeup_due == 2)
-		due += on.task.size;
-	else if (!on.scene->wakeup_due)
+	if (run.scenario->wakeup_due == 2)
+		due += run.task.size;
+	else if (!run.scenario->wakeup_due)
 		due += WATERMARK / 2;
 	local_set(&ring->rb->wakeup, due);
-	if (on.scene->lost_pending)
+	if (run.scenario->lost_pending)
 		local_set(&ring->rb->lost, PENDING_LOST);
-	if (on.scene->room_for_one || on.scene->full) {
-		unsigned long room = on.scene->full ? 8 : on.task.size + 8;
+	if (run.scenario->space_for_one || run.scenario->full) {
+		unsigned long space = run.scenario->full ? 8 : run.task.size + 8;
 
-		ring->user->data_tail = is_backward() ? -(head() + room) : head() + room;
+		ring->user->data_tail = is_backward() ? -(head() + space) : head() + space;
 	}
-	if (on.scene->nested_full)
-		ring->rb->published = head() + on.task.size + 8 - ring->size;
+	if (run.scenario->nested_full)
+		ring->rb->published = head() + run.task.size + 8 - ring->size;
 	ring->event.pending_wakeup = 0;
 	ring->event.pending_irq.queued = 0;
 	atomic_set(&ring->rb->poll, 0);
@@ -381,234 +383,237 @@ static void set_scene(void)
 
 static void prepare(void)
 {
-	stepped__restore(on.ring, &on.state);
-	on.task.ended = on.nmi.ended = false;
+	ring_backup__restore(run.ring, &run.state);
+	run.task.ended = run.nmi.ended = false;
 	for (unsigned int i = 0; i < MAX_INTERRUPTS; i++)
-		on.interrupt[i].ended = false;
-	on.published = ring_head(on.ring);
-	on.taken_up_again = false;
-	on.i = on.j = 0;
+		run.interrupt[i].ended = false;
+	run.published = ring_head(run.ring);
+	run.published_again = false;
+	run.i = run.j = 0;
 }
 
-/* What must be so between any two instructions. */
-static void watch(void *unused, unsigned int i, const void *ip)
+/* Check the invariants that hold between any two instructions. */
+static void check_step(void *unused, unsigned int i, const void *ip)
 {
-	u64 published = ring_head(on.ring);
-	unsigned int nest = on.ring->rb->nest;
+	u64 published = ring_head(run.ring);
+	unsigned int nest = run.ring->rb->nest;
 
-	require(published >= on.published && published <= head(),
-		"data_head went from %llu to %llu, head %lu", on.published, published, head());
-	if (!on.nest && nest && writer__has_room(&on.task))
-		on.taken_up_again = true;
-	on.published = published;
-	on.nest = nest;
+	require(published >= run.published && published <= head(),
+		"data_head went from %llu to %llu, head %lu", run.published, published, head());
+	if (!run.nest && nest && writer__has_reserved(&run.task))
+		run.published_again = true;
+	run.published = published;
+	run.nest = nest;
 }
 
-/* An interrupt publishes if nobody else will, and only then. */
+/* An interrupt must publish its record if it is the outermost writer, and only then. */
 static void check_published(u64 before, unsigned int nest)
 {
-	u64 now = ring_head(on.ring);
+	u64 now = ring_head(run.ring);
 
 	if (nest)
 		require(now == before, "data_head went from %llu to %llu in a nested writer",
 			before, now);
 	else
 		require(now == head(), "data_head is %llu, head %lu", now, head());
-	require(on.ring->rb->nest == nest, "nest went from %u to %u", nest, on.ring->rb->nest);
+	require(run.ring->rb->nest == nest, "nest went from %u to %u", nest, run.ring->rb->nest);
 }
 
 static void interrupt(struct writer *writer, struct writer *interrupted)
 {
-	unsigned int nest = on.ring->rb->nest;
-	u64 published = ring_head(on.ring);
+	unsigned int nest = run.ring->rb->nest;
+	u64 published = ring_head(run.ring);
 
 	writer__run(writer, interrupted);
 	check_published(published, nest);
 }
 
-/* Between reading head, publishing, nest = 0 and comparing: where it was, seen from the result. */
+/* The boundary that the interrupt came at, in terms of the end of perf_output_end(). */
 static struct {
-	bool		published, not_nested;
+	bool		published;	/* data_head was stored */
+	bool		not_nested;	/* nest was cleared */
 	const void	*ip;
-} place;
+} boundary;
 
-static void interrupt_once(void *watched, unsigned int i, const void *ip)
+static void interrupt_once(void *trace_rest, unsigned int i, const void *ip)
 {
-	see(&seen, ip);
-	place.published = writer__has_room(&on.task) && ring_head(on.ring) == head();
-	place.not_nested = !on.ring->rb->nest;
-	place.ip = ip;
-	interrupt(&on.interrupt[0], &on.task);
-	if (*(bool *)watched) {
-		on.published = ring_head(on.ring);
-		on.nest = on.ring->rb->nest;
-		stepper__then_trace(&on.rest, watch, NULL);
+	add_ip(&all_ips, ip);
+	boundary.published = writer__has_reserved(&run.task) && ring_head(run.ring) == head();
+	boundary.not_nested = !run.ring->rb->nest;
+	boundary.ip = ip;
+	interrupt(&run.interrupt[0], &run.task);
+	if (*(bool *)trace_rest) {
+		run.published = ring_head(run.ring);
+		run.nest = run.ring->rb->nest;
+		step__then_trace(&run.rest, check_step, NULL);
 	}
 }
 
-static void judge_place(void)
+static void classify_boundary(void)
 {
-	if (!place.published)
+	if (!boundary.published)
 		return;
-	if (!on.taken_up_again)
-		see(&seen_overlooked, place.ip);
-	else if (place.not_nested)
-		see(&seen_not_nested, place.ip);
+	if (!run.published_again)
+		add_ip(&compared_ips, boundary.ip);
+	else if (boundary.not_nested)
+		add_ip(&not_nested_ips, boundary.ip);
 	else
-		see(&seen_published, place.ip);
+		add_ip(&nested_ips, boundary.ip);
 }
 
-static void interrupt_thrice(void *unused, unsigned int i, const void *ip)
+static void interrupt_three_times(void *unused, unsigned int i, const void *ip)
 {
-	interrupt(&on.interrupt[0], &on.task);
-	interrupt(&on.interrupt[1], &on.task);
-	interrupt(&on.interrupt[2], &on.task);
+	interrupt(&run.interrupt[0], &run.task);
+	interrupt(&run.interrupt[1], &run.task);
+	interrupt(&run.interrupt[2], &run.task);
 }
 
 static void interrupt_again(void *unused, unsigned int i, const void *ip)
 {
-	see(&seen, ip);
-	interrupt(&on.interrupt[3], &on.task);
-	if (place.published) {		/* it may have been between nest = 0 and nest = 1 */
-		on.published = ring_head(on.ring);
-		on.nest = on.ring->rb->nest;
-		stepper__then_trace(NULL, watch, NULL);
+	add_ip(&all_ips, ip);
+	interrupt(&run.interrupt[3], &run.task);
+	if (boundary.published) {		/* possibly between nest = 0 and nest = 1 */
+		run.published = ring_head(run.ring);
+		run.nest = run.ring->rb->nest;
+		step__then_trace(NULL, check_step, NULL);
 	}
 }
 
 static void interrupt_before(void *unused, unsigned int i, const void *ip)
 {
-	interrupt(&on.interrupt[0], &on.task);
-	stepper__then_stop(&on.rest, on.j, interrupt_again, NULL);
+	interrupt(&run.interrupt[0], &run.task);
+	step__then_stop(&run.rest, run.j, interrupt_again, NULL);
 }
 
 static void interrupt_by_nmi(void *unused, unsigned int i, const void *ip)
 {
-	see(&seen, ip);
-	interrupt(&on.nmi, &on.interrupt[0]);
+	add_ip(&all_ips, ip);
+	interrupt(&run.nmi, &run.interrupt[0]);
 }
 
 static void learn_path(void *path, unsigned int i, const void *ip)
 {
-	writer__begin(&on.interrupt[0], &on.task);
-	stepper__trace(path, on.interrupt[0].fn, &on.interrupt[0], NULL, NULL);
-	writer__end(&on.interrupt[0]);
+	writer__begin(&run.interrupt[0], &run.task);
+	step__trace(path, run.interrupt[0].fn, &run.interrupt[0], NULL, NULL);
+	writer__end(&run.interrupt[0]);
 }
 
-static struct deciding current;
+static struct path_key current;
 
-static void look(void *unused, unsigned int i, const void *ip)
+static void get_path_key(void *unused, unsigned int i, const void *ip)
 {
-	const struct perf_buffer *rb = on.ring->rb;
+	const struct perf_buffer *rb = run.ring->rb;
 
-	current = (struct deciding){
+	current = (struct path_key){
 		.nest = rb->nest,
 		.lost = local_read(&rb->lost),
 		.until_wakeup = head() - local_read(&rb->wakeup),
-		.until_tail = head() - (is_backward() ? -1 : 1) * on.ring->user->data_tail,
+		.until_tail = head() - (is_backward() ? -1 : 1) * run.ring->user->data_tail,
 		.not_published = head() - rb->published,
 	};
 }
 
-static void run(unsigned int i, unsigned int j, stepper_at at, void *ctx)
+static void run_task(unsigned int i, unsigned int j, step_callback at, void *ctx)
 {
 	prepare();
-	on.i = i;
-	on.j = j;
-	writer__begin(&on.task, NULL);
-	require(stepper__stop(&on.path, i, on.task.fn, &on.task, at, ctx), "was not reached");
-	writer__end(&on.task);
+	run.i = i;
+	run.j = j;
+	writer__begin(&run.task, NULL);
+	require(step__stop(&run.path, i, run.task.fn, &run.task, at, ctx),
+		"boundary was not reached");
+	writer__end(&run.task);
 }
 
-/* The way that an interrupt takes at boundary @i. */
-static const struct stepper_path *interrupt_path(unsigned int i)
+/* Return the path that an interrupt takes at boundary @i. */
+static const struct step_path *interrupt_path(unsigned int i)
 {
-	struct known_path *known = on.paths;
+	struct known_path *known = run.paths;
 
-	run(i, 0, look, NULL);
-	for (unsigned int n = 0; n < on.nr_paths; n++, known++)
-		if (!memcmp(&known->deciding, &current, sizeof(current)))
+	run_task(i, 0, get_path_key, NULL);
+	for (unsigned int n = 0; n < run.nr_paths; n++, known++)
+		if (!memcmp(&known->key, &current, sizeof(current)))
 			return &known->path;
-	if (on.nr_paths == MAX_PATHS)
+	if (run.nr_paths == MAX_PATHS)
 		abort();
-	on.nr_paths++;
-	known->deciding = current;
-	run(i, 0, learn_path, &known->path);
+	run.nr_paths++;
+	known->key = current;
+	run_task(i, 0, learn_path, &known->path);
 	return &known->path;
 }
 
 static void stop_interrupt(void *path, unsigned int i, const void *ip)
 {
-	unsigned int nest = on.ring->rb->nest;
-	u64 published = ring_head(on.ring);
+	unsigned int nest = run.ring->rb->nest;
+	u64 published = ring_head(run.ring);
 
-	writer__begin(&on.interrupt[0], &on.task);
-	require(stepper__stop(path, on.j, on.interrupt[0].fn, &on.interrupt[0], interrupt_by_nmi,
-			      NULL), "was not reached");
-	writer__end(&on.interrupt[0]);
+	writer__begin(&run.interrupt[0], &run.task);
+	require(step__stop(path, run.j, run.interrupt[0].fn, &run.interrupt[0], interrupt_by_nmi,
+			      NULL), "boundary was not reached");
+	writer__end(&run.interrupt[0]);
 	check_published(published, nest);
 }
 
-static void try(unsigned int i, unsigned int j, stepper_at at, void *ctx)
+static void run_and_check(unsigned int i, unsigned int j, step_callback at, void *ctx)
 {
-	run(i, j, at, ctx);
+	run_task(i, j, at, ctx);
 	check_run();
 }
 
 static void run_all_at(unsigned int i)
 {
-	unsigned int stride = run_all_pairs || (on.scene->in_full && on.mode->in_full) ? 1 : STRIDE;
-	bool watched = i % stride == 0;
-	const struct stepper_path *path;
+	bool exhaustive = all_pairs || (run.scenario->exhaustive && run.mode->exhaustive);
+	unsigned int stride = exhaustive ? 1 : STRIDE;
+	bool trace_rest = i % stride == 0;
+	const struct step_path *path;
 
-	try(i, 0, interrupt_once, &watched);
-	on.runs[0]++;
-	if (watched) {
-		judge_place();
-		for (unsigned int j = 1; j < on.rest.nr; j++, on.runs[1]++)
-			try(i, j, interrupt_before, NULL);
+	run_and_check(i, 0, interrupt_once, &trace_rest);
+	run.runs[0]++;
+	if (trace_rest) {
+		classify_boundary();
+		for (unsigned int j = 1; j < run.rest.nr; j++, run.runs[1]++)
+			run_and_check(i, j, interrupt_before, NULL);
 	}
-	try(i, 0, interrupt_thrice, NULL);
-	on.runs[2]++;
+	run_and_check(i, 0, interrupt_three_times, NULL);
+	run.runs[2]++;
 
 	path = interrupt_path(i);
-	for (unsigned int j = i % stride; j < path->nr; j += stride, on.runs[3]++)
-		try(i, j, stop_interrupt, (void *)path);
+	for (unsigned int j = i % stride; j < path->nr; j += stride, run.runs[3]++)
+		run_and_check(i, j, stop_interrupt, (void *)path);
 }
 
 static void test_nesting(void)
 {
-	unsigned int flags = on.mode->flags | on.scene->flags;
+	unsigned int flags = run.mode->flags | run.scenario->flags;
 
-	on.ring = stepped__new_ring(flags);
-	writer__init(&on.task, on.ring, TASK, FIRST_NUMBER);
+	run.ring = writer_ring__new(flags);
+	writer__init(&run.task, run.ring, TASK, FIRST_NUMBER);
 	for (unsigned int i = 0; i < MAX_INTERRUPTS; i++)
-		writer__init(&on.interrupt[i], on.ring, INTERRUPT, FIRST_NUMBER + 1 + i);
-	writer__init(&on.nmi, on.ring, NMI, FIRST_NUMBER + 50);
-	set_scene();
-	stepped__save(on.ring, &on.state);
-	on.nr_paths = 0;
-	on.refused = 0;
-	memset(on.runs, 0, sizeof(on.runs));
+		writer__init(&run.interrupt[i], run.ring, INTERRUPT, FIRST_NUMBER + 1 + i);
+	writer__init(&run.nmi, run.ring, NMI, FIRST_NUMBER + 50);
+	set_up_scenario();
+	ring_backup__save(run.ring, &run.state);
+	run.nr_paths = 0;
+	run.refused = 0;
+	memset(run.runs, 0, sizeof(run.runs));
 
 	prepare();
-	on.nest = 0;
-	writer__begin(&on.task, NULL);
-	stepper__trace(&on.path, on.task.fn, &on.task, watch, NULL);
-	writer__end(&on.task);
+	run.nest = 0;
+	writer__begin(&run.task, NULL);
+	step__trace(&run.path, run.task.fn, &run.task, check_step, NULL);
+	writer__end(&run.task);
 	check_run();
-	EXPECT(on.path.nr < STEPPER_MAX);
-	EXPECT(!on.taken_up_again);
+	EXPECT(run.path.nr < STEP_MAX);
+	EXPECT(!run.published_again);
 
-	for (unsigned int i = 0; i < on.path.nr; i++)
+	for (unsigned int i = 0; i < run.path.nr; i++)
 		run_all_at(i);
-	EXPECT(!on.refused == !on.scene->nested_full);
-	stepped__restore(on.ring, &on.state);
-	ring_delete(on.ring);
+	EXPECT(!run.refused == !run.scenario->nested_full);
+	ring_backup__restore(run.ring, &run.state);
+	ring_delete(run.ring);
 }
 
-/* The places that matter were among them. */
-static void test_places(void)
+/* Check that the interrupts came at enough places of each function that matters. */
+static void test_coverage(void)
 {
 	static const struct {
 		const char	*function;
@@ -620,40 +625,43 @@ static void test_places(void)
 		{ "write_in_interrupt", 15 },
 	};
 
-	printf("# interrupted before %u different instructions:", seen.nr);
+	printf("# interrupted before %u different instructions:", all_ips.nr);
 	for (unsigned int i = 0; i < ARRAY_SIZE(functions); i++) {
-		printf(" %s %u", functions[i].function, seen_in(&seen, functions[i].function));
-		EXPECT(seen_in(&seen, functions[i].function) >= functions[i].at_least);
+		printf(" %s %u", functions[i].function, count_in(&all_ips, functions[i].function));
+		EXPECT(count_in(&all_ips, functions[i].function) >= functions[i].at_least);
 	}
-	printf("\n# published: seen by the compare, with nest > 0 at %u, with nest = 0 at %u;"
-	       " left to the interrupt at %u\n", seen_published.nr, seen_not_nested.nr,
-	       seen_overlooked.nr);
-	EXPECT(seen_in(&seen_published, "perf_output_end"));
-	EXPECT(seen_in(&seen_not_nested, "perf_output_end"));
-	EXPECT(seen_in(&seen_overlooked, "perf_output_end"));
+	printf("\n# after data_head was stored: published again by the task at %u (nest > 0)"
+	       " and %u (nest = 0), by the interrupt at %u\n", nested_ips.nr, not_nested_ips.nr,
+	       compared_ips.nr);
+	EXPECT(count_in(&nested_ips, "perf_output_end"));
+	EXPECT(count_in(&not_nested_ips, "perf_output_end"));
+	EXPECT(count_in(&compared_ips, "perf_output_end"));
 }
 
 int main(int argc, char **argv)
 {
-	const char *reason = stepper__init();
+	const char *reason = step__init();
 	char name[200];
 
-	run_all_pairs = argc > 1 && !strcmp(argv[1], "--all");
+	all_pairs = argc > 1 && !strcmp(argv[1], "--all");
 	if (reason) {
 		printf("1..0 # SKIP %s\n", reason);
 		return 0;
 	}
-	for (on.mode = stepped_modes; on.mode < stepped_modes + STEPPED_NR_MODES; on.mode++) {
-		for (on.scene = scenes; on.scene < scenes + ARRAY_SIZE(scenes); on.scene++) {
-			if (is_streaming() ? on.scene->overwrite_only : on.scene->streaming_only)
+	for (run.mode = writer_modes; run.mode < writer_modes + WRITER_NR_MODES; run.mode++) {
+		for (unsigned int i = 0; i < ARRAY_SIZE(scenarios); i++) {
+			const struct scenario *s = &scenarios[i];
+
+			if (is_streaming() ? s->overwrite_only : s->streaming_only)
 				continue;
-			snprintf(name, sizeof(name), "%s, %s", on.mode->name, on.scene->name);
+			run.scenario = s;
+			snprintf(name, sizeof(name), "nested writers: %s, %s", run.mode->name, s->name);
 			TAP_RUN(test_nesting, name);
-			printf("# %u boundaries; runs: %lu with an interrupt, %lu with two, "
-			       "%lu with three, %lu with an NMI in it\n", on.path.nr, on.runs[0],
-			       on.runs[1], on.runs[2], on.runs[3]);
+			printf("# %u boundaries; runs: %lu with one interrupt, %lu with two, "
+			       "%lu with three, %lu with interrupt and NMI\n", run.path.nr,
+			       run.runs[0], run.runs[1], run.runs[2], run.runs[3]);
 		}
 	}
-	TAP_RUN(test_places, "the places that matter");
+	TAP_RUN(test_coverage, "coverage of instruction boundaries");
 	return tap_end();
 }

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Readers of the kernel's ring that come at every step of a writer
- * tags: fast
+ * Test readers that take snapshots at every instruction of nested writers.
+ * tags: fast parallel
  *
- * A writer is stepped, alone, interrupted at each of its instruction boundaries by another one that
- * is stepped too, and that by an NMI. Each state of control page and data area that a reader on
- * another CPU can find is kept. Then all snapshots are taken that begin in one state and end in the
- * same or a later one, the copy being of both, and must contain the records that they promise:
+ * A writer is single-stepped: alone, interrupted at each of its instruction boundaries by a second
+ * writer, which is stepped too, and that one by an NMI. Every state of control page and data area
+ * that a reader on another CPU could see is saved. Then each snapshot is taken that starts in one
+ * state and ends in the same or a later one, with a copy mixed from both, and must return exactly
+ * these records:
  *
- *   sized, backward	data_head, copy, data_reserved: whatever ends at data_head or below and
- *			begins at data_reserved - size or above, and nothing else; by the reader
- *			in shim/, and by libperf's
- *   backward		the same as on a stock kernel, without data_reserved: copy, all writers
- *			end, data_head again; by libperf's
- *   streaming		whatever is below data_head
+ *   sized, backward	Read data_head, copy, read data_reserved: the records in
+ *			[data_reserved - size, data_head). Done by the reader in shim/ring.c, and by
+ *			libperf's.
+ *   backward		Also as on a stock kernel, which has no data_reserved: copy, wait until all
+ *			writers have ended, read data_head again. Done by libperf's reader.
+ *   streaming		The records below data_head.
  *
- * x86 stores become visible in the order of the program, so these are all states that there are.
+ * x86 makes stores visible in program order, so no other states are possible.
  *
- * Of the places for an NMI it takes a sample, of those in streaming rings too; with --more a larger
- * one, which takes minutes. Prints TAP.
+ * NMIs come at a sample of the boundaries only, and so do interrupts in streaming rings. --more
+ * takes a larger sample, and minutes.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -29,15 +30,15 @@
 
 #define FIRST_NUMBER	1000
 #define MAX_MOMENTS	128
-#define WORDS		(STEPPED_SIZE / sizeof(u64))
+#define WORDS		(WRITER_RING_SIZE / sizeof(u64))
 
-/* Every so many boundaries; primes, so that each has its turn with some other. */
+/* Sample every so many boundaries. Primes, so that all combinations come up. */
 static struct {
 	unsigned int	streaming;	/* of the task, in a streaming ring */
 	unsigned int	outer, inner;	/* of the task and of the interrupt, for an NMI */
 } stride = { 7, 17, 13 };
 
-/* What a reader can see at one time. */
+/* The state of the ring that a reader sees at one time. */
 struct moment {
 	u64		data_head, data_reserved;
 	u64		words[WORDS];
@@ -48,26 +49,26 @@ static struct moments {
 	unsigned int	nr;
 } now,		/* of this run */
   alone,	/* of the task without interrupts */
-  single;	/* of the task with one */
+  single;	/* of the task with one interrupt */
 
 static struct {
-	const struct stepped_mode *mode;
+	const struct writer_mode *mode;
 	struct ring		*ring;
-	struct stepped_state	state;
+	struct ring_backup	state;
 	struct writer		task, interrupt, nmi;
-	struct stepper_path	task_path, interrupt_path;
-	/* How many moments there were at each boundary, that included. */
-	unsigned int		task_moments[STEPPER_MAX], interrupt_moments[STEPPER_MAX];
+	struct step_path	task_path, interrupt_path;
+	/* The number of moments up to each boundary, including the one at it. */
+	unsigned int		task_moments[STEP_MAX], interrupt_moments[STEP_MAX];
 
-	struct ring_records	truth;		/* all records, oldest first */
-	size_t			nr_old;		/* those of before the run */
-	unsigned int		i, j;
-	unsigned long		steps, runs, snapshots, accepted, given_up;
-} on;
+	struct ring_records	expected;	/* all records, oldest first */
+	size_t			nr_old;		/* those written before the run */
+	unsigned int		i, j;		/* boundaries of task and interrupt */
+	unsigned long		steps, runs, snapshots, accepted, dropped;
+} run;
 
 static bool is_backward(void)
 {
-	return on.mode->flags & RING_BACKWARD;
+	return run.mode->flags & RING_BACKWARD;
 }
 
 static u64 position_of(u64 data_head)
@@ -86,7 +87,7 @@ static bool require(bool met, const char *format, ...)
 
 	if (met || tap_complaints++ >= 10)
 		return met;
-	printf("# %s, boundaries %u, %u: ", on.mode->name, on.i, on.j);
+	printf("# %s, boundaries %u, %u: ", run.mode->name, run.i, run.j);
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);
@@ -95,99 +96,103 @@ static bool require(bool met, const char *format, ...)
 }
 
 /*
- * Seeing
+ * Saving what a reader could see
  */
 
-static void see(void)
+static void save_moment(void)
 {
-	const struct perf_event_mmap_page *user = on.ring->user;
+	const struct perf_event_mmap_page *user = run.ring->user;
 	struct moment *last = now.nr ? &now.moment[now.nr - 1] : NULL;
 
 	if (last && last->data_head == user->data_head &&
 	    last->data_reserved == user->data_reserved &&
-	    !memcmp(last->words, on.ring->data, STEPPED_SIZE))
+	    !memcmp(last->words, run.ring->data, WRITER_RING_SIZE))
 		return;
 	if (now.nr == MAX_MOMENTS)
 		abort();
 	last = &now.moment[now.nr++];
 	last->data_head = user->data_head;
 	last->data_reserved = user->data_reserved;
-	memcpy(last->words, on.ring->data, STEPPED_SIZE);
+	memcpy(last->words, run.ring->data, WRITER_RING_SIZE);
 }
 
-static void see_step(void *counts, unsigned int i, const void *ip)
+static void save_step(void *counts, unsigned int i, const void *ip)
 {
-	on.steps++;
-	see();
-	if (counts && i < STEPPER_MAX)
+	run.steps++;
+	save_moment();
+	if (counts && i < STEP_MAX)
 		((unsigned int *)counts)[i] = now.nr;
 }
 
-/* Goes on from what was seen in another run up to the same place. */
-static void saw(const struct moments *before, unsigned int nr)
+/* Start with the first @nr moments of a run that was the same up to there. */
+static void restore_moments(const struct moments *before, unsigned int nr)
 {
 	memcpy(now.moment, before->moment, nr * sizeof(*now.moment));
 	now.nr = nr;
 }
 
 /*
- * What there is to be read
+ * The records that a reader has to find
  */
 
 static void learn_old_records(void)
 {
 	struct ring_snapshot all;
 
-	on.truth.nr = 0;
-	if (!(on.mode->flags & RING_STREAMING)) {
-		ring_snapshot(on.ring, 0, &all);
-		on.truth = all.records;		/* now ours */
-		require(!on.truth.error && on.truth.nr > 30, "the ring is not full of records");
+	run.expected.nr = 0;
+	if (!(run.mode->flags & RING_STREAMING)) {
+		ring_snapshot(run.ring, 0, &all);
+		run.expected = all.records;		/* ownership moves to @expected */
+		require(!run.expected.error && run.expected.nr > 30, "the ring is not full");
 	}
-	on.nr_old = on.truth.nr;
+	run.nr_old = run.expected.nr;
 }
 
 static void learn_new_records(void)
 {
-	unsigned char bytes[STEPPED_SIZE];
-	u64 begin = local_read(&on.state.rb.head), head = ring_head(on.ring);
+	unsigned char bytes[WRITER_RING_SIZE];
+	u64 begin = local_read(&run.state.rb.head), head = ring_head(run.ring);
 
-	on.truth.nr = on.nr_old;
-	ring_copy(on.ring, bytes, begin, head - begin);
-	ring_walk_up(on.ring, bytes, head - begin, is_backward() ? head : begin, false, &on.truth);
-	require(!on.truth.error, "after the run: %s", on.truth.error);
+	run.expected.nr = run.nr_old;
+	ring_copy(run.ring, bytes, begin, head - begin);
+	ring_walk_up(run.ring, bytes, head - begin, is_backward() ? head : begin, false,
+		     &run.expected);
+	require(!run.expected.error, "after the run: %s", run.expected.error);
 }
 
-/* The records in [@begin, @end) are what there is; libperf's have no position, and no trailer. */
-static void expect(const struct ring_records *found, u64 begin, u64 end, bool by_libperf)
+/*
+ * Check that @found are the records in [@begin, @end). Those that libperf returns have neither
+ * position nor trailer.
+ */
+static void check_records(const struct ring_records *found, u64 begin, u64 end, bool by_libperf)
 {
-	unsigned int trailer = by_libperf && on.mode->flags & RING_SIZED ?
+	unsigned int trailer = by_libperf && run.mode->flags & RING_SIZED ?
 			       sizeof(struct perf_event_trailer) : 0;
-	const struct ring_record *is = found->record, *must;
+	const struct ring_record *is = found->record, *want;
 	size_t left = found->nr;
 
-	on.snapshots++;
-	on.accepted += left;
+	run.snapshots++;
+	run.accepted += left;
 	if (!require(!found->error, "%s", found->error))
 		return;
-	for (must = on.truth.record; must < on.truth.record + on.truth.nr; must++) {
-		if (begin_of(must) < begin || begin_of(must) + must->size > end)
+	for (want = run.expected.record; want < run.expected.record + run.expected.nr; want++) {
+		if (begin_of(want) < begin || begin_of(want) + want->size > end)
 			continue;
-		if (!require(left, "record %llu is missing", must->number))
+		if (!require(left, "record %llu is missing", want->number))
 			return;
-		if (!require(is->number == must->number && is->type == must->type &&
-			     is->size + trailer == must->size &&
-			     (by_libperf || is->position == must->position),
-			     "record %llu instead of %llu", is->number, must->number))
+		if (!require(is->number == want->number && is->type == want->type &&
+			     is->size + trailer == want->size &&
+			     (by_libperf || is->position == want->position),
+			     "record %llu instead of %llu", is->number, want->number))
 			return;
 		is++;
 		left--;
 	}
-	require(!left, "%zu records too many, the first is %llu", left, left ? is->number : 0);
+	require(!left, "%zu unexpected records, first is %llu", left, left ? is->number : 0);
 }
 
 /*
- * Readers. Each sees data_head of one moment, a copy, and the rest of a later one.
+ * Readers: data_head is read at the moment @from, data_reserved or the next data_head at @to.
  */
 
 static void snapshot_reserved(const struct moment *from, const struct moment *to, u64 *copy)
@@ -196,7 +201,7 @@ static void snapshot_reserved(const struct moment *from, const struct moment *to
 		.data_head = from->data_head,
 		.data_reserved = to->data_reserved,
 	};
-	struct ring seen = *on.ring;
+	struct ring seen = *run.ring;
 	struct ring_snapshot snapshot;
 	u64 head = position_of(from->data_head);
 	u64 newest = max(head, to->data_reserved);
@@ -204,57 +209,57 @@ static void snapshot_reserved(const struct moment *from, const struct moment *to
 	seen.user = &user;
 	seen.data = (unsigned char *)copy;
 	ring_snapshot(&seen, 0, &snapshot);
-	expect(&snapshot.records, newest - STEPPED_SIZE, head, false);
-	on.given_up += snapshot.given_up;
+	check_records(&snapshot.records, newest - WRITER_RING_SIZE, head, false);
+	run.dropped += snapshot.dropped;
 	ring_snapshot_free(&snapshot);
 }
 
-/* @end: what writers are known not to have passed */
+/* @end: the position that no writer had reached when the copy was complete */
 static void snapshot_libperf(const struct moment *from, u64 end, u64 *copy)
 {
 	static struct ring_records records;
-	struct libperf_found found;
-	struct ring plain = *on.ring;
+	struct libperf_records found;
+	struct ring plain = *run.ring;
 
-	found = libperf_read(!is_backward(), from->data_head, end, copy, STEPPED_SIZE);
-	require(!found.malformed, "libperf found %zu bytes that are no records", found.malformed);
+	found = libperf_read(!is_backward(), from->data_head, end, copy, WRITER_RING_SIZE);
+	require(!found.malformed, "libperf found %zu malformed bytes", found.malformed);
 
 	plain.flags &= ~(RING_BACKWARD | RING_SIZED);
 	records.nr = 0;
 	records.error = NULL;
 	ring_walk_up(&plain, found.data, found.bytes, 0, false, &records);
-	expect(&records, end - STEPPED_SIZE, position_of(from->data_head), true);
+	check_records(&records, end - WRITER_RING_SIZE, position_of(from->data_head), true);
 }
 
 static void read_stream(const struct moment *from, u64 *copy)
 {
 	static struct ring_records records;
-	unsigned char bytes[STEPPED_SIZE];
-	u64 tail = local_read(&on.state.rb.head), head = position_of(from->data_head);
-	struct ring seen = *on.ring;
+	unsigned char bytes[WRITER_RING_SIZE];
+	u64 tail = local_read(&run.state.rb.head), head = position_of(from->data_head);
+	struct ring seen = *run.ring;
 
 	seen.data = (unsigned char *)copy;
 	records.nr = 0;
 	records.error = NULL;
 	ring_copy(&seen, bytes, tail, head - tail);
 	ring_walk_up(&seen, bytes, head - tail, is_backward() ? head : tail, false, &records);
-	expect(&records, tail, head, false);
+	check_records(&records, tail, head, false);
 }
 
 static void read_copy(const struct moment *from, const struct moment *to, u64 *copy)
 {
-	if (on.mode->flags & RING_STREAMING) {
+	if (run.mode->flags & RING_STREAMING) {
 		read_stream(from, copy);
 		return;
 	}
 	snapshot_reserved(from, to, copy);
 	snapshot_libperf(from, to->data_reserved, copy);
-	/* As on a stock kernel: the grace period ends when all writers have. */
+	/* As on a stock kernel: the grace period waits for all writers. */
 	if (is_backward())
 		snapshot_libperf(from, position_of(now.moment[now.nr - 1].data_head), copy);
 }
 
-/* Below word @at of what differs the copy was made at @low, above at @high. */
+/* The copy has words below @at from moment @low, the others from moment @high. */
 static void read_split(const struct moment *from, const struct moment *to,
 		       const struct moment *low, const struct moment *high, unsigned int at)
 {
@@ -266,8 +271,8 @@ static void read_split(const struct moment *from, const struct moment *to,
 }
 
 /*
- * The copy as it was at the begin, as it was at the end, and the one half then, the other later:
- * @all: with each word that differs as the border, otherwise with the one in the middle.
+ * Read with a copy made at @from, one made at @to, and mixtures of both. @all: split the copy at
+ * each word that differs, otherwise only at the middle one.
  */
 static void read_between(const struct moment *from, const struct moment *to, bool all)
 {
@@ -288,16 +293,17 @@ static void read_between(const struct moment *from, const struct moment *to, boo
 	}
 }
 
-/* All that end in one of the moments from @first on: the others were seen in another run. */
+/* Take all snapshots that end at moment @first or later; earlier ones were part of another run. */
 static void read_all(unsigned int first, bool all)
 {
 	learn_new_records();
 	for (unsigned int to = first; to < now.nr; to++)
 		for (unsigned int from = 0; from <= to; from++)
 			read_between(&now.moment[from], &now.moment[to], all);
-	require(now.moment[now.nr - 1].data_head == on.ring->user->data_head &&
-		ring_head(on.ring) == local_read(&on.ring->rb->head), "data_head is not the head");
-	on.runs++;
+	require(now.moment[now.nr - 1].data_head == run.ring->user->data_head &&
+		ring_head(run.ring) == local_read(&run.ring->rb->head),
+		"data_head differs from the private head");
+	run.runs++;
 }
 
 /*
@@ -306,98 +312,101 @@ static void read_all(unsigned int first, bool all)
 
 static void begin_run(unsigned int i, unsigned int j)
 {
-	stepped__restore(on.ring, &on.state);
-	on.i = i;
-	on.j = j;
+	ring_backup__restore(run.ring, &run.state);
+	run.i = i;
+	run.j = j;
 	now.nr = 0;
 }
 
 static void run_alone(void)
 {
 	begin_run(0, 0);
-	writer__begin(&on.task, NULL);
-	stepper__trace(&on.task_path, on.task.fn, &on.task, see_step, on.task_moments);
-	writer__end(&on.task);
-	see();
+	writer__begin(&run.task, NULL);
+	step__trace(&run.task_path, run.task.fn, &run.task, save_step, run.task_moments);
+	writer__end(&run.task);
+	save_moment();
 	alone = now;
 	read_all(0, true);
 }
 
 static void interrupt_stepped(void *unused, unsigned int i, const void *ip)
 {
-	writer__begin(&on.interrupt, &on.task);
-	stepper__trace(&on.interrupt_path, on.interrupt.fn, &on.interrupt, see_step,
-		       on.interrupt_moments);
-	writer__end(&on.interrupt);
-	see();
-	stepper__then_trace(NULL, see_step, NULL);
+	writer__begin(&run.interrupt, &run.task);
+	step__trace(&run.interrupt_path, run.interrupt.fn, &run.interrupt, save_step,
+		       run.interrupt_moments);
+	writer__end(&run.interrupt);
+	save_moment();
+	step__then_trace(NULL, save_step, NULL);
 }
 
 static void nmi_stepped(void *unused, unsigned int i, const void *ip)
 {
-	writer__begin(&on.nmi, &on.interrupt);
-	stepper__trace(NULL, on.nmi.fn, &on.nmi, see_step, NULL);
-	writer__end(&on.nmi);
-	see();
-	stepper__then_trace(NULL, see_step, NULL);
+	writer__begin(&run.nmi, &run.interrupt);
+	step__trace(NULL, run.nmi.fn, &run.nmi, save_step, NULL);
+	writer__end(&run.nmi);
+	save_moment();
+	step__then_trace(NULL, save_step, NULL);
 }
 
 static void interrupt_stopped(void *unused, unsigned int i, const void *ip)
 {
-	writer__begin(&on.interrupt, &on.task);
-	require(stepper__stop(&on.interrupt_path, on.j, on.interrupt.fn, &on.interrupt,
-			      nmi_stepped, NULL), "was not reached");
-	writer__end(&on.interrupt);
-	see();
-	stepper__then_trace(NULL, see_step, NULL);
+	writer__begin(&run.interrupt, &run.task);
+	require(step__stop(&run.interrupt_path, run.j, run.interrupt.fn, &run.interrupt,
+			      nmi_stepped, NULL), "boundary was not reached");
+	writer__end(&run.interrupt);
+	save_moment();
+	step__then_trace(NULL, save_step, NULL);
 }
 
-static void run_interrupted(unsigned int i, unsigned int j, stepper_at at,
+static void run_interrupted(unsigned int i, unsigned int j, step_callback at,
 			    const struct moments *before, unsigned int nr)
 {
 	begin_run(i, j);
-	saw(before, nr);
-	writer__begin(&on.task, NULL);
-	require(stepper__stop(&on.task_path, i, on.task.fn, &on.task, at, NULL),
-		"was not reached");
-	writer__end(&on.task);
-	see();
+	restore_moments(before, nr);
+	writer__begin(&run.task, NULL);
+	require(step__stop(&run.task_path, i, run.task.fn, &run.task, at, NULL),
+		"boundary was not reached");
+	writer__end(&run.task);
+	save_moment();
 	read_all(nr, false);
 }
 
 static void run_all(void)
 {
-	unsigned int step = on.mode->flags & RING_STREAMING ? stride.streaming : 1;
+	unsigned int step = run.mode->flags & RING_STREAMING ? stride.streaming : 1;
 
 	run_alone();
-	for (unsigned int i = 0; i < on.task_path.nr; i += step) {
-		run_interrupted(i, 0, interrupt_stepped, &alone, on.task_moments[i]);
+	for (unsigned int i = 0; i < run.task_path.nr; i += step) {
+		run_interrupted(i, 0, interrupt_stepped, &alone, run.task_moments[i]);
 		if (i % stride.outer)
 			continue;
 		single = now;
-		for (unsigned int j = i % stride.inner; j < on.interrupt_path.nr; j += stride.inner)
-			run_interrupted(i, j, interrupt_stopped, &single, on.interrupt_moments[j]);
+		for (unsigned int j = i % stride.inner; j < run.interrupt_path.nr;
+		     j += stride.inner)
+			run_interrupted(i, j, interrupt_stopped, &single,
+					run.interrupt_moments[j]);
 	}
 }
 
 static void test_mode(void)
 {
-	on.ring = stepped__new_ring(on.mode->flags);
-	writer__init(&on.task, on.ring, TASK, FIRST_NUMBER);
-	writer__init(&on.interrupt, on.ring, INTERRUPT, FIRST_NUMBER + 1);
-	writer__init(&on.nmi, on.ring, NMI, FIRST_NUMBER + 2);
-	stepped__save(on.ring, &on.state);
-	on.steps = on.runs = on.snapshots = on.accepted = on.given_up = 0;
+	run.ring = writer_ring__new(run.mode->flags);
+	writer__init(&run.task, run.ring, TASK, FIRST_NUMBER);
+	writer__init(&run.interrupt, run.ring, INTERRUPT, FIRST_NUMBER + 1);
+	writer__init(&run.nmi, run.ring, NMI, FIRST_NUMBER + 2);
+	ring_backup__save(run.ring, &run.state);
+	run.steps = run.runs = run.snapshots = run.accepted = run.dropped = 0;
 	learn_old_records();
 	run_all();
-	EXPECT(on.snapshots && on.accepted);
-	ring_records_free(&on.truth);
-	ring_delete(on.ring);
+	EXPECT(run.snapshots && run.accepted);
+	ring_records_free(&run.expected);
+	ring_delete(run.ring);
 }
 
 int main(int argc, char **argv)
 {
-	const char *reason = stepper__init();
+	const char *reason = step__init();
+	char name[100];
 
 	if (argc > 1 && !strcmp(argv[1], "--more")) {
 		stride.streaming = 1;
@@ -408,14 +417,15 @@ int main(int argc, char **argv)
 		printf("1..0 # SKIP %s\n", reason);
 		return 0;
 	}
-	for (on.mode = stepped_modes; on.mode < stepped_modes + STEPPED_NR_MODES; on.mode++) {
-		if (!on.mode->flags)
-			continue;	/* cannot be read while it is written */
-		TAP_RUN(test_mode, on.mode->name);
-		printf("# %lu runs, %lu steps, %lu snapshots of %lu records", on.runs, on.steps,
-		       on.snapshots, on.accepted);
-		if (!(on.mode->flags & RING_STREAMING))
-			printf(", %lu bytes each given up", on.given_up / on.snapshots);
+	for (run.mode = writer_modes; run.mode < writer_modes + WRITER_NR_MODES; run.mode++) {
+		if (!run.mode->flags)
+			continue;	/* forward overwrite: cannot be read during writes */
+		snprintf(name, sizeof(name), "snapshots at every instruction: %s", run.mode->name);
+		TAP_RUN(test_mode, name);
+		printf("# %lu runs, %lu steps, %lu snapshots of %lu records", run.runs, run.steps,
+		       run.snapshots, run.accepted);
+		if (!(run.mode->flags & RING_STREAMING))
+			printf(", %lu bytes dropped on average", run.dropped / run.snapshots);
 		printf("\n");
 	}
 	return tap_end();

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel's ring does what upstream's does, byte by byte, in random operations on both.
- * tags: fast
+ * Compare our ring buffer with upstream's, byte by byte, after random operations on both.
+ * tags: fast parallel
  *
- * Upstream's is what the prepared tree would have there, compiled beside ours. What is compared is
- * the ABI (data area, heads, records) and what core.c and drivers see (results, wake-ups, losses).
- * Records that do not all fit at once into a ring that overwrites itself are left out: upstream
- * writes them over each other.
+ * Upstream's ring_buffer.c is the one that ours replaces in the prepared tree, compiled beside it.
+ * Compared are the ABI (data area, heads, records) and what core.c and drivers see (return values,
+ * wake-ups, lost counts). Nested records that do not fit into an overwrite ring together are left
+ * out: upstream writes them over each other.
  *
- * RING_SEED and RING_ROUNDS in the environment: where to start, and for how long.
- *
- * Prints TAP.
+ * Environment: RING_SEED is the seed of the random numbers, RING_ROUNDS the number of rounds.
  */
 #include <stdlib.h>
 
@@ -25,16 +23,16 @@ static u32 random_u32(void)
 	return random_state >> 33;
 }
 
-static u32 below(u32 limit)
+static u32 random_below(u32 limit)
 {
 	return random_u32() % limit;
 }
 
-/* [0] is ours, [1] upstream's. */
+/* [0] is ours, [1] is upstream's. */
 static struct ring *ring[2];
 static u64 number;
 
-#define both(i) (int i = 0; i < 2; i++)
+#define for_both(i) for (int i = 0; i < 2; i++)
 
 static bool same_event(void)
 {
@@ -47,13 +45,13 @@ static bool same_event(void)
 	       EXPECT(a->lost_samples.counter == b->lost_samples.counter);
 }
 
-/* Upstream's head of a backward ring counts downward, and it is not asked for anything else. */
+/* The head of a backward ring counts up in ours and down in upstream's. */
 static bool same_ring(void)
 {
 	struct ring_state a, b;
 
-	ring_impl.look(ring[0]->rb, &a);
-	upstream_ring_impl.look(ring[1]->rb, &b);
+	ring_impl.get_state(ring[0]->rb, &a);
+	upstream_ring_impl.get_state(ring[1]->rb, &b);
 	if (ring[0]->flags & RING_BACKWARD)
 		a.head = -a.head;
 	return EXPECT(a.head == b.head) && EXPECT(a.lost == b.lost) &&
@@ -78,34 +76,34 @@ static bool same(void)
 	return same_event() && same_ring() && same_user();
 }
 
-/* Mostly small, some close to the size of the ring or beyond. */
+/* Mostly small; some are close to the size of the ring or larger. */
 static unsigned int random_size(void)
 {
-	unsigned int least = ring_min_record(ring[0]), size;
+	unsigned int min_size = ring_min_record(ring[0]), size;
 	unsigned long ring_size = ring[0]->size;
 
-	switch (below(8)) {
+	switch (random_below(8)) {
 	case 0:
-		size = ring_size - 64 + below(16) * 8;
+		size = ring_size - 64 + random_below(16) * 8;
 		break;
 	case 1:
-		size = least + below(ring_size / 8) * 8;
+		size = min_size + random_below(ring_size / 8) * 8;
 		break;
 	default:
-		size = least + below(40) * 8;
+		size = min_size + random_below(40) * 8;
 	}
 	return min(size, (unsigned int)RING_MAX_RECORD);
 }
 
 /*
- * Whether a ring that overwrites itself is large enough for this record, with that before it, and
- * for those that are being written. Else upstream writes over what it is about to publish.
+ * Whether the ring can hold this record, the LOST record before it, and those being written.
+ * Upstream lets nested writers exceed an overwrite ring, and publishes what they overwrote.
  */
 static bool fits(unsigned int size)
 {
 	struct ring_state state;
 
-	ring_impl.look(ring[0]->rb, &state);
+	ring_impl.get_state(ring[0]->rb, &state);
 	size += sizeof(struct ring_lost_record) + ring_record_tail(ring[0]);
 	return ring[0]->flags & RING_STREAMING ||
 	       state.head - ring_head(ring[0]) + size <= state.size;
@@ -115,43 +113,43 @@ static void write_nested(unsigned int depth)
 {
 	struct perf_sample_data data = { .id_fill = RING_ID_FILL };
 	struct perf_output_handle handle[2];
-	unsigned int size = random_size(), skip = below(8) ? 0 : 8;
+	unsigned int size = random_size(), skip = random_below(8) ? 0 : 8;
 	u64 mine = ++number;
 	int err[2];
 
 	if (!fits(size))
 		return;
-	for both(i)
+	for_both(i)
 		err[i] = ring[i]->impl->begin(&handle[i], &data, &ring[i]->event, size);
 	EXPECT(err[0] == err[1]);
 	if (err[0])
 		return;
-	if (depth && !below(4))
+	if (depth && !random_below(4))
 		write_nested(depth - 1);
-	for both(i) {
+	for_both(i) {
 		if (skip)
 			ring[i]->impl->skip(&handle[i], size);
 		else
 			ring_fill(ring[i], &handle[i], size, mine);
 	}
-	if (depth && !below(4))
+	if (depth && !random_below(4))
 		write_nested(depth - 1);
-	for both(i)
+	for_both(i)
 		ring[i]->impl->end(&handle[i]);
 }
 
-/* All, some, or what only a fool would. */
+/* Move data_tail to the head, to some place before it, or to an invalid position. */
 static void move_tail(void)
 {
 	struct perf_event_mmap_page *user = ring[0]->user;
 	u64 tail = user->data_tail, used = user->data_head - tail;
 
-	switch (below(16)) {
+	switch (random_below(16)) {
 	case 0:
 		tail = (u64)random_u32() << 32 | random_u32();
 		break;
 	case 1:
-		tail = user->data_head + below(64) - 32;
+		tail = user->data_head + random_below(64) - 32;
 		break;
 	case 2 ... 5:
 		tail += (long)used / 8 / 2 * 8;
@@ -159,15 +157,15 @@ static void move_tail(void)
 	default:
 		tail = user->data_head;
 	}
-	for both(i)
+	for_both(i)
 		ring[i]->user->data_tail = tail;
 }
 
-static void look_away(void)
+static void reset_wakeups(void)
 {
-	struct fasync_struct *fasync = below(2) ? (void *)&number : NULL;
+	struct fasync_struct *fasync = random_below(2) ? (void *)&number : NULL;
 
-	for both(i) {
+	for_both(i) {
 		ring[i]->event.pending_wakeup = 0;
 		ring[i]->event.pending_kill = 0;
 		ring[i]->event.pending_disable = 0;
@@ -185,13 +183,13 @@ static void new_rings(unsigned int flags, int nr_pages, long watermark)
 
 static void delete_rings(void)
 {
-	for both(i)
+	for_both(i)
 		ring_delete(ring[i]);
 }
 
-static unsigned int rounds(unsigned int otherwise)
+static unsigned int rounds(unsigned int default_rounds)
 {
-	return getenv("RING_ROUNDS") ? atoi(getenv("RING_ROUNDS")) : otherwise;
+	return getenv("RING_ROUNDS") ? atoi(getenv("RING_ROUNDS")) : default_rounds;
 }
 
 static void write_and_compare(unsigned int flags)
@@ -202,15 +200,15 @@ static void write_and_compare(unsigned int flags)
 		u64 seed = random_state;
 		unsigned int step = 0;
 
-		new_rings(flags, sizes[below(ARRAY_SIZE(sizes))],
-			  below(2) ? 0 : below(10000));
+		new_rings(flags, sizes[random_below(ARRAY_SIZE(sizes))],
+			  random_below(2) ? 0 : random_below(10000));
 		for (; step < 300 && same(); step++) {
-			switch (below(32)) {
+			switch (random_below(32)) {
 			case 0:
-				look_away();
+				reset_wakeups();
 				break;
 			case 1:
-				for both(i)
+				for_both(i)
 					ring[i]->impl->pause(ring[i]->rb, step % 2);
 				break;
 			case 2 ... 9:
@@ -268,20 +266,20 @@ static void free_driver(void *aux)
 {
 }
 
-/* The runs of pages are of the same lengths. */
+/* Whether both AUX areas were allocated with the same page orders. */
 static bool same_runs(void)
 {
 	struct ring_state state[2];
 
-	for both(i)
-		ring[i]->impl->look(ring[i]->rb, &state[i]);
+	for_both(i)
+		ring[i]->impl->get_state(ring[i]->rb, &state[i]);
 	if (!EXPECT(state[0].aux_nr_pages == state[1].aux_nr_pages) ||
 	    !EXPECT(state[0].aux_watermark == state[1].aux_watermark))
 		return false;
 	for (int p = 0; p < state[0].aux_nr_pages; p++) {
 		struct page *page[2];
 
-		for both(i)
+		for_both(i)
 			page[i] = virt_to_page(state[i].aux_pages[p]);
 		if (!EXPECT(PagePrivate(page[0]) == PagePrivate(page[1])) ||
 		    !EXPECT(page_private(page[0]) == page_private(page[1])))
@@ -299,17 +297,17 @@ static bool same_handle(const struct perf_output_handle *handle)
 				     EXPECT(handle[0].aux_flags == handle[1].aux_flags)));
 }
 
-/* A sample with a piece of the AUX area. */
+/* Write a sample with a part of the AUX area. */
 static void copy_aux(struct perf_output_handle *aux)
 {
-	unsigned long from = random_u32(), to = from + below(5000);
+	unsigned long from = random_u32(), to = from + random_below(5000);
 	struct perf_sample_data data = {};
 	struct perf_output_handle handle;
 	long copied[2] = {};
 
 	if (to - from > ring[0]->size - 64)
 		return;
-	for both(i) {
+	for_both(i) {
 		if (ring[i]->impl->begin(&handle, &data, &ring[i]->event,
 					 round_up(to - from + (from == to), 8)))
 			continue;
@@ -327,30 +325,30 @@ static void trace_once(bool overwrite)
 	unsigned long size, head;
 	u64 flags = 0;
 
-	for both(i)
+	for_both(i)
 		begun[i] = ring[i]->impl->aux_begin(&handle[i], &ring[i]->event);
 	if (!EXPECT(begun[0] == begun[1]) || !same_handle(handle) || !begun[0])
 		return;
-	for both(i)
+	for_both(i)
 		EXPECT(ring[i]->impl->get_aux(&handle[i]) == &driver);
-	for (; !overwrite && !below(3);) {
-		unsigned long skip = below(below(4) ? 3000 : handle[0].size * 2 + 1);
+	for (; !overwrite && !random_below(3);) {
+		unsigned long skip = random_below(random_below(4) ? 3000 : handle[0].size * 2 + 1);
 		int err[2];
 
-		for both(i)
+		for_both(i)
 			err[i] = ring[i]->impl->aux_skip(&handle[i], skip);
 		EXPECT(err[0] == err[1]);
 		same_handle(handle);
 	}
-	if (!below(4))
+	if (!random_below(4))
 		copy_aux(handle);
-	if (!below(3))
-		flags = (1ull << below(5)) & ~PERF_AUX_FLAG_OVERWRITE;
-	if (!below(3))
-		flags |= below(256) << 8;
-	size = below(4) ? below(handle[0].size + 1) : 0;
+	if (!random_below(3))
+		flags = (1ull << random_below(5)) & ~PERF_AUX_FLAG_OVERWRITE;
+	if (!random_below(3))
+		flags |= random_below(256) << 8;
+	size = random_below(4) ? random_below(handle[0].size + 1) : 0;
 	head = random_u32();
-	for both(i) {
+	for_both(i) {
 		ring[i]->impl->aux_flag(&handle[i], flags);
 		if (overwrite)
 			handle[i].head = head;
@@ -363,12 +361,12 @@ static void move_aux_tail(void)
 {
 	u64 tail = ring[0]->user->aux_tail, head = ring[0]->user->aux_head;
 
-	switch (below(16)) {
+	switch (random_below(16)) {
 	case 0:
 		tail = (u64)random_u32() << 32 | random_u32();
 		break;
 	case 1:
-		tail = head + below(64) - 32;
+		tail = head + random_below(64) - 32;
 		break;
 	case 2 ... 6:
 		tail += (long)(head - tail) / 2;
@@ -376,7 +374,7 @@ static void move_aux_tail(void)
 	default:
 		tail = head;
 	}
-	for both(i)
+	for_both(i)
 		ring[i]->user->aux_tail = tail;
 }
 
@@ -387,14 +385,14 @@ static void trace_and_compare(unsigned int flags)
 	};
 
 	for (unsigned int round = 0; round < rounds(50); round++) {
-		int nr_pages = 1 << below(6), cap = capabilities[below(3)], err[2];
-		long watermark = below(2) ? 0 : 1 + below(nr_pages * PAGE_SIZE);
+		int nr_pages = 1 << random_below(6), cap = capabilities[random_below(3)], err[2];
+		long watermark = random_below(2) ? 0 : 1 + random_below(nr_pages * PAGE_SIZE);
 		u64 seed = random_state;
 		unsigned int step = 0;
 
-		new_rings(RING_STREAMING, 4, below(2) ? 0 : below(10000));
-		shim.fail_order = below(3) ? 0 : 1 + below(4);
-		for both(i) {
+		new_rings(RING_STREAMING, 4, random_below(2) ? 0 : random_below(10000));
+		shim.fail_order = random_below(3) ? 0 : 1 + random_below(4);
+		for_both(i) {
 			ring[i]->pmu = (struct pmu){ cap, setup_aux, free_driver };
 			err[i] = ring[i]->impl->alloc_aux(ring[i]->rb, &ring[i]->event, nr_pages,
 							  watermark, flags);
@@ -403,18 +401,18 @@ static void trace_and_compare(unsigned int flags)
 		EXPECT(err[0] == err[1]);
 		if (!err[0] && !err[1] && same_runs()) {
 			for (; step < 200 && same(); step++) {
-				if (below(2))
+				if (random_below(2))
 					move_aux_tail();
-				if (!below(4))
+				if (!random_below(4))
 					move_tail();
-				if (!below(8))
-					look_away();
+				if (!random_below(8))
+					reset_wakeups();
 				trace_once(!(flags & RING_STREAMING));
 			}
 			if (step < 200)
 				printf("# step %u, RING_SEED=%llu\n", step,
 				       (unsigned long long)seed);
-			for both(i)
+			for_both(i)
 				ring[i]->impl->close_aux(ring[i]->rb);
 		}
 		delete_rings();
@@ -432,8 +430,8 @@ static void test_aux_overwrite(void)
 }
 
 /*
- * Which pages of the file there are. Behind the last one of an AUX area upstream gives its first
- * once more; ours none. (No one gets there: it is behind the end of the mapping.)
+ * Compare which page offsets can be mapped. For the one behind the last AUX page upstream returns
+ * the first AUX page again, ours returns none; a mapping cannot reach it.
  */
 static void test_pages(void)
 {
@@ -444,7 +442,7 @@ static void test_pages(void)
 				EXPECT((with_aux && pgoff == nr_pages + 1 + 4) ||
 				       !ring_impl.page(ring[0]->rb, pgoff) ==
 				       !upstream_ring_impl.page(ring[1]->rb, pgoff));
-			for both(i) {
+			for_both(i) {
 				ring[i]->pmu = (struct pmu){ 0, setup_aux, free_driver };
 				if (!with_aux)
 					ring[i]->impl->alloc_aux(ring[i]->rb, &ring[i]->event, 4,
@@ -460,12 +458,12 @@ static void test_pages(void)
 int main(void)
 {
 	random_state = getenv("RING_SEED") ? strtoull(getenv("RING_SEED"), NULL, 0) : 20160405;
-	TAP_RUN(test_forward_overwrite, "forward, overwriting itself");
-	TAP_RUN(test_forward_streaming, "forward, streaming");
-	TAP_RUN(test_backward_overwrite, "backward, overwriting itself");
-	TAP_RUN(test_backward_streaming, "backward, streaming");
-	TAP_RUN(test_aux_full, "AUX, full trace");
-	TAP_RUN(test_aux_overwrite, "AUX, overwriting itself");
-	TAP_RUN(test_pages, "pages that can be mapped");
+	TAP_RUN(test_forward_overwrite, "same as upstream: forward overwrite");
+	TAP_RUN(test_forward_streaming, "same as upstream: forward streaming");
+	TAP_RUN(test_backward_overwrite, "same as upstream: backward overwrite");
+	TAP_RUN(test_backward_streaming, "same as upstream: backward streaming");
+	TAP_RUN(test_aux_full, "same as upstream: AUX full trace");
+	TAP_RUN(test_aux_overwrite, "same as upstream: AUX overwrite");
+	TAP_RUN(test_pages, "same as upstream: pages that can be mapped");
 	return tap_end();
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * local_t: what an interrupt on this CPU cannot cut in two. On x86-64 that is one instruction
- * without lock prefix, as in the kernel; a test that interrupts between instructions needs it so.
+ * Define local_t operations, which are atomic against interrupts on the same CPU. On x86-64 each is
+ * one instruction without lock prefix, as in the kernel: single-stepped tests interrupt between any
+ * two instructions.
  */
 #ifndef SHIM_ASM_LOCAL_H
 #define SHIM_ASM_LOCAL_H

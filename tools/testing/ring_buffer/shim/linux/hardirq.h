@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Contexts: counters, so that a test sees whether they are balanced. */
+/* Count preempt_disable() and the like, so that tests can check that they are balanced. */
 #ifndef SHIM_LINUX_HARDIRQ_H
 #define SHIM_LINUX_HARDIRQ_H
 
@@ -13,7 +13,7 @@
 #define rcu_dereference(p)	READ_ONCE(p)
 #define rcu_dereference_sched(p) READ_ONCE(p)
 #define in_atomic()		(shim.preempt != 0)
-/* Upstream's AUX area stores it in pending_disable, which has become a yes or no. */
+/* Upstream stores it in event->pending_disable; ours stores 1 there. */
 #define smp_processor_id()	1
 
 static inline unsigned char interrupt_context_level(void)

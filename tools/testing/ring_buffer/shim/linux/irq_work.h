@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How often one was queued. */
+/* Count how often irq_work was queued. */
 #ifndef SHIM_LINUX_IRQ_WORK_H
 #define SHIM_LINUX_IRQ_WORK_H
 

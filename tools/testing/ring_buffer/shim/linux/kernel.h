@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What kernel code expects everywhere: tools/include has most of it. */
+/* Add to tools/include what it lacks of <linux/kernel.h>. */
 #ifndef SHIM_LINUX_KERNEL_H
 #define SHIM_LINUX_KERNEL_H
 
@@ -18,7 +18,7 @@
 #define order_base_2(n)		((n) > 1 ? ilog2((n) - 1) + 1 : 0)
 #define EXPORT_SYMBOL_GPL(name)	extern typeof(name) name
 
-/* A warning is counted; the tests want none, but those that they provoke. */
+/* Count warnings; a test fails if there are others than those that it provokes. */
 #define WARN_ON_ONCE(condition)						\
 	({								\
 		bool warn_ = (condition);				\

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Pages: those of one memory file, which is mapped linearly as the kernel's memory is. The same
- * pages can be mapped elsewhere too, by vmap() and for the user (shim_map_pages()).
+ * Simulate pages by a memory file. It is mapped linearly, as the kernel's direct map; vmap() and
+ * shim_map_pages() map the same pages elsewhere.
  */
 #ifndef SHIM_LINUX_MM_H
 #define SHIM_LINUX_MM_H
@@ -16,7 +16,7 @@
 #define NUMA_NO_NODE		(-1)
 #define offset_in_page(p)	((unsigned long)(p) & ~PAGE_MASK)
 
-/* Above those of tools/include/linux/types.h. */
+/* Values above those of tools/include/linux/types.h. */
 #define __GFP_ZERO		0x100
 #define __GFP_NOWARN		0x200
 #define __GFP_NORETRY		0x400
@@ -28,7 +28,7 @@ struct page {
 	unsigned long	private;
 	bool		has_private;
 	bool		allocated;
-	signed char	order;		/* of the allocation, in its first page; -1: none begins here */
+	signed char	order;		/* of the allocation, in its first page; -1 in the others */
 };
 
 struct page *alloc_pages_node(int node, unsigned int gfp, int order);

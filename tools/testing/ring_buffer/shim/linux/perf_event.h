@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Events, as far as the ring's files look at them. The ABI is the tree's own header; so is
- * struct perf_output_handle, which is cut from include/linux/perf_event.h when this is built.
+ * Define the fields of events and PMUs that the ring buffer uses. The ABI is included from the
+ * tree; struct perf_output_handle is extracted from include/linux/perf_event.h by the Makefile.
  */
 #ifndef SHIM_LINUX_PERF_EVENT_H
 #define SHIM_LINUX_PERF_EVENT_H
@@ -52,7 +52,7 @@ struct perf_event {
 	struct fasync_struct	*fasync;
 };
 
-/* The id fields that are at the end of a record: here id_header_size bytes of this value. */
+/* The sample id at the end of a record consists of id_header_size bytes of this value. */
 struct perf_sample_data {
 	unsigned char		id_fill;
 };
@@ -82,7 +82,7 @@ void *perf_get_aux(struct perf_output_handle *handle);
 long perf_output_copy_aux(struct perf_output_handle *aux_handle, struct perf_output_handle *handle,
 			  unsigned long from, unsigned long to);
 
-/* core.c's part, in impl.c. */
+/* Functions of core.c, implemented in ring_impl.c. */
 void perf_event_header__init(struct perf_event_header *header, struct perf_sample_data *data,
 			     int type, int misc, size_t size, struct perf_event *event);
 void perf_event__output_id_sample(struct perf_event *event, struct perf_output_handle *handle,

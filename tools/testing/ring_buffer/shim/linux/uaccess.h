@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* "User memory" that can be read up to shim.user_readable bytes. */
+/* Simulate user memory that faults after shim.user_readable bytes. */
 #ifndef SHIM_LINUX_UACCESS_H
 #define SHIM_LINUX_UACCESS_H
 

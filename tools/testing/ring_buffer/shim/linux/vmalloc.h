@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Mappings in kernel virtual memory; what is before and after them cannot be accessed. */
+/* Simulate vmap(); guard areas surround each mapping. */
 #ifndef SHIM_LINUX_VMALLOC_H
 #define SHIM_LINUX_VMALLOC_H
 
