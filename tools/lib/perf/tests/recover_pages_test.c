@@ -6,7 +6,7 @@
  * link: snapshot.c snapshot-records.c overwrite.c overwrite-kind.c
  * link: tests/ring_writer.c tests/image.c
  *
- * Prints TAP.
+ * Prints KTAP.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +15,12 @@
 #include <perf/event.h>
 
 #include "image.h"
+#include "tap.h"
 
 #define PAGES	16
 #define SIZE	(PAGES * IMAGE_PAGE)
 #define ROUNDS	50
 
-static unsigned int nr_tests, nr_failed;
 static struct ring_writer a, b;
 static struct image image;
 static struct recovered got[IMAGE_IDS];
@@ -31,12 +31,6 @@ static size_t sizes[ROUNDS];		/* of the records of each round, or so */
 int perf_overwrite__probe(void)
 {
 	return PERF_OVERWRITE_SIZED;
-}
-
-static void check(bool ok, const char *what)
-{
-	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
-	nr_failed += !ok;
 }
 
 static void begin(struct ring_writer *writer, u64 position, u64 id)
@@ -218,12 +212,10 @@ int main(void)
 	random_seed(1);
 	for (i = 0; i < ROUNDS; i++)
 		sizes[i] = 32 + (i * 40 + random_number() % 32 * 8) % 1200;
-	printf("TAP version 13\n");
 	test_shuffled();
 	test_two_rings();
 	test_halves();
 	test_copies();
 	test_stale();
-	printf("1..%u\n", nr_tests);
-	return nr_failed > 0;
+	return tap_end();
 }

@@ -8,7 +8,7 @@
  *
  * Here the pages of a ring lie one behind the other; recover_pages_test.c has them in any order.
  *
- * Prints TAP.
+ * Prints KTAP.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,11 +19,11 @@
 #include <perf/event.h>
 
 #include "image.h"
+#include "tap.h"
 
 #define SIZE	(8 * IMAGE_PAGE)
 #define TRAILER	sizeof(struct perf_event_trailer)
 
-static unsigned int nr_tests, nr_failed;
 static struct recovered got[IMAGE_IDS];
 static struct perf_recovery_stats stats;
 
@@ -31,12 +31,6 @@ static struct perf_recovery_stats stats;
 int perf_overwrite__probe(void)
 {
 	return PERF_OVERWRITE_SIZED;
-}
-
-static void check(bool ok, const char *what)
-{
-	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
-	nr_failed += !ok;
 }
 
 /*
@@ -392,7 +386,6 @@ static void test_nothing(void)
 int main(void)
 {
 	random_seed(1);
-	printf("TAP version 13\n");
 	test_all();
 	test_cut();
 	test_surrounded();
@@ -404,6 +397,5 @@ int main(void)
 	test_foreign();
 	test_other_type();
 	test_nothing();
-	printf("1..%u\n", nr_tests);
-	return nr_failed > 0;
+	return tap_end();
 }

@@ -8,7 +8,7 @@
  * takes time sees each byte as it was at some moment between its begin and its end, and so do
  * these.
  *
- * Prints TAP. The seed is fixed; SHADOW_TEST_SEED=n tries another one.
+ * Prints KTAP. The seed is fixed; SHADOW_TEST_SEED=n tries another one.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,16 +20,14 @@
 #include <perf/event.h>
 
 #include "ring_writer.h"
+#include "tap.h"
 
 #define SIZE	4096
 #define TRAILER	sizeof(struct perf_event_trailer)
 
-static unsigned int nr_tests, nr_failed;
-
 /* What most tests need, made anew for each. */
 static struct {
 	enum perf_overwrite_kind kind;
-	const char		*name;
 	struct ring_writer	 writer;
 	struct perf_overwrite	*ring;
 	struct perf_snapshot	*snapshot;
@@ -41,12 +39,6 @@ static struct {
 int perf_overwrite__probe(void)
 {
 	return PERF_OVERWRITE_SIZED;
-}
-
-static void check(bool ok, const char *what)
-{
-	printf("%sok %u - %s: %s\n", ok ? "" : "not ", ++nr_tests, on.name, what);
-	nr_failed += !ok;
 }
 
 static void begin_at(size_t size, u64 position)
@@ -629,7 +621,7 @@ static void test_random(void)
 static void test_kind(enum perf_overwrite_kind kind, const char *name)
 {
 	on.kind = kind;
-	on.name = name;
+	tap.context = name;
 	test_empty();
 	test_part();
 	test_exact_fit();
@@ -659,6 +651,5 @@ int main(void)
 	srandom(seed ? atoi(seed) : 1);
 	test_kind(PERF_OVERWRITE_BACKWARD, "backward");
 	test_kind(PERF_OVERWRITE_SIZED, "sized");
-	printf("1..%u\n", nr_tests);
-	return nr_failed != 0;
+	return tap_end();
 }

@@ -7,7 +7,7 @@
  * The grace period and the ioctl that pauses a ring are made here, so that writers can go on at
  * just that time.
  *
- * Prints TAP.
+ * Prints KTAP.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,13 +21,12 @@
 #include <internal/overwrite.h>
 
 #include "ring_writer.h"
+#include "tap.h"
 
 #define NR_RINGS	3
 #define SIZE		8192
 #define RECORD		64
 #define FD		1000	/* of the first ring */
-
-static unsigned int nr_tests, nr_failed;
 
 static struct {
 	struct ring_writer	 writer[NR_RINGS];
@@ -40,12 +39,6 @@ static struct {
 	unsigned int		 pauses;
 	int			 pause_errno;
 } on;
-
-static void check(bool ok, const char *what)
-{
-	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
-	nr_failed += !ok;
-}
 
 /*
  * In place of the kernel
@@ -366,6 +359,5 @@ int main(void)
 	test_no_pause(FD, EACCES, "also if the kernel refuses to");
 	test_threads(PERF_OVERWRITE_SIZED, "sized: one thread takes while another one reads");
 	test_threads(PERF_OVERWRITE_BACKWARD, "backward: the same");
-	printf("1..%u\n", nr_tests);
-	return nr_failed != 0;
+	return tap_end();
 }

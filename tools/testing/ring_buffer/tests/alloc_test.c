@@ -9,7 +9,7 @@
 #include "internal.h"
 
 #include "shim/ring.h"
-#include "shim/tap.h"
+#include "shim/expect.h"
 
 static void free_rb(struct perf_buffer *rb)
 {

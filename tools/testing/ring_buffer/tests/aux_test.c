@@ -9,7 +9,7 @@
 #include "internal.h"
 
 #include "shim/ring.h"
-#include "shim/tap.h"
+#include "shim/expect.h"
 
 #define AUX_SIZE (8 * PAGE_SIZE)
 

@@ -16,7 +16,7 @@
 #include "internal.h"
 
 #include "shim/ring.h"
-#include "shim/tap.h"
+#include "shim/expect.h"
 
 #define ROUNDS	4000
 

@@ -18,7 +18,7 @@
 #include "internal.h"
 
 #include "shim/ring.h"
-#include "shim/tap.h"
+#include "shim/expect.h"
 
 /* Run for MILLISECONDS, and longer on a busy machine, until both threads made progress. */
 #define MILLISECONDS		150

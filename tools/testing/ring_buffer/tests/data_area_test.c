@@ -10,7 +10,7 @@
 #include "internal.h"
 
 #include "shim/ring.h"
-#include "shim/tap.h"
+#include "shim/expect.h"
 
 /* All valid combinations: a backward ring never has trailers. */
 static const unsigned int modes[] = {

@@ -18,7 +18,7 @@
 #include <linux/poll.h>
 
 #include "shim/nested_writer.h"
-#include "shim/tap.h"
+#include "shim/expect.h"
 
 #define MAX_INTERRUPTS	4
 #define PENDING_LOST	3

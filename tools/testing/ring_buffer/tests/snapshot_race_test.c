@@ -26,7 +26,7 @@
 
 #include "shim/libperf_reader.h"
 #include "shim/nested_writer.h"
-#include "shim/tap.h"
+#include "shim/expect.h"
 
 #define FIRST_NUMBER	1000
 #define MAX_MOMENTS	128

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "shim/ring.h"
-#include "shim/tap.h"
+#include "shim/expect.h"
 
 static u64 random_state;
 

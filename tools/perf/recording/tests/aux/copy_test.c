@@ -5,7 +5,7 @@
  * link: aux/copy.c
  *
  * A trace whose byte n is known is written to a small area in steps of all sizes; every byte of every
- * snapshot is compared, and each must be there or told as gone. Prints TAP.
+ * snapshot is compared, and each must be there or told as gone. Prints KTAP.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -13,14 +13,7 @@
 #include <string.h>
 
 #include "recording/aux/copy.h"
-
-static unsigned int nr_tests, nr_failed;
-
-static void check(bool ok, const char *what)
-{
-	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
-	nr_failed += !ok;
-}
+#include "perf/tests/tap.h"
 
 /* Byte @n of the trace. */
 static unsigned char trace(uint64_t n)
@@ -218,6 +211,5 @@ int main(void)
 	check(ranges(), "ranges as util guesses them");
 	check(backward(), "a count that goes back calls all of the area new");
 	check(hostile(), "no number leads out of the area");
-	printf("1..%u\n", nr_tests);
-	return nr_failed != 0;
+	return tap_end();
 }

@@ -4,24 +4,18 @@
  * tags: fast
  * link: aux/hw_ids.c
  *
- * Prints TAP.
+ * Prints KTAP.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "recording/aux/hw_ids.h"
+#include "perf/tests/tap.h"
 
 #define COUNTERS	8
 
-static unsigned int nr_tests, nr_failed;
 static uint64_t random_word = 88172645463325252ULL;
-
-static void check(bool ok, const char *what)
-{
-	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
-	nr_failed += !ok;
-}
 
 static uint64_t below(uint64_t n)
 {
@@ -219,6 +213,5 @@ int main(void)
 	check(too_many_counters(), "more counters than there is room for");
 	check(error(), "an error of the output");
 	check(not_sound(), "records that are too short or too long");
-	printf("1..%u\n", nr_tests);
-	return nr_failed != 0;
+	return tap_end();
 }

@@ -5,7 +5,7 @@
  * link: aux/task_history.c state/task_refs.c ../util/hashmap.c
  *
  * Whatever is still in the area must be referred to; what is long overwritten must not be, and memory
- * must not grow. Prints TAP.
+ * must not grow. Prints KTAP.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,19 +14,13 @@
 
 #include "recording/aux/task_history.h"
 #include "recording/state/task_refs.h"
+#include "perf/tests/tap.h"
 
 #define LEN	4096
 #define TASKS	13
 #define SWITCHES 65536
 
-static unsigned int nr_tests, nr_failed;
 static uint64_t random_word = 88172645463325252ULL;
-
-static void check(bool ok, const char *what)
-{
-	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
-	nr_failed += !ok;
-}
 
 static uint64_t below(uint64_t n)
 {
@@ -208,6 +202,5 @@ int main(void)
 	check(all_there(true, 3 * LEN), "longer than the area, counted");
 	check(too_many(), "too many for the memory that is theirs");
 	check(lost(), "records that are missing");
-	printf("1..%u\n", nr_tests);
-	return nr_failed != 0;
+	return tap_end();
 }

@@ -4,9 +4,9 @@
  * what is taken out of a record that holds an attribute of another size.
  *
  * tags: fast
- * Prints TAP. Needs no privilege and nothing of perf but one header:
+ * Prints KTAP. Needs no privilege and nothing of perf but one header:
  *
- *   cc -Wall -Wextra -Werror -I tools/include/uapi \
+ *   cc -Wall -Wextra -Werror -I tools/include/uapi -I tools/perf -I tools/lib \
  *      -o attr_size_test tools/perf/recording/tests/output/attr_size_test.c
  */
 #include <stdbool.h>
@@ -15,16 +15,7 @@
 #include <stdlib.h>
 
 #include "util/attr-size.h"
-
-static unsigned int nr_tests;
-static unsigned int nr_failed;
-
-static void result(bool ok, const char *what)
-{
-	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
-	if (!ok)
-		nr_failed++;
-}
+#include "perf/tests/tap.h"
 
 static void check_size(const struct perf_event_attr *attr, size_t expected,
 		       const char *what)
@@ -33,7 +24,7 @@ static void check_size(const struct perf_event_attr *attr, size_t expected,
 	char name[96];
 
 	snprintf(name, sizeof(name), "%s needs %zu bytes", what, expected);
-	result(size == expected, name);
+	check(size == expected, name);
 	if (size != expected)
 		printf("# it is %zu\n", size);
 }
@@ -98,7 +89,7 @@ static void test_whole(void)
 
 	memset(&attr, 0xff, sizeof(attr));
 	check_size(&attr, sizeof(attr), "an attribute of ones");
-	result(sizeof(attr) == PERF_ATTR_SIZE_VER8, "the struct ends with VER8");
+	check(sizeof(attr) == PERF_ATTR_SIZE_VER8, "the struct ends with VER8");
 }
 
 /* Every single byte: the size covers it, and the size before would not have. */
@@ -120,7 +111,7 @@ static void test_bytes(void)
 			bad++;
 		}
 	}
-	result(!bad, "each of 136 bytes is covered, and by no more than needed");
+	check(!bad, "each of 136 bytes is covered, and by no more than needed");
 }
 
 static void test_resized(void)
@@ -130,10 +121,10 @@ static void test_resized(void)
 	};
 	struct perf_event_attr resized = perf_event_attr__resized(&attr, 64);
 
-	result(resized.size == 64 && attr.size == sizeof(attr),
+	check(resized.size == 64 && attr.size == sizeof(attr),
 	       "resizing changes the copy and not the attribute");
 	resized.size = attr.size;
-	result(!memcmp(&resized, &attr, sizeof(attr)),
+	check(!memcmp(&resized, &attr, sizeof(attr)),
 	       "resizing changes nothing but the size");
 }
 
@@ -164,40 +155,38 @@ static void test_copy(void)
 			bad++;
 		}
 	}
-	result(!bad, "attributes of 64 to 160 bytes are copied without the ids behind them");
+	check(!bad, "attributes of 64 to 160 bytes are copied without the ids behind them");
 
 	memset(&record, 0xee, sizeof(record));
 	record.attr.size = 0;
-	result(!perf_event_attr__copy(&attr, &record.attr, sizeof(record)) &&
+	check(!perf_event_attr__copy(&attr, &record.attr, sizeof(record)) &&
 	       attr.size == 0 && attr.config1 && !attr.config2,
 	       "an attribute without a size has the first published one");
 
 	memset(&attr, 0x55, sizeof(attr));
 	expected = attr;
 	record.attr.size = 72;
-	result(perf_event_attr__copy(&attr, &record.attr, 71) == -EINVAL,
+	check(perf_event_attr__copy(&attr, &record.attr, 71) == -EINVAL,
 	       "an attribute that is cut short is refused");
 	record.attr.size = UINT32_MAX;
-	result(perf_event_attr__copy(&attr, &record.attr, sizeof(record)) == -EINVAL,
+	check(perf_event_attr__copy(&attr, &record.attr, sizeof(record)) == -EINVAL,
 	       "an attribute larger than its record is refused");
 	record.attr.size = 63;
-	result(perf_event_attr__copy(&attr, &record.attr, sizeof(record)) == -EINVAL,
+	check(perf_event_attr__copy(&attr, &record.attr, sizeof(record)) == -EINVAL,
 	       "an attribute smaller than the first published size is refused");
 	record.attr.size = 0;
-	result(perf_event_attr__copy(&attr, &record.attr, 63) == -EINVAL,
+	check(perf_event_attr__copy(&attr, &record.attr, 63) == -EINVAL,
 	       "a record too short for any attribute is refused");
-	result(!memcmp(&attr, &expected, sizeof(attr)),
+	check(!memcmp(&attr, &expected, sizeof(attr)),
 	       "what is refused leaves the destination alone");
 }
 
 int main(void)
 {
-	printf("TAP version 13\n");
 	test_whole();
 	test_fields();
 	test_bytes();
 	test_resized();
 	test_copy();
-	printf("1..%u\n", nr_tests);
-	return nr_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return tap_end();
 }

@@ -4,7 +4,7 @@
  * tags: fast
  * link: ring/reader_spec.c ../../lib/perf/cpumap.c ../../lib/zalloc.c
  *
- * Prints TAP.
+ * Prints KTAP.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -15,15 +15,9 @@
 #include <linux/types.h>
 #include "util/cputopo.h"
 #include "recording/ring/reader_spec.h"
+#include "perf/tests/tap.h"
 
-static unsigned int nr_tests, nr_failed;
 static char said[512];
-
-static void check(bool ok, const char *what)
-{
-	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
-	nr_failed += !ok;
-}
 
 /* libperf's */
 void libperf_print(int level, const char *fmt, ...)
@@ -186,6 +180,5 @@ int main(void)
 	test_lists(all);
 	test_find(all);
 	perf_cpu_map__put(all);
-	printf("1..%u\n", nr_tests);
-	return nr_failed != 0;
+	return tap_end();
 }

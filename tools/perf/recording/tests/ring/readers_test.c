@@ -8,7 +8,7 @@
  * What is published gets a stamp, as a record its time; what is drained goes to a log, as a record to
  * the file. The log must then keep what rounds.h and readers.h promise.
  *
- * Prints TAP.
+ * Prints KTAP.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -25,14 +25,7 @@
 #include "recording/ring/readers.h"
 #include "recording/ring/rounds.h"
 #include "recording/lib/records.h"
-
-static unsigned int nr_tests, nr_failed;
-
-static void check(bool ok, const char *what)
-{
-	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
-	nr_failed += !ok;
-}
+#include "perf/tests/tap.h"
 
 int verbose;
 int eprintf(int level, int var, const char *fmt, ...)
@@ -536,6 +529,5 @@ int main(void)
 	test_hold();
 	test_failure();
 	test_enough();
-	printf("1..%u\n", nr_tests);
-	return nr_failed != 0;
+	return tap_end();
 }

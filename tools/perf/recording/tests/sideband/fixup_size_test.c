@@ -4,7 +4,7 @@
  * tags: fast
  * link: sideband/fixup_size.c state/sb_record.c
  *
- * Prints TAP.
+ * Prints KTAP.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,14 +16,7 @@
 #include "util/evsel.h"
 
 #include "recording/sideband/fixup_size.h"
-
-static unsigned int nr_tests, nr_failed;
-
-static void check(bool ok, const char *what)
-{
-	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
-	nr_failed += !ok;
-}
+#include "perf/tests/tap.h"
 
 /*
  * Events: one with samples, the tracking event, and one with a longer sample id that tells of patched code
@@ -312,6 +305,5 @@ int main(void)
 	test_among_others();
 	test_untouched();
 	test_errors();
-	printf("1..%u\n", nr_tests);
-	return nr_failed != 0;
+	return tap_end();
 }

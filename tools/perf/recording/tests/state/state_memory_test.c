@@ -8,7 +8,7 @@
  * Random histories (history.h) in which each allocation that the state makes fails with some
  * chance. What samples resolve to is not looked at; the sanitizers are the judges.
  *
- * Prints TAP.
+ * Prints KTAP.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,12 +64,14 @@ static void note_loss(const struct state *state)
 }
 
 #include "history.h"
+#include "perf/tests/tap.h"
 
 int main(void)
 {
 	static const u64 chances[] = { 1, 10, 100, 500, 1000 };
 	static struct history history;
 	unsigned int i;
+	char what[64];
 	u64 seed;
 
 	for (i = 0; i < ARRAY_SIZE(chances); i++) {
@@ -79,9 +81,9 @@ int main(void)
 			history__run(&history, seed, 20000, NULL);
 		printf("# %llu allocations refused, %llu things missing\n",
 		       (unsigned long long)nr_refused, (unsigned long long)nr_lost);
-		printf("%sok %u - %llu of 1000 allocations fail\n", nr_refused && nr_lost ? "" : "not ",
-		       i + 1, (unsigned long long)chance);
+		snprintf(what, sizeof(what), "%llu of 1000 allocations fail",
+			 (unsigned long long)chance);
+		check(nr_refused && nr_lost, what);
 	}
-	printf("1..%zu\n", ARRAY_SIZE(chances));
-	return 0;
+	return tap_end();
 }

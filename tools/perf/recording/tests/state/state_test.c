@@ -8,9 +8,10 @@
  * record applied in the order of time. Histories are random, with a fixed seed;
  * STATE_TEST_SEED=n tries other ones, STATE_TEST_HISTORIES=n more of them.
  *
- * Prints TAP.
+ * Prints KTAP.
  */
 #include "history.h"
+#include "perf/tests/tap.h"
 
 #ifndef NR_PROCESSES
 #define NR_PROCESSES	1000000
@@ -38,15 +39,6 @@ struct reader_task {
 struct reader {
 	struct reader_task	task[READER_TASKS];
 };
-
-static unsigned int nr_tests, nr_failed;
-
-static bool check(bool ok, const char *what)
-{
-	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
-	nr_failed += !ok;
-	return ok;
-}
 
 /*
  * The naive reader
@@ -1148,6 +1140,5 @@ int main(void)
 	test_histories();
 	test_flat();
 	free(file.record);
-	printf("1..%u\n", nr_tests);
-	return nr_failed != 0;
+	return tap_end();
 }

@@ -5,7 +5,7 @@
  * tags: fast
  * link: stats/ring_stats.c stats/loss_metric.c stats/timeline.c
  *
- * Prints TAP.
+ * Prints KTAP.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -15,14 +15,7 @@
 
 #include "recording/stats/loss_metric.h"
 #include "recording/stats/timeline.h"
-
-static unsigned int nr_tests, nr_failed;
-
-static void check(bool ok, const char *what)
-{
-	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
-	nr_failed += !ok;
-}
+#include "perf/tests/tap.h"
 
 struct evlist;
 static struct evlist *const with_times = (void *)-1;
@@ -295,6 +288,5 @@ int main(void)
 	test_tail();
 	test_which_count();
 	test_timeline();
-	printf("1..%u\n", nr_tests);
-	return nr_failed != 0;
+	return tap_end();
 }

@@ -4,7 +4,7 @@
  * tags: fast
  * link: stats/ring_stats.c stats/loss_metric.c stats/loss_svg.c stats/timeline.c
  *
- * loss_svg_test [FILE.svg [CPUS]] leaves the picture, to be looked at. Prints TAP.
+ * loss_svg_test [FILE.svg [CPUS]] leaves the picture, to be looked at. Prints KTAP.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,17 +14,10 @@
 
 #include "recording/stats/loss_svg.h"
 #include "recording/stats/timeline.h"
+#include "perf/tests/tap.h"
 
 #define SECONDS		30
 #define STEP		1000000ull		/* a drain each ms */
-
-static unsigned int nr_tests, nr_failed;
-
-static void check(bool ok, const char *what)
-{
-	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
-	nr_failed += !ok;
-}
 
 struct evlist;
 
@@ -118,7 +111,7 @@ int main(int argc, char **argv)
 	FILE *file = fopen(path, "w");
 
 	if (!file || fputs(svg, file) < 0 || fclose(file))
-		return 2;
+		return 1;
 	check(is_svg(svg), "it is one svg, and all places are numbers");
 	check(count(svg, "class=\"plot\"") == nr - nr / 16, "each ring with samples has a row");
 	check(count(svg, "class=\"hole\" d=") == nr - nr / 16, "... with its holes");
@@ -129,6 +122,5 @@ int main(int argc, char **argv)
 	svg = draw(0);
 	check(is_svg(svg), "nothing can be drawn, too");
 	free(svg);
-	printf("1..%u\n", nr_tests);
-	return nr_failed != 0;
+	return tap_end();
 }

@@ -4,7 +4,7 @@
  * tags: fast
  * link: stats/ring_stats.c stats/timeline.c
  *
- * Prints TAP.
+ * Prints KTAP.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,8 +14,7 @@
 
 #include "recording/stats/ring_stats.h"
 #include "recording/stats/timeline.h"
-
-static unsigned int nr_tests, nr_failed;
+#include "perf/tests/tap.h"
 
 struct evlist;
 
@@ -24,12 +23,6 @@ int evlist__parse_sample_timestamp(struct evlist *evlist, union perf_event *even
 {
 	(void)evlist, (void)event, (void)time;
 	return -1;
-}
-
-static void check(bool ok, const char *what)
-{
-	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
-	nr_failed += !ok;
 }
 
 #define SAMPLES 13
@@ -135,6 +128,5 @@ int main(void)
 
 	check(adds_out_of_order(), "times that are not in order stay within the timeline");
 
-	printf("1..%u\n", nr_tests);
-	return nr_failed != 0;
+	return tap_end();
 }

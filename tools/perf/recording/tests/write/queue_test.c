@@ -8,7 +8,7 @@
  * now and then. Until it hands them back, they must be nobody else's. Whatever the threads do, the file
  * must read as a naive reader reads it, record by record; and if there are several, one after the other.
  *
- * Prints TAP.
+ * Prints KTAP.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +20,7 @@
 
 #include "recording/write/queue.h"
 #include "recording/write/writer.h"
+#include "perf/tests/tap.h"
 
 #ifndef NR_RUNS
 #define NR_RUNS		20
@@ -29,15 +30,6 @@
 #define START		4104		/* where the data begin in the file */
 #define FILE_BYTES	(6 << 20)
 #define CHUNK_POOL_BYTES	(1 << 20)	/* less than the file: those who append wait */
-
-static unsigned int nr_tests, nr_failed;
-
-static bool check(bool ok, const char *what)
-{
-	printf("%sok %u - %s\n", ok ? "" : "not ", ++nr_tests, what);
-	nr_failed += !ok;
-	return ok;
-}
 
 static unsigned int random_below(unsigned int *seed, unsigned int n)
 {
@@ -716,6 +708,5 @@ int main(void)
 	test_slow();
 	test_after_error();
 	test_next();
-	printf("1..%u\n", nr_tests);
-	return nr_failed != 0;
+	return tap_end();
 }

@@ -6,7 +6,7 @@
  * flags: -DHAVE_AIO_SUPPORT -DHAVE_LIBURING_SUPPORT -luring
  *
  * The limit is RLIMIT_FSIZE: the kernel then writes to the byte what it can, whoever asks. Short
- * writes and the rest come from spoil_writes.c. Prints TAP.
+ * writes and the rest come from spoil_writes.c. Prints KTAP.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +21,7 @@
 #include <sys/resource.h>
 
 #include "recording/write/writer.h"
+#include "perf/tests/tap.h"
 
 #define NR_CHUNKS	12
 #define FILE_BYTES	(NR_CHUNKS * CHUNK_SIZE)
@@ -39,14 +40,6 @@ int eprintf(int level, int var, const char *fmt, ...)
 	vprintf(fmt, args);
 	va_end(args);
 	return 0;
-}
-
-static unsigned int nr_tests, nr_failed;
-
-static void check(bool ok, const char *what, const char *kind)
-{
-	printf("%sok %u - %s: %s\n", ok ? "" : "not ", ++nr_tests, kind, what);
-	nr_failed += !ok;
 }
 
 static unsigned int random_below(unsigned int *seed, unsigned int n)
@@ -162,7 +155,7 @@ static void limit_file(u64 bytes)
  * Tests
  */
 
-static void test_writes(const struct writer_choice *choice, const char *kind, const char *spoil,
+static void test_writes(const struct writer_choice *choice, const char *spoil,
 			const char *what)
 {
 	unsigned int seed, good = 0;
@@ -174,10 +167,10 @@ static void test_writes(const struct writer_choice *choice, const char *kind, co
 		write_all(&job, spoil);
 		good += end(&job) == job.end && !job.err;
 	}
-	check(good == 10, what, kind);
+	check(good == 10, what);
 }
 
-static void test_limit(const struct writer_choice *choice, const char *kind)
+static void test_limit(const struct writer_choice *choice)
 {
 	static const int near[] = { -4097, -513, -8, 0, 1, 100, 512, 4095 };
 	unsigned int seed, good = 0;
@@ -193,10 +186,10 @@ static void test_limit(const struct writer_choice *choice, const char *kind)
 		limit_file(0);
 		good += end(&job) == limit && job.failed == limit && job.err == -EFBIG;
 	}
-	check(good == 16, "what fits below a limit of the file's size is written, to the byte", kind);
+	check(good == 16, "what fits below a limit of the file's size is written, to the byte");
 }
 
-static void test_error(const struct writer_choice *choice, const char *kind, const char *spoil,
+static void test_error(const struct writer_choice *choice, const char *spoil,
 		       int err, const char *what)
 {
 	unsigned int seed, good = 0;
@@ -208,16 +201,18 @@ static void test_error(const struct writer_choice *choice, const char *kind, con
 		write_all(&job, spoil);
 		good += end(&job) == job.failed && job.failed > job.start && job.err == -err;
 	}
-	check(good == 10, what, kind);
+	check(good == 10, what);
 }
 
 static void test_kind(const struct writer_choice *choice, const char *kind)
 {
-	test_writes(choice, kind, NULL, "all is written");
-	test_writes(choice, kind, "trouble 1", "short writes, EINTR and EAGAIN are resumed");
-	test_limit(choice, kind);
-	test_error(choice, kind, "once 7 5", EIO, "EIO comes back, with what was written");
-	test_error(choice, kind, "fail 7 28", ENOSPC, "ENOSPC comes back, with what was written");
+	tap.context = kind;
+	test_writes(choice, NULL, "all is written");
+	test_writes(choice, "trouble 1", "short writes, EINTR and EAGAIN are resumed");
+	test_limit(choice);
+	test_error(choice, "once 7 5", EIO, "EIO comes back, with what was written");
+	test_error(choice, "fail 7 28", ENOSPC, "ENOSPC comes back, with what was written");
+	tap.context = NULL;
 }
 
 int main(void)
@@ -243,10 +238,9 @@ int main(void)
 		choice.kind = WRITER_URING;
 		test_kind(&choice, "uring");
 	} else {
-		printf("ok %u - uring # SKIP %s\n", ++nr_tests, strerror(errno));
+		skip("uring", strerror(errno));
 	}
 	writer__delete(uring);
 	chunk_pool__exit(&pool);
-	printf("1..%u\n", nr_tests);
-	return nr_failed != 0;
+	return tap_end();
 }
