@@ -180,9 +180,9 @@ demo-pt: perf kernel $(BUILD)/tests/branches	## in the guest: the branches that 
 
 # Like perf's build does, but for ours, which are links that it does not find.
 lint: deps
-	@shellcheck -x -P SCRIPTDIR -S warning scripts/install-deps scripts/demo scripts/demo-pt \
+	@shellcheck -x -P SCRIPTDIR:tools/perf/tests/shell/lib -S warning scripts/install-deps scripts/demo scripts/demo-pt \
 		scripts/lint-kernel scripts/make-series .ci/run $(VM)/build-kernel \
-		tools/testing/cross/build $(wildcard scripts/tests/*.sh tools/perf/tests/*/*.sh \
+		tools/testing/cross/build $(wildcard scripts/tests/*.sh tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh \
 			tools/lib/perf/tests/*.sh tools/testing/*/*.sh tools/testing/*/*/*.sh)
 
 test: lint perf perf-asan $(if $(filter x86,$(SRCARCH)),kernel upstream-kernel) test-programs	## build and run all tests
