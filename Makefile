@@ -178,23 +178,27 @@ demo:				## record this machine's last moments and look at them (root, minutes)
 demo-pt: perf kernel $(BUILD)/tests/branches	## in the guest: the branches that a program took before a signal (Intel PT)
 	@scripts/demo-pt
 
-# Like perf's build does, but for ours, which are links that it does not find.
-lint: deps
-	@shellcheck -x -P SCRIPTDIR:tools/perf/tests/shell/lib -S warning scripts/install-deps scripts/demo scripts/demo-pt \
-		scripts/lint-kernel scripts/make-series .ci/run $(VM)/build-kernel \
-		tools/testing/cross/build $(wildcard scripts/tests/*.sh tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh \
-			tools/lib/perf/tests/*.sh tools/testing/*/*.sh tools/testing/*/*/*.sh)
+# perf's own build checks no scripts here: it does not follow our symbolic links.
+SCRIPTS := scripts/install-deps scripts/demo scripts/demo-pt scripts/lint-kernel scripts/make-series \
+	.ci/run $(VM)/build-kernel tools/testing/cross/build \
+	$(wildcard scripts/tests/*.sh tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh \
+		tools/lib/perf/tests/*.sh tools/testing/*/*.sh tools/testing/*/*/*.sh)
 
-test: lint perf perf-asan $(if $(filter x86,$(SRCARCH)),kernel upstream-kernel) test-programs	## build and run all tests
-	@scripts/run-tests
+lint: deps			## check scripts with shellcheck
+	@printf '%s\n' $(SCRIPTS) | xargs -P $$(nproc) -n 4 \
+		shellcheck -x -P SCRIPTDIR:tools/perf/tests/shell/lib -S warning
+
+# A broken tree fails early: lint comes first, then the fast tests, and only then what takes long to build.
+test: $(if $(T),,lint) perf test-programs	## build and run all tests; T=NAME: only this one
+	@scripts/run-tests --build $(T)
 
 # Takes long: the kernel that finds mistakes is slow, and slower when emulated.
 test-debug-kernel: debug-kernel perf test-programs	## the tests in the guest on build/kernel-debug: for the night
 	@KERNEL=$(BUILD)/kernel-debug VM_MEM=2G VM_TIMEOUT=3500 \
 		scripts/run-tests --time-limit 3600 -k in_guest
 
-test-fast: perf test-programs	## run the tests that take seconds
-	@scripts/run-tests --fast
+test-fast: perf test-programs	## run the tests that take seconds; T=NAME: only this one
+	@scripts/run-tests --fast $(T)
 
 bench: bench-ring bench-snapshot bench-loss	## run all benchmarks: lines RESULT <name> <value> <unit>
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # perf record leaves nothing behind, started and stopped a thousand times in one process
 # SPDX-License-Identifier: GPL-2.0-only
+# needs: perf-asan
 # timeout: 900
 
 # The cycles are a test of perf test's, in C. It sees lost blocks only in a build with the address

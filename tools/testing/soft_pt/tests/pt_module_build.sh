@@ -1,6 +1,7 @@
 #!/bin/bash
 # The software Intel PT as a module for a stock kernel
 # SPDX-License-Identifier: GPL-2.0-only
+# needs: upstream-kernel
 # timeout: 300
 #
 # Builds build/soft_pt-module/soft_pt.ko for the unmodified kernel in build/kernel-upstream; without that,

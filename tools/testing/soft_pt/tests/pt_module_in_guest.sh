@@ -1,6 +1,7 @@
 #!/bin/bash
 # Intel PT by single-stepping, as a module of the unmodified kernel: loaded, traced with, unloaded, in the guest
 # SPDX-License-Identifier: GPL-2.0-only
+# needs: upstream-kernel
 # timeout: 900
 #
 # As long as a program is traced the module stays. When the last recorder is gone, without a word, it can be

@@ -1,6 +1,7 @@
 #!/bin/bash
 # perf test and upstream's selftests of perf_events: the same results on our kernel as on the unmodified one
 # SPDX-License-Identifier: GPL-2.0-only
+# needs: kernel upstream-kernel
 # timeout: 5400
 #
 # Both kernels are booted at once, so that the load of this machine is the same for both, and run the

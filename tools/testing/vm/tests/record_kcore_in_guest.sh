@@ -1,6 +1,7 @@
 #!/bin/bash
 # perf record --kcore: each file has the kernel's code with it, in the guest
 # SPDX-License-Identifier: GPL-2.0-only
+# needs: upstream-kernel
 # timeout: 300
 #
 # On the unmodified kernel: util wants /proc/modules, and ours there takes no modules.

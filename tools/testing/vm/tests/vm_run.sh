@@ -1,6 +1,7 @@
 #!/bin/bash
 # The guest runs commands, and tells when they or its kernel fail
 # SPDX-License-Identifier: GPL-2.0-only
+# needs: kernel
 # timeout: 400
 #
 # Environment: KERNEL, the kernel to boot; PERF, the perf to run in it.
