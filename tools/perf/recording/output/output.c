@@ -23,6 +23,8 @@
 #include "features.h"
 #include "output.h"
 #include "recording/lib/eventfd.h"
+#include "recording/write/writer.h"
+#include "recording/write/writer_sync.h"
 
 /* Features without tracepoints take some 100 kB; each tracepoint brings its format file. */
 #define RESERVE_BYTES		(1 << 20)

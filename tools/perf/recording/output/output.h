@@ -34,7 +34,7 @@
 #include "recording/write/compressor.h"
 #include "recording/lib/records.h"
 #include "recording/write/queue.h"
-#include "recording/write/writer.h"
+#include "recording/write/writer_kind.h"
 
 struct evlist;
 struct perf_session;

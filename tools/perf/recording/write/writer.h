@@ -19,10 +19,8 @@
 #ifndef PERF_RECORDING_WRITER_H
 #define PERF_RECORDING_WRITER_H
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <linux/compiler.h>
 #include <sys/types.h>
 #include "chunk_pool.h"
 
@@ -60,36 +58,6 @@ struct writer {
 	bool			 seekable;
 };
 
-enum writer_kind {
-	WRITER_BEST,		/* uring, or sync where the kernel does not allow it */
-	WRITER_SYNC,
-	WRITER_AIO,
-	WRITER_URING,
-};
-
-#define WRITER_AIO_MAX	4
-
-/**
- * struct writer_choice - what the user wants
- * @kind:	--io
- * @nr_aio:	how many writes are under way at a time (--aio), 1 to WRITER_AIO_MAX
- */
-struct writer_choice {
-	enum writer_kind	kind;
-	unsigned int		nr_aio;
-};
-
-/** writer__parse - understand "sync", "aio" or "uring". Return: 0, or -EINVAL */
-int writer__parse(struct writer_choice *choice, const char *name);
-
-/**
- * writer__new - the writer of choice, or where that is not to be had, which is said, sync
- * @pool:	where chunks will come from; must outlive the writer
- *
- * Return: the writer, or NULL if there is no memory.
- */
-struct writer *writer__new(const struct writer_choice *choice, const struct chunk_pool *pool);
-
 /** writer__open - write to @fd from now on, which stays the caller's; @seekable: a regular file */
 static inline void writer__open(struct writer *writer, int fd, bool seekable)
 {
@@ -125,33 +93,6 @@ static inline void writer__delete(struct writer *writer)
 		writer->ops->delete(writer);
 	free(writer);
 }
-
-/*
- * The kinds: each returns a writer, or NULL with errno: EOPNOTSUPP if it was left out of the build
- */
-
-struct writer *writer_sync__new(void);
-
-#ifdef HAVE_AIO_SUPPORT
-/** writer_aio__new - @nr: how many chunks at a time, at most WRITER_AIO_MAX */
-struct writer *writer_aio__new(unsigned int nr);
-#else
-static inline struct writer *writer_aio__new(unsigned int nr __maybe_unused)
-{
-	errno = EOPNOTSUPP;
-	return NULL;
-}
-#endif
-
-#ifdef HAVE_LIBURING_SUPPORT
-struct writer *writer_uring__new(const struct chunk_pool *pool);
-#else
-static inline struct writer *writer_uring__new(const struct chunk_pool *pool __maybe_unused)
-{
-	errno = EOPNOTSUPP;
-	return NULL;
-}
-#endif
 
 /*
  * For the kinds

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/kernel.h>
 #include "writer.h"
+#include "writer_aio.h"
 
 /**
  * struct aio_block

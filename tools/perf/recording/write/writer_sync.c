@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <linux/kernel.h>
 #include "writer.h"
+#include "writer_sync.h"
 
 /**
  * struct writer_sync

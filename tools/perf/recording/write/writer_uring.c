@@ -32,6 +32,7 @@
 #include <linux/kernel.h>
 #include "util/debug.h"
 #include "writer.h"
+#include "writer_uring.h"
 
 #define DEPTH		8
 

@@ -2,7 +2,7 @@
 /*
  * Each trace writer: all bytes are in the file; short writes, EINTR and EAGAIN are resumed; where
  * the file must not grow, all below is there and the chunk says so.
- * link: write/writer.c write/writer_sync.c write/writer_aio.c write/writer_uring.c write/chunk_pool.c ../tests/helpers/spoil_writes.c
+ * link: write/writer.c write/writer_kind.c write/writer_sync.c write/writer_aio.c write/writer_uring.c write/chunk_pool.c ../tests/helpers/spoil_writes.c
  * flags: -DHAVE_AIO_SUPPORT -DHAVE_LIBURING_SUPPORT -luring
  *
  * The limit is RLIMIT_FSIZE: the kernel then writes to the byte what it can, whoever asks. Short
@@ -21,6 +21,9 @@
 #include <sys/resource.h>
 
 #include "recording/write/writer.h"
+#include "recording/write/writer_aio.h"
+#include "recording/write/writer_kind.h"
+#include "recording/write/writer_uring.h"
 #include "perf/tests/tap.h"
 
 #define NR_CHUNKS	12
