@@ -288,18 +288,20 @@ int aux__write(struct aux *aux, struct aux_area *area, const struct records *dat
 			.cpu	     = area->mm.cpu,
 		},
 	};
-	const struct iovec part[] = {
-		{ &event, sizeof(event.auxtrace) },
-		records.part[0],
-		records.part[1],
-		{ (void *)zeros, padding },
+	const struct records unit = {
+		.part = {
+			{ &event, sizeof(event.auxtrace) },
+			records.part[0],
+			records.part[1],
+			{ (void *)zeros, padding },
+		},
 	};
 	u64 pos;
 	int err = hw_ids__write(&area->outputs, to_output, output);
 
 	area->outputs.begun = true;
 	if (!err)
-		err = output__write_unit(output, part, ARRAY_SIZE(part), &pos);
+		err = output__write_unit(output, &unit, &pos);
 	if (!err && !output__is_pipe(output))
 		err = auxtrace_index__auxtrace_event(&output->session->auxtrace_index, &event, pos);
 	return err;

@@ -309,11 +309,11 @@ int output__write(struct output *output, const struct records *records, struct r
 	return write_queue__append(first_queue(output), records) ? output__drain(output) : 0;
 }
 
-int output__write_unit(struct output *output, const struct iovec *part, int nr, u64 *pos)
+int output__write_unit(struct output *output, const struct records *unit, u64 *pos)
 {
 	if (!output->open)
 		return output->err ?: -EBADF;
-	return write_queue__append_unit(&output->queue, part, nr, pos) ? output__drain(output) : 0;
+	return write_queue__append_unit(&output->queue, unit, pos) ? output__drain(output) : 0;
 }
 
 int output__error(struct output *output)

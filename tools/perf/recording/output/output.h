@@ -134,14 +134,13 @@ int output__open(struct output *output);
 int output__write(struct output *output, const struct records *records, struct ring_stats *stats);
 
 /**
- * output__write_unit - append a record and the data that it announces, in one; in any thread
- * @part:	the record, and the data in as many parts as need be, @nr together, at most
- *		WRITE_QUEUE_UNIT_PARTS. The length of all is a multiple of 8.
+ * output__write_unit - append a record together with the data that it announces; in any thread
+ * @unit:	the record and its data; the length of both is a multiple of 8
  * @pos:	receives the position of the record in the file
  *
  * Return: as output__write().
  */
-int output__write_unit(struct output *output, const struct iovec *part, int nr, u64 *pos);
+int output__write_unit(struct output *output, const struct records *unit, u64 *pos);
 
 /**
  * output__drain - wait until all is written

@@ -57,26 +57,26 @@ int fixup_size__drain(struct evlist *evlist, const struct records *records, drai
 		union perf_event event;
 		char room[PERF_SAMPLE_MAX_SIZE];
 	} copy;
-	size_t begin = 0, pos, size, end;
-	struct perf_event_header header;
+	struct record_iter iter;
 	struct records piece;
+	size_t begin = 0, end;
 	int err;
 
-	for (pos = 0; (size = records__header(records, pos, &header)); pos += size) {
-		if (!may_be_too_long(header.type))
+	records__for_each(records, iter) {
+		if (!may_be_too_long(iter.header.type))
 			continue;
-		records__copy(records, pos, &copy, size);
+		records__copy(records, iter.pos, &copy, iter.size);
 		end = true_size(evlist, &copy.event);
-		if (end == size)
+		if (end == iter.size)
 			continue;
 		copy.event.header.size = end;
-		piece = records__part(records, begin, pos - begin);
-		err = pos > begin ? drain(arg, &piece, stats) : 0;
+		piece = records__part(records, begin, iter.pos - begin);
+		err = iter.pos > begin ? drain(arg, &piece, stats) : 0;
 		piece = records__of(&copy, end);
 		err = err ?: drain(arg, &piece, stats);
 		if (err)
 			return err;
-		begin = pos + size;
+		begin = iter.pos + iter.size;
 	}
 	piece = records__part(records, begin, records__len(records) - begin);
 	return records__len(&piece) ? drain(arg, &piece, stats) : 0;

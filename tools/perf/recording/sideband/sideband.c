@@ -245,11 +245,10 @@ static void note_stretches(struct sideband *sideband, const struct records *reco
 		union perf_event event;
 		char room[PERF_SAMPLE_MAX_SIZE];
 	} copy;
-	struct perf_event_header header;
-	size_t pos, size;
+	struct record_iter iter;
 
-	for (pos = 0; (size = records__header(records, pos, &header)); pos += size)
-		note_stretch(sideband, area, records__at(records, pos, size, &copy));
+	records__for_each(records, iter)
+		note_stretch(sideband, area, records__at(records, iter.pos, iter.size, &copy));
 }
 
 static int drain_to_state(void *arg, const struct records *records, struct ring_stats *stats)
@@ -336,20 +335,22 @@ static int drain_aux(void *arg, const struct records *records, struct ring_stats
 {
 	struct sideband *sideband = arg;
 	struct aux_area *area = find_area(sideband, stats);
-	struct perf_event_header header;
-	size_t pos, size, from = 0;
+	struct record_iter iter;
+	size_t from = 0;
 	int err = 0;
 
 	if (area && aux__takes_snapshots(&sideband->rec->aux))
 		note_stretches(sideband, records, area);
 	if (!area || !aux__writes_areas(&sideband->rec->aux))
 		return pass_on(sideband, records, 0, records__len(records), stats);
-	for (pos = 0; !err && (size = records__header(records, pos, &header)); pos += size) {
-		if (header.type != PERF_RECORD_AUX_OUTPUT_HW_ID)
+	records__for_each(records, iter) {
+		if (iter.header.type != PERF_RECORD_AUX_OUTPUT_HW_ID)
 			continue;
-		err = pass_on(sideband, records, from, pos, stats) ?:
-		      take_output(sideband, records, pos, size, area, stats);
-		from = pos + size;
+		err = pass_on(sideband, records, from, iter.pos, stats) ?:
+		      take_output(sideband, records, iter.pos, iter.size, area, stats);
+		if (err)
+			break;
+		from = iter.pos + iter.size;
 	}
 	return err ?: pass_on(sideband, records, from, records__len(records), stats);
 }

@@ -116,18 +116,18 @@ static void count_error(struct state *state, const struct sb_record *error)
 
 void state__add(struct state *state, const struct records *records)
 {
-	struct perf_event_header header;
-	size_t pos, size;
+	struct record_iter iter;
 
-	for (pos = 0; (size = records__header(records, pos, &header)); pos += size) {
-		struct sb_record *record = sb_record__new(&state->format, records, pos, size);
+	records__for_each(records, iter) {
+		struct sb_record *record = sb_record__new(&state->format, records, iter.pos,
+							  iter.size);
 
 		if (IS_ERR(record))
 			count_error(state, record);
 		else
 			add(state, record);
 	}
-	if (pos < records__len(records))
+	if (iter.pos < records__len(records))
 		state->loss.malformed++;
 }
 

@@ -62,46 +62,47 @@ static void note_aux(struct ring_stats *stats, u64 flags)
 
 size_t ring_stats__add(struct ring_stats *stats, const struct records *records, size_t len)
 {
-	size_t pos = 0, last = 0, start = 0, size;
-	struct perf_event_header header;
+	size_t last = 0, start = 0;
+	struct record_iter iter;
 
-	while ((size = records__header(records, pos, &header)) && pos + size <= len) {
+	records__for_each(records, iter) {
+		if (iter.pos + iter.size > len)
+			break;
 		stats->records++;
-		switch (header.type) {
+		switch (iter.header.type) {
 		case PERF_RECORD_SAMPLE:
 			stats->samples++;
 			break;
 		case PERF_RECORD_LOST:
-			if (start < pos)
-				note_times(stats, records, start, last, pos);
-			start = pos;
+			if (start < iter.pos)
+				note_times(stats, records, start, last, iter.pos);
+			start = iter.pos;
 			stats->lost_records++;
 			ring_stats__lose(stats,
-				      field(records, pos, &header,
+				      field(records, iter.pos, &iter.header,
 					    offsetof(struct perf_record_lost, lost)),
-				      stats->last, time_at(stats, records, pos));
+				      stats->last, time_at(stats, records, iter.pos));
 			break;
 		case PERF_RECORD_LOST_SAMPLES:
-			stats->lost_samples += field(records, pos, &header,
+			stats->lost_samples += field(records, iter.pos, &iter.header,
 					offsetof(struct perf_record_lost_samples, lost));
 			break;
 		case PERF_RECORD_THROTTLE:
 			stats->throttles++;
 			break;
 		case PERF_RECORD_AUX:
-			note_aux(stats, field(records, pos, &header,
+			note_aux(stats, field(records, iter.pos, &iter.header,
 						offsetof(struct perf_record_aux, flags)));
 			break;
 		default:
 			break;
 		}
-		last = pos;
-		pos += size;
+		last = iter.pos;
 	}
-	if (start < pos)
-		note_times(stats, records, start, last, pos);
-	stats->bytes += pos;
-	return pos;
+	if (start < iter.pos)
+		note_times(stats, records, start, last, iter.pos);
+	stats->bytes += iter.pos;
+	return iter.pos;
 }
 
 void ring_stats__lose(struct ring_stats *stats, u64 lost, u64 before, u64 at)

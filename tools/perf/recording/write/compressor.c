@@ -8,7 +8,7 @@
 #include "util/debug.h"
 #include "util/event.h"
 #include "compressor.h"
-#include "recording/lib/unit.h"
+#include "recording/lib/records.h"
 
 #define HEADER_BYTES	sizeof(struct perf_record_compressed)
 #define MAX_DATA	(PERF_SAMPLE_MAX_SIZE - HEADER_BYTES - 1)
@@ -112,8 +112,7 @@ static void count(struct unsaved *sum, u32 type)
 /* The records that end in @chunk. */
 static struct unsaved ending(struct compressor *compressor, const struct chunk *chunk)
 {
-	struct iovec part = { chunk->data, chunk->len };
-	const struct unit unit = unit__of(&part, 1, false);
+	const struct records records = records__of(chunk->data, chunk->len);
 	struct unsaved sum = { .bytes = chunk->len };
 	u64 pos = chunk->first - chunk->pos, size;
 	u32 type;
@@ -123,7 +122,7 @@ static struct unsaved ending(struct compressor *compressor, const struct chunk *
 	if (compressor->straddling)
 		count(&sum, compressor->straddler);
 	compressor->straddling = false;
-	while ((size = unit__record(&unit, pos, &type))) {
+	while ((size = records__extent(&records, pos, &type))) {
 		compressor->straddling = pos + size > chunk->len;
 		compressor->straddler = type;
 		if (compressor->straddling)
@@ -160,7 +159,7 @@ static int make_room(struct compressor *compressor)
 
 static int write_chunk(struct compressor *compressor, struct chunk *chunk)
 {
-	struct iovec part = { .iov_base = compressor->records };
+	struct records compressed;
 	struct credit *credit;
 	ssize_t len;
 	int err = make_room(compressor);
@@ -170,9 +169,9 @@ static int write_chunk(struct compressor *compressor, struct chunk *chunk)
 	len = compress(compressor, chunk);
 	if (len < 0)
 		return len;
-	part.iov_len = len;
+	compressed = records__of(compressor->records, len);
 	credit = &compressor->credits[compressor->nr];
-	err = write_queue__append_unit(compressor->out, &part, 1, &credit->start);
+	err = write_queue__append_unit(compressor->out, &compressed, &credit->start);
 	if (err)
 		return err;
 	credit->end = credit->start + len;

@@ -11,7 +11,6 @@
 #include "recording/lib/clock.h"
 #include "queue.h"
 #include "recording/lib/thread.h"
-#include "recording/lib/unit.h"
 #include "writer.h"
 
 /*
@@ -28,31 +27,32 @@ static void seal_chunk(struct write_queue *queue)
 	pthread_cond_signal(&queue->work);
 }
 
-/* Records that begin at @pos of @unit or behind it are given up. */
-static void give_up(struct write_queue *queue, const struct unit *unit, size_t pos)
+/* Count the records of @records that begin at @pos or behind it as dropped; only one if @single. */
+static void count_dropped(struct write_queue *queue, const struct records *records, size_t pos, bool single)
 {
 	struct unsaved *unsaved = &queue->unsaved;
-	size_t size;
+	size_t len = records__len(records), size;
 	u32 type;
 
-	while (pos < unit->len && (size = unit__record(unit, pos, &type))) {
+	while (pos < len && (size = records__extent(records, pos, &type))) {
 		unsaved->records++;
 		unsaved->samples += type == PERF_RECORD_SAMPLE;
 		pos += size;
-		if (unit->indivisible)
+		if (single)
 			break;
 	}
 }
 
-static void give_up_rest(struct write_queue *queue, struct unit *unit)
+/* Drop what @cursor has not copied yet. */
+static void drop_rest(struct write_queue *queue, struct records_cursor *cursor)
 {
-	unit__find(unit);
-	give_up(queue, unit, unit->next);
-	queue->unsaved.bytes += unit->len - unit->pos;
+	records_cursor__find(cursor);
+	count_dropped(queue, cursor->records, cursor->next, cursor->single);
+	queue->unsaved.bytes += cursor->len - cursor->pos;
 }
 
-/* With @append held. Waits until there is a chunk for the rest of @unit, or an error. */
-static int begin_chunk(struct write_queue *queue, struct unit *unit)
+/* Wait until there is a chunk for the rest of the records, or an error. Caller holds @append. */
+static int begin_chunk(struct write_queue *queue, struct records_cursor *cursor)
 {
 	struct chunk *chunk;
 	int err;
@@ -68,14 +68,14 @@ static int begin_chunk(struct write_queue *queue, struct unit *unit)
 	err = queue->err;
 	chunk = queue->filling;
 	if (err) {
-		give_up_rest(queue, unit);
+		drop_rest(queue, cursor);
 	} else if (!chunk->begun) {
-		unit__find(unit);
-		chunk->first = chunk->pos + (unit->next - unit->pos);
+		records_cursor__find(cursor);
+		chunk->first = chunk->pos + (cursor->next - cursor->pos);
 		chunk->whole = chunk->first;
-		if (unit->next > unit->pos)
-			chunk->whole = chunk->pos - (unit->pos - unit->whole);
-		chunk->type = unit->type;
+		if (cursor->next > cursor->pos)
+			chunk->whole = chunk->pos - (cursor->pos - cursor->record);
+		chunk->type = cursor->type;
 		chunk->begun = now_ns();
 		pthread_cond_signal(&queue->work);
 	}
@@ -83,21 +83,22 @@ static int begin_chunk(struct write_queue *queue, struct unit *unit)
 	return err;
 }
 
-static int append(struct write_queue *queue, struct unit *unit, u64 *pos)
+static int append(struct write_queue *queue, const struct records *records, bool single, u64 *pos)
 {
+	struct records_cursor cursor = records_cursor__init(records, single);
 	struct chunk *chunk;
 	size_t len;
 	int err = 0;
 
 	pthread_mutex_lock(&queue->append);
 	*pos = queue->end;
-	while (unit->pos < unit->len) {
-		err = begin_chunk(queue, unit);
+	while (cursor.pos < cursor.len) {
+		err = begin_chunk(queue, &cursor);
 		if (err)
 			break;
 		chunk = queue->filling;
-		len = min(chunk__room(chunk), unit->len - unit->pos);
-		unit__copy(unit, chunk->data + chunk->len, len);
+		len = min(chunk__room(chunk), cursor.len - cursor.pos);
+		records_cursor__copy(&cursor, chunk->data + chunk->len, len);
 		chunk->len += len;
 		__atomic_store_n(&queue->end, queue->end + len, __ATOMIC_RELAXED);
 	}
@@ -113,17 +114,14 @@ static int append(struct write_queue *queue, struct unit *unit, u64 *pos)
 
 int write_queue__append(struct write_queue *queue, const struct records *records)
 {
-	struct unit unit = unit__of(records->part, 2, false);
 	u64 pos;
 
-	return append(queue, &unit, &pos);
+	return append(queue, records, false, &pos);
 }
 
-int write_queue__append_unit(struct write_queue *queue, const struct iovec *part, int nr, u64 *pos)
+int write_queue__append_unit(struct write_queue *queue, const struct records *unit, u64 *pos)
 {
-	struct unit unit = unit__of(part, nr, true);
-
-	return append(queue, &unit, pos);
+	return append(queue, unit, true, pos);
 }
 
 static void wait_until_settled(struct write_queue *queue)
@@ -187,24 +185,17 @@ int write_queue__error(struct write_queue *queue)
  * Failing
  */
 
-static struct unit unit__of_chunk(const struct chunk *chunk, struct iovec *part)
-{
-	*part = (struct iovec){ chunk->data, chunk->len };
-	return unit__of(part, 1, false);
-}
-
 /* Where the last whole record ends that is written; @chunk is the first that is not. */
 static u64 saved_end(const struct chunk *chunk)
 {
 	u64 written = chunk->pos + chunk->done, end = chunk->first;
-	struct iovec part;
-	struct unit unit = unit__of_chunk(chunk, &part);
+	const struct records records = records__of(chunk->data, chunk->len);
 	size_t size;
 	u32 type;
 
 	if (end > written)
 		return chunk->whole;
-	while ((size = unit__record(&unit, end - chunk->pos, &type)) && end + size <= written)
+	while ((size = records__extent(&records, end - chunk->pos, &type)) && end + size <= written)
 		end += size;
 	return end;
 }
@@ -212,10 +203,9 @@ static u64 saved_end(const struct chunk *chunk)
 /* With @lock held: what of @chunk does not lie below @end of the file is given up. */
 static void give_up_chunk(struct write_queue *queue, const struct chunk *chunk, u64 end)
 {
-	struct iovec part;
-	const struct unit unit = unit__of_chunk(chunk, &part);
+	const struct records records = records__of(chunk->data, chunk->len);
 
-	give_up(queue, &unit, max(end, chunk->first) - chunk->pos);
+	count_dropped(queue, &records, max(end, chunk->first) - chunk->pos, false);
 }
 
 static void give_up_list(struct write_queue *queue, struct list_head *list, u64 end)

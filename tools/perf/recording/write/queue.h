@@ -40,7 +40,6 @@
 #include <stdbool.h>
 #include <linux/list.h>
 #include <linux/types.h>
-#include <sys/uio.h>
 #include "chunk_pool.h"
 #include "recording/lib/records.h"
 
@@ -50,7 +49,6 @@ struct writer;
 /* A chunk that the page cache took so long to take had to wait; and it is taken to be full for so long. */
 #define WRITE_QUEUE_STALL_MS		8
 #define WRITE_QUEUE_STALLED_MS	1000
-#define WRITE_QUEUE_UNIT_PARTS	4
 
 /**
  * struct unsaved - records that were appended, but could not be written
@@ -160,13 +158,13 @@ void write_queue__open(struct write_queue *queue, struct writer *writer, int fd,
 int write_queue__append(struct write_queue *queue, const struct records *records);
 
 /**
- * write_queue__append_unit - write something that is one whole, such as a record and the data it announces
- * @part:	its parts, @nr of them, WRITE_QUEUE_UNIT_PARTS at most
- * @pos:	receives where in the file it begins
+ * write_queue__append_unit - append a record together with the data that it announces; in any thread
+ * @unit:	the record and its data
+ * @pos:	receives the position of the record in the file
  *
  * Return: as write_queue__append().
  */
-int write_queue__append_unit(struct write_queue *queue, const struct iovec *part, int nr, u64 *pos);
+int write_queue__append_unit(struct write_queue *queue, const struct records *unit, u64 *pos);
 
 /** write_queue__hold - nobody but the calling thread appends until write_queue__release(), or in its write_queue__drain() */
 void write_queue__hold(struct write_queue *queue);

@@ -2,7 +2,7 @@
 /*
  * The queue: what several threads append is in the file, whole and in their order; and where a write
  * fails, all before it, and what is not is counted.
- * link: write/queue.c write/chunk_pool.c lib/unit.c lib/thread.c
+ * link: write/queue.c write/chunk_pool.c lib/records.c lib/thread.c
  *
  * The writer is one that fails where it is told to, and finishes chunks in any order, several at once
  * now and then. Until it hands them back, they must be nobody else's. Whatever the threads do, the file
@@ -227,8 +227,8 @@ static size_t append_aux(struct appender *app, char *room, size_t max)
 		.idx = app->thread,
 	};
 	size_t cut = random_below(&app->seed, aux.size + 1);
-	const struct iovec part[] = {
-		{ &aux, sizeof(aux) }, { room, cut }, { room + cut, aux.size - cut },
+	const struct records unit = {
+		.part = { { &aux, sizeof(aux) }, { room, cut }, { room + cut, aux.size - cut } },
 	};
 	u64 pos = 0, i;
 
@@ -238,7 +238,7 @@ static size_t append_aux(struct appender *app, char *room, size_t max)
 		((struct perf_event_header *)room)[i] = (struct perf_event_header){
 			.type = PERF_RECORD_SAMPLE, .size = 8,
 		};
-	app->err = write_queue__append_unit(app->queue, part, ARRAY_SIZE(part), &pos);
+	app->err = write_queue__append_unit(app->queue, &unit, &pos);
 	if (!app->err && pos < START)
 		app->err = -ERANGE;
 	return sizeof(aux) + aux.size;
