@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the benchmarks share: the clock, and what is said of many measurements of the same. */
+/* Provide the clock and the statistics of the benchmarks. */
 #ifndef RING_BUFFER_BENCH_H
 #define RING_BUFFER_BENCH_H
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Quartiles. */
+/* Median and quartiles */
 struct spread {
 	double	low, median, high;
 };
@@ -27,14 +27,14 @@ static inline int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorts them. */
+/* Sorts @values in place. */
 static inline struct spread spread_of(double *values, unsigned int nr)
 {
 	qsort(values, nr, sizeof(*values), compare_doubles);
 	return (struct spread){ values[nr / 4], values[nr / 2], values[nr * 3 / 4] };
 }
 
-static inline void stay_on_this_cpu(void)
+static inline void pin_to_current_cpu(void)
 {
 	cpu_set_t cpu;
 

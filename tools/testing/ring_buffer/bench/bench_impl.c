@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writes records as core.c does: each field is given to perf_output_put(). Here that is what the
- * internal.h makes of it that this is built with, as it is in core.c.
+ * Write records as core.c does: each field by perf_output_put(), as the internal.h of the
+ * implementation defines it.
  */
 #include <stdlib.h>
 #include <linux/perf_event.h>
@@ -9,24 +9,24 @@
 #include "bench_impl.h"
 
 #ifdef IMPL_IS_UPSTREAM
-#define THIS_SIDE		bench_upstream
+#define THIS_IMPL		bench_upstream
 #define ring_page(rb, page)	((rb)->data_pages[page])
 #define TRAILER_SIZE		0
-#define RING_BUFFER_BACKWARD	0	/* its rings do not need to be told */
+#define RING_BUFFER_BACKWARD	0	/* upstream's rb_alloc() has no such flags */
 #define RING_BUFFER_TRAILER	0
 #else
-#define THIS_SIDE		bench_ours
+#define THIS_IMPL		bench_ours
 #define ring_page(rb, page)	page_address((rb)->pages[page])
 #define TRAILER_SIZE		sizeof(struct perf_event_trailer)
 #endif
 
 #define NR_FIELDS		7	/* with the header, 64 bytes */
 
-static struct perf_event events[BENCH_NR_MODES];	/* and their rings */
+static struct perf_event events[BENCH_NR_MODES];	/* each with a ring */
 static u64 fields[NR_FIELDS];
 static unsigned char block[8192];
 
-static void side_open(enum bench_mode mode)
+static void impl_open(enum bench_mode mode)
 {
 	int flags[] = {
 		[BENCH_FORWARD] = RING_BUFFER_WRITABLE,
@@ -46,15 +46,14 @@ static void side_open(enum bench_mode mode)
 		block[i] = i * 7;
 }
 
-static void side_close(enum bench_mode mode)
+static void impl_close(enum bench_mode mode)
 {
 	rb_free(events[mode].rb);
 }
 
 /*
- * Up to 64 bytes are put one by one; what is more is one block, as raw data and stacks are.
- * Inlined with constants, as the fields of a given event are chosen by tests that always come out
- * the same way.
+ * Write up to 64 bytes as single fields, and the rest as one block, as raw data and stacks are.
+ * Inlined with constants: for a given event, the branches that select fields are predictable.
  */
 static __always_inline void write_record(enum bench_mode mode, unsigned int bytes)
 {
@@ -89,7 +88,7 @@ static __always_inline void write_record(enum bench_mode mode, unsigned int byte
 	perf_output_end(&handle);
 }
 
-/* The loop is out of line for each kind of record, so that nothing is chosen within it. */
+/* One out-of-line loop for each mode and size, without branches on these. */
 #define DEFINE_WRITE(bytes, mode)					\
 static noinline void write_##mode##_##bytes(unsigned int nr)		\
 {									\
@@ -126,8 +125,8 @@ static const struct {
 	void (*write[BENCH_NR_MODES])(unsigned int nr);
 } writes[] = { WRITES(16), WRITES(64), WRITES(256), WRITES(1024), WRITES(8192) };
 
-/* The reader takes everything as soon as it is half full. */
-static void side_write(enum bench_mode mode, unsigned int bytes, unsigned int nr)
+/* The reader consumes all records each time that the ring is half full. */
+static void impl_write(enum bench_mode mode, unsigned int bytes, unsigned int nr)
 {
 	struct perf_event_mmap_page *page = events[mode].rb->user_page;
 	unsigned int i = 0, batch = (BENCH_RING_PAGES << PAGE_SHIFT) / 2 / bytes;
@@ -144,7 +143,7 @@ static void side_write(enum bench_mode mode, unsigned int bytes, unsigned int nr
 	}
 }
 
-/* Neither mapping is used: what a reader sees are the pages. */
+/* Read the pages themselves, not through a mapping. */
 static void read_ring(struct perf_buffer *rb, u64 position, void *dst, unsigned int len)
 {
 	unsigned char *byte = dst;
@@ -155,7 +154,7 @@ static void read_ring(struct perf_buffer *rb, u64 position, void *dst, unsigned 
 			[offset_in_page(position)];
 }
 
-static bool side_written(enum bench_mode mode, unsigned int bytes, unsigned long long nr)
+static bool impl_written(enum bench_mode mode, unsigned int bytes, unsigned long long nr)
 {
 	unsigned int size = bytes + (mode == BENCH_SIZED ? TRAILER_SIZE : 0);
 	struct perf_buffer *rb = events[mode].rb;
@@ -174,9 +173,9 @@ static bool side_written(enum bench_mode mode, unsigned int bytes, unsigned long
 	       record.number == fields[0] && (bytes <= 64 || last == block[bytes - 65]);
 }
 
-const struct bench_side THIS_SIDE = {
-	.open = side_open,
-	.close = side_close,
-	.write = side_write,
-	.written = side_written,
+const struct bench_impl THIS_IMPL = {
+	.open = impl_open,
+	.close = impl_close,
+	.write = impl_write,
+	.written = impl_written,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's memcpy(), both ways, of which the kernel patches in the one that suits the CPU:
- * __memcpy, a rep movsb, and memcpy_orig.
+ * Build both variants of the kernel's memcpy(): __memcpy, which is rep movsb, and memcpy_orig. The
+ * kernel patches itself to use the one that suits the CPU.
  */
 #define SYM_FUNC_START_LOCAL(name)	SYM_START(name, SYM_L_GLOBAL, SYM_A_ALIGN)
 #define memcpy				bench_memcpy_unused	/* libc's stays */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For both rings, in place of the shim's: one instruction each, as in the kernel. */
+/* Replace the shim's preempt_disable() etc. by one instruction each, as in the kernel. */
 #include <linux/hardirq.h>
 
 #undef preempt_disable

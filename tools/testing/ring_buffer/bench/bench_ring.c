@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a record costs: upstream's ring_buffer.c and ours in one process, in alternating rounds.
+ * Measure the cost of writing a record: upstream's ring_buffer.c and ours, in alternating rounds.
  *
- * A record is a header and up to seven u64, put one by one; what is beyond 64 bytes is one block.
- * In sized mode it has a trailer of 8 bytes more, and is compared with upstream's write_backward.
- * "memcpy" copies as many bytes in one piece to an area as large: what they cost in any case. All
- * three use the kernel's memcpy(), not libc's. Then what the trailer costs: our ring without and with
- * it.
+ * A record is a header and up to seven u64 written one by one; the bytes beyond 64 are one block.
+ * In sized mode it also has a trailer of 8 bytes, and is compared with upstream's write_backward.
+ * "memcpy" copies as many bytes in one piece to an area of the same size, as a lower bound. All
+ * three use the kernel's memcpy(), not libc's. A second table compares our ring with and without
+ * trailers.
  *
- * Prints the median of all rounds and the quartiles, and lines RESULT <name> <value> <unit>.
+ * Prints median and quartiles of all rounds, and lines RESULT <name> <value> <unit>.
  */
 #include "bench.h"
 
@@ -19,17 +19,17 @@
 
 #define ROUNDS		201
 #define RING_SIZE	(BENCH_RING_PAGES * 4096UL)
-#define ROUND_BYTES	RING_SIZE		/* once around the ring */
-#define ROUND_RECORDS	4096			/* or so many */
+#define ROUND_BYTES	RING_SIZE		/* fill the ring once */
+#define ROUND_RECORDS	4096			/* but no more records than this */
 
-enum { UPSTREAM, OURS, MEMCPY, NR_WHO };
+enum { UPSTREAM, OURS, MEMCPY, NR_COLUMNS };
 
 static const char *const mode_names[] = { "forward", "backward", "sized" };
-static const char *const who_names[] = { "upstream", "ours", "memcpy" };
+static const char *const column_names[] = { "upstream", "ours", "memcpy" };
 
-static FILE *results;		/* to come after the tables */
+static FILE *results;		/* RESULT lines, printed after the tables */
 
-/* What both rings are linked with in place of memcpy(). */
+/* Both rings call this instead of memcpy(). */
 void *bench_memcpy(void *dst, const void *src, size_t len);
 
 #ifdef __x86_64__
@@ -72,15 +72,15 @@ static void copy(unsigned int bytes, unsigned int nr)
 	}
 }
 
-static double measure(int who, enum bench_mode mode, unsigned int bytes, unsigned int nr)
+static double measure(int column, enum bench_mode mode, unsigned int bytes, unsigned int nr)
 {
-	/* Upstream has one mode that serves the purpose. */
-	enum bench_mode theirs = mode == BENCH_SIZED ? BENCH_BACKWARD : mode;
+	/* Upstream's only overwrite mode that can be read is write_backward. */
+	enum bench_mode upstream_mode = mode == BENCH_SIZED ? BENCH_BACKWARD : mode;
 	double start = now_ns();
 
-	if (who == UPSTREAM)
-		bench_upstream.write(theirs, bytes, nr);
-	else if (who == OURS)
+	if (column == UPSTREAM)
+		bench_upstream.write(upstream_mode, bytes, nr);
+	else if (column == OURS)
 		bench_ours.write(mode, bytes, nr);
 	else
 		copy(bytes, nr);
@@ -91,7 +91,7 @@ static void check_written(bool written, const char *mode, unsigned int bytes)
 {
 	if (written)
 		return;
-	fprintf(stderr, "bench_ring: the records have not arrived: %s, %u bytes\n", mode, bytes);
+	fprintf(stderr, "bench_ring: records are missing: %s, %u bytes\n", mode, bytes);
 	exit(1);
 }
 
@@ -102,43 +102,43 @@ static unsigned int records_a_round(unsigned int bytes)
 
 static void bench(enum bench_mode mode, unsigned int bytes)
 {
-	static double times[NR_WHO][ROUNDS], ratios[ROUNDS];
-	enum bench_mode theirs = mode == BENCH_SIZED ? BENCH_BACKWARD : mode;
+	static double times[NR_COLUMNS][ROUNDS], ratios[ROUNDS];
+	enum bench_mode upstream_mode = mode == BENCH_SIZED ? BENCH_BACKWARD : mode;
 	unsigned int nr = records_a_round(bytes);
 	unsigned long long written = (unsigned long long)nr * (ROUNDS + 1);
 	const char *name = mode_names[mode];
 	struct spread time, ratio;
 
-	bench_upstream.open(theirs);
+	bench_upstream.open(upstream_mode);
 	bench_ours.open(mode);
-	for (int who = 0; who < NR_WHO; who++)
-		measure(who, mode, bytes, nr);
+	for (int column = 0; column < NR_COLUMNS; column++)
+		measure(column, mode, bytes, nr);
 	for (int round = 0; round < ROUNDS; round++) {
-		for (int i = 0; i < NR_WHO; i++) {
-			int who = (i + round) % NR_WHO;
+		for (int i = 0; i < NR_COLUMNS; i++) {
+			int column = (i + round) % NR_COLUMNS;
 
-			times[who][round] = measure(who, mode, bytes, nr);
+			times[column][round] = measure(column, mode, bytes, nr);
 		}
 		ratios[round] = times[UPSTREAM][round] / times[OURS][round];
 	}
-	check_written(bench_upstream.written(theirs, bytes, written), name, bytes);
+	check_written(bench_upstream.written(upstream_mode, bytes, written), name, bytes);
 	check_written(bench_ours.written(mode, bytes, written), name, bytes);
-	bench_upstream.close(theirs);
+	bench_upstream.close(upstream_mode);
 	bench_ours.close(mode);
 
 	printf("%-9s %5u ", name, bytes);
-	for (int who = 0; who < NR_WHO; who++) {
-		time = spread_of(times[who], ROUNDS);
+	for (int column = 0; column < NR_COLUMNS; column++) {
+		time = spread_of(times[column], ROUNDS);
 		printf(" %7.1f (%6.1f-%6.1f)", time.median, time.low, time.high);
-		fprintf(results, "RESULT ring-ns-%s-%s-%u %.1f ns\n", who_names[who], name, bytes,
-			time.median);
+		fprintf(results, "RESULT ring-ns-%s-%s-%u %.1f ns\n", column_names[column], name,
+			bytes, time.median);
 	}
 	ratio = spread_of(ratios, ROUNDS);
 	printf("  %5.2f (%5.2f-%5.2f)\n", ratio.median, ratio.low, ratio.high);
 	fprintf(results, "RESULT ring-ratio-%s-%u %.2f x\n", name, bytes, ratio.median);
 }
 
-/* What is more with a trailer: time, and bytes. */
+/* Measure the cost of the trailer in time and bytes. */
 static void bench_trailer(unsigned int bytes)
 {
 	static const enum bench_mode modes[] = { BENCH_PLAIN, BENCH_SIZED };
@@ -164,8 +164,8 @@ static void bench_trailer(unsigned int bytes)
 	plain = spread_of(times[0], ROUNDS);
 	sized = spread_of(times[1], ROUNDS);
 	difference = spread_of(differences, ROUNDS);
-	printf("%9u  %7.1f (%6.1f-%6.1f)  %7.1f (%6.1f-%6.1f)  %5.1f (%5.1f-%5.1f)  %5.1f %%\n", bytes,
-	       plain.median, plain.low, plain.high, sized.median, sized.low, sized.high,
+	printf("%9u  %7.1f (%6.1f-%6.1f)  %7.1f (%6.1f-%6.1f)  %5.1f (%5.1f-%5.1f)  %5.1f %%\n",
+	       bytes, plain.median, plain.low, plain.high, sized.median, sized.low, sized.high,
 	       difference.median, difference.low, difference.high, 800.0 / bytes);
 	fprintf(results, "RESULT ring-trailer-ns-%u %.1f ns\n", bytes, difference.median);
 	fprintf(results, "RESULT ring-trailer-bytes-%u %.1f %%\n", bytes, 800.0 / bytes);
@@ -179,16 +179,16 @@ int main(void)
 	char *results_text;
 
 	results = open_memstream(&results_text, &results_size);
-	stay_on_this_cpu();
+	pin_to_current_cpu();
 
-	printf("# ns a record, median and quartiles of %d rounds; ratio: upstream / ours\n", ROUNDS);
-	printf("# %-7s %5s  %-24s %-24s %-24s  %s\n", "mode", "bytes", who_names[UPSTREAM],
-	       who_names[OURS], who_names[MEMCPY], "ratio");
+	printf("# ns/record, median and quartiles of %d rounds; ratio: upstream / ours\n", ROUNDS);
+	printf("# %-7s %5s  %-24s %-24s %-24s  %s\n", "mode", "bytes", column_names[UPSTREAM],
+	       column_names[OURS], column_names[MEMCPY], "ratio");
 	for (enum bench_mode mode = 0; mode <= BENCH_SIZED; mode++)
 		for (unsigned int i = 0; i < nr_sizes; i++)
 			bench(mode, sizes[i]);
 
-	printf("# ours, without and with a trailer: ns a record, the difference, and that in bytes\n");
+	printf("# ours, without and with trailer: ns/record, difference in ns, added bytes\n");
 	printf("# %7s  %-24s %-24s %-20s %s\n", "bytes", "without", "with", "difference", "bytes");
 	for (unsigned int i = 0; i < nr_sizes; i++)
 		bench_trailer(sizes[i]);

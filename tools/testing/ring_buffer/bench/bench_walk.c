@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a reader pays for records that are found from their end: a walk backward by trailers, over a
- * copy of a ring, against one forward by headers. Both only step from record to record, as far as
- * the copy goes, and check what they step on.
+ * Measure the cost of finding records: walking backward by trailers, against forward by headers.
  *
- * "copy" is what comes before either, of the bytes of one record, to memory that is in no cache; it
- * leaves the copy there as far as that fits: "after it". "cold": the copy is in no cache again.
+ * Both walk over a copy of a ring from record to record, and check the header or trailer of each.
+ * "copy" is the cost of copying one record out of the ring, to memory that is not cached. "after
+ * copy": the copy is still cached, as far as it fits. "cold": the copy was evicted from the caches.
  *
- * Prints the median of all rounds and the quartiles, and lines RESULT <name> <value> <unit>.
+ * Prints median and quartiles of all rounds, and lines RESULT <name> <value> <unit>.
  */
 #include "bench.h"
 
@@ -20,9 +19,9 @@
 static const unsigned int ring_pages[] = { 128, 1024 };		/* 512 KB, 4 MB */
 static const unsigned int sizes[] = { 24, 72, 264, 1032, 8200 };
 
-static FILE *results;		/* to come after the table */
+static FILE *results;		/* RESULT lines, printed after the table */
 
-/* A snapshot: all records in [begin, head) are whole. */
+/* A snapshot: all records in [begin, head) are complete. */
 static struct {
 	unsigned char	*bytes;
 	u64		mask, begin, head;
@@ -33,7 +32,7 @@ static const void *at(u64 position)
 	return copy.bytes + (position & copy.mask);
 }
 
-/* Sizes and places are multiples of 8: neither header nor trailer is split by the end of the area. */
+/* Sizes and positions are multiples of 8, so neither header nor trailer wraps. */
 static unsigned int walk_backward(void)
 {
 	unsigned int nr = 0;
@@ -43,7 +42,8 @@ static unsigned int walk_backward(void)
 		const struct perf_event_trailer *t = at(position - sizeof(*t));
 		u64 begin = position - t->size;
 
-		if (t->size < 16 || t->offset_lo != (u32)begin || t->offset_hi != (u16)(begin >> 32))
+		if (t->size < 16 || t->offset_lo != (u32)begin ||
+		    t->offset_hi != (u16)(begin >> 32))
 			break;
 		position = begin;
 		nr++;
@@ -84,7 +84,7 @@ static void take_copy(const struct ring *ring)
 enum { COPY, FORWARD, BACKWARD, FORWARD_COLD, BACKWARD_COLD, NR_COLUMNS };
 
 static const char *const names[] = {
-	"copy", "forward, after it", "backward, after it", "forward, cold", "backward, cold",
+	"copy", "forward, after copy", "backward, after copy", "forward, cold", "backward, cold",
 };
 
 static double measure(int column, const struct ring *ring, unsigned int expected)
@@ -105,7 +105,8 @@ static double measure(int column, const struct ring *ring, unsigned int expected
 		nr = backward ? walk_backward() : walk_forward();
 	start = now_ns() - start;
 	if (nr != expected) {
-		fprintf(stderr, "bench_walk: %s: %u of %u records\n", names[column], nr, expected);
+		fprintf(stderr, "bench_walk: %s: found %u of %u records\n", names[column], nr,
+			expected);
 		exit(1);
 	}
 	return start / nr;
@@ -151,11 +152,11 @@ int main(void)
 	char *results_text;
 
 #ifndef __x86_64__
-	printf("# \"cold\" is not: it is not known how to empty the cache of this machine\n");
+	printf("# \"cold\" is not cold: cannot flush the caches of this architecture\n");
 #endif
 	results = open_memstream(&results_text, &results_size);
-	stay_on_this_cpu();
-	printf("# ns a record, median and quartiles of %d rounds\n", ROUNDS);
+	pin_to_current_cpu();
+	printf("# ns/record, median and quartiles of %d rounds\n", ROUNDS);
 	printf("# %3s %5s ", "KB", "bytes");
 	for (int i = 0; i < NR_COLUMNS; i++)
 		printf(" %-23s", names[i]);
@@ -168,7 +169,7 @@ int main(void)
 
 			if (!copy.bytes || !ring)
 				abort();
-			/* Once around and some more, so that begin and head are anywhere. */
+			/* More than the ring holds, so that it has wrapped. */
 			for (u64 n = 0; n < ring->size * 5 / 4 / sizes[j]; n++)
 				ring_write(ring, sizes[j], n);
 			bench(ring, sizes[j]);

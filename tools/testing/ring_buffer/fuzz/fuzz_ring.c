@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libFuzzer target: sequences of operations on the kernel's ring, and on a model of it.
+ * Run the same operations on the kernel's ring buffer and on a reference model (libFuzzer target).
  *
- * The input: a byte each for mode, size and watermark of the ring, then operations, each a byte
- * that says which, and those that it takes.
+ * Input: one byte each for mode, size and watermark of the ring, then operations. Each operation
+ * is a byte that selects it, followed by the bytes that it consumes.
  *
- * The model is slow and simple: it keeps every byte since the ring was made, in the order in which
- * room was taken for it, and knows from that what must lie in the ring, what a reader and
- * a snapshot must find, and what was lost.
+ * The model is slow and simple: it keeps every byte since the ring was made, in order of
+ * reservation. From these it computes the contents of the ring, what a reader and a snapshot must
+ * find, and what was lost.
  */
 #include "shim/ring.h"
 #include "../../../lib/perf/tests/fuzz.h"
@@ -17,8 +17,8 @@
 #define MAX_DEPTH	3
 
 /*
- * What room was taken for at once: perhaps a LOST record, and a numbered one. These bytes are
- * one after the other in memory, also in a backward ring.
+ * One reservation: a LOST record if lost_size is not 0, and a numbered record. In memory the LOST
+ * record comes first, in a backward ring too.
  */
 struct write {
 	u64		begin;
@@ -32,8 +32,8 @@ static struct model {
 	u64		lost, all_lost;
 	u64		wakeup, watermark, wakeups;
 	bool		paused;
-	bool		fooled;		/* tail is not where a record begins */
-	u64		outermost;	/* where the outermost writer under way began */
+	bool		bad_tail;	/* data_tail is not the begin of a record */
+	u64		outermost;	/* where the outermost active writer began */
 	struct write	write[MAX_WRITES];
 } model;
 
@@ -42,7 +42,7 @@ static struct ring *ring;
 static unsigned int depth;
 static u64 number;
 
-static bool is(unsigned int flag)
+static bool has_flag(unsigned int flag)
 {
 	return ring->flags & flag;
 }
@@ -64,11 +64,11 @@ static unsigned char *put_header(unsigned char *at, unsigned int type, unsigned 
 
 static void put_tail(unsigned char *at, u64 position, unsigned int size)
 {
-	if (is(RING_WITH_ID)) {
+	if (has_flag(RING_WITH_ID)) {
 		memset(at, RING_ID_FILL, RING_ID_SIZE);
 		at += RING_ID_SIZE;
 	}
-	if (is(RING_SIZED))
+	if (has_flag(RING_SIZED))
 		put_u64(at, position | (u64)size << 48);
 }
 
@@ -90,13 +90,13 @@ static void put_write(const struct write *w)
 	put_tail(at, w->begin + w->lost_size, w->size);
 }
 
-/* Whether there was room. */
+/* Model perf_output_begin(). Returns false if the record is lost. */
 static bool model_begin(unsigned int size)
 {
 	struct write w = {
 		.begin = model.head, .size = size, .number = number, .lost = model.lost,
 	};
-	u64 used = is(RING_STREAMING) ? (model.head - model.tail) % ring->size + 1 : 0;
+	u64 used = has_flag(RING_STREAMING) ? (model.head - model.tail) % ring->size + 1 : 0;
 
 	if (model.lost)
 		w.lost_size = sizeof(struct ring_lost_record) + ring_record_tail(ring);
@@ -122,13 +122,13 @@ static void check(void)
 	MUST(state.head == model.head && state.lost == model.lost);
 	MUST(state.wakeup == model.wakeup && state.nest == depth);
 	MUST(ring_head(ring) == model.published);
-	MUST(ring->user->data_reserved == (is(RING_STREAMING) ? 0 : model.head));
+	MUST(ring->user->data_reserved == (has_flag(RING_STREAMING) ? 0 : model.head));
 	MUST(ring->event.lost_samples.counter == model.all_lost);
 	MUST(ring->event.pending_irq.queued == model.wakeups);
 	MUST(shim.preempt == depth && !shim.rcu && !shim.warnings);
 }
 
-/* What must lie in the ring; while nobody writes. */
+/* Compare the data area with the model, while no write is active. */
 static void check_data(void)
 {
 	static unsigned char bytes[16 * PAGE_SIZE];
@@ -137,7 +137,7 @@ static void check_data(void)
 	for (unsigned int i = 0; i < model.nr; i++) {
 		struct write *w = &model.write[i];
 		unsigned int size = w->lost_size + w->size;
-		u64 offset = is(RING_BACKWARD) ? -(w->begin + size) : w->begin;
+		u64 offset = has_flag(RING_BACKWARD) ? -(w->begin + size) : w->begin;
 
 		if (w->begin + size + ring->size < model.head)
 			continue;
@@ -154,7 +154,7 @@ static void do_write(unsigned int size, bool nest)
 	struct perf_sample_data data = { .id_fill = RING_ID_FILL };
 	struct perf_output_handle handle;
 	u64 wakeup = model.wakeup, mine = ++number;
-	bool room;
+	bool fits;
 	int err;
 
 	size = min(size, (unsigned int)RING_MAX_RECORD);
@@ -162,15 +162,15 @@ static void do_write(unsigned int size, bool nest)
 		input_left = 0;
 		return;
 	}
-	/* Writers that nest write over each other if they take more than the ring in all. */
+	/* The model does not cover nested writers that exceed the ring. */
 	if (depth && model.head + size + 256 - model.outermost > ring->size)
 		return;
 	if (!depth)
 		model.outermost = model.head;
-	room = model_begin(size);
+	fits = model_begin(size);
 	err = ring_impl.begin(&handle, &data, &ring->event, size);
-	MUST(err == (room ? 0 : -ENOSPC));
-	if (room) {
+	MUST(err == (fits ? 0 : -ENOSPC));
+	if (fits) {
 		depth++;
 		if (nest)
 			run();
@@ -178,11 +178,11 @@ static void do_write(unsigned int size, bool nest)
 		ring_impl.end(&handle);
 		depth--;
 	}
-	/* A writer that found no room publishes as well, but a paused ring it leaves at once. */
-	if (!depth && (room || !model.paused)) {
+	/* A writer whose record is lost publishes as well, except in a paused ring. */
+	if (!depth && (fits || !model.paused)) {
 		model.published = model.head;
 		model.nr_published = model.nr;
-		model.wakeups += room && model.wakeup != wakeup;
+		model.wakeups += fits && model.wakeup != wakeup;
 	}
 }
 
@@ -200,7 +200,7 @@ static void expect_record(const struct ring_records *records, size_t *at, bool l
 	++*at;
 }
 
-/* The records of the writes from @begin on, oldest first; a part of the first may be there. */
+/* Check that @records are those of the writes in [@begin, @end), oldest first. */
 static void expect_records(const struct ring_records *records, u64 begin, u64 end)
 {
 	size_t at = 0;
@@ -208,16 +208,16 @@ static void expect_records(const struct ring_records *records, u64 begin, u64 en
 	MUST(!records->error);
 	for (unsigned int i = 0; i < model.nr_published; i++) {
 		struct write *w = &model.write[i];
-		u64 middle = w->begin + (is(RING_BACKWARD) ? w->size : w->lost_size);
+		u64 middle = w->begin + (has_flag(RING_BACKWARD) ? w->size : w->lost_size);
 
 		if (w->begin >= end)
 			break;
-		/* In a backward ring the record is farther from the head than its LOST. */
-		if (!is(RING_BACKWARD) && w->lost_size && w->begin >= begin)
+		/* In a backward ring the record is older than its LOST record. */
+		if (!has_flag(RING_BACKWARD) && w->lost_size && w->begin >= begin)
 			expect_record(records, &at, true, w->lost);
-		if ((is(RING_BACKWARD) ? w->begin : middle) >= begin)
+		if ((has_flag(RING_BACKWARD) ? w->begin : middle) >= begin)
 			expect_record(records, &at, false, w->number);
-		if (is(RING_BACKWARD) && w->lost_size && middle >= begin)
+		if (has_flag(RING_BACKWARD) && w->lost_size && middle >= begin)
 			expect_record(records, &at, true, w->lost);
 	}
 	MUST(at == records->nr);
@@ -227,23 +227,23 @@ static void consume_all(void)
 {
 	struct ring_records records = {};
 
-	if (!is(RING_STREAMING))
+	if (!has_flag(RING_STREAMING))
 		return;
-	if (model.fooled) {
+	if (model.bad_tail) {
 		ring->user->data_tail = ring->user->data_head;
 	} else {
 		ring_consume(ring, &records);
 		expect_records(&records, model.tail, model.published);
 	}
 	model.tail = model.published;
-	model.fooled = false;
+	model.bad_tail = false;
 	ring_records_free(&records);
 }
 
-/* Up to the end of a write that was not read. */
+/* Advance data_tail by @nr writes. */
 static void consume_some(unsigned int nr)
 {
-	if (!is(RING_STREAMING) || model.fooled)
+	if (!has_flag(RING_STREAMING) || model.bad_tail)
 		return;
 	for (unsigned int i = 0; i < model.nr_published && nr; i++) {
 		u64 end = model.write[i].begin + model.write[i].lost_size + model.write[i].size;
@@ -253,10 +253,10 @@ static void consume_some(unsigned int nr)
 		model.tail = end;
 		nr--;
 	}
-	ring->user->data_tail = is(RING_BACKWARD) ? -model.tail : model.tail;
+	ring->user->data_tail = has_flag(RING_BACKWARD) ? -model.tail : model.tail;
 }
 
-static void fool(unsigned int how, unsigned int by)
+static void set_bad_tail(unsigned int how, unsigned int by)
 {
 	u64 tail = (u64)by << (how & 63);
 
@@ -265,17 +265,18 @@ static void fool(unsigned int how, unsigned int by)
 	if (how & 128)
 		tail = -tail;
 	ring->user->data_tail = tail;
-	model.tail = is(RING_BACKWARD) ? -tail : tail;
-	model.fooled = true;
+	model.tail = has_flag(RING_BACKWARD) ? -tail : tail;
+	model.bad_tail = true;
 }
 
-static void scribble(unsigned int what, unsigned int size)
+/* Write a record after data_head and data_reserved were corrupted with @byte. */
+static void write_corrupted(unsigned int byte, unsigned int size)
 {
-	ring->user->data_head = what * 0x0101010101010101ull;
-	ring->user->data_reserved = ~what * 0x01010101ull;
+	ring->user->data_head = byte * 0x0101010101010101ull;
+	ring->user->data_reserved = ~byte * 0x01010101ull;
 	do_write(size, false);
-	ring->user->data_reserved = is(RING_STREAMING) ? 0 : model.head;
-	ring->user->data_head = is(RING_BACKWARD) ? -model.published : model.published;
+	ring->user->data_reserved = has_flag(RING_STREAMING) ? 0 : model.head;
+	ring->user->data_head = has_flag(RING_BACKWARD) ? -model.published : model.published;
 }
 
 static void snapshot(u64 since)
@@ -283,35 +284,35 @@ static void snapshot(u64 since)
 	struct ring_snapshot snapshot;
 	u64 begin = since;
 
-	if (is(RING_STREAMING))
+	if (has_flag(RING_STREAMING))
 		return;
 	ring_snapshot(ring, since, &snapshot);
 	if (model.head > ring->size)
 		begin = max(begin, model.head - ring->size);
 	begin = min(begin, model.published);
 	MUST(snapshot.begin == begin && snapshot.end == model.published);
-	if (is(RING_SIZED) || is(RING_BACKWARD))
+	if (has_flag(RING_SIZED) || has_flag(RING_BACKWARD))
 		expect_records(&snapshot.records, begin, model.published);
 	model.snapshot_end = snapshot.end;
 	ring_snapshot_free(&snapshot);
 }
 
-/* Until the input, or a write that was begun, is to end. */
+/* Run operations up to the end of the input, or to the end of the current nested write. */
 static void run(void)
 {
-	unsigned int least = ring_min_record(ring), size;
+	unsigned int min_size = ring_min_record(ring), size;
 
 	while (input_left) {
 		switch (take() % 16) {
 		case 0 ... 3:
-			do_write(least + take() * 8, false);
+			do_write(min_size + take() * 8, false);
 			break;
 		case 4:
 			size = take();
-			do_write(least + (size << 8 | take()) % 8192 * 8, false);
+			do_write(min_size + (size << 8 | take()) % 8192 * 8, false);
 			break;
 		case 5 ... 6:
-			do_write(least + take() * 8, depth < MAX_DEPTH);
+			do_write(min_size + take() * 8, depth < MAX_DEPTH);
 			break;
 		case 7:
 			if (depth)
@@ -325,7 +326,7 @@ static void run(void)
 			break;
 		case 10:
 			size = take();
-			fool(size, take());
+			set_bad_tail(size, take());
 			break;
 		case 11:
 			model.paused = take() % 2;
@@ -339,12 +340,12 @@ static void run(void)
 			break;
 		case 14:
 			size = take();
-			scribble(take(), least + size * 8);
+			write_corrupted(take(), min_size + size * 8);
 			break;
 		case 15:
-			/* Exactly what is left of the area, or of the ring. */
+			/* Up to the end of the area, and a few bytes around it. */
 			size = -model.head & (ring->size - 1);
-			do_write(max(least, size + take() % 4 * 8), false);
+			do_write(max(min_size, size + take() % 4 * 8), false);
 			break;
 		}
 		check();

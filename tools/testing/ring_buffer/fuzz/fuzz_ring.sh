@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The kernel's ring agrees with a model of it, whatever operations libFuzzer invents.
-# tags: fast
+# Fuzz the kernel's ring buffer with random operations, checked against a reference model.
+# tags: fast parallel
 #
-# Arguments: see fuzz.sh. Findings go to build/tests/ring_buffer/fuzz-corpus.
+# Arguments: see fuzz.sh. New inputs are kept in build/tests/ring_buffer/fuzz-corpus.
 set -eu
 
 here=$(dirname "$(readlink -f "$0")")

@@ -1,57 +1,58 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's ring in overwrite mode, and a reader on another CPU: a model for spin
+ * Model the ring buffer in overwrite mode, with a reader on another CPU, for the spin checker.
  *
- * It follows kernel/events/ring_buffer.c (output_begin(), reserve_overwrite(), reserve_nested(),
- * put_trailer(), publish(), writer_end()), the barriers B, C, E and F of kernel/events/internal.h,
- * and the reader of Documentation/userspace-api/perf_ring_buffer_overwrite.rst. Spin goes through
- * all orders in which their steps can happen. A step does at most one thing that matters to others.
+ * The model follows kernel/events/ring_buffer.c (output_begin(), reserve_overwrite(),
+ * reserve_nested(), put_trailer(), publish(), writer_end()), the barriers B, C, E and F of
+ * kernel/events/internal.h, and the reader in
+ * Documentation/userspace-api/perf_ring_buffer_overwrite.rst. Spin explores all interleavings of
+ * their steps. A step has at most one effect that other processes can see.
  *
- * Ring:	SIZE words, full at first. A word holds its position and, if it is the last one of a
- *		record, the length of that: the trailer. Records have one word or two. A word cannot
- *		be torn, a record of two can.
- * Writers:	a task, an interrupt at any of its steps, an NMI at any of the interrupt's. Each
- *		writes as many records as it likes, WORDS words in all: 6 overwrite the ring twice.
- *		(An NMI in the task is an interrupt that nothing interrupts. What comes while nobody
- *		writes is a writer like the task.)
- * Reader:	takes one snapshot after the other, until the writers are done or later.
- * Memory:	to spin, all stores are visible to all at once. Here they go to stored[], which the
- *		writing CPU alone sees, and become visible[] to the reader at any time and in any
- *		order; smp_wmb() waits until all are. So the reader sees them in every order that
- *		the barriers allow on any machine: what no barrier separates changes places, and
- *		passes what an interrupted writer has stored. (Of two stores to a place that are
- *		both pending only the second one will be seen. That leaves out no more than a
- *		data_reserved that is too high for longer, after two writers found no room.) The
- *		reader loads in all orders that C and F allow; among the words one is enough, as
- *		each is right or wrong for itself.
+ * Ring:	SIZE words, full at the start. A word holds its position and, if it is the last one
+ *		of a record, the length of the record: this is the trailer. Records have one word
+ *		or two. A word cannot be torn, but a record of two words can.
+ * Writers:	a task, an interrupt at any step of the task, an NMI at any step of the interrupt.
+ *		Each writes any number of records, together WORDS words: 6 words overwrite the ring
+ *		twice. (An NMI in the task is covered as an interrupt that is not interrupted. A
+ *		writer that comes while no other is active is covered by the task.)
+ * Reader:	takes snapshots, one after the other, until the writers are done or later.
+ * Memory:	in spin a store is visible to all processes at once. Therefore stores go to
+ *		stored[], which only the writing CPU sees, and are copied to visible[], which the
+ *		reader sees, at any time and in any order; smp_wmb() waits until all are copied. So
+ *		the reader sees stores in every order that the barriers allow on any architecture:
+ *		stores that no barrier separates are reordered, also with those of an interrupted
+ *		writer. (Of two pending stores to the same location only the second becomes visible.
+ *		This omits only cases in which data_reserved is too high for longer, after two
+ *		writers were refused.) The reader's loads happen in all orders that C and F allow;
+ *		the words are loaded in one order only, as each is valid or not on its own.
  *
- * What must not be found:
- *	torn		a snapshot that lacks a record, or part of one, of which data_reserved -
- *			SIZE does not say that it may be overwritten
- *	disjoint	a snapshot that does not continue the one before: data_head went back, or
- *			the end of the one before lies within a record, and was not overwritten
- *	incomplete	a data_head below which something has not been written
- *	unsettled	data_head or data_reserved other than the head, when the task has ended
+ * Errors that must not be found:
+ *	torn		a record, or a part of one, is missing in a snapshot although it lies above
+ *			data_reserved - SIZE, so that it cannot have been overwritten
+ *	disjoint	a snapshot does not continue the previous one: data_head went back, or the
+ *			end of the previous snapshot lies within a record and was not overwritten
+ *	incomplete	data_head was stored before all records below it were written
+ *	unsettled	data_head or data_reserved differs from the head when the task has ended
  *
- * Not here: streaming and backward rings, LOST records, records larger than the ring, wake-ups.
+ * Not modeled: streaming and backward rings, LOST records, records larger than the ring, wake-ups.
  *
- * By hand, in an empty directory into which this file was copied:
+ * To run it by hand, in an empty directory with a copy of this file:
  *
  *	spin -a ring.pml && gcc -O2 -DSAFETY -DNOREDUCE -o pan pan.c && ./pan -m100000
  *
- * says "errors: 0", and lists nothing as unreached. Now break something:
+ * This prints "errors: 0" and lists no unreached statements. With a bug added,
  *
  *	spin -DBROKEN=SWAPPED_ADDS -DWORDS=4 -a ring.pml &&
  *	gcc -DSAFETY -DNOREDUCE -DBFS -o pan pan.c && ./pan
  *	spin -DBROKEN=SWAPPED_ADDS -DWORDS=4 -t -T ring.pml
  *
- * finds a shortest history that leads to one of these, and tells it. With -p -g -l as well, it
- * shows each statement and variable. model.sh runs all this. -DWORDS=7 and -DSIZE=4 take more
- * time, and up to 2 GB.
+ * finds and prints a shortest trace that leads to one of these errors. Options -p -g -l add each
+ * statement and variable. model.sh runs all of this. -DWORDS=7 and -DSIZE=4 take more time, and up
+ * to 2 GB of memory.
  *
- * Promela, for those who know C: a statement that is false waits until it is true. "if" and "do"
- * take one of the branches (::) whose first statement need not wait, whichever; "do" repeats that
- * until break. atomic and d_step are one step, proctype is a process, inline a macro.
+ * Promela for C programmers: a statement that is false blocks until it is true. "if" and "do"
+ * choose any of the branches (::) whose first statement does not block; "do" repeats this until
+ * break. atomic and d_step are one step, a proctype is a process, inline is a macro.
  */
 
 #ifndef SIZE
@@ -61,18 +62,18 @@
 #define WORDS		6
 #endif
 
-/* What can be broken, one at a time, and what is then found first. */
-#define SWAPPED_ADDS		1	/* torn: room is taken before it is announced */
+/* Bugs that BROKEN adds, one at a time, and the error that each leads to first. */
+#define SWAPPED_ADDS		1	/* torn: head is advanced before data_reserved */
 #define LOAD_AND_STORE		2	/* unsettled: data_reserved is loaded, then stored */
 #define NESTED_PUBLISHES	3	/* incomplete: a nested writer publishes data_head */
-#define NOT_COMPARED		4	/* unsettled: head is not compared once published */
+#define NOT_COMPARED		4	/* unsettled: head is not compared after publishing */
 #define NEST_CLEARED_FIRST	5	/* disjoint: nest is cleared before data_head is stored */
-#define NO_LIMIT		6	/* incomplete: nested writers go beyond the ring */
-#define ADD_AFTER_CHECK		7	/* incomplete: head is added to, though it has changed */
-#define NOT_TAKEN_BACK		8	/* unsettled: what is refused remains announced */
+#define NO_LIMIT		6	/* incomplete: nested writers exceed the ring */
+#define ADD_AFTER_CHECK		7	/* incomplete: head is advanced although it has changed */
+#define NOT_UNDONE		8	/* unsettled: data_reserved keeps a refused size */
 #define NO_B			9	/* torn: no barrier between record and data_head */
 #define NO_E_OVERWRITE		10	/* torn: no barrier between data_reserved and record */
-#define NO_E_NESTED		11	/* torn: the same in a nested writer */
+#define NO_E_NESTED		11	/* torn: no barrier between data_reserved and nested record */
 #define NO_C			12	/* torn: no barrier between data_head and copy */
 #define NO_F			13	/* torn: no barrier between copy and data_reserved */
 #define RESERVED_FIRST		14	/* torn: the reader loads data_reserved before it copies */
@@ -83,7 +84,7 @@
 /* struct perf_buffer */
 byte head = SIZE, published = SIZE, nest;
 
-/* Data area and control page, as far as the reader reads them: as stored, and as visible. */
+/* The data area and the control page fields that the reader uses: as stored, and as visible. */
 byte stored[SIZE + 2], visible[SIZE + 2];
 
 #define PLACE(position)		((position) % SIZE)
@@ -96,11 +97,11 @@ byte stored[SIZE + 2], visible[SIZE + 2];
 
 mtype = { task, interrupt, nmi };
 
-byte depth;		/* 0 nobody writes, 1 the task runs, 2 the interrupt, 3 the NMI */
-byte left = WORDS;	/* to be written */
+byte depth;		/* 0: no writer, 1: the task runs, 2: the interrupt, 3: the NMI */
+byte left = WORDS;	/* words still to be written */
 bool done;
 
-/* Used within a step, and then again as they are here. */
+/* Temporaries of a step, reset to these values at its end. */
 byte p, word, lowest;
 bool met, torn, disjoint, incomplete, unsettled;
 
@@ -110,7 +111,7 @@ bool met, torn, disjoint, incomplete, unsettled;
 
 #define PENDING(place)	(stored[place] != visible[place])
 
-/* SIZE being 3 or 4, these are all words. */
+/* With a SIZE of 3 or 4 these are all words. */
 #define ALL_VISIBLE	!(PENDING(0) || PENDING(1) || PENDING(SIZE - 2) || PENDING(SIZE - 1) ||	\
 			  PENDING(DATA_HEAD) || PENDING(DATA_RESERVED))
 
@@ -138,7 +139,7 @@ proctype memory()
  * Writers
  */
 
-inline announce()
+inline advance_reserved()
 {
 #if BROKEN != LOAD_AND_STORE
 	atomic {
@@ -157,7 +158,7 @@ inline announce()
 #endif
 }
 
-inline take()
+inline advance_head()
 {
 	begin = head;
 	head = head + size;
@@ -167,25 +168,25 @@ inline take()
 inline reserve_overwrite()
 {
 #if BROKEN != SWAPPED_ADDS
-	announce();
-	atomic { smp_wmb(E_OVERWRITE) -> take() }
+	advance_reserved();
+	atomic { smp_wmb(E_OVERWRITE) -> advance_head() }
 #else
-	atomic { take() };
-	announce();
+	atomic { advance_head() };
+	advance_reserved();
 	smp_wmb(E_OVERWRITE)
 #endif
 }
 
 inline reserve_nested()
 {
-	announce();
+	advance_reserved();
 	atomic { smp_wmb(E_NESTED) -> begin = head }
 	do
 	:: atomic {
 		begin + size - published > SIZE && BROKEN != NO_LIMIT ->
 		stored[DATA_RESERVED] = stored[DATA_RESERVED] -
-					(BROKEN == NOT_TAKEN_BACK -> 0 : size);
-		printf("%e: no room, data_reserved %d\n", name, stored[DATA_RESERVED]);
+					(BROKEN == NOT_UNDONE -> 0 : size);
+		printf("%e: refused, data_reserved = %d\n", name, stored[DATA_RESERVED]);
 		left = left + size;
 		begin = 0;
 		size = 0;
@@ -194,7 +195,7 @@ inline reserve_nested()
 	:: atomic {
 		else ->		/* local_try_cmpxchg() */
 		if
-		:: head == begin || BROKEN == ADD_AFTER_CHECK -> take(); break
+		:: head == begin || BROKEN == ADD_AFTER_CHECK -> advance_head(); break
 		:: else -> begin = head
 		fi
 	   }
@@ -220,7 +221,7 @@ inline publish(h)
 	}
 }
 
-inline leave()
+inline end_writer()
 {
 	unsettled = depth == 1 && (nest || stored[DATA_HEAD] != head ||
 				   stored[DATA_RESERVED] != head);
@@ -228,7 +229,7 @@ inline leave()
 	depth--
 }
 
-/* Runs while nobody is above it, and comes only while the one below it writes. */
+/* Runs unless it is interrupted, and starts only while the writer below is active. */
 proctype writer(mtype name) provided (depth == _pid || depth == _pid - 1)
 {
 	byte size, begin, h;
@@ -243,7 +244,7 @@ end:	do
 		fi;
 		left = left - size;
 		printf("%e: begins a record of %d\n", name, size);
-		nest++;		/* not two steps: who comes in between leaves it as it was */
+		nest++;		/* one step: a writer in between would restore its value */
 		if
 		:: nest > 1 -> goto nested
 		:: else
@@ -265,7 +266,7 @@ reserved:
 written:
 	   /* writer_end() */
 	   if
-	   :: atomic { nest > 1 && BROKEN != NESTED_PUBLISHES -> nest--; leave() }
+	   :: atomic { nest > 1 && BROKEN != NESTED_PUBLISHES -> nest--; end_writer() }
 	   :: atomic { else -> h = head }
 #if BROKEN == NEST_CLEARED_FIRST
 	      nest = 0;
@@ -276,7 +277,7 @@ written:
 	      nest = 0;
 #endif
 	      if
-	      :: atomic { head == h || BROKEN == NOT_COMPARED -> h = 0; leave() }
+	      :: atomic { head == h || BROKEN == NOT_COMPARED -> h = 0; end_writer() }
 	      :: atomic { else -> h = 0; nest = 1; goto written }
 	      fi
 	   fi
@@ -288,7 +289,7 @@ written:
  * The reader
  */
 
-/* Drops what may be overwritten, and goes down the rest from trailer to trailer. */
+/* Drop what may have been overwritten, and walk back through the rest by trailers. */
 inline walk()
 {
 	lowest = reserved - SIZE;
@@ -314,7 +315,7 @@ inline walk()
 	assert(!disjoint)
 }
 
-/* What was loaded before the words may be, and before data_reserved may be. */
+/* Conditions for loading a word, and for loading data_reserved. */
 #define BEFORE_COPY	((has_head || BROKEN == NO_C) &&		\
 			 (has_reserved || BROKEN != RESERVED_FIRST))
 #define BEFORE_RESERVED	((has_head || BROKEN == NO_C) &&		\
@@ -324,7 +325,7 @@ proctype reader()
 {
 	byte h, copy[SIZE], copied, reserved;
 	bool has_head, has_reserved;
-	byte previous = SIZE;	/* end of the snapshot before */
+	byte previous = SIZE;	/* end of the previous snapshot */
 
 	do
 	:: atomic {
@@ -370,7 +371,7 @@ proctype reader()
 init {
 	atomic {
 		for (p : 0 .. SIZE - 1) {
-			/* Records of one word, and then one of two. */
+			/* SIZE - 2 records of one word, then one of two. */
 			stored[p] = WORD(p, (p == SIZE - 1 -> 2 : p != SIZE - 2));
 			visible[p] = stored[p]
 		}

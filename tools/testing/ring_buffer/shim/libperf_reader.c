@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Call libperf's snapshot reader on a copy of a ring; compiled without the shim's headers. */
 #include <stdlib.h>
 #include <internal/overwrite.h>
 #include <internal/snapshot.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Implement the writers and the ring of nested_writer.h. */
 #include <stdlib.h>
 #include "nested_writer.h"
 

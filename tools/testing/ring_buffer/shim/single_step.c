@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Implement single_step.h with the trap flag and int3 breakpoints. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>

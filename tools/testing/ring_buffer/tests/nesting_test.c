@@ -655,7 +655,8 @@ int main(int argc, char **argv)
 			if (is_streaming() ? s->overwrite_only : s->streaming_only)
 				continue;
 			run.scenario = s;
-			snprintf(name, sizeof(name), "nested writers: %s, %s", run.mode->name, s->name);
+			snprintf(name, sizeof(name), "nested writers: %s, %s", run.mode->name,
+				 s->name);
 			TAP_RUN(test_nesting, name);
 			printf("# %u boundaries; runs: %lu with one interrupt, %lu with two, "
 			       "%lu with three, %lu with interrupt and NMI\n", run.path.nr,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The ring buffer only initializes its mutex. */
 #ifndef SHIM_LINUX_MUTEX_H
 #define SHIM_LINUX_MUTEX_H
 
