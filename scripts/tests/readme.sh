@@ -1,10 +1,10 @@
 #!/bin/bash
-# The README's examples do what they say when they are pasted
+# README: the examples run when they are pasted
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 600
 #
-# Each goes to a shell of its own, in a folder of its own, one line after the other. None of them may fail, or be
-# without output.
+# Runs each example of the section "Uses" in a shell and a folder of its own, line by line. No command
+# may fail, and each example must print something.
 set -u
 export LC_ALL=C
 
@@ -13,9 +13,9 @@ export PATH=$top/build/perf:$PATH
 export HOME=$PWD		# for ~/.perfconfig and ~/.debug
 
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root"; exit; }
-[ -d /sys/kernel/tracing/events/sched ] || { echo "1..0 # SKIP no tracepoints here (no tracefs)"; exit; }
+[ -d /sys/kernel/tracing/events/sched ] || { echo "1..0 # SKIP no tracefs, no tracepoints"; exit; }
 
-# What is indented under "Uses", by the words in bold that are before it: files NN.title and NN.sh
+# Extract the indented blocks under "Uses" to NN.sh, and the bold words before them to NN.title.
 awk '
 	/^## / { uses = $0 == "## Uses" }
 	!uses { next }
@@ -32,7 +32,7 @@ awk '
 		print substr($0, 5) > (name ".sh")
 	}' "$top/README.md"
 
-# cannot_run EXAMPLE: why
+# cannot_run EXAMPLE: print why this machine cannot run the example, or nothing
 cannot_run() {
 	if grep -q intel_pt "$1" && [ ! -d /sys/bus/event_source/devices/intel_pt ]; then
 		echo "no Intel PT"
@@ -41,7 +41,8 @@ cannot_run() {
 	fi
 }
 
-# With its errors in "errors": commands that fail, and what they say of it. A reader may be cut off, by head.
+# paste_it EXAMPLE: run it, and append failed commands and error messages to the file "errors".
+# SIGPIPE (status 141) is no failure: head ends its pipe early.
 paste_it() {
 	local status
 
@@ -57,7 +58,7 @@ paste_it() {
 	status=$?
 	case $status in
 	0 | 141) ;;
-	*) echo "it ends with status $status" >> errors
+	*) echo "exit status $status" >> errors
 	esac
 	grep -iE '^(error|failed|perf: |[^ ]*: line [0-9]+:)|unknown|not found|usage:' output >> errors
 	[ -s output ] || echo "no output" >> errors
