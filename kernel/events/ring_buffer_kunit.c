@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the KUnit tests of the ring have in common. */
+/* Implement the test fixture for the KUnit tests of the perf ring buffer. */
 #include "ring_buffer_kunit.h"
 
 const struct kring_mode kring_modes[6] = {
@@ -16,9 +16,9 @@ static void count_wakeup(struct irq_work *work)
 	container_of(work, struct kring, event.pending_irq)->wakeups++;
 }
 
-static void count_disabling(struct irq_work *work)
+static void count_disable(struct irq_work *work)
 {
-	container_of(work, struct kring, event.pending_disable_irq)->disablings++;
+	container_of(work, struct kring, event.pending_disable_irq)->disables++;
 }
 
 static void put_ring(void *context)
@@ -30,7 +30,8 @@ static void put_ring(void *context)
 	ring_buffer_put(ring->rb);
 }
 
-struct kring *kring_new(struct kunit *test, int nr_pages, long watermark, int flags)
+struct kring *kring_new(struct kunit *test, int nr_pages, long watermark,
+			int flags)
 {
 	struct kring *ring = kunit_kzalloc(test, sizeof(*ring), GFP_KERNEL);
 
@@ -45,10 +46,11 @@ struct kring *kring_new(struct kunit *test, int nr_pages, long watermark, int fl
 	if (flags & RING_BUFFER_TRAILER)
 		ring->event.attr.sample_type = PERF_SAMPLE_SIZE_AT_END;
 	init_irq_work(&ring->event.pending_irq, count_wakeup);
-	init_irq_work(&ring->event.pending_disable_irq, count_disabling);
+	init_irq_work(&ring->event.pending_disable_irq, count_disable);
 	ring->event.rb = ring->rb;
 	perf_sample_data_init(&ring->data, 0, 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, put_ring, ring), 0);
+	KUNIT_ASSERT_EQ(test, 0,
+			kunit_add_action_or_reset(test, put_ring, ring));
 	return ring;
 }
 
@@ -59,7 +61,7 @@ struct kring *kring_new_mode(struct kunit *test)
 	return kring_new(test, KRING_PAGES, 0, mode->flags);
 }
 
-/* What the ring's owner sees: data_head and data_tail count down in a backward ring. */
+/* Convert a position to data_head or data_tail, or back. */
 static u64 user_position(struct kring *ring, u64 position)
 {
 	return kring_is_backward(ring) ? -position : position;
@@ -72,7 +74,8 @@ u64 kring_head(struct kring *ring)
 
 void kring_set_tail(struct kring *ring, u64 position)
 {
-	WRITE_ONCE(ring->rb->user_page->data_tail, user_position(ring, position));
+	WRITE_ONCE(ring->rb->user_page->data_tail,
+		   user_position(ring, position));
 }
 
 bool kring_was_woken(struct kring *ring)
@@ -81,10 +84,14 @@ bool kring_was_woken(struct kring *ring)
 	return atomic_xchg(&ring->rb->poll, 0);
 }
 
-/* A record is a header, and then its number over and over, up to the trailer if there is one. */
-void kring_fill(struct kring *ring, struct perf_output_handle *handle, u16 size, u64 number)
+/* The trailer, if there is one, is written by the kernel. */
+void kring_fill(struct kring *ring, struct perf_output_handle *handle, u16 size,
+		u64 number)
 {
-	struct perf_event_header header = { .type = PERF_RECORD_SAMPLE, .size = size };
+	struct perf_event_header header = {
+		.type = PERF_RECORD_SAMPLE,
+		.size = size,
+	};
 	int words = size / sizeof(u64) - 1 - kring_is_sized(ring);
 
 	perf_output_put(handle, header);
@@ -104,34 +111,34 @@ int kring_write(struct kring *ring, u16 size, u64 number)
 	return 0;
 }
 
-/* The same where it must succeed. */
 void kring_write_next(struct kring *ring, u16 size, u64 number)
 {
 	KUNIT_ASSERT_EQ(ring->test, kring_write(ring, size, number), 0);
 	ring->end += size;
 }
 
-/* Copies a part of the ring page by page. */
 void kring_read(struct kring *ring, u64 offset, void *to, size_t size)
 {
 	while (size) {
 		size_t at = offset & (ring->rb->size - 1);
 		size_t n = min(size, PAGE_SIZE - offset_in_page(at));
+		void *page = page_address(ring->rb->pages[at >> PAGE_SHIFT]);
 
-		memcpy(to, page_address(ring->rb->pages[at >> PAGE_SHIFT]) + offset_in_page(at), n);
+		memcpy(to, page + offset_in_page(at), n);
 		to += n;
 		offset += n;
 		size -= n;
 	}
 }
 
-/* Where the record lies whose bytes in the order of writing are [@position, @position + @size). */
+/* Return the offset of the record that was written at @position. */
 static u64 record_offset(struct kring *ring, u64 position, u16 size)
 {
 	return kring_is_backward(ring) ? -(position + size) : position;
 }
 
-void kring_expect_trailer(struct kring *ring, const void *record, u64 position, u16 size)
+void kring_expect_trailer(struct kring *ring, const void *record, u64 position,
+			  u16 size)
 {
 	struct perf_event_trailer trailer;
 
@@ -154,7 +161,9 @@ void kring_expect_record(struct kring *ring, u64 position, u16 size, u64 number)
 	KUNIT_EXPECT_EQ(ring->test, header->size, size);
 	for (i = 1; i <= words; i++)
 		wrong += record[i] != number;
-	KUNIT_EXPECT_EQ_MSG(ring->test, wrong, 0, "in record %llu at %llu", number, position);
+	KUNIT_EXPECT_EQ_MSG(ring->test, wrong, 0,
+			    "wrong words in record %llu at position %llu",
+			    number, position);
 	if (kring_is_sized(ring))
 		kring_expect_trailer(ring, record, position, size);
 	kunit_kfree(ring->test, record);
@@ -162,13 +171,16 @@ void kring_expect_record(struct kring *ring, u64 position, u16 size, u64 number)
 
 u16 kring_lost_size(struct kring *ring)
 {
-	return 24 + (kring_is_sized(ring) ? sizeof(struct perf_event_trailer) : 0);
+	return 24 + (kring_is_sized(ring) ?
+		     sizeof(struct perf_event_trailer) : 0);
 }
 
-/* In memory, too, the LOST record is the lower one of both. */
-void kring_expect_lost(struct kring *ring, u64 position, u64 lost, u16 size, u64 number)
+/* The LOST record has the lower address, in backward rings, too. */
+void kring_expect_lost(struct kring *ring, u64 position, u64 lost, u16 size,
+		       u64 number)
 {
-	u64 offset = record_offset(ring, position, kring_lost_size(ring) + size);
+	u16 lost_size = kring_lost_size(ring);
+	u64 offset = record_offset(ring, position, lost_size + size);
 	struct {
 		struct perf_event_header header;
 		u64 id, lost, trailer;
@@ -176,32 +188,35 @@ void kring_expect_lost(struct kring *ring, u64 position, u64 lost, u16 size, u64
 
 	kring_read(ring, offset, &record, sizeof(record));
 	KUNIT_EXPECT_EQ(ring->test, record.header.type, PERF_RECORD_LOST);
-	KUNIT_EXPECT_EQ(ring->test, record.header.size, kring_lost_size(ring));
+	KUNIT_EXPECT_EQ(ring->test, record.header.size, lost_size);
 	KUNIT_EXPECT_EQ(ring->test, record.id, ring->event.id);
 	KUNIT_EXPECT_EQ(ring->test, record.lost, lost);
 	if (kring_is_sized(ring))
-		kring_expect_trailer(ring, &record, position, kring_lost_size(ring));
+		kring_expect_trailer(ring, &record, position, lost_size);
 	if (kring_is_backward(ring))
 		kring_expect_record(ring, position, size, number);
 	else
-		kring_expect_record(ring, position + kring_lost_size(ring), size, number);
+		kring_expect_record(ring, position + lost_size, size, number);
 }
 
-int kring_alloc_aux(struct kring *ring, struct pmu *pmu, int nr_pages, int flags)
+int kring_alloc_aux(struct kring *ring, struct pmu *pmu, int nr_pages,
+		    int flags)
 {
 	int err;
 
 	ring->event.pmu = pmu;
 	ring->event.cpu = -1;
 	mutex_lock(&ring->rb->aux_mutex);
-	err = rb_alloc_aux(ring->rb, &ring->event, KRING_AUX_PGOFF, nr_pages, 0, flags);
+	err = rb_alloc_aux(ring->rb, &ring->event, KRING_AUX_PGOFF, nr_pages, 0,
+			   flags);
 	mutex_unlock(&ring->rb->aux_mutex);
 	if (!err)
 		atomic_set(&ring->rb->aux_mmap_count, 1);
 	return err;
 }
 
-void *kring_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
+void *kring_setup_aux(struct perf_event *event, void **pages, int nr_pages,
+		      bool overwrite)
 {
 	return pages;
 }

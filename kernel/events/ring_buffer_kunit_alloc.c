@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* KUnit tests of the ring's memory: what is allocated, how it is mapped, and that it comes back. */
+/* Test the memory of the perf ring buffer: allocate, map and free. */
 #include <linux/delay.h>
 
 #include "ring_buffer_kunit.h"
@@ -26,52 +26,59 @@ static void alloc(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, rb_has_aux(rb));
 		KUNIT_EXPECT_TRUE(test, rb->user_page->cap_data_reserved ==
 				  IS_ENABLED(CONFIG_64BIT));
-		KUNIT_EXPECT_TRUE(test, rb->user_page->cap_size_at_end == kring_is_sized(ring));
+		KUNIT_EXPECT_TRUE(test, rb->user_page->cap_size_at_end ==
+				  kring_is_sized(ring));
 		rb->user_page->capabilities = 0;
-		KUNIT_EXPECT_NULL(test, memchr_inv(rb->user_page, 0, PAGE_SIZE));
-		if (rb->data)
-			KUNIT_EXPECT_NULL(test, memchr_inv(rb->data, 0, 2 * rb->size));
+		KUNIT_EXPECT_NULL(test,
+				  memchr_inv(rb->user_page, 0, PAGE_SIZE));
+		if (!rb->data)
+			continue;
+		KUNIT_EXPECT_NULL(test, memchr_inv(rb->data, 0, 2 * rb->size));
 	}
 }
 
 static void alloc_watermark(struct kunit *test)
 {
 	static const struct {
-		long wanted;
-		unsigned long got;
+		long requested;
+		unsigned long set;
 	} watermarks[] = {
-		{ 0, KRING_SIZE / 2 }, { -1, KRING_SIZE / 2 }, { 1, 1 }, { 4097, 4097 },
+		{ 0, KRING_SIZE / 2 }, { -1, KRING_SIZE / 2 },
+		{ 1, 1 }, { 4097, 4097 },
 		{ KRING_SIZE, KRING_SIZE }, { KRING_SIZE + 1, KRING_SIZE },
 		{ LONG_MAX, KRING_SIZE },
 	};
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(watermarks); i++) {
-		struct kring *ring = kring_new(test, KRING_PAGES, watermarks[i].wanted, 0);
+		struct kring *ring = kring_new(test, KRING_PAGES,
+					       watermarks[i].requested, 0);
 
-		KUNIT_EXPECT_EQ(test, ring->rb->watermark, watermarks[i].got);
+		KUNIT_EXPECT_EQ(test, ring->rb->watermark, watermarks[i].set);
 	}
 }
 
-/* The memory is on the node of the CPU that writes. */
-static void alloc_near_cpu(struct kunit *test)
+/* The memory is on the NUMA node of the CPU that writes. */
+static void alloc_on_cpu_node(struct kunit *test)
 {
 	int cpu, i;
 
 	if (num_online_nodes() == 1)
-		kunit_skip(test, "there is one node only");
+		kunit_skip(test, "needs two NUMA nodes");
 	for_each_online_cpu(cpu) {
 		struct perf_buffer *rb = rb_alloc(KRING_PAGES, 0, cpu, 0);
+		int node = cpu_to_node(cpu);
 
 		KUNIT_ASSERT_NOT_NULL(test, rb);
-		KUNIT_EXPECT_EQ(test, page_to_nid(virt_to_page(rb->user_page)), cpu_to_node(cpu));
+		KUNIT_EXPECT_EQ(test, node,
+				page_to_nid(virt_to_page(rb->user_page)));
 		for (i = 0; i < KRING_PAGES; i++)
-			KUNIT_EXPECT_EQ(test, page_to_nid(rb->pages[i]), cpu_to_node(cpu));
+			KUNIT_EXPECT_EQ(test, page_to_nid(rb->pages[i]), node);
 		ring_buffer_put(rb);
 	}
 }
 
-/* Only a control page: there is nowhere to write to, and no one can unpause it. */
+/* A ring with only a control page stays paused and accepts no record. */
 static void alloc_without_data(struct kunit *test)
 {
 	struct kring *ring = kring_new(test, 0, 0, RING_BUFFER_WRITABLE);
@@ -84,10 +91,11 @@ static void alloc_without_data(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kring_head(ring), 0);
 }
 
-static void mirrored(struct kunit *test)
+/* The second mapping shows the same pages as the first one. */
+static void mirrored_mapping(struct kunit *test)
 {
 	struct kring *ring = kring_new(test, KRING_PAGES, 0, 0);
-	void *data = ring->rb->data, *again = data + ring->rb->size;
+	void *data = ring->rb->data, *mirror = data + ring->rb->size;
 	u8 *first = page_address(ring->rb->pages[0]);
 	u8 *last = page_address(ring->rb->pages[KRING_PAGES - 1]);
 	int i;
@@ -97,18 +105,19 @@ static void mirrored(struct kunit *test)
 
 		*(u64 *)(data + i * PAGE_SIZE) = 0x100 + i;
 		KUNIT_EXPECT_EQ(test, page[0], 0x100 + i);
-		*(u64 *)(again + i * PAGE_SIZE + 8) = 0x200 + i;
+		*(u64 *)(mirror + i * PAGE_SIZE + 8) = 0x200 + i;
 		KUNIT_EXPECT_EQ(test, page[1], 0x200 + i);
 	}
 
-	memset(again - 8, 0x5a, 16);
+	memset(mirror - 8, 0x5a, 16);
 	KUNIT_EXPECT_NULL(test, memchr_inv(last + PAGE_SIZE - 8, 0x5a, 8));
 	KUNIT_EXPECT_NULL(test, memchr_inv(first, 0x5a, 8));
 	KUNIT_EXPECT_EQ(test, first[8], 0);
 	KUNIT_EXPECT_EQ(test, last[PAGE_SIZE - 9], 0);
 }
 
-static bool is_ours_alone(struct page *page)
+/* Wait until the test holds the last reference to @page, 10 s at most. */
+static bool wait_for_last_ref(struct page *page)
 {
 	int tries;
 
@@ -120,8 +129,8 @@ static bool is_ours_alone(struct page *page)
 	return false;
 }
 
-/* The last reference may go where nothing can sleep; all pages come back. */
-static void put_in_atomic(struct kunit *test)
+/* The last reference may be dropped in atomic context; all pages are freed. */
+static void free_in_atomic(struct kunit *test)
 {
 	struct perf_buffer *rb = rb_alloc(KRING_PAGES, 0, -1, 0);
 	struct page *pages[KRING_PAGES + 1];
@@ -139,19 +148,22 @@ static void put_in_atomic(struct kunit *test)
 	local_irq_enable();
 
 	for (i = 0; i < ARRAY_SIZE(pages); i++) {
-		KUNIT_EXPECT_TRUE(test, is_ours_alone(pages[i]));
+		KUNIT_EXPECT_TRUE(test, wait_for_last_ref(pages[i]));
 		put_page(pages[i]);
 	}
 }
 
-static void page_of_offset(struct kunit *test)
+/* perf_mmap_to_page() finds each page, and none outside of the ring. */
+static void mmap_to_page(struct kunit *test)
 {
 	struct perf_buffer *rb = kring_new(test, KRING_PAGES, 0, 0)->rb;
 	int i;
 
-	KUNIT_EXPECT_PTR_EQ(test, perf_mmap_to_page(rb, 0), virt_to_page(rb->user_page));
+	KUNIT_EXPECT_PTR_EQ(test, perf_mmap_to_page(rb, 0),
+			    virt_to_page(rb->user_page));
 	for (i = 0; i < KRING_PAGES; i++)
-		KUNIT_EXPECT_PTR_EQ(test, perf_mmap_to_page(rb, 1 + i), rb->pages[i]);
+		KUNIT_EXPECT_PTR_EQ(test, perf_mmap_to_page(rb, 1 + i),
+				    rb->pages[i]);
 	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, KRING_PAGES + 1));
 	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, INT_MAX));
 	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, ULONG_MAX));
@@ -160,11 +172,11 @@ static void page_of_offset(struct kunit *test)
 static struct kunit_case perf_ring_alloc_cases[] = {
 	KUNIT_CASE_PARAM(alloc, mode_gen_params),
 	KUNIT_CASE(alloc_watermark),
-	KUNIT_CASE(alloc_near_cpu),
+	KUNIT_CASE(alloc_on_cpu_node),
 	KUNIT_CASE(alloc_without_data),
-	KUNIT_CASE(mirrored),
-	KUNIT_CASE(put_in_atomic),
-	KUNIT_CASE(page_of_offset),
+	KUNIT_CASE(mirrored_mapping),
+	KUNIT_CASE(free_in_atomic),
+	KUNIT_CASE(mmap_to_page),
 	{}
 };
 

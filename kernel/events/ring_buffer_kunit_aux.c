@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* KUnit tests of the AUX area: its pages, and what a driver writes there. */
+/* Test the AUX area of the perf ring buffer: its pages and its output. */
 #include "ring_buffer_kunit.h"
 
-/* Drivers do this from pmu::start(), with interrupts off. */
+/* Disable interrupts: drivers call this from pmu::start(). */
 static void *begin_aux(struct kring *ring, struct perf_output_handle *handle)
 {
 	void *aux;
@@ -20,7 +20,8 @@ static void end_aux(struct perf_output_handle *handle, unsigned long size)
 	local_irq_enable();
 }
 
-static void *refuse_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
+static void *refuse_aux(struct perf_event *event, void **pages, int nr_pages,
+			bool overwrite)
 {
 	return NULL;
 }
@@ -35,41 +36,56 @@ static int alloc_aux(struct kring *ring, struct pmu *pmu)
 
 static void aux_pages(struct kunit *test)
 {
-	static struct pmu none, refuses = { .setup_aux = refuse_aux, .free_aux = kring_free_aux };
-	static struct pmu takes = { .setup_aux = kring_setup_aux, .free_aux = kring_free_aux };
-	struct kring *ring = kring_new(test, KRING_PAGES, 0, RING_BUFFER_WRITABLE);
+	static struct pmu no_aux;
+	static struct pmu refusing = {
+		.setup_aux = refuse_aux,
+		.free_aux = kring_free_aux,
+	};
+	static struct pmu accepting = {
+		.setup_aux = kring_setup_aux,
+		.free_aux = kring_free_aux,
+	};
+	struct kring *ring = kring_new(test, KRING_PAGES, 0,
+				       RING_BUFFER_WRITABLE);
 	struct perf_buffer *rb = ring->rb;
 	int i;
 
-	KUNIT_EXPECT_EQ(test, alloc_aux(ring, &none), -EOPNOTSUPP);
-	KUNIT_EXPECT_EQ(test, alloc_aux(ring, &refuses), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, alloc_aux(ring, &no_aux), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, alloc_aux(ring, &refusing), -ENOMEM);
 	KUNIT_EXPECT_FALSE(test, rb_has_aux(rb));
 	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, KRING_AUX_PGOFF));
 
-	KUNIT_ASSERT_EQ(test, alloc_aux(ring, &takes), 0);
+	KUNIT_ASSERT_EQ(test, alloc_aux(ring, &accepting), 0);
 	KUNIT_EXPECT_EQ(test, perf_aux_size(rb), AUX_SIZE);
 	KUNIT_EXPECT_EQ(test, rb->aux_watermark, AUX_SIZE / 2);
 	for (i = 0; i < AUX_PAGES; i++) {
-		KUNIT_EXPECT_PTR_EQ(test, perf_mmap_to_page(rb, KRING_AUX_PGOFF + i),
-				    virt_to_page(rb->aux_pages[i]));
-		KUNIT_EXPECT_NULL(test, memchr_inv(rb->aux_pages[i], 0, PAGE_SIZE));
+		struct page *page = perf_mmap_to_page(rb, KRING_AUX_PGOFF + i);
+
+		KUNIT_EXPECT_PTR_EQ(test, page, virt_to_page(rb->aux_pages[i]));
+		KUNIT_EXPECT_NULL(test,
+				  memchr_inv(rb->aux_pages[i], 0, PAGE_SIZE));
 	}
-	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, KRING_AUX_PGOFF + AUX_PAGES));
+	KUNIT_EXPECT_NULL(test,
+			  perf_mmap_to_page(rb, KRING_AUX_PGOFF + AUX_PAGES));
 	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, ULONG_MAX));
 	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, KRING_PAGES + 1));
-	KUNIT_EXPECT_PTR_EQ(test, perf_mmap_to_page(rb, KRING_PAGES), rb->pages[KRING_PAGES - 1]);
+	KUNIT_EXPECT_PTR_EQ(test, perf_mmap_to_page(rb, KRING_PAGES),
+			    rb->pages[KRING_PAGES - 1]);
 
 	rb_free_aux(rb);
 	KUNIT_EXPECT_FALSE(test, rb_has_aux(rb));
 	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, KRING_AUX_PGOFF));
 }
 
-/* Room, and what PERF_RECORD_AUX says, as the reader gives bytes back. */
+/* Check free space and PERF_RECORD_AUX while the reader advances aux_tail. */
 static void aux_output(struct kunit *test)
 {
-	static struct pmu pmu = { .setup_aux = kring_setup_aux, .free_aux = kring_free_aux };
-	struct kring *ring = kring_new(test, KRING_PAGES, 0,
-				      RING_BUFFER_WRITABLE | RING_BUFFER_TRAILER);
+	static struct pmu pmu = {
+		.setup_aux = kring_setup_aux,
+		.free_aux = kring_free_aux,
+	};
+	int flags = RING_BUFFER_WRITABLE | RING_BUFFER_TRAILER;
+	struct kring *ring = kring_new(test, KRING_PAGES, 0, flags);
 	struct perf_event_mmap_page *page = ring->rb->user_page;
 	struct perf_output_handle handle;
 	struct {
@@ -101,10 +117,10 @@ static void aux_output(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kring_was_woken(ring));
 
 	irq_work_sync(&ring->event.pending_disable_irq);
-	KUNIT_EXPECT_EQ(test, ring->disablings, 0);
+	KUNIT_EXPECT_EQ(test, ring->disables, 0);
 	KUNIT_EXPECT_NULL(test, begin_aux(ring, &handle));
 	irq_work_sync(&ring->event.pending_disable_irq);
-	KUNIT_EXPECT_EQ(test, ring->disablings, 1);
+	KUNIT_EXPECT_EQ(test, ring->disables, 1);
 	WRITE_ONCE(page->aux_tail, AUX_SIZE / 2);
 	KUNIT_ASSERT_NOT_NULL(test, begin_aux(ring, &handle));
 	KUNIT_EXPECT_EQ(test, handle.size, AUX_SIZE / 2);
@@ -112,7 +128,7 @@ static void aux_output(struct kunit *test)
 	rb_free_aux(ring->rb);
 }
 
-/* A driver that counts: aux_written goes on while aux_head wraps. */
+/* With a driver that counts, aux_written increases while aux_head wraps. */
 static void aux_written(struct kunit *test)
 {
 	struct pmu pmu = {
@@ -120,7 +136,8 @@ static void aux_written(struct kunit *test)
 		.free_aux = kring_free_aux,
 		.capabilities = PERF_PMU_CAP_AUX_WRITTEN,
 	};
-	struct kring *ring = kring_new(test, KRING_PAGES, 0, RING_BUFFER_WRITABLE);
+	struct kring *ring = kring_new(test, KRING_PAGES, 0,
+				       RING_BUFFER_WRITABLE);
 	struct perf_event_mmap_page *page = ring->rb->user_page;
 	struct perf_output_handle handle;
 	struct {
@@ -130,7 +147,8 @@ static void aux_written(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, kring_alloc_aux(ring, &pmu, AUX_PAGES, 0), 0);
 	KUNIT_EXPECT_TRUE(test, page->cap_aux_written);
-	page->cap_aux_written = 0;	/* another CPU may, which changes other bits of the word */
+	/* Another CPU that changes other bits of the word may clear this. */
+	page->cap_aux_written = 0;
 	KUNIT_ASSERT_NOT_NULL(test, begin_aux(ring, &handle));
 	handle.head = 100;
 	end_aux(&handle, 2 * AUX_SIZE + 100);
@@ -158,15 +176,20 @@ static void aux_written(struct kunit *test)
 	rb_free_aux(ring->rb);
 }
 
-/* One run of another length than a power of two, of the real allocator: each page is freed once. */
+/*
+ * Contiguous areas whose size is not a power of two, from the real page
+ * allocator. Each page must be freed exactly once.
+ */
 static void aux_any_size(struct kunit *test)
 {
 	struct pmu pmu = {
 		.setup_aux = kring_setup_aux,
 		.free_aux = kring_free_aux,
-		.capabilities = PERF_PMU_CAP_AUX_NO_SG | PERF_PMU_CAP_AUX_ANY_SIZE,
+		.capabilities = PERF_PMU_CAP_AUX_NO_SG |
+				PERF_PMU_CAP_AUX_ANY_SIZE,
 	};
-	struct kring *ring = kring_new(test, KRING_PAGES, 0, RING_BUFFER_WRITABLE);
+	struct kring *ring = kring_new(test, KRING_PAGES, 0,
+				       RING_BUFFER_WRITABLE);
 	struct perf_buffer *rb = ring->rb;
 	struct perf_output_handle handle;
 	int nr_pages, i;
@@ -174,12 +197,16 @@ static void aux_any_size(struct kunit *test)
 	for (nr_pages = 1; nr_pages < 12; nr_pages++) {
 		unsigned long size = nr_pages * PAGE_SIZE;
 
-		KUNIT_ASSERT_EQ(test, kring_alloc_aux(ring, &pmu, nr_pages, 0), 0);
+		KUNIT_ASSERT_EQ(test, 0,
+				kring_alloc_aux(ring, &pmu, nr_pages, 0));
 		KUNIT_EXPECT_EQ(test, perf_aux_size(rb), size);
 		for (i = 0; i < nr_pages; i++) {
-			KUNIT_EXPECT_PTR_EQ(test, rb->aux_pages[i],
+			void *page = rb->aux_pages[i];
+
+			KUNIT_EXPECT_PTR_EQ(test, page,
 					    rb->aux_pages[0] + i * PAGE_SIZE);
-			KUNIT_EXPECT_EQ(test, page_count(virt_to_page(rb->aux_pages[i])), 1);
+			KUNIT_EXPECT_EQ(test, page_count(virt_to_page(page)),
+					1);
 		}
 		KUNIT_ASSERT_NOT_NULL(test, begin_aux(ring, &handle));
 		KUNIT_EXPECT_LT(test, handle.head, size);
@@ -187,8 +214,9 @@ static void aux_any_size(struct kunit *test)
 		end_aux(&handle, 0);
 		rb_free_aux(rb);
 
-		KUNIT_ASSERT_EQ(test, kring_alloc_aux(ring, &pmu, nr_pages, RING_BUFFER_WRITABLE),
-				0);
+		KUNIT_ASSERT_EQ(test, 0,
+				kring_alloc_aux(ring, &pmu, nr_pages,
+						RING_BUFFER_WRITABLE));
 		KUNIT_EXPECT_EQ(test, rb->aux_watermark, size / 2);
 		WRITE_ONCE(rb->user_page->aux_tail, rb->aux_head);
 		KUNIT_ASSERT_NOT_NULL(test, begin_aux(ring, &handle));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* KUnit tests of reserve and commit, in each mode of the ring. */
+/* Test reserve and commit in each mode of the perf ring buffer. */
 #include "ring_buffer_kunit.h"
 
 KUNIT_ARRAY_PARAM_DESC(mode, kring_modes, name);
 
-/* Several times round, with sizes that meet the end at every offset. */
+/* Wrap several times, with record sizes that meet the end at every offset. */
 static void write_and_wrap(struct kunit *test)
 {
 	static const u16 sizes[] = { 24, 64, 16 + 8 * 9, 1024, 4096, 8 * 557 };
@@ -24,10 +24,11 @@ static void write_and_wrap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic64_read(&ring->event.lost_samples), 0);
 }
 
-/* A reader that starts from data_head finds all that the ring can hold, the oldest included. */
-static void walk_back(struct kunit *test)
+/* A reader that starts from data_head finds all records that the ring holds. */
+static void walk_backward(struct kunit *test)
 {
-	struct kring *ring = kring_new(test, KRING_PAGES, 0, RING_BUFFER_TRAILER);
+	struct kring *ring = kring_new(test, KRING_PAGES, 0,
+				       RING_BUFFER_TRAILER);
 	unsigned int number = 0;
 	u64 position, oldest;
 	u16 size;
@@ -48,14 +49,18 @@ static void walk_back(struct kunit *test)
 	KUNIT_EXPECT_LT(test, position - oldest, 24 + 8 * 61);
 }
 
-/* All of a ring that overwrites itself can be one record; a streaming ring is never quite full. */
+/*
+ * A record can fill an overwrite ring completely, but not a streaming ring:
+ * one byte of it always stays free.
+ */
 static void largest_record(struct kunit *test)
 {
 	struct kring *ring = kring_new_mode(test);
 	u16 largest = KRING_SIZE - (kring_is_streaming(ring) ? 8 : 0);
 
 	if (kring_is_streaming(ring))
-		KUNIT_EXPECT_EQ(test, kring_write(ring, largest + 8, 0), -ENOSPC);
+		KUNIT_EXPECT_EQ(test, kring_write(ring, largest + 8, 0),
+				-ENOSPC);
 	local_set(&ring->rb->lost, 0);
 
 	kring_write_next(ring, 24, 1);
@@ -65,7 +70,7 @@ static void largest_record(struct kunit *test)
 	kring_expect_record(ring, 24, largest, 2);
 }
 
-/* It would run past the second mapping. It is lost, and said to be. */
+/* A record larger than the ring is counted as lost, and reported. */
 static void record_larger_than_ring(struct kunit *test)
 {
 	struct kring *ring = kring_new_mode(test);
@@ -77,7 +82,7 @@ static void record_larger_than_ring(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kring_head(ring), ring->end);
 	KUNIT_EXPECT_EQ(test, atomic64_read(&ring->event.lost_samples), 2);
 
-	/* With the LOST record in front this one is too large as well. */
+	/* Together with the LOST record, this record is too large as well. */
 	KUNIT_EXPECT_EQ(test, kring_write(ring, KRING_SIZE, 3), -ENOSPC);
 
 	kring_write_next(ring, 64, 4);
@@ -87,7 +92,7 @@ static void record_larger_than_ring(struct kunit *test)
 	kring_expect_lost(ring, 64, 3, 64, 4);
 }
 
-/* Fills a streaming ring up; returns the number of records. */
+/* Fill a streaming ring. Return: the number of records written. */
 static int fill_up(struct kring *ring, u16 size)
 {
 	int n = 0;
@@ -100,14 +105,14 @@ static int fill_up(struct kring *ring, u16 size)
 	return n;
 }
 
-static void full(struct kunit *test)
+static void full_ring(struct kunit *test)
 {
 	struct kring *ring = kring_new_mode(test);
 	int n, i;
 	u64 end;
 
 	if (!kring_is_streaming(ring))
-		kunit_skip(test, "it overwrites itself: there is room always");
+		kunit_skip(test, "an overwrite ring is never full");
 	n = fill_up(ring, 64);
 	KUNIT_EXPECT_EQ(test, n, KRING_SIZE / 64 - 1);
 	KUNIT_EXPECT_EQ(test, kring_write(ring, 64, n), -ENOSPC);
@@ -116,7 +121,7 @@ static void full(struct kunit *test)
 	for (i = 0; i < n; i++)
 		kring_expect_record(ring, 64 * i, 64, i);
 
-	/* Room for one record, but not for it and a LOST record. */
+	/* Enough space for this record, but not for a LOST record as well. */
 	end = ring->end;
 	kring_set_tail(ring, 16);
 	KUNIT_EXPECT_EQ(test, kring_write(ring, 64, n), -ENOSPC);
@@ -131,17 +136,19 @@ static void full(struct kunit *test)
 	kring_expect_lost(ring, end, 3, 64, n);
 }
 
-/* The ids of a LOST record go between its fields and its trailer. */
+/* The sample id of a LOST record is between its fields and its trailer. */
 static void lost_with_sample_id(struct kunit *test)
 {
-	struct kring *ring = kring_new(test, KRING_PAGES, 0, RING_BUFFER_TRAILER);
+	struct kring *ring = kring_new(test, KRING_PAGES, 0,
+				       RING_BUFFER_TRAILER);
 	struct {
 		struct perf_event_header header;
 		u64 id, lost, cpu, identifier, trailer;
 	} record;
 
 	ring->event.attr.sample_id_all = 1;
-	ring->event.attr.sample_type |= PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU;
+	ring->event.attr.sample_type |= PERF_SAMPLE_IDENTIFIER |
+					PERF_SAMPLE_CPU;
 	ring->event.id_header_size = 16;
 	KUNIT_EXPECT_EQ(test, kring_write(ring, KRING_SIZE + 8, 0), -ENOSPC);
 	kring_write_next(ring, 64, 1);
@@ -174,7 +181,8 @@ static void paused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kring_head(ring), ring->end);
 	kring_expect_lost(ring, 64, 2, 64, 3);
 
-	kring_write_next(ring, 64, 4);		/* and it is told once */
+	/* The loss is reported only once. */
+	kring_write_next(ring, 64, 4);
 	KUNIT_EXPECT_EQ(test, kring_head(ring), ring->end);
 }
 
@@ -184,7 +192,10 @@ static void watermark(struct kunit *test)
 	struct kring *ring = kring_new(test, KRING_PAGES, 200, mode->flags);
 	int round;
 
-	/* 4 records are more than 200 bytes; then it is 3 or 4 of them, 200 bytes on average. */
+	/*
+	 * The first wake-up comes with the 4th record, which passes 200 bytes.
+	 * Further wake-ups come every 3 or 4 records, 200 bytes on average.
+	 */
 	for (round = 0; round < 3; round++)
 		kring_write_next(ring, 64, round);
 	KUNIT_EXPECT_FALSE(test, kring_was_woken(ring));
@@ -201,15 +212,20 @@ static void watermark(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring->wakeups, (64 * 100 - 1) / 200);
 }
 
-/* Announced before, published after; nothing else moves data_reserved. */
+/*
+ * data_reserved is increased before the record is written, data_head after it.
+ * A record that is refused does not change data_reserved.
+ */
 static void reserved_and_head(struct kunit *test)
 {
 	struct kring *ring = kring_new_mode(test);
 	struct perf_event_mmap_page *page = ring->rb->user_page;
-	u64 counted = kring_is_streaming(ring) || !IS_ENABLED(CONFIG_64BIT) ? 0 : 1;
+	bool is_counted = !kring_is_streaming(ring) && IS_ENABLED(CONFIG_64BIT);
 	struct perf_output_handle handle;
+	u64 counted = is_counted;
 
-	KUNIT_ASSERT_EQ(test, perf_output_begin(&handle, &ring->data, &ring->event, 64), 0);
+	KUNIT_ASSERT_EQ(test, 0, perf_output_begin(&handle, &ring->data,
+						   &ring->event, 64));
 	KUNIT_EXPECT_EQ(test, page->data_reserved, 64 * counted);
 	KUNIT_EXPECT_EQ(test, page->data_head, 0);
 	kring_fill(ring, &handle, 64, 1);
@@ -221,18 +237,21 @@ static void reserved_and_head(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kring_write(ring, KRING_SIZE + 8, 2), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, page->data_reserved, 64 * counted);
 	kring_write_next(ring, 64, 3);
-	KUNIT_EXPECT_EQ(test, page->data_reserved, (128 + kring_lost_size(ring)) * counted);
+	KUNIT_EXPECT_EQ(test, page->data_reserved,
+			(128 + kring_lost_size(ring)) * counted);
 }
 
-/* Inner writers end before outer ones; the outermost publishes. */
-static void nested(struct kunit *test)
+/* Nested writers end before the outermost writer, which publishes. */
+static void nested_writers(struct kunit *test)
 {
 	struct kring *ring = kring_new_mode(test);
 	struct perf_output_handle outer, middle;
 	int i;
 
-	KUNIT_ASSERT_EQ(test, perf_output_begin(&outer, &ring->data, &ring->event, 64), 0);
-	KUNIT_ASSERT_EQ(test, perf_output_begin(&middle, &ring->data, &ring->event, 128), 0);
+	KUNIT_ASSERT_EQ(test, 0, perf_output_begin(&outer, &ring->data,
+						   &ring->event, 64));
+	KUNIT_ASSERT_EQ(test, 0, perf_output_begin(&middle, &ring->data,
+						   &ring->event, 128));
 	KUNIT_EXPECT_EQ(test, kring_write(ring, 32, 2), 0);
 	KUNIT_EXPECT_EQ(test, kring_head(ring), 0);
 	kring_fill(ring, &middle, 128, 1);
@@ -251,13 +270,17 @@ static void nested(struct kunit *test)
 		kring_expect_record(ring, 192 + 32 * i, 32, 2 + i);
 }
 
-/* A nested writer that passes the watermark leaves the wake-up to the outermost. */
+/*
+ * A nested writer that passes the watermark leaves the wake-up to the outermost
+ * writer.
+ */
 static void nested_wakeup(struct kunit *test)
 {
 	struct kring *ring = kring_new(test, KRING_PAGES, 100, 0);
 	struct perf_output_handle outer;
 
-	KUNIT_ASSERT_EQ(test, perf_output_begin(&outer, &ring->data, &ring->event, 64), 0);
+	KUNIT_ASSERT_EQ(test, 0, perf_output_begin(&outer, &ring->data,
+						   &ring->event, 64));
 	KUNIT_EXPECT_EQ(test, kring_write(ring, 64, 1), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&ring->rb->poll), 0);
 	kring_fill(ring, &outer, 64, 0);
@@ -265,25 +288,32 @@ static void nested_wakeup(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kring_was_woken(ring));
 }
 
-/* Whatever data_tail says: the record lies within the mapping, or there is none. */
+/*
+ * Whatever the value of data_tail, a record is within the mapping or is not
+ * written at all.
+ */
 static void hostile_tail(struct kunit *test)
 {
 	struct kring *ring = kring_new_mode(test);
 	static const u64 tails[] = {
-		1, 3, 7, 9, 63, KRING_SIZE - 1, KRING_SIZE, KRING_SIZE + 1, 1ULL << 31, 1ULL << 32,
-		S64_MAX, 1ULL << 63, U64_MAX - 7, U64_MAX,
+		1, 3, 7, 9, 63, KRING_SIZE - 1, KRING_SIZE, KRING_SIZE + 1,
+		1ULL << 31, 1ULL << 32, S64_MAX, 1ULL << 63, U64_MAX - 7,
+		U64_MAX,
 	};
 	unsigned long head = 0, i;
 
 	for (i = 0; i < 64 * ARRAY_SIZE(tails); i++) {
-		u64 tail = tails[i % ARRAY_SIZE(tails)] + (i & 1 ? local_read(&ring->rb->head) : 0);
+		u64 tail = tails[i % ARRAY_SIZE(tails)];
 		struct perf_output_handle handle;
 		unsigned long at;
 
+		if (i & 1)
+			tail += local_read(&ring->rb->head);
 		WRITE_ONCE(ring->rb->user_page->data_tail, tail);
 		WRITE_ONCE(ring->rb->user_page->data_head, tail);
 		WRITE_ONCE(ring->rb->user_page->data_reserved, ~tail);
-		if (!perf_output_begin(&handle, &ring->data, &ring->event, 1024)) {
+		if (!perf_output_begin(&handle, &ring->data, &ring->event,
+				       1024)) {
 			at = handle.addr - ring->rb->data;
 			KUNIT_ASSERT_LE(test, at, 2 * KRING_SIZE - 1024);
 			KUNIT_ASSERT_EQ(test, at % 8, 0);
@@ -298,18 +328,21 @@ static void hostile_tail(struct kunit *test)
 	KUNIT_EXPECT_GT(test, head, 0);
 }
 
-/* An inherited event writes to the ring of the one that was opened, or not at all. */
-static void inherited(struct kunit *test)
+/* An inherited event writes to the ring of its parent, or not at all. */
+static void inherited_event(struct kunit *test)
 {
 	struct kring *ring = kring_new(test, KRING_PAGES, 0, 0);
-	struct perf_event *child = kunit_kzalloc(test, sizeof(*child), GFP_KERNEL);
 	struct perf_output_handle handle;
+	struct perf_event *child;
 
+	child = kunit_kzalloc(test, sizeof(*child), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, child);
-	KUNIT_EXPECT_EQ(test, perf_output_begin(&handle, &ring->data, child, 64), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, -ENOSPC,
+			perf_output_begin(&handle, &ring->data, child, 64));
 
 	child->parent = &ring->event;
-	KUNIT_ASSERT_EQ(test, perf_output_begin(&handle, &ring->data, child, 64), 0);
+	KUNIT_ASSERT_EQ(test, 0,
+			perf_output_begin(&handle, &ring->data, child, 64));
 	KUNIT_EXPECT_PTR_EQ(test, handle.event, &ring->event);
 	kring_fill(ring, &handle, 64, 1);
 	perf_output_end(&handle);
@@ -319,18 +352,18 @@ static void inherited(struct kunit *test)
 
 static struct kunit_case perf_ring_data_cases[] = {
 	KUNIT_CASE_PARAM(write_and_wrap, mode_gen_params),
-	KUNIT_CASE(walk_back),
+	KUNIT_CASE(walk_backward),
 	KUNIT_CASE_PARAM(largest_record, mode_gen_params),
 	KUNIT_CASE_PARAM(record_larger_than_ring, mode_gen_params),
-	KUNIT_CASE_PARAM(full, mode_gen_params),
+	KUNIT_CASE_PARAM(full_ring, mode_gen_params),
 	KUNIT_CASE(lost_with_sample_id),
 	KUNIT_CASE_PARAM(paused, mode_gen_params),
 	KUNIT_CASE_PARAM(watermark, mode_gen_params),
 	KUNIT_CASE_PARAM(reserved_and_head, mode_gen_params),
-	KUNIT_CASE_PARAM(nested, mode_gen_params),
+	KUNIT_CASE_PARAM(nested_writers, mode_gen_params),
 	KUNIT_CASE(nested_wakeup),
 	KUNIT_CASE_PARAM(hostile_tail, mode_gen_params),
-	KUNIT_CASE(inherited),
+	KUNIT_CASE(inherited_event),
 	{}
 };
 

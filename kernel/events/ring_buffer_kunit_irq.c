@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* KUnit test of writers that interrupt others, anywhere: what an hrtimer writes, and a task. */
+/* Test nested writers: an hrtimer interrupts a writing task anywhere. */
 #include <linux/hrtimer.h>
 
 #include "ring_buffer_kunit.h"
@@ -8,10 +8,10 @@ KUNIT_ARRAY_PARAM_DESC(mode, kring_modes, name);
 
 #define TASK_RECORD	64
 #define IRQ_RECORD	48
-#define IRQ_RECORDS	20	/* at least: at boot timers may come only with the tick */
+#define MIN_IRQ_RECORDS	20	/* at boot timers may fire only with the tick */
 #define IRQ_PERIOD	ns_to_ktime(100 * NSEC_PER_USEC)
 #define IRQ_MS		200
-#define IRQ_RING_PAGES	256	/* holds what interrupts write in all that time */
+#define IRQ_RING_PAGES	256	/* holds all records of the interrupts */
 
 struct interrupter {
 	struct kring	*ring;
@@ -22,7 +22,8 @@ struct interrupter {
 
 static enum hrtimer_restart write_from_irq(struct hrtimer *timer)
 {
-	struct interrupter *irq = container_of(timer, struct interrupter, timer);
+	struct interrupter *irq = container_of(timer, struct interrupter,
+					       timer);
 
 	if (kring_write(irq->ring, IRQ_RECORD, irq->number))
 		irq->failed++;
@@ -32,8 +33,8 @@ static enum hrtimer_restart write_from_irq(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* A writer that is interrupted anywhere by another: all records are there, whole and in order. */
-static void interrupted(struct kunit *test)
+/* All records of the task and of the interrupts are complete and in order. */
+static void interrupted_writer(struct kunit *test)
 {
 	const struct kring_mode *mode = test->param_value;
 	struct kring *ring = kring_new(test, IRQ_RING_PAGES, 0, mode->flags);
@@ -43,9 +44,10 @@ static void interrupted(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, irq);
 	if (kring_is_backward(ring))
-		kunit_skip(test, "read in the order of writing: forward rings only");
+		kunit_skip(test, "the reader supports forward rings only");
 	irq->ring = ring;
-	hrtimer_init(&irq->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_init(&irq->timer, CLOCK_MONOTONIC,
+		     HRTIMER_MODE_REL_PINNED_HARD);
 	irq->timer.function = write_from_irq;
 
 	migrate_disable();
@@ -55,15 +57,20 @@ static void interrupted(struct kunit *test)
 
 		if (kring_write(ring, TASK_RECORD, task_number))
 			break;
-		for (head = READ_ONCE(ring->rb->user_page->data_head); position < head;) {
+		head = READ_ONCE(ring->rb->user_page->data_head);
+		while (position < head) {
 			struct perf_event_header header;
 
 			kring_read(ring, position, &header, sizeof(header));
-			if (header.size == TASK_RECORD)
-				kring_expect_record(ring, position, TASK_RECORD, task_number++);
-			else
-				kring_expect_record(ring, position, IRQ_RECORD, irq_number++);
-			position += header.size == TASK_RECORD ? TASK_RECORD : IRQ_RECORD;
+			if (header.size == TASK_RECORD) {
+				kring_expect_record(ring, position, TASK_RECORD,
+						    task_number++);
+				position += TASK_RECORD;
+			} else {
+				kring_expect_record(ring, position, IRQ_RECORD,
+						    irq_number++);
+				position += IRQ_RECORD;
+			}
 		}
 		kring_set_tail(ring, position);
 		cond_resched();
@@ -72,17 +79,18 @@ static void interrupted(struct kunit *test)
 	migrate_enable();
 
 	KUNIT_EXPECT_EQ(test, irq->failed, 0);
-	KUNIT_EXPECT_GE(test, irq->number, IRQ_RECORDS);
+	KUNIT_EXPECT_GE(test, irq->number, MIN_IRQ_RECORDS);
 	KUNIT_EXPECT_EQ(test, ring->rb->nest, 0);
 	KUNIT_EXPECT_EQ(test, local_read(&ring->rb->head),
 			task_number * TASK_RECORD + irq->number * IRQ_RECORD);
 	KUNIT_EXPECT_EQ(test, kring_head(ring), local_read(&ring->rb->head));
 	if (!kring_is_streaming(ring) && IS_ENABLED(CONFIG_64BIT))
-		KUNIT_EXPECT_EQ(test, ring->rb->user_page->data_reserved, kring_head(ring));
+		KUNIT_EXPECT_EQ(test, ring->rb->user_page->data_reserved,
+				kring_head(ring));
 }
 
 static struct kunit_case perf_ring_irq_cases[] = {
-	KUNIT_CASE_PARAM(interrupted, mode_gen_params),
+	KUNIT_CASE_PARAM(interrupted_writer, mode_gen_params),
 	{}
 };
 

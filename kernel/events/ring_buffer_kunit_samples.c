@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests of samples about as long as header.size, 16 bits, can say: they arrive whole, or are
- * counted as lost and change nothing.
+ * Test samples around the limit of header.size, 16 bits: each sample is either
+ * written completely, or counted as lost without changing the ring.
  */
 #include <linux/sizes.h>
 
@@ -12,7 +12,7 @@ KUNIT_ARRAY_PARAM_DESC(mode, kring_modes, name);
 #define PATTERN		0x5a
 #define LARGEST		65528
 
-/* What is in each of these samples beside the raw data. */
+/* Return the size of a sample without its raw data [bytes]. */
 static u32 overhead(struct kring *ring)
 {
 	return sizeof(struct perf_event_header) + sizeof(u32) +
@@ -26,17 +26,24 @@ static struct kring *new_sample_ring(struct kunit *test, int nr_pages)
 	int i;
 
 	ring->event.attr.sample_type |= PERF_SAMPLE_RAW;
-	ring->event.header_size = kring_is_sized(ring) ? sizeof(struct perf_event_trailer) : 0;
+	if (kring_is_sized(ring))
+		ring->event.header_size = sizeof(struct perf_event_trailer);
 	for (i = 0; i < nr_pages; i++)
 		memset(page_address(ring->rb->pages[i]), PATTERN, PAGE_SIZE);
 	return ring;
 }
 
-/* Through core.c, as a tracepoint or BPF program would; @size is the record's. */
+/*
+ * Output a raw sample through core.c, as a tracepoint or BPF program does.
+ * @size is the size of the record.
+ */
 static int output_raw(struct kring *ring, const void *bytes, u32 size)
 {
 	struct perf_raw_record raw = {
-		.frag = { .data = (void *)bytes, .size = size - overhead(ring) },
+		.frag = {
+			.data = (void *)bytes,
+			.size = size - overhead(ring),
+		},
 	};
 	struct pt_regs *regs = task_pt_regs(current);
 
@@ -50,13 +57,15 @@ static bool is_untouched(struct kring *ring)
 	int i;
 
 	for (i = 0; i < data_page_nr(ring->rb); i++)
-		if (memchr_inv(page_address(ring->rb->pages[i]), PATTERN, PAGE_SIZE))
+		if (memchr_inv(page_address(ring->rb->pages[i]), PATTERN,
+			       PAGE_SIZE))
 			return false;
 	return true;
 }
 
-/* The first record of the ring. */
-static void expect_raw(struct kring *ring, const void *bytes, u32 size, u32 raw_size)
+/* Expect that the first record of the ring is a raw sample with @bytes. */
+static void expect_raw(struct kring *ring, const void *bytes, u32 size,
+		       u32 raw_size)
 {
 	u8 *record = kunit_kzalloc(ring->test, size, GFP_KERNEL);
 	struct perf_event_header *header = (void *)record;
@@ -72,7 +81,7 @@ static void expect_raw(struct kring *ring, const void *bytes, u32 size, u32 raw_
 	kunit_kfree(ring->test, record);
 }
 
-static u8 *some_bytes(struct kunit *test, u32 size)
+static u8 *test_bytes(struct kunit *test, u32 size)
 {
 	u8 *bytes = kunit_kmalloc(test, size, GFP_KERNEL);
 	u32 i;
@@ -83,32 +92,37 @@ static u8 *some_bytes(struct kunit *test, u32 size)
 	return bytes;
 }
 
-static void raw_of_every_size(struct kunit *test)
+static void raw_sample_sizes(struct kunit *test)
 {
 	static const u32 sizes[] = {
 		24, 4096, 4104, SZ_16K - 8, SZ_16K, SZ_16K + 8,
-		SZ_64K - 24, SZ_64K - 16, SZ_64K - 8, SZ_64K, SZ_64K + 8, SZ_64K + 64,
-		SZ_64K + SZ_4K, SZ_128K - 8, SZ_128K, SZ_128K + 64, SZ_256K + 64,
+		SZ_64K - 24, SZ_64K - 16, SZ_64K - 8, SZ_64K, SZ_64K + 8,
+		SZ_64K + 64, SZ_64K + SZ_4K, SZ_128K - 8, SZ_128K,
+		SZ_128K + 64, SZ_256K + 64,
 	};
 	static const int nr_pages[] = { 1, 4, 16, 64 };
-	u8 *bytes = some_bytes(test, SZ_256K + 64);
+	u8 *bytes = test_bytes(test, SZ_256K + 64);
 	int i, j;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		for (j = 0; j < ARRAY_SIZE(nr_pages); j++) {
 			struct kring *ring = new_sample_ring(test, nr_pages[j]);
-			u32 size = sizes[i], room = ring->rb->size;
+			atomic64_t *lost = &ring->event.lost_samples;
+			u32 size = sizes[i], space = ring->rb->size;
+			int err;
 
 			if (kring_is_streaming(ring))
-				room -= 8;
-			if (size <= min(room, LARGEST)) {
-				KUNIT_EXPECT_EQ(test, output_raw(ring, bytes, size), 0);
+				space -= 8;
+			err = output_raw(ring, bytes, size);
+			if (size <= min(space, LARGEST)) {
+				KUNIT_EXPECT_EQ(test, err, 0);
 				KUNIT_EXPECT_EQ(test, kring_head(ring), size);
-				expect_raw(ring, bytes, size, size - overhead(ring));
+				expect_raw(ring, bytes, size,
+					   size - overhead(ring));
 			} else {
-				KUNIT_EXPECT_EQ(test, output_raw(ring, bytes, size), -ENOSPC);
+				KUNIT_EXPECT_EQ(test, err, -ENOSPC);
 				KUNIT_EXPECT_EQ(test, kring_head(ring), 0);
-				KUNIT_EXPECT_EQ(test, atomic64_read(&ring->event.lost_samples), 1);
+				KUNIT_EXPECT_EQ(test, atomic64_read(lost), 1);
 				KUNIT_EXPECT_TRUE(test, is_untouched(ring));
 			}
 		}
@@ -116,11 +130,12 @@ static void raw_of_every_size(struct kunit *test)
 }
 
 /*
- * PERF_SAMPLE_AUX takes what is left. The sampler has an area of its own.
+ * PERF_SAMPLE_AUX uses the space that the rest of the sample leaves. The AUX
+ * event has a ring and an AUX area of its own.
  */
 
-static long snapshot_aux(struct perf_event *event, struct perf_output_handle *handle,
-			 unsigned long size)
+static long snapshot_aux(struct perf_event *event,
+			 struct perf_output_handle *handle, unsigned long size)
 {
 	struct perf_output_handle aux = { .rb = event->rb };
 
@@ -140,7 +155,7 @@ static struct kring *new_sampler(struct kunit *test)
 	return sampler;
 }
 
-static void aux_takes_the_rest(struct kunit *test)
+static void aux_fills_sample(struct kunit *test)
 {
 	static const struct {
 		u32 without_aux, aux_size;
@@ -155,7 +170,7 @@ static void aux_takes_the_rest(struct kunit *test)
 		{ LARGEST + 8, 0, false },
 	};
 	struct kring *sampler = new_sampler(test);
-	u8 *bytes = some_bytes(test, SZ_64K);
+	u8 *bytes = test_bytes(test, SZ_64K);
 	int i, err;
 
 	for (i = 0; i < ARRAY_SIZE(samples); i++) {
@@ -181,7 +196,9 @@ static void aux_takes_the_rest(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kring_head(ring), LARGEST);
 		expect_raw(ring, bytes, LARGEST, size - overhead(ring));
 		aux_at = kring_is_backward(ring) ? -LARGEST : 0;
-		aux_at += kring_is_sized(ring) ? size - sizeof(struct perf_event_trailer) : size;
+		aux_at += size;
+		if (kring_is_sized(ring))
+			aux_at -= sizeof(struct perf_event_trailer);
 		kring_read(ring, aux_at, &aux_size, sizeof(aux_size));
 		KUNIT_EXPECT_EQ(test, aux_size, samples[i].aux_size);
 	}
@@ -189,8 +206,8 @@ static void aux_takes_the_rest(struct kunit *test)
 }
 
 static struct kunit_case perf_ring_samples_cases[] = {
-	KUNIT_CASE_PARAM(raw_of_every_size, mode_gen_params),
-	KUNIT_CASE_PARAM(aux_takes_the_rest, mode_gen_params),
+	KUNIT_CASE_PARAM(raw_sample_sizes, mode_gen_params),
+	KUNIT_CASE_PARAM(aux_fills_sample, mode_gen_params),
 	{}
 };
 
