@@ -1,9 +1,9 @@
 #!/bin/bash
-# make series: git am makes build/linux of linux-source with it
+# make series: git am turns linux-source into build/linux
 # SPDX-License-Identifier: GPL-2.0-only
 # tags: fast
 #
-# On the files concerned only: as a repository, all of Linux takes a minute.
+# The repository contains only the files concerned: all of Linux would take a minute.
 set -eu
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
@@ -31,10 +31,10 @@ mapfile -t paths < <(find "$pristine/old" "$pristine/new" -type f -printf '%P\n'
 for path in "${paths[@]}"; do
 	if ! cmp "$path" "$linux/$path" ||
 	   [ "$(executable "$path")" != "$(executable "$linux/$path")" ]; then
-		echo "$path is not what it is in build/linux"
+		echo "$path differs from build/linux"
 		differing=$((differing + 1))
 	fi
 done
 more=$(git ls-files | grep -vxFf <(printf '%s\n' "${paths[@]}")) || :
-echo "${#paths[@]} files, $differing differ${more:+, and there should not be: $more}"
+echo "${#paths[@]} files, $differing differ${more:+, unexpected files: $more}"
 [ "${#paths[@]}" -gt 0 ] && [ "$differing" = 0 ] && [ -z "$more" ]
