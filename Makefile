@@ -7,7 +7,7 @@ LINUX := $(BUILD)/linux
 .NOTPARALLEL:			# perf's own build uses all CPUs
 .PHONY: help deps tree perf perf-asan upstream-tree upstream-perf \
 	kernel debug-kernel upstream-kernel cross-kernel lint-kernel vm \
-	demo demo-pt test test-fast test-debug-kernel test-programs ring-programs pt-programs \
+	demo demo-pt test test-fast test-debug-kernel test-programs unit-programs ring-programs pt-programs \
 	fuzz-ring fuzz-snapshot fuzz-recover \
 	bench bench-ring bench-snapshot bench-loss lint series clean
 MAKEFLAGS += --no-print-directory
@@ -107,28 +107,27 @@ vm:				## boot it: a shell, or CMD='...'; KERNEL=build/kernel-debug
 
 # ---- programs of the tests
 
-# Helpers: what test scripts run. Lines "flags: ..." in their comments as in unit tests.
+# Helpers: what test scripts run. Lines "flags: ..." in their comments are further compiler flags.
 HELPERS_DIR := tools/perf/tests/helpers
 HELPERS := $(patsubst $(HELPERS_DIR)/%.c,$(BUILD)/tests/%,$(wildcard $(HELPERS_DIR)/*.c))
-
-# Unit tests. Each names in lines "link: FILE ..." of its comments the sources it is linked with, relative
-# to the folder above tests/, and in lines "flags: ..." further compiler flags.
-UNIT_DIRS := tools/perf/recording tools/lib/perf
-UNIT_SOURCES := $(foreach dir,$(UNIT_DIRS),$(wildcard $(dir)/tests/*_test.c $(dir)/tests/*/*_test.c))
-UNITS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(UNIT_SOURCES)))
-unit-source = $(filter %/$(1).c,$(UNIT_SOURCES) $(wildcard $(UNIT_DIRS:=/tests/fuzz_*.c)))
-unit-dir = $(firstword $(subst /tests/, ,$(call unit-source,$(1))))
-linked = $(addprefix $(unit-dir)/,$(shell sed -n 's,^[ /*]*link: ,,p' $(call unit-source,$(1))))
 flags = $(shell sed -n 's,^[ /*]*flags: ,,p' $(1))
 
 SRCARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
-UNIT_FLAGS := -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Werror -pthread -fsanitize=address,undefined \
-	-fno-sanitize-recover=all $(addprefix -I$(LINUX)/tools/,include include/uapi \
-	arch/$(SRCARCH)/include arch/$(SRCARCH)/include/uapi lib lib/perf/include perf perf/util)
-
-FUZZ_LIBPERF := $(addprefix $(BUILD)/tests/,fuzz_snapshot fuzz_recover)
-test-programs: tree $(HELPERS) $(UNITS) $(FUZZ_LIBPERF) ring-programs \
+test-programs: tree $(HELPERS) unit-programs ring-programs \
 	$(if $(filter x86,$(SRCARCH)),pt-programs)
+
+# Unit tests of perf record and libperf, and libperf's fuzzers.
+UNIT := $(MAKE) -j$(shell nproc) -f scripts/unit.mk LINUX=$(LINUX) OUT=$(BUILD)/tests SRCARCH=$(SRCARCH)
+
+unit-programs: tree
+	@$(UNIT)
+
+# One of them, in the tree as it is.
+$(BUILD)/tests/%_test: FORCE
+	@$(UNIT) $@
+$(BUILD)/tests/fuzz_%: FORCE
+	@$(UNIT) $@
+FORCE:
 
 # The kernel's ring, in userspace.
 RING := $(MAKE) -C tools/testing/ring_buffer LINUX=$(LINUX) OUT=$(BUILD)/tests/ring_buffer \
@@ -155,18 +154,6 @@ $(HELPERS): $(BUILD)/tests/%: $(HELPERS_DIR)/%.c $(wildcard $(HELPERS_DIR)/*.h) 
 	@mkdir -p $(@D)
 	@echo '  CC      $(@F)'
 	@$(CC) -O2 -Wall -Wextra -Werror -pthread $(call flags,$<) -o $@ $<
-
-.SECONDEXPANSION:
-$(UNITS) $(FUZZ_LIBPERF): $(BUILD)/tests/%: $$(call unit-source,$$*) Makefile \
-		$$(wildcard $$(call linked,$$*) $(foreach dir,$(UNIT_DIRS), \
-		$(dir)/*.h $(dir)/*/*.h $(dir)/include/*/*.h $(dir)/tests/*.h $(dir)/tests/*/*.h))
-	@mkdir -p $(@D)
-	@echo '  CC      $(@F)'
-	@$(CC) $(UNIT_FLAGS) $(call flags,$<) -o $@ \
-		$(addprefix $(LINUX)/,$(call unit-source,$*) $(call linked,$*))
-
-$(FUZZ_LIBPERF): CC := clang
-$(FUZZ_LIBPERF): UNIT_FLAGS += -fsanitize=fuzzer
 
 # ---- what they are for
 

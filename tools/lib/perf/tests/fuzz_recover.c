@@ -2,9 +2,6 @@
 /*
  * libFuzzer target: records recovered from images with rings in them, and with anything else.
  *
- * link: recover.c recover-pieces.c recover-rings.c recover-scan.c recover-check.c recover-join.c
- * link: snapshot.c snapshot-records.c overwrite.c overwrite-kind.c
- * link: tests/ring_writer.c tests/image.c
  *
  * The input: operations, each a byte that says which, and those that it takes. They write to two rings and
  * put together an image of bytes, pages and copies of these. Whatever it is, what is recovered must be

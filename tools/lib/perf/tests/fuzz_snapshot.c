@@ -2,7 +2,6 @@
 /*
  * libFuzzer target: snapshots of a ring that is written to, by the kernel and by anybody.
  *
- * link: snapshot-take.c snapshot.c snapshot-records.c overwrite.c overwrite-kind.c tests/ring_writer.c
  *
  * The input: a byte that says what ring, one that says where it begins, then operations, each a
  * byte that says which, and those that it takes. As long as only records are written and

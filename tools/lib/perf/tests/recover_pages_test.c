@@ -2,9 +2,6 @@
 /*
  * Records out of images whose pages are in any order, like those of a machine's memory
  * tags: fast
- * link: recover.c recover-pieces.c recover-rings.c recover-scan.c recover-check.c recover-join.c
- * link: snapshot.c snapshot-records.c overwrite.c overwrite-kind.c
- * link: tests/ring_writer.c tests/image.c
  *
  * Prints KTAP.
  */

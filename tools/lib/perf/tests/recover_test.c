@@ -2,9 +2,6 @@
 /*
  * Records out of images: cut, with anything around, several rings, several copies
  * tags: fast
- * link: recover.c recover-pieces.c recover-rings.c recover-scan.c recover-check.c recover-join.c
- * link: snapshot.c snapshot-records.c overwrite.c overwrite-kind.c
- * link: tests/ring_writer.c tests/image.c
  *
  * Here the pages of a ring lie one behind the other; recover_pages_test.c has them in any order.
  *

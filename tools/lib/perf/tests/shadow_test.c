@@ -2,7 +2,6 @@
 /*
  * Snapshots of one ring: whole records, newest without a hole, each once, the rest counted
  * tags: fast
- * link: snapshot.c snapshot-records.c overwrite.c overwrite-kind.c tests/ring_writer.c
  *
  * A copy is made to see writers at work by taking bytes of it again after they went on: a copy that
  * takes time sees each byte as it was at some moment between its begin and its end, and so do

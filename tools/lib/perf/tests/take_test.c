@@ -2,7 +2,6 @@
 /*
  * Taking snapshots of several rings: what is waited for, what is paused, and two threads
  * tags: fast
- * link: snapshot-take.c snapshot.c snapshot-records.c overwrite.c overwrite-kind.c tests/ring_writer.c
  *
  * The grace period and the ioctl that pauses a ring are made here, so that writers can go on at
  * just that time.

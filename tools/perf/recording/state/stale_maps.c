@@ -124,7 +124,7 @@ static void apply(struct state *state, struct proc_maps *proc_maps)
 		return;
 	}
 	prune(state, process, NOW, proc_maps);
-	process->many = max(STALE_MAPS_MIN, 2 * nr_judged(process->maps[NOW], proc_maps));
+	process->many = max(state->tasks.min_prune_threshold, 2 * nr_judged(process->maps[NOW], proc_maps));
 	keep(process, proc_maps);
 }
 

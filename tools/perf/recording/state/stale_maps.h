@@ -25,10 +25,8 @@
 struct process;
 struct state;
 
-/* With fewer maps nobody is asked. Tests have fewer. */
-#ifndef STALE_MAPS_MIN
+/* Default of tasks->min_prune_threshold. */
 #define STALE_MAPS_MIN	256U
-#endif
 
 /** struct mapped_range - what is mapped from @start to @end, and whether it can be executed */
 struct mapped_range {

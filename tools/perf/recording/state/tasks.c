@@ -18,7 +18,7 @@ static bool same_tid(long a, long b, void *ctx __maybe_unused)
 
 void tasks__init(struct tasks *tasks)
 {
-	*tasks = (struct tasks){ 0 };
+	*tasks = (struct tasks){ .min_prune_threshold = STALE_MAPS_MIN };
 	INIT_LIST_HEAD(&tasks->processes);
 	hashmap__init(&tasks->by_tid, hash_tid, same_tid, NULL);
 }
@@ -121,7 +121,7 @@ static struct process *new_process(struct tasks *tasks, u32 pid, u64 time)
 	if (!process)
 		return NULL;
 	process->pid = pid;
-	process->many = STALE_MAPS_MIN;
+	process->many = tasks->min_prune_threshold;
 	process->birth = process->since = time;
 	INIT_LIST_HEAD(&process->tasks);
 	list_add_tail(&process->node, &tasks->processes);

@@ -103,6 +103,7 @@ struct task {
  * @processes:	all, exited ones and earlier incarnations as well
  * @by_tid:	tid to struct task, the present incarnation
  * @nr:		how many tasks there are
+ * @min_prune_threshold: the least that process->many can be
  * @crowded:	some process has more than @many maps
  * @failed:	changes that are missing for want of memory
  */
@@ -110,6 +111,7 @@ struct tasks {
 	struct list_head processes;
 	struct hashmap	 by_tid;
 	size_t		 nr;
+	u32		 min_prune_threshold;
 	bool		 crowded;
 	u64		 failed;
 };

@@ -2,7 +2,6 @@
 /*
  * AUX areas: what is new in one, and what a copy of it holds, for all that a control page may say.
  * tags: fast
- * link: aux/copy.c
  *
  * A trace whose byte n is known is written to a small area in steps of all sizes; every byte of every
  * snapshot is compared, and each must be there or told as gone. Prints KTAP.

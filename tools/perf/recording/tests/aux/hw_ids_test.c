@@ -2,7 +2,6 @@
 /*
  * Which event a sample in a trace is of: against what a decoder takes from each file.
  * tags: fast
- * link: aux/hw_ids.c
  *
  * Prints KTAP.
  */

@@ -2,7 +2,6 @@
 /*
  * Whose trace an AUX area holds: against a model that knows the task of each byte.
  * tags: fast
- * link: aux/task_history.c state/task_refs.c ../util/hashmap.c
  *
  * Whatever is still in the area must be referred to; what is long overwritten must not be, and memory
  * must not grow. Prints KTAP.

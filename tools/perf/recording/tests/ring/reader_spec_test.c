@@ -2,7 +2,6 @@
 /*
  * --threads: which reader drains what and runs where, on a machine with CPUs 0-3 and 6-7.
  * tags: fast
- * link: ring/reader_spec.c ../../lib/perf/cpumap.c ../../lib/zalloc.c
  *
  * Prints KTAP.
  */

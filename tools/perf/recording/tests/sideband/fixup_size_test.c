@@ -2,7 +2,6 @@
 /*
  * Records that are longer than what the kernel wrote, among others, in a ring that wraps anywhere.
  * tags: fast
- * link: sideband/fixup_size.c state/sb_record.c
  *
  * Prints KTAP.
  */

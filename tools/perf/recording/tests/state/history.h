@@ -36,6 +36,7 @@
 				 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 #define HISTORY_ID_SIZE		40
 #define HISTORY_ID		4711
+#define HISTORY_MIN_PRUNE_THRESHOLD 4	/* tasks of these histories have few maps */
 
 /* What the caller's reader does. Without a reader nobody looks what the file says. */
 struct history_reader {
@@ -661,6 +662,7 @@ static inline void history__begin(struct history *history, u64 seed)
 	history->now = 5000 * HISTORY_MSEC;
 	history__format(&format);
 	state__init(&history->state, &format);
+	history->state.tasks.min_prune_threshold = HISTORY_MIN_PRUNE_THRESHOLD;
 	init->state = ALIVE;
 	init->pid = init->tid = HISTORY_FIRST_TID;
 	state__add_synthesized(&history->state, (union perf_event *)&comm, 0);

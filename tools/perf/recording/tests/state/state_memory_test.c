@@ -2,8 +2,6 @@
 /*
  * The live state without memory: something is missing, and counted, and nothing else happens.
  * tags: fast
- * link: state/state.c state/write.c state/tasks.c state/system_wide.c state/mapset.c state/stale_maps.c state/sb_record.c state/task_refs.c ../util/hashmap.c
- * flags: -DSURVEYS_FEW=4U -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
  *
  * Random histories (history.h) in which each allocation that the state makes fails with some
  * chance. What samples resolve to is not looked at; the sanitizers are the judges.

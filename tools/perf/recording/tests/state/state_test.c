@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The live state: tasks are named in each file as they were, and memory does not grow.
- * flags: -DSURVEYS_FEW=4U
- * link: state/state.c state/write.c state/tasks.c state/system_wide.c state/mapset.c state/stale_maps.c state/sb_record.c state/task_refs.c ../util/hashmap.c
  *
  * What a file must resolve to is looked up as a naive reader would: all tasks in a table, each
  * record applied in the order of time. Histories are random, with a fixed seed;
@@ -183,6 +181,7 @@ static void begin(void)
 
 	history__format(&format);
 	state__init(&state, &format);
+	state.tasks.min_prune_threshold = HISTORY_MIN_PRUNE_THRESHOLD;
 	now = 10 * SETTLE_NS;
 }
 
@@ -865,7 +864,7 @@ static bool somebody(u32 tid)
 	return true;
 }
 
-#define MANY	(STALE_MAPS_MIN + 10)
+#define MANY	(HISTORY_MIN_PRUNE_THRESHOLD + 10)
 
 static unsigned int asked;
 static u64 is_mapped;	/* a page there; 0 if nobody knows */

@@ -3,7 +3,6 @@
  * Holes, and the data loss metric: rings whose records have known times, read in pieces of all
  * sizes.
  * tags: fast
- * link: stats/ring_stats.c stats/loss_metric.c stats/timeline.c
  *
  * Prints KTAP.
  */

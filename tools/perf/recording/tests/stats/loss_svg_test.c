@@ -2,7 +2,6 @@
 /*
  * The picture of a machine with as many CPUs as are told; its rows, and what must be escaped.
  * tags: fast
- * link: stats/ring_stats.c stats/loss_metric.c stats/loss_svg.c stats/timeline.c
  *
  * loss_svg_test [FILE.svg [CPUS]] leaves the picture, to be looked at. Prints KTAP.
  */

@@ -2,7 +2,6 @@
 /*
  * Counting the records of a run that is in two pieces, cut anywhere.
  * tags: fast
- * link: stats/ring_stats.c stats/timeline.c
  *
  * Prints KTAP.
  */

@@ -2,7 +2,6 @@
 /*
  * The queue: what several threads append is in the file, whole and in their order; and where a write
  * fails, all before it, and what is not is counted.
- * link: write/queue.c write/chunk_pool.c lib/records.c lib/thread.c
  *
  * The writer is one that fails where it is told to, and finishes chunks in any order, several at once
  * now and then. Until it hands them back, they must be nobody else's. Whatever the threads do, the file

@@ -2,8 +2,6 @@
 /*
  * The queue: no data race, as far as the thread sanitizer sees the runs of spool_test.c
  * timeout: 400
- * link: write/queue.c write/chunk_pool.c lib/records.c lib/thread.c
- * flags: -fno-sanitize=address,undefined -fsanitize=thread
  */
 #define NR_RUNS		4
 #include "queue_test.c"

@@ -2,8 +2,6 @@
 /*
  * Each trace writer: all bytes are in the file; short writes, EINTR and EAGAIN are resumed; where
  * the file must not grow, all below is there and the chunk says so.
- * link: write/writer.c write/writer_kind.c write/writer_sync.c write/writer_aio.c write/writer_uring.c write/chunk_pool.c ../tests/helpers/spoil_writes.c
- * flags: -DHAVE_AIO_SUPPORT -DHAVE_LIBURING_SUPPORT -luring
  *
  * The limit is RLIMIT_FSIZE: the kernel then writes to the byte what it can, whoever asks. Short
  * writes and the rest come from spoil_writes.c. Prints KTAP.

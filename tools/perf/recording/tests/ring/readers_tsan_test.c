@@ -2,8 +2,6 @@
 /*
  * Readers, orders and rounds, under the thread sanitizer: rings that are counters, filled by threads.
  * timeout: 120
- * link: lib/pollset.c ring/readers.c ring/rounds.c lib/thread.c lib/eventfd.c ../../lib/zalloc.c
- * flags: -fno-sanitize=address,undefined -fsanitize=thread
  *
  * What is published gets a stamp, as a record its time; what is drained goes to a log, as a record to
  * the file. The log must then keep what rounds.h and readers.h promise.

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Build the unit tests of perf record and libperf, and libperf's fuzzers.
+#
+# Called by the top Makefile: LINUX is the prepared tree, OUT the output directory. Each folder of
+# tools/perf/recording becomes an archive, in one variant for each sanitizer. A test is linked with
+# all archives of its variant. The linker takes a member of an archive only if a symbol is still
+# undefined, so a test replaces a function of the recorder by defining it.
+
+OUT ?= $(error run make in the top directory)
+LIB := $(OUT)/lib
+
+TESTS := $(wildcard tools/perf/recording/tests/*/*_test.c tools/lib/perf/tests/*_test.c)
+THREADED := $(filter %_tsan_test.c,$(TESTS))
+FUZZERS := $(wildcard tools/lib/perf/tests/fuzz_*.c)
+programs = $(patsubst %.c,$(OUT)/%,$(notdir $(1)))
+
+.PHONY: all
+all: $(call programs,$(TESTS) $(FUZZERS))
+
+CPPFLAGS := -D_GNU_SOURCE -DHAVE_AIO_SUPPORT -DHAVE_AUXTRACE_SUPPORT -DHAVE_LIBURING_SUPPORT \
+	$(addprefix -I$(LINUX)/tools/,include include/uapi arch/$(SRCARCH)/include \
+	arch/$(SRCARCH)/include/uapi lib lib/perf/include perf perf/util)
+CFLAGS := -std=gnu11 -g -O1 -Wall -Werror -pthread
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+
+# ---- archives: $(NAME-members) are the sources of NAME.a
+
+FOLDERS := $(patsubst tools/perf/recording/%/Build,%,$(wildcard tools/perf/recording/*/Build))
+$(foreach folder,$(FOLDERS),$(eval \
+	$(folder)-members := $(wildcard tools/perf/recording/$(folder)/*.c)))
+# Not grace.c: tools/arch hides <asm/unistd.h>, which has the number of membarrier(2).
+libperf-members := $(filter-out %/grace.c,$(wildcard tools/lib/perf/*.c))
+libperf-tests-members := $(addprefix tools/lib/perf/tests/,image.c ring_writer.c)
+upstream-members := $(addprefix tools/,lib/perf/cpumap.c lib/zalloc.c perf/util/hashmap.c)
+
+# $(call archive,VARIANT,NAME)
+define archive
+$(LIB)/$(1)/$(2).a: $(patsubst %.c,$(LIB)/$(1)/%.o,$($(2)-members))
+	@rm -f $$@
+	@$$(AR) qcs $$@ $$^
+endef
+
+# $(call variant,NAME,COMPILER AND FLAGS,ARCHIVES): rules for the objects and archives in $(LIB)/NAME.
+define variant
+$(LIB)/$(1)/%.o: $(LINUX)/%.c scripts/unit.mk
+	@mkdir -p $$(@D)
+	@$(2) $$(CPPFLAGS) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
+$(foreach name,$(3),$(eval $(call archive,$(1),$(name))))
+$(1)-archives := $(patsubst %,$(LIB)/$(1)/%.a,$(3))
+endef
+
+$(eval $(call variant,asan,$$(CC) $(SANITIZE),$(FOLDERS) libperf libperf-tests upstream))
+$(eval $(call variant,tsan,$$(CC) -fsanitize=thread,lib ring write upstream))
+$(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests))
+
+# ---- programs
+
+# $(call program,SOURCE,VARIANT,COMPILER AND FLAGS)
+define program
+$(call programs,$(1)): $(1:%.c=$(LIB)/$(2)/%.o) $($(2)-archives)
+	@echo '  LINK    $$(@F)'
+	@$(3) -pthread $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $($(2)-archives) -Wl,--end-group \
+		-Wl,--as-needed -luring
+endef
+
+$(foreach test,$(filter-out $(THREADED),$(TESTS)),$(eval \
+	$(call program,$(test),asan,$$(CC) $(SANITIZE))))
+$(foreach test,$(THREADED),$(eval $(call program,$(test),tsan,$$(CC) -fsanitize=thread)))
+$(foreach fuzzer,$(FUZZERS),$(eval \
+	$(call program,$(fuzzer),fuzz,clang $(SANITIZE) -fsanitize=fuzzer)))
+
+# What some tests replace in the C library.
+$(OUT)/state_memory_test: LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(OUT)/writer_test: $(LIB)/asan/tools/perf/tests/helpers/spoil_writes.o
+
+-include $(shell find $(LIB) -name '*.d' 2>/dev/null)
