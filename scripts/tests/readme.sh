@@ -3,17 +3,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 600
 #
-# Runs each example of the section "Uses" in a shell and a folder of its own, line by line. No command
-# may fail, and each example must print something.
-set -u
-export LC_ALL=C
+# Runs each example of the section "Uses" in a shell and a folder of its own, line by line. No
+# command may fail, and each example must print something.
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
+# shellcheck source=../../tools/perf/tests/shell/lib/harness.sh
+. "$top/tools/perf/tests/shell/lib/harness.sh"
 export PATH=$top/build/perf:$PATH
 export HOME=$PWD		# for ~/.perfconfig and ~/.debug
 
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root"; exit; }
-[ -d /sys/kernel/tracing/events/sched ] || { echo "1..0 # SKIP no tracefs, no tracepoints"; exit; }
+need_root
+need_tracepoint sched:sched_switch
 
 # Extract the indented blocks under "Uses" to NN.sh, and the bold words before them to NN.title.
 awk '
@@ -64,26 +64,19 @@ paste_it() {
 	[ -s output ] || echo "no output" >> errors
 }
 
-echo "TAP version 13"
-nr=0 failed=0
 for example in [0-9]*.sh; do
-	title=$(< "${example%.sh}.title")
+	subtest "$(< "${example%.sh}.title")"
 	reason=$(cannot_run "$example")
-	nr=$((nr + 1))
 	if [ -n "$reason" ]; then
-		echo "ok $nr - $title # SKIP $reason"
+		inconclusive "$reason"
 		continue
 	fi
 	: > errors
 	paste_it "$example"
-	if [ -s errors ]; then
-		failed=1
-		echo "not ok $nr - $title"
-		sed 's/^/# /' errors
-		tail -n 20 output | sed 's/^/# | /'
-	else
-		echo "ok $nr - $title"
-	fi
+	[ -s errors ] || continue
+	while read -r line; do
+		error "$line"
+	done < errors
+	tail -n 20 output | sed 's/^/# | /'
 done
-echo "1..$nr"
-exit $failed
+finish
