@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lives long, and changes all the time what is needed to read its trace; knows what the trace must hold.
+ * Change names, maps, threads and children all the time, and log what the trace must contain.
  *
  * flags: -pthread
  *
- * usage: churn DIRECTORY LOG FILE MAPS	each line of the input is a number of rounds to do; each is answered, when
- *					that is done, by how many visits there were so far
- *	  churn -p LOG FROM TO		prints what visits FROM to TO (exclusive) called: visit, tid, comm,
- *					symbol, file
+ * usage: churn DIRECTORY LOG FILE MAPS
+ *		read numbers of rounds, one a line; after each print the number of visits so far
+ *	  churn -p LOG FROM TO
+ *		print what visits FROM to TO (exclusive) called: visit, tid, comm, symbol, file
  *
- * A visit is a call of code that is mapped for it (churn_part.S, in DIRECTORY). In each round the process changes
- * its name; threads and a child come, with names of their own, and go; they map one of the files where another
- * was before, and unmap it; the child becomes another program, whose address is that of the others; others
- * are killed while they sleep, so that their trace ends where the next task's begins; every few rounds a library is loaded and unloaded; and FILE is mapped so many times where nothing ever was, and
- * unmapped. Between two lines nothing is executed.
+ * A visit is a call of code that is mapped for it (churn_part.S, built into DIRECTORY). In each
+ * round:
+ *  - the process changes its name;
+ *  - threads and a child with names of their own start and exit. They map one of the files at an
+ *    address where another file was mapped before, and unmap it;
+ *  - the child executes another program, which is linked at the same address as the others;
+ *  - other children are killed while they sleep, so that their trace ends where that of the next
+ *    task begins;
+ *  - FILE is mapped MAPS times at addresses that were never used, and unmapped;
+ *  - every few rounds a library is loaded and unloaded.
+ * Between the answer and the next line of input no instruction is executed.
  */
 #include <dlfcn.h>
 #include <err.h>
@@ -40,9 +46,9 @@
 #define MAX_VISITS	(1UL << 23)
 
 #define PART_SIZE	0x1000
-#define TEXT_OFFSET	0x1000		/* of the gate in a file */
-#define SLOTS		0x10000000UL	/* where maps are replaced: one for each thread, and the child's */
-#define WANDERED	0x20000000000UL	/* where each map is at another place */
+#define TEXT_OFFSET	0x1000		/* file offset of the gate */
+#define SLOTS		0x10000000UL	/* reused: one for each thread and the child */
+#define FRESH		0x20000000000UL	/* each address is used once */
 #define STEP		0x10000UL
 
 struct visit {
@@ -52,7 +58,7 @@ struct visit {
 	char	 comm[16];
 };
 
-/* Shared with children. */
+/* In memory shared with the children. */
 static struct log {
 	uint64_t     nr;
 	struct visit visits[];
@@ -64,7 +70,7 @@ static unsigned int maps;
 static int file;
 static __thread char comm[16];
 
-static void note(const char *name, unsigned int part, bool program)
+static void log_visit(const char *name, unsigned int part, bool program)
 {
 	uint64_t nr = __atomic_fetch_add(&log_->nr, 1, __ATOMIC_SEQ_CST);
 	struct visit *visit = &log_->visits[nr];
@@ -77,8 +83,8 @@ static void note(const char *name, unsigned int part, bool program)
 	strcpy(visit->comm, name);
 }
 
-/* No printf(): that would be most of the trace. */
-static void be_called(const char *name, unsigned int number)
+/* Set the name of the thread. Without printf(), which would be most of the trace. */
+static void set_comm(const char *name, unsigned int number)
 {
 	char *end = stpcpy(comm, name);
 
@@ -90,8 +96,8 @@ static void be_called(const char *name, unsigned int number)
 
 static void *map(unsigned long address, int fd)
 {
-	void *at = mmap((void *)address, PART_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd,
-			TEXT_OFFSET);
+	void *at = mmap((void *)address, PART_SIZE, PROT_READ | PROT_EXEC,
+			MAP_PRIVATE | MAP_FIXED, fd, TEXT_OFFSET);
 
 	if (at == MAP_FAILED)
 		_exit(4);
@@ -102,14 +108,14 @@ static void visit(unsigned long address, unsigned int part)
 {
 	void *at = map(address, files[part]);
 
-	note(comm, part, false);
+	log_visit(comm, part, false);
 	((void (*)(void))at)();
 	munmap(at, PART_SIZE);
 }
 
-static void wander(unsigned int round)
+static void map_fresh(unsigned int round)
 {
-	static unsigned long address = WANDERED;
+	static unsigned long address = FRESH;
 	unsigned int i;
 
 	for (i = 0; i < maps; i++, address += STEP)
@@ -128,7 +134,7 @@ static void visit_library(unsigned int part)
 	at = library ? dlsym(library, gate) : NULL;
 	if (!at)
 		errx(1, "%s", dlerror());
-	note(comm, part, false);
+	log_visit(comm, part, false);
 	((void (*)(void))at)();
 	dlclose(library);
 }
@@ -144,16 +150,16 @@ static pid_t start_child(unsigned int round)
 	if (pid)
 		return pid;
 	visit(SLOTS, (round + 5) % PARTS);
-	be_called("child", round % NAMES);
+	set_comm("child", round % NAMES);
 	visit(SLOTS, (round + 6) % PARTS);
 	again[6] = 'a' + part;
-	note(strrchr(programs[part], '/') + 1, part, true);
-	note(again, part, true);
+	log_visit(strrchr(programs[part], '/') + 1, part, true);
+	log_visit(again, part, true);
 	execv(argv[0], argv);
 	_exit(5);
 }
 
-static void await(pid_t pid, int expected)
+static void wait_for_child(pid_t pid, int expected)
 {
 	int status;
 
@@ -173,7 +179,7 @@ static void kill_child(unsigned int round, unsigned int part)
 	if (pid < 0)
 		err(1, "fork");
 	if (!pid) {
-		be_called("victim", round % NAMES);
+		set_comm("victim", round % NAMES);
 		visit(SLOTS, part);
 		if (write(ready[1], "", 1) != 1)
 			_exit(6);
@@ -183,7 +189,7 @@ static void kill_child(unsigned int round, unsigned int part)
 	if (read(ready[0], &byte, 1) != 1)
 		err(1, "read");
 	kill(pid, SIGKILL);
-	await(pid, SIGKILL);
+	wait_for_child(pid, SIGKILL);
 	close(ready[0]);
 	close(ready[1]);
 }
@@ -199,7 +205,7 @@ static void *thread(void *arg)
 	const struct thread *self = arg;
 	unsigned long slot = SLOTS + (1 + self->nr) * STEP;
 
-	be_called(self->nr ? "worker" : "helper", self->round % NAMES);
+	set_comm(self->nr ? "worker" : "helper", self->round % NAMES);
 	visit(slot, (self->round + self->nr) % PARTS);
 	visit(slot, (self->round * 5 + self->nr) % PARTS);
 	return NULL;
@@ -212,7 +218,7 @@ static void do_round(void)
 	pid_t child;
 	int i;
 
-	be_called("main", round % NAMES);
+	set_comm("main", round % NAMES);
 	for (i = 0; i < THREADS; i++) {
 		threads[i] = (struct thread){ .nr = i, .round = round };
 		if (pthread_create(&threads[i].id, NULL, thread, &threads[i]))
@@ -220,12 +226,12 @@ static void do_round(void)
 	}
 	child = start_child(round);
 	visit(SLOTS, round % PARTS);
-	wander(round);
+	map_fresh(round);
 	if (round % LOADS == 0)
 		visit_library(round / LOADS % PARTS);
 	for (i = 0; i < THREADS; i++)
 		pthread_join(threads[i].id, NULL);
-	await(child, 0);
+	wait_for_child(child, 0);
 	for (i = 0; i < VICTIMS; i++)
 		kill_child(round, (round + i) % PARTS);
 	round++;
@@ -257,8 +263,9 @@ static struct log *map_log(const char *name, bool make)
 
 static void print_call(uint64_t nr, const struct visit *visit, const char *function)
 {
-	printf("%lu %u %s %c_%s %s_%c%s\n", nr, visit->tid, visit->comm, 'a' + visit->part, function,
-	       visit->program ? "prog" : "part", 'a' + visit->part, visit->program ? "" : ".so");
+	printf("%lu %u %s %c_%s %s_%c%s\n", nr, visit->tid, visit->comm, 'a' + visit->part,
+	       function, visit->program ? "prog" : "part", 'a' + visit->part,
+	       visit->program ? "" : ".so");
 }
 
 static void print_visit(uint64_t nr, const struct visit *visit)

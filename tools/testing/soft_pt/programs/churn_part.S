@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Code that is mapped where other such code was before. PART is its letter, NUMBER counts from 1: where its
- * functions lie, and what they do, is different in each. With PROGRAM it is one, else a shared object, whose
- * first instruction is the gate.
+ * Code that churn.c maps at addresses where other such code was mapped before. PART is its
+ * letter, NUMBER counts from 1: the addresses of its functions, and what they execute, differ for
+ * each NUMBER. With PROGRAM defined it is a program, else a shared object whose first instruction
+ * is the gate.
  *
- * Through the gate, one() is called 2 + NUMBER times, and two() 20 - NUMBER times.
+ * A call of the gate calls one() 2 + NUMBER times and two() 20 - NUMBER times.
  */
 #include <asm/unistd.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For programs without libc, whose every instruction is to be found in the trace, but for those that
- * are marked. They exit with 0 if nothing showed them the trap flag: %r15 collects, bit 8, without a
- * branch that depends on it.
+ * Define macros for programs without libc whose every instruction must be in the trace, unless it
+ * is marked as untraced or faulting. Such a program exits with 0 if the trap flag was never
+ * visible: %r15 collects the flags that it has seen, without a branch that depends on bit 8.
  */
 #include <asm/unistd_64.h>
 
@@ -15,19 +15,19 @@
 	or	%r11, %r15
 .endm
 
-/* After pushf, or of flags from elsewhere. */
+/* Collect flags: those stored by pushf, or from elsewhere. */
 .macro see_flags from, to=%r15
 	mov	\from, %r14
 	or	%r14, \to
 .endm
 
-/* Executed, and not in the trace: it shows that user space is left before it, and entered behind it. */
+/* Executed, but shown in the trace as leaving user space before it and entering it after. */
 .macro untraced insn:vararg
 untraced_\@:
 	\insn
 .endm
 
-/* Begun, and not executed. */
+/* Raises an exception, so it is not executed. */
 .macro faults insn:vararg
 fault_\@:
 	\insn
@@ -37,7 +37,7 @@ fault_\@:
 #define SIGTRAP		5
 #define SIGUSR1		10
 #define SIGSEGV		11
-/* In the frame on the stack, which rdx points to (struct ucontext). */
+/* Offsets in struct ucontext, which %rdx points to in a signal handler. */
 #define UC_R15		96
 #define UC_RIP		168
 #define UC_EFLAGS	176
@@ -51,7 +51,7 @@ fault_\@:
 	call_kernel	__NR_rt_sigaction
 .endm
 
-/* In a handler: its own flags, and those that were saved. What it has in registers is gone behind it. */
+/* In a signal handler: collect its own flags and the saved ones. Clobbers registers. */
 .macro handler_sees_flags
 	see_flags UC_EFLAGS(%rdx), UC_R15(%rdx)
 	pushf
@@ -59,8 +59,10 @@ fault_\@:
 	pop	%rax
 .endm
 
-/* What an action of a signal is: SA_SIGINFO | SA_RESTORER; SA_NODEFER, or pt_truth's trap in the handler
-   would be the end. */
+/*
+ * struct sigaction, with SA_SIGINFO | SA_RESTORER. A SIGTRAP handler also needs SA_NODEFER:
+ * otherwise the single-step trap of pt_truth in the handler would kill the program.
+ */
 .macro action name, handler, flags=0x04000004
 	.data
 \name:	.quad	\handler, \flags, restorer, 0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The 32-bit program that flow_compat executes. Says how it called the kernel, gets signals, and executes
- * its argument: with no argument for that, or with two if something showed it the trap flag.
+ * The 32-bit program that flow_compat executes. It prints how it called the kernel, gets signals,
+ * and executes its argument: with no further argument, or with two if the trap flag was visible.
  */
 #include <asm/unistd_32.h>
 
@@ -10,7 +10,7 @@
 #define SIGILL		4
 #define SIGTRAP		5
 #define SIGUSR1		10
-/* In the frames on the stack: struct sigcontext_32, struct ucontext_ia32. */
+/* Offsets in the signal frames: struct sigcontext_32, struct ucontext_ia32. */
 #define SC_EFLAGS	64
 #define UC_EIP		76
 #define UC_EFLAGS	84
@@ -63,7 +63,7 @@ _start:
 	lea	8(%esp, %ecx, 4), %edi
 	xor	%eax, %eax
 	mov	$-1, %ecx
-	repne scasl			/* behind the environment */
+	repne scasl			/* to the end of the environment */
 1:	cmpl	$AT_SYSINFO, (%edi)
 	lea	8(%edi), %edi
 	jne	1b

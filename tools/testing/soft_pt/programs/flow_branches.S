@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* All kinds of branches, instructions that repeat themselves, and those that deal with flags. */
+/* Execute all kinds of branches, repeated string instructions, and those that use flags. */
 #include "flow.h"
 
 	start
@@ -96,7 +96,7 @@ flags:
 	see_flags %rax
 	ret
 
-/* No trap behind these. */
+/* A load of %ss inhibits the trap that would follow it. */
 segments:
 	mov	%ss, %eax
 	mov	%eax, %ss
@@ -112,7 +112,7 @@ segments:
 	call	one
 	ret
 
-/* Short, near, forward, backward, to the next instruction. */
+/* Short and near, forward and backward, and to the next instruction. */
 jumps:
 	jmp	1f
 	.skip	200, 0x90
@@ -123,7 +123,7 @@ jumps:
 2:	ret
 3:	jp	4f
 4:	jmp	5f
-5:	.byte	0x0f, 0x85, 0, 0, 0, 0	/* jne to what follows */
+5:	.byte	0x0f, 0x85, 0, 0, 0, 0	/* jne to the next instruction */
 	vzeroupper
 	pxor	%xmm0, %xmm0
 	ret

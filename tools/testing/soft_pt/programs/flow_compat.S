@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Executes a 32-bit program, the argument, which executes this one again: flow32_compat.S. And calls the
- * kernel as that does, from 64-bit code.
+ * Execute a 32-bit program, the argument, which executes this one again (flow32_compat.S). Then
+ * call the kernel by int $0x80, as that program does, from 64-bit code.
  */
 #include "flow.h"
 
 #define GETPID_32	20
 
 	start
-	mov	(%rsp), %ebx		/* arguments */
+	mov	(%rsp), %ebx		/* argc */
 	cmp	$2, %ebx
 	jne	1f
-	mov	8(%rsp), %rax		/* this program */
-	mov	16(%rsp), %rdi		/* the other one */
+	mov	8(%rsp), %rax		/* path of this program */
+	mov	16(%rsp), %rdi		/* path of the 32-bit one */
 	mov	%rdi, arguments(%rip)
 	mov	%rax, arguments + 8(%rip)
 	lea	arguments(%rip), %rsi
 	xor	%edx, %edx
 	call_kernel	__NR_execve
 	ud2
-1:	shl	$TF_SHIFT - 1, %ebx	/* 1, or 3 if the other one saw TF */
+1:	shl	$TF_SHIFT - 1, %ebx	/* argc is 1, or 3 if the 32-bit program saw TF */
 	or	%rbx, %r15
 	call_kernel	__NR_getpid
 	mov	%eax, %ebx

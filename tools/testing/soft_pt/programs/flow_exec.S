@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Executes itself, once. */
+/* Execute itself once. */
 #include "flow.h"
 
 	start

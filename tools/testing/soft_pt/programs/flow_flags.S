@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sets TF itself, in all ways that there are: is not traced until that is gone, and gets its signals.
- * And looks at it where there is no trap behind the instruction before, which loads %ss.
+ * Set TF in every possible way: the program is not traced while it is set, and gets its signals.
+ * And read the flags after a load of %ss, which inhibits the trap.
  */
 #include "flow.h"
 
 #define ROUNDS	20
-#define TRAPS	21		/* in each */
+#define TRAPS	21		/* in each round */
 
 /* Five instructions that trap. */
 .macro clear_tf

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Far jumps and returns: within 64-bit code, and to 32-bit code, where the trace only begins again when
- * the kernel was there. And system calls of 32-bit code.
+ * Execute far jumps and returns: within 64-bit code, and to 32-bit code, after which the trace
+ * begins again only when the kernel returns to 64-bit code. And execute system calls from 32-bit
+ * code.
  */
 #include "flow.h"
 
@@ -10,7 +11,7 @@
 #define GETPID_32	20
 
 	start
-	lea	stack_end(%rip), %rsp	/* what 32-bit code keeps of it is 32 bits */
+	lea	stack_end(%rip), %rsp	/* 32-bit code keeps only the lower 32 bits */
 	handle	SIGILL, resume
 	handle	SIGSEGV, resume
 	mov	$20, %ebp
@@ -29,14 +30,14 @@
 	untraced lretq
 	nop
 5:	lea	6f(%rip), %rbx
-	mov	$GETPID_32, %eax	/* SIGSEGV where there are no 32-bit system calls */
+	mov	$GETPID_32, %eax	/* SIGSEGV if the kernel has no 32-bit system calls */
 	int	$0x80
 6:	lea	7f(%rip), %rbx
 	mov	$GETPID_32, %eax
 	push	%r15
 	push	%rbp
 	mov	%rsp, %rbp
-	untraced sysenter		/* goes on somewhere, in 32-bit code */
+	untraced sysenter		/* continues at an unspecified address in 32-bit code */
 7:	lea	stack_end - 16(%rip), %rsp
 	pop	%rbp
 	pop	%rax
@@ -53,12 +54,12 @@ code_32:
 8:	faults	ud2
 
 jump_back:
-	untraced dec	%eax		/* in 64-bit code, that would be a prefix */
+	untraced dec	%eax		/* would be a prefix in 64-bit code */
 	untraced mov	$GETPID_32, %eax
 	untraced int	$0x80
 	untraced ljmp	$CS_64, $9f
 	.code64
-	/* Not traced before the kernel was there: who knows when an interrupt comes. */
+	/* Traced only after the next kernel entry, and an interrupt may come at any time. */
 9:	faults	ud2
 
 resume_handler:

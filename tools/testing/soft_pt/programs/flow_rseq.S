@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Restartable sequences that are aborted: by a signal, and by the switch to another task while it
- * sleeps. The kernel goes to where they begin anew. What has a name is what the test looks for.
+ * Execute restartable sequences that are aborted: by a signal, and by a context switch while the
+ * task sleeps. The kernel continues at the abort handler. The test looks for the named labels.
  */
 #include "flow.h"
 
@@ -22,7 +22,7 @@
 	.text
 .endm
 
-/* What the kernel wants to see before the code that it goes to, in an instruction that nobody executes. */
+/* The kernel requires this signature before an abort handler; the instruction is never executed. */
 .macro signature
 	.byte	0x0f, 0xb9, 0x3d	/* ud1 */
 	.long	SIGNATURE
@@ -46,7 +46,7 @@ inside:	nop
 inside_end:
 	signature
 aborted:
-	cmpl	$0, looked(%rip)	/* or it was another task's turn, before that */
+	cmpl	$0, looked(%rip)	/* 0 if a context switch aborted it first */
 	je	2b
 
 3:	begin	second
@@ -56,7 +56,7 @@ asleep:	lea	delay(%rip), %rdi
 	syscall
 	nop
 asleep_end:
-	jmp	3b			/* it did not have to wait */
+	jmp	3b			/* the task did not sleep */
 	signature
 woken:	or	%r11, %r15
 	dec	%ebp

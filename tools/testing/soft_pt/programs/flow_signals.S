@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Signals: sent to itself, by int3, and by what faults. Handlers look at the flags that were saved. */
+/* Get signals: sent to itself, by int3, and by faults. Handlers check the saved flags. */
 #include "flow.h"
 
 	start

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Stays in user space until it is ended; never comes to the kernel by itself. */
+/* Spin in user space until killed: never enter the kernel by itself. */
 #include "flow.h"
 
 	start

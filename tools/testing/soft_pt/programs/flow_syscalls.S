@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* System calls that do or fail to do something. Where it has labels the test pauses the trace. */
+/* Execute system calls that succeed or fail. The test pauses the trace at the labels. */
 #include "flow.h"
 
 	start
@@ -16,7 +16,7 @@ yielded:
 	mov	%cs, %eax
 	push	%rax
 	push	$2f
-	untraced lretq		/* as little is known of it as of what is preempted */
+	untraced lretq		/* not followed, like a preemption here */
 2:
 	pushf
 	see_flags (%rsp)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Threads and children, which look at their flags first of all. There are four threads, each of which
- * goes round 1,000 times, and forks and awaits four children.
+ * Start threads and children, which check their flags first. There are four threads: each runs a
+ * loop of 1,000 iterations, then forks four children and waits for each.
  */
 #include "flow.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Code that the kernel lends: the function at an offset in the vdso, which is the argument, and a
- * vsyscall. Without an argument it writes where the vdso is, 8 bytes, and what is there.
+ * Call code that the kernel provides: the vdso function at the offset given as argument, and a
+ * vsyscall. Without an argument, write the address of the vdso, 8 bytes, and its contents.
  */
 #include "flow.h"
 
@@ -10,13 +10,13 @@
 #define VSYSCALL_GETCPU		0xffffffffff600800
 
 	start
-	mov	(%rsp), %ebx		/* arguments */
-	mov	16(%rsp), %rsi		/* the second */
+	mov	(%rsp), %ebx		/* argc */
+	mov	16(%rsp), %rsi		/* argv[1] */
 	lea	8(%rsp), %rdi
 	mov	$-1, %rcx
 	xor	%eax, %eax
-	repne scasq			/* behind the arguments */
-	repne scasq			/* and the environment */
+	repne scasq			/* to the end of the arguments */
+	repne scasq			/* and of the environment */
 1:	cmpq	$AT_SYSINFO_EHDR, (%rdi)
 	lea	16(%rdi), %rdi
 	jne	1b

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Opens events of soft_pebs, in groups that can be and in some that cannot; counts.
+ * Open valid and invalid groups of soft_pebs events, or count a program's instructions.
  *
- * usage: pebs_open			each refusal, as TAP; the others are opened
+ * usage: pebs_open			try valid and invalid attributes and groups; print TAP
  *	  pebs_open PROGRAM [ARGUMENT]...
- *		runs it with a group of intel_pt and soft_pebs, and prints how many instructions were counted.
- *		Exits as the program does
+ *		run it with a group of intel_pt and soft_pebs, and print the number of instructions
+ *		counted. The exit status is that of the program
  *	  pebs_open -o PROGRAM [ARGUMENT]...
- *		the same, but intel_pt is closed before the program begins: there must be none
+ *		the same, but close intel_pt before the program starts: nothing must be counted
  *	  pebs_open -d PROGRAM [ARGUMENT]...
- *		the same of a program that stops twice; in between soft_pebs is disabled, and must not count
- * Exits with 77 where there is no soft_pebs.
+ *		the same for a program that stops twice: between the two stops soft_pebs is disabled
+ *		and must not count
+ * Exits with 77 if there is no soft_pebs.
  */
 #include <err.h>
 #include <errno.h>
@@ -68,7 +69,7 @@ static int open_event(struct perf_event_attr attr, pid_t pid, int leader)
 
 static unsigned int nr_tests, nr_failed;
 
-/* @expected: an errno, or 0 for an event that can be opened */
+/* @expected: the errno of the failure, or 0 for success */
 static void expect(int expected, const char *what, struct perf_event_attr attr, int leader)
 {
 	int fd = open_event(attr, 0, leader), err = fd < 0 ? errno : 0;
@@ -92,59 +93,59 @@ static int open_leader(struct perf_event_attr attr)
 static int refusals(void)
 {
 	struct perf_event_attr clock = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof(clock), .config = PERF_COUNT_SW_TASK_CLOCK,
-		.sample_period = 1000000, .exclude_kernel = 1,
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(clock),
+		.config = PERF_COUNT_SW_TASK_CLOCK, .sample_period = 1000000, .exclude_kernel = 1,
 	};
 	struct perf_event_attr attr = pt_attr();
 	int pt = open_leader(attr), other = open_leader(clock), synth;
 
 	attr.config1 = 1000;
-	synth = open_event(attr, getpid(), -1);		/* there is one of that PMU already */
+	synth = open_event(attr, getpid(), -1);		/* the PMU is exclusive */
 	if (synth >= 0 || errno != EBUSY)
 		errx(1, "a second intel_pt could be opened");
 
-	expect(0, "with intel_pt as leader", pebs_attr(), pt);
-	expect(EINVAL, "without a leader", pebs_attr(), -1);
-	expect(EINVAL, "with a leader that has no AUX area", pebs_attr(), other);
+	expect(0, "leader is intel_pt", pebs_attr(), pt);
+	expect(EINVAL, "no leader", pebs_attr(), -1);
+	expect(EINVAL, "leader has no AUX area", pebs_attr(), other);
 	clock.aux_output = 1;
-	expect(EOPNOTSUPP, "another PMU's event", clock, pt);
+	expect(EOPNOTSUPP, "aux_output for another PMU", clock, pt);
 
 	attr = pebs_attr();
 	attr.aux_output = 0;
-	expect(EOPNOTSUPP, "without aux_output", attr, pt);
+	expect(EOPNOTSUPP, "aux_output not set", attr, pt);
 	attr = pebs_attr();
 	attr.freq = 1;
-	expect(EOPNOTSUPP, "with a frequency", attr, pt);
+	expect(EOPNOTSUPP, "frequency instead of a period", attr, pt);
 	attr = pebs_attr();
 	attr.sample_period = 0;
-	expect(EOPNOTSUPP, "without a period", attr, pt);
+	expect(EOPNOTSUPP, "no period", attr, pt);
 	attr = pebs_attr();
 	attr.exclude_kernel = 0;
-	expect(EOPNOTSUPP, "of the kernel", attr, pt);
+	expect(EOPNOTSUPP, "kernel not excluded", attr, pt);
 	attr = pebs_attr();
 	attr.sample_type = PERF_SAMPLE_BRANCH_STACK;
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
-	expect(EOPNOTSUPP, "with branches", attr, pt);
+	expect(EOPNOTSUPP, "branch stack", attr, pt);
 	attr = pebs_attr();
 	attr.aux_sample_size = 4096;
-	expect(EINVAL, "with a sample of the area, too", attr, pt);
+	expect(EINVAL, "aux_sample_size set", attr, pt);
 	attr = pebs_attr();
 	attr.config = 0xc4;
-	expect(EINVAL, "of other instructions", attr, pt);
+	expect(EINVAL, "unknown event", attr, pt);
 
 	close(pt);
 	attr = pt_attr();
 	attr.config1 = 1000;
 	pt = open_leader(attr);
-	expect(EINVAL, "of a program that does not exist", pebs_attr(), pt);
+	expect(EINVAL, "leader has a synthetic trace", pebs_attr(), pt);
 	printf("1..%u\n", nr_tests);
 	return nr_failed != 0;
 }
 
 static void map_area(int fd)
 {
-	struct perf_event_mmap_page *page = mmap(NULL, (DATA_PAGES + 1) * 4096, PROT_READ | PROT_WRITE,
-						 MAP_SHARED, fd, 0);
+	struct perf_event_mmap_page *page = mmap(NULL, (DATA_PAGES + 1) * 4096,
+						 PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (page == MAP_FAILED)
 		err(1, "mmap");
@@ -158,24 +159,26 @@ static unsigned long long read_count(int fd)
 {
 	unsigned long long counted;
 
-	return read(fd, &counted, sizeof(counted)) == sizeof(counted) ? counted : 0;	/* in error state */
+	/* An event in error state reads 0 bytes. */
+	return read(fd, &counted, sizeof(counted)) == sizeof(counted) ? counted : 0;
 }
 
-/* From one stop of the program to the next */
+/* Disable soft_pebs from the first stop of the program to the second. */
 static void disable(int pebs, pid_t pid)
 {
 	unsigned long long before;
 	int status;
 
 	if (waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status))
-		errx(1, "the program does not stop");
+		errx(1, "the program did not stop");
 	before = read_count(pebs);
 	if (ioctl(pebs, PERF_EVENT_IOC_DISABLE, 0) || kill(pid, SIGCONT))
 		err(1, "ioctl");
 	if (waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status))
-		errx(1, "the program does not stop again");
+		errx(1, "the program did not stop again");
 	if (!before || read_count(pebs) != before)
-		errx(1, "%llu were counted, and %llu when it was disabled", before, read_count(pebs));
+		errx(1, "counted %llu, and %llu after soft_pebs was disabled", before,
+		     read_count(pebs));
 	if (ioctl(pebs, PERF_EVENT_IOC_ENABLE, 0) || kill(pid, SIGCONT))
 		err(1, "ioctl");
 }
@@ -200,7 +203,7 @@ static int count(char **program, char how)
 	pt = open_event(attr, pid, -1);
 	if (pt < 0)
 		err(1, "perf_event_open of intel_pt");
-	if (how != 'o')		/* a map would keep it open */
+	if (how != 'o')		/* a mapping would keep the event open */
 		map_area(pt);
 	pebs = open_event(pebs_attr(), pid, pt);
 	if (pebs < 0)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Decodes a trace with libipt and prints the address of each instruction that was executed.
+ * Decode a trace with libipt and print the address of each executed instruction.
  * flags: -lipt
  *
  * usage: pt_decode FILE IMAGE...
- *	IMAGE	a static 64-bit program that was executed, or BYTES@ADDRESS: a file with what was there
- * Repetitions are left out: what follows the same address is not printed. Says on stderr how many
- * instructions, errors and overflows there were; exits with 1 if there was an error.
+ *	IMAGE	a static 64-bit program that was executed, or BYTES@ADDRESS: a file with the code
+ *		that was at ADDRESS
+ * An address that equals the one before it is not printed. Prints to stderr the numbers of
+ * instructions, errors and overflows; exits with 1 if there was an error.
  */
 #include <elf.h>
 #include <err.h>
@@ -50,7 +51,7 @@ static void add_program(struct pt_image *image, const char *name)
 			continue;
 		if (pt_image_add_file(image, name, segments[i].p_offset, segments[i].p_filesz,
 				      NULL, segments[i].p_vaddr))
-			errx(2, "%s: not added", name);
+			errx(2, "Cannot add %s to the image", name);
 	}
 }
 
@@ -64,10 +65,10 @@ static void add_image(struct pt_image *image, char *name)
 	}
 	*at = '\0';
 	if (pt_image_add_file(image, name, 0, ~0ull, NULL, strtoull(at + 1, NULL, 0)))
-		errx(2, "%s: not added", name);
+		errx(2, "Cannot add %s to the image", name);
 }
 
-static void complain(struct pt_insn_decoder *decoder, int status, uint64_t ip)
+static void print_error(struct pt_insn_decoder *decoder, int status, uint64_t ip)
 {
 	uint64_t offset = 0;
 
@@ -88,7 +89,7 @@ static int take_events(struct pt_insn_decoder *decoder, int status)
 	return status;
 }
 
-/* From where the decoder was synchronized, until there is an error or the end. */
+/* Decode from the synchronization point to an error or the end of the trace. */
 static int decode(struct pt_insn_decoder *decoder, int status)
 {
 	static uint64_t last;
@@ -109,7 +110,7 @@ static int decode(struct pt_insn_decoder *decoder, int status)
 			break;
 	}
 	if (status < 0 && status != -pte_eos)
-		complain(decoder, status, insn.ip);
+		print_error(decoder, status, insn.ip);
 	return status;
 }
 
@@ -127,7 +128,7 @@ int main(int argc, char **argv)
 	config.end = config.begin + size;
 	decoder = pt_insn_alloc_decoder(&config);
 	if (!decoder)
-		errx(2, "no decoder");
+		errx(2, "Cannot allocate a decoder");
 	for (i = 2; i < argc; i++)
 		add_image(pt_insn_get_image(decoder), argv[i]);
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs a program under intel_pt and writes the AUX area to a file, byte for byte, oldest first.
+ * Run a program under intel_pt and write the AUX area to a file, byte for byte, oldest first.
  *
  * usage: pt_record [-s] [-p PAGES] [-a ADDRESS -r ADDRESS] FILE PROGRAM [ARGUMENT]...
  *	  pt_record [-s] [-p PAGES] -i TIMES FILE PROGRAM
  *	  pt_record [-s] [-p PAGES] [-n TIMES] -c CONFIG1 FILE
- *	-s	overwrite mode: the file gets the area's last bytes
- *	-p	pages of the area, else 1024
- *	-a, -r	breakpoints, of the program or the kernel, that pause and resume the trace
- *	-i	the program never ends: the event is disabled and enabled so often while it runs on another CPU.
- *		Each time the trace must say at its end that it was left; then the program is killed
- *	-c	the event's config1: a trace without a program
- *	-n	the event is enabled so often, around nothing
- * Prints "head HEAD written WRITTEN truncated RECORDS", exits as the program does, or with 77 where
- * there is no intel_pt, or no other CPU for -i.
+ *	-s	overwrite mode: write the last bytes of the area
+ *	-p	number of pages of the area; default 1024
+ *	-a, -r	breakpoints in the program or the kernel that pause and resume the trace
+ *	-i	for a program that never ends: disable and enable the event TIMES times while the
+ *		program runs on another CPU. Each time the trace must end with a TIP.PGD; then kill
+ *		the program
+ *	-c	the event's config1: a synthetic trace without a program
+ *	-n	enable and disable the event TIMES times
+ * Prints "head HEAD written WRITTEN truncated RECORDS". The exit status is that of the program,
+ * or 77 if there is no intel_pt, or no second CPU for -i.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@
 #define DATA_PAGES	64
 #define TIP_PGD		0x01
 
-/* perf_event_attr.aux_action; the tools' copy of the header is older than that. */
+/* perf_event_attr.aux_action, which is missing in the tools' copy of the header. */
 #define AUX_PAUSE	2
 #define AUX_RESUME	4
 
@@ -63,7 +64,7 @@ static int open_event(pid_t pid, unsigned long long config1)
 	return fd;
 }
 
-/* What happens in the kernel there is an NMI to it. */
+/* For kernel code, such a breakpoint acts like an NMI. */
 static void open_breakpoint(pid_t pid, int group, unsigned long long address, bool pause)
 {
 	struct perf_event_attr attr = {
@@ -76,7 +77,7 @@ static void open_breakpoint(pid_t pid, int group, unsigned long long address, bo
 		err(1, "perf_event_open of a breakpoint at %#llx", address);
 }
 
-/* The program, stopped until something can be read from the pipe. */
+/* Start a child that executes the program after a byte was written to the pipe @go. */
 static pid_t start(char **program, int *go)
 {
 	int ends[2];
@@ -99,7 +100,7 @@ static pid_t start(char **program, int *go)
 	return pid;
 }
 
-/* There is nobody any more who could read from the pipe. */
+/* Wait for exec(), which closes the last read end of the pipe. */
 static void await_exec(int go)
 {
 	struct pollfd writer = { .fd = go };
@@ -119,11 +120,12 @@ static void run_on(pid_t pid, int cpu)
 }
 
 /*
- * The last packet is a TIP.PGD without an address. If the event was disabled before the program got on,
- * nothing was traced: once more.
+ * Disable the event while the program runs. The last packet must be a TIP.PGD without an address.
+ * If the program did not run in between, nothing was traced, and the attempt does not count.
  */
-static void interrupt(pid_t pid, int fd, const volatile struct perf_event_mmap_page *page,
-		      const char *aux, unsigned long size, unsigned long times)
+static void disable_while_running(pid_t pid, int fd,
+				  const volatile struct perf_event_mmap_page *page,
+				  const char *aux, unsigned long size, unsigned long times)
 {
 	unsigned long long before = 0, written;
 	unsigned char last;
@@ -145,7 +147,7 @@ static void interrupt(pid_t pid, int fd, const volatile struct perf_event_mmap_p
 	}
 }
 
-static unsigned int truncated(const struct perf_event_mmap_page *page)
+static unsigned int count_truncated(const struct perf_event_mmap_page *page)
 {
 	const char *data = (const char *)page + page->data_offset;
 	unsigned int found = 0;
@@ -223,7 +225,7 @@ int main(int argc, char **argv)
 			err(1, "%s", argv[optind + 1]);
 		if (interrupts) {
 			await_exec(go);
-			interrupt(pid, fd, page, aux, size, interrupts);
+			disable_while_running(pid, fd, page, aux, size, interrupts);
 			kill(pid, SIGKILL);
 		}
 		if (waitpid(pid, &status, 0) != pid)
@@ -234,7 +236,7 @@ int main(int argc, char **argv)
 	}
 
 	printf("head %llu written %llu truncated %u\n", page->aux_head, page->aux_written,
-	       truncated(page));
+	       count_truncated(page));
 	length = page->aux_written < size ? page->aux_written : size;
 	save(argv[optind], aux, size, page->aux_head + size - length, length);
 	if (WIFSIGNALED(status))

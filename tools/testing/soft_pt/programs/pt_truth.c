@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Steps a program by ptrace and prints the address of each instruction that it executes.
+ * Single-step a program by ptrace and print the address of each executed instruction.
  *
  * usage: pt_truth [-e] [-b ADDRESS] PROGRAM [ARGUMENT]...
- *	-b	not step by step: only where a breakpoint at ADDRESS stops it
- *	-e	each time that it executes it, also if it is the same as before; of those that repeat
- *		themselves (rep ...) once
+ *	-b	do not step: print ADDRESS each time that a breakpoint there stops the program
+ *	-e	print each execution, even if the address equals the one before; repeated string
+ *		instructions (rep ...) once
  *
- * Without -e repetitions are left out, as by pt_decode. Exits as the program does. Programs with one
- * thread.
+ * Without -e an address that equals the one before it is not printed, as by pt_decode. The exit
+ * status is that of the program, which must have a single thread.
  */
 #include <err.h>
 #include <signal.h>
@@ -22,7 +22,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The next instruction. A vsyscall is none: the kernel goes on, without a trap, where it was called. */
+/*
+ * Return the address of the next instruction. The kernel emulates vsyscalls and continues,
+ * without a trap, at the return address.
+ */
 static unsigned long long ip_of(pid_t pid)
 {
 	struct user_regs_struct regs;
@@ -36,8 +39,8 @@ static unsigned long long ip_of(pid_t pid)
 
 static bool each;
 
-/* A string instruction with rep or repne; it has no more than two other prefixes here. */
-static bool repeats_itself(pid_t pid, unsigned long long ip)
+/* Is it a string instruction with rep or repne, and at most two other prefixes? */
+static bool is_repeated(pid_t pid, unsigned long long ip)
 {
 	unsigned long bytes = ptrace(PTRACE_PEEKTEXT, pid, ip, 0);
 	unsigned char byte = bytes;
@@ -48,21 +51,22 @@ static bool repeats_itself(pid_t pid, unsigned long long ip)
 		bytes >>= 8;
 		byte = bytes;
 	}
-	return rep && ((byte & 0xfc) == 0x6c || (byte & 0xfc) == 0xa4 || (byte >= 0xaa && byte <= 0xaf));
+	return rep && ((byte & 0xfc) == 0x6c || (byte & 0xfc) == 0xa4 ||
+		       (byte >= 0xaa && byte <= 0xaf));
 }
 
 static void executed(pid_t pid, unsigned long long ip)
 {
 	static unsigned long long last;
 
-	if (ip != last || (each && !repeats_itself(pid, ip)))
+	if (ip != last || (each && !is_repeated(pid, ip)))
 		printf("%llx\n", ip);
 	last = ip;
 }
 
 /*
- * Behind mov %eax, %ss, and in QEMU pause, there is no trap: one more instruction was executed. Behind exec
- * there is one before the first.
+ * Print what a step executed. mov %eax, %ss, and pause in QEMU, inhibit the trap: the instruction
+ * that follows was executed as well. After exec a trap comes before the first instruction.
  */
 static void stepped(pid_t pid, unsigned long long before, bool execed)
 {
@@ -76,7 +80,7 @@ static void stepped(pid_t pid, unsigned long long before, bool execed)
 		executed(pid, before + 2);
 }
 
-/* What stopped it: a step, something else that is no signal either, or a signal, to be passed on. */
+/* Return the signal to deliver, or 0 if a step or another ptrace event stopped the program. */
 static int signal_of(pid_t pid, int status, unsigned long long before)
 {
 	static bool execed;
@@ -117,14 +121,14 @@ static void step_through(pid_t pid, int *last)
 
 #define DR7_ENABLE	1
 
-/* Prints each time. */
+/* Run to the breakpoint at @address again and again, and print its address each time. */
 static void run_to(pid_t pid, int *status, unsigned long long address)
 {
 	int sig = 0;
 
 	if (ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, u_debugreg[0]), address) ||
 	    ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, u_debugreg[7]), DR7_ENABLE))
-		err(1, "a breakpoint at %#llx", address);
+		err(1, "Cannot set a breakpoint at %#llx", address);
 	while (WIFSTOPPED(*status)) {
 		if (ptrace(PTRACE_CONT, pid, 0, sig) || waitpid(pid, status, 0) != pid)
 			err(1, "PTRACE_CONT");

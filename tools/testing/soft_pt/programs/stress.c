@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Computes what does not depend on who looks on, in all the ways in which a task can get lost.
+ * Compute a result that does not depend on timing, interrupted by signals, migrations and forks.
  *
  * flags: -pthread
  *
- * Round by round, until there is something to read, a few threads compute by recursion and indirect
- * calls, move from CPU to CPU, and fork children that compute, too. Every 3 ms a signal interrupts one
- * of the threads, and each child. Each round prints the same line, traced or not.
+ * In each round several threads compute by recursion and indirect calls, migrate between CPUs,
+ * and fork children that compute as well. A timer signal interrupts one of the threads, and each
+ * child, every 3 ms. Each round prints the same line, traced or not. The program ends after the
+ * round in which its input becomes readable.
  *
- * Exits with 1 if the trap flag can be seen: by pushf, in r11 behind a syscall, by a signal handler.
+ * Exits with 1 if the trap flag is visible: to pushf, in r11 after a syscall, in a signal handler.
  */
 #include <err.h>
 #include <poll.h>
@@ -32,7 +33,7 @@
 #define HANDLER_DEPTH	1
 #define TRAP_FLAG	0x100
 
-static void must_be_hidden(unsigned long flags, const char *where)
+static void check_trap_flag(unsigned long flags, const char *where)
 {
 	if (!(flags & TRAP_FLAG))
 		return;
@@ -42,7 +43,7 @@ static void must_be_hidden(unsigned long flags, const char *where)
 
 static uint64_t add(uint64_t x)
 {
-	must_be_hidden(__readeflags(), "the flags");
+	check_trap_flag(__readeflags(), "the flags");
 	return x + 0x9e3779b97f4a7c15;
 }
 
@@ -57,11 +58,13 @@ static uint64_t call(uint64_t x)
 	long result = SYS_getuid;
 
 	asm volatile("syscall" : "+a" (result), "=r" (r11) : : "rcx", "memory");
-	must_be_hidden(r11, "r11");
+	check_trap_flag(r11, "r11");
 	return x + 1;
 }
 
-static uint64_t (*const operations[])(uint64_t) = { add, multiply, add, multiply, multiply, call, add };
+static uint64_t (*const operations[])(uint64_t) = {
+	add, multiply, add, multiply, multiply, call, add,
+};
 
 static uint64_t compute(uint64_t x, int depth)
 {
@@ -71,8 +74,8 @@ static uint64_t compute(uint64_t x, int depth)
 	return compute(x, depth - 1) ^ compute(x + depth, depth - 1);
 }
 
-/* The next one comes 3 ms after the last was done with: however slow this is, it gets on. */
-static void arm(void)
+/* Start the timer after the previous signal was handled: a slow program still makes progress. */
+static void start_timer(void)
 {
 	static const struct itimerval soon = { .it_value.tv_usec = 3000 };
 
@@ -81,19 +84,19 @@ static void arm(void)
 }
 
 static sigset_t alarm_only;
-static uint64_t by_handler;	/* what it is to compute */
+static uint64_t handler_result;	/* expected */
 
 static void handle(int sig, siginfo_t *info, void *context)
 {
 	const ucontext_t *interrupted = context;
 
 	(void)info;
-	must_be_hidden(interrupted->uc_mcontext.gregs[REG_EFL], "the frame of a signal");
-	if (compute(sig, HANDLER_DEPTH) != by_handler) {
-		dprintf(2, "stress: a signal handler computed something else\n");
+	check_trap_flag(interrupted->uc_mcontext.gregs[REG_EFL], "the frame of a signal");
+	if (compute(sig, HANDLER_DEPTH) != handler_result) {
+		dprintf(2, "stress: a signal handler computed a wrong result\n");
 		_exit(1);
 	}
-	arm();
+	start_timer();
 }
 
 static void move_to(unsigned int cpu)
@@ -112,7 +115,7 @@ static uint64_t compute_in_child(uint64_t x, volatile uint64_t *shared)
 	int status;
 
 	if (!pid) {
-		arm();
+		start_timer();
 		*shared = compute(x, DEPTH);
 		_exit(0);
 	}
@@ -123,8 +126,8 @@ static uint64_t compute_in_child(uint64_t x, volatile uint64_t *shared)
 	return *shared;
 }
 
-/* @arg is shared with its children: what to begin with, what they computed, and what came of it. */
-static void *turns(void *arg)
+/* @arg, in memory shared with the children: the initial value, their results, the final result. */
+static void *run_turns(void *arg)
 {
 	volatile uint64_t *shared = arg;
 	uint64_t x = *shared;
@@ -139,7 +142,7 @@ static void *turns(void *arg)
 	return NULL;
 }
 
-static uint64_t computed_by_threads(uint64_t *results)
+static uint64_t run_threads(uint64_t *results)
 {
 	pthread_t threads[THREADS];
 	uint64_t sum = 0;
@@ -147,7 +150,7 @@ static uint64_t computed_by_threads(uint64_t *results)
 
 	for (i = 0; i < THREADS; i++) {
 		results[i] = i;
-		if (pthread_create(&threads[i], NULL, turns, &results[i]))
+		if (pthread_create(&threads[i], NULL, run_turns, &results[i]))
 			errx(1, "pthread_create");
 	}
 	for (i = 0; i < THREADS; i++) {
@@ -157,8 +160,8 @@ static uint64_t computed_by_threads(uint64_t *results)
 	return sum;
 }
 
-/* The end of the input counts. */
-static bool told_to_end(void)
+/* The end of the input counts as input. */
+static bool input_is_ready(void)
 {
 	struct pollfd input = { .fd = 0, .events = POLLIN };
 
@@ -174,16 +177,16 @@ int main(void)
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (results == MAP_FAILED)
 		err(1, "mmap");
-	/* The threads are to be interrupted, in turn: the main thread would always be preferred. */
+	/* Blocked here, or the kernel would always choose the main thread to interrupt. */
 	sigemptyset(&alarm_only);
 	sigaddset(&alarm_only, SIGALRM);
 	pthread_sigmask(SIG_BLOCK, &alarm_only, NULL);
-	by_handler = compute(SIGALRM, HANDLER_DEPTH);
+	handler_result = compute(SIGALRM, HANDLER_DEPTH);
 	sigaction(SIGALRM, &action, NULL);
-	arm();
+	start_timer();
 	do {
-		printf("%016lx\n", computed_by_threads(results));
+		printf("%016lx\n", run_threads(results));
 		fflush(stdout);
-	} while (!told_to_end());
+	} while (!input_is_ready());
 	return 0;
 }
