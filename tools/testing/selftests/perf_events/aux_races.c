@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * AUX areas that come and go while what is traced runs on another CPU: mapped, unmapped, together
- * with the data area or without, the event closed before or behind. Whether anything goes wrong the
- * kernel must notice (KASAN, lockdep); here is seen that it happened, and that the memory that was
- * locked is not charged any more.
+ * Test mapping and unmapping of AUX areas while a task on another CPU is
+ * traced: with or without the data area, and with the event closed before or
+ * after. Errors are found by the kernel's own checks (KASAN, lockdep). The test
+ * checks that the races took place, and that all locked memory was uncharged.
  */
 #include "ring.h"
 
@@ -12,7 +12,7 @@
 #define DATA_PAGES	4
 #define ROUNDS		200
 
-/* Two threads on a CPU: the traced one is switched with each yield, or left alone. */
+/* Two threads on one CPU: if @yields, the traced one is switched out often. */
 struct traced {
 	pthread_t	thread, other;
 	atomic_int	tid;
@@ -67,7 +67,7 @@ FIXTURE(aux_races)
 	unsigned long		begun, stopped, refused;
 };
 
-static unsigned int below(FIXTURE_DATA(aux_races) *self, unsigned int n)
+static unsigned int random_below(FIXTURE_DATA(aux_races) *self, unsigned int n)
 {
 	self->random = self->random * 1103515245 + 12345;
 	return (self->random >> 16) % n;
@@ -76,7 +76,9 @@ static unsigned int below(FIXTURE_DATA(aux_races) *self, unsigned int n)
 static int open_event(FIXTURE_DATA(aux_races) *self)
 {
 	struct perf_event_attr attr = {
-		.size = sizeof(attr), .type = read_number(PMU "type"), .config = BRANCH,
+		.size = sizeof(attr),
+		.type = read_number(PMU "type"),
+		.config = BRANCH,
 		.exclude_kernel = 1,
 	};
 
@@ -91,7 +93,8 @@ static bool map_area(FIXTURE_DATA(aux_races) *self, size_t pages, int prot)
 	page->aux_offset = page_size() + self->ring.size;
 	page->aux_size = self->size;
 	page->aux_tail = page->aux_head;
-	self->area = mmap(NULL, self->size, prot, MAP_SHARED, self->ring.fd, page->aux_offset);
+	self->area = mmap(NULL, self->size, prot, MAP_SHARED, self->ring.fd,
+			  page->aux_offset);
 	if (self->area == MAP_FAILED)
 		self->area = NULL;
 	return self->area;
@@ -104,10 +107,11 @@ static void unmap_area(FIXTURE_DATA(aux_races) *self)
 	self->area = NULL;
 }
 
-/* PERF_RECORD_AUX since the last call */
-static unsigned int records(FIXTURE_DATA(aux_races) *self)
+/* Count the PERF_RECORD_AUX since the last call. */
+static unsigned int read_aux_records(FIXTURE_DATA(aux_races) *self)
 {
-	uint64_t head = ring_head(&self->ring), tail = self->ring.page->data_tail;
+	uint64_t head = ring_head(&self->ring);
+	uint64_t tail = self->ring.page->data_tail;
 	static struct record record;
 	unsigned int nr = 0;
 
@@ -119,8 +123,8 @@ static unsigned int records(FIXTURE_DATA(aux_races) *self)
 	return nr;
 }
 
-/* [kB], of this process: what its user may not lock for perf */
-static long pinned(void)
+/* VmPin of this process [kB]: locked memory beyond the limit of the user */
+static long pinned_kb(void)
 {
 	FILE *file = fopen("/proc/self/status", "r");
 	char line[256];
@@ -134,19 +138,20 @@ static long pinned(void)
 	return kb;
 }
 
-/* How many pages its user may still lock for perf; more are charged to the process. */
-static long allowance(FIXTURE_DATA(aux_races) *self)
+/* Return how many pages the user may still lock before VmPin increases. */
+static long unused_mlock_limit(FIXTURE_DATA(aux_races) *self)
 {
-	long limit = read_number("/proc/sys/kernel/perf_event_mlock_kb") * 1024L / page_size() *
-		     sysconf(_SC_NPROCESSORS_ONLN), before = pinned(), charged;
+	long limit = read_number("/proc/sys/kernel/perf_event_mlock_kb");
+	long before = pinned_kb(), charged;
 	size_t pages = 1;
 	struct ring ring;
 
+	limit = limit * 1024L / page_size() * sysconf(_SC_NPROCESSORS_ONLN);
 	while ((long)pages <= limit)
 		pages *= 2;
 	if (ring_map(&ring, open_event(self), pages, PROT_READ))
 		return -1;
-	charged = (pinned() - before) * 1024 / (long)page_size();
+	charged = (pinned_kb() - before) * 1024 / (long)page_size();
 	ring_close(&ring);
 	return 1 + (long)pages - charged;
 }
@@ -155,13 +160,15 @@ FIXTURE_SETUP(aux_races)
 {
 	REQUIRE_ROOT();
 	if (read_number(PMU "caps/software") != 1)
-		SKIP(return, "there is no PMU that traces by single-stepping (soft_pt)");
+		SKIP(return, "no software Intel PT PMU (soft_pt)");
 	if (nth_cpu(1) < 0)
-		SKIP(return, "this needs two CPUs");
+		SKIP(return, "needs two CPUs");
 	ASSERT_EQ(0, pin_to_cpu(nth_cpu(0)));
 	self->random = 1;
-	ASSERT_EQ(0, pthread_create(&self->traced.thread, NULL, run_traced, &self->traced));
-	ASSERT_EQ(0, pthread_create(&self->traced.other, NULL, run_other, &self->traced));
+	ASSERT_EQ(0, pthread_create(&self->traced.thread, NULL, run_traced,
+				    &self->traced));
+	ASSERT_EQ(0, pthread_create(&self->traced.other, NULL, run_other,
+				    &self->traced));
 	while (!atomic_load(&self->traced.tid))
 		usleep(100);
 }
@@ -175,46 +182,53 @@ FIXTURE_TEARDOWN(aux_races)
 	}
 }
 
-/* An area of any size and mode, for some turns of the program or none, and then without one. */
-static bool come_and_go(FIXTURE_DATA(aux_races) *self)
+/*
+ * Map an area of random size and mode, let the task run or not, unmap the area,
+ * and let the task run without it.
+ */
+static bool map_and_unmap(FIXTURE_DATA(aux_races) *self)
 {
 	const struct perf_event_mmap_page *page = self->ring.page;
-	bool yields = below(self, 2);
+	bool yields = random_below(self, 2);
+	int prot = PROT_READ;
+	size_t pages;
 	unsigned int recorded;
 	uint64_t written;
 
 	atomic_store(&self->traced.yields, yields);
-	if (!map_area(self, 1 + below(self, 9), PROT_READ | (below(self, 2) ? PROT_WRITE : 0)))
+	pages = 1 + random_below(self, 9);
+	prot |= random_below(self, 2) ? PROT_WRITE : 0;
+	if (!map_area(self, pages, prot))
 		return false;
-	/* Disabled without room; also begins with the area if it is just running. */
+	/* Re-enable it after a full area; start it if the task is running. */
 	ioctl(self->ring.fd, PERF_EVENT_IOC_DISABLE, 0);
 	ioctl(self->ring.fd, PERF_EVENT_IOC_ENABLE, 0);
-	wait_turns(&self->traced, below(self, 4));
-	records(self);
+	wait_turns(&self->traced, random_below(self, 4));
+	read_aux_records(self);
 	written = page->aux_written;
 	unmap_area(self);
 	self->begun += page->aux_written > 0;
-	recorded = records(self);
+	recorded = read_aux_records(self);
 	self->stopped += page->aux_written > written && recorded;
-	if (!below(self, 2))
+	if (!random_below(self, 2))
 		return true;
 
-	/* Scheduled in without an area: nothing is written. */
+	/* Without an area nothing is written when the task is scheduled in. */
 	written = page->aux_written;
 	atomic_store(&self->traced.yields, true);
 	wait_turns(&self->traced, 2);
 	self->refused++;
-	return page->aux_written == written && !records(self);
+	return page->aux_written == written && !read_aux_records(self);
 }
 
-/* All goes, in some order, while there is an area. */
-static bool all_goes(FIXTURE_DATA(aux_races) *self)
+/* Close the event and unmap data and AUX area, in random order. */
+static bool tear_down(FIXTURE_DATA(aux_races) *self)
 {
-	unsigned int how = below(self, 4);
+	unsigned int how = random_below(self, 4);
 
-	if (!map_area(self, 1 + below(self, 9), PROT_READ))
+	if (!map_area(self, 1 + random_below(self, 9), PROT_READ))
 		return false;
-	wait_turns(&self->traced, below(self, 4));
+	wait_turns(&self->traced, random_below(self, 4));
 	if (how & 1) {
 		close(self->ring.fd);
 		self->ring.fd = -1;
@@ -230,26 +244,26 @@ static bool all_goes(FIXTURE_DATA(aux_races) *self)
 	return true;
 }
 
-TEST_F_TIMEOUT(aux_races, mapped_and_unmapped, 400)
+TEST_F_TIMEOUT(aux_races, map_and_unmap_while_tracing, 400)
 {
-	long before = pinned(), allowed = allowance(self);
+	long before = pinned_kb(), allowed = unused_mlock_limit(self);
 
-	ASSERT_EQ(before, pinned());
+	ASSERT_EQ(before, pinned_kb());
 	ASSERT_LT(0, allowed);
 	for (int round = 0; round < ROUNDS; round++) {
 		ASSERT_EQ(0, ring_map(&self->ring, open_event(self), DATA_PAGES,
 				      PROT_READ | PROT_WRITE));
-		for (unsigned int times = below(self, 4); times; times--)
-			ASSERT_TRUE(come_and_go(self));
-		ASSERT_TRUE(all_goes(self));
+		for (unsigned int times = random_below(self, 4); times; times--)
+			ASSERT_TRUE(map_and_unmap(self));
+		ASSERT_TRUE(tear_down(self));
 	}
-	TH_LOG("areas written to %lu, a driver stopped by munmap() %lu, without an area %lu",
+	TH_LOG("areas written to %lu, stopped by munmap() %lu, no area %lu",
 	       self->begun, self->stopped, self->refused);
 	EXPECT_LT(0, self->begun);
 	EXPECT_LT(0, self->stopped);
 	EXPECT_LT(0, self->refused);
-	EXPECT_EQ(before, pinned());
-	EXPECT_EQ(allowed, allowance(self));
+	EXPECT_EQ(before, pinned_kb());
+	EXPECT_EQ(allowed, unused_mlock_limit(self));
 }
 
 TEST_HARNESS_MAIN

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For tests that look at what is in a perf ring.
+ * Provide rings, records, snapshots and page fault events for the tests.
  *
- * A record here is what a reader needs of it: where it begins, in bytes since the ring was made,
- * and a copy of it. Positions are unsigned and only grow; the ring holds [head - size, head).
+ * struct record is a copy of a record and its position: the number of bytes
+ * that were written before it since the ring was made. Positions are unsigned
+ * and only grow; the ring holds [head - size, head).
  */
 #ifndef SELFTESTS_PERF_EVENTS_RING_H
 #define SELFTESTS_PERF_EVENTS_RING_H
@@ -34,32 +35,37 @@
 
 #define TRAILER_SIZE	sizeof(struct perf_event_trailer)
 
-/* A page fault is an event that anyone can cause, and its address is a number. */
-#define ATTR_FAULTS(...)                                                                           \
-	((struct perf_event_attr){                                                                 \
-		.size = sizeof(struct perf_event_attr), .type = PERF_TYPE_SOFTWARE,                \
-		.config = PERF_COUNT_SW_PAGE_FAULTS, .sample_period = 1,                           \
-		.exclude_kernel = 1, .exclude_hv = 1, ##__VA_ARGS__                                \
+/* Sample every page fault. The address tells which fault it was. */
+#define ATTR_FAULTS(...)						\
+	((struct perf_event_attr){					\
+		.size = sizeof(struct perf_event_attr),			\
+		.type = PERF_TYPE_SOFTWARE,				\
+		.config = PERF_COUNT_SW_PAGE_FAULTS,			\
+		.sample_period = 1, .exclude_kernel = 1,		\
+		.exclude_hv = 1, ##__VA_ARGS__				\
 	})
 
-/* Counts nothing, but gets side-band records. */
-#define ATTR_DUMMY(...)                                                                            \
-	((struct perf_event_attr){                                                                 \
-		.size = sizeof(struct perf_event_attr), .type = PERF_TYPE_SOFTWARE,                \
-		.config = PERF_COUNT_SW_DUMMY, .sample_period = 1, .exclude_kernel = 1,            \
-		.exclude_hv = 1, ##__VA_ARGS__                                                     \
+/* An event without samples, for side-band records. */
+#define ATTR_DUMMY(...)							\
+	((struct perf_event_attr){					\
+		.size = sizeof(struct perf_event_attr),			\
+		.type = PERF_TYPE_SOFTWARE,				\
+		.config = PERF_COUNT_SW_DUMMY,				\
+		.sample_period = 1, .exclude_kernel = 1,		\
+		.exclude_hv = 1, ##__VA_ARGS__				\
 	})
 
 static inline int perf_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 {
-	return syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return syscall(SYS_perf_event_open, attr, pid, cpu, -1,
+		       PERF_FLAG_FD_CLOEXEC);
 }
 
 struct ring {
 	int				fd;
 	struct perf_event_mmap_page	*page;		/* NULL if not mapped */
 	unsigned char			*data;
-	size_t				size;		/* of the data, a power of two */
+	size_t				size;		/* of the data area */
 };
 
 static inline size_t page_size(void)
@@ -67,10 +73,14 @@ static inline size_t page_size(void)
 	return sysconf(_SC_PAGESIZE);
 }
 
-/* Returns 0 or -errno. With PROT_WRITE the ring is streaming, without it overwrites itself. */
+/*
+ * Map a ring: a streaming ring with PROT_WRITE, an overwrite ring without.
+ * ring_close() closes @fd. Returns 0 or -errno.
+ */
 static inline int ring_map(struct ring *ring, int fd, size_t pages, int prot)
 {
-	void *base = mmap(NULL, (1 + pages) * page_size(), prot, MAP_SHARED, fd, 0);
+	size_t size = (1 + pages) * page_size();
+	void *base = mmap(NULL, size, prot, MAP_SHARED, fd, 0);
 
 	memset(ring, 0, sizeof(*ring));
 	ring->fd = fd;
@@ -99,19 +109,20 @@ static inline void ring_close(struct ring *ring)
 	ring->fd = -1;
 }
 
-/* (C): what lies below is complete */
+/* Everything below the returned position is complete (C). */
 static inline uint64_t ring_head(const struct ring *ring)
 {
 	return __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 }
 
-/* (D): what lies below may be overwritten */
+/* Let the kernel overwrite everything below @tail (D). */
 static inline void ring_set_tail(struct ring *ring, uint64_t tail)
 {
 	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-static inline void ring_read(const struct ring *ring, uint64_t position, void *to, size_t size)
+static inline void ring_read(const struct ring *ring, uint64_t position,
+			     void *to, size_t size)
 {
 	size_t at = position & (ring->size - 1);
 	size_t first = size < ring->size - at ? size : ring->size - at;
@@ -130,32 +141,35 @@ struct record {
 };
 
 /*
- * Copies the record that begins at @position and ends at or below @end. Returns false if there is
- * none, or something that is no record.
+ * Copy the record that begins at @position and ends at or below @end. Returns
+ * false if there is no valid record.
  */
-static inline bool ring_record_at(const struct ring *ring, uint64_t position, uint64_t end,
-				  struct record *record)
+static inline bool ring_record_at(const struct ring *ring, uint64_t position,
+				  uint64_t end, struct record *record)
 {
-	if (end - position < sizeof(record->header) || end - position > ring->size)
+	if (end - position < sizeof(record->header) ||
+	    end - position > ring->size)
 		return false;
 	ring_read(ring, position, &record->header, sizeof(record->header));
-	if (record->header.size < sizeof(record->header) || record->header.size % 8 ||
-	    record->header.size > end - position)
+	if (record->header.size < sizeof(record->header) ||
+	    record->header.size % 8 || record->header.size > end - position)
 		return false;
 	record->position = position;
 	ring_read(ring, position, record->bytes, record->header.size);
 	return true;
 }
 
-static inline struct perf_event_trailer record_trailer(const struct record *record)
+static inline struct perf_event_trailer
+record_trailer(const struct record *record)
 {
 	struct perf_event_trailer trailer;
 
-	memcpy(&trailer, record->bytes + record->header.size - TRAILER_SIZE, TRAILER_SIZE);
+	memcpy(&trailer, record->bytes + record->header.size - TRAILER_SIZE,
+	       TRAILER_SIZE);
 	return trailer;
 }
 
-static inline bool record_trailer_is_right(const struct record *record)
+static inline bool record_trailer_valid(const struct record *record)
 {
 	struct perf_event_trailer trailer = record_trailer(record);
 
@@ -166,54 +180,62 @@ static inline bool record_trailer_is_right(const struct record *record)
 }
 
 /*
- * Copies the record that ends at @end and begins at or above @begin, by its trailer. Returns false
- * if there is none.
+ * Copy the record that ends at @end and begins at or above @begin, by its
+ * trailer. Returns false if there is no valid record.
  */
-static inline bool ring_record_before(const struct ring *ring, uint64_t end, uint64_t begin,
-				      struct record *record)
+static inline bool ring_record_before(const struct ring *ring, uint64_t end,
+				      uint64_t begin, struct record *record)
 {
 	uint16_t size;
 
 	if (end - begin < sizeof(record->header) + TRAILER_SIZE)
 		return false;
 	ring_read(ring, end - sizeof(size), &size, sizeof(size));
-	if (size < sizeof(record->header) + TRAILER_SIZE || size % 8 || size > end - begin)
+	if (size < sizeof(record->header) + TRAILER_SIZE || size % 8 ||
+	    size > end - begin)
 		return false;
-	return ring_record_at(ring, end - size, end, record) && record->header.size == size &&
-	       record_trailer_is_right(record);
+	return ring_record_at(ring, end - size, end, record) &&
+	       record->header.size == size && record_trailer_valid(record);
 }
 
-/* What a reader took out of a ring that overwrites itself, without stopping it. */
+/* A copy of an overwrite ring that was taken while records were written. */
 struct snapshot {
 	struct ring	copy;		/* only data and size are set */
 	uint64_t	head;
-	uint64_t	valid;		/* [valid, head) was not written to while it was copied */
+	uint64_t	valid;		/* [valid, head) was not overwritten */
 };
 
-static inline void snapshot_init(struct snapshot *snapshot, const struct ring *ring)
+static inline void snapshot_init(struct snapshot *snapshot,
+				 const struct ring *ring)
 {
 	memset(snapshot, 0, sizeof(*snapshot));
 	snapshot->copy.size = ring->size;
 	snapshot->copy.data = malloc(ring->size);
 }
 
-static inline void snapshot_take(struct snapshot *snapshot, const struct ring *ring)
+static inline void snapshot_take(struct snapshot *snapshot,
+				 const struct ring *ring)
 {
 	uint64_t reserved;
 
 	snapshot->head = ring_head(ring);	/* C, pairs with B */
 	memcpy(snapshot->copy.data, ring->data, ring->size);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* F, pairs with E */
-	reserved = __atomic_load_n(&ring->page->data_reserved, __ATOMIC_RELAXED);
+	reserved =
+		__atomic_load_n(&ring->page->data_reserved, __ATOMIC_RELAXED);
 	snapshot->valid = reserved > ring->size ? reserved - ring->size : 0;
 	if (snapshot->valid > snapshot->head)
 		snapshot->valid = snapshot->head;
 }
 
-/* Whether this kernel has PERF_SAMPLE_SIZE_AT_END, as a program must find out. */
+/*
+ * Whether the kernel has PERF_SAMPLE_SIZE_AT_END: the attribute is accepted and
+ * the control page says so, as every program has to check.
+ */
 static inline bool has_size_at_end(void)
 {
-	struct perf_event_attr attr = ATTR_DUMMY(.sample_type = PERF_SAMPLE_SIZE_AT_END);
+	struct perf_event_attr attr =
+		ATTR_DUMMY(.sample_type = PERF_SAMPLE_SIZE_AT_END);
 	struct ring ring;
 	bool has = false;
 	int fd = perf_open(&attr, 0, -1);
@@ -221,26 +243,27 @@ static inline bool has_size_at_end(void)
 	if (fd < 0)
 		return false;
 	if (!ring_map(&ring, fd, 1, PROT_READ))
-		has = ring.page->cap_size_at_end && ring.page->cap_data_reserved;
+		has = ring.page->cap_size_at_end &&
+		      ring.page->cap_data_reserved;
 	ring_close(&ring);
 	return has;
 }
 
-#define REQUIRE_SIZE_AT_END()                                                                      \
-	do {                                                                                       \
-		if (!has_size_at_end())                                                            \
-			SKIP(return, "this kernel has no PERF_SAMPLE_SIZE_AT_END");                \
+#define REQUIRE_SIZE_AT_END()						\
+	do {								\
+		if (!has_size_at_end())					\
+			SKIP(return, "no PERF_SAMPLE_SIZE_AT_END");	\
 	} while (0)
 
-#define REQUIRE_ROOT()                                                                             \
-	do {                                                                                       \
-		if (geteuid())                                                                     \
-			SKIP(return, "this needs root");                                           \
+#define REQUIRE_ROOT()							\
+	do {								\
+		if (geteuid())						\
+			SKIP(return, "not root");			\
 	} while (0)
 
 /*
- * Page faults in order: fault i is at address base + i pages. Reading is enough, what is mapped
- * then is the page of zeroes.
+ * Numbered page faults: fault i is at address base + i pages. A read fault is
+ * enough, which maps the zero page.
  */
 struct faults {
 	unsigned char	*base;
@@ -263,32 +286,34 @@ static inline void faults_free(struct faults *faults)
 	munmap(faults->base, faults->pages * page_size());
 }
 
-/* Causes fault @number, modulo faults->pages. */
+/* Cause fault @number, modulo faults->pages. */
 static inline void fault(struct faults *faults, uint64_t number)
 {
-	unsigned char *page = faults->base + number % faults->pages * page_size();
+	unsigned char *page = faults->base;
 
+	page += number % faults->pages * page_size();
 	*(volatile unsigned char *)page;
 	madvise(page, page_size(), MADV_DONTNEED);
 }
 
-static inline uint64_t fault_number(const struct faults *faults, uint64_t address)
+static inline uint64_t fault_number(const struct faults *faults,
+				    uint64_t address)
 {
 	return (address - (uintptr_t)faults->base) / page_size();
 }
 
-/* Others of the program's own, which come now and then, are not. */
+/* Whether the fault was caused by fault(), and not by other code. */
 static inline bool is_fault_of(const struct faults *faults, uint64_t address)
 {
 	return fault_number(faults, address) < faults->pages;
 }
 
-/* A thread that causes faults until it is stopped. */
+/* A thread that causes page faults until it is stopped. */
 struct fault_thread {
 	pthread_t		thread;
-	atomic_int		tid;		/* -1: it could not begin */
+	atomic_int		tid;		/* 0: not running, -1: failed */
 	atomic_bool		stop;
-	atomic_ulong		faults;		/* so far */
+	atomic_ulong		faults;		/* caused so far */
 };
 
 static inline void *fault_thread_run(void *arg)
@@ -331,7 +356,7 @@ static inline uint64_t now_ms(void)
 	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
 }
 
-/* A thread, or 0 for this one. */
+/* @tid: 0 for the calling thread */
 static inline int pin_thread(pid_t tid, int cpu)
 {
 	cpu_set_t set;
@@ -346,15 +371,15 @@ static inline int pin_to_cpu(int cpu)
 	return pin_thread(0, cpu);
 }
 
-/* The @nth CPU that we may run on, or -1. */
+/* Return the @nth CPU of the initial affinity mask, or -1. */
 static inline int nth_cpu(int nth)
 {
 	static cpu_set_t all;
-	static bool asked;
+	static bool initialized;
 
-	if (!asked) {
+	if (!initialized) {
 		sched_getaffinity(0, sizeof(all), &all);
-		asked = true;
+		initialized = true;
 	}
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
 		if (CPU_ISSET(cpu, &all) && !nth--)
@@ -362,7 +387,7 @@ static inline int nth_cpu(int nth)
 	return -1;
 }
 
-/* The number in a file of /proc or /sys, or -1. */
+/* Return the number in a file of /proc or /sys, or -1. */
 static inline int read_number(const char *path)
 {
 	FILE *file = fopen(path, "r");
@@ -376,7 +401,7 @@ static inline int read_number(const char *path)
 	return number;
 }
 
-/* Returns false, and errno says why. */
+/* Returns false with errno set if the write failed. */
 static inline bool write_number(const char *path, int number)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -387,24 +412,29 @@ static inline bool write_number(const char *path, int number)
 	return done;
 }
 
-/* Returns the id of a tracepoint "system/name", or -1. */
+/* Return the id of the tracepoint "system/name", or -1. */
 static inline int tracepoint_id(const char *name)
 {
-	static const char *const mounts[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	static const char *const mounts[] = {
+		"/sys/kernel/tracing",
+		"/sys/kernel/debug/tracing",
+	};
 	int id = -1;
 
-	for (size_t i = 0; i < sizeof(mounts) / sizeof(*mounts) && id < 0; i++) {
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(*mounts) && id < 0;
+	     i++) {
 		char path[256];
 
-		snprintf(path, sizeof(path), "%s/events/%s/id", mounts[i], name);
+		snprintf(path, sizeof(path), "%s/events/%s/id", mounts[i],
+			 name);
 		id = read_number(path);
 	}
 	return id;
 }
 
 /*
- * Makes a cgroup that events can be attached to; @path gets its name. Returns false if that is not
- * possible, and @path tells why.
+ * Create a cgroup for perf events. @path receives its path, or the reason if
+ * it returns false.
  */
 static inline bool make_cgroup(char *path, size_t size)
 {
@@ -414,12 +444,13 @@ static inline bool make_cgroup(char *path, size_t size)
 	int cgroup, event;
 
 	while (mounts && !*dir && fgets(line, sizeof(line), mounts))
-		if (sscanf(line, "%*s %255s cgroup2 ", dir) != 1 || !strstr(line, " cgroup2 "))
+		if (sscanf(line, "%*s %255s cgroup2 ", dir) != 1 ||
+		    !strstr(line, " cgroup2 "))
 			*dir = 0;
 	if (mounts)
 		fclose(mounts);
 	if (!*dir) {
-		snprintf(path, size, "no cgroup2 is mounted");
+		snprintf(path, size, "cgroup2 is not mounted");
 		return false;
 	}
 	snprintf(path, size, "%s/perf_events_test_%d", dir, getpid());
@@ -428,12 +459,14 @@ static inline bool make_cgroup(char *path, size_t size)
 		return false;
 	}
 	cgroup = open(path, O_RDONLY | O_CLOEXEC);
-	event = syscall(SYS_perf_event_open, &attr, cgroup, nth_cpu(0), -1, PERF_FLAG_PID_CGROUP);
+	event = syscall(SYS_perf_event_open, &attr, cgroup, nth_cpu(0), -1,
+			PERF_FLAG_PID_CGROUP);
 	close(cgroup);
 	if (event < 0) {
 		rmdir(path);
-		snprintf(path, size, "no perf_event controller in %s (echo +pids > %s)", dir,
-			 "cgroup.subtree_control");
+		snprintf(path, size,
+			 "no perf_event controller (echo +pids > %s/%s)",
+			 dir, "cgroup.subtree_control");
 		return false;
 	}
 	close(event);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rings of tasks that move from CPU to CPU, of CPUs that go away, and of cgroups.
+ * Test rings of tasks that migrate, of CPUs that go offline, and of cgroups.
  *
- * To take a CPU away concerns all of the machine: only with RING_TEST_HOTPLUG=1 in the environment.
+ * CPU hotplug affects the whole machine, so it is tested only with
+ * RING_TEST_HOTPLUG=1 in the environment.
  */
 #include "ring.h"
 
@@ -45,13 +46,14 @@ FIXTURE_TEARDOWN(cpus)
 
 static struct perf_event_attr fault_attr(uint64_t bits)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | bits);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_ADDR |
+					   PERF_SAMPLE_CPU | bits);
 
 	return attr;
 }
 
-/* The sample's fields: pid and tid, address, CPU. */
+/* Layout of the sample: pid and tid, address, CPU */
 static uint32_t sample_tid(const struct record *record)
 {
 	return record->words[1] >> 32;
@@ -62,17 +64,18 @@ static uint32_t sample_cpu(const struct record *record)
 	return record->words[3];
 }
 
-/* One ring, written to by one task on one CPU after the other. */
+/* One ring, written to by a task that migrates between two CPUs. */
 TEST_F(cpus, migrating_task)
 {
 	struct perf_event_attr attr = fault_attr(variant->bit);
 	uint64_t position, expected = 0, number = 0;
 	static struct record record;
-	int laps = 200, hops = 0, last = -1;
+	int laps = 200, migrations = 0, last = -1;
 
 	if (nth_cpu(1) < 0)
-		SKIP(return, "there is one CPU only");
-	ASSERT_EQ(0, ring_map(&self->ring, perf_open(&attr, 0, -1), 256, PROT_READ));
+		SKIP(return, "needs two CPUs");
+	ASSERT_EQ(0, ring_map(&self->ring, perf_open(&attr, 0, -1), 256,
+			      PROT_READ));
 	for (int lap = 0; lap < laps; lap++) {
 		ASSERT_EQ(0, pin_to_cpu(nth_cpu(lap & 1)));
 		for (int i = 0; i < 37; i++)
@@ -81,35 +84,39 @@ TEST_F(cpus, migrating_task)
 	ioctl(self->ring.fd, PERF_EVENT_IOC_DISABLE, 0);
 
 	ASSERT_LE(ring_head(&self->ring), self->ring.size);
-	for (position = 0; position < ring_head(&self->ring); position += record.header.size) {
+	for (position = 0; position < ring_head(&self->ring);
+	     position += record.header.size) {
 		uint64_t seen;
 
-		ASSERT_TRUE(ring_record_at(&self->ring, position, ring_head(&self->ring), &record));
+		ASSERT_TRUE(ring_record_at(&self->ring, position,
+					   ring_head(&self->ring), &record));
 		if (variant->bit) {
-			ASSERT_TRUE(record_trailer_is_right(&record));
+			ASSERT_TRUE(record_trailer_valid(&record));
 		}
 		if (!is_fault_of(&self->faults, record.words[2]))
 			continue;
 		seen = fault_number(&self->faults, record.words[2]);
 		ASSERT_EQ(expected++, seen);
 		ASSERT_EQ(nth_cpu(seen / 37 & 1), sample_cpu(&record));
-		hops += last != (int)sample_cpu(&record);
+		migrations += last != (int)sample_cpu(&record);
 		last = sample_cpu(&record);
 	}
 	EXPECT_EQ(number, expected);
-	EXPECT_EQ(laps, hops);
+	EXPECT_EQ(laps, migrations);
 }
 
 static bool set_online(int cpu, bool online)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online",
+		 cpu);
 	return write_number(path, online);
 }
 
-/* All of a ring that nobody writes to any more. */
-static int count_records(struct __test_metadata *_metadata, struct ring *ring, uint64_t bit)
+/* Check and count the records of an idle ring. */
+static int count_records(struct __test_metadata *_metadata, struct ring *ring,
+			 uint64_t bit)
 {
 	uint64_t head = ring_head(ring), at = head;
 	uint64_t oldest = head > ring->size ? head - ring->size : 0;
@@ -122,13 +129,13 @@ static int count_records(struct __test_metadata *_metadata, struct ring *ring, u
 		ASSERT_EQ(PERF_RECORD_SAMPLE, record.header.type);
 		ASSERT_EQ(size, record.header.size);
 		if (bit) {
-			ASSERT_TRUE(record_trailer_is_right(&record));
+			ASSERT_TRUE(record_trailer_valid(&record));
 		}
 	}
 	return n;
 }
 
-/* The CPU goes, with events running there; its ring stays and can be read. Then it comes back. */
+/* Rings of a CPU stay readable while it is offline, and after it is back. */
 TEST_F_TIMEOUT(cpus, hotplug, 300)
 {
 	struct fault_thread threads[3];
@@ -138,7 +145,7 @@ TEST_F_TIMEOUT(cpus, hotplug, 300)
 	if (!getenv("RING_TEST_HOTPLUG"))
 		SKIP(return, "RING_TEST_HOTPLUG=1 is not set");
 	if (cpu < 0)
-		SKIP(return, "there is one CPU only");
+		SKIP(return, "needs two CPUs");
 	for (int i = 0; i < 3; i++) {
 		ASSERT_TRUE(fault_thread_start(&threads[i]));
 	}
@@ -150,18 +157,21 @@ TEST_F_TIMEOUT(cpus, hotplug, 300)
 		struct ring other;
 
 		ASSERT_GE(fd, 0);
-		/* Again in each round: those that a CPU loses may run anywhere. */
+		/* Offlining a CPU resets the affinity of its tasks. */
 		ASSERT_EQ(0, pin_thread(threads[0].tid, cpu));
-		ASSERT_EQ(0, ring_map(&self->ring, fd, 4, round & 1 ? PROT_READ | PROT_WRITE :
-								      PROT_READ));
+		ASSERT_EQ(0, ring_map(&self->ring, fd, 4,
+				      round & 1 ? PROT_READ | PROT_WRITE
+						: PROT_READ));
 		while (ring_head(&self->ring) < 8192)
 			usleep(1000);
 		if (!set_online(cpu, false))
-			SKIP(break, "CPU %d cannot be taken offline: %s", cpu, strerror(errno));
+			SKIP(break, "cannot offline CPU %d: %s", cpu,
+			     strerror(errno));
 		head = ring_head(&self->ring);
-		EXPECT_LT(100, count_records(_metadata, &self->ring, variant->bit));
+		EXPECT_LT(100,
+			  count_records(_metadata, &self->ring, variant->bit));
 
-		/* A ring that is made now can be mapped or is refused, and has nothing in it. */
+		/* A new event is refused, or its ring stays empty. */
 		fd = perf_open(&attr, -1, cpu);
 		if (fd >= 0 && !ring_map(&other, fd, 4, PROT_READ)) {
 			EXPECT_EQ(0, ring_head(&other));
@@ -175,7 +185,7 @@ TEST_F_TIMEOUT(cpus, hotplug, 300)
 		fault_thread_stop(&threads[i]);
 }
 
-/* Only what tasks of the cgroup do on that CPU is in its ring. */
+/* The ring has only samples of tasks in the cgroup on that CPU. */
 TEST_F(cpus, cgroup)
 {
 	struct perf_event_attr attr = fault_attr(variant->bit);
@@ -189,7 +199,8 @@ TEST_F(cpus, cgroup)
 	if (!make_cgroup(path, sizeof(path)))
 		SKIP(return, "%s", path);
 	cgroup = open(path, O_RDONLY | O_CLOEXEC);
-	fd = syscall(SYS_perf_event_open, &attr, cgroup, nth_cpu(0), -1, PERF_FLAG_PID_CGROUP);
+	fd = syscall(SYS_perf_event_open, &attr, cgroup, nth_cpu(0), -1,
+		     PERF_FLAG_PID_CGROUP);
 	EXPECT_GE(fd, 0);
 	EXPECT_EQ(0, ring_map(&self->ring, fd, 64, PROT_READ));
 	pin_to_cpu(nth_cpu(0));
@@ -212,16 +223,19 @@ TEST_F(cpus, cgroup)
 	ASSERT_EQ(0, status);
 
 	ASSERT_LE(ring_head(&self->ring), self->ring.size);
-	for (position = 0; position < ring_head(&self->ring); position += record.header.size) {
-		ASSERT_TRUE(ring_record_at(&self->ring, position, ring_head(&self->ring), &record));
+	for (position = 0; position < ring_head(&self->ring);
+	     position += record.header.size) {
+		ASSERT_TRUE(ring_record_at(&self->ring, position,
+					   ring_head(&self->ring), &record));
 		if (variant->bit) {
-			ASSERT_TRUE(record_trailer_is_right(&record));
+			ASSERT_TRUE(record_trailer_valid(&record));
 		}
 		if (record.header.type != PERF_RECORD_SAMPLE)
 			continue;
 		ASSERT_EQ(child, sample_tid(&record));
 		if (is_fault_of(&self->faults, record.words[2])) {
-			ASSERT_EQ(expected++, fault_number(&self->faults, record.words[2]));
+			ASSERT_EQ(expected++,
+				  fault_number(&self->faults, record.words[2]));
 		}
 	}
 	EXPECT_EQ(503, expected);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the owner of a ring may do to it while events are written: scribble over the control page,
- * unmap it, close its event, turn other events to it. The kernel takes no harm, and goes on.
+ * Test what the owner of a ring can do to it during writes: corrupt the control
+ * page, unmap it, close its event, redirect other events to it. The kernel must
+ * not be affected.
  */
 #include "ring.h"
 
@@ -9,8 +10,9 @@
 
 static int open_faults(pid_t tid, uint64_t bits, bool backward)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR | bits,
-						  .write_backward = backward);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR | bits,
+			    .write_backward = backward);
 
 	return perf_open(&attr, tid, -1);
 }
@@ -23,63 +25,68 @@ static uint64_t next_random(uint64_t *state)
 	return *state;
 }
 
-static void scribble(struct ring *ring, uint64_t *state)
+static void corrupt_field(struct ring *ring, uint64_t *state)
 {
 	uint64_t *fields[] = {
-		(uint64_t *)&ring->page->data_head, (uint64_t *)&ring->page->data_tail,
-		(uint64_t *)&ring->page->data_offset, (uint64_t *)&ring->page->data_size,
-		(uint64_t *)&ring->page->aux_head, (uint64_t *)&ring->page->aux_tail,
-		(uint64_t *)&ring->page->aux_offset, (uint64_t *)&ring->page->aux_size,
-		(uint64_t *)&ring->page->data_reserved, (uint64_t *)&ring->page->lock,
+		(uint64_t *)&ring->page->data_head,
+		(uint64_t *)&ring->page->data_tail,
+		(uint64_t *)&ring->page->data_offset,
+		(uint64_t *)&ring->page->data_size,
+		(uint64_t *)&ring->page->aux_head,
+		(uint64_t *)&ring->page->aux_tail,
+		(uint64_t *)&ring->page->aux_offset,
+		(uint64_t *)&ring->page->aux_size,
+		(uint64_t *)&ring->page->data_reserved,
+		(uint64_t *)&ring->page->lock,
 	};
 	uint64_t value = next_random(state);
+	unsigned int nr = sizeof(fields) / sizeof(*fields);
 
-	/* Small ones and such with few bits as well: wrong, but not too far off. */
+	/* Half of them are small, which makes them more plausible. */
 	if (value & 1)
 		value >>= value % 64;
-	*(volatile uint64_t *)fields[next_random(state) % (sizeof(fields) / sizeof(*fields))] =
-		value;
+	*(volatile uint64_t *)fields[next_random(state) % nr] = value;
 }
 
-FIXTURE(scribble)
+FIXTURE(corrupt)
 {
 	struct ring	ring;
 	uint64_t	state;
 };
 
-FIXTURE_VARIANT(scribble)
+FIXTURE_VARIANT(corrupt)
 {
 	int		prot;
 	uint64_t	bits;
 	bool		backward;
 };
 
-FIXTURE_VARIANT_ADD(scribble, streaming)
+FIXTURE_VARIANT_ADD(corrupt, streaming)
 {
 	.prot = PROT_READ | PROT_WRITE,
 };
 
-FIXTURE_VARIANT_ADD(scribble, streaming_sized)
+FIXTURE_VARIANT_ADD(corrupt, streaming_sized)
 {
 	.prot = PROT_READ | PROT_WRITE, .bits = PERF_SAMPLE_SIZE_AT_END,
 };
 
-FIXTURE_VARIANT_ADD(scribble, overwrite)
+FIXTURE_VARIANT_ADD(corrupt, overwrite)
 {
 	.prot = PROT_READ,
 };
 
-FIXTURE_VARIANT_ADD(scribble, overwrite_sized)
+FIXTURE_VARIANT_ADD(corrupt, overwrite_sized)
 {
 	.prot = PROT_READ, .bits = PERF_SAMPLE_SIZE_AT_END,
 };
 
-FIXTURE_VARIANT_ADD(scribble, backward)
+FIXTURE_VARIANT_ADD(corrupt, backward)
 {
 	.prot = PROT_READ, .backward = true,
 };
 
-FIXTURE_SETUP(scribble)
+FIXTURE_SETUP(corrupt)
 {
 	self->ring.fd = -1;
 	self->state = 0x243f6a8885a308d3;
@@ -87,14 +94,14 @@ FIXTURE_SETUP(scribble)
 		REQUIRE_SIZE_AT_END();
 }
 
-FIXTURE_TEARDOWN(scribble)
+FIXTURE_TEARDOWN(corrupt)
 {
 	ring_close(&self->ring);
 }
 
-/* A ring that is written to by @tid, all of which is mapped writable. */
-static void map(struct __test_metadata *_metadata, FIXTURE_DATA(scribble) *self,
-		const FIXTURE_VARIANT(scribble) *variant, pid_t tid)
+/* Map a ring that @tid writes to, and make the mapping writable. */
+static void map(struct __test_metadata *_metadata, FIXTURE_DATA(corrupt) *self,
+		const FIXTURE_VARIANT(corrupt) *variant, pid_t tid)
 {
 	int fd = open_faults(tid, variant->bits, variant->backward);
 
@@ -104,15 +111,15 @@ static void map(struct __test_metadata *_metadata, FIXTURE_DATA(scribble) *self,
 			      PROT_READ | PROT_WRITE));
 }
 
-/* The control page can be made writable; the data cannot. */
-TEST_F_SIGNAL(scribble, over_data, SIGBUS)
+/* mprotect() makes only the control page writable, not the data. */
+TEST_F_SIGNAL(corrupt, data_stays_read_only, SIGBUS)
 {
 	map(_metadata, self, variant, 0);
 	*(volatile unsigned char *)self->ring.data = 0;
 }
 
-/* Whoever writes to it does not wait for anything to become true. */
-TEST_F_TIMEOUT(scribble, while_another_writes, 120)
+/* The kernel never waits for a field to change: the writer makes progress. */
+TEST_F_TIMEOUT(corrupt, writer_makes_progress, 120)
 {
 	uint64_t deadline = now_ms() + 1000;
 	struct fault_thread other;
@@ -122,7 +129,7 @@ TEST_F_TIMEOUT(scribble, while_another_writes, 120)
 	map(_metadata, self, variant, other.tid);
 	while (now_ms() < deadline)
 		for (int i = 0; i < 1000; i++)
-			scribble(&self->ring, &self->state);
+			corrupt_field(&self->ring, &self->state);
 
 	before = atomic_load(&other.faults);
 	for (deadline += 60000; atomic_load(&other.faults) < before + 100;) {
@@ -134,8 +141,8 @@ TEST_F_TIMEOUT(scribble, while_another_writes, 120)
 	fault_thread_stop(&other);
 }
 
-/* Once it ends, all is in order again. */
-TEST_F_TIMEOUT(scribble, then_stop, 120)
+/* The kernel restores its fields with the next records. */
+TEST_F_TIMEOUT(corrupt, fields_restored, 120)
 {
 	const int size = variant->bits ? 24 : 16;
 	static struct record record;
@@ -145,12 +152,12 @@ TEST_F_TIMEOUT(scribble, then_stop, 120)
 	ASSERT_TRUE(faults_init(&faults, 64));
 	map(_metadata, self, variant, 0);
 	for (int i = 0; i < 100000; i++) {
-		scribble(&self->ring, &self->state);
+		corrupt_field(&self->ring, &self->state);
 		if (i % 16 == 0)
 			fault(&faults, i);
 	}
 
-	/* A record more or less, until data_head is the kernel's; then the rest is given back. */
+	/* These may be lost. They restore data_head; empty the ring. */
 	for (int i = 0; i < 2; i++) {
 		fault(&faults, i);
 		ring_set_tail(&self->ring, ring_head(&self->ring));
@@ -159,14 +166,15 @@ TEST_F_TIMEOUT(scribble, then_stop, 120)
 	head = ring_head(&self->ring);
 	ring_set_tail(&self->ring, head);
 	fault(&faults, 3);
-	EXPECT_EQ(variant->backward ? -size : size, (int64_t)(ring_head(&self->ring) - head));
+	EXPECT_EQ(variant->backward ? -size : size,
+		  (int64_t)(ring_head(&self->ring) - head));
 	if (variant->backward)
 		head -= size;
 	ASSERT_TRUE(ring_record_at(&self->ring, head, head + size, &record));
 	EXPECT_EQ(PERF_RECORD_SAMPLE, record.header.type);
 	EXPECT_EQ(3, fault_number(&faults, record.words[1]));
 	if (variant->bits) {
-		EXPECT_TRUE(record_trailer_is_right(&record));
+		EXPECT_TRUE(record_trailer_valid(&record));
 	}
 	faults_free(&faults);
 }
@@ -196,8 +204,9 @@ TEST_F_TIMEOUT(unmap, while_writing, 120)
 
 	ASSERT_GE(fd, 0);
 	for (int i = 0; now_ms() < deadline; i++) {
-		ASSERT_EQ(0, ring_map(&ring, fd, 1 << i % 7, i & 1 ? PROT_READ :
-							     PROT_READ | PROT_WRITE));
+		ASSERT_EQ(0,
+			  ring_map(&ring, fd, 1 << i % 7,
+				   i & 1 ? PROT_READ : PROT_READ | PROT_WRITE));
 		if (i % 3 == 0)
 			usleep(i % 500);
 		ASSERT_EQ(0, ring_unmap(&ring));
@@ -210,7 +219,7 @@ TEST_F_TIMEOUT(unmap, while_writing, 120)
 	ring_close(&ring);
 }
 
-/* The event goes away, the mapping stays. */
+/* The event is closed while the mapping remains. */
 TEST_F_TIMEOUT(unmap, close_while_writing, 120)
 {
 	struct ring ring;
@@ -247,11 +256,13 @@ static void *map_and_unmap(void *arg)
 	return NULL;
 }
 
-/* Another event's output is turned to a ring that comes and goes. */
-TEST_F_TIMEOUT(unmap, set_output, 120)
+/* Redirect an event to a ring that is mapped and unmapped. */
+TEST_F_TIMEOUT(unmap, set_output_while_mapping, 120)
 {
-	struct mapper mapper = { .fd = open_faults(self->thread.tid, self->bits, false) };
-	int other = open_faults(self->thread.tid, self->bits, false), taken = 0;
+	struct mapper mapper = { .fd = open_faults(self->thread.tid, self->bits,
+						   false) };
+	int other = open_faults(self->thread.tid, self->bits, false);
+	int redirected = 0;
 	uint64_t deadline = now_ms() + 2000;
 	pthread_t thread;
 
@@ -260,12 +271,12 @@ TEST_F_TIMEOUT(unmap, set_output, 120)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, map_and_unmap, &mapper));
 	while (now_ms() < deadline) {
 		if (!ioctl(other, PERF_EVENT_IOC_SET_OUTPUT, mapper.fd))
-			taken++;
+			redirected++;
 		ioctl(other, PERF_EVENT_IOC_SET_OUTPUT, -1L);
 	}
 	atomic_store(&mapper.stop, true);
 	pthread_join(thread, NULL);
-	EXPECT_LT(0, taken);
+	EXPECT_LT(0, redirected);
 	EXPECT_LT(0, mapper.maps);
 	close(other);
 	close(mapper.fd);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A ring that overwrites itself, read by libperf (perf/overwrite.h) while it is written to:
- * snapshots that follow each other return each record once, whole, oldest first and without its
- * trailer, and what they lack is counted to the byte.
+ * Test libperf's snapshots of overwrite rings (perf/overwrite.h) during writes:
+ * consecutive snapshots return each record once, complete, oldest first and
+ * without trailer, and the bytes that were overwritten unread are counted
+ * exactly.
  *
- * A thread numbers its records by the name that it gives itself, so each byte of them is known.
+ * A thread changes its name, which contains a number, so that every byte of its
+ * COMM records is known.
  */
 #include "ring.h"
 
@@ -13,8 +15,8 @@
 #include <perf/event.h>
 #include <perf/overwrite.h>
 
-/* As it is returned. */
-struct renamed {
+/* A COMM record, as libperf returns it. */
+struct comm_record {
 	struct perf_event_header	header;
 	uint32_t			pid, tid;
 	char				name[16];
@@ -27,10 +29,10 @@ struct writer {
 	atomic_int		tid;
 	atomic_bool		stop;
 	atomic_uint_fast64_t	written;
-	atomic_uint_fast64_t	limit;		/* how many it may have written by now */
+	atomic_uint_fast64_t	limit;		/* records allowed so far */
 };
 
-/* Two words, and both change each time. */
+/* Both words of the name change with each number. */
 static void make_name(char *name, size_t size, uint32_t number)
 {
 	snprintf(name, size, "%07x%08x", number & 0xfffffff, ~number);
@@ -61,11 +63,11 @@ FIXTURE(libperf)
 	struct ring		map;
 	struct perf_overwrite	*ring;
 	struct perf_snapshot	*snapshots[2];
-	struct renamed		expected;
+	struct comm_record	expected;
 	size_t			size;		/* of a record in the ring */
-	uint64_t		fit;		/* how many the ring holds */
-	uint64_t		next;		/* number that is to be read */
-	uint64_t		overwritten;	/* how many */
+	uint64_t fit; /* capacity of the ring [records] */
+	uint64_t		next;		/* expected number */
+	uint64_t		overwritten;	/* unread records */
 };
 
 FIXTURE_VARIANT(libperf)
@@ -96,14 +98,16 @@ FIXTURE_VARIANT_ADD(libperf, sized_pages_16)
 
 FIXTURE_SETUP(libperf)
 {
-	struct perf_event_attr attr = ATTR_DUMMY(.comm = 1, .sample_id_all = 1,
-			.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_IDENTIFIER);
+	struct perf_event_attr attr =
+		ATTR_DUMMY(.comm = 1, .sample_id_all = 1,
+			   .sample_type = PERF_SAMPLE_TID |
+					  PERF_SAMPLE_IDENTIFIER);
 	struct writer *w = &self->writer;
-	struct renamed *expected = &self->expected;
+	struct comm_record *expected = &self->expected;
 	int fd;
 
 	if (perf_overwrite__probe() < (int)variant->kind)
-		SKIP(return, "this kernel has no such rings");
+		SKIP(return, "ring type not supported by this kernel");
 	ASSERT_EQ(0, pthread_create(&w->thread, NULL, write_names, w));
 	while (!atomic_load(&w->tid))
 		usleep(100);
@@ -112,8 +116,9 @@ FIXTURE_SETUP(libperf)
 	fd = perf_open(&attr, w->tid, -1);
 	ASSERT_GE(fd, 0);
 	ASSERT_EQ(0, ring_map(&self->map, fd, variant->pages, PROT_READ));
-	/* Without the descriptor: it is not to be paused, nothing is to be lost. */
-	self->ring = perf_overwrite__new(self->map.page, self->map.size, -1, variant->kind);
+	/* No descriptor: libperf must not pause the ring and lose records. */
+	self->ring = perf_overwrite__new(self->map.page, self->map.size, -1,
+					 variant->kind);
 	ASSERT_NE(NULL, self->ring);
 	for (int i = 0; i < 2; i++) {
 		self->snapshots[i] = perf_snapshot__new(self->ring);
@@ -150,7 +155,7 @@ static void take(FIXTURE_DATA(libperf) *self, int nth)
 	perf_snapshot__take(&self->snapshots[nth], 1, NULL);
 }
 
-/* Lets the writer write @more, and waits until they are written. */
+/* Let the writer write @more records, and wait until it has. */
 static void write_more(FIXTURE_DATA(libperf) *self, uint64_t more)
 {
 	uint64_t limit = atomic_fetch_add(&self->writer.limit, more) + more;
@@ -159,11 +164,12 @@ static void write_more(FIXTURE_DATA(libperf) *self, uint64_t more)
 		usleep(100);
 }
 
-/* Goes through what is new. Returns how many records these are. */
-static uint64_t read_on(struct __test_metadata *_metadata, FIXTURE_DATA(libperf) *self, int nth)
+/* Check the new records of a snapshot. Returns their number. */
+static uint64_t read_new_records(struct __test_metadata *_metadata,
+				 FIXTURE_DATA(libperf) *self, int nth)
 {
 	struct perf_snapshot_records records;
-	struct renamed *expected = &self->expected;
+	struct comm_record *expected = &self->expected;
 	union perf_event *event, *last = NULL;
 	uint64_t nr = 0;
 
@@ -176,8 +182,9 @@ static uint64_t read_on(struct __test_metadata *_metadata, FIXTURE_DATA(libperf)
 	while ((event = perf_snapshot__read_event(self->snapshots[nth]))) {
 		make_name(expected->name, sizeof(expected->name), self->next);
 		ASSERT_EQ(0, memcmp(expected, event, sizeof(*expected)))
-			TH_LOG("%s was to come, not type %u of %u bytes: %.16s", expected->name,
-			       event->header.type, event->header.size, event->comm.comm);
+			TH_LOG("expected %s, got type %u of %u bytes: %.16s",
+			       expected->name, event->header.type,
+			       event->header.size, event->comm.comm);
 		self->next++;
 		nr++;
 		last = event;
@@ -188,11 +195,13 @@ static uint64_t read_on(struct __test_metadata *_metadata, FIXTURE_DATA(libperf)
 	return nr;
 }
 
-/* At rest, what fits is there, and no more is said to be overwritten than what does not fit. */
-TEST_F_TIMEOUT(libperf, all_that_fits, 120)
+/* An idle ring: a snapshot returns all that fit, and counts only the others. */
+TEST_F_TIMEOUT(libperf, idle_ring, 120)
 {
-	const uint64_t more[] = { 1, 0, self->fit, self->fit + 1, self->fit / 2, self->fit * 3 + 5,
-				  self->fit - 1, self->fit + 2 };
+	const uint64_t more[] = {
+		1, 0, self->fit, self->fit + 1, self->fit / 2,
+		self->fit * 3 + 5, self->fit - 1, self->fit + 2,
+	};
 	uint64_t number = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(more); i++) {
@@ -202,14 +211,14 @@ TEST_F_TIMEOUT(libperf, all_that_fits, 120)
 		write_more(self, more[i]);
 		take(self, 0);
 		number += more[i];
-		EXPECT_EQ(fit, read_on(_metadata, self, 0));
+		EXPECT_EQ(fit, read_new_records(_metadata, self, 0));
 		EXPECT_EQ(more[i] - fit, self->overwritten);
 		EXPECT_EQ(number, self->next);
 	}
 }
 
-/* A snapshot that was not read is extended, while the other one is read. */
-TEST_F_TIMEOUT(libperf, extended, 120)
+/* An unread snapshot is extended by the next one, while another is read. */
+TEST_F_TIMEOUT(libperf, extend_unread_snapshot, 120)
 {
 	write_more(self, self->fit / 4);
 	take(self, 0);
@@ -218,51 +227,59 @@ TEST_F_TIMEOUT(libperf, extended, 120)
 		take(self, 1);
 		write_more(self, self->fit / 4);
 		take(self, 1);
-		EXPECT_EQ(self->fit / 4 * (i ? 2 : 1), read_on(_metadata, self, 0));
+		EXPECT_EQ(self->fit / 4 * (i ? 2 : 1),
+			  read_new_records(_metadata, self, 0));
 		write_more(self, self->fit / 4);
 		take(self, 0);
-		EXPECT_EQ(self->fit / 4 * 2, read_on(_metadata, self, 1));
+		EXPECT_EQ(self->fit / 4 * 2,
+			  read_new_records(_metadata, self, 1));
 		write_more(self, self->fit / 4);
 		take(self, 0);
 	}
 	EXPECT_EQ(0, self->overwritten);
 
-	/* What no longer fits into its memory is overwritten as if it were the ring. */
+	/* If the snapshot's memory is full, its oldest records are dropped. */
 	write_more(self, self->fit);
 	take(self, 0);
-	EXPECT_EQ(self->fit, read_on(_metadata, self, 0));
+	EXPECT_EQ(self->fit, read_new_records(_metadata, self, 0));
 	EXPECT_EQ(self->fit / 4 * 2, self->overwritten);
 	EXPECT_EQ(self->writer.written, self->next);
 }
 
-/* Takes snapshots until so many were written; the writer is let @ahead of what was read. */
-static void read_until(struct __test_metadata *_metadata, FIXTURE_DATA(libperf) *self,
-		       uint64_t total, uint64_t ahead)
+/*
+ * Take snapshots until @total records were read. The writer may be @ahead
+ * records ahead of the reader.
+ */
+static void read_until(struct __test_metadata *_metadata,
+		       FIXTURE_DATA(libperf) *self, uint64_t total,
+		       uint64_t ahead)
 {
 	int snapshots = 0;
 
 	while (self->next < total) {
 		uint64_t limit = self->next + ahead;
 
-		atomic_store(&self->writer.limit, limit < total ? limit : total);
+		atomic_store(&self->writer.limit,
+			     limit < total ? limit : total);
 		take(self, snapshots % 2);
-		read_on(_metadata, self, snapshots % 2);
+		read_new_records(_metadata, self, snapshots % 2);
 		snapshots++;
 	}
 	EXPECT_EQ(total, self->next);
 	TH_LOG("%d snapshots, %llu records, %llu overwritten unread", snapshots,
-	       (unsigned long long)total, (unsigned long long)self->overwritten);
+	       (unsigned long long)total,
+	       (unsigned long long)self->overwritten);
 }
 
-/* A writer that is not too fast for the reader: nothing is missing, nothing comes twice. */
-TEST_F_TIMEOUT(libperf, gapless, 120)
+/* A writer throttled to the reader: no record is missing or repeated. */
+TEST_F_TIMEOUT(libperf, no_gap_no_duplicate, 120)
 {
 	read_until(_metadata, self, self->fit * 20, self->fit / 2);
 	EXPECT_EQ(0, self->overwritten);
 }
 
-/* A writer at full speed: what is missing is what was overwritten, to the record. */
-TEST_F_TIMEOUT(libperf, losses_are_known, 120)
+/* A writer at full speed: overwritten records are counted exactly. */
+TEST_F_TIMEOUT(libperf, overwritten_records_counted, 120)
 {
 	read_until(_metadata, self, 100000, 100000);
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mappings of a ring: which are taken, which are not, and what several of them see. */
+/*
+ * Test which mappings of a ring are accepted, and that all mappings of a ring
+ * show the same data.
+ */
 #include "ring.h"
 
 #include <sys/wait.h>
 
 static int open_faults(void)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR);
 
 	return perf_open(&attr, 0, -1);
 }
@@ -14,7 +18,8 @@ static int open_faults(void)
 /* Returns 0 or an error number. */
 static int try_map(int fd, size_t bytes, int flags, off_t offset)
 {
-	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, offset);
+	void *map =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, offset);
 
 	if (map == MAP_FAILED)
 		return errno;
@@ -22,7 +27,7 @@ static int try_map(int fd, size_t bytes, int flags, off_t offset)
 	return 0;
 }
 
-TEST(sizes)
+TEST(data_sizes)
 {
 	int fd = open_faults();
 	size_t page = page_size();
@@ -31,9 +36,8 @@ TEST(sizes)
 	for (int pages = 0; pages <= 64; pages++) {
 		int error = pages & (pages - 1) ? EINVAL : 0;
 
-		EXPECT_EQ(error, try_map(fd, (1 + pages) * page, MAP_SHARED, 0)) {
+		EXPECT_EQ(error, try_map(fd, (1 + pages) * page, MAP_SHARED, 0))
 			TH_LOG("%d pages", pages);
-		}
 	}
 	close(fd);
 }
@@ -46,21 +50,25 @@ TEST(private_mapping)
 	close(fd);
 }
 
-/* What lies behind the control page is an AUX area, for those who have one. */
-TEST(offset)
+/* Other offsets can only map an AUX area, which this event does not have. */
+TEST(mmap_offset)
 {
 	int fd = open_faults();
 	struct ring ring;
 
 	ASSERT_GE(fd, 0);
-	EXPECT_EQ(EINVAL, try_map(fd, 2 * page_size(), MAP_SHARED, page_size()));
+	EXPECT_EQ(EINVAL,
+		  try_map(fd, 2 * page_size(), MAP_SHARED, page_size()));
 	ASSERT_EQ(0, ring_map(&ring, fd, 2, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(EINVAL, try_map(fd, page_size(), MAP_SHARED, page_size()));
 	ring.page->aux_offset = 4 * page_size();
 	ring.page->aux_size = 4 * page_size();
-	EXPECT_EQ(EOPNOTSUPP, try_map(fd, 4 * page_size(), MAP_SHARED, 4 * page_size()));
-	EXPECT_EQ(EINVAL, try_map(fd, 2 * page_size(), MAP_SHARED, 4 * page_size()));
-	EXPECT_EQ(EINVAL, try_map(fd, 4 * page_size(), MAP_SHARED, 8 * page_size()));
+	EXPECT_EQ(EOPNOTSUPP,
+		  try_map(fd, 4 * page_size(), MAP_SHARED, 4 * page_size()));
+	EXPECT_EQ(EINVAL,
+		  try_map(fd, 2 * page_size(), MAP_SHARED, 4 * page_size()));
+	EXPECT_EQ(EINVAL,
+		  try_map(fd, 4 * page_size(), MAP_SHARED, 8 * page_size()));
 	ring_close(&ring);
 }
 
@@ -91,7 +99,7 @@ TEST(second_mapping)
 	for (int i = 0; i < 1009; i++)
 		fault(&faults, i);
 	ASSERT_EQ(0, ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1));
-	/* The first mapping decides: this ring overwrites itself. */
+	/* The first mapping decides the mode: overwrite. */
 	EXPECT_LE(1009 * 16, ring_head(&first));
 	EXPECT_EQ(ring_head(&first), ring_head(&second));
 	EXPECT_EQ(0, memcmp(first.data, second.data, first.size));
@@ -103,7 +111,7 @@ TEST(second_mapping)
 		fault(&faults, i);
 	EXPECT_LE(head + 11 * 16, ring_head(&second));
 
-	/* With the last one it is gone; a new one starts anew. */
+	/* The last munmap() frees the ring; a new one starts at position 0. */
 	ASSERT_EQ(0, ring_unmap(&second));
 	fault(&faults, 0);
 	ASSERT_EQ(0, ring_map(&first, fd, 2, PROT_READ));
@@ -112,7 +120,7 @@ TEST(second_mapping)
 	ring_close(&first);
 }
 
-TEST(partial_unmap)
+TEST(partial_unmap_rejected)
 {
 	struct ring ring;
 	int fd = open_faults();
@@ -125,7 +133,7 @@ TEST(partial_unmap)
 	if (!munmap(base + 4 * page, page)) {
 		munmap(base, 4 * page);
 		close(fd);
-		SKIP(return, "this kernel lets mappings of rings be split");
+		SKIP(return, "this kernel allows partial munmap() of rings");
 	}
 	EXPECT_EQ(EINVAL, errno);
 	EXPECT_EQ(-1, munmap(base, page));
@@ -135,8 +143,8 @@ TEST(partial_unmap)
 	close(fd);
 }
 
-/* A child has the file, but not the mapping; it may make one of its own. */
-TEST(not_in_a_child)
+/* A child inherits the file but not the mapping; it can map the ring itself. */
+TEST(not_inherited_by_fork)
 {
 	struct ring ring, again;
 	int fd = open_faults(), status;

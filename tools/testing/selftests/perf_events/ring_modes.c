@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What every kernel promises of its rings: streaming to a reader that gives room back, lost records
- * that are counted, waking up, pausing, and write_backward. Where the kernel has it, the same for
- * events with PERF_SAMPLE_SIZE_AT_END.
+ * Test the ring modes that every kernel has: streaming, lost counts, wake-ups,
+ * paused output, overwrite, write_backward. Also with PERF_SAMPLE_SIZE_AT_END
+ * if the kernel supports it.
  */
 #include "ring.h"
 
@@ -12,9 +12,9 @@ FIXTURE(modes)
 {
 	struct ring	ring;
 	struct faults	faults;
-	uint64_t	next;		/* fault that will be caused next */
-	uint64_t	expected;	/* fault that a record will tell of next */
-	uint64_t	samples, lost;	/* so far */
+	uint64_t	next;		/* number of the next fault */
+	uint64_t	expected;	/* number in the next sample, 0: any */
+	uint64_t	samples, lost;	/* read so far */
 	uint64_t	tail;
 };
 
@@ -65,17 +65,19 @@ static void cause_faults(FIXTURE_DATA(modes) *self, int n)
 		fault(&self->faults, self->next++);
 }
 
-/* Reads all there is and gives the room back. */
-static void consume(struct __test_metadata *_metadata, FIXTURE_DATA(modes) *self,
+/* Read and check all records, and set data_tail. */
+static void consume(struct __test_metadata *_metadata,
+		    FIXTURE_DATA(modes) *self,
 		    const FIXTURE_VARIANT(modes) *variant)
 {
 	static struct record record;
 	uint64_t head = ring_head(&self->ring);
 
 	for (; self->tail < head; self->tail += record.header.size) {
-		ASSERT_TRUE(ring_record_at(&self->ring, self->tail, head, &record));
+		ASSERT_TRUE(
+			ring_record_at(&self->ring, self->tail, head, &record));
 		if (variant->bit) {
-			ASSERT_TRUE(record_trailer_is_right(&record));
+			ASSERT_TRUE(record_trailer_valid(&record));
 		}
 		if (record.header.type == PERF_RECORD_LOST) {
 			self->lost += record.words[2];
@@ -88,14 +90,16 @@ static void consume(struct __test_metadata *_metadata, FIXTURE_DATA(modes) *self
 		if (!is_fault_of(&self->faults, record.words[1]))
 			continue;
 		if (self->expected) {
-			ASSERT_EQ(self->expected, fault_number(&self->faults, record.words[1]));
+			ASSERT_EQ(self->expected,
+				  fault_number(&self->faults, record.words[1]));
 		}
-		self->expected = fault_number(&self->faults, record.words[1]) + 1;
+		self->expected =
+			fault_number(&self->faults, record.words[1]) + 1;
 	}
 	ring_set_tail(&self->ring, self->tail);
 }
 
-static uint64_t counted(FIXTURE_DATA(modes) *self)
+static uint64_t event_count(FIXTURE_DATA(modes) *self)
 {
 	uint64_t value = 0;
 
@@ -106,7 +110,8 @@ static uint64_t counted(FIXTURE_DATA(modes) *self)
 
 TEST_F(modes, streaming)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR | variant->bit);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR | variant->bit);
 
 	start(_metadata, self, attr, 2, PROT_READ | PROT_WRITE);
 	while (self->next < 10007) {
@@ -116,14 +121,18 @@ TEST_F(modes, streaming)
 	ioctl(self->ring.fd, PERF_EVENT_IOC_DISABLE, 0);
 	consume(_metadata, self, variant);
 	EXPECT_EQ(self->next, self->expected);
-	EXPECT_EQ(counted(self), self->samples);
+	EXPECT_EQ(event_count(self), self->samples);
 	EXPECT_EQ(0, self->lost);
 }
 
-/* What is there is not overwritten; what does not fit is counted, and told with what fits next. */
+/*
+ * Unread records are not overwritten. Records that do not fit are counted in a
+ * LOST record before the next one that fits.
+ */
 TEST_F(modes, lost)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR | variant->bit);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR | variant->bit);
 
 	start(_metadata, self, attr, 1, PROT_READ | PROT_WRITE);
 	for (int round = 0; round < 5; round++) {
@@ -140,23 +149,24 @@ TEST_F(modes, lost)
 	cause_faults(self, 1);
 	ioctl(self->ring.fd, PERF_EVENT_IOC_DISABLE, 0);
 	consume(_metadata, self, variant);
-	EXPECT_EQ(counted(self), self->samples + self->lost);
+	EXPECT_EQ(event_count(self), self->samples + self->lost);
 	EXPECT_LT(3500, self->lost);
 	EXPECT_EQ(self->next, self->expected);
 }
 
-/* The event itself knows as well, if asked. */
-TEST_F(modes, lost_is_read)
+/* PERF_FORMAT_LOST returns the lost count of the event. */
+TEST_F(modes, read_format_lost)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR | variant->bit,
-						  .read_format = PERF_FORMAT_LOST);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR | variant->bit,
+			    .read_format = PERF_FORMAT_LOST);
 	struct {
 		uint64_t value, lost;
 	} counts = { };
 	int fd = perf_open(&attr, 0, -1);
 
 	if (fd < 0)
-		SKIP(return, "this kernel has no PERF_FORMAT_LOST");
+		SKIP(return, "no PERF_FORMAT_LOST");
 	close(fd);
 	start(_metadata, self, attr, 1, PROT_READ | PROT_WRITE);
 	cause_faults(self, 503);
@@ -169,7 +179,8 @@ TEST_F(modes, lost_is_read)
 
 TEST_F(modes, paused)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR | variant->bit);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR | variant->bit);
 	uint64_t head;
 
 	start(_metadata, self, attr, 4, PROT_READ | PROT_WRITE);
@@ -183,7 +194,7 @@ TEST_F(modes, paused)
 	ioctl(self->ring.fd, PERF_EVENT_IOC_DISABLE, 0);
 	consume(_metadata, self, variant);
 	EXPECT_LE(17, self->lost);
-	EXPECT_EQ(counted(self), self->samples + self->lost);
+	EXPECT_EQ(event_count(self), self->samples + self->lost);
 }
 
 static int is_readable(FIXTURE_DATA(modes) *self)
@@ -196,8 +207,9 @@ static int is_readable(FIXTURE_DATA(modes) *self)
 
 TEST_F(modes, wakeup_after_bytes)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR | variant->bit,
-						  .watermark = 1, .wakeup_watermark = 2000);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR | variant->bit,
+			    .watermark = 1, .wakeup_watermark = 2000);
 
 	start(_metadata, self, attr, 2, PROT_READ | PROT_WRITE);
 	for (int round = 0; round < 10; round++) {
@@ -216,8 +228,9 @@ TEST_F(modes, wakeup_after_bytes)
 
 TEST_F(modes, wakeup_after_events)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR | variant->bit,
-						  .wakeup_events = 100);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR | variant->bit,
+			    .wakeup_events = 100);
 
 	start(_metadata, self, attr, 2, PROT_READ | PROT_WRITE);
 	cause_faults(self, 50);
@@ -226,10 +239,11 @@ TEST_F(modes, wakeup_after_events)
 	EXPECT_EQ(1, is_readable(self));
 }
 
-/* A ring that is mapped read-only never loses a new record, and data_head goes on counting. */
+/* A ring mapped read-only loses no new record; data_head never wraps. */
 TEST_F(modes, overwrite)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR | variant->bit);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR | variant->bit);
 	static struct record record;
 	int size = variant->bit ? 24 : 16;
 	uint64_t head;
@@ -238,34 +252,39 @@ TEST_F(modes, overwrite)
 	cause_faults(self, 2003);
 	ioctl(self->ring.fd, PERF_EVENT_IOC_DISABLE, 0);
 	head = ring_head(&self->ring);
-	EXPECT_EQ(counted(self) * size, head);
+	EXPECT_EQ(event_count(self) * size, head);
 
 	self->expected = self->next;
-	for (uint64_t at = head; at - size >= head - self->ring.size; at -= size) {
-		ASSERT_TRUE(ring_record_at(&self->ring, at - size, at, &record));
+	for (uint64_t at = head; at - size >= head - self->ring.size;
+	     at -= size) {
+		ASSERT_TRUE(
+			ring_record_at(&self->ring, at - size, at, &record));
 		ASSERT_EQ(PERF_RECORD_SAMPLE, record.header.type);
 		if (is_fault_of(&self->faults, record.words[1])) {
-			ASSERT_EQ(--self->expected, fault_number(&self->faults, record.words[1]));
+			ASSERT_EQ(--self->expected,
+				  fault_number(&self->faults, record.words[1]));
 		}
 	}
 	EXPECT_GT(self->next - 150, self->expected);
 }
 
-/* The newest record begins at data_head, which counts down; older ones follow. */
+/* data_head counts down; the newest record begins there, older ones follow. */
 TEST_F(modes, backward)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR,
-						  .write_backward = 1);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR,
+			    .write_backward = 1);
 	static struct record record;
 
 	if (variant->bit)
-		SKIP(return, "not with write_backward");
+		SKIP(return, "cannot be combined with write_backward");
 	start(_metadata, self, attr, 1, PROT_READ);
 	for (int round = 0; round < 7; round++) {
 		uint64_t head, end, at;
 
 		cause_faults(self, 101);
-		ASSERT_EQ(0, ioctl(self->ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1));
+		ASSERT_EQ(0,
+			  ioctl(self->ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1));
 		head = ring_head(&self->ring);
 		end = -head > self->ring.size ? head + self->ring.size : 0;
 		self->expected = self->next;
@@ -277,27 +296,30 @@ TEST_F(modes, backward)
 			ASSERT_EQ(PERF_RECORD_SAMPLE, record.header.type);
 			if (is_fault_of(&self->faults, record.words[1])) {
 				ASSERT_EQ(--self->expected,
-					  fault_number(&self->faults, record.words[1]));
+					  fault_number(&self->faults,
+						       record.words[1]));
 			}
 		}
-		/* To the end, or to the record that was overwritten in part. */
+		/* Up to the end, or to a record that was partly overwritten. */
 		EXPECT_GT(32, end - at);
 		EXPECT_GE(self->next - 101, self->expected);
-		ASSERT_EQ(0, ioctl(self->ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0));
+		ASSERT_EQ(0,
+			  ioctl(self->ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0));
 	}
 }
 
-/* Two events in one ring: in the order of what happened, and each with its id. */
+/* Two events in one ring: records are in order, with the id of their event. */
 TEST_F(modes, set_output)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(
-		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ADDR | variant->bit);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type = PERF_SAMPLE_IDENTIFIER |
+					   PERF_SAMPLE_ADDR | variant->bit);
 	static struct record record;
 	uint64_t id[2], position = 0, seen[2] = { };
 	int other, i;
 
 	start(_metadata, self, attr, 16, PROT_READ | PROT_WRITE);
-	attr.config = PERF_COUNT_SW_PAGE_FAULTS_MIN;	/* no other kind is caused */
+	attr.config = PERF_COUNT_SW_PAGE_FAULTS_MIN;	/* all of fault() */
 	other = perf_open(&attr, 0, -1);
 	ASSERT_GE(other, 0);
 	ASSERT_EQ(0, ioctl(other, PERF_EVENT_IOC_SET_OUTPUT, self->ring.fd));
@@ -307,13 +329,16 @@ TEST_F(modes, set_output)
 	ioctl(self->ring.fd, PERF_EVENT_IOC_DISABLE, 0);
 	ioctl(other, PERF_EVENT_IOC_DISABLE, 0);
 
-	for (; position < ring_head(&self->ring); position += record.header.size) {
-		ASSERT_TRUE(ring_record_at(&self->ring, position, ring_head(&self->ring), &record));
+	for (; position < ring_head(&self->ring);
+	     position += record.header.size) {
+		ASSERT_TRUE(ring_record_at(&self->ring, position,
+					   ring_head(&self->ring), &record));
 		if (!is_fault_of(&self->faults, record.words[2]))
 			continue;
 		i = record.words[1] == id[1];
 		ASSERT_EQ(id[i], record.words[1]);
-		ASSERT_EQ(seen[i]++, fault_number(&self->faults, record.words[2]));
+		ASSERT_EQ(seen[i]++,
+			  fault_number(&self->faults, record.words[2]));
 	}
 	EXPECT_EQ(307, seen[0]);
 	EXPECT_EQ(307, seen[1]);

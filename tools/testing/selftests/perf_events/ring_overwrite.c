@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A ring that overwrites itself, whose records end with their size, is read while it is written to,
- * and nothing is stopped: what a snapshot returns is whole, and what it lacks is known exactly.
+ * Test snapshots of overwrite rings with PERF_SAMPLE_SIZE_AT_END during writes:
+ * every record returned is complete, and the number of overwritten bytes is
+ * exact. Nothing is paused.
  *
- * Writers number their system calls in the arguments; a tracepoint records them.
+ * Writers make system calls with numbers as arguments, which a tracepoint
+ * records.
  */
 #include "ring.h"
 
@@ -14,11 +16,11 @@
 #define CALL		SYS_getppid
 #define NR_ARGS		6
 
-/* Header, identifier, then the size of the raw data and those; padded, and the trailer. */
+/* Header, identifier, size of the raw data, raw data, padding, trailer */
 #define RAW_OFFSET	(8 + 8 + 4)
 #define CALL_SIZE	(RAW_OFFSET + 16 + 8 * NR_ARGS + 4 + 8)
 
-/* More than a sample of the clock takes. */
+/* Upper bound for the size of a cpu-clock sample */
 #define CLOCK_SIZE	512
 
 struct writer {
@@ -29,16 +31,16 @@ struct writer {
 	atomic_int		tid;
 	atomic_bool		stop;
 	atomic_uint_fast64_t	written;	/* calls made */
-	atomic_uint_fast64_t	limit;		/* calls that it may have made by now */
+	atomic_uint_fast64_t	limit;		/* calls allowed so far */
 
-	/* the reader's */
-	uint64_t		ahead;		/* how many calls it allows before it reads on */
+	/* Used by the reader only */
+	uint64_t		ahead;		/* calls beyond @next */
 	bool			joined;
 	struct ring		ring;
 	struct snapshot		snapshot;
 	uint64_t		end;		/* of the last snapshot */
-	uint64_t		next;		/* number */
-	uint64_t		lost;		/* bytes */
+	uint64_t		next;		/* expected number */
+	uint64_t		overwritten;	/* unread [bytes] */
 	uint64_t		interrupts;
 	uint64_t		interrupts_allowed;
 	uint64_t		interrupt_time;
@@ -46,8 +48,8 @@ struct writer {
 
 static void call(uint64_t number)
 {
-	syscall(CALL, number, ~number, number * 0x9e3779b97f4a7c15, number ^ 0x5555555555555555,
-		number << 32, number + 1);
+	syscall(CALL, number, ~number, number * 0x9e3779b97f4a7c15,
+		number ^ 0x5555555555555555, number << 32, number + 1);
 }
 
 static bool is_call(const struct record *record, uint64_t number)
@@ -57,10 +59,11 @@ static bool is_call(const struct record *record, uint64_t number)
 
 	memcpy(&id, raw + 8, sizeof(id));
 	memcpy(args, raw + 16, sizeof(args));
-	return record->header.size == CALL_SIZE && id == CALL && args[0] == number &&
-	       args[1] == ~number && args[2] == number * 0x9e3779b97f4a7c15 &&
-	       args[3] == (number ^ 0x5555555555555555) && args[4] == number << 32 &&
-	       args[5] == number + 1;
+	return record->header.size == CALL_SIZE && id == CALL &&
+	       args[0] == number && args[1] == ~number &&
+	       args[2] == number * 0x9e3779b97f4a7c15 &&
+	       args[3] == (number ^ 0x5555555555555555) &&
+	       args[4] == number << 32 && args[5] == number + 1;
 }
 
 static void *write_calls(void *arg)
@@ -141,15 +144,20 @@ FIXTURE_TEARDOWN(overwrite)
 	free(self->writers);
 }
 
-/* Starts a thread that waits; its calls are recorded from the first one on. */
-static struct writer *new_writer(struct __test_metadata *_metadata, FIXTURE_DATA(overwrite) *self,
+/* Start a writer that waits for its limit, with its event enabled. */
+static struct writer *new_writer(struct __test_metadata *_metadata,
+				 FIXTURE_DATA(overwrite) *self,
 				 const FIXTURE_VARIANT(overwrite) *variant)
 {
 	struct writer *w = &self->writers[self->nr];
 	struct perf_event_attr attr = {
-		.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT, .config = self->id,
-		.sample_period = 1, .disabled = 1,
-		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_RAW | PERF_SAMPLE_SIZE_AT_END,
+		.size = sizeof(attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = self->id,
+		.sample_period = 1,
+		.disabled = 1,
+		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_RAW |
+			       PERF_SAMPLE_SIZE_AT_END,
 	};
 	char filter[32];
 
@@ -169,16 +177,20 @@ static struct writer *new_writer(struct __test_metadata *_metadata, FIXTURE_DATA
 }
 
 /*
- * Samples of the clock, taken in an interrupt, go to the same ring, as many as go_on() allows: a
- * writer that waits is interrupted, too, and the reader may be kept from its CPU for long.
+ * Add cpu-clock samples, which are taken in interrupts, to the same ring.
+ * let_run() limits their number: a waiting writer is interrupted as well, and
+ * the reader may not run for a long time.
  */
 static void interrupt(struct __test_metadata *_metadata, struct writer *w)
 {
 	struct perf_event_attr attr = {
-		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 20000, .disabled = 1,
-		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN |
-			       PERF_SAMPLE_SIZE_AT_END,
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 20000,
+		.disabled = 1,
+		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME |
+			       PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_SIZE_AT_END,
 		.sample_max_stack = 8,
 	};
 
@@ -188,12 +200,16 @@ static void interrupt(struct __test_metadata *_metadata, struct writer *w)
 	ASSERT_EQ(0, ioctl(w->clock_fd, PERF_EVENT_IOC_SET_OUTPUT, w->fd));
 }
 
-/* Lets @w make @ahead calls from the next one on, and be interrupted until a quarter is filled. */
-static void go_on(struct __test_metadata *_metadata, struct writer *w)
+/*
+ * Allow @w to make @ahead calls beyond the next unread one, and as many clock
+ * samples as fill a quarter of the ring.
+ */
+static void let_run(struct __test_metadata *_metadata, struct writer *w)
 {
-	uint64_t more = w->interrupts + w->ring.size / CLOCK_SIZE / 4 - w->interrupts_allowed;
+	uint64_t more = w->interrupts + w->ring.size / CLOCK_SIZE / 4 -
+			w->interrupts_allowed;
 
-	/* Enables it until so many more have come; 0 would be no limit. */
+	/* Enable it for this many samples; 0 would be no limit. */
 	if (w->clock_fd && more) {
 		ASSERT_EQ(0, ioctl(w->clock_fd, PERF_EVENT_IOC_REFRESH, more));
 		w->interrupts_allowed += more;
@@ -202,7 +218,7 @@ static void go_on(struct __test_metadata *_metadata, struct writer *w)
 }
 
 /* One writer for each CPU, but at least two. */
-static int how_many(void)
+static int nr_writers(void)
 {
 	int nr = 2;
 
@@ -223,13 +239,15 @@ static void check_record(struct __test_metadata *_metadata, struct writer *w,
 	}
 	ASSERT_EQ(w->id, record->words[1]);
 	ASSERT_TRUE(is_call(record, w->next))
-		TH_LOG("writer %d, at %llu: call %llu was to come", w->nth,
-		       (unsigned long long)record->position, (unsigned long long)w->next);
+		TH_LOG("writer %d, at %llu: expected call %llu", w->nth,
+		       (unsigned long long)record->position,
+		       (unsigned long long)w->next);
 	w->next++;
 }
 
-/* Takes a snapshot, and goes through what is new. */
-static void read_on(struct __test_metadata *_metadata, struct writer *w)
+/* Take a snapshot and check the records that are new in it. */
+static void read_new_records(struct __test_metadata *_metadata,
+			     struct writer *w)
 {
 	const int largest = w->clock_fd ? CLOCK_SIZE : CALL_SIZE;
 	static struct record record;
@@ -242,43 +260,49 @@ static void read_on(struct __test_metadata *_metadata, struct writer *w)
 		if (!ring_record_before(copy, begin, oldest, &record))
 			break;
 
-	/* It ends where the last snapshot did; or where there is no whole record before. */
+	/* The walk ends at the last snapshot, or at the oldest whole record. */
 	if (oldest == w->end) {
 		ASSERT_EQ(w->end, begin);
 	}
 	ASSERT_GT(largest, begin - oldest)
-		TH_LOG("writer %d: torn at %llu, valid from %llu, head %llu", w->nth,
-		       (unsigned long long)begin, (unsigned long long)oldest,
+		TH_LOG("writer %d: torn at %llu, valid from %llu, head %llu",
+		       w->nth, (unsigned long long)begin,
+		       (unsigned long long)oldest,
 		       (unsigned long long)w->snapshot.head);
 	if (begin > w->end) {
-		w->lost += begin - w->end;
+		w->overwritten += begin - w->end;
 		if (!w->clock_fd) {
 			ASSERT_EQ(0, (begin - w->end) % CALL_SIZE);
 			w->next += (begin - w->end) / CALL_SIZE;
 		}
 	}
 	for (; begin < w->snapshot.head; begin += record.header.size) {
-		ASSERT_TRUE(ring_record_at(copy, begin, w->snapshot.head, &record));
+		ASSERT_TRUE(
+			ring_record_at(copy, begin, w->snapshot.head, &record));
 		check_record(_metadata, w, &record);
 	}
 	w->end = w->snapshot.head;
 }
 
-/* Reads until all have gone @laps times round the ring, or time is up; then what is left. */
-static void read_laps(struct __test_metadata *_metadata, FIXTURE_DATA(overwrite) *self, int laps)
+/*
+ * Read until each ring has wrapped @laps times or a timeout; then stop the
+ * writers and read the rest.
+ */
+static void read_laps(struct __test_metadata *_metadata,
+		      FIXTURE_DATA(overwrite) *self, int laps)
 {
 	uint64_t deadline = now_ms() + 100000;
 	bool done = false;
 
 	for (int i = 0; i < self->nr; i++)
-		go_on(_metadata, &self->writers[i]);
+		let_run(_metadata, &self->writers[i]);
 	while (!done && now_ms() < deadline) {
 		done = true;
 		for (int i = 0; i < self->nr; i++) {
 			struct writer *w = &self->writers[i];
 
-			read_on(_metadata, w);
-			go_on(_metadata, w);
+			read_new_records(_metadata, w);
+			let_run(_metadata, w);
 			done = done && w->end >= laps * w->ring.size;
 		}
 	}
@@ -286,19 +310,20 @@ static void read_laps(struct __test_metadata *_metadata, FIXTURE_DATA(overwrite)
 		struct writer *w = &self->writers[i];
 
 		join(w);
-		read_on(_metadata, w);
+		read_new_records(_metadata, w);
 		EXPECT_EQ(w->written, w->next);
 		EXPECT_EQ(w->end, w->ring.page->data_reserved);
-		TH_LOG("writer %d: %llu calls, %llu laps, %llu bytes overwritten unread", i,
-		       (unsigned long long)w->next, (unsigned long long)(w->end / w->ring.size),
-		       (unsigned long long)w->lost);
+		TH_LOG("writer %d: %llu calls, %llu laps, %llu bytes lost", i,
+		       (unsigned long long)w->next,
+		       (unsigned long long)(w->end / w->ring.size),
+		       (unsigned long long)w->overwritten);
 	}
 	ASSERT_TRUE(done)
-		TH_LOG("too slow: %d laps were to be made", laps);
+		TH_LOG("timeout before %d laps", laps);
 }
 
-/* At rest, a walk from the head finds all that is left: up to the record that was overwritten. */
-TEST_F_TIMEOUT(overwrite, walk_finds_the_oldest, 120)
+/* In an idle ring the walk reaches the oldest record not overwritten. */
+TEST_F_TIMEOUT(overwrite, walk_reaches_oldest_record, 120)
 {
 	struct writer *w = new_writer(_metadata, self, variant);
 	uint64_t fit = w->ring.size / CALL_SIZE;
@@ -310,19 +335,19 @@ TEST_F_TIMEOUT(overwrite, walk_finds_the_oldest, 120)
 		atomic_store(&w->limit, target);
 		while (atomic_load(&w->written) < target)
 			usleep(1000);
-		read_on(_metadata, w);
+		read_new_records(_metadata, w);
 		EXPECT_EQ(target, w->next);
 		EXPECT_EQ(target * CALL_SIZE, w->end);
-		/* Nothing is given up that is there. */
-		EXPECT_EQ((target - before) - fit, w->lost / CALL_SIZE);
-		w->lost = 0;
+		/* No valid record is dropped. */
+		EXPECT_EQ((target - before) - fit, w->overwritten / CALL_SIZE);
+		w->overwritten = 0;
 	}
 }
 
-/* Writers on all CPUs, none too fast for the reader: nothing is missing, nothing comes twice. */
-TEST_F_TIMEOUT(overwrite, gapless, 120)
+/* Writers on all CPUs, throttled to the reader: nothing missing or repeated. */
+TEST_F_TIMEOUT(overwrite, no_gap_no_duplicate, 120)
 {
-	int nr = how_many();
+	int nr = nr_writers();
 
 	for (int i = 0; i < nr; i++) {
 		struct writer *w = new_writer(_metadata, self, variant);
@@ -331,25 +356,25 @@ TEST_F_TIMEOUT(overwrite, gapless, 120)
 	}
 	read_laps(_metadata, self, variant->pages > 16 ? 5 : 50);
 	for (int i = 0; i < nr; i++) {
-		EXPECT_EQ(0, self->writers[i].lost);
+		EXPECT_EQ(0, self->writers[i].overwritten);
 	}
 }
 
-/* Writers at full speed: what is missing is what was overwritten, to the record. */
-TEST_F_TIMEOUT(overwrite, losses_are_known, 120)
+/* Writers at full speed: overwritten bytes equal the missing records. */
+TEST_F_TIMEOUT(overwrite, overwritten_bytes_counted, 120)
 {
-	for (int i = how_many(); i > 0; i--)
+	for (int i = nr_writers(); i > 0; i--)
 		new_writer(_metadata, self, variant);
 	read_laps(_metadata, self, variant->pages > 16 ? 5 : 50);
 }
 
-/* Writers that are interrupted in the middle of a record by another that goes to the same ring. */
-TEST_F_TIMEOUT(overwrite, interrupted, 120)
+/* Writers that are interrupted by writers to the same ring. */
+TEST_F_TIMEOUT(overwrite, interrupted_writers, 120)
 {
-	int nr = how_many();
+	int nr = nr_writers();
 
 	if (variant->pages == 1)
-		SKIP(return, "too small to hold all until it is read");
+		SKIP(return, "ring too small to avoid overwriting");
 	for (int i = 0; i < nr; i++) {
 		struct writer *w = new_writer(_metadata, self, variant);
 
@@ -358,7 +383,7 @@ TEST_F_TIMEOUT(overwrite, interrupted, 120)
 	}
 	read_laps(_metadata, self, variant->pages > 16 ? 5 : 50);
 	for (int i = 0; i < nr; i++) {
-		EXPECT_EQ(0, self->writers[i].lost);
+		EXPECT_EQ(0, self->writers[i].overwritten);
 		EXPECT_LT(0, self->writers[i].interrupts);
 		TH_LOG("writer %d: %llu interrupts", i,
 		       (unsigned long long)self->writers[i].interrupts);

@@ -1,19 +1,21 @@
 #!/bin/bash
-# The kernel's tests of the ring, in the guest: KUnit and kselftests
+# Run the KUnit suites and kselftests of the perf ring buffer in the guest
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 600
 #
-# Builds the selftests of this folder with the headers of this kernel, boots the guest, runs them and
-# the KUnit suites there, and prints all results as one TAP stream. KERNEL is another build of the
-# kernel than build/kernel. Arguments are names of tests to run, instead of all. --build builds them,
-# and upstream's, and that is all.
+# Builds the selftests of this folder with the headers of this kernel, boots the guest once, runs
+# the KUnit suites and the selftests there, and prints all results as one TAP stream.
+#
+# Environment: KERNEL is the kernel build to boot, build/kernel by default.
+# Arguments: names of selftests to run, all by default. --build only builds the selftests,
+# upstream's included.
 
 tests=(size_at_end trailer_samples trailer_sideband sample_sizes ring_modes ring_mmap ring_hostile
        ring_overwrite ring_libperf ring_cpus aux_snapshot aux_races)
 suites=(perf_ring_{alloc,data,irq,samples,aux})
 
-# What one program says after the other, each introduced by a line "@ NAME" and followed by one
-# "@end STATUS", becomes one stream: results are numbered on, all else is a comment.
+# Join the output of several programs into one TAP stream. The output of each is between lines
+# "@ NAME" and "@end STATUS". Results are renumbered, other lines become comments.
 join_tap()
 {
 	awk '
@@ -29,7 +31,7 @@ join_tap()
 	/^@ / { name = $2; planned = seen = bad = 0; next }
 	/^@end / {
 		if (planned != seen || ($2 != 0 && $2 != 4 && !bad))
-			result("not ok 0 of " planned " results " seen " were seen, exit status " $2)
+			result("not ok 0 got " seen+0 " of " planned+0 " results, exit status " $2)
 		next
 	}
 	/^1\.\./ { planned = substr($1, 4); next }
@@ -45,12 +47,12 @@ run_kunit()
 
 	if [ ! -e $dir/run ]; then
 		echo "1..1"
-		echo "ok 1 suite # SKIP not in this kernel (CONFIG_PERF_EVENTS_RING_KUNIT_TEST)"
+		echo "ok 1 suite # SKIP kernel lacks CONFIG_PERF_EVENTS_RING_KUNIT_TEST"
 		return
 	fi
-	# It ran at boot; now there are high-resolution timers to interrupt it.
+	# The suites ran at boot already, but without high-resolution timers to interrupt them.
 	echo 1 >$dir/run
-	# The cases of the suite are indented once, their parameters twice.
+	# Test cases are indented by four spaces, their parameters by eight.
 	sed -n 's/^    \(1\.\.\|ok \|not ok \|# \)/\1/p; /^     /p' $dir/results
 }
 
@@ -60,7 +62,7 @@ run_kselftest()
 
 	if [ "$1" = ring_libperf ] && [ ! -e "$program" ]; then
 		echo "1..1"
-		echo "ok 1 test # SKIP not built: there is no libperf (make perf)"
+		echo "ok 1 test # SKIP built without libperf: run make perf"
 		return
 	fi
 	"$program" 2>&1
@@ -68,7 +70,7 @@ run_kselftest()
 
 run_inside()
 {
-	# Any controller brings perf_event with it.
+	# perf_event is enabled implicitly in a cgroup with any controller.
 	echo +pids >/sys/fs/cgroup/cgroup.subtree_control
 	export RING_TEST_HOTPLUG=1
 	{
@@ -120,15 +122,15 @@ if [ "$1" = --build ]; then
 	build
 	exit
 fi
-[ -e "${KERNEL:-$BUILD/kernel}/arch/x86/boot/bzImage" ] || skip "there is no guest kernel (make kernel)"
-type qemu-system-x86_64 >/dev/null 2>&1 || skip "there is no qemu-system-x86_64 (make deps)"
+[ -e "${KERNEL:-$BUILD/kernel}/arch/x86/boot/bzImage" ] || skip "no guest kernel: run make kernel"
+type qemu-system-x86_64 >/dev/null 2>&1 || skip "no qemu-system-x86_64: run make deps"
 
 if ! log=$(build 2>&1); then
 	echo "$log"
-	echo "Bail out! The selftests cannot be built"
+	echo "Bail out! Cannot build the selftests"
 	exit 1
 fi
 [ $# -gt 0 ] && tests=("$@")
-# Two nodes, so that a test sees on which one memory is.
+# Two NUMA nodes, for the KUnit test of memory placement.
 export VM_APPEND="$VM_APPEND numa=fake=2 kunit.enable=1 kunit.filter_glob=perf_ring_*" VM_TIMEOUT=${VM_TIMEOUT:-540}
 exec "$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside "${tests[@]}")"

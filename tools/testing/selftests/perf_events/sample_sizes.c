@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Samples about as long as header.size, 16 bits, can say. They arrive whole, or are counted as
- * lost: never is a part of one taken for the whole, and never is anything else overwritten.
+ * Test samples whose size is close to the limit of header.size (16 bits). Each
+ * must be complete or counted as lost. None may be truncated, or overwrite
+ * other records.
  */
 #include "ring.h"
 
 #include <limits.h>
 #include <linux/bpf.h>
 
-#define LARGEST		65528			/* the last multiple of 8 */
+#define LARGEST		65528		/* largest multiple of 8 in 16 bits */
 #define MAX_STACK_FILE	"/proc/sys/kernel/perf_event_max_stack"
 
 FIXTURE(sizes)
@@ -16,7 +17,7 @@ FIXTURE(sizes)
 	struct ring	ring;
 	struct faults	faults;
 	uint64_t	tail;
-	int		samples;	/* that consume() read */
+	int		samples;	/* number read by last consume() */
 	struct record	record;		/* the last sample */
 };
 
@@ -38,7 +39,8 @@ FIXTURE_VARIANT_ADD(sizes, sized)
 
 static void enable(FIXTURE_DATA(sizes) *self, bool on)
 {
-	ioctl(self->ring.fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(self->ring.fd,
+	      on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
 FIXTURE_SETUP(sizes)
@@ -47,7 +49,7 @@ FIXTURE_SETUP(sizes)
 	if (variant->bit)
 		REQUIRE_SIZE_AT_END();
 	ASSERT_TRUE(faults_init(&self->faults, 64));
-	/* So that these cause none of their own later. */
+	/* Fault in what these touch, so that it causes no faults later. */
 	enable(self, true);
 	fault(&self->faults, 0);
 }
@@ -58,10 +60,10 @@ FIXTURE_TEARDOWN(sizes)
 	faults_free(&self->faults);
 }
 
-/* A streaming ring, so that the kernel overwrites nothing that was not given back. */
+/* Map a streaming ring: the kernel must not overwrite unread records. */
 static void start(struct __test_metadata *_metadata, FIXTURE_DATA(sizes) *self,
-		  const FIXTURE_VARIANT(sizes) *variant, struct perf_event_attr attr, pid_t pid,
-		  int cpu, int pages)
+		  const FIXTURE_VARIANT(sizes) *variant,
+		  struct perf_event_attr attr, pid_t pid, int cpu, int pages)
 {
 	int fd;
 
@@ -75,8 +77,9 @@ static void start(struct __test_metadata *_metadata, FIXTURE_DATA(sizes) *self,
 	self->tail = 0;
 }
 
-/* Reads all there is and gives the room back. It must be records, as long as they say. */
-static void consume(struct __test_metadata *_metadata, FIXTURE_DATA(sizes) *self,
+/* Read all records, check that they are valid samples, and set data_tail. */
+static void consume(struct __test_metadata *_metadata,
+		    FIXTURE_DATA(sizes) *self,
 		    const FIXTURE_VARIANT(sizes) *variant)
 {
 	static struct record record;
@@ -84,9 +87,10 @@ static void consume(struct __test_metadata *_metadata, FIXTURE_DATA(sizes) *self
 
 	self->samples = 0;
 	for (; self->tail < head; self->tail += record.header.size) {
-		ASSERT_TRUE(ring_record_at(&self->ring, self->tail, head, &record));
+		ASSERT_TRUE(
+			ring_record_at(&self->ring, self->tail, head, &record));
 		if (variant->bit) {
-			ASSERT_TRUE(record_trailer_is_right(&record));
+			ASSERT_TRUE(record_trailer_valid(&record));
 		}
 		ASSERT_EQ(PERF_RECORD_SAMPLE, record.header.type);
 		self->samples++;
@@ -95,7 +99,8 @@ static void consume(struct __test_metadata *_metadata, FIXTURE_DATA(sizes) *self
 	ring_set_tail(&self->ring, self->tail);
 }
 
-static void sample_once(struct __test_metadata *_metadata, FIXTURE_DATA(sizes) *self,
+static void sample_once(struct __test_metadata *_metadata,
+			FIXTURE_DATA(sizes) *self,
 			const FIXTURE_VARIANT(sizes) *variant)
 {
 	enable(self, true);
@@ -104,7 +109,10 @@ static void sample_once(struct __test_metadata *_metadata, FIXTURE_DATA(sizes) *
 	consume(_metadata, self, variant);
 }
 
-/* What the event counted. (A LOST record would come with the next sample that fits.) */
+/*
+ * The lost count of PERF_FORMAT_LOST. (A LOST record is written only before the
+ * next sample that fits.)
+ */
 static uint64_t lost_samples(FIXTURE_DATA(sizes) *self)
 {
 	struct {
@@ -124,18 +132,21 @@ static uint64_t lost_samples(FIXTURE_DATA(sizes) *self)
 #define NR_REGISTERS	1
 #endif
 
-/* The stack takes what the rest of the sample leaves, registers included. */
-TEST_F_TIMEOUT(sizes, stack_takes_the_rest, 120)
+/* The user stack is cut to the space that the other fields leave. */
+TEST_F_TIMEOUT(sizes, user_stack_fills_sample, 120)
 {
-	/* Header, address, registers and their kind, size and dynamic size of the stack. */
-	const int rest = 8 + 8 + 8 * (1 + NR_REGISTERS) + 8 + 8 + variant->trailer;
+	/* Header, address, ABI and registers, size and dynamic size of stack */
+	const int registers = 8 * (1 + NR_REGISTERS);
+	const int rest = 8 + 8 + registers + 8 + 8 + variant->trailer;
 
-	for (int asked = LARGEST - 512; asked <= LARGEST; asked += 8) {
-		struct perf_event_attr attr = ATTR_FAULTS(
-			.sample_type = PERF_SAMPLE_ADDR | PERF_SAMPLE_STACK_USER |
-				       PERF_SAMPLE_REGS_INTR,
-			.sample_stack_user = asked, .sample_regs_intr = ALL_REGISTERS);
-		int size = asked + rest < LARGEST ? asked + rest : LARGEST;
+	for (int stack = LARGEST - 512; stack <= LARGEST; stack += 8) {
+		struct perf_event_attr attr =
+			ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR |
+						   PERF_SAMPLE_STACK_USER |
+						   PERF_SAMPLE_REGS_INTR,
+				    .sample_stack_user = stack,
+				    .sample_regs_intr = ALL_REGISTERS);
+		int size = stack + rest < LARGEST ? stack + rest : LARGEST;
 		uint64_t stack_size;
 
 		start(_metadata, self, variant, attr, 0, -1, 32);
@@ -144,18 +155,21 @@ TEST_F_TIMEOUT(sizes, stack_takes_the_rest, 120)
 		EXPECT_EQ(size, self->record.header.size);
 		stack_size = self->record.words[2];
 		EXPECT_EQ(size - rest, stack_size);
-		/* What was copied ends where the stack does. */
+		/* No more was copied than the stack has. */
 		EXPECT_GE(stack_size, self->record.words[3 + stack_size / 8]);
 	}
 }
 
-/* In a ring that is smaller such a sample is lost. */
-TEST_F(sizes, larger_than_the_ring)
+/* In a smaller ring such a sample is lost. */
+TEST_F(sizes, sample_larger_than_ring)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(
-		.sample_type = PERF_SAMPLE_ADDR | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_INTR,
-		.sample_stack_user = LARGEST, .sample_regs_intr = ALL_REGISTERS,
-		.read_format = PERF_FORMAT_LOST);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR |
+					   PERF_SAMPLE_STACK_USER |
+					   PERF_SAMPLE_REGS_INTR,
+			    .sample_stack_user = LARGEST,
+			    .sample_regs_intr = ALL_REGISTERS,
+			    .read_format = PERF_FORMAT_LOST);
 
 	for (int pages = 1; pages <= 16; pages *= 2) {
 		start(_metadata, self, variant, attr, 0, -1, pages);
@@ -165,14 +179,18 @@ TEST_F(sizes, larger_than_the_ring)
 	}
 }
 
-TEST_F(sizes, tracepoint_with_everything)
+TEST_F(sizes, tracepoint_all_fields)
 {
 	struct perf_event_attr attr = {
-		.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT, .sample_period = 1,
-		.sample_type = PERF_SAMPLE_RAW | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_STACK_USER |
-			       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_ADDR |
+		.size = sizeof(attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_RAW | PERF_SAMPLE_CALLCHAIN |
+			       PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_USER |
+			       PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_ADDR |
 			       PERF_SAMPLE_WEIGHT | PERF_SAMPLE_PHYS_ADDR,
-		.sample_stack_user = LARGEST, .sample_regs_user = ALL_REGISTERS,
+		.sample_stack_user = LARGEST,
+		.sample_regs_user = ALL_REGISTERS,
 		.sample_regs_intr = ALL_REGISTERS,
 	};
 	int id = tracepoint_id("raw_syscalls/sys_enter");
@@ -192,9 +210,12 @@ TEST_F(sizes, tracepoint_with_everything)
 
 #ifdef __x86_64__
 
-#define ADDRESSES_END	0x7ffffffff000UL	/* without the page that nobody has */
+#define ADDRESSES_END	0x7ffffffff000UL	/* TASK_SIZE of 47 bits */
 
-/* Reads from @address with other registers. Signals would need the stack: there are none. */
+/*
+ * Read from @address with the given stack and frame pointers. No signal may be
+ * delivered meanwhile, for it would use that stack.
+ */
 static void fault_with(const void *address, uint64_t sp, const void *bp)
 {
 	asm volatile("mov %%rsp, %%r12\n\t"
@@ -209,19 +230,24 @@ static void fault_with(const void *address, uint64_t sp, const void *bp)
 		     : "rax", "r12", "r13", "memory");
 }
 
-/* No more than up to there is asked for; the sample's size is a multiple of 8 nevertheless. */
-TEST_F(sizes, stack_pointer_near_the_end)
+/* The stack is cut at TASK_SIZE; the record size is still a multiple of 8. */
+TEST_F(sizes, stack_pointer_near_task_size)
 {
-	static const int distances[] = { 1, 7, 8, 9, 100, 4097, 65527, 65528, 65535, 65536 };
+	static const int distances[] = {
+		1, 7, 8, 9, 100, 4097, 65527, 65528, 65535, 65536,
+	};
 	struct perf_event_attr attr = ATTR_FAULTS(
 		.sample_type = PERF_SAMPLE_ADDR | PERF_SAMPLE_STACK_USER,
 		.sample_stack_user = LARGEST - 512);
+	void *map;
 
-	if (mmap((void *)ADDRESSES_END, page_size(), PROT_READ,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != MAP_FAILED)
+	map = mmap((void *)ADDRESSES_END, page_size(), PROT_READ,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (map != MAP_FAILED)
 		SKIP(return, "addresses have more than 47 bits");
 	for (size_t i = 0; i < sizeof(distances) / sizeof(*distances); i++) {
-		int stack = distances[i] & ~7, size = 8 + 8 + 8 + variant->trailer;
+		int size = 8 + 8 + 8 + variant->trailer;
+		int stack = distances[i] & ~7;
 
 		if (stack > LARGEST - 512)
 			stack = LARGEST - 512;
@@ -229,7 +255,8 @@ TEST_F(sizes, stack_pointer_near_the_end)
 			size += stack + 8;
 		start(_metadata, self, variant, attr, 0, -1, 32);
 		enable(self, true);
-		fault_with(self->faults.base + i * page_size(), ADDRESSES_END - distances[i], NULL);
+		fault_with(self->faults.base + i * page_size(),
+			   ADDRESSES_END - distances[i], NULL);
 		enable(self, false);
 		consume(_metadata, self, variant);
 		ASSERT_EQ(1, self->samples);
@@ -239,19 +266,25 @@ TEST_F(sizes, stack_pointer_near_the_end)
 	}
 }
 
-/* Callchains of any length: frames that are made up, one after the other. */
-TEST_F(sizes, callchains)
+/* Callchains of chosen lengths, made by a linked list of artificial frames. */
+TEST_F(sizes, callchain_lengths)
 {
 	struct frame {
 		const struct frame	*next;
 		uint64_t		return_address;
 	} *frames = calloc(9000, sizeof(*frames));
-	struct perf_event_attr attr = ATTR_FAULTS(
-		.sample_type = PERF_SAMPLE_CALLCHAIN, .exclude_callchain_kernel = 1,
-		.sample_max_stack = 9000, .read_format = PERF_FORMAT_LOST);
-	/* Header, number of entries; entries: context, address, and the frames. */
-	const int rest = 8 + 8 + 8 + 8 + variant->trailer, most = (LARGEST - rest) / 8;
-	const int lengths[] = { 0, 10, most - 1, most, most + 1, most + 2, most + 100, 8950 };
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type = PERF_SAMPLE_CALLCHAIN,
+			    .exclude_callchain_kernel = 1,
+			    .sample_max_stack = 9000,
+			    .read_format = PERF_FORMAT_LOST);
+	/* Header and number of entries; entries are context, IP and frames. */
+	const int rest = 8 + 8 + 8 + 8 + variant->trailer;
+	const int max_frames = (LARGEST - rest) / 8;
+	const int lengths[] = {
+		0, 10, max_frames - 1, max_frames, max_frames + 1,
+		max_frames + 2, max_frames + 100, 8950,
+	};
 	int old = read_number(MAX_STACK_FILE);
 
 	REQUIRE_ROOT();
@@ -268,13 +301,14 @@ TEST_F(sizes, callchains)
 		start(_metadata, self, variant, attr, 0, -1, 32);
 		enable(self, true);
 		fault_with(self->faults.base + i * page_size(),
-			   (uintptr_t)__builtin_frame_address(0) - 4096, n ? frames : NULL);
+			   (uintptr_t)__builtin_frame_address(0) - 4096,
+			   n ? frames : NULL);
 		enable(self, false);
 		consume(_metadata, self, variant);
-		EXPECT_EQ(n <= most, self->samples)
+		EXPECT_EQ(n <= max_frames, self->samples)
 			TH_LOG("%d frames", n);
-		EXPECT_EQ(n > most, lost_samples(self));
-		if (n <= most) {
+		EXPECT_EQ(n > max_frames, lost_samples(self));
+		if (n <= max_frames) {
 			EXPECT_EQ(rest + 8 * n, self->record.header.size);
 			EXPECT_EQ(2 + n, self->record.words[1]);
 		}
@@ -287,7 +321,7 @@ TEST_F(sizes, callchains)
 #endif /* __x86_64__ */
 
 /*
- * The output of a BPF program, which can be as large as the value of a map.
+ * Output of a BPF program, which can be as large as a map value
  */
 
 #define VALUE_SIZE	(256 << 10)
@@ -305,7 +339,8 @@ static int new_map(int type, int value_size)
 	attr.map_type = type;
 	attr.key_size = 4;
 	attr.value_size = value_size;
-	attr.max_entries = type == BPF_MAP_TYPE_ARRAY ? 1 : sysconf(_SC_NPROCESSORS_CONF);
+	attr.max_entries =
+		type == BPF_MAP_TYPE_ARRAY ? 1 : sysconf(_SC_NPROCESSORS_CONF);
 	return bpf(BPF_MAP_CREATE, &attr);
 }
 
@@ -320,19 +355,24 @@ static int set_map(int map, int key, const void *value)
 	return bpf(BPF_MAP_UPDATE_ELEM, &attr);
 }
 
-/* return bpf_perf_event_output(ctx, events, BPF_F_CURRENT_CPU, the value of data[0], size); */
+/*
+ * return bpf_perf_event_output(ctx, events, BPF_F_CURRENT_CPU, &data[0], size);
+ */
 static int load_program(int events, int data, int size)
 {
 	const struct bpf_insn instructions[] = {
-		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 2, .src_reg = BPF_PSEUDO_MAP_FD,
-		  .imm = events },
+		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 2,
+		  .src_reg = BPF_PSEUDO_MAP_FD, .imm = events },
 		{ },
-		{ .code = BPF_ALU | BPF_MOV | BPF_K, .dst_reg = 3, .imm = BPF_F_CURRENT_CPU },
+		{ .code = BPF_ALU | BPF_MOV | BPF_K, .dst_reg = 3,
+		  .imm = BPF_F_CURRENT_CPU },
 		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 4,
 		  .src_reg = BPF_PSEUDO_MAP_VALUE, .imm = data },
 		{ },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 5, .imm = size },
-		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_perf_event_output },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 5,
+		  .imm = size },
+		{ .code = BPF_JMP | BPF_CALL,
+		  .imm = BPF_FUNC_perf_event_output },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 	union bpf_attr attr;
@@ -345,7 +385,7 @@ static int load_program(int events, int data, int size)
 	return bpf(BPF_PROG_LOAD, &attr);
 }
 
-/* On this CPU; returns what the program does, or INT_MIN. */
+/* Run on this CPU. Returns the return value of the program, or INT_MIN. */
 static int run_program(int program)
 {
 	union bpf_attr attr;
@@ -355,16 +395,21 @@ static int run_program(int program)
 	return bpf(BPF_PROG_TEST_RUN, &attr) ? INT_MIN : (int)attr.test.retval;
 }
 
-TEST_F_TIMEOUT(sizes, bpf_output, 120)
+TEST_F_TIMEOUT(sizes, bpf_output_sizes, 120)
 {
 	static const int sizes[] = {
-		64, 4096, LARGEST - 16, LARGEST - 8, LARGEST, LARGEST + 8, LARGEST + 16, 65600,
-		65536 + 4096, 131072 - 8, 131072, 131072 + 64, 196608 + 128, 262144,
+		64, 4096, LARGEST - 16, LARGEST - 8, LARGEST, LARGEST + 8,
+		LARGEST + 16, 65600, 65536 + 4096, 131072 - 8, 131072,
+		131072 + 64, 196608 + 128, 262144,
 	};
 	struct perf_event_attr attr = {
-		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_BPF_OUTPUT, .sample_period = 1, .wakeup_events = 1,
-		.sample_type = PERF_SAMPLE_RAW, .read_format = PERF_FORMAT_LOST,
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_BPF_OUTPUT,
+		.sample_period = 1,
+		.wakeup_events = 1,
+		.sample_type = PERF_SAMPLE_RAW,
+		.read_format = PERF_FORMAT_LOST,
 	};
 	static const int pages[] = { 1, 4, 16, 32, 128 };
 	static unsigned char bytes[VALUE_SIZE];
@@ -381,16 +426,18 @@ TEST_F_TIMEOUT(sizes, bpf_output, 120)
 	ASSERT_EQ(0, pin_to_cpu(cpu));
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-		/* Header and the size of the data, padded: 4 + data is a multiple of 8 with it. */
+		/* The u32 size of the data and the data are a multiple of 8. */
 		int size = sizes[i], raw = size - 8 - 4 - variant->trailer;
 		int program = load_program(events, data, raw);
 
 		ASSERT_GE(program, 0)
 			TH_LOG("bpf: %s", strerror(errno));
 		for (size_t j = 0; j < sizeof(pages) / sizeof(*pages); j++) {
-			bool fits = size <= LARGEST && size < pages[j] * (int)page_size();
+			int area = pages[j] * page_size();
+			bool fits = size <= LARGEST && size < area;
 
-			start(_metadata, self, variant, attr, -1, cpu, pages[j]);
+			start(_metadata, self, variant, attr, -1, cpu,
+			      pages[j]);
 			ASSERT_EQ(0, set_map(events, cpu, &self->ring.fd));
 			enable(self, true);
 			EXPECT_EQ(fits ? 0 : -ENOSPC, run_program(program))
@@ -405,7 +452,8 @@ TEST_F_TIMEOUT(sizes, bpf_output, 120)
 			}
 			EXPECT_EQ(size, self->record.header.size);
 			EXPECT_EQ(raw, *(uint32_t *)(self->record.bytes + 8));
-			EXPECT_EQ(0, memcmp(self->record.bytes + 12, bytes, raw));
+			EXPECT_EQ(0,
+				  memcmp(self->record.bytes + 12, bytes, raw));
 		}
 		close(program);
 	}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* PERF_SAMPLE_SIZE_AT_END: which attributes take it, and what the control page says of it. */
+/*
+ * Test which attributes PERF_SAMPLE_SIZE_AT_END can be combined with, and its
+ * capability bits in the control page.
+ */
 #include "ring.h"
 
 FIXTURE(size_at_end)
@@ -9,7 +12,8 @@ FIXTURE(size_at_end)
 
 FIXTURE_SETUP(size_at_end)
 {
-	struct perf_event_attr sized = ATTR_DUMMY(.sample_type = PERF_SAMPLE_SIZE_AT_END);
+	struct perf_event_attr sized =
+		ATTR_DUMMY(.sample_type = PERF_SAMPLE_SIZE_AT_END);
 	struct perf_event_attr plain = ATTR_DUMMY();
 
 	REQUIRE_SIZE_AT_END();
@@ -35,11 +39,15 @@ static int open_error(struct perf_event_attr attr)
 	return 0;
 }
 
-/* Also on kernels that do not know the bit: nobody else's may be taken for ours. */
-TEST(unknown_bits_are_refused)
+/*
+ * No other bit is accepted. Without the feature this also covers ours: a kernel
+ * must not accept the bit with another meaning.
+ */
+TEST(unknown_sample_type_bits_rejected)
 {
 	for (int bit = 30; bit < 63; bit++) {
-		struct perf_event_attr attr = ATTR_DUMMY(.sample_type = 1ULL << bit);
+		struct perf_event_attr attr =
+			ATTR_DUMMY(.sample_type = 1ULL << bit);
 
 		if (attr.sample_type == PERF_SAMPLE_SIZE_AT_END)
 			continue;
@@ -48,7 +56,7 @@ TEST(unknown_bits_are_refused)
 	}
 }
 
-/* Whoever knows data_reserved finds it behind the fields that all kernels have. */
+/* data_reserved follows the fields that upstream kernels have. */
 TEST(control_page_layout)
 {
 	EXPECT_EQ(offsetof(struct perf_event_mmap_page, aux_size) + 8,
@@ -58,23 +66,25 @@ TEST(control_page_layout)
 
 TEST_F(size_at_end, accepted_with_other_bits)
 {
-	const uint64_t others = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN |
-				PERF_SAMPLE_RAW;
-	struct perf_event_attr attr = ATTR_DUMMY(.sample_type = PERF_SAMPLE_SIZE_AT_END | others,
-						 .sample_id_all = 1, .mmap = 1, .comm = 1);
+	const uint64_t others = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME |
+				PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW;
+	struct perf_event_attr attr =
+		ATTR_DUMMY(.sample_type = PERF_SAMPLE_SIZE_AT_END | others,
+			   .sample_id_all = 1, .mmap = 1, .comm = 1);
 
 	EXPECT_EQ(0, open_error(attr));
 }
 
-TEST_F(size_at_end, not_with_write_backward)
+TEST_F(size_at_end, rejected_with_write_backward)
 {
-	struct perf_event_attr attr = ATTR_DUMMY(.sample_type = PERF_SAMPLE_SIZE_AT_END,
-						 .write_backward = 1);
+	struct perf_event_attr attr =
+		ATTR_DUMMY(.sample_type = PERF_SAMPLE_SIZE_AT_END,
+			   .write_backward = 1);
 
 	EXPECT_EQ(EINVAL, open_error(attr));
 }
 
-TEST_F(size_at_end, control_page_of_overwriting_ring)
+TEST_F(size_at_end, control_page_of_overwrite_ring)
 {
 	ASSERT_EQ(0, ring_map(&self->sized, self->sized.fd, 2, PROT_READ));
 	EXPECT_TRUE(!!self->sized.page->cap_data_reserved);
@@ -88,29 +98,34 @@ TEST_F(size_at_end, control_page_of_overwriting_ring)
 
 TEST_F(size_at_end, control_page_of_streaming_ring)
 {
-	ASSERT_EQ(0, ring_map(&self->sized, self->sized.fd, 2, PROT_READ | PROT_WRITE));
+	ASSERT_EQ(0, ring_map(&self->sized, self->sized.fd, 2,
+			      PROT_READ | PROT_WRITE));
 	EXPECT_TRUE(!!self->sized.page->cap_size_at_end);
 
-	ASSERT_EQ(0, ring_map(&self->plain, self->plain.fd, 2, PROT_READ | PROT_WRITE));
+	ASSERT_EQ(0, ring_map(&self->plain, self->plain.fd, 2,
+			      PROT_READ | PROT_WRITE));
 	EXPECT_FALSE(!!self->plain.page->cap_size_at_end);
 }
 
-/* The rings of one buffer end their records alike, whoever joins whom. */
-TEST_F(size_at_end, set_output_does_not_mix)
+/* Events that share a buffer must all have the bit, or none of them. */
+TEST_F(size_at_end, set_output_rejects_mixed_events)
 {
 	ASSERT_EQ(0, ring_map(&self->sized, self->sized.fd, 2, PROT_READ));
-	EXPECT_EQ(-1, ioctl(self->plain.fd, PERF_EVENT_IOC_SET_OUTPUT, self->sized.fd));
+	EXPECT_EQ(-1, ioctl(self->plain.fd, PERF_EVENT_IOC_SET_OUTPUT,
+			    self->sized.fd));
 	EXPECT_EQ(EINVAL, errno);
 	ring_unmap(&self->sized);
 
 	ASSERT_EQ(0, ring_map(&self->plain, self->plain.fd, 2, PROT_READ));
-	EXPECT_EQ(-1, ioctl(self->sized.fd, PERF_EVENT_IOC_SET_OUTPUT, self->plain.fd));
+	EXPECT_EQ(-1, ioctl(self->sized.fd, PERF_EVENT_IOC_SET_OUTPUT,
+			    self->plain.fd));
 	EXPECT_EQ(EINVAL, errno);
 }
 
-TEST_F(size_at_end, set_output_of_alike)
+TEST_F(size_at_end, set_output_accepts_same_format)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = PERF_SAMPLE_SIZE_AT_END);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type = PERF_SAMPLE_SIZE_AT_END);
 	int fd = perf_open(&attr, 0, -1);
 
 	ASSERT_GE(fd, 0);
@@ -121,7 +136,7 @@ TEST_F(size_at_end, set_output_of_alike)
 }
 
 /* PERF_FLAG_FD_OUTPUT is the other way to redirect an event. */
-TEST_F(size_at_end, fd_output_does_not_mix)
+TEST_F(size_at_end, fd_output_rejects_mixed_events)
 {
 	struct perf_event_attr attr = ATTR_DUMMY();
 
@@ -131,12 +146,13 @@ TEST_F(size_at_end, fd_output_does_not_mix)
 	EXPECT_EQ(EINVAL, errno);
 }
 
-/* All that room was taken for is complete once no one writes. */
-TEST_F(size_at_end, data_reserved_is_head_at_rest)
+/* When no write is active, data_reserved is equal to data_head. */
+TEST_F(size_at_end, data_reserved_equals_idle_head)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR |
-								 PERF_SAMPLE_SIZE_AT_END,
-						  .disabled = 1);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR |
+					   PERF_SAMPLE_SIZE_AT_END,
+			    .disabled = 1);
 	struct faults faults;
 	struct ring ring;
 	int fd = perf_open(&attr, 0, -1);

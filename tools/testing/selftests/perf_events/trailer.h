@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tests of one event with PERF_SAMPLE_SIZE_AT_END, and of the trailers that its records end with:
- * a test causes records, check() stops the event and reads the ring upward by header.size and
- * downward by trailers, which must give the same.
+ * Provide the fixture for tests of one event with PERF_SAMPLE_SIZE_AT_END.
+ *
+ * A test calls start(), causes records, and calls check(). This disables the
+ * event, reads the ring forward by header.size and backward by trailers, and
+ * compares both.
  */
 #ifndef SELFTESTS_PERF_EVENTS_TRAILER_H
 #define SELFTESTS_PERF_EVENTS_TRAILER_H
@@ -11,8 +13,8 @@
 
 #include <linux/sched.h>
 
-#define IDS		(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
-			 PERF_SAMPLE_CPU)
+#define IDS		(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | \
+			 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 #define RING_PAGES	64
 #define MAX_RECORDS	65536
 
@@ -58,10 +60,14 @@ FIXTURE_TEARDOWN(trailer)
 	faults_free(&self->faults);
 }
 
-/* Opens and maps, enabled; fails only if mapping does. Returns false if the event is refused. */
-static bool start(struct __test_metadata *_metadata, FIXTURE_DATA(trailer) *self,
-		  const FIXTURE_VARIANT(trailer) *variant, struct perf_event_attr attr, pid_t pid,
-		  int cpu)
+/*
+ * Open, map and enable an event. Returns false if perf_event_open() fails; all
+ * other errors fail the test.
+ */
+static bool start(struct __test_metadata *_metadata,
+		  FIXTURE_DATA(trailer) *self,
+		  const FIXTURE_VARIANT(trailer) *variant,
+		  struct perf_event_attr attr, pid_t pid, int cpu)
 {
 	int fd;
 
@@ -77,16 +83,20 @@ static bool start(struct __test_metadata *_metadata, FIXTURE_DATA(trailer) *self
 	return true;
 }
 
-static void check_record(struct __test_metadata *_metadata, FIXTURE_DATA(trailer) *self,
-			 const FIXTURE_VARIANT(trailer) *variant, const struct record *record)
+static void check_record(struct __test_metadata *_metadata,
+			 FIXTURE_DATA(trailer) *self,
+			 const FIXTURE_VARIANT(trailer) *variant,
+			 const struct record *record)
 {
 	int words = record->header.size / 8;
 
-	EXPECT_TRUE(record_trailer_is_right(record))
-		TH_LOG("record of type %u, %u bytes, at %llu", record->header.type,
-		       record->header.size, (unsigned long long)record->position);
+	EXPECT_TRUE(record_trailer_valid(record))
+		TH_LOG("record of type %u, %u bytes, at %llu",
+		       record->header.type, record->header.size,
+		       (unsigned long long)record->position);
 	if (variant->ids) {
-		int at = record->header.type == PERF_RECORD_SAMPLE ? 1 : words - 2;
+		int at = record->header.type == PERF_RECORD_SAMPLE ? 1
+								   : words - 2;
 
 		EXPECT_EQ(self->id, record->words[at])
 			TH_LOG("type %u", record->header.type);
@@ -95,8 +105,9 @@ static void check_record(struct __test_metadata *_metadata, FIXTURE_DATA(trailer
 	self->counts[record->header.type]++;
 }
 
-/* Stops and reads [@begin, head): upward, then downward. */
-static void check_from(struct __test_metadata *_metadata, FIXTURE_DATA(trailer) *self,
+/* Disable the event, and read [@begin, head) in both directions. */
+static void check_from(struct __test_metadata *_metadata,
+		       FIXTURE_DATA(trailer) *self,
 		       const FIXTURE_VARIANT(trailer) *variant, uint64_t begin)
 {
 	static uint64_t positions[MAX_RECORDS];
@@ -107,8 +118,10 @@ static void check_from(struct __test_metadata *_metadata, FIXTURE_DATA(trailer) 
 	ioctl(self->ring.fd, PERF_EVENT_IOC_DISABLE, 0);
 	head = ring_head(&self->ring);
 	memset(self->counts, 0, sizeof(self->counts));
-	for (position = begin; position < head; position += record.header.size) {
-		ASSERT_TRUE(ring_record_at(&self->ring, position, head, &record));
+	for (position = begin; position < head;
+	     position += record.header.size) {
+		ASSERT_TRUE(
+			ring_record_at(&self->ring, position, head, &record));
 		check_record(_metadata, self, variant, &record);
 		ASSERT_LT(n, MAX_RECORDS);
 		positions[n++] = position;
@@ -116,14 +129,16 @@ static void check_from(struct __test_metadata *_metadata, FIXTURE_DATA(trailer) 
 	EXPECT_EQ(head, position);
 
 	for (position = head; position > begin; position = record.position) {
-		ASSERT_TRUE(ring_record_before(&self->ring, position, begin, &record));
+		ASSERT_TRUE(ring_record_before(&self->ring, position, begin,
+					       &record));
 		ASSERT_GT(n, 0);
 		ASSERT_EQ(positions[--n], record.position);
 	}
 	EXPECT_EQ(0, n);
 }
 
-static void check(struct __test_metadata *_metadata, FIXTURE_DATA(trailer) *self,
+static void check(struct __test_metadata *_metadata,
+		  FIXTURE_DATA(trailer) *self,
 		  const FIXTURE_VARIANT(trailer) *variant)
 {
 	ASSERT_LE(ring_head(&self->ring), self->ring.size);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Samples of events with PERF_SAMPLE_SIZE_AT_END, whatever else is in them, THROTTLE and LOST. */
+/*
+ * Test the trailers of samples with each sample_type, and of THROTTLE and LOST
+ * records.
+ */
 #include "trailer.h"
 
 #define RATE_FILE	"/proc/sys/kernel/perf_event_max_sample_rate"
@@ -7,20 +10,26 @@
 TEST_F(trailer, samples)
 {
 	for (int bit = 0; 1ULL << bit < PERF_SAMPLE_MAX; bit++) {
-		struct perf_event_attr attr = ATTR_FAULTS(
-			.sample_type = 1ULL << bit, .sample_regs_user = 1, .sample_regs_intr = 1,
-			.sample_stack_user = 1024,
-			.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_ID);
+		struct perf_event_attr attr =
+			ATTR_FAULTS(.sample_type = 1ULL << bit,
+				    .sample_regs_user = 1,
+				    .sample_regs_intr = 1,
+				    .sample_stack_user = 1024,
+				    .read_format =
+					    PERF_FORMAT_TOTAL_TIME_ENABLED |
+					    PERF_FORMAT_ID);
 
-		/* Not for software events. */
+		/* Not available for software events. */
 		if (attr.sample_type == PERF_SAMPLE_BRANCH_STACK)
 			continue;
 		if (!start(_metadata, self, variant, attr, 0, -1)) {
 			TH_LOG("sample_type 1 << %d: %s", bit, strerror(errno));
-			/* Registers are not for every machine, cgroups not for every kernel. */
-			EXPECT_NE(0, attr.sample_type &
-				  (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR |
-				   PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CGROUP));
+			/* Optional for architecture or configuration. */
+			EXPECT_NE(0,
+				  attr.sample_type & (PERF_SAMPLE_REGS_USER |
+						      PERF_SAMPLE_REGS_INTR |
+						      PERF_SAMPLE_STACK_USER |
+						      PERF_SAMPLE_CGROUP));
 			continue;
 		}
 		cause_faults(self, 7);
@@ -33,15 +42,21 @@ TEST_F(trailer, samples)
 
 TEST_F(trailer, samples_with_many_fields)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_READ |
-			       PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW |
-			       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
-			       PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC |
-			       PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_PHYS_ADDR,
-		.sample_regs_user = 1, .sample_stack_user = 512,
-		.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
-			       PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID | PERF_FORMAT_LOST);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type =
+				    PERF_SAMPLE_IP | PERF_SAMPLE_ADDR |
+				    PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN |
+				    PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW |
+				    PERF_SAMPLE_REGS_USER |
+				    PERF_SAMPLE_STACK_USER |
+				    PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC |
+				    PERF_SAMPLE_TRANSACTION |
+				    PERF_SAMPLE_PHYS_ADDR,
+			    .sample_regs_user = 1, .sample_stack_user = 512,
+			    .read_format = PERF_FORMAT_GROUP |
+					   PERF_FORMAT_TOTAL_TIME_ENABLED |
+					   PERF_FORMAT_TOTAL_TIME_RUNNING |
+					   PERF_FORMAT_ID | PERF_FORMAT_LOST);
 
 	ASSERT_TRUE(start(_metadata, self, variant, attr, 0, -1));
 	cause_faults(self, 101);
@@ -49,10 +64,12 @@ TEST_F(trailer, samples_with_many_fields)
 	EXPECT_LE(101, self->counts[PERF_RECORD_SAMPLE]);
 }
 
-TEST_F(trailer, samples_of_a_tracepoint)
+TEST_F(trailer, tracepoint_samples)
 {
 	struct perf_event_attr attr = {
-		.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT, .sample_period = 1,
+		.size = sizeof(attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.sample_period = 1,
 		.sample_type = PERF_SAMPLE_RAW | PERF_SAMPLE_CALLCHAIN,
 	};
 	int id = tracepoint_id("raw_syscalls/sys_enter");
@@ -78,7 +95,7 @@ TEST_F(trailer, throttle)
 	int rate = read_number(RATE_FILE);
 
 	REQUIRE_ROOT();
-	/* The limit is for all of the machine: back with it before anything can fail. */
+	/* A global limit: restore it before any assertion can fail. */
 	if (!write_number(RATE_FILE, 1000))
 		SKIP(return, RATE_FILE ": %s", strerror(errno));
 	if (start(_metadata, self, variant, attr, 0, -1))
@@ -99,19 +116,23 @@ TEST_F(trailer, lost)
 	ASSERT_TRUE(start(_metadata, self, variant, attr, 0, -1));
 	cause_faults(self, 3);
 	for (int i = 0; i < 5; i++) {
-		ASSERT_EQ(0, ioctl(self->ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1));
+		ASSERT_EQ(0,
+			  ioctl(self->ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1));
 		cause_faults(self, 11);
-		ASSERT_EQ(0, ioctl(self->ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0));
+		ASSERT_EQ(0,
+			  ioctl(self->ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0));
 		cause_faults(self, 3);
 	}
 	check(_metadata, self, variant);
 	EXPECT_EQ(5, self->counts[PERF_RECORD_LOST]);
-	while (ring_record_at(&self->ring, end, ring_head(&self->ring), &record)) {
+	while (ring_record_at(&self->ring, end, ring_head(&self->ring),
+			      &record)) {
 		if (record.header.type == PERF_RECORD_LOST) {
 			EXPECT_LE(11, record.words[2]);
 			lost += record.words[2];
-			/* What fits comes after it, the first sample since. */
-			EXPECT_LT(end + record.header.size, ring_head(&self->ring));
+			/* The sample that fits follows it. */
+			EXPECT_LT(end + record.header.size,
+				  ring_head(&self->ring));
 		}
 		end += record.header.size;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Side-band records of events with PERF_SAMPLE_SIZE_AT_END: each test causes one kind. */
+/* Test the trailers of side-band records, one type in each test. */
 #include "trailer.h"
 
 #include <limits.h>
@@ -17,7 +17,8 @@ static void map_executable_files(void)
 
 		if (ftruncate(fd, page_size()))
 			break;
-		map = mmap(NULL, page_size(), PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		map = mmap(NULL, page_size(), PROT_READ | PROT_EXEC,
+			   MAP_PRIVATE, fd, 0);
 		munmap(map, page_size());
 		close(fd);
 	}
@@ -35,7 +36,8 @@ TEST_F(trailer, mmap)
 
 TEST_F(trailer, mmap2)
 {
-	struct perf_event_attr attr = ATTR_DUMMY(.mmap = 1, .mmap2 = 1, .mmap_data = 1);
+	struct perf_event_attr attr =
+		ATTR_DUMMY(.mmap = 1, .mmap2 = 1, .mmap_data = 1);
 
 	ASSERT_TRUE(start(_metadata, self, variant, attr, 0, -1));
 	map_executable_files();
@@ -43,13 +45,16 @@ TEST_F(trailer, mmap2)
 	EXPECT_LE(41, self->counts[PERF_RECORD_MMAP2]);
 }
 
-/* Directories in each other; a name is too long for the kernel if all together pass 4 kB. */
+/* Nested directories: the kernel omits path names of more than PATH_MAX. */
 #define DEPTH		20
-#define LONG_NAME	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" \
-			"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" \
-			"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define NAME_64		"0123456789abcdef0123456789abcdef" \
+			"0123456789abcdef0123456789abcdef"
+#define LONG_NAME	NAME_64 NAME_64 NAME_64
 
-/* Goes down from here, calls @visit if any in each, and comes back; returns how deep it was. */
+/*
+ * Create nested directories, call @visit, if any, in each, and remove them.
+ * Returns their number.
+ */
 static int visit_deep(void (*visit)(void))
 {
 	int depth = 0;
@@ -68,13 +73,17 @@ static void map_file(void)
 {
 	int fd = open("file", O_RDWR | O_CREAT, 0600);
 
-	if (!ftruncate(fd, page_size()))
-		munmap(mmap(NULL, page_size(), PROT_EXEC, MAP_PRIVATE, fd, 0), page_size());
+	if (!ftruncate(fd, page_size())) {
+		void *map = mmap(NULL, page_size(), PROT_EXEC, MAP_PRIVATE,
+				 fd, 0);
+
+		munmap(map, page_size());
+	}
 	close(fd);
 	unlink("file");
 }
 
-TEST_F(trailer, mmap_of_long_names)
+TEST_F(trailer, mmap_long_names)
 {
 	struct perf_event_attr attr = ATTR_DUMMY(.mmap = 1, .mmap2 = 1);
 	char base[] = "/tmp/trailer_XXXXXX";
@@ -90,11 +99,12 @@ TEST_F(trailer, mmap_of_long_names)
 
 	check(_metadata, self, variant);
 	EXPECT_EQ(DEPTH, self->counts[PERF_RECORD_MMAP2]);
-	for (at = 0; ring_record_at(&self->ring, at, ring_head(&self->ring), &record);
+	for (at = 0;
+	     ring_record_at(&self->ring, at, ring_head(&self->ring), &record);
 	     at += record.header.size)
 		if (record.header.size > longest)
 			longest = record.header.size;
-	/* The next one was too long. */
+	/* The longest name is close to the limit. */
 	EXPECT_LT(PATH_MAX - sizeof(LONG_NAME), longest);
 }
 
@@ -110,7 +120,7 @@ TEST_F(trailer, comm)
 	EXPECT_EQ(15, self->counts[PERF_RECORD_COMM]);
 }
 
-/* A child that inherits the event, on the CPU whose ring it is. */
+/* Fork a child that inherits the event, on the CPU of the event. */
 static pid_t spawn_on(int cpu)
 {
 	pin_to_cpu(cpu);
@@ -156,8 +166,9 @@ TEST_F(trailer, fork_and_exit)
 
 TEST_F(trailer, exec)
 {
-	struct perf_event_attr attr = ATTR_DUMMY(.mmap = 1, .comm = 1, .comm_exec = 1,
-						 .task = 1, .inherit = 1);
+	struct perf_event_attr attr = ATTR_DUMMY(.mmap = 1, .comm = 1,
+						 .comm_exec = 1, .task = 1,
+						 .inherit = 1);
 	int cpu = nth_cpu(0);
 
 	ASSERT_TRUE(start(_metadata, self, variant, attr, 0, cpu));
@@ -168,14 +179,17 @@ TEST_F(trailer, exec)
 }
 
 /*
- * What a child counted is told when it loses its event, and is still there to tell of. It must have
- * an event of its own: tasks that have the same events swap them when one is switched to another.
+ * A PERF_RECORD_READ is written when an inherited event is removed from a task
+ * that still runs, here by remove_on_exec. The parent gets an additional event
+ * that is not inherited: tasks with equal events swap contexts when the kernel
+ * switches between them.
  */
 TEST_F(trailer, read)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(.inherit = 1, .inherit_stat = 1,
-						  .remove_on_exec = 1,
-						  .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.inherit = 1, .inherit_stat = 1,
+			    .remove_on_exec = 1,
+			    .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED);
 	struct perf_event_attr not_inherited = ATTR_DUMMY();
 	int cpu = nth_cpu(0), other = perf_open(&not_inherited, 0, -1);
 
@@ -198,7 +212,7 @@ TEST_F(trailer, context_switch)
 	EXPECT_LE(2, self->counts[PERF_RECORD_SWITCH]);
 }
 
-TEST_F(trailer, context_switch_of_a_cpu)
+TEST_F(trailer, context_switch_cpu_wide)
 {
 	struct perf_event_attr attr = ATTR_DUMMY(.context_switch = 1);
 	int cpu = nth_cpu(0);
@@ -215,7 +229,7 @@ TEST_F(trailer, context_switch_of_a_cpu)
 static int load_bpf_program(void)
 {
 	const struct bpf_insn instructions[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 	union bpf_attr attr = {
@@ -286,7 +300,9 @@ TEST_F(trailer, text_poke)
 {
 	struct perf_event_attr attr = ATTR_DUMMY(.text_poke = 1);
 	struct perf_event_attr tracepoint = {
-		.size = sizeof(tracepoint), .type = PERF_TYPE_TRACEPOINT, .sample_period = 1,
+		.size = sizeof(tracepoint),
+		.type = PERF_TYPE_TRACEPOINT,
+		.sample_period = 1,
 	};
 	int id = tracepoint_id("sched/sched_process_exit"), fd;
 
@@ -304,9 +320,9 @@ TEST_F(trailer, text_poke)
 }
 
 /*
- * A record that several events want is made once, and sent to each with its own sample id: none may
- * be longer for the others. So the n-th record of one event is, without what is its own, as long as
- * that of the others.
+ * A side-band record for several events is built once and written to each with
+ * its own sample id and trailer. Without these, the n-th record of each event
+ * must have the same size.
  */
 #define SEVERAL		6
 #define RECORDS		1024
@@ -314,20 +330,21 @@ TEST_F(trailer, text_poke)
 struct several {
 	struct ring	ring;
 	uint64_t	id;
-	int		own;			/* sample id and trailer [bytes] */
+	int		id_size;		/* of sample id and trailer */
 	int		nr;
 	uint32_t	type[RECORDS];
-	int		size[RECORDS];		/* without @own */
+	int		size[RECORDS];		/* without @id_size */
 };
 
 static bool several_open(struct several *event, uint64_t ids, bool sized)
 {
-	struct perf_event_attr attr = ATTR_DUMMY(.sample_type = ids | PERF_SAMPLE_IDENTIFIER,
-						 .sample_id_all = 1, .mmap = 1, .mmap2 = 1,
-						 .comm = 1, .task = 1, .namespaces = 1);
+	struct perf_event_attr attr =
+		ATTR_DUMMY(.sample_type = ids | PERF_SAMPLE_IDENTIFIER,
+			   .sample_id_all = 1, .mmap = 1, .mmap2 = 1, .comm = 1,
+			   .task = 1, .namespaces = 1);
 	int fd;
 
-	/* Those that take root, if they are there. */
+	/* Record types that need root; the last two are optional. */
 	if (!geteuid()) {
 		attr.ksymbol = 1;
 		attr.bpf_event = 1;
@@ -341,34 +358,42 @@ static bool several_open(struct several *event, uint64_t ids, bool sized)
 		attr.cgroup = 0;
 		fd = perf_open(&attr, 0, -1);
 	}
-	event->own = 8 * __builtin_popcountll(attr.sample_type & ~PERF_SAMPLE_SIZE_AT_END) +
-		     (sized ? TRAILER_SIZE : 0);
-	return fd >= 0 && !ring_map(&event->ring, fd, RING_PAGES, PROT_READ | PROT_WRITE) &&
+	event->id_size = 8 * __builtin_popcountll(attr.sample_type &
+						  ~PERF_SAMPLE_SIZE_AT_END) +
+			 (sized ? TRAILER_SIZE : 0);
+	return fd >= 0 &&
+	       !ring_map(&event->ring, fd, RING_PAGES,
+			 PROT_READ | PROT_WRITE) &&
 	       !ioctl(fd, PERF_EVENT_IOC_ID, &event->id);
 }
 
-/* All records, each of which must end with the id where its size says. */
-static void several_read(struct __test_metadata *_metadata, struct several *event, bool sized)
+/* Read all records, and check id and trailer at the end of each. */
+static void several_read(struct __test_metadata *_metadata,
+			 struct several *event, bool sized)
 {
 	static struct record record;
 	uint64_t head = ring_head(&event->ring), at;
 
 	for (at = 0; at < head; at += record.header.size) {
 		ASSERT_TRUE(ring_record_at(&event->ring, at, head, &record));
-		EXPECT_EQ(event->id, record.words[record.header.size / 8 - (sized ? 2 : 1)])
-			TH_LOG("type %u, %u bytes", record.header.type, record.header.size);
+		EXPECT_EQ(event->id,
+			  record.words[record.header.size / 8 - (sized ? 2 : 1)])
+			TH_LOG("type %u, %u bytes", record.header.type,
+			       record.header.size);
 		if (sized)
-			EXPECT_TRUE(record_trailer_is_right(&record));
+			EXPECT_TRUE(record_trailer_valid(&record));
 		ASSERT_LT(event->nr, RECORDS);
 		event->type[event->nr] = record.header.type;
-		event->size[event->nr++] = record.header.size - event->own;
+		event->size[event->nr++] = record.header.size - event->id_size;
 	}
 }
 
-static void cause_many_kinds(void)
+static void cause_mixed_types(void)
 {
 	struct perf_event_attr tracepoint = {
-		.size = sizeof(tracepoint), .type = PERF_TYPE_TRACEPOINT, .sample_period = 1,
+		.size = sizeof(tracepoint),
+		.type = PERF_TYPE_TRACEPOINT,
+		.sample_period = 1,
 		.config = tracepoint_id("sched/sched_process_exit"),
 	};
 	char path[256];
@@ -384,11 +409,13 @@ static void cause_many_kinds(void)
 		rmdir(path);
 }
 
-TEST(several_events)
+TEST(record_for_several_events)
 {
 	static const uint64_t ids[SEVERAL] = {
-		0, PERF_SAMPLE_TID, PERF_SAMPLE_TIME | PERF_SAMPLE_CPU, PERF_SAMPLE_STREAM_ID,
-		PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU, 0,
+		0, PERF_SAMPLE_TID, PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		PERF_SAMPLE_STREAM_ID,
+		PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+			PERF_SAMPLE_CPU, 0,
 	};
 	static struct several events[SEVERAL];
 	int counts[PERF_RECORD_MAX] = { 0 };
@@ -396,7 +423,7 @@ TEST(several_events)
 
 	for (int i = 0; i < SEVERAL; i++)
 		ASSERT_TRUE(several_open(&events[i], ids[i], sized && i % 2));
-	cause_many_kinds();
+	cause_mixed_types();
 	for (int i = 0; i < SEVERAL; i++)
 		ioctl(events[i].ring.fd, PERF_EVENT_IOC_DISABLE, 0);
 	for (int i = 0; i < SEVERAL; i++)
@@ -407,7 +434,8 @@ TEST(several_events)
 		for (int n = 0; n < events[0].nr; n++) {
 			EXPECT_EQ(events[0].type[n], events[i].type[n]);
 			EXPECT_EQ(events[0].size[n], events[i].size[n])
-				TH_LOG("type %u, event %d", events[0].type[n], i);
+				TH_LOG("type %u, event %d", events[0].type[n],
+				       i);
 		}
 	}
 	for (int n = 0; n < events[0].nr; n++)
@@ -421,17 +449,18 @@ TEST(several_events)
 		ring_close(&events[i].ring);
 }
 
-/* Many kinds and sizes, in a ring that has been written all over many times. */
-TEST_F_TIMEOUT(trailer, many_kinds_wrapped, 120)
+/* Records of many types and sizes, in a ring that has wrapped several times. */
+TEST_F_TIMEOUT(trailer, mixed_types_wrapped, 120)
 {
-	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR, .mmap = 1,
-						  .comm = 1, .task = 1, .context_switch = 1);
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_type = PERF_SAMPLE_ADDR, .mmap = 1,
+			    .comm = 1, .task = 1, .context_switch = 1);
 	char name[] = "abcdefghijklmno";
 	static struct record record;
-	uint64_t begin, head;
+	uint64_t begin, head, oldest;
 
 	if (variant->prot & PROT_WRITE)
-		SKIP(return, "a streaming ring does not overwrite itself");
+		SKIP(return, "not for streaming rings");
 	ASSERT_TRUE(start(_metadata, self, variant, attr, 0, -1));
 	for (int i = 0; ring_head(&self->ring) < 3 * self->ring.size; i++) {
 		cause_faults(self, 1 + i % 7);
@@ -440,10 +469,12 @@ TEST_F_TIMEOUT(trailer, many_kinds_wrapped, 120)
 	}
 	ioctl(self->ring.fd, PERF_EVENT_IOC_DISABLE, 0);
 	head = ring_head(&self->ring);
-	for (begin = head; ring_record_before(&self->ring, begin, head - self->ring.size, &record);)
+	oldest = head - self->ring.size;
+	begin = head;
+	while (ring_record_before(&self->ring, begin, oldest, &record))
 		begin = record.position;
-	EXPECT_GT(512, begin - (head - self->ring.size))
-		TH_LOG("the walk ended before it came to the oldest record");
+	EXPECT_GT(512, begin - oldest)
+		TH_LOG("the walk did not reach the oldest record");
 	check_from(_metadata, self, variant, begin);
 	EXPECT_LT(0, self->counts[PERF_RECORD_SAMPLE]);
 	EXPECT_LT(0, self->counts[PERF_RECORD_MMAP]);
