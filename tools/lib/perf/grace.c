@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Wait for a grace period: membarrier(2), else a visit to each CPU, else a sleep. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -12,7 +13,7 @@
 #include <internal/grace.h>
 #include <perf/cpumap.h>
 
-/* Two ticks at HZ=100, and thousands of times what a 64 KiB record takes. */
+/* Two ticks at HZ=100, and thousands of times the duration of writing a 64 KiB record */
 #define SLEEP_NS	20000000
 
 static int membarrier(int cmd)
@@ -20,6 +21,7 @@ static int membarrier(int cmd)
 	return syscall(__NR_membarrier, cmd, 0, 0);
 }
 
+/* Run on @cpu. Return: 0, or a negative errno. */
 static int visit(struct perf_cpu cpu)
 {
 	size_t size = CPU_ALLOC_SIZE(cpu.cpu + 1);
@@ -35,7 +37,10 @@ static int visit(struct perf_cpu cpu)
 	return err;
 }
 
-/* Allocates the mask that the thread has now, with as many bits as this kernel needs. */
+/*
+ * Return the affinity of the calling thread, to be freed with CPU_FREE(), with as many bits as this
+ * kernel needs, and its @size in bytes; or NULL.
+ */
 static cpu_set_t *current_affinity(size_t *size)
 {
 	int nr;
@@ -52,8 +57,9 @@ static cpu_set_t *current_affinity(size_t *size)
 }
 
 /*
- * A CPU that goes offline meanwhile has no writer either, so the error of the one that cannot be
- * visited counts only if it is still online afterwards.
+ * Run on each online CPU, and restore the affinity. A CPU that goes offline in the meantime has no
+ * writer, so an error counts only if the CPU is still online afterwards.
+ * Return: 0, or a negative errno.
  */
 static int visit_all(void)
 {

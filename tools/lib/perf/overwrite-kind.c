@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Ask for a kind of overwrite ring, and recognize it by its control page. */
 #include <linux/perf_event_trailer.h>
 #include <internal/overwrite-kind.h>
 

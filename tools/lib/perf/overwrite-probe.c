@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Probe which kinds of overwrite ring the kernel supports, with a dummy event. */
 #include <errno.h>
 #include <unistd.h>
 #include <linux/compiler.h>
@@ -9,7 +10,7 @@
 
 #define NOT_PROBED	(-1)
 
-/* Return: 0 if there are rings of this kind here, or a negative errno. */
+/* Open and map a dummy event. Return: 0 if the kernel supports @kind, or a negative errno. */
 static int try_kind(enum perf_overwrite_kind kind)
 {
 	struct perf_event_attr attr = {
@@ -57,7 +58,7 @@ int perf_overwrite__probe(void)
 			WRITE_ONCE(found, kind);
 			return kind;
 		}
-		/* Unknown to the kernel, or known as something else. */
+		/* The kernel does not know the attribute, or gives it another meaning. */
 		if (err != -EINVAL && err != -EOPNOTSUPP)
 			return err;
 	}

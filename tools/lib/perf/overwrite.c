@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Create a reader for an overwrite ring, and load its head and data_reserved. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,10 +9,10 @@
 #include <internal/overwrite.h>
 
 /*
- * Later kernels may give the capability bits another meaning. They are believed where the kernel
- * has taken PERF_SAMPLE_SIZE_AT_END: for this event, or for the one that the probe opened.
+ * Later kernels may give the capability bits another meaning. Trust them only if the kernel has
+ * accepted PERF_SAMPLE_SIZE_AT_END, for this event or for the event that the probe opened.
  */
-static bool publishes_reserved(const struct perf_event_mmap_page *page,
+static bool has_data_reserved(const struct perf_event_mmap_page *page,
 			       enum perf_overwrite_kind kind)
 {
 	return page->cap_data_reserved && (kind == PERF_OVERWRITE_SIZED ||
@@ -40,8 +41,8 @@ struct perf_overwrite *perf_overwrite__new(void *base, size_t size, int fd,
 	ring->size = size;
 	ring->fd = fd;
 	ring->kind = kind;
-	ring->reserved = publishes_reserved(base, kind);
-	/* Else the first copy would fault each page in. Where this fails, it does. */
+	ring->has_data_reserved = has_data_reserved(base, kind);
+	/* Fault the pages in, or else the first copy will. Failing is harmless: Linux < 5.14. */
 	madvise(base, page_size + size, MADV_POPULATE_READ);
 	return ring;
 }
@@ -67,7 +68,7 @@ u64 perf_overwrite__head(const struct perf_overwrite *ring)
 
 	if (ring->kind == PERF_OVERWRITE_BACKWARD)
 		head = -head;
-	/* Records are made of u64s: no kernel puts a head elsewhere, and they are read in place. */
+	/* Kernels align heads to u64s. Enforce it, as records are read in place. */
 	return head & ~7ULL;
 }
 

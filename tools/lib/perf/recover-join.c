@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Join records that cross a page boundary, where the two pages lie apart in the image. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +10,19 @@
 
 #define TRAILER		sizeof(struct perf_event_trailer)
 
-/* Half a record: from its begin to the end of the page (is_tail 0), or from there to its end. */
+/**
+ * struct half - half a record
+ * @position:	of the record
+ * @offset:	of the half in the image [bytes]
+ * @ring:	of the record
+ * @size:	of the record [bytes]
+ * @is_tail:	0: the half from the header to the end of the page; 1: from there to the trailer
+ */
 struct half {
-	u64	position;	/* of the record */
-	size_t	at;		/* in the image */
+	u64	position;
+	size_t	offset;
 	u32	ring;
-	u16	size;		/* of the record */
+	u16	size;
 	u16	is_tail;
 };
 
@@ -25,7 +33,7 @@ static u32 half_len(const struct half *half)
 	return half->is_tail ? half->size - first : first;
 }
 
-/* There are two halves, each in one page, and this one is in the image. */
+/* Return whether the record has two halves, each in one page, and the image contains @half. */
 static bool is_half(const struct perf_recovery *recovery, const struct half *half)
 {
 	u32 first = recover__to_page_end(half->position), len;
@@ -33,65 +41,72 @@ static bool is_half(const struct perf_recovery *recovery, const struct half *hal
 	if (half->size <= first || half->size - first > RECOVER_PAGE)
 		return false;
 	len = half_len(half);
-	return half->at <= recovery->size && len <= recovery->size - half->at;
+	return half->offset <= recovery->size && len <= recovery->size - half->offset;
 }
 
-/* What begins where @piece ends */
-static bool head_behind(const struct perf_recovery *recovery, const struct recover_piece *piece,
+/* Find the first half of a record that begins where @piece ends. */
+static bool head_after(const struct perf_recovery *recovery, const struct recover_piece *piece,
 			struct half *half)
 {
 	struct perf_event_header header;
 
 	if (recover__end_position(piece) % RECOVER_PAGE == 0 ||
-	    recovery->size - recover__end_at(piece) < sizeof(header))
+	    recovery->size - recover__end_offset(piece) < sizeof(header))
 		return false;
-	memcpy(&header, recovery->image + recover__end_at(piece), sizeof(header));
+	memcpy(&header, recovery->image + recover__end_offset(piece), sizeof(header));
 	*half = (struct half){
-		.position = recover__end_position(piece), .at = recover__end_at(piece), .ring = piece->ring,
-		.size = header.size,
+		.position = recover__end_position(piece), .offset = recover__end_offset(piece),
+		.ring = piece->ring, .size = header.size,
 	};
 	return recover__is_header(&header) && is_half(recovery, half);
 }
 
-/* What ends @len bytes behind the begin of the page of @piece */
+/* Find the second half of a record that ends @len bytes after the page of @piece begins. */
 static bool tail_at(const struct perf_recovery *recovery, const struct recover_piece *piece,
 		    size_t len, struct half *half)
 {
-	size_t page = recover__page_at(piece->at, piece->position);
+	size_t page = recover__page_offset(piece->offset, piece->position);
 
-	*half = (struct half){ .at = page, .ring = piece->ring, .is_tail = 1 };
-	half->position = recover__position_at(recovery, page + len, piece->ring, &half->size);
+	*half = (struct half){ .offset = page, .ring = piece->ring, .is_tail = 1 };
+	half->position = recover__trailer_position(recovery, page + len, piece->ring, &half->size);
 	return (half->position + half->size) % RECOVER_PAGE == len && is_half(recovery, half) &&
 	       !recover__is_overwritten(recovery, page, len, piece->ring, half->position);
 }
 
-/* What ends where @piece begins */
+/* Find the second half of a record that ends where @piece begins. */
 static bool tail_before(const struct perf_recovery *recovery, const struct recover_piece *piece,
 			struct half *half)
 {
 	size_t len = piece->position % RECOVER_PAGE;
 
-	return len >= TRAILER && len <= piece->at && tail_at(recovery, piece, len, half) &&
+	return len >= TRAILER && len <= piece->offset && tail_at(recovery, piece, len, half) &&
 	       half->position + half->size == piece->position;
 }
 
-/* The newest record may end anywhere, as what follows is what is left of older ones. */
+/*
+ * Find the second half of the newest record in the page of @piece. Remains of older records follow
+ * it, so it may end at any place before @piece.
+ */
 static bool tail_of_newest(const struct perf_recovery *recovery, const struct recover_piece *piece,
 			   struct half *half)
 {
-	size_t page = recover__page_at(piece->at, piece->position), len = piece->position % RECOVER_PAGE;
+	size_t page = recover__page_offset(piece->offset, piece->position);
+	size_t len = piece->position % RECOVER_PAGE;
 	u16 size;
 
-	if (len > piece->at)
+	if (len > piece->offset)
 		return false;
 	for (; len >= TRAILER; len -= sizeof(u64))
-		if (recover__position_at(recovery, page + len, piece->ring, &size) ==
-		    recovery->newest[piece->ring])
+		if (recover__trailer_position(recovery, page + len, piece->ring, &size) ==
+		    recovery->newest_end[piece->ring])
 			return tail_at(recovery, piece, len, half);
 	return false;
 }
 
-/* Between pieces that do not follow each other. Returns how many, or fewer than 0 without memory. */
+/*
+ * Find the halves between pieces that do not continue each other. Return their number and the
+ * array @phalves, to be freed by the caller; or -ENOMEM.
+ */
 static ssize_t find_halves(const struct perf_recovery *recovery, struct half **phalves)
 {
 	size_t nr = recovery->nr_pieces, max = 0, found = 0, i;
@@ -113,10 +128,10 @@ static ssize_t find_halves(const struct perf_recovery *recovery, struct half **p
 		}
 		if (!i || !recover__continues(piece - 1, piece))
 			found += tail_before(recovery, piece, &halves[found]);
-		if (!i || !recover__share_page(piece - 1, piece))
+		if (!i || !recover__same_page(piece - 1, piece))
 			found += tail_of_newest(recovery, piece, &halves[found]);
 		if (i + 1 == nr || !recover__continues(piece, piece + 1))
-			found += head_behind(recovery, piece, &halves[found]);
+			found += head_after(recovery, piece, &halves[found]);
 	}
 	*phalves = halves;
 	return found;
@@ -133,7 +148,7 @@ static int compare_halves(const void *pa, const void *pb)
 
 	return compare(a->ring, b->ring) ?: compare(a->position, b->position) ?:
 	       compare(a->size, b->size) ?: compare(a->is_tail, b->is_tail) ?:
-	       compare(a->at, b->at);
+	       compare(a->offset, b->offset);
 }
 
 static bool is_same_record(const struct half *a, const struct half *b)
@@ -141,7 +156,7 @@ static bool is_same_record(const struct half *a, const struct half *b)
 	return a->ring == b->ring && a->position == b->position && a->size == b->size;
 }
 
-/* The id is in one of them. */
+/* Return whether the id of the record, which is in one of the halves, is one of its ring. */
 static bool has_id_of_ring(const struct perf_recovery *recovery, const struct half *head,
 			   const struct half *tail)
 {
@@ -151,18 +166,22 @@ static bool has_id_of_ring(const struct perf_recovery *recovery, const struct ha
 	ssize_t index;
 	u64 id;
 
-	memcpy(&header, recovery->image + head->at, sizeof(header));
+	memcpy(&header, recovery->image + head->offset, sizeof(header));
 	offset = recover__id_offset(recovery, &header);
 	if (!offset)
 		return false;
-	at = offset < half_len(head) ? recovery->image + head->at + offset :
-				       recovery->image + tail->at + offset - half_len(head);
+	at = offset < half_len(head) ? recovery->image + head->offset + offset :
+				       recovery->image + tail->offset + offset - half_len(head);
 	memcpy(&id, at, sizeof(id));
 	index = recover__find_id(recovery, id);
-	return index >= 0 && recovery->same[index] == head->ring;
+	return index >= 0 && recovery->id_parent[index] == head->ring;
 }
 
-/* @nr halves of one record: all heads must say the same, and all tails. */
+/*
+ * Join @nr halves of one record, sorted. All copies of the first half must have the same contents,
+ * and so must all copies of the second half; otherwise the record is doubtful.
+ * Return: 0, or -ENOMEM.
+ */
 static int join_halves(struct perf_recovery *recovery, const struct half *halves, size_t nr)
 {
 	const struct half *head = halves, *tail = halves + nr - 1;
@@ -173,7 +192,7 @@ static int join_halves(struct perf_recovery *recovery, const struct half *halves
 	for (i = 0; i < nr; i++) {
 		const struct half *other = halves[i].is_tail ? tail : head;
 
-		if (memcmp(recovery->image + halves[i].at, recovery->image + other->at,
+		if (memcmp(recovery->image + halves[i].offset, recovery->image + other->offset,
 			   half_len(other)))
 			break;
 	}
@@ -182,19 +201,19 @@ static int join_halves(struct perf_recovery *recovery, const struct half *halves
 		return 0;
 	}
 	return recover__add_piece(recovery, &(struct recover_piece){
-		.position = head->position, .at = head->at, .rest = tail->at,
+		.position = head->position, .offset = head->offset, .tail_offset = tail->offset,
 		.len = head->size, .ring = head->ring,
 	});
 }
 
-int recover__join(struct perf_recovery *recovery)
+int recover__join_halves(struct perf_recovery *recovery)
 {
 	struct half *halves = NULL;
 	ssize_t nr, i, same;
 	int err;
 
 	nr = find_halves(recovery, &halves);
-	recover__drop_at_seams(recovery);
+	recover__drop_seams(recovery);
 	if (nr > 0)
 		qsort(halves, nr, sizeof(*halves), compare_halves);
 	err = nr < 0 ? nr : 0;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Grow the array of pieces. */
 #include <errno.h>
 #include <stdlib.h>
 #include <internal/recover-pieces.h>

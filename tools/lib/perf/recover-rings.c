@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Look up event ids, and group the ids of one ring in a union-find forest. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <internal/recover-rings.h>
-#include <internal/trailer.h>
 #include <perf/event.h>
 
 #define TRAILER		sizeof(struct perf_event_trailer)
-#define LEAST		(sizeof(struct perf_event_header) + sizeof(u64) + TRAILER)
 
 static int compare_u64(const void *pa, const void *pb)
 {
@@ -16,18 +15,18 @@ static int compare_u64(const void *pa, const void *pb)
 	return a < b ? -1 : a > b;
 }
 
-int recover__copy_ids(struct perf_recovery *recovery, const struct perf_recovery_ids *ids)
+int recover__set_ids(struct perf_recovery *recovery, const struct perf_recovery_ids *ids)
 {
 	size_t i;
 
 	recovery->ids = calloc(ids->nr, sizeof(*recovery->ids));
-	recovery->same = calloc(ids->nr, sizeof(*recovery->same));
-	if (!recovery->ids || !recovery->same)
+	recovery->id_parent = calloc(ids->nr, sizeof(*recovery->id_parent));
+	if (!recovery->ids || !recovery->id_parent)
 		return -ENOMEM;
 	memcpy(recovery->ids, ids->ids, ids->nr * sizeof(*recovery->ids));
 	qsort(recovery->ids, ids->nr, sizeof(*recovery->ids), compare_u64);
 	for (i = 0; i < ids->nr; i++)
-		recovery->same[i] = i;
+		recovery->id_parent[i] = i;
 	recovery->nr_ids = ids->nr;
 	recovery->id_pos = ids->id_pos;
 	recovery->is_pos = ids->is_pos;
@@ -36,7 +35,7 @@ int recover__copy_ids(struct perf_recovery *recovery, const struct perf_recovery
 
 bool recover__is_header(const struct perf_event_header *header)
 {
-	return header->size >= LEAST && header->size % sizeof(u64) == 0 &&
+	return header->size >= RECOVER_MIN_RECORD && header->size % sizeof(u64) == 0 &&
 	       header->type && header->type < PERF_RECORD_USER_TYPE_START;
 }
 
@@ -66,38 +65,35 @@ size_t recover__id_offset(const struct perf_recovery *recovery,
 	return is_pos <= room / sizeof(u64) ? header->size - TRAILER - is_pos * sizeof(u64) : 0;
 }
 
-/*
- * Rings
- */
-
-static u32 find_ring(u32 *same, u32 index)
+/* Return the representative of the ring of id @index; halve the path to it. */
+static u32 find_ring(u32 *id_parent, u32 index)
 {
-	while (same[index] != index)
-		index = same[index] = same[same[index]];
+	while (id_parent[index] != index)
+		index = id_parent[index] = id_parent[id_parent[index]];
 	return index;
 }
 
-void recover__unite(struct perf_recovery *recovery, u32 a, u32 b)
+void recover__merge_rings(struct perf_recovery *recovery, u32 a, u32 b)
 {
-	recovery->same[find_ring(recovery->same, a)] = find_ring(recovery->same, b);
+	recovery->id_parent[find_ring(recovery->id_parent, a)] = find_ring(recovery->id_parent, b);
 }
 
 int recover__find_rings(struct perf_recovery *recovery)
 {
-	/* Far from both ends, whatever the first position. */
+	/* Rebase the first position to the middle of the range, far from both ends. */
 	const u64 middle = (PERF_TRAILER_OFFSET_MASK + 1) / 2;
-	const u64 is_set = PERF_TRAILER_OFFSET_MASK + 1;	/* is not seen in a position */
+	const u64 is_set = PERF_TRAILER_OFFSET_MASK + 1;	/* masked out of positions */
 	u64 *base = calloc(recovery->nr_ids, sizeof(*base));
 	size_t i;
 
-	recovery->base = base;
+	recovery->position_base = base;
 	if (!base)
 		return -ENOMEM;
 	for (i = 0; i < recovery->nr_ids; i++)
-		recovery->same[i] = find_ring(recovery->same, i);
+		recovery->id_parent[i] = find_ring(recovery->id_parent, i);
 	for (i = 0; i < recovery->nr_pieces; i++) {
 		struct recover_piece *piece = &recovery->pieces[i];
-		u32 ring = piece->ring = recovery->same[piece->ring];
+		u32 ring = piece->ring = recovery->id_parent[piece->ring];
 
 		if (!base[ring])
 			base[ring] = (middle - (piece->position & -(u64)RECOVER_PAGE)) | is_set;
@@ -106,13 +102,13 @@ int recover__find_rings(struct perf_recovery *recovery)
 	return 0;
 }
 
-/* What a trailer that ends at @at says: where the record begins, of this ring, and its size. */
-u64 recover__position_at(const struct perf_recovery *recovery, size_t at, u32 ring,
-			 u16 *size)
+u64 recover__trailer_position(const struct perf_recovery *recovery, size_t offset, u32 ring,
+			      u16 *size)
 {
 	struct perf_event_trailer trailer;
 
-	memcpy(&trailer, recovery->image + at - TRAILER, TRAILER);
+	memcpy(&trailer, recovery->image + offset - TRAILER, TRAILER);
 	*size = trailer.size;
-	return (perf_trailer__offset(&trailer) + recovery->base[ring]) & PERF_TRAILER_OFFSET_MASK;
+	return (perf_trailer__offset(&trailer) + recovery->position_base[ring]) &
+	       PERF_TRAILER_OFFSET_MASK;
 }

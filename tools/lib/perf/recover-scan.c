@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Scan the image from its end for records, by their trailers, and collect them in pieces. */
 #include <errno.h>
 #include <string.h>
 #include <internal/recover-rings.h>
@@ -6,9 +7,11 @@
 #include <internal/trailer.h>
 
 #define TRAILER		sizeof(struct perf_event_trailer)
-#define LEAST		(sizeof(struct perf_event_header) + sizeof(u64) + TRAILER)
 
-/* A record of one of the events, whole in the image, that ends at @end. */
+/*
+ * Find the record that ends at offset @end of the image, complete and of a requested event.
+ * Return false if there is none; otherwise fill @record.
+ */
 static bool find_record(const struct perf_recovery *recovery, size_t end,
 			struct recover_piece *record)
 {
@@ -34,18 +37,18 @@ static bool find_record(const struct perf_recovery *recovery, size_t end,
 	if (index < 0)
 		return false;
 	*record = (struct recover_piece){
-		.position = perf_trailer__offset(&trailer), .at = end - size,
-		.rest = RECOVER_WHOLE, .len = size, .ring = index,
+		.position = perf_trailer__offset(&trailer), .offset = end - size,
+		.tail_offset = RECOVER_WHOLE, .len = size, .ring = index,
 	};
 	return true;
 }
 
-/* Whether @record lies right before @piece, in the same page. */
+/* Return whether @record lies directly before @piece in the same page. */
 static bool precedes(const struct recover_piece *record, const struct recover_piece *piece)
 {
 	u64 end = (record->position + record->len) & PERF_TRAILER_OFFSET_MASK;
 
-	return record->at + record->len == piece->at && end == piece->position &&
+	return record->offset + record->len == piece->offset && end == piece->position &&
 	       end % RECOVER_PAGE && !recover__crosses(record->position, record->len) &&
 	       !recover__crosses(piece->position, piece->len);
 }
@@ -63,14 +66,14 @@ static void reverse(struct recover_piece *pieces, size_t nr)
 }
 
 /*
- * Backward, as trailers are made for: what is in a record is thereby never looked into. Byte by byte
- * where there is none: an image may be cut anywhere.
+ * Scan backward, the direction that trailers are made for, to skip the contents of each record.
+ * Where no record ends, go on byte by byte: the image may begin and end at any byte.
  */
 int recover__scan(struct perf_recovery *recovery)
 {
 	size_t end = recovery->size;
 
-	while (end >= LEAST) {
+	while (end >= RECOVER_MIN_RECORD) {
 		struct recover_piece *piece = recovery->nr_pieces ?
 					      &recovery->pieces[recovery->nr_pieces - 1] : NULL;
 		struct recover_piece record;
@@ -80,14 +83,14 @@ int recover__scan(struct perf_recovery *recovery)
 			continue;
 		}
 		if (piece && precedes(&record, piece)) {
-			recover__unite(recovery, record.ring, piece->ring);
+			recover__merge_rings(recovery, record.ring, piece->ring);
 			piece->position = record.position;
-			piece->at = record.at;
+			piece->offset = record.offset;
 			piece->len += record.len;
 		} else if (recover__add_piece(recovery, &record)) {
 			return -ENOMEM;
 		}
-		end = record.at;
+		end = record.offset;
 	}
 	reverse(recovery->pieces, recovery->nr_pieces);
 	return 0;

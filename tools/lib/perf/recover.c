@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Recover records from a memory image: run all steps, then return the records in order. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include <internal/recover-scan.h>
 #include <perf/event.h>
 
-/* Of copies, the longer one first: what else they have is then known to be one. */
+/* Sort the longest of several copies first: is_new() then sees that the others are copies. */
 static int compare_pieces(const void *pa, const void *pb)
 {
 	const struct recover_piece *a = pa, *b = pb;
@@ -20,7 +21,7 @@ static int compare_pieces(const void *pa, const void *pb)
 		return a->position < b->position ? -1 : 1;
 	if (a->len != b->len)
 		return a->len > b->len ? -1 : 1;
-	return a->at < b->at ? -1 : a->at > b->at;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
 static int find_pieces(struct perf_recovery *recovery)
@@ -30,9 +31,9 @@ static int find_pieces(struct perf_recovery *recovery)
 	if (!err)
 		err = recover__find_rings(recovery);
 	if (!err)
-		err = recover__check(recovery);
+		err = recover__check_pieces(recovery);
 	if (!err)
-		err = recover__join(recovery);
+		err = recover__join_halves(recovery);
 	return err;
 }
 
@@ -51,7 +52,7 @@ struct perf_recovery *perf_recovery__new(const void *image, size_t size,
 		return NULL;
 	recovery->image = image;
 	recovery->size = size;
-	err = recover__copy_ids(recovery, ids);
+	err = recover__set_ids(recovery, ids);
 	if (!err)
 		err = find_pieces(recovery);
 	if (err) {
@@ -70,50 +71,49 @@ void perf_recovery__delete(struct perf_recovery *recovery)
 	if (!recovery)
 		return;
 	free(recovery->ids);
-	free(recovery->same);
-	free(recovery->base);
-	free(recovery->oldest);
-	free(recovery->newest);
+	free(recovery->id_parent);
+	free(recovery->position_base);
+	free(recovery->oldest_begin);
+	free(recovery->newest_end);
 	free(recovery->pieces);
 	free(recovery);
 }
 
-/*
- * Reading
- */
-
-/* Out of @piece, from @done on, without its trailer. */
+/* Return a copy of the record of @size bytes at byte @begin of @piece, without its trailer. */
 static union perf_event *copy_record(struct perf_recovery *recovery,
-				     const struct recover_piece *piece, u32 done, size_t size)
+				     const struct recover_piece *piece, u32 begin, size_t size)
 {
 	union perf_event *event = (void *)recovery->event;
-	const unsigned char *at = recovery->image + piece->at + done;
+	const unsigned char *image = recovery->image + piece->offset + begin;
 	size_t first = size;
 
-	if (piece->rest != RECOVER_WHOLE) {
+	if (piece->tail_offset != RECOVER_WHOLE) {
 		first = recover__to_page_end(piece->position);
-		memcpy(recovery->event + first, recovery->image + piece->rest, size - first);
+		memcpy(recovery->event + first, recovery->image + piece->tail_offset, size - first);
 	}
-	memcpy(recovery->event, at, first);
+	memcpy(recovery->event, image, first);
 	event->header.size = size - sizeof(struct perf_event_trailer);
 	return event;
 }
 
-/* Whether the record at @position of the ring of @piece is to be returned. */
-static bool is_new(struct perf_recovery *recovery, u64 position, size_t size, bool begins)
+/*
+ * Return whether the record at @position was not returned before, and update the figures.
+ * @first_of_ring: no record of its ring was returned before
+ */
+static bool is_new(struct perf_recovery *recovery, u64 position, size_t size, bool first_of_ring)
 {
 	struct perf_recovery_stats *stats = &recovery->stats;
 
-	if (begins) {
+	if (first_of_ring) {
 		stats->rings++;
-	} else if (position < recovery->covered) {
+	} else if (position < recovery->returned_end) {
 		stats->copies++;
 		return false;
-	} else if (position > recovery->covered) {
+	} else if (position > recovery->returned_end) {
 		stats->gaps++;
 	}
 	stats->records++;
-	recovery->covered = position + size;
+	recovery->returned_end = position + size;
 	return true;
 }
 
@@ -121,20 +121,21 @@ union perf_event *perf_recovery__read_event(struct perf_recovery *recovery)
 {
 	const struct recover_piece *pieces = recovery->pieces;
 
-	while (recovery->piece < recovery->nr_pieces) {
-		const struct recover_piece *piece = &pieces[recovery->piece];
-		u32 done = recovery->done;
-		bool begins = !done && (!recovery->piece || piece[-1].ring != piece->ring);
+	while (recovery->next_piece < recovery->nr_pieces) {
+		const struct recover_piece *piece = &pieces[recovery->next_piece];
+		u32 begin = recovery->next_byte;
+		bool first_of_ring = !begin && (!recovery->next_piece ||
+						piece[-1].ring != piece->ring);
 		struct perf_event_header header;
 
-		memcpy(&header, recovery->image + piece->at + done, sizeof(header));
-		recovery->done += header.size;
-		if (recovery->done == piece->len) {
-			recovery->done = 0;
-			recovery->piece++;
+		memcpy(&header, recovery->image + piece->offset + begin, sizeof(header));
+		recovery->next_byte += header.size;
+		if (recovery->next_byte == piece->len) {
+			recovery->next_byte = 0;
+			recovery->next_piece++;
 		}
-		if (is_new(recovery, piece->position + done, header.size, begins))
-			return copy_record(recovery, piece, done, header.size);
+		if (is_new(recovery, piece->position + begin, header.size, first_of_ring))
+			return copy_record(recovery, piece, begin, header.size);
 	}
 	return NULL;
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Walk the records of a ring from newest to oldest, and put them in the order they were written. */
 #include <string.h>
 #include <linux/perf_event.h>
 #include <internal/snapshot-records.h>
 #include <internal/trailer.h>
 
-/* The kernel's are made of u64s. */
-static bool is_record_size(size_t size, size_t least)
+/* Sizes of kernel records are multiples of 8. */
+static bool is_record_size(size_t size, size_t min_bytes)
 {
-	return size >= least && size % sizeof(u64) == 0;
+	return size >= min_bytes && size % sizeof(u64) == 0;
 }
 
 /*
@@ -35,7 +36,7 @@ static void reverse_words(void *data, size_t bytes)
 	}
 }
 
-/* What the header at @data says, or 0 if there is no room for one, or it makes no sense. */
+/* Return the size in the header at @data, or 0 if @len is too short or the size is invalid. */
 static size_t size_at(const void *data, size_t len)
 {
 	struct perf_event_header header;
@@ -46,8 +47,11 @@ static size_t size_at(const void *data, size_t len)
 	return is_record_size(header.size, sizeof(header)) ? header.size : 0;
 }
 
-/* Each record is reversed, then all: the records change places, their words do not. */
-void perf_records__turn(void *data, size_t len, struct perf_walk *walk)
+/*
+ * Reverse the words of each record, then the words of all records together: this reverses the
+ * order of the records, and restores the order of the words in each.
+ */
+void perf_records__reverse(void *data, size_t len, struct perf_walk *walk)
 {
 	size_t left = len, size;
 
@@ -58,7 +62,7 @@ void perf_records__turn(void *data, size_t len, struct perf_walk *walk)
 		walk->nr++;
 		left -= size;
 	}
-	walk->cut = size > left;
+	walk->truncated = size > left;
 	reverse_words(data, walk->bytes);
 }
 
@@ -66,7 +70,8 @@ void perf_records__turn(void *data, size_t len, struct perf_walk *walk)
  * Sized
  */
 
-static bool is_at(const struct perf_event_trailer *trailer, u64 position)
+/* Return whether @trailer is valid for a record that ends at @position. */
+static bool is_valid(const struct perf_event_trailer *trailer, u64 position)
 {
 	return is_record_size(trailer->size,
 			      sizeof(struct perf_event_header) + sizeof(*trailer)) &&
@@ -74,15 +79,15 @@ static bool is_at(const struct perf_event_trailer *trailer, u64 position)
 		       ((position - trailer->size) & PERF_TRAILER_OFFSET_MASK);
 }
 
-/* A record ends at @end that does not begin in the @len bytes before. */
-static bool is_cut(const void *end, size_t len, u64 position)
+/* Return whether a record ends at @end that begins before the @len bytes that are left. */
+static bool is_truncated(const void *end, size_t len, u64 position)
 {
 	struct perf_event_trailer trailer;
 
 	if (len < sizeof(trailer))
 		return false;
 	memcpy(&trailer, end - sizeof(trailer), sizeof(trailer));
-	return trailer.size > len && is_at(&trailer, position);
+	return trailer.size > len && is_valid(&trailer, position);
 }
 
 static void walk_back(const void *end, size_t len, u64 position, struct perf_walk *walk)
@@ -90,7 +95,7 @@ static void walk_back(const void *end, size_t len, u64 position, struct perf_wal
 	struct perf_event_trailer trailer;
 	size_t left = len, size;
 
-	while ((size = perf_trailer__read(end, left, &trailer)) && is_at(&trailer, position)) {
+	while ((size = perf_trailer__read(end, left, &trailer)) && is_valid(&trailer, position)) {
 		if (!walk->nr++)
 			walk->newest = size - sizeof(trailer);
 		walk->bytes += size;
@@ -98,7 +103,7 @@ static void walk_back(const void *end, size_t len, u64 position, struct perf_wal
 		position -= size;
 		left -= size;
 	}
-	walk->cut = is_cut(end, left, position);
+	walk->truncated = is_truncated(end, left, position);
 }
 
 void *perf_records__strip(void *end, size_t len, u64 position, struct perf_walk *walk)

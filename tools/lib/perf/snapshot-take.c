@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Take snapshots of several rings, with one grace period for all of them. */
 #include <time.h>
 #include <linux/perf_event.h>
 #include <linux/time64.h>
@@ -7,7 +8,7 @@
 #include <internal/overwrite.h>
 #include <internal/snapshot.h>
 
-/* Some snapshots, one of each ring, that are taken together. */
+/* Snapshots of different rings that are taken together */
 struct batch {
 	struct perf_snapshot		**snapshots;
 	int				  nr;
@@ -25,13 +26,7 @@ static u64 now_ns(void)
 	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
-/* How far writers may have got: as the kernel tells, or, after a grace period, as they publish. */
-static u64 end_of_writers(const struct perf_overwrite *ring)
-{
-	return ring->reserved ? perf_overwrite__reserved(ring) :	/* (F) */
-				perf_overwrite__head(ring);		/* (C) */
-}
-
+/* Pause or resume the ring. Return false if it has no file descriptor or the kernel refuses. */
 static bool pause_ring(struct perf_snapshot *snapshot, int pause)
 {
 	int fd = snapshot->ring->fd;
@@ -39,7 +34,7 @@ static bool pause_ring(struct perf_snapshot *snapshot, int pause)
 	return fd >= 0 && !ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, pause);
 }
 
-/* Copy while everybody writes, and find out afterwards what they overtook. */
+/* Copy while the kernel writes, and find out afterwards how far the writers have come. */
 static void copy_running(struct batch *batch)
 {
 	struct perf_snapshot_stats *stats = &batch->stats;
@@ -50,8 +45,8 @@ static void copy_running(struct batch *batch)
 
 	for_each_snapshot(batch, i, snapshot) {
 		perf_snapshot__copy(snapshot);
-		if (snapshot->ring->reserved)		/* at once, so that little is given up */
-			snapshot->end = end_of_writers(snapshot->ring);
+		if (snapshot->ring->has_data_reserved)		/* at once, to discard little */
+			snapshot->write_limit = perf_overwrite__write_limit(snapshot->ring);
 		else
 			wait = true;
 	}
@@ -63,11 +58,12 @@ static void copy_running(struct batch *batch)
 		stats->grace_ns = now_ns() - copied;
 	}
 	for_each_snapshot(batch, i, snapshot) {
-		if (!snapshot->ring->reserved)
-			snapshot->end = end_of_writers(snapshot->ring);
+		if (!snapshot->ring->has_data_reserved)
+			snapshot->write_limit = perf_overwrite__write_limit(snapshot->ring);
 	}
 }
 
+/* Return whether writers have overtaken more than half of the copy. */
 static bool is_overrun(const struct perf_snapshot *snapshot)
 {
 	return perf_snapshot__overtaken(snapshot) >
@@ -75,10 +71,10 @@ static bool is_overrun(const struct perf_snapshot *snapshot)
 }
 
 /*
- * A ring of which that much is overtaken within a copy and a grace period cannot be copied while it
- * is written. The kernel counts as lost what goes past it while it is paused. To pause sets a flag
- * and waits for nobody, so writers that are under way have to be waited for as before; the
- * others are known by data_reserved, which is read after the copy.
+ * Pause, copy and resume the rings whose copies were overrun: they cannot be copied while they are
+ * written. The kernel counts events as lost while a ring is paused. PERF_EVENT_IOC_PAUSE_OUTPUT
+ * sets a flag and does not wait for active writers. These need another grace period, unless
+ * data_reserved, which is loaded after the copy, tells their position.
  */
 static void copy_paused(struct batch *batch)
 {
@@ -91,7 +87,7 @@ static void copy_paused(struct batch *batch)
 	for_each_snapshot(batch, i, snapshot) {
 		snapshot->paused = is_overrun(snapshot) && pause_ring(snapshot, 1);
 		stats->paused += snapshot->paused;
-		wait |= snapshot->paused && !snapshot->ring->reserved;
+		wait |= snapshot->paused && !snapshot->ring->has_data_reserved;
 	}
 	if (!stats->paused)
 		return;
@@ -101,7 +97,7 @@ static void copy_paused(struct batch *batch)
 		if (!snapshot->paused)
 			continue;
 		perf_snapshot__copy(snapshot);
-		snapshot->end = end_of_writers(snapshot->ring);
+		snapshot->write_limit = perf_overwrite__write_limit(snapshot->ring);
 		pause_ring(snapshot, 0);
 	}
 	stats->paused_ns = now_ns() - begin;
@@ -110,7 +106,7 @@ static void copy_paused(struct batch *batch)
 static void settle(struct perf_snapshot_stats *stats, struct perf_snapshot *snapshot)
 {
 	stats->written += snapshot->copy_head - snapshot->ring->taken;
-	stats->given_up += perf_snapshot__overtaken(snapshot);
+	stats->discarded += perf_snapshot__overtaken(snapshot);
 	perf_snapshot__settle(snapshot);
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Hold the contents of one ring: memory, copying, reading. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -17,7 +18,7 @@
  * Memory
  */
 
-/* @size bytes, and the same ones again behind them. */
+/* Return @size bytes of memory that is mapped a second time directly after the first, or NULL. */
 static void *shadow__new(size_t size)
 {
 	void *reserved, *first, *second;
@@ -27,7 +28,7 @@ static void *shadow__new(size_t size)
 		return NULL;
 	first = mmap(reserved, size, PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED | MAP_POPULATE, -1, 0);
-	/* An old size of 0 asks for a second mapping. */
+	/* With an old size of 0, mremap() creates a second mapping of the same pages. */
 	second = first == MAP_FAILED ? MAP_FAILED :
 		 mremap(first, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, first + size);
 	if (second == MAP_FAILED) {
@@ -49,7 +50,7 @@ struct perf_snapshot *perf_snapshot__new(struct perf_overwrite *ring)
 		free(snapshot);
 		return NULL;
 	}
-	snapshot->since = snapshot->start = snapshot->head = ring->taken;
+	snapshot->account_from = snapshot->start = snapshot->head = ring->taken;
 	return snapshot;
 }
 
@@ -65,21 +66,22 @@ void perf_snapshot__delete(struct perf_snapshot *snapshot)
  * Taking
  */
 
-/* What follows goes behind position ring->taken. */
-static void join_ring(struct perf_snapshot *snapshot)
+/* Prepare for data from position ring->taken on: drop data that were read, or do not adjoin it. */
+static void begin_take(struct perf_snapshot *snapshot)
 {
 	u64 taken = snapshot->ring->taken;
 
-	if (snapshot->read)
-		snapshot->since = taken;
+	/* A snapshot that was not read still accounts for the data it held. */
+	if (snapshot->was_read)
+		snapshot->account_from = taken;
 	else
-		snapshot->since += taken - snapshot->head;	/* still answers for what it held */
-	if (snapshot->read || snapshot->head != taken)
+		snapshot->account_from += taken - snapshot->head;
+	if (snapshot->was_read || snapshot->head != taken)
 		snapshot->start = snapshot->head = taken;
-	snapshot->read = false;
+	snapshot->was_read = false;
 }
 
-/* The oldest part first: it is the one that writers are about to reach. */
+/* Copy the oldest part first, as writers will reach it first. */
 static void copy_bytes(struct perf_snapshot *snapshot)
 {
 	const struct perf_overwrite *ring = snapshot->ring;
@@ -99,7 +101,7 @@ void perf_snapshot__copy(struct perf_snapshot *snapshot)
 	const struct perf_overwrite *ring = snapshot->ring;
 	u64 head = perf_overwrite__head(ring);				/* (C) */
 
-	join_ring(snapshot);
+	begin_take(snapshot);
 	snapshot->copy_head = head;
 	snapshot->copy_low = head - min(head - ring->taken, (u64)ring->size);
 	copy_bytes(snapshot);
@@ -109,7 +111,7 @@ u64 perf_snapshot__overtaken(const struct perf_snapshot *snapshot)
 {
 	u64 size = snapshot->ring->size;
 	u64 copied = snapshot->copy_head - snapshot->copy_low;
-	u64 moved = snapshot->end - snapshot->copy_head;
+	u64 moved = snapshot->write_limit - snapshot->copy_head;
 
 	if (moved >= size)
 		return copied;
@@ -121,7 +123,7 @@ void perf_snapshot__settle(struct perf_snapshot *snapshot)
 	struct perf_overwrite *ring = snapshot->ring;
 	u64 low = snapshot->copy_low + perf_snapshot__overtaken(snapshot);
 
-	if (low != snapshot->head)			/* a hole, or nothing was held */
+	if (low != snapshot->head)			/* a gap, or nothing was held */
 		snapshot->start = low;
 	else if (snapshot->copy_head - snapshot->start > ring->size)
 		snapshot->start = snapshot->copy_head - ring->size;
@@ -136,8 +138,7 @@ struct perf_snapshot *perf_overwrite__peek(struct perf_overwrite *ring)
 	if (!snapshot)
 		return NULL;
 	perf_snapshot__copy(snapshot);
-	snapshot->end = ring->reserved ? perf_overwrite__reserved(ring) :	/* (F) */
-					 perf_overwrite__head(ring);		/* (C) */
+	snapshot->write_limit = perf_overwrite__write_limit(ring);
 	perf_snapshot__settle(snapshot);
 	ring->taken = taken;
 	return snapshot;
@@ -152,7 +153,7 @@ static void find_records(struct perf_snapshot *snapshot)
 	struct perf_snapshot_records *records = &snapshot->records;
 	const struct perf_overwrite *ring = snapshot->ring;
 	size_t len = snapshot->head - snapshot->start, left;
-	u64 gone = snapshot->start - snapshot->since;
+	u64 overwritten = snapshot->start - snapshot->account_from;
 	struct perf_walk walk;
 	void *data = snapshot->shadow +
 		     perf_overwrite__offset(ring, snapshot->start, snapshot->head);
@@ -162,29 +163,29 @@ static void find_records(struct perf_snapshot *snapshot)
 		records->data = perf_records__strip(data + len, len, snapshot->head, &walk);
 		records->bytes = walk.bytes - walk.nr * sizeof(struct perf_event_trailer);
 	} else {
-		perf_records__turn(data, len, &walk);
+		perf_records__reverse(data, len, &walk);
 		records->bytes = walk.bytes;
 	}
 	records->nr = walk.nr;
 	if (walk.nr)
 		records->newest = records->data + records->bytes - walk.newest;
 
-	/* Before the oldest record there may be half of one, but only where the rest is gone. */
+	/* If data were overwritten, the rest of a record may precede the oldest complete one. */
 	left = len - walk.bytes;
-	if (gone && walk.cut)
-		records->overwritten = gone + left;
+	if (overwritten && walk.truncated)
+		records->overwritten = overwritten + left;
 	else {
-		records->overwritten = gone;
+		records->overwritten = overwritten;
 		records->malformed = left;
 	}
 }
 
 void perf_snapshot__records(struct perf_snapshot *snapshot, struct perf_snapshot_records *records)
 {
-	if (!snapshot->read) {
+	if (!snapshot->was_read) {
 		find_records(snapshot);
 		snapshot->pos = 0;
-		snapshot->read = true;
+		snapshot->was_read = true;
 	}
 	*records = snapshot->records;
 }

@@ -129,12 +129,12 @@ static void walk_any(void)
 		MUST(found == data + len - walk.bytes);
 	} else {
 		bytes = model_turn(data, len, out, &nr);
-		perf_records__turn(data, len, &walk);
+		perf_records__reverse(data, len, &walk);
 		found = data;
 		MUST(walk.bytes == bytes);
 	}
 	MUST(walk.nr == nr && !memcmp(found, out, bytes));
-	MUST(walk.bytes < len || !walk.cut);
+	MUST(walk.bytes < len || !walk.truncated);
 	free(data);
 	free(out);
 }
@@ -148,8 +148,8 @@ static void read_snapshot(unsigned int which)
 	struct perf_snapshot *snapshot = on.snapshot[which];
 	struct perf_snapshot_records records;
 	union perf_event *event;
-	u64 nr = 0, stream, answers_for = snapshot->head - snapshot->since;
-	bool again = snapshot->read;
+	u64 nr = 0, stream, answers_for = snapshot->head - snapshot->account_from;
+	bool again = snapshot->was_read;
 	void *at;
 
 	if (snapshot == on.copied)
@@ -189,9 +189,9 @@ static void settle(void)
 
 	if (!snapshot)
 		return;
-	if (!on.ring->reserved)
+	if (!on.ring->has_data_reserved)
 		perf_grace__wait();
-	snapshot->end = on.ring->reserved ? perf_overwrite__reserved(on.ring) :
+	snapshot->write_limit = on.ring->has_data_reserved ? perf_overwrite__reserved(on.ring) :
 					    perf_overwrite__head(on.ring);
 	perf_snapshot__settle(snapshot);
 	on.next[snapshot == on.snapshot[1]] = on.taken_next = on.copied_next;
@@ -202,7 +202,7 @@ static void begin_anew(unsigned int which)
 {
 	const struct perf_snapshot *snapshot = on.snapshot[which];
 
-	if (snapshot->read || snapshot->since == snapshot->head)
+	if (snapshot->was_read || snapshot->account_from == snapshot->head)
 		on.first[which] = on.taken_next;
 }
 
@@ -227,7 +227,7 @@ static void take_snapshot(unsigned int which)
 	taken = on.ring->taken;
 	perf_snapshot__take(&on.snapshot[which], 1, &stats);
 	MUST(stats.written == on.ring->taken - taken && !stats.paused);
-	MUST(stats.given_up <= on.writer.size);
+	MUST(stats.discarded <= on.writer.size);
 	on.next[which] = on.taken_next = next;
 }
 
@@ -328,8 +328,8 @@ static struct perf_snapshot *snapshot_of(unsigned int which, unsigned int size_s
 	}
 	memset(snapshot->shadow, 0, on.writer.size);
 	snapshot->ring = on.ring;
-	snapshot->since = snapshot->start = snapshot->head = on.ring->taken;
-	snapshot->read = false;
+	snapshot->account_from = snapshot->start = snapshot->head = on.ring->taken;
+	snapshot->was_read = false;
 	return snapshot;
 }
 
@@ -350,7 +350,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	ring_writer__init(&on.writer, what % 2 ? PERF_OVERWRITE_SIZED : PERF_OVERWRITE_BACKWARD,
 			  4096u << size_shift, positions[take() % 8]);
 	on.ring = ring_writer__reader(&on.writer);
-	on.ring->reserved = is_sized() || what / 2 % 2;
+	on.ring->has_data_reserved = is_sized() || what / 2 % 2;
 	for (i = 0; i < NR_SNAPSHOTS; i++) {
 		on.snapshot[i] = snapshot_of(i, size_shift);
 		on.first[i] = on.next[i] = 0;

@@ -71,7 +71,7 @@ static void write_records(unsigned int nr, size_t size)
 static void take_into(struct perf_snapshot *snapshot)
 {
 	perf_snapshot__copy(snapshot);
-	snapshot->end = perf_overwrite__reserved(on.ring);
+	snapshot->write_limit = perf_overwrite__reserved(on.ring);
 	perf_snapshot__settle(snapshot);
 }
 
@@ -302,7 +302,7 @@ static void test_two(void)
 static void settle_at(u64 position)
 {
 	perf_snapshot__copy(on.snapshot);
-	on.snapshot->end = position;
+	on.snapshot->write_limit = position;
 	perf_snapshot__settle(on.snapshot);
 }
 
@@ -363,7 +363,7 @@ static void test_copied_again(void)
 	perf_snapshot__copy(on.snapshot);
 	write_records(60, 32);
 	perf_snapshot__copy(on.snapshot);
-	on.snapshot->end = perf_overwrite__reserved(on.ring);
+	on.snapshot->write_limit = perf_overwrite__reserved(on.ring);
 	perf_snapshot__settle(on.snapshot);
 	check(reads(on.snapshot, 210 - 128, 209, 82 * 32), "a copy that is made again");
 	end();
@@ -551,7 +551,7 @@ static u64 take_while_written(struct perf_snapshot *snapshot, size_t max_words, 
 	}
 	if (!reserved)
 		ring_writer__publish(&on.writer);		/* the grace period */
-	snapshot->end = reserved ? perf_overwrite__reserved(on.ring) :
+	snapshot->write_limit = reserved ? perf_overwrite__reserved(on.ring) :
 				   perf_overwrite__head(on.ring);
 	perf_snapshot__settle(snapshot);
 	return end;

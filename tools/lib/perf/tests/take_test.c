@@ -93,7 +93,7 @@ static void begin(enum perf_overwrite_kind kind, bool reserved)
 		ring_writer__init(&on.writer[i], kind, SIZE, 0);
 		on.ring[i] = ring_writer__reader(&on.writer[i]);
 		on.ring[i]->fd = FD + i;
-		on.ring[i]->reserved = reserved;
+		on.ring[i]->has_data_reserved = reserved;
 		on.snapshot[i] = perf_snapshot__new(on.ring[i]);
 		on.in_wait[i] = 0;
 		if (!on.snapshot[i])
@@ -150,7 +150,7 @@ static void test_reserved(enum perf_overwrite_kind kind)
 	      "with data_reserved nothing is waited for");
 	check(reads(0, 0, 9) && reads(1, 200 - 127, 199) && reads(2, 0, 0),
 	      "all rings are taken");
-	check(on.stats.written == 211 * RECORD && on.stats.given_up == RECORD && !on.stats.paused,
+	check(on.stats.written == 211 * RECORD && on.stats.discarded == RECORD && !on.stats.paused,
 	      "what is new and what is given up are counted");
 	perf_snapshot__take(on.snapshot, NR_RINGS, NULL);
 	check(true, "who wants no figures gets none");
@@ -167,11 +167,11 @@ static void test_grace(void)
 	check(on.waits == 1 && on.stats.grace == PERF_SNAPSHOT_GRACE_MEMBARRIER,
 	      "without it one grace period serves all");
 	check(reads(0, 0, 9) && reads(1, 5, 127), "and tells what was overtaken");
-	check(on.stats.written == 138 * RECORD && on.stats.given_up == 5 * RECORD, "to the byte");
+	check(on.stats.written == 138 * RECORD && on.stats.discarded == 5 * RECORD, "to the byte");
 	end();
 
 	begin(PERF_OVERWRITE_BACKWARD, false);
-	on.ring[0]->reserved = on.ring[1]->reserved = true;
+	on.ring[0]->has_data_reserved = on.ring[1]->has_data_reserved = true;
 	take();
 	check(on.waits == 1, "one ring without it is enough to wait");
 	end();
@@ -189,7 +189,7 @@ static void test_overrun(void)
 	      "a ring of which more than half is overtaken is paused");
 	check(reads(0, 70, 197), "and copied again, all of it");
 	check(reads(1, 60, 127), "the other is not");
-	check(on.stats.given_up == 60 * RECORD && on.stats.written == (198 + 128) * RECORD,
+	check(on.stats.discarded == 60 * RECORD && on.stats.written == (198 + 128) * RECORD,
 	      "all is counted");
 	end();
 }

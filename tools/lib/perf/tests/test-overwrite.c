@@ -145,7 +145,7 @@ static int take_snapshots(struct fixture *fixture)
 	bytes = records.bytes + (fixture->kind == PERF_OVERWRITE_SIZED ? records.nr * TRAILER : 0);
 	__T("all is accounted for", records.overwritten + bytes == stats.written);
 	__T_VERBOSE("%llu bytes written, %llu overwritten, %llu given up\n", stats.written,
-		    records.overwritten, stats.given_up);
+		    records.overwritten, stats.discarded);
 	return 0;
 }
 

@@ -65,7 +65,7 @@ static void print_records(const struct summary *summary, const struct snapshot_s
 				"cpuset leaves out CPUs): a torn record is unlikely, but possible\n");
 	pr_debug("copy %.3f ms, %s %.3f ms, %" PRIu64 " bytes overwritten before this snapshot, "
 		 "%llu of them during the copy\n", taken->copy_ns / 1e6, waited_for[taken->grace],
-		 taken->grace_ns / 1e6, stats->overwritten, taken->given_up);
+		 taken->grace_ns / 1e6, stats->overwritten, taken->discarded);
 }
 
 static void print_aux(const struct summary *summary, const struct aux_snapshot_stats *stats,

@@ -103,7 +103,7 @@ void snapshotter__exit(struct snapshotter *snapshotter)
 static void add_stats(struct perf_snapshot_stats *sum, const struct perf_snapshot_stats *stats)
 {
 	sum->written += stats->written;
-	sum->given_up += stats->given_up;
+	sum->discarded += stats->discarded;
 	sum->copy_ns += stats->copy_ns;
 	sum->grace_ns += stats->grace_ns;
 	sum->paused_ns += stats->paused_ns;

@@ -22,9 +22,9 @@ struct libperf_records libperf_read(bool sized, u64 data_head, u64 end, const vo
 	if (!snapshot)
 		abort();
 	snapshot->ring = &ring;
-	snapshot->read = true;			/* makes copy() start a new snapshot */
+	snapshot->was_read = true;		/* makes copy() start a new snapshot */
 	perf_snapshot__copy(snapshot);
-	snapshot->end = end;
+	snapshot->write_limit = end;
 	perf_snapshot__settle(snapshot);
 	perf_snapshot__records(snapshot, &records);
 	return (struct libperf_records){ records.data, records.bytes, records.malformed };

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A ring that overwrites itself, as its reader sees it.
+ * Read the control page of a ring in overwrite mode.
  *
- * Positions count the bytes written since the ring was made, whatever its direction: the record
- * that was written behind position p begins there. They run freely and are compared by unsigned
- * difference only.
+ * A position counts the bytes written since the ring was created, in either direction: a record
+ * that is written after position p begins there. Positions are free-running and are compared only
+ * by unsigned difference.
  *
- *	sized		data_head is a position. The byte at position p is at offset p, modulo the
- *			size: the ring is filled upward.
- *	backward	data_head is a position's negative. The bytes of positions [a, b) are at
- *			offsets [-b, -a), modulo the size: the ring is filled downward. Within a
- *			record addresses go up all the same.
+ *	sized		data_head is a position. The byte at position p is at offset p modulo the
+ *			size: the kernel fills the ring upward.
+ *	backward	data_head is a negated position. The bytes of positions [a, b) are at
+ *	offsets
+ *			[-b, -a) modulo the size: the kernel fills the ring downward. Within a
+ *			record, addresses go up nevertheless.
  */
 #ifndef __LIBPERF_INTERNAL_OVERWRITE_H
 #define __LIBPERF_INTERNAL_OVERWRITE_H
@@ -24,13 +25,13 @@
 
 /**
  * struct perf_overwrite
- * @page:	the control page
- * @data:	the data area, mapped once
- * @size:	its length, a power of two [bytes]
- * @fd:		to pause it, or -1
- * @kind:	constant, as all above
- * @reserved:	the kernel publishes data_reserved
- * @taken:	what lies below was taken
+ * @page:	the control page, which belongs to the caller
+ * @data:	the data area, mapped once; belongs to the caller
+ * @size:	of the data area, a power of two [bytes]
+ * @fd:		file descriptor to pause the ring with, or -1
+ * @kind:	how records are found
+ * @has_data_reserved: the kernel publishes data_reserved
+ * @taken:	position up to which snapshots were taken; all other fields are constant
  */
 struct perf_overwrite {
 	struct perf_event_mmap_page	*page;
@@ -38,31 +39,45 @@ struct perf_overwrite {
 	size_t				 size;
 	int				 fd;
 	enum perf_overwrite_kind	 kind;
-	bool				 reserved;
+	bool				 has_data_reserved;
 	u64				 taken;
 };
 
-/** perf_overwrite__head - the position up to which all records are complete, (C) */
+/** perf_overwrite__head - return the position up to which all records are complete, (C) */
 u64 perf_overwrite__head(const struct perf_overwrite *ring);
 
 /**
- * perf_overwrite__reserved - the position up to which writers may have stored, (F)
+ * perf_overwrite__reserved - return the position up to which writers may have stored data, (F)
  *
- * For what was loaded from the ring before. Only if @ring->reserved.
+ * Valid for all data that was loaded from the ring before. Only if @ring->has_data_reserved.
  */
 u64 perf_overwrite__reserved(const struct perf_overwrite *ring);
 
 /**
- * perf_overwrite__peek - a snapshot of what was not taken, that takes nothing
+ * perf_overwrite__write_limit - return the position that no writer has passed so far
  *
- * Without a grace period: the oldest record may be torn. For who wants to know what a take would find,
- * not to have it. Takes of this ring must not go on meanwhile.
+ * Valid for all data that was loaded from the ring before: data_reserved, (F). If the kernel does
+ * not publish it, data_head, (C): then only if a grace period has passed since the data were
+ * loaded.
+ */
+static inline u64 perf_overwrite__write_limit(const struct perf_overwrite *ring)
+{
+	return ring->has_data_reserved ? perf_overwrite__reserved(ring) :	/* (F) */
+					 perf_overwrite__head(ring);		/* (C) */
+}
+
+/**
+ * perf_overwrite__peek - return a snapshot of the data that were not taken yet, without taking them
  *
- * Return: the snapshot, to be read, and freed with perf_snapshot__delete(); NULL with errno.
+ * Does not wait for a grace period, so the oldest record may be torn: use it to learn what a take
+ * would find, not to keep records. The caller must not take from @ring at the same time.
+ *
+ * Return: the snapshot, to be freed with perf_snapshot__delete(). NULL with errno set as by
+ * perf_snapshot__new().
  */
 struct perf_snapshot *perf_overwrite__peek(struct perf_overwrite *ring);
 
-/** perf_overwrite__offset - where the bytes of positions [@from, @to) begin in the ring */
+/** perf_overwrite__offset - return the offset in the ring of the bytes at positions [@from, @to) */
 static inline size_t perf_overwrite__offset(const struct perf_overwrite *ring, u64 from, u64 to)
 {
 	return (ring->kind == PERF_OVERWRITE_SIZED ? from : -to) & (ring->size - 1);

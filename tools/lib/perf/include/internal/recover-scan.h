@@ -4,7 +4,13 @@
 
 #include <internal/recover-pieces.h>
 
-/* Return: 0, or -ENOMEM. */
+/**
+ * recover__scan - find the complete records of the requested events in the image
+ *
+ * Fills @recovery->pieces, sorted by offset, and merges rings whose ids occur in one piece.
+ *
+ * Return: 0, or -ENOMEM.
+ */
 int recover__scan(struct perf_recovery *recovery);
 
 #endif /* __LIBPERF_INTERNAL_RECOVER_SCAN_H */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Finding the records in memory that nobody writes to any more, and putting them in order.
+ * Find the records in a private copy of a ring's data, and sort them from oldest to newest.
  *
  * Sized records are found from their end, by their trailers, and are in order:
  *
- *	| ... cut off | oldest, trailer |  record, trailer  | newest, trailer |
- *	                                                            <-- from here
- * Backward ones are found from their begin, by their headers, and are newest first:
+ *	| ... truncated | oldest, trailer |  record, trailer  | newest, trailer |
+ *	                                                              <-- walk
+ * Backward records are found from their beginning, by their headers, and are in reverse order:
  *
- *	| newest | record | oldest | cut off ... |
- *	 from here -->
+ *	| newest | record | oldest | truncated ... |
+ *	 walk -->
  *
- * Either way the walk goes from the newest to the oldest, and ends with the last one that is whole.
- * Nothing but the bytes themselves is trusted: any are walked without harm.
+ * In both kinds the walk goes from the newest to the oldest record, and stops after the last
+ * complete one. The bytes are untrusted: any bytes are walked without harm.
  */
 #ifndef __LIBPERF_INTERNAL_SNAPSHOT_RECORDS_H
 #define __LIBPERF_INTERNAL_SNAPSHOT_RECORDS_H
@@ -23,35 +23,39 @@
 
 /**
  * struct perf_walk - what a walk found
- * @bytes:	length of the whole records as they were written [bytes]
- * @nr:		how many they are
- * @newest:	length of the newest as it is now [bytes]
- * @cut:	what is left at the old end may be the rest of a record; it is none of the kernel's
- *		otherwise. False also if nothing is left.
+ * @bytes:	size of the complete records as the kernel wrote them [bytes]
+ * @nr:		number of complete records
+ * @newest:	size of the newest record in its final form [bytes]
+ * @truncated:	the bytes left at the old end can be the rest of a record. False if no bytes are
+ *		left, or if the kernel cannot have written them.
  */
 struct perf_walk {
 	size_t	bytes;
 	u64	nr;
 	size_t	newest;
-	bool	cut;
+	bool	truncated;
 };
 
 /**
- * perf_records__turn - the records of a backward ring, turned round in place
- * @data:	where the newest begins
+ * perf_records__reverse - reverse the order of the records of a backward ring, in place
+ * @data:	where the newest record begins
  * @len:	bytes from there on
+ * @walk:	receives what was found
  *
- * Afterwards they are the first @walk->bytes of @data, oldest first.
+ * Afterwards the records are the first @walk->bytes of @data, oldest first.
  */
-void perf_records__turn(void *data, size_t len, struct perf_walk *walk);
+void perf_records__reverse(void *data, size_t len, struct perf_walk *walk);
 
 /**
- * perf_records__strip - the records of a sized ring, without their trailers, in place
- * @end:	where the newest ends
- * @len:	bytes before that
- * @position:	that of @end in the ring, which the trailers must agree with
+ * perf_records__strip - strip the trailers from the records of a sized ring, in place
+ * @end:	where the newest record ends
+ * @len:	bytes before @end that may be read
+ * @position:	position of @end in the ring, which the trailers must agree with
+ * @walk:	receives what was found
  *
- * Return: where the oldest begins. They are 8 bytes each shorter, and end so much earlier.
+ * Each record becomes 8 bytes shorter; the following ones move down by as much.
+ *
+ * Return: where the oldest record begins.
  */
 void *perf_records__strip(void *end, size_t len, u64 position, struct perf_walk *walk);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Finding a record from its end, by its trailer: see <linux/perf_event_trailer.h>.
+ * Find a record from its end, by its trailer: see <linux/perf_event_trailer.h>.
  */
 #ifndef __LIBPERF_INTERNAL_TRAILER_H
 #define __LIBPERF_INTERNAL_TRAILER_H
@@ -11,7 +11,7 @@
 #include <linux/perf_event_trailer.h>
 #include <linux/types.h>
 
-/* A trailer has room for so many bits of a position. */
+/* A trailer holds the low 48 bits of a position. */
 #define PERF_TRAILER_OFFSET_MASK	((1ULL << 48) - 1)
 
 static inline u64 perf_trailer__offset(const struct perf_event_trailer *trailer)
@@ -20,15 +20,15 @@ static inline u64 perf_trailer__offset(const struct perf_event_trailer *trailer)
 }
 
 /**
- * perf_trailer__read - the trailer of a record, if one ends here
- * @end:	first byte behind the record
- * @before:	bytes below @end that may be read
+ * perf_trailer__read - read the trailer of the record that ends at @end
+ * @end:	first byte after the record
+ * @before:	bytes before @end that may be read [bytes]
  * @trailer:	receives the trailer
  *
- * Nothing but the bytes themselves is trusted. That @trailer->offset is where the record should be is
- * for the caller to check, who knows what position @end has.
+ * The bytes are untrusted. The caller knows the position of @end, and must check that the record's
+ * position in @trailer agrees with it.
  *
- * Return: size of the record with its trailer [bytes], or 0 if no record ends at @end.
+ * Return: size of the record including its trailer [bytes], or 0 if no record ends at @end.
  */
 static inline size_t perf_trailer__read(const void *end, size_t before,
 					struct perf_event_trailer *trailer)

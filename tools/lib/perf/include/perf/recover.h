@@ -1,44 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Post-mortem: records out of an image of memory.
+ * Recover records from an image of memory, post-mortem.
  *
- * Rings of events with PERF_SAMPLE_SIZE_AT_END can be read without their control pages, by the
- * trailers of the records alone: see <linux/perf_event_trailer.h>. The image may be a dump of a
- * machine's memory, in which the pages of a ring lie in any order, a core of the program that had it
- * mapped, or a copy of the ring; whole or cut, with anything before, between and behind. It must
- * be of a machine of the same byte order.
+ * Each record of an event with PERF_SAMPLE_SIZE_AT_END ends with a trailer that holds the size and
+ * the position of the record, see <linux/perf_event_trailer.h>. The trailers alone are enough to
+ * find the records; no control page is needed. The image may be
+ *
+ *  - a dump of a machine's memory, where the pages of a ring lie in any order,
+ *  - a core dump of the program that had mapped the ring, or
+ *  - a copy of the ring,
+ *
+ * complete or truncated, with any other data before, between and after the rings. It must come
+ * from a machine of the same byte order.
  *
  *	recovery = perf_recovery__new(image, size, &ids);
  *	while ((event = perf_recovery__read_event(recovery)))
  *		...					ring by ring, oldest first
  *
- * What is returned:
+ * Returned records:
  *
- *  - A record whose trailer and header agree, that carries an id of an event one asked for, and that lies
- *    between its neighbours by its position, or beside one of them. Other rings, and those of
- *    sessions before, are thereby passed over.
- *  - Each once, however many copies of it the image has (a snapshot of the ring beside the ring).
- *  - One that lies on several pages if its parts belong together: the stamps before and behind it have the
- *    right positions, and are of the same ring, which is known by ids that were seen side by side;
- *    and no copy of one of its parts says otherwise.
+ *  - The trailer and the header of a record agree, it carries one of the requested event ids, and
+ *    its position continues that of at least one neighbour. These conditions exclude other rings
+ *    and rings of earlier sessions.
+ *  - Each record is returned once, however many copies of it the image contains (for example a
+ *    snapshot of the ring as well as the ring).
+ *  - A record that spans several pages is returned if its parts belong together: the trailers
+ *    before and after it have the right positions and are of the same ring, and no copy of one of
+ *    its parts has different contents. Event ids that were seen next to each other identify a ring.
  *
- * What is not:
+ * Records that are not returned:
  *
- *  - The record right behind the newest one of a ring, if it has just the place that a record to come
- *    would have: a writer that was stopped there may have replaced its header already.
- *  - One that lies on several pages if the one before it is not in the image.
- *  - Where pages are not in their order: a record on more than two of them, and what lies on a page
- *    on which no record is whole.
+ *  - The record right after the newest one of a ring, if it lies exactly where the next record
+ *    would have been written: a writer that was stopped there may have replaced its header already.
+ *  - A record that spans several pages, if the record before it is not in the image.
+ *  - If the pages are out of order: a record that spans more than two pages, and records on a page
+ *    that contains no complete record.
  *
- * A record may be of two halves, though it looks whole:
+ * A returned record may consist of two halves that do not belong together, although it looks
+ * intact:
  *
- *  - Where the copy and the writer met, if the image was made while the ring was being written. Stop the
- *    machine, or disable the events, before.
- *  - If pages are not in their order, and it has more than two: those between the first and the last have
- *    no stamps, and are taken if these lie at the right distance.
- *  - If pages are not in their order, there are older copies of the ring besides, and one of them ends just
- *    where such a record begins, in the place of an older one of the same length, while the page
- *    itself is gone.
+ *  - Where the copy and the writer met, if the image was made while the ring was being written.
+ *    Stop the machine, or disable the events, before you make an image.
+ *  - If the pages are out of order and the record spans more than two of them: the pages between
+ *    its first and its last page have no trailers, and are accepted if the first and the last page
+ *    have the right distance.
+ *  - If the pages are out of order, the image also contains older copies of the ring, one of these
+ *    copies ends exactly where such a record begins, in place of an older record of the same size,
+ *    and the page itself is missing from the image.
+ *
+ * Threads. Functions may be called in any thread, but one perf_recovery must not be used by two
+ * threads at once. None of them is safe in a signal handler.
  */
 #ifndef __LIBPERF_RECOVER_H
 #define __LIBPERF_RECOVER_H
@@ -52,13 +63,15 @@ union perf_event;
 struct perf_recovery;
 
 /**
- * struct perf_recovery_ids - how to tell which event a record is of
- * @ids:	of the events that are looked for, in any order; at least one
- * @nr:		how many
- * @id_pos:	u64s between the header of a PERF_RECORD_SAMPLE and its id: 0 with
- *		PERF_SAMPLE_IDENTIFIER
- * @is_pos:	u64s from the id to the end of another record, trailer not counted: 1 with
- *		PERF_SAMPLE_IDENTIFIER. All events have sample_id_all.
+ * struct perf_recovery_ids - how to tell the event of a record
+ * @ids:	ids of the requested events (PERF_EVENT_IOC_ID), in any order; at least one
+ * @nr:		number of @ids
+ * @id_pos:	position of the id in a PERF_RECORD_SAMPLE, counted from the end of the header: 0
+ *		with PERF_SAMPLE_IDENTIFIER [u64s]
+ * @is_pos:	position of the id in any other record, counted back from the beginning of the
+ *		trailer: 1 with PERF_SAMPLE_IDENTIFIER [u64s]
+ *
+ * All events must have been opened with sample_id_all.
  */
 struct perf_recovery_ids {
 	const __u64	*ids;
@@ -69,40 +82,46 @@ struct perf_recovery_ids {
 
 /**
  * perf_recovery__new - find the records in an image
- * @image:	any bytes. They stay the caller's, and must remain as they are.
- * @size:	how many
- * @ids:	not needed any more when this returns
+ * @image:	any bytes. The caller keeps ownership; they must outlive the recovery, unmodified.
+ * @size:	size of @image [bytes]
+ * @ids:	the requested events. Copied: the caller may free them when the call returns.
  *
- * Takes some seconds for a GB. Memory: some 100 bytes for each page of a ring that is
- * found; several times the size of the image at worst, if it is made for that.
+ * Takes a few seconds per GB of image, and about 100 bytes of memory per page of the rings that it
+ * finds. An image that was crafted for the purpose can make it allocate several times its size.
  *
- * Return: the recovery, to be freed with perf_recovery__delete(). NULL with errno ENOMEM, or EINVAL
- * if there are no @ids.
+ * Return: the recovery, to be freed with perf_recovery__delete(). NULL with errno set to ENOMEM, or
+ * to EINVAL if @ids is empty or has more than 2^32 - 1 ids.
  */
 LIBPERF_API struct perf_recovery *perf_recovery__new(const void *image, size_t size,
 						     const struct perf_recovery_ids *ids);
 
-/** perf_recovery__delete - free it; NULL is nothing */
+/**
+ * perf_recovery__delete - free a recovery, but not its image
+ * @recovery:	the recovery, or NULL
+ */
 LIBPERF_API void perf_recovery__delete(struct perf_recovery *recovery);
 
 /**
- * perf_recovery__read_event - the next record
+ * perf_recovery__read_event - return the next record
+ * @recovery:	from perf_recovery__new()
  *
- * Rings follow each other; within each come the oldest records first. Trailers are taken off.
+ * Returns one ring after the other, each from its oldest to its newest record, without trailers.
  *
- * Return: the record, valid until the next call; NULL after the last.
+ * Return: the record, which belongs to @recovery and is valid until the next call; NULL after the
+ * last record.
  */
 LIBPERF_API union perf_event *perf_recovery__read_event(struct perf_recovery *recovery);
 
 /**
- * struct perf_recovery_stats - what perf_recovery__read_event() has returned so far, and has not
- * @records:	returned
- * @rings:	they were of so many; more than there were if the events of a ring were never seen
- *		side by side
- * @gaps:	places within a ring where records are missing between two that were returned
- * @copies:	records passed over, because they were returned before
- * @doubtful:	what looks like a record, and is alone; or lies on several pages that are not certain to
- *		belong together; or may have been about to be replaced
+ * struct perf_recovery_stats - what perf_recovery__read_event() returned and left out so far
+ * @records:	records returned
+ * @rings:	rings that they came from. Too high if events of one ring were never seen next to
+ *		each other.
+ * @gaps:	places within a ring where records are missing between two returned records
+ * @copies:	records left out because another copy of them had been returned
+ * @doubtful:	possible records left out because no neighbour confirms them, because it is not
+ *		certain that their pages belong together, or because a writer may have been about to
+ *		replace them
  */
 struct perf_recovery_stats {
 	__u64	records;
@@ -112,6 +131,12 @@ struct perf_recovery_stats {
 	__u64	doubtful;
 };
 
+/**
+ * perf_recovery__stats - return the figures of a recovery
+ * @recovery:	from perf_recovery__new()
+ * @stats:	receives the figures. @doubtful is final from the beginning; the others are when
+ *		perf_recovery__read_event() has returned NULL.
+ */
 LIBPERF_API void perf_recovery__stats(const struct perf_recovery *recovery,
 				      struct perf_recovery_stats *stats);
 
