@@ -15,7 +15,7 @@
 #include "recording/state/task_refs.h"
 #include "synthesize.h"
 #include "recording/ring/drain.h"
-#include "recording/state/stale_maps.h"
+#include "recording/state/proc_maps.h"
 #include "recording/lib/thread.h"
 #include "sideband.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <linux/kernel.h>
 #include "mapset.h"
-#include "stale_maps.h"
+#include "proc_maps.h"
 #include "sb_record.h"
 
 void mapset__put(struct mapset *set)
@@ -134,7 +134,7 @@ int mapset__insert(struct mapset **pset, struct sb_record *record)
 }
 
 /*
- * Asked of one map after the other, as they lie: @at is the first extent that may be in the next. The
+ * Asked of one map after the other, as they lie: @at is the first range that may be in the next. The
  * kernel tells of maps that cannot be executed, if it does, with PERF_RECORD_MISC_MMAP_DATA.
  */
 static bool is_there(const struct proc_maps *proc_maps, size_t *at, const struct mapping *map)
@@ -142,12 +142,12 @@ static bool is_there(const struct proc_maps *proc_maps, size_t *at, const struct
 	bool data = map->record->header.misc & PERF_RECORD_MISC_MMAP_DATA;
 	size_t i;
 
-	if (map->record->time >= proc_maps->before)
+	if (map->record->time >= proc_maps->read_time)
 		return true;
-	while (*at < proc_maps->nr && proc_maps->extent[*at].end <= map->start)
+	while (*at < proc_maps->nr && proc_maps->range[*at].end <= map->start)
 		++*at;
-	for (i = *at; i < proc_maps->nr && proc_maps->extent[i].start < map->end; i++) {
-		if (data || proc_maps->extent[i].exec)
+	for (i = *at; i < proc_maps->nr && proc_maps->range[i].start < map->end; i++) {
+		if (data || proc_maps->range[i].exec)
 			return true;
 	}
 	return false;

@@ -1,58 +1,77 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <inttypes.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+#include <api/io.h>
 #include <linux/kernel.h>
-#include "stale_maps.h"
+#include "proc_maps.h"
 
-/* Neighbours become one. */
-static struct proc_maps *add(struct proc_maps *proc_maps, size_t *room, const struct mapped_range *extent)
+/* Append @range, or extend the last one. Without memory: free @maps and return NULL. */
+static struct proc_maps *append(struct proc_maps *maps, size_t *capacity,
+				const struct mapped_range *range)
 {
-	struct mapped_range *last = proc_maps && proc_maps->nr ? &proc_maps->extent[proc_maps->nr - 1] : NULL;
+	struct mapped_range *last = maps && maps->nr ? &maps->range[maps->nr - 1] : NULL;
 	struct proc_maps *larger;
 
-	if (last && last->end == extent->start && last->exec == extent->exec) {
-		last->end = extent->end;
-		return proc_maps;
+	if (last && last->end == range->start && last->exec == range->exec) {
+		last->end = range->end;
+		return maps;
 	}
-	if (!proc_maps || proc_maps->nr == *room) {
-		*room = *room * 2 ?: 64;
-		larger = realloc(proc_maps, sizeof(*proc_maps) + *room * sizeof(*extent));
+	if (!maps || maps->nr == *capacity) {
+		*capacity = *capacity * 2 ?: 64;
+		larger = realloc(maps, sizeof(*maps) + *capacity * sizeof(*range));
 		if (!larger) {
-			free(proc_maps);
+			free(maps);
 			return NULL;
 		}
-		if (!proc_maps)
+		if (!maps)
 			larger->nr = 0;
-		proc_maps = larger;
+		maps = larger;
 	}
-	proc_maps->extent[proc_maps->nr++] = *extent;
-	return proc_maps;
+	maps->range[maps->nr++] = *range;
+	return maps;
 }
 
-/* NULL, too, if there is no map at all: the task is just ending. */
-struct proc_maps *proc_maps__read(u32 tid)
+/* Parse a line "START-END rwxp ...". */
+static bool read_range(struct io *io, struct mapped_range *range)
 {
-	struct proc_maps *proc_maps = NULL;
-	struct mapped_range extent;
-	char *line = NULL, name[32], exec;
-	size_t len = 0, room = 0;
-	FILE *file;
+	__u64 start, end;
 
-	snprintf(name, sizeof(name), "/proc/%u/maps", tid);
-	file = fopen(name, "r");
-	if (!file)
-		return NULL;
-	while (getline(&line, &len, file) > 0) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*c%*c%c", &extent.start, &extent.end,
-			   &exec) != 3)
-			continue;
-		extent.exec = exec == 'x';
-		proc_maps = add(proc_maps, &room, &extent);
-		if (!proc_maps)
+	if (io__get_hex(io, &start) != '-' || io__get_hex(io, &end) != ' ')
+		return false;
+	range->start = start;
+	range->end = end;
+	io__get_char(io);
+	io__get_char(io);
+	range->exec = io__get_char(io) == 'x';
+	/* A byte of a name may be negative, like what io__get_char() returns at the end. */
+	while (io__get_char(io) != '\n') {
+		if (io->eof)
 			break;
 	}
-	free(line);
-	fclose(file);
-	return proc_maps;
+	return true;
+}
+
+struct proc_maps *proc_maps__read(u32 tid)
+{
+	struct proc_maps *maps = NULL;
+	struct mapped_range range;
+	char path[32], buf[4096];
+	size_t capacity = 0;
+	struct io io;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	io__init(&io, fd, buf, sizeof(buf));
+	while (read_range(&io, &range)) {
+		maps = append(maps, &capacity, &range);
+		if (!maps)
+			break;
+	}
+	close(fd);
+	return maps;
 }

@@ -21,6 +21,13 @@
 
 #define ID_SAMPLE_WORDS		6
 
+/*
+ * Upper bound of the time from a record's time stamp until the kernel has published it in the ring. It
+ * does this with preemption disabled, within microseconds, but the CPU may be a virtual one that is not
+ * running.
+ */
+#define SB_RECORD_DELAY_NS	1000000000ULL
+
 /**
  * struct id_format - the sample id at the end of each record of the tracking event
  * @sample:	one for records that are made here; without task and time

@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdint.h>
 #include <stdlib.h>
 #include <linux/kernel.h>
 #include "mapset.h"
-#include "state.h"
-#include "stale_maps.h"
 #include "sb_record.h"
+#include "stale_maps.h"
+#include "tasks.h"
 
-static bool is_pending(const struct state *state, const struct process *process)
+void stale_maps__init(struct stale_maps *stale)
 {
-	const struct proc_maps *proc_maps;
+	INIT_LIST_HEAD(&stale->pending);
+}
 
-	list_for_each_entry(proc_maps, &state->proc_maps, node) {
-		if (proc_maps->pid == process->pid)
+static bool is_pending(const struct stale_maps *stale, const struct process *process)
+{
+	const struct proc_maps *maps;
+
+	list_for_each_entry(maps, &stale->pending, node) {
+		if (maps->pid == process->pid)
 			return true;
 	}
 	return false;
 }
 
-/* Through which of its tasks it can be looked at; NULL if all have exited. */
+/* Return: a task through which /proc shows the process; NULL if all have exited. */
 static const struct task *living_task(const struct process *process)
 {
 	const struct task *task;
@@ -30,136 +34,141 @@ static const struct task *living_task(const struct process *process)
 	return NULL;
 }
 
-static void ask_about(struct state *state, struct process *process, proc_maps_read_t ask)
+static void find(struct stale_maps *stale, struct process *process, u64 newest,
+		 proc_maps_read_t read)
 {
 	const struct task *task = living_task(process);
-	struct proc_maps *proc_maps;
+	struct proc_maps *maps;
 
-	/* Whatever comes of it, not again for each map. */
+	/* Even if reading fails: do not try again for each new map. */
 	process->many = 2 * process->maps[NOW]->nr;
-	if (!task || is_pending(state, process))
+	if (!task || is_pending(stale, process))
 		return;
-	proc_maps = ask(task->tid);
-	if (!proc_maps)
+	maps = read(task->tid);
+	if (!maps)
 		return;
-	proc_maps->pid = process->pid;
-	proc_maps->before = state->newest;
-	proc_maps->seen = proc_maps->time = 0;
-	list_add_tail(&proc_maps->node, &state->proc_maps);
+	maps->pid = process->pid;
+	maps->read_time = newest;
+	maps->seen_time = maps->final_time = 0;
+	list_add_tail(&maps->node, &stale->pending);
 }
 
-void state__find_stale_maps(struct state *state, proc_maps_read_t ask)
+void stale_maps__find(struct stale_maps *stale, struct tasks *tasks, u64 newest,
+		      proc_maps_read_t read)
 {
 	struct process *process;
 
-	if (!state->tasks.crowded)
+	if (!tasks->crowded)
 		return;
-	state->tasks.crowded = false;
-	tasks__for_each_process(&state->tasks, process) {
+	tasks->crowded = false;
+	tasks__for_each_process(tasks, process) {
 		if (mapset__nr(process->maps[NOW]) > process->many)
-			ask_about(state, process, ask);
+			find(stale, process, newest, read);
 	}
 }
 
 /*
- * What comes with the first round may have been published before /proc was read; not what comes
- * with the next.
+ * Records that arrive in the first round may have been published before /proc was read. Those that
+ * arrive in the next one were published after that.
  */
-void stale_maps__date(struct state *state)
+void stale_maps__end_round(struct stale_maps *stale, u64 newest)
 {
-	struct proc_maps *proc_maps;
+	struct proc_maps *maps;
 
-	list_for_each_entry(proc_maps, &state->proc_maps, node) {
-		if (!proc_maps->seen)
-			proc_maps->seen = state->newest;
-		else if (!proc_maps->time && state->newest > proc_maps->seen)
-			proc_maps->time = state->newest + SETTLE_NS;
+	list_for_each_entry(maps, &stale->pending, node) {
+		if (!maps->seen_time)
+			maps->seen_time = newest;
+		else if (!maps->final_time && newest > maps->seen_time)
+			maps->final_time = newest + SB_RECORD_DELAY_NS;
 	}
 }
 
-static void prune(struct state *state, struct process *process, enum view view,
-		  const struct proc_maps *proc_maps)
+static void prune(struct tasks *tasks, struct process *process, enum view view,
+		  const struct proc_maps *maps)
 {
-	if (mapset__prune(&process->maps[view], proc_maps))
-		state->tasks.failed++;
+	if (mapset__prune(&process->maps[view], maps))
+		tasks->failed++;
 }
 
-/* For BASE two are kept, the oldest, and the newest, which says what those between would have. */
-static void keep(struct process *process, struct proc_maps *proc_maps)
+/* Keep two for BASE: the oldest, and the newest, which covers those in between. */
+static void keep(struct process *process, struct proc_maps *maps)
 {
 	struct proc_maps **slot = &process->proc_maps[process->proc_maps[0] != NULL];
 
 	free(*slot);
-	*slot = proc_maps;
+	*slot = maps;
 }
 
-struct judging {
-	const struct proc_maps	*proc_maps;
+struct counting {
+	const struct proc_maps	*maps;
 	u32			 nr;
 };
 
-static void judge(void *arg, const struct mapping *map)
+static void count_older(void *arg, const struct mapping *map)
 {
-	struct judging *judging = arg;
+	struct counting *counting = arg;
 
-	judging->nr += map->record->time < judging->proc_maps->before;
+	counting->nr += map->record->time < counting->maps->read_time;
 }
 
-/* Not the new ones: they may all be gone by now. */
-static u32 nr_judged(const struct mapset *maps, const struct proc_maps *proc_maps)
+/* Count the maps that were checked against @maps: newer ones may all be unmapped by now. */
+static u32 nr_checked(const struct mapset *set, const struct proc_maps *maps)
 {
-	struct judging judging = { .proc_maps = proc_maps };
+	struct counting counting = { .maps = maps };
 
-	mapset__visit(maps, judge, &judging);
-	return judging.nr;
+	mapset__visit(set, count_older, &counting);
+	return counting.nr;
 }
 
-static void apply(struct state *state, struct proc_maps *proc_maps)
+static void apply(struct tasks *tasks, struct proc_maps *maps)
 {
-	struct process *process = tasks__process(&state->tasks, proc_maps->pid);
+	struct process *process = tasks__process(tasks, maps->pid);
 
-	/* Its pid may be another's by now. */
-	if (!process || !living_task(process) || process->birth > proc_maps->before) {
-		free(proc_maps);
+	/* The pid may belong to another process by now. */
+	if (!process || !living_task(process) || process->birth > maps->read_time) {
+		free(maps);
 		return;
 	}
-	prune(state, process, NOW, proc_maps);
-	process->many = max(state->tasks.min_prune_threshold, 2 * nr_judged(process->maps[NOW], proc_maps));
-	keep(process, proc_maps);
+	prune(tasks, process, NOW, maps);
+	process->many = max(tasks->min_prune_threshold,
+			    2 * nr_checked(process->maps[NOW], maps));
+	keep(process, maps);
 }
 
-void stale_maps__apply(struct state *state)
+void stale_maps__apply(struct stale_maps *stale, struct tasks *tasks, u64 final)
 {
-	struct proc_maps *proc_maps, *next;
+	struct proc_maps *maps, *next;
 
-	list_for_each_entry_safe(proc_maps, next, &state->proc_maps, node) {
-		if (!proc_maps->time || proc_maps->time > state->settled)
+	list_for_each_entry_safe(maps, next, &stale->pending, node) {
+		if (!maps->final_time || maps->final_time > final)
 			continue;
-		list_del(&proc_maps->node);
-		apply(state, proc_maps);
+		list_del(&maps->node);
+		apply(tasks, maps);
 	}
 }
 
-bool stale_maps__fold(struct state *state, struct process *process)
+bool stale_maps__fold(struct process *process, struct tasks *tasks)
 {
-	while (process->proc_maps[0] && process->proc_maps[0]->time <= process->since) {
-		prune(state, process, BASE, process->proc_maps[0]);
-		free(process->proc_maps[0]);
-		process->proc_maps[0] = process->proc_maps[1];
-		process->proc_maps[1] = NULL;
+	struct proc_maps **maps = process->proc_maps;
+
+	while (maps[0] && maps[0]->final_time <= process->since) {
+		prune(tasks, process, BASE, maps[0]);
+		free(maps[0]);
+		maps[0] = maps[1];
+		maps[1] = NULL;
 	}
-	return process->proc_maps[0];
+	return maps[0];
 }
 
-void stale_maps__forget(struct state *state)
+void stale_maps__discard(struct stale_maps *stale, struct tasks *tasks)
 {
-	struct proc_maps *proc_maps, *next;
+	struct proc_maps *maps, *next;
 	struct process *process;
 
-	list_for_each_entry_safe(proc_maps, next, &state->proc_maps, node)
-		free(proc_maps);
-	INIT_LIST_HEAD(&state->proc_maps);
-	tasks__for_each_process(&state->tasks, process) {
+	list_for_each_entry_safe(maps, next, &stale->pending, node)
+		free(maps);
+	INIT_LIST_HEAD(&stale->pending);
+	tasks__for_each_process(tasks, process) {
 		free(process->proc_maps[0]);
 		free(process->proc_maps[1]);
 		process->proc_maps[0] = process->proc_maps[1] = NULL;

@@ -1,77 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which maps are gone. Nobody tells: a process that maps at ever new addresses, as compilers that
- * run within it do, would have ever more. When a process has twice as many as the last time, it is
- * looked up what is mapped (/proc), and what is not is dropped:
+ * Drop unmapped maps: the kernel sends no record for munmap().
  *
- *       before                       seen              time
- *   ------+--------- /proc is read ----+----- a record --+--- settled ----> time
- *         |                            |        SETTLE_NS
- *    newer maps                   the rings were       by then it had
- *    are not judged               read once more       been read
+ * A process that maps at ever new addresses, as a JIT compiler does, would have ever more maps. Each time
+ * that their number has doubled, /proc/PID/maps is read, and maps that are not in it are dropped from the
+ * process's views:
  *
- * The clock of the records is the kernel's own. So the times are those of records, and on the safe
- * side: maps of which the record may be newer than what was read stay, and those that are gone stay
- * in the NOW view until @time has settled, and in BASE until that is where it begins.
+ *     read_time                    seen_time         a record     final_time
+ *   ------+--- /proc is read -----------+------------------+-----------+-------> time
+ *         |                             |                  |           |
+ *   newer maps are kept:         the rings were     published after   all records are final that
+ *   /proc may lack them          read once more     /proc was read    were published before then
+ *
+ * The records' clock is the kernel's own, so all these times are those of records, chosen to err on the
+ * side of keeping a map: maps whose records may be newer than what was read stay, and unmapped ones stay
+ * in the NOW view until records up to @final_time are final, and in BASE until BASE has that time.
+ *
+ * Not for several threads.
  */
 #ifndef PERF_RECORDING_STALE_MAPS_H
 #define PERF_RECORDING_STALE_MAPS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <linux/list.h>
 #include <linux/types.h>
+#include "proc_maps.h"
 
 struct process;
-struct state;
+struct tasks;
 
-/* Default of tasks->min_prune_threshold. */
-#define STALE_MAPS_MIN	256U
-
-/** struct mapped_range - what is mapped from @start to @end, and whether it can be executed */
-struct mapped_range {
-	u64	start;
-	u64	end;
-	bool	exec;
+/** struct stale_maps - @pending: struct proc_maps that are still to be applied to NOW views */
+struct stale_maps {
+	struct list_head pending;
 };
+
+void stale_maps__init(struct stale_maps *stale);
 
 /**
- * struct proc_maps
- * @node:	in state->proc_maps, until it is applied to NOW
- * @pid:	of the process
- * @before:	newer maps are not judged [ns]
- * @seen:	time of the newest record when the rings were read next; 0 if not yet [ns]
- * @time:	from when on it holds; 0 if that is not known yet [ns]
- * @nr:		number of @extent, ordered by address
+ * stale_maps__discard - free all struct proc_maps, pending ones and those of processes
+ *
+ * To be called at the end, and after a loss: then a map may have a later time than its own.
  */
-struct proc_maps {
-	struct list_head node;
-	u32		 pid;
-	u64		 before;
-	u64		 seen;
-	u64		 time;
-	size_t		 nr;
-	struct mapped_range	 extent[];
-};
+void stale_maps__discard(struct stale_maps *stale, struct tasks *tasks);
 
-/** proc_maps_read_t - what is mapped by @tid, to be freed with free(); NULL if that cannot be known */
-typedef struct proc_maps *(*proc_maps_read_t)(u32 tid);
+/**
+ * stale_maps__find - read the maps of processes that have too many, if there are any
+ * @newest:	time of the newest record that is known [ns]
+ * @read:	usually proc_maps__read()
+ */
+void stale_maps__find(struct stale_maps *stale, struct tasks *tasks, u64 newest,
+		      proc_maps_read_t read);
 
-/** proc_maps__read - that, from /proc/@tid/maps */
-struct proc_maps *proc_maps__read(u32 tid);
+/**
+ * stale_maps__end_round - all rings were read since the last call
+ * @newest:	time of the newest record that is known [ns]
+ */
+void stale_maps__end_round(struct stale_maps *stale, u64 newest);
 
-/** state__find_stale_maps - ask about processes that have many maps, if there are any; after a round */
-void state__find_stale_maps(struct state *state, proc_maps_read_t ask);
+/** stale_maps__apply - prune NOW views; records up to @final are applied to them [ns] */
+void stale_maps__apply(struct stale_maps *stale, struct tasks *tasks, u64 final);
 
-/* For state.c. */
-
-/** stale_maps__date - a round has ended */
-void stale_maps__date(struct state *state);
-/** stale_maps__apply - to NOW, what holds at state->settled */
-void stale_maps__apply(struct state *state);
-/** stale_maps__fold - to BASE, what holds at process->since. Return: whether others are left. */
-bool stale_maps__fold(struct state *state, struct process *process);
-/** stale_maps__forget - all of them: after a loss, when maps have times that are not theirs */
-void stale_maps__forget(struct state *state);
+/** stale_maps__fold - prune the BASE view of @process. Return: is more to be pruned later? */
+bool stale_maps__fold(struct process *process, struct tasks *tasks);
 
 #endif

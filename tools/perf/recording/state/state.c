@@ -7,10 +7,9 @@
 #include "mapset.h"
 #include "task_refs.h"
 #include "state.h"
-#include "stale_maps.h"
 
 /* Sorting what is pending takes time: not in each round. */
-#define SETTLE_STEP_NS	(SETTLE_NS / 4)
+#define SETTLE_STEP_NS	(SB_RECORD_DELAY_NS / 4)
 
 /* With its share of the process and of the hash table. */
 #define TASK_BYTES	(sizeof(struct task) + sizeof(struct process))
@@ -24,7 +23,7 @@ void state__init(struct state *state, const struct id_format *format)
 	};
 	tasks__init(&state->tasks);
 	system_wide__init(&state->system_wide);
-	INIT_LIST_HEAD(&state->proc_maps);
+	stale_maps__init(&state->stale_maps);
 	state__begin_file(state, false);
 }
 
@@ -35,7 +34,7 @@ void state__exit(struct state *state)
 	for (i = 0; i < state->nr; i++)
 		sb_record__put(state->log[i].record);
 	free(state->log);
-	stale_maps__forget(state);
+	stale_maps__discard(&state->stale_maps, &state->tasks);
 	system_wide__exit(&state->system_wide);
 	tasks__exit(&state->tasks);
 }
@@ -255,15 +254,20 @@ static void settle(struct state *state, u64 time)
 
 void state__end_round(struct state *state)
 {
-	u64 time = state->round > SETTLE_NS ? state->round - SETTLE_NS : 0;
+	u64 time = state->round > SB_RECORD_DELAY_NS ? state->round - SB_RECORD_DELAY_NS : 0;
 
 	state->round = state->newest;
-	stale_maps__date(state);
+	stale_maps__end_round(&state->stale_maps, state->newest);
 	if (time >= state->settled + SETTLE_STEP_NS) {
 		settle(state, time);
-		stale_maps__apply(state);
+		stale_maps__apply(&state->stale_maps, &state->tasks, state->settled);
 		weigh_maps(state);
 	}
+}
+
+void state__find_stale_maps(struct state *state, proc_maps_read_t read)
+{
+	stale_maps__find(&state->stale_maps, &state->tasks, state->newest, read);
 }
 
 /*
@@ -448,7 +452,7 @@ static void share_maps(struct process *process)
 
 static void end_folding(struct state *state, struct process *process)
 {
-	bool more = stale_maps__fold(state, process);
+	bool more = stale_maps__fold(process, &state->tasks);
 
 	if (process->stale)
 		forget_file(process);
@@ -536,7 +540,7 @@ void state__retire_gone(struct state *state, bool (*exists)(u32 tid))
 	struct process *process;
 	struct task *task;
 
-	stale_maps__forget(state);
+	stale_maps__discard(&state->stale_maps, &state->tasks);
 	tasks__for_each_process(&state->tasks, process) {
 		process__for_each_task(process, task) {
 			if (task->exit == NEVER && !exists(task->tid))

@@ -14,7 +14,7 @@
  *
  * - Pending: records come from the rings of several CPUs, in order from each, but not altogether.
  *   They wait until nothing older can come: until all rings have been read once more (a round),
- *   and for SETTLE_NS, by which time a record has long been published.
+ *   and for SB_RECORD_DELAY_NS, by which time a record has long been published.
  * - Applied: those records are, in the order of time, applied to the NOW views.
  * - The horizon is the time before which nothing that can still be written refers to a process:
  *   where the last snapshot ended, or later where the rings were looked through (task_refs.h). Records
@@ -38,20 +38,14 @@
 #define PERF_RECORDING_STATE_H
 
 #include <stdbool.h>
-#include <linux/list.h>
 #include <linux/types.h>
 #include "system_wide.h"
 #include "recording/lib/records.h"
 #include "tasks.h"
 #include "sb_record.h"
+#include "stale_maps.h"
 
 struct task_refs;
-
-/*
- * From the time that a record carries to its publication preemption is disabled: microseconds. But
- * the CPU may be a virtual one that is not running.
- */
-#define SETTLE_NS	1000000000ULL
 
 /* The least size that is called large, of the log and of maps, and how much may be no task's [bytes]. */
 #define STATE_LARGE	(16UL << 20)
@@ -92,7 +86,7 @@ struct state_loss {
  * @format:	of the tracking event's records
  * @tasks:	BASE and NOW
  * @system_wide:	the same of what is no task's; there is one view, as of BASE
- * @proc_maps:	of what is mapped, before they are applied (proc_maps.h)
+ * @stale_maps:	maps that are to be dropped
  * @log:	@nr entries, of which the first @applied are applied, in that order; @room for more
  * @arrivals:	entries so far
  * @newest:	time of the newest record [ns]
@@ -112,7 +106,7 @@ struct state {
 	struct id_format  format;
 	struct tasks	  tasks;
 	struct system_wide	  system_wide;
-	struct list_head  proc_maps;
+	struct stale_maps stale_maps;
 	struct entry	 *log;
 	size_t		  nr;
 	size_t		  applied;
@@ -153,6 +147,14 @@ void state__add_synthesized(struct state *state, const union perf_event *event, 
 
 /** state__end_round - all rings have been read since the last call */
 void state__end_round(struct state *state);
+
+/**
+ * state__find_stale_maps - read the maps of processes that have too many, if there are any
+ * @read:	usually proc_maps__read()
+ *
+ * To be called after a round.
+ */
+void state__find_stale_maps(struct state *state, proc_maps_read_t read);
 
 /**
  * state__forget - nothing older than this is written any more

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <linux/kernel.h>
 #include "mapset.h"
-#include "stale_maps.h"
 #include "tasks.h"
 #include "sb_record.h"
 
@@ -18,7 +17,7 @@ static bool same_tid(long a, long b, void *ctx __maybe_unused)
 
 void tasks__init(struct tasks *tasks)
 {
-	*tasks = (struct tasks){ .min_prune_threshold = STALE_MAPS_MIN };
+	*tasks = (struct tasks){ .min_prune_threshold = DEFAULT_MIN_PRUNE_THRESHOLD };
 	INIT_LIST_HEAD(&tasks->processes);
 	hashmap__init(&tasks->by_tid, hash_tid, same_tid, NULL);
 }

@@ -32,6 +32,9 @@ struct sb_record;
 
 #define NEVER			UINT64_MAX
 
+/* Default of tasks->min_prune_threshold [maps]. */
+#define DEFAULT_MIN_PRUNE_THRESHOLD 256U
+
 enum view {
 	BASE,
 	NOW,

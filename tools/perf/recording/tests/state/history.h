@@ -24,7 +24,6 @@
 #include "recording/state/task_refs.h"
 #include "recording/lib/records.h"
 #include "recording/state/state.h"
-#include "recording/state/stale_maps.h"
 
 #define HISTORY_CPUS		3
 #define HISTORY_TASKS		48
@@ -481,11 +480,11 @@ static inline struct proc_maps *history__look_up(u32 tid)
 		abort();
 	proc_maps->nr = leader->nr_maps;
 	for (i = 0; i < leader->nr_maps; i++) {
-		proc_maps->extent[i] = (struct mapped_range){
+		proc_maps->range[i] = (struct mapped_range){
 			leader->map[i].start, leader->map[i].start + leader->map[i].len, true
 		};
 	}
-	qsort(proc_maps->extent, proc_maps->nr, sizeof(struct mapped_range), history__by_address);
+	qsort(proc_maps->range, proc_maps->nr, sizeof(struct mapped_range), history__by_address);
 	return proc_maps;
 }
 

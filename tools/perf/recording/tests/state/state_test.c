@@ -182,7 +182,7 @@ static void begin(void)
 	history__format(&format);
 	state__init(&state, &format);
 	state.tasks.min_prune_threshold = HISTORY_MIN_PRUNE_THRESHOLD;
-	now = 10 * SETTLE_NS;
+	now = 10 * SB_RECORD_DELAY_NS;
 }
 
 static void end(void)
@@ -282,11 +282,11 @@ static void say_switch_wide(u32 tid, u32 other)
 /* All that was said has been published long ago, and read. */
 static void settle(void)
 {
-	now += 3 * SETTLE_NS;
+	now += 3 * SB_RECORD_DELAY_NS;
 	say_comm(1, 1, "init", 0);
 	state__end_round(&state);
 	state__end_round(&state);
-	now += SETTLE_NS;
+	now += SB_RECORD_DELAY_NS;
 }
 
 /* Nobody refers to anything but @tid of @pid, at @time. */
@@ -683,7 +683,7 @@ static void test_same_file(void)
 	read_file(before);
 	ok = resolves(10, 10, 0x1000, "one", "/one", 0) && resolves(10, 11, 0x1000, "one", "/one", 0);
 	check(ok, "a later snapshot in the same file leaves the earlier ones as they were");
-	read_file(after + SETTLE_NS * 8);
+	read_file(after + SB_RECORD_DELAY_NS * 8);
 	ok = resolves(10, 10, 0x1000, "two", "/two", 0) &&
 	     resolves(10, 12, 0x1000, "thread", "/two", 0);
 	check(ok, "and has what changed, also if it has been folded before it was written");
@@ -877,7 +877,7 @@ static struct proc_maps *look_up(u32 tid)
 	asked++;
 	if (proc_maps) {
 		proc_maps->nr = 1;
-		proc_maps->extent[0] = (struct mapped_range){ is_mapped, is_mapped + 0x1000, true };
+		proc_maps->range[0] = (struct mapped_range){ is_mapped, is_mapped + 0x1000, true };
 	}
 	return proc_maps;
 }
@@ -1080,7 +1080,7 @@ static void test_flat(void)
 		say_mmap(pid, 0x1000, 0x1000, 0, "/cmd");
 		say_mmap(pid, 0x3000, 0x1000, 0, "/libc");
 		say_exit(pid, pid);
-		now += SETTLE_NS / 1000;
+		now += SB_RECORD_DELAY_NS / 1000;
 		if (i % 10 == 0)
 			state__end_round(&state);
 		if (state__is_large(&state)) {
