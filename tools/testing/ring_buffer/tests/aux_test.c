@@ -684,7 +684,7 @@ static void test_other_size(void)
 	delete_ring(ring);
 }
 
-/* takes_aux_pages(), which perf_mmap() calls. */
+/* valid_aux_nr_pages(), which perf_mmap() calls. */
 static void test_sizes_accepted(void)
 {
 	struct pmu pmu = {};
