@@ -1,97 +1,101 @@
 #!/bin/bash
-# perf inject --recover-ring: the last records of rings, out of images of memory
+# perf inject --recover-ring: recover the last records of rings from images of memory
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 180
 #
-# The images are made of recorded samples, as a kernel with PERF_SAMPLE_SIZE_AT_END would have them in its
-# rings: this runs on any. tools/testing/vm/tests/inject_recover_ring_in_guest.sh has those of such a kernel.
+# The images are built from recorded samples, in the layout that a kernel with PERF_SAMPLE_SIZE_AT_END has in
+# its rings, so that the test runs on any kernel. tools/testing/vm/tests/inject_recover_ring_in_guest.sh uses
+# images of such a kernel.
 
-# shellcheck source=lib/recording.sh
-. "$(dirname "$0")/lib/recording.sh"
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
 
 need_numbered ring_image
 
-# On both CPUs, or as many as there are: two rings or more
+# One ring for each CPU
 numbered_event overwrite
 recorder_start -a -m 1024 "${event[@]}" -o "$work/data"
 numbered_start --rate 20000 --duration 1
 numbered_end
 recorder_stop
 all=$(samples "$work/data")
-((all >= 1000)) || wrong "only $all samples were recorded"
+((all >= 1000)) || error "only $all samples were recorded"
 
-# texts FILE: the samples, in order of time
+# texts FILE: print the samples in order of time
 texts() {
 	"$PERF" script -f -i "$1" -F cpu,time,event,trace 2> "$work/script.err"
 }
 
-# recover IMAGE: to $work/out, and what it said to $work/said_by_inject
+# recover IMAGE: write the records of the image to $work/out
 recover() {
 	rm -f "$work/out"
-	"$PERF" inject --recover-ring "$1" -i "$work/data" -o "$work/out" 2> "$work/said_by_inject"
+	"$PERF" inject --recover-ring "$1" -i "$work/data" -o "$work/out" 2> "$work/inject.err"
 }
 
-# is_tail WHOLE AT_LEAST: $work/out has the samples of $work/data, or the last ones, WHOLE or AT_LEAST of them
+# is_tail MOST LEAST: check that $work/out holds between LEAST and MOST of the last samples of $work/data
 is_tail() {
 	local nr
 
 	nr=$(samples "$work/out")
 	((nr >= $2 && nr <= $1)) || {
-		echo "$nr samples, not $2 to $1"
-		cat "$work/said_by_inject"
+		note "$nr samples, not $2 to $1"
+		cat "$work/inject.err"
 		return 1
 	}
-	# Each CPU's are the last of that CPU.
 	texts "$work/data" | sort > "$work/in.txt"
 	texts "$work/out" | sort > "$work/out.txt"
 	[ "$(comm -13 "$work/in.txt" "$work/out.txt" | wc -l)" = 0 ] || {
-		echo "there are samples that were not recorded"
+		note "the file has samples that were not recorded"
 		return 1
 	}
 	readable "$work/out"
 }
 
-# image PAGES [SEED]: $work/image, and how many samples are $whole in it
+# image PAGES [SEED]: write $work/image, and set $whole to the number of samples that are whole in it
 image() {
-	whole=$("$BUILD/tests/ring_image" "$work/data" "$@" 2>&1 > "$work/image") || fail "ring_image: $whole"
+	whole=$("$BUILD/tests/ring_image" "$work/data" "$@" 2>&1 > "$work/image") || fatal "ring_image: $whole"
 	rings=$(($(stat -c %s "$work/image") / 4096 / $1 / ($# > 1 ? 2 : 1)))
 }
 
+subtest "rings that have not wrapped"
 image 4096
-recover "$work/image" || wrong "all: $(cat "$work/said_by_inject")"
-is_tail "$all" "$all" || wrong "not all is recovered from rings that hold all"
-cmp <(texts "$work/data") <(texts "$work/out") || wrong "it is not the same"
+recover "$work/image" || error "perf inject fails: $(cat "$work/inject.err")"
+is_tail "$all" "$all" || error "samples are not recovered although the rings hold all of them"
+cmp <(texts "$work/data") <(texts "$work/out") || error "the recovered samples differ from the recorded ones"
 
-# Of each ring the oldest may be missing: it goes on where the ring begins, or is about to be replaced.
+# The oldest record of each ring may be missing: it may wrap, or be next to be overwritten.
+subtest "rings that have wrapped"
 image 16
-recover "$work/image" || wrong "went round: $(cat "$work/said_by_inject")"
-is_tail "$whole" $((whole - rings)) || wrong "rings that went round"
+recover "$work/image" || error "perf inject fails: $(cat "$work/inject.err")"
+is_tail "$whole" $((whole - rings)) || error "whole samples are not recovered"
 
+subtest "pages of all rings in random order"
 image 16 1
-recover "$work/image" || wrong "any order: $(cat "$work/said_by_inject")"
-is_tail "$whole" $((whole - rings)) || wrong "pages in any order, of $rings rings in one image"
+recover "$work/image" || error "perf inject fails: $(cat "$work/inject.err")"
+is_tail "$whole" $((whole - rings)) || error "whole samples of $rings rings are not recovered"
 
-# Twice, with other bytes before, between and behind
+subtest "two copies of the rings among other bytes"
 { head -c 12345 /dev/urandom; cat "$work/image"; head -c 77 /dev/urandom; cat "$work/image"; head -c 4321 /dev/urandom; } \
 	> "$work/twice"
-recover "$work/twice" || wrong "twice: $(cat "$work/said_by_inject")"
-is_tail "$whole" $((whole - rings)) || wrong "two copies among other bytes"
+recover "$work/twice" || error "perf inject fails: $(cat "$work/inject.err")"
+is_tail "$whole" $((whole - rings)) || error "whole samples are not recovered"
 
+subtest "an image that is cut off at both ends"
 for cut in 1 4097 30001; do
 	head -c -$cut "$work/image" | tail -c +$cut > "$work/cut"
-	recover "$work/cut" || wrong "cut: $(cat "$work/said_by_inject")"
-	is_tail "$whole" 1 || wrong "an image from which $cut bytes are cut at both ends"
+	recover "$work/cut" || error "$cut bytes: perf inject fails: $(cat "$work/inject.err")"
+	is_tail "$whole" 1 || error "$cut bytes: no last samples are recovered"
 done
 
-# What cannot be
+subtest "errors"
 head -c 1000000 /dev/urandom > "$work/nothing"
-recover "$work/nothing" && wrong "there is nothing to recover, and no error"
-grep -q 'No record of these events' "$work/said_by_inject" || wrong "nothing: $(cat "$work/said_by_inject")"
-recover "$work/missing" && wrong "there is no such image, and no error"
-grep -q 'Cannot open' "$work/said_by_inject" || wrong "missing: $(cat "$work/said_by_inject")"
-recover /dev/null && wrong "a device is searched"
+recover "$work/nothing" && error "an image without records is accepted"
+grep -q 'No record of these events' "$work/inject.err" || error "an image without records: $(cat "$work/inject.err")"
+recover "$work/missing" && error "an image that does not exist is accepted"
+grep -q 'Cannot open' "$work/inject.err" || error "an image that does not exist: $(cat "$work/inject.err")"
+recover /dev/null && error "a device is accepted"
 "$PERF" record -q -e dummy -o "$work/data" true 2> "$work/record.err"
-recover "$work/image" && wrong "no overwritten events, and no error"
-grep -q 'no overwritten events' "$work/said_by_inject" || wrong "no events: $(cat "$work/said_by_inject")"
+recover "$work/image" && error "a file without overwritten events is accepted"
+grep -q 'no overwritten events' "$work/inject.err" || error "a file without overwritten events: $(cat "$work/inject.err")"
 
 finish

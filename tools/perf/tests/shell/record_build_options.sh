@@ -1,21 +1,34 @@
 #!/bin/bash
-# perf record: what it can do without can be left out when it is built
+# perf record: compile and link without optional features (NO_AIO=1, NO_LIBURING=1 ...)
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 
-# shellcheck source=lib/recording.sh
-. "$(dirname "$0")/lib/recording.sh"
+# shellcheck source=lib/harness.sh
+. "$(dirname "$0")/lib/harness.sh"
 
-[ -e "$BUILD/perf/.builtin-record.o.cmd" ] || skip "perf was not built in $BUILD"
-cd "$tests_dir/.." || fail "no $tests_dir/.."
+[ -e "$BUILD/perf/.builtin-record.o.cmd" ] || skip "$BUILD/perf has no objects of perf"
+cd "$tests_dir/.." || fatal "no $tests_dir/.."
 
-# What make leaves out with NO_AIO=1, NO_LIBURING=1 and so on; and the objects that are not linked then
+# The macros that make does not define with NO_AIO=1, NO_LIBURING=1 and so on, and the objects that are not
+# linked then
 without=(-UHAVE_{AIO_SUPPORT,AUXTRACE_SUPPORT,BPF_SKEL,LIBBPF_SUPPORT,LIBTRACEEVENT,LIBURING_SUPPORT,ZSTD_SUPPORT})
-mapfile -t optional < <(sed -n 's,^perf-\$(.*) += ,recording/,p' recording/Build
-	sed -nE 's,^perf-util-\$\(CONFIG_(AUXTRACE|LIBBPF|LIBTRACEEVENT|PERF_BPF_SKEL|ZSTD)\) \+= (.*\.o),util/\2,p' util/Build)
-mapfile -t objects < <(printf '%s\n' builtin-record.o builtin-loss.o; sed -n 's,^perf-y += ,recording/,p' recording/Build)
-mkdir "$work/recording"
+# objects WHEN: print the objects of recording/ that its Build files list under perf-WHEN, a pattern
+objects() {
+	local build
 
-# compile OBJECT: as perf's build did, but for that
+	for build in recording/Build recording/*/Build; do
+		sed -nE "s,^perf-$1 \+= (.*\.o)$,${build%Build}\1,p" "$build"
+	done
+}
+
+mapfile -t optional < <(objects '\$\(.*\)'
+	sed -nE 's,^perf-util-\$\(CONFIG_(AUXTRACE|LIBBPF|LIBTRACEEVENT|PERF_BPF_SKEL|ZSTD)\) \+= (.*\.o),util/\2,p' util/Build)
+mapfile -t objects < <(printf '%s\n' builtin-record.o builtin-loss.o; objects y)
+for object in "${objects[@]}"; do
+	mkdir -p "$work/$(dirname "$object")"
+done
+
+# compile OBJECT: run the command of perf's build, with those macros undefined
 compile() {
 	local command name=${1##*/}
 
@@ -24,7 +37,7 @@ compile() {
 	eval "$command ${without[*]} -O1 -o $work/$1" || touch "$work/failed"
 }
 
-echo "${#objects[@]} objects with ${without[*]}"
+note "${#objects[@]} objects with ${without[*]}"
 for object in "${objects[@]}"; do
 	compile "$object" &
 	while (($(jobs -rp | wc -l) >= $(getconf _NPROCESSORS_ONLN))); do
@@ -32,11 +45,12 @@ for object in "${objects[@]}"; do
 	done
 done
 wait
-[ ! -e "$work/failed" ] || fail "not all of them compile"
+[ ! -e "$work/failed" ] || fatal "an object does not compile"
 
-echo "what they need of ${#optional[@]} others, that are not linked then"
-# Not all are built everywhere
+note "symbols they need of ${#optional[@]} objects that are not linked then"
+# Some objects exist on some architectures only.
 (cd "$BUILD/perf" && nm "${optional[@]}" 2> /dev/null) | awk '$2 ~ /[TDBR]/ { print $3 }' | sort -u > "$work/missing"
 (cd "$work" && nm -u "${objects[@]}") | awk 'NF == 2 { print $2 }' | sort -u | comm -12 - "$work/missing" > "$work/needed"
-[ ! -s "$work/needed" ] || fail "$(cat "$work/needed")"
-[ -s "$work/missing" ] || fail "nothing is defined there: this shows nothing"
+[ ! -s "$work/needed" ] || error "undefined symbols: $(xargs < "$work/needed")"
+[ -s "$work/missing" ] || inconclusive "the optional objects define no symbol"
+finish

@@ -1,10 +1,10 @@
 #!/bin/bash
-# perf record overwrite: what goes wrong is said clearly, with the right exit status and no rest
+# perf record: errors have a message and the right exit status, and leave no process or file behind
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 180
 
-# shellcheck source=lib/recording.sh
-. "$(dirname "$0")/lib/recording.sh"
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
 
 need_perf
 need_root
@@ -15,46 +15,44 @@ out=$work/data
 numbered=$work/$comm
 traced=raw_syscalls:sys_enter/overwrite/
 
-# The workload of most cases: should it be started and left running, it is recognised by its path
+# The workload of most cases. If perf record left it running, its path would give it away.
 idle=$work/idle
 ln -s "$(command -v sleep)" "$idle"
 
-# run STATUS COMMAND...: it must end with that status; what it says is in $work/record.err
+# run STATUS COMMAND...: check the exit status; the messages are in $work/record.err
 run() {
 	local want=$1 status
 
 	shift
-	echo "--- ${*/#$PERF/perf}"
-	rm -rf "$out"* "$work/said"
+	note "${*/#$PERF/perf}"
+	rm -rf "$out"*
 	timeout 20 "$@" > "$work/record.out" 2> "$work/record.err"
 	status=$?
-	[ $status = "$want" ] || wrong "it ends with status $status, not $want"
+	[ $status = "$want" ] || error "exit status $status, not $want"
 	nothing_left
 }
 
-# says TEXT...: the message has all of these (extended expressions, in any case)
+# says PATTERN...: check that the messages match all of these extended expressions, in any case
 says() {
 	local text
 
 	for text; do
-		grep -qiE -- "$text" "$work/record.err" || wrong "the message does not have '$text'"
+		grep -qiE -- "$text" "$work/record.err" || error "no message matches '$text'"
 	done
 }
 
-# nothing_left: no process of the recording and no file that cannot be read
+# nothing_left: check that no process of the recording is left, and no unreadable file
 nothing_left() {
 	local file
 
-	# Only the recorder and its workload have a path in $work on their command lines
+	# Only the recorder and its workload have a path below $work on their command lines.
 	wait_until 5 no_process || {
-		wrong "processes are left:"
-		cat "$work/left"
+		error "processes are left: $(cat "$work/left")"
 	}
 	for file in "$out"*; do
 		[ -e "$file" ] || continue
 		"$PERF" script -f -i "$file" > /dev/null 2> "$work/script.err" && continue
-		wrong "a file is left that cannot be read: ${file##*/}, $(stat -c %s "$file") bytes"
-		sed 's/^/  | /' "$work/script.err"
+		error "an unreadable file is left: ${file##*/}, $(stat -c %s "$file") bytes: $(cat "$work/script.err")"
 	done
 }
 
@@ -64,10 +62,10 @@ no_process() {
 }
 
 no_file() {
-	[ -z "$(find "$work" -maxdepth 1 -name 'data*')" ] || wrong "an output file is left"
+	[ -z "$(find "$work" -maxdepth 1 -name 'data*')" ] || error "an output file is left"
 }
 
-echo "== what cannot be started"
+subtest "options and events that are refused"
 
 run 129 "$PERF" record -o "$out" -e no_such_system:no_such_event/overwrite/ -- "$idle" 30
 says no_such_system
@@ -77,7 +75,7 @@ run 129 "$PERF" record -o "$out" -e no-such-event -- "$idle" 30
 says no-such-event
 no_file
 
-# An option that no perf ever had is named, and what an option cannot be
+# The message names an unknown option.
 run 129 "$PERF" record -o "$out" -e "$traced" --setup-filter=x -- "$idle" 30
 says "--setup-filter=x"
 no_file
@@ -92,7 +90,7 @@ run 129 "$PERF" record -o "$out" -e "$traced" --no-such-option -- "$idle" 30
 says no-such-option
 no_file
 
-# What is asked of an AUX area, and no event has one
+# Options for AUX areas need an event that has one.
 for option in -S -Se -S4096 --aux-sample; do
 	run 129 "$PERF" record -o "$out" -e "$traced" $option -- "$idle" 30
 	says 'AUX area'
@@ -104,7 +102,7 @@ for sizes in ",x" "x,1M" "1M,0"; do
 	no_file
 done
 
-# Rounded up, as ever, or refused; said in any case
+# A number of pages that is no power of two is rounded up, with a message.
 for pages in 3 1000; do
 	run 0 "$PERF" record -o "$out" -e "$traced" -m $pages -- true
 	says 'rounding .*pages'
@@ -115,14 +113,14 @@ says no/such/directory/data 'no such file or directory'
 run 255 "$PERF" record -o /proc/data -e "$traced" -- "$idle" 30
 says /proc/data 'no such file or directory|permission denied'
 
-# A directory is not moved out of the way, as a file is, unless it is a recording
+# A directory is renamed to *.old only if it is a recording.
 mkdir "$work/directory"
 run 255 "$PERF" record -o "$work/directory" -e "$traced" -- "$idle" 30
 says "$work/directory" 'is a directory'
-[[ -d $work/directory && ! -e $work/directory.old ]] || wrong "the directory is gone"
+[[ -d $work/directory && ! -e $work/directory.old ]] || error "the directory was removed or renamed"
 run 0 "$PERF" record -o "$work/directory/data" -e "$traced" -- true
 run 0 "$PERF" record -o "$work/directory" -e "$traced" -- true
-[[ -f $work/directory && -f $work/directory.old/data ]] || wrong "a recording that is a directory is not kept"
+[[ -f $work/directory && -f $work/directory.old/data ]] || error "a recording in a directory is not kept as *.old"
 
 for control in 9 fd: fd:-1 fd:99 fd:1,99 fifo: fifo:$work/none; do
 	run 129 "$PERF" record -o "$out" -e "$traced" --control "$control" -- "$idle" 30
@@ -157,7 +155,7 @@ run 255 "$PERF" record -o "$out" -e "$traced" -t $task -- "$idle" 30
 says "$task"
 no_file
 
-echo "== what is warned of"
+subtest "warnings"
 
 if [ "$(nproc)" -gt 1 ]; then
 	run 0 "$PERF" record -o "$out" -e "$traced" -s -- true
@@ -166,53 +164,52 @@ fi
 for safe in "-s -i" "-s -a" "-s --per-thread" ""; do
 	# shellcheck disable=SC2086 # two words
 	run 0 "$PERF" record -o "$out" -e "$traced" $safe -- true
-	grep 'may stop' "$work/record.err" && wrong "a warning where no counts are written: $safe"
+	grep 'may stop' "$work/record.err" && error "a warning although no counts are written: $safe"
 done
 
-echo "== how the workload ends"
+subtest "exit status of the workload"
 
 run 0 "$PERF" record -o "$out" -e "$traced" -- true
 run 7 "$PERF" record -o "$out" -e "$traced" -- sh -c 'exit 7'
 for signal in TERM KILL; do
 	# shellcheck disable=SC2016 # $$ is the inner shell's
 	run $((128 + $(kill -l $signal))) "$PERF" record -o "$out" -e "$traced" -- sh -c 'kill -'$signal' $$'
-	[ -s "$out" ] || wrong "nothing is recorded of a workload that is killed"
+	[ -s "$out" ] || error "no data of a workload that was killed"
 done
 
-echo "== the recorder is told to end"
+subtest "signals to the recorder"
 
 for signal in INT TERM; do
-	echo "--- kill -$signal of the recorder"
+	note "kill -$signal of the recorder"
 	rm -rf "$out"*
 	recorder_start -e "$traced" -o "$out" -- "$idle" 30
 	kill -$signal "$recorder"
 	recorder_end 20
-	# It ended as asked, or by the signal, or tells that the workload was ended by SIGTERM
-	[[ $status = 0 || $status = $((128 + $(kill -l $signal))) || $status = 143 ]] || wrong "it ends with status $status"
-	[ -s "$out" ] || wrong "nothing is recorded"
+	# Success, the signal, or SIGTERM, by which the workload was ended
+	[[ $status = 0 || $status = $((128 + $(kill -l $signal))) || $status = 143 ]] || error "exit status $status"
+	[ -s "$out" ] || error "no data"
 	nothing_left
 done
 
-echo "== the disk is full"
+subtest "a full disk"
 
 small=$work/small
 mkdir "$small"
 if mount -t tmpfs -o size=2m tmpfs "$small" 2> "$work/mount.err"; then
 	mounted+=("$small")
 
-	# full FILE: what all of them must have in common
+	# full SAMPLES: check the message, and that the file is readable and has more samples than that
 	full() {
 		says 'no space left on device' "$small/data"
 		for file in "$small"/data*; do
 			for command in script "report --stdio"; do
 				# shellcheck disable=SC2086 # two words
 				"$PERF" $command -f -i "$file" > "$work/script.out" 2> "$work/script.err" || {
-					wrong "perf $command does not read ${file##*/}"
-					cat "$work/script.err"
+					error "perf $command cannot read ${file##*/}: $(cat "$work/script.err")"
 				}
 			done
 		done
-		[ "$(samples "$small/data")" -gt "$1" ] || wrong "the file has $(samples "$small/data") samples, not over $1"
+		[ "$(samples "$small/data")" -gt "$1" ] || error "the file has $(samples "$small/data") samples, not more than $1"
 		rm -f "$small"/*
 	}
 
@@ -224,7 +221,7 @@ if mount -t tmpfs -o size=2m tmpfs "$small" 2> "$work/mount.err"; then
 	run 255 "$PERF" record -o "$small/data" -m 1024 -e "$traced" -- "$numbered" --rate 200000 --duration 1
 	full 1000
 
-	echo "--- a full disk and --switch-output: the files before the last are whole"
+	note "--switch-output: the files before the last are complete"
 	numbered_event overwrite
 	recorder_start -a -o "$small/data" -m 256 "${event[@]}" --switch-output=signal
 	"$numbered" --rate 50000 --duration 20 > "$work/issued" &
@@ -237,39 +234,39 @@ if mount -t tmpfs -o size=2m tmpfs "$small" 2> "$work/mount.err"; then
 	done
 	recorder_end 10
 	kill -TERM "$calls"
-	[ "$status" = 255 ] || wrong "the recorder ends with status $status, not 255"
+	[ "$status" = 255 ] || error "exit status $status, not 255"
 	says 'no space left on device' "$small/data"
 	nothing_left
 	find_snapshots "$small/data"
-	((${#snapshots[@]} >= 2)) || wrong "${#snapshots[@]} files"
+	((${#snapshots[@]} >= 2)) || error "${#snapshots[@]} files"
 	for file in "$small"/data*; do
 		"$PERF" script -f -i "$file" > "$work/script.out" 2> "$work/script.err" ||
-			wrong "perf script does not read ${file##*/}: $(cat "$work/script.err")"
+			error "perf script cannot read ${file##*/}: $(cat "$work/script.err")"
 	done
 	rm -f "$small"/*
 
-	echo "--- no room for a header even"
+	note "not even the header fits"
 	dd if=/dev/zero of="$small/filler" bs=64k > /dev/null 2>&1
 	run 255 "$PERF" record -o "$small/data" -e "$traced" -- "$numbered" --duration 1
 	says 'no space left on device' "$small/data"
 	[ ! -s "$small/data" ] || "$PERF" script -f -i "$small/data" > /dev/null 2>&1 ||
-		wrong "a file is left that cannot be read"
+		error "an unreadable file is left"
 else
-	echo "note: no full disk: $(cat "$work/mount.err")"
+	inconclusive "cannot mount a small tmpfs: $(cat "$work/mount.err")"
 fi
 
-echo "== few open files"
+subtest "the limit of open files"
 
-# Wherever it is short of them: the soft limit is its own to raise, and the command's to keep
+# perf record raises its own soft limit, whichever descriptor hits it, but not that of the command.
 for files in $(seq 10 $((2 * $(nproc))) $((10 + 18 * $(nproc)))); do
 	run 0 prlimit --nofile="$files:" "$PERF" record -a -o "$out" -e cpu-clock -e "$traced" -- sh -c 'ulimit -Sn'
-	grep -qx "$files" "$work/record.out" || wrong "the command may have $(cat "$work/record.out") files open, not $files"
+	grep -qx "$files" "$work/record.out" || error "the soft limit of the command is $(cat "$work/record.out"), not $files"
 done
 
 run 255 prlimit --nofile=12 "$PERF" record -a -o "$out" -e cpu-clock -e "$traced" -- "$idle" 30
 says 'too many' 'may have 12 ' 'ulimit -Hn'
 
-echo "== an ordinary user"
+subtest "an ordinary user"
 
 if as_nobody_ready; then
 	out=$public/data
@@ -277,28 +274,28 @@ if as_nobody_ready; then
 	run 255 "${as_nobody[@]}" "$PERF" record -o "$out" -e cpu-clock/overwrite/ -a -- "$idle" 30
 	says perf_event_paranoid 'paranoid[^a-z]*(setting )?is 2'
 
-	# 129 where the event cannot even be looked up, 255 where the kernel refuses it
+	# 129 if the user cannot read the id of the event, 255 if the kernel refuses the event
 	dir=/sys/kernel/tracing
 	status=255
 	"${as_nobody[@]}" test -r $dir/events/raw_syscalls/sys_enter/id 2> /dev/null || status=129
 	run $status "${as_nobody[@]}" "$PERF" record -o "$out" -e "$traced" -- "$idle" 30
 	says "raw_syscalls" 'permission|access|privilege' "tracing|paranoid"
 
-	# The limit is kernel.perf_event_mlock_kb for each CPU and what ulimit -l allows, here 8 MB
+	# The limit is kernel.perf_event_mlock_kb for each CPU plus what ulimit -l allows, here 8 MB.
 	kb=$(cat /proc/sys/kernel/perf_event_mlock_kb)
 	run 255 "${as_nobody[@]}" "$PERF" record -o "$out" -m 32M -e cpu-clock/overwrite/u -- "$idle" 30
 	says perf_event_mlock_kb "(^|[^0-9])$kb([^0-9]|$)" '32M|33554432|32768|8192' '(-m|--mmap.pages)' 'ulimit -l|RLIMIT_MEMLOCK|sysctl|echo'
-	[ ! -e "$out" ] || wrong "an output file is left"
+	[ ! -e "$out" ] || error "an output file is left"
 
 	run 255 "${as_nobody[@]}" "$PERF" record -o "$work/data" -e cpu-clock/overwrite/u -- "$idle" 30
 	says "$work/data" 'permission denied'
 
-	# Somebody else's task
+	# A task of another user
 	run 255 "${as_nobody[@]}" "$PERF" record -o "$out" -e cpu-clock/overwrite/u -p $$ -- "$idle" 30
 	says 'permission|access|not permitted'
-	[ ! -e "$out" ] || wrong "an output file is left"
+	[ ! -e "$out" ] || error "an output file is left"
 else
-	echo "note: no ordinary user: $reason"
+	inconclusive "$reason"
 fi
 
 finish

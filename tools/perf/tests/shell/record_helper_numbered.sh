@@ -1,14 +1,14 @@
 #!/bin/bash
-# perf record overwrite: the checker of the numbered workload sees every fault
+# numbered_check (a helper of the record tests) finds every fault in the records of numbered
 # SPDX-License-Identifier: GPL-2.0-only
-# tags: fast
+# tags: fast parallel
 
-# shellcheck source=lib/recording.sh
-. "$(dirname "$0")/lib/recording.sh"
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
 
 need_helpers numbered numbered_check deny_membarrier
 
-# trace FILE-OR-NUMBER...: what perf script prints for these numbers of thread 1; a letter is a file
+# trace FILE-OR-NUMBER...: print these numbers of thread 1 as perf script does; a letter begins a file
 trace() {
 	local i
 
@@ -20,7 +20,7 @@ trace() {
 	done
 }
 
-# expect STATUS TEXT OPTIONS -- TRACE...: the exit status and some text of the verdict
+# expect STATUS TEXT OPTIONS -- TRACE...: check the exit status, and that the verdict has the text
 expect() {
 	local want=$1 text=$2 options=()
 
@@ -33,13 +33,13 @@ expect() {
 	trace "$@" | "$BUILD/tests/numbered_check" "${options[@]}" > "$work/verdict" 2>&1
 	status=$?
 	if [ "$status" = "$want" ] && grep -qF -- "$text" "$work/verdict"; then
-		ok "$* ${options[*]}: $text"
+		note "$* ${options[*]}: $text"
 	else
-		wrong "$* ${options[*]}: status $status, not $want, or not '$text' in:"
-		cat "$work/verdict"
+		error "$* ${options[*]}: status $status, not $want, or no '$text' in: $(cat "$work/verdict")"
 	fi
 }
 
+subtest "faults in traces"
 echo 'thread 1 tid 7 cpu 0 last 11' > "$work/issued"
 
 expect 0 '7 records in 2 files (2 of them hold some): 0 missing, 0 repeated' -- a 5 6 7 8 b 9 10 11
@@ -61,12 +61,11 @@ expect 1 'no numbered call at all' --expect "$work/issued" -- a
 expect 2 'No such file' --expect "$work/nothing" -- 1 2
 expect 1 'RESULT x-missing-10 1 records' --result x --suffix -10 -- 1 3
 
+subtest "numbered --count and SIGTERM"
 "$BUILD/tests/deny_membarrier" "$BUILD/tests/numbered" --threads 3 --count 1009 > "$work/issued" ||
-	wrong "numbered fails"
-[ "$(grep -c '^thread [123] .* last 1009$' "$work/issued")" = 3 ] || {
-	wrong "numbered does not issue 3 times 1009 calls:"
-	cat "$work/issued"
-}
+	error "the workload failed"
+[ "$(grep -c '^thread [123] .* last 1009$' "$work/issued")" = 3 ] || 
+	error "numbered does not issue 3 times 1009 calls: $(cat "$work/issued")"
 "$BUILD/tests/numbered" --duration 60 > "$work/issued" &
 started+=($!)
 pause 0.1
@@ -74,7 +73,7 @@ kill -TERM $!
 wait $!
 status=$?
 if [ "$status" != 0 ] || ! grep -q ' last [1-9]' "$work/issued"; then
-	wrong "numbered does not end well on SIGTERM"
+	error "numbered does not print its report on SIGTERM"
 fi
 
 finish

@@ -1,159 +1,156 @@
 #!/bin/bash
-# perf record and perf loss: what they say is lost is what is missing, and the pictures show it
+# perf record and perf loss: counts of lost events are exact, in summaries, JSON and pictures
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 180
 
-# shellcheck source=lib/recording.sh
-. "$(dirname "$0")/lib/recording.sh"
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
 
 need_numbered
 
-# Rings of one page cannot hold what two threads do between two looks of a reader that waits for the CPU
+# Rings of one page overflow while their reader waits for the CPU.
 numbered_event
 small=(-B -m 1 --no-threads "${event[@]}")
 
-# said PATTERN: the numbers of that pattern in what the recorder said; empty if it did not say so
-said() {
+# in_log PATTERN: print the numbers that the pattern matches in the messages of perf record
+in_log() {
 	sed -nE "s/^\[ perf record: $1.*/\1 \2 \3 \4/p" "$work/record.err"
 }
 lost_line='Lost ([0-9]+) events of ([0-9]+) \(([0-9.]+) %\), data loss metric ([0-9.]+) %'
 
-# of JSON: a number of perf loss --json
+# of EXPRESSION: print a number of perf loss --json
 of() {
 	python3 -c "import json; d = json.load(open('$work/loss.json')); print($1)"
 }
 
-# missing FILE...: how many calls are not in the files, and in $issued how many there were
+# missing FILE...: set $missing to the number of calls that the files lack, and $issued to the number of calls
 missing() {
 	numbered_check "$@" -- --from-start --expect "$work/issued" --quiet --result r > "$work/verdict"
 	issued=$(awk '$1 == "thread" { sum += $NF } END { print sum }' "$work/issued")
 	missing=$(sed -n 's/^RESULT r-missing \([0-9]*\) .*/\1/p' "$work/verdict")
 }
 
-# The recorder, perf loss and perf report --stats tell the same of $work/data, which is what is missing
+# agree: check that perf record, perf loss and perf report --stats count as lost what $work/data lacks
 agree() {
 	local lost events share metric
 
 	missing "$work/data"
-	read -r lost events share metric <<< "$(said "$lost_line")"
-	echo "$1: $issued calls, $missing missing; said: ${lost:-nothing} of ${events:-?} lost, metric ${metric:-?} %"
-	((missing > 0)) || wrong "$1: nothing was lost: this shows nothing"
-	[ "$lost" = "$missing" ] || wrong "$1: perf record says $lost are lost, but $missing are"
-	[ "$events" = "$issued" ] || wrong "$1: perf record says it was of $events events, not $issued"
+	read -r lost events share metric <<< "$(in_log "$lost_line")"
+	note "$issued calls, $missing missing; reported: ${lost:-no} of ${events:-?} lost, metric ${metric:-?} %"
+	((missing > 0)) || inconclusive "no event was lost"
+	[ "${lost:-0}" = "$missing" ] || error "perf record reports ${lost:-no} lost events, but $missing are missing"
+	((missing == 0)) || [ "$events" = "$issued" ] || error "perf record reports $events events, not $issued"
 
-	"$PERF" loss --json "$work/data" > "$work/loss.json" 2> "$work/loss.err" || wrong "$1: perf loss fails"
-	[ "$(of "'%d %d %.2f %.2f' % (d['lost'], d['events'], 100 * d['lost'] / d['events'], d['metric_percent'])")" = \
-		"$lost $events $share $metric" ] || wrong "$1: perf loss does not say the same: $(cat "$work/loss.json")"
+	"$PERF" loss --json "$work/data" > "$work/loss.json" 2> "$work/loss.err" || error "perf loss fails"
+	((missing == 0)) || [ "$(of "'%d %d %.2f %.2f' % (d['lost'], d['events'], 100 * d['lost'] / d['events'], d['metric_percent'])")" = \
+		"$lost $events $share $metric" ] || error "perf loss reports other figures: $(cat "$work/loss.json")"
 
 	"$PERF" report --stats -i "$work/data" > "$work/stats" 2> "$work/stats.err"
 	awk -v lost="$(of "d['lost']")" -v chunks="$(of "d['lost_records']")" -v samples="$(of "d['samples']")" '
 		/^ *[A-Z_]+ events:/ { if (of_event) sum[$1] += $3; else total[$1] = $3 }
 		/stats:$/ && !/Aggregated/ { of_event = 1 }
 		END { exit !(sum["LOST_SAMPLES"] == lost && total["LOST"] + 0 == chunks && total["SAMPLE"] == samples) }
-	' "$work/stats" || wrong "$1: perf report --stats does not agree: $(cat "$work/stats")"
+	' "$work/stats" || error "perf report --stats reports other figures: $(cat "$work/stats")"
 }
 
-# drawn FILE.svg LOST: it is XML, and the places of the picture hold that many lost events together
+# drawn FILE.svg LOST: check that the picture is XML, and that its marks add up to this many lost events
 drawn() {
-	python3 - "$@" <<- 'END' || wrong "the picture is not what it should be"
+	python3 - "$@" <<- 'END' || error "the picture is not XML, or shows other losses"
 		import re, sys, xml.etree.ElementTree as tree
 		svg = tree.parse(sys.argv[1]).getroot()
 		titles = [t.text for t in svg.iter('{http://www.w3.org/2000/svg}title')]
 		lost = sum(int(n) for t in titles for n in re.findall(r'(\d+) events lost', t))
-		print(f'{sys.argv[1].split("/")[-1]}: {len(titles)} places, {lost} events lost in them')
+		print(f'# {sys.argv[1].split("/")[-1]}: {len(titles)} marks, {lost} lost events')
 		sys.exit(svg.tag != '{http://www.w3.org/2000/svg}svg' or lost != int(sys.argv[2]))
 	END
 }
 
-# --- losses in the middle
-
+subtest "losses while recording, all CPUs"
 "$PERF" record -a "${small[@]}" -o "$work/data" --loss-report="$work/rec.svg" -- \
-	"$work/$comm" --duration 2 > "$work/issued" 2> "$work/record.err" || fail "record ends with status $?"
-agree "all CPUs"
+	"$work/$comm" --duration 2 > "$work/issued" 2> "$work/record.err" || fatal "perf record exits with status $?"
+agree
 drawn "$work/rec.svg" "$missing"
-grep -q 'ring up to' "$work/rec.svg" || wrong "the picture does not show how full the rings were"
-"$PERF" loss --svg="$work/loss.svg" "$work/data" > /dev/null || wrong "perf loss --svg fails"
+grep -q 'ring up to' "$work/rec.svg" || error "the picture does not show the fill level of the rings"
+"$PERF" loss --svg="$work/loss.svg" "$work/data" > /dev/null || error "perf loss --svg fails"
 drawn "$work/loss.svg" "$missing"
-(($(of "d['holes']") > 1)) || wrong "only one hole: this shows nothing"
+(($(of "d['holes']") > 1)) || inconclusive "only one interval has losses"
+
+subtest "losses while recording, one command"
 
 "$PERF" record "${small[@]}" -o "$work/data" -- "$work/$comm" --duration 1 > "$work/issued" \
-	2> "$work/record.err" || fail "record ends with status $?"
-agree "one command"
+	2> "$work/record.err" || fatal "perf record exits with status $?"
+agree
 
-# --- losses at the end: no LOST record tells of them
-
+# No LOST record follows these losses.
+subtest "losses at the end"
 recorder_start -a "${small[@]}" -o "$work/data"
 kill -STOP "$recorder"
 numbered_start --rate 20000 --duration 1
 numbered_end
 kill -CONT "$recorder"
 recorder_stop
-agree "at the end"
-[ "$(of "d['lost_records']")" = 0 ] || wrong "there are LOST records: this shows nothing"
-# A page is full after a few ms, the rest of the second is a hole
-of "d['metric_percent'] > 50" | grep -q True || wrong "the metric knows nothing of the end: $(cat "$work/loss.json")"
+agree
+[ "$(of "d['lost_records']")" = 0 ] || inconclusive "there are LOST records"
+# A page is full after a few ms; events are lost in the rest of the second.
+of "d['metric_percent'] > 50" | grep -q True || error "the metric does not include the end: $(cat "$work/loss.json")"
 
-# --- files that are switched: each tells its own losses
-
+subtest "losses of each file with --switch-output"
 "$PERF" record -a "${small[@]}" -o "$work/part" --switch-output=1s -- \
-	"$work/$comm" --duration 3 > "$work/issued" 2> "$work/record.err" || fail "record ends with status $?"
+	"$work/$comm" --duration 3 > "$work/issued" 2> "$work/record.err" || fatal "perf record exits with status $?"
 find_snapshots "$work/part"
 missing "${snapshots[@]}"
-((${#snapshots[@]} > 1)) || wrong "only one file: this shows nothing"
+((${#snapshots[@]} > 1)) || inconclusive "only one file"
 sum=0 twice=0
 for file in "${snapshots[@]}"; do
-	"$PERF" loss --json "$file" > "$work/loss.json" || wrong "perf loss fails for $file"
+	"$PERF" loss --json "$file" > "$work/loss.json" || error "perf loss fails for $file"
 	sum=$((sum + $(of "d['lost']")))
-	echo "${file##*/}: $(of "'%d of %d' % (d['lost'], d['events'])") lost"
-	# What is lost during a switch both files may tell, the second in its first LOST of each ring
+	note "${file##*/}: $(of "'%d of %d' % (d['lost'], d['events'])") lost"
+	# Losses during a switch may be counted in both files, in the second by the first LOST of each ring.
 	[ "$file" = "${snapshots[0]}" ] || twice=$((twice + $("$PERF" script --dump-unsorted-raw-trace -i "$file" 2> /dev/null |
 		awk -F '[ :]' '/PERF_RECORD_LOST: / && !seen[$1]++ { sum += $NF } END { print sum + 0 }')))
 done
-((sum >= missing && sum <= missing + twice)) || wrong "$missing are missing, but the files say $sum, $twice perhaps twice"
-[ "$(said "$lost_line" | cut -d ' ' -f 1)" = "$missing" ] || wrong "$missing are missing, the recorder says otherwise"
+((sum >= missing && sum <= missing + twice)) || error "$missing are missing, but the files report $sum, of which $twice may be counted twice"
+[ "$(in_log "$lost_line" | cut -d ' ' -f 1)" = "$missing" ] || error "$missing are missing, but perf record reports another number"
 
-# --- no losses
-
+subtest "no losses"
 "$PERF" record -a "${event[@]}" -o "$work/good" -- "$work/$comm" --rate 1000 --count 1009 > "$work/issued" \
-	2> "$work/record.err" || fail "record ends with status $?"
-grep -q '^\[ perf record: Lost 0 events \]' "$work/record.err" || wrong "the recorder does not say: Lost 0 events"
-"$PERF" loss --fail-above 0 "$work/good" > "$work/loss.out" || wrong "perf loss finds losses: $(cat "$work/loss.out")"
-grep -q 'Data loss metric  *0.00 %' "$work/loss.out" || wrong "a metric where nothing was lost: $(cat "$work/loss.out")"
+	2> "$work/record.err" || fatal "perf record exits with status $?"
+grep -q '^\[ perf record: Lost 0 events \]' "$work/record.err" || error "perf record does not report: Lost 0 events"
+"$PERF" loss --fail-above 0 "$work/good" > "$work/loss.out" || error "perf loss reports losses: $(cat "$work/loss.out")"
+grep -q 'Data loss metric  *0.00 %' "$work/loss.out" || error "the metric is not 0: $(cat "$work/loss.out")"
 
-# --- scripts, pipes, what cannot be read
-
+subtest "exit status, pipes and damaged files"
 "$PERF" loss --fail-above 0.001 "$work/data" > "$work/loss.out"
-[ $? = 1 ] || wrong "--fail-above does not fail with status 1"
-"$PERF" loss --fail-above 100 --per-cpu "$work/data" > "$work/loss.out" 2> "$work/loss.err" || wrong "--fail-above 100 fails"
-grep -qE '^CPU 0 ' "$work/loss.out" || wrong "no table of the rings: $(cat "$work/loss.out")"
-[ -s "$work/loss.err" ] && wrong "chatter: $(cat "$work/loss.err")"
+[ $? = 1 ] || error "--fail-above does not fail with status 1"
+"$PERF" loss --fail-above 100 --per-cpu "$work/data" > "$work/loss.out" 2> "$work/loss.err" || error "--fail-above 100 fails"
+grep -qE '^CPU 0 ' "$work/loss.out" || error "no table of rings: $(cat "$work/loss.out")"
+[ -s "$work/loss.err" ] && error "unexpected messages: $(cat "$work/loss.err")"
 
 "$PERF" record -a "${small[@]}" -o - -- "$work/$comm" --duration 0.5 --tag 1 2> "$work/record.err" |
-	"$PERF" loss --json > "$work/loss.json" || wrong "perf loss does not read a pipe"
-[ "$(of "d['lost']")" = "$(said "$lost_line" | cut -d ' ' -f 1)" ] || wrong "through a pipe: $(cat "$work/loss.json")"
+	"$PERF" loss --json > "$work/loss.json" || error "perf loss cannot read a pipe"
+[ "$(of "d['lost']")" = "$(in_log "$lost_line" | cut -d ' ' -f 1)" ] || error "other figures through a pipe: $(cat "$work/loss.json")"
 
-# A record of no size in the middle of the data
+# A record of size 0 in the middle of the data
 "$PERF" loss --json "$work/good" > "$work/loss.json"
 samples=$(of "d['samples']")
 dd if=/dev/zero of="$work/good" bs=1 count=4096 conv=notrunc status=none \
 	seek=$(($("$PERF" script --dump-unsorted-raw-trace -i "$work/good" 2> /dev/null |
 		awk '/PERF_RECORD_SAMPLE/ && ++n == 1000 { print $3; exit }')))
 "$PERF" loss --json "$work/good" > "$work/loss.json" 2> "$work/loss.err"
-[ $? = 255 ] || wrong "a damaged file is no error"
-cat "$work/loss.err"
-grep -q "$work/good is damaged" "$work/loss.err" || wrong "a damaged file: no message"
-[ "$(of "d['samples']")" = 999 ] || wrong "a damaged file: $(of "d['samples']") samples of $samples counted, not 999"
-# Into a pipe, which has no events: a PERF_RECORD_LOST_SAMPLES, and one that ends before its number
+[ $? = 255 ] || error "a damaged file is not an error"
+grep -q "$work/good is damaged" "$work/loss.err" || error "a damaged file: no message: $(cat "$work/loss.err")"
+[ "$(of "d['samples']")" = 999 ] || error "a damaged file: $(of "d['samples']") of $samples samples counted, not 999"
+# A pipe without attributes: a PERF_RECORD_LOST_SAMPLES, and one that ends before its count
 printf 'PERFILE2\20\0\0\0\0\0\0\0\15\0\0\0\0\0\20\0\7\0\0\0\0\0\0\0\15\0\0\0\0\0\10\0' |
 	"$PERF" loss --json -i - > "$work/loss.json" 2> "$work/loss.err"
-[ $? = 255 ] || wrong "a record that is cut off is no error"
-[ "$(of "d['lost']")" = 7 ] || wrong "a record that is cut off: $(of "d['lost']") lost events, not 7"
+[ $? = 255 ] || error "a truncated record is not an error"
+[ "$(of "d['lost']")" = 7 ] || error "a truncated record: $(of "d['lost']") lost events, not 7"
 head -c 100000 "${snapshots[0]}" > "$work/half"
 "$PERF" loss "$work/half" > "$work/loss.out" 2> "$work/loss.err"
-[ $? = 255 ] && grep -q "$work/half" "$work/loss.err" || wrong "half a file is no error"
+[ $? = 255 ] && grep -q "$work/half" "$work/loss.err" || error "a truncated file is not an error"
 "$PERF" loss "$work/none" > "$work/loss.out" 2> "$work/loss.err"
-[ $? = 255 ] && grep -q "$work/none" "$work/loss.err" || wrong "no file is no error"
+[ $? = 255 ] && grep -q "$work/none" "$work/loss.err" || error "a missing file is not an error"
 "$PERF" record --loss-report="$work/no/such.svg" -o "$work/data" -- true 2> "$work/record.err"
-[ $? = 255 ] && grep -q "$work/no/such.svg" "$work/record.err" || wrong "a picture that cannot be made is no error"
+[ $? = 255 ] && grep -q "$work/no/such.svg" "$work/record.err" || error "a picture that cannot be created is not an error"
 
 finish

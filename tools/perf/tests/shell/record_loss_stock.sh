@@ -1,17 +1,17 @@
 #!/bin/bash
-# perf loss: counts in the files of other perfs what their own perf report --stats does
+# perf loss: the same counts as perf report --stats for files of stock perf
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 180
 
-# shellcheck source=lib/recording.sh
-. "$(dirname "$0")/lib/recording.sh"
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
 
 need_perf
 need_root
 need_helpers numbered
 need_tracepoint raw_syscalls:sys_enter
 
-# stats PERF FILE: samples, LOST records, lost events as the kernel counted them
+# stats PERF FILE: print the numbers of samples, LOST records, and lost events as counted by the kernel
 stats() {
 	"$1" report --stats -i "$2" 2> /dev/null | awk '
 		/^ *[A-Z_]+ events:/ { if (of_event) sum[$1] += $3; else total[$1] = $3 }
@@ -19,8 +19,9 @@ stats() {
 		END { print total["SAMPLE"] + 0, total["LOST"] + 0, sum["LOST_SAMPLES"] + 0 }'
 }
 
-# The same, where LOST records tell of more than the counters: of each ring the larger number. perf
-# 6.1, when the CPUs are busy, now and then writes a part of a ring twice, LOST records included.
+# more_than_counted FILE: print the numbers of LOST records and of lost events, taking for each ring the larger
+# one of the sum over LOST records and the kernel's count. perf 6.1 sometimes writes a part of a ring twice
+# when the CPUs are busy, LOST records included.
 more_than_counted() {
 	"$PERF" script --dump-unsorted-raw-trace -i "$1" 2> /dev/null | sed -nE '
 		s/^ *\.\.\. id: ([0-9]+) +idx: ([0-9]+).*/ring \1 \2/p
@@ -40,28 +41,29 @@ more_than_counted() {
 		}'
 }
 
-# compare NAME PERF METRIC RECORD_OPTIONS...: METRIC is what perf loss must say of it, a pattern
+# compare NAME PERF METRIC RECORD_OPTIONS...: METRIC is a pattern for the metric that perf loss prints
 compare() {
-	local name=$1 perf=$2 metric=$3 said counted
+	local name=$1 perf=$2 metric=$3 reported counted
 
 	shift 3
+	subtest "$name record $*"
 	rm -rf "$work/data"
 	"$perf" record -B -m 1 -o "$work/data" "$@" -- "$work/$comm" --duration 1 > "$work/issued" \
-		2> "$work/record.err" || { echo "$name: $*: not recorded: $(tail -n 1 "$work/record.err")"; return; }
+		2> "$work/record.err" || { inconclusive "perf record fails: $(tail -n 1 "$work/record.err")"; return; }
 	recorded=$((recorded + 1))
-	"$PERF" loss "$work/data" > "$work/loss.out" 2> "$work/loss.err" || wrong "$name: $*: perf loss fails"
-	said=$(awk '/^Samples/ { s = $2 } /^Events lost/ { e = $3 } /^LOST records/ { l = $3 } END { print s, l, e }' \
+	"$PERF" loss "$work/data" > "$work/loss.out" 2> "$work/loss.err" || error "perf loss fails"
+	reported=$(awk '/^Samples/ { s = $2 } /^Events lost/ { e = $3 } /^LOST records/ { l = $3 } END { print s, l, e }' \
 		"$work/loss.out")
 	counted=$(stats "$perf" "$work/data")
-	echo "$name: $*: samples, LOST records, lost: $said;$(sed -n 's/^Data loss metric */ metric /p' "$work/loss.out")"
-	if [ "$said" != "$counted" ]; then
-		echo "perf report --stats says $counted"
-		[ "$said" = "${counted%% *} $(more_than_counted "$work/data")" ] ||
-			wrong "$name: $*: LOST records, lost: $(more_than_counted "$work/data")"
+	note "samples, LOST records, lost events: $reported;$(sed -n 's/^Data loss metric */ metric /p' "$work/loss.out")"
+	if [ "$reported" != "$counted" ]; then
+		note "perf report --stats reports $counted"
+		[ "$reported" = "${counted%% *} $(more_than_counted "$work/data")" ] ||
+			error "perf loss differs; LOST records, lost events: $(more_than_counted "$work/data")"
 	fi
-	grep -qE "^Data loss metric +$metric" "$work/loss.out" || wrong "$name: $*: not the metric that was expected"
+	grep -qE "^Data loss metric +$metric" "$work/loss.out" || error "the metric does not match: $metric"
 	[ "${counted##* }" = 0 ] || lossy=$((lossy + 1))
-	[ -s "$work/loss.err" ] && wrong "$name: $*: perf loss complains: $(cat "$work/loss.err")"
+	[ -s "$work/loss.err" ] && error "perf loss prints messages: $(cat "$work/loss.err")"
 }
 
 number='[0-9.]+ %'
@@ -73,7 +75,7 @@ for perf in "$PERF" "${UPSTREAM_PERF:-}" /usr/bin/perf; do
 	compare "$name" "$perf" "$number" -a -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit -e cpu-clock --switch-events
 	compare "$name" "$perf" "$number" -e raw_syscalls:sys_enter
 	compare "$name" "$perf" "$number" --per-thread -e raw_syscalls:sys_enter
-	# No other perf says which CPU these samples are from
+	# Stock perf records no CPU number with these samples.
 	if [ "$perf" = "$PERF" ]; then
 		compare "$name" "$perf" "$number" -e cpu-clock -c 20000
 	else
@@ -83,7 +85,8 @@ for perf in "$PERF" "${UPSTREAM_PERF:-}" /usr/bin/perf; do
 		compare "$name" "$perf" "$number" -a --threads -e raw_syscalls:sys_enter
 	fi
 done
-echo "$recorded recordings, $lossy of them with losses"
-((lossy > 3)) || wrong "next to nothing was lost: this shows nothing"
+subtest "losses in the recordings"
+note "$recorded recordings, $lossy of them with losses"
+((lossy > 3)) || inconclusive "only $lossy recordings have losses"
 
 finish

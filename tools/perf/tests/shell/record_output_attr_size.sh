@@ -1,57 +1,44 @@
 #!/bin/bash
-# perf.data is readable by older perf
+# perf record: attributes have the smallest published size, and older perf reads the file
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 #
-# The attributes in a file take the smallest published size that holds what is
-# set in them, so that an older perf opens every file it knows the fields of.
+# The attributes in a file have the smallest published size that holds all fields which are set, so that an
+# older perf opens every file whose fields it knows.
 #
-# Environment: PERF, the perf under test; OLD_PERF, the one that must read what
-# it writes; VERBOSE=1, show what is compared.
+# Environment: PERF, the perf under test; OLD_PERF, the one that must read its files; VERBOSE=1, show what is
+# compared.
 
-set -u
+# shellcheck source=lib/harness.sh
+. "$(dirname "$0")/lib/harness.sh"
 
-perf=$(command -v "${PERF:-perf}")
+perf=$(command -v "$PERF")
 old=$(command -v "${OLD_PERF:-/usr/bin/perf}")
 
-if [ -z "${perf}" ]; then
-	echo "FAIL: no perf to test: ${PERF:-perf}"
-	exit 1
-fi
+[ -n "${perf}" ] || skip "no ${PERF}; set PERF"
 if [ -z "${old}" ] || ! "${old}" --version >/dev/null 2>&1; then
-	echo "SKIP: no older perf: ${OLD_PERF:-/usr/bin/perf}"
-	exit 2
+	skip "no older perf: ${OLD_PERF:-/usr/bin/perf}"
 fi
 
-tmp=$(mktemp -d /tmp/perf-attr-size.XXXXXX) || exit 1
-
-cleanup() {
-	rm -rf "${tmp}"
-	trap - EXIT
-}
-trap cleanup EXIT
-trap 'cleanup; exit 1' TERM INT
-
-checked=0
-failed=0
+tmp=${work}
 
 # flat WORDS...: on one line, with one space between words.
 flat() {
 	echo "$*" | tr -s ' \n' ' ' | sed 's/ $//'
 }
 
-fail() {
-	echo "FAIL: $(flat "$@")"
-	sed 's/^/    /' "${tmp}/log" 2>/dev/null | tail -n 5
-	failed=$((failed + 1))
+failed() {
+	error "$(flat "$@")"
+	sed 's/^/#     /' "${tmp}/log" 2>/dev/null | tail -n 5
 }
 
-# Every perf is run through these: a hang is a failure and not a lost machine.
+# run COMMAND...: run perf with a time limit
 run() {
 	timeout 60 "$@" 2>"${tmp}/log"
 }
 
-note() {
-	[ "${VERBOSE:-0}" = 0 ] || echo "    $(flat "$@")"
+verbose() {
+	[ "${VERBOSE:-0}" = 0 ] || note "$(flat "$@")"
 }
 
 # A quarter of a second of user time, a few context switches.
@@ -62,7 +49,7 @@ sleep 0.01
 BUSY
 chmod +x "${tmp}/busy"
 
-# field OFFSET BYTES FILE: the unsigned number there, or 0.
+# field OFFSET BYTES FILE: print the unsigned number there, or 0
 field() {
 	local value
 
@@ -70,115 +57,111 @@ field() {
 	echo "${value:-0}"
 }
 
-# attr_size FILE: bytes of an attribute in it. The header counts the section of
-# the ids that follows each, 16 bytes.
+# attr_size FILE: print the size of an attribute in the file [bytes]. The header counts the 16 bytes of the id
+# section that follows each attribute.
 attr_size() {
 	echo $(($(field 16 8 "$1") - 16))
 }
 
-# events PERF FILE: number of samples of each event, or nothing if the file is
-# refused.
+# events PERF FILE: print the number of samples of each event, or nothing if the file is refused
 events() {
 	run "$1" script -F event -i "$2" | tr -d ' ' | sort | uniq -c
 }
 
-# samples PERF FILE: number of samples in all, as "perf report" has them.
+# samples PERF FILE: print the number of samples that perf report finds
 samples() {
 	run "$1" report --stats -i "$2" |
 		sed -n 's/^ *SAMPLE events: *\([0-9]*\).*/\1/p' | head -n 1
 }
 
-# same_reading NAME FILE [MIN]: both perfs see the same, and at least MIN
-# samples.
+# same_reading FILE [MIN]: check that both perfs find the same samples, at least MIN
 same_reading() {
-	local name=$1 file=$2 min=${3:-1}
+	local file=$1 min=${2:-1}
 	local ours theirs n
 
 	ours=$(events "${perf}" "${file}")
 	theirs=$(events "${old}" "${file}")
 	n=$(samples "${perf}" "${file}")
-	note "${name}: ${n:-no} samples:" "${ours}"
+	verbose "${n:-no} samples:" "${ours}"
 	if [ "${n:-0}" -lt "${min}" ]; then
-		fail "${name}: ${n:-no} samples, wanted ${min}"
+		failed "${n:-no} samples, wanted ${min}"
 		return 1
 	fi
 	if [ "${ours}" != "${theirs}" ]; then
-		fail "${name}: script of the older perf differs:" "${theirs:-nothing}" "| ours:" "${ours}"
+		failed "script of the older perf differs:" "${theirs:-nothing}" "| ours:" "${ours}"
 		return 1
 	fi
 	theirs=$(samples "${old}" "${file}")
 	if [ "${n:-0}" != "${theirs:-0}" ]; then
-		fail "${name}: report of the older perf has ${theirs:-no} of ${n:-no} samples"
+		failed "report of the older perf has ${theirs:-no} of ${n:-no} samples"
 		return 1
 	fi
 	return 0
 }
 
-# check_file NAME FILE SIZE [MIN]: attributes have SIZE bytes, wherever they are
-# written, and the older perf reads the file as ours does.
+# check_file FILE SIZE [MIN]: check that attributes have SIZE bytes, wherever they are written, and that the older
+# perf reads the file as ours does
 check_file() {
-	local name=$1 file=$2 size=$3 min=${4:-1}
+	local file=$1 size=$2 min=${3:-1}
 	local is desc ours theirs
 
-	checked=$((checked + 1))
 	is=$(attr_size "${file}")
 	if [ "${is}" != "${size}" ]; then
-		fail "${name}: attr size ${is}, not ${size}"
+		failed "attr size ${is}, not ${size}"
 		return
 	fi
 	desc=$(run "${perf}" evlist -v -i "${file}" | grep -o ' size: [0-9]*' | sort -u)
 	if [ "${desc}" != " size: ${size}" ]; then
-		fail "${name}: evlist says" "${desc:-nothing}" "and not size: ${size}"
+		failed "evlist says" "${desc:-nothing}" "and not size: ${size}"
 		return
 	fi
-	same_reading "${name}" "${file}" "${min}" || return
+	same_reading "${file}" "${min}" || return
 
 	ours=$(run "${perf}" evlist -i "${file}")
 	theirs=$(run "${old}" evlist -i "${file}")
 	if [ -z "${ours}" ] || [ "${ours}" != "${theirs}" ]; then
-		fail "${name}: evlist of the older perf differs:" "${theirs:-nothing}"
+		failed "evlist of the older perf differs:" "${theirs:-nothing}"
 		return
 	fi
 	if ! run "${old}" report --stdio -i "${file}" >/dev/null; then
-		fail "${name}: report of the older perf fails"
+		failed "report of the older perf fails"
 		return
 	fi
-	echo "ok: ${name}: attr size ${size}"
 }
 
-# The event descriptions have a size of their own, which a copied feature
-# section keeps: only for files that were recorded.
+# check_desc FILE SIZE: check the size in the event descriptions. It is independent of the attributes, and perf
+# inject copies it: only for recorded files.
 check_desc() {
-	local name=$1 file=$2 size=$3
+	local file=$1 size=$2
 	local reader desc
 
 	for reader in "${perf}" "${old}"; do
 		desc=$(run "${reader}" report --header-only -I -i "${file}" |
 		       grep '^# event :' | grep -o ' size = [0-9]*' | sort -u)
 		if [ "${desc}" != " size = ${size}" ]; then
-			fail "${name}: ${reader} finds" "${desc:-nothing}" "in the event descriptions"
+			failed "${reader} finds" "${desc:-nothing}" "in the event descriptions"
 			return
 		fi
 	done
 }
 
-# session NAME SIZE MIN ARGS...: record with ARGS, then check the file.
+# session NAME SIZE MIN ARGS...: record with ARGS, then check the file
 session() {
 	local name=$1 size=$2 min=$3
 
 	shift 3
+	subtest "${name}"
 	if ! run "${perf}" record -q -o "${tmp}/data" "$@" "${tmp}/busy" >/dev/null; then
-		echo "skip: ${name}: cannot be recorded here: $(grep -m 1 . "${tmp}/log")"
+		inconclusive "cannot record: $(grep -m 1 . "${tmp}/log")"
 		return
 	fi
-	check_file "${name}" "${tmp}/data" "${size}" "${min}"
-	check_desc "${name}" "${tmp}/data" "${size}"
+	check_file "${tmp}/data" "${size}" "${min}"
+	check_desc "${tmp}/data" "${size}"
 }
 
-# The one session that nothing can do without.
+# All sessions need this one.
 if ! run "${perf}" record -q -e task-clock -o "${tmp}/ours" "${tmp}/busy" >/dev/null; then
-	echo "SKIP: task-clock cannot be recorded: $(grep -m 1 . "${tmp}/log")"
-	exit 2
+	skip "cannot record task-clock: $(grep -m 1 . "${tmp}/log")"
 fi
 
 regs=$(run "${perf}" record --user-regs='?' 2>&1; cat "${tmp}/log")
@@ -195,103 +178,101 @@ if [ -n "${regs}" ]; then
 	session "user registers" 96 1 --user-regs="${regs}" -e task-clock
 	session "registers at the interrupt" 104 1 --intr-regs="${regs}" -e task-clock
 else
-	echo "skip: user registers: none known on this architecture"
+	subtest "user registers"
+	inconclusive "perf knows none of this architecture"
 fi
 session "max-stack" 112 1 -e task-clock/call-graph=fp,max-stack=8/
 session "the largest decides, last" 112 2 -e cpu-clock -e task-clock/call-graph=fp,max-stack=8/
 session "the largest decides, first" 112 2 -e task-clock/call-graph=fp,max-stack=8/ -e cpu-clock
 
 if [ "$(id -u)" != 0 ]; then
-	echo "skip: tracepoints: need root"
+	subtest "tracepoints"
+	inconclusive "needs root"
 else
 	session "tracepoints" 64 1 -a -e 'sched:*'
 	session "tracepoints and -k monotonic" 96 2 -a -k monotonic -e 'sched:*' -e cpu-clock
 fi
 
-# What does need the last field is written with it, whoever can read that.
+# An attribute that needs the last field is written with it.
+subtest "config3"
 if run "${perf}" record -q -o "${tmp}/data" -e cpu-clock/config3=5/ "${tmp}/busy" >/dev/null; then
-	checked=$((checked + 1))
 	is=$(attr_size "${tmp}/data")
 	config3=$(field $(($(field 24 8 "${tmp}/data") + 128)) 8 "${tmp}/data")
 	if [ "${is}" != 136 ] || [ "${config3}" != 5 ]; then
-		fail "config3: attr size ${is}, not 136, or ${config3} in it, not 5"
-	else
-		echo "ok: config3: attr size 136"
+		failed "attr size ${is}, not 136, or ${config3} in it, not 5"
 	fi
 else
-	echo "skip: config3: the kernel refuses it"
+	inconclusive "the kernel refuses it"
 fi
 
-# Pipes, between the two perfs and within one.
+# Pipes, between the two perfs and within one
+subtest "pipe"
 run "${perf}" record -q -e task-clock -e cpu-clock -o - "${tmp}/busy" >"${tmp}/pipe"
-checked=$((checked + 1))
-same_reading "pipe" "${tmp}/pipe" 2 && echo "ok: pipe"
+same_reading "${tmp}/pipe" 2
 
-if run "${perf}" record -q -e task-clock -o - "${tmp}/busy" |
-   run "${old}" script -i - | grep -q task-clock; then
-	echo "ok: pipe into the older perf"
-else
-	fail "pipe into the older perf: no samples"
-fi
+subtest "pipe into the older perf"
+run "${perf}" record -q -e task-clock -o - "${tmp}/busy" |
+	run "${old}" script -i - | grep -q task-clock || failed "no samples"
 
-# An older perf's attribute may be shorter: what follows it is not part of it,
-# which shows below, in the size that "perf inject" writes.
+# An attribute of an older perf may be shorter: the bytes that follow are not part of it. This is checked below, by
+# the size that perf inject writes.
+subtest "pipe from the older perf"
 if run "${old}" record -q -e task-clock -e cpu-clock -o - "${tmp}/busy" >"${tmp}/oldpipe"; then
-	checked=$((checked + 1))
-	same_reading "pipe from the older perf" "${tmp}/oldpipe" 2 &&
-		echo "ok: pipe from the older perf"
+	same_reading "${tmp}/oldpipe" 2
+else
+	inconclusive "the older perf cannot record to a pipe"
 fi
 
-# perf inject: from and to files and pipes, of either perf by either perf.
-# injected NAME BY IN SIZE ARGS...: file to file. The number of samples is that
-# of the input.
+# perf inject: from and to files and pipes, of either perf by either perf
+
+# injected NAME BY IN SIZE ARGS...: inject from file to file, check the attributes and the number of samples
 injected() {
 	local name=$1 by=$2 in=$3 size=$4
 	local before after
 
 	shift 4
+	subtest "${name}"
 	rm -f "${tmp}/out"
 	if ! run "${by}" inject "$@" -i "${in}" -o "${tmp}/out"; then
-		fail "${name}: perf inject fails"
+		failed "perf inject fails"
 		return
 	fi
 	before=$(samples "${perf}" "${in}")
 	after=$(samples "${perf}" "${tmp}/out")
 	if [ "${before:-none}" != "${after:-0}" ]; then
-		fail "${name}: ${after:-no} samples come out of ${before:-no}"
+		failed "${after:-no} of ${before:-no} samples in the output"
 		return
 	fi
-	check_file "${name}" "${tmp}/out" "${size}"
+	check_file "${tmp}/out" "${size}"
 }
 
-# piped NAME BY IN: IN, a file or the contents of a pipe, to a pipe.
+# piped NAME BY IN: inject from a file, or the content of a pipe, to a pipe
 piped() {
 	local name=$1 by=$2 in=$3
 	local before after at have want
 
-	checked=$((checked + 1))
+	subtest "${name}"
 	if ! run "${by}" inject -b -i "${in}" -o - >"${tmp}/out"; then
-		fail "${name}: perf inject fails"
+		failed "perf inject fails"
 		return
 	fi
 	before=$(events "${perf}" "${in}")
 	after=$(events "${perf}" "${tmp}/out")
 	if [ -z "${before}" ] || [ "${before}" != "${after}" ]; then
-		fail "${name}:" "${before:-nothing}" "becomes" "${after:-nothing}"
+		failed "${before:-nothing}" "becomes" "${after:-nothing}"
 		return
 	fi
-	# A pipe is passed on as it is. The attributes of a file become records:
-	# attr.size bytes, then the ids, and not a byte more.
+	# A pipe is copied. The attributes of a file become records: attr.size bytes, then the ids, and no other byte.
 	if [ "$(field 8 8 "${in}")" != 16 ]; then
 		at=$(($(field 24 8 "${in}") + $(attr_size "${in}")))
 		want=$(field $((at + 8)) 8 "${in}")
 		have=$(($(field 22 2 "${tmp}/out") - 8 - $(field 28 4 "${tmp}/out")))
 		if [ "$(field 16 4 "${tmp}/out")" != 64 ] || [ "${have}" != "${want}" ]; then
-			fail "${name}: ${have} bytes behind the first attr, not ${want} of ids"
+			failed "${have} bytes after the first attr, not ${want} of ids"
 			return
 		fi
 	fi
-	same_reading "${name}" "${tmp}/out" && echo "ok: ${name}"
+	same_reading "${tmp}/out"
 }
 
 run "${perf}" record -q -e task-clock -e cpu-clock -o "${tmp}/ours" "${tmp}/busy" >/dev/null
@@ -301,7 +282,7 @@ injected "inject, ours by ours" "${perf}" "${tmp}/ours" 64 -b
 injected "inject, -k monotonic" "${perf}" "${tmp}/ours96" 96 -b
 cp "${tmp}/out" "${tmp}/again"
 injected "inject, a second time" "${perf}" "${tmp}/again" 96 -b
-injected "inject, with room for new events" "${perf}" "${tmp}/ours" 64 --itrace=i
+injected "inject --itrace=i, which adds events" "${perf}" "${tmp}/ours" 64 --itrace=i
 piped "inject to a pipe, ours by ours" "${perf}" "${tmp}/ours"
 piped "inject from pipe to pipe, ours by ours" "${perf}" "${tmp}/pipe"
 injected "inject from a pipe, ours by ours" "${perf}" "${tmp}/pipe" 64 -b
@@ -315,13 +296,13 @@ if [ -s "${tmp}/oldpipe" ]; then
 	piped "inject from pipe to pipe, theirs by ours" "${perf}" "${tmp}/oldpipe"
 fi
 
-# What the older perf makes of our file has the size the older perf writes.
-checked=$((checked + 1))
+# The older perf writes attributes of its own size.
+subtest "inject, ours by theirs"
 if run "${old}" inject -b -i "${tmp}/ours" -o "${tmp}/out"; then
-	same_reading "inject, ours by theirs" "${tmp}/out" 2 && echo "ok: inject, ours by theirs"
+	same_reading "${tmp}/out" 2
 else
-	fail "inject, ours by theirs: perf inject fails"
+	failed "perf inject fails"
 fi
 
-echo "${checked} checked, ${failed} failed, older perf is $("${old}" --version)"
-[ "${failed}" = 0 ]
+note "the older perf is $("${old}" --version)"
+finish

@@ -1,13 +1,13 @@
 #!/bin/bash
-# perf record overwrite: the output files, switched, limited, piped and appended to
+# perf record: output files with --switch-output, size limits, pipes and --tail-synthesize
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 180
 
-# shellcheck source=lib/recording.sh
-. "$(dirname "$0")/lib/recording.sh"
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
 
 need_numbered
-[ -n "$old_perf" ] || echo "note: no older perf to read the files with"
+[ -n "$old_perf" ] || note "there is no older perf to read the files with"
 
 numbered=$work/$comm
 numbered_event overwrite
@@ -15,21 +15,21 @@ overwritten=("${event[@]}")
 numbered_event no-overwrite
 streamed=("${event[@]}")
 
-# next TITLE: the next case starts in an empty directory, $out
+# next TITLE: begin a subtest with an empty output directory; $out is a file in it
 next() {
-	echo "--- $*"
+	subtest "$*"
 	rm -rf "$work/out"
 	mkdir "$work/out"
 	out=$work/out/data
 	numbered_pid=
 }
 
-# The numbered workload in the background, until told to stop by calls_stop, which it must know how to
+# Start the numbered workload in the background; return when it handles SIGTERM, which calls_stop sends.
 calls_start() {
 	"$numbered" --rate 20000 --duration 60 > "$work/issued" &
 	numbered_pid=$!
 	started+=("$numbered_pid")
-	wait_until 20 calls_begun || fail "numbered does not start"
+	wait_until 20 calls_begun || fatal "the numbered workload does not start"
 }
 
 calls_begun() {
@@ -42,14 +42,14 @@ calls_stop() {
 	wait "$numbered_pid"
 }
 
-# files_are NUMBER: so many FILE.<timestamp>, no other file, all readable
+# files_are NUMBER: check that there are so many FILE.<timestamp>, all readable, and no other file
 files_are() {
 	local all=("$work"/out/*)
 
 	find_snapshots "$out"
-	[ "${#snapshots[@]}" = "$1" ] || wrong "${#snapshots[@]} files, not $1: ${snapshots[*]##*/}"
-	[ "${#all[@]}" = "${#snapshots[@]}" ] || wrong "other files are left: ${all[*]##*/}"
-	readable "${snapshots[@]}" || wrong "a file cannot be read"
+	[ "${#snapshots[@]}" = "$1" ] || error "${#snapshots[@]} files, not $1: ${snapshots[*]##*/}"
+	[ "${#all[@]}" = "${#snapshots[@]}" ] || error "other files are left: ${all[*]##*/}"
+	readable "${snapshots[@]}" || error "a file cannot be read"
 }
 
 nr_files() {
@@ -59,8 +59,8 @@ nr_files() {
 
 # snapshot_by_signal NUMBER-OF-FILES-AFTERWARDS
 snapshot_by_signal() {
-	kill -USR2 "$recorder" || fail "the recorder is gone"
-	wait_until 10 nr_files "$1" || wrong "no file within 10 s of SIGUSR2"
+	kill -USR2 "$recorder" || fatal "the recorder has exited"
+	wait_until 10 nr_files "$1" || error "no file within 10 s of SIGUSR2"
 }
 
 next "--switch-output=signal"
@@ -73,36 +73,36 @@ snapshot_by_signal 2
 calls_stop
 recorder_stop
 files_are 3
-numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
+numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
 
 next "--switch-output=SIZE"
 recorder_start -a -m 512 --write-buffer=1M "${streamed[@]}" -o "$out" --switch-output=1M
 calls_start
-wait_until 20 nr_files 3 || wrong "no third file in 20 s"
+wait_until 20 nr_files 3 || error "no third file in 20 s"
 calls_stop
 recorder_stop
-nr_files 4 || nr_files 5 || wrong "${#snapshots[@]} files when stopped after the third"
+nr_files 4 || nr_files 5 || error "${#snapshots[@]} files when stopped after the third"
 files_are "${#snapshots[@]}"
-# The size is looked at when the rings have been read: what they held, and a header, comes on top; and
-# what waited while the file before was completed
+# The size is checked after the rings are drained: their content and a header come on top, and what was queued
+# while the previous file was completed.
 most=$((1048576 * (3 + 2 * $(nproc --all))))
 for ((i = 0; i < ${#snapshots[@]} - 1; i++)); do
 	size=$(stat -c %s "${snapshots[i]}")
-	((size >= 1000000 && size < most)) || wrong "${snapshots[i]##*/} has $size bytes, not about 1M"
+	((size >= 1000000 && size < most)) || error "${snapshots[i]##*/} has $size bytes, not about 1M"
 done
-numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
+numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
 
 for how in overwritten streamed; do
 	next "--switch-output=TIME, $how"
 	declare -n events=$how
 	recorder_start -a -m 2048 "${events[@]}" -o "$out" --switch-output=1s
 	calls_start
-	wait_until 20 nr_files 2 || wrong "no second file in 20 s"
+	wait_until 20 nr_files 2 || error "no second file in 20 s"
 	calls_stop
 	recorder_stop
-	nr_files 3 || nr_files 4 || wrong "${#snapshots[@]} files when stopped after the second"
+	nr_files 3 || nr_files 4 || error "${#snapshots[@]} files, not 3 or 4"
 	files_are "${#snapshots[@]}"
-	numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
+	numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
 done
 
 next "--switch-max-files"
@@ -120,29 +120,27 @@ calls_stop
 recorder_stop
 files_are 2
 if [ -e "$first" ] || [ -e "$second" ]; then
-	wrong "the oldest files are kept"
+	error "the oldest files are not removed"
 fi
-numbered_check "${snapshots[@]}" -- --quiet --expect "$work/issued" || wrong "not the newest files, or faults"
+numbered_check "${snapshots[@]}" -- --quiet --expect "$work/issued" || error "not the newest files, or calls are missing or repeated"
 
 next "--timestamp-filename"
 "$PERF" record -o "$out" --timestamp-filename "${overwritten[@]}" -- "$numbered" --count 1009 \
-	> "$work/issued" 2> "$work/record.err" || wrong "record ends with status $?"
-rm -f "$work/said"
+	> "$work/issued" 2> "$work/record.err" || error "perf record exits with status $?"
 files_are 1
-numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
+numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
 
 next "--max-size"
 "$PERF" record -o "$out" -m 64 --max-size=1M "${streamed[@]}" -- "$numbered" --rate 20000 --duration 30 \
 	> "$work/issued" 2> "$work/record.err"
-rm -f "$work/said"
 size=$(stat -c %s "$out")
-echo "$size bytes"
-# The limit is looked at after a write: what the rings hold comes on top
-((size >= 900000 && size < 3000000)) || wrong "the file has $size bytes, not about 1M"
-grep -q 'limit' "$work/record.err" || wrong "the recorder does not say that the limit ended the recording"
-pgrep -f -- "^$numbered" > "$work/left" && wrong "the workload is left running: $(cat "$work/left")"
-readable "$out" || wrong "the file cannot be read"
-numbered_check "$out" -- --quiet --from-start || wrong "faults"
+note "$size bytes"
+# The limit is checked after a write: what the rings hold comes on top.
+((size >= 900000 && size < 3000000)) || error "the file has $size bytes, not about 1M"
+grep -q 'limit' "$work/record.err" || error "no message that the limit ended the recording"
+pgrep -f -- "^$numbered" > "$work/left" && error "the workload is left running: $(cat "$work/left")"
+readable "$out" || error "the file cannot be read"
+numbered_check "$out" -- --quiet --from-start || error "calls are missing or repeated"
 
 for how in overwritten streamed; do
 	next "-o -, $how"
@@ -150,13 +148,12 @@ for how in overwritten streamed; do
 	"$PERF" record -o - -m 1024 "${events[@]}" -- "$numbered" --rate 20000 --count 5003 --threads 1 \
 		2> "$work/record.err" | "$PERF" script -i - -F trace > "$work/trace" 2> "$work/script.err"
 	status=("${PIPESTATUS[@]}")
-	rm -f "$work/said"
-	# The workload's stdout is the pipe too: it must not end up among the data
-	[ "${status[*]}" = "0 0" ] || wrong "record and script end with ${status[*]}: $(cat "$work/script.err")"
+	# The standard output of the workload is the pipe, too, but must not get between the records.
+	[ "${status[*]}" = "0 0" ] || error "exit status of record and script: ${status[*]}: $(cat "$work/script.err")"
 	echo "thread 1 tid 0 cpu 0 last 5003" > "$work/issued"
-	"$BUILD/tests/numbered_check" --quiet --from-start --expect "$work/issued" < "$work/trace" || wrong "faults"
+	"$BUILD/tests/numbered_check" --quiet --from-start --expect "$work/issued" < "$work/trace" || error "calls are missing or repeated"
 	if [ -e "$out" ] || [ -e - ]; then
-		wrong "a file is left by -o -"
+		error "-o - creates a file"
 	fi
 done
 
@@ -168,27 +165,27 @@ recorder_stop
 calls_stop
 "$PERF" script -i "$out" -F comm 2> /dev/null | sort | uniq -c > "$work/comms"
 [ "$(awk '{ print $2 }' "$work/comms")" = "$comm" ] ||
-	wrong "the name of a task older than the recorder: $(cat "$work/comms")"
+	error "a task that is older than the recorder has another name: $(cat "$work/comms")"
 "$PERF" script -i "$out" --dump-unsorted-raw-trace 2> /dev/null | grep -aoE 'PERF_RECORD_(SAMPLE|COMM)' | uniq -c > "$work/order"
-[ "$(tail -n 1 "$work/order" | grep -c COMM)" = 1 ] || wrong "the COMM records do not follow the samples"
-readable "$out" || wrong "the file cannot be read"
+[ "$(tail -n 1 "$work/order" | grep -c COMM)" = 1 ] || error "the COMM records do not follow the samples"
+readable "$out" || error "the file cannot be read"
 
 next "SIGUSR2 without --switch-output"
-# A ring holds less than half a second of these calls: one snapshot at the end would not do
+# A ring holds less than half a second of these calls: a single snapshot at the end would lack some.
 recorder_start -a -m 128 "${overwritten[@]}" -o "$out"
 calls_start
 for _ in 1 2 3 4 5 6 7 8 9 10 11; do
 	pause 0.15
-	kill -USR2 "$recorder" || fail "the recorder is gone"
+	kill -USR2 "$recorder" || fatal "the recorder has exited"
 done
 pause 0.1
 calls_stop
 recorder_stop
-[ "$(echo "$work"/out/*)" = "$out" ] || wrong "not the one file: $(ls "$work/out")"
-numbered_check "$out" -- --quiet --from-start --expect "$work/issued" || wrong "faults"
+[ "$(echo "$work"/out/*)" = "$out" ] || error "not one file: $(ls "$work/out")"
+numbered_check "$out" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
 nr=$(awk '/Snapshot [0-9]+/ { n++ } /It answers [0-9]+ requests/ { n += $6 - 1 } END { print n }' "$work/record.err")
-((nr >= 12)) || wrong "the lines about snapshots are for $nr requests, not for 11 signals and the end"
-oldest_first "$out" || wrong "records are not written oldest first"
-readable "$out" || wrong "the file cannot be read"
+((nr >= 12)) || error "messages about $nr snapshots, not 12: 11 signals and the end"
+oldest_first "$out" || error "records are not written oldest first"
+readable "$out" || error "the file cannot be read"
 
 finish

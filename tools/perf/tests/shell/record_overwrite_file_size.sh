@@ -1,27 +1,26 @@
 #!/bin/bash
-# perf record overwrite: the file does not grow with the length of the run
+# perf record /overwrite/: the size of the file does not depend on the length of the run
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 60
 
-# shellcheck source=lib/recording.sh
-. "$(dirname "$0")/lib/recording.sh"
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
 
 need_perf
 need_root
 need_helpers numbered
 need_tracepoint syscalls:sys_enter_getppid
 
-# recorded NAME EVENT CALLS: the size of the file of a run of that many calls by each thread
+# recorded NAME EVENT CALLS: record so many calls of each thread; set $size to the size of the file
 recorded() {
 	"$PERF" record -o "$work/$1" -m 1 --call-graph dwarf,128 -e "$2" -- \
 		"$work/$comm" --rate 50000 --count "$3" > "$work/issued" 2> "$work/record.err" ||
-		fail "record -e $2 ends with status $?"
-	rm -f "$work/said"
-	readable "$work/$1" || wrong "the file of $3 calls cannot be read"
+		fatal "perf record -e $2 exits with status $?"
+	readable "$work/$1" || error "the file of $3 calls cannot be read"
 	size=$(stat -c %s "$work/$1")
 	count=$(samples "$work/$1")
-	echo "-e $2, $3 calls by each thread: $size bytes, $count samples"
-	((count > 0)) || wrong "no sample in it"
+	note "-e $2, $3 calls by each thread: $size bytes, $count samples"
+	((count > 0)) || error "the file has no sample"
 }
 
 traced=syscalls:sys_enter_getppid
@@ -30,12 +29,11 @@ recorded short "$traced/overwrite/" 1009
 short=$size
 recorded long "$traced/overwrite/" 10091
 long=$size
-# What is there to hold differs by a comm or a map, not by samples: a page of slack
-((long <= short + 4096)) || wrong "ten times the calls: $short bytes became $long"
+# The files may differ by a COMM or MMAP record, but not by samples: allow a page.
+((long <= short + 4096)) || error "ten times the calls: $short bytes became $long"
 
-# The calls would have filled more, or the above shows nothing. Not all of them: one page of
-# streaming ring loses some.
+# The comparison proves something only if all calls need more space. A streaming ring of one page loses some.
 recorded streamed "$traced/no-overwrite/" 10091
-((size > 2 * long)) || wrong "streamed, the same calls are $size bytes: too few to prove anything"
+((size > 2 * long)) || inconclusive "streamed, the same calls need only $size bytes"
 
 finish

@@ -1,33 +1,35 @@
 #!/bin/bash
-# perf record overwrite: snapshots at 10 Hz miss and repeat nothing
+# perf record /overwrite/: snapshots at 10 Hz together hold every call once
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 240
 
-# shellcheck source=lib/recording.sh
-. "$(dirname "$0")/lib/recording.sh"
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
 
 need_numbered
 
 seconds=${GAPLESS_SECONDS:-30}
 
-gapless_snapshots signal "$seconds" --switch-output=signal || wrong "by signal: the snapshots have faults"
-# Requests that come while a file is completed become one snapshot: on a busy machine there are fewer files
-((${#snapshots[@]} >= 5)) || wrong "only ${#snapshots[@]} files in $seconds s"
-grep -qi lost "$work/record.err" || wrong "the recorder says nothing about lost records"
+subtest "snapshots by SIGUSR2, one file each"
+expect_gapless signal "$seconds" --switch-output=signal
+# Requests that arrive while a file is completed are merged: on a busy machine there are fewer files.
+((${#snapshots[@]} >= 5)) || error "only ${#snapshots[@]} files in $seconds s"
+grep -qi lost "$work/record.err" || error "no message about lost events"
 
-# Not all of the files, for that would take minutes: the largest. The last may be empty.
+# Only the largest files: all of them would take minutes, and the last one may be empty.
 mapfile -t large < <(find "$work" -name 'data.*' -printf '%s %p\n' | sort -rn | head -n 3 | cut -d' ' -f2)
-oldest_first "${large[@]}" || wrong "records are not written oldest first"
-readable "${large[@]}" || wrong "a file cannot be read"
+oldest_first "${large[@]}" || error "records are not written oldest first"
+readable "${large[@]}" || error "a file cannot be read"
 
-gapless_snapshots control 3 --switch-output=signal || wrong "by control: the snapshots have faults"
+subtest "snapshots by --control, one file each"
+expect_gapless control 3 --switch-output=signal
 # One more at the end
-((${#snapshots[@]} == requested + 1)) || wrong "${#snapshots[@]} files for $requested acknowledged snapshots"
+((${#snapshots[@]} == requested + 1)) || error "${#snapshots[@]} files for $requested acknowledged snapshots"
 
-# Without --switch-output the snapshots follow each other in one file
-gapless_snapshots control 3 || wrong "in one file: the snapshots have faults"
-[ "${#snapshots[@]}" = 0 ] || wrong "there are other files than the one: ${snapshots[*]##*/}"
-oldest_first "$work/data" || wrong "in one file: records are not written oldest first"
-readable "$work/data" || wrong "the file cannot be read"
+subtest "snapshots by --control in one file"
+expect_gapless control 3
+[ "${#snapshots[@]}" = 0 ] || error "there are other files: ${snapshots[*]##*/}"
+oldest_first "$work/data" || error "records are not written oldest first"
+readable "$work/data" || error "the file cannot be read"
 
 finish

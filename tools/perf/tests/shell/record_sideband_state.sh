@@ -1,10 +1,11 @@
 #!/bin/bash
-# perf record: tasks in a file are to perf what they were
+# perf record: perf reads the live state as it was, for random histories of tasks
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 
-# A test of perf test's, in C, made for random histories: it needs util's reader.
+# Run a suite of perf test: it needs struct machine.
 if [ ! -x "$PERF" ]; then
-	echo "no $PERF: make perf"
+	echo "1..0 # SKIP no $PERF (make perf)"
 	exit 2
 fi
 exec "$PERF" test -v "state read by struct machine"

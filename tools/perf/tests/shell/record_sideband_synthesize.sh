@@ -1,17 +1,18 @@
 #!/bin/bash
-# perf record: what ran before the recording is noted in whole, by however many threads
+# perf record --num-thread-synthesize: existing tasks and maps are complete, with any number of threads
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 120
+# tags: parallel
 
-# shellcheck source=lib/recording.sh
-. "$(dirname "$0")/lib/recording.sh"
+# shellcheck source=lib/files.sh
+. "$(dirname "$0")/lib/files.sh"
 
 need_perf
 need_root
 command -v python3 > /dev/null || skip "no python3"
 
-# Tasks that stay as they are: processes, and between them some of 13 threads and thousands of maps, so
-# that several are read at the same time
+# Start tasks that do not change: processes, some of them with 13 threads and 1009 maps, so that several are
+# read at the same time.
 large() {
 	python3 -c 'import mmap, sys, threading, time
 file = open("/proc/self/exe", "rb")
@@ -20,7 +21,7 @@ for i in range(12): threading.Thread(target=time.sleep, args=(1000,), daemon=Tru
 print(flush=True)
 time.sleep(1000)' > "$work/ready" &
 	started+=($!)
-	wait_until 10 test -s "$work/ready" || fail "the large process does not begin"
+	wait_until 10 test -s "$work/ready" || fatal "the large process does not start"
 	rm "$work/ready"
 }
 
@@ -30,10 +31,10 @@ for ((i = 0; i < 101; i++)); do
 	started+=($!)
 done
 for i in "${started[@]}"; do
-	wait_until 5 grep -qxE 'sleep|python3.*' "/proc/$i/comm" || fail "process $i is not what it should be"
+	wait_until 5 grep -qxE 'sleep|python3.*' "/proc/$i/comm" || fatal "process $i has another name than expected"
 done
 
-# tasks: "tid comm" and "pid 0xaddress path" for what is mapped as code, of all these tasks, as /proc has it
+# tasks: print "tid comm" and "pid 0xaddress path" of executable maps for all these tasks, from /proc
 tasks() {
 	local pid
 
@@ -44,64 +45,64 @@ tasks() {
 	done | sort
 }
 
-# noted FILE: the same, of the file; each record once
-noted() {
+# recorded FILE: print the same from the records of the file
+recorded() {
 	"$PERF" script -i "$1" --show-task-events --show-mmap-events 2> "$work/script.err" |
 		sed -nE -e 's/.* PERF_RECORD_COMM: (.*):[0-9]+\/([0-9]+)$/\2 \1/p' \
 			-e 's/.* PERF_RECORD_MMAP2? ([0-9]+)\/[0-9]+: \[(0x[0-9a-f]+)\(.*\]: ..x. (.*)/\1 \2 \3/p' |
 		awk -v pids=" $ids " 'index(pids, " " $1 " ")' | sort
 }
 
-# records FILE: how many there are of each kind, that are not of tasks which come and go
+# records FILE: count the records of each type, except those of tasks, which come and go
 records() {
 	"$PERF" script -f -i "$1" -D 2> /dev/null | grep -aoE 'PERF_RECORD_[A-Z0-9_]+' |
 		grep -vE '_(COMM|FORK|EXIT|MMAP2?|SAMPLE|BPF_EVENT|KSYMBOL)$' | sort | uniq -c
 }
 
-# new_tasks N [options]: threads and processes that are started while it records, by the kernel's account
+# new_tasks N: print how many threads and processes the kernel starts while perf record synthesizes with N threads
 new_tasks() {
 	"$PERF" stat -x , -e task:task_newtask -o "$work/stat" -- "$PERF" record -B --no-threads --io=sync -a -e dummy \
-		-o "$work/data" --num-thread-synthesize="$1" -- true 2> "$work/record.err" || wrong "perf record fails"
+		-o "$work/data" --num-thread-synthesize="$1" -- true 2> "$work/record.err" || error "perf record fails"
 	awk -F , '/task_newtask/ { print $1 }' "$work/stat"
 }
 
 tasks > "$work/tasks"
 ids=$(cut -d ' ' -f 1 "$work/tasks" | sort -u | tr '\n' ' ')
-echo "$(grep -vc 0x "$work/tasks") tasks, $(grep -c 0x "$work/tasks") maps"
+note "$(grep -vc 0x "$work/tasks") tasks, $(grep -c 0x "$work/tasks") maps"
 
 many=$(($(getconf _NPROCESSORS_ONLN) * 2 + 1))
 for options in "-e dummy" "-e cpu-clock/overwrite/u" "-e cpu-clock:u --switch-output" "-e dummy --tail-synthesize"; do
 	for nr in 1 7 $many 5000; do
-		echo "--- $options --num-thread-synthesize=$nr"
-		rm -f "$work"/data* "$work/said"
+		subtest "$options --num-thread-synthesize=$nr"
+		rm -f "$work"/data*
 		# shellcheck disable=SC2086
 		"$PERF" record -B -a $options --num-thread-synthesize="$nr" -o "$work/data" -- true 2> "$work/record.err" ||
-			wrong "perf record fails"
+			error "perf record fails"
 		find_snapshots "$work/data"
 		file=${snapshots[0]:-$work/data}
-		noted "$file" > "$work/noted"
-		[ -s "$work/script.err" ] && wrong "$(cat "$work/script.err")"
-		diff "$work/tasks" "$work/noted" > "$work/diff" || wrong "$(head "$work/diff")"
+		recorded "$file" > "$work/recorded"
+		[ -s "$work/script.err" ] && error "$(cat "$work/script.err")"
+		diff "$work/tasks" "$work/recorded" > "$work/diff" || error "$(head "$work/diff")"
 		records "$file" > "$work/records.$nr"
-		diff "$work/records.1" "$work/records.$nr" || wrong "the file differs from that of one thread"
+		diff "$work/records.1" "$work/records.$nr" || error "the file differs from that with one thread"
 	done
 done
-tasks | diff "$work/tasks" - > "$work/diff" || fail "the tasks have changed: this shows nothing"
+tasks | diff "$work/tasks" - > "$work/diff" || inconclusive "the tasks have changed"
 
 if [ -d /sys/kernel/tracing/events/task ]; then
 	few=$(new_tasks 1)
 	more=$(new_tasks 7)
-	echo "--- 7 threads: $few tasks are started with 1, $more with 7"
-	((more == few + 7)) || wrong "not 7 threads"
+	subtest "the number of threads"
+	((more == few + 7)) || error "$few tasks are started with 1, $more with 7, not 7 more"
 else
-	echo "note: no tracepoint task:task_newtask here, threads are not counted"
+	note "no tracepoint task:task_newtask: threads are not counted"
 fi
 
-echo "--- what is none"
+subtest "invalid numbers"
 for nr in 0 -1 3x "" 4294967297; do
 	"$PERF" record --num-thread-synthesize="$nr" -a -e dummy -o "$work/data" -- true 2> "$work/record.err"
-	[ $? = 129 ] || wrong "--num-thread-synthesize=$nr is taken"
-	grep -qF -e "--num-thread-synthesize=$nr: " "$work/record.err" || wrong "$nr: no message"
+	[ $? = 129 ] || error "--num-thread-synthesize=$nr is accepted"
+	grep -qF -e "--num-thread-synthesize=$nr: " "$work/record.err" || error "$nr: no message"
 done
 
 finish

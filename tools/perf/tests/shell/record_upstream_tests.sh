@@ -1,13 +1,13 @@
 #!/bin/bash
-# perf record: what upstream's own tests of perf record ask of it
+# perf test: the record tests of upstream pass with this perf record
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 900
 #
-# The shell tests of perf test that record something, with this perf. Some of them record for a second and
-# look for one function, which on a busy machine may not have run: what fails is run twice more.
+# Some of these tests record for a second and look for one function, which may not have run on a busy machine:
+# a test that fails is run up to three times.
 
-# shellcheck source=lib/recording.sh
-. "$(dirname "$0")/lib/recording.sh"
+# shellcheck source=lib/harness.sh
+. "$(dirname "$0")/lib/harness.sh"
 
 need_perf
 need_root
@@ -25,32 +25,30 @@ tests=(
 	'Test data symbol'
 )
 
-# run_one NAME: Ok, Skip or FAILED!, with what was said in $work/said_by_test
+# run_one NAME: print Ok, Skip or FAILED!; the output of the test is in $work/test.log
 run_one() {
 	local number
 
 	number=$(awk -v name="$1" 'substr($0, index($0, ": ") + 2) == name { print $1 + 0 }' "$work/list")
-	[ -n "$number" ] || { echo "$1: there is no such test" > "$work/said_by_test"; return; }
-	"$PERF" test -v "$number" > "$work/said_by_test" 2>&1
-	sed -nE 's/^ *[0-9]+: .*: (Ok|Skip|FAILED!).*/\1/p' "$work/said_by_test" | tail -n 1
+	[ -n "$number" ] || { echo "perf test has no test $1" > "$work/test.log"; return; }
+	"$PERF" test -v "$number" > "$work/test.log" 2>&1
+	sed -nE 's/^ *[0-9]+: .*: (Ok|Skip|FAILED!).*/\1/p' "$work/test.log" | tail -n 1
 }
 
 cd "$work" || exit
 "$PERF" test list > "$work/list" 2>&1
-echo "TAP version 13"
-nr=0
 for test in "${tests[@]}"; do
-	nr=$((nr + 1))
-	for try in 1 2 3; do
+	subtest "$test"
+	for attempt in 1 2 3; do
 		result=$(run_one "$test")
-		sed 's/^/# /' "$work/said_by_test"
+		sed 's/^/# /' "$work/test.log"
 		[ "$result" = Ok ] || [ "$result" = Skip ] && break
-		echo "# try $try"
+		note "attempt $attempt: $result"
 	done
 	case $result in
-	Ok)	echo "ok $nr - $test" ;;
-	Skip)	echo "ok $nr - $test # SKIP it says so" ;;
-	*)	echo "not ok $nr - $test" ;;
+	Ok)	;;
+	Skip)	inconclusive "perf test reports Skip" ;;
+	*)	error "$result" ;;
 	esac
 done
-echo "1..$nr"
+finish

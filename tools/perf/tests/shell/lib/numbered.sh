@@ -132,3 +132,13 @@ gapless_snapshots() {
 	done
 	return 2
 }
+
+# expect_gapless signal|control SECONDS [record options]: gapless_snapshots as part of a result
+expect_gapless() {
+	gapless_snapshots "$@"
+	case $? in
+	0) ;;
+	2) inconclusive "the recorder got no CPU for longer than a ring lasts, in three runs" ;;
+	*) error "calls are missing or repeated" ;;
+	esac
+}

@@ -1,0 +1,58 @@
+#!/bin/bash
+# perf record --filter: BPF filters of other events than tracepoints, together with --exclude-perf
+# SPDX-License-Identifier: GPL-2.0-only
+
+# shellcheck source=lib/files.sh
+. "$(dirname "$0")/lib/files.sh"
+
+need_perf
+need_root
+"$PERF" version --build-options | grep -q 'bpf_skeletons: \[ on' || skip "this perf has no BPF skeletons"
+"$PERF" record -q -e cpu-clock --filter 'period > 1' -o /dev/null -- true > "$work/probe" 2>&1 ||
+	skip "no BPF filters: $(tail -n 1 "$work/probe")"
+
+out=$work/data
+
+# record EVENT FILTER: record all CPUs for half a second; $work/recorder has the process id of perf record
+record() {
+	subtest "$1 with filter $2"
+	rm -f "$out"
+	"$PERF" record -a -m 4M -c 100000 -e "$1" --filter "$2" -o "$out" -- \
+		sh -c 'echo $PPID; for i in 1 2 3 4 5 6 7 8 9 10; do date > /dev/null; sleep 0.05; done' \
+		> "$work/recorder" 2> "$work/record.err" || error "perf record exits with status $?"
+	"$PERF" script -f -i "$out" -F pid,cpu > "$work/samples" 2> "$work/script.err"
+	sort -k 2 "$work/samples" | uniq -c | sort -rn | head -n 3
+}
+
+no_recorder() {
+	grep -q "^ *$(< "$work/recorder") " "$work/samples" && error "there are samples of perf record itself"
+}
+
+# Samples dropped by the filter are counted, and are not counted as lost.
+counts_dropped() {
+	local filtered
+
+	filtered=$("$PERF" report -f -i "$out" --stats 2> /dev/null | sed -n 's/.*LOST_SAMPLES (BPF) events: *//p')
+	note "$filtered samples dropped by the filter"
+	((filtered > 0)) || error "perf report --stats has no count of dropped samples"
+	"$PERF" loss -i "$out" | grep -qE '^Events lost +0 ' || error "perf loss counts dropped samples as lost"
+}
+
+for event in cpu-clock cpu-clock/overwrite/; do
+	record "$event" 'cpu == 0'
+	grep -q '\[000\]' "$work/samples" || error "no sample of CPU 0"
+	grep -v '\[000\]' "$work/samples" && error "samples of other CPUs"
+	no_recorder
+	[ "$(getconf _NPROCESSORS_ONLN)" = 1 ] || counts_dropped
+
+	# The second alternative always holds.
+	record "$event" 'cpu == 0 || ip > 0'
+	no_recorder
+	[ -s "$work/samples" ] || error "no samples"
+	# No sample passes.
+	record "$event" 'ip < 2'
+	[ ! -s "$work/samples" ] || error "there are samples"
+	counts_dropped
+done
+
+finish
