@@ -50,8 +50,8 @@ declare -A recorders=(
 names=${RECORDERS:-${UPSTREAM_PERF:+upstream upstream-aio1 upstream-aio4 upstream-threads upstream-r50} \
 	ours ours-sync ours-aio ours-uring}
 for name in $names; do
-	[ -n "${recorders[$name]+known}" ] || fail "RECORDERS: no recorder '$name', but: ${!recorders[*]}"
-	[[ $name != upstream* || -n $UPSTREAM_PERF ]] || fail "RECORDERS: $name needs UPSTREAM_PERF"
+	[ -n "${recorders[$name]+known}" ] || fatal "RECORDERS: no recorder '$name', but: ${!recorders[*]}"
+	[[ $name != upstream* || -n $UPSTREAM_PERF ]] || fatal "RECORDERS: $name needs UPSTREAM_PERF"
 done
 ours=$PERF
 
@@ -86,7 +86,7 @@ workload() {
 		what=(--per-thread -e raw_syscalls:sys_enter)
 		;;
 	*)
-		fail "WORKLOADS: no workload '$1'"
+		fatal "WORKLOADS: no workload '$1'"
 		;;
 	esac
 }
@@ -102,7 +102,7 @@ load_start() {
 	"$BUILD/tests/load" "${load_args[@]}" < "$work/go" > "$work/elapsed" &
 	load=$!
 	started+=("$load")
-	wait_until 30 load_is_there || fail "the load's threads do not start"
+	wait_until 30 load_is_there || fatal "the load's threads do not start"
 }
 
 # Let it do its work; the seconds that took are in $work/elapsed

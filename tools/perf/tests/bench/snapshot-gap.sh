@@ -29,7 +29,7 @@ one_round() {
 	snapshots_of_numbered signal "$seconds" --switch-output=signal
 	# From the first number seen to the last one issued; faults are what is counted here
 	numbered_check "${snapshots[@]}" -- --quiet --expect "$work/issued" --result r > "$work/verdict" ||
-		grep -q '^RESULT r-seen [1-9]' "$work/verdict" || fail "$name: no record to check"
+		grep -q '^RESULT r-seen [1-9]' "$work/verdict" || fatal "$name: no record to check"
 	echo "$name, $hz Hz: $requested asked for, ${#snapshots[@]} files; $(grep 'records in' "$work/verdict")"
 	sed -n 's/^RESULT r-//p' "$work/verdict" >> "$work/$name-$hz"
 	echo "snapshots ${#snapshots[@]}" >> "$work/$name-$hz"

@@ -38,4 +38,4 @@ awk -v who="$who" '
 		print "RESULT snapshot-latency-median-" who, value[int(NR / 2) + 1], "ms"
 		print "RESULT snapshot-latency-p90-" who, value[int(NR * 0.9) + (NR * 0.9 > int(NR * 0.9))], "ms"
 		print "RESULT snapshot-latency-max-" who, value[NR], "ms"
-	}' "$work/latencies" || fail "no trigger was answered"
+	}' "$work/latencies" || fatal "no trigger was answered"

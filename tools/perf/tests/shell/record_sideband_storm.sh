@@ -55,12 +55,12 @@ check_names() {
 			}'
 }
 
-# run_storm MODE signal|exit EVENTS... [-- record options]: record the storm, with a snapshot each second, or only
+# run_storm signal|exit EVENTS... [-- record options]: record the storm, with a snapshot each second, or only
 # at the end
 run_storm() {
-	local mode=$1 when=$2 events=() seconds=0
+	local when=$1 events=() seconds=0
 
-	shift 2
+	shift
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
 		events+=(-e "$1")
 		shift
@@ -92,7 +92,7 @@ run_storm() {
 	note "$(cat "$work/storm") processes in $seconds s, ${#snapshots[@]} files"
 }
 
-# storm MODE ...: run_storm, repeated if the recorder reports dropped side-band records: names are missing then
+# storm signal|exit ...: run_storm, repeated if the recorder reports dropped side-band records: names are missing then
 storm() {
 	local attempt
 
@@ -139,17 +139,17 @@ check_storm() {
 }
 
 subtest "overwritten events, one file for each snapshot"
-storm files signal page-faults/overwrite/u -- -m 1M -c 1 --switch-output && check_storm 16384
+storm signal page-faults/overwrite/u -- -m 1M -c 1 --switch-output && check_storm 16384
 
 subtest "all snapshots in one file"
-storm one signal page-faults/overwrite/u -- -m 1M -c 1 && check_storm 16384
+storm signal page-faults/overwrite/u -- -m 1M -c 1 && check_storm 16384
 
 subtest "overwritten and streamed events, one file for each snapshot"
-storm mixed signal page-faults/overwrite/u sched:sched_process_exec -- -m 1M -c 1 --switch-output && check_storm 16384
+storm signal page-faults/overwrite/u sched:sched_process_exec -- -m 1M -c 1 --switch-output && check_storm 16384
 
 # The rings refer to tasks of seconds ago, and no snapshot is taken: whenever the state has doubled, the recorder
 # reads the rings and drops the tasks that they do not refer to.
 subtest "rare events, one snapshot at the end"
-storm rare exit page-faults/overwrite/u -- -m 256K -c 50 && check_storm 32768
+storm exit page-faults/overwrite/u -- -m 256K -c 50 && check_storm 32768
 
 finish

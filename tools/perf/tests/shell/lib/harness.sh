@@ -193,10 +193,8 @@ need_tracepoint() {
 	skip "no tracepoint $1 (tracefs is not mounted, or the kernel lacks the event)"
 }
 
-# --- former names, until every test has the new ones
+# --- names used by the tests in tools/testing
 
-wrong() { error "$@"; }
-ok() { note "$@"; }
 recorder_said() { show_recorder_log; }
 fail() {
 	note "FAIL: $*"
