@@ -29,7 +29,7 @@
 #include "builtin.h"
 #include "recording/stats/loss_metric.h"
 #include "recording/stats/loss_svg.h"
-#include "recording/off_cpu.h"
+#include "recording/lib/evsel.h"
 #include "recording/stats/timeline.h"
 #include "util/data.h"
 #include "util/debug.h"

@@ -677,7 +677,7 @@ static void set_defaults(void)
 	args.named_last = &rec.evlist;
 	rec = (struct recorder){
 		.output = {
-			.reserve_fd	= -1,
+			.reserve.fd	= -1,
 			.error_fd	= -1,
 			.write_buffer	= WRITE_BUFFER_DEFAULT,
 			.io.nr_aio	= 1,

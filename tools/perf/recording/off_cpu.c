@@ -90,8 +90,3 @@ void off_cpu__exit(struct off_cpu *off_cpu)
 		perf_hooks__invoke_record_end();
 	off_cpu->evsel = NULL;
 }
-
-bool evsel__is_off_cpu(const struct evsel *evsel)
-{
-	return evsel__is_bpf_output((struct evsel *)evsel) && evsel->name && !strcmp(evsel->name, OFFCPU_EVENT);
-}

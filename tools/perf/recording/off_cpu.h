@@ -48,7 +48,4 @@ int off_cpu__write(const struct off_cpu *off_cpu, struct channels *channels, str
 /** off_cpu__exit - unload the program */
 void off_cpu__exit(struct off_cpu *off_cpu);
 
-/** evsel__is_off_cpu - is that such an event, of any file? */
-bool evsel__is_off_cpu(const struct evsel *evsel);
-
 #endif

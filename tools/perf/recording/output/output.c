@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +9,6 @@
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/zalloc.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include "util/debug.h"
 #include "util/evlist.h"
@@ -22,13 +19,10 @@
 #include "util/util.h"
 #include "features.h"
 #include "output.h"
+#include "tool.h"
 #include "recording/lib/eventfd.h"
 #include "recording/write/writer.h"
 #include "recording/write/writer_sync.h"
-
-/* Features without tracepoints take some 100 kB; each tracepoint brings its format file. */
-#define RESERVE_BYTES		(1 << 20)
-#define RESERVE_PER_EVENT	(8 << 10)
 
 static int output__fd(struct output *output)
 {
@@ -38,48 +32,6 @@ static int output__fd(struct output *output)
 static const char *output__name(const struct output *output)
 {
 	return output->data.is_pipe ? "standard output" : output->data.path;
-}
-
-/* Below the largest size that a file may get (ulimit -f), too. The command has its own limit. */
-static void output__reserve_limit(struct output *output, rlim_t size)
-{
-	struct rlimit limit;
-
-	output->limited = !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
-			  limit.rlim_cur > 2 * size;
-	if (!output->limited)
-		return;
-	output->limit = limit;
-	limit.rlim_cur -= size;
-	setrlimit(RLIMIT_FSIZE, &limit);
-}
-
-static void output__reserve(struct output *output)
-{
-	off_t size = RESERVE_BYTES + (off_t)output->evlist->core.nr_entries * RESERVE_PER_EVENT;
-	char *path = strdup(output->data.path);
-
-	output->reserve_fd = -1;
-	if (!path)
-		return;
-	output->reserve_fd = open(dirname(path), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-	if (output->reserve_fd >= 0 && fallocate(output->reserve_fd, 0, 0, size)) {
-		pr_debug("No room to set aside for the header's features: %m\n");
-		close(output->reserve_fd);
-		output->reserve_fd = -1;
-	}
-	free(path);
-	output__reserve_limit(output, size);
-}
-
-static void output__release_reserve(struct output *output)
-{
-	if (output->reserve_fd >= 0)
-		close(output->reserve_fd);
-	output->reserve_fd = -1;
-	if (output->limited)
-		setrlimit(RLIMIT_FSIZE, &output->limit);
-	output->limited = false;
 }
 
 static void describe_compression(struct output *output)
@@ -126,7 +78,8 @@ static int output__start_file(struct output *output)
 		session->header.data_size = 0;
 		err = perf_session__write_header(session, output->evlist, output__fd(output), false);
 		if (output->regular)
-			output__reserve(output);
+			reserve__take(&output->reserve, output->data.path,
+				      output->evlist->core.nr_entries);
 	}
 	if (err < 0) {
 		output->err = errno ? -errno : -EIO;
@@ -166,7 +119,7 @@ static int output__copy_kernel(struct output *output)
 
 static void output__free_session(struct output *output)
 {
-	output__release_reserve(output);
+	reserve__release(&output->reserve);
 	if (output->session) {
 		output->session->data = NULL;		/* closed already */
 		perf_session__delete(output->session);
@@ -193,13 +146,13 @@ int output__open(struct output *output)
 	struct stat st = { 0 };
 	int err;
 
-	output->reserve_fd = -1;
+	output->reserve.fd = -1;
 	output->replaced = !stat(path, &st) && st.st_size;
 	if (is_other_directory(path, &st)) {
 		pr_err("-o %s: is a directory. Example: -o %s/perf.data\n", path, path);
 		return -EISDIR;
 	}
-	features__init_tool(&output->tool);
+	output_tool__init(&output->tool, output->build_ids && !output->all_build_ids);
 	output->data.is_dir = output->kcore;
 	session = perf_session__new(&output->data, &output->tool);
 	if (IS_ERR(session)) {
@@ -226,7 +179,7 @@ static void output__failed(void *arg, int err, u64 end)
 	struct output *output = arg;
 
 	output->err = err;
-	output__release_reserve(output);
+	reserve__release(&output->reserve);
 	if (output->regular && ftruncate(output__fd(output), end))
 		pr_debug("%s: cannot go back to the last whole record: %m\n", output__name(output));
 	pr_err("\nCannot write to %s: %s. The recording ends; %.3f MB of it are saved.\n",
@@ -423,14 +376,14 @@ static void output__finish_file(struct output *output)
 	struct perf_session *session = output->session;
 	int err;
 
-	output__release_reserve(output);
+	reserve__release(&output->reserve);
 	if (!output->regular)
 		return;
 
 	session->header.data_size = file_bytes(output);
 	output->data.file.size = lseek(output__fd(output), output->start + file_bytes(output), SEEK_SET);
 	if (output->build_ids || output->sample_times)
-		features__read_back(output);
+		output_tool__read_back(output->session, output->all_build_ids);
 
 	errno = 0;
 	if (!write_final_header(output))

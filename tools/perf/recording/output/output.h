@@ -27,7 +27,6 @@
 
 #include <stdbool.h>
 #include <linux/types.h>
-#include <sys/resource.h>
 #include "util/data.h"
 #include "util/tool.h"
 #include "recording/stats/ring_stats.h"
@@ -35,6 +34,7 @@
 #include "recording/lib/records.h"
 #include "recording/write/queue.h"
 #include "recording/write/writer_kind.h"
+#include "reserve.h"
 
 struct evlist;
 struct perf_session;
@@ -46,8 +46,8 @@ struct perf_session;
  * struct output
  * @data:	util's description of the file; @data.path is the name that the user knows
  * @session:	util's session, owned; tasks and maps written are known to it
- * @tool:	what util calls back: synthesized events come in through it (sideband.h), and
- *		the file's own events when it is read back (features.h)
+ * @tool:	what util calls back: synthesized events come in through it (synthesize.h), and
+ *		the file's own events when it is read back (tool.h)
  * @evlist:	the events described in the header
  * @open:	there is a file, or will be, for what is written
  * @regular:	a regular file in the file format: can be cut, read back, and removed
@@ -66,9 +66,7 @@ struct perf_session;
  * @error_fd:	readable once writing has failed
  * @err:	the first error, negative errno; nothing is written after it. In other threads
  *		valid once a call has returned it.
- * @reserve_fd:	unnamed file that keeps room for the features, or -1
- * @limited:	so is some of what a file may have by RLIMIT_FSIZE
- * @limit:	RLIMIT_FSIZE without that
+ * @reserve:	disk space for the features
  * @kcore:	the file is a directory, with a copy of the kernel's code beside the data (--kcore)
  * @build_ids:	collect the build-ids of what was hit (not -B)
  * @all_build_ids: of everything mapped, hit or not (--buildid-all)
@@ -95,9 +93,7 @@ struct output {
 	char			 worker_name[24];
 	int			 error_fd;
 	int			 err;
-	int			 reserve_fd;
-	bool			 limited;
-	struct rlimit		 limit;
+	struct reserve		 reserve;
 	bool			 kcore;
 	bool			 build_ids;
 	bool			 all_build_ids;
