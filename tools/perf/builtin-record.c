@@ -240,7 +240,7 @@ static int parse_write_buffer(const struct option *opt, const char *arg, int uns
 	u64 *size = opt->value;
 
 	*size = rotation__parse_size(arg);
-	if (*size < WRITE_BUFFER_MIN)
+	if (*size < PIPELINE_MIN_BYTES)
 		pr_err("--write-buffer=%s: not a size of 1M or more with a unit: M or G. "
 		       "Example: --write-buffer=256M\n", arg);
 	else if (*size > memory)
@@ -260,11 +260,11 @@ static int parse_io(const struct option *opt, const char *arg, int unset __maybe
 
 static void use_aio(unsigned long nr)
 {
-	rec.output.io.kind = WRITER_AIO;
-	rec.output.io.nr_aio = clamp(nr, 1UL, (unsigned long)WRITER_AIO_MAX);
-	if (rec.output.io.nr_aio != nr)
+	rec.output.pipeline.io.kind = WRITER_AIO;
+	rec.output.pipeline.io.nr_aio = clamp(nr, 1UL, (unsigned long)WRITER_AIO_MAX);
+	if (rec.output.pipeline.io.nr_aio != nr)
 		pr_warning("AIO: %lu control blocks are not possible, 1 to %d are. Using %u.\n", nr,
-			   WRITER_AIO_MAX, rec.output.io.nr_aio);
+			   WRITER_AIO_MAX, rec.output.pipeline.io.nr_aio);
 }
 
 static int parse_aio(const struct option *opt __maybe_unused, const char *arg, int unset)
@@ -276,7 +276,7 @@ static int parse_aio(const struct option *opt __maybe_unused, const char *arg, i
 		return -1;
 	}
 	if (unset)
-		rec.output.io.kind = WRITER_BEST;
+		rec.output.pipeline.io.kind = WRITER_BEST;
 	else
 		use_aio(nr);
 	return 0;
@@ -564,14 +564,14 @@ static struct option options[] = {
 	OPT_GROUP("Where to"),
 	OPT_STRING('o', "output", &rec.output.data.path, "file",
 		   "the file (default: perf.data); '-' is standard output"),
-	OPT_CALLBACK_NONEG(0, "io", &rec.output.io, "uring|aio|sync",
+	OPT_CALLBACK_NONEG(0, "io", &rec.output.pipeline.io, "uring|aio|sync",
 			   "how to write (default: uring, where the kernel allows it)", parse_io),
 	OPT_CALLBACK_OPTARG(0, "aio", NULL, NULL, "n",
 			    "write by POSIX AIO, n at a time (1 to 4, default: 1)", parse_aio),
-	OPT_CALLBACK_OPTARG('z', "compression-level", &rec.output.level, NULL, "n",
+	OPT_CALLBACK_OPTARG('z', "compression-level", &rec.output.pipeline.level, NULL, "n",
 			    "compress the records, by zstd (1 to 22, default: 1)",
 			    parse_compression),
-	OPT_CALLBACK_NONEG(0, "write-buffer", &rec.output.write_buffer, "size",
+	OPT_CALLBACK_NONEG(0, "write-buffer", &rec.output.pipeline.max_bytes, "size",
 			   "memory for what waits to be written (default: 128M)", parse_write_buffer),
 	OPT_STRING_OPTARG_SET(0, "switch-output", &args.switch_output, &args.switch_output_set,
 			      "signal|size|time",
@@ -635,7 +635,7 @@ static int read_config(const char *var, const char *value, void *cb)
 		return -1;
 	}
 	if (!strcmp(var, "record.io")) {
-		if (!writer__parse(&rec.output.io, value))
+		if (!writer__parse(&rec.output.pipeline.io, value))
 			return 0;
 		pr_err("record.io = %s: must be uring, aio or sync.\n", value);
 		return -1;
@@ -679,8 +679,10 @@ static void set_defaults(void)
 		.output = {
 			.reserve.fd	= -1,
 			.error_fd	= -1,
-			.write_buffer	= WRITE_BUFFER_DEFAULT,
-			.io.nr_aio	= 1,
+			.pipeline = {
+				.max_bytes = PIPELINE_DEFAULT_BYTES,
+				.io.nr_aio = 1,
+			},
 		},
 		.readers.priority = -1,
 		.capture.wake_fd = -1,

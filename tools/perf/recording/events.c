@@ -159,7 +159,7 @@ int events__configure(struct recorder *rec)
 	int err = configure_recorded(rec);
 
 	if (!err && leaves_out_self(rec))
-		err = exclude_self__filter(rec->evlist, rec->output.worker_name);
+		err = exclude_self__filter(rec->evlist, rec->output.pipeline.worker_name);
 	if (!err)
 		err = trigger_events__configure(&rec->triggers.events, rec->evlist, &rec->opts);
 	return err;

@@ -223,7 +223,7 @@ static int write_snapshot(struct recorder *rec, const char *reason, bool last)
 	if (!err)
 		err = aux_snapshotter__write(&rec->aux_snapshotter, &rec->output, &aux_stats);
 	if (!err && has_snapshots(rec) && stats.requests)	/* what is said to be in one is saved */
-		err = output__drain(&rec->output);
+		err = output__flush(&rec->output);
 	if (err)
 		return err;
 	sideband__end_snapshot(&rec->sideband, stats.horizon);
@@ -393,9 +393,9 @@ static int init_output(struct recorder *rec)
 {
 	int err;
 
-	if (rec->output.level && writes_to_pipe(rec)) {
+	if (rec->output.pipeline.level && writes_to_pipe(rec)) {
 		pr_warning("-z: what goes to a pipe is not compressed.\n");
-		rec->output.level = 0;
+		rec->output.pipeline.level = 0;
 	}
 	err = output__init(&rec->output);
 	return err ?: pollset__add(&rec->pollset, rec->output.error_fd);
@@ -512,17 +512,18 @@ static int prepare(struct recorder *rec, int argc, const char **argv)
 	return err;
 }
 
-/* When all buffers are full, the readers wait for those who empty them, and the rings fill. */
+static int raise_thread(void *readers, pthread_t thread)
+{
+	return readers__raise(readers, thread, false);
+}
+
+/* When all buffers are full, the readers wait for the pipeline's threads, and the rings fill. */
 static int start_readers(struct recorder *rec)
 {
-	const struct write_queue *spools[] = { &rec->output.queue, &rec->output.raw };
 	int err = readers__start(&rec->readers) ?: drain_thread__start(&rec->drain_thread);
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(spools) && !err; i++) {
-		if (rec->readers.nr && spools[i]->running)
-			err = readers__raise(&rec->readers, spools[i]->thread, false);
-	}
+	if (!err && rec->readers.nr)
+		err = pipeline__for_each_thread(&rec->output.pipeline, raise_thread, &rec->readers);
 	return err;
 }
 

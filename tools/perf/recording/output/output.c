@@ -21,8 +21,6 @@
 #include "output.h"
 #include "tool.h"
 #include "recording/lib/eventfd.h"
-#include "recording/write/writer.h"
-#include "recording/write/writer_sync.h"
 
 static int output__fd(struct output *output)
 {
@@ -36,40 +34,27 @@ static const char *output__name(const struct output *output)
 
 static void describe_compression(struct output *output)
 {
-	struct perf_header *header = &output->session->header;
+	struct perf_session *session = output->session;
 
-	header->env.comp_type = PERF_COMP_ZSTD;
-	header->env.comp_level = output->level;
-	header->env.comp_mmap_len = CHUNK_SIZE;
-	perf_header__set_feat(header, HEADER_COMPRESSED);
-}
-
-/* What reads the file back begins anew, too. */
-static void begin_compression(struct output *output)
-{
-	zstd_fini(&output->session->zstd_data);
-	zstd_init(&output->session->zstd_data, 0);
-	compressor__begin_file(&output->compressor);
-	write_queue__open(&output->raw, &output->compressor.writer, -1, 0, true);
-}
-
-/* What goes into chunks first. */
-static struct write_queue *first_queue(struct output *output)
-{
-	return output->level ? &output->raw : &output->queue;
+	if (!output->pipeline.level)
+		return;
+	session->header.env.comp_type = PERF_COMP_ZSTD;
+	session->header.env.comp_level = output->pipeline.level;
+	session->header.env.comp_mmap_len = CHUNK_SIZE;
+	perf_header__set_feat(&session->header, HEADER_COMPRESSED);
+	zstd_fini(&session->zstd_data);			/* used when the file is read back */
+	zstd_init(&session->zstd_data, 0);
 }
 
 static int output__start_file(struct output *output)
 {
 	struct perf_session *session = output->session;
-	struct writer *writer;
 	struct stat st;
 	u64 start;
 	int err;
 
 	output->open = true;
-	if (output->level)
-		describe_compression(output);
+	describe_compression(output);
 	output->regular = !output__is_pipe(output) && !fstat(output__fd(output), &st) &&
 			  S_ISREG(st.st_mode);
 	if (output__is_pipe(output)) {
@@ -88,18 +73,15 @@ static int output__start_file(struct output *output)
 		return output->err;
 	}
 	start = output__is_pipe(output) ? 0 : session->header.data_offset;
-	if (output->queue.turned && start != output->start) {
+	if (pipeline__has_next(&output->pipeline) && start != output->pipeline.start) {
 		pr_err("%s begins at %" PRIu64 ", the file before at %" PRIu64 ".\n",
-		       output__name(output), start, output->start);
+		       output__name(output), start, output->pipeline.start);
 		output->err = -EINVAL;
 		return output->err;
 	}
-	output->start = start;
-	writer = output->regular ? output->writer : output->stream_writer;
-	pr_debug("Writing to %s by %s.\n", output__name(output), writer->ops->name);
-	write_queue__open(&output->queue, writer, output__fd(output), output->start, output->regular);
-	if (output->level)
-		begin_compression(output);
+	pr_debug("Writing to %s by %s.\n", output__name(output),
+		 pipeline__writer_name(&output->pipeline, output->regular));
+	pipeline__open(&output->pipeline, output__fd(output), start, output->regular);
 	return 0;
 }
 
@@ -173,8 +155,8 @@ int output__open(struct output *output)
 	return err;
 }
 
-/* In the queue's thread. */
-static void output__failed(void *arg, int err, u64 end)
+/* Called in a thread of the pipeline. */
+static void output__write_failed(void *arg, int err, u64 end)
 {
 	struct output *output = arg;
 
@@ -187,50 +169,31 @@ static void output__failed(void *arg, int err, u64 end)
 	eventfd__signal(output->error_fd);
 }
 
-static int new_writers(struct output *output)
-{
-	output->writer = writer__new(&output->io, &output->queue.pool);
-	output->stream_writer = writer_sync__new();
-	return output->writer && output->stream_writer ? 0 : -ENOMEM;
-}
-
-/* With the error of the file's queue, which has told; or else it is the compressor that has failed. */
-static void raw__failed(void *arg, int err, u64 end __maybe_unused)
+/* Called in a thread of the pipeline. */
+static void output__compress_failed(void *arg, int err)
 {
 	struct output *output = arg;
 
-	if (write_queue__drain(&output->queue))
-		return;
 	output->err = err;
 	pr_err("\n-z %d: cannot compress what is for %s: %s.%s The recording ends; %.3f MB of it are "
-	       "saved.\n", output->level, output__name(output), strerror(-err),
+	       "saved.\n", output->pipeline.level, output__name(output), strerror(-err),
 	       err == -ENOMEM ? " Lower levels need less." : "",
 	       output__bytes(output) / 1024.0 / 1024.0);
 	eventfd__signal(output->error_fd);
 }
 
-static int init_compression(struct output *output, u64 write_buffer)
-{
-	if (!output->level)
-		return 0;
-	return compressor__init(&output->compressor, &output->queue, output->level) ?:
-	       write_queue__init(&output->raw, write_buffer, raw__failed, output);
-}
-
 int output__init(struct output *output)
 {
-	u64 write_buffer = output->level ? output->write_buffer / 2 : output->write_buffer;
+	static const struct pipeline_ops ops = {
+		.write_failed	 = output__write_failed,
+		.compress_failed = output__compress_failed,
+	};
 	int err;
 
 	output->error_fd = eventfd__new();
 	err = min(output->error_fd, 0);
 	if (!err)
-		err = write_queue__init(&output->queue, write_buffer, output__failed, output);
-	if (!err)
-		err = init_compression(output, write_buffer);
-	if (!err)
-		err = new_writers(output);
-	scnprintf(output->worker_name, sizeof(output->worker_name), "iou-wrk-%d", output->queue.tid);
+		err = pipeline__init(&output->pipeline, &ops, output);
 	if (err)
 		pr_err("Cannot set up a thread that writes: %s\n", strerror(-err));
 	return err;
@@ -238,12 +201,7 @@ int output__init(struct output *output)
 
 void output__exit(struct output *output)
 {
-	writer__delete(output->writer);
-	writer__delete(output->stream_writer);
-	output->writer = output->stream_writer = NULL;
-	write_queue__exit(&output->raw);
-	write_queue__exit(&output->queue);
-	compressor__exit(&output->compressor);
+	pipeline__exit(&output->pipeline);
 	eventfd__free(&output->error_fd);
 	output__free_session(output);
 }
@@ -259,97 +217,55 @@ int output__write(struct output *output, const struct records *records, struct r
 	whole = ring_stats__add(stats ?: &ignored, records, len);
 	if (whole < len)
 		pr_warning("Malformed record: %zu bytes from it on may not be readable.\n", len - whole);
-	return write_queue__append(first_queue(output), records) ? output__drain(output) : 0;
+	return pipeline__append(&output->pipeline, records) ? output__flush(output) : 0;
 }
 
 int output__write_unit(struct output *output, const struct records *unit, u64 *pos)
 {
 	if (!output->open)
 		return output->err ?: -EBADF;
-	return write_queue__append_unit(&output->queue, unit, pos) ? output__drain(output) : 0;
+	return pipeline__append_unit(&output->pipeline, unit, pos) ? output__flush(output) : 0;
 }
 
 int output__error(struct output *output)
 {
-	int err = write_queue__error(&output->queue);
-
-	return err || !output->level ? err : write_queue__error(&output->raw);
+	return pipeline__error(&output->pipeline);
 }
 
-int output__drain(struct output *output)
+int output__flush(struct output *output)
 {
-	if (output->level)
-		write_queue__drain(&output->raw);
-	return write_queue__drain(&output->queue) ?: output->err;
+	return pipeline__flush(&output->pipeline) ?: output->err;
 }
 
 struct unsaved output__unsaved(const struct output *output)
 {
-	struct unsaved unsaved = output->queue.unsaved;
-
-	if (!output->level)
-		return unsaved;
-	unsaved = output->raw.unsaved;
-	unsaved.records += output->compressor.given_up.records;
-	unsaved.samples += output->compressor.given_up.samples;
-	unsaved.bytes += output->compressor.given_up.bytes;
-	return unsaved;
-}
-
-static void end_compression(struct output *output)
-{
-	const struct compressor *compressor = &output->compressor;
-	u64 end = write_queue__end(&output->queue);
-
-	if (output->err) {
-		end = compressor__give_up(&output->compressor, end);
-		write_queue__cut(&output->queue, end);
-		if (output->regular && ftruncate(output__fd(output), end))
-			pr_debug("%s: cannot go back to the last whole chunk: %m\n",
-				 output__name(output));
-	}
-	if (compressor->compressed)
-		output->session->header.env.comp_ratio = compressor->raw / compressor->compressed;
-}
-
-static void close_queues(struct output *output)
-{
-	if (output->raw.running)
-		write_queue__close(&output->raw);
-	if (output->queue.running)
-		write_queue__close(&output->queue);
+	return pipeline__unsaved(&output->pipeline);
 }
 
 void output__hold(struct output *output)
 {
-	write_queue__hold(first_queue(output));
+	pipeline__hold(&output->pipeline);
 }
 
 void output__release(struct output *output)
 {
-	write_queue__release(first_queue(output));
+	pipeline__release(&output->pipeline);
 }
 
 void output__next(struct output *output)
 {
 	if (output->open)
-		write_queue__next(first_queue(output), output->level ? 0 : output->start);
+		pipeline__next(&output->pipeline);
 }
 
 u64 output__bytes(const struct output *output)
 {
-	return output->open ? write_queue__end(&output->queue) - output->start : 0;
+	return output->open ? pipeline__bytes(&output->pipeline) : 0;
 }
 
 u64 output__total(const struct output *output)
 {
 	return __atomic_load_n(&output->closed, __ATOMIC_RELAXED) + output__bytes(output);
-}
-
-/* Of the file that is being completed. */
-static u64 file_bytes(const struct output *output)
-{
-	return write_queue__file_end(&output->queue) - output->start;
 }
 
 static int write_final_header(struct output *output)
@@ -374,14 +290,15 @@ static int write_bare_header(struct output *output)
 static void output__finish_file(struct output *output)
 {
 	struct perf_session *session = output->session;
+	u64 bytes = pipeline__file_bytes(&output->pipeline);
 	int err;
 
 	reserve__release(&output->reserve);
 	if (!output->regular)
 		return;
 
-	session->header.data_size = file_bytes(output);
-	output->data.file.size = lseek(output__fd(output), output->start + file_bytes(output), SEEK_SET);
+	session->header.data_size = bytes;
+	output->data.file.size = lseek(output__fd(output), output->pipeline.start + bytes, SEEK_SET);
 	if (output->build_ids || output->sample_times)
 		output_tool__read_back(output->session, output->all_build_ids);
 
@@ -398,27 +315,39 @@ static void output__finish_file(struct output *output)
 /* There is no next file. */
 static void give_up_next(struct output *output)
 {
-	write_queue__abandon(first_queue(output), output->err);
+	pipeline__drop_next(&output->pipeline, output->err);
 	output->open = false;
+}
+
+/* Writing has failed: with compression the file ends with the last whole chunk. */
+static void cut_file(struct output *output)
+{
+	u64 end;
+
+	if (pipeline__cut(&output->pipeline, &end) && output->regular &&
+	    ftruncate(output__fd(output), end))
+		pr_debug("%s: cannot go back to the last whole chunk: %m\n", output__name(output));
 }
 
 int output__close(struct output *output)
 {
-	u64 bytes;
+	u64 bytes, ratio;
 
 	if (!output->open)
 		return output->err;
-	close_queues(output);
-	if (output->level)
-		end_compression(output);
+	pipeline__close(&output->pipeline);
+	if (output->err)
+		cut_file(output);
+	ratio = pipeline__ratio(&output->pipeline);
+	if (ratio)
+		output->session->header.env.comp_ratio = ratio;
 	output__finish_file(output);
 	perf_data__close(&output->data);
 
-	bytes = file_bytes(output);
-	if (output->level)	/* the other threads count what they write, and not this once more */
-		write_queue__cut(&output->queue, output->start);
+	bytes = pipeline__file_bytes(&output->pipeline);
+	pipeline__forget_file(&output->pipeline);	/* before another thread adds both in output__total() */
 	__atomic_store_n(&output->closed, output->closed + bytes, __ATOMIC_RELAXED);
-	if (output->err || !first_queue(output)->turned)
+	if (output->err || !pipeline__has_next(&output->pipeline))
 		give_up_next(output);
 	return output->err;
 }
@@ -435,7 +364,7 @@ void output__discard(struct output *output)
 {
 	char *old = NULL;
 
-	close_queues(output);
+	pipeline__close(&output->pipeline);
 	if (!remove_file(output))
 		return;
 	if (output->replaced && asprintf(&old, "%s.old", output->data.path) >= 0 &&

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The perf.data file being written: header, data section, features.
+ * Write the perf.data file: header, data section, features.
  *
- *   output__open()  header without features          a file cut off here has no names in it
- *   output__write() whole records, any number
- *   output__close() build-ids, features, the header again with the sizes   a complete file
- *   output__next()  what is written from now on belongs to the next file
- *   output__close_as(), output__reopen()  complete the one, rename it, open the next
+ *	output__open()	write the header, without features	a file cut off here has no names in it
+ *	output__write()	append whole records, any number of times
+ *	output__close()	append build-ids and features, write the header again	a complete file
  *
- * Records are copied, and written in the queue's thread (queue.h). Any thread may write some, also between
- * output__next() and output__reopen(), but not while the last file is closed; all else is the recorder's
- * thread's.
+ *	output__next()	end the file: records appended from now on belong to the next file
+ *	output__close_as(), output__reopen()	complete and rename the file, open the next one
  *
- * Where a file ends, and the next begins, is one position in what all threads write: output__next(). What
- * the recorder's thread writes while output__hold() keeps the others away is the end of the first. All
- * files begin their data at the same position, as they describe the same events: so the next file's
- * position is known before it is there.
+ * Records are copied, and written by the threads of the pipeline (pipeline.h). Any thread may append, also
+ * between output__next() and output__reopen(), but not while the last file is being closed. All other
+ * functions are called by the recorder's thread only.
  *
- * An error (disk full, file size limit, I/O) ends the recording, not the file: what was written
- * goes back to the end of the last whole record, and output__close() makes a readable file of it.
- * So that there is room left for the features when the disk is full, some is set aside from the
- * start in an unnamed file beside the output.
+ * output__next() ends a file at one position of what all threads append. What the recorder's thread
+ * appends between output__hold() and output__next() is the end of the first file: other threads wait
+ * meanwhile. The data section begins at the same position in all files, because they describe the same
+ * events. So the positions in the next file are known before that exists.
+ *
+ * An error (disk full, file size limit, I/O) ends the recording, but the file stays readable: it is cut
+ * behind the last whole record that was written, and output__close() completes it. Disk space for the
+ * features is reserved from the start (reserve.h), so that a file can be completed when the disk is full.
  */
 #ifndef PERF_RECORDING_OUTPUT_H
 #define PERF_RECORDING_OUTPUT_H
@@ -29,48 +29,34 @@
 #include <linux/types.h>
 #include "util/data.h"
 #include "util/tool.h"
-#include "recording/stats/ring_stats.h"
-#include "recording/write/compressor.h"
 #include "recording/lib/records.h"
-#include "recording/write/queue.h"
-#include "recording/write/writer_kind.h"
+#include "recording/stats/ring_stats.h"
+#include "recording/write/pipeline.h"
 #include "reserve.h"
 
 struct evlist;
 struct perf_session;
 
-#define WRITE_BUFFER_MIN	(1ULL << 20)
-#define WRITE_BUFFER_DEFAULT	(128ULL << 20)
-
 /**
  * struct output
  * @data:	util's description of the file; @data.path is the name that the user knows
- * @session:	util's session, owned; tasks and maps written are known to it
- * @tool:	what util calls back: synthesized events come in through it (synthesize.h), and
- *		the file's own events when it is read back (tool.h)
- * @evlist:	the events described in the header
- * @open:	there is a file, or will be, for what is written
- * @regular:	a regular file in the file format: can be cut, read back, and removed
- * @replaced:	a file of this name was there, and is .old now
- * @start:	where the data section begins in the file [bytes]
- * @closed:	length of the data sections of all files that are closed [bytes]
- * @queue:	what is on its way to the file
- * @io:		what is to write regular files (--io)
- * @writer:	that writer
- * @stream_writer: the one for everything else
- * @level:	of compression (-z), 0 for none
- * @raw:	with compression: what is on its way to @compressor, which writes to @queue
- * @compressor:	compresses
- * @write_buffer: bound of that (--write-buffer) [bytes]
- * @worker_name: of the threads that io_uring, which chooses it, has for the queue's
+ * @session:	util's session, owned; knows the tasks and maps that were written
+ * @tool:	callbacks of util: synthesized events come in through it (synthesize.h), and the file's own
+ *		events when it is read back (tool.h)
+ * @evlist:	the events that the header describes
+ * @open:	records can be written: a file is open, or will be (output__next())
+ * @regular:	a regular file in the file format: it can be cut, read back, and removed
+ * @replaced:	a file of this name existed, and is now called .old
+ * @closed:	length of the data sections of all closed files [bytes]
+ * @pipeline:	takes records to the file; the caller sets its options (-z, --io, --write-buffer)
  * @error_fd:	readable once writing has failed
- * @err:	the first error, negative errno; nothing is written after it. In other threads
- *		valid once a call has returned it.
+ * @err:	the first error, negative errno; nothing is written after it. Other threads may read it once
+ *		a call has returned it.
  * @reserve:	disk space for the features
- * @kcore:	the file is a directory, with a copy of the kernel's code beside the data (--kcore)
- * @build_ids:	collect the build-ids of what was hit (not -B)
- * @all_build_ids: of everything mapped, hit or not (--buildid-all)
- * @sample_times: note the times of first and last sample in the header, by reading the file
+ * @kcore:	make a directory, with a copy of the kernel's code beside the data (--kcore)
+ * @build_ids:	collect the build-ids of DSOs that samples hit (not -B)
+ * @all_build_ids: collect those of all DSOs that were mapped (--buildid-all)
+ * @sample_times: read the file back to store the times of the first and last sample in the header
  */
 struct output {
 	struct perf_data	 data;
@@ -80,17 +66,8 @@ struct output {
 	bool			 open;
 	bool			 regular;
 	bool			 replaced;
-	u64			 start;
 	u64			 closed;
-	struct write_queue		 queue;
-	struct writer_choice	 io;
-	struct writer		*writer;
-	struct writer		*stream_writer;
-	int			 level;
-	struct write_queue		 raw;
-	struct compressor	 compressor;
-	u64			 write_buffer;
-	char			 worker_name[24];
+	struct pipeline		 pipeline;
 	int			 error_fd;
 	int			 err;
 	struct reserve		 reserve;
@@ -101,16 +78,16 @@ struct output {
 };
 
 /**
- * output__init - start the thread that will write
- * @output:	@write_buffer and @io set; @error_fd -1
+ * output__init - start the threads that will write
+ * @output:	options of @pipeline set; @error_fd and @reserve.fd -1
  *
  * Return: 0, or a negative errno after an error message.
  */
 int output__init(struct output *output);
 
 /**
- * output__open - create the file (an existing one is kept as .old) and start it
- * @output:	@data.path, @evlist and the choices set
+ * output__open - create the file and write its header; an existing file is renamed to .old
+ * @output:	@data.path, @evlist and the options set
  *
  * Return: 0, or a negative errno after an error message.
  */
@@ -118,12 +95,11 @@ int output__open(struct output *output);
 
 /**
  * output__write - append whole records; in any thread
- * @stats:	counts them; may be NULL. What cannot be written after all is counted by
- *		output__unsaved() in the end.
+ * @stats:	counts the records; may be NULL. Records that turn out later to be impossible to write stay
+ *		counted there: output__unsaved() returns how many they are.
  *
- * With compression the records come to the file later than what output__write_unit() appends.
- *
- * Returns when they are copied, which is at once unless the disk is behind by @write_buffer.
+ * Returns as soon as the records are copied: at once, unless all of --write-buffer waits to be written.
+ * With compression the records come to the file later than units appended after them.
  *
  * Return: 0, or @output->err.
  */
@@ -139,73 +115,74 @@ int output__write(struct output *output, const struct records *records, struct r
 int output__write_unit(struct output *output, const struct records *unit, u64 *pos);
 
 /**
- * output__drain - wait until all is written
+ * output__flush - wait until everything is written
  *
- * At the first error says what failed and how much is saved.
+ * The first error is reported with how much of the file is saved.
  *
  * Return: 0, or @output->err.
  */
-int output__drain(struct output *output);
+int output__flush(struct output *output);
 
-/** output__error - has writing failed? Return: 0, or @output->err; nothing is waited for */
+/** output__error - has writing failed? Does not wait. Return: 0, or @output->err */
 int output__error(struct output *output);
 
-/** output__unsaved - records that were counted, and could not be written; when the file is closed */
+/** output__unsaved - records that were counted, but not written; valid when the file is closed */
 struct unsaved output__unsaved(const struct output *output);
 
-/** output__hold - no other thread writes until output__release() */
+/** output__hold - block all other threads in output__write() until output__release() */
 void output__hold(struct output *output);
 
 void output__release(struct output *output);
 
 /**
- * output__next - what is written from now on belongs to the next file
+ * output__next - end the file: records appended from now on belong to the next file
  *
- * The file is to be closed, and the next to be opened by output__reopen(), soon: until then what is
- * written waits in @write_buffer. Without effect after an error.
+ * Close the file and call output__reopen() soon: until then the next file's records fill
+ * --write-buffer. No effect after an error.
  */
 void output__next(struct output *output);
 
-/** output__bytes - length of the data section so far, of the file that is written to [bytes] */
+/** output__bytes - length of the data section so far of the file that is appended to [bytes] */
 u64 output__bytes(const struct output *output);
 
-/** output__total - the same for all files of this recording [bytes] */
+/** output__total - length of the data sections so far of all files of this recording [bytes] */
 u64 output__total(const struct output *output);
 
 /**
  * output__close - complete the file and close it
  *
- * After an error there is no next file: what waits for it is given up.
+ * After an error there is no next file: records appended for it are dropped.
  *
  * Return: 0, or @output->err.
  */
 int output__close(struct output *output);
 
 /**
- * output__close_as - output__close(), then rename to path.SUFFIX
- * @name:	receives the new name, to be freed by the caller; suffixed further where it is taken.
- *		NULL if the file could not be renamed, which is warned of, and no error; or there is none.
+ * output__close_as - output__close(), then rename the file to path.SUFFIX
+ * @name:	receives the new name, with another suffix where it is taken; the caller frees it. NULL if no
+ *		file was open, or if the file could not be renamed, which is a warning and no error.
  *
  * Return: 0, @output->err, or -ENOMEM.
  */
 int output__close_as(struct output *output, const char *suffix, char **name);
 
 /**
- * output__discard - instead of output__close(): remove the file
+ * output__discard - remove the file, instead of output__close()
  *
- * The one that was there before, and was kept as .old, gets its name back.
+ * The file that was renamed to .old gets its name back.
  */
 void output__discard(struct output *output);
 
 /**
- * output__reopen - after output__next() and output__close_as(): start the next file under the name that the
- * user knows
+ * output__reopen - create the next file under the name that the user knows
+ *
+ * Called after output__next() and output__close_as().
  *
  * Return: 0, or @output->err after an error message.
  */
 int output__reopen(struct output *output);
 
-/** output__exit - end the thread, free the session. The file must have been closed. */
+/** output__exit - stop the threads and free the session. The file must have been closed. */
 void output__exit(struct output *output);
 
 static inline bool output__is_pipe(const struct output *output)

@@ -29,7 +29,7 @@ static int write_through(const struct perf_tool *tool, union perf_event *event,
 {
 	struct output *output = container_of(tool, struct output, tool);
 
-	return synthesize__write(tool, event, sample, machine) ?: output__drain(output);
+	return synthesize__write(tool, event, sample, machine) ?: output__flush(output);
 }
 
 int output__mark(struct output *output, unsigned int type)

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <linux/kernel.h>
+#include "pipeline.h"
+#include "writer.h"
+#include "writer_sync.h"
+
+/* The queue that pipeline__append() appends to. */
+static struct write_queue *first_queue(struct pipeline *pipeline)
+{
+	return pipeline->level ? &pipeline->raw_queue : &pipeline->file_queue;
+}
+
+static void file_queue__failed(void *arg, int err, u64 end)
+{
+	struct pipeline *pipeline = arg;
+
+	pipeline->ops->write_failed(pipeline->arg, err, end);
+}
+
+/* Called, too, when the file queue has failed, which has reported its error itself. */
+static void raw_queue__failed(void *arg, int err, u64 end __maybe_unused)
+{
+	struct pipeline *pipeline = arg;
+
+	if (!write_queue__drain(&pipeline->file_queue))
+		pipeline->ops->compress_failed(pipeline->arg, err);
+}
+
+static int init_compression(struct pipeline *pipeline, u64 max_bytes)
+{
+	if (!pipeline->level)
+		return 0;
+	return compressor__init(&pipeline->compressor, &pipeline->file_queue, pipeline->level) ?:
+	       write_queue__init(&pipeline->raw_queue, max_bytes, raw_queue__failed, pipeline);
+}
+
+static int init_writers(struct pipeline *pipeline)
+{
+	pipeline->writer = writer__new(&pipeline->io, &pipeline->file_queue.pool);
+	pipeline->stream_writer = writer_sync__new();
+	return pipeline->writer && pipeline->stream_writer ? 0 : -ENOMEM;
+}
+
+int pipeline__init(struct pipeline *pipeline, const struct pipeline_ops *ops, void *arg)
+{
+	u64 max_bytes = pipeline->level ? pipeline->max_bytes / 2 : pipeline->max_bytes;
+	int err;
+
+	pipeline->ops = ops;
+	pipeline->arg = arg;
+	err = write_queue__init(&pipeline->file_queue, max_bytes, file_queue__failed, pipeline);
+	if (!err)
+		err = init_compression(pipeline, max_bytes);
+	if (!err)
+		err = init_writers(pipeline);
+	scnprintf(pipeline->worker_name, sizeof(pipeline->worker_name), "iou-wrk-%d",
+		  pipeline->file_queue.tid);
+	return err;
+}
+
+void pipeline__exit(struct pipeline *pipeline)
+{
+	writer__delete(pipeline->writer);
+	writer__delete(pipeline->stream_writer);
+	pipeline->writer = pipeline->stream_writer = NULL;
+	write_queue__exit(&pipeline->raw_queue);
+	write_queue__exit(&pipeline->file_queue);
+	compressor__exit(&pipeline->compressor);
+}
+
+int pipeline__for_each_thread(const struct pipeline *pipeline, int (*fn)(void *arg, pthread_t thread),
+			      void *arg)
+{
+	int err = 0;
+
+	if (pipeline->file_queue.running)
+		err = fn(arg, pipeline->file_queue.thread);
+	if (!err && pipeline->raw_queue.running)
+		err = fn(arg, pipeline->raw_queue.thread);
+	return err;
+}
+
+void pipeline__open(struct pipeline *pipeline, int fd, u64 pos, bool regular)
+{
+	struct writer *writer = regular ? pipeline->writer : pipeline->stream_writer;
+
+	pipeline->start = pos;
+	write_queue__open(&pipeline->file_queue, writer, fd, pos, regular);
+	if (!pipeline->level)
+		return;
+	compressor__begin_file(&pipeline->compressor);
+	write_queue__open(&pipeline->raw_queue, &pipeline->compressor.writer, -1, 0, true);
+}
+
+const char *pipeline__writer_name(const struct pipeline *pipeline, bool regular)
+{
+	return (regular ? pipeline->writer : pipeline->stream_writer)->ops->name;
+}
+
+int pipeline__append(struct pipeline *pipeline, const struct records *records)
+{
+	return write_queue__append(first_queue(pipeline), records);
+}
+
+int pipeline__append_unit(struct pipeline *pipeline, const struct records *unit, u64 *pos)
+{
+	return write_queue__append_unit(&pipeline->file_queue, unit, pos);
+}
+
+void pipeline__hold(struct pipeline *pipeline)
+{
+	write_queue__hold(first_queue(pipeline));
+}
+
+void pipeline__release(struct pipeline *pipeline)
+{
+	write_queue__release(first_queue(pipeline));
+}
+
+int pipeline__flush(struct pipeline *pipeline)
+{
+	if (pipeline->level)
+		write_queue__drain(&pipeline->raw_queue);
+	return write_queue__drain(&pipeline->file_queue);
+}
+
+int pipeline__error(struct pipeline *pipeline)
+{
+	int err = write_queue__error(&pipeline->file_queue);
+
+	return err || !pipeline->level ? err : write_queue__error(&pipeline->raw_queue);
+}
+
+void pipeline__next(struct pipeline *pipeline)
+{
+	write_queue__next(first_queue(pipeline), pipeline->level ? 0 : pipeline->start);
+}
+
+bool pipeline__has_next(const struct pipeline *pipeline)
+{
+	return pipeline->level ? pipeline->raw_queue.turned : pipeline->file_queue.turned;
+}
+
+void pipeline__drop_next(struct pipeline *pipeline, int err)
+{
+	write_queue__abandon(first_queue(pipeline), err);
+}
+
+void pipeline__close(struct pipeline *pipeline)
+{
+	if (pipeline->raw_queue.running)
+		write_queue__close(&pipeline->raw_queue);
+	if (pipeline->file_queue.running)
+		write_queue__close(&pipeline->file_queue);
+}
+
+bool pipeline__cut(struct pipeline *pipeline, u64 *end)
+{
+	if (!pipeline->level)
+		return false;
+	*end = compressor__give_up(&pipeline->compressor, write_queue__end(&pipeline->file_queue));
+	write_queue__cut(&pipeline->file_queue, *end);
+	return true;
+}
+
+/* With compression pipeline__next() ends the file of the raw queue only. */
+void pipeline__forget_file(struct pipeline *pipeline)
+{
+	if (pipeline->level)
+		write_queue__cut(&pipeline->file_queue, pipeline->start);
+}
+
+u64 pipeline__bytes(const struct pipeline *pipeline)
+{
+	return write_queue__end(&pipeline->file_queue) - pipeline->start;
+}
+
+u64 pipeline__file_bytes(const struct pipeline *pipeline)
+{
+	return write_queue__file_end(&pipeline->file_queue) - pipeline->start;
+}
+
+u64 pipeline__ratio(const struct pipeline *pipeline)
+{
+	const struct compressor *compressor = &pipeline->compressor;
+
+	return compressor->compressed ? compressor->raw / compressor->compressed : 0;
+}
+
+struct unsaved pipeline__unsaved(const struct pipeline *pipeline)
+{
+	struct unsaved unsaved = pipeline->file_queue.unsaved;
+
+	if (!pipeline->level)
+		return unsaved;
+	unsaved = pipeline->raw_queue.unsaved;
+	unsaved.records += pipeline->compressor.given_up.records;
+	unsaved.samples += pipeline->compressor.given_up.samples;
+	unsaved.bytes += pipeline->compressor.given_up.bytes;
+	return unsaved;
+}
