@@ -66,9 +66,9 @@ static void tell_loss(const struct state_loss *loss)
 	if (loss->malformed)
 		pr_warning("%" PRIu64 " records about tasks were malformed, and are left out.\n",
 			   loss->malformed);
-	if (loss->timeline)
+	if (loss->passthrough)
 		pr_warning("%" PRIu64 " context switches and the like are not in the files: the live "
-			   "state keeps %lu MB of them.\n", loss->timeline, STATE_TIMELINE >> 20);
+			   "state keeps %lu MB of them.\n", loss->passthrough, STATE_MAX_PASSTHROUGH_BYTES >> 20);
 	if (loss->cgroups)
 		pr_warning("%" PRIu64 " cgroups are not in the files: the newest %d are.\n",
 			   loss->cgroups, GLOBALS_MAX_CGROUPS);
@@ -125,7 +125,7 @@ static int make_up_for_loss(struct sideband *sideband)
 		return 0;
 	pr_debug("%" PRIu64 " tracking records lost: reading /proc again.\n", lost - sideband->lost);
 	sideband->lost = lost;
-	state__retire_gone(&sideband->state, task_exists);
+	state__mark_exited(&sideband->state, task_exists);
 	return read_proc(sideband);
 }
 
@@ -209,7 +209,7 @@ void sideband__end_snapshot(struct sideband *sideband, u64 horizon)
 	/* Streamed records that are not written yet are newer than what has settled. */
 	if (!channel(sideband, CHANNEL_OVERWRITE)->nr_mapped &&
 	    !aux__takes_snapshots(&sideband->rec->aux))
-		horizon = sideband->state.settled;
+		horizon = sideband->state.final_time;
 	state__forget(&sideband->state, horizon);
 }
 
@@ -397,7 +397,7 @@ static ssize_t read_rings(struct sideband *sideband)
 	if (!sideband->route)
 		return bytes;
 	state__end_round(&sideband->state);
-	snapshotter__set_settled(&sideband->rec->snapshotter, sideband->state.settled);
+	snapshotter__set_settled(&sideband->rec->snapshotter, sideband->state.final_time);
 	return bytes;
 }
 
@@ -460,7 +460,7 @@ static int collect(struct sideband *sideband)
 		state__collect(&sideband->state, &looking.refs);
 	task_refs__exit(&looking.refs);
 	pr_debug2("Live state: %zu tasks, %zu records, %zu bytes of them.\n",
-		  sideband->state.tasks.nr, sideband->state.nr, sideband->state.bytes);
+		  sideband->state.tasks.nr, sideband->state.log.nr, sideband->state.log.bytes);
 	return 0;
 }
 
@@ -474,7 +474,7 @@ int sideband__tidy(struct sideband *sideband)
 	if (!sideband->route)
 		return 0;
 	state__find_stale_maps(&sideband->state, proc_maps__read);
-	return state__is_large(&sideband->state) ? collect(sideband) : 0;
+	return state__must_collect(&sideband->state) ? collect(sideband) : 0;
 }
 
 /*

@@ -41,7 +41,7 @@ static void find(struct stale_maps *stale, struct process *process, u64 newest,
 	struct proc_maps *maps;
 
 	/* Even if reading fails: do not try again for each new map. */
-	process->many = 2 * process->maps[NOW]->nr;
+	process->prune_threshold = 2 * process->maps[NOW]->nr;
 	if (!task || is_pending(stale, process))
 		return;
 	maps = read(task->tid);
@@ -58,11 +58,11 @@ void stale_maps__find(struct stale_maps *stale, struct tasks *tasks, u64 newest,
 {
 	struct process *process;
 
-	if (!tasks->crowded)
+	if (!tasks->over_threshold)
 		return;
-	tasks->crowded = false;
+	tasks->over_threshold = false;
 	tasks__for_each_process(tasks, process) {
-		if (mapset__nr(process->maps[NOW]) > process->many)
+		if (mapset__nr(process->maps[NOW]) > process->prune_threshold)
 			find(stale, process, newest, read);
 	}
 }
@@ -87,7 +87,7 @@ static void prune(struct tasks *tasks, struct process *process, enum view view,
 		  const struct proc_maps *maps)
 {
 	if (mapset__prune(&process->maps[view], maps))
-		tasks->failed++;
+		tasks->nr_failed++;
 }
 
 /* Keep two for BASE: the oldest, and the newest, which covers those in between. */
@@ -130,7 +130,7 @@ static void apply(struct tasks *tasks, struct proc_maps *maps)
 		return;
 	}
 	prune(tasks, process, NOW, maps);
-	process->many = max(tasks->min_prune_threshold,
+	process->prune_threshold = max(tasks->min_prune_threshold,
 			    2 * nr_checked(process->maps[NOW], maps));
 	keep(process, maps);
 }
@@ -151,7 +151,7 @@ bool stale_maps__fold(struct process *process, struct tasks *tasks)
 {
 	struct proc_maps **maps = process->proc_maps;
 
-	while (maps[0] && maps[0]->final_time <= process->since) {
+	while (maps[0] && maps[0]->final_time <= process->base_time) {
 		prune(tasks, process, BASE, maps[0]);
 		free(maps[0]);
 		maps[0] = maps[1];

@@ -109,7 +109,7 @@ static void forget_oldest_cgroup(struct system_wide *system_wide)
 		if (global->record->header.type != PERF_RECORD_CGROUP)
 			continue;
 		forget(system_wide, global);
-		system_wide->given_up++;
+		system_wide->nr_dropped++;
 		return;
 	}
 }
@@ -129,7 +129,7 @@ void system_wide__apply(struct system_wide *system_wide, struct sb_record *recor
 	global = malloc(sizeof(*global));
 	if (!global || hashmap__add(&system_wide->by_thing, record, global)) {
 		free(global);
-		system_wide->given_up++;
+		system_wide->nr_dropped++;
 		return;
 	}
 	global->record = sb_record__get(record);

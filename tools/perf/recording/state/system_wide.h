@@ -38,14 +38,14 @@ struct global {
  * @by_thing:	record to struct global; equal are records about the same thing
  * @file:	number of the present file
  * @nr_cgroups:	how many are cgroups
- * @given_up:	cgroups that were forgotten, and records that are missing for want of memory
+ * @nr_dropped:	cgroups that were forgotten, and records that are missing for want of memory
  */
 struct system_wide {
 	struct list_head list;
 	struct hashmap	 by_thing;
 	u32		 file;
 	size_t		 nr_cgroups;
-	u64		 given_up;
+	u64		 nr_dropped;
 };
 
 void system_wide__init(struct system_wide *system_wide);

@@ -113,6 +113,35 @@ void tasks__sweep(struct tasks *tasks)
 	}
 }
 
+size_t tasks__map_bytes(const struct tasks *tasks)
+{
+	const struct process *process;
+	size_t bytes = 0;
+
+	tasks__for_each_process(tasks, process) {
+		/* A child that is in the log has only its log records in the file. */
+		if (process->maps[BASE] && !process__leader(process)->fork_logged)
+			bytes += process->maps[BASE]->bytes;
+	}
+	return bytes;
+}
+
+bool task__is_copy_of_parent(const struct task *task)
+{
+	return !task->parent ||
+	       (!task->parent->drop && task->parent->process->base_time <= task->birth);
+}
+
+void process__rewrite(struct process *process)
+{
+	struct task *task;
+
+	process__for_each_task(process, task) {
+		if (!task->fork_logged)
+			task->file = 0;
+	}
+}
+
 static struct process *new_process(struct tasks *tasks, u32 pid, u64 time)
 {
 	struct process *process = calloc(1, sizeof(*process));
@@ -120,8 +149,8 @@ static struct process *new_process(struct tasks *tasks, u32 pid, u64 time)
 	if (!process)
 		return NULL;
 	process->pid = pid;
-	process->many = tasks->min_prune_threshold;
-	process->birth = process->since = time;
+	process->prune_threshold = tasks->min_prune_threshold;
+	process->birth = process->base_time = time;
 	INIT_LIST_HEAD(&process->tasks);
 	list_add_tail(&process->node, &tasks->processes);
 	return process;
@@ -147,7 +176,7 @@ static struct task *new_task(struct tasks *tasks, struct process *process, u32 t
 	return task;
 }
 
-/* A task that nothing is known of but its ids. */
+/* Find a task. Create it with nothing but its ids, if it is unknown or the tid is another process's. */
 static struct task *findnew(struct tasks *tasks, u32 pid, u32 tid, u64 time)
 {
 	struct task *task = tasks__task(tasks, tid), *leader;
@@ -172,26 +201,26 @@ static struct task *findnew(struct tasks *tasks, u32 pid, u32 tid, u64 time)
 	return task;
 }
 
-static void set(struct sb_record **views, enum view view, struct sb_record *record)
+static void set_view(struct sb_record **views, enum view view, struct sb_record *record)
 {
 	sb_record__get(record);
 	sb_record__put(views[view]);
 	views[view] = record;
 }
 
-/* util's reader does it in the same way: the name comes from the parent, namespaces are told. */
+/* As util's reader does it: inherit the name; namespaces come with a record of their own. */
 static void inherit(struct task *task, struct task *parent, bool maps)
 {
 	enum view view;
 
 	for (view = BASE; view < NR_VIEWS; view++) {
-		set(task->comm, view, parent->comm[NOW]);
+		set_view(task->comm, view, parent->comm[NOW]);
 		if (maps)
 			task->process->maps[view] = mapset__get(parent->process->maps[NOW]);
 	}
 }
 
-/* PERF_RECORD_MISC_FORK_EXEC is of a synthesized record: the task's maps follow. */
+/* PERF_RECORD_MISC_FORK_EXEC marks a synthesized record: records of all maps of the task follow it. */
 static struct task *apply_fork(struct tasks *tasks, struct sb_record *record)
 {
 	const struct perf_record_fork *fork = &sb_record__event(record)->fork;
@@ -224,7 +253,7 @@ static struct task *apply_exit(struct tasks *tasks, struct sb_record *record)
 	return task;
 }
 
-/* Whichever thread calls it, the leader goes on, even if it had exited, and nobody else does. */
+/* After exec() by any thread only the leader is alive, even if it had exited before. */
 static void exec(struct task *leader, u64 time)
 {
 	struct task *task;
@@ -248,28 +277,28 @@ void task__apply(struct task *task, enum view view, struct sb_record *record, st
 
 	switch (record->header.type) {
 	case PERF_RECORD_COMM:
-		set(task->comm, view, record);
+		set_view(task->comm, view, record);
 		if (is_exec(record)) {
 			mapset__put(*maps);
 			*maps = NULL;
 		}
 		break;
 	case PERF_RECORD_NAMESPACES:
-		set(task->namespaces, view, record);
+		set_view(task->namespaces, view, record);
 		break;
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
 		if (mapset__insert(maps, record))
-			tasks->failed++;
-		else if (view == NOW && mapset__nr(*maps) > task->process->many)
-			tasks->crowded = true;
+			tasks->nr_failed++;
+		else if (view == NOW && mapset__nr(*maps) > task->process->prune_threshold)
+			tasks->over_threshold = true;
 		break;
 	default:
 		break;
 	}
 }
 
-/* The task that a record other than FORK and EXIT is about: of maps the leader. */
+/* Find or create the task that a record other than FORK and EXIT is about: for maps the leader. */
 static struct task *findnew_owner(struct tasks *tasks, struct sb_record *record)
 {
 	const union perf_event *event = sb_record__event(record);
@@ -279,7 +308,7 @@ static struct task *findnew_owner(struct tasks *tasks, struct sb_record *record)
 	case PERF_RECORD_MMAP2:
 		return findnew(tasks, event->mmap.pid, event->mmap.pid, record->time);
 	default:
-		/* pid and tid of COMM and NAMESPACES are at the same place */
+		/* COMM and NAMESPACES have pid and tid at the same offsets */
 		return findnew(tasks, event->comm.pid, event->comm.tid, record->time);
 	}
 }
@@ -300,6 +329,6 @@ struct task *tasks__apply(struct tasks *tasks, struct sb_record *record)
 			task__apply(task, NOW, record, tasks);
 	}
 	if (!task)
-		tasks->failed++;
+		tasks->nr_failed++;
 	return task;
 }

@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tasks, and what names them: names, namespaces, maps. As the tracking channel tells it.
+ * Keep tasks, and what resolves samples of them: names, namespaces and maps, from side-band records.
  *
- * Each has two views of itself. NOW is after all records that were applied. BASE is at an earlier
- * time, which moves on (state.h says when); between the two lie the records in the log:
+ * Each task and process has two views of itself. NOW is its state after all records that were applied. BASE
+ * is its state at an earlier time, which moves on (state.h says when). The log has the records in between:
  *
  *          BASE                                  NOW
  *   --------+-- COMM -- MMAP -- MMAP -- COMM -----+------> time
  *           |   records of this task in the log   |
- *        process->since
+ *        process->base_time
  *
- * A new task inherits from its parent's NOW, into both of its views. So it depends on nothing that
- * its parent was or did later, or on the parent being known any longer.
+ * A new task inherits the NOW view of its parent, into both of its views. So it depends neither on what its
+ * parent was or did at another time, nor on the parent being remembered any longer.
  *
- * A pid or tid that is used again is another task (an incarnation); the one before may have to be
- * remembered as long as samples of it can be written. That a task has exited is remembered,
- * too, but does not end it: it is sampled on its way out, after its EXIT record.
+ * When a pid or tid is used again, this is another task, another incarnation of the tid. The earlier
+ * one has to be remembered as long as samples of it can be written. That a task has exited is remembered,
+ * too, but does not end it: a task is sampled after its EXIT record, on its way out.
+ *
+ * Not for several threads.
  */
 #ifndef PERF_RECORDING_TASKS_H
 #define PERF_RECORDING_TASKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <linux/list.h>
 #include <linux/types.h>
@@ -43,108 +46,130 @@ enum view {
 
 /**
  * struct process - what tasks with the same pid share
- * @node:	in tasks->processes, in the order of their births
+ * @node:	in tasks->processes, which is ordered by birth
  * @tasks:	its tasks, the leader first
- * @pid:	its pid, and the tid of its leader
- * @many:	with more maps than this, those that are gone are looked for (proc_maps.h)
- * @birth:	when it was first heard of [ns]
- * @since:	time of the BASE view of it and its tasks [ns]
- * @horizon:	where @since is going to (state.c)
- * @nr_logged:	records in the log that are about its tasks
+ * @pid:	pid, and the tid of the leader
+ * @prune_threshold: with more maps in NOW than this, look for unmapped ones (stale_maps.h)
+ * @birth:	time of its first record [ns]
+ * @base_time:	time of the BASE view of it and its tasks [ns]
+ * @horizon:	time that @base_time is moved to by the present state__collect() [ns]
+ * @nr_logged:	number of records in the log that are about its tasks
  * @maps:	its maps; references
- * @proc_maps:	what BASE does not know yet, the older one first; NULL for none
- * @stale:	the file lacks something that is in BASE now (state.c)
+ * @proc_maps:	what to prune from BASE later, the older one first; NULL for none (stale_maps.h)
+ * @file_lacks_base: during state__collect(): BASE has got data that the file does not have
  */
 struct process {
-	struct list_head node;
-	struct list_head tasks;
-	u32		 pid;
-	u32		 many;
-	u64		 birth;
-	u64		 since;
-	u64		 horizon;
-	u64		 nr_logged;
-	struct mapset	*maps[NR_VIEWS];
+	struct list_head	node;
+	struct list_head	tasks;
+	u32			pid;
+	u32			prune_threshold;
+	u64			birth;
+	u64			base_time;
+	u64			horizon;
+	u64			nr_logged;
+	struct mapset		*maps[NR_VIEWS];
 	struct proc_maps	*proc_maps[2];
-	bool		 stale;
+	bool			file_lacks_base;
 };
 
 /**
  * struct task - a thread
  * @node:	in process->tasks
  * @process:	never NULL
- * @parent:	where its FORK record says that it comes from; valid while @logged; may be NULL
+ * @parent:	the parent that its FORK record names, or NULL; valid while @fork_logged
  * @tid:	its tid
- * @ppid:	pid of the process that made it, -1 if unknown
- * @birth:	time of its FORK record, or when it was first heard of [ns]
+ * @ppid:	pid of its parent's process, -1 if unknown
+ * @birth:	time of its FORK record, or of its first record [ns]
  * @exit:	time of its EXIT record; NEVER if there was none [ns]
- * @until:	time when its tid became another task's; NEVER if it did not [ns]
- * @logged:	its FORK record is in the log, so the log says where its BASE view comes from
- * @drop:	forget it with the next tasks__sweep()
- * @file:	number of the file that knows it (state.c)
+ * @until:	time when its tid passed to another task; NEVER if it did not [ns]
+ * @fork_logged: its FORK record is in the log, which thus tells a reader its BASE view
+ * @drop:	the next tasks__sweep() frees it
+ * @file:	number of the file that has it, 0 for none
  * @comm:	COMM records; references, or NULL
  * @namespaces:	NAMESPACES records; references, or NULL
  */
 struct task {
-	struct list_head node;
-	struct process	*process;
-	struct task	*parent;
-	u32		 tid;
-	u32		 ppid;
-	u64		 birth;
-	u64		 exit;
-	u64		 until;
-	bool		 logged;
-	bool		 drop;
-	u32		 file;
+	struct list_head	node;
+	struct process		*process;
+	struct task		*parent;
+	u32			tid;
+	u32			ppid;
+	u64			birth;
+	u64			exit;
+	u64			until;
+	bool			fork_logged;
+	bool			drop;
+	u32			file;
 	struct sb_record	*comm[NR_VIEWS];
 	struct sb_record	*namespaces[NR_VIEWS];
 };
 
 /**
  * struct tasks
- * @processes:	all, exited ones and earlier incarnations as well
- * @by_tid:	tid to struct task, the present incarnation
- * @nr:		how many tasks there are
- * @min_prune_threshold: the least that process->many can be
- * @crowded:	some process has more than @many maps
- * @failed:	changes that are missing for want of memory
+ * @processes:	all of them, exited ones and earlier incarnations too
+ * @by_tid:	from tid to struct task, of the present incarnation
+ * @nr:		number of tasks
+ * @min_prune_threshold: the least value of process->prune_threshold
+ * @over_threshold: a process has more than @prune_threshold maps
+ * @nr_failed:	number of changes that are missing because an allocation failed
  */
 struct tasks {
-	struct list_head processes;
-	struct hashmap	 by_tid;
-	size_t		 nr;
-	u32		 min_prune_threshold;
-	bool		 crowded;
-	u64		 failed;
+	struct list_head	processes;
+	struct hashmap		by_tid;
+	size_t			nr;
+	u32			min_prune_threshold;
+	bool			over_threshold;
+	u64			nr_failed;
 };
 
 void tasks__init(struct tasks *tasks);
 void tasks__exit(struct tasks *tasks);
 
 /**
- * tasks__apply - let a record change the NOW views
+ * tasks__apply - apply a record to the NOW views
  * @record:	FORK, EXIT, COMM, NAMESPACES, or a MMAP of user space
  *
  * Records must come in the order of their times.
  *
- * Return: the task that it is about, made if it was unknown, but not by EXIT. NULL without memory,
- * which is counted.
+ * Return: the task that the record is about. It is created if it is unknown, except for EXIT. NULL if EXIT
+ * names an unknown task, or if an allocation fails, which is counted.
  */
 struct task *tasks__apply(struct tasks *tasks, struct sb_record *record);
 
-/** task__apply - let a COMM, NAMESPACES or MMAP of @task change @view; failures are counted */
+/**
+ * task__apply - apply a COMM, NAMESPACES or MMAP record of @task to @view
+ *
+ * Failures are counted in @tasks.
+ */
 void task__apply(struct task *task, enum view view, struct sb_record *record, struct tasks *tasks);
 
-/** tasks__task, tasks__process - whose tid or pid it is now, or was last; NULL if nobody's */
+/** tasks__task, tasks__process - find the task with a tid, the process with a pid, or NULL */
 struct task *tasks__task(const struct tasks *tasks, u32 tid);
 struct process *tasks__process(const struct tasks *tasks, u32 pid);
 
-/** tasks__retire - @task is gone for sure, and has been since @time; with a leader its process */
+/**
+ * tasks__retire - the tid of @task is known to be free since @time: it names the task no longer
+ *
+ * With a leader, retire all tasks of its process.
+ */
 void tasks__retire(struct tasks *tasks, struct task *task, u64 time);
 
-/** tasks__sweep - forget tasks that are to be dropped, and processes that have no other */
+/** tasks__sweep - free tasks that are marked with @drop, and processes that have no others */
 void tasks__sweep(struct tasks *tasks);
+
+/** tasks__map_bytes - compute the size that the maps of all BASE views have in a file [bytes] */
+size_t tasks__map_bytes(const struct tasks *tasks);
+
+/**
+ * task__is_copy_of_parent - can the FORK record of @task tell its BASE view to a reader?
+ *
+ * A reader makes the child of a FORK record a copy of its parent, so the file must have the parent as it
+ * was at that time. Otherwise the BASE view of the child is written instead of the record.
+ */
+bool task__is_copy_of_parent(const struct task *task);
+
+/** process__rewrite - BASE has changed: have the file get the tasks again, those in the log excepted */
+void process__rewrite(struct process *process);
 
 static inline bool task__is_leader(const struct task *task)
 {
@@ -156,5 +181,10 @@ static inline bool task__is_leader(const struct task *task)
 
 #define process__for_each_task(process, task)			\
 	list_for_each_entry(task, &(process)->tasks, node)
+
+static inline struct task *process__leader(const struct process *process)
+{
+	return list_first_entry(&process->tasks, struct task, node);
+}
 
 #endif

@@ -46,7 +46,7 @@ static union perf_event *writer__copy(struct writer *writer, const struct sb_rec
 
 static u64 base_time(const struct task *task)
 {
-	return max(task->birth, task->process->since);
+	return max(task->birth, task->process->base_time);
 }
 
 /* Makes the record this task's, at the time of its BASE view. */
@@ -161,7 +161,7 @@ static void write_base(struct writer *writer)
 
 	tasks__for_each_process(&writer->state->tasks, process) {
 		process__for_each_task(process, task) {
-			if (!task->logged && task->file != writer->state->file)
+			if (!task->fork_logged && task->file != writer->state->file)
 				write_task(writer, task);
 		}
 	}
@@ -172,8 +172,8 @@ static void write_log(struct writer *writer)
 	struct state *state = writer->state;
 	size_t i;
 
-	for (i = 0; i < state->nr; i++) {
-		struct entry *entry = &state->log[i];
+	for (i = 0; i < state->log.nr; i++) {
+		struct log_entry *entry = &state->log.entries[i];
 
 		if (entry->file == state->file || entry->record->header.type == PERF_RECORD_EXIT)
 			continue;

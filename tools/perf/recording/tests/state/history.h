@@ -617,7 +617,7 @@ static inline void history__read(struct history *history, struct history_reader 
 /* The samples of earlier snapshots in the same file must still resolve, too. */
 static inline void history__snapshot(struct history *history, struct history_reader *reader)
 {
-	u64 settled = history->state.settled;
+	u64 settled = history->state.final_time;
 	int cpu;
 
 	for (cpu = 0; cpu < HISTORY_CPUS; cpu++) {

@@ -729,7 +729,7 @@ static void test_globals(void)
 static void test_timeline(void)
 {
 	struct perf_record_lost lost = { .lost = 13 };
-	size_t nr = 2 * STATE_TIMELINE / 64, i;
+	size_t nr = 2 * STATE_MAX_PASSTHROUGH_BYTES / 64, i;
 	u64 begun;
 
 	begin();
@@ -739,13 +739,13 @@ static void test_timeline(void)
 	say(&lost, PERF_RECORD_LOST, 0, sizeof(lost), now++);
 	settle();
 	collect(1, 1, begun);
-	check(state.timeline <= STATE_TIMELINE && state.timeline > STATE_TIMELINE / 2,
+	check(state.log.passthrough_bytes <= STATE_MAX_PASSTHROUGH_BYTES && state.log.passthrough_bytes > STATE_MAX_PASSTHROUGH_BYTES / 2,
 	      "switches that could be referred to are kept up to a size");
-	check(state__loss(&state).timeline + state.applied >= nr &&
-	      state__loss(&state).timeline < nr, "the others are counted");
+	check(state__loss(&state).passthrough + state.log.nr_applied >= nr &&
+	      state__loss(&state).passthrough < nr, "the others are counted");
 	check(state__loss(&state).lost == 13, "so is what the kernel lost");
 	collect(1, 1, now);
-	check(state.timeline == 0, "switches before all samples are not kept");
+	check(state.log.passthrough_bytes == 0, "switches before all samples are not kept");
 	end();
 }
 
@@ -805,7 +805,7 @@ static void test_visits(void)
 
 static void test_switches(void)
 {
-	size_t nr = 2 * STATE_TIMELINE / 64, i;
+	size_t nr = 2 * STATE_MAX_PASSTHROUGH_BYTES / 64, i;
 	u64 begun;
 
 	begin();
@@ -826,7 +826,7 @@ static void test_switches(void)
 	collect_traced(20, begun);
 	new_file();
 	read_file(now);
-	check(count(PERF_RECORD_SWITCH_CPU_WIDE) == 2 && !state__loss(&state).timeline,
+	check(count(PERF_RECORD_SWITCH_CPU_WIDE) == 2 && !state__loss(&state).passthrough,
 	      "of many those of whom is traced, however old");
 	end();
 }
@@ -839,7 +839,7 @@ static void test_lost_exit(void)
 	say_comm(20, 20, "alive", 0);
 	say_comm(30, 30, "gone", 0);
 	settle();
-	state__retire_gone(&state, nobody);
+	state__mark_exited(&state, nobody);
 	collect(0, 0, 0);
 	read_file(now);
 	ok = resolves(20, 20, 0, "alive", "", 0) && resolves(30, 30, 0, "", "", 0);
@@ -1014,7 +1014,7 @@ static void test_surveys(void)
 
 	begin_crowded();
 	state__find_stale_maps(&state, look_up);
-	state__retire_gone(&state, somebody);
+	state__mark_exited(&state, somebody);
 	settle_survey();
 	check(maps_in_file() == MANY, "after a loss nothing of it holds");
 	end();
@@ -1083,7 +1083,7 @@ static void test_flat(void)
 		now += SB_RECORD_DELAY_NS / 1000;
 		if (i % 10 == 0)
 			state__end_round(&state);
-		if (state__is_large(&state)) {
+		if (state__must_collect(&state)) {
 			collect(pid, pid, now);
 			collections++;
 		}
