@@ -1,6 +1,7 @@
 #!/bin/bash
 # perf inject --recover-ring: recover the last records of rings from images of memory
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 # timeout: 180
 #
 # The images are built from recorded samples, in the layout that a kernel with PERF_SAMPLE_SIZE_AT_END has in

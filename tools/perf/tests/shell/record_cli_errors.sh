@@ -1,6 +1,7 @@
 #!/bin/bash
 # perf record: errors have a message and the right exit status, and leave no process or file behind
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 # timeout: 180
 
 # shellcheck source=lib/numbered.sh

@@ -1,7 +1,8 @@
 #!/bin/bash
 # perf record --control: every command is executed and acknowledged; -D -1
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 60
+# tags: parallel
+# timeout: 120
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

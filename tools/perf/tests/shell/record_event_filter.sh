@@ -1,6 +1,8 @@
 #!/bin/bash
 # perf record --filter: BPF filters of other events than tracepoints, together with --exclude-perf
 # SPDX-License-Identifier: GPL-2.0-only
+# timeout: 300
+# tags: parallel
 
 # shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # perf record -a: no samples of perf record itself, unless --no-exclude-perf is given
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 120
+# tags: parallel
+# timeout: 180
 
 # shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"

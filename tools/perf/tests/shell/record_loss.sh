@@ -1,6 +1,7 @@
 #!/bin/bash
 # perf record and perf loss: counts of lost events are exact, in summaries, JSON and pictures
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 # timeout: 180
 
 # shellcheck source=lib/numbered.sh

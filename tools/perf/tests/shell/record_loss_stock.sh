@@ -1,6 +1,7 @@
 #!/bin/bash
 # perf loss: the same counts as perf report --stats for files of stock perf
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 # timeout: 180
 
 # shellcheck source=lib/numbered.sh

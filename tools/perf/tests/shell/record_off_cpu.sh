@@ -1,6 +1,7 @@
 #!/bin/bash
 # perf record --off-cpu: off-CPU samples are written to files and pipes, and are counted
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 
 # shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # perf record: attributes have the smallest published size, and older perf reads the file
 # SPDX-License-Identifier: GPL-2.0-only
+# timeout: 300
 # tags: parallel
 #
 # The attributes in a file have the smallest published size that holds all fields which are set, so that an

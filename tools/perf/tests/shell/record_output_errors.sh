@@ -1,6 +1,7 @@
 #!/bin/bash
 # perf record on a slow, full or broken disk: no data is lost, or the recording ends with a readable file
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 # timeout: 480
 
 # shellcheck source=lib/numbered.sh

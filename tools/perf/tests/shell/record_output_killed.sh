@@ -1,6 +1,7 @@
 #!/bin/bash
 # perf record, killed: its file is readable, and perf inject completes it for any perf
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 # timeout: 400
 
 # shellcheck source=lib/numbered.sh

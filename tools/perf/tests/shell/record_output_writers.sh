@@ -1,6 +1,7 @@
 #!/bin/bash
 # perf record --io, --aio, -z: every back end writes all events; without io_uring another one is used
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 # timeout: 180
 
 # shellcheck source=lib/numbered.sh

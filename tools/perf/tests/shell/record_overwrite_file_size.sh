@@ -1,7 +1,8 @@
 #!/bin/bash
 # perf record /overwrite/: the size of the file does not depend on the length of the run
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 60
+# tags: parallel
+# timeout: 120
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

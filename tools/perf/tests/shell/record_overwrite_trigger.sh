@@ -1,7 +1,8 @@
 #!/bin/bash
 # perf record --switch-output-event: events trigger snapshots and switch files
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 120
+# tags: parallel
+# timeout: 180
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # perf record /overwrite/ as an ordinary user, with kernel.perf_event_paranoid = 2
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 60
+# tags: parallel
+# timeout: 120
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # perf record: tasks have names and binaries have build-ids, in every file
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 120
+# tags: parallel
+# timeout: 180
 
 # shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # perf record --threads, --realtime: every event is written, whichever threads drain the rings
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 # timeout: 300
 
 # shellcheck source=lib/numbered.sh

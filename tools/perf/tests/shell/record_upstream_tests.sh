@@ -1,6 +1,7 @@
 #!/bin/bash
 # perf test: the record tests of upstream pass with this perf record
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 # timeout: 900
 #
 # Some of these tests record for a second and look for one function, which may not have run on a busy machine:
