@@ -11,6 +11,7 @@
  * compared with those of a second ring that received the same records undisturbed.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -20,9 +21,12 @@
 #include "shim/ring.h"
 #include "shim/expect.h"
 
-/* Run for MILLISECONDS, and longer on a busy machine, until both threads made progress. */
+/*
+ * Run for MILLISECONDS, and longer on a busy machine, until both threads made progress; fail if
+ * they did not within MAX_CPU_MILLISECONDS of CPU time of the writer.
+ */
 #define MILLISECONDS		150
-#define MAX_MILLISECONDS	5000
+#define MAX_CPU_MILLISECONDS	5000
 #define MIN_CORRUPTED		20
 #define MIN_WRITTEN		20
 
@@ -88,6 +92,16 @@ static void *corrupt_page(void *arg)
 	return NULL;
 }
 
+static u64 now_ms(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
+}
+
+static u64 start_ms, start_cpu_ms;
+
 static pthread_t start_corrupting(void)
 {
 	pthread_t thread;
@@ -97,7 +111,9 @@ static pthread_t start_corrupting(void)
 	if (pthread_create(&thread, NULL, corrupt_page, NULL))
 		abort();
 	while (!passes)
-		;
+		sched_yield();
+	start_ms = now_ms(CLOCK_MONOTONIC);
+	start_cpu_ms = now_ms(CLOCK_THREAD_CPUTIME_ID);
 	return thread;
 }
 
@@ -107,19 +123,12 @@ static void stop_corrupting(pthread_t thread)
 	pthread_join(thread, NULL);
 }
 
-static u64 now_ms(void)
+static bool is_done(unsigned long written)
 {
-	struct timespec now;
+	u64 passed = now_ms(CLOCK_MONOTONIC) - start_ms;
+	u64 cpu_time = now_ms(CLOCK_THREAD_CPUTIME_ID) - start_cpu_ms;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
-}
-
-static bool is_done(u64 start, unsigned long written)
-{
-	u64 passed = now_ms() - start;
-
-	if (tap_complaints || !EXPECT(passed < MAX_MILLISECONDS))
+	if (tap_complaints || !EXPECT(cpu_time < MAX_CPU_MILLISECONDS))
 		return true;
 	return passed >= MILLISECONDS && passes >= MIN_CORRUPTED && written >= MIN_WRITTEN;
 }
@@ -167,14 +176,14 @@ static void write_checked(unsigned int size, u64 number, int depth, u64 *state)
 
 static void write_while_corrupted(unsigned int flags, int nr_pages)
 {
-	u64 start = now_ms(), state = 1234567, reference_state = state, number = 0;
+	u64 state = 1234567, reference_state = state, number = 0;
 	struct ring *reference, *corrupted;
 	pthread_t thread;
 
 	ring = ring_new(&ring_impl, flags, nr_pages, 0);
 	reference = ring_new(&ring_impl, flags, nr_pages, 0);
 	thread = start_corrupting();
-	for (; !is_done(start, number); number++)
+	for (; !is_done(number); number++)
 		write_checked(random_size(&state), 2 * number, 2, &state);
 	stop_corrupting(thread);
 
@@ -232,7 +241,7 @@ static void free_driver(void *aux)
 
 static void trace_while_corrupted(unsigned int flags)
 {
-	u64 start = now_ms(), state = 7654321, head = 0;
+	u64 state = 7654321, head = 0;
 	const unsigned long area = 8 * PAGE_SIZE;
 	unsigned long begun = 0;
 	pthread_t thread;
@@ -241,7 +250,7 @@ static void trace_while_corrupted(unsigned int flags)
 	ring->pmu = (struct pmu){ 0, setup_aux, free_driver };
 	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 8, 0, flags));
 	thread = start_corrupting();
-	while (!is_done(start, begun)) {
+	while (!is_done(begun)) {
 		struct perf_output_handle handle;
 		unsigned long skip = next_random(&state) % 100, size;
 
