@@ -37,7 +37,7 @@ static bool has_id_of(struct evlist *evlist, const struct evsel *evsel, const vo
 /* Return: how long what was written is [bytes]; header.size if that is not known to be wrong. */
 static size_t true_size(struct evlist *evlist, const union perf_event *event)
 {
-	size_t size = event->header.size, body = sb_record__body(event, size), end;
+	size_t size = event->header.size, body = sb_record__body_size(event, size), end;
 	struct evsel *evsel;
 
 	evlist__for_each_entry(evlist, evsel) {

@@ -71,7 +71,7 @@ static void tell_loss(const struct state_loss *loss)
 			   "state keeps %lu MB of them.\n", loss->passthrough, STATE_MAX_PASSTHROUGH_BYTES >> 20);
 	if (loss->cgroups)
 		pr_warning("%" PRIu64 " cgroups are not in the files: the newest %d are.\n",
-			   loss->cgroups, GLOBALS_MAX_CGROUPS);
+			   loss->cgroups, SYSTEM_WIDE_MAX_CGROUPS);
 }
 
 void sideband__exit(struct sideband *sideband)

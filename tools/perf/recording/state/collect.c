@@ -39,8 +39,9 @@ static void choose_drops(const struct state *state, struct process *process,
 }
 
 /*
- * A child whose FORK record stays in the log costs its records since then; folded, it costs all the maps
- * that it has inherited. The drops of its parent are chosen by now: parents come before their children.
+ * A child whose FORK record stays in the log costs its records since then; folded, it costs all the
+ * maps that it has inherited. The drops of its parent are chosen by now: parents come before their
+ * children.
  */
 static bool is_smaller_in_log(const struct process *process)
 {
@@ -128,8 +129,8 @@ static bool fold(void *arg, struct log_entry *entry)
 }
 
 /*
- * Context switches are recorded for all tasks of the machine, and task_refs were made from them; but the
- * state knows traced tasks only.
+ * Context switches are recorded for all tasks of the machine, and task_refs were made from them;
+ * but the state knows traced tasks only.
  */
 static bool is_traced(const struct state *state, const struct task_refs *refs, u32 tid)
 {
@@ -139,8 +140,8 @@ static bool is_traced(const struct state *state, const struct task_refs *refs, u
 /*
  * A log_filter_t: drop context switches between tasks that are not traced.
  *
- * The trace of a task that sleeps most of the time reaches further back than all context switches of the
- * machine that fit into STATE_MAX_PASSTHROUGH_BYTES. So these go before the oldest ones do.
+ * The trace of a task that sleeps most of the time reaches further back than all context switches
+ * of the machine that fit into STATE_MAX_PASSTHROUGH_BYTES. So these go before the oldest ones do.
  */
 static bool keep_traced_switch(void *arg, struct log_entry *entry)
 {
@@ -206,7 +207,9 @@ void state__collect(struct state *state, const struct task_refs *refs)
 	tasks__for_each_process(&state->tasks, process) {
 		choose_drops(state, process, refs);
 		process->horizon = choose_horizon(state, process, refs);
-		/* Before folding: children compare their birth with the time that BASE will have. */
+		/*
+		 * Before folding: children compare their birth with the time that BASE will have.
+		 */
 		process->base_time = max(process->base_time, process->horizon);
 	}
 	folding.refs = refs;

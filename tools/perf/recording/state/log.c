@@ -14,7 +14,7 @@ size_t log_entry__bytes(const struct log_entry *entry)
 
 bool log_entry__is_passthrough(const struct log_entry *entry)
 {
-	return !entry->task && !system_wide__knows(entry->record);
+	return !entry->task && !system_wide__covers(entry->record);
 }
 
 void state_log__exit(struct state_log *log)
@@ -58,7 +58,10 @@ int state_log__add(struct state_log *log, struct sb_record *record, u32 file)
 	return 0;
 }
 
-/* Filter entries from @first to @last, and close the gap. Return: number of entries that are left of them. */
+/*
+ * Filter entries from @first to @last, and close the gap. Return: number of entries that are left
+ * of them.
+ */
 static size_t filter_range(struct state_log *log, size_t first, size_t last, log_filter_t filter,
 			   void *arg)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Keep the log of the live state (state.h): records between the BASE and the NOW views, and pending ones.
+ * Keep the log of the live state (state.h): records between the BASE and the NOW views, and pending
+ * ones.
  *
  *   entries:   | applied, by time          | pending, in the order of arrival |
  *              0                       nr_applied                            nr
@@ -20,7 +21,8 @@ struct task;
 /**
  * struct log_entry - a record in the log
  * @record:	a reference
- * @task:	the task that the record is about; NULL while it is pending, and if it is about no task
+ * @task:	the task that the record is about; NULL while it is pending, and if it is about no
+ *		task
  * @arrival:	number of entries that were added before this one
  * @file:	number of the file that has the record, 0 for none
  */

@@ -8,7 +8,7 @@
 
 void mapset__put(struct mapset *set)
 {
-	if (!set || --set->refs)
+	if (!set || --set->refcount)
 		return;
 	mapset__put(set->left);
 	mapset__put(set->right);
@@ -25,30 +25,32 @@ void mapset__visit(const struct mapset *set, mapset_visit_t visit, void *arg)
 	mapset__visit(set->right, visit, arg);
 }
 
-/* A set that is being made. Without memory parts of it are missing, and it is of no use. */
-struct making {
+/*
+ * Construction of a new set. After a failed allocation the set is incomplete and must be dropped.
+ */
+struct build {
 	bool failed;
 };
 
-/* Takes over the references to @left and @right. */
-static struct mapset *node(struct making *making, const struct mapping *map, struct mapset *left,
-			   struct mapset *right)
+/* Create a node. It takes over the references to @left and @right. */
+static struct mapset *new_node(struct build *build, const struct mapping *map,
+			       struct mapset *left, struct mapset *right)
 {
 	struct mapset *set = malloc(sizeof(*set));
 
 	if (!set) {
-		making->failed = true;
+		build->failed = true;
 		mapset__put(left);
 		mapset__put(right);
 		return NULL;
 	}
 	*set = (struct mapset){
-		.refs  = 1,
-		.nr    = mapset__nr(left) + 1 + mapset__nr(right),
-		.bytes = map->record->header.size,
-		.map   = *map,
-		.left  = left,
-		.right = right,
+		.refcount = 1,
+		.nr	  = mapset__nr(left) + 1 + mapset__nr(right),
+		.bytes	  = map->record->header.size,
+		.map	  = *map,
+		.left	  = left,
+		.right	  = right,
 	};
 	if (left)
 		set->bytes += left->bytes;
@@ -58,36 +60,36 @@ static struct mapset *node(struct making *making, const struct mapping *map, str
 	return set;
 }
 
-/* What lies below @addr; of a map across it the lower part. */
-static struct mapset *below(struct making *making, const struct mapset *set, u64 addr)
+/* Return: the maps below @addr, with the lower part of a map across it. */
+static struct mapset *below(struct build *build, const struct mapset *set, u64 addr)
 {
 	struct mapping map;
 
 	if (!set)
 		return NULL;
 	if (set->map.start >= addr)
-		return below(making, set->left, addr);
+		return below(build, set->left, addr);
 	map = set->map;
 	map.end = min(map.end, addr);
-	return node(making, &map, mapset__get(set->left), below(making, set->right, addr));
+	return new_node(build, &map, mapset__get(set->left), below(build, set->right, addr));
 }
 
-/* What lies above @addr; of a map across it the upper part. */
-static struct mapset *above(struct making *making, const struct mapset *set, u64 addr)
+/* Return: the maps above @addr, with the upper part of a map across it. */
+static struct mapset *above(struct build *build, const struct mapset *set, u64 addr)
 {
 	struct mapping map;
 
 	if (!set)
 		return NULL;
 	if (set->map.end <= addr)
-		return above(making, set->right, addr);
+		return above(build, set->right, addr);
 	map = set->map;
 	map.start = max(map.start, addr);
-	return node(making, &map, above(making, set->left, addr), mapset__get(set->right));
+	return new_node(build, &map, above(build, set->left, addr), mapset__get(set->right));
 }
 
-/* Two sets as one, all of @low below all of @high. Takes over the references to them. */
-static struct mapset *join(struct making *making, struct mapset *low, struct mapset *high)
+/* Join two sets, all of @low being below all of @high. Take over the references to both. */
+static struct mapset *join(struct build *build, struct mapset *low, struct mapset *high)
 {
 	struct mapset *set;
 
@@ -96,21 +98,21 @@ static struct mapset *join(struct making *making, struct mapset *low, struct map
 	if (!high)
 		return low;
 	if (random() % (low->nr + high->nr) < low->nr) {
-		set = node(making, &low->map, mapset__get(low->left),
-			   join(making, mapset__get(low->right), high));
+		set = new_node(build, &low->map, mapset__get(low->left),
+			   join(build, mapset__get(low->right), high));
 		mapset__put(low);
 	} else {
-		set = node(making, &high->map, join(making, low, mapset__get(high->left)),
+		set = new_node(build, &high->map, join(build, low, mapset__get(high->left)),
 			   mapset__get(high->right));
 		mapset__put(high);
 	}
 	return set;
 }
 
-/* Replaces *@pset by @set, if that could be made. */
-static int replace(struct mapset **pset, struct mapset *set, const struct making *making)
+/* Replace *@pset by @set, if that is complete. */
+static int replace(struct mapset **pset, struct mapset *set, const struct build *build)
 {
-	if (making->failed) {
+	if (build->failed) {
 		mapset__put(set);
 		return -ENOMEM;
 	}
@@ -123,51 +125,52 @@ int mapset__insert(struct mapset **pset, struct sb_record *record)
 {
 	const struct perf_record_mmap *mmap = &sb_record__event(record)->mmap;
 	const struct mapping new = { mmap->start, mmap->start + mmap->len, record };
-	struct making making = { .failed = false };
+	struct build build = { .failed = false };
 	struct mapset *set;
 
 	if (new.end <= new.start)
 		return 0;
-	set = join(&making, below(&making, *pset, new.start), node(&making, &new, NULL, NULL));
-	set = join(&making, set, above(&making, *pset, new.end));
-	return replace(pset, set, &making);
+	set = join(&build, below(&build, *pset, new.start), new_node(&build, &new, NULL, NULL));
+	set = join(&build, set, above(&build, *pset, new.end));
+	return replace(pset, set, &build);
 }
 
 /*
- * Asked of one map after the other, as they lie: @at is the first range that may be in the next. The
- * kernel tells of maps that cannot be executed, if it does, with PERF_RECORD_MISC_MMAP_DATA.
+ * Is @map to be kept? To be called for maps by ascending address: *@first is the index of the first
+ * range that the next one may overlap. Records of maps without PROT_EXEC have
+ * PERF_RECORD_MISC_MMAP_DATA.
  */
-static bool is_there(const struct proc_maps *proc_maps, size_t *at, const struct mapping *map)
+static bool is_mapped(const struct proc_maps *proc_maps, size_t *first, const struct mapping *map)
 {
 	bool data = map->record->header.misc & PERF_RECORD_MISC_MMAP_DATA;
 	size_t i;
 
 	if (map->record->time >= proc_maps->read_time)
 		return true;
-	while (*at < proc_maps->nr && proc_maps->range[*at].end <= map->start)
-		++*at;
-	for (i = *at; i < proc_maps->nr && proc_maps->range[i].start < map->end; i++) {
+	while (*first < proc_maps->nr && proc_maps->range[*first].end <= map->start)
+		++*first;
+	for (i = *first; i < proc_maps->nr && proc_maps->range[i].start < map->end; i++) {
 		if (data || proc_maps->range[i].exec)
 			return true;
 	}
 	return false;
 }
 
-static struct mapset *pruned(struct making *making, struct mapset *set,
-			     const struct proc_maps *proc_maps, size_t *at)
+static struct mapset *prune(struct build *build, struct mapset *set,
+			     const struct proc_maps *proc_maps, size_t *first)
 {
 	struct mapset *left, *right;
-	bool there;
+	bool mapped;
 
 	if (!set)
 		return NULL;
-	left = pruned(making, set->left, proc_maps, at);
-	there = is_there(proc_maps, at, &set->map);
-	right = pruned(making, set->right, proc_maps, at);
-	if (!there)
-		return join(making, left, right);
+	left = prune(build, set->left, proc_maps, first);
+	mapped = is_mapped(proc_maps, first, &set->map);
+	right = prune(build, set->right, proc_maps, first);
+	if (!mapped)
+		return join(build, left, right);
 	if (left != set->left || right != set->right)
-		return node(making, &set->map, left, right);
+		return new_node(build, &set->map, left, right);
 	mapset__put(left);
 	mapset__put(right);
 	return mapset__get(set);
@@ -175,8 +178,8 @@ static struct mapset *pruned(struct making *making, struct mapset *set,
 
 int mapset__prune(struct mapset **pset, const struct proc_maps *proc_maps)
 {
-	struct making making = { .failed = false };
-	size_t at = 0;
+	struct build build = { .failed = false };
+	size_t first = 0;
 
-	return replace(pset, pruned(&making, *pset, proc_maps, &at), &making);
+	return replace(pset, prune(&build, *pset, proc_maps, &first), &build);
 }

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The maps of a process: what is visible of the MMAP records that it has and has inherited.
+ * Keep the maps of a process: what is still mapped of its own and its inherited MMAP records.
  *
- * Ordered by address, without overlap. A child begins with its parent's set, and most of what both
- * have stays the same: so a set is a tree of which nothing is ever changed. To change a set is to make
- * another one, with new nodes on the way from the root to what changes, that shares the others:
+ * Maps are ordered by address and do not overlap. A child begins with the set of its parent, and
+ * most of both sets stays the same. So a set is an immutable tree. Changing a set means creating
+ * another one: it has new nodes on the path from the root to the change, and shares all other
+ * nodes:
  *
- *	A		A'		D is new; so are A' and C', for the sake of it.
- *     / \	       / \		B is one node, in both.
+ *	A		A'		Insert D: A' and C' are new as well.
+ *     / \	       / \		Both sets share node B.
  *    B   C	      B   C'
  *			   \
  *			    D
  *
- * So a fork costs a reference, and a map some nodes. The tree is kept flat by chance, whatever the
- * addresses are: Martinez and Roura, "Randomized binary search trees", J. ACM 45, 1998. The empty set
- * is NULL.
+ * So a fork costs a reference, and a new map costs a few nodes. The tree is balanced at random, for
+ * any order of addresses: Martinez and Roura, "Randomized binary search trees", J. ACM 45, 1998.
+ * The empty set is NULL.
  *
- * Nobody tells when a map goes; it goes here when another one takes its place, with exec, or when a
- * proc_maps of what there is (proc_maps.h) does not find it.
+ * The kernel sends no record for munmap(). A map leaves the set when newer ones cover it, with
+ * exec(), or when /proc/PID/maps does not show it (stale_maps.h).
+ *
+ * Not for several threads.
  */
 #ifndef PERF_RECORDING_MAPSET_H
 #define PERF_RECORDING_MAPSET_H
@@ -28,9 +31,9 @@ struct proc_maps;
 struct sb_record;
 
 /**
- * struct mapping - a map, or what newer ones left of it
+ * struct mapping - a map, or a part of it that newer maps do not cover
  * @start, @end: addresses
- * @record:	the MMAP or MMAP2 record; it may be of more than [@start, @end). A reference.
+ * @record:	the MMAP or MMAP2 record, whose range contains [@start, @end); a reference
  */
 struct mapping {
 	u64		 start;
@@ -39,15 +42,15 @@ struct mapping {
 };
 
 /**
- * struct mapset - a node, and the set of it and all below it
- * @refs:	references: of parents, and of who has the set
+ * struct mapset - a node, which stands for the set of the maps in its subtree
+ * @refcount:	number of references, from parent nodes and from owners of the set
  * @nr:		number of maps in the set
- * @bytes:	what they are in a file [bytes]
- * @map:	of this node
- * @left, @right: those of lower and of higher addresses
+ * @bytes:	size that their records have in a file [bytes]
+ * @map:	map of this node
+ * @left, @right: subtrees with lower and with higher addresses; NULL if empty
  */
 struct mapset {
-	u32		 refs;
+	u32		 refcount;
 	u32		 nr;
 	size_t		 bytes;
 	struct mapping	 map;
@@ -56,16 +59,16 @@ struct mapset {
 };
 
 /**
- * mapset__insert - put a map over what is there
- * @set:	the reference to the set; replaced by one to the new set
- * @record:	MMAP or MMAP2; referred to if need be. One that maps nothing is ignored.
+ * mapset__insert - insert a map, and remove what it covers
+ * @set:	the caller's reference to the set; replaced by one to the new set
+ * @record:	MMAP or MMAP2; the set takes a reference of its own. An empty map is ignored.
  *
- * Return: 0, or -ENOMEM: then the set is as it was.
+ * Return: 0, or -ENOMEM; then the set is unchanged.
  */
 int mapset__insert(struct mapset **set, struct sb_record *record);
 
 /**
- * mapset__prune - drop maps that were before @proc_maps and are not in it
+ * mapset__prune - remove maps that are older than @proc_maps and not in it
  * @set:	as for mapset__insert()
  *
  * Return: as mapset__insert().
@@ -74,7 +77,7 @@ int mapset__prune(struct mapset **set, const struct proc_maps *proc_maps);
 
 typedef void (*mapset_visit_t)(void *arg, const struct mapping *map);
 
-/** mapset__visit - all maps, in the order of their addresses; @set may be NULL */
+/** mapset__visit - call @visit for all maps, by ascending address; @set may be NULL */
 void mapset__visit(const struct mapset *set, mapset_visit_t visit, void *arg);
 
 static inline u32 mapset__nr(const struct mapset *set)
@@ -85,11 +88,11 @@ static inline u32 mapset__nr(const struct mapset *set)
 static inline struct mapset *mapset__get(struct mapset *set)
 {
 	if (set)
-		set->refs++;
+		set->refcount++;
 	return set;
 }
 
-/** mapset__put - give up a reference; @set may be NULL */
+/** mapset__put - drop a reference; @set may be NULL */
 void mapset__put(struct mapset *set);
 
 #endif

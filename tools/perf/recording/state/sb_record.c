@@ -8,7 +8,7 @@
 #include <linux/kernel.h>
 #include "sb_record.h"
 
-/* In their order in a record. */
+/* In the order in which they lie in a record. */
 static const u64 id_fields[] = {
 	PERF_SAMPLE_TID,
 	PERF_SAMPLE_TIME,
@@ -60,7 +60,7 @@ struct sb_origin id_format__read(const struct id_format *format, const struct sb
 	return who;
 }
 
-/* Length of the body's fixed part, behind which a string follows in some. */
+/* Return: size of the header and of the fixed part of the body. @string: does a string follow? */
 static size_t fixed_size(u32 type, bool *string)
 {
 	*string = false;
@@ -96,7 +96,7 @@ static size_t fixed_size(u32 type, bool *string)
 	return sizeof(struct perf_event_header);
 }
 
-size_t sb_record__body(const union perf_event *event, size_t size)
+size_t sb_record__body_size(const union perf_event *event, size_t size)
 {
 	bool string;
 	size_t body = fixed_size(event->header.type, &string);
@@ -113,13 +113,13 @@ size_t sb_record__body(const union perf_event *event, size_t size)
 	return round_up(body, sizeof(u64));
 }
 
-static bool is_sound(const union perf_event *event, size_t id_size)
+static bool is_valid(const union perf_event *event, size_t id_size)
 {
 	size_t size = event->header.size;
 
 	if (size < id_size || size % sizeof(u64))
 		return false;
-	return sb_record__body(event, size - id_size) <= size - id_size;
+	return sb_record__body_size(event, size - id_size) <= size - id_size;
 }
 
 static struct sb_record *sb_record__alloc(size_t size)
@@ -127,19 +127,19 @@ static struct sb_record *sb_record__alloc(size_t size)
 	struct sb_record *record = malloc(offsetof(struct sb_record, header) + size);
 
 	if (record)
-		record->refs = 1;
+		record->refcount = 1;
 	return record;
 }
 
-struct sb_record *sb_record__new(const struct id_format *format, const struct records *records, size_t pos,
-			     size_t size)
+struct sb_record *sb_record__new(const struct id_format *format, const struct records *records,
+				 size_t pos, size_t size)
 {
 	struct sb_record *record = sb_record__alloc(size);
 
 	if (!record)
 		return ERR_PTR(-ENOMEM);
 	records__copy(records, pos, &record->header, size);
-	if (!is_sound(sb_record__event(record), format->size)) {
+	if (!is_valid(sb_record__event(record), format->size)) {
 		free(record);
 		return ERR_PTR(-EINVAL);
 	}
@@ -148,13 +148,14 @@ struct sb_record *sb_record__new(const struct id_format *format, const struct re
 }
 
 struct sb_record *sb_record__new_synthesized(const struct id_format *format,
-					 const union perf_event *event, size_t id_size, u64 time)
+					     const union perf_event *event, size_t id_size,
+					     u64 time)
 {
 	size_t size = event->header.size - id_size + format->size;
 	struct sb_record *record;
 
 	if (event->header.size < sizeof(event->header) + id_size || size > UINT16_MAX ||
-	    !is_sound(event, id_size))
+	    !is_valid(event, id_size))
 		return ERR_PTR(-EINVAL);
 	record = sb_record__alloc(size);
 	if (!record)
@@ -168,6 +169,6 @@ struct sb_record *sb_record__new_synthesized(const struct id_format *format,
 
 void sb_record__put(struct sb_record *record)
 {
-	if (record && !--record->refs)
+	if (record && !--record->refcount)
 		free(record);
 }

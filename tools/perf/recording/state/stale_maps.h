@@ -2,9 +2,9 @@
 /*
  * Drop unmapped maps: the kernel sends no record for munmap().
  *
- * A process that maps at ever new addresses, as a JIT compiler does, would have ever more maps. Each time
- * that their number has doubled, /proc/PID/maps is read, and maps that are not in it are dropped from the
- * process's views:
+ * A process that maps at ever new addresses, as a JIT compiler does, would have ever more maps.
+ * Each time that their number has doubled, /proc/PID/maps is read, and maps that are not in it are
+ * dropped from the process's views:
  *
  *     read_time                    seen_time         a record     final_time
  *   ------+--- /proc is read -----------+------------------+-----------+-------> time
@@ -12,9 +12,10 @@
  *   newer maps are kept:         the rings were     published after   all records are final that
  *   /proc may lack them          read once more     /proc was read    were published before then
  *
- * The records' clock is the kernel's own, so all these times are those of records, chosen to err on the
- * side of keeping a map: maps whose records may be newer than what was read stay, and unmapped ones stay
- * in the NOW view until records up to @final_time are final, and in BASE until BASE has that time.
+ * The records' clock is the kernel's own, so all these times are those of records, chosen to err on
+ * the side of keeping a map: maps whose records may be newer than what was read stay, and unmapped
+ * ones stay in the NOW view until records up to @final_time are final, and in BASE until BASE has
+ * that time.
  *
  * Not for several threads.
  */

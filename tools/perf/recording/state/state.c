@@ -43,7 +43,7 @@ static bool is_about_task(const struct sb_record *record)
 		return true;
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
-		return !system_wide__knows(record);
+		return !system_wide__covers(record);
 	default:
 		return false;
 	}
@@ -97,7 +97,7 @@ void state__add_synthesized(struct state *state, const union perf_event *event, 
 		count_error(state, record);
 		return;
 	}
-	if (system_wide__knows(record)) {
+	if (system_wide__covers(record)) {
 		system_wide__apply(&state->system_wide, record, 0);
 	} else if (is_about_task(record)) {
 		task = tasks__apply(&state->tasks, record);

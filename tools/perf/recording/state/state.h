@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Keep the live state: tasks, their maps, and other side-band data, as long as a sample can need them.
+ * Keep the live state: tasks, their maps, and other side-band data, as long as a sample can need
+ * them.
  *
- * Each file begins with the state, so that it can be read alone. The memory that the state takes does not
- * grow with the time of the recording.
+ * Each file begins with the state, so that it can be read alone. The memory that the state takes
+ * does not grow with the time of the recording.
  *
  *                                     time
  *   <-------------------------------------------------------------------------------------
@@ -14,33 +15,35 @@
  *                         |
  *                        NOW (tasks.h)
  *
- * - Pending: records arrive from the rings of several CPUs, ordered by time within each ring only. They
- *   wait in the log until they are final.
- * - Final: no older record can arrive any more. All rings were read once more (a round), and the record is
- *   older by SB_RECORD_DELAY_NS than the newest one before that round: what is older still has been
- *   published long before.
+ * - Pending: records arrive from the rings of several CPUs, ordered by time within each ring only.
+ *   They wait in the log until they are final.
+ * - Final: no older record can arrive any more. All rings were read once more (a round), and the
+ *   record is older by SB_RECORD_DELAY_NS than the newest one before that round: what is older
+ *   still has been published long before.
  * - Applied: when records become final, they are applied to the NOW views, in the order of time.
- * - Horizon: nothing that can still be written to a file refers to an earlier time of the process. It is
- *   the end of the last snapshot, or a later time that a search through the rings found (task_refs.h).
- * - Folded: records older than the horizon are applied to the BASE views, and leave the log. Tasks that
- *   exited before the horizon are forgotten.
+ * - Horizon: nothing that can still be written to a file refers to an earlier time of the process.
+ *   It is the end of the last snapshot, or a later time that a search through the rings found
+ *   (task_refs.h).
+ * - Folded: records older than the horizon are applied to the BASE views, and leave the log. Tasks
+ *   that exited before the horizon are forgotten.
  * - Pass-through records, such as context switches, change no view. They stay in the log until the
  *   horizon, or until there are too many of them.
  *
- * A file gets the BASE views, as synthesized records with the time of the horizon, and then the records of
- * the log, unchanged. EXIT records are applied but not written: a reader would forget the task there, and
- * name the samples ":PID" that are taken while the kernel frees the task's memory. The FORK record of the
- * next task with that tid ends the task for the reader, at the right time.
+ * A file gets the BASE views, as synthesized records with the time of the horizon, and then the
+ * records of the log, unchanged. EXIT records are applied but not written: a reader would forget
+ * the task there, and name the samples ":PID" that are taken while the kernel frees the task's
+ * memory. The FORK record of the next task with that tid ends the task for the reader, at the right
+ * time.
  *
- * The state grows with the number of tasks that are alive or that the rings refer to, and with the number
- * of their maps. state__collect() removes everything else; the caller searches the rings for it whenever
- * state__must_collect() says so, which is each time that the size has doubled.
+ * The state grows with the number of tasks that are alive or that the rings refer to, and with the
+ * number of their maps. state__collect() removes everything else; the caller searches the rings for
+ * it whenever state__must_collect() says so, which is each time that the size has doubled.
  *
- * Why not util's struct machine: it never frees a dso, so it grows with each executable that ever ran; each
- * fork copies all maps; and it knows the present only, not the state at the horizon.
+ * Why not util's struct machine: it never frees a dso, so it grows with each executable that ever
+ * ran; each fork copies all maps; and it knows the present only, not the state at the horizon.
  *
- * Pure memory: no rings and no files. Not for several threads. Where an allocation fails, something is
- * missing from the files, and counted in struct state_loss.
+ * Pure memory: no rings and no files. Not for several threads. Where an allocation fails, something
+ * is missing from the files, and counted in struct state_loss.
  */
 #ifndef PERF_RECORDING_STATE_H
 #define PERF_RECORDING_STATE_H
@@ -150,19 +153,24 @@ void state__find_stale_maps(struct state *state, proc_maps_read_t read);
  */
 void state__forget(struct state *state, u64 time);
 
-/** state__must_collect - has the state doubled, so that the caller should search the rings and collect? */
+/**
+ * state__must_collect - has the state doubled, so that the caller should search the rings and
+ * collect?
+ */
 bool state__must_collect(const struct state *state);
 
 /**
  * state__collect - fold records, and forget tasks, that nothing refers to
- * @refs:	references of all rings, and of copies of rings that are not written yet; collected after
- *		the last state__end_round()
+ * @refs:	references of all rings, and of copies of rings that are not written yet; collected
+ *		after the last state__end_round()
  */
 void state__collect(struct state *state, const struct task_refs *refs);
 
 typedef void (*state_switch_t)(void *arg, const struct sb_origin *who, u64 time);
 
-/** state__visit_switches - call @visit for each context switch in the log, with the task switched to */
+/**
+ * state__visit_switches - call @visit for each context switch in the log, with the task switched to
+ */
 void state__visit_switches(const struct state *state, state_switch_t visit, void *arg);
 
 /**

@@ -4,43 +4,43 @@
 #include "system_wide.h"
 #include "sb_record.h"
 
-/* What a record is about. Kernel maps of guests have the guest's pid. */
-struct thing {
+/* Identifies what a record is about. Kernel maps of a guest have the pid of the guest. */
+struct object {
 	u32	type;
 	u32	pid;
 	u64	id;
 };
 
-static struct thing thing_of(const struct sb_record *record)
+static struct object object_of(const struct sb_record *record)
 {
 	const union perf_event *event = sb_record__event(record);
 
 	switch (record->header.type) {
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
-		return (struct thing){ PERF_RECORD_MMAP, event->mmap.pid, event->mmap.start };
+		return (struct object){ PERF_RECORD_MMAP, event->mmap.pid, event->mmap.start };
 	case PERF_RECORD_KSYMBOL:
-		return (struct thing){ PERF_RECORD_KSYMBOL, 0, event->ksymbol.addr };
+		return (struct object){ PERF_RECORD_KSYMBOL, 0, event->ksymbol.addr };
 	case PERF_RECORD_BPF_EVENT:
-		return (struct thing){ PERF_RECORD_BPF_EVENT, 0, event->bpf.id };
+		return (struct object){ PERF_RECORD_BPF_EVENT, 0, event->bpf.id };
 	case PERF_RECORD_CGROUP:
-		return (struct thing){ PERF_RECORD_CGROUP, 0, event->cgroup.id };
+		return (struct object){ PERF_RECORD_CGROUP, 0, event->cgroup.id };
 	default:
-		return (struct thing){ PERF_RECORD_TEXT_POKE, 0, event->text_poke.addr };
+		return (struct object){ PERF_RECORD_TEXT_POKE, 0, event->text_poke.addr };
 	}
 }
 
-static size_t hash_thing(long key, void *ctx __maybe_unused)
+static size_t hash_object(long key, void *ctx __maybe_unused)
 {
-	struct thing thing = thing_of((const struct sb_record *)key);
+	struct object object = object_of((const struct sb_record *)key);
 
-	return thing.id * 31 + thing.type;
+	return object.id * 31 + object.type;
 }
 
-static bool same_thing(long a, long b, void *ctx __maybe_unused)
+static bool is_same_object(long a, long b, void *ctx __maybe_unused)
 {
-	struct thing x = thing_of((const struct sb_record *)a);
-	struct thing y = thing_of((const struct sb_record *)b);
+	struct object x = object_of((const struct sb_record *)a);
+	struct object y = object_of((const struct sb_record *)b);
 
 	return x.id == y.id && x.type == y.type && x.pid == y.pid;
 }
@@ -49,28 +49,28 @@ void system_wide__init(struct system_wide *system_wide)
 {
 	*system_wide = (struct system_wide){ 0 };
 	INIT_LIST_HEAD(&system_wide->list);
-	hashmap__init(&system_wide->by_thing, hash_thing, same_thing, NULL);
+	hashmap__init(&system_wide->by_object, hash_object, is_same_object, NULL);
 }
 
-static void forget(struct system_wide *system_wide, struct global *global)
+static void drop(struct system_wide *system_wide, struct system_wide_record *entry)
 {
-	hashmap__delete(&system_wide->by_thing, global->record, NULL, NULL);
-	system_wide->nr_cgroups -= global->record->header.type == PERF_RECORD_CGROUP;
-	list_del(&global->node);
-	sb_record__put(global->record);
-	free(global);
+	hashmap__delete(&system_wide->by_object, entry->record, NULL, NULL);
+	system_wide->nr_cgroups -= entry->record->header.type == PERF_RECORD_CGROUP;
+	list_del(&entry->node);
+	sb_record__put(entry->record);
+	free(entry);
 }
 
 void system_wide__exit(struct system_wide *system_wide)
 {
-	struct global *global, *next;
+	struct system_wide_record *entry, *next;
 
-	list_for_each_entry_safe(global, next, &system_wide->list, node)
-		forget(system_wide, global);
-	hashmap__clear(&system_wide->by_thing);
+	list_for_each_entry_safe(entry, next, &system_wide->list, node)
+		drop(system_wide, entry);
+	hashmap__clear(&system_wide->by_object);
 }
 
-bool system_wide__knows(const struct sb_record *record)
+bool system_wide__covers(const struct sb_record *record)
 {
 	switch (record->header.type) {
 	case PERF_RECORD_MMAP:
@@ -87,7 +87,7 @@ bool system_wide__knows(const struct sb_record *record)
 	}
 }
 
-static bool is_end(const struct sb_record *record)
+static bool is_removal(const struct sb_record *record)
 {
 	const union perf_event *event = sb_record__event(record);
 
@@ -101,14 +101,14 @@ static bool is_end(const struct sb_record *record)
 	}
 }
 
-static void forget_oldest_cgroup(struct system_wide *system_wide)
+static void drop_oldest_cgroup(struct system_wide *system_wide)
 {
-	struct global *global;
+	struct system_wide_record *entry;
 
-	system_wide__for_each(system_wide, global) {
-		if (global->record->header.type != PERF_RECORD_CGROUP)
+	system_wide__for_each(system_wide, entry) {
+		if (entry->record->header.type != PERF_RECORD_CGROUP)
 			continue;
-		forget(system_wide, global);
+		drop(system_wide, entry);
 		system_wide->nr_dropped++;
 		return;
 	}
@@ -116,38 +116,38 @@ static void forget_oldest_cgroup(struct system_wide *system_wide)
 
 void system_wide__apply(struct system_wide *system_wide, struct sb_record *record, u32 file)
 {
-	struct global *global;
-	bool told = false;
+	struct system_wide_record *entry;
+	bool in_file = false;
 
-	if (hashmap__find(&system_wide->by_thing, record, &global)) {
-		told = global->file == system_wide->file;
-		forget(system_wide, global);
+	if (hashmap__find(&system_wide->by_object, record, &entry)) {
+		in_file = entry->file == system_wide->file;
+		drop(system_wide, entry);
 	}
-	if (is_end(record) && (!told || file == system_wide->file))
+	if (is_removal(record) && (!in_file || file == system_wide->file))
 		return;
 
-	global = malloc(sizeof(*global));
-	if (!global || hashmap__add(&system_wide->by_thing, record, global)) {
-		free(global);
+	entry = malloc(sizeof(*entry));
+	if (!entry || hashmap__add(&system_wide->by_object, record, entry)) {
+		free(entry);
 		system_wide->nr_dropped++;
 		return;
 	}
-	global->record = sb_record__get(record);
-	global->file = file;
-	list_add_tail(&global->node, &system_wide->list);
+	entry->record = sb_record__get(record);
+	entry->file = file;
+	list_add_tail(&entry->node, &system_wide->list);
 
 	system_wide->nr_cgroups += record->header.type == PERF_RECORD_CGROUP;
-	if (system_wide->nr_cgroups > GLOBALS_MAX_CGROUPS)
-		forget_oldest_cgroup(system_wide);
+	if (system_wide->nr_cgroups > SYSTEM_WIDE_MAX_CGROUPS)
+		drop_oldest_cgroup(system_wide);
 }
 
 void system_wide__begin_file(struct system_wide *system_wide, u32 file)
 {
-	struct global *global, *next;
+	struct system_wide_record *entry, *next;
 
-	list_for_each_entry_safe(global, next, &system_wide->list, node) {
-		if (is_end(global->record))
-			forget(system_wide, global);
+	list_for_each_entry_safe(entry, next, &system_wide->list, node) {
+		if (is_removal(entry->record))
+			drop(system_wide, entry);
 	}
 	system_wide->file = file;
 }

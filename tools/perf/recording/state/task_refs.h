@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which tasks the rings still refer to, and when: what the live state (state.h) must not forget.
+ * Collect which tasks the rings refer to, and at what times: the live state (state.h) must keep
+ * them.
+ *
+ * Not for several threads.
  */
 #ifndef PERF_RECORDING_TASK_REFS_H
 #define PERF_RECORDING_TASK_REFS_H
@@ -11,11 +14,12 @@
 
 /**
  * struct task_refs
- * @processes:	pid to struct task_ref
- * @tasks:	tid to struct task_ref
- * @oldest:	time of the oldest of all; UINT64_MAX if there is none [ns]
- * @traced:	context switches matter as those of @tasks: they tell whose a trace is
- * @incomplete:	there was not enough memory: what is missing may be referred to
+ * @processes:	from pid to struct task_ref
+ * @tasks:	from tid to struct task_ref
+ * @oldest:	time of the oldest reference; UINT64_MAX if there is none [ns]
+ * @traced:	context switches from and to @tasks must be kept: they tell which task a trace
+ *		belongs to
+ * @incomplete:	an allocation failed, so a task that is missing may be referred to
  */
 struct task_refs {
 	struct hashmap	processes;
@@ -26,24 +30,29 @@ struct task_refs {
 };
 
 /**
- * struct task_ref - one process or task
- * @oldest:	the first time that it is referred to [ns]
- * @newest:	the last time [ns]
+ * struct task_ref - references to a process or a task
+ * @oldest:	time of the first one [ns]
+ * @newest:	time of the last one [ns]
  */
 struct task_ref {
 	u64		oldest;
 	u64		newest;
 };
 
-/** task_refs__init - none yet; to be freed with task_refs__exit() */
+/** task_refs__init - initialise an empty set. To be freed with task_refs__exit(). */
 void task_refs__init(struct task_refs *refs);
 
 void task_refs__exit(struct task_refs *refs);
 
-/** task_refs__add - a record of this task and time can still get into a file */
+/**
+ * task_refs__add - add a reference: a record of this task and time can still be written to a file
+ */
 void task_refs__add(struct task_refs *refs, u32 pid, u32 tid, u64 time);
 
-/** task_refs__process, task_refs__task - when it is referred to; NULL if it is not */
+/**
+ * task_refs__process, task_refs__task - find the references to a pid, to a tid; NULL if there are
+ * none
+ */
 const struct task_ref *task_refs__process(const struct task_refs *refs, u32 pid);
 const struct task_ref *task_refs__task(const struct task_refs *refs, u32 tid);
 

@@ -176,7 +176,10 @@ static struct task *new_task(struct tasks *tasks, struct process *process, u32 t
 	return task;
 }
 
-/* Find a task. Create it with nothing but its ids, if it is unknown or the tid is another process's. */
+/*
+ * Find a task. Create it with nothing but its ids, if it is unknown or the tid is another
+ * process's.
+ */
 static struct task *findnew(struct tasks *tasks, u32 pid, u32 tid, u64 time)
 {
 	struct task *task = tasks__task(tasks, tid), *leader;
@@ -220,7 +223,9 @@ static void inherit(struct task *task, struct task *parent, bool maps)
 	}
 }
 
-/* PERF_RECORD_MISC_FORK_EXEC marks a synthesized record: records of all maps of the task follow it. */
+/*
+ * PERF_RECORD_MISC_FORK_EXEC marks a synthesized record: records of all maps of the task follow it.
+ */
 static struct task *apply_fork(struct tasks *tasks, struct sb_record *record)
 {
 	const struct perf_record_fork *fork = &sb_record__event(record)->fork;

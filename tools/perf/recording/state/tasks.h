@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Keep tasks, and what resolves samples of them: names, namespaces and maps, from side-band records.
+ * Keep tasks, and what resolves samples of them: names, namespaces and maps, from side-band
+ * records.
  *
- * Each task and process has two views of itself. NOW is its state after all records that were applied. BASE
- * is its state at an earlier time, which moves on (state.h says when). The log has the records in between:
+ * Each task and process has two views of itself. NOW is its state after all records that were
+ * applied. BASE is its state at an earlier time, which moves on (state.h says when). The log has
+ * the records in between:
  *
  *          BASE                                  NOW
  *   --------+-- COMM -- MMAP -- MMAP -- COMM -----+------> time
  *           |   records of this task in the log   |
  *        process->base_time
  *
- * A new task inherits the NOW view of its parent, into both of its views. So it depends neither on what its
- * parent was or did at another time, nor on the parent being remembered any longer.
+ * A new task inherits the NOW view of its parent, into both of its views. So it depends neither on
+ * what its parent was or did at another time, nor on the parent being remembered any longer.
  *
- * When a pid or tid is used again, this is another task, another incarnation of the tid. The earlier
- * one has to be remembered as long as samples of it can be written. That a task has exited is remembered,
- * too, but does not end it: a task is sampled after its EXIT record, on its way out.
+ * When a pid or tid is used again, this is another task, another incarnation of the tid. The
+ * earlier one has to be remembered as long as samples of it can be written. That a task has exited
+ * is remembered, too, but does not end it: a task is sampled after its EXIT record, on its way out.
  *
  * Not for several threads.
  */
@@ -131,8 +133,8 @@ void tasks__exit(struct tasks *tasks);
  *
  * Records must come in the order of their times.
  *
- * Return: the task that the record is about. It is created if it is unknown, except for EXIT. NULL if EXIT
- * names an unknown task, or if an allocation fails, which is counted.
+ * Return: the task that the record is about. It is created if it is unknown, except for EXIT. NULL
+ * if EXIT names an unknown task, or if an allocation fails, which is counted.
  */
 struct task *tasks__apply(struct tasks *tasks, struct sb_record *record);
 
@@ -163,12 +165,14 @@ size_t tasks__map_bytes(const struct tasks *tasks);
 /**
  * task__is_copy_of_parent - can the FORK record of @task tell its BASE view to a reader?
  *
- * A reader makes the child of a FORK record a copy of its parent, so the file must have the parent as it
- * was at that time. Otherwise the BASE view of the child is written instead of the record.
+ * A reader makes the child of a FORK record a copy of its parent, so the file must have the parent
+ * as it was at that time. Otherwise the BASE view of the child is written instead of the record.
  */
 bool task__is_copy_of_parent(const struct task *task);
 
-/** process__rewrite - BASE has changed: have the file get the tasks again, those in the log excepted */
+/**
+ * process__rewrite - BASE has changed: have the file get the tasks again, those in the log excepted
+ */
 void process__rewrite(struct process *process);
 
 static inline bool task__is_leader(const struct task *task)

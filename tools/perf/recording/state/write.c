@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The live state as the records of a file. */
+/* Write the live state to a file, as records. */
 #include <stdint.h>
 #include <string.h>
 #include <linux/kernel.h>
 #include "mapset.h"
 #include "state.h"
 
-/* Collects records, so that not each of them is a system call. A record is no longer than 64 kB. */
-struct writer {
+/* Gather records, to save calls of @write. Any record fits into @buf. */
+struct batch {
 	struct state	*state;
 	state_write_t	 write;
 	void		*arg;
@@ -16,63 +16,64 @@ struct writer {
 	u64		 buf[(UINT16_MAX + 1) / sizeof(u64)];
 };
 
-static void writer__flush(struct writer *writer)
+static void batch__flush(struct batch *batch)
 {
-	if (!writer->err && writer->len)
-		writer->err = writer->write(writer->arg, writer->buf, writer->len);
-	writer->len = 0;
+	if (!batch->err && batch->len)
+		batch->err = batch->write(batch->arg, batch->buf, batch->len);
+	batch->len = 0;
 }
 
-/* Returns a record to be filled in, of which the header is there. */
-static union perf_event *writer__add(struct writer *writer, const struct perf_event_header *header)
+/* Return: a record with @header; the caller fills in the body. */
+static union perf_event *batch__reserve(struct batch *batch, const struct perf_event_header *header)
 {
 	union perf_event *event;
 
-	if (writer->len + header->size > sizeof(writer->buf))
-		writer__flush(writer);
-	event = (void *)writer->buf + writer->len;
-	writer->len += header->size;
+	if (batch->len + header->size > sizeof(batch->buf))
+		batch__flush(batch);
+	event = (void *)batch->buf + batch->len;
+	batch->len += header->size;
 	event->header = *header;
 	return event;
 }
 
-static union perf_event *writer__copy(struct writer *writer, const struct sb_record *record)
+static union perf_event *batch__copy(struct batch *batch, const struct sb_record *record)
 {
-	union perf_event *event = writer__add(writer, &record->header);
+	union perf_event *event = batch__reserve(batch, &record->header);
 
 	memcpy(event, &record->header, record->header.size);
 	return event;
 }
 
-static u64 base_time(const struct task *task)
+static u64 task_base_time(const struct task *task)
 {
 	return max(task->birth, task->process->base_time);
 }
 
-/* Makes the record this task's, at the time of its BASE view. */
-static void stamp(struct writer *writer, union perf_event *event, const struct task *task)
+/* Give @event a sample id with the task, and with the time of its BASE view. */
+static void stamp(struct batch *batch, union perf_event *event, const struct task *task)
 {
-	id_format__stamp(&writer->state->format, (void *)event + event->header.size,
-			 task->process->pid, task->tid, base_time(task));
+	id_format__stamp(&batch->state->format, (void *)event + event->header.size,
+			 task->process->pid, task->tid, task_base_time(task));
 }
 
-/* pid and tid are at the same place in COMM, NAMESPACES and the MMAPs. */
-static union perf_event *write_copy(struct writer *writer, const struct sb_record *record,
+/* COMM, NAMESPACES, MMAP and MMAP2 have pid and tid at the same offsets. */
+static union perf_event *write_copy(struct batch *batch, const struct sb_record *record,
 				    const struct task *task)
 {
-	union perf_event *event = writer__copy(writer, record);
+	union perf_event *event = batch__copy(batch, record);
 
 	event->comm.pid = task->process->pid;
 	event->comm.tid = task->tid;
-	stamp(writer, event, task);
+	stamp(batch, event, task);
 	return event;
 }
 
 /*
- * The parent named is a leader that the file knows, or none: a reader would take a thread that has
- * got the tid of another process's task since for an error, and forget it.
+ * Return: the pid of the parent if it names the leader of a process that the file has, otherwise
+ * -1. If it were the tid of a thread of another process by now, a reader would take the record for
+ * an error, and forget that thread.
  */
-static u32 known_parent(const struct tasks *tasks, const struct task *task)
+static u32 find_parent(const struct tasks *tasks, const struct task *task)
 {
 	struct task *parent;
 
@@ -85,91 +86,92 @@ static u32 known_parent(const struct tasks *tasks, const struct task *task)
 }
 
 /*
- * With PERF_RECORD_MISC_FORK_EXEC a reader forgets what it knows of this tid, and copies no maps.
+ * PERF_RECORD_MISC_FORK_EXEC makes a reader forget its data of this tid, and copy no maps of the
+ * parent.
  */
-static void write_fork(struct writer *writer, const struct task *task)
+static void write_fork(struct batch *batch, const struct task *task)
 {
 	const struct perf_event_header header = {
 		.type = PERF_RECORD_FORK,
 		.misc = PERF_RECORD_MISC_FORK_EXEC,
-		.size = sizeof(struct perf_record_fork) + writer->state->format.size,
+		.size = sizeof(struct perf_record_fork) + batch->state->format.size,
 	};
-	union perf_event *event = writer__add(writer, &header);
+	union perf_event *event = batch__reserve(batch, &header);
 
 	event->fork.pid = task->process->pid;
 	event->fork.tid = task->tid;
-	event->fork.ppid = event->fork.ptid = known_parent(&writer->state->tasks, task);
-	event->fork.time = base_time(task);
-	stamp(writer, event, task);
+	event->fork.ppid = event->fork.ptid = find_parent(&batch->state->tasks, task);
+	event->fork.time = task_base_time(task);
+	stamp(batch, event, task);
 }
 
-struct map_writer {
-	struct writer		*writer;
+struct map_arg {
+	struct batch		*batch;
 	const struct task	*leader;
 };
 
 static void write_map(void *arg, const struct mapping *map)
 {
-	const struct map_writer *to = arg;
-	struct perf_record_mmap *mmap = &write_copy(to->writer, map->record, to->leader)->mmap;
+	const struct map_arg *to = arg;
+	struct perf_record_mmap *mmap = &write_copy(to->batch, map->record, to->leader)->mmap;
 
 	mmap->pgoff += map->start - mmap->start;
 	mmap->start = map->start;
 	mmap->len = map->end - map->start;
 }
 
-static void write_maps(struct writer *writer, const struct task *leader)
+static void write_maps(struct batch *batch, const struct task *leader)
 {
-	struct map_writer to = { writer, leader };
+	struct map_arg to = { batch, leader };
 
 	mapset__visit(leader->process->maps[BASE], write_map, &to);
 }
 
-static void write_task(struct writer *writer, struct task *task)
+static void write_task(struct batch *batch, struct task *task)
 {
 	union perf_event *event;
 
-	write_fork(writer, task);
+	write_fork(batch, task);
 	if (task->namespaces[BASE])
-		write_copy(writer, task->namespaces[BASE], task);
+		write_copy(batch, task->namespaces[BASE], task);
 	if (task->comm[BASE]) {
-		event = write_copy(writer, task->comm[BASE], task);
+		event = write_copy(batch, task->comm[BASE], task);
 		event->header.misc &= ~PERF_RECORD_MISC_COMM_EXEC;
 	}
 	if (task__is_leader(task))
-		write_maps(writer, task);
-	task->file = writer->state->file;
+		write_maps(batch, task);
+	task->file = batch->state->file;
 }
 
-static void write_globals(struct writer *writer)
+static void write_system_wide(struct batch *batch)
 {
-	struct global *global;
+	struct system_wide_record *entry;
 
-	system_wide__for_each(&writer->state->system_wide, global) {
-		if (global->file == writer->state->file)
+	system_wide__for_each(&batch->state->system_wide, entry) {
+		if (entry->file == batch->state->file)
 			continue;
-		writer__copy(writer, global->record);
-		global->file = writer->state->file;
+		batch__copy(batch, entry->record);
+		entry->file = batch->state->file;
 	}
 }
 
-/* Of a process the leader comes first, which a reader gives the maps to. */
-static void write_base(struct writer *writer)
+/* Write the leader of a process first, because a reader attributes the maps to it. */
+static void write_base(struct batch *batch)
 {
 	struct process *process;
 	struct task *task;
 
-	tasks__for_each_process(&writer->state->tasks, process) {
+	tasks__for_each_process(&batch->state->tasks, process) {
 		process__for_each_task(process, task) {
-			if (!task->fork_logged && task->file != writer->state->file)
-				write_task(writer, task);
+			if (!task->fork_logged && task->file != batch->state->file)
+				write_task(batch, task);
 		}
 	}
 }
 
-static void write_log(struct writer *writer)
+static void write_log(struct batch *batch)
 {
-	struct state *state = writer->state;
+	struct state *state = batch->state;
 	size_t i;
 
 	for (i = 0; i < state->log.nr; i++) {
@@ -177,7 +179,7 @@ static void write_log(struct writer *writer)
 
 		if (entry->file == state->file || entry->record->header.type == PERF_RECORD_EXIT)
 			continue;
-		writer__copy(writer, entry->record);
+		batch__copy(batch, entry->record);
 		entry->file = state->file;
 		if (entry->task && entry->record->header.type == PERF_RECORD_FORK)
 			entry->task->file = state->file;
@@ -186,11 +188,11 @@ static void write_log(struct writer *writer)
 
 int state__write(struct state *state, state_write_t write, void *arg)
 {
-	struct writer writer = { .state = state, .write = write, .arg = arg };
+	struct batch batch = { .state = state, .write = write, .arg = arg };
 
-	write_globals(&writer);
-	write_base(&writer);
-	write_log(&writer);
-	writer__flush(&writer);
-	return writer.err;
+	write_system_wide(&batch);
+	write_base(&batch);
+	write_log(&batch);
+	batch__flush(&batch);
+	return batch.err;
 }

@@ -711,7 +711,7 @@ static void test_globals(void)
 	say_ksymbol(0x1000, "first", PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER);
 	say_ksymbol(0x1000, "second", 0);
 	say_ksymbol(0x2000, "third", 0);
-	for (i = 0; i < GLOBALS_MAX_CGROUPS + 10; i++) {
+	for (i = 0; i < SYSTEM_WIDE_MAX_CGROUPS + 10; i++) {
 		cgroup.id = i;
 		say(&cgroup, PERF_RECORD_CGROUP, 0, offsetof(struct perf_record_cgroup, path) + 8, now++);
 	}
@@ -721,7 +721,7 @@ static void test_globals(void)
 	state__write(&state, keep, NULL);
 	check(count(PERF_RECORD_MMAP) == 1 && count(PERF_RECORD_KSYMBOL) == 2,
 	      "of the kernel there is what is: maps, and symbols that are registered");
-	check(count(PERF_RECORD_CGROUP) == GLOBALS_MAX_CGROUPS && state__loss(&state).cgroups == 10,
+	check(count(PERF_RECORD_CGROUP) == SYSTEM_WIDE_MAX_CGROUPS && state__loss(&state).cgroups == 10,
 	      "cgroups are kept up to a number, and the others counted");
 	end();
 }
