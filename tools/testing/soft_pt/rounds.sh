@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# What tests share whose program is stress: sourced behind guest.sh and recording.sh. It prints the same line,
-# round by round, into $work/out.
+# Run stress.c, which prints the same line in each round, and check its output in $work/out. Source
+# this after guest.sh and recorder.sh.
 # shellcheck disable=SC2154		# $work, $stress
 
-# The program goes on until it is told to end.
+# Open the input of the program, which runs until it can read something.
 open_input() {
 	rm -f "$work/in"
 	mkfifo "$work/in"
@@ -17,7 +17,7 @@ close_input() {
 	exec {in}>&-
 }
 
-# has_rounds NUMBER: or will have no more
+# has_rounds NUMBER: return 0 if that many rounds were printed, or the program has exited
 has_rounds() {
 	local lines
 
@@ -25,12 +25,12 @@ has_rounds() {
 	((${#lines[@]} >= $1)) || gone "$program"
 }
 
-# rounds_done NUMBER: more than there were
+# rounds_done NUMBER: wait until that many more rounds were printed
 rounds_done() {
 	wait_until 300 has_rounds $(($(wc -l < "$work/out") + $1))
 }
 
-# Whatever was done to the program, each of its rounds printed the same.
+# Check that each round printed the same line as the untraced program.
 unchanged() {
 	echo "$(wc -l < "$work/out") rounds"
 	[ "$(sort -u "$work/out")" = "$truth" ]
@@ -40,7 +40,8 @@ untraced() {
 	truth=$("$stress" < /dev/null) && echo "$truth" && [ "$("$stress" < /dev/null)" = "$truth" ]
 }
 
-on_its_own() {
+# Check that the program goes on, and exits with 0, when nobody traces it any more.
+after_detach() {
 	rounds_done 2 || return
 	close_input
 	wait_until 300 gone "$program" || return

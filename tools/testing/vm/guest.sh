@@ -1,41 +1,123 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# What tests of perf record in the guest share: sourced first, outside and inside.
-# shellcheck disable=SC2154		# $work comes from recording.sh
+# Boot the guest for a test, print a result for each check, and decode files on the host.
+# shellcheck disable=SC2154		# $work comes from the library of the shell tests
+#
+# A test sources this file first. On the host it calls need_guest and boot_guest, which runs the
+# test again, in the guest, with the argument --inside.
 
 top=$(realpath "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../../..")
 export TOP=${TOP:-$top} BUILD=${BUILD:-$top/build}
+test_file=$(realpath "$0")
 
-no_tests() {
+skip_all() {
 	echo "1..0 # SKIP $1"
-	exit 4
+	exit 2
 }
 
-# Outside: skip the test if there is no guest.
+# --- on the host -------------------------------------------------------------------------------
+
+# Skip the test if the guest cannot be booted.
 need_guest() {
-	[ -e "${KERNEL:-$BUILD/kernel}/arch/x86/boot/bzImage" ] || no_tests "there is no guest kernel (make kernel)"
-	command -v qemu-system-x86_64 > /dev/null || no_tests "there is no qemu-system-x86_64 (make deps)"
-	[ -x "$BUILD/perf/perf" ] || no_tests "there is no perf (make perf)"
+	[ -e "${KERNEL:-$BUILD/kernel}/arch/x86/boot/bzImage" ] ||
+		skip_all "no guest kernel (make kernel)"
+	command -v qemu-system-x86_64 > /dev/null || skip_all "no qemu-system-x86_64 (make deps)"
+	[ -x "$BUILD/perf/perf" ] || skip_all "no perf (make perf)"
 }
 
-# Results in TAP. What a check prints becomes comments; also if it ends the test, with
-# trap 'tell; cleanup' EXIT.
-exec {tap}>&1
-tell() {
-	[ ! -e "$work/said_by_check" ] || sed 's/^/# /' "$work/said_by_check" >&"$tap"
-	rm -f "$work/said_by_check"
+# boot_guest COMMAND...: run it in the guest, and exit with its status. Each test has a VM_DIR of
+# its own, so that tests may run at the same time.
+boot_guest() {
+	local server status
+
+	export VM_DIR=${VM_DIR:-$BUILD/vm/$(basename "$test_file" .sh)}
+	mkdir -p "$VM_DIR/out"
+	rm -f "$VM_DIR"/out/job.*
+	run_host_jobs &
+	server=$!
+	"$TOP/tools/testing/vm/run" "$(printf '%q ' "$@")"
+	status=$?
+	kill "$server" 2> /dev/null
+	wait "$server" 2> /dev/null
+	exit "$status"
 }
 
+# Run the commands that on_host writes to files in the guest, until this test ends.
+run_host_jobs() {
+	local file job
+
+	exec > /dev/null 2>&1
+	[ -p "$VM_DIR/never" ] || mkfifo "$VM_DIR/never"
+	exec {never}<> "$VM_DIR/never"
+	while kill -0 $$; do
+		for file in "$VM_DIR"/out/job.*.new; do
+			[ -e "$file" ] || continue
+			job=${file%.new}
+			mv "$file" "$job.run" || continue
+			LC_ALL=C bash "$job.run" > "$job.out" 2> "$job.err"
+			echo $? > "$job.tmp"
+			mv "$job.tmp" "$job.status"
+		done
+		read -rt 0.02 -u "$never"	# sleep without starting a process
+	done
+}
+
+# --- in the guest ------------------------------------------------------------------------------
+
+# on_host COMMAND...: run it on the host, with the same output and exit status. It finds the files
+# of the guest in $VM_OUT only.
+on_host() {
+	local job=$VM_OUT/job.$BASHPID.$RANDOM status
+
+	printf '%q ' "$@" > "$job.tmp"
+	mv "$job.tmp" "$job.new"
+	wait_until 250 test -e "$job.status" || {
+		echo "No answer from the host: $*" >&2
+		return 1
+	}
+	cat "$job.out"
+	cat "$job.err" >&2
+	status=$(< "$job.status")
+	rm -f "$job".*
+	return "$status"
+}
+
+# perf_script PERF FILE [OPTION...]: run "PERF script -f -i FILE OPTION..." on the host, because
+# the emulated guest is much slower. With $decode_in_guest set, run it here: for a trace of code
+# that only the guest has, such as its vdso or a file in its memory.
+decode_in_guest=
+perf_script() {
+	local copy=$VM_OUT/decode.$BASHPID.$RANDOM status
+
+	if [ -n "$decode_in_guest" ]; then
+		"$1" script -f -i "${@:2}"
+		return
+	fi
+	cp "$2" "$copy" || return
+	on_host "$1" script -f -i "$copy" "${@:3}"
+	status=$?
+	rm "$copy"
+	return $status
+}
+
+# Print the output of the current check as comments. Call this on exit as well, because a check may
+# end the test: trap 'print_check_output; cleanup' EXIT
+exec {ktap}>&1
+print_check_output() {
+	[ ! -e "$work/check.out" ] || sed 's/^/# /' "$work/check.out" >&"$ktap"
+	rm -f "$work/check.out"
+}
+
+# check TITLE COMMAND...: print one result, and the output of the command as comments
 nr=0
 check() {
-	local what=$1 not='' start=$SECONDS
+	local title=$1 not='' start=$SECONDS
 
 	shift
 	nr=$((nr + 1))
-	rm -f "$work/said"
-	"$@" > "$work/said_by_check" 2>&1 || not='not '
-	echo "${not}ok $nr - $what"
-	[ -z "$not" ] || recorder_said >> "$work/said_by_check"
-	echo "$((SECONDS - start)) s" >> "$work/said_by_check"
-	tell
+	"$@" > "$work/check.out" 2>&1 || not='not '
+	echo "${not}ok $nr - $title"
+	[ -z "$not" ] || show_recorder_log >> "$work/check.out"
+	echo "$((SECONDS - start)) s" >> "$work/check.out"
+	print_check_output
 }

@@ -1,16 +1,19 @@
 #!/bin/bash
-# A process that lives long: the last snapshot of its trace is read alone, and what that takes does not grow
+# perf record -S: snapshots of an ever-changing process are self-contained and do not grow
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 900
+# tags: parallel
+# needs: kernel
 #
-# churn.c changes names, maps other files where some were, and begins and ends threads, children and programs,
-# round by round; tids are used again after some of them. Of each it wrote down which code it called, as whom: the
-# trace must say the same, symbol by symbol, with no error. A late file may have no more side-band than an early
-# one with as much in it, and the recorder no more memory.
+# churn.c changes names, maps other files at addresses used before, and starts and ends threads,
+# children and programs, round by round; thread ids are reused. It logs which code it called under
+# which name: the decoded trace must show the same, symbol by symbol, without an error. A late file
+# with as much trace as an early one must not have more side-band, and the recorder must not need
+# more memory.
 #
-# usage: pt_churn_in_guest.sh [CHECK]...	all of them, or: files, one_file, rarely, in_turn
-# MINUTES=60 goes on for so long, mostly asleep, and MAPS are those that rarely makes; with 100 of them perf script wants
-# VM_MEM=8G. KERNEL is another build than build/kernel.
+# usage: pt_churn_in_guest.sh [CHECK]...	default: files one_file rarely in_turn
+# MINUTES=60 runs that long, mostly asleep. MAPS is the number of maps of "rarely"; with 100 of
+# them perf script needs VM_MEM=8G. KERNEL is another build than build/kernel.
 
 # shellcheck source=../../vm/guest.sh
 . "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
@@ -18,16 +21,16 @@ churn=$BUILD/tests/soft_pt/churn parts=$BUILD/tests/soft_pt/parts
 
 if [ "${1-}" != --inside ]; then
 	need_guest
-	[ -x "$churn" ] || no_tests "there is no churn (make test-programs)"
+	[ -x "$churn" ] || skip_all "no churn (make test-programs)"
 	export VM_TIMEOUT=${VM_TIMEOUT:-$((860 + ${MINUTES:-0} * 180))}
-	exec "$TOP/tools/testing/vm/run" "MINUTES=${MINUTES-} MAPS=${MAPS-} $(printf '%q ' "$(realpath "$0")" --inside "$@")"
+	boot_guest env "MINUTES=${MINUTES-}" "MAPS=${MAPS-}" "$test_file" --inside "$@"
 fi
 shift
 
-# shellcheck source=../../../perf/tests/shell/lib/recording.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
-[ -d /sys/bus/event_source/devices/intel_pt ] || no_tests "this kernel has no intel_pt"
-trap 'tell; cleanup' EXIT
+# shellcheck source=../../../perf/tests/shell/lib/recorder.sh
+. "$BUILD/linux/tools/perf/tests/shell/lib/recorder.sh"
+[ -d /sys/bus/event_source/devices/intel_pt ] || skip_all "no intel_pt in this kernel"
+trap 'print_check_output; cleanup' EXIT
 
 # --- the program, and its recorder -------------------------------------------------------------
 
@@ -41,11 +44,12 @@ record_churn() {
 	exec {in}<> "$work/in" {out}<> "$work/out"
 	wrapper=(taskset -c "$cpus" sh -c "exec \"\$@\" < $work/in" sh)
 	recorder_out=$work/out
-	recorder_launch -e intel_pt//u -S -o "$work/data" "$@" -- "$churn" "$parts" "$work/log" "$mapped" "$maps"
+	recorder_launch -e intel_pt//u -S -o "$work/data" "$@" -- \
+		"$churn" "$parts" "$work/log" "$mapped" "$maps"
 	wrapper=()
 	recorder_out=$work/record.out
-	control ping || fail "the recorder does not answer: $*"
-	wait_until 60 reads || fail "the program does not start"
+	control ping || fatal "no answer on the control fifo: record $*"
+	wait_until 60 waits_for_input || fatal "the program does not start"
 	visits=0 taken=0 done=0 begun=$SECONDS
 }
 
@@ -53,32 +57,34 @@ pid_of_churn() {
 	pgrep -x 'churn|main[0-9]+'
 }
 
-# All others are gone, and the first thread waits for input.
-reads() {
+# Does only the main thread of the program exist, and wait for input?
+waits_for_input() {
 	local pid
 
 	pid=$(pid_of_churn) && [ "$(cut -d ' ' -f 1 "/proc/$pid/syscall")" = 0 ]
 }
 
-# rounds NUMBER: $visits is how many there were so far, in all $done rounds.
+# rounds NUMBER: run that many more rounds; set $visits and $done, the numbers of visits and rounds
+# so far
 rounds() {
 	echo "$1" >&"$in"
-	read -rt 300 -u "$out" visits && wait_until 60 reads || return
+	read -rt 300 -u "$out" visits && wait_until 60 waits_for_input || return
 	done=$((done + $1))
 }
 
-said() {
+logged() {
 	[ "$(grep -c "$1" "$work/record.err")" -ge "$2" ]
 }
 
-# By signal. What goes to a file of its own is in $newest.
+# snapshot [record options]: take a snapshot by signal; set $newest to its file if it has one of
+# its own
 snapshot() {
 	taken=$((taken + 1))
 	kill -USR2 "$recorder"
-	wait_until 100 said 'Snapshot.*signal' $taken || return
+	wait_until 100 logged 'Snapshot.*signal' $taken || return
 	case $* in
 	*--switch-output*)
-		wait_until 100 said 'Wrote ' $taken || return
+		wait_until 100 logged 'Wrote ' $taken || return
 		newest=$(sed -n 's/.* Wrote \(.*\) \]/\1/p' "$work/record.err" | tail -n 1)
 	esac
 }
@@ -89,15 +95,17 @@ churn_end() {
 	recorder_end 100
 }
 
-# --- what was traced ---------------------------------------------------------------------------
+# --- the trace ---------------------------------------------------------------------------------
 
-# calls FILE: in the order of the trace, "tid comm symbol file"
+# calls FILE: print each call of churn_part.S in the order of the trace: tid, comm, symbol, file
 calls() {
-	"$PERF" script -f -i "$1" --itrace=be -F comm,tid,ip,sym,symoff,dso,addr > "$work/script" 2> "$work/script.err" || {
+	perf_script "$PERF" "$1" --itrace=be -F comm,tid,ip,sym,symoff,dso,addr \
+		> "$work/script" 2> "$work/script.err" || {
 		cat "$work/script.err"
 		return 1
 	}
-	if grep -h 'instruction trace error' "$work/script" "$work/script.err" > "$work/errors"; then
+	if grep -h 'instruction trace error' "$work/script" "$work/script.err" \
+		> "$work/errors"; then
 		sort "$work/errors" | cut -c1-60 | uniq -c | head -n 5
 		return 1
 	fi
@@ -114,7 +122,8 @@ calls() {
 	}' "$work/script"
 }
 
-# compare FILE FROM TO [whole]: is what was called in visits FROM to TO; or the end of it, cut once
+# compare FILE FROM TO [whole]: FILE contains the calls of visits FROM to TO, exclusive; without
+# "whole" the oldest ones may be missing
 compare() {
 	calls "$1" > "$work/calls" || return
 	"$churn" -p "$work/log" "$2" "$3" > "$work/truth" || return
@@ -132,13 +141,14 @@ compare() {
 			whole_from = last + 1
 			for (tid in m) {
 				if (m[tid] > n[tid]) {
-					print "of tid " tid " there are " m[tid] " calls, not " n[tid] + 0
+					print "tid " tid ": " m[tid] " calls, expected " n[tid] + 0
 					exit 1
 				}
 				for (i = 0; i < m[tid]; i++) {
 					at = n[tid] - m[tid] + i
 					if (call[tid, at] != found[tid, i]) {
-						print "visit " visit[tid, at] " of " last ": " call[tid, at] ", not " found[tid, i]
+						print "visit " visit[tid, at] " of " last ": " \
+							found[tid, i] ", expected " call[tid, at]
 						exit 1
 					}
 				}
@@ -155,36 +165,40 @@ compare() {
 					break
 				}
 			}
-			print calls " calls, from visit " whole_from " to " last ", none missing since " cut + 1
-			# Four tasks at once write down a visit, and are switched from.
+			print calls " calls, from visit " whole_from " to " last \
+				", none missing since " cut + 1
+			# Four tasks may have logged a visit and been switched out before the call.
 			if (!calls || (whole && cut >= 0) || cut >= whole_from + 8)
 				exit 1
 		}' "$work/truth" "$work/calls"
 }
 
-# records FILE: how many of them there are that describe tasks
+# records FILE: print the number of records that describe tasks
 records() {
-	"$PERF" script -f -i "$1" -D 2> "$work/script.err" | grep -cE 'PERF_RECORD_(MMAP2?|COMM|FORK|NAMESPACES)'
+	perf_script "$PERF" "$1" -D 2> "$work/script.err" |
+		grep -cE 'PERF_RECORD_(MMAP2?|COMM|FORK|NAMESPACES)'
 }
 
-# Of the recorder [kB]: now, and the most
+# Print the current and the peak memory of the recorder [kB].
 memory() {
-	awk '/^VmRSS:/ { rss = $2 } /^VmHWM:/ { peak = $2 } END { print rss, peak }' "/proc/$recorder/status"
+	awk '/^VmRSS:/ { rss = $2 } /^VmHWM:/ { peak = $2 } END { print rss, peak }' \
+		"/proc/$recorder/status"
 }
 
-# keep NAME FROM: the file of visits FROM to now, and what there is to say of it
+# keep NAME FROM: keep the newest file, which is of the visits since FROM, and note its figures
 keep() {
 	local rss peak
 
 	ln -f "$newest" "$work/$1"
 	read -r rss peak < <(memory)
-	held[$1]="$2 $visits" resident[$1]=$rss bytes[$1]=$(stat -c %s "$work/$1") tasks[$1]=$(records "$work/$1")
-	echo "$1: after $((SECONDS - begun)) s, $done rounds, $taken snapshots; ${bytes[$1]} bytes, ${tasks[$1]} records of" \
-		"tasks; the recorder has $rss kB, at most $peak kB"
+	range[$1]="$2 $visits" resident[$1]=$rss bytes[$1]=$(stat -c %s "$work/$1")
+	tasks[$1]=$(records "$work/$1")
+	echo "$1: after $((SECONDS - begun)) s, $done rounds, $taken snapshots;" \
+		"${bytes[$1]} bytes, ${tasks[$1]} records of tasks; recorder $rss kB, peak $peak"
 }
 
-# twice WHAT: is the late one no more than twice the early one?
-twice() {
+# not_doubled FIGURE: is that of the late file at most twice that of the early one?
+not_doubled() {
 	local -n of=$1
 
 	[ "${of[late]}" -le $((2 * ${of[early]})) ] && return
@@ -194,7 +208,7 @@ twice() {
 
 # --- checks ------------------------------------------------------------------------------------
 
-# goes_on ROUNDS: or as long as was asked for
+# goes_on ROUNDS: return 0 until that many rounds are done, or MINUTES are over
 goes_on() {
 	if [ -z "$MINUTES" ]; then
 		((done < $1))
@@ -204,38 +218,40 @@ goes_on() {
 	fi
 }
 
-# again NAME: a few rounds, and their file
-again() {
+# more_rounds NAME: run a few rounds and keep their snapshot
+more_rounds() {
 	local from=$visits
 
 	rounds 3 && snapshot "${options[@]}" && keep "$1" "$from"
 }
 
-# What is gone is forgotten some seconds later: the number of files that this takes says nothing.
-as_early() {
+# Does a late file have at most twice as many records of tasks as the early one? The recorder
+# forgets ended tasks some seconds later, so try several files.
+like_early() {
 	for _ in {1..20}; do
-		again late || return
-		twice tasks && return
+		more_rounds late || return
+		not_doubled tasks && return
 		pause 0.3
 	done
 	return 1
 }
 
-# Each snapshot has a file, and what it has is the same early and late.
+# Each snapshot has a file of its own, and a late file has no more records than an early one.
 files() {
 	local options=(-m ",2M" --switch-output=signal --switch-max-files=3)
 
 	record_churn 0,1 "$parts/part_a.so" 20 "${options[@]}"
-	rounds 3 && snapshot "${options[@]}" && again early || return
+	rounds 3 && snapshot "${options[@]}" && more_rounds early || return
 	while goes_on 60; do
 		rounds "$burst" && snapshot "${options[@]}" || return
 	done
-	as_early || return
+	like_early || return
 	churn_end
-	twice resident && compare "$work/early" ${held[early]} whole && compare "$work/late" ${held[late]} whole
+	not_doubled resident && compare "$work/early" ${range[early]} whole &&
+		compare "$work/late" ${range[late]} whole
 }
 
-# All are in one file.
+# All snapshots are in one file.
 one_file() {
 	record_churn 0,1 "$parts/part_a.so" 20 -m ,2M
 	while goes_on 9; do
@@ -245,7 +261,7 @@ one_file() {
 	compare "$work/data" 0 "$visits" whole
 }
 
-# Few snapshots, of an area that has come round often.
+# Few snapshots, of an area that wraps often in between.
 rarely() {
 	local options=(-m ",$area" --switch-output=signal) maps=${MAPS:-20} from
 
@@ -259,19 +275,22 @@ rarely() {
 	snapshot "${options[@]}" || return
 	keep late "$from"
 	churn_end
-	twice resident && compare "$work/early" ${held[early]} && compare "$work/late" ${held[late]} &&
-		((bytes[late] < 40 << 20))
+	not_doubled resident && compare "$work/early" ${range[early]} &&
+		compare "$work/late" ${range[late]} && ((bytes[late] < 40 << 20))
 }
 
-# collections: how often the recorder forgot what nothing refers to, as it says with -vv
+# collections: print how often the recorder has dropped state that nothing refers to, according to
+# -vv
 collections() {
 	grep -c 'Live state' "$work/record.err"
 }
 
-# Of some tasks no record says that they were traced: their events are swapped with others', and they end asleep. They
-# must not be forgotten while the area has something of them. Names of files that are long fill the recorder's memory.
+# For some tasks no record shows that they were traced: their contexts are swapped with those of
+# others, and they are killed asleep. The recorder must not forget them while the area has trace of
+# them. Long file names fill its memory.
 in_turn() {
 	local options=(-m ",512K" --switch-output=signal -vv) deep before
+	local decode_in_guest=1		# the host has no $deep
 
 	deep=$work$(printf '/%0200d' {1..9})
 	mkdir -p "$deep" && cp "$parts/part_a.so" "$deep" || return
@@ -287,8 +306,8 @@ in_turn() {
 	compare "$newest" 0 "$visits"
 }
 
-# shellcheck disable=SC2034	# by name
-declare -A held resident bytes tasks
+# shellcheck disable=SC2034	# used by name
+declare -A range resident bytes tasks
 burst=20 area=128K
 [ -z "$MINUTES" ] || burst=5 area=2M
 [ $# -gt 0 ] || set -- files one_file rarely in_turn

@@ -1,38 +1,41 @@
 #!/bin/bash
-# Intel PT by single-stepping: libipt and perf find in a trace what was executed, in the guest
+# soft_pt: libipt and perf decode exactly the instructions that were executed
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 900
+# tags: parallel
+# needs: kernel
 #
-# Programs without libc are stepped by ptrace here, or have been executed by QEMU, whose log says what they
-# did on no kernel of ours. Traced, in full and overwrite mode, they do the same and exit with 0, which says
-# that they saw no trap flag; and what libipt and perf decode equals that, instruction by instruction.
-# KERNEL is another build of the kernel than build/kernel.
+# The expected instructions of programs without libc come from ptrace in the guest, or from the log
+# of QEMU's user emulation, which does not depend on our kernel. Traced, in full and overwrite
+# mode, the programs execute the same and exit with 0, which means that they saw no trap flag. What
+# libipt and perf decode must equal that, instruction by instruction. KERNEL is another build of
+# the kernel than build/kernel.
 
 # shellcheck source=../../vm/guest.sh
 . "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
 bin=$BUILD/tests/soft_pt
 pmu=/sys/bus/event_source/devices/intel_pt
 
-# Addresses that are the same each time: setarch -R. Without SMAP, as QEMU 7.2 takes what a program's far
-# return reads from its stack for an access of the kernel's.
+# setarch -R: the same addresses in each run. Without SMAP: QEMU 7.2 treats the stack accesses of a
+# far return in user space as accesses of the kernel.
 if [ "${1-}" != --inside ]; then
 	need_guest
-	[ -x "$bin/pt_decode" ] || no_tests "there is no pt_decode (make test-programs)"
+	[ -x "$bin/pt_decode" ] || skip_all "no pt_decode (make test-programs)"
 	export VM_TIMEOUT=${VM_TIMEOUT:-860} VM_QEMU='-cpu max,vendor=GenuineIntel,-smap'
-	exec "$TOP/tools/testing/vm/run" "$(printf '%q ' setarch -R "$(realpath "$0")" --inside)"
+	boot_guest setarch -R "$test_file" --inside
 fi
 
-# shellcheck source=../../../perf/tests/shell/lib/recording.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
+# shellcheck source=../../../perf/tests/shell/lib/recorder.sh
+. "$BUILD/linux/tools/perf/tests/shell/lib/recorder.sh"
 
-trap 'tell; cleanup' EXIT
-# Not ours, which is in PATH before it.
+trap 'print_check_output; cleanup' EXIT
+# Debian's perf; PATH has ours before it.
 perf() {
 	/usr/bin/perf "$@"
 }
 cd "$work" || exit
 
-declare -A argument images	# of a program, besides itself
+declare -A argument images	# of a program: its argument, and code in addition to its file
 argument[compat]=$bin/flow32_compat
 
 is() {
@@ -47,22 +50,24 @@ announced() {
 	dmesg | grep 'soft_pt: emulating Intel PT by single-stepping'
 }
 
-# Of addresses of a program's instructions, those that are in its trace: see flow.h; and eight digits has what
-# is 32-bit code, and its vdso.
+# in_trace PROGRAM: of the addresses on stdin, print those that the trace contains (see flow.h).
+# Addresses with eight digits are those of 32-bit code and its vdso.
 in_trace() {
 	grep -vxF -f <(nm "$bin/flow_$1" | sed -nE 's/^0*(.*) . (untraced|fault)_[0-9]+$/\1/p') |
 		grep -vxE '[0-9a-f]{8}' | uniq
 }
 
-# What ptrace sees of itself is the trap flag: hence 1.
+# ptrace itself makes the trap flag visible: hence exit status 1. Stepping on one CPU is several
+# times faster.
 stepped() {
-	"$bin/pt_truth" "$bin/flow_$1" ${argument[$1]-} > stepped
+	taskset -c 1 "$bin/pt_truth" "$bin/flow_$1" ${argument[$1]-} > stepped
 	[ $? = 1 ] && in_trace "$1" < stepped > "$1.truth" && wc -l "$1.truth"
 }
 
 emulated() {
-	qemu-x86_64 -singlestep -d exec,nochain -D log "$bin/flow_$1" &&
-		sed -nE 's,^Trace .*\[[^/]*/0*([0-9a-f]+)/.*,\1,p' log | in_trace "$1" > "$1.truth" && wc -l "$1.truth"
+	qemu-x86_64 -singlestep -d exec,nochain -D log "$bin/flow_$1" || return
+	sed -nE 's,^Trace .*\[[^/]*/0*([0-9a-f]+)/.*,\1,p' log | in_trace "$1" > "$1.truth" &&
+		wc -l "$1.truth"
 }
 
 # traced PROGRAM OPTION...
@@ -70,7 +75,8 @@ traced() {
 	local program=$1
 
 	shift
-	"$bin/pt_record" "$@" "$program.pt" "$bin/flow_$program" ${argument[$program]-} > heads || return
+	"$bin/pt_record" "$@" "$program.pt" "$bin/flow_$program" ${argument[$program]-} \
+		> heads || return
 	cat heads
 	ls -l "$program.pt"
 	grep -q 'truncated 0' heads
@@ -86,38 +92,43 @@ equal() {
 	cmp "$1.truth" "$1.flow"
 }
 
-# What it says itself
+# same_output PROGRAM: what it prints to stderr is the same with and without a trace
 same_output() {
-	"$bin/flow_$1" "${argument[$1]}" 2> alone && "$bin/pt_record" "$1.pt" "$bin/flow_$1" "${argument[$1]}" 2> traced &&
+	"$bin/flow_$1" "${argument[$1]}" 2> alone &&
+		"$bin/pt_record" "$1.pt" "$bin/flow_$1" "${argument[$1]}" 2> traced &&
 		cat alone && [ "$(wc -l < alone)" = 2 ] && cmp alone traced
 }
 
-# Where the vdso is, what is there, and where in it the function is that is called
+# Find the address and the code of the vdso, and the offset of the function to call.
 vdso() {
 	local at
 
-	"$bin/flow_vdso" > said_by_vdso || return
-	at=0x$(od -An -t x8 -N 8 said_by_vdso | tr -d ' ')
-	tail -c +9 said_by_vdso > vdso.image
+	"$bin/flow_vdso" > vdso.out || return
+	at=0x$(od -An -t x8 -N 8 vdso.out | tr -d ' ')
+	tail -c +9 vdso.out > vdso.image
 	images[vdso]=vdso.image@$at
 	argument[vdso]=$((0x$(nm -D vdso.image | sed -n 's/ . __vdso_getcpu.*//p')))
 	echo "${images[vdso]} ${argument[vdso]}"
 	((argument[vdso] > 0))
 }
 
-# What is not restarted is not in it; it may be restarted more often than it has to be.
+# The trace must show that sequences are aborted and restarted. They may be restarted more often
+# than necessary.
 restarted() {
 	decoded rseq || return
 	nm "$bin/flow_rseq" | sed -E 's/^0*//' |
-		awk 'NR == FNR { name[$1] = $3 } NR != FNR && $1 in name { print name[$1] }' - rseq.flow |
+		awk 'NR == FNR { name[$1] = $3 }
+			NR != FNR && $1 in name { print name[$1] }' - rseq.flow |
 		grep -xE 'inside|look_handler|aborted|asleep|woken' | tr '\n' ' ' > names
 	cat names
-	[[ $(< names) =~ ^(((inside )?aborted )*inside look_handler aborted (asleep )*woken ?)+$ ]] &&
-		[[ $(< names) = *asleep* ]]
+	local abort='((inside )?aborted )*inside look_handler aborted'
+
+	[[ $(< names) =~ ^($abort (asleep )*woken ?)+$ ]] && [[ $(< names) = *asleep* ]]
 }
 
-# What an area holds that was gone round in is the end of the flow. Decoders begin at a PSB, of which there is
-# one every 2 kB: of what is held they find as much of the flow as of the bytes, but for the first of them.
+# A wrapped area contains the end of the flow. Decoders begin at a PSB, of which there is one every
+# 2 kB. So the decoded share of the flow is that of the bytes in the area, except for the first
+# ones.
 ends_equal() {
 	local lines all held written
 
@@ -137,13 +148,14 @@ kernel_address() {
 	awk -v name="$1" '$3 == name { print $1 }' /proc/kallsyms
 }
 
-# before LABEL BYTES: what is so many bytes before
+# before LABEL BYTES: print the address that many bytes before LABEL
 before() {
 	printf %x $((0x$(address "$1") - $2))
 }
 
-# paused PAUSE RESUME BREAKPOINT RESUMER: of the loop that flow_syscalls is there is no trace behind the instruction
-# at PAUSE until behind the one at RESUME.
+# paused PAUSE RESUME BREAKPOINT RESUMER: trace flow_syscalls, a loop, with breakpoints that pause
+# and resume the trace. It must not contain what is executed after the instruction at PAUSE, up to
+# the one at RESUME.
 paused() {
 	traced syscalls -a "$3" -r "$4" && decoded syscalls &&
 		awk -v pause="$1" -v resume="$2" '
@@ -153,34 +165,39 @@ paused() {
 		cmp expected syscalls.flow
 }
 
-# "or" is 3 bytes long and "syscall" 2; breakpoints of the kernel's interrupt it as NMIs do.
+# "or" has 3 bytes and "syscall" 2. Breakpoints in the kernel interrupt it as NMIs do.
 paused_by_system_call() {
 	paused "$(before closed 5)" "$(before yielded 5)" "$(kernel_address __x64_sys_close)" \
 		"$(kernel_address __x64_sys_sched_yield)"
 }
 
 paused_by_program() {
-	paused "$(before closed 3)" "$(before yielded 5)" "$(address closed)" "$(kernel_address __x64_sys_sched_yield)"
+	paused "$(before closed 3)" "$(before yielded 5)" "$(address closed)" \
+		"$(kernel_address __x64_sys_sched_yield)"
 }
 
 paused_while_written() {
-	paused "$(address again)" "$(before closed 5)" "$(kernel_address soft_pt_tnt)" "$(kernel_address __x64_sys_close)"
+	paused "$(address again)" "$(before closed 5)" "$(kernel_address soft_pt_tnt)" \
+		"$(kernel_address __x64_sys_close)"
 }
 
-# Wherever that is: what there is, which is not all, can be decoded, and was executed in that order.
+# Pause in each function of the driver: what the trace contains, which is not all, can be decoded
+# and was executed in that order.
 paused_anywhere() {
 	local name
 
 	for name in insn_read area_has_space area_write psb_is_due tsc tnt pge pgd fup_pgd; do
-		traced syscalls -a "$(kernel_address soft_pt_$name)" -r "$(kernel_address __x64_sys_close)" &&
+		traced syscalls -a "$(kernel_address soft_pt_$name)" \
+			-r "$(kernel_address __x64_sys_close)" &&
 			decoded syscalls && wc -l syscalls.flow && awk '
 				NR == FNR { truth[NR] = $1; nr = NR; next }
 				{ do at++; while (at <= nr && truth[at] != $1) }
-				END { exit at > nr || FNR >= nr }' syscalls.truth syscalls.flow || return
+				END { exit at > nr || FNR >= nr }' \
+				syscalls.truth syscalls.flow || return
 	done
 }
 
-# perf 6.1 records; both that and ours decode it.
+# perf 6.1 records; perf 6.1 and ours decode.
 perf_records() {
 	perf record -q -e intel_pt//u -m 64,1024 -o data -- "$bin/flow_$1" ${argument[$1]-}
 }
@@ -191,7 +208,7 @@ perf_decodes() {
 	! grep -q 'instruction trace error' errors && cmp "$1.truth" ips
 }
 
-# Of programs with threads and children: nothing that cannot be decoded.
+# For programs with threads and children: everything can be decoded.
 perf_without_errors() {
 	"$PERF" script -i data --itrace=i1000nse 2>&1 > /dev/null | tee errors
 	"$PERF" script -i data --itrace=i1000ns -F comm,ip,sym 2> /dev/null | wc -l
@@ -203,25 +220,27 @@ perf_traces() {
 	perf record -q -e intel_pt//u -m 64,4096 -o data -- "$@" && perf_without_errors
 }
 
-# Who is stepped by a debugger is not traced meanwhile, and the debugger sees what it saw before.
+# A task that a debugger steps is not traced meanwhile, and the debugger sees the same as without a
+# trace.
 debugger() {
-	perf record -q -e intel_pt//u -m 64,1024 -o data -- "$bin/pt_truth" "$bin/flow_signals" > stepped
+	perf record -q -e intel_pt//u -m 64,1024 -o data -- \
+		"$bin/pt_truth" "$bin/flow_signals" > stepped
 	[ $? = 1 ] && cmp signals.truth stepped
 }
 
-# A breakpoint stops the program as often as if it were not traced. (A watchpoint cannot be tried: QEMU 7.2 gets
-# stuck where a step hits one, whoever steps.)
+# A breakpoint stops a traced program as often as an untraced one. Watchpoints are not tested: QEMU
+# 7.2 hangs when a single step hits one.
 stops() {
 	local address
 
 	address=$(nm "$bin/flow_branches" | sed -n 's/ . one$//p')
-	"$bin/pt_truth" -b "$address" "$bin/flow_branches" > alone && wc -l alone && [ -s alone ] &&
-		perf record -q -e intel_pt//u -m 64,4096 -o data -- \
+	"$bin/pt_truth" -b "$address" "$bin/flow_branches" > alone && wc -l alone &&
+		[ -s alone ] && perf record -q -e intel_pt//u -m 64,4096 -o data -- \
 			"$bin/pt_truth" -b "$address" "$bin/flow_branches" > stopped &&
 		cmp alone stopped && perf_without_errors
 }
 
-# On a branch, on what pushes, and on what is executed elsewhere.
+# Uprobes on a branch, on an instruction that pushes, and on one that is executed out of line.
 uprobes() {
 	local events=/sys/kernel/tracing symbol offset
 
@@ -239,13 +258,14 @@ uprobes() {
 	[ $status = 0 ] && decoded branches && [ "$(wc -l < branches.flow)" -gt 10000 ]
 }
 
-# A program that is in user space when its event is disabled: that is said, and what came before it.
+# Disable the event while the program is in user space: the trace contains what was executed until
+# then, and ends with a TIP.PGD.
 disabled_while_it_runs() {
 	"$bin/pt_record" -s -i 50 spin.pt "$bin/flow_spin" > heads
 	[ $? = 137 ] && cat heads && decoded spin && wc -l spin.flow
 }
 
-# The program of synth.c; prints what pt_decode says.
+# The built-in loop of synth.c; print what pt_record prints.
 synthetic() {
 	printf '\203\351\001\165\373\271\006\000\000\000\377\340' > image
 	"$bin/pt_record" "$@" synth.pt && "$bin/pt_decode" synth.pt image@0x400000 > /dev/null
@@ -259,19 +279,20 @@ synthetic_wrapped() {
 	synthetic -c 3000 -n 7 -s "$@"
 }
 
-# Without a reader: full, and not overflowed, as nothing comes behind.
+# Without a reader the area becomes full. There is no OVF packet, because no trace follows.
 synthetic_full() {
 	synthetic -c 3000 -n 7 -p 1 | grep 'truncated [1-9]'
 }
 
 refused() {
-	! perf record -q -e intel_pt// -o data -- true && dmesg | grep 'soft_pt: cannot trace the kernel'
+	! perf record -q -e intel_pt// -o data -- true &&
+		dmesg | grep 'soft_pt: cannot trace the kernel'
 }
 
 echo "TAP version 13"
-check "announced in the log" announced
+check "message in the kernel log" announced
 check "caps/software" is caps/software 1
-check "the vdso" vdso
+check "image of the vdso" vdso
 for program in branches syscalls signals modes exec compat vdso; do
 	check "$program: stepped by ptrace" stepped $program
 	check "$program: traced" traced $program
@@ -287,37 +308,37 @@ check "rseq: flow" restarted
 check "tasks: traced" traced tasks
 check "tasks: flow" decoded tasks
 for pages in 1 3; do
-	check "branches: traced, gone round in pages: $pages" traced branches -s -p $pages
+	check "branches: traced, wrapped area, pages: $pages" traced branches -s -p $pages
 	check "branches: the end of the flow" ends_equal branches
 done
 check "branches: traced, 1000 pages" traced branches -p 1000
 check "branches: flow" equal branches
-check "spin: disabled while it runs" disabled_while_it_runs
+check "spin: event disabled while it runs" disabled_while_it_runs
 check "synthetic: whole" synthetic_whole
-check "synthetic: gone round" synthetic_wrapped -p 1
-check "synthetic: gone round, 3 pages" synthetic_wrapped -p 3
+check "synthetic: wrapped" synthetic_wrapped -p 1
+check "synthetic: wrapped, 3 pages" synthetic_wrapped -p 3
 check "synthetic: full" synthetic_full
 check "branches: with uprobes" uprobes
-check "compat: the output is that of the program alone" same_output compat
-check "syscalls: paused and resumed by them" paused_by_system_call
-check "syscalls: paused by a breakpoint of the program" paused_by_program
+check "compat: the output equals that of the untraced program" same_output compat
+check "syscalls: paused and resumed by system calls" paused_by_system_call
+check "syscalls: paused by a breakpoint in the program" paused_by_program
 check "syscalls: paused in the middle of a step" paused_while_written
 check "syscalls: paused anywhere" paused_anywhere
-if perf --version > said 2>&1; then
+if perf --version > version 2>&1; then
 	for program in branches signals flags modes exec compat vdso; do
 		check "$program: perf 6.1 records" perf_records $program
 		check "$program: perf 6.1 decodes" perf_decodes $program /usr/bin/perf
 		check "$program: our perf decodes" perf_decodes $program "$PERF"
 	done
 	check "the kernel is not traced" refused
-	check "tasks: traced with all that inherit" perf_traces "$bin/flow_tasks"
+	check "tasks: inherited events" perf_traces "$bin/flow_tasks"
 	check "a shell and its children" perf_traces sh -c '/bin/true; (exit 0); /bin/echo done'
 	check "signals: stepped by ptrace while traced" debugger
 	check "branches: a debugger's breakpoint while traced" stops
 else
 	for what in records decodes inherits debugger 'kernel is not traced'; do
 		nr=$((nr + 1))
-		echo "ok $nr - perf 6.1: $what # SKIP there is no perf 6.1 (linux-perf)"
+		echo "ok $nr - perf 6.1: $what # SKIP no perf 6.1 (linux-perf)"
 	done
 fi
 echo "1..$nr"

@@ -1,11 +1,14 @@
 #!/bin/bash
-# Intel PT by single-stepping: nobody's output changes, whatever happens to him, in the guest
+# soft_pt: traced, attached and detached programs compute the same as untraced ones
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 900
+# tags: parallel
+# needs: kernel
 #
-# stress.c prints the same line, round by round, and would see a trap flag. A task with one that nobody
-# takes from it is ended by SIGTRAP: a round begun and done with no event says that there was none.
-# KERNEL is another build of the kernel than build/kernel; VM_TIMEOUT more time, for a slow one.
+# stress.c prints the same line in each round, and fails if a trap flag is visible. A trap flag
+# that nothing clears would kill the task by SIGTRAP: a round that begins and ends without an event
+# shows that none is left. KERNEL is another build of the kernel than build/kernel; VM_TIMEOUT a
+# longer time limit for a slow one.
 
 # shellcheck source=../../vm/guest.sh
 . "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
@@ -13,18 +16,18 @@ stress=$BUILD/tests/soft_pt/stress
 
 if [ "${1-}" != --inside ]; then
 	need_guest
-	[ -x "$stress" ] || no_tests "there is no stress (make test-programs)"
+	[ -x "$stress" ] || skip_all "no stress (make test-programs)"
 	export VM_TIMEOUT=${VM_TIMEOUT:-860}
-	exec "$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside)"
+	boot_guest "$test_file" --inside
 fi
 
-# shellcheck source=../../../perf/tests/shell/lib/recording.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
+# shellcheck source=../../../perf/tests/shell/lib/recorder.sh
+. "$BUILD/linux/tools/perf/tests/shell/lib/recorder.sh"
 
-[ -d /sys/bus/event_source/devices/intel_pt ] || no_tests "this kernel has no intel_pt"
+[ -d /sys/bus/event_source/devices/intel_pt ] || skip_all "no intel_pt in this kernel"
 # shellcheck source=../rounds.sh
 . "$TOP/tools/testing/soft_pt/rounds.sh"
-trap 'tell; cleanup' EXIT
+trap 'print_check_output; cleanup' EXIT
 event=(-e intel_pt//u -m ",64K")
 
 traces() {
@@ -32,11 +35,12 @@ traces() {
 }
 
 full() {
-	"$PERF" record "${event[@]}" -o "$work/full" -- "$stress" < /dev/null > "$work/out" 2> "$work/record.err" &&
+	"$PERF" record "${event[@]}" -o "$work/full" -- "$stress" \
+		< /dev/null > "$work/out" 2> "$work/record.err" &&
 		unchanged && traces "$work/full"
 }
 
-# record_rounds [options]: returns when one was traced
+# record_rounds [options]: start recording, and return after the first traced round
 record_rounds() {
 	open_input
 	recorder_out=$work/out
@@ -72,7 +76,7 @@ enabled_and_disabled() {
 	rounds_end
 }
 
-# Recorders that come and go, some without a word; and then the program is on its own.
+# Stop or kill several recorders, one after the other. The program runs on.
 attached_and_detached() {
 	local how
 
@@ -96,10 +100,10 @@ attached_and_detached() {
 }
 
 echo "TAP version 13"
-check "untraced: the same twice" untraced
-check "traced in full" full
-check "snapshots meanwhile" snapshots
-check "enabled and disabled all the time" enabled_and_disabled
-check "recorders that attach and detach, or are killed" attached_and_detached
-check "nobody is stepped any more" on_its_own
+check "untraced: two runs print the same" untraced
+check "full trace" full
+check "snapshots" snapshots
+check "event disabled and enabled 40 times" enabled_and_disabled
+check "recorders attach and are stopped or killed" attached_and_detached
+check "no task is single-stepped afterwards" after_detach
 echo "1..$nr"

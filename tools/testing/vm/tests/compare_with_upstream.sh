@@ -1,21 +1,21 @@
 #!/bin/bash
-# perf test and upstream's selftests of perf_events: the same results on our kernel as on the unmodified one
+# perf test and upstream's perf_events selftests: our kernel gives the same results as upstream's
 # SPDX-License-Identifier: GPL-2.0-only
-# needs: kernel upstream-kernel
 # timeout: 5400
+# needs: kernel upstream-kernel
 #
-# Both kernels are booted at once, so that the load of this machine is the same for both, and run the
-# same programs: build/perf, and those selftests that are upstream's. Each line of TAP has a result's
-# name, and what it was there and here.
+# Both kernels are booted at the same time, so that both see the same load of the host, and run the
+# same programs: build/perf, and upstream's selftests. Each line of TAP has the name of a result,
+# and the result on either kernel.
 #
-# Where these differ, the tests are run ten times more. One that comes out differently on one and the
-# same kernel depends on time or luck: it says nothing of the other kernel, and is skipped. (So does
-# "Number of exit events": it asks a thousand times at most, while the child gives up its memory.) What
-# is left must be equal, be it that a test fails on both.
+# Tests whose results differ are run ten times more. A test that gives different results on the
+# same kernel depends on timing, and says nothing about the other kernel: it is skipped. ("Number
+# of exit events" is one: it polls at most a thousand times while the child frees its memory.) All
+# other results must be equal, even if a test fails on both kernels.
 #
 # Arguments are tests to run, instead of all.
 
-# Those that read a ring, a counter or a breakpoint, and need nothing that an emulated PC lacks
+# Tests that read a ring, a counter or a breakpoint, and run on an emulated PC
 tests=(
 	'perf test: Detect openat syscall event'
 	'perf test: Detect openat syscall event on all cpus'
@@ -45,13 +45,14 @@ guest_seconds=2400
 
 # --- in the guest ------------------------------------------------------------------------------
 
-# The results of one test, as lines NAME, tab, RESULT
+# run_test TEST: print its results as lines NAME, tab, RESULT
 run_test() {
 	local name=${1#*: } number
 
 	case $1 in
 	perf*)
-		number=$(awk -v name="$name" 'substr($0, index($0, ": ") + 2) == name { print $1 + 0 }' list)
+		number=$(awk -v name="$name" \
+			'substr($0, index($0, ": ") + 2) == name { print $1 + 0 }' list)
 		timeout -k 5 $test_seconds "$PERF" test -v -S "${number:-none}" >output 2>&1
 		sed -nE 's/^ *[0-9.]+: (.*[^ ]) *: (Ok|Skip|FAILED!).*/\1\t\2/p' output
 		;;
@@ -63,7 +64,8 @@ run_test() {
 	esac
 }
 
-# run_inside TIMES TEST...: lines of TEST, NAME, RESULT; one more, "all of it", tells of a test without any
+# run_inside TIMES TEST...: write lines TEST, NAME, RESULT. One more, "all of it", shows whether
+# the test printed any result.
 run_inside() {
 	local times=$1 test start i
 
@@ -100,7 +102,7 @@ work=$BUILD/vm/same
 
 skip() {
 	echo "1..0 # SKIP $1"
-	exit 4
+	exit 2
 }
 
 # boot KERNEL WHICH TIMES TEST...
@@ -108,13 +110,15 @@ boot() {
 	local dir=$work/$2
 
 	KERNEL=$1 VM_DIR=$dir VM_TIMEOUT=$guest_seconds \
-		"$here/../run" "$(printf '%q ' "$here/compare_with_upstream.sh" --inside "${@:3}")" >>"$dir/said" 2>&1 && return
-	echo "# $2: the guest ended with status $?; what it said is in $dir/said"
-	grep '^vm:' "$dir/said" | sed 's/^/# | /'
+		"$here/../run" "$(printf '%q ' "$here/compare_with_upstream.sh" --inside "${@:3}")" \
+		>>"$dir/output" 2>&1 && return
+	echo "# $2: the guest exited with status $?; its output is in $dir/output"
+	grep '^vm:' "$dir/output" | sed 's/^/# | /'
 	return 1
 }
 
-# boot_both TIMES TEST...: false if our kernel complains; what upstream's lacks then is seen below
+# boot_both TIMES TEST...: return 1 if our guest fails. Results that upstream's lacks are found by
+# compare().
 boot_both() {
 	local status
 
@@ -125,8 +129,9 @@ boot_both() {
 	return $status
 }
 
-# A line for each result: same, differs or varies, or new: it needs what only ours has, as an AUX area
-# does the software Intel PT; then test, name, what it was on each kernel
+# Print a line for each result: same, differs, varies or new; then test, name, and the result on
+# each kernel. A new one needs what only our kernel has: a test of AUX areas needs the software
+# Intel PT.
 compare() {
 	awk -F'\t' -v OFS='\t' '
 	{
@@ -137,7 +142,8 @@ compare() {
 		}
 		if (!((kernel, key, $3) in all)) {
 			all[kernel, key, $3] = 1
-			result[kernel, key] = result[kernel, key] (result[kernel, key] ? ", " : "") $3
+			before = result[kernel, key]
+			result[kernel, key] = before (before ? ", " : "") $3
 		}
 	}
 	END {
@@ -157,41 +163,43 @@ compare() {
 }
 
 for kernel in kernel-upstream kernel; do
-	[ -e "$BUILD/$kernel/arch/x86/boot/bzImage" ] || skip "there is no $BUILD/$kernel (make ${kernel/kernel-upstream/upstream-kernel})"
+	[ -e "$BUILD/$kernel/arch/x86/boot/bzImage" ] ||
+		skip "no $BUILD/$kernel (make ${kernel/kernel-upstream/upstream-kernel})"
 done
-type qemu-system-x86_64 >/dev/null 2>&1 || skip "there is no qemu-system-x86_64 (make deps)"
-[ -x "$BUILD/perf/perf" ] || skip "there is no perf (make perf)"
+type qemu-system-x86_64 >/dev/null 2>&1 || skip "no qemu-system-x86_64 (make deps)"
+[ -x "$BUILD/perf/perf" ] || skip "no perf (make perf)"
 
 echo "TAP version 13"
 if ! log=$("$top/tools/testing/selftests/perf_events/run_in_guest.sh" --build 2>&1); then
-	echo "$log"
-	echo "Bail out! The selftests cannot be built"
+	sed 's/^/# /' <<< "$log"
+	echo "Bail out! Cannot build the selftests"
 	exit 1
 fi
 for which in upstream ours; do
 	mkdir -p "$work/$which/out"
 	: >"$work/$which/out/results"
-	rm -f "$work/$which/said"
+	rm -f "$work/$which/output"
 done
 
 bad=0
 boot_both 1 "${tests[@]}" || bad=1
 mapfile -t again < <(compare | awk -F'\t' '$1 ~ /differs|varies/ && !seen[$2]++ { print $2 }')
 if [ ${#again[@]} -gt 0 ]; then
-	printf '# once more: %s\n' "${again[@]}"
+	printf '# run again: %s\n' "${again[@]}"
 	boot_both 10 "${again[@]}" || bad=1
 fi
 
 compare | awk -F'\t' '
 BEGIN {
-	why["varies"] = " # SKIP the same kernel gives different results"
-	why["new"] = " # SKIP the unmodified kernel has no PMU for it"
+	why["varies"] = " # SKIP the result varies on the same kernel"
+	why["new"] = " # SKIP the unmodified kernel lacks the PMU"
 	printf "#%-74s %-12s %s\n", "", "upstream", "ours"
 }
 {
 	test = substr($2, index($2, ": ") + 2)
 	printf "%-75s %-12s %s%s\n",
-	       ($1 == "differs" ? "not ok " : "ok ") NR " - " (test == $3 ? "" : test ": ") $3, $4, $5, why[$1]
+	       ($1 == "differs" ? "not ok " : "ok ") NR " - " (test == $3 ? "" : test ": ") $3,
+	       $4, $5, why[$1]
 	differs += $1 == "differs"
 }
 END {

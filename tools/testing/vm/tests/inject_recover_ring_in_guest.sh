@@ -1,23 +1,24 @@
 #!/bin/bash
-# perf inject --recover-ring on our kernel: from a recorder's memory, a vmcore, and all of a machine's RAM
+# perf inject --recover-ring: from the recorder's memory, a vmcore, and the whole RAM of a machine
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 400
+# needs: kernel
 #
-# In the guest, numbered calls are recorded until the rings have gone round, and the events are
-# disabled: from then on nothing in the rings changes, and all images of them must give the same. Those are
-# the recorder's mappings; a vmcore, as dump-guest-memory of QEMU makes it; and the guest's RAM, which is a
-# file here, as it is when the guest is gone without shutting down.
+# In the guest, record numbered calls until the rings have wrapped, and disable the events. From
+# then on the rings do not change, and all images of them must give the same records: the
+# recorder's mappings; a vmcore as written by dump-guest-memory of QEMU; and the RAM of the guest,
+# which is a file on the host, after the guest ended without shutting down.
 #
-# Environment: RATE, of the calls (4000 a second: the guest is emulated).
+# Environment: RATE, of the calls, default 4000 a second, because the guest is emulated.
 
 # shellcheck source=../guest.sh
 . "$(dirname "$(realpath "$0")")/../guest.sh"
 
-# shellcheck source=../../../perf/tests/shell/lib/recording.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
+# shellcheck source=../../../perf/tests/shell/lib/numbered.sh
+. "$BUILD/linux/tools/perf/tests/shell/lib/numbered.sh"
 
-# Every mapping of the recorder that can be read, one behind the other, in small pieces: the guest has little
-# memory, and the recorder reserves more than it uses
+# copy_memory PID FILE: write all readable mappings, one after the other. In small pieces, because
+# the guest has little memory, and the recorder reserves more than it uses.
 copy_memory() {
 	python3 - "$1" > "$2" << 'END'
 import sys
@@ -43,60 +44,66 @@ run_inside() {
 	need_tracepoint raw_syscalls:sys_enter
 
 	numbered_event overwrite
-	recorder_start -v -a -m 64 "${event[@]}" -o "$work/data" --switch-output=signal --write-buffer=1M
+	recorder_start -v -a -m 64 "${event[@]}" -o "$work/data" --switch-output=signal \
+		--write-buffer=1M
 	numbered_start --rate "$RATE" --duration 4
 	numbered_end
-	control disable || fail "the events cannot be disabled"
+	control disable || fatal "Cannot disable the events"
 	copy_memory "$recorder" "$VM_OUT/memory"
-	control snapshot || fail "no snapshot"
+	control snapshot || fatal "no snapshot"
 	find_snapshots "$work/data"
-	[ "${#snapshots[@]}" = 1 ] || fail "${#snapshots[@]} snapshots instead of one"
+	[ "${#snapshots[@]}" = 1 ] || fatal "${#snapshots[@]} snapshots instead of one"
 	cp "${snapshots[0]}" "$VM_OUT/saved"
-	grep -q 'rings by PERF_SAMPLE_SIZE_AT_END' "$work/record.err" || fail "the rings are not sized"
+	grep -q 'rings by PERF_SAMPLE_SIZE_AT_END' "$work/record.err" ||
+		fatal "the rings do not use PERF_SAMPLE_SIZE_AT_END"
 	sync
 	touch "$VM_OUT/done"
 	wait_until 100 test -e "$VM_OUT/dumped"
-	# As if the plug were pulled. The recorder still runs.
+	# Reset the machine at once. The recorder still runs.
 	echo b > /proc/sysrq-trigger
 	sleep 100
 }
 
-# tell_qemu COMMAND: returns when that is done, and QEMU says what
-tell_qemu() {
+# qemu_monitor COMMAND: run it in the monitor of QEMU; print the answer
+qemu_monitor() {
 	python3 - "$work/monitor" "$1" << 'END'
 import socket, sys
 with socket.socket(socket.AF_UNIX) as monitor:
     monitor.connect(sys.argv[1])
-    said = b''
+    answer = b''
     for command in sys.argv[2], '':
-        while not said.endswith(b'(qemu) '):
-            said += monitor.recv(4096) or sys.exit('QEMU is gone')
-        print(said.decode())
-        said = b''
+        while not answer.endswith(b'(qemu) '):
+            answer += monitor.recv(4096) or sys.exit('QEMU has exited')
+        print(answer.decode())
+        answer = b''
         monitor.sendall(command.encode() + b'\n')
 END
 }
 
-# texts FILE: its samples
+# texts FILE: print its samples
 texts() {
-	"$PERF" script -f -i "$1" -F cpu,time,event,trace 2> "$work/script.err" | grep raw_syscalls | sort
+	"$PERF" script -f -i "$1" -F cpu,time,event,trace 2> "$work/script.err" |
+		grep raw_syscalls | sort
 }
 
-# same_as_saved IMAGE: it has what the recorder saved, but for the oldest record of each ring (that may go on
-# where the ring begins, with the one before it gone, or be about to be replaced), and what inject says is
-# doubtful: of the recorder's own copies, the one it has taken trailers off may disagree with the ring.
+# same_as_saved IMAGE: the image has all records that the recorder saved, except for the oldest
+# record of each ring, and those that inject reports as doubtful. The oldest one may wrap while the
+# one before it is overwritten, or may be about to be overwritten. A record is doubtful if a copy
+# of the recorder, from which it has removed the trailer, disagrees with the ring.
 same_as_saved() {
 	local missing more nr doubtful
 
-	"$PERF" inject --recover-ring "$1" -i "$out/saved" -o "$work/out" 2> "$work/said" || return
-	cat "$work/said"
-	doubtful=$(grep -oE '[0-9]+ doubtful' "$work/said" | cut -d' ' -f1)
+	"$PERF" inject --recover-ring "$1" -i "$out/saved" -o "$work/out" \
+		2> "$work/inject.out" || return
+	cat "$work/inject.out"
+	doubtful=$(grep -oE '[0-9]+ doubtful' "$work/inject.out" | cut -d' ' -f1)
 	texts "$work/out" > "$work/recovered.txt"
 	nr=$(wc -l < "$work/saved.txt")
 	more=$(comm -13 "$work/saved.txt" "$work/recovered.txt" | wc -l)
 	missing=$(comm -23 "$work/saved.txt" "$work/recovered.txt" | wc -l)
-	echo "saved $nr, missing of them $missing, more than these $more"
-	((nr >= 1000 && more == 0 && doubtful <= 100 && missing <= cpus + doubtful)) && readable "$work/out"
+	echo "saved $nr, missing $missing, additional $more"
+	((nr >= 1000 && more == 0 && doubtful <= 100 && missing <= cpus + doubtful)) &&
+		readable "$work/out"
 }
 
 if [ "${1-}" = --inside ]; then
@@ -109,32 +116,33 @@ need_guest
 need_perf
 export VM_DIR=$work/vm VM_TIMEOUT=${VM_TIMEOUT:-300} VM_MEM=768M
 mkdir "$VM_DIR"
-# Sparse, where the checkout is: /tmp may be small.
+# A sparse file beside the checkout, because /tmp may be small.
 ram=$(mktemp "$BUILD/vm/ram.XXXXXX") || exit 1
 vmcore=$ram.vmcore
-trap 'tell; rm -f "$ram" "$vmcore"; cleanup' EXIT
-export VM_QEMU="-object memory-backend-file,id=ram,size=$VM_MEM,mem-path=$ram,share=on -machine memory-backend=ram \
-	-monitor unix:$work/monitor,server,nowait"
-"$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside "${RATE:-4000}")" > "$work/said" 2>&1 &
+trap 'print_check_output; rm -f "$ram" "$vmcore"; cleanup' EXIT
+export VM_QEMU="-object memory-backend-file,id=ram,size=$VM_MEM,mem-path=$ram,share=on \
+	-machine memory-backend=ram -monitor unix:$work/monitor,server,nowait"
+"$TOP/tools/testing/vm/run" "$(printf '%q ' "$test_file" --inside "${RATE:-4000}")" \
+	> "$work/guest.out" 2>&1 &
 guest=$!
 started+=("$guest")
 out=$VM_DIR/out
-guest_is_done() {
+guest_has_finished() {
 	[ -e "$out/done" ] || gone "$guest"
 }
-wait_until "$VM_TIMEOUT" guest_is_done
+wait_until "$VM_TIMEOUT" guest_has_finished
 [ -e "$out/done" ] || {
-	cat "$work/said"
-	fail "the guest did not come to the end"
+	cat "$work/guest.out"
+	fatal "the guest did not finish"
 }
-tell_qemu "dump-guest-memory $vmcore" > "$work/monitor.said" 2>&1
+qemu_monitor "dump-guest-memory $vmcore" > "$work/monitor.out" 2>&1
 touch "$out/dumped"
 wait "$guest"
 texts "$out/saved" > "$work/saved.txt"
 cpus=$("$PERF" script -f -i "$out/saved" -F cpu | sort -u | wc -l)
 
 echo "TAP version 13"
-check "a copy of the recorder's memory" same_as_saved "$out/memory"
-check "a vmcore" same_as_saved "$vmcore"
-check "the machine's memory" same_as_saved "$ram"
+check "memory of the recorder" same_as_saved "$out/memory"
+check "vmcore" same_as_saved "$vmcore"
+check "RAM of the machine" same_as_saved "$ram"
 echo "1..$nr"

@@ -1,10 +1,12 @@
 #!/bin/bash
-# perf record of AUX areas: full traces and snapshots of Intel PT, compared branch by branch
+# perf record AUX areas: full traces and snapshots of Intel PT, compared branch by branch
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 1800
+# tags: parallel
+# needs: kernel
 #
-# The program that is traced does the same each time, and executes nothing while a snapshot is taken:
-# what all snapshots hold together must be what the full trace holds.
+# The traced program executes the same instructions in each run, and none while a snapshot is taken:
+# all snapshots together must contain the same branches as the full trace.
 
 # shellcheck source=../guest.sh
 . "$(dirname "$(realpath "$0")")/../guest.sh"
@@ -12,66 +14,64 @@
 if [ "${1-}" != --inside ]; then
 	need_guest
 	export VM_TIMEOUT=${VM_TIMEOUT:-1750}
-	exec "$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside "${@}")"
+	boot_guest "$test_file" --inside "$@"
 fi
 
-# shellcheck source=../../../perf/tests/shell/lib/recording.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
+# shellcheck source=../../../perf/tests/shell/lib/recorder.sh
+. "$BUILD/linux/tools/perf/tests/shell/lib/recorder.sh"
 
-[ -d /sys/bus/event_source/devices/intel_pt ] || no_tests "this kernel has no intel_pt"
-[ -x "$BUILD/tests/branches" ] || no_tests "$BUILD/tests/branches is not built (make test-programs)"
+[ -d /sys/bus/event_source/devices/intel_pt ] || skip_all "no intel_pt in this kernel"
+[ -x "$BUILD/tests/branches" ] || skip_all "$BUILD/tests/branches is not built (make test-programs)"
 branches=$BUILD/tests/branches
 
-trap 'tell; cleanup' EXIT
+trap 'print_check_output; cleanup' EXIT
 
-# --- the program that is traced --------------------------------------------------------------
+# --- the traced program ----------------------------------------------------------------------
 
-# work_start [THREADS]: reads what serve says
+# Open the input and the output of the program.
 work_start() {
 	rm -f "$work/in" "$work/out"
 	mkfifo "$work/in" "$work/out"
 	exec {in}<> "$work/in" {out}<> "$work/out"
 }
 
-# serve REQUESTS: returns when that is done, and the program waits again
+# serve REQUESTS: return when they are served and the program waits for input again
 serve() {
 	local line
 
 	echo "$1" >&"$in"
 	read -rt 100 -u "$out" line && [[ $line == "served $1,"* ]] || return
 	echo "$line" >> "$work/answers"
-	wait_until 60 reads
+	wait_until 60 waits_for_input
 }
 
-traced() {
-	pgrep -x branches
-}
-
-# All threads but the first are gone, and that one waits for input.
-reads() {
+# Does only the main thread of the program exist, and wait for input?
+waits_for_input() {
 	local pid
 
-	pid=$(traced) && [ "$(cut -d ' ' -f 1 "/proc/$pid/syscall")" = 0 ]
+	pid=$(pgrep -x branches) && [ "$(cut -d ' ' -f 1 "/proc/$pid/syscall")" = 0 ]
 }
 
 work_end() {
 	exec {in}>&- {out}>&-
 }
 
-# --- what was traced -------------------------------------------------------------------------
+# --- the trace -------------------------------------------------------------------------------
 
 functions='^(walk|add|mix|parse|serve|serve_all|checkpoint)\+'
 
-# flow_by_thread FILE: the branches within the program's functions, one a line: which thread, from where,
-# and to where; and in $work/errors what the decoder found wrong
+# flow_by_thread FILE: print the branches within the program's functions, one a line: thread, source
+# and target; write the errors of the decoder to $work/errors
 flow_by_thread() {
-	"$PERF" script -f -i "$1" --itrace=be -F tid,ip,sym,symoff,dso,addr > "$work/script" 2> "$work/script.err" || {
+	perf_script "${decoder:-$PERF}" "$1" --itrace=be -F tid,ip,sym,symoff,dso,addr \
+		> "$work/script" 2> "$work/script.err" || {
 		cat "$work/script.err"
 		return 1
 	}
 	grep -h 'instruction trace error' "$work/script" "$work/script.err" > "$work/errors"
 	awk -v functions="$functions" '{
-		if (split($0, half, " => ") != 2 || half[1] !~ /\/branches\)/ || half[2] !~ /\/branches\)/)
+		if (split($0, half, " => ") != 2 ||
+		    half[1] !~ /\/branches\)/ || half[2] !~ /\/branches\)/)
 			next
 		split(half[1], from); split(half[2], to)
 		if (from[3] ~ functions)
@@ -83,7 +83,7 @@ flow() {
 	flow_by_thread "$1" > "$work/by_thread" && cut -d ' ' -f 2- "$work/by_thread"
 }
 
-# no_errors FLOW: and not nothing
+# no_errors FLOW: return 0 if FLOW is not empty and the decoder reported no error
 no_errors() {
 	if [ -s "$work/errors" ]; then
 		sort "$work/errors" | cut -c1-60 | uniq -c | head -n 5
@@ -92,13 +92,18 @@ no_errors() {
 	[ -s "$1" ]
 }
 
-# section FLOW N: what was done for line N of the input, up to its checkpoint
+# part_flow FILE: write the flow of a snapshot to $work/part.flow
+part_flow() {
+	flow "$1" > "$work/part.flow" && no_errors "$work/part.flow"
+}
+
+# section FLOW N: print the branches for line N of the input, up to its checkpoint
 section() {
 	awk -v n="$2" 'BEGIN { at = 1 } at == n { print } $1 ~ /^checkpoint\+/ { at++ }' "$1"
 }
 
-# served FLOW: of each thread what it did to serve, as a checksum. Who calls serve() is left out: the compiler
-# may have made serve_all() a part of main().
+# served FLOW: print for each thread a checksum of the branches below serve(). Its caller is left
+# out, because the compiler may have inlined serve_all() into main().
 served() {
 	rm -f "$work"/thread.*
 	grep -vE '\b(main|serve_all|checkpoint)\+' "$1" |
@@ -118,7 +123,7 @@ sizes=(20 35 50)
 program=("$branches")
 cpus=1
 
-# record_work NAME [options]: $program on $cpus traced by a recorder that is told what to do by control
+# record_work NAME [options]: start a recorder with a control fifo that traces $program on $cpus
 record_work() {
 	local name=$1
 
@@ -131,8 +136,8 @@ record_work() {
 	recorder_launch -o "$work/$name" "$@" -- "${program[@]}"
 	wrapper=()
 	recorder_out=$work/record.out
-	control ping || fail "the recorder does not answer: $*"
-	wait_until 60 reads || fail "the program does not start"
+	control ping || fatal "no answer on the control fifo: record $*"
+	wait_until 60 waits_for_input || fatal "the program does not start"
 }
 
 record_end() {
@@ -157,17 +162,18 @@ full_trace() {
 }
 
 same_output() {
-	printf '%s\n' "${sizes[@]}" | "$branches" > "$work/untraced" && diff "$work/untraced" "$work/full.answers"
+	printf '%s\n' "${sizes[@]}" | "$branches" > "$work/untraced" &&
+		diff "$work/untraced" "$work/full.answers"
 }
 
-readable_by_debian() {
+same_flow_by_debian() {
 	[ -x /usr/bin/perf ] || return 0
 	/usr/bin/perf --version
-	PERF=/usr/bin/perf flow "$work/$1" > "$work/debian.flow" && no_errors "$work/debian.flow" &&
-		cmp "$work/debian.flow" "$work/$1.flow"
+	decoder=/usr/bin/perf flow "$work/$1" > "$work/debian.flow" &&
+		no_errors "$work/debian.flow" && cmp "$work/debian.flow" "$work/$1.flow"
 }
 
-# Three snapshots: each has its section, and all together are the full trace.
+# Three snapshots: each contains its section of the full trace, and together they are complete.
 consecutive() {
 	local n
 
@@ -179,7 +185,7 @@ consecutive() {
 	find_snapshots "$work/consecutive"
 	echo "${#snapshots[@]} files"
 	for n in 1 2 3; do
-		flow "${snapshots[n - 1]}" > "$work/part.flow" && no_errors "$work/part.flow" || return
+		part_flow "${snapshots[n - 1]}" || return
 		section "$work/full.flow" $n > "$work/section"
 		wc -l < "$work/part.flow"
 		cmp "$work/section" "$work/part.flow" || return
@@ -188,12 +194,16 @@ consecutive() {
 	! grep 'are gone' "$work/record.err"
 }
 
-# The files of one recording: another of that name comes with none of them.
+# find_snapshots NAME: set $snapshots. Remove the files before NAME is recorded again.
 find_snapshots() {
 	snapshots=("$1".2*)
 }
 
-# In one file, by signal
+snapshots_by_signal() {
+	[ "$(grep -c 'Snapshot.*signal' "$work/record.err")" = "$1" ]
+}
+
+# Snapshots by signal into one file
 by_signal() {
 	local n count=0
 
@@ -202,14 +212,14 @@ by_signal() {
 		serve "$n" || return
 		kill -USR2 "$recorder"
 		count=$((count + 1))
-		wait_until 100 eval "[ \$(grep -c 'Snapshot.*signal' '$work/record.err') = $count ]" || return
+		wait_until 100 snapshots_by_signal "$count" || return
 	done
 	record_end
 	flow "$work/signal" > "$work/signal.flow"
 	no_errors "$work/signal.flow" && cmp "$work/signal.flow" "$work/full.flow"
 }
 
-# wrapped PAGES: what is there is the end of what was done, and the rest was told as overwritten.
+# wrapped PAGES: each snapshot contains the end of its section, and reports the rest as overwritten.
 wrapped() {
 	local n found expected sizes=($((400 * $1)) $((500 * $1)))
 
@@ -228,7 +238,7 @@ wrapped() {
 	find_snapshots "$work/wrapped"
 	for n in 1 2; do
 		[ "$(piece_bytes "${snapshots[n - 1]}")" = $(($1 * 4096)) ] || return
-		flow "${snapshots[n - 1]}" > "$work/part.flow" && no_errors "$work/part.flow" || return
+		part_flow "${snapshots[n - 1]}" || return
 		section "$work/twice.flow" $n > "$work/section"
 		found=$(wc -l < "$work/part.flow") expected=$(wc -l < "$work/section")
 		echo "$found of $expected"
@@ -238,17 +248,18 @@ wrapped() {
 	rm "${snapshots[@]}"
 }
 
-# What the driver does not take is rounded up.
+# A size that the driver does not support is rounded up.
 rounded_up() {
 	echo 0 > /sys/module/soft_pt/parameters/any_size
 	record_work rounded -S -m ,3
 	serve 1200 && control snapshot || return
 	record_end
 	echo 1 > /sys/module/soft_pt/parameters/any_size
-	grep 'AUX areas are made 16 kB' "$work/record.err" && [ "$(piece_bytes "$work/rounded")" = 16384 ]
+	grep 'AUX areas are made 16 kB' "$work/record.err" &&
+		[ "$(piece_bytes "$work/rounded")" = 16384 ]
 }
 
-# An area that is drained and comes round many times; if its reader is too slow that has to be told.
+# drained PAGES: drain an area that wraps many times. Lost data must be reported.
 drained() {
 	local i
 
@@ -266,23 +277,25 @@ drained() {
 	record_end
 	grep -E 'AUX|Lost' "$work/record.err"
 	echo "$(piece_bytes "$work/drained") bytes through $(($1 * 4096))"
-	(($(piece_bytes "$work/drained") > 3 * 4096 * $1)) && flow "$work/drained" > "$work/drained.flow" || return
+	(($(piece_bytes "$work/drained") > 3 * 4096 * $1)) || return
+	flow "$work/drained" > "$work/drained.flow" || return
 	grep -q 'AUX data was lost' "$work/record.err" ||
 		{ no_errors "$work/drained.flow" && cmp "$work/twenty.flow" "$work/drained.flow"; }
 }
 
-# What the pieces of the trace in FILE hold together
+# piece_bytes FILE: print the sum of the sizes of all AUXTRACE records
 piece_bytes() {
-	"$PERF" script -i "$1" -D 2> "$work/script.err" |
+	perf_script "$PERF" "$1" -D 2> "$work/script.err" |
 		sed -n 's/.*PERF_RECORD_AUXTRACE size: \(0x[0-9a-f]*\) .*/\1/p' |
 		{ sum=0; while read -r size; do sum=$((sum + size)); done; echo $sum; }
 }
 
-# Where nobody counts, util compares what lies before the old head with what was there (intel-pt.c): in
-# areas of up to 64 kB, and in others. When the area came round it has to be copied as a whole; not again
-# for the little that comes next.
+# Without aux_written, util/intel-pt.c finds out whether the area wrapped by comparing the data
+# before the old head with what was there before, in two ways: for areas of up to 64 kB and for
+# larger ones. When the area has wrapped, all of it must be copied; the small amount that follows
+# must not cause another full copy.
 uncounted() {
-	local kb n bytes
+	local kb n bytes found
 
 	echo 0 > /sys/module/soft_pt/parameters/counts
 	for kb in 64 100 128; do
@@ -291,7 +304,8 @@ uncounted() {
 			serve "$n" || return
 		done
 		record_end
-		flow "$work/counted" > "$work/counted.flow" && no_errors "$work/counted.flow" || return
+		flow "$work/counted" > "$work/counted.flow" || return
+		no_errors "$work/counted.flow" || return
 
 		record_work "uncounted$kb" -S -m ",${kb}K" --switch-output
 		for n in $((kb * 60)) 30 20; do
@@ -303,15 +317,17 @@ uncounted() {
 		find_snapshots "$work/uncounted$kb"
 		for n in 1 2 3; do
 			bytes=$(piece_bytes "${snapshots[n - 1]}")
-			flow "${snapshots[n - 1]}" > "$work/part.flow" && no_errors "$work/part.flow" || return
+			part_flow "${snapshots[n - 1]}" || return
 			section "$work/counted.flow" $n > "$work/section"
-			echo "$kb kB, snapshot $n: $bytes bytes, $(wc -l < "$work/part.flow") branches"
+			found=$(wc -l < "$work/part.flow")
+			echo "$kb kB, snapshot $n: $bytes bytes, $found branches"
 			if [ $n = 1 ]; then
 				((bytes == kb * 1024)) || return
-				tail -n "$(wc -l < "$work/part.flow")" "$work/section" > "$work/newest"
+				tail -n "$found" "$work/section" > "$work/newest"
 				cmp "$work/newest" "$work/part.flow" || return
 			else
-				((bytes < kb * 512)) && cmp "$work/section" "$work/part.flow" || return
+				((bytes < kb * 512)) || return
+				cmp "$work/section" "$work/part.flow" || return
 			fi
 		done
 	done
@@ -323,7 +339,8 @@ limited() {
 	serve 300 && control snapshot || return
 	record_end
 	grep 'Snapshot' "$work/record.err"
-	"$PERF" script -i "$work/limited" -D 2> "$work/script.err" | grep 'PERF_RECORD_AUXTRACE size' > "$work/pieces"
+	perf_script "$PERF" "$work/limited" -D 2> "$work/script.err" |
+		grep 'PERF_RECORD_AUXTRACE size' > "$work/pieces"
 	cat "$work/pieces"
 	! grep -v 'size: 0x2000 ' "$work/pieces" && grep -q 'are gone' "$work/record.err" &&
 		flow "$work/limited" > "$work/limited.flow" && no_errors "$work/limited.flow"
@@ -345,7 +362,7 @@ per_thread() {
 		[ "$(calls parse "$work/thread.flow")" = 35 ]
 }
 
-# attach [options]: to a process that runs
+# attach [options]: record a running process
 attach() {
 	work_start
 	: > "$work/answers"
@@ -370,7 +387,7 @@ threads() {
 		[ "$(calls parse "$work/threads.flow")" = 90 ]
 }
 
-# Each snapshot has what each of the threads did since the last, wherever they ran.
+# Each snapshot contains what all threads executed since the previous one, on any CPU.
 snapshots_of_threads() {
 	local n program=("$branches" 3) cpus=0,1
 
@@ -381,7 +398,8 @@ snapshots_of_threads() {
 	record_end
 	find_snapshots "$work/parallel"
 	for n in 1 2 3; do
-		flow_by_thread "${snapshots[n - 1]}" > "$work/part.flow" && no_errors "$work/part.flow" || return
+		flow_by_thread "${snapshots[n - 1]}" > "$work/part.flow" || return
+		no_errors "$work/part.flow" || return
 		section "$work/full.flow" $n > "$work/section"
 		served "$work/section" > "$work/one"
 		cat "$work/one" "$work/one" "$work/one" > "$work/three"
@@ -391,48 +409,55 @@ snapshots_of_threads() {
 
 is_trace() {
 	ls -l "$1"
-	"$PERF" script -f -i "$1" -D 2> "$work/script.err" | grep -m 1 'PERF_RECORD_AUXTRACE size'
+	perf_script "$PERF" "$1" -D 2> "$work/script.err" | grep -m 1 'PERF_RECORD_AUXTRACE size'
 }
 
-# sum PATTERN: of the sizes in the lines of $work/dump
+# sum PATTERN: print the sum of the sizes in matching lines of $work/dump
 sum() {
 	sed -n "s/.*$1 .*size: \(0x[0-9a-f]*\) .*/\1/p" "$work/dump" |
 		{ sum=0; while read -r size; do sum=$((sum + size)); done; echo $sum; }
 }
 
-# All that the kernel says it wrote is there, and can be decoded. Pieces are padded to 8 bytes.
+# is_whole FILE: the file contains all bytes that the kernel reported, and can be decoded. AUXTRACE
+# records are padded to 8 bytes. Decode it in the guest, whose vdso the recorder calls.
 is_whole() {
 	local written pieces
 
-	"$PERF" script -f -i "$1" -D > "$work/dump" 2> "$work/script.err" || return
+	perf_script "$PERF" "$1" -D > "$work/dump" 2> "$work/script.err" || return
 	written=$(sum 'PERF_RECORD_AUX offset:') pieces=$(sum PERF_RECORD_AUXTRACE)
-	echo "$written bytes were written, pieces of the trace have $pieces"
-	((written > 0 && pieces >= written && pieces < written + 8 * $(grep -c PERF_RECORD_AUXTRACE "$work/dump"))) &&
-		"$PERF" script -f -i "$1" --itrace=i1000ie -F ip > "$work/script" 2> "$work/script.err" &&
+	echo "the kernel wrote $written bytes, AUXTRACE records have $pieces"
+	((written > 0 && pieces >= written)) &&
+		((pieces < written + 8 * $(grep -c PERF_RECORD_AUXTRACE "$work/dump"))) &&
+		"$PERF" script -f -i "$1" --itrace=i1000ie -F ip \
+			> "$work/script" 2> "$work/script.err" &&
 		! grep -h 'instruction trace error' "$work/script" "$work/script.err"
 }
 
-# Who traces himself traces how he writes that down, too: it has to become less and less, until he sleeps.
+# A recorder that traces itself also traces how it writes the trace. The amount must decrease until
+# the recorder is idle.
 recorder_itself() {
 	wrapper=(sh -c 'exec "$@" -p $$' sh)
 	recorder_launch -B -e intel_pt//u -m ,1M -o "$work/itself" "$@"
 	wrapper=()
-	wait_until 150 control ping && control ping && wait_until 60 recorder_idle && control stop || return
+	wait_until 150 control ping && control ping && wait_until 60 recorder_idle || return
+	control stop || return
 	recorder_end 150
 	[ "$status" = 0 ] && is_trace "$work/itself" && is_whole "$work/itself"
 }
 
 recorder_traced() {
 	recorder_start -B -a -e cpu-clock -o "$work/other" "$@"
-	"$PERF" record -e intel_pt//u -m ,1M -o "$work/outer" -p "$recorder" -- sleep 1 2> "$work/outer.err" || return
+	"$PERF" record -e intel_pt//u -m ,1M -o "$work/outer" -p "$recorder" -- sleep 1 \
+		2> "$work/outer.err" || return
 	control ping && control stop || return
 	recorder_end 150
 	[ "$status" = 0 ] && is_trace "$work/outer" && is_whole "$work/outer" &&
-		"$PERF" script -f -i "$work/other" -F event 2> "$work/script.err" | grep -m 1 cpu-clock
+		perf_script "$PERF" "$work/other" -F event 2> "$work/script.err" |
+			grep -m 1 cpu-clock
 }
 
-# The program reads when it has done what was asked for: what a sample holds ends there. The samples
-# together are the full trace.
+# The program calls read() after it has served a request, and the AUX data of a sample ends there.
+# All samples together are the full trace.
 samples() {
 	local n
 
@@ -446,53 +471,54 @@ samples() {
 	no_errors "$work/samples.flow" && cmp "$work/samples.flow" "$work/full.flow"
 }
 
-# What is disabled stays disabled, and a snapshot of it has what was before.
+# A disabled event stays disabled, and a snapshot of it contains what was traced before.
 disabled() {
 	record_work disabled -S -m ,1M
-	serve 20 && control disable && serve 35 && control snapshot && serve 35 && control snapshot &&
-		control enable && serve 50 && control snapshot || return
+	serve 20 && control disable && serve 35 && control snapshot && serve 35 &&
+		control snapshot && control enable && serve 50 && control snapshot || return
 	record_end
 	grep Snapshot "$work/record.err"
 	flow "$work/disabled" > "$work/disabled.flow" && no_errors "$work/disabled.flow" &&
 		[ "$(calls parse "$work/disabled.flow")" = 70 ]
 }
 
-# An area that is too small for its reader
+# An area that is too small for the data that arrives between two reads
 truncated() {
 	echo 3000 | "$PERF" record -e intel_pt//u -m ,8K -o "$work/small" -- "$branches" \
 		2> "$work/record.err" > "$work/answer" || return
 	grep -E 'AUX|Lost' "$work/record.err"
 	flow "$work/small" > "$work/small.flow" || return
 	calls parse "$work/small.flow"
-	[ "$(calls parse "$work/small.flow")" = 3000 ] || grep -q 'AUX data was lost' "$work/record.err"
+	[ "$(calls parse "$work/small.flow")" = 3000 ] ||
+		grep -q 'AUX data was lost' "$work/record.err"
 }
 
 echo "TAP version 13"
-check "a full trace" full_trace
-check "the output is that of the program alone" same_output
-check "and Debian's perf decodes the same" readable_by_debian full
-check "consecutive snapshots, each in a file that stands alone" consecutive -m ,1M
+check "full trace" full_trace
+check "full trace: the output equals that of the untraced program" same_output
+check "full trace: Debian's perf decodes the same" same_flow_by_debian full
+check "consecutive snapshots, each in a self-contained file" consecutive -m ,1M
 check "consecutive snapshots, areas of 300 pages" consecutive -m ,300
-check "by signal, in one file: together they are the full trace" by_signal
-check "and Debian's perf decodes the same" readable_by_debian signal
-check "areas that came round: the newest, and the rest is told" wrapped 1
-check "areas that came round, 3 pages" wrapped 3
-check "3 pages where the driver wants a power of two" rounded_up
-check "a full trace through 3 pages" drained 3
-check "no more than -S says" limited
-check "at the end" on_exit
+check "snapshots by signal in one file: together they are the full trace" by_signal
+check "snapshots by signal: Debian's perf decodes the same" same_flow_by_debian signal
+check "wrapped area of 1 page: newest data is kept, the rest is reported" wrapped 1
+check "wrapped area of 3 pages" wrapped 3
+check "3 pages with a driver that requires a power of two" rounded_up
+check "full trace through 3 pages" drained 3
+check "-S8192 limits the size of a snapshot" limited
+check "-Se takes a snapshot at exit" on_exit
 check "--per-thread" per_thread
 check "-p" attach -S -m ,1M
 check "-p, --per-thread" attach -S -m ,1M --per-thread
-check "threads" threads
-check "threads: snapshots" snapshots_of_threads
-check "what --control has disabled" disabled
-check "an area that is too small" truncated
+check "full trace of threads" threads
+check "snapshots of threads" snapshots_of_threads
+check "snapshots of a disabled event" disabled
+check "full area: lost data is reported" truncated
 check "--aux-sample" samples -m ,64K
 check "--aux-sample, areas of 9 pages" samples -m ,9
-check "a driver that does not count: what is new is found by comparison" uncounted
+check "without aux_written: new data is found by comparison" uncounted
 for how in "" --aio --io=uring; do
-	check "the recorder records itself${how:+, $how}" recorder_itself $how
-	check "a recorder that is traced${how:+, $how}" recorder_traced $how
+	check "a recorder traces itself${how:+, $how}" recorder_itself $how
+	check "a recorder is traced${how:+, $how}" recorder_traced $how
 done
 echo "1..$nr"

@@ -1,12 +1,15 @@
 #!/bin/bash
-# perf record of samples that are in an AUX area (aux-output), in full traces and snapshots
+# perf record aux-output: samples in the AUX area (PEBS via PT), in full traces and snapshots
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 1200
+# tags: parallel
+# needs: kernel
 #
-# Of each thread there are as many instructions in the trace from a sample to the next one of the same event as its
-# period has, and the sample is of the last of them. There are two events in a group: which sample is whose,
-# a decoder knows from PERF_RECORD_AUX_OUTPUT_HW_ID alone, which the kernel writes once. Each file must have it. The
-# program does the same each time, and executes nothing while a snapshot is taken.
+# For each thread, the trace contains exactly one period of instructions between two samples of the
+# same event, and a sample is of the last of these instructions. The group has two such events,
+# which a decoder can distinguish only by PERF_RECORD_AUX_OUTPUT_HW_ID. The kernel writes that
+# record once, but each file must contain it. The program executes the same instructions in each
+# run, and none while a snapshot is taken.
 
 # shellcheck source=../guest.sh
 . "$(dirname "$(realpath "$0")")/../guest.sh"
@@ -14,23 +17,24 @@
 if [ "${1-}" != --inside ]; then
 	need_guest
 	export VM_TIMEOUT=${VM_TIMEOUT:-1150}
-	exec "$TOP/tools/testing/vm/run" "$(printf '%q ' setarch -R "$(realpath "$0")" --inside)"
+	boot_guest setarch -R "$test_file" --inside
 fi
 
-# shellcheck source=../../../perf/tests/shell/lib/recording.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/recording.sh"
+# shellcheck source=../../../perf/tests/shell/lib/recorder.sh
+. "$BUILD/linux/tools/perf/tests/shell/lib/recorder.sh"
 
-[ -d /sys/bus/event_source/devices/soft_pebs ] || no_tests "this kernel has no soft_pebs"
-[ -x "$BUILD/tests/branches" ] || no_tests "$BUILD/tests/branches is not built (make test-programs)"
+[ -d /sys/bus/event_source/devices/soft_pebs ] || skip_all "no soft_pebs in this kernel"
+[ -x "$BUILD/tests/branches" ] ||
+	skip_all "$BUILD/tests/branches is not built (make test-programs)"
 
-trap 'tell; cleanup' EXIT
+trap 'print_check_output; cleanup' EXIT
 
-# --- the program that is traced --------------------------------------------------------------
+# --- the traced program ----------------------------------------------------------------------
 
 program=("$BUILD/tests/branches")
 cpus=1
 
-# record_work NAME [options]: $program on $cpus traced by a recorder that is told what to do by control
+# record_work NAME [options]: start a recorder with a control fifo that traces $program on $cpus
 record_work() {
 	local name=$1
 
@@ -43,20 +47,20 @@ record_work() {
 	recorder_launch -o "$work/$name" "${events[@]}" "$@" -- "${program[@]}"
 	wrapper=()
 	recorder_out=$work/record.out
-	control ping || fail "the recorder does not answer: $*"
-	wait_until 60 reads || fail "the program does not start"
+	control ping || fatal "no answer on the control fifo: record $*"
+	wait_until 60 waits_for_input || fatal "the program does not start"
 }
 
-# serve REQUESTS: returns when that is done, and the program waits again
+# serve REQUESTS: return when they are served and the program waits for input again
 serve() {
 	local line
 
 	echo "$1" >&"$in"
-	read -rt 100 -u "$out" line && [[ $line == "served $1,"* ]] && wait_until 60 reads
+	read -rt 100 -u "$out" line && [[ $line == "served $1,"* ]] && wait_until 60 waits_for_input
 }
 
-# All threads but the first are gone, and that one waits for input.
-reads() {
+# Does only the main thread of the program exist, and wait for input?
+waits_for_input() {
 	local pid
 
 	pid=$(pgrep -x branches) && [ "$(cut -d ' ' -f 1 "/proc/$pid/syscall")" = 0 ]
@@ -68,7 +72,7 @@ record_end() {
 	recorder_end 300
 }
 
-# What was recorded: the files of one recording, another of that name comes with none of them.
+# find_files NAME: set $files. record_work removes those of an earlier recording.
 find_files() {
 	files=("$1".2*)
 	echo "${#files[@]} files"
@@ -83,9 +87,10 @@ events=(-e "{intel_pt//u,$pebs,period=$period_one,name=one/u,$pebs,period=$perio
 
 decoder=$PERF
 
-# The decoder says so in other words if it does not know whose a sample is.
+# script FILE [OPTION...]: decode FILE on the host. The decoder reports a sample of an unknown
+# event as an error of PEBS via PT.
 script() {
-	"$decoder" script -f -i "$1" "${@:2}" 2> "$work/errors" || {
+	perf_script "$decoder" "$1" "${@:2}" 2> "$work/errors" || {
 		cat "$work/errors"
 		return 1
 	}
@@ -93,10 +98,12 @@ script() {
 }
 
 samples() {
-	script "$1" --itrace=o -F event,ip > "$work/script" && sed -nE '/^ *(one|two):/p' "$work/script"
+	script "$1" --itrace=o -F event,ip > "$work/script" &&
+		sed -nE '/^ *(one|two):/p' "$work/script"
 }
 
-# spaced FILE [FIELD]: with cpu, of each thread on each CPU
+# spaced FILE [cpu]: check the distance of samples for each thread; with cpu, for each thread on
+# each CPU
 spaced() {
 	script "$1" --itrace=i0nsoe -F "tid,${2-}${2:+,}event,ip" > "$work/all" || return
 	awk -v one="$period_one" -v two="$period_two" -v key="${2:+2}" '
@@ -104,9 +111,10 @@ spaced() {
 		{ who = key == "" ? $1 : $1 " " $2; event = $(NF - 1) }
 		event in period {
 			found[event]++
-			if (of[who event]++ && n[who] - at[who event] != period[event] || last[who] != $NF) {
-				print event " " of[who event] " of " who " at " $NF " is " n[who] - at[who event] \
-					" behind, last " last[who]
+			distance = n[who] - at[who event]
+			if (of[who event]++ && distance != period[event] || last[who] != $NF) {
+				print event " sample " of[who event] " of " who " at " $NF \
+					": distance " distance ", last instruction " last[who]
 				bad = 1; exit
 			}
 			at[who event] = n[who]
@@ -119,12 +127,12 @@ spaced() {
 		}' "$work/all"
 }
 
-# first FILE PERIOD: sample 1 of event one is of that instruction of all
+# first FILE PERIOD: the first sample of event "one" is of instruction number PERIOD
 first() {
 	script "$1" --itrace=i0nsoe -F event,ip | awk -v period="$2" '
 		$1 == "one:" { found = 1; exit }
 		{ n++ }
-		END { print "the first is of instruction " n; exit !found || n != period }'
+		END { print "the first sample is of instruction " n; exit !found || n != period }'
 }
 
 # --- checks ----------------------------------------------------------------------------------
@@ -144,14 +152,15 @@ full_trace() {
 	first "$work/full" $period_one && spaced "$work/full"
 }
 
-# The terms alone make the group.
+# Events on the command line without braces become a group because of aux-output.
 grouped() {
-	local events=(-e intel_pt//u -e "$pebs,period=$period_one,name=one/u" -e "$pebs,period=$period_two,name=two/u")
+	local events=(-e intel_pt//u -e "$pebs,period=$period_one,name=one/u"
+		-e "$pebs,period=$period_two,name=two/u")
 
 	full_trace
 }
 
-# All files together have what the full trace has.
+# All files together contain the samples of the full trace.
 all_together() {
 	local file
 
@@ -162,7 +171,7 @@ all_together() {
 	[ -s "$work/full.samples" ] && cmp "$work/together" "$work/full.samples"
 }
 
-# Of the files before
+# Decode the files of the previous check.
 decoded_by_debian() {
 	local decoder=/usr/bin/perf
 
@@ -170,19 +179,20 @@ decoded_by_debian() {
 	$decoder --version && all_together
 }
 
-# files_of NAME: in each there is what it takes to decode it
+# files_of NAME: check that each file can be decoded alone
 files_of() {
 	local file
 
 	find_files "$work/$1"
-	[ ${#files[@]} = 4 ] || return		# in the last one there is just how it went to sleep
+	# The last file only contains how the program went to sleep.
+	[ ${#files[@]} = 4 ] || return
 	for file in "${files[@]:0:3}"; do
 		spaced "$file" || return
 		[ "$(script "$file" -D | grep -c 'PERF_RECORD_AUX_OUTPUT_HW_ID')" -ge 2 ] || return
 	done
 }
 
-# consecutive [options]: each snapshot in a file of its own
+# consecutive [options]: one file for each snapshot
 consecutive() {
 	local n
 
@@ -194,7 +204,7 @@ consecutive() {
 	files_of consecutive && all_together
 }
 
-# attach [options]: to a process that runs
+# attach [options]: record a running process
 attach() {
 	rm -f "$work/in" "$work/out"
 	mkfifo "$work/in" "$work/out"
@@ -224,7 +234,7 @@ in_one_file() {
 	spaced "$work/one" && all_together
 }
 
-# Late, when the area came round many times; the file has the end of what was done.
+# late PAGES: take snapshots after the area has wrapped many times.
 late() {
 	local i
 
@@ -234,14 +244,15 @@ late() {
 	done
 	record_end
 	grep Snapshot "$work/record.err"
-	[ "$(grep -c 'MB before them are gone' "$work/record.err")" = 3 ] && find_files "$work/late" || return
+	[ "$(grep -c 'MB before them are gone' "$work/record.err")" = 3 ] || return
+	find_files "$work/late"
 	for i in 0 1 2; do
 		spaced "${files[i]}" || return
 	done
 }
 
-# moved FIELD [options]: the program moves to another CPU for good. Later files have nothing of the first one, and
-# must not speak of it.
+# moved FIELD [options]: migrate the program to another CPU. Later files have no data of the first
+# CPU, and must not refer to it.
 moved() {
 	local cpus=0,1 pid n field=$1
 
@@ -249,7 +260,8 @@ moved() {
 
 	record_work moved -m ,1M --switch-output "$@"
 	pid=$(pgrep -x branches)
-	taskset -p -c 0 "$pid" && serve 20 && control snapshot && taskset -p -c 1 "$pid" && serve 30 || return
+	taskset -p -c 0 "$pid" && serve 20 && control snapshot || return
+	taskset -p -c 1 "$pid" && serve 30 || return
 	for n in 40 50; do
 		control snapshot && serve "$n" || return
 	done
@@ -262,7 +274,7 @@ moved() {
 	done
 }
 
-# Wherever they run, there is an event on each CPU.
+# Threads may run on any CPU: there is an event on each.
 threads() {
 	local program=("${program[@]}" 3) cpus=0,1 n
 
@@ -287,45 +299,48 @@ per_thread() {
 	spaced "$work/thread"
 }
 
-# What is not traced does not count.
+# Instructions that are not traced are not counted.
 disabled() {
 	local n
 
 	record_work disabled -S -m ,1M
-	serve 20 && control disable && serve 35 && control snapshot && serve 35 && control enable && serve 50 &&
-		control snapshot || return
+	serve 20 && control disable && serve 35 && control snapshot && serve 35 &&
+		control enable && serve 50 && control snapshot || return
 	record_end
-	spaced "$work/disabled" && n=$(samples "$work/disabled" | wc -l) && echo "$n of $(wc -l < "$work/full.samples")" &&
-		((n < $(wc -l < "$work/full.samples")))
+	spaced "$work/disabled" && n=$(samples "$work/disabled" | wc -l) || return
+	echo "$n of $(wc -l < "$work/full.samples")"
+	((n < $(wc -l < "$work/full.samples")))
+}
+
+# is_refused EVENT: perf record must fail; print its message
+is_refused() {
+	! "$PERF" record -e "$1" -o "$work/refused" -- true 2> "$work/refused.err" || return
+	cat "$work/refused.err"
 }
 
 refused() {
-	! "$PERF" record -e "$pebs,period=100/u" -o "$work/refused" -- true 2> "$work/said.err" || return
-	cat "$work/said.err"
-	! "$PERF" record -e "{cpu-clock:u,$pebs,period=100/u}" -o "$work/refused" -- true 2> "$work/said.err" || return
-	cat "$work/said.err"
-	! "$PERF" record -e "{intel_pt//u,$pebs/u}" -o "$work/refused" -- true 2> "$work/said.err" || return
-	cat "$work/said.err"
+	is_refused "$pebs,period=100/u" && is_refused "{cpu-clock:u,$pebs,period=100/u}" &&
+		is_refused "{intel_pt//u,$pebs/u}" || return
 	dmesg | grep 'soft_pt: cannot sample without a fixed period'
 }
 
 echo "TAP version 13"
-check "a full trace" full_trace
-check "events that are no group" grouped
-check "consecutive snapshots, each in a file that stands alone" consecutive -S -m ,1M
-check "and Debian's perf decodes the same" decoded_by_debian
-check "a full trace in many files, each of which stands alone" consecutive -m ,4M
-check "and Debian's perf decodes the same" decoded_by_debian
+check "full trace" full_trace
+check "events without braces form a group" grouped
+check "consecutive snapshots, each in a self-contained file" consecutive -S -m ,1M
+check "consecutive snapshots: Debian's perf decodes the same" decoded_by_debian
+check "full trace in several self-contained files" consecutive -m ,4M
+check "full trace in several files: Debian's perf decodes the same" decoded_by_debian
 check "snapshots in one file" in_one_file
-check "snapshots in one file, beside a stream" in_one_file -e cpu-clock:u
-check "late snapshots of areas that came round" late 4
-check "another CPU: snapshots" moved cpu -S
-check "another CPU: a full trace in many files" moved ""
-check "threads: snapshots" threads
+check "snapshots in one file, with another streamed event" in_one_file -e cpu-clock:u
+check "late snapshots of areas that wrapped" late 4
+check "migration: snapshots" moved cpu -S
+check "migration: full trace in several files" moved ""
+check "snapshots of threads" threads
 check "--per-thread" per_thread
 check "-p" attach -S -m ,1M
 check "-p, --per-thread" attach -S -m ,1M --per-thread
-check "-p, a full trace" attach -m ,1M
-check "what --control has disabled" disabled
-check "what cannot be" refused
+check "-p, full trace" attach -m ,1M
+check "snapshots of a disabled event" disabled
+check "invalid events are refused" refused
 echo "1..$nr"

@@ -1,8 +1,8 @@
 #!/bin/bash
-# The guest runs commands, and tells when they or its kernel fail
+# tools/testing/vm/run: commands in the guest, their exit status, and errors of its kernel
 # SPDX-License-Identifier: GPL-2.0-only
-# needs: kernel
 # timeout: 400
+# needs: kernel
 #
 # Environment: KERNEL, the kernel to boot; PERF, the perf to run in it.
 
@@ -16,11 +16,11 @@ image=${KERNEL:-${BUILD}/kernel}/arch/x86/boot/bzImage
 
 skip() {
 	echo "1..0 # SKIP $1"
-	exit 4
+	exit 2
 }
 
-[ -e "${image}" ] || skip "no ${image}: make kernel builds it"
-command -v qemu-system-x86_64 >/dev/null || skip 'no qemu-system-x86_64: make deps installs it'
+[ -e "${image}" ] || skip "no ${image} (make kernel)"
+command -v qemu-system-x86_64 >/dev/null || skip 'no qemu-system-x86_64 (make deps)'
 
 count=0
 result() {		# result STATUS DESCRIPTION: a line of TAP
@@ -39,7 +39,7 @@ check() {		# check DESCRIPTION COMMAND...
 	result $? "${what}"
 }
 
-# guest COMMAND: runs it in the guest; sets out, err, status and seconds
+# guest COMMAND: run it in the guest; set out, err, status and seconds
 guest() {
 	local start=${SECONDS}
 
@@ -53,11 +53,11 @@ guest() {
 	fi
 }
 
-has() {			# has LINE: the guest printed it
+has() {			# has LINE: did the guest print it?
 	grep -qxF -e "$1" <<<"${out}"
 }
 
-said() {		# said TEXT: so did the runner
+runner_printed() {	# runner_printed TEXT: is it in the messages of run?
 	grep -qF -e "$1" <<<"${err}"
 }
 
@@ -84,45 +84,46 @@ echo 0 >/sys/devices/system/cpu/cpu1/online && echo "cpus $(nproc)"
 echo 1 >/sys/devices/system/cpu/cpu1/online
 head -c 3000000 /dev/zero | tr "\0" "x" && echo
 printf "no newline at the end"'
-check 'a command that succeeds' [ "${status}" = 0 ]
-check 'two CPUs' has 'cpus 2'
-check 'one goes offline' has 'cpus 1'
-check 'runs in the checkout' has "cwd ${top}"
-check 'its environment' has "home /root, out ${VM_DIR}/out"
-check 'stderr is seen' has stderr
-check 'stdout is no terminal' has 'no terminal'
-check 'all is mounted' [ "${out}" = "${out/not mounted/}" ]
-check 'the checkout is there' has 'same checkout'
-check 'and can be written to' has changed
-check 'but is not changed here' grep -q '^help:' "${top}/Makefile"
-check 'but for VM_OUT' grep -qx result "${VM_DIR}/out/result"
+check 'command succeeds' [ "${status}" = 0 ]
+check 'the guest has two CPUs' has 'cpus 2'
+check 'a CPU goes offline' has 'cpus 1'
+check 'working directory is the checkout' has "cwd ${top}"
+check 'environment' has "home /root, out ${VM_DIR}/out"
+check 'stderr is printed' has stderr
+check 'stdout is not a terminal' has 'no terminal'
+check 'all file systems are mounted' [ "${out}" = "${out/not mounted/}" ]
+check 'the guest sees the checkout' has 'same checkout'
+check 'the checkout is writable in the guest' has changed
+check 'a write in the guest does not change the host' grep -q '^help:' "${top}/Makefile"
+check 'a write to VM_OUT changes the host' grep -qx result "${VM_DIR}/out/result"
 check 'loopback is up' has 'loopback is up'
-check 'process substitution' has substitution
-check 'output is whole' [ ${#out} -gt 3000000 ]
-check 'to its last byte' [ "${out%no newline at the end}" != "${out}" ]
+check 'process substitution works' has substitution
+check '3 MB of output arrive' [ ${#out} -gt 3000000 ]
+check 'the last line without a newline arrives' [ "${out%no newline at the end}" != "${out}" ]
 
 guest 'sleep 1000 & exit 7'
-check 'the exit status is the command'"'"'s' [ "${status}" = 7 ]
-check 'what it leaves behind is not waited for' [ "${seconds}" -lt 60 ]
+check 'exit status of the command' [ "${status}" = 7 ]
+check 'run does not wait for background processes' [ "${seconds}" -lt 60 ]
 
 guest 'echo "WARNING: a test" >/dev/kmsg'
-check 'a WARNING on the console fails' [ "${status}" = 1 ]
-check 'and is shown' said 'WARNING: a test'
+check 'exit status is 1 after a WARNING' [ "${status}" = 1 ]
+check 'the WARNING is printed' runner_printed 'WARNING: a test'
 
 guest 'echo c >/proc/sysrq-trigger; sleep 1000'
-check 'a panic fails' [ "${status}" = 1 ]
-check 'and is shown' said 'Kernel panic'
-check 'at once' [ "${seconds}" -lt 60 ]
+check 'exit status is 1 after a panic' [ "${status}" = 1 ]
+check 'the panic is printed' runner_printed 'Kernel panic'
+check 'run ends at once after a panic' [ "${seconds}" -lt 60 ]
 
 VM_TIMEOUT=15 guest 'echo started; sleep 1000'
-check 'the time limit' [ "${status}" = 124 ]
-check 'with what was printed before' has started
+check 'exit status is 124 at the time limit' [ "${status}" = 124 ]
+check 'output before the time limit is printed' has started
 
 if [ -x "${PERF:=${BUILD}/perf/perf}" ]; then
-	guest "cd /tmp && '${PERF}' record -o perf.data -a -e sched:sched_switch/overwrite/ sleep 1 &&
+	guest "cd /tmp &&
+		'${PERF}' record -o perf.data -a -e sched:sched_switch/overwrite/ sleep 1 &&
 		'${PERF}' script -i perf.data | grep -c sched:sched_switch"
-	check 'perf keeps the last events in a ring' [ "${status}" = 0 ]
-	check 'and reads them' [ "$(tail -n 1 <<<"${out}")" -gt 10 ]
+	check 'perf record in the guest' [ "${status}" = 0 ]
+	check 'perf script in the guest' [ "$(tail -n 1 <<<"${out}")" -gt 10 ]
 else
 	result 0 "perf # SKIP no ${PERF}"
 fi
