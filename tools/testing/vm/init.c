@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The guest's init: lays a tmpfs over the host's root file system, mounts what a system has, runs
- * DIR/script and hands its output and its exit status to the host. DIR is where this program lies:
- * the kernel calls it by that name (init=DIR/init).
+ * Run a script as the init process of the guest, and pass its output and exit status to the host.
+ *
+ * Mount a tmpfs over the read-only root file system of the host, mount /proc and the like, and run
+ * DIR/script. DIR is the directory of this program, from its command line (init=DIR/init).
  *
  *	init		stdout and stderr of the script go to the first virtio port
  *	init tty	the script runs on the virtio console, with job control
  *
- * The exit status goes to the second port. Whatever goes wrong here ends this process, which makes
- * the kernel panic, and that is how the host hears of it.
+ * The exit status goes to the second port. Any error here ends this process, so that the kernel
+ * panics and the host notices.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -55,7 +56,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* DIR lies in the checkout, which a tmpfs at @mountpoint must not hide. */
+/* Would a tmpfs at @mountpoint hide @dir, which is in the checkout? */
 static int hides(const char *mountpoint, const char *dir)
 {
 	size_t length = strlen(mountpoint);
@@ -63,7 +64,7 @@ static int hides(const char *mountpoint, const char *dir)
 	return !strncmp(dir, mountpoint, length) && dir[length] == '/';
 }
 
-/* The host's root is mounted read-only at /; makes it the lower layer of the new root. */
+/* Make the host's root, mounted read-only at /, the lower layer of the new root. */
 static void mount_root(const char *dir)
 {
 	char path[4096], out[4096];
@@ -81,7 +82,7 @@ static void mount_root(const char *dir)
 			continue;
 		snprintf(path, sizeof(path), ".%s", mounts[i].dir);
 		mkdir(path, 0755);
-		/* Another kernel may lack one of them. */
+		/* The kernel may lack one of these file systems. */
 		if (mount(mounts[i].type, path, mounts[i].type, 0, mounts[i].options))
 			fprintf(stderr, "vm-init: %s: %s\n", mounts[i].dir, strerror(errno));
 	}
@@ -90,7 +91,7 @@ static void mount_root(const char *dir)
 	if (mount("out", out, "9p", 0, "trans=virtio,version=9p2000.L,msize=262144"))
 		die("mounting the output directory");
 
-	/* The old root ends up on top of the new one, and is taken away. */
+	/* pivot_root(".", ".") stacks the old root on the new one: unmount it. */
 	if (syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) || chdir("/"))
 		die("pivot_root");
 }
@@ -116,7 +117,7 @@ static void set_up(void)
 	umask(022);
 }
 
-/* The driver makes the ports when the host has told it of them, any time after boot. */
+/* Open a port, which the driver creates at some time after boot: wait up to 10 s for it. */
 static int open_port(const char *path, int flags)
 {
 	for (int tries = 0; tries < 1000; tries++) {
@@ -151,7 +152,7 @@ static pid_t start(const char *script, int in, int out, int tty)
 	_exit(127);
 }
 
-/* Returns 0 when there is nothing more to copy, now or ever. */
+/* Copy once. Returns 0 if there was nothing to read, or at the end of the file. */
 static int copy(int from, int to)
 {
 	static char buffer[65536];
@@ -167,10 +168,10 @@ static int copy(int from, int to)
 
 static void on_child(int signal)
 {
-	(void)signal;		/* is there to end ppoll() */
+	(void)signal;		/* the handler only interrupts ppoll() */
 }
 
-/* Returns the exit status of @child, as a shell would. */
+/* Copy the output until @child exits; return its exit status, as a shell would. */
 static int wait_for(pid_t child, const sigset_t *unblocked, int from, int to)
 {
 	struct pollfd output = { .fd = from, .events = POLLIN };
@@ -182,10 +183,10 @@ static int wait_for(pid_t child, const sigset_t *unblocked, int from, int to)
 			if (pid == child)
 				goto ended;
 		if (ppoll(&output, 1, NULL, unblocked) > 0 && !copy(from, to))
-			output.fd = -1;		/* closed by all */
+			output.fd = -1;		/* no writer left */
 	}
 ended:
-	/* What it started may live on and hold the pipe: takes only what is there. */
+	/* Its background processes may keep the pipe open: copy only what is in it. */
 	if (from >= 0) {
 		fcntl(from, F_SETFL, O_NONBLOCK);
 		while (copy(from, to))
@@ -231,6 +232,6 @@ int main(int argc, char **argv)
 	kill(-1, SIGKILL);
 	sync();
 	dprintf(status_port, "%d\n", status);
-	reboot(RB_AUTOBOOT);		/* upon which QEMU, told -no-reboot, exits */
+	reboot(RB_AUTOBOOT);		/* QEMU exits because of -no-reboot */
 	die("reboot");
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Prints the frequency of this machine's TSC [kHz].
+ * Print the frequency of this machine's TSC [kHz].
  *
- * It is the guest's TSC as well. Left to itself, the guest compares it with emulated timers; while the
- * host is busy it then finds a tenth or a fiftieth of what it is, its clocks run that much too fast,
- * and timers are all that it still has time for.
+ * The guest has the same TSC. It would otherwise calibrate the TSC against emulated timers. On a
+ * busy host it then finds a tenth or a fiftieth of the frequency: its clocks run that much too
+ * fast, and it spends all its time in timer interrupts.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <x86intrin.h>
 
 struct moment {
-	uint64_t ns, tsc, error;	/* error: ns is right within so many */
+	uint64_t ns, tsc, error;	/* error of ns [ns] */
 };
 
 static uint64_t now(void)
@@ -23,8 +23,8 @@ static uint64_t now(void)
 	return time.tv_sec * 1000000000ULL + time.tv_nsec;
 }
 
-/* We may be interrupted between the two clocks: the best of several is taken. */
-static struct moment look(void)
+/* Read both clocks. An interrupt may come in between, so take the best of several samples. */
+static struct moment sample(void)
 {
 	struct moment best = { .error = UINT64_MAX };
 
@@ -40,10 +40,10 @@ static struct moment look(void)
 int main(void)
 {
 	struct timespec pause = { .tv_nsec = 50000000 };
-	struct moment first = look(), last;
+	struct moment first = sample(), last;
 
 	nanosleep(&pause, NULL);
-	last = look();
+	last = sample();
 	printf("%llu\n", (last.tsc - first.tsc) * 1000000ULL / (last.ns - first.ns));
 	return 0;
 }
