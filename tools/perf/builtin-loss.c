@@ -211,7 +211,7 @@ static int count_record(const struct perf_tool *tool, union perf_event *event,
 	if (!stats)
 		return -ENOMEM;
 	if (counter)
-		stats->counted += event->lost_samples.lost;
+		stats->counter_lost += event->lost_samples.lost;
 	else
 		ring_stats__add(stats, &records, event->header.size);
 	return 0;
@@ -365,7 +365,7 @@ static void print_text(const struct loss *loss)
 	printf("%-18s %14" PRIu64 "\n", "Samples", metric->samples);
 	printf("%-18s %14" PRIu64 "   %.2f %% of %" PRIu64 "\n", "Events lost", metric->lost,
 	       percent(metric->lost, metric->events), metric->events);
-	printf("%-18s %14" PRIu64 "\n", "LOST records", metric->records);
+	printf("%-18s %14" PRIu64 "\n", "LOST records", metric->lost_records);
 	print_aux(&sum);
 	if (!has_times(loss)) {
 		printf("%-18s %14s   %s\n", "Data loss metric", "none", no_metric(metric));
@@ -375,7 +375,7 @@ static void print_text(const struct loss *loss)
 	       metric->rings == 1 ? "" : "s");
 	printf("%-18s %14.2f %%\n", "Data loss metric", loss_metric__percent(metric));
 	if (metric->worst)
-		printf("%-18s %14.2f %% %s\n", "Worst ring", loss_metric__of(metric, metric->worst),
+		printf("%-18s %14.2f %% %s\n", "Worst ring", loss_row__percent(metric->worst, metric),
 		       loss_row__name(metric->worst, name, sizeof(name)));
 }
 
@@ -398,7 +398,7 @@ static void print_table(const struct loss *loss)
 		       loss_row__name(row, name, sizeof(name)), stats->samples,
 		       stats->bytes / 1024.0 / 1024.0, stats->lost,
 		       percent(stats->lost, loss_row__events(row)), stats->holes,
-		       loss_metric__of(&loss->metric, row));
+		       loss_row__percent(row, &loss->metric));
 	}
 }
 
@@ -433,7 +433,7 @@ static void print_json(const struct loss *loss)
 	print_number("samples", metric->samples);
 	print_number("events", metric->events);
 	print_number("lost", metric->lost);
-	print_number("lost_records", metric->records);
+	print_number("lost_records", metric->lost_records);
 	print_number("holes", metric->holes);
 	print_number("hole_ns", metric->hole_ns);
 	print_number("aux_truncated", sum.aux_truncated);

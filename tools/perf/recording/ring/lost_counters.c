@@ -62,7 +62,7 @@ static int count_fd(struct lost_counters *counters, struct ring *ring, struct ev
 	*before = now;
 	if (evsel->core.sample_id)
 		sid = xyarray__entry(evsel->core.sample_id, cpu_idx, thread);
-	ring->stats.counted += lost;
+	ring->stats.counter_lost += lost;
 	return add_record(counters, evsel, sid, lost, 0);
 }
 

@@ -7,7 +7,7 @@ bool loss_row__counts(const struct loss_row *row)
 {
 	const struct ring_stats *stats = row->stats;
 
-	return !row->overwrite && (stats->samples || stats->lost || stats->counted);
+	return !row->overwrite && (stats->samples || stats->lost || stats->counter_lost);
 }
 
 u64 loss_row__events(const struct loss_row *row)
@@ -36,7 +36,7 @@ static double share_of_time(const struct loss_metric *metric, u64 ns, unsigned i
 	return percent(ns, (metric->end - metric->begin) * rings);
 }
 
-double loss_metric__of(const struct loss_metric *metric, const struct loss_row *row)
+double loss_row__percent(const struct loss_row *row, const struct loss_metric *metric)
 {
 	return share_of_time(metric, row->stats->hole_ns, 1);
 }
@@ -46,7 +46,7 @@ double loss_metric__percent(const struct loss_metric *metric)
 	return share_of_time(metric, metric->hole_ns, metric->rings);
 }
 
-static void note_times(struct loss_metric *metric, const struct loss_row *row)
+static void add_times(struct loss_metric *metric, const struct loss_row *row)
 {
 	const struct ring_stats *stats = row->stats;
 
@@ -57,14 +57,14 @@ static void note_times(struct loss_metric *metric, const struct loss_row *row)
 	metric->end = max(metric->end, stats->last);
 }
 
-/* What the counters know of and no LOST record told was lost after the last one. */
+/* Events that the counters have and no LOST record has were lost after the last record. */
 static void close_last_hole(const struct loss_metric *metric, struct loss_row *row)
 {
 	struct ring_stats *stats = row->stats;
 
-	if (stats->last && stats->counted > stats->lost)
-		ring_stats__lose(stats, stats->counted - stats->lost, stats->last,
-			      max(metric->end, stats->last));
+	if (stats->last && stats->counter_lost > stats->lost)
+		ring_stats__lose(stats, stats->counter_lost - stats->lost, stats->last,
+				 max(metric->end, stats->last));
 }
 
 static void add_row(struct loss_metric *metric, const struct loss_row *row)
@@ -72,7 +72,7 @@ static void add_row(struct loss_metric *metric, const struct loss_row *row)
 	const struct ring_stats *stats = row->stats;
 
 	metric->samples += stats->samples;
-	metric->records += stats->lost_records;
+	metric->lost_records += stats->lost_records;
 	if (row->overwrite || loss_row__counts(row))
 		metric->events += loss_row__events(row);
 	if (!loss_row__counts(row))
@@ -86,22 +86,22 @@ static void add_row(struct loss_metric *metric, const struct loss_row *row)
 
 void loss_metric__compute(struct loss_metric *metric, struct loss_row *rows, int nr)
 {
-	u64 lost = 0, counted = 0, lost_in_hw = 0;
+	u64 lost = 0, counter_lost = 0, lost_in_hw = 0;
 	struct loss_row *row;
 
 	*metric = (struct loss_metric){ 0 };
 	for (row = rows; row < rows + nr; row++)
-		note_times(metric, row);
+		add_times(metric, row);
 	if (!metric->begin)
 		metric->begin = metric->end;
 	for (row = rows; row < rows + nr; row++) {
 		close_last_hole(metric, row);
 		add_row(metric, row);
 		lost += row->stats->lost;
-		counted += row->stats->counted;
+		counter_lost += row->stats->counter_lost;
 		lost_in_hw += row->stats->lost_samples;
 	}
-	/* Counters that are of no ring known to us have not become part of what was lost. */
-	metric->lost = max(lost, counted) + lost_in_hw;
+	/* Counters of events whose ring is unknown are not in @lost of any row. */
+	metric->lost = max(lost, counter_lost) + lost_in_hw;
 	metric->events += metric->lost - lost;
 }

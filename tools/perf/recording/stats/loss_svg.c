@@ -10,7 +10,7 @@
 #include "loss_svg.h"
 #include "timeline.h"
 
-/* Lengths are in units of the picture, one pixel each where it is not scaled. */
+/* Lengths are in units of the picture: pixels, unless it is scaled. */
 #define LEFT		120
 #define PLOT		860
 #define RIGHT		220
@@ -20,20 +20,20 @@
 #define HOLES_X		(WIDTH - 10)
 #define TOP		128
 #define BOTTOM		48
-#define MIN_MARK	3		/* however short a hole is, it can be seen */
-#define MAX_CELLS	16384		/* that tell what is in them; more make browsers slow */
+#define MIN_MARK	3		/* least height of a hole, so that it is visible */
+#define MAX_CELLS	16384		/* of all rows; more make browsers slow */
 
 /**
  * struct picture
- * @file:	where it goes
- * @metric:	the sums, and the time from the left to the right end
+ * @file:	file that is written
+ * @metric:	sums, and the times at the left and at the right end
  * @nr:		number of rows drawn
- * @has_fill:	at least one of them knows how full its ring was
- * @row_height:	with the gap below it
- * @height:	of the upper part of a row, where the rate is, and the holes
- * @fill_height: of the lower part, where the fill is; 0 if no row knows it
+ * @has_fill:	at least one row has fill levels
+ * @row_height:	height of a row with the gap below it
+ * @height:	height of the upper part of a row, with rate and holes
+ * @fill_height: height of the lower part, with the fill level; 0 if no row has any
  * @y:		top of the current row
- * @full_rate:	what the whole height stands for [bytes/s]
+ * @full_rate:	rate that is as high as @height [bytes/s]
  */
 struct picture {
 	FILE				*file;
@@ -101,7 +101,7 @@ static void __printf(5, 6) put_text(const struct picture *picture, const char *c
 	fputs("</text>\n", picture->file);
 }
 
-/* Left open for what belongs into it: close it with "/>" or "></rect>". */
+/* Put a rectangle, but leave its tag open: the caller ends it with "/>" or ">...</rect>". */
 static void put_rect(const struct picture *picture, const char *class, double x, int y,
 		     double width, int height)
 {
@@ -118,10 +118,10 @@ static void put_box(const struct picture *picture, const char *class, double x, 
 }
 
 /*
- * Numbers and places
+ * Numbers and coordinates
  */
 
-/* The first of @steps times a power of ten that is not below @value. */
+/* Return: the smallest of @steps times a power of ten that is not below @value. */
 static double round_number(double value, const double *steps)
 {
 	double power = 1;
@@ -140,7 +140,7 @@ static double round_number(double value, const double *steps)
 static const double tick_steps[] = { 1, 2, 5, 10 };
 static const double scale_steps[] = { 1, 1.5, 2, 3, 4, 5, 6, 8, 10 };
 
-/* With a unit, as rates and amounts are read. */
+/* Format a number of bytes with three digits and a unit. */
 static const char *bytes_text(char *text, size_t size, double bytes)
 {
 	static const char * const units[] = { "B", "kB", "MB", "GB", "TB" };
@@ -160,7 +160,7 @@ static double x_of(const struct picture *picture, u64 time)
 	return LEFT + (double)PLOT * (time - metric->begin) / (metric->end - metric->begin);
 }
 
-/* The part of bucket @i that lies in the picture. */
+/* Get the part of bucket @i that lies in the picture. Return: is there any? */
 static bool bucket_times(const struct picture *picture, const struct timeline *timeline,
 			 unsigned int i, u64 *from, u64 *to)
 {
@@ -175,7 +175,7 @@ static double rate(const struct timeline *timeline, unsigned int i)
 }
 
 /*
- * Curves: a step for each bucket, as a path of horizontal and vertical lines
+ * Curves: paths of horizontal and vertical lines, with a step for each bucket
  */
 
 static double rate_height(const struct picture *picture, const struct timeline *timeline,
@@ -205,7 +205,9 @@ static double hole_height(const struct picture *picture, const struct timeline *
 typedef double (*height_fn)(const struct picture *picture, const struct timeline *timeline,
 			    unsigned int i);
 
-/* From the left end of the plot to the right one; heights go from @base up, or down. */
+/*
+ * Draw from the left to the right end of the plot. @down: 1 to draw from @base down, -1 to draw up
+ */
 static void draw_curve(const struct picture *picture, const struct timeline *timeline,
 		       const char *class, height_fn height, int base, int down)
 {
@@ -226,7 +228,7 @@ static void draw_curve(const struct picture *picture, const struct timeline *tim
 }
 
 /*
- * Cells: what a browser tells of the place under the pointer
+ * Cells: tooltips with the figures under the pointer
  */
 
 static void draw_cell(const struct picture *picture, const struct timeline *timeline,
@@ -300,11 +302,11 @@ static void draw_row(const struct picture *picture, const struct loss_row *row)
 	put_text(picture, "right", SHARE_X, middle, "%.2f %%",
 		 percent(row->stats->lost, loss_row__events(row)));
 	put_text(picture, "right", HOLES_X, middle, "%.2f %%",
-		 loss_metric__of(picture->metric, row));
+		 loss_row__percent(row, picture->metric));
 }
 
 /*
- * What is around the rows
+ * Title, legend and axis
  */
 
 static void draw_time_axis(const struct picture *picture, int bottom)
@@ -346,7 +348,7 @@ static void draw_legend(const struct picture *picture)
 		 "holes: time in which events were lost, from the top");
 	if (picture->has_fill) {
 		put_box(picture, "fill", LEFT + 600, y, 14, 12);
-		put_text(picture, "", LEFT + 620, y + 11, "how full the ring was, below");
+		put_text(picture, "", LEFT + 620, y + 11, "fill level of the ring, below");
 	}
 	put_text(picture, "small right", LOST_X, TOP - 8, "events lost");
 	put_text(picture, "small right", SHARE_X, TOP - 8, "share");

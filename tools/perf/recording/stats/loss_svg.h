@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A picture of what was recorded and lost when: one row for each ring, one file, no scripts.
+ * Draw what was recorded and lost over time, as SVG: one row for each ring, one file, no scripts.
  *
- *	      |~~~||~~~~~~~~~~|    holes hang from the top, as deep as their share of the time
+ *	      |~~~||~~~~~~~~~~|    holes, drawn from the top down: their share of the time
  *	CPU 0 |   ||  ##      |
- *	      |# ##########  #|    the data rate, on one scale in all rows
- *	      |===============|    how full the ring was found, if that is known
+ *	      |# ##########  #|    data rate, with the same scale in all rows
+ *	      |===============|    fill level of the ring when it was read, if known
  *	       0 s     1 s
  *
- * (util/svghelper.c is of no use here. It draws boxes for the intervals of tasks and CPUs, no
- * curves, and its file, scale and styles are static variables, made for perf timechart's picture.)
+ * Why not util/svghelper.c: it draws boxes for the intervals of tasks and CPUs, but no curves, and
+ * its file, scale and styles are static variables, made for the picture of perf timechart.
  */
 #ifndef PERF_RECORDING_LOSS_SVG_H
 #define PERF_RECORDING_LOSS_SVG_H
@@ -18,10 +18,10 @@
 #include "loss_metric.h"
 
 /**
- * loss_svg__write - draw, and close the file
- * @file:	closed also after an error
+ * loss_svg__write - draw the picture, and close the file
+ * @file:	closed on error as well
  * @title:	what was recorded, UTF-8
- * @rows:	those whose accounts have a timeline are drawn, if they count in the metric
+ * @rows:	rings; those are drawn that count in the metric and have a timeline
  *
  * Brings the timelines to one resolution.
  *

@@ -5,7 +5,7 @@
 #include "ring_stats.h"
 #include "timeline.h"
 
-/* The u64 at @offset of the record at @pos, or 0 if the record is too short for it. */
+/* Return: the u64 at @offset of the record at @pos, or 0 if the record is too short. */
 static u64 field(const struct records *records, size_t pos, const struct perf_event_header *header,
 		 size_t offset)
 {
@@ -16,13 +16,13 @@ static u64 field(const struct records *records, size_t pos, const struct perf_ev
 	return value;
 }
 
-/* The time of the record at @pos [ns], or 0 if it has none, or it does not matter. */
+/* Return: the time of the record at @pos [ns], or 0 if it has none or if times are not counted. */
 static u64 time_at(const struct ring_stats *stats, const struct records *records, size_t pos)
 {
 	struct perf_event_header header;
 	union {
 		union perf_event event;
-		char room[PERF_SAMPLE_MAX_SIZE];
+		char bytes[PERF_SAMPLE_MAX_SIZE];
 	} copy;
 	union perf_event *event;
 	u64 time;
@@ -35,9 +35,11 @@ static u64 time_at(const struct ring_stats *stats, const struct records *records
 	return time;
 }
 
-/* No loss lies between the record at @start and the one at @last, which ends at @end. */
-static void note_times(struct ring_stats *stats, const struct records *records, size_t start, size_t last,
-		       size_t end)
+/*
+ * Count the times of records from @start to @last, which ends at @end: no loss lies between them.
+ */
+static void count_times(struct ring_stats *stats, const struct records *records, size_t start,
+			size_t last, size_t end)
 {
 	u64 from, to = time_at(stats, records, last);
 
@@ -53,7 +55,7 @@ static void note_times(struct ring_stats *stats, const struct records *records, 
 		timeline__add(stats->timeline, from, to, end - start);
 }
 
-static void note_aux(struct ring_stats *stats, u64 flags)
+static void count_aux(struct ring_stats *stats, u64 flags)
 {
 	stats->aux_truncated += !!(flags & PERF_AUX_FLAG_TRUNCATED);
 	stats->aux_partial += !!(flags & PERF_AUX_FLAG_PARTIAL);
@@ -75,7 +77,7 @@ size_t ring_stats__add(struct ring_stats *stats, const struct records *records, 
 			break;
 		case PERF_RECORD_LOST:
 			if (start < iter.pos)
-				note_times(stats, records, start, last, iter.pos);
+				count_times(stats, records, start, last, iter.pos);
 			start = iter.pos;
 			stats->lost_records++;
 			ring_stats__lose(stats,
@@ -91,7 +93,7 @@ size_t ring_stats__add(struct ring_stats *stats, const struct records *records, 
 			stats->throttles++;
 			break;
 		case PERF_RECORD_AUX:
-			note_aux(stats, field(records, iter.pos, &iter.header,
+			count_aux(stats, field(records, iter.pos, &iter.header,
 						offsetof(struct perf_record_aux, flags)));
 			break;
 		default:
@@ -100,7 +102,7 @@ size_t ring_stats__add(struct ring_stats *stats, const struct records *records, 
 		last = iter.pos;
 	}
 	if (start < iter.pos)
-		note_times(stats, records, start, last, iter.pos);
+		count_times(stats, records, start, last, iter.pos);
 	stats->bytes += iter.pos;
 	return iter.pos;
 }
@@ -124,7 +126,7 @@ void ring_stats__merge(struct ring_stats *stats, const struct ring_stats *from)
 	stats->samples += from->samples;
 	stats->lost_records += from->lost_records;
 	stats->lost += from->lost;
-	stats->counted += from->counted;
+	stats->counter_lost += from->counter_lost;
 	stats->lost_samples += from->lost_samples;
 	stats->throttles += from->throttles;
 	stats->aux_truncated += from->aux_truncated;

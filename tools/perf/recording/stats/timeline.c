@@ -3,7 +3,7 @@
 #include <linux/kernel.h>
 #include "timeline.h"
 
-#define FIRST_SHIFT 14		/* 16 us: a recording of 17 ms is not coarsened at all */
+#define FIRST_SHIFT 14		/* 16 us, so that 8 ms fit without doubling */
 
 void timeline_bucket__add(struct timeline_bucket *bucket, const struct timeline_bucket *more)
 {
@@ -16,7 +16,7 @@ void timeline_bucket__add(struct timeline_bucket *bucket, const struct timeline_
 static void double_width(struct timeline *timeline)
 {
 	struct timeline_bucket *bucket = timeline->bucket;
-	unsigned int odd = timeline->first & 1;		/* then the first one has no partner */
+	unsigned int odd = timeline->first & 1;		/* then the first bucket has no partner */
 	unsigned int i;
 
 	for (i = 0; i < TIMELINE_BUCKETS; i++) {
@@ -35,7 +35,8 @@ void timeline__coarsen(struct timeline *timeline, unsigned int shift)
 		double_width(timeline);
 }
 
-static void make_room(struct timeline *timeline, u64 from, u64 to)
+/* Widen the buckets until they cover @to; @from is the first time if there is none yet. */
+static void cover(struct timeline *timeline, u64 from, u64 to)
 {
 	if (!timeline->shift) {
 		timeline->shift = FIRST_SHIFT;
@@ -50,19 +51,20 @@ static struct timeline_bucket *bucket_at(struct timeline *timeline, u64 time)
 	return &timeline->bucket[(time >> timeline->shift) - timeline->first];
 }
 
-/* How much of @total, which lies evenly between @from and @to, lies before @time. */
+/* Return: the part before @time of @total, which is spread evenly between @from and @to. */
 static u64 share(u64 total, u64 from, u64 to, u64 time)
 {
 	return time < to ? total * ((double)(time - from) / (to - from)) : total;
 }
 
+/* Add @what, spread evenly between @from and @to. */
 static void spread(struct timeline *timeline, u64 from, u64 to, const struct timeline_bucket *what)
 {
 	struct timeline_bucket done = { 0 };
 	u64 end;
 
-	to = max(to, from);	/* a record that interrupted another comes before it */
-	make_room(timeline, from, to);
+	to = max(to, from);	/* the record of a nested event precedes the one it interrupted */
+	cover(timeline, from, to);
 	from = max(from, timeline__start(timeline, 0));
 	to = max(to, from);
 	end = from;
@@ -100,7 +102,7 @@ void timeline__fill(struct timeline *timeline, u64 time, u64 bytes, u64 size)
 {
 	struct timeline_bucket *bucket;
 
-	make_room(timeline, time, time);
+	cover(timeline, time, time);
 	bucket = bucket_at(timeline, max(time, timeline__start(timeline, 0)));
 	bucket->fill = max(bucket->fill, (u32)(bytes * TIMELINE_FULL / size));
 	timeline->has_fill = true;

@@ -177,7 +177,7 @@ static void test_tail(void)
 	};
 	struct loss_metric metric;
 
-	full.counted = 17;
+	full.counter_lost = 17;
 	loss_metric__compute(&metric, rows, 2);
 	check(full.lost == 17 && full.holes == 2 && full.hole_ns == 500 + 1000,
 	      "what only the counters know was lost from the last record to the end");
@@ -186,8 +186,8 @@ static void test_tail(void)
 	loss_metric__compute(&metric, rows, 2);
 	check(full.hole_ns == 1500 && metric.lost == 17, "... once");
 
-	busy.counted = 0;
-	full.counted = 5;
+	busy.counter_lost = 0;
+	full.counter_lost = 5;
 	loss_metric__compute(&metric, rows, 2);
 	check(metric.lost == 17, "LOST records are believed where counters know less");
 }
@@ -196,7 +196,7 @@ static void test_which_count(void)
 {
 	struct ring_stats stream = ring(2000, 3000, 400, 4), overwritten = ring(500, 9000, 0, 0);
 	struct ring_stats idle = { .records = 9, .first = 1000, .last = 4000 };
-	struct ring_stats elsewhere = { .counted = 11 };
+	struct ring_stats elsewhere = { .counter_lost = 11 };
 	struct loss_row rows[] = {
 		{ .stats = &idle, .cpu = 0, .tid = -1 },
 		{ .stats = &overwritten, .cpu = 0, .tid = -1, .overwrite = true },
