@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The memory between the rings and the file: a bounded number of chunks, shared by all rings.
+ * Allocate the memory for records on their way to the file: a bounded number of chunks, shared by all rings.
  *
- * Memory is touched when it is first needed, and the chunk that was given back last is used first:
- * a recording that writes little needs little.
+ * Memory is touched when it is first needed, and the chunk freed last is reused first: a recording that
+ * writes little uses little memory.
  */
 #ifndef PERF_RECORDING_CHUNK_POOL_H
 #define PERF_RECORDING_CHUNK_POOL_H
@@ -14,11 +14,11 @@
 #include <linux/types.h>
 
 #define CHUNK_SIZE		(256 << 10)
-#define CHUNK_ALIGN		4096		/* what direct I/O asks for, at most */
-#define CHUNK_POOL_MIN_CHUNKS		4
+#define CHUNK_ALIGN		4096		/* the largest alignment that direct I/O needs */
+#define CHUNK_POOL_MIN_CHUNKS	4
 
 /**
- * struct chunk - a piece of the file on its way to it
+ * struct chunk - a piece of the file on its way there
  *
  *	  @memory                                        @memory + CHUNK_SIZE
  *	  |      @data                         @data + @len     |
@@ -27,26 +27,26 @@
  *	  |      |.....| record  |      |      |.....|          |
  *	  +------+-----+---------+------+--//--+-----+----------+
  *	         |     |
- *	        @pos  @first       ..... parts of records that begin in the chunk before, or end in
- *	                                 the next
+ *	        @pos  @first_record        ..... parts of records that begin in the chunk before, or end
+ *	                                         in the next
  *
- * @node:	of the pool's free ones, or of those that wait for the same thing
+ * @node:	in the pool's free list, or in a list of chunks in the same state
  * @memory:	CHUNK_SIZE bytes, aligned to CHUNK_ALIGN
- * @index:	number of the chunk in the pool
- * @pos:	where it belongs in the file [bytes]
- * @data:	what is to be written; as many bytes past an aligned address as @pos is past an aligned
- *		position
+ * @index:	index of the chunk in the pool
+ * @pos:	position of @data in the file [bytes]
+ * @data:	what to write; its offset in an aligned page is that of @pos, for direct I/O
  * @len:	its length [bytes]
- * @whole:	position in the file where the last record begins that begins at or before @pos
- * @first:	position in the file where the first record begins that begins at or after @pos; may lie
- *		behind the chunk
- * @type:	of the record at @whole, if that is not at @pos
- * @begun:	when it was begun [ns of CLOCK_MONOTONIC]
- * @done:	bytes that are written
- * @err:	why the rest cannot be, negative errno, or 0
- * @finished:	nothing of it is being written any more; the writer's
- * @back:	the writer has handed it back. Until then it is not the pool's, finished or not.
- * @buffered:	the page cache is to take it: it keeps up, or direct I/O has failed
+ * @record:	position in the file of the record that the byte at @pos belongs to
+ * @first_record: position in the file of the first record that begins at or after @pos; may lie behind
+ *		the chunk
+ * @record_type: type of the record at @record, if that begins before @pos
+ * @begin_ns:	when the chunk was begun, or when the queue's thread last put off writing it because
+ *		another thread was appending [ns of CLOCK_MONOTONIC]
+ * @done:	number of bytes written
+ * @err:	why the rest cannot be written, negative errno, or 0
+ * @finished:	no write of the chunk is pending; used by the writer
+ * @completed:	the writer has returned the chunk. Until then the pool must not have it, finished or not.
+ * @buffered:	write to the page cache: it keeps up, or direct I/O has failed
  */
 struct chunk {
 	struct list_head node;
@@ -55,23 +55,23 @@ struct chunk {
 	u64		 pos;
 	void		*data;
 	size_t		 len;
-	u64		 whole;
-	u64		 first;
-	u32		 type;
-	u64		 begun;
+	u64		 record;
+	u64		 first_record;
+	u32		 record_type;
+	u64		 begin_ns;
 	size_t		 done;
 	int		 err;
 	bool		 finished;
-	bool		 back;
+	bool		 completed;
 	bool		 buffered;
 };
 
 /**
  * struct chunk_pool
- * @memory:	of all chunks
- * @chunks:	@nr of them
+ * @memory:	memory of all chunks
+ * @chunks:	array of @nr chunks
  * @nr:		number of chunks
- * @free:	those that nobody has, @nr_free of them
+ * @free:	free chunks, @nr_free of them
  */
 struct chunk_pool {
 	void		*memory;
@@ -82,24 +82,24 @@ struct chunk_pool {
 };
 
 /**
- * chunk_pool__init - set the bound
- * @size:	of all chunks together [bytes]; CHUNK_POOL_MIN_CHUNKS of them at least
+ * chunk_pool__init - allocate the chunks
+ * @size:	of all chunks together [bytes]; there are CHUNK_POOL_MIN_CHUNKS at least
  *
  * Return: 0, or -ENOMEM.
  */
 int chunk_pool__init(struct chunk_pool *pool, size_t size);
 
-/** chunk_pool__exit - free them all; harmless if chunk_pool__init() failed, or the pool is zeroed */
+/** chunk_pool__exit - free all chunks; harmless if chunk_pool__init() failed, or the pool is zeroed */
 void chunk_pool__exit(struct chunk_pool *pool);
 
-/** chunk_pool__get - Return: a chunk with @data at @pos, empty; NULL if there is none. The caller locks. */
+/** chunk_pool__get - take an empty chunk for position @pos. Caller locks. Return: the chunk, or NULL */
 struct chunk *chunk_pool__get(struct chunk_pool *pool, u64 pos);
 
-/** chunk_pool__put - give a chunk back. The caller locks. */
+/** chunk_pool__put - free a chunk. Caller locks. */
 void chunk_pool__put(struct chunk_pool *pool, struct chunk *chunk);
 
-/** chunk__room - how much more it can take [bytes] */
-static inline size_t chunk__room(const struct chunk *chunk)
+/** chunk__space - how many bytes can still be appended to @chunk */
+static inline size_t chunk__space(const struct chunk *chunk)
 {
 	return chunk->memory + CHUNK_SIZE - chunk->data - chunk->len;
 }

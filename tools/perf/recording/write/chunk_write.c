@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Run the queue's thread: submit full chunks to the writer, complete them, report an error.
+ *
+ * All functions are called with @lock held, and release it while the writer works.
+ */
 #include <linux/time64.h>
 #include "recording/lib/clock.h"
 #include "queue_internal.h"
 #include "writer.h"
 
-/* Caller holds @lock, which is released meanwhile. No chunk is in flight. */
-static void settle(struct write_queue *queue)
+/* No chunk is in flight. */
+static void report_failure(struct write_queue *queue)
 {
-	write_queue__drop_all(queue, list_first_entry(&queue->flying, struct chunk, node)->err);
+	write_queue__drop_all(queue, list_first_entry(&queue->submitted, struct chunk, node)->err);
 	pthread_mutex_unlock(&queue->lock);
 
 	queue->failed(queue->arg, queue->err, queue->end);
 
 	pthread_mutex_lock(&queue->lock);
 	queue->failing = false;
-	queue->settled = true;
-	pthread_cond_broadcast(&queue->room);
+	queue->failure_reported = true;
+	pthread_cond_broadcast(&queue->progress);
 }
-
-/*
- * Writing: all of this with @lock held, which is released while the writer works
- */
 
 static bool can_submit(const struct write_queue *queue)
 {
 	return !queue->failing && !list_empty(&queue->full) &&
-	       queue->in_flight < queue->writer->depth;
+	       queue->nr_in_flight < queue->writer->depth;
 }
 
 static bool page_cache_keeps_up(const struct write_queue *queue, u64 now)
@@ -39,8 +40,8 @@ static void submit(struct write_queue *queue)
 	u64 begin = now_ns(), end;
 	bool buffered = page_cache_keeps_up(queue, begin);
 
-	list_move_tail(&chunk->node, &queue->flying);
-	queue->in_flight++;
+	list_move_tail(&chunk->node, &queue->submitted);
+	queue->nr_in_flight++;
 	chunk->buffered = buffered;
 	pthread_mutex_unlock(&queue->lock);
 	writer__submit(queue->writer, chunk);
@@ -50,7 +51,10 @@ static void submit(struct write_queue *queue)
 	pthread_mutex_lock(&queue->lock);
 }
 
-/* A chunk goes back to the pool when all before it are written: then no error can touch it. */
+/*
+ * Free a chunk only when all chunks before it are written: after an error the file ends before the first
+ * chunk that failed, and the records behind must be counted.
+ */
 static void complete(struct write_queue *queue)
 {
 	struct chunk *chunk;
@@ -59,20 +63,20 @@ static void complete(struct write_queue *queue)
 	chunk = writer__complete(queue->writer);
 	pthread_mutex_lock(&queue->lock);
 
-	chunk->back = true;
-	queue->in_flight--;
+	chunk->completed = true;
+	queue->nr_in_flight--;
 	queue->failing |= chunk->err != 0;
-	while (!list_empty(&queue->flying)) {
-		chunk = list_first_entry(&queue->flying, struct chunk, node);
-		if (!chunk->back || chunk->err)
+	while (!list_empty(&queue->submitted)) {
+		chunk = list_first_entry(&queue->submitted, struct chunk, node);
+		if (!chunk->completed || chunk->err)
 			break;
 		__atomic_store_n(&queue->written, chunk->pos + chunk->len, __ATOMIC_RELAXED);
 		chunk_pool__put(&queue->pool, chunk);
 	}
-	pthread_cond_broadcast(&queue->room);
+	pthread_cond_broadcast(&queue->progress);
 }
 
-/* Waits for work. Where there is nothing but an unfinished chunk, that is it after a while. */
+/* Wait until a chunk can be submitted. Seal a partly filled chunk when it is old enough. */
 static void wait_for_work(struct write_queue *queue)
 {
 	struct timespec until;
@@ -82,7 +86,7 @@ static void wait_for_work(struct write_queue *queue)
 		pthread_cond_wait(&queue->work, &queue->lock);
 		return;
 	}
-	due = queue->filling->begun + (queue->seekable ? WRITE_QUEUE_FLUSH_MS * NSEC_PER_MSEC : 0);
+	due = queue->filling->begin_ns + (queue->seekable ? WRITE_QUEUE_FLUSH_MS * NSEC_PER_MSEC : 0);
 	if (now_ns() < due) {
 		until.tv_sec = due / NSEC_PER_SEC;
 		until.tv_nsec = due % NSEC_PER_SEC;
@@ -92,9 +96,9 @@ static void wait_for_work(struct write_queue *queue)
 	if (!pthread_mutex_trylock(&queue->append)) {
 		write_queue__seal(queue);
 		pthread_mutex_unlock(&queue->append);
-	} else if (queue->seekable) {		/* somebody appends to it: it can wait once more */
-		queue->filling->begun = now_ns();
-	} else {				/* who does will tell us at the end */
+	} else if (queue->seekable) {		/* another thread is appending: try again later */
+		queue->filling->begin_ns = now_ns();
+	} else {				/* append() signals @work when it has released @append */
 		pthread_cond_wait(&queue->work, &queue->lock);
 	}
 }
@@ -105,15 +109,15 @@ void *write_queue__run(void *arg)
 
 	pthread_mutex_lock(&queue->lock);
 	queue->tid = own_tid();
-	pthread_cond_broadcast(&queue->room);
+	pthread_cond_broadcast(&queue->progress);
 	for (;;) {
 		if (can_submit(queue))
 			submit(queue);
-		else if (queue->in_flight)
+		else if (queue->nr_in_flight)
 			complete(queue);
 		else if (queue->failing)
-			settle(queue);
-		else if (queue->quit)
+			report_failure(queue);
+		else if (queue->stop)
 			break;
 		else
 			wait_for_work(queue);

@@ -12,20 +12,20 @@
 
 #define HEADER_BYTES	sizeof(struct perf_record_compressed)
 #define MAX_DATA	(PERF_SAMPLE_MAX_SIZE - HEADER_BYTES - 1)
-/* What this becomes fits into one record, however little it can be compressed. */
-#define PIECE		(60UL << 10)
-/* What cannot be made smaller grows a little, and each record has a header. */
-#define ROOM		(2 * CHUNK_SIZE)
+/* So many bytes always fit into one record, even if they cannot be compressed. */
+#define PIECE_BYTES	(60UL << 10)
+/* Incompressible data grow a little, and each record has a header. */
+#define RECORDS_BYTES	(2 * CHUNK_SIZE)
 
 /**
- * struct credit - what is in the file if the compressed records of a chunk are
- * @start:	where they begin in the file
- * @end:	where they end
- * @saved:	records that end in the chunk
+ * struct compressed_chunk - a chunk whose compressed records were appended to the file's queue
+ * @start:	position in the file where its compressed records begin
+ * @end:	position where they end
+ * @saved:	the records that are saved once those are written: all that end in the chunk
  */
-struct credit {
-	u64			start;
-	u64			end;
+struct compressed_chunk {
+	u64		start;
+	u64		end;
 	struct unsaved	saved;
 };
 
@@ -37,16 +37,16 @@ static struct compressor *compressor_of(struct writer *writer)
 #ifdef HAVE_ZSTD_SUPPORT
 #include <zstd_errors.h>
 
-_Static_assert(ZSTD_COMPRESSBOUND(PIECE) <= MAX_DATA, "a piece may not fit into a record");
-_Static_assert((CHUNK_SIZE / PIECE + 1) * PERF_SAMPLE_MAX_SIZE <= ROOM, "a chunk may not fit");
+_Static_assert(ZSTD_COMPRESSBOUND(PIECE_BYTES) <= MAX_DATA, "a piece may not fit into a record");
+_Static_assert((CHUNK_SIZE / PIECE_BYTES + 1) * PERF_SAMPLE_MAX_SIZE <= RECORDS_BYTES, "a chunk may not fit");
 
-static int refused(size_t ret)
+static int zstd_errno(size_t ret)
 {
 	pr_debug("zstd: %s\n", ZSTD_getErrorName(ret));
 	return ZSTD_getErrorCode(ret) == ZSTD_error_memory_allocation ? -ENOMEM : -EIO;
 }
 
-static int begin_stream(struct zstd_data *zstd, int level)
+static int create_stream(struct zstd_data *zstd, int level)
 {
 	size_t ret;
 
@@ -56,12 +56,14 @@ static int begin_stream(struct zstd_data *zstd, int level)
 	if (!zstd->cstream)
 		return -ENOMEM;
 	ret = ZSTD_initCStream(zstd->cstream, level);
-	return ZSTD_isError(ret) ? refused(ret) : 0;
+	return ZSTD_isError(ret) ? zstd_errno(ret) : 0;
 }
 
 /*
- * Returns the size of a record with all of @len bytes, or a negative errno. It does not need the next one:
- * perf takes a record of which nothing comes out for a broken file.
+ * Make one record of @len bytes at @data. The record can be decompressed without the next one: perf takes a
+ * record that decompresses to nothing for a broken file.
+ *
+ * Return: size of the record [bytes], or a negative errno.
  */
 static ssize_t compress_piece(struct zstd_data *zstd, const void *data, size_t len, void *at)
 {
@@ -70,7 +72,7 @@ static ssize_t compress_piece(struct zstd_data *zstd, const void *data, size_t l
 	size_t left = ZSTD_compressStream2(zstd->cstream, &out, &in, ZSTD_e_flush);
 
 	if (ZSTD_isError(left))
-		return refused(left);
+		return zstd_errno(left);
 	if (left || in.pos < len)
 		return -EIO;
 	*(struct perf_event_header *)at = (struct perf_event_header){
@@ -80,17 +82,19 @@ static ssize_t compress_piece(struct zstd_data *zstd, const void *data, size_t l
 }
 
 /*
- * Returns the length of the records, or a negative errno. util's zstd_compress_stream_to_records() does not tell
- * of errors, and makes records out of which nothing comes where data can hardly be compressed.
+ * Compress @chunk into @records. util's zstd_compress_stream_to_records() is not used because it does not
+ * return errors, and makes records that decompress to nothing when data can hardly be compressed.
+ *
+ * Return: length of the records [bytes], or a negative errno.
  */
 static ssize_t compress(struct compressor *compressor, const struct chunk *chunk)
 {
-	ssize_t size = begin_stream(&compressor->zstd, compressor->level);
+	ssize_t size = create_stream(&compressor->zstd, compressor->level);
 	size_t pos, len = 0;
 
-	for (pos = 0; pos < chunk->len && size >= 0; pos += PIECE) {
+	for (pos = 0; pos < chunk->len && size >= 0; pos += PIECE_BYTES) {
 		size = compress_piece(&compressor->zstd, chunk->data + pos,
-				      min(PIECE, chunk->len - pos), compressor->records + len);
+				      min(PIECE_BYTES, chunk->len - pos), compressor->records + len);
 		len += size;
 	}
 	return size < 0 ? size : (ssize_t)len;
@@ -103,66 +107,66 @@ static ssize_t compress(struct compressor *compressor __maybe_unused,
 }
 #endif
 
-static void count(struct unsaved *sum, u32 type)
+static void count_record(struct unsaved *sum, u32 type)
 {
 	sum->records++;
 	sum->samples += type == PERF_RECORD_SAMPLE;
 }
 
-/* The records that end in @chunk. */
-static struct unsaved ending(struct compressor *compressor, const struct chunk *chunk)
+/* Count the records that end in @chunk. */
+static struct unsaved records_ending(struct compressor *compressor, const struct chunk *chunk)
 {
 	const struct records records = records__of(chunk->data, chunk->len);
 	struct unsaved sum = { .bytes = chunk->len };
-	u64 pos = chunk->first - chunk->pos, size;
+	u64 pos = chunk->first_record - chunk->pos, size;
 	u32 type;
 
-	if (pos > chunk->len)			/* one that is longer than a chunk */
+	if (pos > chunk->len)			/* a record is longer than the chunk */
 		return sum;
-	if (compressor->straddling)
-		count(&sum, compressor->straddler);
-	compressor->straddling = false;
+	if (compressor->has_partial)
+		count_record(&sum, compressor->partial_type);
+	compressor->has_partial = false;
 	while ((size = records__extent(&records, pos, &type))) {
-		compressor->straddling = pos + size > chunk->len;
-		compressor->straddler = type;
-		if (compressor->straddling)
+		compressor->has_partial = pos + size > chunk->len;
+		compressor->partial_type = type;
+		if (compressor->has_partial)
 			break;
-		count(&sum, type);
+		count_record(&sum, type);
 		pos += size;
 	}
 	return sum;
 }
 
-/* What is written is forgotten; and there is room for one more credit, or none for want of memory. */
-static int make_room(struct compressor *compressor)
+/* Make sure that @chunks has space for one more entry: remove entries that are written, or reallocate. */
+static int reserve_entry(struct compressor *compressor)
 {
 	u64 written = write_queue__written(compressor->out);
-	struct credit *credits;
-	size_t old = 0;
+	struct compressed_chunk *chunks;
+	size_t nr_written = 0;
 
-	if (compressor->nr < compressor->room)
+	if (compressor->nr_chunks < compressor->max_chunks)
 		return 0;
-	while (old < compressor->nr && compressor->credits[old].end <= written)
-		old++;
-	compressor->nr -= old;
-	memmove(compressor->credits, compressor->credits + old,
-		compressor->nr * sizeof(*credits));
-	if (compressor->nr < compressor->room / 2)
+	while (nr_written < compressor->nr_chunks && compressor->chunks[nr_written].end <= written)
+		nr_written++;
+	compressor->nr_chunks -= nr_written;
+	memmove(compressor->chunks, compressor->chunks + nr_written,
+		compressor->nr_chunks * sizeof(*chunks));
+	if (compressor->nr_chunks < compressor->max_chunks / 2)
 		return 0;
-	credits = realloc(compressor->credits, (2 * compressor->room + 64) * sizeof(*credits));
-	if (!credits)
+	chunks = realloc(compressor->chunks, (2 * compressor->max_chunks + 64) * sizeof(*chunks));
+	if (!chunks)
 		return -ENOMEM;
-	compressor->credits = credits;
-	compressor->room = 2 * compressor->room + 64;
+	compressor->chunks = chunks;
+	compressor->max_chunks = 2 * compressor->max_chunks + 64;
 	return 0;
 }
 
 static int write_chunk(struct compressor *compressor, struct chunk *chunk)
 {
 	struct records compressed;
-	struct credit *credit;
+	struct compressed_chunk *entry;
 	ssize_t len;
-	int err = make_room(compressor);
+	int err = reserve_entry(compressor);
 
 	if (err)
 		return err;
@@ -170,15 +174,15 @@ static int write_chunk(struct compressor *compressor, struct chunk *chunk)
 	if (len < 0)
 		return len;
 	compressed = records__of(compressor->records, len);
-	credit = &compressor->credits[compressor->nr];
-	err = write_queue__append_unit(compressor->out, &compressed, &credit->start);
+	entry = &compressor->chunks[compressor->nr_chunks];
+	err = write_queue__append_unit(compressor->out, &compressed, &entry->start);
 	if (err)
 		return err;
-	credit->end = credit->start + len;
-	credit->saved = ending(compressor, chunk);
-	compressor->nr++;
-	compressor->raw += chunk->len;
-	compressor->compressed += len;
+	entry->end = entry->start + len;
+	entry->saved = records_ending(compressor, chunk);
+	compressor->nr_chunks++;
+	compressor->raw_bytes += chunk->len;
+	compressor->compressed_bytes += len;
 	return 0;
 }
 
@@ -207,21 +211,21 @@ void compressor__begin_file(struct compressor *compressor)
 {
 	zstd_fini(&compressor->zstd);
 	zstd_init(&compressor->zstd, compressor->level);
-	compressor->nr = 0;
+	compressor->nr_chunks = 0;
 }
 
-u64 compressor__give_up(struct compressor *compressor, u64 end)
+u64 compressor__drop(struct compressor *compressor, u64 end)
 {
-	size_t i = compressor->nr;
+	size_t i = compressor->nr_chunks;
 
-	while (i-- && compressor->credits[i].end > end) {
-		struct credit *credit = &compressor->credits[i];
+	while (i-- && compressor->chunks[i].end > end) {
+		struct compressed_chunk *entry = &compressor->chunks[i];
 
-		compressor->given_up.records += credit->saved.records;
-		compressor->given_up.samples += credit->saved.samples;
-		compressor->given_up.bytes += credit->saved.bytes;
-		if (credit->start < end)
-			end = credit->start;
+		compressor->unsaved.records += entry->saved.records;
+		compressor->unsaved.samples += entry->saved.samples;
+		compressor->unsaved.bytes += entry->saved.bytes;
+		if (entry->start < end)
+			end = entry->start;
 	}
 	return end;
 }
@@ -232,7 +236,7 @@ int compressor__init(struct compressor *compressor, struct write_queue *out, int
 		.writer	 = { .ops = &compressor_ops, .depth = 1, .fd = -1 },
 		.out	 = out,
 		.level	 = level,
-		.records = malloc(ROOM),
+		.records = malloc(RECORDS_BYTES),
 	};
 	return compressor->records ? 0 : -ENOMEM;
 }
@@ -241,5 +245,5 @@ void compressor__exit(struct compressor *compressor)
 {
 	zstd_fini(&compressor->zstd);
 	zfree(&compressor->records);
-	zfree(&compressor->credits);
+	zfree(&compressor->chunks);
 }

@@ -23,7 +23,7 @@ static void raw_queue__failed(void *arg, int err, u64 end __maybe_unused)
 {
 	struct pipeline *pipeline = arg;
 
-	if (!write_queue__drain(&pipeline->file_queue))
+	if (!write_queue__flush(&pipeline->file_queue))
 		pipeline->ops->compress_failed(pipeline->arg, err);
 }
 
@@ -121,8 +121,8 @@ void pipeline__release(struct pipeline *pipeline)
 int pipeline__flush(struct pipeline *pipeline)
 {
 	if (pipeline->level)
-		write_queue__drain(&pipeline->raw_queue);
-	return write_queue__drain(&pipeline->file_queue);
+		write_queue__flush(&pipeline->raw_queue);
+	return write_queue__flush(&pipeline->file_queue);
 }
 
 int pipeline__error(struct pipeline *pipeline)
@@ -134,17 +134,18 @@ int pipeline__error(struct pipeline *pipeline)
 
 void pipeline__next(struct pipeline *pipeline)
 {
-	write_queue__next(first_queue(pipeline), pipeline->level ? 0 : pipeline->start);
+	write_queue__next_file(first_queue(pipeline), pipeline->level ? 0 : pipeline->start);
 }
 
 bool pipeline__has_next(const struct pipeline *pipeline)
 {
-	return pipeline->level ? pipeline->raw_queue.turned : pipeline->file_queue.turned;
+	return pipeline->level ? pipeline->raw_queue.in_next_file :
+				 pipeline->file_queue.in_next_file;
 }
 
 void pipeline__drop_next(struct pipeline *pipeline, int err)
 {
-	write_queue__abandon(first_queue(pipeline), err);
+	write_queue__drop_next(first_queue(pipeline), err);
 }
 
 void pipeline__close(struct pipeline *pipeline)
@@ -159,8 +160,8 @@ bool pipeline__cut(struct pipeline *pipeline, u64 *end)
 {
 	if (!pipeline->level)
 		return false;
-	*end = compressor__give_up(&pipeline->compressor, write_queue__end(&pipeline->file_queue));
-	write_queue__cut(&pipeline->file_queue, *end);
+	*end = compressor__drop(&pipeline->compressor, write_queue__end(&pipeline->file_queue));
+	write_queue__truncate(&pipeline->file_queue, *end);
 	return true;
 }
 
@@ -168,7 +169,7 @@ bool pipeline__cut(struct pipeline *pipeline, u64 *end)
 void pipeline__forget_file(struct pipeline *pipeline)
 {
 	if (pipeline->level)
-		write_queue__cut(&pipeline->file_queue, pipeline->start);
+		write_queue__truncate(&pipeline->file_queue, pipeline->start);
 }
 
 u64 pipeline__bytes(const struct pipeline *pipeline)
@@ -185,7 +186,7 @@ u64 pipeline__ratio(const struct pipeline *pipeline)
 {
 	const struct compressor *compressor = &pipeline->compressor;
 
-	return compressor->compressed ? compressor->raw / compressor->compressed : 0;
+	return compressor->compressed_bytes ? compressor->raw_bytes / compressor->compressed_bytes : 0;
 }
 
 struct unsaved pipeline__unsaved(const struct pipeline *pipeline)
@@ -195,8 +196,8 @@ struct unsaved pipeline__unsaved(const struct pipeline *pipeline)
 	if (!pipeline->level)
 		return unsaved;
 	unsaved = pipeline->raw_queue.unsaved;
-	unsaved.records += pipeline->compressor.given_up.records;
-	unsaved.samples += pipeline->compressor.given_up.samples;
-	unsaved.bytes += pipeline->compressor.given_up.bytes;
+	unsaved.records += pipeline->compressor.unsaved.records;
+	unsaved.samples += pipeline->compressor.unsaved.samples;
+	unsaved.bytes += pipeline->compressor.unsaved.bytes;
 	return unsaved;
 }

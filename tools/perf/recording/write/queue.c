@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Append records to the queue, flush it, begin and end files.
+ */
 #include <time.h>
 #include <linux/kernel.h>
 #include "recording/lib/clock.h"
@@ -17,25 +20,25 @@ static int begin_chunk(struct write_queue *queue, struct records_cursor *cursor)
 	int err;
 
 	pthread_mutex_lock(&queue->lock);
-	if (queue->filling && !chunk__room(queue->filling))
+	if (queue->filling && !chunk__space(queue->filling))
 		write_queue__seal(queue);
 	while (!queue->err && !queue->filling) {
 		queue->filling = chunk_pool__get(&queue->pool, queue->end);
 		if (!queue->filling)
-			pthread_cond_wait(&queue->room, &queue->lock);
+			pthread_cond_wait(&queue->progress, &queue->lock);
 	}
 	err = queue->err;
 	chunk = queue->filling;
 	if (err) {
 		write_queue__drop_rest(queue, cursor);
-	} else if (!chunk->begun) {
+	} else if (!chunk->begin_ns) {
 		records_cursor__find(cursor);
-		chunk->first = chunk->pos + (cursor->next - cursor->pos);
-		chunk->whole = chunk->first;
+		chunk->first_record = chunk->pos + (cursor->next - cursor->pos);
+		chunk->record = chunk->first_record;
 		if (cursor->next > cursor->pos)
-			chunk->whole = chunk->pos - (cursor->pos - cursor->record);
-		chunk->type = cursor->type;
-		chunk->begun = now_ns();
+			chunk->record = chunk->pos - (cursor->pos - cursor->record);
+		chunk->record_type = cursor->type;
+		chunk->begin_ns = now_ns();
 		pthread_cond_signal(&queue->work);
 	}
 	pthread_mutex_unlock(&queue->lock);
@@ -56,14 +59,15 @@ static int append(struct write_queue *queue, const struct records *records, bool
 		if (err)
 			break;
 		chunk = queue->filling;
-		len = min(chunk__room(chunk), cursor.len - cursor.pos);
+		len = min(chunk__space(chunk), cursor.len - cursor.pos);
 		records_cursor__copy(&cursor, chunk->data + chunk->len, len);
 		chunk->len += len;
 		__atomic_store_n(&queue->end, queue->end + len, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&queue->append);
 
-	if (!__atomic_load_n(&queue->seekable, __ATOMIC_RELAXED) && !err) {	/* see wait_for_work() */
+	/* A pipe: wait_for_work() may wait until this thread has released @append. */
+	if (!__atomic_load_n(&queue->seekable, __ATOMIC_RELAXED) && !err) {
 		pthread_mutex_lock(&queue->lock);
 		pthread_cond_signal(&queue->work);
 		pthread_mutex_unlock(&queue->lock);
@@ -83,22 +87,25 @@ int write_queue__append_unit(struct write_queue *queue, const struct records *un
 	return append(queue, unit, true, pos);
 }
 
-static void wait_until_settled(struct write_queue *queue)
+static void wait_until_idle(struct write_queue *queue)
 {
-	while (!list_empty(&queue->full) || !list_empty(&queue->flying) ||
-	       ((queue->err || queue->failing) && !queue->settled))
-		pthread_cond_wait(&queue->room, &queue->lock);
+	while (!list_empty(&queue->full) || !list_empty(&queue->submitted) ||
+	       ((queue->err || queue->failing) && !queue->failure_reported))
+		pthread_cond_wait(&queue->progress, &queue->lock);
 }
 
-/* What is being filled may be the next file's: who appends to that can wait for a chunk, holding @append. */
+/*
+ * Seal the last chunk of the file that is open. After write_queue__next_file() it is sealed already, and
+ * @append must not be taken: a thread that appends to the next file may hold it while waiting for a chunk.
+ */
 static void seal_file(struct write_queue *queue)
 {
-	bool turned;
+	bool in_next_file;
 
 	pthread_mutex_lock(&queue->lock);
-	turned = queue->turned;
+	in_next_file = queue->in_next_file;
 	pthread_mutex_unlock(&queue->lock);
-	if (turned)
+	if (in_next_file)
 		return;
 	pthread_mutex_lock(&queue->append);
 	pthread_mutex_lock(&queue->lock);
@@ -107,8 +114,11 @@ static void seal_file(struct write_queue *queue)
 	pthread_mutex_unlock(&queue->append);
 }
 
-/* Whoever holds the queue lets go while it waits: when a write has failed, the thread needs @append. */
-int write_queue__drain(struct write_queue *queue)
+/*
+ * Release @append while waiting if the caller holds the queue: after a failed write the queue's thread
+ * needs it.
+ */
+int write_queue__flush(struct write_queue *queue)
 {
 	bool held = __atomic_load_n(&queue->holder, __ATOMIC_RELAXED) == own_tid();
 	int err;
@@ -117,7 +127,7 @@ int write_queue__drain(struct write_queue *queue)
 	if (held)
 		write_queue__release(queue);
 	pthread_mutex_lock(&queue->lock);
-	wait_until_settled(queue);
+	wait_until_idle(queue);
 	err = queue->err;
 	pthread_mutex_unlock(&queue->lock);
 	if (held)
@@ -130,13 +140,13 @@ int write_queue__error(struct write_queue *queue)
 	int err;
 
 	pthread_mutex_lock(&queue->lock);
-	err = queue->settled ? queue->err : 0;
+	err = queue->failure_reported ? queue->err : 0;
 	pthread_mutex_unlock(&queue->lock);
 	return err;
 }
 
 /*
- * Beginning and end
+ * Begin and end of files and of the queue
  */
 
 static void init_locks(struct write_queue *queue)
@@ -145,7 +155,7 @@ static void init_locks(struct write_queue *queue)
 
 	thread__init_recursive_lock(&queue->append);
 	thread__init_lock(&queue->lock);
-	pthread_cond_init(&queue->room, NULL);
+	pthread_cond_init(&queue->progress, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&queue->work, &attr);
@@ -161,20 +171,20 @@ static int create_thread(struct write_queue *queue)
 	queue->running = true;
 	pthread_mutex_lock(&queue->lock);
 	while (!queue->tid)
-		pthread_cond_wait(&queue->room, &queue->lock);
+		pthread_cond_wait(&queue->progress, &queue->lock);
 	pthread_mutex_unlock(&queue->lock);
 	return 0;
 }
 
-int write_queue__init(struct write_queue *queue, size_t size, void (*failed)(void *arg, int err, u64 end),
-		void *arg)
+int write_queue__init(struct write_queue *queue, size_t size,
+		      void (*failed)(void *arg, int err, u64 end), void *arg)
 {
 	int err;
 
 	*queue = (struct write_queue){ .failed = failed, .arg = arg };
 	INIT_LIST_HEAD(&queue->full);
-	INIT_LIST_HEAD(&queue->next);
-	INIT_LIST_HEAD(&queue->flying);
+	INIT_LIST_HEAD(&queue->next_full);
+	INIT_LIST_HEAD(&queue->submitted);
 	init_locks(queue);
 	err = chunk_pool__init(&queue->pool, size);
 	return err ?: create_thread(queue);
@@ -186,11 +196,11 @@ void write_queue__open(struct write_queue *queue, struct writer *writer, int fd,
 	writer__open(writer, fd, seekable);
 	queue->writer = writer;
 	__atomic_store_n(&queue->seekable, seekable, __ATOMIC_RELAXED);
-	if (queue->turned)
-		list_splice_tail_init(&queue->next, &queue->full);
+	if (queue->in_next_file)
+		list_splice_tail_init(&queue->next_full, &queue->full);
 	else
 		queue->end = pos;
-	queue->turned = false;
+	queue->in_next_file = false;
 	pthread_cond_signal(&queue->work);
 	pthread_mutex_unlock(&queue->lock);
 }
@@ -207,14 +217,14 @@ void write_queue__release(struct write_queue *queue)
 	pthread_mutex_unlock(&queue->append);
 }
 
-void write_queue__next(struct write_queue *queue, u64 pos)
+void write_queue__next_file(struct write_queue *queue, u64 pos)
 {
 	pthread_mutex_lock(&queue->append);
 	pthread_mutex_lock(&queue->lock);
 	write_queue__seal(queue);
 	if (!queue->err) {
-		queue->turned = true;
-		queue->begin = pos;
+		queue->in_next_file = true;
+		queue->next_start = pos;
 		queue->file_end = queue->end;
 		__atomic_store_n(&queue->end, pos, __ATOMIC_RELAXED);
 	}
@@ -222,20 +232,20 @@ void write_queue__next(struct write_queue *queue, u64 pos)
 	pthread_mutex_unlock(&queue->append);
 }
 
-void write_queue__abandon(struct write_queue *queue, int err)
+void write_queue__drop_next(struct write_queue *queue, int err)
 {
 	pthread_mutex_lock(&queue->lock);
-	if (queue->turned) {
+	if (queue->in_next_file) {
 		write_queue__drop_all(queue, err);
-		queue->settled = true;
-		pthread_cond_broadcast(&queue->room);
+		queue->failure_reported = true;
+		pthread_cond_broadcast(&queue->progress);
 	}
 	pthread_mutex_unlock(&queue->lock);
 }
 
 int write_queue__close(struct write_queue *queue)
 {
-	int err = write_queue__drain(queue);
+	int err = write_queue__flush(queue);
 
 	pthread_mutex_lock(&queue->lock);
 	if (queue->writer)
@@ -249,7 +259,7 @@ void write_queue__exit(struct write_queue *queue)
 {
 	if (queue->running) {
 		pthread_mutex_lock(&queue->lock);
-		queue->quit = true;
+		queue->stop = true;
 		pthread_cond_signal(&queue->work);
 		pthread_mutex_unlock(&queue->lock);
 		pthread_join(queue->thread, NULL);

@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The queue: what is to be written is copied, and written later, in a thread of its own.
+ * Queue records for the file: copy them into chunks, and write those in a thread of the queue.
  *
- *	any threads                          the queue's thread
+ *	any thread                          the queue's thread
  *
  *	write_queue__append()
  *	     |  copies to
  *	     v
- *	 @filling --> @full --- submitted ---> @flying --- in the order of the file ---> the pool
- *	     ^                  to the writer             when they are written            |
- *	     |                                                                             |
- *	     +------------------- when there is none, write_queue__append() waits ---------------+
+ *	 @filling --> @full ---- submitted --> @submitted ---- freed in the order ---> the pool
+ *	     ^                 to the writer                    of the file             |
+ *	     |                                                                          |
+ *	     +--- write_queue__append() waits here while the pool has no free chunk ----+
  *
- * A ring is free again as soon as its records are copied, whatever the disk does, until the pool is
- * used up. Then the caller waits; nothing is ever dropped.
+ * A kernel ring is free again as soon as its records are copied, however slow the disk is, until the pool
+ * has no free chunk. Then the caller waits. The queue never drops records, except after an error.
  *
- * A chunk is for the page cache, which takes it at once, until that has no room left either and has its
- * writers wait for the disk, longer than what is left of the pool may last. So when a write had to wait, chunks are
- * for direct I/O for a while, as long as more than half of the pool is used.
+ * Chunks are written to the page cache, which usually takes them at once. When the page cache is full, its
+ * writers wait for the disk, perhaps longer than the rest of the pool lasts. So after a write that had to
+ * wait, chunks are written by direct I/O for WRITE_QUEUE_STALLED_MS, as long as more than half of the pool
+ * is in use.
  *
- * A chunk is written when it is full, and an unfinished one when nothing else is being written and it
- * has waited for WRITE_QUEUE_FLUSH_MS, or at once where somebody reads it from a pipe.
+ * A chunk is written when it is full. A partly filled chunk is written when no other write is in flight
+ * and the chunk is WRITE_QUEUE_FLUSH_MS old, or at once if the file is a pipe.
  *
- * After the first error nothing more is submitted. When all that was under way has come back, the
- * file is readable up to the last record that is whole below the first byte that could not be
- * written. What lies behind, in the file and in memory, is given up, and counted.
+ * After the first error nothing more is submitted. When no chunk is in flight any more, the file is
+ * readable up to the last whole record below the first byte that could not be written. Records behind that
+ * position, in the file and in memory, are dropped and counted.
  *
- * Files follow each other. write_queue__next() ends one: what is appended after it is the next file's, and waits
- * in @next until that is open. Meanwhile the first is written, completed and closed, and those who
- * append do not wait for it, until the pool is used up.
+ * Files follow each other. write_queue__next_file() ends a file: later records belong to the next one and
+ * wait in @next_full until that is open. Meanwhile the first file is written, completed and closed.
+ * Appending threads do not wait for that, until the pool has no free chunk.
  *
- * Two locks, in this order: @append, which makes what a call appends one piece of the file, and
- * @lock, of everything that the queue's thread shares with others.
+ * Two locks, taken in this order: @append makes everything that one call appends one piece of the file;
+ * @lock protects what the queue's thread shares with other threads.
  */
 #ifndef PERF_RECORDING_QUEUE_H
 #define PERF_RECORDING_QUEUE_H
@@ -46,14 +47,15 @@
 struct writer;
 
 #define WRITE_QUEUE_FLUSH_MS		100
-/* A chunk that the page cache took so long to take had to wait; and it is taken to be full for so long. */
+/* A write to the page cache that takes so long had to wait for the disk ... */
 #define WRITE_QUEUE_STALL_MS		8
-#define WRITE_QUEUE_STALLED_MS	1000
+/* ... and the page cache is avoided for so long. */
+#define WRITE_QUEUE_STALLED_MS		1000
 
 /**
  * struct unsaved - records that were appended, but could not be written
- * @records:	all of them
- * @samples:	PERF_RECORD_SAMPLE
+ * @records:	all records
+ * @samples:	PERF_RECORD_SAMPLE among them
  * @bytes:	their length
  */
 struct unsaved {
@@ -66,39 +68,42 @@ struct unsaved {
  * struct write_queue
  * @failed:	called once, in the queue's thread, when writing has failed: the file is good up to
  *		position @end
- * @arg:	for @failed
+ * @arg:	argument of @failed
  * @pool:	the chunks
- * @writer:	writes them; NULL while no file is open. Used by the queue's thread, and where nothing
- *		is on its way.
- * @append:	held while something is appended; recursive, see write_queue__hold()
- * @holder:	the thread that holds it, or 0; it alone finds its own id here
+ * @writer:	writes the chunks; NULL while no file is open. Used by the queue's thread, or by others while
+ *		no chunk is in flight.
+ * @append:	held while records are appended; recursive, see write_queue__hold()
+ * @holder:	the thread that holds @append by write_queue__hold(), or 0. A thread can only find its own
+ *		id here.
  * @filling:	receives what is appended, or NULL; changed with both locks held
- * @end:	where the next byte belongs in its file; changed with @append held
- * @written:	position below which all is written
- * @lock:	of the rest
- * @work:	the thread may have something to do
- * @room:	a chunk is free, or nothing is on its way any more
+ * @end:	position of the next byte in its file; changed with @append held
+ * @written:	position below which everything is written
+ * @lock:	protects the fields below
+ * @work:	signalled when the thread may have something to do
+ * @progress:	signalled when a chunk becomes free, or the thread has nothing left to do
  * @full:	chunks that wait to be submitted
- * @next:	chunks that wait for the next file
- * @turned:	between write_queue__next() and write_queue__open(): @filling and @end are the next file's
- * @begin:	where that begins in its file, if @turned
- * @file_end:	and where the one before ends
- * @flying:	chunks that were; those that came back wait for those before them
- * @in_flight:	how many of them are the writer's
- * @stalled_until: the page cache is taken to be full [ns of CLOCK_MONOTONIC]; the thread's own
- * @seekable:	a regular file: unfinished chunks may wait
- * @failing:	a write has failed, others are under way
- * @err:	negative errno of that, when all of them are over: nothing can be appended any more
- * @settled:	@failed was called
- * @quit:	the thread is to end
- * @unsaved:	what was lost by @err
+ * @next_full:	full chunks of the next file, until that is open
+ * @in_next_file: between write_queue__next_file() and write_queue__open(): @filling and @end belong to
+ *		the next file
+ * @next_start:	if @in_next_file: position where the next file's data begin
+ * @file_end:	if @in_next_file: position where the data of the file before end
+ * @submitted:	chunks that were submitted, in the order of the file; a completed chunk stays here until all
+ *		before it are completed
+ * @nr_in_flight: how many of them the writer has
+ * @stalled_until: until then the page cache is avoided [ns of CLOCK_MONOTONIC]; used by the thread only
+ * @seekable:	a regular file: partly filled chunks may wait
+ * @failing:	a write has failed, others may be in flight
+ * @err:	negative errno of that write, once nothing is in flight: nothing can be appended any more
+ * @failure_reported: @failed was called
+ * @stop:	asks the thread to end
+ * @unsaved:	records dropped because of @err
  * @thread:	the thread; @running until it is joined
  * @tid:	its id
  */
 struct write_queue {
 	void		      (*failed)(void *arg, int err, u64 end);
 	void		       *arg;
-	struct chunk_pool		pool;
+	struct chunk_pool	pool;
 	struct writer	       *writer;
 	pthread_mutex_t		append;
 	pid_t			holder;
@@ -107,51 +112,51 @@ struct write_queue {
 	u64			written;
 	pthread_mutex_t		lock;
 	pthread_cond_t		work;
-	pthread_cond_t		room;
+	pthread_cond_t		progress;
 	struct list_head	full;
-	struct list_head	next;
-	bool			turned;
-	u64			begin;
+	struct list_head	next_full;
+	bool			in_next_file;
+	u64			next_start;
 	u64			file_end;
-	struct list_head	flying;
-	unsigned int		in_flight;
+	struct list_head	submitted;
+	unsigned int		nr_in_flight;
 	u64			stalled_until;
 	bool			seekable;
 	bool			failing;
 	int			err;
-	bool			settled;
-	bool			quit;
-	struct unsaved	unsaved;
+	bool			failure_reported;
+	bool			stop;
+	struct unsaved		unsaved;
 	pthread_t		thread;
 	bool			running;
 	pid_t			tid;
 };
 
 /**
- * write_queue__init - allocate it, and start the thread
- * @failed, @arg: see struct write_queue
+ * write_queue__init - allocate the pool and start the thread
  * @size:	of the pool [bytes]
+ * @failed, @arg: see struct write_queue
  *
  * The thread takes no signals.
  *
  * Return: 0, or a negative errno.
  */
-int write_queue__init(struct write_queue *queue, size_t size, void (*failed)(void *arg, int err, u64 end),
-		void *arg);
+int write_queue__init(struct write_queue *queue, size_t size,
+		      void (*failed)(void *arg, int err, u64 end), void *arg);
 
-/** write_queue__exit - end the thread; the file is closed. Harmless if the queue is zeroed */
+/** write_queue__exit - stop the thread. No file may be open. Harmless if the queue is zeroed. */
 void write_queue__exit(struct write_queue *queue);
 
 /**
- * write_queue__open - what is appended from now on, or since write_queue__next(), goes to @fd, from @pos on
- * @writer:	by this writer; the caller's, which leaves it alone until write_queue__close()
- * @pos:	after write_queue__next() the one that was given there
+ * write_queue__open - write to @fd what is appended from now on, or was since write_queue__next_file()
+ * @writer:	the caller's; the caller does not touch it until write_queue__close()
+ * @pos:	where the data begin; after write_queue__next_file() the position passed to that
  * @seekable:	a regular file
  */
 void write_queue__open(struct write_queue *queue, struct writer *writer, int fd, u64 pos, bool seekable);
 
 /**
- * write_queue__append - write whole records; in any thread
+ * write_queue__append - append whole records; in any thread
  *
  * Return: 0 when they are copied, or the negative errno of an earlier write.
  */
@@ -166,55 +171,62 @@ int write_queue__append(struct write_queue *queue, const struct records *records
  */
 int write_queue__append_unit(struct write_queue *queue, const struct records *unit, u64 *pos);
 
-/** write_queue__hold - nobody but the calling thread appends until write_queue__release(), or in its write_queue__drain() */
+/**
+ * write_queue__hold - block all other threads in write_queue__append() until write_queue__release()
+ *
+ * write_queue__flush() lets them in while it waits.
+ */
 void write_queue__hold(struct write_queue *queue);
 
 void write_queue__release(struct write_queue *queue);
 
 /**
- * write_queue__next - the file ends here: what is appended from now on is the next one's
- * @pos:	where that begins in it
+ * write_queue__next_file - end the file: what is appended from now on belongs to the next one
+ * @pos:	where the data of the next file begin
  *
- * To be followed by write_queue__close(), and by write_queue__open() or write_queue__abandon().
+ * To be followed by write_queue__close(), and by write_queue__open() or write_queue__drop_next(). No
+ * effect after an error.
  */
-void write_queue__next(struct write_queue *queue, u64 pos);
+void write_queue__next_file(struct write_queue *queue, u64 pos);
 
-/** write_queue__abandon - after write_queue__next(): there is no next file, for the reason @err. What waits is given up. */
-void write_queue__abandon(struct write_queue *queue, int err);
+/** write_queue__drop_next - after write_queue__next_file(): drop the next file's records, because of @err */
+void write_queue__drop_next(struct write_queue *queue, int err);
 
 /**
- * write_queue__drain - wait until all is written that was appended; after write_queue__next() before that
+ * write_queue__flush - wait until everything is written that was appended
+ *
+ * After write_queue__next_file(): what was appended before that.
  *
  * Return: 0, or a negative errno.
  */
-int write_queue__drain(struct write_queue *queue);
+int write_queue__flush(struct write_queue *queue);
 
-/** write_queue__error - has writing failed, and @failed was called? Return: 0, or a negative errno */
+/** write_queue__error - has writing failed, and was @failed called? Return: 0, or a negative errno */
 int write_queue__error(struct write_queue *queue);
 
-/** write_queue__close - write_queue__drain(), and forget the file */
+/** write_queue__close - flush, and let go of the writer. Return: 0, or a negative errno */
 int write_queue__close(struct write_queue *queue);
 
-/** write_queue__end - position behind the last byte appended, or after an error saved */
+/** write_queue__end - position behind the last byte appended, or after an error behind the last saved */
 static inline u64 write_queue__end(const struct write_queue *queue)
 {
 	return __atomic_load_n(&queue->end, __ATOMIC_RELAXED);
 }
 
-/** write_queue__file_end - the same of the file that is open; when it is drained */
+/** write_queue__file_end - the same position in the file that is open; valid when that is flushed */
 static inline u64 write_queue__file_end(const struct write_queue *queue)
 {
-	return queue->turned ? queue->file_end : write_queue__end(queue);
+	return queue->in_next_file ? queue->file_end : write_queue__end(queue);
 }
 
-/** write_queue__written - position below which all is written */
+/** write_queue__written - position below which everything is written */
 static inline u64 write_queue__written(const struct write_queue *queue)
 {
 	return __atomic_load_n(&queue->written, __ATOMIC_RELAXED);
 }
 
-/** write_queue__cut - after an error, and write_queue__close(): the file is to end before write_queue__end() */
-static inline void write_queue__cut(struct write_queue *queue, u64 end)
+/** write_queue__truncate - after write_queue__close(): move write_queue__end() back to @end */
+static inline void write_queue__truncate(struct write_queue *queue, u64 end)
 {
 	__atomic_store_n(&queue->end, end, __ATOMIC_RELAXED);
 }

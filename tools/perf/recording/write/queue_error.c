@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * End the file behind the last whole record after an error, and count the records that are dropped.
+ */
 #include <linux/kernel.h>
 #include <perf/event.h>
 #include "queue_internal.h"
@@ -26,72 +29,75 @@ void write_queue__drop_rest(struct write_queue *queue, struct records_cursor *cu
 	queue->unsaved.bytes += cursor->len - cursor->pos;
 }
 
-/* Where the last whole record ends that is written; @chunk is the first that is not. */
+/* Return where the last whole record ends that is written. @chunk is the first that is not written. */
 static u64 saved_end(const struct chunk *chunk)
 {
-	u64 written = chunk->pos + chunk->done, end = chunk->first;
+	u64 written = chunk->pos + chunk->done, end = chunk->first_record;
 	const struct records records = records__of(chunk->data, chunk->len);
 	size_t size;
 	u32 type;
 
 	if (end > written)
-		return chunk->whole;
+		return chunk->record;
 	while ((size = records__extent(&records, end - chunk->pos, &type)) && end + size <= written)
 		end += size;
 	return end;
 }
 
-/* With @lock held: what of @chunk does not lie below @end of the file is given up. */
-static void give_up_chunk(struct write_queue *queue, const struct chunk *chunk, u64 end)
+/* Count the records of @chunk that begin at position @end of the file or behind it. */
+static void count_chunk(struct write_queue *queue, const struct chunk *chunk, u64 end)
 {
 	const struct records records = records__of(chunk->data, chunk->len);
 
-	count_dropped(queue, &records, max(end, chunk->first) - chunk->pos, false);
+	count_dropped(queue, &records, max(end, chunk->first_record) - chunk->pos, false);
 }
 
-static void give_up_list(struct write_queue *queue, struct list_head *list, u64 end)
+static void drop_list(struct write_queue *queue, struct list_head *list, u64 end)
 {
 	struct chunk *chunk, *tmp;
 
 	list_for_each_entry_safe(chunk, tmp, list, node) {
-		give_up_chunk(queue, chunk, end);
+		count_chunk(queue, chunk, end);
 		chunk_pool__put(&queue->pool, chunk);
 	}
 }
 
-/* With both locks held: the file ends before the first chunk that is not written, if there is one. */
-static void give_up_file(struct write_queue *queue)
+/*
+ * Free all chunks that are not written, and set @end to where the file ends. Caller holds both locks; no
+ * chunk is in flight.
+ */
+static void drop_file(struct write_queue *queue)
 {
 	u64 end = write_queue__file_end(queue);
 	const struct chunk *failed;
 
-	list_splice_tail_init(&queue->full, &queue->flying);
-	if (!list_empty(&queue->flying)) {
-		failed = list_first_entry(&queue->flying, struct chunk, node);
+	list_splice_tail_init(&queue->full, &queue->submitted);
+	if (!list_empty(&queue->submitted)) {
+		failed = list_first_entry(&queue->submitted, struct chunk, node);
 		end = saved_end(failed);
-		if (end < failed->pos) {	/* the record that begins in a chunk which is written */
+		if (end < failed->pos) {	/* a record that begins in an earlier chunk */
 			queue->unsaved.records++;
-			queue->unsaved.samples += failed->type == PERF_RECORD_SAMPLE;
+			queue->unsaved.samples += failed->record_type == PERF_RECORD_SAMPLE;
 		}
 		queue->unsaved.bytes += write_queue__file_end(queue) - end;
-		give_up_list(queue, &queue->flying, end);
+		drop_list(queue, &queue->submitted, end);
 	}
-	if (queue->turned)
-		queue->unsaved.bytes += queue->end - queue->begin;
-	give_up_list(queue, &queue->next, 0);
-	queue->turned = false;
+	if (queue->in_next_file)
+		queue->unsaved.bytes += queue->end - queue->next_start;
+	drop_list(queue, &queue->next_full, 0);
+	queue->in_next_file = false;
 	__atomic_store_n(&queue->end, end, __ATOMIC_RELAXED);
 }
 
 void write_queue__drop_all(struct write_queue *queue, int err)
 {
 	queue->err = err;
-	pthread_cond_broadcast(&queue->room);	/* whoever appends gives up, too */
+	pthread_cond_broadcast(&queue->progress);	/* threads in begin_chunk() return the error */
 	pthread_mutex_unlock(&queue->lock);
 
 	pthread_mutex_lock(&queue->append);
 	pthread_mutex_lock(&queue->lock);
 	write_queue__seal(queue);
-	give_up_file(queue);
+	drop_file(queue);
 	pthread_mutex_unlock(&queue->append);
 }

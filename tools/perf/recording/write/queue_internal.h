@@ -26,12 +26,12 @@ static inline void write_queue__seal(struct write_queue *queue)
 {
 	if (!queue->filling)
 		return;
-	list_add_tail(&queue->filling->node, queue->turned ? &queue->next : &queue->full);
+	list_add_tail(&queue->filling->node, queue->in_next_file ? &queue->next_full : &queue->full);
 	queue->filling = NULL;
 	pthread_cond_signal(&queue->work);
 }
 
-/** write_queue__run - the thread; @arg: the queue */
+/** write_queue__run - the function of the queue's thread; @arg: the queue */
 void *write_queue__run(void *arg);
 
 /** write_queue__drop_rest - drop and count what @cursor has not copied yet. Caller holds @lock. */
@@ -42,7 +42,7 @@ void write_queue__drop_rest(struct write_queue *queue, struct records_cursor *cu
  * @err:	why, negative errno
  *
  * Sets @end to where the last whole record ends in the file. Caller holds @lock, which is released
- * meanwhile. No chunk is in flight.
+ * in between. No chunk is in flight.
  */
 void write_queue__drop_all(struct write_queue *queue, int err);
 

@@ -45,7 +45,7 @@
  * @direct_fd:	the file, opened for direct I/O, or -1
  * @direct:	it takes that
  * @fixed:	the kernel knows @direct_fd, as file 0
- * @flying:	chunks with a write that the kernel has, @nr_flying of them
+ * @in_flight:	chunks with a write that the kernel has, @nr_in_flight of them
  * @finished:	chunks that are to be handed back, @nr_finished of them
  */
 struct writer_uring {
@@ -56,8 +56,8 @@ struct writer_uring {
 	int		 direct_fd;
 	bool		 direct;
 	bool		 fixed;
-	struct chunk	*flying[DEPTH];
-	unsigned int	 nr_flying;
+	struct chunk	*in_flight[DEPTH];
+	unsigned int	 nr_in_flight;
 	struct chunk	*finished[DEPTH];
 	unsigned int	 nr_finished;
 };
@@ -106,7 +106,7 @@ static bool register_chunk(struct writer_uring *uring, const struct chunk *chunk
 	return uring->registered[chunk->index];
 }
 
-static void queue(struct writer_uring *uring, struct chunk *chunk, size_t len)
+static void queue_write(struct writer_uring *uring, struct chunk *chunk, size_t len)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&uring->ring);
 	int fd = uring->fixed ? 0 : uring->direct_fd;
@@ -120,11 +120,11 @@ static void queue(struct writer_uring *uring, struct chunk *chunk, size_t len)
 	if (uring->fixed)
 		sqe->flags |= IOSQE_FIXED_FILE;
 	io_uring_sqe_set_data(sqe, chunk);
-	uring->flying[uring->nr_flying++] = chunk;
+	uring->in_flight[uring->nr_in_flight++] = chunk;
 }
 
 /* Writes what is no whole page, and queues what is, until the chunk is queued or finished. */
-static void go_on(struct writer_uring *uring, struct chunk *chunk)
+static void advance(struct writer_uring *uring, struct chunk *chunk)
 {
 	while (!chunk->finished) {
 		size_t left = chunk->len - chunk->done;
@@ -133,7 +133,7 @@ static void go_on(struct writer_uring *uring, struct chunk *chunk)
 		if (!uring->direct || chunk->buffered) {
 			head = left;
 		} else if (!head && left >= CHUNK_ALIGN) {
-			queue(uring, chunk, left - left % CHUNK_ALIGN);
+			queue_write(uring, chunk, left - left % CHUNK_ALIGN);
 			return;
 		}
 		chunk__advance(chunk, writer__write_once(&uring->writer, chunk,
@@ -144,14 +144,14 @@ static void go_on(struct writer_uring *uring, struct chunk *chunk)
 
 static void writer_uring__submit(struct writer *writer, struct chunk *chunk)
 {
-	go_on(uring_of(writer), chunk);
+	advance(uring_of(writer), chunk);
 }
 
 /*
  * Returns whether the page cache may do: there is no direct I/O, no room for a whole page, or not just now. To ask
  * again and again would keep the CPU from whatever it is that the kernel waits for: this thread is real-time.
  */
-static bool do_without(struct writer_uring *uring, int ret)
+static bool use_page_cache(struct writer_uring *uring, int ret)
 {
 	if (ret == -EINVAL || ret == -EOPNOTSUPP) {
 		pr_debug("The file system does not take direct I/O: %s\n", strerror(-ret));
@@ -161,26 +161,26 @@ static bool do_without(struct writer_uring *uring, int ret)
 	return ret == -ENOSPC || ret == -EDQUOT || ret == -EFBIG || ret == -EAGAIN;
 }
 
-static void finish(struct writer_uring *uring, struct chunk *chunk, int ret)
+static void complete_write(struct writer_uring *uring, struct chunk *chunk, int ret)
 {
-	struct chunk **flying = uring->flying;
+	struct chunk **in_flight = uring->in_flight;
 
-	while (*flying != chunk)
-		flying++;
-	*flying = uring->flying[--uring->nr_flying];
-	if (do_without(uring, ret))
+	while (*in_flight != chunk)
+		in_flight++;
+	*in_flight = uring->in_flight[--uring->nr_in_flight];
+	if (use_page_cache(uring, ret))
 		chunk->buffered = true;
 	else
 		chunk__advance(chunk, ret);
-	go_on(uring, chunk);
+	advance(uring, chunk);
 }
 
 /* The ring itself fails, which has no reason to: the recording ends. */
-static void give_up(struct writer_uring *uring, int err)
+static void fail_all(struct writer_uring *uring, int err)
 {
 	pr_debug("io_uring_enter: %s\n", strerror(-err));
-	while (uring->nr_flying) {
-		struct chunk *chunk = uring->flying[--uring->nr_flying];
+	while (uring->nr_in_flight) {
+		struct chunk *chunk = uring->in_flight[--uring->nr_in_flight];
 
 		chunk__advance(chunk, err);
 		uring->finished[uring->nr_finished++] = chunk;
@@ -196,13 +196,13 @@ static struct chunk *writer_uring__complete(struct writer *writer)
 	while (!uring->nr_finished) {
 		ret = io_uring_submit_and_wait(&uring->ring, 1);
 		if (ret < 0 && ret != -EINTR && ret != -EAGAIN && ret != -EBUSY)
-			give_up(uring, ret);
+			fail_all(uring, ret);
 		while (!io_uring_peek_cqe(&uring->ring, &cqe)) {
 			struct chunk *chunk = io_uring_cqe_get_data(cqe);
 
 			ret = cqe->res;
 			io_uring_cqe_seen(&uring->ring, cqe);
-			finish(uring, chunk, ret);
+			complete_write(uring, chunk, ret);
 		}
 	}
 	return uring->finished[--uring->nr_finished];

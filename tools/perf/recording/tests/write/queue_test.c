@@ -75,7 +75,7 @@ static void look_for_stolen(void)
 
 	pthread_mutex_lock(&faulty.queue->lock);
 	for (i = 0; i < faulty.nr; i++)
-		faulty.stolen |= !is_one_of(&faulty.queue->flying, faulty.chunk[i]);
+		faulty.stolen |= !is_one_of(&faulty.queue->submitted, faulty.chunk[i]);
 	pthread_mutex_unlock(&faulty.queue->lock);
 }
 
@@ -256,7 +256,7 @@ static void *append(void *arg)
 		else
 			bytes += append_span(app, room, 100000);
 		if (!random_below(&app->seed, 30))
-			write_queue__drain(app->queue);
+			write_queue__flush(app->queue);
 	}
 	free(room);
 	__atomic_store_n(&app->over, true, __ATOMIC_RELEASE);
@@ -410,7 +410,7 @@ static void test_failing_while_held(void)
 	write_queue__hold(&queue);
 	while (!app.err)
 		append_span(&app, room, sizeof(room));
-	check(write_queue__drain(&queue) == -ENOSPC && told.calls == 1, "who holds the queue can wait for an error");
+	check(write_queue__flush(&queue) == -ENOSPC && told.calls == 1, "who holds the queue can wait for an error");
 	check(write_queue__append(&queue, &(struct records){ 0 }) == 0 && queue.holder, "... and holds it then");
 	write_queue__release(&queue);
 	write_queue__close(&queue);
@@ -485,7 +485,7 @@ static bool wait_for(struct write_queue *queue, u64 end)
 		bool there;
 
 		pthread_mutex_lock(&queue->lock);
-		there = list_empty(&queue->flying) && list_empty(&queue->full) &&
+		there = list_empty(&queue->submitted) && list_empty(&queue->full) &&
 			faulty.end == end;
 		pthread_mutex_unlock(&queue->lock);
 		if (there)
@@ -574,8 +574,8 @@ static void test_after_error(void)
 	}
 	memset(&told, 0, sizeof(told));
 	write_queue__open(&queue, &faulty.writer, 0, START, true);
-	ok = !write_queue__append(&queue, &run) && write_queue__drain(&queue) == -ENOSPC;
-	ok &= write_queue__append(&queue, &run) == -ENOSPC && write_queue__drain(&queue) == -ENOSPC;
+	ok = !write_queue__append(&queue, &run) && write_queue__flush(&queue) == -ENOSPC;
+	ok &= write_queue__append(&queue, &run) == -ENOSPC && write_queue__flush(&queue) == -ENOSPC;
 	ok &= queue.unsaved.records == 2 && told.calls == 1 && told.end == START;
 	write_queue__close(&queue);
 	write_queue__exit(&queue);
@@ -611,7 +611,7 @@ static int next_file(struct write_queue *queue, bool last, int why, struct conte
 	int err;
 
 	write_queue__hold(queue);
-	write_queue__next(queue, START);
+	write_queue__next_file(queue, START);
 	write_queue__release(queue);
 	if (last && why == -ENOSPC)
 		__atomic_store_n(&faulty.fail_at, START, __ATOMIC_RELAXED);
@@ -621,7 +621,7 @@ static int next_file(struct write_queue *queue, bool last, int why, struct conte
 	if (last && why == -EIO)
 		err = why;
 	if (err) {
-		write_queue__abandon(queue, err);
+		write_queue__drop_next(queue, err);
 	} else {
 		faulty.end = 0;
 		write_queue__open(queue, &faulty.writer, 0, START, true);
@@ -666,7 +666,7 @@ static bool run_files(unsigned int seed, unsigned int last, int why, unsigned in
 		count_file(&sum, write_queue__end(&queue), next);
 	}
 	ok = sum.sound && sum.records + queue.unsaved.records == records &&
-	     sum.samples + queue.unsaved.samples == samples && !queue.turned;
+	     sum.samples + queue.unsaved.samples == samples && !queue.in_next_file;
 	ok &= err ? err == why : !queue.unsaved.records;
 	*failed_runs += err != 0;
 	if (!ok)

@@ -99,7 +99,7 @@ static void *submit_all(void *arg)
 	for (i = 0; i < NR_CHUNKS; i++) {
 		struct chunk *chunk = chunk_pool__get(&job->pool, job->end);
 
-		chunk->len = chunk__room(chunk);
+		chunk->len = chunk__space(chunk);
 		if (!random_below(&job->seed, 3))
 			chunk->len = 8 * (1 + random_below(&job->seed, chunk->len / 8));
 		memcpy(chunk->data, expected + job->end, chunk->len);
