@@ -21,11 +21,12 @@ int off_cpu__prepare(struct off_cpu *off_cpu, struct output *output, struct reco
 	if (!off_cpu->wanted)
 		return 0;
 #ifndef HAVE_BPF_SKEL
-	pr_err("--off-cpu: this perf is built without BPF skeletons (BUILD_BPF_SKEL=1).\n");
+	pr_err("Cannot use --off-cpu: this perf was built without BPF skeletons "
+	       "(BUILD_BPF_SKEL=1).\n");
 	return -EOPNOTSUPP;
 #endif
 	if (off_cpu_prepare(output->evlist, &opts->target, opts)) {
-		pr_err("--off-cpu: the BPF program that it needs cannot be loaded. Root may, on kernels "
+		pr_err("Cannot load the BPF program of --off-cpu. This needs root, and a kernel "
 		       "with CONFIG_DEBUG_INFO_BTF.\n");
 		return -EOPNOTSUPP;
 	}
@@ -52,12 +53,16 @@ static int write_samples(int fd, size_t len, struct output *output, struct ring_
 	return err;
 }
 
-/* util would write to the file, past what waits for it: it gets one of its own, in memory. */
+/*
+ * Let util write the samples to a file in memory, and append that to the output. util would write
+ * to the output file directly, before the records that are still queued.
+ */
 int off_cpu__write(const struct off_cpu *off_cpu, struct channels *channels, struct output *output)
 {
 	struct perf_session *session;
 	struct ring_stats stats = { 0 };
 	struct perf_data data = { 0 };
+	struct ring *ring;
 	int len, err = 0;
 
 	if (!off_cpu->evsel)
@@ -75,10 +80,11 @@ int off_cpu__write(const struct off_cpu *off_cpu, struct channels *channels, str
 		err = -EIO;
 	else if (len)
 		err = write_samples(data.file.fd, len, output, &stats);
-	ring_stats__merge(&channels__ring(channels, output->evlist, off_cpu->evsel, 0, 0)->stats, &stats);
+	ring = channels__ring(channels, output->evlist, off_cpu->evsel, 0, 0);
+	ring_stats__merge(&ring->stats, &stats);
 out:
 	if (err && err != output->err)
-		pr_err("--off-cpu: cannot collect what was summed up: %s\n", strerror(-err));
+		pr_err("Cannot write the samples of --off-cpu: %s\n", strerror(-err));
 	free(session);
 	close(data.file.fd);
 	return err;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The time that tasks were not running (--off-cpu).
+ * Record how long tasks were not running (--off-cpu).
  *
- * util's BPF program looks at context switches, and sums up for each task and stack how long it was away.
- * When the recording ends, the sums become samples of an event of their own, whose times mean nothing: they
- * come after everything else in the file, the last one where files are switched.
+ * util's BPF program observes context switches, and sums up for each task and stack how long the
+ * task was off the CPU. At the end of the recording the sums become samples of an event of their
+ * own. Their timestamps mean nothing, so they are written after all other records, to the last file
+ * if files are switched.
  */
 #ifndef PERF_RECORDING_OFF_CPU_H
 #define PERF_RECORDING_OFF_CPU_H
@@ -18,8 +19,8 @@ struct record_opts;
 
 /**
  * struct off_cpu
- * @wanted:	by the user; without it nothing of the below does anything
- * @evsel:	the event, in the evlist, once the program is loaded
+ * @wanted:	--off-cpu was given; otherwise the functions below do nothing
+ * @evsel:	the event, in the evlist; NULL until the program is loaded
  */
 struct off_cpu {
 	bool		 wanted;
@@ -27,25 +28,26 @@ struct off_cpu {
 };
 
 /**
- * off_cpu__prepare - load the program, and add the event
- * @output:	has the events, whose CPUs and threads are known
+ * off_cpu__prepare - load the BPF program and add the event to the evlist
+ * @output:	its evlist has the events, whose CPUs and threads are known
  *
  * Return: 0, or a negative errno after an error message.
  */
 int off_cpu__prepare(struct off_cpu *off_cpu, struct output *output, struct record_opts *opts);
 
-/** off_cpu__start - the program begins to look; of a command, when it has been forked */
+/** off_cpu__start - let the program begin; a command to record has been forked */
 void off_cpu__start(const struct off_cpu *off_cpu);
 
 /**
- * off_cpu__write - write the samples; nobody else writes to those rings' accounts any more
- * @channels:	their samples are counted with those of the event's first ring
+ * off_cpu__write - write the samples
+ * @channels:	the samples are counted in the stats of the event's first ring, which no other
+ *		thread updates any more
  *
  * Return: 0, or a negative errno.
  */
 int off_cpu__write(const struct off_cpu *off_cpu, struct channels *channels, struct output *output);
 
-/** off_cpu__exit - unload the program */
+/** off_cpu__exit - unload the BPF program */
 void off_cpu__exit(struct off_cpu *off_cpu);
 
 #endif

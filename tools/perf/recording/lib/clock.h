@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Read the clock that all threads of the recorder measure time with.
+ */
 #ifndef PERF_RECORDING_CLOCK_H
 #define PERF_RECORDING_CLOCK_H
 
@@ -6,7 +9,7 @@
 #include <linux/time64.h>
 #include <linux/types.h>
 
-/** now_ns - CLOCK_MONOTONIC [ns] */
+/** now_ns - return the time of CLOCK_MONOTONIC [ns] */
 static inline u64 now_ns(void)
 {
 	struct timespec ts;

@@ -20,13 +20,13 @@ void eventfd__free(int *fd)
 	*fd = -1;
 }
 
-/* The counter of an eventfd that is read now and then does not overflow. */
+/* The counter cannot overflow: the eventfd is read now and then. */
 void eventfd__signal(int fd)
 {
 	const u64 one = 1;
 
 	if (write(fd, &one, sizeof(one)) < 0)
-		pr_debug("Waking a thread up: %m\n");
+		pr_debug("Cannot write to eventfd: %m\n");
 }
 
 bool eventfd__clear(int fd)
@@ -36,6 +36,6 @@ bool eventfd__clear(int fd)
 	if (read(fd, &times, sizeof(times)) > 0)
 		return true;
 	if (errno != EAGAIN)
-		pr_debug("What wakes a thread up: %m\n");
+		pr_debug("Cannot read eventfd: %m\n");
 	return false;
 }

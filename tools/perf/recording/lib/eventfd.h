@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How a thread of the recorder is told by another one that there is something to do: it waits for a descriptor.
+ * Wake up a thread of the recorder that waits for a file descriptor (eventfd).
  */
 #ifndef PERF_RECORDING_EVENTFD_H
 #define PERF_RECORDING_EVENTFD_H
 
 #include <stdbool.h>
 
-/** eventfd__new - an eventfd that nobody has told anything. Return: it, or a negative errno */
+/**
+ * eventfd__new - create an eventfd that is not signalled.
+ *
+ * Return: the descriptor, or a negative errno.
+ */
 int eventfd__new(void);
 
-/** eventfd__free - close it and set it to -1, which is harmless, too */
+/** eventfd__free - close @fd and set it to -1; harmless if it is -1 */
 void eventfd__free(int *fd);
 
-/** eventfd__signal - @fd is readable from now on; cannot fail */
+/** eventfd__signal - make @fd readable; cannot fail */
 void eventfd__signal(int fd);
 
-/** eventfd__clear - was it since the last call? It is not readable any more */
+/** eventfd__clear - make @fd unreadable. Return: true if it was signalled since the last call */
 bool eventfd__clear(int fd);
 
 #endif

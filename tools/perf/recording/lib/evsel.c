@@ -6,5 +6,6 @@
 
 bool evsel__is_off_cpu(const struct evsel *evsel)
 {
-	return evsel__is_bpf_output((struct evsel *)evsel) && evsel->name && !strcmp(evsel->name, OFFCPU_EVENT);
+	return evsel__is_bpf_output((struct evsel *)evsel) && evsel->name &&
+	       !strcmp(evsel->name, OFFCPU_EVENT);
 }

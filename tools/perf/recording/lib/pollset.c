@@ -12,7 +12,7 @@
 
 struct pollset_entry {
 	int		 fd;
-	struct ring	*ring;		/* NULL: none */
+	struct ring	*ring;		/* NULL: not a ring's descriptor */
 	bool		 of_task;
 };
 
@@ -69,11 +69,11 @@ void pollset__wake(const struct pollset *set)
 	eventfd__signal(set->wake_fd);
 }
 
-static void forget(struct pollset *set, const struct pollset_entry *entry)
+static void remove_entry(struct pollset *set, const struct pollset_entry *entry)
 {
 	set->nr_tasks -= entry->of_task;
 	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_DEL, entry->fd, NULL))
-		pr_debug("A descriptor that has hung up: %m\n");
+		pr_debug("Cannot remove a descriptor that has hung up from epoll: %m\n");
 }
 
 void pollset__wait(struct pollset *set)
@@ -90,7 +90,7 @@ void pollset__wait(struct pollset *set)
 		if (entry->ring)
 			set->ready[set->nr_ready++] = entry->ring;
 		if (events[i].events & (EPOLLERR | EPOLLHUP))
-			forget(set, entry);
+			remove_entry(set, entry);
 	}
 }
 

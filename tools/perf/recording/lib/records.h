@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Describe a run of records in memory: in one piece, in two where it wraps around the end of a ring, or in
- * more where a record is followed by the data that it announces.
+ * Describe a run of records in memory: in one piece, in two where it wraps around the end of a
+ * ring, or in more where a record is followed by the data that it announces.
  *
  *	records__of()		a run in one piece
  *	records__of_ring()	a run in a ring
  *	records__for_each()	iterate over the records of a run
  *
- * An AUXTRACE record is followed by data that are no records. Runs which may hold one are iterated by
- * records__extent(), which skips the data.
+ * An AUXTRACE record is followed by data that are no records. Runs which may hold one are iterated
+ * by records__extent(), which skips the data.
  */
 #ifndef PERF_RECORDING_RECORDS_H
 #define PERF_RECORDING_RECORDS_H
@@ -35,7 +35,9 @@ static inline struct records records__of(const void *base, size_t len)
 	return (struct records){ .part = { { (void *)base, len } } };
 }
 
-/** records__of_ring - return bytes [@tail, @head) of a ring of @size bytes (a power of two) at @ring */
+/**
+ * records__of_ring - return bytes [@tail, @head) of a ring of @size bytes (a power of two) at @ring
+ */
 static inline struct records records__of_ring(const void *ring, size_t size, u64 tail, u64 head)
 {
 	size_t start = tail & (size - 1), len = head - tail;
@@ -117,8 +119,8 @@ static inline struct records records__part(const struct records *records, size_t
 /**
  * records__header - read the header of the record at @pos
  *
- * Return: size of the record [bytes]; 0 at the end of the run, and where the record is not whole or its
- * header is invalid.
+ * Return: size of the record [bytes]; 0 at the end of the run, and where the record is not whole or
+ * its header is invalid.
  */
 static inline size_t records__header(const struct records *records, size_t pos,
 				     struct perf_event_header *header)
@@ -135,8 +137,8 @@ static inline size_t records__header(const struct records *records, size_t pos,
 
 /**
  * struct record_iter - position of records__for_each()
- * @pos:	where the record begins in the run; after the loop, where the first byte is that belongs
- *		to no whole record
+ * @pos:	where the record begins in the run; after the loop, where the first byte is that
+ *		belongs to no whole record
  * @size:	its size [bytes]
  * @header:	a copy of its header
  */
@@ -157,8 +159,8 @@ struct record_iter {
  * @pos:	not behind the end of the run
  * @type:	receives the type of the record
  *
- * Return: length [bytes], which may reach behind the end of the run; 0 at the end of the run, and where
- * there is no valid header.
+ * Return: length [bytes], which may reach behind the end of the run; 0 at the end of the run, and
+ * where there is no valid header.
  */
 size_t records__extent(const struct records *records, size_t pos, u32 *type);
 

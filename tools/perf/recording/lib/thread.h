@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The recorder's own threads, and their locks.
+ * Create the recorder's threads and their locks.
  *
- * They take no signals: one thread alone waits for those (trigger.h). Some of them have a real-time
- * priority (reader_sched.h), others wait for the CPU as the recorded tasks do: who holds a lock that
- * both take must not have to wait, hence locks that hand the priority on.
+ * The threads take no signals: one thread alone waits for those (trigger.h). Some threads have a
+ * real-time priority (reader_sched.h), others compete for the CPU with the recorded tasks. A thread
+ * of the first kind must not wait for a lock while its holder waits for the CPU. So the locks
+ * inherit priority.
  */
 #ifndef PERF_RECORDING_THREAD_H
 #define PERF_RECORDING_THREAD_H
 
 #include <pthread.h>
 
-/** thread__create - as pthread_create(). Return: 0, or a negative errno */
+/** thread__create - pthread_create() with all signals blocked. Return: 0, or a negative errno */
 int thread__create(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
-/** thread__init_lock - a mutex whose holder runs at the priority of whoever waits for it */
+/** thread__init_lock - initialize a mutex with priority inheritance */
 void thread__init_lock(pthread_mutex_t *lock);
 
-/** thread__init_recursive_lock - the same; whoever holds it may take it again */
+/** thread__init_recursive_lock - initialize a recursive mutex with priority inheritance */
 void thread__init_recursive_lock(pthread_mutex_t *lock);
 
 #endif

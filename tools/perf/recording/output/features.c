@@ -11,7 +11,7 @@
 #include "util/trace-event.h"
 #include "features.h"
 
-/* Without libtraceevent there are none. */
+/* perf without libtraceevent cannot record tracepoints. */
 static bool has_tracepoints(struct evlist *evlist __maybe_unused)
 {
 #ifdef HAVE_LIBTRACEEVENT
@@ -29,7 +29,7 @@ void features__init(struct perf_session *session, struct evlist *evlist, bool bu
 	for (feat = HEADER_FIRST_FEATURE; feat < HEADER_LAST_FEATURE; feat++)
 		perf_header__set_feat(header, feat);
 
-	/* Those that describe what this recording does not have. */
+	/* Clear features that describe what this recording does not have. */
 	if (!build_ids)
 		perf_header__clear_feat(header, HEADER_BUILD_ID);
 	if (!has_tracepoints(evlist))

@@ -11,11 +11,11 @@
 struct evlist;
 struct perf_session;
 
-/** features__init - choose the features that fit these events */
+/** features__init - select the features to write for the events of @evlist */
 void features__init(struct perf_session *session, struct evlist *evlist, bool build_ids);
 
 /**
- * features__init_clock - note how the clock of -k relates to the time of day
+ * features__init_clock - store how the clock of -k relates to the time of day
  *
  * Return: 0, or a negative errno after an error message.
  */

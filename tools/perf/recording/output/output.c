@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Open, complete, rename and remove perf.data files, and report write errors.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +45,7 @@ static void describe_compression(struct output *output)
 	session->header.env.comp_level = output->pipeline.level;
 	session->header.env.comp_mmap_len = CHUNK_SIZE;
 	perf_header__set_feat(&session->header, HEADER_COMPRESSED);
-	zstd_fini(&session->zstd_data);			/* used when the file is read back */
+	zstd_fini(&session->zstd_data);		/* decompresses when the file is read back */
 	zstd_init(&session->zstd_data, 0);
 }
 
@@ -74,8 +77,9 @@ static int output__start_file(struct output *output)
 	}
 	start = output__is_pipe(output) ? 0 : session->header.data_offset;
 	if (pipeline__has_next(&output->pipeline) && start != output->pipeline.start) {
-		pr_err("%s begins at %" PRIu64 ", the file before at %" PRIu64 ".\n",
-		       output__name(output), start, output->pipeline.start);
+		pr_err("Cannot continue in %s: its data begin at %" PRIu64
+		       ", those of the file before at %" PRIu64 ".\n", output__name(output), start,
+		       output->pipeline.start);
 		output->err = -EINVAL;
 		return output->err;
 	}
@@ -85,7 +89,7 @@ static int output__start_file(struct output *output)
 	return 0;
 }
 
-/* As it is when the file begins. What is patched after that, the file tells (PERF_RECORD_TEXT_POKE). */
+/* Copy the kernel's code as it is now. Later changes are in the file, as PERF_RECORD_TEXT_POKE. */
 static int output__copy_kernel(struct output *output)
 {
 	char dir[PATH_MAX];
@@ -93,8 +97,8 @@ static int output__copy_kernel(struct output *output)
 	if (!output->kcore || (!perf_data__make_kcore_dir(&output->data, dir, sizeof(dir)) &&
 			       !kcore_copy("/proc", dir)))
 		return 0;
-	pr_err("--kcore: cannot copy the kernel's code from /proc/kcore to %s. It takes root, addresses that "
-	       "are not hidden (kernel.kptr_restrict), and a kernel with modules.\n",
+	pr_err("Cannot copy the kernel's code from /proc/kcore to %s (--kcore). This needs root, "
+	       "visible kernel addresses (kernel.kptr_restrict), and a kernel with modules.\n",
 	       output__name(output));
 	return output->err = -EIO;
 }
@@ -109,7 +113,10 @@ static void output__free_session(struct output *output)
 	output->session = NULL;
 }
 
-/* A recording can be a directory, with a file "data" in it. No other is to be moved out of the way. */
+/*
+ * A recording can be a directory with a file "data" (--kcore). Never rename any other directory to
+ * .old.
+ */
 static bool is_other_directory(const char *path, const struct stat *st)
 {
 	char data[PATH_MAX];
@@ -120,7 +127,7 @@ static bool is_other_directory(const char *path, const struct stat *st)
 	return !is_perf_data(data);
 }
 
-/* util's perf_data__open() keeps what exists as .old, and says why it cannot open a file. */
+/* perf_session__new() renames an existing file to .old, and prints why it cannot open a file. */
 int output__open(struct output *output)
 {
 	const char *path = output->data.path ?: "perf.data";
@@ -131,7 +138,8 @@ int output__open(struct output *output)
 	output->reserve.fd = -1;
 	output->replaced = !stat(path, &st) && st.st_size;
 	if (is_other_directory(path, &st)) {
-		pr_err("-o %s: is a directory. Example: -o %s/perf.data\n", path, path);
+		pr_err("Cannot write to -o %s: it is a directory. Example: -o %s/perf.data\n",
+		       path, path);
 		return -EISDIR;
 	}
 	output_tool__init(&output->tool, output->build_ids && !output->all_build_ids);
@@ -163,7 +171,7 @@ static void output__write_failed(void *arg, int err, u64 end)
 	output->err = err;
 	reserve__release(&output->reserve);
 	if (output->regular && ftruncate(output__fd(output), end))
-		pr_debug("%s: cannot go back to the last whole record: %m\n", output__name(output));
+		pr_debug("Cannot cut %s behind the last whole record: %m\n", output__name(output));
 	pr_err("\nCannot write to %s: %s. The recording ends; %.3f MB of it are saved.\n",
 	       output__name(output), strerror(-err), output__bytes(output) / 1024.0 / 1024.0);
 	eventfd__signal(output->error_fd);
@@ -175,9 +183,9 @@ static void output__compress_failed(void *arg, int err)
 	struct output *output = arg;
 
 	output->err = err;
-	pr_err("\n-z %d: cannot compress what is for %s: %s.%s The recording ends; %.3f MB of it are "
+	pr_err("\n-z %d: cannot compress records for %s: %s.%s The recording ends; %.3f MB of it are "
 	       "saved.\n", output->pipeline.level, output__name(output), strerror(-err),
-	       err == -ENOMEM ? " Lower levels need less." : "",
+	       err == -ENOMEM ? " Lower levels need less memory." : "",
 	       output__bytes(output) / 1024.0 / 1024.0);
 	eventfd__signal(output->error_fd);
 }
@@ -195,7 +203,7 @@ int output__init(struct output *output)
 	if (!err)
 		err = pipeline__init(&output->pipeline, &ops, output);
 	if (err)
-		pr_err("Cannot set up a thread that writes: %s\n", strerror(-err));
+		pr_err("Cannot create the writing threads: %s\n", strerror(-err));
 	return err;
 }
 
@@ -213,10 +221,11 @@ int output__write(struct output *output, const struct records *records, struct r
 
 	if (!output->open)
 		return output->err ?: -EBADF;
-	/* First, because what cannot be written is subtracted from it. */
+	/* Count first: records that cannot be written are subtracted in the end. */
 	whole = ring_stats__add(stats ?: &ignored, records, len);
 	if (whole < len)
-		pr_warning("Malformed record: %zu bytes from it on may not be readable.\n", len - whole);
+		pr_warning("Malformed record: %zu bytes from there on may not be readable.\n",
+			   len - whole);
 	return pipeline__append(&output->pipeline, records) ? output__flush(output) : 0;
 }
 
@@ -274,8 +283,8 @@ static int write_final_header(struct output *output)
 }
 
 /*
- * Where there is no room for the features, records without them are better than nothing: the header
- * itself has its room at the begin of the file.
+ * Write the header without features when the disk is too full for them: the header itself has its
+ * place at the begin of the file, and records without features are better than nothing.
  */
 static int write_bare_header(struct output *output)
 {
@@ -308,25 +317,25 @@ static void output__finish_file(struct output *output)
 	err = errno ? -errno : -EIO;
 	pr_err("Cannot complete the header of %s: %s. %s\n", output__name(output), strerror(-err),
 	       write_bare_header(output) ? "perf report --force may read it." :
-	       "It has no names of hosts, build-ids and tracepoints.");
+	       "It lacks hostname, build-ids and tracepoint formats.");
 	output->err = output->err ?: err;
 }
 
-/* There is no next file. */
-static void give_up_next(struct output *output)
+/* Drop the records that were appended for the next file, if any. */
+static void drop_next(struct output *output)
 {
 	pipeline__drop_next(&output->pipeline, output->err);
 	output->open = false;
 }
 
-/* Writing has failed: with compression the file ends with the last whole chunk. */
+/* Writing has failed: with compression the file ends behind the last whole chunk. */
 static void cut_file(struct output *output)
 {
 	u64 end;
 
 	if (pipeline__cut(&output->pipeline, &end) && output->regular &&
 	    ftruncate(output__fd(output), end))
-		pr_debug("%s: cannot go back to the last whole chunk: %m\n", output__name(output));
+		pr_debug("Cannot cut %s behind the last whole chunk: %m\n", output__name(output));
 }
 
 int output__close(struct output *output)
@@ -345,14 +354,15 @@ int output__close(struct output *output)
 	perf_data__close(&output->data);
 
 	bytes = pipeline__file_bytes(&output->pipeline);
-	pipeline__forget_file(&output->pipeline);	/* before another thread adds both in output__total() */
+	/* In this order: output__total() must not count the file twice. */
+	pipeline__forget_file(&output->pipeline);
 	__atomic_store_n(&output->closed, output->closed + bytes, __ATOMIC_RELAXED);
 	if (output->err || !pipeline__has_next(&output->pipeline))
-		give_up_next(output);
+		drop_next(output);
 	return output->err;
 }
 
-/* Returns whether there is none any more; /dev/null is left, and a pipe. */
+/* Return whether the file was removed. Devices and pipes are not removed. */
 static bool remove_file(struct output *output)
 {
 	perf_data__close(&output->data);
@@ -373,7 +383,7 @@ void output__discard(struct output *output)
 	free(old);
 }
 
-/* Two snapshots may be taken within what the suffix resolves: nothing is ever replaced. */
+/* Never replace a file: two may be closed within the resolution of the suffix. */
 static char *free_name(const char *path, const char *suffix)
 {
 	char *name = NULL;
@@ -400,7 +410,7 @@ int output__close_as(struct output *output, const char *suffix, char **name)
 	*name = free_name(output->data.path, suffix);
 	if (!*name)
 		return err ?: -ENOMEM;
-	/* Somebody has moved it away, say. The next file is none the worse for it. */
+	/* Another process may have moved the file. Recording goes on in the next file. */
 	if (rename(output->data.path, *name)) {
 		pr_warning("Cannot rename %s to %s: %m\n", output->data.path, *name);
 		zfree(name);
@@ -414,15 +424,16 @@ int output__reopen(struct output *output)
 
 	if (!err && perf_data__open(&output->data) < 0) {
 		err = output->err = errno ? -errno : -EIO;
-		pr_err("Cannot create the next output file %s: %s\n", output->data.path, strerror(-err));
+		pr_err("Cannot create the next output file %s: %s\n", output->data.path,
+		       strerror(-err));
 	}
 	if (err) {
-		give_up_next(output);
+		drop_next(output);
 		return err;
 	}
 	err = output__start_file(output) ?: output__copy_kernel(output);
 	if (err) {
-		give_up_next(output);
+		drop_next(output);
 		remove_file(output);
 	}
 	return err;

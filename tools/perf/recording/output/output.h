@@ -2,25 +2,27 @@
 /*
  * Write the perf.data file: header, data section, features.
  *
- *	output__open()	write the header, without features	a file cut off here has no names in it
- *	output__write()	append whole records, any number of times
- *	output__close()	append build-ids and features, write the header again	a complete file
+ *	output__open()		write the header, without features: a file cut off here has no names
+ *	output__write()		append whole records, any number of times
+ *	output__close()		append build-ids and features, complete the header
  *
- *	output__next()	end the file: records appended from now on belong to the next file
- *	output__close_as(), output__reopen()	complete and rename the file, open the next one
+ *	output__next()		end the file: later records belong to the next file
+ *	output__close_as()	complete the file and rename it
+ *	output__reopen()	open the next file
  *
- * Records are copied, and written by the threads of the pipeline (pipeline.h). Any thread may append, also
- * between output__next() and output__reopen(), but not while the last file is being closed. All other
- * functions are called by the recorder's thread only.
+ * Records are copied, and written by the threads of the pipeline (pipeline.h). Any thread may
+ * append, also between output__next() and output__reopen(), but not while the last file is being
+ * closed. All other functions are called by the recorder's thread only.
  *
  * output__next() ends a file at one position of what all threads append. What the recorder's thread
- * appends between output__hold() and output__next() is the end of the first file: other threads wait
- * meanwhile. The data section begins at the same position in all files, because they describe the same
- * events. So the positions in the next file are known before that exists.
+ * appends between output__hold() and output__next() is the end of the first file: other threads
+ * wait meanwhile. The data section begins at the same position in all files, because they describe
+ * the same events. So the positions in the next file are known before that exists.
  *
- * An error (disk full, file size limit, I/O) ends the recording, but the file stays readable: it is cut
- * behind the last whole record that was written, and output__close() completes it. Disk space for the
- * features is reserved from the start (reserve.h), so that a file can be completed when the disk is full.
+ * An error (disk full, file size limit, I/O) ends the recording, but the file stays readable: it is
+ * cut behind the last whole record that was written, and output__close() completes it. Disk space
+ * for the features is reserved from the start (reserve.h), so that a file can be completed when the
+ * disk is full.
  */
 #ifndef PERF_RECORDING_OUTPUT_H
 #define PERF_RECORDING_OUTPUT_H
@@ -41,8 +43,8 @@ struct perf_session;
  * struct output
  * @data:	util's description of the file; @data.path is the name that the user knows
  * @session:	util's session, owned; knows the tasks and maps that were written
- * @tool:	callbacks of util: synthesized events come in through it (synthesize.h), and the file's own
- *		events when it is read back (tool.h)
+ * @tool:	callbacks of util: synthesized events come in through it (synthesize.h), and the
+ *		file's own events when it is read back (tool.h)
  * @evlist:	the events that the header describes
  * @open:	records can be written: a file is open, or will be (output__next())
  * @regular:	a regular file in the file format: it can be cut, read back, and removed
@@ -50,8 +52,8 @@ struct perf_session;
  * @closed:	length of the data sections of all closed files [bytes]
  * @pipeline:	takes records to the file; the caller sets its options (-z, --io, --write-buffer)
  * @error_fd:	readable once writing has failed
- * @err:	the first error, negative errno; nothing is written after it. Other threads may read it once
- *		a call has returned it.
+ * @err:	the first error, negative errno; nothing is written after it. Other threads may read
+ *		it once a call has returned it.
  * @reserve:	disk space for the features
  * @kcore:	make a directory, with a copy of the kernel's code beside the data (--kcore)
  * @build_ids:	collect the build-ids of DSOs that samples hit (not -B)
@@ -95,11 +97,11 @@ int output__open(struct output *output);
 
 /**
  * output__write - append whole records; in any thread
- * @stats:	counts the records; may be NULL. Records that turn out later to be impossible to write stay
- *		counted there: output__unsaved() returns how many they are.
+ * @stats:	counts the records; may be NULL. Records that turn out later to be impossible to
+ *		write stay counted there: output__unsaved() returns how many they are.
  *
- * Returns as soon as the records are copied: at once, unless all of --write-buffer waits to be written.
- * With compression the records come to the file later than units appended after them.
+ * Returns as soon as the records are copied: at once, unless all of --write-buffer waits to be
+ * written. With compression the records come to the file later than units appended after them.
  *
  * Return: 0, or @output->err.
  */
@@ -159,8 +161,9 @@ int output__close(struct output *output);
 
 /**
  * output__close_as - output__close(), then rename the file to path.SUFFIX
- * @name:	receives the new name, with another suffix where it is taken; the caller frees it. NULL if no
- *		file was open, or if the file could not be renamed, which is a warning and no error.
+ * @name:	receives the new name, with another suffix where it is taken; the caller frees it.
+ *		NULL if no file was open, or if the file could not be renamed, which is a warning
+ *		and no error.
  *
  * Return: 0, @output->err, or -ENOMEM.
  */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reserve disk space for the features behind the data, so that a file can be completed when the disk is full.
+ * Reserve disk space for the features behind the data, so that a file can be completed when the
+ * disk is full.
  *
- * The space is held by an unnamed file in the output's directory. Where the size of files is limited
- * (RLIMIT_FSIZE, ulimit -f), the limit is lowered by as much.
+ * The space is held by an unnamed file in the output's directory. Where the size of files is
+ * limited (RLIMIT_FSIZE, ulimit -f), the limit is lowered by as much.
  */
 #ifndef PERF_RECORDING_RESERVE_H
 #define PERF_RECORDING_RESERVE_H

@@ -17,7 +17,7 @@ static struct parse_tag size_tags[] = { { 'G', 1 << 30 }, { 'M', 1 << 20 }, { 'K
 static struct parse_tag time_tags[] = { { 'd', 24 * 60 * 60 }, { 'h', 60 * 60 }, { 'm', 60 },
 					{ 's', 1 }, { 0, 0 } };
 
-/* Return: the value, or 0 if @arg is none. */
+/* Return the value, or 0 if @arg is invalid. */
 static u64 parse_tagged(const char *arg, struct parse_tag *tags)
 {
 	unsigned long value = *arg == '-' ? 0 : parse_tag_value(arg, tags);
@@ -36,7 +36,7 @@ int rotation__parse(struct rotation *rotation, const char *arg, u64 min_size)
 	if (rotation->max_files) {
 		rotation->names = calloc(rotation->max_files, sizeof(*rotation->names));
 		if (!rotation->names) {
-			pr_err("--switch-max-files=%d: not enough memory for so many names.\n",
+			pr_err("Cannot allocate memory for the names of --switch-max-files=%d.\n",
 			       rotation->max_files);
 			return -ENOMEM;
 		}
@@ -48,8 +48,8 @@ int rotation__parse(struct rotation *rotation, const char *arg, u64 min_size)
 	rotation->size = rotation__parse_size(arg);
 	if (rotation->size) {
 		if (rotation->size < min_size)
-			pr_warning("--switch-output=%s is less than the rings hold (%" PRIu64
-				   " kB): files will be larger. A smaller -m helps.\n",
+			pr_warning("--switch-output=%s is less than the size of the rings (%" PRIu64
+				   " kB): files will be larger. Try a smaller -m.\n",
 				   arg, min_size >> 10);
 		return 0;
 	}
@@ -57,8 +57,8 @@ int rotation__parse(struct rotation *rotation, const char *arg, u64 min_size)
 	if (rotation->seconds && rotation->seconds <= INT_MAX)
 		return 0;
 
-	pr_err("--switch-output=%s: neither 'signal' nor a size with a unit (B, K, M, G) nor a time "
-	       "with a unit (s, m, h, d). Example: --switch-output=100M\n", arg);
+	pr_err("Cannot parse --switch-output=%s: must be 'signal', a size with a unit (B, K, M, G) or "
+	       "a time with a unit (s, m, h, d). Example: --switch-output=100M\n", arg);
 	return -EINVAL;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * When the output goes on in a new file, and how many closed ones are kept (--switch-output).
+ * Decide when to switch to a new output file, and delete old ones (--switch-output,
+ * --switch-max-files).
  */
 #ifndef PERF_RECORDING_ROTATION_H
 #define PERF_RECORDING_ROTATION_H
@@ -11,12 +12,12 @@
 /**
  * struct rotation
  * @enabled:	--switch-output was given
- * @on_signal:	at SIGUSR2
- * @size:	when the file has this length [bytes], 0 for never
- * @seconds:	after this time [s], 0 for never
- * @max_files:	how many closed files are kept; 0 keeps all
- * @names:	the closed files, @max_files slots used in turn; owned
- * @next:	slot of the next one
+ * @on_signal:	switch at SIGUSR2
+ * @size:	switch when the file has this length [bytes], 0 for never
+ * @seconds:	switch after this time [s], 0 for never
+ * @max_files:	number of closed files to keep, 0 for all
+ * @names:	names of the closed files, a ring of @max_files slots; owned
+ * @next:	slot for the next name
  */
 struct rotation {
 	bool		  enabled;
@@ -29,19 +30,23 @@ struct rotation {
 };
 
 /**
- * rotation__parse - understand "signal", a size (10M) or a time (30s)
- * @min_size:	what the rings hold, and a file may get at once [bytes]
+ * rotation__parse - parse "signal", a size (10M) or a time (30s)
+ * @min_size:	size of all rings: a file may grow by as much at once [bytes]
  *
  * Return: 0, or -EINVAL or -ENOMEM after an error message.
  */
 int rotation__parse(struct rotation *rotation, const char *arg, u64 min_size);
 
-/** rotation__parse_size - a number with a unit: B, K, M or G. Return: [bytes]; 0 if it is none */
+/**
+ * rotation__parse_size - parse a number with a unit (B, K, M or G).
+ *
+ * Return: bytes, or 0 if invalid.
+ */
 u64 rotation__parse_size(const char *arg);
 
 /**
- * rotation__keep - take note of a closed file, and delete the one that is one too many
- * @name:	allocated; belongs to @rotation from now on
+ * rotation__keep - add a closed file, and delete the oldest one if there are more than @max_files
+ * @name:	allocated; owned by @rotation from now on
  */
 void rotation__keep(struct rotation *rotation, char *name);
 

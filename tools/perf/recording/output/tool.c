@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Read a file back through util's session: mark the DSOs that were hit, note the times of samples.
+ */
 #include <linux/compiler.h>
 #include "util/build-id.h"
 #include "util/data.h"
@@ -38,7 +41,9 @@ static int read_back_sample_and_dso(const struct perf_tool *tool, union perf_eve
 	return build_id__mark_dso_hit(tool, event, sample, evsel, machine);
 }
 
-/* The session has had the kernel's maps from the start. The file's kernel maps would replace them. */
+/*
+ * The session has had the kernel's maps from the start. The file's kernel maps would replace them.
+ */
 static int read_back_mmap(const struct perf_tool *tool, union perf_event *event,
 			  struct perf_sample *sample, struct machine *machine)
 {
@@ -88,9 +93,9 @@ void output_tool__read_back(struct perf_session *session, bool all_dsos)
 	struct evlist *evlist = session->evlist;
 
 	evlist->first_sample_time = evlist->last_sample_time = 0;
-	symbol_conf.ignore_vmlinux_buildid = true;	/* use the build-id of the running kernel */
+	symbol_conf.ignore_vmlinux_buildid = true;	/* use that of the running kernel */
 	if (perf_session__process_events(session) < 0)
-		pr_warning("Reading %s back failed: it will have no build-ids.\n", session->data->path);
+		pr_warning("Cannot read %s back: it will have no build-ids.\n", session->data->path);
 	if (all_dsos)
 		perf_session__dsos_hit_all(session);
 }

@@ -23,8 +23,8 @@ void output_tool__init(struct perf_tool *tool, bool mark_dsos);
  * @session:	the session with that tool
  * @all_dsos:	mark all DSOs that were mapped
  *
- * Tasks and maps found stay in the session, so that a later file of the same recording resolves what this
- * one introduced. A failure is not an error: the file then lacks build-ids.
+ * Tasks and maps found stay in the session, so that a later file of the same recording resolves
+ * what this one introduced. A failure is not an error: the file then lacks build-ids.
  */
 void output_tool__read_back(struct perf_session *session, bool all_dsos);
 

@@ -45,7 +45,7 @@ int loss_report__init(struct loss_report *report, struct channels *channels, str
 		err = report->file ? 0 : -errno;
 	}
 	if (err) {
-		pr_err("--loss-report: cannot create %s: %s\n", report->path, strerror(-err));
+		pr_err("Cannot create %s for --loss-report: %s\n", report->path, strerror(-err));
 		return err;
 	}
 	for (kind = 0; kind < NR_CHANNELS; kind++)
@@ -56,7 +56,7 @@ int loss_report__init(struct loss_report *report, struct channels *channels, str
 	for (kind = 0; kind < NR_CHANNELS && !err; kind++)
 		err = add_channel(report, &channels->channel[kind], evlist);
 	if (err)
-		pr_err("Not enough memory to stats for %d rings.\n", nr);
+		pr_err("Cannot allocate memory for the statistics of %d rings.\n", nr);
 	return err;
 }
 
@@ -70,7 +70,7 @@ void loss_report__finish(struct loss_report *report, const char *title)
 	err = loss_svg__write(report->file, title, &report->metric, report->rows, report->nr);
 	report->file = NULL;
 	if (err)
-		pr_err("--loss-report: cannot write %s: %s\n", report->path, strerror(-err));
+		pr_err("Cannot write %s for --loss-report: %s\n", report->path, strerror(-err));
 }
 
 void loss_report__exit(struct loss_report *report)
@@ -81,7 +81,7 @@ void loss_report__exit(struct loss_report *report)
 		zfree(&row->stats->timeline);
 	zfree(&report->rows);
 	report->nr = 0;
-	if (report->file) {		/* nothing to draw: the recording did not begin */
+	if (report->file) {		/* not drawn: the recording did not begin */
 		fclose(report->file);
 		unlink(report->path);
 	}

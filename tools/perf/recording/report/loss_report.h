@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The account of a recording: at its end what the rings' accounts come to, and on request
- * (--loss-report) a picture of it.
+ * Compute the data loss metric at the end of a recording, and draw it on request (--loss-report).
  */
 #ifndef PERF_RECORDING_LOSS_REPORT_H
 #define PERF_RECORDING_LOSS_REPORT_H
@@ -14,11 +13,11 @@ struct evlist;
 
 /**
  * struct loss_report
- * @path:	where the picture goes, or NULL: no picture
- * @file:	@path, open
- * @rows:	all rings; owned
+ * @path:	file for the picture, or NULL for no picture
+ * @file:	@path, open; NULL if there is none, or it is written
+ * @rows:	one row for each ring; owned
  * @nr:		number of @rows
- * @metric:	their sum
+ * @metric:	the metric of all rings together
  */
 struct loss_report {
 	const char		*path;
@@ -29,19 +28,23 @@ struct loss_report {
 };
 
 /**
- * loss_report__init - list the rings; with @path, create the file and have the rings keep timelines
+ * loss_report__init - make a row for each ring; with @path, create the file and let the rings keep
+ * timelines
  * @report:	zeroed but for @path
  *
- * Memory of a timeline: 16 kB for each drained ring.
+ * A timeline takes 16 kB for each drained ring.
  *
  * Return: 0, or a negative errno after an error message.
  */
 int loss_report__init(struct loss_report *report, struct channels *channels, struct evlist *evlist);
 
-/** loss_report__finish - after the last record: compute @metric, draw the picture, named @title */
+/**
+ * loss_report__finish - compute @metric after the last record, and draw the picture with title
+ * @title
+ */
 void loss_report__finish(struct loss_report *report, const char *title);
 
-/** loss_report__exit - free what loss_report__init() made. The rings must still be there. */
+/** loss_report__exit - free rows and timelines. The rings must still exist. */
 void loss_report__exit(struct loss_report *report);
 
 #endif

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Format the summary of perf record.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <linux/kernel.h>
@@ -10,7 +13,8 @@
 #include "recording/snapshot/overwrite.h"
 #include "summary.h"
 
-#define say(fmt, ...)									\
+/* Print a line on standard error, unless -q is given. */
+#define print_line(fmt, ...)									\
 	do {										\
 		if (!quiet)								\
 			fprintf(stderr, "[ perf record: " fmt " ]\n", ##__VA_ARGS__);	\
@@ -31,57 +35,58 @@ static const char *plural(u64 n)
 	return n == 1 ? "" : "s";
 }
 
-static void print_records(const struct summary *summary, const struct snapshot_stats *stats,
-			  const char *reason)
+static void print_record_snapshot(const struct summary *summary, const struct snapshot_stats *stats,
+				  const char *reason)
 {
-	static const char * const waited_for[] = {
+	static const char * const grace_by[] = {
 		[PERF_SNAPSHOT_GRACE_NONE]	 = "grace period",
 		[PERF_SNAPSHOT_GRACE_MEMBARRIER] = "grace period",
-		[PERF_SNAPSHOT_GRACE_VISIT]	 = "visits to each CPU, as membarrier is refused,",
-		[PERF_SNAPSHOT_GRACE_SLEEP]	 = "sleep, as membarrier and visits are refused,",
+		[PERF_SNAPSHOT_GRACE_VISIT]	 = "visits to each CPU (membarrier is refused)",
+		[PERF_SNAPSHOT_GRACE_SLEEP]	 = "sleep (membarrier and visits are refused)",
 	};
 	const struct perf_snapshot_stats *taken = &stats->taken;
 	const struct ring_stats *written = &stats->written;
-	char span[64] = "", gone[64] = "";
+	char period[64] = "", overwritten[64] = "";
 
 	if (stats->end)
-		snprintf(span, sizeof(span), ", the %.6f s up to %.6f",
+		snprintf(period, sizeof(period), ", the %.6f s up to %.6f",
 			 seconds(stats->end - stats->begin), seconds(stats->end));
 	if (stats->overwritten)
-		snprintf(gone, sizeof(gone), "; the %.3f MB before them were overwritten",
+		snprintf(overwritten, sizeof(overwritten),
+			 "; the %.3f MB before them were overwritten",
 			 megabytes(stats->overwritten));
-	say("Snapshot %" PRIu64 " (%s): %" PRIu64 " record%s%s%s", summary->snapshots, reason,
-	    written->records, plural(written->records), span, gone);
+	print_line("Snapshot %" PRIu64 " (%s): %" PRIu64 " record%s%s%s", summary->snapshots, reason,
+		   written->records, plural(written->records), period, overwritten);
 	if (stats->latency_ns)
-		say("It was copied %.3f ms after the event", stats->latency_ns / 1e6);
+		print_line("Copied %.3f ms after the event", stats->latency_ns / 1e6);
 	if (stats->requests > 1)
-		say("It answers %u requests: the output is slow", stats->requests);
+		print_line("Merged %u snapshot requests: the output is slow", stats->requests);
 	if (taken->paused)
-		say("%d ring%s paused for %.3f ms: small for the rate of events, "
-		    "a larger -m helps", taken->paused, taken->paused == 1 ? " was" : "s were",
-		    taken->paused_ns / 1e6);
+		print_line("%d ring%s paused for %.3f ms: too small for the rate of events, "
+			   "try a larger -m", taken->paused, taken->paused == 1 ? " was" : "s were",
+			   taken->paused_ns / 1e6);
 	if (taken->grace == PERF_SNAPSHOT_GRACE_SLEEP)
-		pr_warning_once("The kernel's writers cannot be waited for (no membarrier, and a "
-				"cpuset leaves out CPUs): a torn record is unlikely, but possible\n");
+		pr_warning_once("Cannot wait for the kernel's writers: no membarrier, and a cpuset "
+				"excludes CPUs. A torn record is unlikely, but possible.\n");
 	pr_debug("copy %.3f ms, %s %.3f ms, %" PRIu64 " bytes overwritten before this snapshot, "
-		 "%llu of them during the copy\n", taken->copy_ns / 1e6, waited_for[taken->grace],
+		 "%llu of them during the copy\n", taken->copy_ns / 1e6, grace_by[taken->grace],
 		 taken->grace_ns / 1e6, stats->overwritten, taken->discarded);
 }
 
-static void print_aux(const struct summary *summary, const struct aux_snapshot_stats *stats,
-		      const char *reason)
+static void print_aux_snapshot(const struct summary *summary, const struct aux_snapshot_stats *stats,
+			       const char *reason)
 {
-	char gone[64] = "", stopped[64] = "";
+	char overwritten[64] = "", stopped[64] = "";
 
 	if (stats->gone)
-		snprintf(gone, sizeof(gone), "; the %.3f MB before them are gone",
-			 megabytes(stats->gone));
+		snprintf(overwritten, sizeof(overwritten),
+			 "; the %.3f MB before them were overwritten", megabytes(stats->gone));
 	if (stats->stopped_ns)
 		snprintf(stopped, sizeof(stopped), "; the trace was stopped for %.3f ms",
 			 stats->stopped_ns / 1e6);
-	say("Snapshot %" PRIu64 " (%s): %.3f MB of %u AUX area%s%s%s%s", summary->snapshots, reason,
-	    megabytes(stats->bytes), stats->areas, plural(stats->areas),
-	    stats->counted ? "" : ", some perhaps again", gone, stopped);
+	print_line("Snapshot %" PRIu64 " (%s): %.3f MB of %u AUX area%s%s%s%s", summary->snapshots,
+		   reason, megabytes(stats->bytes), stats->areas, plural(stats->areas),
+		   stats->counted ? "" : ", some may repeat", overwritten, stopped);
 }
 
 void summary__snapshot(struct summary *summary, const struct snapshot_stats *stats,
@@ -90,47 +95,48 @@ void summary__snapshot(struct summary *summary, const struct snapshot_stats *sta
 	if (stats || aux)
 		summary->snapshots++;
 	if (stats)
-		print_records(summary, stats, reason);
+		print_record_snapshot(summary, stats, reason);
 	if (!aux)
 		return;
 	summary->aux_snapshots++;
-	print_aux(summary, aux, reason);
+	print_aux_snapshot(summary, aux, reason);
 	if (!stats && aux->requests > 1)
-		say("It answers %u requests: the output is slow", aux->requests);
+		print_line("Merged %u snapshot requests: the output is slow", aux->requests);
 }
 
 void summary__file(struct summary *summary, const char *name)
 {
 	summary->files++;
 	scnprintf(summary->last_file, sizeof(summary->last_file), "%s", name);
-	say("Wrote %s", name);
+	print_line("Wrote %s", name);
 }
 
 static void print_lost(const struct loss_metric *metric)
 {
-	char of_time[64] = "";
+	char loss_metric[64] = "";
 
 	if (!metric->lost) {
-		say("Lost 0 events");
+		print_line("Lost 0 events");
 		return;
 	}
 	if (metric->end > metric->begin)
-		snprintf(of_time, sizeof(of_time), ", data loss metric %.2f %%",
+		snprintf(loss_metric, sizeof(loss_metric), ", data loss metric %.2f %%",
 			 loss_metric__percent(metric));
-	say("Lost %" PRIu64 " events of %" PRIu64 " (%.2f %%)%s: try a larger -m%s", metric->lost,
-	    metric->events, percent(metric->lost, metric->events), of_time,
-	    metric->rings ? ", fewer events, or /overwrite/" : "");
+	print_line("Lost %" PRIu64 " events of %" PRIu64 " (%.2f %%)%s: try a larger -m%s",
+		   metric->lost, metric->events, percent(metric->lost, metric->events), loss_metric,
+		   metric->rings ? ", fewer events, or /overwrite/" : "");
 }
 
 static void print_aux_lost(const struct ring_stats *stats)
 {
 	if (stats->aux_truncated)
-		say("AUX data was lost %" PRIu64 " times for want of room: try a larger AUX area, "
-		    "-m,SIZE", stats->aux_truncated);
+		print_line("AUX data was lost %" PRIu64 " times because the AUX area was full: try a "
+			   "larger one, -m,SIZE", stats->aux_truncated);
 	if (stats->aux_partial)
-		say("AUX data has gaps in %" PRIu64 " places", stats->aux_partial);
+		print_line("AUX data has gaps in %" PRIu64 " places", stats->aux_partial);
 	if (stats->aux_collided)
-		say("AUX data was mixed with another's %" PRIu64 " times", stats->aux_collided);
+		print_line("AUX data was mixed with data of other events %" PRIu64 " times",
+			   stats->aux_collided);
 }
 
 void summary__print(const struct summary *summary, const struct loss_report *report,
@@ -148,22 +154,21 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 	else if (summary->files)
 		name = summary->last_file;
 
-	say("Woken up %" PRIu64 " times to write data", summary->wakeups);
+	print_line("Woken up %" PRIu64 " times to write data", summary->wakeups);
 	if (summary->files > 1)
-		say("Captured and wrote %.3f MB in %" PRIu64 " files (%" PRIu64 " samples)",
-		    megabytes(output__total(output)), summary->files, samples);
+		print_line("Captured and wrote %.3f MB in %" PRIu64 " files (%" PRIu64 " samples)",
+			   megabytes(output__total(output)), summary->files, samples);
 	else
-		say("Captured and wrote %.3f MB %s (%" PRIu64 " samples)",
-		    megabytes(output__total(output)), name, samples);
+		print_line("Captured and wrote %.3f MB %s (%" PRIu64 " samples)",
+			   megabytes(output__total(output)), name, samples);
 	if (unsaved.records)
-		say("%" PRIu64 " more records were recorded, and could not be written",
-		    unsaved.records);
+		print_line("%" PRIu64 " records could not be written", unsaved.records);
 	print_lost(metric);
 
 	for (row = report->rows; row < report->rows + report->nr; row++)
 		ring_stats__merge(&all, row->stats);
 	if (all.throttles)
-		say("Throttled %" PRIu64 " times: kernel.perf_event_max_sample_rate was exceeded",
-		    all.throttles);
+		print_line("Throttled %" PRIu64 " times: kernel.perf_event_max_sample_rate was "
+			   "exceeded", all.throttles);
 	print_aux_lost(&all);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the user is told on standard error: a line for each snapshot and file, and at the end the
- * size, the samples, and always what was lost.
+ * Print the summary on standard error: a line for each snapshot and file, and at the end the size,
+ * the number of samples, and always the number of lost events.
  */
 #ifndef PERF_RECORDING_SUMMARY_H
 #define PERF_RECORDING_SUMMARY_H
@@ -16,11 +16,11 @@ struct snapshot_stats;
 
 /**
  * struct summary
- * @wakeups:	times that there was something to write after waiting
- * @files:	output files that were closed and renamed
- * @last_file:	the name of the last of them
- * @snapshots:	snapshots written
- * @aux_snapshots: those of AUX areas
+ * @wakeups:	how often there was data to write after a wait
+ * @files:	number of output files that were closed and renamed
+ * @last_file:	name of the last of them
+ * @snapshots:	number of snapshots written
+ * @aux_snapshots: number of snapshots of AUX areas written
  */
 struct summary {
 	u64	wakeups;
@@ -31,17 +31,18 @@ struct summary {
 };
 
 /**
- * summary__snapshot - a snapshot was written to the current file
- * @stats:	of the overwrite channel, or NULL
- * @aux:	of the AUX areas, or NULL
+ * summary__snapshot - count and print a snapshot that was written to the current file
+ * @stats:	snapshot of the overwrite channel, or NULL
+ * @aux:	snapshot of the AUX areas, or NULL
+ * @reason:	what requested it
  */
 void summary__snapshot(struct summary *summary, const struct snapshot_stats *stats,
 		       const struct aux_snapshot_stats *aux, const char *reason);
 
-/** summary__file - an output file was closed under @name */
+/** summary__file - count and print an output file that was closed and renamed to @name */
 void summary__file(struct summary *summary, const char *name);
 
-/** summary__print - the end of the recording, and what @report, finished, says of it */
+/** summary__print - print the totals at the end of the recording; @report is finished */
 void summary__print(const struct summary *summary, const struct loss_report *report,
 		    const struct output *output);
 

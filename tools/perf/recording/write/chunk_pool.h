@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Allocate the memory for records on their way to the file: a bounded number of chunks, shared by all rings.
+ * Allocate the memory for records on their way to the file: a bounded number of chunks, shared by
+ * all rings.
  *
- * Memory is touched when it is first needed, and the chunk freed last is reused first: a recording that
- * writes little uses little memory.
+ * Memory is touched when it is first needed, and the chunk freed last is reused first: a recording
+ * that writes little uses little memory.
  */
 #ifndef PERF_RECORDING_CHUNK_POOL_H
 #define PERF_RECORDING_CHUNK_POOL_H
@@ -27,8 +28,8 @@
  *	  |      |.....| record  |      |      |.....|          |
  *	  +------+-----+---------+------+--//--+-----+----------+
  *	         |     |
- *	        @pos  @first_record        ..... parts of records that begin in the chunk before, or end
- *	                                         in the next
+ *	        @pos  @first_record        ..... parts of records that begin in the chunk before,
+ *	                                         or end in the next
  *
  * @node:	in the pool's free list, or in a list of chunks in the same state
  * @memory:	CHUNK_SIZE bytes, aligned to CHUNK_ALIGN
@@ -37,15 +38,16 @@
  * @data:	what to write; its offset in an aligned page is that of @pos, for direct I/O
  * @len:	its length [bytes]
  * @record:	position in the file of the record that the byte at @pos belongs to
- * @first_record: position in the file of the first record that begins at or after @pos; may lie behind
- *		the chunk
+ * @first_record: position in the file of the first record that begins at or after @pos; may lie
+ *		behind the chunk
  * @record_type: type of the record at @record, if that begins before @pos
  * @begin_ns:	when the chunk was begun, or when the queue's thread last put off writing it because
  *		another thread was appending [ns of CLOCK_MONOTONIC]
  * @done:	number of bytes written
  * @err:	why the rest cannot be written, negative errno, or 0
  * @finished:	no write of the chunk is pending; used by the writer
- * @completed:	the writer has returned the chunk. Until then the pool must not have it, finished or not.
+ * @completed:	the writer has returned the chunk. Until then the pool must not have it, finished or
+ *		not.
  * @buffered:	write to the page cache: it keeps up, or direct I/O has failed
  */
 struct chunk {
@@ -89,10 +91,16 @@ struct chunk_pool {
  */
 int chunk_pool__init(struct chunk_pool *pool, size_t size);
 
-/** chunk_pool__exit - free all chunks; harmless if chunk_pool__init() failed, or the pool is zeroed */
+/**
+ * chunk_pool__exit - free all chunks; harmless if chunk_pool__init() failed, or the pool is zeroed
+ */
 void chunk_pool__exit(struct chunk_pool *pool);
 
-/** chunk_pool__get - take an empty chunk for position @pos. Caller locks. Return: the chunk, or NULL */
+/**
+ * chunk_pool__get - take an empty chunk for position @pos.
+ *
+ * Caller locks. Return: the chunk, or NULL
+ */
 struct chunk *chunk_pool__get(struct chunk_pool *pool, u64 pos);
 
 /** chunk_pool__put - free a chunk. Caller locks. */

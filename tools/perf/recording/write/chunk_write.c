@@ -52,8 +52,8 @@ static void submit(struct write_queue *queue)
 }
 
 /*
- * Free a chunk only when all chunks before it are written: after an error the file ends before the first
- * chunk that failed, and the records behind must be counted.
+ * Free a chunk only when all chunks before it are written: after an error the file ends before the
+ * first chunk that failed, and the records behind must be counted.
  */
 static void complete(struct write_queue *queue)
 {
@@ -96,9 +96,9 @@ static void wait_for_work(struct write_queue *queue)
 	if (!pthread_mutex_trylock(&queue->append)) {
 		write_queue__seal(queue);
 		pthread_mutex_unlock(&queue->append);
-	} else if (queue->seekable) {		/* another thread is appending: try again later */
+	} else if (queue->seekable) {	/* another thread is appending: try again later */
 		queue->filling->begin_ns = now_ns();
-	} else {				/* append() signals @work when it has released @append */
+	} else {			/* append() signals @work when it has released @append */
 		pthread_cond_wait(&queue->work, &queue->lock);
 	}
 }

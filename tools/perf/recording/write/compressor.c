@@ -38,7 +38,8 @@ static struct compressor *compressor_of(struct writer *writer)
 #include <zstd_errors.h>
 
 _Static_assert(ZSTD_COMPRESSBOUND(PIECE_BYTES) <= MAX_DATA, "a piece may not fit into a record");
-_Static_assert((CHUNK_SIZE / PIECE_BYTES + 1) * PERF_SAMPLE_MAX_SIZE <= RECORDS_BYTES, "a chunk may not fit");
+_Static_assert((CHUNK_SIZE / PIECE_BYTES + 1) * PERF_SAMPLE_MAX_SIZE <= RECORDS_BYTES,
+	       "a chunk may not fit");
 
 static int zstd_errno(size_t ret)
 {
@@ -60,8 +61,8 @@ static int create_stream(struct zstd_data *zstd, int level)
 }
 
 /*
- * Make one record of @len bytes at @data. The record can be decompressed without the next one: perf takes a
- * record that decompresses to nothing for a broken file.
+ * Make one record of @len bytes at @data. The record can be decompressed without the next one: perf
+ * takes a record that decompresses to nothing for a broken file.
  *
  * Return: size of the record [bytes], or a negative errno.
  */
@@ -82,8 +83,9 @@ static ssize_t compress_piece(struct zstd_data *zstd, const void *data, size_t l
 }
 
 /*
- * Compress @chunk into @records. util's zstd_compress_stream_to_records() is not used because it does not
- * return errors, and makes records that decompress to nothing when data can hardly be compressed.
+ * Compress @chunk into @records. util's zstd_compress_stream_to_records() is not used because it
+ * does not return errors, and makes records that decompress to nothing when data can hardly be
+ * compressed.
  *
  * Return: length of the records [bytes], or a negative errno.
  */
@@ -137,7 +139,10 @@ static struct unsaved records_ending(struct compressor *compressor, const struct
 	return sum;
 }
 
-/* Make sure that @chunks has space for one more entry: remove entries that are written, or reallocate. */
+/*
+ * Make sure that @chunks has space for one more entry: remove entries that are written, or
+ * reallocate.
+ */
 static int reserve_entry(struct compressor *compressor)
 {
 	u64 written = write_queue__written(compressor->out);

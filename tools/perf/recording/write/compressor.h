@@ -6,8 +6,8 @@
  *	            (raw)     of records  in the raw     of one chunk, as one        (the file's)
  *	                                  queue's thread unit
  *
- * The compressor keeps a list of the chunks that are not yet in the file. After an error the file ends
- * behind the last chunk that is whole, and all records that are not in it are counted.
+ * The compressor keeps a list of the chunks that are not yet in the file. After an error the file
+ * ends behind the last chunk that is whole, and all records that are not in it are counted.
  */
 #ifndef PERF_RECORDING_COMPRESSOR_H
 #define PERF_RECORDING_COMPRESSOR_H

@@ -69,8 +69,8 @@ void pipeline__exit(struct pipeline *pipeline)
 	compressor__exit(&pipeline->compressor);
 }
 
-int pipeline__for_each_thread(const struct pipeline *pipeline, int (*fn)(void *arg, pthread_t thread),
-			      void *arg)
+int pipeline__for_each_thread(const struct pipeline *pipeline,
+			      int (*fn)(void *arg, pthread_t thread), void *arg)
 {
 	int err = 0;
 

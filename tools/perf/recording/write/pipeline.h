@@ -6,12 +6,14 @@
  *	     |                                                        |
  *	     v                                                        v
  *	raw queue ---> compressor --- PERF_RECORD_COMPRESSED ---> file queue ---> writer ---> file
- *	(only with -z)  in the raw queue's thread                             in the file queue's thread
+ *	(only with -z)  in the raw queue's thread                             in the file queue's
+ *	thread
  *
  * Without compression pipeline__append() appends to the file queue. The caller does not see which.
  *
- * Units (an AUXTRACE record with its data) are never compressed: readers find them by their position in
- * the file. With compression the records come to the file later than units appended after them.
+ * Units (an AUXTRACE record with its data) are never compressed: readers find them by their
+ * position in the file. With compression the records come to the file later than units appended
+ * after them.
  */
 #ifndef PERF_RECORDING_PIPELINE_H
 #define PERF_RECORDING_PIPELINE_H
@@ -85,8 +87,8 @@ void pipeline__exit(struct pipeline *pipeline);
  *
  * Return: 0, or what @fn returned last.
  */
-int pipeline__for_each_thread(const struct pipeline *pipeline, int (*fn)(void *arg, pthread_t thread),
-			      void *arg);
+int pipeline__for_each_thread(const struct pipeline *pipeline,
+			      int (*fn)(void *arg, pthread_t thread), void *arg);
 
 /**
  * pipeline__open - write to a file what is appended from now on, or was since pipeline__next()
@@ -122,14 +124,18 @@ void pipeline__release(struct pipeline *pipeline);
 /** pipeline__flush - wait until everything is written. Return: 0, or a negative errno */
 int pipeline__flush(struct pipeline *pipeline);
 
-/** pipeline__error - has a callback reported an error? Does not wait. Return: 0, or a negative errno */
+/**
+ * pipeline__error - has a callback reported an error? Does not wait.
+ *
+ * Return: 0, or a negative errno.
+ */
 int pipeline__error(struct pipeline *pipeline);
 
 /**
  * pipeline__next - end the file: what is appended from now on belongs to the next one
  *
- * To be followed by pipeline__close(), and by pipeline__open() or pipeline__drop_next(). No effect after
- * an error.
+ * To be followed by pipeline__close(), and by pipeline__open() or pipeline__drop_next(). No effect
+ * after an error.
  */
 void pipeline__next(struct pipeline *pipeline);
 
@@ -150,7 +156,9 @@ void pipeline__close(struct pipeline *pipeline);
  */
 bool pipeline__cut(struct pipeline *pipeline, u64 *end);
 
-/** pipeline__forget_file - after pipeline__close(): count the next file only in pipeline__bytes() */
+/**
+ * pipeline__forget_file - after pipeline__close(): count the next file only in pipeline__bytes()
+ */
 void pipeline__forget_file(struct pipeline *pipeline);
 
 /** pipeline__bytes - data so far of the file that is appended to [bytes] */

@@ -95,8 +95,10 @@ static void wait_until_idle(struct write_queue *queue)
 }
 
 /*
- * Seal the last chunk of the file that is open. After write_queue__next_file() it is sealed already, and
- * @append must not be taken: a thread that appends to the next file may hold it while waiting for a chunk.
+ * Seal the last chunk of the file that is open. After write_queue__next_file() it is sealed
+ * already, and
+ * @append must not be taken: a thread that appends to the next file may hold it while waiting for a
+ * chunk.
  */
 static void seal_file(struct write_queue *queue)
 {
@@ -115,8 +117,8 @@ static void seal_file(struct write_queue *queue)
 }
 
 /*
- * Release @append while waiting if the caller holds the queue: after a failed write the queue's thread
- * needs it.
+ * Release @append while waiting if the caller holds the queue: after a failed write the queue's
+ * thread needs it.
  */
 int write_queue__flush(struct write_queue *queue)
 {
@@ -190,7 +192,8 @@ int write_queue__init(struct write_queue *queue, size_t size,
 	return err ?: create_thread(queue);
 }
 
-void write_queue__open(struct write_queue *queue, struct writer *writer, int fd, u64 pos, bool seekable)
+void write_queue__open(struct write_queue *queue, struct writer *writer, int fd, u64 pos,
+		       bool seekable)
 {
 	pthread_mutex_lock(&queue->lock);
 	writer__open(writer, fd, seekable);

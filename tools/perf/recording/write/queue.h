@@ -12,26 +12,28 @@
  *	     |                                                                          |
  *	     +--- write_queue__append() waits here while the pool has no free chunk ----+
  *
- * A kernel ring is free again as soon as its records are copied, however slow the disk is, until the pool
- * has no free chunk. Then the caller waits. The queue never drops records, except after an error.
+ * A kernel ring is free again as soon as its records are copied, however slow the disk is, until
+ * the pool has no free chunk. Then the caller waits. The queue never drops records, except after an
+ * error.
  *
- * Chunks are written to the page cache, which usually takes them at once. When the page cache is full, its
- * writers wait for the disk, perhaps longer than the rest of the pool lasts. So after a write that had to
- * wait, chunks are written by direct I/O for WRITE_QUEUE_STALLED_MS, as long as more than half of the pool
- * is in use.
+ * Chunks are written to the page cache, which usually takes them at once. When the page cache is
+ * full, its writers wait for the disk, perhaps longer than the rest of the pool lasts. So after a
+ * write that had to wait, chunks are written by direct I/O for WRITE_QUEUE_STALLED_MS, as long as
+ * more than half of the pool is in use.
  *
- * A chunk is written when it is full. A partly filled chunk is written when no other write is in flight
- * and the chunk is WRITE_QUEUE_FLUSH_MS old, or at once if the file is a pipe.
+ * A chunk is written when it is full. A partly filled chunk is written when no other write is in
+ * flight and the chunk is WRITE_QUEUE_FLUSH_MS old, or at once if the file is a pipe.
  *
  * After the first error nothing more is submitted. When no chunk is in flight any more, the file is
- * readable up to the last whole record below the first byte that could not be written. Records behind that
- * position, in the file and in memory, are dropped and counted.
+ * readable up to the last whole record below the first byte that could not be written. Records
+ * behind that position, in the file and in memory, are dropped and counted.
  *
- * Files follow each other. write_queue__next_file() ends a file: later records belong to the next one and
- * wait in @next_full until that is open. Meanwhile the first file is written, completed and closed.
- * Appending threads do not wait for that, until the pool has no free chunk.
+ * Files follow each other. write_queue__next_file() ends a file: later records belong to the next
+ * one and wait in @next_full until that is open. Meanwhile the first file is written, completed and
+ * closed. Appending threads do not wait for that, until the pool has no free chunk.
  *
- * Two locks, taken in this order: @append makes everything that one call appends one piece of the file;
+ * Two locks, taken in this order: @append makes everything that one call appends one piece of the
+ * file;
  * @lock protects what the queue's thread shares with other threads.
  */
 #ifndef PERF_RECORDING_QUEUE_H
@@ -70,11 +72,11 @@ struct unsaved {
  *		position @end
  * @arg:	argument of @failed
  * @pool:	the chunks
- * @writer:	writes the chunks; NULL while no file is open. Used by the queue's thread, or by others while
- *		no chunk is in flight.
+ * @writer:	writes the chunks; NULL while no file is open. Used by the queue's thread, or by
+ *		others while no chunk is in flight.
  * @append:	held while records are appended; recursive, see write_queue__hold()
- * @holder:	the thread that holds @append by write_queue__hold(), or 0. A thread can only find its own
- *		id here.
+ * @holder:	the thread that holds @append by write_queue__hold(), or 0. A thread can only find
+ *		its own id here.
  * @filling:	receives what is appended, or NULL; changed with both locks held
  * @end:	position of the next byte in its file; changed with @append held
  * @written:	position below which everything is written
@@ -83,17 +85,19 @@ struct unsaved {
  * @progress:	signalled when a chunk becomes free, or the thread has nothing left to do
  * @full:	chunks that wait to be submitted
  * @next_full:	full chunks of the next file, until that is open
- * @in_next_file: between write_queue__next_file() and write_queue__open(): @filling and @end belong to
- *		the next file
+ * @in_next_file: between write_queue__next_file() and write_queue__open(): @filling and @end belong
+ *		to the next file
  * @next_start:	if @in_next_file: position where the next file's data begin
  * @file_end:	if @in_next_file: position where the data of the file before end
- * @submitted:	chunks that were submitted, in the order of the file; a completed chunk stays here until all
- *		before it are completed
+ * @submitted:	chunks that were submitted, in the order of the file; a completed chunk stays here
+ *		until all before it are completed
  * @nr_in_flight: how many of them the writer has
- * @stalled_until: until then the page cache is avoided [ns of CLOCK_MONOTONIC]; used by the thread only
+ * @stalled_until: until then the page cache is avoided [ns of CLOCK_MONOTONIC]; used by the thread
+ *		only
  * @seekable:	a regular file: partly filled chunks may wait
  * @failing:	a write has failed, others may be in flight
- * @err:	negative errno of that write, once nothing is in flight: nothing can be appended any more
+ * @err:	negative errno of that write, once nothing is in flight: nothing can be appended any
+ *		more
  * @failure_reported: @failed was called
  * @stop:	asks the thread to end
  * @unsaved:	records dropped because of @err
@@ -148,12 +152,13 @@ int write_queue__init(struct write_queue *queue, size_t size,
 void write_queue__exit(struct write_queue *queue);
 
 /**
- * write_queue__open - write to @fd what is appended from now on, or was since write_queue__next_file()
+ * write_queue__open - write to @fd what is appended from now on, and the next file's records so far
  * @writer:	the caller's; the caller does not touch it until write_queue__close()
  * @pos:	where the data begin; after write_queue__next_file() the position passed to that
  * @seekable:	a regular file
  */
-void write_queue__open(struct write_queue *queue, struct writer *writer, int fd, u64 pos, bool seekable);
+void write_queue__open(struct write_queue *queue, struct writer *writer, int fd, u64 pos,
+		       bool seekable);
 
 /**
  * write_queue__append - append whole records; in any thread
@@ -163,7 +168,8 @@ void write_queue__open(struct write_queue *queue, struct writer *writer, int fd,
 int write_queue__append(struct write_queue *queue, const struct records *records);
 
 /**
- * write_queue__append_unit - append a record together with the data that it announces; in any thread
+ * write_queue__append_unit - append a record together with the data that it announces; in any
+ * thread
  * @unit:	the record and its data
  * @pos:	receives the position of the record in the file
  *
@@ -184,12 +190,15 @@ void write_queue__release(struct write_queue *queue);
  * write_queue__next_file - end the file: what is appended from now on belongs to the next one
  * @pos:	where the data of the next file begin
  *
- * To be followed by write_queue__close(), and by write_queue__open() or write_queue__drop_next(). No
- * effect after an error.
+ * To be followed by write_queue__close(), and by write_queue__open() or write_queue__drop_next().
+ * No effect after an error.
  */
 void write_queue__next_file(struct write_queue *queue, u64 pos);
 
-/** write_queue__drop_next - after write_queue__next_file(): drop the next file's records, because of @err */
+/**
+ * write_queue__drop_next - after write_queue__next_file(): drop the next file's records, because of
+ * @err
+ */
 void write_queue__drop_next(struct write_queue *queue, int err);
 
 /**
@@ -201,19 +210,28 @@ void write_queue__drop_next(struct write_queue *queue, int err);
  */
 int write_queue__flush(struct write_queue *queue);
 
-/** write_queue__error - has writing failed, and was @failed called? Return: 0, or a negative errno */
+/**
+ * write_queue__error - has writing failed, and was @failed called?
+ *
+ * Return: 0, or a negative errno.
+ */
 int write_queue__error(struct write_queue *queue);
 
 /** write_queue__close - flush, and let go of the writer. Return: 0, or a negative errno */
 int write_queue__close(struct write_queue *queue);
 
-/** write_queue__end - position behind the last byte appended, or after an error behind the last saved */
+/**
+ * write_queue__end - position behind the last byte appended, or after an error behind the last
+ * saved
+ */
 static inline u64 write_queue__end(const struct write_queue *queue)
 {
 	return __atomic_load_n(&queue->end, __ATOMIC_RELAXED);
 }
 
-/** write_queue__file_end - the same position in the file that is open; valid when that is flushed */
+/**
+ * write_queue__file_end - the same position in the file that is open; valid when that is flushed
+ */
 static inline u64 write_queue__file_end(const struct write_queue *queue)
 {
 	return queue->in_next_file ? queue->file_end : write_queue__end(queue);

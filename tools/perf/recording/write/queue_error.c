@@ -7,7 +7,8 @@
 #include "queue_internal.h"
 
 /* Count the records of @records that begin at @pos or behind it as dropped; only one if @single. */
-static void count_dropped(struct write_queue *queue, const struct records *records, size_t pos, bool single)
+static void count_dropped(struct write_queue *queue, const struct records *records, size_t pos,
+			  bool single)
 {
 	struct unsaved *unsaved = &queue->unsaved;
 	size_t len = records__len(records), size;
@@ -29,7 +30,9 @@ void write_queue__drop_rest(struct write_queue *queue, struct records_cursor *cu
 	queue->unsaved.bytes += cursor->len - cursor->pos;
 }
 
-/* Return where the last whole record ends that is written. @chunk is the first that is not written. */
+/*
+ * Return where the last whole record ends that is written. @chunk is the first that is not written.
+ */
 static u64 saved_end(const struct chunk *chunk)
 {
 	u64 written = chunk->pos + chunk->done, end = chunk->first_record;
@@ -63,8 +66,8 @@ static void drop_list(struct write_queue *queue, struct list_head *list, u64 end
 }
 
 /*
- * Free all chunks that are not written, and set @end to where the file ends. Caller holds both locks; no
- * chunk is in flight.
+ * Free all chunks that are not written, and set @end to where the file ends. Caller holds both
+ * locks; no chunk is in flight.
  */
 static void drop_file(struct write_queue *queue)
 {
@@ -92,7 +95,7 @@ static void drop_file(struct write_queue *queue)
 void write_queue__drop_all(struct write_queue *queue, int err)
 {
 	queue->err = err;
-	pthread_cond_broadcast(&queue->progress);	/* threads in begin_chunk() return the error */
+	pthread_cond_broadcast(&queue->progress);	/* begin_chunk() returns the error */
 	pthread_mutex_unlock(&queue->lock);
 
 	pthread_mutex_lock(&queue->append);

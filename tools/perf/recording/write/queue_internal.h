@@ -21,7 +21,11 @@ static inline pid_t own_tid(void)
 	return syscall(__NR_gettid);
 }
 
-/** write_queue__seal - let the thread write the chunk that is being filled. Caller holds both locks. */
+/**
+ * write_queue__seal - let the thread write the chunk that is being filled.
+ *
+ * Caller holds both locks.
+ */
 static inline void write_queue__seal(struct write_queue *queue)
 {
 	if (!queue->filling)

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Trace writers: how chunks get into the file.
+ * Write chunks to a file: the interface of the back ends, and their helpers. writer_kind.h creates
+ * them.
  *
- *	writer_sync.c	one after the other, by write(2); pipes and devices, too
- *	writer_aio.c	POSIX AIO, a few at a time
- *	writer_uring.c	io_uring, many at a time, around the page cache where that can be
+ *	writer_sync.c	one chunk after the other, by write(2); pipes and devices, too
+ *	writer_aio.c	POSIX AIO, a few chunks at a time
+ *	writer_uring.c	io_uring, many chunks at a time, by direct I/O where the file system
+ *	supports it
  *
- *	writer__open()		the file
- *	writer__submit()	a chunk is the writer's ...
- *	writer__complete()	... until it comes back, finished, in any order
- *	writer__close()		before the file is; nothing may be on its way
+ *	writer__open()		set the file
+ *	writer__submit()	pass a chunk to the writer ...
+ *	writer__complete()	... and take back a finished one, in any order
+ *	writer__close()		call before the file is closed; no chunk may be in flight
  *
- * Short writes, EINTR and EAGAIN are no errors: the rest of the chunk is written. After an error the
- * chunk comes back with what was written of it, and why that is not all.
+ * Short writes, EINTR and EAGAIN are no errors: the rest of the chunk is written. After an error
+ * the chunk comes back with the number of bytes written, and the error.
  *
- * All is called in one thread at a time.
+ * A writer is used by one thread at a time.
  */
 #ifndef PERF_RECORDING_WRITER_H
 #define PERF_RECORDING_WRITER_H
@@ -27,13 +29,13 @@
 struct writer;
 
 /**
- * struct writer_ops - a kind of trace writer
- * @name:	as in --io
- * @open:	prepare for writer->fd; NULL if there is nothing to prepare
+ * struct writer_ops - a back end
+ * @name:	its name in --io
+ * @open:	prepare for writer->fd; may be NULL
  * @submit:	see writer__submit()
  * @complete:	see writer__complete()
  * @close:	undo @open; may be NULL
- * @delete:	before the writer is freed; may be NULL
+ * @delete:	release resources before the writer is freed; may be NULL
  */
 struct writer_ops {
 	const char	 *name;
@@ -46,10 +48,10 @@ struct writer_ops {
 
 /**
  * struct writer
- * @ops:	its kind
- * @depth:	how many chunks it can have at a time
- * @fd:		the file
- * @seekable:	chunks are written at their positions; otherwise in the order of submission
+ * @ops:	its back end
+ * @depth:	how many chunks can be in flight
+ * @fd:		the file, or -1
+ * @seekable:	write chunks at their positions; otherwise in the order of submission
  */
 struct writer {
 	const struct writer_ops	*ops;
@@ -58,7 +60,10 @@ struct writer {
 	bool			 seekable;
 };
 
-/** writer__open - write to @fd from now on, which stays the caller's; @seekable: a regular file */
+/**
+ * writer__open - write to @fd from now on, which stays the caller's; @seekable: it is a regular
+ * file
+ */
 static inline void writer__open(struct writer *writer, int fd, bool seekable)
 {
 	writer->fd = fd;
@@ -67,18 +72,19 @@ static inline void writer__open(struct writer *writer, int fd, bool seekable)
 		writer->ops->open(writer);
 }
 
-/** writer__submit - write @chunk; the caller sees to it that there are no more than @depth */
+/** writer__submit - write @chunk. The caller makes sure that no more than @depth are in flight. */
 static inline void writer__submit(struct writer *writer, struct chunk *chunk)
 {
 	writer->ops->submit(writer, chunk);
 }
 
-/** writer__complete - wait for a chunk that was submitted. Return: it, finished */
+/** writer__complete - wait for a chunk that was submitted. Return: a finished chunk */
 static inline struct chunk *writer__complete(struct writer *writer)
 {
 	return writer->ops->complete(writer);
 }
 
+/** writer__close - let go of the file. No chunk is in flight. */
 static inline void writer__close(struct writer *writer)
 {
 	if (writer->ops->close)
@@ -86,7 +92,7 @@ static inline void writer__close(struct writer *writer)
 	writer->fd = -1;
 }
 
-/** writer__delete - free it; NULL is fine */
+/** writer__delete - free the writer; harmless for NULL */
 static inline void writer__delete(struct writer *writer)
 {
 	if (writer && writer->ops->delete)
@@ -95,26 +101,31 @@ static inline void writer__delete(struct writer *writer)
 }
 
 /*
- * For the kinds
+ * Helpers for the back ends
  */
 
 /**
- * writer__alloc - a writer without a file
- * @size:	of the kind's own structure, whose first member is the writer; the rest is zeroed
+ * writer__alloc - allocate a writer without a file
+ * @size:	of the back end's own structure, whose first member is the writer; the rest is
+ *		zeroed
  *
- * Return: it, or NULL with errno.
+ * Return: the writer, or NULL with errno set.
  */
 struct writer *writer__alloc(size_t size, const struct writer_ops *ops, unsigned int depth);
 
 /**
- * chunk__advance - take note of what a write of the rest of @chunk returned
- * @ret:	bytes, or a negative errno
+ * chunk__advance - account for a write of the rest of @chunk
+ * @ret:	what the write returned: bytes, or a negative errno
  *
- * Return: true if that was the last one: all is written, or the chunk has its error.
+ * Return: true if the chunk is finished: everything is written, or chunk->err is set.
  */
 bool chunk__advance(struct chunk *chunk, ssize_t ret);
 
-/** writer__write_once - one blocking write of @len bytes of the rest. Return: bytes, or a negative errno */
+/**
+ * writer__write_once - write up to @len bytes of the rest of @chunk by one blocking system call
+ *
+ * Return: bytes written, or a negative errno.
+ */
 ssize_t writer__write_once(const struct writer *writer, const struct chunk *chunk, size_t len);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * POSIX AIO. What glibc makes of it: helper threads that call pwrite(), for each file one after the
- * other. They are named like the thread that submits, which is how exclude_self.h leaves them out.
+ * Write chunks by POSIX AIO. glibc implements it by helper threads that call pwrite(), for each
+ * file one after the other. The threads inherit the name of the submitting thread, by which
+ * exclude_self.h excludes them from the recording.
  */
 #include <aio.h>
 #include <errno.h>
@@ -11,8 +12,8 @@
 
 /**
  * struct aio_block
- * @cb:		what the library knows of it
- * @chunk:	the one that is written, or NULL
+ * @cb:		the library's control block
+ * @chunk:	the chunk being written, or NULL
  */
 struct aio_block {
 	struct aiocb	 cb;
@@ -22,14 +23,14 @@ struct aio_block {
 /**
  * struct writer_aio
  * @writer:	the common part, first; @writer.depth blocks are used
- * @blocks:	the control blocks
+ * @blocks:	what is in flight
  */
 struct writer_aio {
 	struct writer	 writer;
 	struct aio_block blocks[WRITER_AIO_MAX];
 };
 
-/* Where the library has no room for the request it is done at once; then the chunk may be finished. */
+/* If the library cannot queue the request, write at once; the chunk may be finished then. */
 static void start(struct writer *writer, struct aio_block *block)
 {
 	struct chunk *chunk = block->chunk;
@@ -59,7 +60,7 @@ static void writer_aio__submit(struct writer *writer, struct chunk *chunk)
 	start(writer, block);
 }
 
-/* Returns whether the chunk of @block is finished; if a part of it is, the rest is started. */
+/* Return whether the chunk of @block is finished. After a short write, start to write the rest. */
 static bool finish(struct writer *writer, struct aio_block *block)
 {
 	ssize_t ret;
@@ -95,7 +96,7 @@ static struct chunk *writer_aio__complete(struct writer *writer)
 			if (block->chunk)
 				pending[nr++] = &block->cb;
 		}
-		aio_suspend(pending, nr, NULL);		/* EINTR: look again */
+		aio_suspend(pending, nr, NULL);		/* EINTR: check again */
 	}
 }
 

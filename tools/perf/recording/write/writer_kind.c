@@ -42,7 +42,7 @@ static struct writer *try_kind(const struct writer_choice *choice, enum writer_k
 	}
 }
 
-static const char *why_not(int err)
+static const char *unavailable_reason(int err)
 {
 	return err == EOPNOTSUPP ? "this perf was built without it" : strerror(err);
 }
@@ -54,9 +54,9 @@ struct writer *writer__new(const struct writer_choice *choice, const struct chun
 	if (writer)
 		return writer;
 	if (choice->kind == WRITER_BEST)
-		pr_debug("No io_uring here: %s\n", why_not(errno));
+		pr_debug("io_uring is not available: %s\n", unavailable_reason(errno));
 	else
-		pr_warning("--io=%s: %s. Writing without it.\n", names[choice->kind],
-			   why_not(errno));
+		pr_warning("Cannot use --io=%s: %s. Using sync.\n", names[choice->kind],
+			   unavailable_reason(errno));
 	return writer_sync__new();
 }

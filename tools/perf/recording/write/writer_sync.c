@@ -8,7 +8,7 @@
 /**
  * struct writer_sync
  * @writer:	the common part, first
- * @chunk:	the one that is written and was not asked for yet
+ * @chunk:	the chunk that was submitted last; it is written already
  */
 struct writer_sync {
 	struct writer	 writer;
@@ -22,7 +22,7 @@ static void writer_sync__submit(struct writer *writer, struct chunk *chunk)
 
 	do {
 		ret = writer__write_once(writer, chunk, chunk->len - chunk->done);
-		if (ret == -EAGAIN)	/* a pipe that somebody has made non-blocking */
+		if (ret == -EAGAIN)	/* a non-blocking pipe */
 			poll(&(struct pollfd){ .fd = writer->fd, .events = POLLOUT }, 1, -1);
 	} while (!chunk__advance(chunk, ret));
 	sync->chunk = chunk;

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The page cache as long as it keeps up, then io_uring and direct I/O around it, where the file system
- * takes that: the queue says which, chunk by chunk (chunk->buffered).
+ * Write chunks to the page cache while it keeps up, otherwise by io_uring and direct I/O, where the
+ * file system supports that. The queue decides for each chunk (chunk->buffered).
  *
- * A plain write to the page cache is over when the bytes are copied. A direct write is over when a thread
- * of the kernel says so, which waits for a busy CPU as any other task; all chunks behind it wait with it. So
- * it comes second, when the cache is full and has its writers wait as well.
+ * A write to the page cache is done when the bytes are copied. A direct write is done when a kernel
+ * thread reports it, which waits for a busy CPU like any other task, and all later chunks wait with
+ * it. So direct I/O is the second choice, for when the page cache is full and makes its writers
+ * wait, too.
  *
- * What goes to the page cache is written in this thread: handed to io_uring, it would be done by threads of
- * the kernel that wait for each other, and take longer than a storm lets them. So where there is no
- * direct I/O this is writer_sync.c.
+ * This thread itself writes to the page cache. Through io_uring kernel threads would do it, which
+ * wait for each other, and take longer than the rings last under a storm of events. So where direct
+ * I/O is not supported, this writer does the same as writer_sync.c.
  *
- * Direct writes begin and end at multiples of CHUNK_ALIGN. What does not is the first bytes of a file and
- * the last, and where chunks were flushed: the two ways never share a page.
+ * Direct writes begin and end at multiples of CHUNK_ALIGN. The first bytes of a file, the last
+ * ones, and the borders of chunks that were flushed are written to the page cache: buffered and
+ * direct writes never share a page.
  *
  *	file	 |....====|========|========|====....|		= direct	. buffered
  *	chunks	 |  first |        |        | flushed
  *
- * Where a direct write fails for want of room, or is to be tried again, the rest of the chunk is written
- * through the page cache: that takes what fits, to the byte, or says why not; and waits. An error of the
- * disk is not put right so: the page cache would take the bytes, and nobody would be told that they never
- * got to the disk.
+ * When a direct write fails because the disk is full, or with EAGAIN, the rest of the chunk is
+ * written to the page cache: that takes as many bytes as fit, or returns an error, or waits. After
+ * an I/O error this would be wrong: the page cache would take the bytes, and nobody would learn
+ * that they never reached the disk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,14 +41,15 @@
 /**
  * struct writer_uring
  * @writer:	the common part, first
- * @ring:	the queues that are shared with the kernel
- * @pool:	where the chunks are from
- * @registered:	for each chunk of @pool: the kernel knows its memory. NULL where it wants to know none.
+ * @ring:	the queues shared with the kernel
+ * @pool:	the pool of the chunks
+ * @registered:	for each chunk of @pool: its memory is registered with the kernel. NULL if the
+ *		kernel registers none.
  * @direct_fd:	the file, opened for direct I/O, or -1
- * @direct:	it takes that
- * @fixed:	the kernel knows @direct_fd, as file 0
- * @in_flight:	chunks with a write that the kernel has, @nr_in_flight of them
- * @finished:	chunks that are to be handed back, @nr_finished of them
+ * @direct:	the file system supports direct I/O
+ * @fixed:	@direct_fd is registered with the kernel, as file 0
+ * @in_flight:	chunks with a write pending in the kernel, @nr_in_flight of them
+ * @finished:	chunks to be returned by writer__complete(), @nr_finished of them
  */
 struct writer_uring {
 	struct writer	 writer;
@@ -77,7 +80,7 @@ static void writer_uring__open(struct writer *writer)
 	uring->direct = uring->direct_fd >= 0;
 	uring->fixed = uring->direct && !io_uring_register_files(&uring->ring, &uring->direct_fd, 1);
 	if (!uring->direct)
-		pr_debug("No direct I/O here: %m\n");
+		pr_debug("Direct I/O is not available: %m\n");
 }
 
 static void writer_uring__close(struct writer *writer)
@@ -92,7 +95,7 @@ static void writer_uring__close(struct writer *writer)
 	uring->direct_fd = -1;
 }
 
-/* Memory that the kernel knows is locked: only what is used is made known. */
+/* Registering memory locks it: register only chunks that are used. */
 static bool register_chunk(struct writer_uring *uring, const struct chunk *chunk)
 {
 	struct iovec iov = { chunk->memory, CHUNK_SIZE };
@@ -123,7 +126,10 @@ static void queue_write(struct writer_uring *uring, struct chunk *chunk, size_t 
 	uring->in_flight[uring->nr_in_flight++] = chunk;
 }
 
-/* Writes what is no whole page, and queues what is, until the chunk is queued or finished. */
+/*
+ * Write partial pages to the page cache and queue whole pages, until the chunk is queued or
+ * finished.
+ */
 static void advance(struct writer_uring *uring, struct chunk *chunk)
 {
 	while (!chunk->finished) {
@@ -148,13 +154,15 @@ static void writer_uring__submit(struct writer *writer, struct chunk *chunk)
 }
 
 /*
- * Returns whether the page cache may do: there is no direct I/O, no room for a whole page, or not just now. To ask
- * again and again would keep the CPU from whatever it is that the kernel waits for: this thread is real-time.
+ * Return whether to write the rest to the page cache after a direct write returned @ret: direct I/O
+ * is not supported, there is no space for a whole page, or it would block (EAGAIN). Retrying in a
+ * loop would keep the CPU from whatever the kernel waits for: this thread may have real-time
+ * priority.
  */
 static bool use_page_cache(struct writer_uring *uring, int ret)
 {
 	if (ret == -EINVAL || ret == -EOPNOTSUPP) {
-		pr_debug("The file system does not take direct I/O: %s\n", strerror(-ret));
+		pr_debug("The file system does not support direct I/O: %s\n", strerror(-ret));
 		uring->direct = false;
 		return true;
 	}
@@ -175,7 +183,7 @@ static void complete_write(struct writer_uring *uring, struct chunk *chunk, int 
 	advance(uring, chunk);
 }
 
-/* The ring itself fails, which has no reason to: the recording ends. */
+/* The io_uring itself failed, which is not expected: fail all writes, which ends the recording. */
 static void fail_all(struct writer_uring *uring, int err)
 {
 	pr_debug("io_uring_enter: %s\n", strerror(-err));
@@ -234,7 +242,10 @@ struct writer *writer_uring__new(const struct chunk_pool *pool)
 	if (!writer)
 		return NULL;
 	uring = uring_of(writer);
-	/* Twice the depth: a chunk that goes on is queued before what was submitted is consumed. */
+	/*
+	 * Twice the depth: the rest of a chunk can be queued before the kernel has consumed older
+	 * entries.
+	 */
 	err = io_uring_queue_init(2 * DEPTH, &uring->ring, 0);
 	if (err) {
 		free(uring);

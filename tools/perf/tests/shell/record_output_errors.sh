@@ -21,7 +21,7 @@ ended() {
 	readable "$1" || error "the file cannot be read"
 	written=$(sed -n 's/.*Captured and wrote.*(\([0-9]*\) samples).*/\1/p' "$work/record.err")
 	seen=$(samples "$1")
-	note "$seen samples in the file; $(grep -o '[0-9]* more records were recorded.*[^ ]' "$work/record.err")"
+	note "$seen samples in the file; $(grep -o '[0-9]* records could not be written.*[^ ]' "$work/record.err")"
 	[ "$written" = "$seen" ] || error "perf record reports $written samples"
 	((seen > 0)) || inconclusive "no sample was written"
 	numbered_check "$1" -- --quiet | grep -q ', 0 repeated, 0 out of order;' || error "samples are repeated or out of order"
@@ -95,11 +95,11 @@ for ((limit = 400; limit < 8000; limit += 300)); do
 	grep -q 'cannot compress' "$work/record.err" && break
 	[ $status != 0 ] || fatal "perf record succeeds with $limit MB of address space, and does not start with less"
 done
-grep -qF -e "-z 22: cannot compress what is for $work/data: Cannot allocate memory" "$work/record.err" ||
+grep -qF -e "-z 22: cannot compress records for $work/data: Cannot allocate memory" "$work/record.err" ||
 	error "no message"
 [ $status = 255 ] || error "exit status $status, not 255"
 grep -q ' (0 samples)' "$work/record.err" || error "samples are reported as written"
-grep -q 'more records were recorded, and could not be written' "$work/record.err" || error "no record is reported as not written"
+grep -q 'records could not be written' "$work/record.err" || error "no record is reported as not written"
 
 # spoiled FAULT [record options] -- COMMAND: record with faults in writes (helpers/spoil_writes.c)
 spoiled() {

@@ -183,7 +183,7 @@ calls_stop
 recorder_stop
 [ "$(echo "$work"/out/*)" = "$out" ] || error "not one file: $(ls "$work/out")"
 numbered_check "$out" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
-nr=$(awk '/Snapshot [0-9]+/ { n++ } /It answers [0-9]+ requests/ { n += $6 - 1 } END { print n }' "$work/record.err")
+nr=$(awk '/Snapshot [0-9]+/ { n++ } /Merged [0-9]+ snapshot requests/ { n += $5 - 1 } END { print n }' "$work/record.err")
 ((nr >= 12)) || error "messages about $nr snapshots, not 12: 11 signals and the end"
 oldest_first "$out" || error "records are not written oldest first"
 readable "$out" || error "the file cannot be read"

@@ -89,7 +89,7 @@ saved aio
 about=", io_uring refused"
 options=()
 record "$BUILD/tests/deny_io_uring" "$PERF"
-grep -q '^No io_uring here: Operation not permitted' "$work/record.err" || error "-v does not report why io_uring is not used"
+grep -q '^io_uring is not available: Operation not permitted' "$work/record.err" || error "-v does not report why io_uring is not used"
 saved sync
 options=(--io=uring)
 record "$BUILD/tests/deny_io_uring" "$PERF"

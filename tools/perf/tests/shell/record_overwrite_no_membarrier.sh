@@ -22,7 +22,7 @@ wrapper=("$BUILD/tests/deny_membarrier" --affinity)
 expect_gapless signal 5
 grep -q 'sleep, as membarrier and visits are refused' "$work/record.err" ||
 	error "-v does not report the sleep"
-[ "$(grep -c 'a torn record is unlikely, but possible' "$work/record.err")" = 1 ] ||
+[ "$(grep -c 'A torn record is unlikely, but possible' "$work/record.err")" = 1 ] ||
 	error "not one message that torn records are possible"
 
 finish

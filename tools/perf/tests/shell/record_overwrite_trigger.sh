@@ -39,7 +39,7 @@ readable "${snapshots[@]}" || error "a file cannot be read"
 
 [ "$(grep -c 'Snapshot .*(sched:sched_process_exec)' "$work/record.err")" = 3 ] ||
 	error "the summary does not name the event three times"
-[ "$(grep -c 'copied [0-9.]* ms after the event' "$work/record.err")" = 3 ] ||
+[ "$(grep -c 'Copied [0-9.]* ms after the event' "$work/record.err")" = 3 ] ||
 	error "the summary does not report the time from event to copy"
 "$PERF" evlist -i "${snapshots[0]}" 2> /dev/null | grep -q process_exec &&
 	error "the trigger itself is recorded"

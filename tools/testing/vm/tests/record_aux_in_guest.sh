@@ -234,7 +234,7 @@ wrapped() {
 	done
 	record_end
 	grep 'Snapshot' "$work/record.err"
-	[ "$(grep -c 'MB before them are gone' "$work/record.err")" = 2 ] || return
+	[ "$(grep -c 'AUX area.* MB before them were overwritten' "$work/record.err")" = 2 ] || return
 	find_snapshots "$work/wrapped"
 	for n in 1 2; do
 		[ "$(piece_bytes "${snapshots[n - 1]}")" = $(($1 * 4096)) ] || return
