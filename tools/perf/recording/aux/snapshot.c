@@ -51,10 +51,9 @@ int aux_snapshotter__init(struct aux_snapshotter *snapshotter, struct aux *aux)
 	int err;
 
 	*snapshotter = (struct aux_snapshotter){ .aux = aux };
-	pthread_mutex_init(&snapshotter->lock, NULL);
+	double_buffer__init(&snapshotter->buffer);
 	if (!aux__takes_snapshots(aux))
 		return 0;
-	snapshotter->filling = snapshotter->sets;
 	err = init_set(&snapshotter->sets[0], aux) ?: init_set(&snapshotter->sets[1], aux);
 	if (err)
 		pr_err("Not enough memory for copies of %d AUX areas: use smaller ones, such as "
@@ -64,11 +63,11 @@ int aux_snapshotter__init(struct aux_snapshotter *snapshotter, struct aux *aux)
 
 void aux_snapshotter__exit(struct aux_snapshotter *snapshotter)
 {
-	if (!snapshotter->filling)
+	if (!snapshotter->aux)
 		return;
 	exit_set(&snapshotter->sets[0], snapshotter->aux->nr);
 	exit_set(&snapshotter->sets[1], snapshotter->aux->nr);
-	snapshotter->filling = NULL;
+	snapshotter->aux = NULL;
 }
 
 /*
@@ -142,8 +141,8 @@ int aux_snapshotter__take(struct aux_snapshotter *snapshotter, bool last)
 	if (!aux__takes_snapshots(aux))
 		return 0;
 	runs = !aux->evsel->disabled;
-	pthread_mutex_lock(&snapshotter->lock);
-	set = snapshotter->filling;
+	pthread_mutex_lock(&snapshotter->buffer.lock);
+	set = &snapshotter->sets[snapshotter->buffer.filling];
 	begin = now_ns();
 	if (runs)
 		err = stop(aux);
@@ -154,7 +153,7 @@ int aux_snapshotter__take(struct aux_snapshotter *snapshotter, bool last)
 	if (runs && !last)
 		set->stats.stopped_ns += now_ns() - begin;
 	set->stats.requests++;
-	pthread_mutex_unlock(&snapshotter->lock);
+	pthread_mutex_unlock(&snapshotter->buffer.lock);
 	return err;
 }
 
@@ -173,18 +172,12 @@ int aux_snapshotter__flush(struct aux_snapshotter *snapshotter)
 
 void aux_snapshotter__hand_over(struct aux_snapshotter *snapshotter)
 {
-	struct aux_set *filled;
+	struct double_buffer *buffer = &snapshotter->buffer;
 
-	if (!snapshotter->filling)
-		return;
-	pthread_mutex_lock(&snapshotter->lock);
-	filled = snapshotter->filling;
-	snapshotter->filled = filled->stats.requests ? filled : NULL;
-	if (snapshotter->filled) {
-		snapshotter->filling = &snapshotter->sets[filled == snapshotter->sets];
-		snapshotter->filling->stats = (struct aux_snapshot_stats){ 0 };
-	}
-	pthread_mutex_unlock(&snapshotter->lock);
+	pthread_mutex_lock(&buffer->lock);
+	if (double_buffer__swap(buffer, !snapshotter->sets[buffer->filling].stats.requests))
+		snapshotter->sets[buffer->filling].stats = (struct aux_snapshot_stats){ 0 };
+	pthread_mutex_unlock(&buffer->lock);
 }
 
 static int write_image(struct aux *aux, struct aux_set *set, int i, struct output *output)
@@ -207,19 +200,20 @@ static int write_image(struct aux *aux, struct aux_set *set, int i, struct outpu
 int aux_snapshotter__write(struct aux_snapshotter *snapshotter, struct output *output,
 			   struct aux_snapshot_stats *stats)
 {
-	struct aux_set *set = snapshotter->filled;
 	struct aux *aux = snapshotter->aux;
+	struct aux_set *set;
 	int i, err = 0;
 
 	*stats = (struct aux_snapshot_stats){ 0 };
-	if (!set)
+	if (snapshotter->buffer.filled < 0)
 		return 0;
+	set = &snapshotter->sets[snapshotter->buffer.filled];
 	set->stats.counted = true;
 	for (i = 0; i < aux->nr && !err; i++) {
 		set->stats.counted &= aux_area__counts(&aux->areas[i]);
 		err = write_image(aux, set, i, output);
 	}
 	*stats = set->stats;
-	snapshotter->filled = NULL;
+	snapshotter->buffer.filled = -1;
 	return err;
 }

@@ -11,16 +11,15 @@
  *				the newest bytes of it, and tells how many are missing.
  *	without			util guesses from what is in the area; bytes may be in two snapshots.
  *
- * Like those of the overwrite channel (snapshot.h) there are two sets of copies, so that a slow output
- * delays none: one that is taken into, and one that is written. Take and write may be called
- * by two threads.
+ * There are two sets of copies (double_buffer.h), so that a slow output delays no copy. One thread may take
+ * while another writes.
  */
 #ifndef PERF_RECORDING_AUX_SNAPSHOT_H
 #define PERF_RECORDING_AUX_SNAPSHOT_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <linux/types.h>
+#include "recording/lib/double_buffer.h"
 
 struct aux;
 struct aux_copy;
@@ -61,16 +60,12 @@ struct aux_set {
 /**
  * struct aux_snapshotter
  * @aux:	whose areas
- * @lock:	of @filling, and of the set that it points to
- * @filling:	the set that is taken into
- * @filled:	the one that is to be written, or NULL; the writer's
- * @sets:	both
+ * @buffer:	which of @sets is filled, which is written
+ * @sets:	of copies; without -S they have none
  */
 struct aux_snapshotter {
 	struct aux	*aux;
-	pthread_mutex_t	 lock;
-	struct aux_set	*filling;
-	struct aux_set	*filled;
+	struct double_buffer buffer;
 	struct aux_set	 sets[2];
 };
 

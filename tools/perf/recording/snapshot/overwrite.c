@@ -60,8 +60,7 @@ int snapshotter__init(struct snapshotter *snapshotter, struct channel *channel,
 	int err;
 
 	*snapshotter = (struct snapshotter){ .channel = channel };
-	pthread_mutex_init(&snapshotter->lock, NULL);
-	snapshotter->filling = snapshotter->sets;
+	double_buffer__init(&snapshotter->buffer);
 	if (!channel->nr_mapped)
 		return 0;
 
@@ -100,6 +99,12 @@ void snapshotter__exit(struct snapshotter *snapshotter)
  * Taking
  */
 
+/* The set that is being filled. Caller holds the lock. */
+static struct snapshot_set *filling(struct snapshotter *snapshotter)
+{
+	return &snapshotter->sets[snapshotter->buffer.filling];
+}
+
 static void add_stats(struct perf_snapshot_stats *sum, const struct perf_snapshot_stats *stats)
 {
 	sum->written += stats->written;
@@ -117,12 +122,12 @@ void snapshotter__take(struct snapshotter *snapshotter, u64 event_time)
 	struct snapshot_stats *stats;
 	u64 begin, settled;
 
-	pthread_mutex_lock(&snapshotter->lock);
+	pthread_mutex_lock(&snapshotter->buffer.lock);
 	begin = now_ns();
 	settled = __atomic_load_n(&snapshotter->settled, __ATOMIC_RELAXED);
-	perf_snapshot__take(snapshotter->filling->snapshots, snapshotter->nr, &taken);
+	perf_snapshot__take(filling(snapshotter)->snapshots, snapshotter->nr, &taken);
 
-	stats = &snapshotter->filling->stats;
+	stats = &filling(snapshotter)->stats;
 	stats->requests++;
 	stats->horizon = settled;
 	add_stats(&stats->taken, &taken);
@@ -131,7 +136,7 @@ void snapshotter__take(struct snapshotter *snapshotter, u64 event_time)
 
 		stats->latency_ns = max(stats->latency_ns, latency);
 	}
-	pthread_mutex_unlock(&snapshotter->lock);
+	pthread_mutex_unlock(&snapshotter->buffer.lock);
 }
 
 /*
@@ -142,24 +147,18 @@ bool snapshotter__pending(struct snapshotter *snapshotter)
 {
 	bool pending;
 
-	pthread_mutex_lock(&snapshotter->lock);
-	pending = snapshotter->filling->stats.requests;
-	pthread_mutex_unlock(&snapshotter->lock);
+	pthread_mutex_lock(&snapshotter->buffer.lock);
+	pending = filling(snapshotter)->stats.requests;
+	pthread_mutex_unlock(&snapshotter->buffer.lock);
 	return pending;
 }
 
 void snapshotter__hand_over(struct snapshotter *snapshotter)
 {
-	struct snapshot_set *filled;
-
-	pthread_mutex_lock(&snapshotter->lock);
-	filled = snapshotter->filling;
-	snapshotter->filled = filled->stats.requests ? filled : NULL;
-	if (snapshotter->filled) {
-		snapshotter->filling = &snapshotter->sets[filled == snapshotter->sets];
-		snapshotter->filling->stats = (struct snapshot_stats){ 0 };
-	}
-	pthread_mutex_unlock(&snapshotter->lock);
+	pthread_mutex_lock(&snapshotter->buffer.lock);
+	if (double_buffer__swap(&snapshotter->buffer, !filling(snapshotter)->stats.requests))
+		filling(snapshotter)->stats = (struct snapshot_stats){ 0 };
+	pthread_mutex_unlock(&snapshotter->buffer.lock);
 }
 
 /* Widens [begin, end] by a record, if it has a time. */
@@ -185,7 +184,7 @@ static int write_records(struct perf_snapshot *snapshot, struct ring_stats *ring
 
 	perf_snapshot__records(snapshot, &taken);
 	if (taken.malformed)
-		pr_warning("Malformed records in an overwrite ring: %zu bytes are left out.\n",
+		pr_warning("Left out %zu bytes of malformed records in an overwrite ring.\n",
 			   taken.malformed);
 	stats->overwritten += taken.overwritten + taken.malformed;
 	if (!taken.nr)
@@ -202,13 +201,14 @@ static int write_records(struct perf_snapshot *snapshot, struct ring_stats *ring
 int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 		       struct output *output, struct snapshot_stats *stats)
 {
-	struct snapshot_set *set = snapshotter->filled;
+	struct snapshot_set *set;
 	struct ring *ring;
 	int i = 0, err = 0;
 
 	*stats = (struct snapshot_stats){ 0 };
-	if (!set)
+	if (snapshotter->buffer.filled < 0)
 		return 0;
+	set = &snapshotter->sets[snapshotter->buffer.filled];
 	*stats = set->stats;
 	channel__for_each_ring(snapshotter->channel, ring) {	/* the order of @snapshots, too */
 		err = write_records(set->snapshots[i++], &ring->stats, evlist, output, stats);
@@ -227,20 +227,20 @@ void snapshotter__set_settled(struct snapshotter *snapshotter, u64 time)
 	__atomic_store_n(&snapshotter->settled, time, __ATOMIC_RELAXED);
 }
 
-/* What a take that comes after it finds in the ring is in the copy, too, or newer. */
+/* Whatever a later take finds in the ring is in this copy as well, or newer. */
 static int copy_unread(struct snapshotter *snapshotter, int i, struct perf_snapshot **copy)
 {
 	int err = 0;
 
-	pthread_mutex_lock(&snapshotter->lock);
-	if (snapshotter->filling->stats.requests) {
+	pthread_mutex_lock(&snapshotter->buffer.lock);
+	if (filling(snapshotter)->stats.requests) {
 		err = -EAGAIN;
 	} else {
 		*copy = perf_overwrite__peek(snapshotter->rings[i]);
 		if (!*copy)
 			err = -errno;
 	}
-	pthread_mutex_unlock(&snapshotter->lock);
+	pthread_mutex_unlock(&snapshotter->buffer.lock);
 	return err;
 }
 

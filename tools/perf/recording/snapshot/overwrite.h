@@ -3,23 +3,19 @@
  * Snapshots of the overwrite channel: what its rings hold now, without stopping anybody.
  *
  * How a ring is copied while it is written, and what is promised of a copy, is libperf's
- * (perf/overwrite.h). Here are two sets of copies, so that a slow output delays no copy:
+ * (perf/overwrite.h). There are two sets of copies (double_buffer.h): what is taken while the output is
+ * busy extends what was taken before. Any number of requests become one snapshot, in the memory of two
+ * copies of each ring.
  *
- *	take:	rings --> the set that is being filled; again and again, as often as it is asked for
- *	write:	the sets change their places; the filled one --> output
- *
- * What is taken while the output is busy extends what was taken before: any number of requests
- * become one snapshot, in the memory of two of each ring.
- *
- * Take and write may be called by two threads.
+ * One thread may take while another writes.
  */
 #ifndef PERF_RECORDING_OVERWRITE_H
 #define PERF_RECORDING_OVERWRITE_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <linux/types.h>
 #include <perf/overwrite.h>
+#include "recording/lib/double_buffer.h"
 #include "recording/stats/ring_stats.h"
 
 struct channel;
@@ -65,19 +61,15 @@ struct snapshot_set {
  * @channel:	the overwrite channel
  * @rings:	one for each mapped ring
  * @nr:		number of @rings
- * @lock:	of the rings, of @filling, and of the set that it points to
- * @filling:	the set that is taken into
- * @filled:	the one that is to be written, or NULL; the writer's
- * @sets:	both
+ * @buffer:	which of @sets is filled, which is written; its lock is the rings', too
+ * @sets:	of copies
  * @settled:	see snapshotter__set_settled()
  */
 struct snapshotter {
 	struct channel		 *channel;
 	struct perf_overwrite	**rings;
 	int			  nr;
-	pthread_mutex_t		  lock;
-	struct snapshot_set	 *filling;
-	struct snapshot_set	 *filled;
+	struct double_buffer	  buffer;
 	struct snapshot_set	  sets[2];
 	u64			  settled;
 };
