@@ -127,11 +127,6 @@ int record_callchain_opt(const struct option *opt, const char *arg __maybe_unuse
 	return 0;
 }
 
-/* An architecture whose leaf functions save no frame asks for their registers here. */
-void __weak arch__add_leaf_frame_record_opts(struct record_opts *opts __maybe_unused)
-{
-}
-
 /*
  * Options that need more than being stored
  */
@@ -359,11 +354,11 @@ static int parse_affinity(const struct option *opt, const char *arg, int unset _
 
 static int parse_mmap_flush(const struct option *opt, const char *arg, int unset)
 {
-	size_t *least = opt->value;
+	size_t *min_bytes = opt->value;
 	unsigned long bytes = unset ? 1 : rotation__parse_size(arg);
 
 	if (bytes || (parse_number(arg, &bytes) && bytes)) {
-		*least = bytes;
+		*min_bytes = bytes;
 		return 0;
 	}
 	pr_err("--mmap-flush=%s: not a number of bytes, or a size with a unit. Example: "
@@ -548,7 +543,7 @@ static struct option options[] = {
 	OPT_CALLBACK_NONEG(0, "affinity", &rec.readers.homes, "node|cpu",
 			   "a thread that reads several rings moves to where each is filled",
 			   parse_affinity),
-	OPT_CALLBACK(0, "mmap-flush", &rec.readers.least, "bytes",
+	OPT_CALLBACK(0, "mmap-flush", &rec.readers.min_bytes, "bytes",
 		     "read a ring when it holds this much (default: 1)", parse_mmap_flush),
 	OPT_CALLBACK_NONEG(0, "num-thread-synthesize", &rec.opts.nr_threads_synthesize, "n",
 			   "threads that note the tasks which already run (default: 1)",
@@ -584,7 +579,7 @@ static struct option options[] = {
 		    "keep only so many closed files"),
 	OPT_BOOLEAN(0, "timestamp-filename", &rec.timestamp_filename,
 		    "append the time to the file's name"),
-	OPT_CALLBACK(0, "max-size", &rec.max_size, "size", "stop at this size", parse_max_size),
+	OPT_CALLBACK(0, "max-size", &rec.output.max_bytes, "size", "stop at this size", parse_max_size),
 	OPT_STRING_OPTARG(0, "loss-report", &rec.report.path, "file.svg",
 			  "draw when how much was recorded and lost", "loss.svg"),
 	OPT_STRING(0, "setup-filter", &args.setup_filter, "pin|unpin",

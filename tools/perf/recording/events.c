@@ -13,12 +13,12 @@
 #include "util/evsel.h"
 #include "util/symbol.h"
 #include "util/target.h"
-#include "events.h"
-#include "recorder.h"
 #include "exclude_self.h"
+#include "internal.h"
+#include "recorder.h"
 
-/* Only those who look at all tasks see themselves. */
-static bool leaves_out_self(struct recorder *rec)
+/* Only events on CPUs see the recorder. */
+static bool excludes_self(struct recorder *rec)
 {
 	return !rec->include_self && target__has_cpu(&rec->opts.target);
 }
@@ -90,6 +90,11 @@ static void configure_side_band(struct recorder *rec)
 	}
 }
 
+/* An architecture whose leaf functions save no frame overrides this, and samples their registers. */
+void __weak arch__add_leaf_frame_record_opts(struct record_opts *opts __maybe_unused)
+{
+}
+
 static int configure_recorded(struct recorder *rec)
 {
 	struct evlist *evlist = rec->evlist;
@@ -158,7 +163,7 @@ int events__configure(struct recorder *rec)
 {
 	int err = configure_recorded(rec);
 
-	if (!err && leaves_out_self(rec))
+	if (!err && excludes_self(rec))
 		err = exclude_self__filter(rec->evlist, rec->output.pipeline.worker_name);
 	if (!err)
 		err = trigger_events__configure(&rec->triggers.events, rec->evlist, &rec->opts);
@@ -312,7 +317,7 @@ int events__open(struct recorder *rec)
 	if (err)
 		return err;
 	warn_of_counts(&rec->opts);
-	if (leaves_out_self(rec))
+	if (excludes_self(rec))
 		exclude_self__attach(evlist);
 	if (symbol_conf.kptr_restrict && !evlist__exclude_kernel(evlist))
 		pr_warning("Kernel addresses are hidden from this user: kernel samples will not\n"

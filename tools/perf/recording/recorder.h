@@ -1,41 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One recording from its options to its last file.
+ * Run one recording, from its options to its last file.
  *
- *   builtin-record.c   options
+ *   builtin-record.c		options
  *        |
- *   recorder.c         waits, and calls, in this order of the data:
+ *   recorder.c			main loop; internal.h has its parts:
+ *        |			setup.c, events.c, files.c, exclude_self.c, off_cpu.c
  *        |
- *        +-- events.c     opens the events;   self.c  leaves the recorder itself out of them
- *        +-- capture.c    takes the copies in a thread of its own, whatever the disk does
- *        |      +-- trigger.c, trigger_event.c       what it waits for: signals, timers, --control ...
- *        +-- channel.c    rings: stream, overwrite, tracking, aux
- *        |      +-- readers.c, stream.c                ring -> output, all the time, in threads
- *        |      |      +-- pollset.c                          which of the rings have something
- *        |      |      +-- reader_spec.c, reader_sched.c      how many, where, before whom
- *        |      |      +-- rounds.c                           what the reader of the file may rely on
- *        |      +-- snapshot.c                         rings -> copies -> output, when asked
- *        +-- aux.c        AUX areas -> output, all the time
- *        |      +-- aux_snapshot.c, aux_copy.c        areas -> copies -> output, when asked
- *        |      +-- aux_outputs.c                      which events samples in them are of
- *        +-- off_cpu.c    what a BPF program has summed up -> output, at the end
- *        +-- sideband.c    tasks and maps: what each file knows of them at its begin
- *        |      +-- drain_thread.c                           tracking rings -> memory, in a thread of its own
- *        |      +-- mend.c                             records that the kernel calls longer than they are
- *        |      +-- sideband.c                         from /proc;   bpf_thread.c  BPF programs since
- *        |      +-- state.c, tasks.c, system_wide.c ...    from the tracking rings, in bounded memory
- *        +-- output.c     perf.data: errors, files;   features.c  its header
- *        |      +-- queue.c, unit.c, pool.c            its bytes, in memory, for a thread that calls
- *        |      +-- compressor.c                       compressed, between two spools
- *        |      +-- writer_uring.c, _aio.c, _sync.c    which is a trace writer (writer.h)
- *        +-- rotation.c   when to go on in a new file
- *        +-- account.c, loss.c              what was recorded and what was lost
- *        |      +-- loss_metric.c, timeline.c          how much that is, and when
- *        +-- summary.c, loss_report.c, loss_svg.c   says and shows it
+ *        |   The folders, along the way of the data:
+ *        |
+ *        +-- ring/		kernel ring -> memory, all the time
+ *        |      channel.c		which event's records go to which ring
+ *        |      readers.c		threads that drain streamed rings, into a sink (drain.h)
+ *        |      reader_spec.c, reader_sched.c	which thread drains what, where, at which priority
+ *        |      rounds.c		in which order a reader of the file may rely on records
+ *        |      lost_counters.c	lost events as the kernel counts them (PERF_FORMAT_LOST)
+ *        +-- snapshot/		overwritten rings -> copies -> file, when asked
+ *        |      trigger.c, trigger_event.c, workload.c	what asks: signals, timers, --control, events
+ *        |      capture.c		takes the copies in a thread of its own, whatever the disk does
+ *        |      overwrite.c		the copies
+ *        +-- aux/		AUX areas: drained all the time, or copied when asked
+ *        |      aux.c, snapshot.c, copy.c
+ *        |      sideband.c, task_history.c, hw_ids.c	records that tell about the trace
+ *        +-- sideband/		what happens to tasks: tracking rings -> live state -> file
+ *        |      drain_thread.c, fixup_size.c		rings -> backlog, or file
+ *        |      sideband.c				backlog -> live state; begins files
+ *        |      synthesize.c, bpf_thread.c		what was there before
+ *        +-- state/		the live state: tasks and maps, in bounded memory; no rings, no files
+ *        +-- output/		perf.data: header, features, switching files
+ *        +-- write/		memory -> disk: queue, compression, io_uring, POSIX AIO or write(2)
+ *        +-- report/		what the user is told at the end
+ *        |
+ *        +-- stats/		records and losses of a ring, and when; shared with perf loss
+ *        +-- lib/		helpers that know nothing of recording
  *
- * Everything below is written by one thread, the recorder's, but for what capture.h, snapshot.h,
- * queue.h, readers.h and drain_thread.h say of theirs. util's side-band thread adds BPF programs to
- * session->header.env, under its own lock.
+ * A folder includes only headers of folders below it:
+ *
+ *	report, sideband > snapshot > aux > state, output > write > ring > stats > lib
+ *
+ * The main thread writes all structures, except for what capture.h, overwrite.h, queue.h, readers.h and
+ * drain_thread.h assign to their threads. util's side-band thread adds BPF programs to session->header.env,
+ * under its own lock.
  */
 #ifndef PERF_RECORDING_RECORDER_H
 #define PERF_RECORDING_RECORDER_H
@@ -44,50 +49,50 @@
 #include "util/record.h"
 #include "recording/aux/aux.h"
 #include "recording/aux/snapshot.h"
-#include "recording/sideband/bpf_thread.h"
-#include "recording/snapshot/capture.h"
-#include "recording/ring/channel.h"
-#include "recording/sideband/drain_thread.h"
-#include "recording/ring/lost_counters.h"
-#include "recording/report/loss_report.h"
-#include "off_cpu.h"
-#include "recording/output/output.h"
 #include "recording/lib/pollset.h"
-#include "recording/ring/readers.h"
+#include "recording/output/output.h"
 #include "recording/output/rotation.h"
-#include "recording/ring/rounds.h"
-#include "recording/snapshot/overwrite.h"
+#include "recording/report/loss_report.h"
 #include "recording/report/summary.h"
+#include "recording/ring/channel.h"
+#include "recording/ring/lost_counters.h"
+#include "recording/ring/readers.h"
+#include "recording/ring/rounds.h"
+#include "recording/sideband/bpf_thread.h"
+#include "recording/sideband/drain_thread.h"
 #include "recording/sideband/sideband.h"
+#include "recording/snapshot/capture.h"
+#include "recording/snapshot/overwrite.h"
 #include "recording/snapshot/trigger.h"
+#include "off_cpu.h"
 
 /**
  * struct recorder
- * @opts:	what util needs to know to configure and open events
+ * @opts:	what util needs to configure and open events
  * @evlist:	the events, the tracking event last
- * @tracking:	the dummy event that the side-band comes from
- * @bpf_thread:	for BPF programs being loaded
+ * @tracking:	the dummy event that side-band records come from
+ * @bpf_thread:	follows BPF programs that are loaded
  * @channels:	the rings
- * @readers:	of the stream channel
+ * @readers:	drain the stream channel
  * @rounds:	of the file; without visitors where snapshots finish them
- * @overwrite:	the kind of those that overwrite themselves
- * @snapshotter: of the overwrite channel
+ * @overwrite:	kind of the overwrite rings
+ * @snapshotter: takes snapshots of the overwrite channel
  * @aux:	AUX areas
- * @aux_snapshotter: of those
- * @drain_thread:	of the tracking channel's rings
- * @sideband:	of the tracking channel
+ * @aux_snapshotter: takes snapshots of @aux
+ * @drain_thread: drains the tracking channel
+ * @sideband:	routes the tracking channel's records
  * @off_cpu:	--off-cpu
  * @output:	the file
  * @rotation:	--switch-output
  * @triggers:	signals, timers, --control, workload, events
- * @capture:	the thread that waits for them
- * @pollset:	what this thread waits for: the rings that it drains, @readers, @drain_thread, @capture and @output
- * @lost:	what the overwrite rings lost, from @capture
- * @report:	what the rings' accounts come to
- * @summary:	what is said at the end
- * @max_size:	stop when all files together have this many bytes of data, 0 for never
- * @include_self: record what the recorder does, too (--no-exclude-perf)
- * @timestamp_filename: rename the file at the end, too
+ * @capture:	the thread that waits for @triggers
+ * @pollset:	what the main thread waits for: the rings that it drains, @readers, @drain_thread, @capture,
+ *		@output
+ * @lost:	events that the overwrite rings lost, from @capture
+ * @report:	statistics of all rings, and a picture of them
+ * @summary:	printed at the end
+ * @include_self: record the recorder as well (--no-exclude-perf)
+ * @timestamp_filename: append a timestamp to the name of the last file as well
  * @build_id_mmap: let the kernel put build-ids into mmap records
  */
 struct recorder {
@@ -102,7 +107,7 @@ struct recorder {
 	struct snapshotter	 snapshotter;
 	struct aux		 aux;
 	struct aux_snapshotter	 aux_snapshotter;
-	struct drain_thread		 drain_thread;
+	struct drain_thread	 drain_thread;
 	struct sideband		 sideband;
 	struct off_cpu		 off_cpu;
 	struct output		 output;
@@ -110,26 +115,25 @@ struct recorder {
 	struct triggers		 triggers;
 	struct capture		 capture;
 	struct pollset		 pollset;
-	struct lost_counters		 lost;
+	struct lost_counters	 lost;
 	struct loss_report	 report;
 	struct summary		 summary;
-	u64			 max_size;
 	bool			 include_self;
 	bool			 timestamp_filename;
 	bool			 build_id_mmap;
 };
 
 /**
- * recorder__run - record until something says stop
+ * recorder__run - record until a trigger, the end of the target, or an error stops it
  * @recorder:	options and events filled in
  * @argc:	number of words of the command, 0 for none
  * @argv:	the command
  *
- * Whatever happens, no process is left behind and what was recorded is readable.
+ * In every case no process stays behind, and what was recorded is readable.
  *
  * Return: exit status for the shell: the command's own, 127 or 126 if it could not be executed,
  * 128 + N if signal N ended it, 255 if the recording failed. Does not return if a signal ended the
- * recording: it is raised again, so that the shell sees it.
+ * recording: the signal is raised again, so that the shell sees it.
  */
 int recorder__run(struct recorder *recorder, int argc, const char **argv);
 

@@ -270,6 +270,16 @@ int aux__write_hw_ids(struct aux *aux, struct aux_area *area, struct output *out
 	return hw_ids__write(&area->outputs, to_output, output);
 }
 
+int aux__write_all_hw_ids(struct aux *aux, struct output *output)
+{
+	struct aux_area *area;
+	int err = 0;
+
+	aux__for_each_area(aux, area)
+		err = err ?: aux__write_hw_ids(aux, area, output);
+	return err;
+}
+
 int aux__write(struct aux *aux, struct aux_area *area, const struct records *data, u64 position,
 	       u64 reference, struct output *output)
 {

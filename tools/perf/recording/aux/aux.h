@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <linux/perf_event.h>
 #include "util/auxtrace.h"
+#include "util/record.h"
 #include "task_history.h"
 #include "copy.h"
 #include "hw_ids.h"
@@ -31,7 +32,6 @@ struct channel;
 struct evlist;
 struct evsel;
 struct output;
-struct record_opts;
 struct ring;
 
 /**
@@ -133,6 +133,13 @@ void aux__add_hw_id(struct aux *aux, struct aux_area *area, union perf_event *ev
 int aux__write_hw_ids(struct aux *aux, struct aux_area *area, struct output *output);
 
 /**
+ * aux__write_all_hw_ids - write at once those of all areas that a new file lacks
+ *
+ * Return: 0, or the errno of the output.
+ */
+int aux__write_all_hw_ids(struct aux *aux, struct output *output);
+
+/**
  * aux__write - write a piece of a trace
  * @data:	it, oldest byte first
  * @position:	of that byte
@@ -183,6 +190,12 @@ static inline void aux__add_hw_id(struct aux *aux __maybe_unused,
 				   struct aux_area *area __maybe_unused,
 				   union perf_event *event __maybe_unused)
 {
+}
+
+static inline int aux__write_all_hw_ids(struct aux *aux __maybe_unused,
+					struct output *output __maybe_unused)
+{
+	return 0;
 }
 
 static inline int aux__write_hw_ids(struct aux *aux __maybe_unused,

@@ -24,6 +24,7 @@
 #include "output.h"
 #include "tool.h"
 #include "recording/lib/eventfd.h"
+#include "recording/ring/channel.h"
 
 static int output__fd(struct output *output)
 {
@@ -190,6 +191,19 @@ static void output__compress_failed(void *arg, int err)
 	eventfd__signal(output->error_fd);
 }
 
+static int write_stream(struct record_sink *sink, const struct records *records, struct ring *ring)
+{
+	struct output *output = container_of(sink, struct output, sink);
+	int err = output__write(output, records, &ring->stats);
+
+	if (err)
+		return err;
+	if (output->max_bytes && output__total(output) >= output->max_bytes)
+		return SINK_STOP_READING;
+	return output->max_file_bytes && output__bytes(output) >= output->max_file_bytes ?
+	       SINK_WAKE_RECORDER : 0;
+}
+
 int output__init(struct output *output)
 {
 	static const struct pipeline_ops ops = {
@@ -198,6 +212,7 @@ int output__init(struct output *output)
 	};
 	int err;
 
+	output->sink.write = write_stream;
 	output->error_fd = eventfd__new();
 	err = min(output->error_fd, 0);
 	if (!err)
@@ -227,6 +242,14 @@ int output__write(struct output *output, const struct records *records, struct r
 		pr_warning("Malformed record: %zu bytes from there on may not be readable.\n",
 			   len - whole);
 	return pipeline__append(&output->pipeline, records) ? output__flush(output) : 0;
+}
+
+int output__mark(struct output *output, unsigned int type)
+{
+	const struct perf_event_header header = { .type = type, .size = sizeof(header) };
+	struct records records = records__of(&header, sizeof(header));
+
+	return output__write(output, &records, NULL);
 }
 
 int output__write_unit(struct output *output, const struct records *unit, u64 *pos)

@@ -32,6 +32,7 @@
 #include "util/data.h"
 #include "util/tool.h"
 #include "recording/lib/records.h"
+#include "recording/ring/drain.h"
 #include "recording/stats/ring_stats.h"
 #include "recording/write/pipeline.h"
 #include "reserve.h"
@@ -41,6 +42,7 @@ struct perf_session;
 
 /**
  * struct output
+ * @sink:	writes records of streamed rings to the file
  * @data:	util's description of the file; @data.path is the name that the user knows
  * @session:	util's session, owned; knows the tasks and maps that were written
  * @tool:	callbacks of util: synthesized events come in through it (synthesize.h), and the
@@ -49,6 +51,8 @@ struct perf_session;
  * @open:	records can be written: a file is open, or will be (output__next())
  * @regular:	a regular file in the file format: it can be cut, read back, and removed
  * @replaced:	a file of this name existed, and is now called .old
+ * @max_bytes:	stop reading streams when all files together have this many bytes of data, 0 for never
+ * @max_file_bytes: wake the recorder when the file has this many bytes of data, 0 for never
  * @closed:	length of the data sections of all closed files [bytes]
  * @pipeline:	takes records to the file; the caller sets its options (-z, --io, --write-buffer)
  * @error_fd:	readable once writing has failed
@@ -61,6 +65,7 @@ struct perf_session;
  * @sample_times: read the file back to store the times of the first and last sample in the header
  */
 struct output {
+	struct record_sink	 sink;
 	struct perf_data	 data;
 	struct perf_session	*session;
 	struct perf_tool	 tool;
@@ -68,6 +73,8 @@ struct output {
 	bool			 open;
 	bool			 regular;
 	bool			 replaced;
+	u64			 max_bytes;
+	u64			 max_file_bytes;
 	u64			 closed;
 	struct pipeline		 pipeline;
 	int			 error_fd;
@@ -124,6 +131,13 @@ int output__write_unit(struct output *output, const struct records *unit, u64 *p
  * Return: 0, or @output->err.
  */
 int output__flush(struct output *output);
+
+/**
+ * output__mark - append a record that is only a header: PERF_RECORD_FINISHED_ROUND and the like
+ *
+ * Return: as output__write().
+ */
+int output__mark(struct output *output, unsigned int type);
 
 /** output__error - has writing failed? Does not wait. Return: 0, or @output->err */
 int output__error(struct output *output);

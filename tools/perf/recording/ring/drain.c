@@ -3,45 +3,46 @@
 #include <linux/ring_buffer.h>
 #include "util/debug.h"
 #include "channel.h"
-#include "recording/lib/records.h"
 #include "drain.h"
+#include "recording/lib/records.h"
 #include "recording/stats/timeline.h"
 
-ssize_t ring__drain(struct ring *ring, size_t least, drain_fn_t drain, void *arg)
+int ring__drain(struct ring *ring, size_t min_bytes, struct record_sink *sink, size_t *bytes)
 {
 	u64 tail = ring->map.prev, head = ring_buffer_read_head(ring->map.base);	/* (C) */
+	struct ring_stats *stats = &ring->stats;
 	struct records records;
-	int err;
+	int ret;
 
-	if (head == tail || head - tail < least)
+	if (head == tail || head - tail < min_bytes)
 		return 0;
 	if (head - tail > ring__size(ring)) {
-		pr_err("The kernel wrote %llu bytes past the tail of a ring of %zu bytes.\n",
-		       (unsigned long long)(head - tail), ring__size(ring));
+		pr_err("Cannot drain a ring of %zu bytes: the kernel wrote %llu bytes past data_tail.\n",
+		       ring__size(ring), (unsigned long long)(head - tail));
 		return -EIO;
 	}
 	records = records__of_ring(ring__data(ring), ring__size(ring), tail, head);
-	err = drain(arg, &records, &ring->stats);
-	if (err)
-		return err;
-	if (ring->stats.timeline && ring->stats.last)
-		timeline__fill(ring->stats.timeline, ring->stats.last, head - tail,
-			       ring__size(ring));
+	ret = sink->write(sink, &records, ring);
+	if (ret < 0)
+		return ret;
+	if (stats->timeline && stats->last)
+		timeline__fill(stats->timeline, stats->last, head - tail, ring__size(ring));
 	ring->map.prev = head;
 	ring_buffer_write_tail(ring->map.base, head);					/* (D) */
-	return head - tail;
+	*bytes += head - tail;
+	return ret;
 }
 
-ssize_t channel__drain(struct channel *channel, drain_fn_t drain, void *arg)
+ssize_t channel__drain(struct channel *channel, struct record_sink *sink)
 {
 	struct ring *ring;
-	ssize_t bytes = 0, ret;
+	size_t bytes = 0;
+	int ret;
 
 	channel__for_each_ring(channel, ring) {
-		ret = ring__drain(ring, 0, drain, arg);
+		ret = ring__drain(ring, 0, sink, &bytes);
 		if (ret < 0)
 			return ret;
-		bytes += ret;
 	}
 	return bytes;
 }

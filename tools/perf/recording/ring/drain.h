@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Draining the rings that are read all the time, in place.
+ * Drain rings: pass what the kernel has published to a sink, then give the space back.
  */
 #ifndef PERF_RECORDING_DRAIN_H
 #define PERF_RECORDING_DRAIN_H
@@ -8,31 +8,44 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-struct ring_stats;
 struct channel;
-struct ring;
 struct records;
+struct ring;
 
-/* Takes all that is in a ring, and counts it in @stats. Returns 0, or a negative errno. */
-typedef int (*drain_fn_t)(void *arg, const struct records *records, struct ring_stats *stats);
-
-/**
- * ring__drain - hand over all that @ring holds now, and release it
- * @least:	if it holds that much [bytes]
- * @drain:	called if so
- *
- * The ring is released (data_tail, barrier (D) of linux/ring_buffer.h) after that. A ring is drained
- * by one thread at a time.
- *
- * Return: how much it was [bytes], 0 for nothing, or the negative errno of @drain.
- */
-ssize_t ring__drain(struct ring *ring, size_t least, drain_fn_t drain, void *arg);
+/* What a sink asks of the thread that drains; it has taken the records. */
+enum sink_answer {
+	SINK_WAKE_RECORDER = 1,		/* the main thread has something to do */
+	SINK_STOP_READING,		/* no more records are wanted; wake the main thread as well */
+};
 
 /**
- * channel__drain - drain all rings of @channel
+ * struct record_sink - receives the records of rings, in the thread that drains
+ * @write:	takes whole records of @ring and counts them in @ring->stats. Returns 0, an enum
+ *		sink_answer, or a negative errno: then the records stay in the ring.
  *
- * Return: how much it was [bytes], 0 for nothing, or the negative errno of @drain.
+ * Embedded in its owner, which @write finds by container_of().
  */
-ssize_t channel__drain(struct channel *channel, drain_fn_t drain, void *arg);
+struct record_sink {
+	int (*write)(struct record_sink *sink, const struct records *records, struct ring *ring);
+};
+
+/**
+ * ring__drain - pass all records that @ring holds now to @sink, and release their space
+ * @min_bytes:	do nothing while the ring holds less [bytes]
+ * @bytes:	incremented by the length of the records [bytes]
+ *
+ * Moves data_tail (barrier (D) of linux/ring_buffer.h) after @sink has returned. A ring is drained by
+ * one thread at a time.
+ *
+ * Return: the answer of @sink, 0 if it was not called, or a negative errno.
+ */
+int ring__drain(struct ring *ring, size_t min_bytes, struct record_sink *sink, size_t *bytes);
+
+/**
+ * channel__drain - drain all rings of @channel; the answers of @sink are ignored
+ *
+ * Return: length of the records [bytes], or the first negative errno.
+ */
+ssize_t channel__drain(struct channel *channel, struct record_sink *sink);
 
 #endif

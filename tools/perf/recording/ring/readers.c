@@ -138,34 +138,42 @@ static void follow(struct reader *reader, const struct ring *ring)
 		pr_debug("Cannot move to CPU %d: %s\n", ring->map.cpu.cpu, strerror(-err));
 }
 
-static ssize_t drain_rings(struct reader *reader, struct ring **rings, int nr, size_t least)
+static void heed(struct readers *readers, int answer)
 {
-	const struct readers *readers = reader->readers;
-	ssize_t bytes = 0, ret;
-	int i;
+	if (answer == SINK_STOP_READING)
+		__atomic_store_n(&readers->stop_reading, true, __ATOMIC_RELAXED);
+	if (answer)
+		readers__wake_recorder(readers);
+}
+
+static ssize_t drain_rings(struct reader *reader, struct ring **rings, int nr, size_t min_bytes)
+{
+	struct readers *readers = reader->readers;
+	size_t bytes = 0;
+	int i, ret;
 
 	for (i = 0; i < nr; i++) {
 		if (readers->homes.nr)
 			follow(reader, rings[i]);
-		ret = ring__drain(rings[i], least, readers->drain, readers->arg);
+		ret = ring__drain(rings[i], min_bytes, readers->sink, &bytes);
 		if (ret < 0)
 			return ret;
-		bytes += ret;
+		heed(readers, ret);
 	}
 	reader->wakeups += bytes > 0;
 	return bytes;
 }
 
-static ssize_t drain_all(struct reader *reader, size_t least)
+static ssize_t drain_all(struct reader *reader, size_t min_bytes)
 {
-	return drain_rings(reader, reader->rings, reader->nr_rings, least);
+	return drain_rings(reader, reader->rings, reader->nr_rings, min_bytes);
 }
 
 static ssize_t drain_ready(struct reader *reader)
 {
 	struct pollset *pollset = &reader->pollset;
 
-	return drain_rings(reader, pollset->ready, pollset->nr_ready, reader->readers->least);
+	return drain_rings(reader, pollset->ready, pollset->nr_ready, reader->readers->min_bytes);
 }
 
 static int visit(struct reader *reader, bool ordered)
@@ -190,8 +198,8 @@ ssize_t readers__visit(struct readers *readers, bool *whole)
 	*whole = true;
 	if (!readers->no_threads || !readers->nr)
 		return 0;
-	*whole = readers->least <= 1 || rounds__asked(readers->rounds);
-	return drain_all(readers->readers, *whole ? 0 : readers->least);
+	*whole = readers->min_bytes <= 1 || rounds__asked(readers->rounds);
+	return drain_all(readers->readers, *whole ? 0 : readers->min_bytes);
 }
 
 /*
@@ -222,12 +230,6 @@ void readers__ask(struct readers *readers)
 		readers__wake_recorder(readers);
 }
 
-void readers__set_enough(struct readers *readers)
-{
-	__atomic_store_n(&readers->enough, true, __ATOMIC_RELAXED);
-	readers__wake_recorder(readers);
-}
-
 /*
  * Threads
  */
@@ -237,7 +239,7 @@ static void fail(struct reader *reader, int err)
 	struct readers *readers = reader->readers;
 	int none = 0;
 
-	reader->over = true;
+	reader->stopped = true;
 	__atomic_compare_exchange_n(&readers->err, &none, err, false, __ATOMIC_RELEASE,
 				    __ATOMIC_RELAXED);
 	readers__wake_recorder(readers);
@@ -247,8 +249,8 @@ static void may_visit(struct reader *reader, bool ordered)
 {
 	int err;
 
-	if (reader->over ||
-	    (!ordered && __atomic_load_n(&reader->readers->enough, __ATOMIC_RELAXED)))
+	if (reader->stopped ||
+	    (!ordered && __atomic_load_n(&reader->readers->stop_reading, __ATOMIC_RELAXED)))
 		return;
 	err = visit(reader, ordered);
 	if (err)
@@ -277,7 +279,7 @@ static enum reader_order answer(struct reader *reader, u64 nr)
 
 static void wait_for_work(struct reader *reader)
 {
-	if (reader->over || __atomic_load_n(&reader->readers->enough, __ATOMIC_RELAXED))
+	if (reader->stopped || __atomic_load_n(&reader->readers->stop_reading, __ATOMIC_RELAXED))
 		pollset__sleep(&reader->pollset);
 	else
 		pollset__wait(&reader->pollset);

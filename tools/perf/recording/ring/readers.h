@@ -29,7 +29,7 @@
  *     answered, all that was published before the order was given has been written; and if that was HOLD
  *     or END, until the next order nothing else is, nor are the rings' accounts touched.
  *  2. A reader that fails visits no more, but answers orders; and tells the recorder, who then ends all.
- *     So does one that is told that it is enough, but for the visits that orders ask for.
+ *     When the sink wants no more records, readers drain only for orders.
  *  3. A reader counts as one visitor of the rounds (rounds.h), the recorder's thread as the last one.
  *
  * The recorder relies on 1 when it switches files, see recorder.c.
@@ -65,7 +65,7 @@ enum reader_order {
  * @pollset:	what it waits for
  * @answered:	number of the order that it answered last
  * @wakeups:	visits that found something
- * @over:	it visits no more
+ * @stopped:	it failed, and drains no more
  * @thread:	valid if @running
  */
 struct reader {
@@ -78,7 +78,7 @@ struct reader {
 	struct pollset			 pollset;
 	u64				 answered;
 	u64				 wakeups;
-	bool				 over;
+	bool				 stopped;
 	pthread_t			 thread;
 	bool				 running;
 };
@@ -90,15 +90,14 @@ struct reader {
  * @priority:	-r: of SCHED_FIFO, 0 for the normal class; negative: threads get the default if they may
  * @homes:	--affinity: a reader moves to the place of each ring's CPU before it visits the ring; none: it
  *		stays where @spec says
- * @least:	a ring that holds less is left for later, unless a round or an order waits [bytes]
- * @drain:	gets what is in the rings, in several threads
- * @arg:	its argument
+ * @min_bytes:	a ring that holds less is left for later, unless a round or an order waits [bytes]
+ * @sink:	gets the records, in several threads
  * @rounds:	that they are visitors of
  * @readers:	@nr of them; without threads one that has none
  * @recorder:	what the recorder's thread waits for
  * @woken:	that has been woken up, and has not looked yet
  * @err:	the first error of a reader, negative errno
- * @enough:	see readers__set_enough()
+ * @stop_reading: @sink wants no more records: drain only for orders
  * @lock:	of @order and @answers; and of @nr_orders for writing
  * @changed:	broadcast when an order is given, or answered
  * @order:	the present order
@@ -110,16 +109,15 @@ struct readers {
 	bool			 no_threads;
 	int			 priority;
 	struct reader_spec	 homes;
-	size_t			 least;
-	drain_fn_t		 drain;
-	void			*arg;
+	size_t			 min_bytes;
+	struct record_sink	*sink;
 	struct rounds		*rounds;
 	struct reader		*readers;
 	int			 nr;
 	struct pollset		*recorder;
 	bool			 woken;
 	int			 err;
-	bool			 enough;
+	bool			 stop_reading;
 	pthread_mutex_t		 lock;
 	pthread_cond_t		 changed;
 	enum reader_order	 order;
@@ -129,7 +127,7 @@ struct readers {
 
 /**
  * readers__init - share out the rings, whose @pollset is set
- * @readers:	choices, @drain, @arg and @rounds set
+ * @readers:	choices, @sink and @rounds set
  * @stream:	the rings, mapped
  * @recorder:	what the recorder's thread waits for; without threads it gets the rings
  *
@@ -175,9 +173,6 @@ int readers__looked(struct readers *readers);
 
 /** readers__wake_recorder - have it look; in any thread */
 void readers__wake_recorder(struct readers *readers);
-
-/** readers__set_enough - no more than what orders ask for; the recorder is woken up. In any thread */
-void readers__set_enough(struct readers *readers);
 
 /**
  * readers__sync - what was published before is written when it returns

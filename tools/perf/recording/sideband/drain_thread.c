@@ -4,55 +4,59 @@
 #include <linux/kernel.h>
 #include <sys/mman.h>
 #include "util/debug.h"
-#include "recording/ring/channel.h"
-#include "drain_thread.h"
-#include "recording/ring/readers.h"
 #include "recording/lib/thread.h"
-
-static int map_backlog(struct drain_thread *drain_thread)
-{
-	struct ring *ring;
-
-	drain_thread->size = BACKLOG_BYTES;
-	channel__for_each_ring(drain_thread->channel, ring)
-		drain_thread->size = max(drain_thread->size, ring__size(ring));
-	drain_thread->backlog = mmap(NULL, drain_thread->size, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (drain_thread->backlog != MAP_FAILED)
-		return 0;
-	drain_thread->backlog = NULL;
-	return -ENOMEM;
-}
-
-int drain_thread__init(struct drain_thread *drain_thread, struct channel *channel, struct readers *readers)
-{
-	struct ring *ring;
-	int err;
-
-	drain_thread->channel = channel;
-	drain_thread->readers = readers;
-	thread__init_recursive_lock(&drain_thread->lock);
-	channel__for_each_ring(channel, ring)
-		ring->pollset = readers->no_threads ? readers->recorder : &drain_thread->pollset;
-	err = pollset__init(&drain_thread->pollset) ?: map_backlog(drain_thread);
-	if (err)
-		pr_err("Cannot set up what drains the tracking rings: %s\n", strerror(-err));
-	return err;
-}
-
-void drain_thread__exit(struct drain_thread *drain_thread)
-{
-	if (!drain_thread->channel)
-		return;
-	if (drain_thread->backlog)
-		munmap(drain_thread->backlog, drain_thread->size);
-	pollset__exit(&drain_thread->pollset);
-	*drain_thread = (struct drain_thread){ 0 };
-}
+#include "recording/ring/channel.h"
+#include "recording/ring/readers.h"
+#include "drain_thread.h"
+#include "fixup_size.h"
 
 /*
- * The rings
+ * From the rings to the file and the backlog. Caller holds @lock.
  */
+
+static bool backlog_has_space(const struct drain_thread *drain_thread, const struct records *records)
+{
+	return drain_thread->size - (drain_thread->head - drain_thread->tail) >= records__len(records);
+}
+
+static void append_to_backlog(struct drain_thread *drain_thread, const struct records *records)
+{
+	struct records space = records__of_ring(drain_thread->backlog, drain_thread->size,
+						drain_thread->head,
+						drain_thread->head + records__len(records));
+	size_t pos = 0, i;
+
+	for (i = 0; i < ARRAY_SIZE(space.part); i++) {
+		records__copy(records, pos, space.part[i].iov_base, space.part[i].iov_len);
+		pos += space.part[i].iov_len;
+	}
+	drain_thread->head += pos;
+}
+
+static int write_fixed(struct record_sink *sink, const struct records *records, struct ring *ring)
+{
+	struct drain_thread *drain_thread = container_of(sink, struct drain_thread, fixed);
+	struct record_sink *to_file = drain_thread->to_file;
+	int ret = 0;
+
+	if (to_file)
+		ret = to_file->write(to_file, records, ring);
+	else
+		ring_stats__add(&ring->stats, records, records__len(records));
+	if (ret >= 0 && drain_thread->to_backlog)
+		append_to_backlog(drain_thread, records);
+	return ret;
+}
+
+/* Fixed up, records are never longer than before. */
+static int write_raw(struct record_sink *sink, const struct records *records, struct ring *ring)
+{
+	struct drain_thread *drain_thread = container_of(sink, struct drain_thread, raw);
+
+	if (drain_thread->to_backlog && !backlog_has_space(drain_thread, records))
+		return -EAGAIN;
+	return fixup_size__pass(drain_thread->evlist, records, &drain_thread->fixed, ring);
+}
 
 void drain_thread__hold(struct drain_thread *drain_thread)
 {
@@ -69,30 +73,14 @@ ssize_t drain_thread__drain(struct drain_thread *drain_thread)
 	ssize_t bytes;
 
 	drain_thread__hold(drain_thread);
-	bytes = channel__drain(drain_thread->channel, drain_thread->drain, drain_thread->arg);
+	bytes = channel__drain(drain_thread->channel, &drain_thread->raw);
 	drain_thread__release(drain_thread);
 	return bytes;
 }
 
-/*
- * The backlog
- */
-
-void drain_thread__add(struct drain_thread *drain_thread, const struct records *records)
-{
-	struct records room = records__of_ring(drain_thread->backlog, drain_thread->size, drain_thread->head,
-					 drain_thread->head + records__len(records));
-	size_t pos = 0, i;
-
-	for (i = 0; i < ARRAY_SIZE(room.part); i++) {
-		records__copy(records, pos, room.part[i].iov_base, room.part[i].iov_len);
-		pos += room.part[i].iov_len;
-	}
-	drain_thread->head += pos;
-}
-
-/* When it is empty it begins anew, so that it does not touch more memory than it needs. */
-void drain_thread__fold(struct drain_thread *drain_thread, void (*fold)(void *arg, const struct records *records), void *arg)
+/* Start over where the backlog is empty: it then touches no more memory than it needs. */
+void drain_thread__consume(struct drain_thread *drain_thread,
+			   void (*consume)(void *arg, const struct records *records), void *arg)
 {
 	struct records records;
 	u64 head;
@@ -102,7 +90,7 @@ void drain_thread__fold(struct drain_thread *drain_thread, void (*fold)(void *ar
 	drain_thread__release(drain_thread);
 
 	records = records__of_ring(drain_thread->backlog, drain_thread->size, drain_thread->tail, head);
-	fold(arg, &records);
+	consume(arg, &records);
 
 	drain_thread__hold(drain_thread);
 	drain_thread->tail = head;
@@ -115,15 +103,15 @@ void drain_thread__fold(struct drain_thread *drain_thread, void (*fold)(void *ar
  * The thread
  */
 
-/* No visit of a round, but bytes in it: only the recorder's thread knows when all rings were looked at. */
-static void count(struct drain_thread *drain_thread, size_t bytes)
+/* Count the bytes in the round, but no visit: only the main thread knows when all rings were visited. */
+static void count_bytes(struct drain_thread *drain_thread, size_t bytes)
 {
 	const struct readers *readers = drain_thread->readers;
 
 	rounds__end(readers->rounds, readers__recorder(readers), 0, bytes, false);
 }
 
-/* An error is met by the recorder's thread as well, which drains the same rings. */
+/* The main thread meets errors as well: it drains the same rings. */
 static void *run(void *arg)
 {
 	struct drain_thread *drain_thread = arg;
@@ -133,9 +121,9 @@ static void *run(void *arg)
 		pollset__wait(&drain_thread->pollset);
 		bytes = drain_thread__drain(drain_thread);
 		if (bytes > 0)
-			count(drain_thread, bytes);
+			count_bytes(drain_thread, bytes);
 		if (!drain_thread->pollset.nr_tasks)
-			__atomic_store_n(&drain_thread->gone, true, __ATOMIC_RELAXED);
+			__atomic_store_n(&drain_thread->no_tasks, true, __ATOMIC_RELAXED);
 		readers__wake_recorder(drain_thread->readers);
 	}
 	return NULL;
@@ -149,8 +137,8 @@ int drain_thread__start(struct drain_thread *drain_thread)
 		return 0;
 	err = thread__create(&drain_thread->thread, run, drain_thread);
 	if (err) {
-		pr_err("Cannot create a thread for the tracking rings: %s. None is needed with "
-		       "--no-threads.\n", strerror(-err));
+		pr_err("Cannot create a thread for the tracking rings: %s. Use --no-threads to do without.\n",
+		       strerror(-err));
 		return err;
 	}
 	drain_thread->running = true;
@@ -165,4 +153,53 @@ void drain_thread__stop(struct drain_thread *drain_thread)
 	pollset__wake(&drain_thread->pollset);
 	pthread_join(drain_thread->thread, NULL);
 	drain_thread->running = false;
+}
+
+/*
+ * Memory
+ */
+
+static int map_backlog(struct drain_thread *drain_thread)
+{
+	struct ring *ring;
+
+	drain_thread->size = BACKLOG_BYTES;
+	channel__for_each_ring(drain_thread->channel, ring)
+		drain_thread->size = max(drain_thread->size, ring__size(ring));
+	drain_thread->backlog = mmap(NULL, drain_thread->size, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (drain_thread->backlog != MAP_FAILED)
+		return 0;
+	drain_thread->backlog = NULL;
+	return -ENOMEM;
+}
+
+int drain_thread__init(struct drain_thread *drain_thread, struct channel *channel,
+		       struct evlist *evlist, struct readers *readers)
+{
+	struct ring *ring;
+	int err;
+
+	drain_thread->channel = channel;
+	drain_thread->evlist = evlist;
+	drain_thread->readers = readers;
+	drain_thread->raw.write = write_raw;
+	drain_thread->fixed.write = write_fixed;
+	thread__init_recursive_lock(&drain_thread->lock);
+	channel__for_each_ring(channel, ring)
+		ring->pollset = readers->no_threads ? readers->recorder : &drain_thread->pollset;
+	err = pollset__init(&drain_thread->pollset) ?: map_backlog(drain_thread);
+	if (err)
+		pr_err("Cannot prepare to drain the tracking rings: %s\n", strerror(-err));
+	return err;
+}
+
+void drain_thread__exit(struct drain_thread *drain_thread)
+{
+	if (!drain_thread->channel)
+		return;
+	if (drain_thread->backlog)
+		munmap(drain_thread->backlog, drain_thread->size);
+	pollset__exit(&drain_thread->pollset);
+	*drain_thread = (struct drain_thread){ 0 };
 }

@@ -3,17 +3,19 @@
 #include "util/event.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
-#include "fixup_size.h"
+#include "recording/lib/records.h"
+#include "recording/ring/drain.h"
 #include "recording/state/sb_record.h"
+#include "fixup_size.h"
 
-/* Nearly all records are of other types, and of those nothing but the header is looked at. */
-static bool may_be_too_long(u32 type)
+/* Nearly all records have other types: of those, read only the header. */
+static bool may_be_oversized(u32 type)
 {
 	return type == PERF_RECORD_KSYMBOL || type == PERF_RECORD_BPF_EVENT ||
 	       type == PERF_RECORD_TEXT_POKE;
 }
 
-static bool is_wanted(const struct perf_event_attr *attr, u32 type)
+static bool event_wants(const struct perf_event_attr *attr, u32 type)
 {
 	switch (type) {
 	case PERF_RECORD_KSYMBOL:
@@ -25,7 +27,7 @@ static bool is_wanted(const struct perf_event_attr *attr, u32 type)
 	}
 }
 
-/* Does a record that ends at @end have a sample id of @evsel? */
+/* Does a sample id of @evsel end at @end? */
 static bool has_id_of(struct evlist *evlist, const struct evsel *evsel, const void *end)
 {
 	const struct perf_sample_id *sid =
@@ -34,14 +36,14 @@ static bool has_id_of(struct evlist *evlist, const struct evsel *evsel, const vo
 	return sid && sid->evsel == &evsel->core;
 }
 
-/* Return: how long what was written is [bytes]; header.size if that is not known to be wrong. */
-static size_t true_size(struct evlist *evlist, const union perf_event *event)
+/* Return: bytes that the kernel wrote; header.size unless it is known to be wrong. */
+static size_t written_size(struct evlist *evlist, const union perf_event *event)
 {
 	size_t size = event->header.size, body = sb_record__body_size(event, size), end;
 	struct evsel *evsel;
 
 	evlist__for_each_entry(evlist, evsel) {
-		if (!evsel->core.attr.sample_id_all || !is_wanted(&evsel->core.attr, event->header.type))
+		if (!evsel->core.attr.sample_id_all || !event_wants(&evsel->core.attr, event->header.type))
 			continue;
 		end = body + evsel__id_hdr_size(evsel);
 		if (end < size && has_id_of(evlist, evsel, (const void *)event + end))
@@ -50,34 +52,37 @@ static size_t true_size(struct evlist *evlist, const union perf_event *event)
 	return size;
 }
 
-int fixup_size__drain(struct evlist *evlist, const struct records *records, drain_fn_t drain, void *arg,
-		  struct ring_stats *stats)
+int fixup_size__pass(struct evlist *evlist, const struct records *records, struct record_sink *sink,
+		     struct ring *ring)
 {
 	union {
 		union perf_event event;
-		char room[PERF_SAMPLE_MAX_SIZE];
+		char bytes[PERF_SAMPLE_MAX_SIZE];
 	} copy;
+	size_t begin = 0, written;
 	struct record_iter iter;
 	struct records piece;
-	size_t begin = 0, end;
 	int err;
 
 	records__for_each(records, iter) {
-		if (!may_be_too_long(iter.header.type))
+		if (!may_be_oversized(iter.header.type))
 			continue;
 		records__copy(records, iter.pos, &copy, iter.size);
-		end = true_size(evlist, &copy.event);
-		if (end == iter.size)
+		written = written_size(evlist, &copy.event);
+		if (written == iter.size)
 			continue;
-		copy.event.header.size = end;
+		copy.event.header.size = written;
 		piece = records__part(records, begin, iter.pos - begin);
-		err = iter.pos > begin ? drain(arg, &piece, stats) : 0;
-		piece = records__of(&copy, end);
-		err = err ?: drain(arg, &piece, stats);
-		if (err)
+		err = iter.pos > begin ? sink->write(sink, &piece, ring) : 0;
+		if (err < 0)
+			return err;
+		piece = records__of(&copy, written);
+		err = sink->write(sink, &piece, ring);
+		if (err < 0)
 			return err;
 		begin = iter.pos + iter.size;
 	}
 	piece = records__part(records, begin, records__len(records) - begin);
-	return records__len(&piece) ? drain(arg, &piece, stats) : 0;
+	err = records__len(&piece) ? sink->write(sink, &piece, ring) : 0;
+	return err < 0 ? err : 0;
 }

@@ -1,35 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Records that are longer than what the kernel wrote.
+ * Fix up records whose header.size is larger than what the kernel wrote.
  *
- * A KSYMBOL, BPF_EVENT or TEXT_POKE is made once for all events that want it. Kernels up to 6.18.44 add room
- * for a sample id to its size for each of them, and do not take it off again (Debian's 6.12.113 does):
+ * The kernel builds a KSYMBOL, BPF_EVENT or TEXT_POKE record once for all events that want it. Kernels up
+ * to 6.18.44 (Debian's 6.12.113 as well) add the size of a sample id for each of these events and never
+ * take it off again:
  *
- *	header | body | sample id | what lay in the ring before
+ *	header | body | sample id | whatever the ring held before
  *	|<-- written ------------>|
  *	|<-- header.size -------------------------------------->|
  *
- * Another recorder that runs, even another event of ours, is enough. Readers look for the sample id at the
- * end, and when no event has the id that they find there, they give up the file.
+ * A second event that wants such records is enough, be it another recorder's or one of ours. A reader of
+ * the file looks for the sample id at the record's end, finds an unknown id there and gives up.
  *
- * What is in a ring cannot be changed: it is handed on in pieces, such a record as a copy of what was written.
+ * The ring is left alone: an oversized record is passed on as a copy of what was written.
  */
 #ifndef PERF_RECORDING_FIXUP_SIZE_H
 #define PERF_RECORDING_FIXUP_SIZE_H
 
-#include "recording/lib/records.h"
-#include "recording/ring/drain.h"
-
 struct evlist;
+struct record_sink;
+struct records;
+struct ring;
 
 /**
- * fixup_size__drain - hand the records of @records to @drain: in one, or in several calls if some are too long
- * @evlist:	whose they are. A record is too long if the id of an event that wants such records is where the
- *		kernel writes it, and header.size goes on behind that.
+ * fixup_size__pass - pass @records to @sink with their true sizes
+ * @evlist:	the events of @ring. A record is oversized if an event that wants such records has its id
+ *		where the kernel writes it, and header.size extends beyond.
+ * @records:	whole records of @ring
  *
- * Return: 0, or the error of @drain that ended it.
+ * Calls @sink once, or several times where records are oversized.
+ *
+ * Return: 0, or the first negative errno of @sink.
  */
-int fixup_size__drain(struct evlist *evlist, const struct records *records, drain_fn_t drain, void *arg,
-		  struct ring_stats *stats);
+int fixup_size__pass(struct evlist *evlist, const struct records *records, struct record_sink *sink,
+		     struct ring *ring);
 
 #endif

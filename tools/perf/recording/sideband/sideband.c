@@ -7,24 +7,24 @@
 #include "util/evlist.h"
 #include "util/evsel.h"
 #include "util/machine.h"
+#include "util/record.h"
 #include "util/sample.h"
 #include "util/session.h"
 #include "util/synthetic-events.h"
-#include "fixup_size.h"
-#include "recording/recorder.h"
-#include "recording/state/task_refs.h"
-#include "synthesize.h"
-#include "recording/ring/drain.h"
-#include "recording/state/proc_maps.h"
+#include "recording/aux/aux.h"
+#include "recording/aux/sideband.h"
+#include "recording/aux/snapshot.h"
 #include "recording/lib/thread.h"
+#include "recording/output/output.h"
+#include "recording/ring/channel.h"
+#include "recording/snapshot/overwrite.h"
+#include "recording/state/proc_maps.h"
+#include "recording/state/task_refs.h"
+#include "drain_thread.h"
 #include "sideband.h"
+#include "synthesize.h"
 
-static struct channel *channel(const struct sideband *sideband, enum channel_kind kind)
-{
-	return &sideband->rec->channels.channel[kind];
-}
-
-/* What the kernel makes records of here: their sample ids, and the one for ours. */
+/* Find the layout of the sample ids that the kernel writes here, and make one for our own records. */
 static bool find_format(const struct evsel *evsel, struct id_format *format)
 {
 	const struct perf_event_attr *attr = &evsel->core.attr;
@@ -39,38 +39,50 @@ static bool find_format(const struct evsel *evsel, struct id_format *format)
 	return id_format__init(format, attr->sample_type, id);
 }
 
-void sideband__init(struct sideband *sideband, struct recorder *rec)
+static int write_to_state(struct record_sink *sink, const struct records *records, struct ring *ring)
+{
+	struct sideband *sideband = container_of(sink, struct sideband, to_state);
+
+	state__add(&sideband->state, records);
+	ring_stats__add(&ring->stats, records, records__len(records));
+	return 0;
+}
+
+void sideband__init(struct sideband *sideband, const struct evsel *tracking, bool has_streams,
+		    bool switches_files)
 {
 	struct id_format format;
 
-	*sideband = (struct sideband){ .rec = rec };
 	thread__init_lock(&sideband->reading);
-	if (rec->opts.tail_synthesize || !find_format(rec->tracking, &format))
-		return;
-	if (!channel(sideband, CHANNEL_STREAM)->nr_mapped && !aux__streams(&rec->aux))
-		sideband->route = SIDEBAND_TO_STATE;
-	else if (rec->rotation.enabled)
-		sideband->route = SIDEBAND_TO_BOTH;
+	sideband->to_state.write = write_to_state;
+	if (!sideband->opts->tail_synthesize && find_format(tracking, &format)) {
+		if (!has_streams)
+			sideband->route = SIDEBAND_TO_STATE;
+		else if (switches_files)
+			sideband->route = SIDEBAND_TO_BOTH;
+	}
 	if (sideband->route)
 		state__init(&sideband->state, &format);
+	if (sideband->route != SIDEBAND_TO_STATE)
+		sideband->drain_thread->to_file = &sideband->output->sink;
+	sideband->drain_thread->to_backlog = sideband->route != SIDEBAND_TO_FILE;
 }
 
-static void tell_loss(const struct state_loss *loss)
+static void warn_of_loss(const struct state_loss *loss)
 {
 	if (loss->lost)
-		pr_warning("The kernel had no room for %" PRIu64 " records about tasks and their maps: "
-			   "some samples may have no names.\n", loss->lost);
+		pr_warning("The kernel lost %" PRIu64 " records about tasks and their maps: some samples may "
+			   "have no names.\n", loss->lost);
 	if (loss->no_memory)
-		pr_warning("There was no memory for %" PRIu64 " names and maps of tasks: some samples "
-			   "may have none.\n", loss->no_memory);
+		pr_warning("Not enough memory for %" PRIu64 " names and maps of tasks: some samples may have "
+			   "none.\n", loss->no_memory);
 	if (loss->malformed)
-		pr_warning("%" PRIu64 " records about tasks were malformed, and are left out.\n",
-			   loss->malformed);
+		pr_warning("Left out %" PRIu64 " malformed records about tasks.\n", loss->malformed);
 	if (loss->passthrough)
-		pr_warning("%" PRIu64 " context switches and the like are not in the files: the live "
-			   "state keeps %lu MB of them.\n", loss->passthrough, STATE_MAX_PASSTHROUGH_BYTES >> 20);
+		pr_warning("Left out %" PRIu64 " context switches and the like: the live state keeps %lu MB "
+			   "of them.\n", loss->passthrough, STATE_MAX_PASSTHROUGH_BYTES >> 20);
 	if (loss->cgroups)
-		pr_warning("%" PRIu64 " cgroups are not in the files: the newest %d are.\n",
+		pr_warning("Left out %" PRIu64 " cgroups: the files have the newest %d.\n",
 			   loss->cgroups, SYSTEM_WIDE_MAX_CGROUPS);
 }
 
@@ -81,7 +93,7 @@ void sideband__exit(struct sideband *sideband)
 	if (!sideband->route)
 		return;
 	loss = state__loss(&sideband->state);
-	tell_loss(&loss);
+	warn_of_loss(&loss);
 	state__exit(&sideband->state);
 	sideband->route = SIDEBAND_TO_FILE;
 }
@@ -90,21 +102,28 @@ void sideband__exit(struct sideband *sideband)
  * /proc
  */
 
+/* util passes the tool on to add_synthesized(), which finds the side-band through it. */
+struct proc_reader {
+	struct perf_tool	 tool;
+	struct sideband		*sideband;
+};
+
 static int add_synthesized(const struct perf_tool *tool, union perf_event *event,
 			   struct perf_sample *sample __maybe_unused, struct machine *machine)
 {
-	struct output *output = container_of(tool, struct output, tool);
-	struct recorder *rec = container_of(output, struct recorder, output);
+	struct sideband *sideband = container_of(tool, struct proc_reader, tool)->sideband;
 
-	pthread_mutex_lock(&rec->sideband.reading);
-	state__add_synthesized(&rec->sideband.state, event, machine->id_hdr_size);
-	pthread_mutex_unlock(&rec->sideband.reading);
+	pthread_mutex_lock(&sideband->reading);
+	state__add_synthesized(&sideband->state, event, machine->id_hdr_size);
+	pthread_mutex_unlock(&sideband->reading);
 	return 0;
 }
 
 static int read_proc(struct sideband *sideband)
 {
-	return synthesize__all(&sideband->rec->output, &sideband->rec->opts, add_synthesized);
+	struct proc_reader reader = { sideband->output->tool, sideband };
+
+	return synthesize__system(sideband->output, &reader.tool, sideband->opts, add_synthesized);
 }
 
 int sideband__begin(struct sideband *sideband)
@@ -133,60 +152,48 @@ static int make_up_for_loss(struct sideband *sideband)
  * Files
  */
 
-static int to_output(void *arg, const void *data, size_t len)
+static int write_to_output(void *arg, const void *data, size_t len)
 {
 	struct records records = records__of(data, len);
 
 	return output__write(arg, &records, NULL);
 }
 
-/* Readers that wait for it know then what there was before the first sample. */
+/* Readers that wait for the mark know then everything that was there before the first sample. */
 static int finish_init(struct sideband *sideband)
 {
-	if (sideband->initialised)
+	if (sideband->init_finished)
 		return 0;
-	sideband->initialised = true;
-	return output__mark(&sideband->rec->output, PERF_RECORD_FINISHED_INIT);
+	sideband->init_finished = true;
+	return output__mark(sideband->output, PERF_RECORD_FINISHED_INIT);
 }
 
 static int write_state(struct sideband *sideband)
 {
 	return make_up_for_loss(sideband) ?:
-	       state__write(&sideband->state, to_output, &sideband->rec->output) ?:
+	       state__write(&sideband->state, write_to_output, sideband->output) ?:
 	       finish_init(sideband);
 }
 
 static int write_proc(struct sideband *sideband)
 {
-	struct recorder *rec = sideband->rec;
-
-	return synthesize__all(&rec->output, &rec->opts, synthesize__write) ?:
+	return synthesize__system(sideband->output, &sideband->output->tool, sideband->opts,
+				  synthesize__write) ?:
 	       finish_init(sideband);
-}
-
-/* What is in the traces that are to come. */
-static int begin_traces(struct sideband *sideband)
-{
-	struct recorder *rec = sideband->rec;
-	struct aux_area *area;
-	int err = 0;
-
-	aux__for_each_area(&rec->aux, area)
-		err = err ?: aux__write_hw_ids(&rec->aux, area, &rec->output);
-	return err;
 }
 
 int sideband__begin_file(struct sideband *sideband)
 {
-	struct recorder *rec = sideband->rec;
-	int err = sideband->route == SIDEBAND_TO_STATE ? 0 : begin_traces(sideband);
+	int err = 0;
 
+	if (sideband->route != SIDEBAND_TO_STATE)
+		err = aux__write_all_hw_ids(sideband->aux, sideband->output);
 	if (err)
 		return err;
-	sideband->initialised = false;
+	sideband->init_finished = false;
 	switch (sideband->route) {
 	case SIDEBAND_TO_FILE:
-		return rec->opts.tail_synthesize ? 0 : write_proc(sideband);
+		return sideband->opts->tail_synthesize ? 0 : write_proc(sideband);
 	case SIDEBAND_TO_STATE:
 		state__begin_file(&sideband->state, false);
 		return 0;
@@ -199,274 +206,136 @@ int sideband__begin_file(struct sideband *sideband)
 
 int sideband__end_file(struct sideband *sideband)
 {
-	return sideband->rec->opts.tail_synthesize ? write_proc(sideband) : 0;
-}
-
-void sideband__end_snapshot(struct sideband *sideband, u64 horizon)
-{
-	if (!sideband->route)
-		return;
-	/* Streamed records that are not written yet are newer than what has settled. */
-	if (!channel(sideband, CHANNEL_OVERWRITE)->nr_mapped &&
-	    !aux__takes_snapshots(&sideband->rec->aux))
-		horizon = sideband->state.final_time;
-	state__forget(&sideband->state, horizon);
+	return sideband->opts->tail_synthesize ? write_proc(sideband) : 0;
 }
 
 /*
  * Rings
  */
 
-static int drain_to_file(void *arg, const struct records *records, struct ring_stats *stats)
+static void add_to_state(void *arg, const struct records *records)
 {
 	struct sideband *sideband = arg;
 
-	return output__write(&sideband->rec->output, records, stats);
+	state__add(&sideband->state, records);
 }
 
-/* What the AUX area of a ring holds, as the ring's records tell. */
-static void note_stretch(struct sideband *sideband, struct aux_area *area, union perf_event *event)
+/* A full backlog is emptied, then the rings are drained further. */
+static ssize_t drain_tracking(struct sideband *sideband)
 {
-	struct perf_sample sample = { 0 };
+	ssize_t bytes;
 
-	if (evlist__parse_sample(sideband->rec->evlist, event, &sample))
+	do {
+		bytes = drain_thread__drain(sideband->drain_thread);
+		if (sideband->route)
+			drain_thread__consume(sideband->drain_thread, add_to_state, sideband);
+	} while (bytes == -EAGAIN);
+	return bytes;
+}
+
+static ssize_t drain_aux(struct sideband *sideband)
+{
+	bool to_state = sideband->route == SIDEBAND_TO_STATE;
+	bool rest_to_state = to_state && aux__takes_snapshots(sideband->aux);
+
+	return aux_sideband__drain(sideband->aux, sideband->aux_rings, to_state ? NULL : sideband->output,
+				   rest_to_state ? &sideband->to_state : &sideband->output->sink);
+}
+
+ssize_t sideband__drain(struct sideband *sideband)
+{
+	ssize_t aux_bytes = drain_aux(sideband), bytes;
+
+	if (aux_bytes < 0)
+		return aux_bytes;
+	bytes = drain_tracking(sideband);
+	if (bytes < 0)
+		return bytes;
+	if (sideband->route) {
+		state__end_round(&sideband->state);
+		snapshotter__set_settled(sideband->snapshotter, sideband->state.final_time);
+	}
+	return bytes + aux_bytes;
+}
+
+/*
+ * Snapshots
+ */
+
+/*
+ * Names must cover what was sampled since the last drain, up to the copy. Nothing may be collected now:
+ * the copies that were handed over refer to tasks that the rings no longer refer to.
+ */
+int sideband__begin_snapshot(struct sideband *sideband)
+{
+	ssize_t ret = 0;
+
+	if (sideband->route == SIDEBAND_TO_STATE || aux__takes_snapshots(sideband->aux))
+		ret = sideband__drain(sideband);
+	if (ret >= 0 && sideband->route == SIDEBAND_TO_STATE)
+		ret = write_state(sideband);
+	return ret < 0 ? ret : 0;
+}
+
+void sideband__end_snapshot(struct sideband *sideband, u64 horizon)
+{
+	if (!sideband->route)
 		return;
-	if (event->header.type == PERF_RECORD_LOST)
-		task_history__lose(&area->history, sample.time);
-	if (event->header.type == PERF_RECORD_AUX && event->header.size >= sizeof(event->aux))
-		task_history__add(&area->history, event->aux.aux_offset,
-				 aux_area__counts(area) ? event->aux.aux_size : 0,
-				 sample.pid, sample.tid, sample.time);
+	/* Streamed records that are not written yet are newer than state.final_time. */
+	if (!sideband->has_overwrite && !aux__takes_snapshots(sideband->aux))
+		horizon = sideband->state.final_time;
+	state__forget(&sideband->state, horizon);
 }
 
-static void note_stretches(struct sideband *sideband, const struct records *records, struct aux_area *area)
+/*
+ * Memory
+ */
+
+/* Make the kernel write records about everything that was traced so far, and drain them. */
+static int flush_aux(struct sideband *sideband)
 {
-	union {
-		union perf_event event;
-		char room[PERF_SAMPLE_MAX_SIZE];
-	} copy;
-	struct record_iter iter;
+	ssize_t err;
 
-	records__for_each(records, iter)
-		note_stretch(sideband, area, records__at(records, iter.pos, iter.size, &copy));
+	pthread_mutex_lock(sideband->aux->enabling);
+	err = aux_snapshotter__flush(sideband->aux_snapshotter);
+	pthread_mutex_unlock(sideband->aux->enabling);
+	if (!err)
+		err = sideband__drain(sideband);
+	return err < 0 ? err : 0;
 }
 
-static int drain_to_state(void *arg, const struct records *records, struct ring_stats *stats)
-{
-	struct sideband *sideband = arg;
-
-	state__add(&sideband->state, records);
-	ring_stats__add(stats, records, records__len(records));
-	return 0;
-}
-
-/* As the mode has it; there is room in the backlog. */
-static int take(void *arg, const struct records *records, struct ring_stats *stats)
-{
-	struct sideband *sideband = arg;
-	int err = 0;
-
-	if (sideband->route == SIDEBAND_TO_STATE)
-		ring_stats__add(stats, records, records__len(records));
-	else
-		err = drain_to_file(sideband, records, stats);
-	if (!err && sideband->route)
-		drain_thread__add(&sideband->rec->drain_thread, records);
-	return err;
-}
-
-int sideband__take(void *arg, const struct records *records, struct ring_stats *stats)
-{
-	struct sideband *sideband = arg;
-
-	if (sideband->route && !drain_thread__has_room(&sideband->rec->drain_thread, records))
-		return -EAGAIN;
-	return fixup_size__drain(sideband->rec->evlist, records, take, sideband, stats);
-}
-
-static void fold(void *arg, const struct records *records)
-{
-	struct sideband *sideband = arg;
-
-	state__add(&sideband->state, records);
-}
-
-static struct aux_area *find_area(const struct sideband *sideband, const struct ring_stats *stats)
-{
-	struct aux_area *area;
-
-	aux__for_each_area(&sideband->rec->aux, area) {
-		if (&area->ring->stats == stats)
-			return area;
-	}
-	return NULL;
-}
-
-/* What tells of the areas as a whole. */
-static int pass_on(struct sideband *sideband, const struct records *records, size_t from, size_t to,
-		   struct ring_stats *stats)
-{
-	struct records part = records__part(records, from, to - from);
-
-	if (from == to)
-		return 0;
-	return aux__takes_snapshots(&sideband->rec->aux) && sideband->route == SIDEBAND_TO_STATE ?
-	       drain_to_state(sideband, &part, stats) : drain_to_file(sideband, &part, stats);
-}
-
-static int take_output(struct sideband *sideband, const struct records *records, size_t pos, size_t size,
-		       struct aux_area *area, struct ring_stats *stats)
-{
-	struct recorder *rec = sideband->rec;
-	struct records record = records__part(records, pos, size);
-	union {
-		union perf_event event;
-		char room[PERF_SAMPLE_MAX_SIZE];
-	} copy;
-
-	ring_stats__add(stats, &record, size);
-	aux__add_hw_id(&rec->aux, area, records__at(records, pos, size, &copy));
-	return sideband->route == SIDEBAND_TO_STATE ? 0 :
-					       aux__write_hw_ids(&rec->aux, area, &rec->output);
-}
-
-/* All but PERF_RECORD_AUX_OUTPUT_HW_ID (hw_ids.h) goes where tracking goes. */
-static int drain_aux(void *arg, const struct records *records, struct ring_stats *stats)
-{
-	struct sideband *sideband = arg;
-	struct aux_area *area = find_area(sideband, stats);
-	struct record_iter iter;
-	size_t from = 0;
-	int err = 0;
-
-	if (area && aux__takes_snapshots(&sideband->rec->aux))
-		note_stretches(sideband, records, area);
-	if (!area || !aux__writes_areas(&sideband->rec->aux))
-		return pass_on(sideband, records, 0, records__len(records), stats);
-	records__for_each(records, iter) {
-		if (iter.header.type != PERF_RECORD_AUX_OUTPUT_HW_ID)
-			continue;
-		err = pass_on(sideband, records, from, iter.pos, stats) ?:
-		      take_output(sideband, records, iter.pos, iter.size, area, stats);
-		if (err)
-			break;
-		from = iter.pos + iter.size;
-	}
-	return err ?: pass_on(sideband, records, from, records__len(records), stats);
-}
-
-struct looking {
-	struct evlist	*evlist;
+struct ring_refs {
+	struct evlist		*evlist;
 	struct task_refs	 refs;
 };
 
 static void add_ref(void *arg, union perf_event *event)
 {
-	struct looking *looking = arg;
+	struct ring_refs *to = arg;
 	struct perf_sample sample = { 0 };
 
-	if (!evlist__parse_sample(looking->evlist, event, &sample))
-		task_refs__add(&looking->refs, sample.pid, sample.tid, sample.time);
+	if (!evlist__parse_sample(to->evlist, event, &sample))
+		task_refs__add(&to->refs, sample.pid, sample.tid, sample.time);
 }
 
-static ssize_t read_tracking(struct sideband *sideband)
-{
-	struct drain_thread *drain_thread = &sideband->rec->drain_thread;
-	ssize_t bytes;
-
-	do {
-		bytes = drain_thread__drain(drain_thread);
-		if (sideband->route)
-			drain_thread__fold(drain_thread, fold, sideband);
-	} while (bytes == -EAGAIN);
-	return bytes;
-}
-
-static ssize_t read_rings(struct sideband *sideband)
-{
-	struct channel *aux = channel(sideband, CHANNEL_AUX);
-	ssize_t bytes, aux_bytes;
-
-	aux_bytes = channel__drain(aux, drain_aux, sideband);
-	if (aux_bytes < 0)
-		return aux_bytes;
-	bytes = read_tracking(sideband);
-	if (bytes < 0)
-		return bytes;
-	bytes += aux_bytes;
-	if (!sideband->route)
-		return bytes;
-	state__end_round(&sideband->state);
-	snapshotter__set_settled(&sideband->rec->snapshotter, sideband->state.final_time);
-	return bytes;
-}
-
-/* What was traced so far has records after this, and they are read. */
-static int flush_aux(struct sideband *sideband)
-{
-	struct recorder *rec = sideband->rec;
-	ssize_t err;
-
-	pthread_mutex_lock(&rec->capture.enabling);
-	err = aux_snapshotter__flush(&rec->aux_snapshotter);
-	pthread_mutex_unlock(&rec->capture.enabling);
-	if (!err)
-		err = read_rings(sideband);
-	return err < 0 ? err : 0;
-}
-
-struct tracing {
-	struct aux	*aux;
-	struct task_refs	*refs;
-};
-
-static void add_switch_ref(void *arg, const struct sb_origin *who, u64 time)
-{
-	const struct tracing *tracing = arg;
-	struct aux_area *area;
-
-	aux__for_each_area(tracing->aux, area) {
-		if ((who->cpu == (u32)area->mm.cpu || who->cpu == (u32)-1) &&
-		    time >= task_history__since(&area->history))
-			task_refs__add(tracing->refs, who->pid, who->tid, time);
-	}
-}
-
-static void add_aux_refs(struct sideband *sideband, struct task_refs *refs)
-{
-	struct tracing tracing = { &sideband->rec->aux, refs };
-	struct aux_area *area;
-
-	aux__for_each_area(tracing.aux, area)
-		task_history__refer(&area->history, sideband->state.horizon, refs);
-	state__visit_switches(&sideband->state, add_switch_ref, &tracing);
-}
-
-/* A snapshot that waits to be written will be in a moment: collecting can wait, too. */
+/* Do nothing while a snapshot waits to be written: collecting can wait, too. */
 static int collect(struct sideband *sideband)
 {
-	struct looking looking = { .evlist = sideband->rec->evlist };
-	int err = 0;
+	bool traces = aux__takes_snapshots(sideband->aux);
+	struct ring_refs to = { .evlist = sideband->evlist };
+	int err = traces ? flush_aux(sideband) : 0;
 
-	if (aux__takes_snapshots(&sideband->rec->aux))
-		err = flush_aux(sideband);
 	if (err)
 		return err;
-	task_refs__init(&looking.refs);
-	add_aux_refs(sideband, &looking.refs);
-	looking.refs.traced = aux__takes_snapshots(&sideband->rec->aux) &&
-			      !sideband->rec->opts.record_switch_events_set;
-	if (!snapshotter__look(&sideband->rec->snapshotter, add_ref, &looking))
-		state__collect(&sideband->state, &looking.refs);
-	task_refs__exit(&looking.refs);
+	task_refs__init(&to.refs);
+	aux_sideband__add_refs(sideband->aux, &sideband->state, &to.refs);
+	to.refs.traced = traces && !sideband->opts->record_switch_events_set;
+	if (!snapshotter__look(sideband->snapshotter, add_ref, &to))
+		state__collect(&sideband->state, &to.refs);
+	task_refs__exit(&to.refs);
 	pr_debug2("Live state: %zu tasks, %zu records, %zu bytes of them.\n",
 		  sideband->state.tasks.nr, sideband->state.log.nr, sideband->state.log.bytes);
 	return 0;
-}
-
-ssize_t sideband__drain(struct sideband *sideband)
-{
-	return read_rings(sideband);
 }
 
 int sideband__tidy(struct sideband *sideband)
@@ -475,19 +344,4 @@ int sideband__tidy(struct sideband *sideband)
 		return 0;
 	state__find_stale_maps(&sideband->state, proc_maps__read);
 	return state__must_collect(&sideband->state) ? collect(sideband) : 0;
-}
-
-/*
- * What was sampled since the tracking rings were read, up to the last copy, has a name as well. Nothing
- * may be collected now: the copies are handed over, and refer to tasks that the rings do not.
- */
-int sideband__begin_snapshot(struct sideband *sideband)
-{
-	ssize_t err = 0;
-
-	if (sideband->route == SIDEBAND_TO_STATE || aux__takes_snapshots(&sideband->rec->aux))
-		err = read_rings(sideband);
-	if (err >= 0 && sideband->route == SIDEBAND_TO_STATE)
-		err = write_state(sideband);
-	return err < 0 ? err : 0;
 }

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where the tracking channel goes, and what each file knows of the tasks at its begin.
+ * Route side-band records to the live state, the file, or both; begin each file with what it must know
+ * of tasks and maps.
  *
- *	recorded				tracking channel	a file begins with
+ *	recorded events			route		a file begins with
  *
- *	overwrite events, AUX snapshots	KEPT	live state		nothing; each snapshot with what
- *									is new in the live state
- *	also streamed ones, and		BOTH	live state, file	the live state
+ *	overwrite events, AUX		TO_STATE	nothing; each snapshot with what is new in the
+ *	snapshots					live state
+ *	streamed ones as well, with	TO_BOTH		the live state
  *	--switch-output
- *	the same in one file		STREAMED file			what /proc says
- *	no time, --tail-synthesize
+ *	streamed ones as well, in	TO_FILE		what /proc says
+ *	one file
+ *	events without time,		TO_FILE		what /proc says
+ *	--tail-synthesize
  *
- * The live state (state.h) knows from /proc what was before the recording, once. If the kernel had
- * no room for tracking records, it is read again before the state is written next.
+ * The live state (state.h) reads once from /proc what was there before the recording. After the kernel has
+ * lost tracking records, /proc is read again before the state is written next.
  *
- * The records of the AUX channel's rings, which tell of the areas, go the same way; but those that
- * say which event a sample in a trace is of go with the trace (hw_ids.h).
+ *	tracking rings --> drain_thread --> live state --> file
+ *	AUX data rings --> aux/sideband --> live state --> file
  *
- * All in the recorder's thread, but for what comes out of the tracking rings, see drain_thread.h.
+ * Everything here runs in the main thread; drain_thread.h says what runs elsewhere.
  */
 #ifndef PERF_RECORDING_SIDEBAND_H
 #define PERF_RECORDING_SIDEBAND_H
@@ -25,9 +28,19 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <linux/types.h>
+#include <sys/types.h>
+#include "recording/ring/drain.h"
 #include "recording/state/state.h"
 
-struct recorder;
+struct aux;
+struct aux_snapshotter;
+struct channel;
+struct drain_thread;
+struct evlist;
+struct evsel;
+struct output;
+struct record_opts;
+struct snapshotter;
 
 enum sideband_route {
 	SIDEBAND_TO_FILE,
@@ -37,78 +50,96 @@ enum sideband_route {
 
 /**
  * struct sideband
- * @rec:	whose it is
+ * @evlist:	the recorded events
+ * @opts:	what is synthesized
+ * @output:	the file
+ * @drain_thread: drains the tracking rings
+ * @aux:	the AUX areas, and the lock under which events are enabled
+ * @aux_rings:	the channel of their data rings
+ * @aux_snapshotter: makes the kernel write records of what was traced so far
+ * @snapshotter: knows what the overwrite rings refer to
+ * @has_overwrite: there are overwrite rings
  * @route:	see above
  * @state:	the live state; not with SIDEBAND_TO_FILE
+ * @to_state:	puts records into @state
  * @reading:	lock of @state while several threads read /proc (--num-thread-synthesize)
- * @lost:	tracking records lost until /proc was read [records]
- * @initialised: the file has a PERF_RECORD_FINISHED_INIT
+ * @lost:	tracking records that the kernel had lost when /proc was read last [records]
+ * @init_finished: the file has a PERF_RECORD_FINISHED_INIT
  */
 struct sideband {
-	struct recorder		*rec;
+	struct evlist		*evlist;
+	struct record_opts	*opts;
+	struct output		*output;
+	struct drain_thread	*drain_thread;
+	struct aux		*aux;
+	struct channel		*aux_rings;
+	struct aux_snapshotter	*aux_snapshotter;
+	struct snapshotter	*snapshotter;
+	bool			 has_overwrite;
 	enum sideband_route	 route;
 	struct state		 state;
+	struct record_sink	 to_state;
 	pthread_mutex_t		 reading;
 	u64			 lost;
-	bool			 initialised;
+	bool			 init_finished;
 };
 
-/** sideband__init - choose the mode; the events are open, their rings mapped */
-void sideband__init(struct sideband *sideband, struct recorder *rec);
+/**
+ * sideband__init - choose the route; the events are open, their rings mapped
+ * @sideband:	zeroed, but for @evlist to @has_overwrite
+ * @tracking:	the tracking event
+ * @has_streams: something is streamed: events, or AUX areas
+ * @switches_files: there is to be more than one file
+ */
+void sideband__init(struct sideband *sideband, const struct evsel *tracking, bool has_streams,
+		    bool switches_files);
 
-/** sideband__exit - free the state, say what it misses */
+/** sideband__exit - free the state, warn about what the files lack */
 void sideband__exit(struct sideband *sideband);
 
 /**
- * sideband__begin - learn what was before the recording, before the first file begins
+ * sideband__begin - learn what was there before the recording; before the first file begins
  *
  * Return: 0, or a negative errno after an error message.
  */
 int sideband__begin(struct sideband *sideband);
 
 /**
- * sideband__begin_file - a new file is there, and its events are described
+ * sideband__begin_file - begin a new file, whose events are described
  *
  * Return: 0, or a negative errno after an error message.
  */
 int sideband__begin_file(struct sideband *sideband);
 
-/** sideband__end_file - before it is closed. Return: 0, or a negative errno after an error message */
+/** sideband__end_file - before the file is closed. Return: 0, or a negative errno after an error message */
 int sideband__end_file(struct sideband *sideband);
 
 /**
- * sideband__take - for the drain_thread: take what is in a tracking ring
- * @sideband:	in the drain_thread's thread, or in the recorder's
+ * sideband__drain - drain the tracking rings and those of the AUX areas into state and file
  *
- * Return: 0, -EAGAIN if there is no room in the backlog, or the negative errno of the output.
- */
-int sideband__take(void *sideband, const struct records *records, struct ring_stats *stats);
-
-/**
- * sideband__drain - read what is in the tracking rings, or was and has not been looked at
- *
- * Return: how much there was in the rings [bytes], 0 for nothing, or a negative errno.
+ * Return: length of the records [bytes], or a negative errno.
  */
 ssize_t sideband__drain(struct sideband *sideband);
 
 /**
- * sideband__tidy - if the live state has become large, forget what nothing refers to, or what is not
- * mapped any more; after a drain
+ * sideband__tidy - if the live state has become large, drop what nothing refers to, and maps that are gone
+ *
+ * Call after a drain.
  *
  * Return: 0, or a negative errno.
  */
 int sideband__tidy(struct sideband *sideband);
 
 /**
- * sideband__begin_snapshot - what the snapshot needs that is to be written; the rings are drained
+ * sideband__begin_snapshot - write what the next snapshot needs; the copies are handed over
  *
  * Return: 0, or a negative errno.
  */
 int sideband__begin_snapshot(struct sideband *sideband);
 
 /**
- * sideband__end_snapshot - it was written
- * @horizon:	of the snapshot (snapshot.h)
+ * sideband__end_snapshot - the snapshot was written: fold what no later one refers to
+ * @horizon:	of the snapshot (overwrite.h) [ns]
  */
 void sideband__end_snapshot(struct sideband *sideband, u64 horizon);
 

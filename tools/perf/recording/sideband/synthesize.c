@@ -32,14 +32,6 @@ static int write_through(const struct perf_tool *tool, union perf_event *event,
 	return synthesize__write(tool, event, sample, machine) ?: output__flush(output);
 }
 
-int output__mark(struct output *output, unsigned int type)
-{
-	const struct perf_event_header header = { .type = type, .size = sizeof(header) };
-	struct records records = records__of(&header, sizeof(header));
-
-	return output__write(output, &records, NULL);
-}
-
 int synthesize__describe(struct output *output, const struct perf_event_mmap_page *page)
 {
 	struct perf_session *session = output->session;
@@ -72,6 +64,7 @@ int synthesize__describe(struct output *output, const struct perf_event_mmap_pag
 /* What is synthesized, and where it goes. */
 struct synthesis {
 	struct output		*output;
+	const struct perf_tool	*tool;
 	struct record_opts	*opts;
 	struct machine		*host;
 	perf_event__handler_t	 handle;
@@ -80,7 +73,7 @@ struct synthesis {
 static void synthesize_guest(struct machine *guest, void *data)
 {
 	struct synthesis *synthesis = data;
-	const struct perf_tool *tool = &synthesis->output->tool;
+	const struct perf_tool *tool = synthesis->tool;
 
 	if (machine__is_default_guest(guest) &&
 	    perf_event__synthesize_kernel_mmap(tool, synthesis->handle, guest) < 0)
@@ -92,7 +85,7 @@ static void synthesize_guest(struct machine *guest, void *data)
 /* Absent for ordinary users: samples in the kernel then show addresses. */
 static void synthesize_kernel(struct synthesis *synthesis)
 {
-	const struct perf_tool *tool = &synthesis->output->tool;
+	const struct perf_tool *tool = synthesis->tool;
 
 	if (perf_event__synthesize_kernel_mmap(tool, synthesis->handle, synthesis->host) < 0)
 		pr_warning("Cannot note the kernel's map: kernel symbols will not resolve.\n"
@@ -113,7 +106,7 @@ static bool command_runs(const struct evlist *evlist)
  */
 static int synthesize_tasks(struct synthesis *synthesis)
 {
-	const struct perf_tool *tool = &synthesis->output->tool;
+	const struct perf_tool *tool = synthesis->tool;
 	struct record_opts *opts = synthesis->opts;
 	struct output *output = synthesis->output;
 	bool maps = opts->synth & PERF_SYNTH_MMAP;
@@ -136,24 +129,27 @@ static int synthesize_tasks(struct synthesis *synthesis)
 	return output->err ?: err;
 }
 
-int synthesize__all(struct output *output, struct record_opts *opts,
-			 perf_event__handler_t handle)
+int synthesize__system(struct output *output, const struct perf_tool *tool, struct record_opts *opts,
+		       perf_event__handler_t handle)
 {
-	struct machines *machines = &output->session->machines;
-	struct synthesis synthesis = { output, opts, &machines->host, handle };
+	struct perf_session *session = output->session;
+	struct machine *host = &session->machines.host;
+	struct synthesis synthesis = { output, tool, opts, host, handle };
 	int err = 0;
 
 	if (!evlist__exclude_kernel(output->evlist))
 		synthesize_kernel(&synthesis);
 	if (perf_guest)
-		machines__process_guests(machines, synthesize_guest, &synthesis);
+		machines__process_guests(&session->machines, synthesize_guest, &synthesis);
 
-	if (perf_event__synthesize_bpf_events(output->session, handle, &machines->host, opts) < 0)
-		pr_warning("Cannot note the BPF programs that are loaded.\n");
+	session->tool = tool;		/* of BPF programs util calls back with this one */
+	if (perf_event__synthesize_bpf_events(session, handle, host, opts) < 0)
+		pr_warning("Cannot synthesize records of the BPF programs that are loaded.\n");
+	session->tool = &output->tool;
 
 	if (opts->record_cgroup && (opts->synth & PERF_SYNTH_CGROUP) &&
-	    perf_event__synthesize_cgroups(&output->tool, handle, &machines->host) < 0)
-		pr_warning("Cannot note the cgroups that exist.\n");
+	    perf_event__synthesize_cgroups(tool, handle, host) < 0)
+		pr_warning("Cannot synthesize records of the cgroups.\n");
 
 	if (opts->synth & PERF_SYNTH_TASK)
 		err = synthesize_tasks(&synthesis);

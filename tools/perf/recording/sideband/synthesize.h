@@ -22,25 +22,20 @@ struct record_opts;
 int synthesize__describe(struct output *output, const struct perf_event_mmap_page *page);
 
 /**
- * synthesize__all - the state of the system now, as far as the target needs it
- * @handle:	gets the records, with @output->tool: synthesize__write(), or another one; those of tasks
- *		in @opts->nr_threads_synthesize threads
+ * synthesize__system - synthesize records of the system as it is now, as far as the target needs it
+ * @tool:	passed to @handle
+ * @handle:	gets the records: synthesize__write(), for which @tool must be @output->tool, or another one;
+ *		those of tasks in @opts->nr_threads_synthesize threads
  *
- * Return: 0, or a negative errno after an error message. What an ordinary user may not read
- * (kernel symbols) is warned of and left out.
+ * Kernel symbols that this user may not read are left out after a warning.
+ *
+ * Return: 0, or a negative errno after an error message.
  */
-int synthesize__all(struct output *output, struct record_opts *opts,
-			 perf_event__handler_t handle);
+int synthesize__system(struct output *output, const struct perf_tool *tool, struct record_opts *opts,
+		       perf_event__handler_t handle);
 
 /** synthesize__write - write a synthesized record. Return: 0, or the negative errno of the output */
 int synthesize__write(const struct perf_tool *tool, union perf_event *event,
 		    struct perf_sample *sample, struct machine *machine);
-
-/**
- * output__mark - write a record that is only a header: PERF_RECORD_FINISHED_ROUND and the like
- *
- * Return: 0, or the negative errno of the output.
- */
-int output__mark(struct output *output, unsigned int type);
 
 #endif

@@ -66,7 +66,7 @@ static int act(struct capture *capture, unsigned int what)
 	if (what & TRIGGER_STOP)
 		err = lost_counters__read(capture->lost, capture->channels, capture->evlist, true);
 	if (what & TRIGGER_EVENT) {
-		__atomic_store_n(&capture->by, events->by, __ATOMIC_RELAXED);
+		__atomic_store_n(&capture->trigger_evsel, events->evsel, __ATOMIC_RELAXED);
 		event_time = events->time;
 	}
 	if (what & (TRIGGER_SNAPSHOTS | TRIGGER_STOP))

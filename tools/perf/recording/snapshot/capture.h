@@ -54,7 +54,7 @@ struct triggers;
  * @wake_fd:	readable when the recorder has something to do
  * @stop_fd:	tells the capture thread to end
  * @asked:	a set of enum trigger that the recorder has not seen yet
- * @by:		the event that triggered last, or NULL
+ * @trigger_evsel: the event that triggered last, or NULL
  * @err:	why the capture thread gave up, negative errno, or 0; valid after capture__stop()
  * @thread:	the thread; @running until it is joined, @started once capture__start() was called
  * @go:		posted when it is to begin, or to end at once
@@ -70,7 +70,7 @@ struct capture {
 	int			 wake_fd;
 	int			 stop_fd;
 	unsigned int		 asked;
-	struct evsel		*by;
+	struct evsel		*trigger_evsel;
 	int			 err;
 	pthread_t		 thread;
 	bool			 running;

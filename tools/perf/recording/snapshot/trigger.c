@@ -7,7 +7,6 @@
 #include <linux/compiler.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/record.h"
@@ -16,26 +15,8 @@
 
 static const int watched_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR1, SIGUSR2 };
 
-/* Writing past a limit, or to a reader who left, is an error of the output, not our end. */
+/* A write beyond a limit, or to a closed pipe, is an error of the output and must not kill the recorder. */
 static const int ignored_signals[NR_IGNORED_SIGNALS] = { SIGPIPE, SIGXFSZ };
-
-/* Never called: SIGUSR1 is blocked. util sends it only if it is given a handler. */
-static void exec_failed(int signo __maybe_unused, siginfo_t *info __maybe_unused,
-			void *context __maybe_unused)
-{
-}
-
-int triggers__prepare_workload(struct triggers *triggers, struct evlist *evlist,
-			       struct record_opts *opts, const char **argv, bool pipe_output)
-{
-	if (evlist__prepare_workload(evlist, &opts->target, argv, pipe_output, exec_failed) < 0) {
-		pr_err("Cannot start the command %s.\n", argv[0]);
-		return -ECHILD;
-	}
-	triggers->evlist = evlist;
-	triggers->has_workload = true;
-	return 0;
-}
 
 static int add_fd(struct evlist *evlist, int fd)
 {
@@ -55,7 +36,7 @@ static int entry_fd(const struct triggers *triggers, int pos)
 	return pos < 0 ? -1 : triggers->evlist->core.pollfd.entries[pos].fd;
 }
 
-/* A timer that is not armed yet. Return: its position, or a negative errno. */
+/* Create a disarmed timer. Return: its position, or a negative errno. */
 static int add_timer(struct evlist *evlist)
 {
 	return add_fd(evlist, timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
@@ -71,7 +52,7 @@ static int arm_timer(const struct triggers *triggers, int pos, u64 ms, u64 perio
 	return timerfd_settime(entry_fd(triggers, pos), 0, &spec, NULL) ? -errno : 0;
 }
 
-/* Under nohup(1): a signalfd would get it all the same. */
+/* True under nohup(1) for SIGHUP: a signalfd would receive it all the same. */
 static bool is_ignored(int signo)
 {
 	struct sigaction action;
@@ -120,7 +101,7 @@ int triggers__init(struct triggers *triggers, struct evlist *evlist,
 		err = trigger_events__map(&triggers->events, evlist);
 	if (!err && evlist__initialize_ctlfd(evlist, opts->ctl_fd, opts->ctl_fd_ack))
 		err = -EBADF;
-	/* Who does not read the answers must not stop us. */
+	/* A client that never reads acks must not block the recorder. */
 	if (!err && opts->ctl_fd_ack >= 0)
 		fcntl(opts->ctl_fd_ack, F_SETFL, fcntl(opts->ctl_fd_ack, F_GETFL) | O_NONBLOCK);
 	if (err)
@@ -128,7 +109,7 @@ int triggers__init(struct triggers *triggers, struct evlist *evlist,
 	return err;
 }
 
-int triggers__start_workload(struct triggers *triggers, const struct record_opts *opts)
+int triggers__start(struct triggers *triggers, const struct record_opts *opts)
 {
 	int err = 0;
 
@@ -136,8 +117,8 @@ int triggers__start_workload(struct triggers *triggers, const struct record_opts
 		err = arm_timer(triggers, triggers->delay, opts->target.initial_delay, 0);
 	if (err)
 		pr_err("Cannot set the timer of --delay: %s\n", strerror(-err));
-	else if (triggers->has_workload)
-		evlist__start_workload(triggers->evlist);
+	else
+		workload__start(&triggers->workload);
 	return err;
 }
 
@@ -148,28 +129,16 @@ int triggers__add_stop(struct triggers *triggers, int fd)
 	return triggers->stop < 0 ? triggers->stop : 0;
 }
 
-/* Other children than the workload are util's, and waited for there. */
-static bool reap_workload(struct triggers *triggers, int flags)
-{
-	if (!triggers->has_workload || triggers->workload_ended)
-		return false;
-	if (waitpid(triggers->evlist->workload.pid, &triggers->workload_status, flags) <= 0)
-		return false;
-	triggers->workload_ended = true;
-	return true;
-}
-
 static unsigned int process_signal(struct triggers *triggers, const struct signalfd_siginfo *info)
 {
 	switch (info->ssi_signo) {
 	case SIGUSR2:
 		return TRIGGER_SNAPSHOT;
 	case SIGUSR1:
-		if (info->ssi_pid == (u32)triggers->evlist->workload.pid)
-			triggers->exec_errno = info->ssi_int;
+		workload__exec_failed(&triggers->workload, info->ssi_pid, info->ssi_int);
 		return 0;
 	case SIGCHLD:
-		return reap_workload(triggers, WNOHANG) ? TRIGGER_STOP : 0;
+		return workload__reap(&triggers->workload) ? TRIGGER_STOP : 0;
 	default:
 		triggers->stop_signal = info->ssi_signo;
 		return TRIGGER_STOP;
@@ -207,11 +176,11 @@ static unsigned int process_control(struct triggers *triggers)
 
 	errno = 0;
 	ret = evlist__ctlfd_process(triggers->evlist, &cmd);
-	/* The end of a file: no hang-up tells it, and poll() would return at once, for ever. */
+	/* End of file: there is no POLLHUP, and poll() would return at once for ever. */
 	if (was_readable && !ret && cmd == EVLIST_CTL_CMD_UNSUPPORTED && errno != EAGAIN)
 		evlist__finalize_ctlfd(triggers->evlist);
 	if (ret > 0 && cmd == EVLIST_CTL_CMD_UNSUPPORTED)
-		pr_warning("--control: unknown command. Those known: enable [event], disable [event], "
+		pr_warning("--control: unknown command. Known commands: enable [event], disable [event], "
 			   "evlist [-v|-g|-F], snapshot, stop, ping.\n");
 	if (cmd == EVLIST_CTL_CMD_SNAPSHOT)
 		return TRIGGER_CONTROL;
@@ -250,7 +219,7 @@ static void close_entry(struct triggers *triggers, int *pos)
 	*pos = -1;
 }
 
-/* A SIGUSR2 that is pending, or comes late, must not kill us when it is unblocked. */
+/* A SIGUSR2 that is pending or late must not kill the recorder when it is unblocked. */
 static void restore_signals(struct triggers *triggers)
 {
 	size_t i;
@@ -265,12 +234,7 @@ static void restore_signals(struct triggers *triggers)
 
 void triggers__exit(struct triggers *triggers)
 {
-	struct evlist *evlist = triggers->evlist;
-
-	if (triggers->has_workload && !triggers->workload_ended) {
-		evlist__cancel_workload(evlist);	/* if it was never started */
-		kill(evlist->workload.pid, SIGTERM);
-	}
+	workload__terminate(&triggers->workload);
 	if (triggers->watching) {
 		close_entry(triggers, &triggers->delay);
 		close_entry(triggers, &triggers->period);
@@ -278,24 +242,6 @@ void triggers__exit(struct triggers *triggers)
 		trigger_events__close(&triggers->events);
 		restore_signals(triggers);
 	}
-	/* The signals are restored: a command that ignores SIGTERM can be left to itself by ^C. */
-	reap_workload(triggers, 0);
-}
-
-int triggers__workload_exit(const struct triggers *triggers, const char *command)
-{
-	int status = triggers->workload_status;
-
-	if (!triggers->has_workload || !triggers->workload_ended)
-		return 0;
-	if (triggers->exec_errno) {
-		pr_err("Cannot execute %s: %s\n", command, strerror(triggers->exec_errno));
-		return triggers->exec_errno == ENOENT ? 127 : 126;
-	}
-	if (WIFSIGNALED(status)) {
-		pr_err("%s was killed by signal %d (%s).\n", command, WTERMSIG(status),
-		       strsignal(WTERMSIG(status)));
-		return 128 + WTERMSIG(status);
-	}
-	return WEXITSTATUS(status);
+	/* The signals are restored: where the command ignores SIGTERM, ^C ends the wait for it. */
+	workload__wait(&triggers->workload);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What can make the recorder do something: signals, the workload's end, timers, --control.
+ * Wait for what makes the recorder act: signals, the workload's end, timers, --control, events.
  *
- * All of them are file descriptors in the event list's poll set, so one poll() waits for everything and
- * nothing runs in signal context. The capture thread does that (capture.h).
+ * Each trigger is a file descriptor in the event list's poll set: the capture thread (capture.h) waits for
+ * all of them in one poll(), and nothing runs in signal context.
  *
  *   signalfd	SIGINT SIGTERM SIGHUP  stop        SIGCHLD  the workload ended
  *		SIGUSR2                snapshot    SIGUSR1  the workload could not be executed
@@ -19,13 +19,14 @@
 #include <stdbool.h>
 #include <linux/types.h>
 #include "trigger_event.h"
+#include "workload.h"
 
 struct evlist;
 struct record_opts;
 
 #define NR_IGNORED_SIGNALS	2
 
-/* What is asked for; several may come at once. */
+/* Requests; a set of them may arrive at once. */
 enum trigger {
 	TRIGGER_STOP		= 1 << 0,	/* end the recording */
 	TRIGGER_SNAPSHOT	= 1 << 1,	/* SIGUSR2 */
@@ -39,16 +40,13 @@ enum trigger {
 
 /**
  * struct triggers
- * @evlist:	in whose poll set the descriptors are, and whose workload is watched
+ * @evlist:	its poll set has the descriptors
  * @saved:	signal mask to be restored
- * @handlers:	of the signals that are ignored, to be restored
+ * @handlers:	of the ignored signals, to be restored
  * @watching:	triggers__init() was called
  * @signals, @delay, @period, @stop: positions in the poll set, -1 where not used
- * @events:	those of --switch-output-event
- * @has_workload: a command was given
- * @workload_ended: its status is known
- * @workload_status: from waitpid()
- * @exec_errno:	why the command could not be executed, 0 if it was
+ * @events:	the events of --switch-output-event
+ * @workload:	the command
  * @stop_signal: the signal that ended the recording, or 0
  */
 struct triggers {
@@ -61,28 +59,13 @@ struct triggers {
 	int		 period;
 	int		 stop;
 	struct trigger_events events;
-	bool		 has_workload;
-	bool		 workload_ended;
-	int		 workload_status;
-	int		 exec_errno;
+	struct workload	 workload;
 	int		 stop_signal;
 };
 
 /**
- * triggers__prepare_workload - fork the command; it waits until triggers__start_workload()
- * @argv:	command and arguments, NULL terminated
- * @pipe_output: standard output carries the recording: the command's goes to standard error
- *
- * Must precede triggers__init(), so that the command does not inherit blocked signals.
- *
- * Return: 0, or a negative errno after an error message.
- */
-int triggers__prepare_workload(struct triggers *triggers, struct evlist *evlist,
-			       struct record_opts *opts, const char **argv, bool pipe_output);
-
-/**
  * triggers__init - block the signals and put all descriptors into the poll set
- * @triggers:	zeroed, or with a prepared workload
+ * @triggers:	zeroed, but for a prepared @workload
  * @period_sec:	for TRIGGER_TIME [s]; 0 for none
  *
  * Return: 0, or a negative errno after an error message.
@@ -91,21 +74,21 @@ int triggers__init(struct triggers *triggers, struct evlist *evlist,
 		   const struct record_opts *opts, unsigned long period_sec);
 
 /**
- * triggers__add_stop - watch one more descriptor: when it is readable, that is TRIGGER_STOP
+ * triggers__add_stop - watch one more descriptor: TRIGGER_STOP when it is readable
  *
  * Return: 0, or a negative errno. @fd stays the caller's.
  */
 int triggers__add_stop(struct triggers *triggers, int fd);
 
 /**
- * triggers__start_workload - let the command go, and --delay begin
+ * triggers__start - let the command go, arm the timer of --delay
  *
  * Return: 0, or a negative errno after an error message.
  */
-int triggers__start_workload(struct triggers *triggers, const struct record_opts *opts);
+int triggers__start(struct triggers *triggers, const struct record_opts *opts);
 
 /**
- * triggers__process - after a poll: what is asked for
+ * triggers__process - collect the requests after a poll
  *
  * Return: a set of enum trigger, 0 for none; or a negative errno after an error message.
  */
@@ -114,15 +97,8 @@ int triggers__process(struct triggers *triggers);
 /**
  * triggers__exit - end the workload if it still runs, close everything, restore the signals
  *
- * Waits for the command, which has got SIGTERM: no process stays behind.
+ * Sends SIGTERM to the command and waits for it: no process stays behind.
  */
 void triggers__exit(struct triggers *triggers);
-
-/**
- * triggers__workload_exit - what the command's end means for our own exit status
- *
- * Return: its exit status; 128 + N if signal N killed it; 127 or 126 if it could not be executed.
- */
-int triggers__workload_exit(const struct triggers *triggers, const char *command);
 
 #endif

@@ -93,10 +93,10 @@ static void note(struct trigger_events *events, union perf_event *event)
 	if (event->header.type != PERF_RECORD_SAMPLE ||
 	    evlist__parse_sample_timestamp(events->evlist, event, &time))
 		return;
-	if (events->by && events->time <= time)
+	if (events->evsel && events->time <= time)
 		return;
 	events->time = time;
-	events->by = evlist__event2evsel(events->evlist, event);
+	events->evsel = evlist__event2evsel(events->evlist, event);
 }
 
 static void drain(struct trigger_events *events, struct mmap *map)
@@ -127,10 +127,10 @@ bool trigger_events__process(struct trigger_events *events, struct evlist *waite
 	if (!readable)
 		return false;
 
-	events->by = NULL;
+	events->evsel = NULL;
 	for (i = 0; i < events->evlist->core.nr_mmaps; i++)
 		drain(events, &events->evlist->mmap[i]);
-	return events->by;
+	return events->evsel;
 }
 
 void trigger_events__close(struct trigger_events *events)

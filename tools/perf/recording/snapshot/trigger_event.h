@@ -23,14 +23,14 @@ struct record_opts;
  * @nr:		number of positions
  * @time:	when the oldest event happened that the last trigger_events__process() saw [ns of
  *		CLOCK_MONOTONIC]
- * @by:		which event that was
+ * @evsel:		which event that was
  */
 struct trigger_events {
 	struct evlist	*evlist;
 	int		 first;
 	int		 nr;
 	u64		 time;
-	struct evsel	*by;
+	struct evsel	*evsel;
 };
 
 /**

@@ -76,6 +76,7 @@ static struct fake_ring fakes[NR_RINGS];
 static struct channel stream = { .rings = rings, .nr = NR_RINGS, .nr_mapped = NR_RINGS };
 static _Atomic u64 stamp_clock;
 static atomic_int fail_ring;		/* draining this one fails */
+static atomic_int sink_answer;		/* of every drain from now on */
 
 #define MARK	(~0ULL)
 #define LOG_MAX	(1 << 20)
@@ -123,13 +124,13 @@ static void publish(struct fake_ring *ring, bool wake)
 		abort();
 }
 
-/* In place of stream.c's: what is seen is logged after the look, so that others come in between. */
-ssize_t ring__drain(struct ring *ring, size_t least, drain_fn_t drain, void *arg)
+/* Stands in for drain.c: logs what it saw after it has looked, so that other threads come in between. */
+int ring__drain(struct ring *ring, size_t min_bytes, struct record_sink *sink, size_t *bytes)
 {
 	struct fake_ring *fake = &fakes[ring - rings];
 	u64 head, pos, times;
 
-	(void)drain, (void)arg;
+	(void)sink;
 	if (atomic_load(&fail_ring) == ring - rings)
 		return -EIO;
 	if (read(fake->fd, &times, sizeof(times)) < 0 && errno != EAGAIN)
@@ -137,7 +138,7 @@ ssize_t ring__drain(struct ring *ring, size_t least, drain_fn_t drain, void *arg
 	pthread_mutex_lock(&fake->lock);
 	head = fake->head;
 	pthread_mutex_unlock(&fake->lock);
-	if ((head - fake->tail) * ITEM_BYTES < least)
+	if ((head - fake->tail) * ITEM_BYTES < min_bytes)
 		return 0;
 	sched_yield();
 	for (pos = fake->tail; pos != head; pos++)
@@ -146,7 +147,8 @@ ssize_t ring__drain(struct ring *ring, size_t least, drain_fn_t drain, void *arg
 	pos = fake->tail;
 	fake->tail = head;
 	pthread_mutex_unlock(&fake->lock);
-	return (head - pos) * ITEM_BYTES;
+	*bytes += (head - pos) * ITEM_BYTES;
+	return atomic_load(&sink_answer);
 }
 
 /*
@@ -159,17 +161,18 @@ static struct pollset own;
 static struct reader_place places[NR_PLACES];
 static bool of_threads;			/* the rings are: of no CPU */
 
-static void begin(bool no_threads, size_t least)
+static void begin(bool no_threads, size_t min_bytes)
 {
 	int i;
 
 	log_len = 0;
 	fail_ring = -1;
+	sink_answer = 0;
 	readers = (struct readers){
 		.spec = { places, NR_PLACES },
 		.no_threads = no_threads,
 		.priority = -1,
-		.least = least,
+		.min_bytes = min_bytes,
 		.rounds = &rounds,
 	};
 	if (pollset__init(&own))
@@ -374,7 +377,7 @@ static void test_rounds(void)
  * Threads
  */
 
-static void test_promise(size_t least, const char *what)
+static void test_promise(size_t min_bytes, const char *what)
 {
 	/* A ring that wakes its reader often, seldom, and two of one reader, of which one wakes nobody */
 	struct writer_task tasks[] = {
@@ -385,7 +388,7 @@ static void test_promise(size_t least, const char *what)
 	};
 	int marks;
 
-	begin(false, least);
+	begin(false, min_bytes);
 	start_writers(tasks, 4);
 	record_until(20011);
 	end_writers(tasks, 4);
@@ -494,7 +497,7 @@ static void test_failure(void)
 	end();
 }
 
-static void test_enough(void)
+static void test_stop_reading(void)
 {
 	struct writer_task tasks[] = {
 		{ .ring = 0, .wake_every = 4, .pace = 1 },
@@ -505,12 +508,12 @@ static void test_enough(void)
 	begin(false, 1);
 	start_writers(tasks, 2);
 	record_until(503);
-	readers__set_enough(&readers);
+	atomic_store(&sink_answer, SINK_STOP_READING);
 	do {				/* visits that are under way come to their end */
 		len = logged();
 		usleep(20000);
 	} while (logged() != len && len < LOG_MAX);
-	check(len < LOG_MAX, "enough: nothing more but what orders ask for");
+	check(len < LOG_MAX, "the sink wants no more: nothing is read but for orders");
 	end_writers(tasks, 2);
 	readers__stop(&readers);
 	check(published() == items_logged(), "... and all that the rings hold at the end");
@@ -526,6 +529,6 @@ int main(void)
 	test_no_threads();
 	test_hold();
 	test_failure();
-	test_enough();
+	test_stop_reading();
 	return tap_end();
 }

@@ -14,6 +14,8 @@
 #include "util/evlist.h"
 #include "util/evsel.h"
 
+#include "recording/lib/records.h"
+#include "recording/ring/drain.h"
 #include "recording/sideband/fixup_size.h"
 #include "perf/tests/tap.h"
 
@@ -150,13 +152,16 @@ static void begin(void)
  * What is handed on
  */
 
+static int take(struct record_sink *sink, const struct records *records, struct ring *ring);
+
+static struct record_sink taker = { take };
 static struct bytes got;
 static struct records last;
 static unsigned int nr_calls, fail_at;
 
-static int take(void *arg, const struct records *records, struct ring_stats *stats)
+static int take(struct record_sink *sink, const struct records *records, struct ring *ring)
 {
-	(void)arg, (void)stats;
+	(void)sink, (void)ring;
 	if (++nr_calls == fail_at || !records__len(records))
 		return -ENOSPC;
 	last = *records;
@@ -175,7 +180,7 @@ static bool is_mended_cut_at(size_t cut)
 	memcpy(first, ring.byte, cut);
 	memcpy(second, ring.byte + cut, ring.len - cut);
 	got.len = nr_calls = 0;
-	err = fixup_size__drain(&evlist, &records, take, NULL, NULL);
+	err = fixup_size__pass(&evlist, &records, &taker, NULL);
 	free(first);
 	free(second);
 	return !err && got.len == wanted.len && !memcmp(got.byte, wanted.byte, got.len);
@@ -250,7 +255,7 @@ static void test_untouched(void)
 	for (cut = 0; cut <= ring.len; cut += 8)
 		ok = ok && is_mended_cut_at(cut) && nr_calls == 1;
 	records = records__of(ring.byte, ring.len);
-	fixup_size__drain(&evlist, &records, take, NULL, NULL);
+	fixup_size__pass(&evlist, &records, &taker, NULL);
 	check(ok && last.part[0].iov_base == ring.byte && last.part[0].iov_len == ring.len,
 	      "where none is too long, all is handed on in one, from where it lies");
 
@@ -277,7 +282,7 @@ static void test_errors(void)
 	for (nr = 1; nr <= 3; nr++) {
 		got.len = nr_calls = 0;
 		fail_at = nr;
-		ok = ok && fixup_size__drain(&evlist, &records, take, NULL, NULL) == -ENOSPC && nr_calls == nr;
+		ok = ok && fixup_size__pass(&evlist, &records, &taker, NULL) == -ENOSPC && nr_calls == nr;
 	}
 	fail_at = 0;
 	check(ok, "an error ends it");

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "util/evlist.h"
+#include "util/time-utils.h"
+#include "recording/sideband/synthesize.h"
+#include "internal.h"
+#include "recorder.h"
+
+int recorder__begin_file(struct recorder *rec)
+{
+	const struct perf_event_mmap_page *page = channels__any_page(&rec->channels);
+
+	return synthesize__describe(&rec->output, page) ?:
+	       aux__describe(&rec->aux, &rec->output, page) ?:
+	       sideband__begin_file(&rec->sideband);
+}
+
+int recorder__close_file(struct recorder *rec, bool rename)
+{
+	char timestamp[] = "InvalidTimestamp";
+	char *name = NULL;
+	int err;
+
+	if (!rename || output__is_pipe(&rec->output))
+		return output__close(&rec->output);
+
+	fetch_current_timestamp(timestamp, sizeof(timestamp));
+	err = output__close_as(&rec->output, timestamp, &name);
+	if (name) {
+		summary__file(&rec->summary, name);
+		rotation__keep(&rec->rotation, name);
+	}
+	return err;
+}
+
+int recorder__write_end(struct recorder *rec)
+{
+	struct lost_counters lost = { 0 };
+	int err = lost_counters__read(&lost, &rec->channels, rec->evlist, false);
+
+	err = lost_counters__write(&lost, &rec->output) ?: err;
+	return sideband__end_file(&rec->sideband) ?: err;
+}
+
+/* AUX areas come after the records that tell about them. */
+long recorder__drain_own(struct recorder *rec)
+{
+	long bytes = sideband__drain(&rec->sideband), aux;
+
+	if (bytes < 0)
+		return bytes;
+	aux = aux__drain(&rec->aux, &rec->output);
+	return aux < 0 ? aux : aux + bytes;
+}
+
+/*
+ * The readers go on, for the next file:
+ *
+ *  - Everything that was published before the readers got their order is in this file, and so are the
+ *    losses of the rings before it.
+ *  - Whatever a sample in this file refers to was published before the sample was drained: it is in a
+ *    tracking ring, or drained. Nobody else writes while those rings are drained for the last time.
+ *  - Records about a piece of a trace that was just written may arrive while it is written: drain once more.
+ *  - Samples of the next file may lie before what they refer to, which recorder__begin_file() writes. A
+ *    reader of the file sorts records, and takes none out before the second mark of a round (rounds.h). For
+ *    that mark the main thread must make a visit, and it does so only after it has begun the file.
+ */
+int recorder__end_data(struct recorder *rec)
+{
+	long bytes = recorder__write_end(rec);
+
+	if (bytes)
+		return bytes;
+	drain_thread__hold(&rec->drain_thread);
+	output__hold(&rec->output);
+	bytes = recorder__drain_own(rec);
+	if (bytes >= 0 && aux__streams(&rec->aux))
+		bytes = sideband__drain(&rec->sideband);
+	if (bytes >= 0)
+		output__next(&rec->output);
+	output__release(&rec->output);
+	drain_thread__release(&rec->drain_thread);
+	return bytes < 0 ? bytes : 0;
+}
+
+/* Records that arrive meanwhile wait in the queue for the next file. */
+int recorder__next_file(struct recorder *rec)
+{
+	int err = recorder__close_file(rec, true);
+
+	err = output__reopen(&rec->output) ?: err;
+	if (!err)
+		err = recorder__begin_file(rec);
+	return err;
+}

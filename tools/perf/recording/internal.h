@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The parts of the recorder, as they call each other:
+ *
+ *	recorder.c	main loop, reactions, begin and end
+ *	   +-- setup.c		prepare everything that a recording needs, and tear it down
+ *	   |      +-- events.c	target, attributes, open
+ *	   +-- files.c		begin, end and switch files
+ *
+ * All run in the main thread.
+ */
+#ifndef PERF_RECORDING_INTERNAL_H
+#define PERF_RECORDING_INTERNAL_H
+
+#include <stdbool.h>
+
+struct channel;
+struct recorder;
+
+/*
+ * setup.c
+ */
+
+/**
+ * recorder__prepare - from options to mapped rings and a capture thread that waits
+ * @argc:	number of words of the command, 0 for none
+ * @argv:	the command; it is forked, and waits
+ *
+ * Return: 0, or a negative errno after an error message (-EMFILE: see recorder__explain_file_limit()).
+ */
+int recorder__prepare(struct recorder *rec, int argc, const char **argv);
+
+/** recorder__explain_file_limit - print a hint about RLIMIT_NOFILE */
+void recorder__explain_file_limit(void);
+
+/** recorder__cleanup - free everything, however far recorder__prepare() came */
+void recorder__cleanup(struct recorder *rec);
+
+/** recorder__has_overwrite - are there rings that overwrite themselves? Once they are mapped. */
+bool recorder__has_overwrite(const struct recorder *rec);
+
+/** recorder__has_snapshots - is there anything that is copied when asked for: rings, or AUX areas? */
+bool recorder__has_snapshots(const struct recorder *rec);
+
+/*
+ * events.c
+ */
+
+/**
+ * events__find_target - find CPUs and threads, add the tracking event
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int events__find_target(struct recorder *rec);
+
+/**
+ * events__configure - set attributes, and filters that exclude the recorder itself
+ *
+ * The workload is forked, the capture thread exists.
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int events__configure(struct recorder *rec);
+
+/**
+ * events__open - open all events, disabled
+ *
+ * Overwrite events get the best kind of ring that this kernel offers (perf/overwrite.h), noted in
+ * @rec->overwrite. Their attributes are left as the file describes them: there, records have no trailers.
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int events__open(struct recorder *rec);
+
+/*
+ * files.c
+ */
+
+/** recorder__begin_file - describe events and tasks in a new file. Return: 0, or a negative errno */
+int recorder__begin_file(struct recorder *rec);
+
+/** recorder__write_end - write what each file ends with. Return: 0, or a negative errno */
+int recorder__write_end(struct recorder *rec);
+
+/**
+ * recorder__end_data - end the file's data: what is written from now on belongs to the next file
+ *
+ * The streams have been drained for this file. The readers go on.
+ *
+ * Return: 0, or a negative errno.
+ */
+int recorder__end_data(struct recorder *rec);
+
+/** recorder__next_file - after recorder__end_data(): complete the file, begin the next. Return: as above */
+int recorder__next_file(struct recorder *rec);
+
+/** recorder__close_file - complete the file; @rename: append a timestamp to its name. Return: as above */
+int recorder__close_file(struct recorder *rec, bool rename);
+
+/** recorder__drain_own - drain the rings and AUX areas of the main thread. Return: [bytes], or a negative errno */
+long recorder__drain_own(struct recorder *rec);
+
+#endif

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+#include <internal/lib.h>
+#include <linux/kernel.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include "util/debug.h"
+#include "util/evlist.h"
+#include "util/rlimit.h"
+#include "internal.h"
+#include "recorder.h"
+
+static struct channel *channel(struct recorder *rec, enum channel_kind kind)
+{
+	return &rec->channels.channel[kind];
+}
+
+bool recorder__has_overwrite(const struct recorder *rec)
+{
+	return rec->channels.channel[CHANNEL_OVERWRITE].nr_mapped > 0;
+}
+
+bool recorder__has_snapshots(const struct recorder *rec)
+{
+	return recorder__has_overwrite(rec) || aux__takes_snapshots(&rec->aux);
+}
+
+/* Decide as perf_data__open() will: the workload must know before the output is opened. */
+static bool writes_to_pipe(const struct recorder *rec)
+{
+	struct stat st;
+
+	if (rec->output.data.path)
+		return !strcmp(rec->output.data.path, "-");
+	return !fstat(STDOUT_FILENO, &st) && S_ISFIFO(st.st_mode);
+}
+
+static int check_output(const struct recorder *rec)
+{
+	if (!writes_to_pipe(rec))
+		return 0;
+	if (rec->rotation.enabled)
+		pr_err("--switch-output needs files: give one with -o, not standard output.\n");
+	else if (rec->output.kcore)
+		pr_err("--kcore makes a directory: give its name with -o, not standard output.\n");
+	else
+		return 0;
+	return -EINVAL;
+}
+
+static int init_capture(struct recorder *rec)
+{
+	struct capture *capture = &rec->capture;
+	int err;
+
+	capture->evlist = rec->evlist;
+	capture->triggers = &rec->triggers;
+	capture->snapshotter = &rec->snapshotter;
+	capture->aux_snapshotter = &rec->aux_snapshotter;
+	capture->channels = &rec->channels;
+	capture->lost = &rec->lost;
+	rec->aux.enabling = &capture->enabling;
+	err = capture__init(capture);
+	return err ?: pollset__add(&rec->pollset, capture->wake_fd);
+}
+
+static int init_output(struct recorder *rec)
+{
+	int err;
+
+	if (rec->output.pipeline.level && writes_to_pipe(rec)) {
+		pr_warning("-z: data in a pipe are not compressed.\n");
+		rec->output.pipeline.level = 0;
+	}
+	rec->output.max_file_bytes = rec->rotation.size;
+	err = output__init(&rec->output);
+	return err ?: pollset__add(&rec->pollset, rec->output.error_fd);
+}
+
+static int init_readers(struct recorder *rec)
+{
+	struct channel *stream = channel(rec, CHANNEL_STREAM);
+	struct readers *readers = &rec->readers;
+	struct ring *ring;
+	int err;
+
+	readers->sink = &rec->output.sink;
+	readers->rounds = &rec->rounds;
+	readers->min_bytes = min(readers->min_bytes, (size_t)stream->pages * page_size / 4);
+	/* A reader that precedes all normal tasks and is woken up by its own events would never sleep. */
+	if (rec->include_self && readers->priority < 0)
+		readers->priority = 0;
+	channel__for_each_ring(channel(rec, CHANNEL_AUX), ring)
+		ring->pollset = &rec->pollset;
+	err = readers__init(readers, stream, &rec->pollset);
+	if (!err)
+		err = drain_thread__init(&rec->drain_thread, channel(rec, CHANNEL_TRACKING), rec->evlist,
+					 readers);
+	return err ?: channels__poll(&rec->channels, rec->evlist);
+}
+
+static int init_snapshots(struct recorder *rec)
+{
+	int err = snapshotter__init(&rec->snapshotter, channel(rec, CHANNEL_OVERWRITE), rec->overwrite);
+
+	if (!err)
+		err = aux__map(&rec->aux, channel(rec, CHANNEL_AUX));
+	return err ?: aux_snapshotter__init(&rec->aux_snapshotter, &rec->aux);
+}
+
+static void init_sideband(struct recorder *rec)
+{
+	bool has_streams = channel(rec, CHANNEL_STREAM)->nr_mapped || aux__streams(&rec->aux);
+
+	rec->sideband = (struct sideband){
+		.evlist		 = rec->evlist,
+		.opts		 = &rec->opts,
+		.output		 = &rec->output,
+		.drain_thread	 = &rec->drain_thread,
+		.aux		 = &rec->aux,
+		.aux_rings	 = channel(rec, CHANNEL_AUX),
+		.aux_snapshotter = &rec->aux_snapshotter,
+		.snapshotter	 = &rec->snapshotter,
+		.has_overwrite	 = recorder__has_overwrite(rec),
+	};
+	sideband__init(&rec->sideband, rec->tracking, has_streams, rec->rotation.enabled);
+}
+
+/* Write a PERF_RECORD_FINISHED_ROUND, see rounds.h. */
+static int write_mark(void *output)
+{
+	return output__mark(output, PERF_RECORD_FINISHED_ROUND);
+}
+
+/*
+ * With overwrite rings, or where side-band is written with snapshots, records older than what was drained
+ * remain until a snapshot is written: then the snapshot finishes the round, not the visitors.
+ */
+static int init_rounds(struct recorder *rec)
+{
+	bool by_snapshots = recorder__has_overwrite(rec) || rec->sideband.route == SIDEBAND_TO_STATE;
+
+	return rounds__init(&rec->rounds, by_snapshots ? 0 : readers__recorder(&rec->readers) + 1,
+			    write_mark, &rec->output);
+}
+
+static int init_triggers(struct recorder *rec)
+{
+	int err = triggers__init(&rec->triggers, rec->evlist, &rec->opts, rec->rotation.seconds);
+
+	return err ?: triggers__add_stop(&rec->triggers, rec->capture.stop_fd);
+}
+
+/*
+ * Each CPU takes at least five descriptors: event, tracking event, BPF event, and two that its reader waits
+ * with. The usual limit of 1024 is too low for 272 CPUs. The workload is forked before, and keeps its limit.
+ */
+static void raise_file_limit(void)
+{
+	enum rlimit_action raised = NO_CHANGE;
+
+	rlimit__increase_nofile(&raised);
+}
+
+void recorder__explain_file_limit(void)
+{
+	struct rlimit limit = { 0 };
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	pr_err("Hint:\tA recording has a file open for each event and CPU (or task), and four more for each CPU. This\n"
+	       "\tprocess may have %" PRIu64 " (ulimit -Hn; LimitNOFILE= of a service): allow more, or record fewer\n"
+	       "\tevents or CPUs (-C).\n", (u64)limit.rlim_cur);
+}
+
+static int open_rings(struct recorder *rec)
+{
+	int err = events__configure(rec);
+
+	if (!err)
+		err = events__open(rec);
+	return err ?: channels__map(&rec->channels, rec->evlist, rec->opts.mmap_pages);
+}
+
+int recorder__prepare(struct recorder *rec, int argc, const char **argv)
+{
+	int err = check_output(rec);
+
+	if (!err)
+		err = events__find_target(rec);
+	if (!err && argc)
+		err = workload__prepare(&rec->triggers.workload, rec->evlist, &rec->opts, argv,
+					writes_to_pipe(rec));
+	if (err)
+		return err;
+	raise_file_limit();
+	err = init_capture(rec);
+	if (!err)
+		err = init_output(rec);
+	if (!err)
+		err = open_rings(rec);
+	if (!err)
+		err = init_readers(rec);
+	if (!err)
+		err = loss_report__init(&rec->report, &rec->channels, rec->evlist);
+	if (!err)
+		err = init_snapshots(rec);
+	if (err)
+		return err;
+	init_sideband(rec);
+	return init_rounds(rec) ?: init_triggers(rec);
+}
+
+void recorder__cleanup(struct recorder *rec)
+{
+	capture__exit(&rec->capture);
+	triggers__exit(&rec->triggers);
+	snapshotter__exit(&rec->snapshotter);
+	aux_snapshotter__exit(&rec->aux_snapshotter);
+	sideband__exit(&rec->sideband);
+	loss_report__exit(&rec->report);
+	aux__exit(&rec->aux);
+	off_cpu__exit(&rec->off_cpu);
+	drain_thread__exit(&rec->drain_thread);
+	readers__exit(&rec->readers);
+	rounds__exit(&rec->rounds);
+	channels__unmap(&rec->channels);
+	evlist__close(rec->evlist);
+	output__exit(&rec->output);
+	rotation__exit(&rec->rotation);
+	pollset__exit(&rec->pollset);
+}
