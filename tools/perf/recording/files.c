@@ -32,12 +32,21 @@ int recorder__close_file(struct recorder *rec, bool rename)
 	return err;
 }
 
+int recorder__write_lost(struct recorder *rec, struct lost_counters *counters)
+{
+	struct records records = records__of(counters->records, counters->bytes);
+	int err = output__write(&rec->output, &records, NULL);
+
+	lost_counters__clear(counters);
+	return err;
+}
+
 int recorder__write_end(struct recorder *rec)
 {
 	struct lost_counters lost = { 0 };
 	int err = lost_counters__read(&lost, &rec->channels, rec->evlist, false);
 
-	err = lost_counters__write(&lost, &rec->output) ?: err;
+	err = recorder__write_lost(rec, &lost) ?: err;
 	return sideband__end_file(&rec->sideband) ?: err;
 }
 

@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-struct channel;
+struct lost_counters;
 struct recorder;
 
 /*
@@ -78,6 +78,9 @@ int events__open(struct recorder *rec);
 
 /** recorder__begin_file - describe events and tasks in a new file. Return: 0, or a negative errno */
 int recorder__begin_file(struct recorder *rec);
+
+/** recorder__write_lost - write @counters, and clear them. Return: 0, or a negative errno */
+int recorder__write_lost(struct recorder *rec, struct lost_counters *counters);
 
 /** recorder__write_end - write what each file ends with. Return: 0, or a negative errno */
 int recorder__write_end(struct recorder *rec);

@@ -298,7 +298,7 @@ static int end(struct recorder *rec, int err)
 	drain_thread__stop(&rec->drain_thread);
 	rec->summary.wakeups += readers__wakeups(&rec->readers);
 	err = lost_counters__read_filtered(&rec->lost, rec->evlist) ?: err;
-	err = lost_counters__write(&rec->lost, &rec->output) ?: err;
+	err = recorder__write_lost(rec, &rec->lost) ?: err;
 	err = write_snapshot(rec, "exit", true) ?: err;
 	err = off_cpu__write(&rec->off_cpu, &rec->channels, &rec->output) ?: err;
 	err = recorder__write_end(rec) ?: err;

@@ -22,7 +22,6 @@
 #include "aux.h"
 #include "recording/ring/channel.h"
 #include "recording/output/output.h"
-#include "recording/sideband/synthesize.h"
 
 /*
  * Options and events
@@ -224,7 +223,7 @@ int aux__describe(struct aux *aux, struct output *output, const struct perf_even
 	aux->evlist->mmap = &map;
 	aux->evlist->core.nr_mmaps = 1;
 	err = perf_event__synthesize_auxtrace_info(aux->itr, &output->tool, session,
-						   synthesize__write);
+						   output__write_synthesized);
 	aux->evlist->mmap = NULL;
 	aux->evlist->core.nr_mmaps = 0;
 	if (err && !output->err)

@@ -252,6 +252,16 @@ int output__mark(struct output *output, unsigned int type)
 	return output__write(output, &records, NULL);
 }
 
+int output__write_synthesized(const struct perf_tool *tool, union perf_event *event,
+		    struct perf_sample *sample __maybe_unused,
+		    struct machine *machine __maybe_unused)
+{
+	struct output *output = container_of(tool, struct output, tool);
+	struct records records = records__of(event, event->header.size);
+
+	return output__write(output, &records, NULL);
+}
+
 int output__write_unit(struct output *output, const struct records *unit, u64 *pos)
 {
 	if (!output->open)

@@ -38,7 +38,10 @@
 #include "reserve.h"
 
 struct evlist;
+struct machine;
+struct perf_sample;
 struct perf_session;
+union perf_event;
 
 /**
  * struct output
@@ -138,6 +141,15 @@ int output__flush(struct output *output);
  * Return: as output__write().
  */
 int output__mark(struct output *output, unsigned int type);
+
+/**
+ * output__write_synthesized - append a record that util has synthesized; a perf_event__handler_t
+ * @tool:	@output->tool
+ *
+ * Return: as output__write().
+ */
+int output__write_synthesized(const struct perf_tool *tool, union perf_event *event,
+			      struct perf_sample *sample, struct machine *machine);
 
 /** output__error - has writing failed? Does not wait. Return: 0, or @output->err */
 int output__error(struct output *output);

@@ -15,7 +15,6 @@
 #include "util/synthetic-events.h"
 #include "channel.h"
 #include "lost_counters.h"
-#include "recording/output/output.h"
 
 static int add_record(struct lost_counters *counters, struct evsel *evsel, const struct perf_sample_id *sid,
 		      u64 lost, u16 misc)
@@ -110,12 +109,8 @@ int lost_counters__read_filtered(struct lost_counters *counters, struct evlist *
 	return 0;
 }
 
-int lost_counters__write(struct lost_counters *counters, struct output *output)
+void lost_counters__clear(struct lost_counters *counters)
 {
-	struct records records = records__of(counters->records, counters->bytes);
-	int err = output__write(output, &records, NULL);
-
 	zfree(&counters->records);
 	counters->bytes = 0;
-	return err;
 }

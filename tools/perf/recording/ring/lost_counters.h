@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Events that the kernel dropped without a record of it in the ring: those after the last record
- * that still fitted. The kernel counts the lost of each event (PERF_FORMAT_LOST, since 6.0).
+ * Read the kernel's counters of lost events, and make records of them.
  *
- * Each file tells what was lost since the one before. What is lost while files are switched both
- * tell, if a ring's records in the next one begin with LOST.
+ * Where nothing fits into a ring any more, no PERF_RECORD_LOST follows the last record: only the counter of
+ * the event knows what was lost (PERF_FORMAT_LOST, since 6.0).
  *
- * Counting and writing are apart: what overwrite rings lost is counted by the capture thread just
- * before the last copy, and written by the recorder's thread when it can.
+ * Each file has the losses since the file before. Losses that happen while files are switched may be in
+ * both, if a ring's records in the next file begin with LOST.
+ *
+ * Reading and writing are separate: the capture thread reads the counters of overwrite rings just before
+ * the last copy, and the main thread writes the records.
  */
 #ifndef PERF_RECORDING_LOST_COUNTERS_H
 #define PERF_RECORDING_LOST_COUNTERS_H
@@ -18,11 +20,10 @@
 
 struct channels;
 struct evlist;
-struct output;
 
 /**
  * struct lost_counters
- * @records:	a PERF_RECORD_LOST_SAMPLES for each event that lost some, not written yet; owned
+ * @records:	a PERF_RECORD_LOST_SAMPLES for each event that lost samples; owned
  * @bytes:	length of @records [bytes]
  */
 struct lost_counters {
@@ -31,25 +32,26 @@ struct lost_counters {
 };
 
 /**
- * lost_counters__read - read what the kernel's counters went up by since the last call
- * @channels:	receive it in the accounts of their rings
- * @overwrite:	of the events of the overwrite channel, or else of all others
+ * lost_counters__read - add the increase of the kernel's counters since the last call
+ * @channels:	the statistics of their rings receive it
+ * @overwrite:	true: read events of the overwrite channel; false: all others
  *
  * Return: 0, or -ENOMEM.
  */
-int lost_counters__read(struct lost_counters *lost, struct channels *channels, struct evlist *evlist,
+int lost_counters__read(struct lost_counters *counters, struct channels *channels, struct evlist *evlist,
 		  bool overwrite);
 
 /**
- * lost_counters__read_filtered - how many samples BPF filters (--filter of other events than tracepoints) dropped
+ * lost_counters__read_filtered - add the samples that BPF filters dropped (--filter, not of tracepoints)
  *
- * That is no loss, and in no account. Whoever reads the file is told, as by upstream: once, at the end.
+ * These are no losses, and in no ring's statistics. The file has their number once, at its end, as
+ * upstream's files do.
  *
  * Return: 0, or -ENOMEM.
  */
-int lost_counters__read_filtered(struct lost_counters *lost, struct evlist *evlist);
+int lost_counters__read_filtered(struct lost_counters *counters, struct evlist *evlist);
 
-/** lost_counters__write - write what was counted, and free it. Return: 0, or the errno of the output */
-int lost_counters__write(struct lost_counters *lost, struct output *output);
+/** lost_counters__clear - free the records, which were written */
+void lost_counters__clear(struct lost_counters *counters);
 
 #endif

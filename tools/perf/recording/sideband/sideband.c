@@ -178,7 +178,7 @@ static int write_state(struct sideband *sideband)
 static int write_proc(struct sideband *sideband)
 {
 	return synthesize__system(sideband->output, &sideband->output->tool, sideband->opts,
-				  synthesize__write) ?:
+				  output__write_synthesized) ?:
 	       finish_init(sideband);
 }
 

@@ -13,23 +13,13 @@
 #include "recording/output/output.h"
 #include "synthesize.h"
 
-int synthesize__write(const struct perf_tool *tool, union perf_event *event,
-		    struct perf_sample *sample __maybe_unused,
-		    struct machine *machine __maybe_unused)
-{
-	struct output *output = container_of(tool, struct output, tool);
-	struct records records = records__of(event, event->header.size);
-
-	return output__write(output, &records, NULL);
-}
-
 /* Where util itself writes to the pipe next. */
 static int write_through(const struct perf_tool *tool, union perf_event *event,
 			 struct perf_sample *sample, struct machine *machine)
 {
 	struct output *output = container_of(tool, struct output, tool);
 
-	return synthesize__write(tool, event, sample, machine) ?: output__flush(output);
+	return output__write_synthesized(tool, event, sample, machine) ?: output__flush(output);
 }
 
 int synthesize__describe(struct output *output, const struct perf_event_mmap_page *page)
@@ -45,17 +35,17 @@ int synthesize__describe(struct output *output, const struct perf_event_mmap_pag
 		if (err < 0)
 			return err;
 	}
-	err = perf_event__synth_time_conv(page, tool, synthesize__write, host);
+	err = perf_event__synth_time_conv(page, tool, output__write_synthesized, host);
 	if (!err)
-		err = perf_event__synthesize_id_index(tool, synthesize__write, output->evlist, host);
+		err = perf_event__synthesize_id_index(tool, output__write_synthesized, output->evlist, host);
 	if (!err)
-		err = perf_event__synthesize_extra_attr(tool, output->evlist, synthesize__write, pipe);
+		err = perf_event__synthesize_extra_attr(tool, output->evlist, output__write_synthesized, pipe);
 	if (!err)
 		err = perf_event__synthesize_thread_map2(tool, output->evlist->core.threads,
-							 synthesize__write, NULL);
+							 output__write_synthesized, NULL);
 	if (!err)
 		err = perf_event__synthesize_cpu_map(tool, output->evlist->core.all_cpus,
-						     synthesize__write, NULL);
+						     output__write_synthesized, NULL);
 	if (err < 0)
 		pr_err("Cannot describe the events in the output.\n");
 	return err < 0 ? err : 0;

@@ -24,7 +24,7 @@ int synthesize__describe(struct output *output, const struct perf_event_mmap_pag
 /**
  * synthesize__system - synthesize records of the system as it is now, as far as the target needs it
  * @tool:	passed to @handle
- * @handle:	gets the records: synthesize__write(), for which @tool must be @output->tool, or another one;
+ * @handle:	gets the records: output__write_synthesized(), for which @tool must be @output->tool, or another one;
  *		those of tasks in @opts->nr_threads_synthesize threads
  *
  * Kernel symbols that this user may not read are left out after a warning.
@@ -33,9 +33,5 @@ int synthesize__describe(struct output *output, const struct perf_event_mmap_pag
  */
 int synthesize__system(struct output *output, const struct perf_tool *tool, struct record_opts *opts,
 		       perf_event__handler_t handle);
-
-/** synthesize__write - write a synthesized record. Return: 0, or the negative errno of the output */
-int synthesize__write(const struct perf_tool *tool, union perf_event *event,
-		    struct perf_sample *sample, struct machine *machine);
 
 #endif
