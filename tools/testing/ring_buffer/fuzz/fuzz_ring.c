@@ -32,7 +32,7 @@ static struct model {
 	u64		lost, all_lost;
 	u64		wakeup, watermark, wakeups;
 	bool		paused;
-	bool		bad_tail;	/* data_tail is not the begin of a record */
+	bool		bad_tail;	/* data_tail is not the start of a record */
 	u64		outermost;	/* where the outermost active writer began */
 	struct write	write[MAX_WRITES];
 } model;
@@ -200,7 +200,7 @@ static void expect_record(const struct ring_records *records, size_t *at, bool l
 	++*at;
 }
 
-/* Check that @records are those of the writes in [@begin, @end), oldest first. */
+/* Check that @records match the writes in [@begin, @end), oldest first. */
 static void expect_records(const struct ring_records *records, u64 begin, u64 end)
 {
 	size_t at = 0;

@@ -73,7 +73,7 @@
 #define NOT_UNDONE		8	/* unsettled: data_reserved keeps a refused size */
 #define NO_B			9	/* torn: no barrier between record and data_head */
 #define NO_E_OVERWRITE		10	/* torn: no barrier between data_reserved and record */
-#define NO_E_NESTED		11	/* torn: no barrier between data_reserved and nested record */
+#define NO_E_NESTED		11	/* torn: no barrier between data_reserved and nested word */
 #define NO_C			12	/* torn: no barrier between data_head and copy */
 #define NO_F			13	/* torn: no barrier between copy and data_reserved */
 #define RESERVED_FIRST		14	/* torn: the reader loads data_reserved before it copies */

@@ -12,7 +12,7 @@ const struct writer_mode writer_modes[WRITER_NR_MODES] = {
 	{ "sized overwrite", RING_SIZED, .exhaustive = true },
 };
 
-/* The next record begins so many bytes before the end of the area, and wraps. */
+/* Distance of the next record from the end of the area [bytes]; shorter than a record */
 #define BEFORE_END	40
 
 struct ring *writer_ring__new(unsigned int flags)
@@ -93,7 +93,7 @@ void write_in_nmi(void *writer)
 }
 
 static const struct {
-	step_fn	fn;
+	step_fn		fn;
 	unsigned int	nr_words;
 } contexts[] = {
 	[TASK]		= { write_in_task,	8 },

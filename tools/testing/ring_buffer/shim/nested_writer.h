@@ -26,7 +26,7 @@ struct writer_mode {
 #define WRITER_NR_MODES	6
 extern const struct writer_mode writer_modes[WRITER_NR_MODES];
 
-/* Contents of ring, event and control page at the begin of a run. */
+/* Contents of ring, event and control page at the start of a run. */
 struct ring_backup {
 	struct perf_buffer		rb;
 	struct perf_event		event;
@@ -50,7 +50,7 @@ enum writer_context { TASK, INTERRUPT, NMI };
  * @nested_bytes: how much of that difference was reserved by nested writers
  */
 struct writer {
-	step_fn	fn;
+	step_fn		fn;
 	struct ring	*ring;
 	unsigned int	size;
 	u64		number;

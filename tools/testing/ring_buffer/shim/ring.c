@@ -155,10 +155,12 @@ bool ring_records_are(const struct ring_records *records, u64 first, u64 last)
 
 static void append(struct ring_records *records, const struct ring_record *record)
 {
+	size_t bytes;
+
 	if (records->nr == records->allocated) {
 		records->allocated = 2 * records->allocated + 64;
-		records->record = check_alloc(realloc(records->record,
-					       records->allocated * sizeof(*record)));
+		bytes = records->allocated * sizeof(*record);
+		records->record = check_alloc(realloc(records->record, bytes));
 	}
 	records->record[records->nr++] = *record;
 }

@@ -203,7 +203,7 @@ const char *step__init(void)
 }
 
 unsigned int step__trace(struct step_path *path, step_fn fn, void *arg, step_callback at,
-			    void *ctx)
+			 void *ctx)
 {
 	struct run run = { .interrupted = current };
 
@@ -215,7 +215,7 @@ unsigned int step__trace(struct step_path *path, step_fn fn, void *arg, step_cal
 }
 
 bool step__stop(const struct step_path *path, unsigned int i, step_fn fn, void *arg,
-		   step_callback at, void *ctx)
+		step_callback at, void *ctx)
 {
 	struct run run = { .interrupted = current };
 
@@ -247,13 +247,13 @@ const char *step__init(void)
 }
 
 unsigned int step__trace(struct step_path *path, step_fn fn, void *arg, step_callback at,
-			    void *ctx)
+			 void *ctx)
 {
 	abort();
 }
 
 bool step__stop(const struct step_path *path, unsigned int i, step_fn fn, void *arg,
-		   step_callback at, void *ctx)
+		step_callback at, void *ctx)
 {
 	abort();
 }

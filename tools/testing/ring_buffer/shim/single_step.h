@@ -46,7 +46,7 @@ const char *step__init(void);
  * Return: the number of boundaries. @path receives no more than STEP_MAX of them.
  */
 unsigned int step__trace(struct step_path *path, step_fn fn, void *arg, step_callback at,
-			    void *ctx);
+			 void *ctx);
 
 /**
  * step__stop - call @fn(@arg), and @at at boundary @i of @path
@@ -54,7 +54,7 @@ unsigned int step__trace(struct step_path *path, step_fn fn, void *arg, step_cal
  * Return: false if the boundary, or that of the last step__then_stop(), was not reached.
  */
 bool step__stop(const struct step_path *path, unsigned int i, step_fn fn, void *arg,
-		   step_callback at, void *ctx);
+		step_callback at, void *ctx);
 
 /**
  * step__then_trace - trace the rest of the stopped function; call from its callback

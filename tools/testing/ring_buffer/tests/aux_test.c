@@ -26,8 +26,8 @@ static void free_driver(void *aux)
 }
 
 /*
- * Make a ring with an AUX area of @pages. The watermark of the data area is never reached, so that
- * all wake-ups are those of the AUX area.
+ * Make a ring with an AUX area of @pages. The watermark of the data area is never reached, so only
+ * the AUX area causes wake-ups.
  */
 static struct ring *new_sized_ring(unsigned int flags, int pages, long watermark, int capabilities)
 {
@@ -211,8 +211,8 @@ static void test_written(void)
 				handle.head = (written + size) % AUX_SIZE;
 			perf_aux_output_end(&handle, size);
 			if (size)
-				EXPECT(next_record_is(ring, flags ? written : handle.head, size,
-						overwrite));
+				EXPECT(next_record_is(ring, flags ? written : handle.head,
+						      size, overwrite));
 			EXPECT(no_record(ring));
 			written += size;
 			EXPECT(ring->user->aux_written == written);
@@ -512,7 +512,7 @@ static void write_trace(struct model *m, u64 position, unsigned long size)
  * in one of the forms that drivers use.
  */
 static bool copy_matches(struct model *m, struct perf_output_handle *aux, unsigned long from,
-		   unsigned long to, u64 end, unsigned long size)
+			 unsigned long to, u64 end, unsigned long size)
 {
 	struct perf_sample_data data = {};
 	struct perf_output_handle handle;

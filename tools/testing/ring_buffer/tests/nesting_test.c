@@ -548,7 +548,7 @@ static void stop_interrupt(void *path, unsigned int i, const void *ip)
 
 	writer__begin(&run.interrupt[0], &run.task);
 	require(step__stop(path, run.j, run.interrupt[0].fn, &run.interrupt[0], interrupt_by_nmi,
-			      NULL), "boundary was not reached");
+			   NULL), "boundary was not reached");
 	writer__end(&run.interrupt[0]);
 	check_published(published, nest);
 }

@@ -32,7 +32,7 @@
 #define MAX_MOMENTS	128
 #define WORDS		(WRITER_RING_SIZE / sizeof(u64))
 
-/* Sample every so many boundaries. Primes, so that all combinations come up. */
+/* Distances between the sampled boundaries. Primes, so that all combinations come up. */
 static struct {
 	unsigned int	streaming;	/* of the task, in a streaming ring */
 	unsigned int	outer, inner;	/* of the task and of the interrupt, for an NMI */
@@ -161,7 +161,7 @@ static void learn_new_records(void)
 }
 
 /*
- * Check that @found are the records in [@begin, @end). Those that libperf returns have neither
+ * Check that @found are the records in [@begin, @end). Records returned by libperf have neither
  * position nor trailer.
  */
 static void check_records(const struct ring_records *found, u64 begin, u64 end, bool by_libperf)
@@ -333,7 +333,7 @@ static void interrupt_stepped(void *unused, unsigned int i, const void *ip)
 {
 	writer__begin(&run.interrupt, &run.task);
 	step__trace(&run.interrupt_path, run.interrupt.fn, &run.interrupt, save_step,
-		       run.interrupt_moments);
+		    run.interrupt_moments);
 	writer__end(&run.interrupt);
 	save_moment();
 	step__then_trace(NULL, save_step, NULL);
@@ -352,7 +352,7 @@ static void interrupt_stopped(void *unused, unsigned int i, const void *ip)
 {
 	writer__begin(&run.interrupt, &run.task);
 	require(step__stop(&run.interrupt_path, run.j, run.interrupt.fn, &run.interrupt,
-			      nmi_stepped, NULL), "boundary was not reached");
+			   nmi_stepped, NULL), "boundary was not reached");
 	writer__end(&run.interrupt);
 	save_moment();
 	step__then_trace(NULL, save_step, NULL);

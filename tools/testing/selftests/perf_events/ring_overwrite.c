@@ -313,8 +313,8 @@ static void read_laps(struct __test_metadata *_metadata,
 		read_new_records(_metadata, w);
 		EXPECT_EQ(w->written, w->next);
 		EXPECT_EQ(w->end, w->ring.page->data_reserved);
-		TH_LOG("writer %d: %llu calls, %llu laps, %llu bytes lost", i,
-		       (unsigned long long)w->next,
+		TH_LOG("writer %d: %llu calls, %llu laps, %llu B overwritten",
+		       i, (unsigned long long)w->next,
 		       (unsigned long long)(w->end / w->ring.size),
 		       (unsigned long long)w->overwritten);
 	}

@@ -132,5 +132,6 @@ if ! log=$(build 2>&1); then
 fi
 [ $# -gt 0 ] && tests=("$@")
 # Two NUMA nodes, for the KUnit test of memory placement.
-export VM_APPEND="$VM_APPEND numa=fake=2 kunit.enable=1 kunit.filter_glob=perf_ring_*" VM_TIMEOUT=${VM_TIMEOUT:-540}
+export VM_APPEND="$VM_APPEND numa=fake=2 kunit.enable=1 kunit.filter_glob=perf_ring_*"
+export VM_TIMEOUT=${VM_TIMEOUT:-540}
 exec "$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside "${tests[@]}")"

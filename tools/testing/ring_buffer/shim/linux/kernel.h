@@ -18,7 +18,7 @@
 #define order_base_2(n)		((n) > 1 ? ilog2((n) - 1) + 1 : 0)
 #define EXPORT_SYMBOL_GPL(name)	extern typeof(name) name
 
-/* Count warnings; a test fails if there are others than those that it provokes. */
+/* Count warnings; a test fails on any warning that it does not expect. */
 #define WARN_ON_ONCE(condition)						\
 	({								\
 		bool warn_ = (condition);				\
