@@ -105,6 +105,7 @@ static struct attribute *pebs_format_attrs[] = {
 	&format_attr_event.attr,
 	NULL,
 };
+
 static const struct attribute_group pebs_format_group = {
 	.name = "format", .attrs = pebs_format_attrs,
 };
@@ -114,6 +115,7 @@ static struct attribute *pebs_event_attrs[] = {
 	&event_inst_retired.attr.attr,
 	NULL,
 };
+
 static const struct attribute_group pebs_event_group = {
 	.name = "events", .attrs = pebs_event_attrs,
 };
@@ -122,6 +124,7 @@ static struct attribute *pebs_cap_attrs[] = {
 	&dev_attr_software.attr.attr,
 	NULL,
 };
+
 static const struct attribute_group pebs_cap_group = {
 	.name = "caps", .attrs = pebs_cap_attrs,
 };

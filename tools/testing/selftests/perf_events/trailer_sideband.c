@@ -47,9 +47,12 @@ TEST_F(trailer, mmap2)
 
 /* Nested directories: the kernel omits path names of more than PATH_MAX. */
 #define DEPTH		20
-#define NAME_64		"0123456789abcdef0123456789abcdef" \
+#define LONG_NAME	"0123456789abcdef0123456789abcdef" \
+			"0123456789abcdef0123456789abcdef" \
+			"0123456789abcdef0123456789abcdef" \
+			"0123456789abcdef0123456789abcdef" \
+			"0123456789abcdef0123456789abcdef" \
 			"0123456789abcdef0123456789abcdef"
-#define LONG_NAME	NAME_64 NAME_64 NAME_64
 
 /*
  * Create nested directories, call @visit, if any, in each, and remove them.
