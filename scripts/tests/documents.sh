@@ -41,7 +41,7 @@ build_pages() {
 		sed 's/$/: :orphan: hides that the index does not list this page/'
 }
 
-# perf compiles the summary in the section NAME into its list of commands, which has 80 bytes for it.
+# perf compiles the summary in the section NAME into its list of commands, in an array of 80 bytes.
 build_manuals() {
 	awk '/^perf-[a-z]* - / && length($0) - index($0, " - ") - 2 > 79 {
 		print FILENAME ": the summary in NAME has more than 79 characters"
