@@ -116,9 +116,13 @@ static size_t copy_valid(const struct aux *aux, unsigned char *to)
 	uint64_t head = aux->ring.page->aux_head;
 	uint64_t written = aux->ring.page->aux_written;
 	size_t valid = written < aux->size ? written : aux->size;
+	size_t start = (head + aux->size - valid) % aux->size;
+	size_t first = aux->size - start;
 
-	for (size_t i = 0; i < valid; i++)
-		to[i] = aux->area[(head + aux->size - valid + i) % aux->size];
+	if (first > valid)
+		first = valid;
+	memcpy(to, aux->area + start, first);
+	memcpy(to + first, aux->area, valid - first);
 	return valid;
 }
 
