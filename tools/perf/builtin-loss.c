@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * perf loss: what a perf.data file has lost, and when.
+ * Report the events that are missing from a perf.data file, and when they were lost: perf loss.
  *
- * One pass over the records as they lie in the file, which for each ring is their order in time:
- * nothing is sorted and nothing kept, so the file may be larger than memory. Each record goes to
- * the stats of its ring, as in perf record; recording/loss_metric.h says what comes out.
+ * Reads the records once, in the order of the file, which is the order in time for each ring.
+ * Sorts nothing and keeps nothing, so the file may be larger than memory. Adds each record to the
+ * statistics of its ring, as perf record does; recording/stats/loss_metric.h defines the result.
  *
- * The file does not say which ring a record went through. It follows from
+ * The file does not contain the ring of a record. perf loss derives it from
  *
  *	the event's id and PERF_RECORD_ID_INDEX		recordings of several events
  *	the CPU						-a, -C, tracepoints, --sample-cpu
- *	that there was only one ring			--per-thread -t
+ *	the fact that there was only one ring		--per-thread -t
  *
- * Otherwise lost are counted, but not when they happened.
+ * If none of these is known, lost events are counted, but the times of the losses are unknown.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -41,13 +41,13 @@
 #include "util/session.h"
 #include "util/tool.h"
 
-#define ABOVE_LIMIT	1	/* exit status; errors have 255, as in all of perf */
+#define ABOVE_LIMIT	1	/* exit status; that of errors is 255, as in all perf commands */
 
 /**
- * struct ring_key - what tells one ring from another
- * @kind:	what @nr is
- * @nr:		its number
- * @overwrite:	these rings are numbered apart
+ * struct ring_key - identify a ring
+ * @kind:	meaning of @nr
+ * @nr:		index in PERF_RECORD_ID_INDEX, or CPU
+ * @overwrite:	the ring overwrites itself; such rings have numbers of their own
  */
 struct ring_key {
 	enum { RING_BY_INDEX, RING_BY_CPU, RING_UNKNOWN } kind;
@@ -57,15 +57,15 @@ struct ring_key {
 
 /**
  * struct loss
- * @tool:	what util calls for each record
+ * @tool:	callbacks for each type of record
  * @session:	the file
- * @keys:	of the rings found so far
- * @rows:	the same rings; each owns its stats, and that its timeline
+ * @keys:	keys of the rings found so far
+ * @rows:	the same rings; each owns its stats, and these own their timeline
  * @nr:		number of rings
- * @last:	the ring of the record before, which most often is this one's, too
- * @indexed:	the file says which ids belong to which ring
- * @only_ring:	all ids belong to the ring of this index, or -1
- * @draw:	keep timelines
+ * @last:	index of the previous record's ring, which usually is the next one's, too
+ * @indexed:	the file has a PERF_RECORD_ID_INDEX
+ * @only_ring:	index of the only ring in PERF_RECORD_ID_INDEX, or -1
+ * @keep_timelines: for draw()
  * @metric:	the result
  */
 struct loss {
@@ -77,7 +77,7 @@ struct loss {
 	int			 last;
 	bool			 indexed;
 	int			 only_ring;
-	bool			 draw;
+	bool			 keep_timelines;
 	struct loss_metric	 metric;
 };
 
@@ -85,10 +85,6 @@ static const char * const loss_usage[] = {
 	"perf loss [<options>] [<file>]",
 	NULL
 };
-
-/*
- * Rings
- */
 
 static bool same_ring(const struct ring_key *a, const struct ring_key *b)
 {
@@ -118,6 +114,7 @@ static struct ring_key find_key(const struct loss *loss, const struct perf_sampl
 	return key;
 }
 
+/* Append a ring. Return: its index, or -ENOMEM after an error message. */
 static int add_ring(struct loss *loss, const struct ring_key *key, const struct perf_sample_id *sid)
 {
 	struct loss_row row = { .cpu = -1, .tid = -1, .overwrite = key->overwrite };
@@ -140,7 +137,7 @@ static int add_ring(struct loss *loss, const struct ring_key *key, const struct 
 	}
 	if (key->kind != RING_UNKNOWN && !key->overwrite)
 		row.stats->evlist = loss->session->evlist;
-	if (loss->draw) {
+	if (loss->keep_timelines) {
 		row.stats->timeline = zalloc(sizeof(*row.stats->timeline));
 		if (!row.stats->timeline)
 			goto nomem;
@@ -150,12 +147,12 @@ static int add_ring(struct loss *loss, const struct ring_key *key, const struct 
 	return loss->nr++;
 nomem:
 	free(row.stats);
-	pr_err("Not enough memory for the stats of %d rings.\n", loss->nr + 1);
+	pr_err("Cannot allocate the statistics of ring %d: out of memory\n", loss->nr + 1);
 	return -ENOMEM;
 }
 
-/* The stats of the ring that a record came through, or NULL without memory. */
-static struct ring_stats *find_account(struct loss *loss, const struct perf_sample *sample)
+/* Return the statistics of the ring that a record came from, or NULL if memory is short. */
+static struct ring_stats *find_stats(struct loss *loss, const struct perf_sample *sample)
 {
 	const struct perf_sample_id *sid = evlist__id2sid(loss->session->evlist, sample->id);
 	struct ring_key key = find_key(loss, sid, sample);
@@ -184,13 +181,10 @@ static void free_rings(struct loss *loss)
 }
 
 /*
- * Records
- */
-
-/*
- * Synthesized records, which never were in a ring, have a time of 0. Among them are the kernel's
- * counters at the end, in the shape of a record that the hardware's lost have, too. What a BPF
- * filter dropped is not lost.
+ * Add a record to the statistics of its ring. Synthesized records, which have a time of 0, were
+ * never in a ring and are ignored, except the kernel's lost counters at the end of the file. These
+ * are LOST_SAMPLES records, a type that also reports samples lost by the hardware. Samples that a
+ * BPF filter dropped are not lost.
  */
 static int count_record(const struct perf_tool *tool, union perf_event *event,
 			struct perf_sample *sample, struct machine *machine __maybe_unused)
@@ -207,7 +201,7 @@ static int count_record(const struct perf_tool *tool, union perf_event *event,
 		return -EINVAL;
 	if (counter && event->header.misc & PERF_RECORD_MISC_LOST_SAMPLES_BPF)
 		return 0;
-	stats = find_account(loss, sample);
+	stats = find_stats(loss, sample);
 	if (!stats)
 		return -ENOMEM;
 	if (counter)
@@ -217,12 +211,13 @@ static int count_record(const struct perf_tool *tool, union perf_event *event,
 	return 0;
 }
 
-/* Of sums that were written at the end, the time means nothing. */
-static int count_sum(const struct perf_tool *tool, union perf_event *event, struct perf_sample *sample)
+/* Count a sum that was written at the end of the recording: its time is not that of a record. */
+static int count_sum(const struct perf_tool *tool, union perf_event *event,
+		     struct perf_sample *sample)
 {
 	struct loss *loss = container_of(tool, struct loss, tool);
 	struct records records = records__of(event, event->header.size);
-	struct ring_stats *stats = find_account(loss, sample), sum = { 0 };
+	struct ring_stats *stats = find_stats(loss, sample), sum = { 0 };
 
 	if (!stats)
 		return -ENOMEM;
@@ -293,7 +288,10 @@ static int compare_rows(const void *a, const void *b)
 	return !one->stats->samples - !two->stats->samples;
 }
 
-/* What could be read is counted, also if that is not all. */
+/*
+ * Read the file and compute the metric. On an error, count what could be read.
+ * Return: 0, or a negative errno after an error message.
+ */
 static int count_file(struct loss *loss)
 {
 	int err = perf_session__process_events(loss->session);
@@ -303,33 +301,29 @@ static int count_file(struct loss *loss)
 		qsort(loss->rows, loss->nr, sizeof(*loss->rows), compare_rows);
 	loss_metric__compute(&loss->metric, loss->rows, loss->nr);
 
-	/* util delivers no sample of which it does not know the event. */
+	/* The callbacks do not get samples of unknown events; the session counts them. */
 	if (loss->session->evlist)
 		samples = loss->session->evlist->stats.nr_events[PERF_RECORD_SAMPLE];
 	unknown = samples - min(samples, loss->metric.samples);
 	loss->metric.samples += unknown;
 	loss->metric.events += unknown;
-	if (err || loss->session->header.cut_off)
-		pr_err("%s is %s: only what comes before that is counted, %" PRIu64 " samples.\n",
-		       loss->session->data->path, err ? "damaged" : "cut off",
+	if (err || loss->session->header.truncated)
+		pr_err("%s is %s: counted only the %" PRIu64 " samples before that place.\n",
+		       loss->session->data->path, err ? "damaged" : "truncated",
 		       loss->metric.samples);
-	return err ?: loss->session->header.cut_off ? -EIO : 0;
+	return err ?: loss->session->header.truncated ? -EIO : 0;
 }
-
-/*
- * Output
- */
 
 static bool has_times(const struct loss *loss)
 {
 	return loss->metric.end > loss->metric.begin;
 }
 
-/* Why there is no metric. */
-static const char *no_metric(const struct loss_metric *metric)
+/* Return the reason why the metric cannot be computed. */
+static const char *no_metric_reason(const struct loss_metric *metric)
 {
-	return metric->rings ? "the file does not tell the time or the ring of its records" :
-			       "no event was read from a ring that can be full";
+	return metric->rings ? "the file does not contain the time or the ring of its records" :
+			       "no event came from a ring that can be full";
 }
 
 static struct ring_stats sum_of(const struct loss *loss)
@@ -342,16 +336,17 @@ static struct ring_stats sum_of(const struct loss *loss)
 	return sum;
 }
 
-/* Of an AUX area it is known how often something is missing, but not how much. */
+/* The kernel reports how often data of an AUX area are missing, but not how much. */
 static void print_aux(const struct ring_stats *sum)
 {
 	if (sum->aux_truncated)
-		printf("%-18s %14" PRIu64 "   for want of room\n", "AUX data lost",
+		printf("%-18s %14" PRIu64 "   AUX area was full\n", "AUX data lost",
 		       sum->aux_truncated);
 	if (sum->aux_partial)
 		printf("%-18s %14" PRIu64 "\n", "AUX data with gaps", sum->aux_partial);
 	if (sum->aux_collided)
-		printf("%-18s %14" PRIu64 "   with another's\n", "AUX data mixed", sum->aux_collided);
+		printf("%-18s %14" PRIu64 "   with another trace\n", "AUX data mixed",
+		       sum->aux_collided);
 }
 
 static void print_text(const struct loss *loss)
@@ -368,7 +363,7 @@ static void print_text(const struct loss *loss)
 	printf("%-18s %14" PRIu64 "\n", "LOST records", metric->lost_records);
 	print_aux(&sum);
 	if (!has_times(loss)) {
-		printf("%-18s %14s   %s\n", "Data loss metric", "none", no_metric(metric));
+		printf("%-18s %14s   %s\n", "Data loss metric", "none", no_metric_reason(metric));
 		return;
 	}
 	printf("%-18s %14" PRIu64 "   in %u ring%s\n", "Holes", metric->holes, metric->rings,
@@ -379,7 +374,7 @@ static void print_text(const struct loss *loss)
 		       loss_row__name(metric->worst, name, sizeof(name)));
 }
 
-/* Not that of counters whose ring is unknown: it has no records. */
+/* Skip the row of counters whose ring is unknown: it has no records. */
 #define for_each_ring(loss, row)							\
 	for ((row) = (loss)->rows; (row) < (loss)->rows + (loss)->nr; (row)++)		\
 		if ((row)->stats->records)
@@ -461,7 +456,7 @@ static int draw(struct loss *loss, const char *path)
 		err = loss_svg__write(file, loss->session->data->path, &loss->metric, loss->rows,
 				      loss->nr);
 	if (err)
-		pr_err("--svg: cannot write %s: %s\n", path, strerror(-err));
+		pr_err("Cannot write %s: %s\n", path, strerror(-err));
 	return err;
 }
 
@@ -473,11 +468,11 @@ static int parse_percent(const struct option *opt, const char *arg, int unset __
 	*limit = strtod(arg, &end);
 	if (end != arg && (!*end || !strcmp(end, "%")) && *limit >= 0 && *limit <= 100)
 		return 0;
-	pr_err("--fail-above=%s: not a share in percent. Example: --fail-above=0.1\n", arg);
+	pr_err("Cannot parse --fail-above=%s: use a percentage such as --fail-above=0.1\n", arg);
 	return -1;
 }
 
-/* As in all of perf. */
+/* Return the input file that all perf commands use by default. */
 static const char *default_input(void)
 {
 	struct stat st;
@@ -494,32 +489,34 @@ int cmd_loss(int argc, const char **argv)
 	double limit = 100;
 	const struct option options[] = {
 		OPT_STRING('i', "input", &data.path, "file",
-			   "the file (default: perf.data, or a pipe)"),
-		OPT_BOOLEAN('f', "force", &data.force, "read it whoever owns it"),
-		OPT_BOOLEAN(0, "per-cpu", &per_ring, "a line for each ring"),
-		OPT_BOOLEAN(0, "json", &json, "the same as JSON"),
-		OPT_STRING_OPTARG(0, "svg", &svg, "file.svg", "draw it", "loss.svg"),
+			   "input file (default: perf.data, or standard input if it is a pipe)"),
+		OPT_BOOLEAN('f', "force", &data.force,
+			    "read the file even if another user owns it"),
+		OPT_BOOLEAN(0, "per-cpu", &per_ring, "print one line per ring"),
+		OPT_BOOLEAN(0, "json", &json, "print the numbers of all rings as JSON"),
+		OPT_STRING_OPTARG(0, "svg", &svg, "file.svg",
+				  "draw the losses over time (default: loss.svg)", "loss.svg"),
 		OPT_CALLBACK(0, "fail-above", &limit, "percent",
-			     "exit with status 1 if a larger share of the events is lost",
+			     "exit with status 1 if more than this share of the events was lost",
 			     parse_percent),
-		OPT_INCR('v', "verbose", &verbose, "say more"),
+		OPT_INCR('v', "verbose", &verbose, "print more messages"),
 		OPT_END()
 	};
 	int err;
 
 	argc = parse_options(argc, argv, options, loss_usage, 0);
 	if (argc > 1 || (argc && data.path))
-		usage_with_options_msg(loss_usage, options, "One file, please.\n");
+		usage_with_options_msg(loss_usage, options, "Cannot read more than one file.\n");
 	if (argc)
 		data.path = argv[0];
 	if (!data.path)
 		data.path = default_input();
 
-	loss.draw = svg != NULL;
+	loss.keep_timelines = svg != NULL;
 	init_tool(&loss.tool);
 	loss.session = perf_session__new(&data, &loss.tool);
 	if (IS_ERR(loss.session)) {
-		pr_err("%s: cannot be read as a perf.data file.\n", data.path);
+		pr_err("Cannot read %s as a perf.data file\n", data.path);
 		return -1;
 	}
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * perf record, started and stopped again and again in one process: no descriptor, no child and no
- * memory may be left over. A build with the address sanitizer also sees every block that nobody
- * refers to any more; one without watches the heap.
+ * Test that perf record leaks no file descriptor, child or memory when one process runs it 1000
+ * times. A build with AddressSanitizer checks for leaked blocks; other builds check that the heap
+ * does not grow.
  *
- * What util allocates once and keeps (PMUs, kernel symbols, event names) is there after the first
- * cycles, so the comparison begins after some.
+ * perf's util code allocates some data once and keeps them (PMUs, kernel symbols, event names), so
+ * the comparison begins after some warm-up cycles.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 #define WARM_UP		16
 #define CYCLES		1000
 
-/* The sanitizer's runtime; absent in other builds. Returns 1 if something leaked. */
+/* In the runtime of AddressSanitizer; absent from other builds. Returns 1 if something leaked. */
 int __lsan_do_recoverable_leak_check(void) __weak;
 
 static int open_fds(void)
@@ -47,7 +47,7 @@ static bool has_child(void)
 	return waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD;
 }
 
-/* cmd_record() may reorder its arguments, and other cycles must see them as they were. */
+/* Build the arguments anew in each cycle, as cmd_record() may reorder them. */
 static int cycle(const char *path)
 {
 	const char *argv[] = {
@@ -89,9 +89,9 @@ static int test__record_cycles(struct test_suite *test __maybe_unused, int subte
 	grown = mallinfo2().uordblks - heap;
 	pr_debug("heap: %zu bytes after %d cycles, %zd more after another %d\n", heap, WARM_UP,
 		 (ssize_t)grown, CYCLES);
-	/* Less than what the smallest forgotten block of every cycle would add up to. */
+	/* malloc()'s smallest block has 24 bytes: leaking one in each cycle would exceed this. */
 	TEST_ASSERT_VAL("heap grows", (ssize_t)grown < 24 * CYCLES);
 	return TEST_OK;
 }
 
-DEFINE_SUITE("perf record, 1000 cycles leave nothing behind", record_cycles);
+DEFINE_SUITE("perf record: 1000 runs in one process leak nothing", record_cycles);

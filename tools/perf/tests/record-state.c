@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * perf record's live state, read back by util: in random histories of a small system each sample
- * must resolve to what it was, with what the files have of the state, when util's own struct
- * machine reads them. recording/tests/state/history.h makes the histories; the unit test of the state
- * checks the same with a naive reader, and under sanitizers.
+ * Test that perf's struct machine resolves samples with the live state that perf record writes.
+ *
+ * recording/tests/state/history.h generates random histories of a small system. Each sample must
+ * resolve to the task and map it came from, by the state records in the same file. The unit test of
+ * the state (state_test.c) checks the same with a naive reader and under sanitizers.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -86,4 +87,4 @@ static int test__record_state(struct test_suite *test __maybe_unused, int subtes
 	return !failed && in_maps ? TEST_OK : TEST_FAIL;
 }
 
-DEFINE_SUITE("perf record: state read by struct machine", record_state);
+DEFINE_SUITE("perf record: samples resolve with the live state", record_state);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The size of the attributes in a perf.data file: the parts that know evlists
- * and records. See attr-size.h for what is decided, and why.
+ * Choose the size of the attributes in a perf.data file, and read attributes of
+ * any size. attr-size.h explains how the size is chosen; here are the functions
+ * that depend on evlists and records.
  */
 #include "attr-size.h"
 #include "event.h"
@@ -9,14 +10,14 @@
 #include "evsel.h"
 
 /**
- * evlist__attr_size - the one attribute size of a file
- * @evlist: the events the file is written for; may be empty.
+ * evlist__attr_size - find the attribute size of a file
+ * @evlist: the events of the file; may be empty.
  *
- * The file header has a single size by which readers step from one attribute to
- * the next, so the event that needs most decides for all.
+ * The file header has a single size for all attributes, so the event with the
+ * largest attribute determines it.
  *
- * Return: bytes, one of PERF_ATTR_SIZE_VER0 .. PERF_ATTR_SIZE_VER8, without the
- * struct perf_file_section that follows each attribute in the file.
+ * Return: one of PERF_ATTR_SIZE_VER0 .. PERF_ATTR_SIZE_VER8, without the struct
+ * perf_file_section that follows each attribute in the file [bytes].
  */
 size_t evlist__attr_size(const struct evlist *evlist)
 {
@@ -33,12 +34,12 @@ size_t evlist__attr_size(const struct evlist *evlist)
 }
 
 /**
- * perf_event__copy_attr - the attribute of a PERF_RECORD_HEADER_ATTR
- * @event: the record, in the byte order of this machine. It stays the caller's.
- * @attr:  receives the attribute, zero padded, and without the ids that follow
- *         it in the record.
+ * perf_event__copy_attr - copy the attribute of a PERF_RECORD_HEADER_ATTR
+ * @event: the record, in the byte order of this machine. Not modified.
+ * @attr:  receives the attribute, zero padded, without the ids that follow it in
+ *         the record.
  *
- * Return: 0, or -EINVAL if the record is too short for the attribute in it.
+ * Return: 0, or -EINVAL if the record is too short for its attribute.
  */
 int perf_event__copy_attr(const union perf_event *event, struct perf_event_attr *attr)
 {

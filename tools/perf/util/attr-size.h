@@ -3,23 +3,23 @@
 #define __PERF_ATTR_SIZE_H
 
 /*
- * How many bytes of a struct perf_event_attr belong in a perf.data file.
+ * Choose how many bytes of a struct perf_event_attr to write to a perf.data file.
  *
- * A reader refuses an attribute which says that it is larger than the struct
- * the reader was built with, whatever is in the extra bytes. The struct only
- * ever grows at its end, in published steps (PERF_ATTR_SIZE_VER*), and a field
- * which is not in the file reads as zero. So trailing zeros need not be
- * written, and a file stays readable by every perf which knows the fields that
- * are in use:
+ * A reader rejects an attribute whose size field is larger than the struct that
+ * the reader was built with, even if the extra bytes are zero. The struct grows
+ * only at its end, in published steps (PERF_ATTR_SIZE_VER*), and a reader takes
+ * fields that are missing from the file as zero. So trailing zeros need not be
+ * written, and every perf that knows the fields in use can read the file:
  *
  *   0        64      96   112  128 136
  *   +--------+--..---+-..-+-..-+---+
  *   | VER0   |  ..  VER3  ..  VER8 |   struct perf_event_attr
  *   +--------+--..---+-..-+-..-+---+
- *   |##########| 0 0 0 0 0 0 0 0 0 |   what is set in it
- *   |<--- VERn --->|                   what is written
+ *   |##########| 0 0 0 0 0 0 0 0 0 |   bytes in use
+ *   |<--- VERn --->|                   bytes written
  *
- * This header needs nothing else of perf, so that a test can include it alone.
+ * This header depends on no other perf header, so that a unit test can include
+ * it alone.
  */
 
 #include <errno.h>
@@ -38,15 +38,14 @@ struct evlist;
 union perf_event;
 
 /**
- * perf_event_attr__published_size - smallest published size that holds an attr
- * @attr: a whole, zero padded attribute. Its size field is neither believed nor
- *        counted.
+ * perf_event_attr__published_size - find the smallest published size that holds an attr
+ * @attr: a complete, zero padded attribute. Its size field is ignored.
  *
- * Looks at bytes and not at fields: a field added in what is padding today is
- * not forgotten.
+ * Checks bytes, not fields, to include fields that may be added in what is
+ * padding today.
  *
- * Return: bytes, one of PERF_ATTR_SIZE_VER0 .. PERF_ATTR_SIZE_VER8. Never more
- * than sizeof(*@attr), and always a multiple of 8.
+ * Return: one of PERF_ATTR_SIZE_VER0 .. PERF_ATTR_SIZE_VER8: a multiple of 8, at
+ * most sizeof(*@attr) [bytes].
  */
 static inline size_t
 perf_event_attr__published_size(const struct perf_event_attr *attr)
@@ -60,7 +59,7 @@ perf_event_attr__published_size(const struct perf_event_attr *attr)
 	size_t used = sizeof(*attr);
 	size_t i = 0;
 
-	/* The size field is below the floor, so it needs no special care. */
+	/* The size field is within VER0, which is always in use. */
 	while (used > PERF_ATTR_SIZE_VER0 && !bytes[used - 1])
 		used--;
 
@@ -71,12 +70,12 @@ perf_event_attr__published_size(const struct perf_event_attr *attr)
 }
 
 /**
- * perf_event_attr__resized - an attribute as it is written at a given size
- * @attr: the attribute in memory, which is left as it is: events may still be
- *        opened with it.
- * @size: bytes to be written, at least perf_event_attr__published_size(@attr).
+ * perf_event_attr__resized - copy an attribute and set its size field
+ * @attr: the attribute in memory. Not modified: events may still be opened with
+ *        it.
+ * @size: bytes to write, at least perf_event_attr__published_size(@attr).
  *
- * Return: a copy of @attr whose size field says @size.
+ * Return: a copy of @attr whose size field is @size.
  */
 static inline struct perf_event_attr
 perf_event_attr__resized(const struct perf_event_attr *attr, size_t size)
@@ -88,30 +87,30 @@ perf_event_attr__resized(const struct perf_event_attr *attr, size_t size)
 }
 
 /**
- * perf_event_attr__copy - take an attribute of any size out of a record
+ * perf_event_attr__copy - copy an attribute of any size from a record
  * @dst:  receives the attribute, zero padded.
- * @src:  the attribute in the record, in the byte order of this machine. What
- *        follows its src->size bytes is not part of it.
- * @room: bytes of the record from @src on.
+ * @src:  the attribute in the record, in the byte order of this machine. It is
+ *        src->size bytes long.
+ * @max_bytes: size of the record from @src on [bytes].
  *
- * A record without a size in it is one of PERF_ATTR_SIZE_VER0 bytes, as in the
- * file header. Of a larger attribute than this perf knows, the known part is
- * copied. @dst->size is the number of bytes copied (or 0, where @src has 0).
+ * A size field of 0 stands for PERF_ATTR_SIZE_VER0 bytes, as in the file header.
+ * If the attribute is larger than this perf knows, the known part is copied.
+ * @dst->size is set to the number of bytes copied, or to 0 if src->size is 0.
  *
- * Return: 0, or -EINVAL and @dst untouched if @src is cut short by @room, or is
+ * Return: 0; -EINVAL, with @dst unmodified, if @src exceeds @max_bytes, or is
  * smaller than the first published size.
  */
 static inline int perf_event_attr__copy(struct perf_event_attr *dst,
 					const struct perf_event_attr *src,
-					size_t room)
+					size_t max_bytes)
 {
 	size_t size;
 
-	if (room < PERF_ATTR_SIZE_VER0)
+	if (max_bytes < PERF_ATTR_SIZE_VER0)
 		return -EINVAL;
 
 	size = src->size ? src->size : PERF_ATTR_SIZE_VER0;
-	if (size < PERF_ATTR_SIZE_VER0 || size > room)
+	if (size < PERF_ATTR_SIZE_VER0 || size > max_bytes)
 		return -EINVAL;
 
 	if (size > sizeof(*dst))

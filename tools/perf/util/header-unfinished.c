@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Find the records of an unfinished or truncated perf.data file, and replace missing features. */
 #include <byteswap.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -21,16 +22,19 @@
 #include "header-unfinished.h"
 #include "trace-event.h"
 
-/* What a compressed record may hold. Recorders say it only at the end; it is a ring's size, or less. */
+/*
+ * Largest uncompressed size of a compressed record [bytes]. It is at most the size of a ring;
+ * recorders write it to the file only when they end.
+ */
 #define COMPRESSED_MAX	(1 << 20)
 
-/* What begins a record, and tells its length. */
+/* The beginning of a record, which determines its size */
 struct head {
 	struct perf_event_header header;
-	u64 data;			/* of AUXTRACE: how many bytes follow */
+	u64 data;			/* of AUXTRACE: size of the data that follow it [bytes] */
 };
 
-/* A part of the file in memory: @len bytes at @pos. */
+/* A buffer for @len bytes of the file, which begin at offset @pos */
 struct window {
 	int	fd;
 	u64	pos;
@@ -38,7 +42,7 @@ struct window {
 	char	data[64 << 10];
 };
 
-/* Returns how many of @len bytes at @pos there are, copied to @dst. */
+/* Copy up to @len bytes at offset @pos of the file to @dst. Return: number of bytes copied. */
 static ssize_t window__read(struct window *window, u64 pos, void *dst, ssize_t len)
 {
 	if (pos < window->pos || pos + len > window->pos + window->len) {
@@ -51,7 +55,7 @@ static ssize_t window__read(struct window *window, u64 pos, void *dst, ssize_t l
 	return len;
 }
 
-/* Return: length of the record at @pos with the data that follow it; 0 if there is none. */
+/* Return: size of the record at @pos including the data that follow it [bytes], or 0 if none. */
 static u64 record_len(const struct perf_header *header, struct window *window, u64 pos)
 {
 	struct head head = { 0 };
@@ -70,7 +74,10 @@ static u64 record_len(const struct perf_header *header, struct window *window, u
 	return head.data > INT64_MAX ? 0 : head.header.size + head.data;
 }
 
-/* Features begin with the table of their places: the first is right behind it. */
+/*
+ * Return whether features instead of records follow the header: they begin with the table of their
+ * sections, and the first section follows it directly.
+ */
 static bool begins_with_features(const struct perf_header *header, int fd)
 {
 	int nr = bitmap_weight(header->adds_features, HEADER_FEAT_BITS);
@@ -84,15 +91,15 @@ static bool begins_with_features(const struct perf_header *header, int fd)
 }
 
 /*
- * Zeros follow the record that ends at @pos: a block that was not written. If the record ends with zeros, it
- * may have its end there.
+ * Return whether the record that ends at @pos ends with zeros and is followed by zeros, which
+ * belong to a block that was not written: then the end of the record may be missing.
  */
 static bool runs_into_zeros(struct window *window, u64 pos)
 {
-	u64 around[2] = { 1, 1 };
+	u64 words[2] = { 1, 1 };
 
-	return window__read(window, pos - sizeof(around[0]), around, sizeof(around)) ==
-		       sizeof(around) && !around[0] && !around[1];
+	return window__read(window, pos - sizeof(words[0]), words, sizeof(words)) ==
+		       sizeof(words) && !words[0] && !words[1];
 }
 
 static u64 section_end(const struct perf_header *header, struct perf_file_section section)
@@ -105,8 +112,8 @@ static u64 section_end(const struct perf_header *header, struct perf_file_sectio
 	       section.offset + section.size;
 }
 
-/* Something is missing at the end, of the records or of the features behind them. */
-static bool is_cut_off(const struct perf_header *header, int fd, u64 size)
+/* Return whether the end of the records, or of the features after them, is missing. */
+static bool is_truncated(const struct perf_header *header, int fd, u64 size)
 {
 	u64 pos = header->feat_offset, end = pos;
 	int nr = bitmap_weight(header->adds_features, HEADER_FEAT_BITS);
@@ -122,31 +129,35 @@ static bool is_cut_off(const struct perf_header *header, int fd, u64 size)
 	return end > size;
 }
 
-static void tell(const struct perf_header *header, u64 said, u64 behind)
+/*
+ * @header_size: size of the data section as the file had it, 0 if the file is unfinished [bytes]
+ * @ignored: bytes after the complete records
+ */
+static void warn(const struct perf_header *header, u64 header_size, u64 ignored)
 {
 	double read = header->data_size / 1024.0 / 1024.0;
 
-	if (said)
-		pr_warning("The file is cut off: %.3f of %.3f MB of records are read, and nothing of "
-			   "what is behind them.\n", read, said / 1024.0 / 1024.0);
+	if (header_size)
+		pr_warning("The file is truncated: reading %.3f of %.3f MB of records, and no "
+			   "features.\n", read, header_size / 1024.0 / 1024.0);
 	else
-		pr_warning("The recorder of this file was killed: %.3f MB of records are read, %" PRIu64
-			   " bytes behind them are not.\n", read, behind);
+		pr_warning("The recorder of this file was killed: reading %.3f MB of records, "
+			   "ignoring %" PRIu64 " bytes after them.\n", read, ignored);
 }
 
-bool perf_header__mend(struct perf_header *header, int fd)
+bool perf_header__repair(struct perf_header *header, int fd)
 {
-	u64 pos = header->data_offset, last = pos, len, end, said = header->data_size;
+	u64 pos = header->data_offset, last = pos, len, end, header_size = header->data_size;
 	struct window window = { .fd = fd };
 	struct stat st;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (u64)st.st_size < pos)
 		return false;
-	if (said ? !is_cut_off(header, fd, st.st_size) : begins_with_features(header, fd))
+	if (header_size ? !is_truncated(header, fd, st.st_size) : begins_with_features(header, fd))
 		return false;
 	end = st.st_size;
-	if (said)
-		end = min(end, pos + said);
+	if (header_size)
+		end = min(end, pos + header_size);
 	while ((len = record_len(header, &window, pos)) && len <= end - pos) {
 		last = pos;
 		pos += len;
@@ -161,12 +172,12 @@ bool perf_header__mend(struct perf_header *header, int fd)
 	memcpy(header->intended_features, header->adds_features, sizeof(header->adds_features));
 	bitmap_zero(header->adds_features, HEADER_FEAT_BITS);
 	header->unfinished = true;
-	header->cut_off = said;
+	header->truncated = header_size;
 	if (test_bit(HEADER_COMPRESSED, header->intended_features)) {
 		header->env.comp_type = PERF_COMP_ZSTD;
 		header->env.comp_mmap_len = COMPRESSED_MAX;
 	}
-	tell(header, said, end - pos);
+	warn(header, header_size, end - pos);
 	return true;
 }
 
@@ -183,8 +194,8 @@ static void find_tracepoint(struct evsel *evsel)
 		*event = ':';
 	}
 	if (IS_ERR_OR_NULL(format)) {
-		pr_err("The file has no formats of tracepoints, and this machine has none with the number "
-		       "%d: try the machine that it was recorded on, as root.\n",
+		pr_err("Cannot find the format of tracepoint %d: it is neither in the file nor on "
+		       "this machine. Read the file as root on the machine that recorded it.\n",
 		       (int)evsel->core.attr.config);
 		free(name);
 		return;
@@ -216,7 +227,7 @@ void perf_header__find_tracepoints(struct perf_header *header __maybe_unused,
 
 void perf_header__describe(struct perf_header *header)
 {
-	static const int here[] = {
+	static const int machine_features[] = {
 		HEADER_TRACING_DATA, HEADER_HOSTNAME, HEADER_OSRELEASE, HEADER_VERSION, HEADER_ARCH,
 		HEADER_NRCPUS, HEADER_CPUDESC, HEADER_CPUID, HEADER_TOTAL_MEM, HEADER_EVENT_DESC,
 		HEADER_CPU_TOPOLOGY, HEADER_NUMA_TOPOLOGY, HEADER_PMU_MAPPINGS,
@@ -224,8 +235,8 @@ void perf_header__describe(struct perf_header *header)
 	};
 	size_t i;
 
-	for (i = 0; header->unfinished && i < ARRAY_SIZE(here); i++) {
-		if (test_bit(here[i], header->intended_features))
-			perf_header__set_feat(header, here[i]);
+	for (i = 0; header->unfinished && i < ARRAY_SIZE(machine_features); i++) {
+		if (test_bit(machine_features[i], header->intended_features))
+			perf_header__set_feat(header, machine_features[i]);
 	}
 }

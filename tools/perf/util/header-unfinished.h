@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Files whose recorder was killed before it could complete the header, and files that were cut off.
+ * Read perf.data files whose recorder was killed before it completed the header, and truncated
+ * files.
  *
- * The former say that their data section is empty, the latter that it is longer than the file; and both list
- * features that they do not have. What is behind the header is records, up to the first that is torn, or
- * the zeros of a block that was not written. Those are read; the machine that recorded the file knows the
- * rest.
+ * In an unfinished file the header contains an empty data section; in a truncated file the data
+ * section is longer than the file. Both list features that they do not have. The header is followed
+ * by records, up to the first incomplete record or to the zeros of a block that was not written.
+ * Read these records, and take the missing features from the machine that recorded the file.
  */
 #ifndef PERF_UTIL_HEADER_UNFINISHED_H
 #define PERF_UTIL_HEADER_UNFINISHED_H
@@ -16,22 +17,29 @@ struct evlist;
 struct perf_header;
 
 /**
- * perf_header__mend - find the records of a file whose header has no data size, or more than there are
- * @header:	as read; if so, receives the length of the records, and no features
- * @fd:		the file
+ * perf_header__repair - correct the header of an unfinished or truncated file
+ * @header:	as read from the file; if it is wrong, its data size is set to the size of the
+ *		complete records, and its features are removed
+ * @fd:		of the file
  *
- * Return: true if it was so, and there are records; a warning tells.
+ * Return: true, after a warning, if the header was wrong and the file contains records; otherwise
+ * false.
  */
-bool perf_header__mend(struct perf_header *header, int fd);
+bool perf_header__repair(struct perf_header *header, int fd);
 
 /**
- * perf_header__find_tracepoints - take the formats of tracepoints from this machine
+ * perf_header__find_tracepoints - load missing formats of tracepoints from this machine
+ * @header:	does nothing unless perf_header__repair() returned true for it
+ * @evlist:	its events
  *
- * Does nothing where the header was complete.
+ * Prints an error for each tracepoint that this machine does not have.
  */
 void perf_header__find_tracepoints(struct perf_header *header, struct evlist *evlist);
 
-/** perf_header__describe - say what the recorder would have said of this machine, to be written */
+/**
+ * perf_header__describe - set the features that describe this machine, as the recorder would have
+ * @header:	to be written; does nothing unless perf_header__repair() returned true for it
+ */
 void perf_header__describe(struct perf_header *header);
 
 #endif

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Recover overwrite events from an image of memory, for perf inject. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,11 +18,7 @@
 #include "util/session.h"
 #include "util/tool.h"
 
-/*
- * The file
- */
-
-static int leave_out_sample(const struct perf_tool *tool __maybe_unused,
+static int drop_sample(const struct perf_tool *tool __maybe_unused,
 			    union perf_event *event __maybe_unused,
 			    struct perf_sample *sample __maybe_unused,
 			    struct evsel *evsel __maybe_unused,
@@ -30,7 +27,7 @@ static int leave_out_sample(const struct perf_tool *tool __maybe_unused,
 	return 0;
 }
 
-static int leave_out_round(const struct perf_tool *tool __maybe_unused,
+static int drop_round(const struct perf_tool *tool __maybe_unused,
 			   union perf_event *event __maybe_unused,
 			   struct ordered_events *oe __maybe_unused)
 {
@@ -42,24 +39,24 @@ int recover_ring__prepare(struct evlist *evlist, struct perf_tool *tool)
 	struct evsel *evsel;
 	bool any = false;
 
-	/* Also those from a ring with trailers: files are written as if they came from the other kind. */
+	/* Files describe events from rings with trailers as write_backward, too. */
 	evlist__for_each_entry(evlist, evsel) {
 		if (!evsel->core.attr.write_backward)
 			continue;
 		if (!evsel->core.ids || evsel->id_pos < 0 || evsel->is_pos < 0) {
-			pr_err("%s has no ids by which its records could be told from others.\n",
+			pr_err("Cannot recover %s: the file has no ids of its records.\n",
 			       evsel__name(evsel));
 			return -EINVAL;
 		}
-		evsel->handler = leave_out_sample;
+		evsel->handler = drop_sample;
 		any = true;
 	}
 	if (!any) {
-		pr_err("The input has no overwritten events (perf record -e EVENT/overwrite/): please\n"
-		       "name a file of the recording whose rings are in the image with -i.\n");
+		pr_err("Cannot recover events: the input has no overwritten events (perf record\n"
+		       "-e EVENT/overwrite/). Use -i with a file of the same recording.\n");
 		return -EINVAL;
 	}
-	tool->finished_round = leave_out_round;
+	tool->finished_round = drop_round;
 	return 0;
 }
 
@@ -68,11 +65,7 @@ int recover_ring__process_file(struct perf_session *session)
 	return session->header.data_size ? perf_session__process_events(session) : 0;
 }
 
-/*
- * The image
- */
-
-/* Of the events of a session, all have the same positions, or util could not read their records. */
+/* All events of a session have the id at the same position, or perf could not read its files. */
 static int collect_ids(struct evlist *evlist, struct perf_recovery_ids *ids)
 {
 	struct evsel *evsel;
@@ -107,8 +100,8 @@ static int map_image(const char *path, void **image, size_t *size)
 		pr_err("Cannot open %s: %s\n", path, strerror(-err));
 	} else if (!S_ISREG(st.st_mode) || !st.st_size) {
 		err = -EINVAL;
-		pr_err("%s is %s. Please copy what is to be searched into one.\n", path,
-		       S_ISREG(st.st_mode) ? "empty" : "no regular file");
+		pr_err("Cannot search %s: it is %s. Copy the memory to a regular file.\n", path,
+		       S_ISREG(st.st_mode) ? "empty" : "not a regular file");
 	} else {
 		*size = st.st_size;
 		*image = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -128,14 +121,15 @@ static int report(const struct perf_recovery *recovery, const char *path)
 
 	perf_recovery__stats(recovery, &stats);
 	if (!stats.records) {
-		pr_err("No record of these events is in %s. Only rings of kernels with\n"
-		       "PERF_SAMPLE_SIZE_AT_END can be recovered (perf record -v tells which it uses), with\n"
-		       "a file of the same recording.\n", path);
+		pr_err("No record of these events is in %s. perf can recover rings only if the\n"
+		       "kernel has PERF_SAMPLE_SIZE_AT_END (see perf record -v), and needs a file of\n"
+		       "the same recording.\n", path);
 		return -ENOENT;
 	}
-	fprintf(stderr, "[ perf inject: Recovered %" PRIu64 " records of %" PRIu64 " rings; %" PRIu64
-		" gaps, %" PRIu64 " copies, %" PRIu64 " doubtful ones left out ]\n", (u64)stats.records,
-		(u64)stats.rings, (u64)stats.gaps, (u64)stats.copies, (u64)stats.doubtful);
+	fprintf(stderr, "[ perf inject: Recovered %" PRIu64 " records from %" PRIu64 " rings with %"
+		PRIu64 " gaps; dropped %" PRIu64 " copies and %" PRIu64 " doubtful records ]\n",
+		(u64)stats.records, (u64)stats.rings, (u64)stats.gaps, (u64)stats.copies,
+		(u64)stats.doubtful);
 	return 0;
 }
 

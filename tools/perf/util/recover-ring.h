@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * perf inject --recover-ring: the overwritten events of a recording, out of an image of memory.
+ * Recover the overwrite events of a recording from an image of memory: perf inject --recover-ring.
  *
- * What describes the events is a file of the same recording: one that perf record had begun when it was
- * killed, or completed before. It has the attributes, the names of fields, the tasks and maps known then, and
- * the ids, by which the records are told from those of other rings. No file but one of the same recording
- * has these, hence nothing else can describe them.
+ * A file of the same recording must describe the events: one that perf record had begun when it was
+ * killed, or one that it completed before. It contains the attributes, the formats of fields, the
+ * tasks and maps known at that time, and the event ids, which distinguish the records from those of
+ * other rings. Only a file of the same recording contains these ids.
  */
 #ifndef __PERF_RECOVER_RING_H
 #define __PERF_RECOVER_RING_H
@@ -16,20 +16,22 @@ struct perf_tool;
 union perf_event;
 
 /**
- * recover_ring__prepare - before the file is read
- * @tool:	that reads it
+ * recover_ring__prepare - set up what is dropped from the file, before it is read
+ * @evlist:	events of the file
+ * @tool:	that reads the file
  *
- * Its samples of overwritten events are left out: those that are still in the image would be there twice.
- * So are the marks by which readers know that nothing older can follow.
+ * Drops the samples of overwrite events, as the image may contain them as well. Drops the
+ * PERF_RECORD_FINISHED_ROUND records, which promise that no older record follows.
  *
- * Return: 0, or -EINVAL after an error message if there are no overwritten events, or they have no ids.
+ * Return: 0, or -EINVAL, after an error message, if the file has no overwrite events, or they have
+ * no ids.
  */
 int recover_ring__prepare(struct evlist *evlist, struct perf_tool *tool);
 
 /**
- * recover_ring__process_file - read the file
+ * recover_ring__process_file - process the records of the file
  *
- * One that was not completed, and has no records, is none the worse.
+ * Accepts an unfinished file without records.
  *
  * Return: as perf_session__process_events().
  */
@@ -37,12 +39,15 @@ int recover_ring__process_file(struct perf_session *session);
 
 /**
  * recover_ring__process - pass the records in the image to @process
+ * @evlist:	events of the file
  * @path:	of the image, a regular file
+ * @tool:	passed to @process
+ * @process:	called for each record; stops if it returns a value other than 0
  *
- * Ends with a message of how many they were.
+ * Prints the number of records on standard error in the end.
  *
- * Return: 0, what @process returned if that is not 0, or a negative errno after an error message: -ENOENT
- * also if there are no records.
+ * Return: 0; the value of @process if it is not 0; or a negative errno after an error message,
+ * -ENOENT also if the image contains no records.
  */
 int recover_ring__process(struct evlist *evlist, const char *path, const struct perf_tool *tool,
 			  int (*process)(const struct perf_tool *tool, union perf_event *event));

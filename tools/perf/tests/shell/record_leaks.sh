@@ -11,7 +11,7 @@ if [ ! -x "${PERF_ASAN-}" ]; then
 	echo "1..0 # SKIP no build with the address sanitizer (make perf-asan)"
 	exit 2
 fi
-cycles=("$PERF_ASAN" test -v "1000 cycles")
+cycles=("$PERF_ASAN" test -v "1000 runs")
 
 # Each cycle reads /proc/kallsyms to find the start and the end of the kernel, which would take most of the
 # time. Bind-mount a list with just these symbols over it, in a mount namespace of this test, if that is

@@ -86,7 +86,7 @@ for cut in 1 1000 $((size / 4)) $((size / 2)) $((size * 3 / 4)); do
 	note "$cut bytes less: $count samples"
 	((cut > 1000 ? count > 0 && count < before : count == all)) || error "$cut bytes less: $count of $before samples"
 	before=$count
-	"$PERF" report -i "$out" --stdio 2>&1 > /dev/null | grep -q 'file is cut off' || error "perf report does not report a truncated file"
+	"$PERF" report -i "$out" --stdio 2>&1 > /dev/null | grep -q 'file is truncated' || error "perf report does not report a truncated file"
 	"$PERF" loss -i "$out" > "$work/loss" 2>&1
 	[ $? = 255 ] || error "exit status of perf loss is not 255"
 	grep -qE "^Samples +$count\$" "$work/loss" || error "perf loss counts another number of samples: $(cat "$work/loss")"

@@ -8,4 +8,4 @@ if [ ! -x "$PERF" ]; then
 	echo "1..0 # SKIP no $PERF (make perf)"
 	exit 2
 fi
-exec "$PERF" test -v "state read by struct machine"
+exec "$PERF" test -v "samples resolve with the live state"
