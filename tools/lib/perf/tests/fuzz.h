@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What libFuzzer targets share: what must hold, and the input, taken byte by byte. Behind its end come
- * zeros.
+ * Assert conditions and read the input byte by byte, for libFuzzer targets. The input is followed
+ * by zeros.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -12,7 +12,7 @@
 #define MUST(condition)								\
 	do {									\
 		if (!(condition)) {						\
-			fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
+			fprintf(stderr, "line %d: violated: %s\n", __LINE__, #condition); \
 			abort();						\
 		}								\
 	} while (0)

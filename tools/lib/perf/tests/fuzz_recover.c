@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libFuzzer target: records recovered from images with rings in them, and with anything else.
+ * Fuzz recovery of records from images that contain rings and other data (libFuzzer target).
  *
- *
- * The input: operations, each a byte that says which, and those that it takes. They write to two rings and
- * put together an image of bytes, pages and copies of these. Whatever it is, what is recovered must be
- * accounted for. As long as rings were put into it as they were at one time, in any order, or as they were
- * at several, each in one piece, the records must be whole, and those of each ring in order.
+ * The input is a sequence of operations: one byte selects the operation, the following bytes are
+ * its arguments. The operations write to two rings, and build an image from bytes, pages and copies
+ * of the rings. The figures of the recovery must be consistent for any image. The records must be
+ * intact and in order per ring if the image contains each ring in the state of one moment, with the
+ * pages in any order, or in the states of several moments, each contiguous.
  */
 #include <string.h>
 #include <linux/kernel.h>
@@ -23,7 +23,7 @@
 static struct ring_writer ring[NR_RINGS];
 static struct image image;
 static unsigned int copies[NR_RINGS];	/* in the image */
-static bool in_parts, shuffled, honest, is_long;
+static bool in_parts, shuffled, intact, is_long;
 
 int perf_overwrite__probe(void)
 {
@@ -45,7 +45,7 @@ static void write_records(struct ring_writer *writer)
 static void append_page(const struct ring_writer *writer)
 {
 	image__append(&image, writer->data + take() % (SIZE / IMAGE_PAGE) * IMAGE_PAGE, IMAGE_PAGE);
-	honest = false;
+	intact = false;
 }
 
 static void append_part(const struct ring_writer *writer)
@@ -63,10 +63,10 @@ static void append_ring(const struct ring_writer *writer)
 	copies[writer - ring]++;
 }
 
-/* What recover.h says of pages that are not in their order; and parts are none. */
-static bool is_clear(void)
+/* Return whether perf/recover.h guarantees intact records. Parts are not page aligned. */
+static bool has_guarantee(void)
 {
-	return honest && !(shuffled && (in_parts || is_long || copies[0] > 1 || copies[1] > 1));
+	return intact && !(shuffled && (in_parts || is_long || copies[0] > 1 || copies[1] > 1));
 }
 
 static void empty(void)
@@ -74,7 +74,7 @@ static void empty(void)
 	image__exit(&image);
 	memset(copies, 0, sizeof(copies));
 	in_parts = shuffled = false;
-	honest = true;
+	intact = true;
 }
 
 static void append_bytes(void)
@@ -85,10 +85,10 @@ static void append_bytes(void)
 	for (i = 0; i < len; i++)
 		bytes[i] = take();
 	image__append(&image, bytes, len);
-	honest = false;
+	intact = false;
 }
 
-/* What nothing but a program that wants to be mistaken for the kernel writes */
+/* Append a record as a malicious program would write it. */
 static void append_fake(void)
 {
 	struct {
@@ -104,19 +104,19 @@ static void append_fake(void)
 	if (take() % 2)
 		fake.trailer.size = take() << 8 | take();
 	image__append(&image, &fake, sizeof(fake));
-	honest = false;
+	intact = false;
 }
 
 static void scribble(void)
 {
 	size_t at = take() << 16 | take() << 8 | take(), len = 1 + take() % 16;
 
-	honest = false;
+	intact = false;
 	while (image.size && len--)
 		image.data[at++ % image.size] = take();
 }
 
-/* Of just the right length, for the sanitizer */
+/* Recover from a copy of exact size, so that AddressSanitizer detects overruns. */
 static void recover(void)
 {
 	unsigned char *data = malloc(image.size + !image.size);
@@ -129,8 +129,8 @@ static void recover(void)
 	if (image.size)
 		memcpy(data, image.data, image.size);
 	ok = image__recover(&copy, recovered, &stats);
-	MUST(ok || !is_clear());
-	MUST(stats.records * 32 <= image.size + SIZE || !is_clear());
+	MUST(ok || !has_guarantee());
+	MUST(stats.records * 32 <= image.size + SIZE || !has_guarantee());
 	MUST(stats.rings <= IMAGE_IDS && stats.rings <= stats.records);
 	MUST(stats.gaps <= stats.records);
 	free(data);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libFuzzer target: snapshots of a ring that is written to, by the kernel and by anybody.
+ * Fuzz snapshots of a ring that the kernel writes to, and of a corrupted ring (libFuzzer target).
  *
- *
- * The input: a byte that says what ring, one that says where it begins, then operations, each a
- * byte that says which, and those that it takes. As long as only records are written and
- * published, the snapshots must hold what they promise. From the first byte on that is put into
- * the ring or its control page otherwise, they may hold anything, as long as it consists of
- * records and is accounted for.
+ * The input: one byte selects the kind and size of the ring, one its first position; then follow
+ * operations, each one byte and its arguments. As long as the operations only write and publish
+ * records, the snapshots must keep the guarantees of perf/overwrite.h. As soon as an operation
+ * modifies the ring or its control page in another way, snapshots may contain anything that
+ * consists of records and is accounted for.
  */
 #include <string.h>
 #include <linux/perf_event_trailer.h>
@@ -28,13 +27,13 @@ static struct {
 	struct ring_writer	 writer;
 	struct perf_overwrite	*ring;
 	struct perf_snapshot	*snapshot[NR_SNAPSHOTS];
-	struct perf_snapshot	*copied;	/* and not settled */
-	/* Numbers of records: each snapshot answers for [first, next). */
+	struct perf_snapshot	*copied;	/* not yet settled, or NULL */
+	/* Numbers of records: each snapshot accounts for [first, next). */
 	u64			 first[NR_SNAPSHOTS];
 	u64			 next[NR_SNAPSHOTS];
 	u64			 copied_next;
 	u64			 taken_next;	/* of the ring */
-	bool			 honest;
+	bool			 intact;	/* not corrupted */
 } on;
 
 static bool is_sized(void)
@@ -43,7 +42,7 @@ static bool is_sized(void)
 }
 
 /*
- * In place of the kernel
+ * Stubs
  */
 
 int perf_overwrite__probe(void)
@@ -53,17 +52,17 @@ int perf_overwrite__probe(void)
 
 enum perf_snapshot_grace perf_grace__wait(void)
 {
-	if (on.honest)
+	if (on.intact)
 		ring_writer__publish(&on.writer);
 	return PERF_SNAPSHOT_GRACE_MEMBARRIER;
 }
 
 /*
- * Walks over memory of just the right length, for the sanitizer
+ * Walks over memory of exact size, so that AddressSanitizer detects overruns, compared with simple
+ * implementations
  */
 
-/* Slow and simple: where the walk must go, and what must come out. */
-static size_t model_turn(const unsigned char *data, size_t len, unsigned char *out, u64 *nr)
+static size_t model_reverse(const unsigned char *data, size_t len, unsigned char *out, u64 *nr)
 {
 	const struct perf_event_header *header;
 	size_t at = 0, from;
@@ -87,12 +86,12 @@ static size_t model_strip(const unsigned char *data, size_t len, u64 position,
 	u16 size;
 
 	for (*nr = 0; begin >= 16; begin -= size, (*nr)++) {
-		u64 trailer, stamp;
+		u64 trailer, expected;
 
 		memcpy(&trailer, data + begin - TRAILER, TRAILER);
 		size = trailer >> 48;
-		stamp = position - (len - begin) - size;
-		if (size < 16 || size % 8 || size > begin || (stamp ^ trailer) << 16)
+		expected = position - (len - begin) - size;
+		if (size < 16 || size % 8 || size > begin || (expected ^ trailer) << 16)
 			break;
 		if (((const struct perf_event_header *)(data + begin - size))->size != size)
 			break;
@@ -128,7 +127,7 @@ static void walk_any(void)
 		MUST(walk.bytes == bytes + nr * TRAILER);
 		MUST(found == data + len - walk.bytes);
 	} else {
-		bytes = model_turn(data, len, out, &nr);
+		bytes = model_reverse(data, len, out, &nr);
 		perf_records__reverse(data, len, &walk);
 		found = data;
 		MUST(walk.bytes == bytes);
@@ -148,7 +147,7 @@ static void read_snapshot(unsigned int which)
 	struct perf_snapshot *snapshot = on.snapshot[which];
 	struct perf_snapshot_records records;
 	union perf_event *event;
-	u64 nr = 0, stream, answers_for = snapshot->head - snapshot->account_from;
+	u64 nr = 0, stream, accounts_for = snapshot->head - snapshot->account_from;
 	bool again = snapshot->was_read;
 	void *at;
 
@@ -159,7 +158,7 @@ static void read_snapshot(unsigned int which)
 	MUST(records.data >= snapshot->shadow);
 	MUST(records.data + records.bytes <= snapshot->shadow + 2 * on.writer.size);
 	stream = records.bytes + (is_sized() ? records.nr * TRAILER : 0);
-	MUST(records.overwritten + records.malformed + stream == answers_for);
+	MUST(records.overwritten + records.malformed + stream == accounts_for);
 	if (again)
 		return;
 
@@ -173,7 +172,7 @@ static void read_snapshot(unsigned int which)
 	}
 	MUST(at == records.data + records.bytes && nr == records.nr);
 
-	if (on.honest) {
+	if (on.intact) {
 		u64 first = 0, last = 0;
 
 		MUST(!records.malformed);
@@ -191,14 +190,13 @@ static void settle(void)
 		return;
 	if (!on.ring->has_data_reserved)
 		perf_grace__wait();
-	snapshot->write_limit = on.ring->has_data_reserved ? perf_overwrite__reserved(on.ring) :
-					    perf_overwrite__head(on.ring);
+	snapshot->write_limit = perf_overwrite__write_limit(on.ring);
 	perf_snapshot__settle(snapshot);
 	on.next[snapshot == on.snapshot[1]] = on.taken_next = on.copied_next;
 	on.copied = NULL;
 }
 
-static void begin_anew(unsigned int which)
+static void begin_take(unsigned int which)
 {
 	const struct perf_snapshot *snapshot = on.snapshot[which];
 
@@ -210,7 +208,7 @@ static void copy(unsigned int which)
 {
 	if (on.copied && on.copied != on.snapshot[which])
 		settle();
-	begin_anew(which);
+	begin_take(which);
 	on.copied = on.snapshot[which];
 	perf_snapshot__copy(on.copied);
 	on.copied_next = on.writer.next_published;
@@ -222,7 +220,7 @@ static void take_snapshot(unsigned int which)
 	u64 next, taken;
 
 	settle();
-	begin_anew(which);
+	begin_take(which);
 	next = on.writer.next_published;
 	taken = on.ring->taken;
 	perf_snapshot__take(&on.snapshot[which], 1, &stats);
@@ -254,14 +252,14 @@ static void put_bytes(void)
 {
 	size_t at = (take() << 8 | take()) % on.writer.size, len = take() % 32;
 
-	on.honest = false;
+	on.intact = false;
 	while (len--)
 		on.writer.data[at++ % on.writer.size] = take();
 }
 
 static void put_word(u64 *word)
 {
-	on.honest = false;
+	on.intact = false;
 	switch (take() % 3) {
 	case 0:
 		*word = take_u64();
@@ -316,7 +314,7 @@ static void operate(void)
 	}
 }
 
-/* Made once for each size: mapping them takes longer than all the rest. */
+/* Reuse one snapshot per size: mapping it takes longer than a whole run. */
 static struct perf_snapshot *snapshot_of(unsigned int which, unsigned int size_shift)
 {
 	static struct perf_snapshot *made[NR_SNAPSHOTS][NR_SIZES];
@@ -345,7 +343,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	input_left = size;
 	what = take();
 	size_shift = what / 4 % NR_SIZES;
-	on.honest = true;
+	on.intact = true;
 	on.copied = NULL;
 	ring_writer__init(&on.writer, what % 2 ? PERF_OVERWRITE_SIZED : PERF_OVERWRITE_BACKWARD,
 			  4096u << size_shift, positions[take() % 8]);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Build memory images and recover their records. */
 #include <stdlib.h>
 #include <string.h>
 #include <perf/event.h>
@@ -74,7 +75,7 @@ void image__exit(struct image *image)
 	*image = (struct image){ 0 };
 }
 
-/* In the record, the id comes second. */
+/* The id is the second u64 of a record's body. */
 static const __u64 all_ids[IMAGE_IDS] = { 3, 1, 4, 2 };
 static const struct perf_recovery_ids ids = {
 	.ids = all_ids, .nr = IMAGE_IDS, .id_pos = 1, .is_pos = 1,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Images of memory with rings in them, as ring_writer.h writes them, and what is recovered from them.
+ * Build memory images that contain rings written by ring_writer.h, and recover records from them.
  */
 #ifndef IMAGE_H
 #define IMAGE_H
@@ -12,7 +12,10 @@
 #define IMAGE_PAGE	4096u
 #define IMAGE_IDS	4
 
-/* Bytes one behind the other, of just the right length for the sanitizer. Never fail. */
+/*
+ * struct image - a growing memory block of exact size, so that AddressSanitizer detects overruns.
+ * Its functions never fail.
+ */
 struct image {
 	unsigned char	*data;
 	size_t		 size;
@@ -22,19 +25,20 @@ void image__append(struct image *image, const void *data, size_t len);
 void image__append_random(struct image *image, size_t len);
 void image__append_ring(struct image *image, const struct ring_writer *writer);
 
-/* Puts the pages of it, which begin behind @skip bytes, in another order. */
+/* Shuffle the pages, the first of which begins at byte @skip. */
 void image__shuffle(struct image *image, size_t skip);
 void image__exit(struct image *image);
 
-/* The same numbers for the same seed */
+/* A reproducible sequence of numbers */
 void random_seed(u64 seed);
 u64 random_number(void);
 
 /**
- * struct recovered - what there was of one id
- * @nr:		records
- * @first, @last: numbers of the first and the last
- * @holes:	numbers that are missing between them
+ * struct recovered - the recovered records of one id
+ * @nr:		how many
+ * @first:	number of the first record
+ * @last:	number of the last record
+ * @holes:	how many numbers are missing in between
  */
 struct recovered {
 	u64	nr;
@@ -44,8 +48,8 @@ struct recovered {
 };
 
 /*
- * Recovers the records of ids 1 to IMAGE_IDS. Returns whether they are whole, and those of each id
- * in order, none twice; @recovered is by id - 1.
+ * Recover the records of ids 1 to IMAGE_IDS into @recovered[id - 1]. Return whether all records are
+ * intact, and those of each id are in order, each once.
  */
 bool image__recover(const struct image *image, struct recovered *recovered,
 		    struct perf_recovery_stats *stats);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Records out of images whose pages are in any order, like those of a machine's memory
+ * Test recovery from images whose pages are in any order, as in a dump of a machine's memory
  * tags: fast
  *
  * Prints KTAP.
@@ -22,9 +22,9 @@ static struct ring_writer a, b;
 static struct image image;
 static struct recovered got[IMAGE_IDS];
 static struct perf_recovery_stats stats;
-static size_t sizes[ROUNDS];		/* of the records of each round, or so */
+static size_t sizes[ROUNDS];		/* minimum size of the records in each round [bytes] */
 
-/* No kernel here is ours. */
+/* Stub: pretend that the kernel supports data_reserved. */
 int perf_overwrite__probe(void)
 {
 	return PERF_OVERWRITE_SIZED;
@@ -42,14 +42,18 @@ static void end(struct ring_writer *writer)
 	image__exit(&image);
 }
 
-/* Records of @size bytes, or up to @more above. Returns the number of the oldest that is whole. */
+/*
+ * Write records of @size to @size + @more bytes until at least @bytes are written. Return the
+ * number of the oldest complete record.
+ */
 static u64 fill(struct ring_writer *writer, size_t size, size_t more, size_t bytes)
 {
 	static u64 positions[1 << 15];
 	u64 from = writer->reserved, first = writer->next, i;
 
 	while (writer->reserved - from < bytes) {
-		u64 position = ring_writer__write(writer, size + random_number() % (more + 1) / 8 * 8);
+		size_t extra = random_number() % (more + 1) / 8 * 8;
+		u64 position = ring_writer__write(writer, size + extra);
 
 		positions[(writer->next - 1) % ARRAY_SIZE(positions)] = position;
 	}
@@ -59,8 +63,8 @@ static u64 fill(struct ring_writer *writer, size_t size, size_t more, size_t byt
 }
 
 /*
- * All, the oldest one perhaps not: it may cross pages behind what is gone, or lie where the next one
- * will.
+ * Return whether all records were recovered, perhaps except the oldest: it may cross pages after an
+ * overwritten record, or lie where the next record would be written.
  */
 static bool is_all(const struct ring_writer *writer, u64 oldest, const struct recovered *of)
 {
@@ -91,7 +95,7 @@ static void test_shuffled(void)
 		ok &= recovered() && is_all(&a, oldest, got) && stats.rings == 1 && !stats.gaps;
 		end(&a);
 	}
-	check(ok, "pages in any order, at any alignment: all records");
+	check(ok, "all records of pages in any order, at any alignment");
 }
 
 static void test_two_rings(void)
@@ -104,7 +108,7 @@ static void test_two_rings(void)
 
 		begin(&a, 0, 1);
 		begin(&b, 0, 2);
-		/* Of the same sizes: whatever crosses pages does so in both. */
+		/* Records of equal sizes cross pages at the same positions in both rings. */
 		in_a = fill(&a, sizes[i], 0, 3 * SIZE);
 		in_b = fill(&b, sizes[i], 0, 3 * SIZE + i % 2 * SIZE / 2);
 		image__append_ring(&image, &a);
@@ -115,10 +119,13 @@ static void test_two_rings(void)
 		end(&a);
 		end(&b);
 	}
-	check(ok, "two rings at the same positions, mixed page by page");
+	check(ok, "two rings at the same positions with their pages mixed");
 }
 
-/* Half of each ring is missing: what has its begin in one of them has its end in the other. */
+/*
+ * Half of the pages of each ring are missing: where a record of one ring continues, the image has
+ * the page of the other ring.
+ */
 static void test_halves(void)
 {
 	bool ok = true;
@@ -162,10 +169,13 @@ static void test_copies(void)
 		      got[0].holes <= 1 && stats.copies > got[0].nr / 2;
 		end(&a);
 	}
-	check(ok, "a ring twice, and an older copy: each record once");
+	check(ok, "two copies of a ring and an older one: each record once");
 }
 
-/* A copy that ends before a record that crosses pages: behind it lies an older one of the same size. */
+/*
+ * An older copy of the ring ends before a record that crosses pages; in its place the copy has an
+ * older record of the same size.
+ */
 static void test_stale(void)
 {
 	struct image old = { 0 };
@@ -175,7 +185,7 @@ static void test_stale(void)
 	begin(&a, 0, 1);
 	for (oldest = 0; a.reserved % IMAGE_PAGE != IMAGE_PAGE - 40;)
 		ring_writer__write(&a, 88);
-	/* The same position a lap later: so that the sizes fit, in one step. */
+	/* Fill the ring until the next record has the same place; one record fits the rest. */
 	position = ring_writer__write(&a, 88);
 	while (a.reserved != position + SIZE - 4000)
 		ring_writer__write(&a, a.reserved + 88 > position + SIZE - 4000 - 32 ?
@@ -191,13 +201,13 @@ static void test_stale(void)
 	image__append(&image, old.data, old.size);
 	image__shuffle(&image, 0);
 	ok = recovered() && stats.doubtful >= 1 && got[0].last == a.next - 1;
-	check(ok && got[0].holes >= 1, "two pages that might begin a record, and differ: left out");
+	check(ok && got[0].holes >= 1, "a record with two different first halves is not returned");
 
 	image__exit(&image);
 	image__append_ring(&image, &a);
 	image__shuffle(&image, 0);
 	check(recovered() && !got[0].holes && got[0].last == a.next - 1 && got[0].first < oldest,
-	      "with one of them alone it is joined");
+	      "a record with one first half is joined");
 	image__exit(&old);
 	end(&a);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Records out of images: cut, with anything around, several rings, several copies
+ * Test recovery from images with the pages of a ring in order: truncated, several rings or copies
  * tags: fast
  *
- * Here the pages of a ring lie one behind the other; recover_pages_test.c has them in any order.
+ * recover_pages_test.c tests images with the pages in any order.
  *
  * Prints KTAP.
  */
@@ -24,35 +24,35 @@
 static struct recovered got[IMAGE_IDS];
 static struct perf_recovery_stats stats;
 
-/* No kernel here is ours. */
+/* Stub: pretend that the kernel supports data_reserved. */
 int perf_overwrite__probe(void)
 {
 	return PERF_OVERWRITE_SIZED;
 }
 
 /*
- * Rings, and which records are in them
+ * Rings, and the positions of their records
  */
 
 #define MAX_RECORDS	(5 * SIZE / 32)
 
 struct written {
 	struct ring_writer	writer;
-	u64			first;		/* number of the first record of which all is logged */
+	u64			first;		/* number of the first record in @position */
 	u64			position[MAX_RECORDS];
 };
 
 static void write_one(struct written *ring, size_t size)
 {
-	u64 at = ring->writer.next - ring->first;
+	u64 i = ring->writer.next - ring->first;
 
-	if (at + 1 >= MAX_RECORDS)
+	if (i + 1 >= MAX_RECORDS)
 		abort();
-	ring->position[at] = ring_writer__write(&ring->writer, size);
-	ring->position[at + 1] = ring->writer.reserved;
+	ring->position[i] = ring_writer__write(&ring->writer, size);
+	ring->position[i + 1] = ring->writer.reserved;
 }
 
-/* Records of @size bytes and a little more, until @bytes are written. */
+/* Write records of @size to @size + 24 bytes until at least @bytes are written. */
 static void write_many(struct written *ring, size_t size, size_t bytes)
 {
 	u64 from = ring->writer.reserved;
@@ -75,30 +75,31 @@ static void end(struct written *ring, struct image *image)
 }
 
 /*
- * How many records lie in bytes [@from, @to) of the ring, and are sure to be found: in one piece, and behind
- * another one. With @or_might also the others, if they lie there in two pieces at most.
+ * Count the records in bytes [@from, @to) of the ring that recovery must find: those that do not
+ * wrap and that follow another record. With @optional, also count those that it may find: the
+ * others, if they consist of two parts at most.
  */
-static u64 count(const struct written *ring, size_t from, size_t to, bool or_might)
+static u64 count(const struct written *ring, size_t from, size_t to, bool optional)
 {
 	u64 head = ring->writer.reserved, nr = 0, i;
 
 	for (i = 0; i < ring->writer.next - ring->first; i++) {
 		u64 position = ring->position[i], size = ring->position[i + 1] - position;
 		size_t at = position % SIZE;
-		/* The trailer of the one before is not in the image, or it is not known what is. */
+		/* The trailer of the record before it is not in the image, or unknown. */
 		bool is_first = !i || head - position + 8 > SIZE || at < from + 8;
 
 		if (head - position > SIZE)
 			continue;
 		if (at >= from && at + size <= to)
-			nr += or_might || !is_first;
-		else if (or_might && at + size > SIZE)
+			nr += optional || !is_first;
+		else if (optional && at + size > SIZE)
 			nr++;
 	}
 	return nr;
 }
 
-/* One that goes on at the ring's begin can be joined only where there are whole ones beside it. */
+/* A record that wraps can be joined only if its pages contain other complete records. */
 static bool may_be_missing(const struct written *ring, u64 number)
 {
 	u64 position = ring->position[number - ring->first];
@@ -110,12 +111,12 @@ static bool may_be_missing(const struct written *ring, u64 number)
 static bool is_all(const struct written *ring, const struct recovered *of)
 {
 	u64 last = ring->writer.next - 1, i;
-	bool hole = false;
+	bool may_have_hole = false;
 
 	for (i = of->first; i < of->last; i++)
-		hole |= may_be_missing(ring, i);
+		may_have_hole |= may_be_missing(ring, i);
 	return of->nr >= count(ring, 0, SIZE, false) && of->nr <= count(ring, 0, SIZE, true) &&
-	       of->last >= last - may_be_missing(ring, last) && of->holes <= hole;
+	       of->last >= last - may_be_missing(ring, last) && of->holes <= may_have_hole;
 }
 
 static bool recovered(const struct image *image)
@@ -131,7 +132,6 @@ static const size_t sizes[] = { 32, 64, 120, 1000, 4096, 10000 };
 static const u64 positions[] = {
 	0, 8, 4000, (1ull << 32) - 4000, (1ull << 48) - 80, (1ull << 48) - 2 * SIZE, -8ull,
 };
-
 
 static void test_all(void)
 {
@@ -154,8 +154,8 @@ static void test_all(void)
 			end(&ring, &image);
 		}
 	}
-	check(part, "a ring that is not full: all records");
-	check(ok, "a ring that went round: all records");
+	check(part, "all records of a ring that is not full");
+	check(ok, "all records of a ring that has wrapped");
 }
 
 static void test_cut(void)
@@ -180,7 +180,7 @@ static void test_cut(void)
 		}
 		end(&ring, &(struct image){ 0 });
 	}
-	check(ok, "a ring cut anywhere: what is whole");
+	check(ok, "complete records of a ring truncated at any place");
 }
 
 static void test_surrounded(void)
@@ -200,7 +200,7 @@ static void test_surrounded(void)
 		ok &= recovered(&image) && is_all(&ring, got) && stats.rings == 1;
 		end(&ring, &image);
 	}
-	check(ok, "random bytes before and behind, at any distance");
+	check(ok, "random bytes before and after the ring, at any alignment");
 }
 
 static void test_two_rings(void)
@@ -239,7 +239,7 @@ static void test_two_events(void)
 	image__append_ring(&image, &ring.writer);
 	check(recovered(&image) && stats.rings == 1 && !stats.gaps &&
 	      got[0].nr + got[1].nr + got[2].nr >= count(&ring, 0, SIZE, false),
-	      "several events in one ring are of one ring");
+	      "several events in one ring are recognized as one ring");
 	end(&ring, &image);
 }
 
@@ -258,17 +258,17 @@ static void test_copies(void)
 	image__append_ring(&image, &ring.writer);
 	check(recovered(&image) && !got[0].holes && got[0].last == ring.writer.next - 1 &&
 	      got[0].nr > nr_old + SIZE / 2 / 100 && stats.copies >= nr_old / 3 && stats.rings == 1,
-	      "a ring and an older copy of it: what is in either, once");
+	      "a ring and an older copy of it: each record once");
 	image__exit(&image);
 
 	image__append_ring(&image, &ring.writer);
 	image__append_ring(&image, &ring.writer);
 	check(recovered(&image) && is_all(&ring, got) && stats.copies >= got[0].nr - 1,
-	      "a ring twice");
+	      "two identical copies of a ring: each record once");
 	end(&ring, &image);
 }
 
-/* Two laps of records of the same size: the header of the next one is there, and no more. */
+/* The ring wrapped with records of equal size, and a writer has stored only the next header. */
 static void test_unfinished(void)
 {
 	static struct written ring;
@@ -286,11 +286,11 @@ static void test_unfinished(void)
 		position = ring_writer__reserve(&ring.writer, 64);
 		ring_writer__put(&ring.writer, position, 64, 8, fill, sizeof(fill));
 		image__append_ring(&image, &ring.writer);
-		/* Where the ring begins, and the newest record ends where it does, nothing tells. */
+		/* With n == 0 this place is where the ring begins, and cannot be detected. */
 		ok &= (n && recovered(&image) && stats.doubtful == 1) || !n;
 		end(&ring, &image);
 	}
-	check(ok, "a record that was about to be replaced is left out");
+	check(ok, "a record whose header may have been replaced is not returned");
 }
 
 static void test_payload(void)
@@ -304,13 +304,13 @@ static void test_payload(void)
 	begin(&outer, 0, 2);
 	write_one(&outer, 64);
 	write_one(&outer, 4000);
-	/* As if that one's payload were a copy of the other ring */
+	/* Make the payload of this record a copy of the other ring. */
 	position = outer.position[1];
 	ring_writer__put(&outer.writer, position, 4000, 24, inner.writer.data, 3960);
 	write_one(&outer, 64);
 	image__append_ring(&image, &outer.writer);
 	check(!recovered(&image) && stats.records == 3 && !got[0].nr && got[1].nr == 2,
-	      "what is in a record is not looked into");
+	      "records in the payload of a record are not returned");
 	end(&inner, &(struct image){ 0 });
 	end(&outer, &image);
 }
@@ -323,11 +323,12 @@ static void test_foreign(void)
 	begin(&ring, 0, 77);
 	write_many(&ring, 64, 2 * SIZE);
 	image__append_ring(&image, &ring.writer);
-	check(recovered(&image) && !stats.records && !stats.doubtful, "unknown ids: nothing");
+	check(recovered(&image) && !stats.records && !stats.doubtful,
+	      "no records with unknown ids");
 	end(&ring, &image);
 }
 
-/* No samples: their ids are last. */
+/* In records other than samples, the id is last. */
 static void test_other_type(void)
 {
 	const __u64 id = 0x1234;
@@ -353,12 +354,13 @@ static void test_other_type(void)
 	check(event && event->header.size == sizeof(*record) - TRAILER &&
 	      event->header.type == PERF_RECORD_LOST_SAMPLES &&
 	      perf_recovery__read_event(recovery) && !perf_recovery__read_event(recovery),
-	      "records that are no samples");
+	      "records other than samples");
 	perf_recovery__delete(recovery);
 
 	record[1].id++;
 	recovery = perf_recovery__new(record, sizeof(record), &wanted);
-	check(recovery && !perf_recovery__read_event(recovery), "one alone might be an accident");
+	check(recovery && !perf_recovery__read_event(recovery),
+	      "a single unconfirmed record is not returned");
 	perf_recovery__delete(recovery);
 }
 
@@ -370,12 +372,12 @@ static void test_nothing(void)
 	bool ok = true;
 	size_t i;
 
-	check(!perf_recovery__new("", 0, &wanted) && errno == EINVAL, "no ids: EINVAL");
+	check(!perf_recovery__new("", 0, &wanted) && errno == EINVAL, "EINVAL without ids");
 	for (i = 0; i < 100; i++) {
 		ok &= recovered(&image) && !stats.records && !stats.doubtful;
 		image__append_random(&image, 1 + i * 10);
 	}
-	check(ok, "random bytes, or none: nothing");
+	check(ok, "no records in random bytes, nor in an empty image");
 	image__exit(&image);
 	perf_recovery__delete(NULL);
 }

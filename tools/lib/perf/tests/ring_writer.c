@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Write numbered records to rings in memory, and check what a reader returns. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,10 +11,10 @@
 struct numbered {
 	struct perf_event_header header;
 	u64			 number;
-	u64			 fill[];
+	u64			 payload[];
 };
 
-static u64 fill_word(u64 number, u64 id, size_t i)
+static u64 payload_word(u64 number, u64 id, size_t i)
 {
 	if (id && !i)
 		return id;
@@ -25,7 +26,7 @@ static bool is_sized(const struct ring_writer *writer)
 	return writer->kind == PERF_OVERWRITE_SIZED;
 }
 
-/* Just as large as the mapping would be: what lies behind belongs to the sanitizer. */
+/* Allocate exactly the size of the mapping, so that AddressSanitizer detects overruns. */
 void ring_writer__init(struct ring_writer *writer, enum perf_overwrite_kind kind, size_t size,
 		       u64 position)
 {
@@ -92,7 +93,7 @@ void ring_writer__fill(struct ring_writer *writer, u64 position, size_t size, u6
 	record->header = (struct perf_event_header){ .type = PERF_RECORD_SAMPLE, .size = size };
 	record->number = number;
 	for (i = 0; i < words; i++)
-		record->fill[i] = fill_word(number, writer->id, i);
+		record->payload[i] = payload_word(number, writer->id, i);
 	if (is_sized(writer))
 		memcpy((void *)record + size - sizeof(trailer), &trailer, sizeof(trailer));
 	ring_writer__put(writer, position, size, 0, record, size);
@@ -118,7 +119,7 @@ static bool is_whole(const struct numbered *record, u64 id)
 	size_t words = (record->header.size - sizeof(*record)) / sizeof(u64), i;
 
 	for (i = 0; i < words; i++)
-		if (record->fill[i] != fill_word(record->number, id, i))
+		if (record->payload[i] != payload_word(record->number, id, i))
 			return false;
 	return record->header.type == PERF_RECORD_SAMPLE;
 }
@@ -126,14 +127,14 @@ static bool is_whole(const struct numbered *record, u64 id)
 bool records_are_numbered(const struct perf_snapshot_records *records,
 			  enum perf_overwrite_kind kind, u64 *first, u64 *last)
 {
-	const size_t least = RECORD_MIN - (kind == PERF_OVERWRITE_SIZED ? 8 : 0);
+	const size_t min_bytes = RECORD_MIN - (kind == PERF_OVERWRITE_SIZED ? 8 : 0);
 	const struct numbered *record = NULL;
 	u64 nr = 0;
 	size_t pos;
 
 	for (pos = 0; pos < records->bytes; pos += record->header.size) {
 		record = records->data + pos;
-		if (record->header.size < least || !is_whole(record, 0))
+		if (record->header.size < min_bytes || !is_whole(record, 0))
 			return false;
 		if (!nr++)
 			*first = record->number;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Snapshots of one ring: whole records, newest without a hole, each once, the rest counted
+ * Test snapshots of one ring: intact records, no gaps, each record once, exact counts of the rest
  * tags: fast
  *
- * A copy is made to see writers at work by taking bytes of it again after they went on: a copy that
- * takes time sees each byte as it was at some moment between its begin and its end, and so do
- * these.
+ * To simulate concurrent writers, the tests copy some bytes again after writing more records: a
+ * slow copy reads each byte at some moment between its beginning and its end, and so does this one.
  *
  * Prints KTAP. The seed is fixed; SHADOW_TEST_SEED=n tries another one.
  */
@@ -24,7 +23,7 @@
 #define SIZE	4096
 #define TRAILER	sizeof(struct perf_event_trailer)
 
-/* What most tests need, made anew for each. */
+/* The fixture of most tests, set up by begin() */
 static struct {
 	enum perf_overwrite_kind kind;
 	struct ring_writer	 writer;
@@ -34,7 +33,7 @@ static struct {
 	u64			 first, last;
 } on;
 
-/* No kernel here is ours. */
+/* Stub: pretend that the kernel supports data_reserved. */
 int perf_overwrite__probe(void)
 {
 	return PERF_OVERWRITE_SIZED;
@@ -80,7 +79,7 @@ static void take(void)
 	take_into(on.snapshot);
 }
 
-/* Whether the records @first to @last are there, and so many bytes were overwritten. */
+/* Return whether the snapshot has the records @first to @last, and counts @overwritten bytes. */
 static bool reads(struct perf_snapshot *snapshot, u64 first, u64 last, u64 overwritten)
 {
 	perf_snapshot__records(snapshot, &on.records);
@@ -97,15 +96,15 @@ static bool reads_nothing(struct perf_snapshot *snapshot, u64 overwritten)
 }
 
 /*
- * Nobody writes meanwhile
+ * No concurrent writers
  */
 
 static void test_empty(void)
 {
 	begin();
 	take();
-	check(reads_nothing(on.snapshot, 0), "an empty ring gives nothing");
-	check(!perf_snapshot__read_event(on.snapshot), "and no event");
+	check(reads_nothing(on.snapshot, 0), "an empty ring has no records");
+	check(!perf_snapshot__read_event(on.snapshot), "an empty ring has no events");
 	end();
 }
 
@@ -114,12 +113,12 @@ static void test_part(void)
 	begin();
 	write_records(3, 40);
 	take();
-	check(reads(on.snapshot, 0, 2, 0), "a ring that is not full gives what there is");
+	check(reads(on.snapshot, 0, 2, 0), "all records of a ring that is not full");
 	take();
-	check(reads_nothing(on.snapshot, 0), "and nothing a second time");
+	check(reads_nothing(on.snapshot, 0), "nothing new in a second snapshot");
 	write_records(1, 48);
 	take();
-	check(reads(on.snapshot, 3, 3, 0), "but what is new");
+	check(reads(on.snapshot, 3, 3, 0), "new records in a third snapshot");
 	end();
 }
 
@@ -128,14 +127,14 @@ static void test_exact_fit(void)
 	begin();
 	write_records(128, 32);
 	take();
-	check(reads(on.snapshot, 0, 127, 0), "a ring that is exactly full gives all of it");
+	check(reads(on.snapshot, 0, 127, 0), "all records of a ring that is exactly full");
 	end();
 
 	begin();
 	write_records(128, 32);
 	write_records(1, 24);
 	take();
-	check(reads(on.snapshot, 1, 128, 32), "what is cut off is left out, and counted");
+	check(reads(on.snapshot, 1, 128, 32), "a truncated record is dropped and counted");
 	end();
 }
 
@@ -147,13 +146,13 @@ static void test_whole_ring_record(void)
 	check(reads(on.snapshot, 0, 0, 0), "a record as large as the ring");
 	write_records(1, SIZE - 8);
 	take();
-	check(reads(on.snapshot, 1, 1, 0), "or almost");
+	check(reads(on.snapshot, 1, 1, 0), "a record almost as large as the ring");
 	end();
 
 	begin_at(65536, 65536 - 16);
 	write_records(1, RECORD_MAX);
 	take();
-	check(reads(on.snapshot, 0, 0, 0), "the largest record there is");
+	check(reads(on.snapshot, 0, 0, 0), "the largest possible record");
 	end();
 }
 
@@ -178,15 +177,16 @@ static void test_events(void)
 		nr++;
 		size = event->header.size;
 	}
-	check(!event && nr == SIZE / 40, "one by one, oldest first");
-	check(size == (on.kind == PERF_OVERWRITE_SIZED ? 40 - TRAILER : 40), "without a trailer");
-	check(!perf_snapshot__read_event(on.snapshot), "until there is none");
+	check(!event && nr == SIZE / 40, "events are read oldest first");
+	check(size == (on.kind == PERF_OVERWRITE_SIZED ? 40 - TRAILER : 40),
+	      "events have no trailer");
+	check(!perf_snapshot__read_event(on.snapshot), "NULL after the last event");
 	check(reads(on.snapshot, 300 - SIZE / 40, 299, (300 - SIZE / 40) * 40),
-	      "and all of them once more");
+	      "all records at once after reading events");
 	end();
 }
 
-/* Records lie over the end of the ring, and over the places where a stamp or a position wraps. */
+/* Records cross the end of the ring, and the wrap of the position in trailers and data_head. */
 static void test_positions(void)
 {
 	static const u64 from[] = {
@@ -208,14 +208,14 @@ static void test_positions(void)
 		take();
 		ok &= reads(on.snapshot, 51 + 151 - 56, 51 + 150, (151 - 56) * 72);
 		if (!ok)
-			printf("# begins at %#llx\n", (unsigned long long)from[i]);
+			printf("# fails from position %#llx on\n", (unsigned long long)from[i]);
 		end();
 	}
-	check(ok, "begins anywhere");
+	check(ok, "any first position");
 }
 
 /*
- * Taken more than once
+ * Repeated takes
  */
 
 static void test_extended(void)
@@ -226,24 +226,24 @@ static void test_extended(void)
 	write_records(20, 40);
 	take();
 	take();
-	check(reads(on.snapshot, 0, 29, 0), "what is not read is extended");
+	check(reads(on.snapshot, 0, 29, 0), "a take extends a snapshot that was not read");
 	write_records(10, 40);
 	take();
-	check(reads(on.snapshot, 30, 39, 0), "what is read begins anew");
+	check(reads(on.snapshot, 30, 39, 0), "a take restarts a snapshot that was read");
 
 	write_records(70, 40);
 	take();
 	write_records(70, 40);
 	take();
 	check(reads(on.snapshot, 78, 179, 140 * 40 - 102 * 40),
-	      "what no longer fits of the older part is counted");
+	      "old records that no longer fit are counted");
 
 	write_records(50, 40);
 	take();
 	write_records(200, 40);
 	take();
 	check(reads(on.snapshot, 430 - 102, 429, 250 * 40 - 102 * 40),
-	      "all of it, if the ring went round");
+	      "all old records are counted if the ring wrapped");
 	end();
 }
 
@@ -261,7 +261,8 @@ static void test_two_copied_again(void)
 	perf_snapshot__copy(on.snapshot);
 	write_records(6, 40);
 	take();
-	check(reads(on.snapshot, 7, 17, 3 * 40), "also if it is copied twice");
+	check(reads(on.snapshot, 7, 17, 3 * 40),
+	      "records taken by another snapshot are counted if copied twice");
 	perf_snapshot__delete(other);
 	end();
 }
@@ -281,7 +282,7 @@ static void test_two(void)
 		take_into(other);
 		ok &= reads(other, n + 2, n + 3, 0) && reads(on.snapshot, n, n + 1, 0);
 	}
-	check(ok, "two of one ring, in turn");
+	check(ok, "two snapshots of one ring, in turn");
 
 	write_records(3, 400);
 	take_into(other);
@@ -289,14 +290,15 @@ static void test_two(void)
 	take();
 	write_records(5, 400);
 	take_into(other);
-	check(reads(other, 47, 51, 1200), "one that does not join what it held drops and counts");
-	check(reads(on.snapshot, 43, 46, 0), "the other one has what is between");
+	check(reads(other, 47, 51, 1200),
+	      "old records that do not adjoin the new ones are counted");
+	check(reads(on.snapshot, 43, 46, 0), "the other snapshot has the records in between");
 	perf_snapshot__delete(other);
 	end();
 }
 
 /*
- * Writers go on
+ * Concurrent writers
  */
 
 static void settle_at(u64 position)
@@ -313,27 +315,31 @@ static void test_overtaken(void)
 	begin();
 	write_records(200, 32);
 	settle_at(all + 80);
-	check(reads(on.snapshot, 75, 199, 75 * 32), "what writers may have reached is given up");
+	check(reads(on.snapshot, 75, 199, 75 * 32),
+	      "bytes that writers may have overwritten are discarded");
 	end();
 
 	begin();
 	write_records(200, 32);
 	settle_at(all + SIZE);
-	check(reads_nothing(on.snapshot, all), "writers that went round leave nothing");
+	check(reads_nothing(on.snapshot, all), "nothing is left if writers have wrapped");
 	write_records(1, 32);
 	settle_at(all + 32 + (1ULL << 40));
-	check(reads_nothing(on.snapshot, 32), "nor do those that went round many times");
+	check(reads_nothing(on.snapshot, 32), "nothing is left if writers have wrapped many times");
 	settle_at(all);
-	check(reads_nothing(on.snapshot, 0), "nor does an end before the head");
+	check(reads_nothing(on.snapshot, 0),
+	      "nothing is left if the write limit is below the head");
 	end();
 
 	begin();
 	write_records(10, 32);
 	settle_at(10 * 32 + SIZE - 320);
-	check(reads(on.snapshot, 0, 9, 0), "there is room in front of a part of a ring");
+	check(reads(on.snapshot, 0, 9, 0),
+	      "writers do not reach records in a ring that is not full");
 	write_records(100, 32);
 	settle_at(110 * 32 + SIZE - 320);
-	check(reads(on.snapshot, 100, 109, 100 * 32 - 320), "as much as that");
+	check(reads(on.snapshot, 100, 109, 100 * 32 - 320),
+	      "records are discarded only as far as writers can reach");
 	end();
 }
 
@@ -344,13 +350,14 @@ static void test_overtaken_extended(void)
 	take();
 	write_records(20, 32);
 	settle_at(120 * 32 + SIZE - 20 * 32);
-	check(reads(on.snapshot, 0, 119, 0), "writers do not reach what was held before");
+	check(reads(on.snapshot, 0, 119, 0), "records held before are kept");
 
 	write_records(10, 32);
 	take();
 	write_records(20, 32);
 	settle_at(150 * 32 + SIZE - 19 * 32);
-	check(reads(on.snapshot, 131, 149, 11 * 32), "what does not join any more is dropped");
+	check(reads(on.snapshot, 131, 149, 11 * 32),
+	      "records held before that no longer adjoin are dropped");
 	end();
 }
 
@@ -365,15 +372,15 @@ static void test_copied_again(void)
 	perf_snapshot__copy(on.snapshot);
 	on.snapshot->write_limit = perf_overwrite__reserved(on.ring);
 	perf_snapshot__settle(on.snapshot);
-	check(reads(on.snapshot, 210 - 128, 209, 82 * 32), "a copy that is made again");
+	check(reads(on.snapshot, 210 - 128, 209, 82 * 32), "a second copy before settling");
 	end();
 }
 
 /*
- * Memory that somebody else has written to
+ * Corrupted rings
  */
 
-/* Five records, of which the second is damaged: the three newest are left. */
+/* Corrupt the second of five records: the three newest are left. */
 static void check_damaged(size_t offset, const void *src, size_t len, const char *what)
 {
 	u64 position;
@@ -415,8 +422,9 @@ static void test_damaged(void)
 		check_damaged_size(sizes[i]);
 	if (on.kind != PERF_OVERWRITE_SIZED)
 		return;
-	check_damaged(64 - TRAILER, &low, sizeof(low), "a wrong position");
-	check_damaged(64 - TRAILER + sizeof(low), &high, sizeof(high), "in its high part");
+	check_damaged(64 - TRAILER, &low, sizeof(low), "a wrong position in a trailer");
+	check_damaged(64 - TRAILER + sizeof(low), &high, sizeof(high),
+		      "a wrong high part of a position");
 }
 
 static void test_damaged_where_cut(u16 size)
@@ -437,11 +445,11 @@ static void test_damaged_where_cut(u16 size)
 	check(records_are_numbered(&on.records, on.kind, &on.first, &on.last) &&
 	      on.records.nr == 56 && on.records.malformed == 64 &&
 	      on.records.overwritten == on.writer.reserved - SIZE,
-	      "nonsense where a record is cut off is told from one");
+	      "invalid bytes in place of a truncated record are malformed");
 	end();
 }
 
-/* Records are read in place, hence none where no u64 is. */
+/* Records are read in place, so they must be aligned to 8 bytes. */
 static void test_misplaced(void)
 {
 	begin_at(SIZE, 4);
@@ -449,11 +457,11 @@ static void test_misplaced(void)
 	take();
 	perf_snapshot__records(on.snapshot, &on.records);
 	check(!on.records.nr && on.records.malformed && !perf_snapshot__read_event(on.snapshot),
-	      "records at odd places");
+	      "misaligned records are rejected");
 	end();
 }
 
-/* A control page that says anything gives records or nothing. */
+/* Whatever the control page contains, all bytes are accounted for. */
 static void test_head(void)
 {
 	static const u64 heads[] = { 1, 7, 100, SIZE + 4, 1ULL << 40, -1ULL, -100ULL, 1ULL << 63 };
@@ -471,7 +479,7 @@ static void test_head(void)
 		      perf_overwrite__head(on.ring);
 		end();
 	}
-	check(ok, "any head");
+	check(ok, "any value of data_head");
 }
 
 static bool is_refused(void *base, size_t size, enum perf_overwrite_kind kind, int expected)
@@ -488,24 +496,26 @@ static void test_new(void)
 	begin();
 	check(is_refused(on.writer.page, 0, on.kind, EINVAL) &&
 	      is_refused(on.writer.page, SIZE / 2, on.kind, EINVAL) &&
-	      is_refused(on.writer.page, 3 * SIZE, on.kind, EINVAL), "no size of a ring");
-	check(is_refused(on.writer.page, SIZE, other, EOPNOTSUPP), "a ring of the other kind");
+	      is_refused(on.writer.page, 3 * SIZE, on.kind, EINVAL),
+	      "EINVAL if the size is invalid");
+	check(is_refused(on.writer.page, SIZE, other, EOPNOTSUPP),
+	      "EOPNOTSUPP for a ring of the other kind");
 	if (on.kind == PERF_OVERWRITE_SIZED) {
 		on.writer.page->cap_data_reserved = false;
 		check(is_refused(on.writer.page, SIZE, on.kind, EOPNOTSUPP),
-		      "one of which it is not told how far it is reserved");
+		      "EOPNOTSUPP for a ring without data_reserved");
 	}
 	end();
 
 	perf_overwrite__config(&attr, on.kind);
-	check(perf_overwrite__is_configured(&attr), "an attribute asks for it");
+	check(perf_overwrite__is_configured(&attr), "an attribute configured for this kind");
 	perf_overwrite__config(&attr, other);
 	check(!attr.write_backward == !!(attr.sample_type & PERF_SAMPLE_SIZE_AT_END),
-	      "and then for the other");
+	      "an attribute reconfigured for the other kind");
 }
 
 /*
- * All together
+ * Random runs
  */
 
 static size_t some(size_t below)
@@ -518,7 +528,7 @@ static size_t some_size(size_t max_words)
 	return RECORD_MIN + sizeof(u64) * some(max_words);
 }
 
-/* Takes some stretches of the copy again: what a slow copy would have seen. */
+/* Copy some parts of the snapshot again, as a slow copy would have read them. */
 static void copy_again(const struct perf_snapshot *snapshot)
 {
 	const size_t size = on.writer.size, len = snapshot->copy_head - snapshot->copy_low;
@@ -534,13 +544,13 @@ static void copy_again(const struct perf_snapshot *snapshot)
 	}
 }
 
-/* Returns the number of the first record that is not in it. */
+/* Return the number of the first record that is not in the snapshot. */
 static u64 take_while_written(struct perf_snapshot *snapshot, size_t max_words, bool reserved)
 {
 	u64 end;
 	size_t n;
 
-	/* A writer is under way: its bytes are there, data_head is not. */
+	/* An active writer: its record is stored, but not yet published. */
 	if (some(2))
 		ring_writer__write(&on.writer, some_size(max_words));
 	perf_snapshot__copy(snapshot);
@@ -552,15 +562,16 @@ static u64 take_while_written(struct perf_snapshot *snapshot, size_t max_words, 
 	if (!reserved)
 		ring_writer__publish(&on.writer);		/* the grace period */
 	snapshot->write_limit = reserved ? perf_overwrite__reserved(on.ring) :
-				   perf_overwrite__head(on.ring);
+					   perf_overwrite__head(on.ring);
 	perf_snapshot__settle(snapshot);
 	return end;
 }
 
 /*
- * Snapshots at random moments of a writer that never stops, before, within and after a record that
- * is published late, each read at once or extended by the next. Taken together they must hold every
- * number once, but for what the ring could not hold, and that must be counted to the byte.
+ * Take snapshots at random moments of a continuous writer: before, during and after a record that
+ * is published late. Read each at once, or extend it by the next. All snapshots together must
+ * contain each number once, except the records that were overwritten, whose bytes must be counted
+ * exactly.
  */
 static bool random_run(size_t size, size_t max_words, unsigned int rounds, bool reserved)
 {
@@ -587,7 +598,7 @@ static bool random_run(size_t size, size_t max_words, unsigned int rounds, bool 
 		     records_are_numbered(&on.records, on.kind, &on.first, &on.last);
 		if (ok && on.records.nr)
 			ok = on.first >= expected && on.last == end_number - 1;
-		/* Without a loss this snapshot starts where the previous one ended. */
+		/* If nothing was overwritten, the snapshot starts where the previous one ended. */
 		if (ok && !on.records.overwritten)
 			ok = on.records.nr ? on.first == expected : end_number == expected;
 		expected = end_number;
@@ -609,7 +620,7 @@ static void test_random(void)
 		for (j = 0; j < 3; j++) {
 			for (reserved = on.kind == PERF_OVERWRITE_SIZED; reserved < 2; reserved++) {
 				snprintf(what, sizeof(what),
-					 "at random, %zu bytes, records of up to %zu words%s",
+					 "random run, %zu bytes, records of up to %zu words%s",
 					 sizes[i], words[j], reserved ? "" : ", grace periods");
 				check(random_run(sizes[i], words[j], rounds[i], reserved), what);
 			}

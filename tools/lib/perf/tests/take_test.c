@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Taking snapshots of several rings: what is waited for, what is paused, and two threads
+ * Test perf_snapshot__take() of several rings: grace periods, pauses, and concurrent readers
  * tags: fast
  *
- * The grace period and the ioctl that pauses a ring are made here, so that writers can go on at
- * just that time.
+ * The test replaces the grace period and the ioctl that pauses a ring, to write records at exactly
+ * that time.
  *
  * Prints KTAP.
  */
@@ -25,7 +25,7 @@
 #define NR_RINGS	3
 #define SIZE		8192
 #define RECORD		64
-#define FD		1000	/* of the first ring */
+#define FD		1000	/* file descriptor of the first ring */
 
 static struct {
 	struct ring_writer	 writer[NR_RINGS];
@@ -40,7 +40,7 @@ static struct {
 } on;
 
 /*
- * In place of the kernel
+ * Stubs
  */
 
 int perf_overwrite__probe(void)
@@ -84,7 +84,7 @@ int ioctl(int fd, unsigned long request, ...)
  * Rings
  */
 
-/* @reserved: as on a kernel that publishes data_reserved. */
+/* @reserved: pretend that the kernel publishes data_reserved. */
 static void begin(enum perf_overwrite_kind kind, bool reserved)
 {
 	unsigned int i;
@@ -113,7 +113,7 @@ static void end(void)
 		perf_overwrite__delete(on.ring[i]);
 		ring_writer__exit(&on.writer[i]);
 	}
-	check(!is_paused, "no ring stays paused");
+	check(!is_paused, "no ring is left paused");
 }
 
 static void write_records(unsigned int ring, unsigned int nr)
@@ -144,16 +144,16 @@ static void test_reserved(enum perf_overwrite_kind kind)
 	write_records(0, 10);
 	write_records(1, 200);
 	write_records(2, 1);
-	ring_writer__write(&on.writer[1], RECORD);	/* under way */
+	ring_writer__write(&on.writer[1], RECORD);	/* not yet published */
 	take();
 	check(!on.waits && on.stats.grace == PERF_SNAPSHOT_GRACE_NONE && !on.stats.grace_ns,
-	      "with data_reserved nothing is waited for");
+	      "no grace period with data_reserved");
 	check(reads(0, 0, 9) && reads(1, 200 - 127, 199) && reads(2, 0, 0),
-	      "all rings are taken");
+	      "all rings are copied");
 	check(on.stats.written == 211 * RECORD && on.stats.discarded == RECORD && !on.stats.paused,
-	      "what is new and what is given up are counted");
+	      "written and discarded bytes are counted");
 	perf_snapshot__take(on.snapshot, NR_RINGS, NULL);
-	check(true, "who wants no figures gets none");
+	check(true, "stats may be NULL");
 	end();
 }
 
@@ -165,15 +165,17 @@ static void test_grace(void)
 	on.in_wait[1] = 5;
 	take();
 	check(on.waits == 1 && on.stats.grace == PERF_SNAPSHOT_GRACE_MEMBARRIER,
-	      "without it one grace period serves all");
-	check(reads(0, 0, 9) && reads(1, 5, 127), "and tells what was overtaken");
-	check(on.stats.written == 138 * RECORD && on.stats.discarded == 5 * RECORD, "to the byte");
+	      "one grace period for all rings without data_reserved");
+	check(reads(0, 0, 9) && reads(1, 5, 127),
+	      "records overwritten during the grace period are dropped");
+	check(on.stats.written == 138 * RECORD && on.stats.discarded == 5 * RECORD,
+	      "discarded bytes are counted exactly");
 	end();
 
 	begin(PERF_OVERWRITE_BACKWARD, false);
 	on.ring[0]->has_data_reserved = on.ring[1]->has_data_reserved = true;
 	take();
-	check(on.waits == 1, "one ring without it is enough to wait");
+	check(on.waits == 1, "one ring without data_reserved requires a grace period");
 	end();
 }
 
@@ -186,11 +188,11 @@ static void test_overrun(void)
 	on.in_wait[1] = 60;
 	take();
 	check(on.stats.paused == 1 && on.pauses == 1 && on.waits == 2,
-	      "a ring of which more than half is overtaken is paused");
-	check(reads(0, 70, 197), "and copied again, all of it");
-	check(reads(1, 60, 127), "the other is not");
+	      "a ring is paused if more than half of the copy is overtaken");
+	check(reads(0, 70, 197), "the paused ring is copied completely");
+	check(reads(1, 60, 127), "the other ring is not copied again");
 	check(on.stats.discarded == 60 * RECORD && on.stats.written == (198 + 128) * RECORD,
-	      "all is counted");
+	      "written and discarded bytes of both rings are counted");
 	end();
 }
 
@@ -201,11 +203,11 @@ static void test_overrun_reserved(enum perf_overwrite_kind kind)
 	begin(kind, true);
 	write_records(2, 128);
 	for (i = 0; i < 70; i++)
-		ring_writer__write(&on.writer[2], RECORD);	/* under way */
+		ring_writer__write(&on.writer[2], RECORD);	/* not yet published */
 	take();
 	check(on.stats.paused == 1 && on.pauses == 1 && !on.waits,
-	      "a ring that is paused is not waited for either");
-	check(reads(2, 70, 127), "data_reserved tells what its last writers overtook");
+	      "no grace period for a paused ring with data_reserved");
+	check(reads(2, 70, 127), "records overwritten by active writers are dropped");
 	end();
 }
 
@@ -223,7 +225,7 @@ static void test_no_pause(int fd, int pause_errno, const char *what)
 
 /*
  * Threads: one writes as the kernel does, one takes into one of two snapshots, and one reads the
- * other
+ * other snapshot
  */
 
 #define THREADS_SIZE	65536
@@ -232,8 +234,8 @@ static struct {
 	struct ring_writer	 writer;
 	struct perf_overwrite	*ring;
 	struct perf_snapshot	*filling, *reading;
-	bool			 filled;	/* taken into since it was handed over */
-	pthread_mutex_t		 lock;		/* of these; held to take */
+	bool			 filled;	/* @filling was taken into after the last swap */
+	pthread_mutex_t		 lock;		/* protects the fields above; held during a take */
 	bool			 stop_writer, stop_taker;
 	unsigned long		 takes;
 } threads = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -268,8 +270,8 @@ static void *take_always(void *unused)
 	return unused;
 }
 
-/* Returns what is to be read, or NULL if nothing was taken since. */
-static struct perf_snapshot *hand_over(void)
+/* Swap the snapshots. Return the one to read, or NULL if nothing was taken since the last swap. */
+static struct perf_snapshot *swap_snapshots(void)
 {
 	struct perf_snapshot *filled = NULL;
 
@@ -284,7 +286,7 @@ static struct perf_snapshot *hand_over(void)
 	return filled;
 }
 
-/* Returns whether all is well: each record once, in order, the missing ones counted. */
+/* Return whether each record occurs once, in order, and missing ones are counted. */
 static bool read_filled(struct perf_snapshot *filled, u64 *next, u64 *kept, u64 *accounted)
 {
 	struct perf_snapshot_records records;
@@ -327,7 +329,7 @@ static void test_threads(enum perf_overwrite_kind kind, const char *what)
 
 	for (rounds = 0; rounds < 200 && ok; rounds++) {
 		usleep(1000);
-		ok = read_filled(hand_over(), &next, &kept, &accounted);
+		ok = read_filled(swap_snapshots(), &next, &kept, &accounted);
 	}
 	__atomic_store_n(&threads.stop_writer, true, __ATOMIC_RELAXED);
 	pthread_join(writing, NULL);
@@ -336,7 +338,7 @@ static void test_threads(enum perf_overwrite_kind kind, const char *what)
 
 	perf_snapshot__take(&threads.filling, 1, NULL);
 	threads.filled = true;
-	ok = ok && read_filled(hand_over(), &next, &kept, &accounted);
+	ok = ok && read_filled(swap_snapshots(), &next, &kept, &accounted);
 	check(ok && next == threads.writer.next && accounted == threads.writer.reserved, what);
 	printf("# %lu copies, %llu of %llu records kept\n", threads.takes,
 	       (unsigned long long)kept, (unsigned long long)next);
@@ -354,9 +356,9 @@ int main(void)
 	test_overrun();
 	test_overrun_reserved(PERF_OVERWRITE_SIZED);
 	test_overrun_reserved(PERF_OVERWRITE_BACKWARD);
-	test_no_pause(-1, 0, "who cannot pause the ring keeps what was not overtaken");
-	test_no_pause(FD, EACCES, "also if the kernel refuses to");
-	test_threads(PERF_OVERWRITE_SIZED, "sized: one thread takes while another one reads");
-	test_threads(PERF_OVERWRITE_BACKWARD, "backward: the same");
+	test_no_pause(-1, 0, "without a file descriptor, the intact records are kept");
+	test_no_pause(FD, EACCES, "if the kernel refuses to pause, the intact records are kept");
+	test_threads(PERF_OVERWRITE_SIZED, "sized: one thread takes while another reads");
+	test_threads(PERF_OVERWRITE_BACKWARD, "backward: one thread takes while another reads");
 	return tap_end();
 }

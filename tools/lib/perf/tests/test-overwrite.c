@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Snapshots of page faults, whose addresses number them, in rings of all kinds that there are here.
+ * Test snapshots of page faults, numbered by their addresses, in rings of each kind that the kernel
+ * supports.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -20,7 +21,7 @@
 #include "tests.h"
 
 #define NR_FAULTS	2003
-#define PAGES		4	/* of the ring, which has no room for so many */
+#define PAGES		4	/* of the ring, too small for NR_FAULTS records */
 #define RECORD		(sizeof(struct perf_event_header) + sizeof(__u64))
 #define TRAILER		8
 
@@ -45,7 +46,7 @@ static void touch(struct fixture *fixture, unsigned int nr)
 		fixture->area[fixture->page_size * fixture->touched++] = 1;
 }
 
-/* The snapshot must have the faults of touch() up to @last, in order, and so many or more. */
+/* Check that the snapshot has at least @at_least faults of touch(), in order, up to @last. */
 static int check_faults(struct fixture *fixture, unsigned int last, unsigned int at_least)
 {
 	unsigned int number, expected = 0, nr = 0;
@@ -64,8 +65,8 @@ static int check_faults(struct fixture *fixture, unsigned int last, unsigned int
 		nr++;
 	}
 	__T_VERBOSE("%u faults up to %u\n", nr, expected - 1);
-	__T("up to the last", expected == last + 1);
-	__T("all of them", nr >= at_least);
+	__T("the last fault is in the snapshot", expected == last + 1);
+	__T("all faults are in the snapshot", nr >= at_least);
 	return 0;
 }
 
@@ -99,7 +100,7 @@ static int open_ring(struct fixture *fixture)
 	__T("open", !perf_evlist__open(fixture->evlist));
 	__T("mmap", !perf_evlist__mmap(fixture->evlist, PAGES));
 
-	__T("no map to consume from", !perf_evlist__next_mmap(fixture->evlist, NULL, false));
+	__T("no map to consume", !perf_evlist__next_mmap(fixture->evlist, NULL, false));
 	map = perf_evlist__next_mmap(fixture->evlist, NULL, true);
 	__T("one map to overwrite", map && !perf_evlist__next_mmap(fixture->evlist, map, true));
 	fixture->ring = perf_overwrite__new_mmap(map, fixture->kind);
@@ -128,23 +129,24 @@ static int take_snapshots(struct fixture *fixture)
 	touch(fixture, 100);
 	perf_snapshot__take(&fixture->snapshot, 1, NULL);
 	touch(fixture, 30);
-	__T("a snapshot", !check_faults(fixture, 99, 100));
+	__T("a new snapshot", !check_faults(fixture, 99, 100));
 
 	perf_snapshot__take(&fixture->snapshot, 1, NULL);
 	touch(fixture, 7);
 	perf_snapshot__take(&fixture->snapshot, 1, NULL);
-	__T("one that is extended", !check_faults(fixture, 136, 37));
+	__T("an extended snapshot", !check_faults(fixture, 136, 37));
 	perf_snapshot__records(fixture->snapshot, &records);
 	__T("nothing was overwritten", !records.overwritten && !records.malformed);
 
 	touch(fixture, NR_FAULTS - 137);
 	perf_snapshot__take(&fixture->snapshot, 1, &stats);
 	perf_snapshot__records(fixture->snapshot, &records);
-	__T("some were overwritten", records.overwritten && !records.malformed);
-	__T("a full ring is kept", !check_faults(fixture, NR_FAULTS - 1, ring_size / RECORD / 2));
+	__T("some records were overwritten", records.overwritten && !records.malformed);
+	__T("the records of a full ring are kept",
+	    !check_faults(fixture, NR_FAULTS - 1, ring_size / RECORD / 2));
 	bytes = records.bytes + (fixture->kind == PERF_OVERWRITE_SIZED ? records.nr * TRAILER : 0);
-	__T("all is accounted for", records.overwritten + bytes == stats.written);
-	__T_VERBOSE("%llu bytes written, %llu overwritten, %llu given up\n", stats.written,
+	__T("all bytes are accounted for", records.overwritten + bytes == stats.written);
+	__T_VERBOSE("%llu bytes written, %llu overwritten, %llu discarded\n", stats.written,
 		    records.overwritten, stats.discarded);
 	return 0;
 }
@@ -173,7 +175,7 @@ int test_overwrite(int argc, char **argv)
 	libperf_init(libperf_print);
 
 	best = perf_overwrite__probe();
-	__T("a kind is found", best >= 0);
+	__T("a supported kind", best >= 0);
 	__T_VERBOSE("backward\n");
 	__T("backward", !test_kind(PERF_OVERWRITE_BACKWARD));
 	if (best == PERF_OVERWRITE_SIZED) {
