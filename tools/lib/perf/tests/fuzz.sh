@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# How the fuzz targets are run: sourced by fuzz_*.sh.
+# Run a fuzz target; sourced by fuzz_*.sh.
 #
-# fuzz PROGRAM CORPUS FINDINGS [libFuzzer's arguments]: without arguments a short run. With them a run as
-# long as they say, whose findings go to the directory FINDINGS and are the start of the next one.
+# fuzz PROGRAM CORPUS FINDINGS [libFuzzer's arguments]: without arguments, run for 5 seconds. With
+# arguments, run as they specify; new inputs go to the directory FINDINGS, where the next run starts.
 fuzz() {
 	program=$1
 	corpus=$2

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Images of memory with anything in them give records, whole ones where there are rings
+# Fuzz recovery from memory images: no crash, and intact records where the image has rings
 # tags: fast
 #
-# Arguments: see fuzz.sh. Findings go to build/tests/fuzz_recover-corpus.
+# usage: fuzz_recover.sh [libFuzzer's arguments], see fuzz.sh; new inputs go to
+# build/tests/fuzz_recover-corpus
 set -eu
 
 here=$(dirname "$(readlink -f "$0")")

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Snapshots of rings with anything in them give records, and account for the rest
+# Fuzz snapshots of rings: no crash, and all bytes accounted for, whatever the ring contains
 # tags: fast
 #
-# Arguments: see fuzz.sh. Findings go to build/tests/fuzz_snapshot-corpus.
+# usage: fuzz_snapshot.sh [libFuzzer's arguments], see fuzz.sh; new inputs go to
+# build/tests/fuzz_snapshot-corpus
 set -eu
 
 here=$(dirname "$(readlink -f "$0")")

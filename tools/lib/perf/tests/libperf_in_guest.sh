@@ -1,5 +1,5 @@
 #!/bin/bash
-# libperf's own tests of snapshots, and its example, on the guest's kernel: rings of both kinds
+# Run libperf's test-overwrite.c and its example in the guest, whose kernel has both kinds of ring
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 300
 
@@ -11,8 +11,8 @@ skip() {
 	exit 4
 }
 
-[ -e "${KERNEL:-$BUILD/kernel}/arch/x86/boot/bzImage" ] || skip "there is no guest kernel (make kernel)"
-command -v qemu-system-x86_64 > /dev/null || skip "there is no qemu-system-x86_64 (make deps)"
+[ -e "${KERNEL:-$BUILD/kernel}/arch/x86/boot/bzImage" ] || skip "no guest kernel: run make kernel"
+command -v qemu-system-x86_64 > /dev/null || skip "no qemu-system-x86_64: run make deps"
 
 out=$("$here/libperf_installed.sh" --in-guest)
 status=$?
@@ -20,7 +20,7 @@ echo "$out"
 [ "$status" = 0 ] || exit "$status"
 for needed in sized backward 'sized: [1-9][0-9]* bytes written.*'; do
 	grep -qx "$needed" <<< "$out" || {
-		echo "FAIL: there is no line '$needed'"
+		echo "FAIL: the output has no line '$needed'"
 		exit 1
 	}
 done

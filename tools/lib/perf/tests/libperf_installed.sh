@@ -1,12 +1,12 @@
 #!/bin/bash
-# libperf's own tests of snapshots, and its example, built against the library as it is installed
+# Run libperf's test-overwrite.c, and its example built against the installed library
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 120
 #
-# usage: libperf_installed.sh [--in-guest]	builds, and runs them here or in the guest
-#	 libperf_installed.sh --run DIR		runs what was built in DIR
+# usage: libperf_installed.sh [--in-guest]	build, and run here or in the guest
+#	 libperf_installed.sh --run DIR		run the programs that were built in DIR
 #
-# All is built in copies: the library's Makefile builds its tests nowhere but among the sources.
+# Builds in a copy of the sources: the library's Makefile can build its tests only in the source tree.
 
 set -u
 export LC_ALL=C
@@ -19,7 +19,7 @@ fail() {
 	exit 1
 }
 
-# The output, if it goes wrong
+# quietly COMMAND: run the command; if it fails, print its output and exit
 quietly() {
 	"$@" > "$work/log" 2>&1 || {
 		tail -n 50 "$work/log"
@@ -36,7 +36,7 @@ build() {
 	quietly make make-tests
 
 	command -v asciidoc xmlto > /dev/null || {
-		echo "no asciidoc and xmlto here: the man pages are not installed"
+		echo "# asciidoc or xmlto is missing: not installing the man pages"
 		targets=(install_lib install_headers install_pkgconfig)
 		quietly make -C Documentation DESTDIR="$installed" prefix=/usr install-examples
 	}
@@ -49,7 +49,7 @@ build() {
 	quietly cc -Wall -Wextra -Werror -I"$installed/usr/include" -o overwrite overwrite.c -Llib -lperf
 }
 
-# Other tests of the library need hardware counters, and fail without.
+# Run test-overwrite.c only: other tests of the library fail without hardware counters.
 run_tests() {
 	local program
 
@@ -57,7 +57,7 @@ run_tests() {
 	for program in tests-static tests-shared; do
 		LD_LIBRARY_PATH=. "./$program" -v 2>&1 |
 			sed -n '/test-overwrite/,/^- running/p' | sed '1!{/^- running/d}' | tee "$work/log"
-		grep -qx OK "$work/log" || fail "$program: test-overwrite.c"
+		grep -qx OK "$work/log" || fail "$program: test-overwrite.c failed"
 	done
 }
 
@@ -65,13 +65,13 @@ run_example() {
 	cd "$work" || exit 1
 	[ "$(id -u)" = 0 ] || {
 		echo "the example needs root"
-		exit 2
+		exit 4
 	}
-	LD_LIBRARY_PATH=lib ./overwrite > out 2>&1 || fail "the example: $(cat out)"
+	LD_LIBRARY_PATH=lib ./overwrite > out 2>&1 || fail "the example failed: $(cat out)"
 	cat out
 	[ "$(grep -cE '^(sized|backward): [1-9][0-9]* bytes written' out)" = 3 ] ||
 		fail "the example did not take three snapshots"
-	grep -qE '^cpu +[0-9]+: +[1-9][0-9]* switches' out || fail "there is no context switch in them"
+	grep -qE '^cpu +[0-9]+: +[1-9][0-9]* switches' out || fail "the snapshots contain no context switch"
 }
 
 if [ "${1-}" = --run ]; then
@@ -80,7 +80,7 @@ if [ "${1-}" = --run ]; then
 	run_example
 	exit
 fi
-# The guest has a /tmp of its own.
+# The guest does not see the host's /tmp.
 [ "${1-}" = --in-guest ] && TMPDIR=$BUILD/vm
 work=$(mktemp -d "${TMPDIR:-/tmp}/libperf.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT

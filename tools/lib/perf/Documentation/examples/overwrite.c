@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The last context switches of all CPUs, kept in memory, and looked at once a second without
- * stopping anything. See libperf-overwrite(7).
+ * Keep the most recent context switches of all CPUs in memory, and print a summary once a second
+ * without stopping the kernel's writers. See libperf-overwrite(7).
  */
 #include <linux/perf_event.h>
 #include <perf/core.h>
@@ -17,10 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PAGES		64	/* of each ring */
+#define PAGES		64	/* size of each ring */
 #define MAX_RINGS	1024
 
-/* What sample_type below asks for. */
+/* The layout of a sample with the sample_type below */
 struct sample {
 	struct perf_event_header header;
 	__u32 pid, tid;
@@ -76,7 +76,7 @@ int main(void)
 
 	kind = perf_overwrite__probe();
 	if (kind < 0) {
-		fprintf(stderr, "No rings that overwrite themselves: %s\n", strerror(-kind));
+		fprintf(stderr, "Cannot use overwrite rings: %s\n", strerror(-kind));
 		return 1;
 	}
 	perf_overwrite__config(&attr, kind);
@@ -93,7 +93,7 @@ int main(void)
 
 	err = perf_evlist__open(evlist);
 	if (err) {
-		fprintf(stderr, "Cannot open the event: %s (as root?)\n", strerror(-err));
+		fprintf(stderr, "Cannot open the event: %s. Run this as root.\n", strerror(-err));
 		goto out;
 	}
 	err = perf_evlist__mmap(evlist, PAGES);
@@ -109,7 +109,7 @@ int main(void)
 		if (rings[nr])
 			snapshots[nr] = perf_snapshot__new(rings[nr]);
 		if (!snapshots[nr++]) {
-			fprintf(stderr, "Cannot take snapshots: %s\n", strerror(errno));
+			fprintf(stderr, "Cannot allocate a snapshot: %s\n", strerror(errno));
 			err = 1;
 			goto out;
 		}
