@@ -57,12 +57,12 @@ ssize_t recover__find_id(const struct perf_recovery *recovery, u64 id)
 size_t recover__id_offset(const struct perf_recovery *recovery,
 			  const struct perf_event_header *header)
 {
-	size_t room = header->size - sizeof(*header) - TRAILER;
+	size_t body = header->size - sizeof(*header) - TRAILER;
 	size_t id_pos = recovery->id_pos, is_pos = recovery->is_pos;
 
 	if (header->type == PERF_RECORD_SAMPLE)
-		return id_pos < room / sizeof(u64) ? sizeof(*header) + id_pos * sizeof(u64) : 0;
-	return is_pos <= room / sizeof(u64) ? header->size - TRAILER - is_pos * sizeof(u64) : 0;
+		return id_pos < body / sizeof(u64) ? sizeof(*header) + id_pos * sizeof(u64) : 0;
+	return is_pos <= body / sizeof(u64) ? header->size - TRAILER - is_pos * sizeof(u64) : 0;
 }
 
 /* Return the representative of the ring of id @index; halve the path to it. */

@@ -47,7 +47,7 @@ static bool has_child(void)
 	return waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD;
 }
 
-/* Build the arguments anew in each cycle, as cmd_record() may reorder them. */
+/* Build the arguments again in each cycle, because cmd_record() may reorder them. */
 static int cycle(const char *path)
 {
 	const char *argv[] = {

@@ -28,7 +28,7 @@
  *	                     snapshot B (being read: printed, written to a slow disk ...)
  *
  * Taking into a snapshot that has been read starts it afresh. Taking into a snapshot that has not
- * been read extends it: only new data is copied, behind the data that the snapshot holds already,
+ * been read extends it: only new data is copied, after the data that the snapshot already holds,
  * and old data that no longer fits is counted as overwritten. A program with two snapshots of each
  * ring can therefore always copy at once, however long reading takes, in the memory of two rings.
  *
@@ -52,7 +52,7 @@
  *
  * On a kernel that does not publish data_reserved, a grace period takes the place of F: when it
  * ends, every writer that had begun before it has published data_head, which is loaded once more.
- * A reader in overwrite mode returns no space to the kernel, hence there is neither A nor D.
+ * A reader in overwrite mode returns no space to the kernel, so there is neither A nor D.
  *
  * All this needs 64-bit positions: a 64-bit kernel and a 64-bit program.
  */
