@@ -65,7 +65,7 @@ run_example() {
 	cd "$work" || exit 1
 	[ "$(id -u)" = 0 ] || {
 		echo "the example needs root"
-		exit 4
+		exit 2
 	}
 	LD_LIBRARY_PATH=lib ./overwrite > out 2>&1 || fail "the example failed: $(cat out)"
 	cat out
