@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Published sizes of struct perf_event_attr: which field costs which size, and
- * what is taken out of a record that holds an attribute of another size.
+ * Test the published sizes of struct perf_event_attr: which size each field
+ * needs, and what is copied from a record whose attribute has another size.
  *
  * tags: fast
- * Prints KTAP. Needs no privilege and nothing of perf but one header:
+ * Prints KTAP. Needs no privilege, and of perf two headers only:
  *
  *   cc -Wall -Wextra -Werror -I tools/include/uapi -I tools/perf -I tools/lib \
  *      -o attr_size_test tools/perf/recording/tests/output/attr_size_test.c
@@ -26,10 +26,10 @@ static void check_size(const struct perf_event_attr *attr, size_t expected,
 	snprintf(name, sizeof(name), "%s needs %zu bytes", what, expected);
 	check(size == expected, name);
 	if (size != expected)
-		printf("# it is %zu\n", size);
+		printf("# got %zu bytes\n", size);
 }
 
-/* Sets one field in an attribute that is otherwise zero. */
+/* Set one field in an attribute that is otherwise zero. */
 #define FIELD(_field, _value, _expected)				\
 do {									\
 	struct perf_event_attr attr = { ._field = (_value) };		\
@@ -39,7 +39,7 @@ do {									\
 
 static void test_fields(void)
 {
-	/* What every kernel has had since 2.6.31. */
+	/* Fields of all kernels since 2.6.31. */
 	FIELD(type, 1, 64);
 	FIELD(config, UINT64_MAX, 64);
 	FIELD(sample_period, 4000, 64);
@@ -52,7 +52,7 @@ static void test_fields(void)
 	FIELD(bp_addr, 1, 64);
 	FIELD(config1, 1ULL << 63, 64);
 
-	/* Lowest and highest byte of what each version has added. */
+	/* Lowest and highest byte of the fields that each version has added. */
 	FIELD(bp_len, 1, 72);
 	FIELD(config2, 1ULL << 63, 72);
 	FIELD(branch_sample_type, 1, 80);
@@ -82,17 +82,17 @@ static void test_whole(void)
 	check_size(&attr, 64, "a zero attribute");
 
 	attr.size = sizeof(attr);
-	check_size(&attr, 64, "a zero attribute with its full size in it");
+	check_size(&attr, 64, "a zero attribute whose size field is its full size");
 
 	attr.size = UINT32_MAX;
-	check_size(&attr, 64, "a zero attribute with a size out of range");
+	check_size(&attr, 64, "a zero attribute whose size field is out of range");
 
 	memset(&attr, 0xff, sizeof(attr));
 	check_size(&attr, sizeof(attr), "an attribute of ones");
 	check(sizeof(attr) == PERF_ATTR_SIZE_VER8, "the struct ends with VER8");
 }
 
-/* Every single byte: the size covers it, and the size before would not have. */
+/* Set each byte: the size must cover it, and the next smaller size must not. */
 static void test_bytes(void)
 {
 	static const size_t sizes[] = { 0, 64, 72, 80, 96, 104, 112, 120, 128, 136 };
@@ -111,7 +111,7 @@ static void test_bytes(void)
 			bad++;
 		}
 	}
-	check(!bad, "each of 136 bytes is covered, and by no more than needed");
+	check(!bad, "each of 136 bytes needs the smallest size that covers it");
 }
 
 static void test_resized(void)
@@ -122,7 +122,7 @@ static void test_resized(void)
 	struct perf_event_attr resized = perf_event_attr__resized(&attr, 64);
 
 	check(resized.size == 64 && attr.size == sizeof(attr),
-	       "resizing changes the copy and not the attribute");
+	       "resizing changes the copy, not the attribute");
 	resized.size = attr.size;
 	check(!memcmp(&resized, &attr, sizeof(attr)),
 	       "resizing changes nothing but the size");
@@ -130,7 +130,7 @@ static void test_resized(void)
 
 static void test_copy(void)
 {
-	/* An attribute and ids behind it, as in PERF_RECORD_HEADER_ATTR. */
+	/* An attribute with ids behind it, as in PERF_RECORD_HEADER_ATTR. */
 	union {
 		struct perf_event_attr	attr;
 		uint64_t		words[24];
@@ -167,7 +167,7 @@ static void test_copy(void)
 	expected = attr;
 	record.attr.size = 72;
 	check(perf_event_attr__copy(&attr, &record.attr, 71) == -EINVAL,
-	       "an attribute that is cut short is refused");
+	       "a truncated attribute is refused");
 	record.attr.size = UINT32_MAX;
 	check(perf_event_attr__copy(&attr, &record.attr, sizeof(record)) == -EINVAL,
 	       "an attribute larger than its record is refused");
@@ -178,7 +178,7 @@ static void test_copy(void)
 	check(perf_event_attr__copy(&attr, &record.attr, 63) == -EINVAL,
 	       "a record too short for any attribute is refused");
 	check(!memcmp(&attr, &expected, sizeof(attr)),
-	       "what is refused leaves the destination alone");
+	       "a refused attribute leaves the destination unchanged");
 }
 
 int main(void)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The queue: what several threads append is in the file, whole and in their order; and where a write
- * fails, all before it, and what is not is counted.
+ * Test the queue: records that several threads append are in the file, whole and in order. After a
+ * failed write the file has all records before it, and all others are counted.
  *
- * The writer is one that fails where it is told to, and finishes chunks in any order, several at once
- * now and then. Until it hands them back, they must be nobody else's. Whatever the threads do, the file
- * must read as a naive reader reads it, record by record; and if there are several, one after the other.
+ * The test's writer fails at a given byte, and finishes chunks in any order, sometimes several at
+ * once. Until it returns a chunk, nobody else may use that. Whatever the threads do, a naive reader
+ * must be able to read the file record by record, and several files one after the other.
  *
  * Prints KTAP.
  */
@@ -26,9 +26,9 @@
 #endif
 #define NR_THREADS	3
 #define MAX_DEPTH	8
-#define START		4104		/* where the data begin in the file */
+#define START		4104		/* position where the data begin in the file */
 #define FILE_BYTES	(6 << 20)
-#define CHUNK_POOL_BYTES	(1 << 20)	/* less than the file: those who append wait */
+#define CHUNK_POOL_BYTES	(1 << 20)	/* less than the file: appending threads wait */
 
 static unsigned int random_below(unsigned int *seed, unsigned int n)
 {
@@ -46,13 +46,13 @@ static struct faulty {
 	struct chunk	*chunk[MAX_DEPTH];
 	unsigned int	 nr;
 	unsigned int	 seed;
-	u64		 fail_at;	/* the byte of the file that cannot be written, 0 for none */
+	u64		 fail_at;	/* position that cannot be written, 0 for none */
 	unsigned int	 stall_us;
-	unsigned int	 max_chunks;	/* most chunks that it ever had */
-	unsigned int	 left;		/* how many it had when it was closed */
-	unsigned int	 nr_direct;	/* chunks that the page cache was not to take */
-	bool		 together;	/* waits until the pool is used up, and finishes all that it has */
-	bool		 stolen;	/* one that it had not handed back was given to the pool */
+	unsigned int	 max_chunks;	/* most chunks ever in flight */
+	unsigned int	 left;		/* chunks in flight when it was closed */
+	unsigned int	 nr_direct;	/* chunks submitted for direct I/O */
+	bool		 finish_at_once;	/* wait until the pool is empty, then finish all chunks */
+	bool		 stolen;	/* a chunk in flight was given to the pool */
 	char		 file[FILE_BYTES] __attribute__((aligned(8)));
 	u64		 end;
 } faulty;
@@ -68,8 +68,8 @@ static bool is_one_of(const struct list_head *list, const struct chunk *wanted)
 	return false;
 }
 
-/* Those that are filled anew, or wait to be submitted again, are not @flying. */
-static void look_for_stolen(void)
+/* Chunks that are filled again, or wait to be submitted, are not in the list of submitted ones. */
+static void find_stolen(void)
 {
 	unsigned int i;
 
@@ -79,7 +79,7 @@ static void look_for_stolen(void)
 	pthread_mutex_unlock(&faulty.queue->lock);
 }
 
-static bool pool_is_used_up(void)
+static bool pool_is_empty(void)
 {
 	bool empty;
 
@@ -92,13 +92,13 @@ static bool pool_is_used_up(void)
 static void faulty__submit(struct writer *writer, struct chunk *chunk)
 {
 	(void)writer;
-	look_for_stolen();
+	find_stolen();
 	faulty.chunk[faulty.nr++] = chunk;
 	faulty.max_chunks = max(faulty.max_chunks, faulty.nr);
 	faulty.nr_direct += !chunk->buffered;
-	while (faulty.together) {
+	while (faulty.finish_at_once) {
 		usleep(2 * WRITE_QUEUE_STALL_MS * 1000);
-		if (pool_is_used_up())
+		if (pool_is_empty())
 			break;
 	}
 }
@@ -122,18 +122,18 @@ static void faulty__finish(struct chunk *chunk)
 
 static struct chunk *faulty__complete(struct writer *writer)
 {
-	unsigned int i = faulty.together ? 0 : random_below(&faulty.seed, faulty.nr), all;
+	unsigned int i = faulty.finish_at_once ? 0 : random_below(&faulty.seed, faulty.nr), all;
 	struct chunk *chunk = faulty.chunk[i];
 
 	(void)writer;
-	look_for_stolen();
+	find_stolen();
 	if (faulty.stall_us)
 		usleep(faulty.stall_us);
 	faulty__finish(chunk);
-	if (faulty.together || !random_below(&faulty.seed, 4)) {
+	if (faulty.finish_at_once || !random_below(&faulty.seed, 4)) {
 		for (all = 0; all < faulty.nr; all++)
 			faulty__finish(faulty.chunk[all]);
-		faulty.together = false;
+		faulty.finish_at_once = false;
 	}
 	faulty.chunk[i] = faulty.chunk[--faulty.nr];
 	return chunk;
@@ -162,7 +162,7 @@ static void faulty__init(unsigned int depth, u64 fail_at, unsigned int seed)
 }
 
 /*
- * What is appended
+ * Appending threads
  */
 
 struct sample {
@@ -176,12 +176,12 @@ struct appender {
 	pthread_t	 pthread;
 	unsigned int	 thread;
 	unsigned int	 seed;
-	size_t		 bytes;		/* stop after so many */
-	u64		 records;	/* appended, or tried to */
+	size_t		 bytes;		/* stop after appending so many */
+	u64		 records;	/* appended, or failed to append */
 	u64		 samples;
 	u64		 units;
 	int		 err;
-	bool		 over;
+	bool		 stopped;
 };
 
 static void fill_record(struct appender *app, void *at, size_t size, u32 type)
@@ -195,8 +195,8 @@ static void fill_record(struct appender *app, void *at, size_t size, u32 type)
 	app->samples += type == PERF_RECORD_SAMPLE;
 }
 
-/* Some records, as a ring has them: in two pieces, cut anywhere. */
-static size_t append_span(struct appender *app, char *room, size_t max)
+/* Append some records as from a ring: in two parts, cut anywhere. */
+static size_t append_records(struct appender *app, char *buffer, size_t max)
 {
 	unsigned int nr = 1 + random_below(&app->seed, 40);
 	size_t len = 0, cut;
@@ -208,17 +208,17 @@ static size_t append_span(struct appender *app, char *room, size_t max)
 
 		if (len + size > max)
 			break;
-		fill_record(app, room + len, size, nr & 1 ? PERF_RECORD_SAMPLE : PERF_RECORD_MMAP2);
+		fill_record(app, buffer + len, size, nr & 1 ? PERF_RECORD_SAMPLE : PERF_RECORD_MMAP2);
 		len += size;
 	}
 	cut = random_below(&app->seed, len + 1);
-	run = (struct records){ .part = { { room, cut }, { room + cut, len - cut } } };
+	run = (struct records){ .part = { { buffer, cut }, { buffer + cut, len - cut } } };
 	app->err = write_queue__append(app->queue, &run);
 	return len;
 }
 
-/* An AUXTRACE record, and data that look like records but are none. */
-static size_t append_aux(struct appender *app, char *room, size_t max)
+/* Append an AUXTRACE record and data that look like records, but are none. */
+static size_t append_aux(struct appender *app, char *buffer, size_t max)
 {
 	struct perf_record_auxtrace aux = {
 		.header = { .type = PERF_RECORD_AUXTRACE, .size = sizeof(aux) },
@@ -227,14 +227,14 @@ static size_t append_aux(struct appender *app, char *room, size_t max)
 	};
 	size_t cut = random_below(&app->seed, aux.size + 1);
 	const struct records unit = {
-		.part = { { &aux, sizeof(aux) }, { room, cut }, { room + cut, aux.size - cut } },
+		.part = { { &aux, sizeof(aux) }, { buffer, cut }, { buffer + cut, aux.size - cut } },
 	};
 	u64 pos = 0, i;
 
 	app->records++;
 	app->units++;
 	for (i = 0; i < aux.size / 8; i++)
-		((struct perf_event_header *)room)[i] = (struct perf_event_header){
+		((struct perf_event_header *)buffer)[i] = (struct perf_event_header){
 			.type = PERF_RECORD_SAMPLE, .size = 8,
 		};
 	app->err = write_queue__append_unit(app->queue, &unit, &pos);
@@ -247,24 +247,24 @@ static void *append(void *arg)
 {
 	const size_t max = 1 << 20;
 	struct appender *app = arg;
-	char *room = malloc(max);
+	char *buffer = malloc(max);
 	size_t bytes = 0;
 
 	while (bytes < app->bytes && !app->err) {
 		if (!random_below(&app->seed, 60))
-			bytes += append_aux(app, room, max);
+			bytes += append_aux(app, buffer, max);
 		else
-			bytes += append_span(app, room, 100000);
+			bytes += append_records(app, buffer, 100000);
 		if (!random_below(&app->seed, 30))
 			write_queue__flush(app->queue);
 	}
-	free(room);
-	__atomic_store_n(&app->over, true, __ATOMIC_RELEASE);
+	free(buffer);
+	__atomic_store_n(&app->stopped, true, __ATOMIC_RELEASE);
 	return NULL;
 }
 
 /*
- * What is in the file
+ * Content of the file
  */
 
 struct content {
@@ -274,7 +274,7 @@ struct content {
 	bool	sound;
 };
 
-/* @next: by thread, the record that comes next */
+/* @next: for each thread, the number of the record that is expected next */
 static struct content read_on(u64 end, u32 *next)
 {
 	struct content content = { .end = START, .sound = true };
@@ -322,17 +322,17 @@ static struct {
 	int	err;
 	u64	end;
 	int	calls;
-} told;
+} reported;
 
 static void failed(void *arg, int err, u64 end)
 {
 	(void)arg;
-	told.err = err;
-	told.end = end;
-	told.calls++;
+	reported.err = err;
+	reported.end = end;
+	reported.calls++;
 }
 
-static int start_spool(struct write_queue *queue, unsigned int depth, u64 fail_at, unsigned int seed)
+static int start_queue(struct write_queue *queue, unsigned int depth, u64 fail_at, unsigned int seed)
 {
 	faulty__init(depth, fail_at, seed);
 	faulty.queue = queue;
@@ -348,10 +348,10 @@ static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed
 	bool ok;
 	int i, err;
 
-	memset(&told, 0, sizeof(told));
-	if (start_spool(&queue, depth, fail_at, seed))
+	memset(&reported, 0, sizeof(reported));
+	if (start_queue(&queue, depth, fail_at, seed))
 		return false;
-	faulty.stall_us = seed % 2 * 200;	/* has several then */
+	faulty.stall_us = seed % 2 * 200;	/* with several chunks in flight */
 	write_queue__open(&queue, &faulty.writer, 0, START, true);
 	for (i = 0; i < NR_THREADS; i++) {
 		app[i] = (struct appender){
@@ -370,21 +370,21 @@ static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed
 	ok = content.sound && content.records + queue.unsaved.records == records &&
 	     content.samples + queue.unsaved.samples == samples;
 	if (fail_at && fail_at < START + NR_THREADS * bytes) {
-		ok &= err == -ENOSPC && told.calls == 1 && told.err == err && told.end == *end &&
+		ok &= err == -ENOSPC && reported.calls == 1 && reported.err == err && reported.end == *end &&
 		      *end <= fail_at && write_queue__error(&queue) == err;
-		/* The next record does not fit, or it would be there. */
+		/* The next record must not fit, or it would be in the file. */
 		ok &= *end + ((struct sample *)(faulty.file + *end))->header.size > fail_at ||
 		      ((struct sample *)(faulty.file + *end))->header.type == PERF_RECORD_AUXTRACE ||
 		      fail_at - *end < sizeof(struct perf_event_header);
 	} else {
-		ok &= !err && !told.calls && !queue.unsaved.records && faulty.end == *end;
+		ok &= !err && !reported.calls && !queue.unsaved.records && faulty.end == *end;
 	}
 	ok &= faulty.max_chunks <= depth && !faulty.nr && !faulty.left && !faulty.stolen;
 	if (!ok)
-		printf("# depth %u, fail at %llu, seed %u: err %d, end %llu (told %llu), %llu records in the file, "
+		printf("# depth %u, fail at %llu, seed %u: err %d, end %llu (reported %llu), %llu records in the file, "
 		       "%llu not saved, %llu appended; samples %llu, %llu, %llu\n", depth,
 		       (unsigned long long)fail_at, seed, err, (unsigned long long)*end,
-		       (unsigned long long)told.end, (unsigned long long)content.records,
+		       (unsigned long long)reported.end, (unsigned long long)content.records,
 		       (unsigned long long)queue.unsaved.records, (unsigned long long)records,
 		       (unsigned long long)content.samples, (unsigned long long)queue.unsaved.samples,
 		       (unsigned long long)samples);
@@ -392,26 +392,26 @@ static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed
 	return ok;
 }
 
-/* Who holds the queue finds out that a write has failed, and waits until that is told. */
+/* A thread that holds the queue gets an error, and waits until that is reported. */
 static void test_failing_while_held(void)
 {
-	static char room[100000];
+	static char buffer[100000];
 	struct appender app = { .bytes = FILE_BYTES };
 	struct write_queue queue;
 
-	memset(&told, 0, sizeof(told));
-	if (start_spool(&queue, 1, START + CHUNK_SIZE, 1)) {
-		check(false, "who holds the queue can wait for an error");
+	memset(&reported, 0, sizeof(reported));
+	if (start_queue(&queue, 1, START + CHUNK_SIZE, 1)) {
+		check(false, "a thread that holds the queue can wait for an error");
 		return;
 	}
-	alarm(60);		/* or it waits for ever */
+	alarm(60);		/* a deadlock ends the test */
 	app.queue = &queue;
 	write_queue__open(&queue, &faulty.writer, 0, START, true);
 	write_queue__hold(&queue);
 	while (!app.err)
-		append_span(&app, room, sizeof(room));
-	check(write_queue__flush(&queue) == -ENOSPC && told.calls == 1, "who holds the queue can wait for an error");
-	check(write_queue__append(&queue, &(struct records){ 0 }) == 0 && queue.holder, "... and holds it then");
+		append_records(&app, buffer, sizeof(buffer));
+	check(write_queue__flush(&queue) == -ENOSPC && reported.calls == 1, "a thread that holds the queue can wait for an error");
+	check(write_queue__append(&queue, &(struct records){ 0 }) == 0 && queue.holder, "... and holds the queue afterwards");
 	write_queue__release(&queue);
 	write_queue__close(&queue);
 	write_queue__exit(&queue);
@@ -425,11 +425,11 @@ static void test_order(void)
 
 	for (seed = 0; seed < NR_RUNS; seed++)
 		good += run(1 + seed % MAX_DEPTH, 0, 1 << 20, seed, &end);
-	check(good == NR_RUNS, "what three threads append is there, whole and in their order");
+	check(good == NR_RUNS, "records of three threads are in the file, whole and in order");
 }
 
-/* Before and behind each border of chunks and their alignment, and anywhere. */
-static void test_faults(void)
+/* Fail around each border of chunks and of their alignment, and anywhere. */
+static void test_failures(void)
 {
 	static const int near[] = { -4096, -9, -8, -1, 0, 1, 7, 8, 4096 };
 	unsigned int i, seed = 0, good = 0, nr = 0, anywhere = 1;
@@ -443,10 +443,10 @@ static void test_faults(void)
 		at = START + random_below(&anywhere, 1400 << 10);
 		good += run(1 + nr % MAX_DEPTH, at, 512 << 10, seed++, &end);
 	}
-	check(good == nr, "after a fault, all before it is there and all else is counted");
+	check(good == nr, "after a failed write, all records before it are in the file, all others are counted");
 }
 
-/* The byte at which a write fails, through a few records that lie in two chunks. */
+/* Fail at each byte of a few records that lie in two chunks. */
 static void test_each_byte(void)
 {
 	enum { SIZE = 264, NR = 1200 };
@@ -462,19 +462,19 @@ static void test_each_byte(void)
 			.header = { .type = PERF_RECORD_SAMPLE, .size = SIZE }, .nr = i,
 		};
 	for (at = border - 2 * SIZE; at < border + 2 * SIZE; at++, nr++) {
-		memset(&told, 0, sizeof(told));
-		if (start_spool(&queue, 2, at, at))
+		memset(&reported, 0, sizeof(reported));
+		if (start_queue(&queue, 2, at, at))
 			break;
 		write_queue__open(&queue, &faulty.writer, 0, START, true);
 		run = records__of(records, sizeof(records));
 		write_queue__append(&queue, &run);
 		good += write_queue__close(&queue) == -ENOSPC &&
-			told.end == START + (at - START) / SIZE * SIZE &&
+			reported.end == START + (at - START) / SIZE * SIZE &&
 			queue.unsaved.records == NR - (at - START) / SIZE &&
-			queue.unsaved.bytes == START + sizeof(records) - told.end;
+			queue.unsaved.bytes == START + sizeof(records) - reported.end;
 		write_queue__exit(&queue);
 	}
-	check(nr && good == nr, "whichever byte fails, the file ends with the last whole record");
+	check(nr && good == nr, "the file ends with the last whole record, whichever byte fails");
 }
 
 static bool wait_for(struct write_queue *queue, u64 end)
@@ -495,7 +495,7 @@ static bool wait_for(struct write_queue *queue, u64 end)
 	return false;
 }
 
-static void test_flush(void)
+static void test_partial_chunk(void)
 {
 	struct sample sample = { .header = { .type = PERF_RECORD_SAMPLE, .size = sizeof(sample) } };
 	struct records run = records__of(&sample, sizeof(sample));
@@ -503,7 +503,7 @@ static void test_flush(void)
 	int i, good = 0;
 
 	for (i = 0; i < 2; i++) {
-		if (start_spool(&queue, 2, 0, 0))
+		if (start_queue(&queue, 2, 0, 0))
 			break;
 		write_queue__open(&queue, &faulty.writer, 0, START, !i);
 		write_queue__append(&queue, &run);
@@ -513,10 +513,10 @@ static void test_flush(void)
 		write_queue__close(&queue);
 		write_queue__exit(&queue);
 	}
-	check(good == 4, "what does not fill a chunk is written after a while, to the page cache");
+	check(good == 4, "a partly filled chunk is written after a while, to the page cache");
 }
 
-static void test_together(void)
+static void test_finished_at_once(void)
 {
 	static char records[CHUNK_POOL_BYTES + CHUNK_SIZE] __attribute__((aligned(8)));
 	struct records run = records__of(records, sizeof(records));
@@ -528,19 +528,19 @@ static void test_together(void)
 		*(struct perf_event_header *)(records + pos) = (struct perf_event_header){
 			.type = PERF_RECORD_SAMPLE, .size = 256,
 		};
-	if (start_spool(&queue, 2, 0, 0)) {
-		check(false, "several chunks are finished at once");
+	if (start_queue(&queue, 2, 0, 0)) {
+		check(false, "a finished chunk belongs to the writer until it is returned");
 		return;
 	}
-	faulty.together = true;
+	faulty.finish_at_once = true;
 	write_queue__open(&queue, &faulty.writer, 0, START, true);
 	write_queue__append(&queue, &run);
 	write_queue__close(&queue);
 	ok = faulty.max_chunks == 2 && !faulty.stolen && !faulty.left &&
 	     faulty.end == START + sizeof(records);
 	write_queue__exit(&queue);
-	check(ok, "what is finished at once with others is the writer's until it comes back");
-	check(faulty.nr_direct > 0, "when the page cache is too slow, chunks go around it");
+	check(ok, "a finished chunk belongs to the writer until it is returned");
+	check(faulty.nr_direct > 0, "chunks are written by direct I/O when the page cache is slow");
 }
 
 static void test_slow(void)
@@ -548,7 +548,7 @@ static void test_slow(void)
 	struct appender app = { .bytes = 3 << 20, .seed = 5 };
 	struct write_queue queue;
 
-	if (!start_spool(&queue, 2, 0, 1)) {
+	if (!start_queue(&queue, 2, 0, 1)) {
 		faulty.stall_us = 20000;
 		write_queue__open(&queue, &faulty.writer, 0, START, true);
 		app.queue = &queue;
@@ -556,38 +556,38 @@ static void test_slow(void)
 		write_queue__close(&queue);
 	}
 	check(!app.err && read_file(faulty.end).records == app.records,
-	      "a slow writer makes those wait who append, and loses nothing");
-	check(!faulty.nr_direct, "... and as long as the page cache takes chunks at once, it gets them");
+	      "appending threads wait for a slow writer, and nothing is lost");
+	check(!faulty.nr_direct, "... and chunks are written to the page cache while that is fast");
 	write_queue__exit(&queue);
 }
 
-static void test_after_error(void)
+static void test_append_after_error(void)
 {
 	struct sample sample = { .header = { .type = PERF_RECORD_SAMPLE, .size = sizeof(sample) } };
 	struct records run = records__of(&sample, sizeof(sample));
 	struct write_queue queue;
 	bool ok;
 
-	if (start_spool(&queue, 1, START, 0)) {
-		check(false, "after an error nothing is taken any more");
+	if (start_queue(&queue, 1, START, 0)) {
+		check(false, "no record is accepted after an error");
 		return;
 	}
-	memset(&told, 0, sizeof(told));
+	memset(&reported, 0, sizeof(reported));
 	write_queue__open(&queue, &faulty.writer, 0, START, true);
 	ok = !write_queue__append(&queue, &run) && write_queue__flush(&queue) == -ENOSPC;
 	ok &= write_queue__append(&queue, &run) == -ENOSPC && write_queue__flush(&queue) == -ENOSPC;
-	ok &= queue.unsaved.records == 2 && told.calls == 1 && told.end == START;
+	ok &= queue.unsaved.records == 2 && reported.calls == 1 && reported.end == START;
 	write_queue__close(&queue);
 	write_queue__exit(&queue);
-	check(ok, "after an error nothing is taken any more, and that is counted, too");
+	check(ok, "no record is accepted after an error, and those are counted, too");
 }
 
-static bool over(struct appender *app)
+static bool all_stopped(struct appender *app)
 {
 	int i;
 
 	for (i = 0; i < NR_THREADS; i++) {
-		if (!__atomic_load_n(&app[i].over, __ATOMIC_ACQUIRE))
+		if (!__atomic_load_n(&app[i].stopped, __ATOMIC_ACQUIRE))
 			return false;
 	}
 	return true;
@@ -603,8 +603,8 @@ static void count_file(struct content *sum, u64 end, u32 *next)
 }
 
 /*
- * One file ends, and while that is closed there is none. If it is the @last, there is no other, or nothing
- * can be written any more: @why.
+ * End one file and open the next. Between the two no file is open. If @last, do not open another
+ * file (@why is -EIO), or let all writes fail (@why is -ENOSPC).
  */
 static int next_file(struct write_queue *queue, bool last, int why, struct content *sum, u32 *next)
 {
@@ -640,8 +640,8 @@ static bool run_files(unsigned int seed, unsigned int last, int why, unsigned in
 	int i, err = 0;
 	bool ok;
 
-	memset(&told, 0, sizeof(told));
-	if (start_spool(&queue, 1 + seed % MAX_DEPTH, 0, seed))
+	memset(&reported, 0, sizeof(reported));
+	if (start_queue(&queue, 1 + seed % MAX_DEPTH, 0, seed))
 		return false;
 	write_queue__open(&queue, &faulty.writer, 0, START, true);
 	for (i = 0; i < NR_THREADS; i++) {
@@ -650,7 +650,7 @@ static bool run_files(unsigned int seed, unsigned int last, int why, unsigned in
 		};
 		pthread_create(&app[i].pthread, NULL, append, &app[i]);
 	}
-	while (!err && !over(app)) {
+	while (!err && !all_stopped(app)) {
 		if (write_queue__end(&queue) < START + FILE_BYTES / 50)
 			usleep(50);
 		else
@@ -687,25 +687,25 @@ static bool run_all_files(int why, unsigned int *failed_runs)
 	return good == NR_RUNS;
 }
 
-static void test_next(void)
+static void test_files(void)
 {
 	unsigned int nr;
 
-	check(run_all_files(0, &nr) && !nr, "files that follow each other have all, one after the other");
-	check(run_all_files(-EIO, &nr) && nr, "what waits for a file that does not come is counted");
-	check(run_all_files(-ENOSPC, &nr) && nr, "and so is what waits behind a fault");
+	check(run_all_files(0, &nr) && !nr, "files that follow each other have all records, in order");
+	check(run_all_files(-EIO, &nr) && nr, "records for a file that is never opened are counted");
+	check(run_all_files(-ENOSPC, &nr) && nr, "records queued behind a failed write are counted");
 }
 
 int main(void)
 {
-	test_together();
+	test_finished_at_once();
 	test_order();
 	test_failing_while_held();
-	test_faults();
+	test_failures();
 	test_each_byte();
-	test_flush();
+	test_partial_chunk();
 	test_slow();
-	test_after_error();
-	test_next();
+	test_append_after_error();
+	test_files();
 	return tap_end();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The queue: no data race, as far as the thread sanitizer sees the runs of spool_test.c
+ * Run queue_test.c under the thread sanitizer, which reports data races.
  * timeout: 400
  */
 #define NR_RUNS		4

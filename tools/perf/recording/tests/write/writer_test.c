@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Each trace writer: all bytes are in the file; short writes, EINTR and EAGAIN are resumed; where
- * the file must not grow, all below is there and the chunk says so.
+ * Test each back end of the writer: all bytes are in the file; short writes, EINTR and EAGAIN are
+ * resumed; below a limit of the file's size all bytes are there, and the chunk has the error.
  *
- * The limit is RLIMIT_FSIZE: the kernel then writes to the byte what it can, whoever asks. Short
- * writes and the rest come from spoil_writes.c. Prints KTAP.
+ * The limit is RLIMIT_FSIZE: the kernel then writes exactly the bytes below it. spoil_writes.c
+ * causes short writes and errors. Prints KTAP.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +62,7 @@ struct job {
 	unsigned int	 seed;
 	u64		 start;
 	u64		 end;
-	u64		 failed;	/* the first byte that could not be written, or -1 */
+	u64		 failed;	/* position of the first byte that could not be written, or -1 */
 	int		 err;
 };
 
@@ -90,11 +90,11 @@ static void collect(struct job *job)
 	chunk_pool__put(&job->pool, chunk);
 }
 
-/* Most chunks are full, as under load; some were flushed before. */
+/* Submit chunks of which most are full, as under load, and some were flushed. */
 static void *submit_all(void *arg)
 {
 	struct job *job = arg;
-	unsigned int i, under_way = 0;
+	unsigned int i, nr_in_flight = 0;
 
 	for (i = 0; i < NR_CHUNKS; i++) {
 		struct chunk *chunk = chunk_pool__get(&job->pool, job->end);
@@ -104,19 +104,22 @@ static void *submit_all(void *arg)
 			chunk->len = 8 * (1 + random_below(&job->seed, chunk->len / 8));
 		memcpy(chunk->data, expected + job->end, chunk->len);
 		job->end += chunk->len;
-		if (under_way == job->writer->depth) {
+		if (nr_in_flight == job->writer->depth) {
 			collect(job);
-			under_way--;
+			nr_in_flight--;
 		}
 		writer__submit(job->writer, chunk);
-		under_way++;
+		nr_in_flight++;
 	}
-	while (under_way--)
+	while (nr_in_flight--)
 		collect(job);
 	return NULL;
 }
 
-/* In a thread of its own, whose writes are counted from 1; @spoil: what they meet, or NULL */
+/*
+ * Write all chunks in a thread, whose writes are counted from 1.
+ * @spoil: SPOIL_WRITES, see spoil_writes.c, or NULL
+ */
 static void write_all(struct job *job, const char *spoil)
 {
 	pthread_t thread;
@@ -187,7 +190,7 @@ static void test_limit(const struct writer_choice *choice)
 		limit_file(0);
 		good += end(&job) == limit && job.failed == limit && job.err == -EFBIG;
 	}
-	check(good == 16, "what fits below a limit of the file's size is written, to the byte");
+	check(good == 16, "all bytes below a limit of the file's size are written");
 }
 
 static void test_error(const struct writer_choice *choice, const char *spoil,
@@ -208,11 +211,11 @@ static void test_error(const struct writer_choice *choice, const char *spoil,
 static void test_kind(const struct writer_choice *choice, const char *kind)
 {
 	tap.context = kind;
-	test_writes(choice, NULL, "all is written");
+	test_writes(choice, NULL, "all bytes are written");
 	test_writes(choice, "trouble 1", "short writes, EINTR and EAGAIN are resumed");
 	test_limit(choice);
-	test_error(choice, "once 7 5", EIO, "EIO comes back, with what was written");
-	test_error(choice, "fail 7 28", ENOSPC, "ENOSPC comes back, with what was written");
+	test_error(choice, "once 7 5", EIO, "EIO is returned with the number of bytes written");
+	test_error(choice, "fail 7 28", ENOSPC, "ENOSPC is returned with the number of bytes written");
 	tap.context = NULL;
 }
 
