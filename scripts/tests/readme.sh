@@ -1,6 +1,7 @@
 #!/bin/bash
 # README: the examples run when they are pasted
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 # timeout: 600
 #
 # Runs each example of the section "Uses" in a shell and a folder of its own, line by line. No

@@ -1,7 +1,7 @@
 #!/bin/bash
 # make series: git am turns linux-source into build/linux
 # SPDX-License-Identifier: GPL-2.0-only
-# tags: fast
+# tags: fast parallel
 #
 # The repository contains only the files concerned: all of Linux would take a minute.
 set -eu

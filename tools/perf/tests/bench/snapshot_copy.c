@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a snapshot costs, beside a bare memcpy() of the same ring.
+ * Measure the time of a snapshot, compared to memcpy() of the same ring, and of reading its
+ * records.
  *
  * usage: snapshot_copy [--pages N] [--rounds N] [--result PREFIX]
  *
- * Fills a ring of its own with records of page faults, as often as --rounds says takes a snapshot of it
- * with libperf and copies it with memcpy(), in turn, into memory that is present, and then reads the
- * records. Once for each kind of ring that this kernel offers: backward, and sized.
+ * In each round, fill a ring with records of page faults, take a snapshot of it with libperf and
+ * copy it with memcpy(), in alternating order, into memory that is present, and read the records.
+ * Do so for each kind of ring that this kernel offers: backward, and sized.
  */
 #include <err.h>
 #include <errno.h>
@@ -33,7 +34,7 @@ static int pages = 1024, rounds = 31;
 static const char *result = "snapshot";
 static size_t page_size;
 
-/* Times of one kind of work [ns]. */
+/* Durations of one operation [ns]. */
 struct times {
 	double	*ns;
 	int	 nr;
@@ -68,14 +69,14 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Sorts them. */
+/* Return the median. Sort the values. */
 static double median(struct times *times)
 {
 	qsort(times->ns, times->nr, sizeof(double), compare);
 	return times->ns[times->nr / 2];
 }
 
-/* Sorted already. Half of the values are within this distance. */
+/* Return the interquartile range. The values are sorted. */
 static double spread(const struct times *times)
 {
 	return times->ns[times->nr * 3 / 4] - times->ns[times->nr / 4];
@@ -97,7 +98,7 @@ static int open_event(enum perf_overwrite_kind kind)
 	return syscall(__NR_perf_event_open, &attr, 0, -1, -1, 0);
 }
 
-/* The smallest record is a header and 8 bytes: so many faults go round any ring. */
+/* Take enough page faults to wrap the ring: the smallest record is a header and 8 bytes. */
 static void fill(void)
 {
 	size_t nr = (size_t)pages * page_size / 16, i;
@@ -113,7 +114,8 @@ static void fill(void)
 	munmap((void *)page, page_size);
 }
 
-static void print(const char *what, const char *kind, struct times *times, double per, const char *unit)
+static void print(const char *what, const char *kind, struct times *times, double per,
+		  const char *unit)
 {
 	double middle = median(times);
 
@@ -147,7 +149,8 @@ static void measure(enum perf_overwrite_kind kind, int fd)
 		int turn;
 
 		fill();
-		for (turn = 0; turn < 2; turn++) {	/* who comes second finds the ring in the cache */
+		/* The second one finds the ring in the cache. */
+		for (turn = 0; turn < 2; turn++) {
 			if ((i + turn) % 2) {
 				perf_snapshot__take(&snapshot, 1, &stats);
 				add(&take, stats.copy_ns);
@@ -163,10 +166,11 @@ static void measure(enum perf_overwrite_kind kind, int fd)
 	}
 	print("copy", kind_names[kind], &take, 1e3, "us");
 	print("memcpy", kind_names[kind], &copy, 1e3, "us");
-	printf("RESULT %s-copy-ratio-%s %.2f x\n", result, kind_names[kind], median(&take) / median(&copy));
+	printf("RESULT %s-copy-ratio-%s %.2f x\n", result, kind_names[kind],
+	       median(&take) / median(&copy));
 	print("walk", kind_names[kind], &walk, 1, "ns/record");
-	printf("# %s: %d rings of %zu kB, %" PRIu64 " records in the last\n", kind_names[kind], rounds,
-	       size >> 10, (uint64_t)records.nr);
+	printf("# %s: %d rings of %zu kB, %" PRIu64 " records in the last\n", kind_names[kind],
+	       rounds, size >> 10, (uint64_t)records.nr);
 
 	perf_snapshot__delete(snapshot);
 	perf_overwrite__delete(ring);
@@ -209,8 +213,8 @@ int main(int argc, char **argv)
 	page_size = sysconf(_SC_PAGESIZE);
 	best = perf_overwrite__probe();
 	if (best < 0) {
-		printf("no ring can be overwritten here: %s\n", strerror(-best));
-		return 4;
+		printf("Cannot open an overwritten ring: %s\n", strerror(-best));
+		return 2;
 	}
 	for (kind = 0; kind <= best; kind++) {
 		int fd = open_event(kind);

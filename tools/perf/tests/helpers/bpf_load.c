@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loads BPF programs and unloads them, one after the other.
+ * Load and unload BPF programs, one after the other.
  *
  * usage: bpf_load NUMBER NAME
  *        bpf_load --probe
  *
- * NAME is that of the programs. When it ends, what perf events are told of them was told. With --probe: does
- * the kernel call such records longer than they are, when there are several events that want them?
+ * Load NUMBER programs called NAME. When bpf_load exits, the kernel has written all records of
+ * them. With --probe, test whether the kernel overstates the size of such records if several events
+ * ask for them.
  *
- * Exit status: 0 done, or it does; 1 it does not; 4 no BPF here, or no such events.
+ * Exit status: 0 done, or the size is overstated; 1 the size is right; 2 no BPF, or no such events;
+ * 3 another error.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -42,11 +44,11 @@ static int load(const char *name)
 		.license   = (uintptr_t)"GPL",
 	};
 
-	strncpy(attr.prog_name, name, sizeof(attr.prog_name) - 1);
+	snprintf(attr.prog_name, sizeof(attr.prog_name), "%s", name);
 	return bpf(BPF_PROG_LOAD, &attr);
 }
 
-/* The id is given up after the events were told. */
+/* Unload a program, and wait until its id is free: the kernel has written the records by then. */
 static void unload(int program)
 {
 	struct bpf_prog_info info = { 0 };
@@ -58,7 +60,7 @@ static void unload(int program)
 	int fd;
 
 	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attr))
-		err(2, "BPF_OBJ_GET_INFO_BY_FD");
+		err(3, "BPF_OBJ_GET_INFO_BY_FD");
 	close(program);
 	for (;;) {
 		memset(&attr, 0, sizeof(attr));
@@ -98,7 +100,7 @@ static unsigned int size_of_first(const struct perf_event_mmap_page *page)
 	return page->data_head ? header->size : 0;
 }
 
-/* One record of the same kind in two rings. */
+/* Compare the sizes of the same record in two rings. */
 static int probe(void)
 {
 	const struct perf_event_mmap_page *first, *second;
@@ -112,8 +114,8 @@ static int probe(void)
 	second = open_event(cpu);
 	program = load("probe");
 	if (!first || !second || program < 0) {
-		printf("no BPF program, or no event that tells of it: %s\n", strerror(errno));
-		return 4;
+		printf("Cannot load a BPF program or open an event for it: %s\n", strerror(errno));
+		return 2;
 	}
 	unload(program);
 	return size_of_first(first) == size_of_first(second);
@@ -126,12 +128,12 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "--probe"))
 		return probe();
 	if (argc != 3)
-		errx(2, "usage: bpf_load NUMBER NAME | --probe");
+		errx(3, "usage: bpf_load NUMBER NAME | --probe");
 	for (i = 0; i < atoi(argv[1]); i++) {
 		program = load(argv[2]);
 		if (program < 0) {
-			printf("no BPF program: %s\n", strerror(errno));
-			return 4;
+			printf("Cannot load a BPF program: %s\n", strerror(errno));
+			return 2;
 		}
 		unload(program);
 	}

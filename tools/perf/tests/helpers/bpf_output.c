@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Has a BPF program output one record to an event of another process.
+ * Let a BPF program write one record to a bpf-output event of another process.
  *
  * usage: bpf_output PID
  *
- * PID has opened a bpf-output event. A program that wants to write to it needs its descriptor in a map;
- * this one takes PID's descriptors (pidfd_getfd(2)) and tries one after the other. The program is run once
- * for each, on the CPU that the descriptor turns out to be for (BPF_PROG_TEST_RUN).
+ * The BPF program needs the descriptor of the event in a map. Duplicate the descriptors of process
+ * PID (pidfd_getfd(2)), one after the other, and run the program with each on every CPU
+ * (BPF_PROG_TEST_RUN), until an event accepts the record.
  *
- * Exit status: 0 one event took the record, 1 none did, 4 no BPF here.
+ * Exit status: 0 an event accepted the record, 1 none did, 2 no BPF, 3 another error.
  */
 #include <dirent.h>
 #include <err.h>
@@ -23,7 +23,8 @@
 #include <unistd.h>
 
 #define INSN(code_, dst, src, off_, imm_) \
-	((struct bpf_insn){ .code = (code_), .dst_reg = (dst), .src_reg = (src), .off = (off_), .imm = (imm_) })
+	((struct bpf_insn){ .code = (code_), .dst_reg = (dst), .src_reg = (src), .off = (off_), \
+			    .imm = (imm_) })
 
 static int bpf(int cmd, union bpf_attr *attr)
 {
@@ -42,7 +43,7 @@ static int new_map(int nr_cpus)
 	return bpf(BPF_MAP_CREATE, &attr);
 }
 
-/* return bpf_perf_event_output(ctx, map, BPF_F_CURRENT_CPU, "trigger", 8); */
+/* Load: return bpf_perf_event_output(ctx, map, BPF_F_CURRENT_CPU, "trigger", 8); */
 static int load_program(int map)
 {
 	const struct bpf_insn insns[] = {
@@ -66,7 +67,10 @@ static int load_program(int map)
 	return bpf(BPF_PROG_LOAD, &attr);
 }
 
-/* Return: what the program returned: 0 if the event of this descriptor took the record. */
+/*
+ * Return what the program returned, 0 if the event of descriptor @fd accepted the record, or
+ * -errno.
+ */
 static int output(int program, int map, int cpu, int fd)
 {
 	union bpf_attr update = {
@@ -93,18 +97,18 @@ int main(int argc, char **argv)
 	DIR *dir;
 
 	if (argc != 2)
-		errx(2, "usage: bpf_output PID");
+		errx(3, "usage: bpf_output PID");
 	map = new_map(nr_cpus);
 	program = map < 0 ? -1 : load_program(map);
 	pidfd = syscall(__NR_pidfd_open, atoi(argv[1]), 0);
 	if (program < 0 || pidfd < 0) {
-		printf("no BPF or pidfd here: %s\n", strerror(errno));
-		return 4;
+		printf("Cannot use BPF or pidfds: %s\n", strerror(errno));
+		return 2;
 	}
 	snprintf(path, sizeof(path), "/proc/%d/fd", atoi(argv[1]));
 	dir = opendir(path);
 	if (!dir)
-		err(1, "%s", path);
+		err(3, "%s", path);
 	while ((entry = readdir(dir))) {
 		int fd = syscall(__NR_pidfd_getfd, pidfd, atoi(entry->d_name), 0), cpu;
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Takes branches that are known, for traces of them.
+ * Take known branches, for tests of branch traces.
  *
  * usage: branches [THREADS]
  *
- * Each line of the input is a number of requests to serve, or "broken", which is one that cannot be
- * served; each is answered by a line of the output when that is done. Between two lines nothing is
- * executed in user space: what was traced before is before checkpoint(), always the same for the same
- * input.
+ * Each line of the input is a number of requests to serve, or "broken", a request that cannot be
+ * served. A line of output acknowledges each when it is done. Nothing is executed in user space
+ * between two lines: everything traced before belongs before checkpoint(), and is the same for the
+ * same input.
  *
- * With THREADS each of so many threads serves all of the requests.
+ * With THREADS, each of so many threads serves all of the requests.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ static noinline unsigned int serve(unsigned int request)
 	return how[request % 3](kind, request);
 }
 
-/* Volatile: a function that does nothing is one that the compiler knows. */
+/* Volatile: the compiler must not drop the calls of checkpoint(). */
 static volatile unsigned int checkpoints;
 
 static noinline void checkpoint(void)

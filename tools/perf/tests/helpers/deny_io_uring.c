@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * deny_io_uring - run a command that is not allowed to use io_uring
+ * Run a command for which io_uring_setup(2) fails with EPERM, as in many containers and with
+ * kernel.io_uring_disabled.
  *
- * io_uring_setup(2) fails with EPERM, as in many containers, and with kernel.io_uring_disabled.
+ * usage: deny_io_uring COMMAND [ARGUMENT ...]
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -15,7 +16,7 @@
 
 int main(int argc, char **argv)
 {
-	/* No look at the architecture: the command is built for the same one as this. */
+	/* The architecture is not checked: the command has the same one. */
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),

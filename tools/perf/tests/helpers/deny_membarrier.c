@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * deny_membarrier - run a command for which membarrier(2) fails with EINVAL
+ * Run a command for which membarrier(2) fails with EINVAL, as on a kernel with nohz_full CPUs or
+ * without CONFIG_MEMBARRIER.
  *
- * That is how a kernel with nohz_full CPUs, or without CONFIG_MEMBARRIER, answers; a recorder must
- * then take its other way to know which records of a snapshot are whole: visit each CPU. With
- * --affinity that is refused as well, as where a cpuset leaves CPUs out.
+ * usage: deny_membarrier [--affinity] COMMAND [ARGUMENT ...]
+ *
+ * A recorder must then visit each CPU to find out which records of a snapshot are whole. With
+ * --affinity sched_setaffinity(2) fails as well, as in a cpuset that lacks CPUs.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -20,7 +22,7 @@
 int main(int argc, char **argv)
 {
 	const bool affinity = argc > 1 && !strcmp(argv[1], "--affinity");
-	/* No look at the architecture: the command is built for the same one as this. */
+	/* The architecture is not checked: the command has the same one. */
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 1, 0),

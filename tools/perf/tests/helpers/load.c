@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * load - a fixed amount of work, so that the time it takes tells what a recorder costs it
+ * Do a fixed amount of work and print how long it took, to measure the overhead of a recorder.
  *
  * usage: load calls|compute THREADS AMOUNT
  *
- * THREADS threads, the main one among them, each make AMOUNT system calls, or multiply two small
- * matrices AMOUNT times, at the end of a chain of calls whose frames take more than a sample's
- * stack holds. All threads exist before the work begins, which is when something can be read from the
- * standard input, or its end is reached.
+ * Each of THREADS threads, including the main one, makes AMOUNT system calls or multiplies two
+ * small matrices AMOUNT times. The work is done at the end of a chain of calls whose frames are
+ * larger than the stack dump of a sample. It begins when a byte or EOF arrives on standard input;
+ * all threads exist by then.
  *
- * Prints the seconds from there until the last thread is done.
+ * Print the seconds from the beginning until the last thread is done.
  */
 #include <err.h>
 #include <pthread.h>
@@ -20,9 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DEPTH	64		/* calls in each other */
-#define FRAME	256		/* bytes that each takes at least */
-#define ORDER	16		/* of the matrices */
+#define DEPTH	64		/* nested calls */
+#define FRAME	256		/* minimum size of their frames [bytes] */
+#define ORDER	16		/* rows and columns of the matrices */
 
 static pthread_barrier_t begin;
 static unsigned long amount;
@@ -44,7 +44,7 @@ static void multiply(void)
 				product[i][j] += a[i][k] * b[k][j];
 		}
 	}
-	/* The compiler must neither leave it out nor do it once for all. */
+	/* Keep the compiler from dropping or hoisting the product. */
 	asm volatile("" : : "r"(product) : "memory");
 }
 
@@ -60,7 +60,7 @@ static __attribute__((noinline)) void work(int depth)
 		for (i = 0; i < amount; i++)
 			step();
 	}
-	/* Not a tail call: this frame is still needed. */
+	/* Use the frame after the call: this must not be a tail call. */
 	(void)frame[0];
 }
 
@@ -111,7 +111,7 @@ int main(int argc, char **argv)
 	pthread_barrier_init(&begin, NULL, threads);
 	for (i = 1; i < threads; i++) {
 		if (pthread_create(&ids[i], NULL, run, NULL))
-			errx(1, "cannot start thread %lu", i);
+			errx(1, "Cannot start thread %lu", i);
 	}
 	if (read(STDIN_FILENO, &go, 1) < 0)
 		err(1, "standard input");

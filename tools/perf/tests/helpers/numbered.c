@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * numbered - a workload that numbers its events
+ * Issue system calls that carry a number, so that each missing or repeated record can be found.
  *
- * Each thread issues getppid(2) with six arguments the kernel ignores but raw_syscalls:sys_enter
- * records: the call's number (1, 2, 3 ...), the thread's tag and a magic.  Whoever reads the trace
- * (numbered_check does) can then tell every missing and every repeated event, without trusting
- * any count of the recorder.
+ * Each thread calls getppid(2) with six arguments, which the kernel ignores but
+ * raw_syscalls:sys_enter records: the number of the call (1, 2, 3 ...), the tag of the thread, and
+ * a magic number. A reader of the trace (numbered_check) finds every missing and every repeated
+ * event without trusting any count of the recorder.
  *
- * The threads pace themselves by clock_gettime() in the vdso and never sleep: the numbered calls
+ * The threads take the time from clock_gettime() in the vdso and never sleep. The numbered calls
  * are their only system calls, and the CPUs stay busy, which is the harder case for a recorder.
  */
 #define _GNU_SOURCE
@@ -27,7 +27,9 @@
 #include "numbered.h"
 
 #define NSEC_PER_SEC	1000000000ull
-/* Later than this (the thread was preempted), the schedule moves: no flood to catch up. */
+/*
+ * A thread that is later than this was preempted: shift its schedule, do not catch up with a burst.
+ */
 #define MAX_BEHIND_NS	(10 * 1000 * 1000ull)
 
 struct worker {
@@ -35,7 +37,7 @@ struct worker {
 	unsigned long	tag;
 	int		cpu;		/* -1: anywhere */
 	pid_t		tid;
-	unsigned long	last;		/* the last number issued */
+	unsigned long	last;		/* last number issued */
 };
 
 static struct {
@@ -70,13 +72,13 @@ static uint64_t now_ns(void)
 	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
-/* 4 kB that hardly can be compressed: for recorders of the stack. */
+/* Fill 4 kB of stack with data that hardly compresses. */
 static void make_noise(volatile uint64_t noise[512], unsigned long seed)
 {
 	static __thread uint64_t x;
 
 	x = x ?: 88172645463325252ull + seed;
-	for (int i = 0; i < 512; i++) {		/* xorshift64, of Marsaglia's */
+	for (int i = 0; i < 512; i++) {		/* xorshift64 (Marsaglia) */
 		x ^= x << 13;
 		x ^= x >> 7;
 		x ^= x << 17;
@@ -97,7 +99,9 @@ static void *work(void *arg)
 
 	pthread_barrier_wait(&start_line);
 
-	start = now = due = now_ns();
+	start = now_ns();
+	now = start;
+	due = start;
 	end = opt.seconds ? start + (uint64_t)(opt.seconds * NSEC_PER_SEC) : UINT64_MAX;
 
 	while (!stop && now < end && (!opt.count || n < opt.count)) {
@@ -122,18 +126,18 @@ static void usage(FILE *out)
 {
 	fprintf(out,
 		"usage: numbered [options]\n"
-		"Issue system calls that are numbered, for a recorder to record and numbered_check to check.\n\n"
-		"  -t, --threads N    threads (default: one for each CPU it may run on)\n"
-		"  -r, --rate N       calls a second, all threads together (default 100000; 0: unpaced)\n"
-		"  -c, --count N      stop after N calls by each thread\n"
-		"  -d, --duration S   stop after S seconds (default 1, or none with --count)\n"
-		"  -b, --burst N      calls in a row between looks at the clock (default 8)\n"
-		"  -T, --tag N        tag of the first thread, the others count up (default 1)\n"
+		"Issue numbered system calls, which numbered_check finds in a recording.\n\n"
+		"  -t, --threads N    number of threads (default: one for each CPU in the affinity mask)\n"
+		"  -r, --rate N       calls per second of all threads together (default 100000; 0: no limit)\n"
+		"  -c, --count N      stop after N calls of each thread\n"
+		"  -d, --duration S   stop after S seconds (default 1; with --count no limit)\n"
+		"  -b, --burst N      calls between two readings of the clock (default 8)\n"
+		"  -T, --tag N        tag of the first thread; the next have N + 1 ... (default 1)\n"
 		"  -u, --unpinned     do not pin threads to CPUs\n"
-		"  -N, --noise        4 kB of noise on the stack at each call\n"
-		"  -n, --print-nr     print the number of the system call (for a trace filter) and exit\n"
-		"  -h, --help         this text\n\n"
-		"At the end, also on SIGTERM and SIGINT, it prints for each thread:\n"
+		"  -N, --noise        put 4 kB of random data on the stack at each call\n"
+		"  -n, --print-nr     print the number of the system call, for a filter, and exit\n"
+		"  -h, --help         print this text and exit\n\n"
+		"At the end, or on SIGTERM or SIGINT, print for each thread:\n"
 		"  thread TAG tid TID cpu CPU last NUMBER\n");
 }
 
@@ -145,7 +149,7 @@ static unsigned long number(const char *what, const char *text, unsigned long mi
 	errno = 0;
 	value = strtoul(text, &end, 10);
 	if (errno || end == text || *end || *text == '-' || value < min) {
-		fprintf(stderr, "numbered: --%s wants a number of at least %lu, not '%s'\n",
+		fprintf(stderr, "numbered: --%s must be a number of at least %lu, not '%s'\n",
 			what, min, text);
 		exit(2);
 	}
@@ -182,7 +186,7 @@ static void parse(int argc, char **argv)
 		case 'd':
 			opt.seconds = strtod(optarg, &rest);
 			if (rest == optarg || *rest || !(opt.seconds > 0 && opt.seconds < 1e6)) {
-				fprintf(stderr, "numbered: --duration wants seconds, not '%s'\n",
+				fprintf(stderr, "numbered: --duration must be seconds, not '%s'\n",
 					optarg);
 				exit(2);
 			}
@@ -220,7 +224,7 @@ static void start_worker(struct worker *w)
 	}
 	err = pthread_create(&w->thread, &attr, work, w);
 	if (err) {
-		fprintf(stderr, "numbered: cannot start a thread on CPU %d: %s\n", w->cpu,
+		fprintf(stderr, "numbered: Cannot start a thread on CPU %d: %s\n", w->cpu,
 			strerror(err));
 		exit(1);
 	}

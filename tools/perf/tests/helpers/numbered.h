@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What numbered and numbered_check agree on: getppid(number, tag, NUMBERED_MAGIC, 0, 0, 0). */
+/* Define the calls of numbered: getppid(number, tag, NUMBERED_MAGIC, 0, 0, 0). */
 #ifndef NUMBERED_H
 #define NUMBERED_H
 

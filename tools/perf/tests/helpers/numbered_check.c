@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * numbered_check - is every event of numbered there, once, in order?
+ * Check that a recording has every call of numbered, once and in order.
  *
- * Reads the text of raw_syscalls:sys_enter as perf script prints it, from stdin; only the
- * parenthesis with the six arguments matters, so any -F that has 'trace' will do.  A line
- * "# file NAME" starts the next file: what is missing between the last number of one file and the
- * first of the next is then told apart from what is missing inside a file.
+ * Read the text of raw_syscalls:sys_enter from standard input, as perf script prints it. Only the
+ * parenthesis with the six arguments matters: any -F with 'trace' will do. A line "# file NAME"
+ * begins the next file. Calls missing between the last number of a file and the first of the next
+ * one are counted apart from those missing inside a file.
  *
- * A bitmap of the numbers seen makes missing, repeated and disordered exact whatever the order.
+ * A bitmap of the numbers seen makes the counts of missing, repeated and disordered calls exact in
+ * any order.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -19,7 +20,7 @@
 #include "numbered.h"
 
 #define MAX_GAPS_SHOWN	20
-/* No run issues more by far: a larger number is a damaged record, not a number. */
+/* No run issues nearly as many calls: a larger number is a damaged record. */
 #define MAX_NUMBER	(1ul << 33)
 #define WORD_BITS	(8 * sizeof(unsigned long))
 
@@ -30,7 +31,7 @@ struct thread {
 	unsigned long	first, low, high;	/* first to arrive, smallest, largest */
 	unsigned long	distinct, repeated, disordered;
 	unsigned long	inside, boundary;	/* missing when the next number arrived */
-	unsigned long	file;		/* the file of the last arrival */
+	unsigned long	file;		/* file of the last arrival */
 	bool		expected;
 	unsigned long	expected_last;
 	struct thread	*next;
@@ -45,7 +46,7 @@ static struct thread *threads;
 static unsigned long gaps_shown;
 static unsigned long files, files_with_calls;	/* file 0: before any "# file" line */
 static const char *file_name = "stdin";
-/* Missing at each boundary between files, all threads: what a snapshot lost. */
+/* Calls missing between two files, of all threads: what a snapshot lost. */
 static struct list boundaries;
 
 static struct {
@@ -56,7 +57,7 @@ static struct {
 	const char	*suffix;
 } opt = { .suffix = "" };
 
-static void *must(void *p)
+static void *check_alloc(void *p)
 {
 	if (!p) {
 		perror("numbered_check");
@@ -72,7 +73,7 @@ static struct thread *thread__get(unsigned long tag)
 	while (*link && (*link)->tag < tag)
 		link = &(*link)->next;
 	if (!*link || (*link)->tag != tag) {
-		struct thread *t = must(calloc(1, sizeof(*t)));
+		struct thread *t = check_alloc(calloc(1, sizeof(*t)));
 
 		t->tag = tag;
 		t->next = *link;
@@ -81,7 +82,7 @@ static struct thread *thread__get(unsigned long tag)
 	return *link;
 }
 
-/* Returns whether @n was seen before. */
+/* Mark number @n as seen. Return whether it had been seen before. */
 static bool thread__mark(struct thread *t, unsigned long n)
 {
 	size_t word = n / WORD_BITS;
@@ -91,7 +92,7 @@ static bool thread__mark(struct thread *t, unsigned long n)
 	if (word >= t->words) {
 		size_t words = 2 * word + 1024;
 
-		t->seen = must(realloc(t->seen, words * sizeof(*t->seen)));
+		t->seen = check_alloc(realloc(t->seen, words * sizeof(*t->seen)));
 		memset(t->seen + t->words, 0, (words - t->words) * sizeof(*t->seen));
 		t->words = words;
 	}
@@ -105,7 +106,7 @@ static void list__set(struct list *l, size_t i, unsigned long add)
 	if (i >= l->room) {
 		size_t room = 2 * i + 64;
 
-		l->values = must(realloc(l->values, room * sizeof(*l->values)));
+		l->values = check_alloc(realloc(l->values, room * sizeof(*l->values)));
 		memset(l->values + l->room, 0, (room - l->room) * sizeof(*l->values));
 		l->room = room;
 	}
@@ -135,7 +136,9 @@ static void call(unsigned long n, unsigned long tag)
 	struct thread *t = thread__get(tag);
 
 	if (!t->distinct) {
-		t->first = t->low = t->high = n;
+		t->first = n;
+		t->low = n;
+		t->high = n;
 	} else if (n > t->high + 1) {
 		gap(t, n);
 	}
@@ -159,7 +162,7 @@ static void next_file(char *name)
 
 	name[strcspn(name, "\n")] = '\0';
 	free(kept);
-	kept = must(strdup(name));
+	kept = check_alloc(strdup(name));
 	file_name = kept;
 	files++;
 	if (files > 1)
@@ -168,7 +171,7 @@ static void next_file(char *name)
 
 static void read_trace(FILE *in)
 {
-	unsigned long counted = -1ul;	/* the last file known to hold calls */
+	unsigned long counted = -1ul;	/* last file known to hold calls */
 	char *line = NULL;
 	size_t room = 0;
 
@@ -190,7 +193,8 @@ static void read_trace(FILE *in)
 		if (*end != ',' || strtoul(end + 1, NULL, 16) != NUMBERED_MAGIC)
 			continue;
 		if (!n || n > MAX_NUMBER) {
-			fprintf(stderr, "numbered_check: damaged record in %s: %s", file_name, line);
+			fprintf(stderr, "numbered_check: damaged record in %s: %s", file_name,
+				line);
 			exit(1);
 		}
 		call(n, tag);
@@ -243,10 +247,11 @@ static void result(const char *name, unsigned long value)
 	printf("RESULT %s-%s%s %lu records\n", opt.result, name, opt.suffix, value);
 }
 
-/* Returns the number of faults: records missing, repeated or out of order. */
+/* Print the verdict. Return the number of faults: calls missing, repeated or out of order. */
 static unsigned long report(void)
 {
-	unsigned long total = 0, missing = 0, inside = 0, boundary = 0, repeated = 0, disordered = 0;
+	unsigned long total = 0, missing = 0, inside = 0, boundary = 0;
+	unsigned long repeated = 0, disordered = 0;
 	unsigned long *b = boundaries.values, nr_b = 0, median = 0, max = 0;
 
 	for (struct thread *t = threads; t; t = t->next) {
@@ -258,8 +263,8 @@ static unsigned long report(void)
 		if (t->expected && t->high < t->expected_last)
 			after = t->expected_last - t->high;
 		if (t->expected && t->high > t->expected_last) {
-			printf("thread %lu: number %lu was never issued, %lu was the last\n", t->tag,
-			       t->high, t->expected_last);
+			printf("thread %lu: number %lu was never issued, %lu was the last\n",
+			       t->tag, t->high, t->expected_last);
 			disordered++;
 		}
 		total += t->distinct + t->repeated;
@@ -270,8 +275,9 @@ static unsigned long report(void)
 		disordered += t->disordered;
 		if (opt.quiet)
 			continue;
-		printf("thread %lu: first %lu last %lu, %lu missing (%lu inside files, %lu between files",
-		       t->tag, t->first, t->high, absent + before + after, t->inside, t->boundary);
+		printf("thread %lu: first %lu last %lu, %lu missing ", t->tag, t->first, t->high,
+		       absent + before + after);
+		printf("(%lu inside files, %lu between files", t->inside, t->boundary);
 		if (opt.from_start)
 			printf(", %lu before the first", before);
 		if (t->expected)
@@ -279,7 +285,7 @@ static unsigned long report(void)
 		printf("), %lu repeated, %lu out of order\n", t->repeated, t->disordered);
 	}
 	if (!opt.quiet && gaps_shown > MAX_GAPS_SHOWN)
-		printf("(%lu gaps more are not shown)\n", gaps_shown - MAX_GAPS_SHOWN);
+		printf("(%lu more gaps are not shown)\n", gaps_shown - MAX_GAPS_SHOWN);
 
 	/* The first boundary is the one before file 2. */
 	if (boundaries.nr > 2) {
@@ -289,9 +295,10 @@ static unsigned long report(void)
 		median = b[nr_b / 2];
 		max = b[nr_b - 1];
 	}
-	printf("%lu records in %lu files (%lu of them hold some): %lu missing, %lu repeated, %lu out of order; "
-	       "between files: median %lu, max %lu missing\n",
-	       total, files ? files : 1, files_with_calls, missing, repeated, disordered, median, max);
+	printf("%lu records in %lu files (%lu of them hold some): ", total, files ? files : 1,
+	       files_with_calls);
+	printf("%lu missing, %lu repeated, %lu out of order; ", missing, repeated, disordered);
+	printf("between files: median %lu, max %lu missing\n", median, max);
 	if (opt.result) {
 		result("seen", total);
 		result("missing", missing);
@@ -303,7 +310,7 @@ static unsigned long report(void)
 		result("disordered", disordered);
 	}
 	if (!total) {
-		printf("no numbered call at all\n");
+		printf("no numbered call\n");
 		return 1;
 	}
 	return missing + repeated + disordered;
@@ -312,16 +319,17 @@ static unsigned long report(void)
 static void usage(FILE *out)
 {
 	fprintf(out,
-		"usage: for each file: { echo '# file NAME'; perf script -F trace -i NAME; } | numbered_check [options]\n"
-		"Check that every call of numbered is there, once and in order.\n\n"
-		"  -e, --expect FILE   what numbered printed: each thread must reach its last number\n"
+		"usage: { echo '# file NAME'; perf script -F trace -i NAME; ... } |\n"
+		"           numbered_check [options]\n"
+		"Check that the files have every call of numbered, once and in order.\n\n"
+		"  -e, --expect FILE   output of numbered: each thread must reach its last number\n"
 		"  -s, --from-start    each thread must start at 1 (default: at the first number seen)\n"
-		"  -R, --result NAME   also print lines RESULT NAME-what<suffix> value records\n"
-		"  -S, --suffix TEXT   the suffix of those names (default none)\n"
-		"  -q, --quiet         only the line of totals\n"
-		"  -h, --help          this text\n\n"
-		"Exits 0 if all is well, 1 if something is missing, repeated or out of order or there\n"
-		"is no numbered call at all, 2 if it could not check.\n");
+		"  -R, --result NAME   also print lines \"RESULT NAME-FIGURE<suffix> VALUE records\"\n"
+		"  -S, --suffix TEXT   suffix of those names (default: none)\n"
+		"  -q, --quiet         print only the line of totals\n"
+		"  -h, --help          print this text and exit\n\n"
+		"Exit status: 0 all calls are there; 1 calls are missing, repeated or out of order, or\n"
+		"there is none; 2 cannot check.\n");
 }
 
 int main(int argc, char **argv)

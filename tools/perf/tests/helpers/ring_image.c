@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Puts the samples of a perf.data file into rings, as a kernel with PERF_SAMPLE_SIZE_AT_END would have, and
- * writes an image of these.
+ * Write an image of rings that hold the samples of a perf.data file, as a kernel with
+ * PERF_SAMPLE_SIZE_AT_END would have written them.
  *
  * flags: -D_GNU_SOURCE -Itools/include/uapi
  *
  * usage: ring_image FILE PAGES [SEED] > IMAGE
  *
- * Each id (PERF_SAMPLE_IDENTIFIER) has a ring of its own of PAGES pages of 4096 bytes. With SEED, the pages of
- * all rings are in random order, with as many others between them. Prints, on standard error, the number of
- * samples that are whole in the rings.
+ * Each id (PERF_SAMPLE_IDENTIFIER) has a ring of PAGES pages of 4096 bytes. With SEED, write the
+ * pages of all rings in random order, with as many other pages between them. Print the number of
+ * samples that are whole in the rings on standard error.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -87,7 +87,7 @@ static void add_sample(const struct perf_event_header *event)
 	put(ring, &trailer, sizeof(trailer));
 }
 
-/* The file begins with: magic, size, attr_size, attrs { offset, size }, data { offset, size } */
+/* Add all samples. Header of the file: magic, size, attr_size, attrs and data { offset, size } */
 static void add_samples(const char *name)
 {
 	int fd = open(name, O_RDONLY);
@@ -156,9 +156,9 @@ static void write_shuffled(size_t pages)
 
 int main(int argc, char **argv)
 {
-	size_t pages, i;
+	size_t pages = argc == 3 || argc == 4 ? strtoul(argv[2], NULL, 0) : 0, i;
 
-	if (argc < 3 || argc > 4 || !(pages = strtoul(argv[2], NULL, 0)))
+	if (!pages)
 		errx(1, "usage: ring_image FILE PAGES [SEED] > IMAGE");
 	ring_size = pages * PAGE;
 	add_samples(argv[1]);

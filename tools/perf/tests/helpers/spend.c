@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * spend - run a command, and write to a file what it took
+ * Run a command and write its use of time and memory to a file.
  *
  * usage: spend FILE COMMAND [ARGUMENT ...]
  *
- * FILE gets one line: seconds elapsed, CPU seconds in user mode and in the kernel, and the largest
- * resident memory in kB. They are those of the command, of all its threads, and of what it waited for.
- * SIGINT and SIGTERM are passed on. The exit status is the command's, or 128 + the signal that ended it.
+ * Write one line: seconds elapsed, CPU seconds in user mode and in the kernel, and peak resident
+ * memory in kB, of the command with all threads and the children it waited for. Forward SIGINT and
+ * SIGTERM to it. The exit status is that of the command, or 128 + the signal that ended it.
  */
 #include <err.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 static volatile pid_t child;
 
-static void pass_on(int signal)
+static void forward(int signal)
 {
 	kill(child, signal);
 }
@@ -41,8 +41,8 @@ static double cpu_seconds(const struct timeval *time)
 
 int main(int argc, char **argv)
 {
-	struct sigaction action = { .sa_handler = pass_on };
-	sigset_t passed, before;
+	struct sigaction action = { .sa_handler = forward };
+	sigset_t forwarded, before;
 	struct rusage usage;
 	double begin;
 	FILE *file;
@@ -54,11 +54,11 @@ int main(int argc, char **argv)
 	if (!file)
 		err(2, "%s", argv[1]);
 
-	/* A signal that comes before there is a child waits for it. */
-	sigemptyset(&passed);
-	sigaddset(&passed, SIGINT);
-	sigaddset(&passed, SIGTERM);
-	sigprocmask(SIG_BLOCK, &passed, &before);
+	/* Block the signals until there is a child to forward them to. */
+	sigemptyset(&forwarded);
+	sigaddset(&forwarded, SIGINT);
+	sigaddset(&forwarded, SIGTERM);
+	sigprocmask(SIG_BLOCK, &forwarded, &before);
 	begin = seconds();
 	child = fork();
 	if (child < 0)

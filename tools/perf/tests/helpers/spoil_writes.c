@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * spoil_writes - what a program meets whose disk is slow, or broken; for LD_PRELOAD, and linked with tests
+ * Inject faults of a slow or broken disk into the writes of a program (LD_PRELOAD) or of a unit
+ * test (linked).
  * flags: -shared -fPIC -D_GNU_SOURCE
  *
- * SPOIL_WRITES in the environment says what becomes of a thread's writes, the first of which has number 1:
- *	stall N		number N is not begun until there is the file SPOIL_UNTIL
- *	fail N ERRNO	N and all later ones fail
- *	once N ERRNO	N fails, all others go well
- *	trouble N	from N on they write a part, or fail with EINTR or EAGAIN, and go well the next time
+ * SPOIL_WRITES in the environment selects the fault. The writes of each thread count from 1:
+ *	stall N		write N does not begin before the file SPOIL_UNTIL exists
+ *	fail N ERRNO	write N and all later ones fail
+ *	once N ERRNO	only write N fails
+ *	trouble N	from N on, writes are short or fail with EINTR or EAGAIN, and succeed when retried
  *
- * A write is a pwrite(2), an aio_write(3) or what is submitted to io_uring. Of one that fails nothing is
- * written, and of one that writes a part no more than that.
+ * A write is pwrite(2), aio_write(3) or a request submitted to io_uring. A write that fails writes
+ * nothing, a short one no more than it returns.
  *
- * Not in the main thread: what util writes to the header is left alone.
+ * The main thread, in which perf writes the header, has no faults.
  */
 #include <aio.h>
 #include <dlfcn.h>
@@ -24,9 +25,9 @@
 #include <unistd.h>
 
 #define MAX_REFUSED	64
-#define BLOCK		4096U	/* a part of a direct write is a multiple of that */
+#define BLOCK		4096U	/* a short direct write is a multiple of this */
 
-/* Returns how much of the next write is to be made, or a negative errno. */
+/* Return how many bytes of the next write, of @len bytes, to write, or a negative errno. */
 static ssize_t spoil(size_t len)
 {
 	static __thread unsigned int calls;
@@ -77,7 +78,9 @@ ssize_t pwrite(int fd, const void *buf, size_t len, off_t pos)
 	return pwrite64(fd, buf, len, pos);
 }
 
-/* EAGAIN is the library's own: it has no room for the request. The rest is what aio_error(3) finds. */
+/*
+ * aio_write() itself fails with EAGAIN, when its queue is full. aio_error(3) returns other errors.
+ */
 int aio_write64(struct aiocb64 *cb)
 {
 	int (*real)(struct aiocb64 *) = dlsym(RTLD_NEXT, "aio_write64");
@@ -102,8 +105,8 @@ int aio_write(struct aiocb *cb)
 }
 
 /*
- * io_uring: a write that is to fail is submitted as an operation that does nothing. That is complete
- * when the call returns, and its result is replaced.
+ * io_uring: submit a no-op instead of a write that is to fail. It is complete when the call
+ * returns; replace its result.
  */
 
 static __thread struct {

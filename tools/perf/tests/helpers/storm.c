@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Starts many short-lived processes, as fast as it can, and names them so that it shows whether a
- * recorder knew them.
+ * Start many short-lived processes as fast as possible, with names that show whether a recorder
+ * knew them.
  * flags: -static
  *
  * usage: storm DIRECTORY COUNT
  *
- * Process N, in turn
- *	vfork()s, and executes this program again, which calls itself exN
- *	fork()s, and calls itself fkN
- *	fork()s, calls itself pvN, and runs code in DIRECTORY/code.K that it maps; K is N modulo 8
- *	like the first, and starts a thread, which calls itself thN
- * Each touches memory that it has not touched before, hence takes page faults.
+ * Process N is, in turn,
+ *	exN: created by vfork(), executes this program again
+ *	fkN: created by fork()
+ *	pvN: created by fork(), maps DIRECTORY/code.K and runs code in it, where K is N modulo 8
+ *	exN: as above, and starts a thread, thN
+ * Each takes page faults in memory that it touches for the first time.
  *
- * Prints how many it has started.
+ * Print the number of processes started.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 
 #define CODE_FILES	8
 #define CODE_SIZE	4096
-#define AT_ONCE		16		/* processes that may run at the same time */
+#define AT_ONCE		16		/* processes running at the same time, at most */
 #define TOUCHED		(16 * 4096)
 
 static char touched[TOUCHED];
@@ -49,7 +49,7 @@ static void name_self(const char *kind, unsigned long n)
 	prctl(PR_SET_NAME, name);
 }
 
-/* Copied to the files: it must not refer to anything. */
+/* Copied to the files: must be position-independent, without references. */
 static __attribute__((noinline, aligned(64))) int code(int i)
 {
 	return i + 1;

@@ -55,9 +55,9 @@ expect 1 'was never issued' --expect "$work/issued" -- 11 12
 expect 1 '0 missing, 1 repeated, 0 out of order' -- a 5 6 7 b 7 8
 expect 1 '0 missing, 3 repeated, 0 out of order' -- a 5 6 7 b 5 6 7 8
 expect 1 '0 missing, 0 repeated, 2 out of order' -- 7 6 5 8
-expect 1 'no numbered call at all' --
-expect 1 'no numbered call at all' -- a b
-expect 1 'no numbered call at all' --expect "$work/issued" -- a
+expect 1 'no numbered call' --
+expect 1 'no numbered call' -- a b
+expect 1 'no numbered call' --expect "$work/issued" -- a
 expect 2 'No such file' --expect "$work/nothing" -- 1 2
 expect 1 'RESULT x-missing-10 1 records' --result x --suffix -10 -- 1 3
 

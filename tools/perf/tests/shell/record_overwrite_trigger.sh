@@ -91,7 +91,7 @@ case $? in
 	recorder_stop
 	[ "$(numbered_ranges "${snapshots[0]}")" = "10:1-1009" ] || error "the file holds '$(numbered_ranges "${snapshots[0]}")'"
 	;;
-4)
+2)
 	inconclusive "no BPF"
 	recorder_stop
 	;;

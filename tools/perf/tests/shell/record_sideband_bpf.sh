@@ -12,7 +12,8 @@ why=$("$BUILD/tests/bpf_load" --probe)
 case $? in
 0) ;;
 1) skip "this kernel writes the right size" ;;
-*) skip "$why" ;;
+2) skip "$why" ;;
+*) fatal "bpf_load: $why" ;;
 esac
 
 # So many that the side-band ring wraps: behind a record then lie bytes of older records.
