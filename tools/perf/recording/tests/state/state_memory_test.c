@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The live state without memory: something is missing, and counted, and nothing else happens.
+ * The live state when allocations fail: what is missing is counted, and nothing else happens.
  * tags: fast
  *
- * Random histories (history.h) in which each allocation that the state makes fails with some
- * chance. What samples resolve to is not looked at; the sanitizers are the judges.
+ * Runs random histories (history.h) in which each allocation of the state fails with some
+ * probability. What samples resolve to is not checked. The sanitizers find errors.
  *
  * Prints KTAP.
  */
@@ -15,50 +15,50 @@
 #include "recording/state/state.h"
 
 static bool in_state;
-static u64 random_word = 88172645463325252ULL, chance, nr_refused;
+static u64 random_word = 88172645463325252ULL, chance, nr_failed;
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t nr, size_t size);
 void *__real_realloc(void *old, size_t size);
 
-static bool refused(void)
+static bool fails(void)
 {
 	random_word = random_word * 6364136223846793005ULL + 1442695040888963407ULL;
 	if (!in_state || (random_word >> 33) % 1000 >= chance)
 		return false;
-	nr_refused++;
+	nr_failed++;
 	return true;
 }
 
 void *__wrap_malloc(size_t size)
 {
-	return refused() ? NULL : __real_malloc(size);
+	return fails() ? NULL : __real_malloc(size);
 }
 
 void *__wrap_calloc(size_t nr, size_t size)
 {
-	return refused() ? NULL : __real_calloc(nr, size);
+	return fails() ? NULL : __real_calloc(nr, size);
 }
 
 void *__wrap_realloc(void *old, size_t size)
 {
-	return refused() ? NULL : __real_realloc(old, size);
+	return fails() ? NULL : __real_realloc(old, size);
 }
 
-/* The state's own allocations fail, not those of the history around it. */
+/* Allocations of the state fail, those of the history do not. */
 #define within(call)	do { in_state = true; (call); in_state = false; } while (0)
 #define state__add(state, span)		within((state__add)(state, span))
 #define state__end_round(state)		within((state__end_round)(state))
 #define state__collect(state, refs)	within((state__collect)(state, refs))
 #define state__forget(state, time)	within((state__forget)(state, time))
 #define task_refs__add(refs, pid, tid, time)	within((task_refs__add)(refs, pid, tid, time))
-#define state__exit(state)		(note_loss(state), (state__exit)(state))
+#define state__exit(state)		(add_loss(state), (state__exit)(state))
 
-static u64 nr_lost;
+static u64 nr_missing;
 
-static void note_loss(const struct state *state)
+static void add_loss(const struct state *state)
 {
-	nr_lost += state__loss(state).no_memory;
+	nr_missing += state__loss(state).no_memory;
 }
 
 #include "history.h"
@@ -74,14 +74,14 @@ int main(void)
 
 	for (i = 0; i < ARRAY_SIZE(chances); i++) {
 		chance = chances[i];
-		nr_refused = nr_lost = 0;
+		nr_failed = nr_missing = 0;
 		for (seed = 1; seed <= 20; seed++)
 			history__run(&history, seed, 20000, NULL);
-		printf("# %llu allocations refused, %llu things missing\n",
-		       (unsigned long long)nr_refused, (unsigned long long)nr_lost);
+		printf("# %llu allocations failed, %llu records and maps missing\n",
+		       (unsigned long long)nr_failed, (unsigned long long)nr_missing);
 		snprintf(what, sizeof(what), "%llu of 1000 allocations fail",
 			 (unsigned long long)chance);
-		check(nr_refused && nr_lost, what);
+		check(nr_failed && nr_missing, what);
 	}
 	return tap_end();
 }
