@@ -77,16 +77,24 @@ upstream-perf: upstream-tree	## build build/upstream-perf/perf, the unmodified o
 VM := tools/testing/vm
 VM_PROGRAMS := $(patsubst $(VM)/%.c,$(BUILD)/vm/%,$(wildcard $(VM)/*.c))
 
+# The kernels are built in the folder guest/ of their trees. Kbuild then uses relative paths, so that
+# scripts/seed-kernel can use the objects of one kernel for the other.
+# $(call link-kernel,Linux tree,link in build/)
+link-kernel = @[ -L $(2) ] || rm -rf $(2); mkdir -p $(1)/guest; ln -sfn $(1)/guest $(2)
+
 kernel: tree $(VM_PROGRAMS)	## build build/kernel, the guest's kernel with our ring buffer
-	@$(VM)/build-kernel $(LINUX) $(BUILD)/kernel $(VM)/guest.config $(VM)/ours.config
+	$(call link-kernel,$(LINUX),$(BUILD)/kernel)
+	@$(VM)/build-kernel $(LINUX) $(LINUX)/guest $(VM)/guest.config $(VM)/ours.config
 
 debug-kernel: tree $(VM_PROGRAMS)	## build build/kernel-debug: KASAN, lockdep, PROVE_RCU ...
 	@$(VM)/build-kernel $(LINUX) $(BUILD)/kernel-debug \
 		$(VM)/guest.config $(VM)/ours.config $(VM)/debug.config
 
 upstream-kernel: upstream-tree $(VM_PROGRAMS)	## build build/kernel-upstream, the unmodified one
-	@$(VM)/build-kernel $(UPSTREAM) $(BUILD)/kernel-upstream $(VM)/guest.config $(VM)/upstream.config \
-		-- bzImage modules_prepare
+	@scripts/seed-kernel $(BUILD)/pristine $(LINUX)/guest $(UPSTREAM) $(UPSTREAM)/guest \
+		$(VM)/build-kernel $(UPSTREAM) $(UPSTREAM)/guest $(VM)/guest.config -- prepare
+	$(call link-kernel,$(UPSTREAM),$(BUILD)/kernel-upstream)
+	@$(VM)/build-kernel $(UPSTREAM) $(UPSTREAM)/guest $(VM)/guest.config -- bzImage modules_prepare
 
 $(VM_PROGRAMS): $(BUILD)/vm/%: $(VM)/%.c
 	@mkdir -p $(@D)
@@ -167,6 +175,7 @@ demo-pt: perf kernel $(BUILD)/tests/branches	## in the guest: the branches that 
 
 # perf's own build checks no scripts here: it does not follow our symbolic links.
 SCRIPTS := scripts/install-deps scripts/demo scripts/demo-pt scripts/lint-kernel scripts/make-series \
+	scripts/seed-kernel \
 	.ci/run $(VM)/build-kernel tools/testing/cross/build \
 	$(wildcard scripts/tests/*.sh tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh \
 		tools/lib/perf/tests/*.sh tools/testing/*/*.sh tools/testing/*/*/*.sh)
