@@ -21,7 +21,7 @@
 #include "channel.h"
 #include "recording/lib/pollset.h"
 
-/* What one try to map everything asks for [pages]. */
+/* Sizes of the rings in one attempt to map all of them [pages]. */
 struct sizes {
 	unsigned int	data;
 	unsigned int	tracking;
@@ -34,7 +34,7 @@ static const char * const channel_names[NR_CHANNELS] = {
 	[CHANNEL_AUX]	    = "AUX",
 };
 
-/* Besides the tracking event there may be some that tell of all CPUs, for a decoder of AUX areas. */
+/* For decoders of AUX areas there may be events beside the tracking event that cover all CPUs. */
 static bool is_side_band(const struct evsel *evsel)
 {
 	const struct perf_event_attr *attr = &evsel->core.attr;
@@ -94,7 +94,7 @@ static int ring__map(struct ring *ring, struct channel *channel, struct evsel *e
 	if (perf_mmap__mmap(&ring->map, &param, fd, cpu) < 0)
 		return -errno;
 	ring->owner = evsel;
-	if (channel->kind != CHANNEL_OVERWRITE)		/* there a full ring makes no holes */
+	if (channel->kind != CHANNEL_OVERWRITE)		/* a full overwrite ring loses nothing */
 		ring->stats.evlist = evsel->evlist;
 	channel->nr_mapped++;
 	return 0;
@@ -177,7 +177,7 @@ unmap:
 	return err;
 }
 
-/* Makes what may shrink smaller. Returns false when nothing is left to give up. */
+/* Halve the sizes that may shrink. Return: false when no ring can be made smaller. */
 static bool sizes__shrink(struct sizes *sizes, bool data_is_fixed)
 {
 	if (data_is_fixed && sizes->tracking == 1)
@@ -213,8 +213,8 @@ int channel__area_index(const struct channel *channel, const struct evlist *evli
 }
 
 /*
- * Unique, so that the reader of a file can tell the rings of a CPU apart. What tells of an area has
- * the area's, by which decoders find it.
+ * Give each ring a unique index: a reader of the file tells the rings of a CPU apart by it. The ring of an
+ * AUX area has the area's index, by which decoders find it.
  */
 static int channel__index(const struct channel *channel, const struct evlist *evlist,
 			  const struct ring *ring)
@@ -301,9 +301,9 @@ int channels__map(struct channels *channels, struct evlist *evlist, unsigned int
 }
 
 /*
- * A drained ring is polled through all descriptors of its owner: each of its tasks hangs up when it
- * exits, and any of them wakes up for the whole ring. Overwrite rings need no waking, and the tasks
- * of all are those of the tracking event.
+ * Poll a drained ring through all descriptors of its owner: each task hangs up when it exits, and any
+ * descriptor wakes up for the whole ring. Overwrite rings need no wake-up; their tasks are those of the
+ * tracking event.
  */
 static int add_to_pollsets(struct channels *channels, struct evlist *evlist, struct evsel *evsel)
 {

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Channels: where an event's records go.
+ * Map the rings, one per channel and CPU, and redirect each event to the ring of its channel.
  *
  *         stream              overwrite            tracking              aux
  *     events without      events with the      dummy events: mmap,   the event that has an
  *     the term            term /overwrite/     comm, fork, exit,     AUX area: aux,
- *                                              switch, bpf ...       itrace_start; and those with
+ *                                              switch, bpf ...       itrace_start; and events with
  *                                                                    samples in it (aux-output)
  *         |                   |                    |                     |
  *     ring per CPU        ring per CPU         ring per CPU          ring per CPU, with an
  *                                                                    AUX area behind it
  *         |                   |                    |                     |
  *     drained all the     copied when a        drained all the       ring: as tracking;
- *     time (drain.h)     snapshot is taken    time (sideband.h)      area: aux.h
- *                         (snapshot.h)
+ *     time (readers.h)    snapshot is taken    time                  area: aux.h
+ *                         (overwrite.h)        (drain_thread.h)
  *
- * A channel has one ring for each CPU, or one for each thread where events are bound to threads
- * alone (--per-thread). The first event of a channel on a CPU owns the ring, the others are
- * redirected to it (PERF_EVENT_IOC_SET_OUTPUT). Rings that are drained are mapped read-write, so
- * that the kernel respects data_tail; overwrite rings are mapped read-only, so that it does not.
+ * A channel has one ring for each CPU, or one for each thread where events are bound to threads only
+ * (--per-thread). The first event of a channel on a CPU owns the ring; the others are redirected to it
+ * (PERF_EVENT_IOC_SET_OUTPUT). Drained rings are mapped read-write: the kernel respects data_tail. Overwrite
+ * rings are mapped read-only: the kernel ignores data_tail.
  *
- * Tracking is always a channel of its own: what names the tasks and their maps must neither be
- * overwritten by events nor be lost because a stream is full. The AUX event has a channel of its own
- * because it must own the ring that the area belongs to.
+ * Tracking always has a channel of its own: the names of tasks and their maps must neither be overwritten by
+ * events nor be lost because a stream's ring is full. The AUX event has a channel of its own because it must
+ * own the ring that the area belongs to.
  */
 #ifndef PERF_RECORDING_CHANNEL_H
 #define PERF_RECORDING_CHANNEL_H
@@ -47,8 +47,8 @@ enum channel_kind {
  * struct ring - one mapped ring buffer
  * @map:	libperf's description: base, mask, cpu; prev is where the next read starts
  * @owner:	the event whose descriptor is mapped
- * @pollset:	of the thread that drains it; NULL if nobody does
- * @stats:	what was read from it
+ * @pollset:	of the thread that drains the ring; NULL if none does
+ * @stats:	counts the records that were read
  */
 struct ring {
 	struct perf_mmap	 map;
@@ -60,8 +60,7 @@ struct ring {
 /**
  * struct channel
  * @kind:	decides protection and direction
- * @rings:	@nr slots, one for each CPU and then one for each thread; those without
- *		an event are not mapped
+ * @rings:	@nr slots, one for each CPU, then one for each thread; slots without an event are not mapped
  * @nr:		number of slots
  * @nr_mapped:	number of rings
  * @pages:	size of each ring's data area [pages]
@@ -79,10 +78,10 @@ struct channels {
 };
 
 /**
- * evsel__nr_threads - the number of threads that an opened event has a descriptor for on each CPU
+ * evsel__nr_threads - number of threads that an opened event has a descriptor for on each CPU
  *
- * One for events that are not bound to tasks. Fewer than evsel->core.fd has room for, if threads
- * were gone when they were to be opened: those are taken off the map.
+ * One for events that are not bound to tasks. Fewer than evsel->core.fd has entries for, if threads had
+ * exited when their events were opened: util removes those from the thread map.
  */
 int evsel__nr_threads(const struct evsel *evsel);
 
@@ -90,23 +89,23 @@ int evsel__nr_threads(const struct evsel *evsel);
 	for ((cpu_idx) = 0; (cpu_idx) < evsel__nr_cpus(evsel); (cpu_idx)++)	\
 		for ((thread) = 0; (thread) < evsel__nr_threads(evsel); (thread)++)
 
-/** evsel__channel - the channel that an event's records go to, known once it is configured */
+/** evsel__channel - channel of a configured event */
 enum channel_kind evsel__channel(const struct evsel *evsel);
 
 /**
  * channels__map - map the rings of all channels and redirect the events to them
- * @channels:	zeroed; on success to be freed with channels__unmap()
+ * @channels:	zeroed; on success the caller frees them with channels__unmap()
  * @evlist:	opened events; receives their ids
- * @pages:	size of a ring [pages, power of two], or UINT_MAX for the default. A size that was
- *		asked for is met or refused; the default, and that of the tracking
- *		rings, shrinks until it fits what an ordinary user may lock.
+ * @pages:	size of a ring [pages, power of two], or UINT_MAX for the default. A requested size is met
+ *		or refused. The default size, and the size of tracking rings, are halved until an ordinary
+ *		user may lock them.
  *
  * Return: 0, or a negative errno after an error message.
  */
 int channels__map(struct channels *channels, struct evlist *evlist, unsigned int pages);
 
 /**
- * channels__poll - add what tells of each ring to its @pollset, if it has one
+ * channels__poll - add the descriptors of each ring to its @pollset, if it has one
  *
  * Return: 0, or a negative errno after an error message.
  */
@@ -115,19 +114,19 @@ int channels__poll(struct channels *channels, struct evlist *evlist);
 /** channels__unmap - unmap all rings; harmless if there are none */
 void channels__unmap(struct channels *channels);
 
-/** channels__ring - the ring that a descriptor of @evsel belongs to, see evsel__for_each_fd() */
+/** channels__ring - ring of one descriptor of @evsel, see evsel__for_each_fd() */
 struct ring *channels__ring(struct channels *channels, struct evlist *evlist, struct evsel *evsel,
 			    int cpu_idx, int thread);
 
 /**
- * channel__area_index - the number of the AUX area behind a ring
+ * channel__area_index - index of the AUX area behind a ring, as util counts
  *
- * As util counts: CPUs, or threads where there is a ring for each of them.
+ * Return: index of the CPU, or of the thread where there is a ring for each thread.
  */
 int channel__area_index(const struct channel *channel, const struct evlist *evlist,
 			const struct ring *ring);
 
-/** channels__any_page - some ring's control page, for what it tells about clocks; or NULL */
+/** channels__any_page - control page of any ring, for its clock parameters; NULL without rings */
 const struct perf_event_mmap_page *channels__any_page(const struct channels *channels);
 
 static inline bool ring__mapped(const struct ring *ring)
@@ -140,7 +139,7 @@ static inline size_t ring__size(const struct ring *ring)
 	return (size_t)ring->map.mask + 1;
 }
 
-/** ring__data - start of the data area, ring__size() bytes */
+/** ring__data - start of the data area, of ring__size() bytes */
 void *ring__data(const struct ring *ring);
 
 #define channel__for_each_ring(channel, ring)						\

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include "reader_sched.h"
 
-/* struct perf_cpu has 16 bits for it. */
+/* struct perf_cpu is a signed 16-bit number. */
 #define MAX_CPUS 32768
 
 int reader_sched__set_priority(pthread_t thread, int priority)

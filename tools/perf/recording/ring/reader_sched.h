@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where a reader runs, and before whom.
+ * Set CPU affinity and priority of the recorder's threads.
  *
- * A ring fills while its CPU is busy, which is when a reader of the normal class waits for its turn;
- * and a low nice value counts only within a session's autogroup, or a cgroup. So readers are of
- * SCHED_FIFO where this user may ask for that (root, or RLIMIT_RTPRIO), at a low priority:
- * before every normal task, after everything that is real-time for a reason. They sleep once
- * their rings have been looked at, and leave themselves out of what is recorded (exclude_self.h), so that
- * what they do does not wake them.
+ * A ring fills while its CPU is busy; just then a reader of the normal class waits for the CPU, and a low
+ * nice value counts only within a session's autogroup or a cgroup. So readers run as SCHED_FIFO where this
+ * user may (root, or RLIMIT_RTPRIO), at a low priority: before every normal task, after tasks that are
+ * real-time for a reason. They sleep once they have visited their rings, and the recorder is excluded from
+ * what it records (exclude_self.h), so that its own events do not wake them up.
  *
- * One below are the threads that compress and write, and the recorder's own while it switches files: once
- * the buffers are full, the readers wait for them. Until then they must not wait: to write a chunk takes as
- * long as a small ring takes to fill.
+ * Threads that compress and write have one priority less, and so has the main thread while it switches files:
+ * once the queues are full, readers wait for them. They must not be slow before that either: writing a chunk
+ * takes as long as a small ring takes to fill.
  */
 #ifndef PERF_RECORDING_READER_SCHED_H
 #define PERF_RECORDING_READER_SCHED_H
@@ -28,22 +27,22 @@
  */
 int reader_sched__set_priority(pthread_t thread, int priority);
 
-/** struct reader_sched - how a thread was scheduled before */
+/** struct reader_sched - saved scheduling class and priority of a thread */
 struct reader_sched {
 	int			policy;
 	struct sched_param	param;
 };
 
-/** reader_sched__save - remember how the calling thread is scheduled */
+/** reader_sched__save - save class and priority of the calling thread */
 void reader_sched__save(struct reader_sched *saved);
 
-/** reader_sched__restore - as when that was saved, in the same thread */
+/** reader_sched__restore - restore what the same thread has saved */
 void reader_sched__restore(const struct reader_sched *saved);
 
 /**
- * reader_sched__set_cpus - let @thread run on these CPUs only; NULL: on all that this process may use
+ * reader_sched__set_cpus - restrict @thread to @cpus; NULL: all CPUs that this process may use
  *
- * Return: 0, or a negative errno: this process may use none of them.
+ * Return: 0, or a negative errno if this process may use none of them.
  */
 int reader_sched__set_cpus(pthread_t thread, struct perf_cpu_map *cpus);
 

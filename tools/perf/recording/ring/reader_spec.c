@@ -8,7 +8,7 @@
 #include "util/debug.h"
 #include "reader_spec.h"
 
-/* Takes both references, also where it fails. */
+/* Consumes both references, also on failure. */
 static int add_place(struct reader_spec *spec, struct perf_cpu_map *cpus,
 		     struct perf_cpu_map *affinity)
 {
@@ -25,7 +25,7 @@ static int add_place(struct reader_spec *spec, struct perf_cpu_map *cpus,
 }
 
 /*
- * Layouts that the machine has
+ * Layouts of the machine: cpu, core, package, numa
  */
 
 static int add_list(struct reader_spec *spec, const char *list, struct perf_cpu_map *all)
@@ -99,7 +99,7 @@ static int add_nodes(struct reader_spec *spec, struct perf_cpu_map *all)
  * Lists
  */
 
-/* No kernel has CPUs with five digits, and perf_cpu_map__new() takes hours for a list of millions. */
+/* No kernel numbers CPUs with more than four digits, and perf_cpu_map__new() takes hours for millions. */
 bool reader_spec__is_list(const char *text)
 {
 	size_t digits, pos;
@@ -112,7 +112,7 @@ bool reader_spec__is_list(const char *text)
 	return isdigit(*text) && strspn(text, "0123456789,-") == pos;
 }
 
-/* Those of a list that are there; NULL after an error message if there are none. */
+/* Return: the existing CPUs of a list; NULL after an error message if there are none. */
 static struct perf_cpu_map *read_list(const char *list, struct perf_cpu_map *all)
 {
 	struct perf_cpu_map *listed = reader_spec__is_list(list) ? perf_cpu_map__new(list) : NULL;
@@ -126,7 +126,7 @@ static struct perf_cpu_map *read_list(const char *list, struct perf_cpu_map *all
 	cpus = perf_cpu_map__intersect(listed, all);
 	perf_cpu_map__put(listed);
 	if (perf_cpu_map__is_empty(cpus)) {
-		pr_err("--threads: there is none of the CPUs %s.\n", list);
+		pr_err("--threads: none of the CPUs %s exists.\n", list);
 		perf_cpu_map__put(cpus);
 		return NULL;
 	}
@@ -151,13 +151,13 @@ static int check_place(const struct reader_spec *spec, struct perf_cpu_map *cpus
 		if (!overlap(spec->places[i].cpus, cpus) &&
 		    !overlap(spec->places[i].affinity, affinity))
 			continue;
-		pr_err("--threads: '%s' has a CPU that a thread before it has.\n", text);
+		pr_err("--threads: '%s' names a CPU that an earlier thread has.\n", text);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-/* CPUS/AFFINITY, which is taken to pieces */
+/* Parse CPUS/AFFINITY; modifies the text. */
 static int add_pair(struct reader_spec *spec, char *text, struct perf_cpu_map *all)
 {
 	struct perf_cpu_map *cpus, *affinity = NULL;
@@ -209,7 +209,7 @@ int reader_spec__parse(struct reader_spec *spec, const char *text, struct perf_c
 		err = add_pairs(spec, text, all);
 
 	if (err == -ENOENT)
-		pr_err("%s: the kernel does not tell in /sys/devices/system which CPUs that is.\n", text);
+		pr_err("%s: cannot read the layout of the CPUs from /sys/devices/system.\n", text);
 	if (err)
 		reader_spec__exit(spec);
 	return err;

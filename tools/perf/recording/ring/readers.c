@@ -11,12 +11,12 @@
 #include "recording/lib/thread.h"
 
 /*
- * Who drains what
+ * Distribution of rings
  */
 
 /*
- * Without threads all rings are one reader's, which has no place of its own. Those of threads, whose
- * records come from any CPU, are shared out among the places.
+ * Without threads one reader, which has no place of its own, gets all rings. Rings of threads, whose records
+ * come from any CPU, are distributed among the places.
  */
 static int place_of(const struct readers *readers, const struct channel *stream, const struct ring *ring)
 {
@@ -45,7 +45,7 @@ static int reader__init(struct reader *reader, struct readers *readers, int plac
 	return reader->rings ? 0 : -ENOMEM;
 }
 
-/* @nr_rings: by place, how many there are; becomes the number of the place's reader. */
+/* @nr_rings: number of rings of each place; replaced by the index of the place's reader. */
 static int create_readers(struct readers *readers, int *nr_rings)
 {
 	int place, nr = 0, err;
@@ -66,7 +66,7 @@ static int create_readers(struct readers *readers, int *nr_rings)
 	return 0;
 }
 
-static int share_out(struct readers *readers, struct channel *stream)
+static int distribute_rings(struct readers *readers, struct channel *stream)
 {
 	int *places = calloc(readers->spec.nr + 1, sizeof(*places));
 	struct ring *ring;
@@ -98,9 +98,9 @@ int readers__init(struct readers *readers, struct channel *stream, struct pollse
 	pthread_cond_init(&readers->changed, NULL);
 	readers->recorder = recorder;
 	if (stream->nr_mapped)
-		err = share_out(readers, stream);
+		err = distribute_rings(readers, stream);
 	if (err)
-		pr_err("Cannot set up the threads that drain the rings: %s\n", strerror(-err));
+		pr_err("Cannot prepare the threads that drain the rings: %s\n", strerror(-err));
 	return err;
 }
 
@@ -203,7 +203,7 @@ ssize_t readers__visit(struct readers *readers, bool *whole)
 }
 
 /*
- * The recorder's thread, and what it is told
+ * Waking the main thread up
  */
 
 void readers__wake_recorder(struct readers *readers)
@@ -245,7 +245,7 @@ static void fail(struct reader *reader, int err)
 	readers__wake_recorder(readers);
 }
 
-static void may_visit(struct reader *reader, bool ordered)
+static void visit_unless_stopped(struct reader *reader, bool ordered)
 {
 	int err;
 
@@ -257,7 +257,7 @@ static void may_visit(struct reader *reader, bool ordered)
 		fail(reader, err);
 }
 
-/* Returns the order that came after a HOLD, or this one; READER_RUN if there is another to be answered. */
+/* Return: the order that ended a HOLD, or this one; READER_RUN if a newer one must be answered first. */
 static enum reader_order answer(struct reader *reader, u64 nr)
 {
 	struct readers *readers = reader->readers;
@@ -294,7 +294,7 @@ static void *run(void *arg)
 		u64 nr = __atomic_load_n(&reader->readers->nr_orders, __ATOMIC_ACQUIRE);
 		bool ordered = nr != reader->answered;
 
-		may_visit(reader, ordered);
+		visit_unless_stopped(reader, ordered);
 		if (ordered)
 			order = answer(reader, nr);
 		else
@@ -303,7 +303,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* The lowest is 1. */
+/* A thread that drains no rings itself gets one priority less; the lowest of SCHED_FIFO is 1. */
 int readers__raise(const struct readers *readers, pthread_t thread, bool drains)
 {
 	int priority = readers->priority < 0 ? READER_PRIORITY_DEFAULT : readers->priority, err;
@@ -314,11 +314,11 @@ int readers__raise(const struct readers *readers, pthread_t thread, bool drains)
 	if (!err)
 		return 0;
 	if (readers->priority >= 0) {
-		pr_err("-r %d: %s. Root may, or who has 'ulimit -r' of that.\n", priority,
+		pr_err("Cannot set real-time priority %d (-r): %s. Run as root, or raise 'ulimit -r'.\n", priority,
 		       strerror(-err));
 		return err;
 	}
-	pr_debug("Readers are of the normal class: %s\n", strerror(-err));
+	pr_debug("Readers run in the normal class: %s\n", strerror(-err));
 	return 0;
 }
 
@@ -327,15 +327,15 @@ static int reader__start(struct reader *reader)
 	int err = thread__create(&reader->thread, run, reader);
 
 	if (err) {
-		pr_err("Cannot create a thread for the rings: %s. Fewer will do with --threads=package, "
-		       "none with --no-threads.\n", strerror(-err));
+		pr_err("Cannot create a thread for the rings: %s. Use --threads=package for fewer threads, "
+		       "--no-threads for none.\n", strerror(-err));
 		return err;
 	}
 	reader->running = true;
 	if (reader->place)
 		err = reader_sched__set_cpus(reader->thread, reader->place->affinity);
-	if (err)		/* not in our cpuset, say */
-		pr_debug("A reader cannot run where it should: %s\n", strerror(-err));
+	if (err)		/* the CPU may not be in the recorder's cpuset */
+		pr_debug("Cannot set the affinity of a reader: %s\n", strerror(-err));
 	return readers__raise(reader->readers, reader->thread, true);
 }
 
@@ -380,7 +380,7 @@ static void give_order(struct readers *readers, enum reader_order order, bool wa
 	pthread_mutex_unlock(&readers->lock);
 }
 
-/* Where no thread drains them. */
+/* Drain all rings in this thread. */
 static int visit_all(struct readers *readers)
 {
 	int i;

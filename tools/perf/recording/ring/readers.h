@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The threads that drain the stream rings.
+ * Drain the stream rings in threads.
  *
  *	ring of CPU 0  ->  reader 0 --+
- *	ring of CPU 1  ->  reader 1 --+-->  output		all into one file
+ *	ring of CPU 1  ->  reader 1 --+-->  sink (the output)	all into one file
  *	...                           |
  *	tracking rings ->  recorder --+
  *
  * A reader sleeps until the kernel wakes it up because some of its rings have reached their watermark. It
- * visits those once, and sleeps again; not until they are empty, for its own writing may be what comes.
- * It visits all its rings when it is ordered to, or when a round waits for it. The watermark is the kernel's
- * default, half of a ring: with a quarter there are more wake-ups, with three quarters a ring that
- * is filled from another CPU overflows (Documentation/perf-record-streaming.rst has the figures).
+ * visits those rings once and sleeps again. It does not wait until they are empty: its own writing may be
+ * what fills them. It visits all its rings when it gets an order, or when a round waits for it. The
+ * watermark is the kernel's default, half of a ring: a quarter causes more wake-ups, and with three quarters
+ * a ring that is filled from another CPU overflows (Documentation/perf-record-streaming.rst has the figures).
  *
- * Which rings are whose, and where a reader runs, is said by struct reader_spec: by default each CPU has one,
- * which runs there. The rings of threads are shared out among these; those of CPUs that --threads does
- * not name have a reader together, which runs anywhere. Without threads the recorder's
- * thread does the same for all rings, when it says so: readers__visit().
+ * struct reader_spec says which rings a reader drains and where it runs. By default each CPU has a reader
+ * that runs there. Rings of threads are distributed among the readers; rings of CPUs that --threads does not
+ * name share one reader, which runs anywhere. Without threads the main thread drains all rings in
+ * readers__visit().
  *
- * Orders are given by the recorder's thread, one at a time, and numbered:
+ * The main thread gives numbered orders, one at a time:
  *
- *	RUN	visit all once more, then when woken up
- *	HOLD	visit all once more, then wait for the next order
- *	END	visit all once more, then end
+ *	RUN	visit all rings once more, then whenever woken up
+ *	HOLD	visit all rings once more, then wait for the next order
+ *	END	visit all rings once more, then end
  *
  * Invariants:
- *  1. A reader answers an order after a visit that began when it had seen that order. So when all have
- *     answered, all that was published before the order was given has been written; and if that was HOLD
- *     or END, until the next order nothing else is, nor are the rings' accounts touched.
- *  2. A reader that fails visits no more, but answers orders; and tells the recorder, who then ends all.
- *     When the sink wants no more records, readers drain only for orders.
- *  3. A reader counts as one visitor of the rounds (rounds.h), the recorder's thread as the last one.
+ *  1. A reader answers an order after a visit that began when it had seen the order. So when all readers
+ *     have answered, everything that was published before the order has been written. After HOLD or END,
+ *     readers write nothing until the next order, and do not touch the statistics of the rings.
+ *  2. A reader that fails drains no more, but answers orders, and reports the error to the main thread, which
+ *     ends the recording. When the sink wants no more records, readers drain only for orders.
+ *  3. Each reader counts as one visitor of the rounds (rounds.h), the main thread as the last visitor.
  *
- * The recorder relies on 1 when it switches files, see recorder.c.
+ * Switching files relies on invariant 1, see files.c.
  */
 #ifndef PERF_RECORDING_READERS_H
 #define PERF_RECORDING_READERS_H
@@ -56,15 +56,15 @@ enum reader_order {
 };
 
 /**
- * struct reader - one that drains rings
- * @readers:	all of them
- * @nr:		which of them it is; as a visitor, too
- * @rings:	@nr_rings that are its own
+ * struct reader - one thread that drains rings
+ * @readers:	all readers
+ * @nr:		index in @readers, and number as a visitor of rounds
+ * @rings:	its own @nr_rings rings
  * @place:	where it runs; NULL: anywhere
- * @home:	of the ring that it visited last, in readers->homes; -1: none
+ * @home:	place of the ring that it visited last, index in readers->homes; -1: none
  * @pollset:	what it waits for
  * @answered:	number of the order that it answered last
- * @wakeups:	visits that found something
+ * @wakeups:	visits that found records
  * @stopped:	it failed, and drains no more
  * @thread:	valid if @running
  */
@@ -85,24 +85,24 @@ struct reader {
 
 /**
  * struct readers
- * @spec:	who drains what, see reader_spec.h
- * @no_threads:	the recorder's thread does it all
- * @priority:	-r: of SCHED_FIFO, 0 for the normal class; negative: threads get the default if they may
- * @homes:	--affinity: a reader moves to the place of each ring's CPU before it visits the ring; none: it
- *		stays where @spec says
+ * @spec:	which thread drains which rings, see reader_spec.h
+ * @no_threads:	the main thread drains all rings
+ * @priority:	-r: of SCHED_FIFO, 0 for the normal class; negative: the default, if permitted
+ * @homes:	--affinity: a reader moves to the place of each ring's CPU before it visits the ring; empty:
+ *		it stays where @spec says
  * @min_bytes:	a ring that holds less is left for later, unless a round or an order waits [bytes]
  * @sink:	gets the records, in several threads
- * @rounds:	that they are visitors of
- * @readers:	@nr of them; without threads one that has none
- * @recorder:	what the recorder's thread waits for
- * @woken:	that has been woken up, and has not looked yet
+ * @rounds:	the readers are visitors of these rounds
+ * @readers:	@nr readers; without threads one, which has no thread
+ * @recorder:	what the main thread waits for
+ * @woken:	the main thread was woken up and has not looked yet
  * @err:	the first error of a reader, negative errno
  * @stop_reading: @sink wants no more records: drain only for orders
- * @lock:	of @order and @answers; and of @nr_orders for writing
- * @changed:	broadcast when an order is given, or answered
+ * @lock:	protects @order and @answers; held to write @nr_orders
+ * @changed:	broadcast when an order is given or answered
  * @order:	the present order
  * @nr_orders:	its number
- * @answers:	how many have answered it
+ * @answers:	number of readers that have answered it
  */
 struct readers {
 	struct reader_spec	 spec;
@@ -126,67 +126,67 @@ struct readers {
 };
 
 /**
- * readers__init - share out the rings, whose @pollset is set
+ * readers__init - distribute the rings among readers, and set the rings' @pollset
  * @readers:	choices, @sink and @rounds set
  * @stream:	the rings, mapped
- * @recorder:	what the recorder's thread waits for; without threads it gets the rings
+ * @recorder:	what the main thread waits for; without threads it gets the rings
  *
  * Return: 0, or a negative errno after an error message.
  */
 int readers__init(struct readers *readers, struct channel *stream, struct pollset *recorder);
 
-/** readers__recorder - the recorder's thread as a visitor: the last one */
+/** readers__recorder - number of the main thread as a visitor: the last one */
 unsigned int readers__recorder(const struct readers *readers);
 
 /**
- * readers__start - let them begin; the rounds are initialised
+ * readers__start - start the threads; the rounds are initialised
  *
  * Return: 0, or a negative errno after an error message.
  */
 int readers__start(struct readers *readers);
 
 /**
- * readers__raise - have a thread that the rings wait for scheduled as the readers are (reader_sched.h)
- * @drains:	it drains rings itself
+ * readers__raise - schedule a thread that readers depend on as the readers are (reader_sched.h)
+ * @drains:	the thread drains rings itself
  *
  * Return: 0, or a negative errno after an error message.
  */
 int readers__raise(const struct readers *readers, pthread_t thread, bool drains);
 
 /**
- * readers__visit - without threads: visit all rings. With threads there is nothing to do.
- * @whole:	receives whether nothing was left for later
+ * readers__visit - without threads: visit all rings; with threads: do nothing
+ * @whole:	receives false if records were left for later
  *
- * Return: how much it was [bytes], or a negative errno.
+ * Return: length of the records [bytes], or a negative errno.
  */
 ssize_t readers__visit(struct readers *readers, bool *whole);
 
-/** readers__ask - have those visit that the round waits for; in any thread */
+/** readers__ask - wake up the visitors that the round waits for; in any thread */
 void readers__ask(struct readers *readers);
 
 /**
- * readers__looked - the recorder's thread was woken up, and looks at what there is to be seen
+ * readers__looked - the main thread is awake: wake it again for what happens from now on
  *
  * Return: 0, or the negative errno of a reader.
  */
 int readers__looked(struct readers *readers);
 
-/** readers__wake_recorder - have it look; in any thread */
+/** readers__wake_recorder - wake the main thread up; in any thread */
 void readers__wake_recorder(struct readers *readers);
 
 /**
- * readers__sync - what was published before is written when it returns
+ * readers__sync - write everything that was published before the call
  *
- * Without threads, or when they do not run, it visits the rings itself.
+ * Visits the rings itself where no threads run.
  *
  * Return: 0, or a negative errno.
  */
 int readers__sync(struct readers *readers);
 
 /**
- * readers__hold - what was published is written, and nothing more until readers__release()
+ * readers__hold - as readers__sync(), then write nothing until readers__release()
  *
- * Without threads, or when they do not run, it visits the rings itself.
+ * Visits the rings itself where no threads run.
  *
  * Return: 0, or a negative errno.
  */
@@ -195,16 +195,16 @@ int readers__hold(struct readers *readers);
 void readers__release(struct readers *readers);
 
 /**
- * readers__stop - as readers__hold(), for ever: the threads end
+ * readers__stop - as readers__sync(), then end the threads
  *
  * Return: 0, or a negative errno.
  */
 int readers__stop(struct readers *readers);
 
-/** readers__wakeups - how many visits found something; they are held, or stopped */
+/** readers__wakeups - number of visits that found records; the readers are held or stopped */
 u64 readers__wakeups(const struct readers *readers);
 
-/** readers__exit - free all; they are stopped, or never ran */
+/** readers__exit - free everything; the readers are stopped, or never ran */
 void readers__exit(struct readers *readers);
 
 #endif

@@ -36,7 +36,7 @@ static u64 age(const struct rounds *rounds)
 	return now_ns() - __atomic_load_n(&rounds->begin_ns, __ATOMIC_RELAXED);
 }
 
-/* Pairs with the release in next_round(): what is looked at after this was not before that mark. */
+/* Pairs with the release in next_round(): heads read after this were not read before that mark. */
 u64 rounds__begin(const struct rounds *rounds)
 {
 	u64 nr = __atomic_load_n(&rounds->nr, __ATOMIC_ACQUIRE);
