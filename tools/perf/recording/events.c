@@ -28,7 +28,7 @@ static int add_tracking_event(struct recorder *rec)
 	/* Tasks migrate: to name those seen on some CPUs, all CPUs must be tracked. */
 	bool all_cpus = rec->opts.target.cpu_list != NULL;
 
-	/* util has added one that suits the AUX event. */
+	/* For an AUX event, util has added a tracking event already. */
 	rec->tracking = evlist__get_tracking_event(rec->evlist);
 	if (rec->opts.full_auxtrace && evsel__is_dummy_event(rec->tracking))
 		return 0;
@@ -40,7 +40,7 @@ static int add_tracking_event(struct recorder *rec)
 	return 0;
 }
 
-/* For the decoder of a trace of the kernel: what was patched in its code since. */
+/* Decoders of a trace of the kernel need to know how its code was patched meanwhile. */
 static int add_text_poke(struct recorder *rec)
 {
 	struct evsel *evsel;
@@ -64,8 +64,8 @@ static void configure_tracking(struct recorder *rec)
 	evsel->core.attr.write_backward = 0;
 
 	/*
-	 * What happens before the other events begin, while /proc is read and during --delay, must
-	 * be known then.
+	 * The tracking event is enabled at once: it must cover what happens while /proc is read, and during
+	 * --delay.
 	 */
 	if (!target__none(&rec->opts.target))
 		evsel->core.attr.disabled = 0;
@@ -73,7 +73,7 @@ static void configure_tracking(struct recorder *rec)
 		evsel->core.attr.enable_on_exec = 1;
 }
 
-/* The live state (state.h) takes records of one format: all that tell of tasks have the same. */
+/* Give all side-band records one format: the live state (state.h) takes only one. */
 static void configure_side_band(struct recorder *rec)
 {
 	struct evsel *evsel;
@@ -110,8 +110,8 @@ static int configure_recorded(struct recorder *rec)
 		configure_side_band(rec);
 
 	/*
-	 * util leaves the time out where all comes through one ring, which is in order. Here side-band
-	 * records have one of their own.
+	 * util omits the time where all records come through one ring, in order. Here, side-band records have
+	 * rings of their own.
 	 */
 	evlist__for_each_entry(evlist, evsel)
 		overwrite |= evsel__channel(evsel) == CHANNEL_OVERWRITE;
@@ -132,7 +132,7 @@ static void explain_no_target(struct target *target, int err)
 	const char *name = target->pid ?: target->tid ?: target->uid_str;
 
 	if (target__none(target))
-		pr_err("The command ended before it was started: %s\n", strerror(err));
+		pr_err("The command exited before it was started: %s\n", strerror(err));
 	else if (name)
 		pr_err("Cannot attach to %s: %s\n", name, err == ENOENT || err == ESRCH ?
 		       target->uid_str ? "this user has no process" :
@@ -233,7 +233,7 @@ static int open_all(struct recorder *rec, struct evlist *evlist)
 	return 0;
 }
 
-/* A ring is of one kind: if one event is refused as a sized one, none can be. */
+/* All events of a ring must be of one kind: if the kernel refuses a trailer for one, none can have it. */
 static int open_sized(struct recorder *rec)
 {
 	const struct perf_missing_features before = perf_missing_features;
@@ -252,7 +252,7 @@ static int open_sized(struct recorder *rec)
 	if (err == REFUSED_AS_SIZED) {
 		pr_debug("PERF_SAMPLE_SIZE_AT_END is refused for an event: write_backward for all.\n");
 		evlist__close(evlist);
-		/* util took the refusal to be about other features, and left those out. */
+		/* util has taken the refusal for other missing features. */
 		perf_missing_features = before;
 		evlist__for_each_entry(evlist, evsel)
 			evsel->core.attr = attrs[evsel->core.idx];
@@ -261,7 +261,7 @@ static int open_sized(struct recorder *rec)
 	return err;
 }
 
-/* Attributes are left as the file is to describe them: there the records have no trailers. */
+/* Leave the attributes as the file describes them: there, records have no trailers. */
 static int open_of_best_kind(struct recorder *rec)
 {
 	bool any = config_overwrite(rec->evlist, PERF_OVERWRITE_BACKWARD);
@@ -292,19 +292,19 @@ static int apply_filters(struct recorder *rec, struct evlist *evlist)
 }
 
 /*
- * A task that ends writes its counts to the rings of all CPUs from the one that it is on, as the kernel has
- * it. Where another writer is under way there, the ring may be left as if one were for ever: then nothing
- * is published any more.
+ * With inherit_stat, a task that exits writes its counts to the rings of all CPUs, from its own CPU. If a
+ * local writer is active in such a ring, the ring's nesting count may stay raised: then nothing is published
+ * in it any more.
  */
-static void warn_of_counts(struct record_opts *opts)
+static void warn_of_inherit_stat(struct record_opts *opts)
 {
 	struct target *target = &opts->target;
 
 	if (!opts->inherit_stat || opts->no_inherit || target->per_thread || target__has_cpu(target) ||
 	    sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		return;
-	pr_warning("-s: where the kernel writes the counts of a task that ends, rings of other CPUs may "
-		   "stop for good, and what comes then is lost. See BUGS in perf-record(1).\n");
+	pr_warning("-s: this kernel may stop the rings of other CPUs when a task exits: their events are lost "
+		   "from then on. See BUGS in perf-record(1).\n");
 }
 
 int events__open(struct recorder *rec)
@@ -316,7 +316,7 @@ int events__open(struct recorder *rec)
 		err = open_all(rec, triggers);
 	if (err)
 		return err;
-	warn_of_counts(&rec->opts);
+	warn_of_inherit_stat(&rec->opts);
 	if (excludes_self(rec))
 		exclude_self__attach(evlist);
 	if (symbol_conf.kptr_restrict && !evlist__exclude_kernel(evlist))

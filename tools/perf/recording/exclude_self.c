@@ -20,7 +20,7 @@
 #include "recording/ring/channel.h"
 #include "exclude_self.h"
 
-static bool tells_of_others(struct evsel *evsel)
+static bool concerns_others(struct evsel *evsel)
 {
 	const char *name = evsel__name(evsel);
 
@@ -32,7 +32,7 @@ static bool is_tracepoint(const struct evsel *evsel)
 	return evsel->core.attr.type == PERF_TYPE_TRACEPOINT;
 }
 
-/* As overflow handler it has the place that the program would have: it does its work. */
+/* A BPF filter is the event's overflow handler: it takes the place of the program, and does its work. */
 static bool has_bpf_filter(const struct evsel *evsel)
 {
 	return !list_empty(&evsel->bpf_filters);
@@ -65,7 +65,7 @@ int exclude_self__filter(struct evlist *evlist, const char *workers)
 	evlist__for_each_entry(evlist, evsel) {
 		int err = 0;
 
-		if (is_tracepoint(evsel) && !tells_of_others(evsel))
+		if (is_tracepoint(evsel) && !concerns_others(evsel))
 			err = evsel__append_tp_filter(evsel, filter);
 		else if (has_bpf_filter(evsel))
 			err = append_bpf_filter(evsel);
@@ -128,21 +128,21 @@ static int attach(struct evsel *evsel, int program)
 	return 0;
 }
 
-/* The events keep the program; the descriptor is not needed after this. */
+/* The events hold references to the program: its descriptor can be closed. */
 void exclude_self__attach(struct evlist *evlist)
 {
 	int program = -1, err;
 	struct evsel *evsel;
 
 	evlist__for_each_entry(evlist, evsel) {
-		if (is_tracepoint(evsel) || tells_of_others(evsel) || evsel__is_bpf_output(evsel) ||
+		if (is_tracepoint(evsel) || concerns_others(evsel) || evsel__is_bpf_output(evsel) ||
 		    has_bpf_filter(evsel) || evsel->needs_auxtrace_mmap || !evsel->core.attr.sample_period)
 			continue;
 		if (program < 0)
 			program = load_program(getpid());
 		err = program < 0 ? program : attach(evsel, program);
 		if (err)
-			pr_debug("%s also counts what the recorder does: %s\n", evsel__name(evsel),
+			pr_debug("%s: cannot exclude the recorder: %s\n", evsel__name(evsel),
 				 strerror(-err));
 	}
 	if (program >= 0)

@@ -26,7 +26,7 @@ void bpf_thread__start(struct bpf_thread *watch, struct perf_env *env)
 		perf_evlist__add_pollfd(&watch->evlist->core, watch->wake_fd, NULL, POLLIN,
 					fdarray_flag__nonfilterable);
 	if (evlist__start_sb_thread(watch->evlist, &everybody)) {
-		pr_debug("BPF programs loaded from now on will not be annotated.\n");
+		pr_debug("Cannot follow BPF programs: those loaded from now on will not be annotated.\n");
 		watch->evlist = NULL;		/* util has deleted it */
 		eventfd__free(&watch->wake_fd);
 	}

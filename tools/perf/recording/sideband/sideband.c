@@ -253,7 +253,7 @@ ssize_t sideband__drain(struct sideband *sideband)
 		return bytes;
 	if (sideband->route) {
 		state__end_round(&sideband->state);
-		snapshotter__set_settled(sideband->snapshotter, sideband->state.final_time);
+		snapshotter__set_final_time(sideband->snapshotter, sideband->state.final_time);
 	}
 	return bytes + aux_bytes;
 }

@@ -13,7 +13,7 @@
 #include "recording/output/output.h"
 #include "synthesize.h"
 
-/* Where util itself writes to the pipe next. */
+/* Flush each record: util itself writes to the pipe next. */
 static int write_through(const struct perf_tool *tool, union perf_event *event,
 			 struct perf_sample *sample, struct machine *machine)
 {
@@ -47,7 +47,7 @@ int synthesize__describe(struct output *output, const struct perf_event_mmap_pag
 		err = perf_event__synthesize_cpu_map(tool, output->evlist->core.all_cpus,
 						     output__write_synthesized, NULL);
 	if (err < 0)
-		pr_err("Cannot describe the events in the output.\n");
+		pr_err("Cannot write the description of the events to the output.\n");
 	return err < 0 ? err : 0;
 }
 
@@ -67,21 +67,21 @@ static void synthesize_guest(struct machine *guest, void *data)
 
 	if (machine__is_default_guest(guest) &&
 	    perf_event__synthesize_kernel_mmap(tool, synthesis->handle, guest) < 0)
-		pr_warning("Cannot note the map of the guests' kernel.\n");
+		pr_warning("Cannot synthesize the map of the guests' kernel.\n");
 	if (perf_event__synthesize_modules(tool, synthesis->handle, guest) < 0)
-		pr_warning("Cannot note the maps of the guests' modules.\n");
+		pr_warning("Cannot synthesize the maps of the guests' modules.\n");
 }
 
-/* Absent for ordinary users: samples in the kernel then show addresses. */
+/* Ordinary users may not read these: kernel samples then show addresses. */
 static void synthesize_kernel(struct synthesis *synthesis)
 {
 	const struct perf_tool *tool = synthesis->tool;
 
 	if (perf_event__synthesize_kernel_mmap(tool, synthesis->handle, synthesis->host) < 0)
-		pr_warning("Cannot note the kernel's map: kernel symbols will not resolve.\n"
+		pr_warning("Cannot synthesize the kernel's map: kernel symbols will not resolve.\n"
 			   "Check /proc/kallsyms and /proc/sys/kernel/kptr_restrict.\n");
 	if (perf_event__synthesize_modules(tool, synthesis->handle, synthesis->host) < 0)
-		pr_warning("Cannot note the maps of kernel modules: check /proc/modules.\n");
+		pr_warning("Cannot synthesize the maps of kernel modules: check /proc/modules.\n");
 }
 
 static bool command_runs(const struct evlist *evlist)
@@ -90,9 +90,9 @@ static bool command_runs(const struct evlist *evlist)
 }
 
 /*
- * The tasks in the thread map: those of -p, -t and -u, or the command that waits to be started. Once
- * that runs it has descendants, and of the others util gives up on all when one of them has exited
- * meanwhile: then all tasks in /proc are noted. They may be more than needed, which does no harm.
+ * Synthesize the tasks in the thread map: those of -p, -t and -u, or the command that waits to be started.
+ * A command that runs already has descendants, which the map does not have; and util fails for the whole map
+ * if one of its tasks has exited. In both cases, synthesize all tasks in /proc: more than needed does no harm.
  */
 static int synthesize_tasks(struct synthesis *synthesis)
 {
@@ -115,7 +115,7 @@ static int synthesize_tasks(struct synthesis *synthesis)
 		perf_set_singlethreaded();
 	}
 	if (err < 0 && !output->err)
-		pr_err("Cannot note the tasks that run, from /proc: %m\n");
+		pr_err("Cannot synthesize records of the running tasks from /proc: %m\n");
 	return output->err ?: err;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the kernel does not say because it happened before the recording began (or before this
- * file did): kernel and module maps, tasks, their maps, namespaces, cgroups, BPF programs, and for
- * readers the event ids. Synthesized by util from /proc and /sys.
+ * Synthesize records of what happened before the recording, or before this file: kernel and module maps,
+ * tasks and their maps, namespaces, cgroups, BPF programs; and, for readers, event ids.
+ *
+ * util reads /proc and /sys and makes the records.
  */
 #ifndef PERF_RECORDING_SYNTHESIZE_H
 #define PERF_RECORDING_SYNTHESIZE_H
@@ -14,7 +15,7 @@ struct perf_event_mmap_page;
 struct record_opts;
 
 /**
- * synthesize__describe - what every file must begin with: ids, clock, and in a pipe the header
+ * synthesize__describe - write what every file begins with: ids, clock, and in a pipe the header
  * @page:	control page of any ring, for the clock conversion
  *
  * Return: 0, or a negative errno after an error message.

@@ -14,7 +14,7 @@
 #include "trigger.h"
 #include "recording/lib/eventfd.h"
 
-static void tell(struct capture *capture, unsigned int what)
+static void notify(struct capture *capture, unsigned int what)
 {
 	__atomic_fetch_or(&capture->asked, what, __ATOMIC_RELEASE);
 	eventfd__signal(capture->wake_fd);
@@ -22,7 +22,7 @@ static void tell(struct capture *capture, unsigned int what)
 
 unsigned int capture__asked(struct capture *capture)
 {
-	/* First the eventfd: what is told in between wakes us up once more, for nothing. */
+	/* Clear the eventfd first: a request in between then only causes one more wake-up. */
 	if (!eventfd__clear(capture->wake_fd))
 		return 0;
 	return __atomic_exchange_n(&capture->asked, 0, __ATOMIC_ACQUIRE);
@@ -52,8 +52,8 @@ static void enable_events(struct capture *capture)
 }
 
 /*
- * The last copy comes before the events are disabled, so that the rings do not fill with our own
- * stopping, and the counters before that: what a ring that has to be paused loses then is no loss.
+ * Take the last copy before the events are disabled, so that the rings do not fill with events of stopping.
+ * Read the counters before the copy: events that a paused ring misses during it are no loss.
  */
 static int act(struct capture *capture, unsigned int what)
 {
@@ -89,7 +89,7 @@ static void wait_and_act(struct capture *capture)
 			what = TRIGGER_STOP;
 		}
 		if (what)
-			tell(capture, what);
+			notify(capture, what);
 	} while (!(what & TRIGGER_STOP));
 }
 
@@ -122,7 +122,7 @@ int capture__init(struct capture *capture)
 	err = min(capture->wake_fd, capture->stop_fd);
 	err = err < 0 ? err : create_thread(capture);
 	if (err)
-		pr_err("Cannot set up the capture thread: %s\n", strerror(-err));
+		pr_err("Cannot create the capture thread: %s\n", strerror(-err));
 	return err;
 }
 

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The thread that takes the copies.
+ * Take the copies in a thread of their own.
  *
- * How long it takes to write a snapshot, or to complete a file, is up to the disk; when a copy must be
- * taken is not. So there are two threads:
+ * The disk decides how long writing a snapshot or completing a file takes. A copy must be taken at its time.
+ * So there are two threads:
  *
- *	capture thread					recorder's thread
+ *	capture thread					main thread
  *
  *	waits for signals, timers, --control,		waits for drained rings and @wake_fd
  *	trigger events (trigger.h)
  *	     |						     |
- *	a snapshot is asked for: copies the rings	     |
+ *	a snapshot is requested: copies the rings	     |
  *	into memory, at once		 -- @asked, ------>  drains, writes the copy,
- *	     |				    @wake_fd	     goes on in a new file ...
- *	another is asked for meanwhile:			     |
- *	it extends the copy that waits			     |
+ *	     |				    @wake_fd	     continues in a new file ...
+ *	another is requested meanwhile:			     |
+ *	extends the copy that waits			     |
  *	     |						     |
  *	stop: the last copy, then ends	 ----------------->  writes it, ends
  *
- * The copies are handed over by snapshot.h. A storm of requests needs no more memory than two of them:
- * those that come while one is being written become one snapshot.
+ * overwrite.h hands the copies over. A storm of requests needs no more memory than two copies: requests that
+ * arrive while one is being written become one snapshot.
  *
- * From capture__start() to capture__stop() the capture thread alone touches the triggers. Who enables or
- * disables events holds @enabling: this thread does, for --control, --delay and the copies of AUX
- * areas, and the recorder's when an AUX area has room again (aux.h).
+ * From capture__start() to capture__stop() only the capture thread uses the triggers. A thread that enables
+ * or disables events holds @enabling: the capture thread for --control, --delay and copies of AUX areas; the
+ * main thread when an AUX area has free space again (aux.h).
  */
 #ifndef PERF_RECORDING_CAPTURE_H
 #define PERF_RECORDING_CAPTURE_H
@@ -45,19 +45,19 @@ struct triggers;
 /**
  * struct capture
  * @evlist:	enabled when --delay is over
- * @triggers:	what is waited for
- * @snapshotter: takes the copies
- * @aux_snapshotter: those of AUX areas
+ * @triggers:	what the thread waits for
+ * @snapshotter: takes copies of the overwrite rings
+ * @aux_snapshotter: takes copies of the AUX areas
  * @channels:	the rings
- * @lost:	receives what the overwrite rings had lost when the last copy was taken
+ * @lost:	receives the losses of the overwrite rings before the last copy
  * @enabling:	see above
- * @wake_fd:	readable when the recorder has something to do
- * @stop_fd:	tells the capture thread to end
- * @asked:	a set of enum trigger that the recorder has not seen yet
+ * @wake_fd:	readable when the main thread has something to do
+ * @stop_fd:	makes the capture thread end
+ * @asked:	a set of enum trigger that the main thread has not seen yet
  * @trigger_evsel: the event that triggered last, or NULL
- * @err:	why the capture thread gave up, negative errno, or 0; valid after capture__stop()
+ * @err:	error that ended the capture thread, negative errno, or 0; valid after capture__stop()
  * @thread:	the thread; @running until it is joined, @started once capture__start() was called
- * @go:		posted when it is to begin, or to end at once
+ * @go:		posted when the thread is to begin, or to end at once
  */
 struct capture {
 	struct evlist		*evlist;
@@ -87,13 +87,13 @@ struct capture {
  */
 int capture__init(struct capture *capture);
 
-/** capture__start - let the thread begin. All it works with is initialised. */
+/** capture__start - let the thread begin; everything that it uses is initialized */
 void capture__start(struct capture *capture);
 
 /**
- * capture__take - copy what is new in all that takes snapshots; in any thread
- * @why:		a set of enum trigger. At TRIGGER_STOP alone AUX areas are copied only with -Se.
- * @event_time:	when the event happened that triggered it [ns of CLOCK_MONOTONIC], or 0
+ * capture__take - copy the new records of overwrite rings and AUX areas; in any thread
+ * @why:		a set of enum trigger. At TRIGGER_STOP alone, AUX areas are copied only with -Se.
+ * @event_time:	time of the event that triggered the copy [ns of CLOCK_MONOTONIC], or 0
  *
  * Return: 0, or a negative errno after an error message.
  */
@@ -107,13 +107,13 @@ int capture__take(struct capture *capture, unsigned int why, u64 event_time);
 unsigned int capture__asked(struct capture *capture);
 
 /**
- * capture__stop - have the last copy taken, unless that is done, and wait for the thread's end
+ * capture__stop - have the last copy taken, unless that is done, and wait for the thread to end
  *
- * Return: 0, or the negative errno that ended it, after an error message; also 0 if it never ran.
+ * Return: 0, also if the thread never ran; or the negative errno that ended it, after an error message.
  */
 int capture__stop(struct capture *capture);
 
-/** capture__exit - close the descriptors, and end the thread if it was never started */
+/** capture__exit - close the descriptors, end a thread that was never started */
 void capture__exit(struct capture *capture);
 
 #endif

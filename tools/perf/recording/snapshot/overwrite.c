@@ -120,16 +120,16 @@ void snapshotter__take(struct snapshotter *snapshotter, u64 event_time)
 {
 	struct perf_snapshot_stats taken;
 	struct snapshot_stats *stats;
-	u64 begin, settled;
+	u64 begin, final_time;
 
 	pthread_mutex_lock(&snapshotter->buffer.lock);
 	begin = now_ns();
-	settled = __atomic_load_n(&snapshotter->settled, __ATOMIC_RELAXED);
+	final_time = __atomic_load_n(&snapshotter->final_time, __ATOMIC_RELAXED);
 	perf_snapshot__take(filling(snapshotter)->snapshots, snapshotter->nr, &taken);
 
 	stats = &filling(snapshotter)->stats;
 	stats->requests++;
-	stats->horizon = settled;
+	stats->horizon = final_time;
 	add_stats(&stats->taken, &taken);
 	if (event_time) {
 		u64 latency = begin + taken.copy_ns - event_time;
@@ -161,7 +161,7 @@ void snapshotter__hand_over(struct snapshotter *snapshotter)
 	pthread_mutex_unlock(&snapshotter->buffer.lock);
 }
 
-/* Widens [begin, end] by a record, if it has a time. */
+/* Extend [begin, end] by a record, if it has a time. */
 static void note_time(struct snapshot_stats *stats, struct evlist *evlist, union perf_event *event)
 {
 	u64 time;
@@ -210,7 +210,7 @@ int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 		return 0;
 	set = &snapshotter->sets[snapshotter->buffer.filled];
 	*stats = set->stats;
-	channel__for_each_ring(snapshotter->channel, ring) {	/* the order of @snapshots, too */
+	channel__for_each_ring(snapshotter->channel, ring) {	/* in the order of @snapshots */
 		err = write_records(set->snapshots[i++], &ring->stats, evlist, output, stats);
 		if (err)
 			break;
@@ -219,12 +219,12 @@ int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 }
 
 /*
- * Looking, without taking
+ * Visiting records without taking them
  */
 
-void snapshotter__set_settled(struct snapshotter *snapshotter, u64 time)
+void snapshotter__set_final_time(struct snapshotter *snapshotter, u64 time)
 {
-	__atomic_store_n(&snapshotter->settled, time, __ATOMIC_RELAXED);
+	__atomic_store_n(&snapshotter->final_time, time, __ATOMIC_RELAXED);
 }
 
 /* Whatever a later take finds in the ring is in this copy as well, or newer. */

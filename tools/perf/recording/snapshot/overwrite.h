@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Snapshots of the overwrite channel: what its rings hold now, without stopping anybody.
+ * Take snapshots of the overwrite channel without stopping its writers.
  *
- * How a ring is copied while it is written, and what is promised of a copy, is libperf's
- * (perf/overwrite.h). There are two sets of copies (double_buffer.h): what is taken while the output is
+ * libperf copies a ring while it is written, and defines what a copy guarantees (perf/overwrite.h). There are two sets of copies (double_buffer.h): what is taken while the output is
  * busy extends what was taken before. Any number of requests become one snapshot, in the memory of two
  * copies of each ring.
  *
@@ -24,16 +23,14 @@ struct output;
 
 /**
  * struct snapshot_stats - one snapshot, all rings
- * @written:	what was written
- * @overwritten: bytes recorded since the previous snapshot that were gone before they could be
- *		kept [bytes]
+ * @written:	statistics of the records that were written
+ * @overwritten: recorded since the previous snapshot, and overwritten before the copy [bytes]
  * @begin:	time of the oldest record, in the events' clock [ns]; 0 if records have no time
  * @end:	time of the newest record [ns]
- * @requests:	how often it was taken before it was written; 0 if there was nothing to write
- * @horizon:	whatever is taken into later snapshots is newer than this [ns]; 0 if unknown
- * @latency_ns:	from the event that triggered it to the end of the copy, the longest of them [ns]; 0
- *		if none did
- * @taken:	of all requests together
+ * @requests:	number of copies taken before it was written; 0 if there was nothing to write
+ * @horizon:	records of later snapshots are newer than this [ns]; 0 if unknown
+ * @latency_ns:	longest time from a trigger event to the end of its copy [ns]; 0 without trigger events
+ * @taken:	libperf's figures, of all requests together
  */
 struct snapshot_stats {
 	struct ring_stats	written;
@@ -49,7 +46,7 @@ struct snapshot_stats {
 /**
  * struct snapshot_set - a snapshot of each ring
  * @snapshots:	libperf's, in the order of the rings
- * @stats:	of the requests so far; the rest is known when they are written
+ * @stats:	of the requests so far; the rest is known when the set is written
  */
 struct snapshot_set {
 	struct perf_snapshot	**snapshots;
@@ -57,13 +54,13 @@ struct snapshot_set {
 };
 
 /**
- * struct snapshotter - what is needed to take snapshots of one channel
+ * struct snapshotter - takes snapshots of one channel
  * @channel:	the overwrite channel
  * @rings:	one for each mapped ring
  * @nr:		number of @rings
  * @buffer:	which of @sets is filled, which is written; its lock is the rings', too
  * @sets:	of copies
- * @settled:	see snapshotter__set_settled()
+ * @final_time:	see snapshotter__set_final_time()
  */
 struct snapshotter {
 	struct channel		 *channel;
@@ -71,7 +68,7 @@ struct snapshotter {
 	int			  nr;
 	struct double_buffer	  buffer;
 	struct snapshot_set	  sets[2];
-	u64			  settled;
+	u64			  final_time;
 };
 
 /**
@@ -85,15 +82,14 @@ struct snapshotter {
 int snapshotter__init(struct snapshotter *snapshotter, struct channel *channel,
 		      enum perf_overwrite_kind kind);
 
-/** snapshotter__exit - free them; harmless if there are none */
+/** snapshotter__exit - free the sets; harmless if there are none */
 void snapshotter__exit(struct snapshotter *snapshotter);
 
 /**
- * snapshotter__take - copy what is new in the rings
- * @event_time:	when the event happened that triggered it [ns of CLOCK_MONOTONIC], or 0
+ * snapshotter__take - copy the new records of all rings; in any thread
+ * @event_time:	time of the event that triggered the copy [ns of CLOCK_MONOTONIC], or 0
  *
- * Takes as long as a memcpy of the rings, and grace periods where the kernel needs them. In any
- * thread.
+ * Takes as long as a memcpy of the rings, plus grace periods where the kernel needs them.
  */
 void snapshotter__take(struct snapshotter *snapshotter, u64 event_time);
 
@@ -101,18 +97,16 @@ void snapshotter__take(struct snapshotter *snapshotter, u64 event_time);
 bool snapshotter__pending(struct snapshotter *snapshotter);
 
 /**
- * snapshotter__hand_over - from now on what is taken belongs to the next snapshot
+ * snapshotter__hand_over - end the snapshot: later copies belong to the next one
  *
- * Waits for a copy that is being taken, not longer.
+ * Waits for a copy that is being taken.
  */
 void snapshotter__hand_over(struct snapshotter *snapshotter);
 
 /**
- * snapshotter__write - write what was handed over
+ * snapshotter__write - write the snapshot that was handed over, in the same thread
  * @evlist:	to find the time of a record
  * @stats:	receives all figures
- *
- * In the thread that handed it over.
  *
  * Return: 0, or the negative errno of the output.
  */
@@ -120,21 +114,18 @@ int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 		       struct output *output, struct snapshot_stats *stats);
 
 /**
- * snapshotter__set_settled - no record of any ring that comes from now on is older than @time
+ * snapshotter__set_final_time - set the time that all records yet to be published are newer than
  *
- * In the thread that writes. Until it is called, nothing is known of that.
+ * In the thread that writes. The next copies' @horizon is this time [ns]; it is 0 before the first call.
  */
-void snapshotter__set_settled(struct snapshotter *snapshotter, u64 time);
+void snapshotter__set_final_time(struct snapshotter *snapshotter, u64 time);
 
 /**
- * snapshotter__look - see what snapshots to come could hold
- * @see:	called with each record that is in a ring and was not taken; the oldest of a ring may be
+ * snapshotter__look - visit the records that a later snapshot could hold; in the thread that writes
+ * @see:	called with each record that is in a ring and was not taken; the oldest record of a ring may be
  *		torn
  *
- * In the thread that writes.
- *
- * Return: 0; -EAGAIN if there is a set that waits to be written, which would have to be looked at as
- * well; -ENOMEM.
+ * Return: 0; -EAGAIN if a set waits to be written, whose records would have to be visited as well; -ENOMEM.
  */
 int snapshotter__look(struct snapshotter *snapshotter,
 		      void (*see)(void *arg, union perf_event *event), void *arg);

@@ -13,7 +13,7 @@
 #include "util/record.h"
 #include "trigger_event.h"
 
-/* Events that come while a copy is taken wait here: a few hundred. More are not missed, only lost. */
+/* Space for a few hundred events during a copy. More are lost, which does no harm: the copy is under way. */
 #define RING_PAGES	4
 
 int trigger_events__configure(struct trigger_events *events, struct evlist *recorded,
@@ -40,11 +40,11 @@ int trigger_events__configure(struct trigger_events *events, struct evlist *reco
 	evlist__config(events->evlist, &trigger_opts, NULL);
 
 	evlist__for_each_entry(events->evlist, evsel) {
-		/* Nothing is read but the time, which must be there even for a single event. */
+		/* Only the time is read: it must be there even with a single event. */
 		evsel__set_sample_bit(evsel, TIME);
 		if (evsel->core.attr.sample_period || evsel->core.attr.freq)
 			continue;
-		pr_err("--switch-output-event=%s: every how many of them is a snapshot wanted? "
+		pr_err("--switch-output-event=%s: after how many events is a snapshot wanted? "
 		       "Example: %s/period=1000000/\n", evsel__name(evsel), evsel__name(evsel));
 		return -EINVAL;
 	}
@@ -120,7 +120,7 @@ bool trigger_events__process(struct trigger_events *events, struct evlist *waite
 
 	for (i = 0; i < events->nr; i++) {
 		readable |= entry[i].revents & POLLIN;
-		/* The task that it was attached to is gone: poll() would say so again and again. */
+		/* The task has exited: stop polling, or POLLHUP would return at once for ever. */
 		if (entry[i].revents & (POLLERR | POLLHUP))
 			entry[i].fd = -1;
 	}

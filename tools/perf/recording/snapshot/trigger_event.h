@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Events that trigger a snapshot (--switch-output-event).
+ * Take snapshots when events happen (--switch-output-event).
  *
- * They are not recorded. Each goes to small rings of its own, which wake up the capture thread at
- * every event; all that is read from there is which one it was, and when. Their clock is
- * CLOCK_MONOTONIC, so that the time from the event to the finished copy is known.
+ * Trigger events are not recorded. Each has small rings of its own, which wake the capture thread up at
+ * every event; only the kind of the event and its time are read from them. Their clock is CLOCK_MONOTONIC:
+ * so the time from the event to the finished copy is known.
  */
 #ifndef PERF_RECORDING_TRIGGER_EVENT_H
 #define PERF_RECORDING_TRIGGER_EVENT_H
@@ -21,9 +21,8 @@ struct record_opts;
  * @evlist:	the events, or NULL if there are none; owned by the caller
  * @first:	their first position in the poll set
  * @nr:		number of positions
- * @time:	when the oldest event happened that the last trigger_events__process() saw [ns of
- *		CLOCK_MONOTONIC]
- * @evsel:		which event that was
+ * @time:	time of the oldest event that the last trigger_events__process() found [ns of CLOCK_MONOTONIC]
+ * @evsel:	which event that was
  */
 struct trigger_events {
 	struct evlist	*evlist;
@@ -34,11 +33,11 @@ struct trigger_events {
 };
 
 /**
- * trigger_events__configure - set their attributes
- * @recorded:	the events that are recorded: of the same tasks and CPUs
- * @opts:	how those are recorded
+ * trigger_events__configure - set the attributes
+ * @recorded:	the recorded events: triggers have the same tasks and CPUs
+ * @opts:	options of the recorded events
  *
- * Return: 0, or -EINVAL after an error message: an event that does not say how often it happens.
+ * Return: 0, or -EINVAL after an error message: an event without a period.
  */
 int trigger_events__configure(struct trigger_events *events, struct evlist *recorded,
 			      const struct record_opts *opts);
@@ -51,13 +50,11 @@ int trigger_events__configure(struct trigger_events *events, struct evlist *reco
  */
 int trigger_events__map(struct trigger_events *events, struct evlist *waiter);
 
-/** trigger_events__enable - from now on they trigger */
+/** trigger_events__enable - enable the events */
 void trigger_events__enable(struct trigger_events *events);
 
 /**
- * trigger_events__process - after a poll: did one happen?
- *
- * Empties their rings. Sets @time and @by.
+ * trigger_events__process - after a poll: empty the rings, set @time and @evsel
  */
 bool trigger_events__process(struct trigger_events *events, struct evlist *waiter);
 
