@@ -27,7 +27,7 @@
  * Options and events
  */
 
-/* An AUX event that nobody here knows how to record would be silent. */
+/* Refuse an AUX event that this perf cannot record: it would yield nothing, silently. */
 static int check_events(const struct aux *aux)
 {
 	struct evsel *evsel;
@@ -100,7 +100,7 @@ static void round_size(const struct aux *aux)
 	if (!*pages || is_power_of_2(*pages) || takes_any_size(aux))
 		return;
 	*pages = roundup_pow_of_two(*pages);
-	pr_info("AUX areas are made %zu kB: the driver wants a power of two.\n",
+	pr_info("Rounded AUX areas up to %zu kB: the driver needs a power of two.\n",
 		*pages * (size_t)page_size / 1024);
 }
 
@@ -113,11 +113,11 @@ int aux__configure(struct aux *aux)
 	round_size(aux);
 	err = auxtrace_record__options(aux->itr, aux->evlist, aux->opts);
 	if (err) {
-		pr_debug("The AUX event's options are refused: %s\n", strerror(abs(err)));
+		pr_debug("Cannot set the options of the AUX event: %s\n", strerror(abs(err)));
 		return -abs(err);
 	}
 	aux->evsel = find_evsel(aux->evlist);
-	/* --delay: until it is enabled, nothing else is to enable it. */
+	/* With --delay, nothing may enable the event before the delay is over. */
 	if (aux->evsel)
 		aux->evsel->disabled = aux->opts->target.initial_delay != 0;
 	return 0;
@@ -126,17 +126,17 @@ int aux__configure(struct aux *aux)
 void aux__exit(struct aux *aux)
 {
 	struct aux_area *area;
-	u64 given_up = 0;
+	u64 dropped = 0;
 
 	aux__for_each_area(aux, area) {
-		given_up += area->outputs.given_up;
+		dropped += area->hw_ids.dropped;
 		auxtrace_mmap__munmap(&area->mm);
 		task_history__exit(&area->history);
-		hw_ids__exit(&area->outputs);
+		hw_ids__exit(&area->hw_ids);
 	}
-	if (given_up)
-		pr_warning("%" PRIu64 " records of whose samples are in a trace are not in all files: too "
-			   "many.\n", given_up);
+	if (dropped)
+		pr_warning("Dropped %" PRIu64 " hardware ids (PERF_RECORD_AUX_OUTPUT_HW_ID): too many. Some files "
+			   "lack them.\n", dropped);
 	zfree(&aux->areas);
 	aux->nr = 0;
 	auxtrace_record__free(aux->itr);
@@ -162,7 +162,7 @@ static int map_area(struct aux *aux, struct aux_area *area, const struct channel
 	area->ring = ring;
 	area->cursor.len = area->mm.len;
 	task_history__init(&area->history, area->mm.len);
-	hw_ids__init(&area->outputs);
+	hw_ids__init(&area->hw_ids);
 	return 0;
 }
 
@@ -205,7 +205,7 @@ int aux__map(struct aux *aux, struct channel *channel)
  * The file
  */
 
-/* util looks for the clock's conversion in the first of its own maps, which are not used here. */
+/* util reads the clock's conversion from the first of its own maps, which are not used here: lend it one. */
 int aux__describe(struct aux *aux, struct output *output, const struct perf_event_mmap_page *page)
 {
 	struct perf_session *session = output->session;
@@ -216,7 +216,7 @@ int aux__describe(struct aux *aux, struct output *output, const struct perf_even
 	if (!aux->itr || !aux->opts->full_auxtrace)
 		return 0;
 	aux__for_each_area(aux, area)
-		hw_ids__begin_file(&area->outputs);
+		hw_ids__begin_file(&area->hw_ids);
 	auxtrace_index__free(&session->auxtrace_index);
 	perf_header__set_feat(&session->header, HEADER_AUXTRACE);
 
@@ -231,7 +231,7 @@ int aux__describe(struct aux *aux, struct output *output, const struct perf_even
 	return err ? -abs(err) : 0;
 }
 
-/* Some traces are of records that never pass the end of the area: what is left there is not one. */
+/* Some traces have records that never wrap: cut off the rest of the area that holds no whole record. */
 static struct records align(const struct aux *aux, const struct records *data)
 {
 	struct records aligned = *data;
@@ -253,20 +253,20 @@ void aux__add_hw_id(struct aux *aux, struct aux_area *area, union perf_event *ev
 	struct perf_sample sample = { 0 };
 
 	if (!evlist__parse_sample(aux->evlist, event, &sample))
-		hw_ids__add(&area->outputs, event, sample.id);
+		hw_ids__add(&area->hw_ids, event, sample.id);
 }
 
-/* Zeros are padding in the trace of those that have samples in it. */
+/* Begin the trace with padding: in traces with samples, zeros are padding. */
 int aux__write_hw_ids(struct aux *aux, struct aux_area *area, struct output *output)
 {
 	static const u64 padding;
 	struct records records = records__of(&padding, sizeof(padding));
 
-	if (!hw_ids__has_news(&area->outputs))
+	if (!hw_ids__has_news(&area->hw_ids))
 		return 0;
-	if (aux->has_samples && !area->outputs.begun)
+	if (aux->has_samples && !area->hw_ids.begun)
 		return aux__write(aux, area, &records, 0, auxtrace_record__reference(aux->itr), output);
-	return hw_ids__write(&area->outputs, to_output, output);
+	return hw_ids__write(&area->hw_ids, to_output, output);
 }
 
 int aux__write_all_hw_ids(struct aux *aux, struct output *output)
@@ -306,9 +306,9 @@ int aux__write(struct aux *aux, struct aux_area *area, const struct records *dat
 		},
 	};
 	u64 pos;
-	int err = hw_ids__write(&area->outputs, to_output, output);
+	int err = hw_ids__write(&area->hw_ids, to_output, output);
 
-	area->outputs.begun = true;
+	area->hw_ids.begun = true;
 	if (!err)
 		err = output__write_unit(output, &unit, &pos);
 	if (!err && !output__is_pipe(output))
@@ -320,8 +320,8 @@ int aux__write(struct aux *aux, struct aux_area *area, const struct records *dat
  * Full traces
  */
 
-/* Also if there was nothing new: the kernel turns it off for want of room in the data ring, too. */
-static int turn_on(struct aux *aux, struct aux_area *area)
+/* Needed even without new bytes: the kernel disables the event as well when the data ring is full. */
+static int enable_again(struct aux *aux, struct aux_area *area)
 {
 	int err;
 
@@ -329,7 +329,7 @@ static int turn_on(struct aux *aux, struct aux_area *area)
 	if (!aux->itr->read_finish)
 		return 0;
 	pthread_mutex_lock(aux->enabling);
-	err = aux->itr->read_finish(aux->itr, area->mm.idx);	/* not if evsel->disabled */
+	err = aux->itr->read_finish(aux->itr, area->mm.idx);	/* does nothing if evsel->disabled */
 	pthread_mutex_unlock(aux->enabling);
 	if (err)
 		pr_err("Cannot enable %s again: %m\n", evsel__name(aux->evsel));
@@ -346,13 +346,13 @@ static int drain_area(struct aux *aux, struct aux_area *area, struct output *out
 
 	if (!news.bytes)
 		return area->truncated == area->ring->stats.aux_truncated ? 0 :
-		       turn_on(aux, area);
-	aux->overrun += news.gone;
+		       enable_again(aux, area);
+	aux->overrun += news.overwritten;
 	err = aux__write(aux, area, &records, head - news.bytes,
 			 auxtrace_record__reference(aux->itr), output);
 	if (!err)
 		err = auxtrace_mmap__write_tail(&area->mm, head, is_64_bit);		/* (D) */
-	return err ?: turn_on(aux, area) ?: 1;
+	return err ?: enable_again(aux, area) ?: 1;
 }
 
 int aux__drain(struct aux *aux, struct output *output)

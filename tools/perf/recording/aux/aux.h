@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * AUX areas: raw traces, such as Intel PT, on their way to the file.
+ * Record AUX areas: raw traces, such as Intel PT.
  *
- *   data ring		PERF_RECORD_AUX and the like, as of any channel
- *   AUX area		the trace itself, mapped behind the ring, see copy.h
+ *   data ring		PERF_RECORD_AUX and the like, as in any channel (sideband.h)
+ *   AUX area		the trace itself, mapped behind the ring (copy.h)
  *
- *	full trace	drained all the time; aux_tail gives the room back
- *	snapshots (-S)	the area overwrites itself, and is copied when asked for (aux/snapshot.h)
- *	samples		(--aux-sample) the kernel copies from it into samples; it is not read
+ *	full trace	drained all the time; aux_tail gives the space back
+ *	snapshots (-S)	the area overwrites itself and is copied when requested (snapshot.h)
+ *	samples		(--aux-sample) the kernel copies from the area into samples; it is not read
  *
- * How a PMU is configured, what its decoder has to know, and where it may be in an area that nobody
- * counts, is util's (util/auxtrace.h and arch/.../util/).
+ * util configures a PMU, knows what its decoder needs, and finds the position in an area without a byte
+ * count (util/auxtrace.h and arch/.../util/).
  *
- * In the file the trace follows an AUXTRACE record that describes it; the header has an index of these
- * records. The kernel turns an event off that has no room left, or was truncated. It is turned on
- * again when there is room, unless it was disabled on purpose: @enabling decides which came first.
+ * In the file, each piece of a trace follows an AUXTRACE record that describes it; the header has an index of
+ * these records. The kernel disables an event whose area is full, or whose trace was truncated. It is enabled
+ * again when there is space, unless it was disabled on purpose: @enabling serializes the two.
  */
 #ifndef PERF_RECORDING_AUX_H
 #define PERF_RECORDING_AUX_H
@@ -37,32 +37,32 @@ struct ring;
 /**
  * struct aux_area - the AUX area of a ring
  * @mm:		util's description: base, len, idx, cpu, tid
- * @ring:	the ring
- * @cursor:	how far it was read
- * @history:	whose trace is in it; of snapshots
- * @outputs:	which events samples in it are of
- * @truncated:	of @ring's account, when the event was last turned on
+ * @ring:	the data ring
+ * @cursor:	position of the last read
+ * @history:	with snapshots: tasks whose trace is in the area
+ * @hw_ids:	events that samples in the area belong to
+ * @truncated:	aux_truncated of @ring's statistics when the event was last enabled
  */
 struct aux_area {
 	struct auxtrace_mmap	 mm;
 	struct ring		*ring;
 	struct aux_cursor	 cursor;
 	struct task_history	 history;
-	struct hw_ids	 outputs;
+	struct hw_ids	 hw_ids;
 	u64			 truncated;
 };
 
 /**
  * struct aux
- * @itr:	util's part for this PMU; NULL if there is no AUX event
+ * @itr:	util's code for this PMU; NULL without an AUX event
  * @evlist:	the events
- * @opts:	what util was told, and made of it
+ * @opts:	options, adapted by util
  * @evsel:	the AUX event
- * @enabling:	held by whoever enables or disables events; capture.h
+ * @enabling:	held while events are enabled or disabled; capture.h
  * @areas:	@nr areas
- * @has_samples: samples of other events are in the traces (aux_output)
- * @overrun:	bytes of a full trace that were overwritten before they were read: not by a kernel that
- *		heeds aux_tail
+ * @has_samples: the traces have samples of other events (aux_output)
+ * @overrun:	bytes of a full trace that were overwritten before they were read; 0 if the kernel respects
+ *		aux_tail
  */
 struct aux {
 	struct auxtrace_record	*itr;
@@ -79,17 +79,17 @@ struct aux {
 #ifdef HAVE_AUXTRACE_SUPPORT
 
 /**
- * aux__init - when the options are parsed: is there an AUX event, and what is asked of it?
+ * aux__init - find the AUX event and check its options
  *
- * Return: 0, also if there is none, or a negative errno after an error message.
+ * Return: 0, also without an AUX event; or a negative errno after an error message.
  */
 int aux__init(struct aux *aux, struct evlist *evlist, struct record_opts *opts);
 
-/** aux__exit - unmap and free all; harmless if there is nothing */
+/** aux__exit - unmap and free everything; harmless without AUX areas */
 void aux__exit(struct aux *aux);
 
 /**
- * aux__configure - let util adapt options and events, and add its own; the target is known
+ * aux__configure - let util adapt options and events, and add events; the target is known
  *
  * The size of areas is rounded up to a power of two of pages, unless the driver takes any
  * (caps/aux_any_size).
@@ -106,7 +106,7 @@ int aux__configure(struct aux *aux);
 int aux__map(struct aux *aux, struct channel *channel);
 
 /**
- * aux__describe - a new file is there: tell it what a decoder has to know
+ * aux__describe - write what a decoder must know to a new file
  * @page:	any control page
  *
  * Return: 0, or a negative errno after an error message.
@@ -114,26 +114,26 @@ int aux__map(struct aux *aux, struct channel *channel);
 int aux__describe(struct aux *aux, struct output *output, const struct perf_event_mmap_page *page);
 
 /**
- * aux__drain - write what is new in the areas of a full trace, and give the room back
+ * aux__drain - write the new bytes of a full trace, and give the space back
  *
- * After the data rings were read: what they told of truncation is known then.
+ * Call after draining the data rings: they tell whether the trace was truncated.
  *
- * Return: 1 if there was something, 0 if not, or a negative errno.
+ * Return: 1 if there were new bytes, 0 if not, or a negative errno.
  */
 int aux__drain(struct aux *aux, struct output *output);
 
-/** aux__add_hw_id - note a PERF_RECORD_AUX_OUTPUT_HW_ID; the file gets it with the next aux__write() */
+/** aux__add_hw_id - keep a PERF_RECORD_AUX_OUTPUT_HW_ID; the next aux__write() writes it */
 void aux__add_hw_id(struct aux *aux, struct aux_area *area, union perf_event *event);
 
 /**
- * aux__write_hw_ids - write at once those that the file lacks
+ * aux__write_hw_ids - write the hardware ids that the file lacks
  *
  * Return: 0, or the errno of the output.
  */
 int aux__write_hw_ids(struct aux *aux, struct aux_area *area, struct output *output);
 
 /**
- * aux__write_all_hw_ids - write at once those of all areas that a new file lacks
+ * aux__write_all_hw_ids - the same for all areas
  *
  * Return: 0, or the errno of the output.
  */
@@ -141,8 +141,8 @@ int aux__write_all_hw_ids(struct aux *aux, struct output *output);
 
 /**
  * aux__write - write a piece of a trace
- * @data:	it, oldest byte first
- * @position:	of that byte
+ * @data:	the piece, oldest byte first
+ * @position:	of the oldest byte [bytes]
  * @reference:	from auxtrace_record__reference()
  *
  * Return: 0, or the errno of the output.
@@ -207,7 +207,7 @@ static inline int aux__write_hw_ids(struct aux *aux __maybe_unused,
 
 #endif
 
-/** aux_area__counts - does the kernel say how much was written? */
+/** aux_area__counts - does the kernel count the bytes written (cap_aux_written)? */
 static inline bool aux_area__counts(const struct aux_area *area)
 {
 	const struct perf_event_mmap_page *page = area->mm.userpg;
@@ -215,20 +215,20 @@ static inline bool aux_area__counts(const struct aux_area *area)
 	return page->cap_aux_written;
 }
 
-/** aux__takes_snapshots - the areas overwrite themselves, and are copied when asked for (-S) */
+/** aux__takes_snapshots - do the areas overwrite themselves, to be copied when requested (-S)? */
 static inline bool aux__takes_snapshots(const struct aux *aux)
 {
 	return aux->itr && aux->opts->auxtrace_snapshot_mode;
 }
 
-/** aux__streams - the areas are drained all the time */
+/** aux__streams - are the areas drained all the time? */
 static inline bool aux__streams(const struct aux *aux)
 {
 	return aux->itr && aux->opts->full_auxtrace && !aux->opts->auxtrace_snapshot_mode &&
 	       !aux->opts->auxtrace_sample_mode;
 }
 
-/** aux__writes_areas - what is in the areas gets to the file by aux__write() */
+/** aux__writes_areas - is the trace written by aux__write()? */
 static inline bool aux__writes_areas(const struct aux *aux)
 {
 	return aux__takes_snapshots(aux) || aux__streams(aux);

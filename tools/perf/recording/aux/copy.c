@@ -13,7 +13,7 @@ struct aux_news aux_cursor__count(struct aux_cursor *cursor, u64 head, u64 writt
 	if (written < cursor->written)
 		fresh = cursor->len;
 	news.bytes = min(fresh, cursor->len);
-	news.gone = fresh - news.bytes;
+	news.overwritten = fresh - news.bytes;
 	cursor->written = written;
 	return news;
 }
@@ -43,7 +43,7 @@ struct records aux_news__records(const struct aux_news *news, const void *area, 
 
 int aux_copy__init(struct aux_copy *image, u64 len, u64 most)
 {
-	*image = (struct aux_copy){ .data = calloc(1, len), .len = len, .most = most };
+	*image = (struct aux_copy){ .data = calloc(1, len), .len = len, .max_bytes = most };
 	return image->data ? 0 : -ENOMEM;
 }
 
@@ -60,8 +60,8 @@ void aux_copy__clear(struct aux_copy *image)
 
 u64 aux_copy__add(struct aux_copy *image, const void *area, const struct aux_news *news)
 {
-	struct aux_news copy = { .end = news->end, .bytes = min(news->bytes, image->most) };
-	u64 given_up = news->gone + news->bytes - copy.bytes, kept = 0;
+	struct aux_news copy = { .end = news->end, .bytes = min(news->bytes, image->max_bytes) };
+	u64 given_up = news->overwritten + news->bytes - copy.bytes, kept = 0;
 	struct records records = aux_news__records(&copy, area, image->len);
 	int i;
 
@@ -69,7 +69,7 @@ u64 aux_copy__add(struct aux_copy *image, const void *area, const struct aux_new
 		memcpy(image->data + (records.part[i].iov_base - area), records.part[i].iov_base,
 		       records.part[i].iov_len);
 	if (!given_up && begin_of(&copy, image->len) == image->end % image->len)
-		kept = min(image->bytes, image->most - copy.bytes);
+		kept = min(image->bytes, image->max_bytes - copy.bytes);
 	given_up += image->bytes - kept;
 	image->bytes = kept + copy.bytes;
 	image->end = copy.end;

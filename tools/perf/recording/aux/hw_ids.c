@@ -4,102 +4,102 @@
 #include <linux/kernel.h>
 #include "hw_ids.h"
 
-void hw_ids__init(struct hw_ids *outputs)
+void hw_ids__init(struct hw_ids *ids)
 {
-	*outputs = (struct hw_ids){ .file = 1 };
+	*ids = (struct hw_ids){ .file = 1 };
 }
 
-void hw_ids__exit(struct hw_ids *outputs)
+void hw_ids__exit(struct hw_ids *ids)
 {
-	free(outputs->list);
-	outputs->list = NULL;
-	outputs->nr = 0;
+	free(ids->list);
+	ids->list = NULL;
+	ids->nr = 0;
 }
 
 /* Return: the newest record about the counter, from number @from on; or NULL. */
-static struct hw_id *find(const struct hw_ids *outputs, size_t from, u64 counter)
+static struct hw_id *find(const struct hw_ids *ids, size_t from, u64 counter)
 {
 	size_t i;
 
-	for (i = outputs->nr; i > from; i--) {
-		if (outputs->list[i - 1].record.hw.hw_id == counter)
-			return &outputs->list[i - 1];
+	for (i = ids->nr; i > from; i--) {
+		if (ids->list[i - 1].record.hw.hw_id == counter)
+			return &ids->list[i - 1];
 	}
 	return NULL;
 }
 
-static void make_room(struct hw_ids *outputs)
+static void make_room(struct hw_ids *ids)
 {
 	size_t i;
 
-	for (i = 0; i < outputs->nr; i++) {
-		if (find(outputs, i + 1, outputs->list[i].record.hw.hw_id))
+	for (i = 0; i < ids->nr; i++) {
+		if (find(ids, i + 1, ids->list[i].record.hw.hw_id))
 			break;
 	}
-	if (i == outputs->nr)
+	if (i == ids->nr)
 		i = 0;
-	outputs->nr--;
-	memmove(&outputs->list[i], &outputs->list[i + 1], (outputs->nr - i) * sizeof(*outputs->list));
-	outputs->given_up++;
+	ids->nr--;
+	memmove(&ids->list[i], &ids->list[i + 1], (ids->nr - i) * sizeof(*ids->list));
+	ids->dropped++;
 }
 
-void hw_ids__add(struct hw_ids *outputs, const union perf_event *record, u64 id)
+void hw_ids__add(struct hw_ids *ids, const union perf_event *record, u64 id)
 {
 	const size_t size = record->header.size;
 	struct hw_id *output;
 
 	if (size < sizeof(output->record.hw) || size > sizeof(output->record)) {
-		outputs->given_up++;
+		ids->dropped++;
 		return;
 	}
-	output = find(outputs, 0, record->aux_output_hw_id.hw_id);
+	output = find(ids, 0, record->aux_output_hw_id.hw_id);
 	if (output && output->id == id)
 		return;
-	if (!outputs->list)
-		outputs->list = calloc(HW_IDS_MAX, sizeof(*outputs->list));
-	if (!outputs->list) {
-		outputs->given_up++;
+	if (!ids->list)
+		ids->list = calloc(HW_IDS_MAX, sizeof(*ids->list));
+	if (!ids->list) {
+		ids->dropped++;
 		return;
 	}
-	if (outputs->nr == HW_IDS_MAX)
-		make_room(outputs);
-	output = &outputs->list[outputs->nr++];
+	if (ids->nr == HW_IDS_MAX)
+		make_room(ids);
+	output = &ids->list[ids->nr++];
 	output->id = id;
 	output->file = 0;
 	memcpy(&output->record, record, size);
 }
 
-void hw_ids__begin_file(struct hw_ids *outputs)
+void hw_ids__begin_file(struct hw_ids *ids)
 {
-	outputs->file++;
-	outputs->begun = false;
+	ids->file++;
+	ids->begun = false;
 }
 
-bool hw_ids__has_news(const struct hw_ids *outputs)
+bool hw_ids__has_news(const struct hw_ids *ids)
 {
 	size_t i;
 
-	for (i = 0; i < outputs->nr; i++) {
-		if (outputs->list[i].file != outputs->file)
+	for (i = 0; i < ids->nr; i++) {
+		if (ids->list[i].file != ids->file)
 			return true;
 	}
 	return false;
 }
 
-int hw_ids__write(struct hw_ids *outputs, hw_ids_write_t write, void *arg)
+int hw_ids__write(struct hw_ids *ids, hw_ids_write_t write, void *arg)
 {
 	size_t i;
 	int err;
 
-	for (i = 0; i < outputs->nr; i++) {
-		struct hw_id *output = &outputs->list[i];
+	for (i = 0; i < ids->nr; i++) {
+		struct hw_id *output = &ids->list[i];
 
-		if (output->file == outputs->file)
+		if (output->file == ids->file)
 			continue;
 		err = write(arg, &output->record, output->record.hw.header.size);
 		if (err)
 			return err;
-		output->file = outputs->file;
+		output->file = ids->file;
 	}
 	return 0;
 }

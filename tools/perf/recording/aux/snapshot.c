@@ -100,7 +100,7 @@ static int take_area(struct aux *aux, struct aux_set *set, int i)
 	int err = look(aux, area, &news);
 	u64 gone;
 
-	if (err || !(news.bytes || news.gone))
+	if (err || !(news.bytes || news.overwritten))
 		return err;
 	gone = aux_copy__add(&set->images[i], area->mm.base, &news);
 	if (aux_area__counts(area))

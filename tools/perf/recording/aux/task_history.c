@@ -23,7 +23,7 @@ static bool is_overwritten(const struct task_history *history, const struct aux_
 	return history->written - stretch->end >= history->len;
 }
 
-/* What is overwritten, or older than @time, goes. */
+/* Drop stretches that are overwritten, or older than @time. */
 static void forget(struct task_history *history, u64 time)
 {
 	size_t from, to = 0;
@@ -34,7 +34,7 @@ static void forget(struct task_history *history, u64 time)
 		if (!is_overwritten(history, stretch) && stretch->until >= time)
 			history->stretches[to++] = *stretch;
 		else
-			history->gone = *stretch;
+			history->overwritten = *stretch;
 	}
 	history->nr = to;
 }
@@ -60,7 +60,7 @@ static bool make_room(struct task_history *history)
 	return history->nr < history->room;
 }
 
-/* The same task went on: one stretch, unless a long one would be kept for the sake of its end. */
+/* Extend the last stretch if the same task continued, unless a long one would be kept only for its end. */
 static bool extend(struct task_history *history, u64 bytes, u32 pid, u32 tid, u64 time)
 {
 	struct aux_stretch *last;
@@ -120,8 +120,8 @@ void task_history__refer(struct task_history *history, u64 horizon, struct task_
 	forget(history, horizon);
 	if (history->gap && history->gap >= horizon)
 		refs->incomplete = true;
-	if (history->nr && history->gone.end)
-		task_refs__add(refs, history->gone.pid, history->gone.tid, task_history__since(history));
+	if (history->nr && history->overwritten.end)
+		task_refs__add(refs, history->overwritten.pid, history->overwritten.tid, task_history__since(history));
 	for (stretch = history->stretches; stretch < history->stretches + history->nr; stretch++) {
 		task_refs__add(refs, stretch->pid, stretch->tid, stretch->from);
 		task_refs__add(refs, stretch->pid, stretch->tid, stretch->until);

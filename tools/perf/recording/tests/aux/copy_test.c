@@ -191,7 +191,7 @@ static bool backward(void)
 
 	aux_cursor__count(&cursor, 10, 138);
 	news = aux_cursor__count(&cursor, 12, 130);
-	return news.bytes == 64 && news.end == 12 && !news.gone;
+	return news.bytes == 64 && news.end == 12 && !news.overwritten;
 }
 
 static bool ranges(void)

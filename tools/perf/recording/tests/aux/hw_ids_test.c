@@ -81,7 +81,7 @@ static bool once_in_each_file(void)
 	     first.event[3] == 77;
 	hw_ids__begin_file(&outputs);
 	ok = ok && !hw_ids__write(&outputs, take, &second) && second.records == 1 &&
-	     second.event[3] == 77 && !outputs.given_up;
+	     second.event[3] == 77 && !outputs.dropped;
 	hw_ids__exit(&outputs);
 	return ok;
 }
@@ -150,7 +150,7 @@ static bool bounded(void)
 			     !memcmp(file.event, truth, sizeof(truth));
 		}
 	}
-	ok = ok && outputs.given_up;
+	ok = ok && outputs.dropped;
 	hw_ids__exit(&outputs);
 	return ok;
 }
@@ -164,7 +164,7 @@ static bool too_many_counters(void)
 	hw_ids__init(&outputs);
 	for (i = 0; i < HW_IDS_MAX + 10; i++)
 		add(&outputs, i, 1, 0);
-	ok = outputs.nr == HW_IDS_MAX && outputs.given_up == 10 &&
+	ok = outputs.nr == HW_IDS_MAX && outputs.dropped == 10 &&
 	     outputs.list[0].record.hw.hw_id == 10;
 	hw_ids__exit(&outputs);
 	return ok;
@@ -196,7 +196,7 @@ static bool not_sound(void)
 	hw_ids__init(&outputs);
 	add(&outputs, 0, 10, 6 * sizeof(uint64_t));
 	hw_ids__add(&outputs, (const void *)&shorter, 1);
-	ok = !outputs.nr && outputs.given_up == 2;
+	ok = !outputs.nr && outputs.dropped == 2;
 	add(&outputs, 0, 10, 5 * sizeof(uint64_t));
 	ok = ok && outputs.nr == 1;
 	hw_ids__exit(&outputs);
