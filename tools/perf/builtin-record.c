@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * perf record: options. The recording itself is in recording/, see recording/recorder.h.
+ * Parse the options and the configuration of perf record, and run the recorder (recording/recorder.h).
  *
- * The table below is the whole of the command line.
+ * The table of options below is the whole command line.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -61,13 +61,13 @@ const char * const *record_usage = record_usages;
 #define COMPRESSION_MAX	0
 #endif
 
-/* As of parse_options(). */
+/* The status with which parse_options() exits. */
 #define EXIT_USAGE	129
 
-/* The table needs addresses that do not change; cmd_record() fills this in at each call. */
+/* Static because the table of options has its addresses; cmd_record() initializes it at each call. */
 static struct recorder rec;
 
-/* What is said on the command line or in the configuration, and does not concern the recorder. */
+/* Options of the command line and the configuration that the recorder does not see. */
 static struct {
 	const char	*switch_output;
 	const char	*threads;
@@ -77,7 +77,7 @@ static struct {
 	bool		 dry_run;
 	const char	*setup_filter;
 	struct perf_debuginfod debuginfod;
-	struct evlist	**named_last;	/* where --filter belongs */
+	struct evlist	**named_last;	/* the list whose last event --filter applies to */
 } args;
 
 static struct parse_events_option_args events_option = {
@@ -106,7 +106,7 @@ int record_opts__parse_callchain(struct record_opts *opts, struct callchain_para
 		return 0;
 	}
 	err = parse_callchain_record_opt(arg, callchain);
-	/* Unwinding from a dumped stack needs the data maps. */
+	/* Unwinding a copied stack needs the data maps. */
 	if (!err && callchain->record_mode == CALLCHAIN_DWARF)
 		opts->sample_address = true;
 	return err;
@@ -150,7 +150,7 @@ static int parse_event_filter(const struct option *opt __maybe_unused, const cha
 	return parse_filter(&named_last, arg, unset);
 }
 
-/* Where all tasks are recorded it is so anyway, and --no-exclude-perf says that it is not to be. */
+/* System-wide recordings exclude perf anyway; --no-exclude-perf includes it. */
 static int parse_exclude_perf(const struct option *opt __maybe_unused, const char *arg, int unset)
 {
 	const struct option named_last = { .value = args.named_last };
@@ -159,7 +159,7 @@ static int parse_exclude_perf(const struct option *opt __maybe_unused, const cha
 	return unset ? 0 : exclude_perf(&named_last, arg, unset);
 }
 
-/* Digits and nothing else: neither "-1" nor "4x" is a number here. */
+/* Accept digits only: neither "-1" nor "4x". */
 static bool parse_number(const char *arg, unsigned long *number)
 {
 	errno = 0;
@@ -167,7 +167,7 @@ static bool parse_number(const char *arg, unsigned long *number)
 	return *arg && strspn(arg, "0123456789") == strlen(arg) && !errno;
 }
 
-/* @pages: what was found in @arg, 0 if that makes no sense. */
+/* @pages: parsed from @arg, 0 if it is invalid. */
 static int check_pages(unsigned long pages, const char *arg, const char *of, const char *example)
 {
 	unsigned int most = (INT_MAX / 2 + 1) / page_size;	/* struct perf_mmap counts in int */
@@ -190,7 +190,7 @@ static int parse_data_pages(unsigned int *pages, const char *arg)
 	return check_pages(*pages, arg, "a ring", "-m 1M");
 }
 
-/* Not rounded up yet: there are drivers that take any number (aux__configure()). */
+/* Do not round up yet: some drivers take any number of pages (aux__configure()). */
 static int parse_aux_pages(unsigned int *pages, const char *arg)
 {
 	unsigned long nr = DIV_ROUND_UP(rotation__parse_size(arg), page_size);
@@ -258,7 +258,7 @@ static void use_aio(unsigned long nr)
 	rec.output.pipeline.io.kind = WRITER_AIO;
 	rec.output.pipeline.io.nr_aio = clamp(nr, 1UL, (unsigned long)WRITER_AIO_MAX);
 	if (rec.output.pipeline.io.nr_aio != nr)
-		pr_warning("AIO: %lu control blocks are not possible, 1 to %d are. Using %u.\n", nr,
+		pr_warning("--aio: cannot use %lu control blocks, only 1 to %d. Using %u.\n", nr,
 			   WRITER_AIO_MAX, rec.output.pipeline.io.nr_aio);
 }
 
@@ -277,7 +277,7 @@ static int parse_aio(const struct option *opt __maybe_unused, const char *arg, i
 	return 0;
 }
 
-/* More than there are tasks are as many as there are tasks. */
+/* util starts at most one thread per task. */
 static int parse_synthesizers(const struct option *opt, const char *arg, int unset __maybe_unused)
 {
 	unsigned int *nr = opt->value;
@@ -303,10 +303,10 @@ static int parse_compression(const struct option *opt, const char *arg, int unse
 	if (*level >= 0 && *level <= COMPRESSION_MAX && (!end || (end != arg && !*end)))
 		return 0;
 	if (!COMPRESSION_MAX) {
-		pr_err("-z: this perf was built without zstd, and does not compress.\n");
+		pr_err("-z: cannot compress: this perf was built without zstd.\n");
 		return -1;
 	}
-	pr_err("-z %s: not a level of compression, 0 to %d.\n", arg, COMPRESSION_MAX);
+	pr_err("-z %s: not a compression level, 0 to %d.\n", arg, COMPRESSION_MAX);
 	return -1;
 }
 
@@ -328,11 +328,11 @@ static int parse_online(struct reader_spec *spec, const char *text)
 
 static int parse_priority(const struct option *opt, const char *arg, int unset)
 {
-	unsigned long most = sched_get_priority_max(SCHED_FIFO), number = 0;
+	unsigned long max = sched_get_priority_max(SCHED_FIFO), number = 0;
 	int *priority = opt->value;
 
-	if (!unset && (!parse_number(arg, &number) || number > most)) {
-		pr_err("-r %s: not a priority from 1 to %lu, or 0 for the normal class.\n", arg, most);
+	if (!unset && (!parse_number(arg, &number) || number > max)) {
+		pr_err("-r %s: not a priority from 1 to %lu, or 0 for the normal class.\n", arg, max);
 		return -1;
 	}
 	*priority = number;
@@ -371,7 +371,7 @@ static int parse_control(const struct option *opt, const char *arg, int unset __
 	struct record_opts *opts = opt->value;
 	int err = evlist__parse_control(arg, &opts->ctl_fd, &opts->ctl_fd_ack, &opts->ctl_fd_close);
 
-	/* A descriptor that is not open would become one of our own. */
+	/* A descriptor that is not open could become one of perf's own. */
 	if (!err && (fcntl(opts->ctl_fd, F_GETFD) < 0 ||
 		     (opts->ctl_fd_ack != -1 && fcntl(opts->ctl_fd_ack, F_GETFD) < 0)))
 		err = -EBADF;
@@ -389,8 +389,8 @@ static int parse_delay(const struct option *opt, const char *arg, int unset)
 	int err = evlist__parse_event_enable_time(recorder->evlist, &recorder->opts, arg, unset);
 
 	if (err)
-		pr_err("-D %s: neither a number of milliseconds, nor -1, nor ranges that follow each "
-		       "other. Example: -D 10-20,30-40\n", arg);
+		pr_err("-D %s: neither a number of milliseconds, nor -1, nor ascending "
+		       "ranges. Example: -D 10-20,30-40\n", arg);
 	return err;
 }
 
@@ -410,184 +410,188 @@ static int parse_synth(const struct option *opt, const char *arg, int unset)
 	return opts->synth < 0 ? -1 : 0;
 }
 
-/* As OPT_CALLBACK, but without --no-NAME, for callbacks that must have their argument. */
+/* OPT_CALLBACK without --no-NAME, for callbacks that need their argument. */
 #define OPT_CALLBACK_NONEG(s, l, v, a, h, f)						\
 	{ .type = OPTION_CALLBACK, .short_name = (s), .long_name = (l), .value = (v),	\
 	  .argh = (a), .help = (h), .callback = (f), .flags = PARSE_OPT_NONEG }
 
 static struct option options[] = {
-	OPT_GROUP("What to record"),
+	OPT_GROUP("Event selection"),
 	OPT_CALLBACK_NONEG('e', "event", &events_option, "event",
-		     "events, see 'perf list'; EVENT/overwrite/ keeps the last ones in memory",
+		     "event to record, see 'perf list'; EVENT/overwrite/ keeps only its last records",
 		     parse_recorded_event),
 #ifdef HAVE_LIBPFM
 	OPT_CALLBACK_NONEG(0, "pfm-events", &rec.evlist, "event",
-			   "events by the names that libpfm4 has for them, see 'perf list'",
+			   "event by its libpfm4 name, see 'perf list'",
 			   parse_libpfm_events_option),
 #endif
 	OPT_CALLBACK_NONEG(0, "filter", NULL, "filter",
-		     "condition on the event named last", parse_event_filter),
+		     "condition for the last event before this option", parse_event_filter),
 	OPT_CALLBACK_NOOPT(0, "exclude-perf", NULL, NULL,
-			   "leave out tracepoints hit by perf itself; with -a and -C all events are "
-			   "recorded so, unless --no-exclude-perf", parse_exclude_perf),
+			   "exclude perf itself from the tracepoint; -a and -C exclude it from all "
+			   "events, unless --no-exclude-perf", parse_exclude_perf),
 	OPT_BOOLEAN(0, "overwrite", &rec.opts.overwrite,
-		    "all events as if with the term /overwrite/"),
-	OPT_U64('c', "count", &rec.opts.user_interval, "sample every so many events"),
-	OPT_CALLBACK_NONEG('F', "freq", &rec.opts, "n|max", "sample so often a second",
+		    "record all events in overwrite mode, as with the term /overwrite/"),
+	OPT_U64('c', "count", &rec.opts.user_interval, "sample once per this number of events"),
+	OPT_CALLBACK_NONEG('F', "freq", &rec.opts, "n|max", "sample at this frequency [Hz]",
 		     record__parse_freq),
 	OPT_BOOLEAN(0, "strict-freq", &rec.opts.strict_freq,
-		    "fail where the kernel does not allow the frequency"),
-	OPT_BOOLEAN('n', "no-samples", &rec.opts.no_samples, "only count"),
-	OPT_BOOLEAN_FLAG(0, "all-kernel", &rec.opts.all_kernel, "only what happens in the kernel",
+		    "fail if the kernel does not allow the frequency"),
+	OPT_BOOLEAN('n', "no-samples", &rec.opts.no_samples, "count events without sampling"),
+	OPT_BOOLEAN_FLAG(0, "all-kernel", &rec.opts.all_kernel, "record kernel mode only",
 			 PARSE_OPT_EXCLUSIVE),
-	OPT_BOOLEAN_FLAG(0, "all-user", &rec.opts.all_user, "only what happens in user space",
+	OPT_BOOLEAN_FLAG(0, "all-user", &rec.opts.all_user, "record user mode only",
 			 PARSE_OPT_EXCLUSIVE),
 
-	OPT_GROUP("Of whom"),
-	OPT_BOOLEAN('a', "all-cpus", &rec.opts.target.system_wide, "all tasks on all CPUs"),
-	OPT_STRING('C', "cpu", &rec.opts.target.cpu_list, "cpus", "all tasks on these CPUs"),
-	OPT_STRING('p', "pid", &rec.opts.target.pid, "pids", "these processes"),
-	OPT_STRING('t', "tid", &rec.opts.target.tid, "tids", "these threads"),
-	OPT_STRING('u', "uid", &rec.opts.target.uid_str, "user", "the tasks of this user"),
-	OPT_CALLBACK_NONEG('G', "cgroup", &rec.evlist, "name", "tasks of this cgroup, with -a",
+	OPT_GROUP("Target selection"),
+	OPT_BOOLEAN('a', "all-cpus", &rec.opts.target.system_wide, "record all tasks on all CPUs"),
+	OPT_STRING('C', "cpu", &rec.opts.target.cpu_list, "cpus", "record all tasks on these CPUs"),
+	OPT_STRING('p', "pid", &rec.opts.target.pid, "pids", "record these processes"),
+	OPT_STRING('t', "tid", &rec.opts.target.tid, "tids", "record these threads"),
+	OPT_STRING('u', "uid", &rec.opts.target.uid_str, "user", "record the tasks of this user"),
+	OPT_CALLBACK_NONEG('G', "cgroup", &rec.evlist, "name", "record tasks of this cgroup (needs -a)",
 		     parse_cgroups),
 	OPT_BOOLEAN_SET('i', "no-inherit", &rec.opts.no_inherit, &rec.opts.no_inherit_set,
-			"not the tasks that they will start"),
+			"do not record tasks that recorded tasks start"),
 	OPT_BOOLEAN(0, "per-thread", &rec.opts.target.per_thread,
-		    "a ring for each thread instead of each CPU"),
+		    "use one ring per thread instead of one per CPU"),
 
-	OPT_GROUP("What a sample holds"),
-	OPT_CALLBACK_NOOPT('g', NULL, &callchain_param, NULL, "the call graph",
+	OPT_GROUP("Contents of samples"),
+	OPT_CALLBACK_NOOPT('g', NULL, &callchain_param, NULL, "sample the call graph",
 			   &record_callchain_opt),
 	OPT_CALLBACK(0, "call-graph", &rec.opts, "fp|dwarf[,bytes]|lbr",
 		     record_callchain_help, &record_parse_callchain_opt),
 	OPT_BOOLEAN(0, "kernel-callchains", &rec.opts.kernel_callchains,
-		    "its kernel part only"),
-	OPT_BOOLEAN(0, "user-callchains", &rec.opts.user_callchains, "its user part only"),
-	OPT_BOOLEAN('R', "raw-samples", &rec.opts.raw_samples, "raw data of all events"),
-	OPT_BOOLEAN('d', "data", &rec.opts.sample_address, "the data address"),
-	OPT_BOOLEAN(0, "phys-data", &rec.opts.sample_phys_addr, "its physical address"),
+		    "sample only the kernel part of call graphs"),
+	OPT_BOOLEAN(0, "user-callchains", &rec.opts.user_callchains,
+		    "sample only the user part of call graphs"),
+	OPT_BOOLEAN('R', "raw-samples", &rec.opts.raw_samples, "sample the raw data of all events"),
+	OPT_BOOLEAN('d', "data", &rec.opts.sample_address, "sample the data address"),
+	OPT_BOOLEAN(0, "phys-data", &rec.opts.sample_phys_addr, "sample the physical data address"),
 	OPT_BOOLEAN(0, "data-page-size", &rec.opts.sample_data_page_size,
-		    "the page size of the data address"),
+		    "sample the page size of the data address"),
 	OPT_BOOLEAN(0, "code-page-size", &rec.opts.sample_code_page_size,
-		    "the page size of the code address"),
+		    "sample the page size of the code address"),
 	OPT_BOOLEAN_SET('T', "timestamp", &rec.opts.sample_time, &rec.opts.sample_time_set,
-			"the time"),
-	OPT_BOOLEAN_SET('P', "period", &rec.opts.period, &rec.opts.period_set, "the period"),
-	OPT_BOOLEAN(0, "sample-cpu", &rec.opts.sample_cpu, "the CPU"),
+			"sample the time (default)"),
+	OPT_BOOLEAN_SET('P', "period", &rec.opts.period, &rec.opts.period_set, "sample the period"),
+	OPT_BOOLEAN(0, "sample-cpu", &rec.opts.sample_cpu, "sample the CPU"),
 	OPT_BOOLEAN(0, "sample-identifier", &rec.opts.sample_identifier,
-		    "the event's id, at a fixed place"),
+		    "sample the event's id at a fixed position"),
 	OPT_CALLBACK_OPTARG('I', "intr-regs", &rec.opts.sample_intr_regs, NULL, "registers",
-			    "registers at the event; '-I?' lists them", parse_intr_regs),
+			    "sample registers at the event; '-I?' lists them", parse_intr_regs),
 	OPT_CALLBACK_OPTARG(0, "user-regs", &rec.opts.sample_user_regs, NULL, "registers",
-			    "user registers; '--user-regs=?' lists them", parse_user_regs),
+			    "sample user registers; '--user-regs=?' lists them", parse_user_regs),
 	OPT_CALLBACK_NOOPT('b', "branch-any", &rec.opts.branch_stack, NULL,
-			   "the last taken branches", parse_branch_stack),
-	OPT_CALLBACK('j', "branch-filter", &rec.opts.branch_stack, "kinds",
-		     "the last branches of these kinds", parse_branch_stack),
-	OPT_BOOLEAN('W', "weight", &rec.opts.sample_weight, "the weight, where the event has one"),
-	OPT_BOOLEAN(0, "transaction", &rec.opts.sample_transaction, "transaction flags"),
+			   "sample the last taken branches", parse_branch_stack),
+	OPT_CALLBACK('j', "branch-filter", &rec.opts.branch_stack, "types",
+		     "sample the last branches of these types", parse_branch_stack),
+	OPT_BOOLEAN('W', "weight", &rec.opts.sample_weight, "sample the weight, if the event has one"),
+	OPT_BOOLEAN(0, "transaction", &rec.opts.sample_transaction, "sample transaction flags"),
 	OPT_BOOLEAN(0, "running-time", &rec.opts.running_time,
-		    "time enabled and running, of counters that are read (:S)"),
-	OPT_BOOLEAN('s', "stat", &rec.opts.inherit_stat, "counts of each thread"),
-	OPT_CALLBACK_NONEG('k', "clockid", &rec.opts, "clock", "times of this clock, see clock_gettime(2)",
+		    "sample enabled and running times of read counters (:S)"),
+	OPT_BOOLEAN('s', "stat", &rec.opts.inherit_stat, "record the counts of each thread"),
+	OPT_CALLBACK_NONEG('k', "clockid", &rec.opts, "clock", "clock for timestamps, see clock_gettime(2)",
 		     parse_clockid),
 
-	OPT_GROUP("What else to record"),
+	OPT_GROUP("Side-band records and build-ids"),
 	OPT_BOOLEAN_SET(0, "switch-events", &rec.opts.record_switch_events,
-			&rec.opts.record_switch_events_set, "context switches"),
-	OPT_BOOLEAN(0, "namespaces", &rec.opts.record_namespaces, "namespaces of tasks"),
-	OPT_BOOLEAN(0, "all-cgroups", &rec.opts.record_cgroup, "cgroups of tasks"),
+			&rec.opts.record_switch_events_set, "record context switches"),
+	OPT_BOOLEAN(0, "namespaces", &rec.opts.record_namespaces, "record namespaces of tasks"),
+	OPT_BOOLEAN(0, "all-cgroups", &rec.opts.record_cgroup, "record cgroups of tasks"),
 	OPT_BOOLEAN(0, "off-cpu", &rec.off_cpu.wanted,
-		    "how long tasks did not run, by stack, summed up by a BPF program"),
-	OPT_BOOLEAN(0, "no-bpf-event", &rec.opts.no_bpf_event, "not the loading of BPF programs"),
+		    "record off-CPU time by stack, summed up by a BPF program"),
+	OPT_BOOLEAN(0, "no-bpf-event", &rec.opts.no_bpf_event, "do not record the loading of BPF programs"),
 	OPT_CALLBACK(0, "synth", &rec.opts, "no|all|task|mmap|cgroup",
-		     "what is noted of tasks that already run (default: all)", parse_synth),
+		     "records to synthesize for existing tasks (default: all)", parse_synth),
 	OPT_BOOLEAN(0, "tail-synthesize", &rec.opts.tail_synthesize,
-		    "note it at the end of a file instead of the beginning"),
+		    "synthesize existing tasks at the end of the file"),
 	OPT_UINTEGER(0, "proc-map-timeout", &proc_map_timeout,
-		     "give up on a task's maps after so many ms"),
+		     "limit for reading the maps of a task [ms]"),
 	OPT_BOOLEAN_SET('B', "no-buildid", &args.no_build_ids, &args.no_build_ids_set,
-			"not the build-ids of binaries (default with --switch-output)"),
+			"do not collect build-ids of binaries (default with --switch-output)"),
 	OPT_BOOLEAN_SET('N', "no-buildid-cache", &args.no_build_id_cache,
 			&args.no_build_id_cache_set,
 			"do not copy binaries to the build-id cache (default with --switch-output)"),
 	OPT_BOOLEAN(0, "buildid-all", &rec.output.all_build_ids,
-		    "build-ids of all binaries, hit by a sample or not"),
+		    "collect build-ids of all mapped binaries, hit by samples or not"),
 	OPT_BOOLEAN(0, "buildid-mmap", &rec.build_id_mmap,
-		    "let the kernel put build-ids into the map records"),
+		    "let the kernel put build-ids into mmap records"),
 	OPT_BOOLEAN(0, "timestamp-boundary", &rec.output.sample_times,
-		    "the times of the first and the last sample, in the header"),
-	OPT_STRING(0, "vmlinux", &symbol_conf.vmlinux_name, "file", "the kernel's binary"),
+		    "store the times of the first and last sample in the header"),
+	OPT_STRING(0, "vmlinux", &symbol_conf.vmlinux_name, "file", "pathname of the kernel's vmlinux"),
 	OPT_BOOLEAN(0, "kcore", &rec.output.kcore,
-		    "copy the kernel's code, too; the output is a directory"),
+		    "copy the kernel's code as well; the output is a directory"),
 	OPT_STRING_OPTARG_SET(0, "debuginfod", &args.debuginfod.urls, &args.debuginfod.set, "urls",
-			      "ask debuginfod for binaries that are not here: of these servers, or of "
+			      "fetch missing binaries from these debuginfod servers, or those in "
 			      "$DEBUGINFOD_URLS", "system"),
 
-	OPT_GROUP("How"),
+	OPT_GROUP("Rings and threads"),
 	OPT_CALLBACK_NONEG('m', "mmap-pages", &rec.opts, "size[,aux]",
-		     "size of each ring, and of each AUX area, in pages or with a unit (B, K, M, G)",
+		     "size of each ring and AUX area, in pages or with a unit (B, K, M, G)",
 		     parse_ring_pages),
 	OPT_CALLBACK('D', "delay", &rec, "ms|-1|ranges",
-		     "begin so late; -1: disabled, see --control; ranges: 10-20,30-40", parse_delay),
+		     "enable events after this delay; -1: leave them disabled, see --control; "
+		     "ranges: enable events in these, such as 10-20,30-40", parse_delay),
 	OPT_CALLBACK_NONEG(0, "control", &rec.opts, "fd:n[,ack]|fifo:path[,ack]",
-		     "take commands: enable, disable, snapshot, stop, evlist, ping", parse_control),
+		     "accept commands: enable, disable, snapshot, stop, evlist, ping", parse_control),
 	OPT_BOOLEAN(0, "no-buffering", &rec.opts.no_buffering, "wake up at every event"),
 	OPT_CALLBACK_OPTARG(0, "threads", NULL, NULL, "spec",
-			    "threads that read the rings: one for each cpu (default), core, package, numa "
-			    "node, or CPUs/AFFINITY:...", parse_threads),
+			    "drain the rings in one thread per cpu (default), core, package, numa node, "
+			    "or CPUs/AFFINITY:...", parse_threads),
 	OPT_CALLBACK('r', "realtime", &rec.readers.priority, "n",
-		     "their real-time priority (default: 2, where allowed); --no-realtime: none",
+		     "real-time priority of draining threads (default: 2, if permitted); "
+		     "--no-realtime: none",
 		     parse_priority),
 	OPT_CALLBACK_NONEG(0, "affinity", &rec.readers.homes, "node|cpu",
-			   "a thread that reads several rings moves to where each is filled",
+			   "move a thread that drains several rings to the node or CPU of each ring",
 			   parse_affinity),
 	OPT_CALLBACK(0, "mmap-flush", &rec.readers.min_bytes, "bytes",
-		     "read a ring when it holds this much (default: 1)", parse_mmap_flush),
+		     "drain a ring only when it holds this many bytes (default: 1)", parse_mmap_flush),
 	OPT_CALLBACK_NONEG(0, "num-thread-synthesize", &rec.opts.nr_threads_synthesize, "n",
-			   "threads that note the tasks which already run (default: 1)",
+			   "threads that synthesize existing tasks (default: 1)",
 			   parse_synthesizers),
 
-	OPT_GROUP("AUX areas: raw traces, such as intel_pt//"),
+	OPT_GROUP("AUX area tracing, such as intel_pt//"),
 	OPT_STRING_OPTARG('S', "snapshot", &rec.opts.auxtrace_snapshot_opts, "[e][size]",
-			  "keep only the last of the trace, and write it at SIGUSR2 and the like; "
-			  "e: at the end, too; size: no more than that", ""),
+			  "overwrite the trace in memory, write it on SIGUSR2 and other triggers; "
+			  "e: also at the end; size: limit of a snapshot", ""),
 	OPT_STRING_OPTARG(0, "aux-sample", &rec.opts.auxtrace_sample_opts, "size",
-			  "put the last of the trace into the samples of the events in its group", ""),
+			  "sample the last bytes of the trace with the events of its group", ""),
 
-	OPT_GROUP("Where to"),
+	OPT_GROUP("Output"),
 	OPT_STRING('o', "output", &rec.output.data.path, "file",
-		   "the file (default: perf.data); '-' is standard output"),
+		   "output file (default: perf.data); '-' for standard output"),
 	OPT_CALLBACK_NONEG(0, "io", &rec.output.pipeline.io, "uring|aio|sync",
-			   "how to write (default: uring, where the kernel allows it)", parse_io),
+			   "write by io_uring, POSIX AIO or write(2) (default: uring, if the kernel has it)", parse_io),
 	OPT_CALLBACK_OPTARG(0, "aio", NULL, NULL, "n",
-			    "write by POSIX AIO, n at a time (1 to 4, default: 1)", parse_aio),
+			    "write by POSIX AIO with n control blocks (1 to 4, default: 1)", parse_aio),
 	OPT_CALLBACK_OPTARG('z', "compression-level", &rec.output.pipeline.level, NULL, "n",
-			    "compress the records, by zstd (1 to 22, default: 1)",
+			    "compress records with zstd at this level (1 to 22, default: 1)",
 			    parse_compression),
 	OPT_CALLBACK_NONEG(0, "write-buffer", &rec.output.pipeline.max_bytes, "size",
-			   "memory for what waits to be written (default: 128M)", parse_write_buffer),
+			   "memory for data that wait to be written (default: 128M)", parse_write_buffer),
 	OPT_STRING_OPTARG_SET(0, "switch-output", &args.switch_output, &args.switch_output_set,
 			      "signal|size|time",
-			      "snapshot and go on in a new file: at SIGUSR2, at this size, "
-			      "after this time", "signal"),
+			      "take a snapshot and continue in a new file: on SIGUSR2, at this size, or "
+			      "at this interval", "signal"),
 	OPT_CALLBACK_NONEG(0, "switch-output-event", &trigger_option, "event",
-			   "snapshot and go on in a new file when this event happens; it is not "
-			   "recorded itself", parse_trigger_event),
+			   "take a snapshot and continue in a new file when this event happens; the "
+			   "event is not recorded", parse_trigger_event),
 	OPT_INTEGER(0, "switch-max-files", &rec.rotation.max_files,
-		    "keep only so many closed files"),
+		    "keep only this number of closed files"),
 	OPT_BOOLEAN(0, "timestamp-filename", &rec.timestamp_filename,
-		    "append the time to the file's name"),
-	OPT_CALLBACK(0, "max-size", &rec.output.max_bytes, "size", "stop at this size", parse_max_size),
+		    "append a timestamp to the name of the file"),
+	OPT_CALLBACK(0, "max-size", &rec.output.max_bytes, "size",
+		     "stop recording when the output has this size", parse_max_size),
 	OPT_STRING_OPTARG(0, "loss-report", &rec.report.path, "file.svg",
-			  "draw when how much was recorded and lost", "loss.svg"),
+			  "draw recorded and lost events over time", "loss.svg"),
 	OPT_STRING(0, "setup-filter", &args.setup_filter, "pin|unpin",
-		   "record nothing; as root: load what other users need for --filter of events that are no "
-		   "tracepoints"),
-	OPT_BOOLEAN(0, "dry-run", &args.dry_run, "check the options, record nothing"),
-	OPT_INCR('v', "verbose", &verbose, "say more"),
-	OPT_BOOLEAN('q', "quiet", &quiet, "say nothing"),
+		   "as root: load or unload the BPF program that ordinary users need for --filter on "
+		   "events that are not tracepoints; records nothing"),
+	OPT_BOOLEAN(0, "dry-run", &args.dry_run, "check the options without recording"),
+	OPT_INCR('v', "verbose", &verbose, "print more messages"),
+	OPT_BOOLEAN('q', "quiet", &quiet, "print no messages"),
 
 	OPT_END()
 };
@@ -626,7 +630,7 @@ static int read_config(const char *var, const char *value, void *cb)
 			use_aio(nr);
 			return 0;
 		}
-		pr_err("record.aio = %s: not a number. 1 to %d are possible.\n", value, WRITER_AIO_MAX);
+		pr_err("record.aio = %s: must be a number from 1 to %d.\n", value, WRITER_AIO_MAX);
 		return -1;
 	}
 	if (!strcmp(var, "record.io")) {
@@ -661,8 +665,8 @@ static int setup_filter(const char *what)
 		return EXIT_USAGE;
 	}
 	if (err)
-		pr_err("--setup-filter=%s failed. It takes root, /sys/fs/bpf mounted, and a perf that is "
-		       "built with BPF skeletons.\n", what);
+		pr_err("--setup-filter=%s failed: it needs root, /sys/fs/bpf mounted, and a perf built with "
+		       "BPF skeletons.\n", what);
 	return err ? -1 : 0;
 }
 
@@ -719,7 +723,7 @@ static int check_target(struct target *target)
 	return 0;
 }
 
-/* The kernel's answer to an event on a CPU that is not there names neither. */
+/* Check here: the kernel's error for an event on a missing CPU names neither event nor CPU. */
 static int check_cpus(const char *list)
 {
 	struct perf_cpu_map *wanted, *online;
@@ -750,7 +754,7 @@ static int check_cpus(const char *list)
 	return err;
 }
 
-/* What this kernel cannot record is better said now than found missing later. */
+/* Refuse what this kernel cannot record, instead of leaving it out silently. */
 static int check_side_band(const struct record_opts *opts)
 {
 	if (opts->record_cgroup && !perf_can_record_cgroup()) {
@@ -773,8 +777,8 @@ static int check_kcore(void)
 	fd = open("/proc/kcore", O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		err = -errno;
-		pr_err("--kcore: cannot read /proc/kcore: %m. Root may, on kernels with CONFIG_PROC_KCORE "
-		       "that are not locked down.\n");
+		pr_err("--kcore: cannot read /proc/kcore: %m. Run as root, on a kernel with CONFIG_PROC_KCORE "
+		       "that is not locked down.\n");
 		return err;
 	}
 	close(fd);
@@ -784,20 +788,20 @@ static int check_kcore(void)
 
 static void choose_build_ids(void)
 {
-	/* Where the kernel notes build-ids itself, the file need not be read back for them. */
+	/* With build-ids from the kernel, the file need not be read back for them. */
 	if (rec.build_id_mmap && !perf_can_record_build_id()) {
-		pr_warning("This kernel does not put build-ids into map records: collecting them "
-			   "at the end instead.\n");
+		pr_warning("--buildid-mmap: this kernel does not put build-ids into mmap records. "
+			   "Collecting them at the end instead.\n");
 		rec.build_id_mmap = false;
 	}
-	/* Between two files nothing is read: that should not take long. */
+	/* Switching files must be fast: read no build-ids. */
 	if (rec.rotation.enabled) {
 		args.no_build_ids |= !args.no_build_ids_set;
 		args.no_build_id_cache |= !args.no_build_id_cache_set;
 	}
 	rec.opts.build_id = rec.build_id_mmap;
 	symbol_conf.buildid_mmap2 = rec.build_id_mmap;
-	/* What a trace hits is not known until it is decoded. */
+	/* Only decoding tells which binaries a trace has hit. */
 	rec.output.all_build_ids |= rec.aux.itr != NULL;
 	rec.output.build_ids = !args.no_build_ids && !rec.build_id_mmap;
 	if (args.no_build_id_cache || !rec.output.build_ids)
@@ -839,9 +843,9 @@ static int prepare_recorder(void)
 	evlist__warn_user_requested_cpus(rec.evlist, opts->target.cpu_list);
 	evlist__uniquify_name(rec.evlist);
 
-	/* Threads come and go between reading /proc and attaching to them. */
+	/* Threads may exit between reading /proc and attaching to them. */
 	opts->ignore_missing_thread = opts->target.pid || opts->target.uid != UINT_MAX;
-	/* -t means that thread, not those that it starts, unless asked otherwise. */
+	/* -t records the thread without the tasks that it starts, unless -i was negated. */
 	if (opts->target.tid && !opts->no_inherit_set)
 		opts->no_inherit = true;
 	if (record_opts__config(opts))
@@ -877,7 +881,7 @@ int cmd_record(int argc, const char **argv)
 	if (!argc && target__none(&rec.opts.target))
 		rec.opts.target.system_wide = true;
 	if (nr_cgroups && !rec.opts.target.system_wide) {
-		pr_err("-G needs -a: a cgroup is watched on all CPUs.\n");
+		pr_err("-G needs -a: a cgroup is recorded on all CPUs.\n");
 		goto out;
 	}
 	status = prepare_recorder();

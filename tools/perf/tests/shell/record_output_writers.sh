@@ -83,7 +83,7 @@ rm -f "$out"*
 
 options=(--aio=9)
 record "$PERF"
-grep -q 'AIO: 9 control blocks are not possible, 1 to 4 are. Using 4' "$work/record.err" || error "--aio=9: no warning"
+grep -q -- '--aio: cannot use 9 control blocks, only 1 to 4. Using 4' "$work/record.err" || error "--aio=9: no warning"
 saved aio
 
 about=", io_uring refused"
