@@ -543,22 +543,33 @@ static void test_finished_at_once(void)
 	check(faulty.nr_direct > 0, "chunks are written by direct I/O when the page cache is slow");
 }
 
-static void test_slow(void)
+static bool run_slow(void)
 {
 	struct appender app = { .bytes = 3 << 20, .seed = 5 };
 	struct write_queue queue;
 
-	if (!start_queue(&queue, 2, 0, 1)) {
-		faulty.stall_us = 20000;
-		write_queue__open(&queue, &faulty.writer, 0, START, true);
-		app.queue = &queue;
-		append(&app);
-		write_queue__close(&queue);
-	}
-	check(!app.err && read_file(faulty.end).records == app.records,
-	      "appending threads wait for a slow writer, and nothing is lost");
-	check(!faulty.nr_direct, "... and chunks are written to the page cache while that is fast");
+	if (start_queue(&queue, 2, 0, 1))
+		return false;
+	faulty.stall_us = 20000;
+	write_queue__open(&queue, &faulty.writer, 0, START, true);
+	app.queue = &queue;
+	append(&app);
+	write_queue__close(&queue);
 	write_queue__exit(&queue);
+	return !app.err && read_file(faulty.end).records == app.records;
+}
+
+/* On a busy machine a submission may take so long that the page cache seems slow: try again. */
+static void test_slow(void)
+{
+	bool saved = true;
+	int tries = 0;
+
+	do {
+		saved &= run_slow();
+	} while (saved && faulty.nr_direct && ++tries < 10);
+	check(saved, "appending threads wait for a slow writer, and nothing is lost");
+	check(!faulty.nr_direct, "... and chunks are written to the page cache while that is fast");
 }
 
 static void test_append_after_error(void)
