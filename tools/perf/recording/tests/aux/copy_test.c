@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * AUX areas: what is new in one, and what a copy of it holds, for all that a control page may say.
+ * AUX areas: which bytes are new, and what a copy holds, for any contents of the control page.
  * tags: fast
  *
- * A trace whose byte n is known is written to a small area in steps of all sizes; every byte of every
- * snapshot is compared, and each must be there or told as gone. Prints KTAP.
+ * A trace with known bytes is written to a small area in steps of all sizes. Each byte of each
+ * snapshot is compared: it must be there or be counted as lost. Prints KTAP.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "recording/aux/copy.h"
 #include "perf/tests/tap.h"
 
-/* Byte @n of the trace. */
+/* Return: byte @n of the trace. */
 static unsigned char trace(uint64_t n)
 {
 	return (n * 2654435761u) >> 11;
@@ -44,7 +44,7 @@ static uint64_t area__head(const struct area *area)
 	return area->written % area->len;
 }
 
-/* Are the bytes of the image those up to @end in the trace? */
+/* Does the copy have the bytes of the trace up to @end? */
 static bool holds(const struct aux_copy *image, uint64_t end)
 {
 	struct aux_news news = aux_copy__news(image);
@@ -62,7 +62,7 @@ static bool holds(const struct aux_copy *image, uint64_t end)
 	return true;
 }
 
-/* Each step is a snapshot of its own. Kept and gone together are all. */
+/* Each step is a snapshot of its own. Copied and lost bytes add up to all of them. */
 static bool snapshots(uint64_t len, uint64_t most, uint64_t step)
 {
 	struct aux_cursor cursor = { .len = len };
@@ -90,7 +90,7 @@ static bool snapshots(uint64_t len, uint64_t most, uint64_t step)
 	return ok;
 }
 
-/* As many takes as @takes for one snapshot, of steps that change. */
+/* Take @takes copies for one snapshot, with steps of different sizes. */
 static bool extended(uint64_t len, uint64_t most, unsigned int takes)
 {
 	struct aux_cursor cursor = { .len = len };
@@ -153,7 +153,7 @@ static bool all_takes(void)
 	return true;
 }
 
-/* What a control page says is nothing to rely on: no byte outside is touched (run under ASan, too). */
+/* The control page is hostile. No byte outside the area is accessed: ASan checks. */
 static bool hostile(void)
 {
 	static const uint64_t words[] = { 0, 1, 63, 64, 65, 127, UINT32_MAX, 1ULL << 63,
@@ -170,7 +170,8 @@ static bool hostile(void)
 		for (j = 0; j < nr; j++)
 			for (k = 0; k < nr; k++) {
 				struct aux_cursor cursor = { .len = len, .written = words[k] };
-				struct aux_news news = aux_cursor__count(&cursor, words[i], words[j]);
+				struct aux_news news = aux_cursor__count(&cursor, words[i],
+									 words[j]);
 
 				ok = ok && news.end < len && news.bytes <= len;
 				aux_copy__add(&image, area, &news);
@@ -197,7 +198,8 @@ static bool backward(void)
 static bool ranges(void)
 {
 	struct aux_news nothing = aux_news__range(64, 5, 5), some = aux_news__range(64, 60, 64 + 4);
-	struct aux_news all = aux_news__range(64, 5, 64 + 5), odd = aux_news__range(96, 90, 96 + 10);
+	struct aux_news all = aux_news__range(64, 5, 64 + 5);
+	struct aux_news odd = aux_news__range(96, 90, 96 + 10);
 
 	return !nothing.bytes && some.bytes == 8 && some.end == 4 && all.bytes == 64 &&
 	       all.end == 5 && odd.bytes == 16 && odd.end == 10;
@@ -205,10 +207,12 @@ static bool ranges(void)
 
 int main(void)
 {
-	check(all_sizes(), "each snapshot has the bytes since the one before, or tells how many are gone");
-	check(all_takes(), "takes that are written together have the newest, and tell of the others");
-	check(ranges(), "ranges as util guesses them");
-	check(backward(), "a count that goes back calls all of the area new");
-	check(hostile(), "no number leads out of the area");
+	check(all_sizes(),
+	      "each snapshot has the bytes since the previous one, and counts lost ones");
+	check(all_takes(),
+	      "copies that are written together have the newest bytes, and count the others");
+	check(ranges(), "ranges from offsets, as util computes them");
+	check(backward(), "a count that goes back makes the whole area new");
+	check(hostile(), "no value of the control page leads out of the area");
 	return tap_end();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which event a sample in a trace is of: against what a decoder takes from each file.
+ * AUX_OUTPUT_HW_ID records: a decoder finds the event of each sample in a trace, in each file.
  * tags: fast
  *
  * Prints KTAP.
@@ -24,7 +24,7 @@ static uint64_t below(uint64_t n)
 	return random_word % n;
 }
 
-/* A record with a sample id of a word: the event. */
+/* A record with a sample id of one word: the id of the event. */
 struct record {
 	struct perf_record_aux_output_hw_id	hw;
 	uint64_t				id;
@@ -45,11 +45,11 @@ static void add(struct hw_ids *outputs, uint64_t counter, uint64_t id, size_t mo
 	hw_ids__add(outputs, (const void *)&record, id);
 }
 
-/* What a decoder knows when it has read a file. */
+/* What a decoder knows after reading a file. */
 struct file {
 	uint64_t	event[COUNTERS];
 	unsigned int	records;
-	unsigned int	full;		/* no more records than that can be written */
+	unsigned int	full;		/* number of records that can be written; 0: any */
 };
 
 static int take(void *arg, const void *data, size_t len)
@@ -86,7 +86,7 @@ static bool once_in_each_file(void)
 	return ok;
 }
 
-/* One that comes while there is a file is written to it, without the others. */
+/* A record that arrives after the file has begun is written to it, without the others. */
 static bool only_new(void)
 {
 	struct file file = { 0 };
@@ -107,7 +107,7 @@ static bool only_new(void)
 	return ok;
 }
 
-/* What the area holds may be older than the change: both are there, in their order, and back again. */
+/* The area may hold data from before the change, so both records are written, in their order. */
 static bool changes(void)
 {
 	struct file file = { 0 };
@@ -126,7 +126,7 @@ static bool changes(void)
 	return ok;
 }
 
-/* However often events change places, what each file says in the end is right, and memory does not grow. */
+/* After many changes each file has the present events, and memory has not grown. */
 static bool bounded(void)
 {
 	uint64_t truth[COUNTERS] = { 0 };
@@ -136,7 +136,7 @@ static bool bounded(void)
 
 	hw_ids__init(&outputs);
 	for (i = 1; ok && i < 100000; i++) {
-		/* The last counter once, long ago. */
+		/* The last counter changes only once, at the beginning. */
 		uint64_t counter = i == 1 ? COUNTERS - 1 : below(COUNTERS - 1), id = 1 + below(5);
 
 		truth[counter] = id;
@@ -170,7 +170,7 @@ static bool too_many_counters(void)
 	return ok;
 }
 
-/* What could not be written is, next time. */
+/* A record that could not be written is written the next time. */
 static bool error(void)
 {
 	struct file file = { .full = 1 };
@@ -205,12 +205,12 @@ static bool not_sound(void)
 
 int main(void)
 {
-	check(once_in_each_file(), "once in each file");
-	check(only_new(), "what is new goes to a file that has begun");
-	check(changes(), "an event takes another one's counter");
-	check(bounded(), "events change places all the time");
-	check(too_many_counters(), "more counters than there is room for");
-	check(error(), "an error of the output");
-	check(not_sound(), "records that are too short or too long");
+	check(once_in_each_file(), "a record is written once to each file");
+	check(only_new(), "a new record is written to a file that has begun");
+	check(changes(), "an event that takes another one's counter is written");
+	check(bounded(), "many changes of counters take bounded memory");
+	check(too_many_counters(), "with too many counters the oldest records are dropped");
+	check(error(), "a write error is returned, and the record is written later");
+	check(not_sound(), "records that are too short or too long are counted");
 	return tap_end();
 }

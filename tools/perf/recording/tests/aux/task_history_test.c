@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whose trace an AUX area holds: against a model that knows the task of each byte.
+ * Tasks whose trace an AUX area holds, compared with a model that knows the task of each byte.
  * tags: fast
  *
- * Whatever is still in the area must be referred to; what is long overwritten must not be, and memory
- * must not grow. Prints KTAP.
+ * Tasks with bytes in the area must be referred to. Tasks whose bytes were overwritten long ago
+ * must not be, and memory must not grow. Prints KTAP.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -30,13 +30,13 @@ static uint64_t below(uint64_t n)
 }
 
 /*
- * Byte n of the trace, as far as it is in the area, is at n % LEN. The newest context switches to tasks
- * are known.
+ * Byte n of the trace is at n % LEN while it is in the area. @switched has the newest context
+ * switches.
  */
 struct model {
 	uint32_t	tid[LEN];
 	uint64_t	time[LEN];
-	uint64_t	run[LEN];		/* when its task was switched to, or the event started */
+	uint64_t	run[LEN];	/* time of the switch to its task, or of the start */
 	uint64_t	written;
 	uint64_t	now;
 	uint32_t	running;
@@ -57,13 +57,13 @@ static void switch_to(struct model *model, uint32_t tid)
 	model->switched[i].time = model->since = ++model->now;
 }
 
-/* Some get their turn from another one without a record: their events are swapped. */
+/* Some switches have no record: the kernel swaps the events of two tasks instead. */
 static void trace(struct model *model, struct task_history *history, bool counted, uint64_t most)
 {
 	uint64_t bytes = 1 + below(most), i;
 	uint32_t tid;
 
-	/* Or the event was stopped and started, and the task went on. */
+	/* Otherwise the event was stopped and started, and the task went on. */
 	if (!model->running || below(4))
 		switch_to(model, 1 + below(TASKS));
 	else
@@ -80,7 +80,7 @@ static void trace(struct model *model, struct task_history *history, bool counte
 			 ++model->now);
 }
 
-/* Return: how many tasks are referred to that have nothing in the area; -1 if one is missing. */
+/* Return: number of tasks that are referred to without bytes in the area; -1 if one is missing. */
 static int compare(const struct model *model, struct task_history *history, uint64_t horizon)
 {
 	uint64_t oldest[TASKS + 1], newest[TASKS + 1] = { 0 }, run[TASKS + 1], i;
@@ -105,7 +105,8 @@ static int compare(const struct model *model, struct task_history *history, uint
 	for (; i < model->switches; i++) {
 		if (model->switched[i % SWITCHES].time >= task_history__since(history))
 			task_refs__add(&refs, 1000 + model->switched[i % SWITCHES].tid,
-				  model->switched[i % SWITCHES].tid, model->switched[i % SWITCHES].time);
+				       model->switched[i % SWITCHES].tid,
+				       model->switched[i % SWITCHES].time);
 	}
 	for (tid = 1; tid <= TASKS && extra >= 0; tid++) {
 		const struct task_ref *task = task_refs__task(&refs, tid), *process;
@@ -136,7 +137,7 @@ static bool all_there(bool counted, uint64_t most)
 	for (i = 0; i < 20000 && extra >= 0; i++) {
 		trace(&model, &history, counted, most);
 		later = model.now > LEN ? model.now - below(LEN) : 0;
-		if (!below(50) && later > horizon)	/* a snapshot: it does not go back */
+		if (!below(50) && later > horizon)	/* a snapshot */
 			horizon = later;
 		if (i % 7 == 0)
 			extra = compare(&model, &history, horizon);
@@ -144,12 +145,13 @@ static bool all_there(bool counted, uint64_t most)
 			worst = extra;
 		room = history.room;
 	}
-	printf("# most %d, %d tasks too many, room for %zu\n", (int)most, worst, room);
+	printf("# most %d, %d tasks too many, capacity %zu\n", (int)most, worst, room);
 	task_history__exit(&history);
-	return extra >= 0 && room <= LEN / TASK_HISTORY_MIN_BYTES + 1 && (!counted || worst < TASKS);
+	return extra >= 0 && room <= LEN / TASK_HISTORY_MIN_BYTES + 1 &&
+	       (!counted || worst < TASKS);
 }
 
-/* Tiny stretches of tasks that take turns do not fit: then it must be said. */
+/* Many short stretches of tasks that alternate exceed the limit: the references are incomplete. */
 static bool too_many(void)
 {
 	struct task_history history;
@@ -194,12 +196,14 @@ static bool lost(void)
 
 int main(void)
 {
-	check(all_there(true, 700), "long stretches, counted: all are referred to");
-	check(all_there(true, 200), "short stretches, counted");
-	check(all_there(false, 700), "stretches of unknown length");
-	check(all_there(false, 2 * LEN), "longer than the area, of unknown length");
-	check(all_there(true, 3 * LEN), "longer than the area, counted");
-	check(too_many(), "too many for the memory that is theirs");
-	check(lost(), "records that are missing");
+	check(all_there(true, 700), "long stretches of known length are all referred to");
+	check(all_there(true, 200), "short stretches of known length are all referred to");
+	check(all_there(false, 700), "stretches of unknown length are all referred to");
+	check(all_there(false, 2 * LEN),
+	      "stretches of unknown length that exceed the area are referred to");
+	check(all_there(true, 3 * LEN),
+	      "stretches of known length that exceed the area are referred to");
+	check(too_many(), "with too many stretches the references are incomplete");
+	check(lost(), "after lost records the references are incomplete");
 	return tap_end();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * --threads: which reader drains what and runs where, on a machine with CPUs 0-3 and 6-7.
+ * --threads: which reader drains which CPUs and runs where, on a machine with CPUs 0-3 and 6-7.
  * tags: fast
  *
  * Prints KTAP.
@@ -16,9 +16,9 @@
 #include "recording/ring/reader_spec.h"
 #include "perf/tests/tap.h"
 
-static char said[512];
+static char message_text[512];
 
-/* libperf's */
+/* Stands in for libperf's. */
 void libperf_print(int level, const char *fmt, ...)
 {
 	(void)level, (void)fmt;
@@ -31,14 +31,14 @@ int eprintf(int level, int var, const char *fmt, ...)
 
 	(void)level, (void)var;
 	va_start(args, fmt);
-	vsnprintf(said, sizeof(said), fmt, args);
+	vsnprintf(message_text, sizeof(message_text), fmt, args);
 	va_end(args);
 	return 0;
 }
 
 /*
- * The machine: packages 0-3 and 6-7, cores 0-1, 2-3, 6-7, of which CPU 8 is offline; one node has no
- * CPU that is there.
+ * The machine: packages 0-3 and 6-8, cores 0-1, 2-3, 6-7 and 8. CPU 8 is offline, and one node has
+ * no CPU that is online.
  */
 
 static bool no_topology;
@@ -109,17 +109,18 @@ static void refuses(struct perf_cpu_map *all, const char *text, int err, const c
 	char what[128];
 	bool ok;
 
-	said[0] = '\0';
-	ok = reader_spec__parse(&spec, text, all) == err && !spec.nr && strstr(said, message);
+	message_text[0] = '\0';
+	ok = reader_spec__parse(&spec, text, all) == err && !spec.nr &&
+	     strstr(message_text, message);
 	snprintf(what, sizeof(what), "--threads='%.40s' is refused: %s", text, message);
 	check(ok, what);
 	if (!ok)
-		printf("# said: %s\n", said);
+		printf("# message: %s\n", message_text);
 	reader_spec__exit(&spec);
 }
 
-#define EACH ((const char *const []){ "0", "0", "1", "1", "2", "2", "3", "3", "6", "6", "7", "7", NULL })
 #define LIST(...) ((const char *const []){ __VA_ARGS__, NULL })
+#define EACH LIST("0", "0", "1", "1", "2", "2", "3", "3", "6", "6", "7", "7")
 
 static void test_layouts(struct perf_cpu_map *all)
 {
@@ -139,7 +140,7 @@ static void test_lists(struct perf_cpu_map *all)
 {
 	accepts(all, "0/0", LIST("0", "0"));
 	accepts(all, "0,2-3/1:1,6-7/2", LIST("0,2-3", "1", "1,6-7", "2"));
-	accepts(all, "0-9/0-9", LIST("0-3,6-7", "0-3,6-7"));	/* what is not there is left out */
+	accepts(all, "0-9/0-9", LIST("0-3,6-7", "0-3,6-7"));	/* without offline CPUs */
 	refuses(all, "0", -EINVAL, "after a slash");
 	refuses(all, "0/0:", -EINVAL, "after a slash");
 	refuses(all, ":", -EINVAL, "after a slash");
@@ -162,11 +163,12 @@ static void test_find(struct perf_cpu_map *all)
 {
 	struct reader_spec spec;
 
-	check(!reader_spec__parse(&spec, "0,2/0:1/1", all), "two places");
+	check(!reader_spec__parse(&spec, "0,2/0:1/1", all),
+	      "a specification with two places is accepted");
 	check(reader_spec__find(&spec, (struct perf_cpu){ 2 }) == 0 &&
-	      reader_spec__find(&spec, (struct perf_cpu){ 1 }) == 1, "a CPU's place");
+	      reader_spec__find(&spec, (struct perf_cpu){ 1 }) == 1, "the place of a CPU is found");
 	check(reader_spec__find(&spec, (struct perf_cpu){ 3 }) == -1 &&
-	      reader_spec__find(&spec, (struct perf_cpu){ -1 }) == -1, "no place for others");
+	      reader_spec__find(&spec, (struct perf_cpu){ -1 }) == -1, "other CPUs have no place");
 	reader_spec__exit(&spec);
 	reader_spec__exit(&spec);
 }

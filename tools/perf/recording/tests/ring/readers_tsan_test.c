@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Readers, orders and rounds, under the thread sanitizer: rings that are counters, filled by threads.
+ * Readers, holds and rounds, under the thread sanitizer: threads fill simulated rings.
  * timeout: 120
  *
- * What is published gets a stamp, as a record its time; what is drained goes to a log, as a record to
- * the file. The log must then keep what rounds.h and readers.h promise.
+ * Each item that is published has a stamp, as a record has a time. Drained items go to a log, as
+ * records go to the file. The log must have the order that rounds.h and readers.h guarantee.
  *
  * Prints KTAP.
  */
@@ -33,7 +33,7 @@ int eprintf(int level, int var, const char *fmt, ...)
 }
 
 /*
- * Places: reader N has the ring of CPU N. Nothing is moved.
+ * Places: reader N has the ring of CPU N. No thread is moved to another CPU.
  */
 
 int reader_spec__find(const struct reader_spec *spec, struct perf_cpu cpu)
@@ -54,12 +54,12 @@ int reader_sched__set_priority(pthread_t thread, int priority)
 }
 
 /*
- * Rings. Stamps come from one clock, and are given and published while nobody looks at the ring: as on
- * a CPU which the reader of its ring shares with the writers.
+ * Rings. Stamps come from one clock. A stamp is taken and published under the ring's lock, so that
+ * the reader does not look in between: as on a CPU that the reader shares with the writers.
  */
 
 #define NR_RINGS	4
-#define NR_PLACES	2		/* the others have a reader together */
+#define NR_PLACES	2		/* the other rings share a reader */
 #define RING_ITEMS	64
 #define ITEM_BYTES	(ROUND_BYTES / 64)
 
@@ -75,8 +75,8 @@ static struct ring rings[NR_RINGS];
 static struct fake_ring fakes[NR_RINGS];
 static struct channel stream = { .rings = rings, .nr = NR_RINGS, .nr_mapped = NR_RINGS };
 static _Atomic u64 stamp_clock;
-static atomic_int fail_ring;		/* draining this one fails */
-static atomic_int sink_answer;		/* of every drain from now on */
+static atomic_int fail_ring;		/* draining this ring fails */
+static atomic_int sink_answer;		/* result of each drain from now on */
 
 #define MARK	(~0ULL)
 #define LOG_MAX	(1 << 20)
@@ -124,7 +124,9 @@ static void publish(struct fake_ring *ring, bool wake)
 		abort();
 }
 
-/* Stands in for drain.c: logs what it saw after it has looked, so that other threads come in between. */
+/*
+ * Stands in for drain.c. Logs items some time after reading them, so that other threads interleave.
+ */
 int ring__drain(struct ring *ring, size_t min_bytes, struct record_sink *sink, size_t *bytes)
 {
 	struct fake_ring *fake = &fakes[ring - rings];
@@ -152,14 +154,14 @@ int ring__drain(struct ring *ring, size_t min_bytes, struct record_sink *sink, s
 }
 
 /*
- * One recording
+ * A recording
  */
 
 static struct readers readers;
 static struct rounds rounds;
 static struct pollset own;
 static struct reader_place places[NR_PLACES];
-static bool of_threads;			/* the rings are: of no CPU */
+static bool of_threads;			/* the rings belong to threads, not to CPUs */
 
 static void begin(bool no_threads, size_t min_bytes)
 {
@@ -208,7 +210,7 @@ static void end(void)
 		close(fakes[i].fd);
 }
 
-/* What the recorder's thread does when it is woken up; it has the tracking rings, which are empty. */
+/* What the main thread does when it wakes up. It has the side-band rings, which are empty. */
 static int recorder_visits(void)
 {
 	u64 round = rounds__begin(&rounds);
@@ -224,7 +226,7 @@ static int recorder_visits(void)
 	return err;
 }
 
-/* Items that were published of all rings, but the first that nobody had room for. */
+/* Return: number of items published in all rings, without lost ones. */
 static u64 published(void)
 {
 	u64 sum = 0;
@@ -248,11 +250,12 @@ static u64 items_logged(void)
 	return nr;
 }
 
-/* The promise of rounds.h. Returns the number of marks, or -1 if it is broken. */
+/* Check the guarantee of rounds.h. Return: number of marks, or -1 if the order is wrong. */
 static int marks_are_true(void)
 {
-	u64 before_last = 0, newest = 0;	/* newest stamp before the last mark but one; so far */
-	u64 before_this = 0;
+	u64 before_last = 0;	/* newest stamp before the last mark but one */
+	u64 before_this = 0;	/* newest stamp before the last mark */
+	u64 newest = 0;
 	int marks = 0;
 	size_t i;
 
@@ -280,8 +283,8 @@ static atomic_bool writers_end;
 struct writer_task {
 	pthread_t	thread;
 	int		ring;
-	unsigned int	wake_every;	/* 0: this ring wakes nobody */
-	unsigned int	pace;		/* publish one of so many times round */
+	unsigned int	wake_every;	/* 0: this ring never wakes its reader */
+	unsigned int	pace;		/* publish in one of @pace iterations */
 };
 
 static void *write_ring(void *arg)
@@ -316,7 +319,7 @@ static void end_writers(struct writer_task *tasks, int nr)
 		pthread_join(tasks[i].thread, NULL);
 }
 
-/* Until so much is logged, and a few rounds are over; true if the recorder was told of an error. */
+/* Record until @items are logged and some rounds have ended. Return: did a reader fail? */
 static bool record_until(size_t items)
 {
 	while (logged() < items || (logged() < LOG_MAX && rounds__begin(&rounds) < 5)) {
@@ -337,39 +340,40 @@ static void test_rounds(void)
 
 	log_len = 0;
 	rounds__init(&rounds, 2, mark, NULL);
-	check(!rounds__begin(&rounds), "a round is young at first");
+	check(!rounds__begin(&rounds), "a new round is too young to count visits");
 	rounds__end(&rounds, 0, 0, ROUND_BYTES, true);
-	check(rounds__missing(&rounds, 0) && !rounds__due(&rounds), "... no visit counts, none is asked for");
+	check(rounds__missing(&rounds, 0) && !rounds__due(&rounds),
+	      "no visit counts while the round is too young");
 	rounds.begin_ns -= ROUND_LATE_NS;
-	check(rounds__begin(&rounds) == 1, "... then it is old enough");
+	check(rounds__begin(&rounds) == 1, "visits count when the round is old enough");
 	rounds__exit(&rounds);
 
 	rounds__init(&rounds, 2, mark, NULL);
 	rounds.late_ns = 0;
 	rounds__end(&rounds, 0, rounds__begin(&rounds), 100, true);
 	rounds__end(&rounds, 0, rounds__begin(&rounds), 100, true);
-	check(!logged(), "one visitor alone finishes no round");
+	check(!logged(), "one reader alone does not end a round");
 	early = rounds__begin(&rounds);
 	rounds__end(&rounds, 1, rounds__begin(&rounds), 0, false);
-	check(!logged(), "nor does a visit that left something");
+	check(!logged(), "a visit that leaves data in a ring does not end a round");
 	rounds__end(&rounds, 1, rounds__begin(&rounds), 0, true);
-	check(logged() == 1, "both do");
+	check(logged() == 1, "complete visits of all readers end a round");
 
 	rounds__end(&rounds, 0, rounds__begin(&rounds), 100, true);
 	rounds__end(&rounds, 1, early, 100, true);
 	check(logged() == 1, "a visit that began before the last mark does not count");
 	rounds__end(&rounds, 1, rounds__begin(&rounds), 0, true);
-	check(logged() == 2, "... the next one does");
+	check(logged() == 2, "a visit that began after the last mark counts");
 
 	rounds__end(&rounds, 0, rounds__begin(&rounds), 0, true);
 	rounds__end(&rounds, 1, rounds__begin(&rounds), 0, true);
-	check(logged() == 2, "a round in which nothing was written has no mark");
+	check(logged() == 2, "a round without data has no mark");
 
 	check(!rounds__due(&rounds), "an empty round is not due");
 	rounds__end(&rounds, 0, rounds__begin(&rounds), ROUND_BYTES, true);
-	check(rounds__due(&rounds) && !rounds__due(&rounds), "a large round is due, once");
+	check(rounds__due(&rounds) && !rounds__due(&rounds), "a large round is due once");
 	check(!rounds__missing(&rounds, 0) && rounds__missing(&rounds, 1),
-	      "it is known who is missing");
+	      "the readers that are missing in a round are known");
 	rounds__exit(&rounds);
 }
 
@@ -379,7 +383,10 @@ static void test_rounds(void)
 
 static void test_promise(size_t min_bytes, const char *what)
 {
-	/* A ring that wakes its reader often, seldom, and two of one reader, of which one wakes nobody */
+	/*
+	 * Rings that wake their reader often, seldom, and two that share a reader, one of which
+	 * never does.
+	 */
 	struct writer_task tasks[] = {
 		{ .ring = 0, .wake_every = 4, .pace = 1 },
 		{ .ring = 1, .wake_every = 97, .pace = 3 },
@@ -393,9 +400,9 @@ static void test_promise(size_t min_bytes, const char *what)
 	record_until(20011);
 	end_writers(tasks, 4);
 	check(!readers__stop(&readers), what);
-	check(published() == items_logged(), "... all is there in the end");
+	check(published() == items_logged(), "all items are in the log");
 	marks = marks_are_true();
-	check(marks > 0, "... what comes after a mark is newer than what came before the last one");
+	check(marks > 0, "items after a mark are newer than those before the previous mark");
 	printf("# %zu in the log, %d marks\n", log_len, marks);
 	end();
 }
@@ -412,12 +419,14 @@ static void test_shares(void)
 	of_threads = true;
 	begin(false, 1);
 	check(readers.nr == NR_PLACES && readers.readers[0].nr_rings == NR_RINGS / NR_PLACES &&
-	      readers.readers[1].nr_rings == NR_RINGS / NR_PLACES, "rings of threads are shared out");
+	      readers.readers[1].nr_rings == NR_RINGS / NR_PLACES,
+	      "rings of threads are distributed evenly");
 	start_writers(tasks, 4);
 	record_until(5003);
 	end_writers(tasks, 4);
-	check(!readers__stop(&readers) && published() == items_logged(), "... all is there in the end");
-	check(marks_are_true() > 0, "... and the marks are true");
+	check(!readers__stop(&readers) && published() == items_logged(),
+	      "all items are in the log");
+	check(marks_are_true() > 0, "items are in the order that marks guarantee");
 	end();
 	of_threads = false;
 }
@@ -434,8 +443,8 @@ static void test_no_threads(void)
 	record_until(5003);
 	end_writers(tasks, 2);
 	check(!readers__stop(&readers) && published() == items_logged(),
-	      "without threads: all is there in the end");
-	check(marks_are_true() > 0, "... and the marks are true");
+	      "without reader threads all items are in the log");
+	check(marks_are_true() > 0, "items are in the order that marks guarantee");
 	end();
 }
 
@@ -462,15 +471,15 @@ static void test_hold(void)
 			usleep(500);
 		quiet &= logged() == len;
 		readers__release(&readers);
-		if (i % 2)		/* else the next order comes at once */
+		if (i % 2)		/* otherwise the next hold follows at once */
 			record_until(len + 20);
 	}
 	end_writers(tasks, 3);
 	readers__stop(&readers);
-	check(complete, "a hold: all that was published before it is written");
-	check(quiet, "... and nothing else until they are released");
-	check(published() == items_logged(), "... which they are");
-	check(marks_are_true() >= 0, "... and the marks are true");
+	check(complete, "a hold waits until everything published before it is written");
+	check(quiet, "nothing is written until the readers are released");
+	check(published() == items_logged(), "all items are in the log after holds");
+	check(marks_are_true() >= 0, "items are in the order that marks guarantee");
 	end();
 }
 
@@ -487,13 +496,14 @@ static void test_failure(void)
 	record_until(503);
 	atomic_store(&fail_ring, 1);
 	check(record_until(LOG_MAX) && readers__looked(&readers) == -EIO,
-	      "the recorder is told when a reader fails");
-	check(readers__hold(&readers) == -EIO, "it can be held all the same");
+	      "the main thread gets the error of a reader");
+	check(readers__hold(&readers) == -EIO, "readers can be held after an error");
 	readers__release(&readers);
 	end_writers(tasks, 2);
-	check(readers__stop(&readers) == -EIO, "and ends");
+	check(readers__stop(&readers) == -EIO, "stopping returns the error");
 	for (i = 0; i < NR_RINGS; i++)
-		check(i == 1 || fakes[i].head == fakes[i].tail, "the other rings are drained");
+		check(i == 1 || fakes[i].head == fakes[i].tail,
+		      "each other ring is drained after an error");
 	end();
 }
 
@@ -509,22 +519,23 @@ static void test_stop_reading(void)
 	start_writers(tasks, 2);
 	record_until(503);
 	atomic_store(&sink_answer, SINK_STOP_READING);
-	do {				/* visits that are under way come to their end */
+	do {				/* wait until visits that have begun end */
 		len = logged();
 		usleep(20000);
 	} while (logged() != len && len < LOG_MAX);
-	check(len < LOG_MAX, "the sink wants no more: nothing is read but for orders");
+	check(len < LOG_MAX, "nothing is read after SINK_STOP_READING");
 	end_writers(tasks, 2);
 	readers__stop(&readers);
-	check(published() == items_logged(), "... and all that the rings hold at the end");
+	check(published() == items_logged(), "stopping drains the rings after SINK_STOP_READING");
 	end();
 }
 
 int main(void)
 {
 	test_rounds();
-	test_promise(1, "four rings, three readers");
-	test_promise(ITEM_BYTES * 8, "the same, rings that hold little are left for later");
+	test_promise(1, "three readers drain four rings");
+	test_promise(ITEM_BYTES * 8,
+	             "three readers drain four rings, leaving small amounts for later");
 	test_shares();
 	test_no_threads();
 	test_hold();

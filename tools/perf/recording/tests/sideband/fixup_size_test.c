@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Records that are longer than what the kernel wrote, among others, in a ring that wraps anywhere.
- * tags: fast
+ * Fix up records whose size is larger than what the kernel wrote, in a ring that wraps at each
+ * offset. tags: fast
  *
  * Prints KTAP.
  */
@@ -20,10 +20,11 @@
 #include "perf/tests/tap.h"
 
 /*
- * Events: one with samples, the tracking event, and one with a longer sample id that tells of patched code
+ * Events: one with samples, the side-band event, and one with TEXT_POKE records and a longer sample
+ * id
  */
 
-enum { SAMPLES, TRACKING, TEXT_POKE, NR_EVENTS };
+enum { SAMPLES, SIDEBAND, TEXT_POKE, NR_EVENTS };
 
 #define FIRST_ID	4711
 #define ID_OF(event)	(FIRST_ID + (event))
@@ -59,13 +60,13 @@ static void set_up_events(void)
 		events[i].core.attr.sample_id_all = 1;
 		list_add_tail(&events[i].core.node, &evlist.core.entries);
 	}
-	events[TRACKING].core.attr.ksymbol = 1;
-	events[TRACKING].core.attr.bpf_event = 1;
+	events[SIDEBAND].core.attr.ksymbol = 1;
+	events[SIDEBAND].core.attr.bpf_event = 1;
 	events[TEXT_POKE].core.attr.text_poke = 1;
 }
 
 /*
- * Records: as they lie in a ring, and as they are to be handed on
+ * Records, as they lie in a ring, and as the sink must get them
  */
 
 struct bytes {
@@ -82,10 +83,11 @@ static void append(struct bytes *bytes, const void *from, size_t len)
 }
 
 /*
- * @body: header and what comes before the sample id, of @size bytes. The kernel adds room for @excess more,
- * in which there are ids as well.
+ * Append a record. @body: header and fields before the sample id, of @size bytes. @excess: number
+ * of bytes that the kernel added to the size and did not write; they have sample ids in them as
+ * well.
  */
-static void put(const void *body, size_t size, int event, size_t excess, bool is_mended)
+static void put(const void *body, size_t size, int event, size_t excess, bool is_fixed_up)
 {
 	union perf_event record;
 	u64 *word;
@@ -98,11 +100,11 @@ static void put(const void *body, size_t size, int event, size_t excess, bool is
 	word[-1] = ID_OF(event);
 	for (size_t i = 0; i < excess / sizeof(u64); i++)
 		word[i] = ID_OF(i % NR_EVENTS);
-	if (is_mended)
+	if (is_fixed_up)
 		append(&wanted, &record, len);
 	record.header.size += excess;
 	append(&ring, &record, len + excess);
-	if (!is_mended)
+	if (!is_fixed_up)
 		append(&wanted, &record, len + excess);
 }
 
@@ -112,14 +114,14 @@ static void put_ksymbol(const char *name, size_t excess)
 	size_t size = offsetof(struct perf_record_ksymbol, name) + round_up(strlen(name) + 1, 8);
 
 	strcpy(body.name, name);
-	put(&body, size, TRACKING, excess, true);
+	put(&body, size, SIDEBAND, excess, true);
 }
 
-static void put_bpf_event(int event, size_t excess, bool is_mended)
+static void put_bpf_event(int event, size_t excess, bool is_fixed_up)
 {
 	struct perf_record_bpf_event body = { .header.type = PERF_RECORD_BPF_EVENT, .id = 42 };
 
-	put(&body, sizeof(body), event, excess, is_mended);
+	put(&body, sizeof(body), event, excess, is_fixed_up);
 }
 
 static void put_text_poke(unsigned int old_len, unsigned int new_len, size_t excess)
@@ -140,7 +142,7 @@ static void put_fork(void)
 {
 	struct perf_record_fork body = { .header.type = PERF_RECORD_FORK };
 
-	put(&body, sizeof(body), TRACKING, 0, true);
+	put(&body, sizeof(body), SIDEBAND, 0, true);
 }
 
 static void begin(void)
@@ -149,7 +151,7 @@ static void begin(void)
 }
 
 /*
- * What is handed on
+ * What the sink gets
  */
 
 static int take(struct record_sink *sink, const struct records *records, struct ring *ring);
@@ -170,8 +172,8 @@ static int take(struct record_sink *sink, const struct records *records, struct 
 	return 0;
 }
 
-/* The heap: the sanitizer then sees every byte read too far. */
-static bool is_mended_cut_at(size_t cut)
+/* Use the heap, where the sanitizer sees each read behind the end. */
+static bool fixes_up_divided_at(size_t cut)
 {
 	unsigned char *first = malloc(cut ?: 1), *second = malloc(ring.len - cut ?: 1);
 	struct records records = { .part = { { first, cut }, { second, ring.len - cut } } };
@@ -186,12 +188,12 @@ static bool is_mended_cut_at(size_t cut)
 	return !err && got.len == wanted.len && !memcmp(got.byte, wanted.byte, got.len);
 }
 
-static bool is_mended(void)
+static bool fixes_up(void)
 {
 	size_t cut;
 
 	for (cut = 0; cut <= ring.len; cut += 8)
-		if (!is_mended_cut_at(cut))
+		if (!fixes_up_divided_at(cut))
 			return false;
 	return true;
 }
@@ -205,39 +207,40 @@ static void test_each_kind(void)
 		for (name = 0; name < 20; name++) {
 			begin();
 			put_ksymbol("bpf_prog_of_some_name" + name, excess);
-			ok = ok && is_mended();
+			ok = ok && fixes_up();
 		}
 	}
-	check(ok, "KSYMBOL, names and excess of all lengths");
+	check(ok, "KSYMBOL with names and excess of all lengths");
 
 	for (ok = true, excess = 0; excess <= 160; excess += 8) {
 		begin();
-		put_bpf_event(TRACKING, excess, true);
-		ok = ok && is_mended();
+		put_bpf_event(SIDEBAND, excess, true);
+		ok = ok && fixes_up();
 	}
-	check(ok, "BPF_EVENT");
+	check(ok, "BPF_EVENT with excess of all lengths");
 
 	for (ok = true, excess = 0; excess <= 160; excess += 8) {
 		begin();
 		put_text_poke(excess % 11, excess % 7, excess);
-		ok = ok && is_mended();
+		ok = ok && fixes_up();
 	}
-	check(ok, "TEXT_POKE, with a longer sample id");
+	check(ok, "TEXT_POKE with a longer sample id");
 }
 
 static void test_among_others(void)
 {
 	begin();
-	put_bpf_event(TRACKING, 72, true);
+	put_bpf_event(SIDEBAND, 72, true);
 	put_ksymbol("first", 8);
 	put_fork();
 	put_fork();
-	put_bpf_event(TRACKING, 0, true);
+	put_bpf_event(SIDEBAND, 0, true);
 	put_ksymbol("in the middle", 40);
 	put_text_poke(5, 5, 24);
 	put_fork();
-	put_bpf_event(TRACKING, 72, true);
-	check(is_mended(), "first, last, in the middle, one behind the other");
+	put_bpf_event(SIDEBAND, 72, true);
+	check(fixes_up(),
+	      "records with excess at the beginning, at the end, in the middle, and in a row");
 }
 
 static void test_untouched(void)
@@ -249,23 +252,23 @@ static void test_untouched(void)
 	begin();
 	put_fork();
 	put_ksymbol("right", 0);
-	put_bpf_event(TRACKING, 0, true);
+	put_bpf_event(SIDEBAND, 0, true);
 	put_text_poke(1, 5, 0);
 	put_fork();
 	for (cut = 0; cut <= ring.len; cut += 8)
-		ok = ok && is_mended_cut_at(cut) && nr_calls == 1;
+		ok = ok && fixes_up_divided_at(cut) && nr_calls == 1;
 	records = records__of(ring.byte, ring.len);
 	fixup_size__pass(&evlist, &records, &taker, NULL);
 	check(ok && last.part[0].iov_base == ring.byte && last.part[0].iov_len == ring.len,
-	      "where none is too long, all is handed on in one, from where it lies");
+	      "without excess the sink gets the ring itself, in one call");
 
 	begin();
 	put_bpf_event(SAMPLES, 16, false);
 	put_bpf_event(TEXT_POKE, 16, false);
-	check(is_mended(), "one that may be longer by right: no id of an event that wants it is where it would be");
+	check(fixes_up(), "a record is not shortened if its id is not that of a side-band event");
 
 	begin();
-	check(is_mended_cut_at(0) && !nr_calls, "nothing is handed on of nothing");
+	check(fixes_up_divided_at(0) && !nr_calls, "the sink is not called for an empty run");
 }
 
 static void test_errors(void)
@@ -282,24 +285,25 @@ static void test_errors(void)
 	for (nr = 1; nr <= 3; nr++) {
 		got.len = nr_calls = 0;
 		fail_at = nr;
-		ok = ok && fixup_size__pass(&evlist, &records, &taker, NULL) == -ENOSPC && nr_calls == nr;
+		ok = ok && fixup_size__pass(&evlist, &records, &taker, NULL) == -ENOSPC &&
+		     nr_calls == nr;
 	}
 	fail_at = 0;
-	check(ok, "an error ends it");
+	check(ok, "an error of the sink ends the call");
 
-	/* What is no record is for whom it is handed to. */
+	/* The sink has to handle what is no record. */
 	begin();
 	put_ksymbol("name", 40);
 	append(&ring, (u64[1]){ 0 }, 8);
 	append(&wanted, (u64[1]){ 0 }, 8);
-	check(is_mended(), "behind it something that is no record");
+	check(fixes_up(), "bytes that are no record are passed unchanged");
 
-	/* A name without an end in a record that a hostile or broken kernel wrote */
+	/* A record of a broken kernel, with a name that is not terminated. */
 	begin();
 	put_ksymbol("name", 0);
 	memset(ring.byte + 24, 'x', ring.len - 24);
 	memcpy(wanted.byte, ring.byte, ring.len);
-	check(is_mended(), "a name that does not end");
+	check(fixes_up(), "a record with an unterminated name is passed unchanged");
 }
 
 int main(void)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Holes, and the data loss metric: rings whose records have known times, read in pieces of all
- * sizes.
+ * Holes and the data loss metric of rings with known times, read in pieces of all sizes.
  * tags: fast
  *
  * Prints KTAP.
@@ -19,7 +18,7 @@
 struct evlist;
 static struct evlist *const with_times = (void *)-1;
 
-/* In these records the time is what comes last. */
+/* The time is the last field of these records. */
 int evlist__parse_sample_timestamp(struct evlist *evlist, union perf_event *event, u64 *time)
 {
 	memcpy(time, (void *)event + event->header.size - sizeof(*time), sizeof(*time));
@@ -29,7 +28,7 @@ int evlist__parse_sample_timestamp(struct evlist *evlist, union perf_event *even
 struct script {
 	unsigned char	bytes[4096];
 	size_t		len;
-	size_t		end[64];	/* of each record */
+	size_t		end[64];	/* offset behind each record */
 	unsigned int	nr;
 };
 
@@ -52,7 +51,7 @@ static void put(struct script *script, u32 type, u64 lost, u64 time)
 #define SAMPLE(time)		put(&script, PERF_RECORD_SAMPLE, 0, time)
 #define LOST(nr, time)		put(&script, PERF_RECORD_LOST, nr, time)
 
-/* Two holes, 1200 to 1500 and 1600 to 2000. */
+/* Two holes: from 1200 to 1500 and from 1600 to 2000. */
 static struct script two_holes(void)
 {
 	struct script script = { .len = 0 };
@@ -75,7 +74,7 @@ static bool has_two_holes(const struct ring_stats *stats)
 	       stats->first == 1000 && stats->last == 2100;
 }
 
-/* Every way to read a ring in pieces of whole records, each passing the ring's end somewhere. */
+/* Read a ring in all possible pieces of whole records, with the end of the ring at each offset. */
 static bool same_in_all_pieces(const struct script *script)
 {
 	unsigned int cuts, i;
@@ -109,11 +108,11 @@ static void test_holes(void)
 	struct records run = records__of(script.bytes, script.len);
 
 	check(same_in_all_pieces(&script),
-	      "a hole is from the record before to LOST, however it is read");
+	      "a hole is counted from the record before it to LOST, whatever the pieces");
 
 	ring_stats__add(&stats, &run, script.len);
 	check(stats.lost == 20 && !stats.holes && !stats.first && !stats.last,
-	      "without times there are lost, but no holes");
+	      "without times lost events are counted, but no holes");
 
 	script = (struct script){ .len = 0 };
 	LOST(5, 1000);
@@ -122,7 +121,7 @@ static void test_holes(void)
 	run = records__of(script.bytes, script.len);
 	ring_stats__add(&stats, &run, script.len);
 	check(stats.lost == 5 && stats.holes == 1 && !stats.hole_ns && stats.first == 1000,
-	      "of a hole that begins before the first record nothing is known");
+	      "a hole before the first record has no length");
 
 	script = (struct script){ .len = 0 };
 	SAMPLE(1001);
@@ -130,7 +129,8 @@ static void test_holes(void)
 	stats = (struct ring_stats){ .evlist = with_times };
 	run = records__of(script.bytes, script.len);
 	ring_stats__add(&stats, &run, script.len);
-	check(stats.holes == 1 && !stats.hole_ns, "a hole is never of negative length");
+	check(stats.holes == 1 && !stats.hole_ns,
+	      "a hole has no negative length if times are out of order");
 }
 
 /* A ring with a sample at @first, one at @last, and a hole of @hole_ns between them. */
@@ -156,16 +156,16 @@ static void test_one_ring(void)
 	loss_metric__compute(&metric, &row, 1);
 	check(is(loss_metric__percent(&metric), 30) && metric.lost == 10 && metric.events == 12 &&
 	      metric.samples == 2 && metric.holes == 1 && metric.worst == &row,
-	      "one ring: lost time of elapsed time");
+	      "the metric of one ring is lost time / elapsed time");
 	check(!strcmp(loss_row__name(&row, name, sizeof(name)), "CPU 3"),
-	      "a ring has a CPU's name");
+	      "a ring is named after its CPU");
 
 	stats = ring(1000, 2000, 300, 10);
 	stats.evlist = NULL;
 	stats.first = stats.last = 0;
 	loss_metric__compute(&metric, &row, 1);
 	check(metric.lost == 10 && metric.begin == metric.end && loss_metric__percent(&metric) == 0,
-	      "no times, no metric, but the lost");
+	      "without times lost events are counted, and the metric is 0");
 }
 
 static void test_tail(void)
@@ -180,16 +180,17 @@ static void test_tail(void)
 	full.counter_lost = 17;
 	loss_metric__compute(&metric, rows, 2);
 	check(full.lost == 17 && full.holes == 2 && full.hole_ns == 500 + 1000,
-	      "what only the counters know was lost from the last record to the end");
+	      "events that only the counters have make a hole from the last record to the end");
 	check(metric.lost == 17 && is(loss_metric__percent(&metric), 100.0 * 1500 / (2 * 4000)),
-	      "... and counts");
+	      "the last hole counts in the metric");
 	loss_metric__compute(&metric, rows, 2);
-	check(full.hole_ns == 1500 && metric.lost == 17, "... once");
+	check(full.hole_ns == 1500 && metric.lost == 17,
+	      "computing again does not add the last hole again");
 
 	busy.counter_lost = 0;
 	full.counter_lost = 5;
 	loss_metric__compute(&metric, rows, 2);
-	check(metric.lost == 17, "LOST records are believed where counters know less");
+	check(metric.lost == 17, "LOST records count if the counters have less");
 }
 
 static void test_which_count(void)
@@ -210,20 +211,21 @@ static void test_which_count(void)
 	loss_metric__compute(&metric, rows, 3);
 	check(metric.rings == 1 && metric.begin == 2000 && metric.end == 4000 &&
 	      is(loss_metric__percent(&metric), 20),
-	      "side-band alone does not count, nor do overwritten rings");
-	check(metric.samples == 4 && metric.events == 2 + 4 + 3, "overwritten events are events");
+	      "rings with side-band only and overwrite rings do not count");
+	check(metric.samples == 4 && metric.events == 2 + 4 + 3,
+	      "events of overwrite rings are counted");
 	check(!strcmp(loss_row__name(&rows[0], name, sizeof(name)), "CPU 0, side-band") &&
 	      !strcmp(loss_row__name(&rows[1], name, sizeof(name)), "CPU 0, overwritten"),
-	      "their names tell them apart");
+	      "names tell side-band and overwrite rings");
 
 	loss_metric__compute(&metric, rows, 4);
 	check(metric.lost == 11 && metric.events == 9 + 7,
-	      "counters of an unknown ring are not added to what other rings told");
+	      "counters of an unknown ring are not added to the loss of other rings");
 
 	idle.lost = 1;
 	loss_metric__compute(&metric, rows, 3);
 	check(metric.rings == 2 && metric.begin == 1000,
-	      "side-band that lost something does count");
+	      "a ring with side-band only counts if it lost events");
 }
 
 static void test_timeline(void)
@@ -250,11 +252,13 @@ static void test_timeline(void)
 		if (bucket->hole_ns > largest)
 			largest = bucket->hole_ns;
 	}
-	check(!bytes && !lost && !hole_ns, "a timeline keeps the sums, however long it becomes");
-	check(used >= TIMELINE_BUCKETS / 2, "... and at least half of its resolution");
+	check(!bytes && !lost && !hole_ns, "a timeline keeps exact sums when buckets are doubled");
+	check(used >= TIMELINE_BUCKETS / 2,
+	      "at least half of the buckets are in use after doubling");
 	check(largest <= 1ull << timeline->shift, "no bucket has more holes than time");
 	check(timeline__start(timeline, 0) <= 123456789 &&
-	      timeline__start(timeline, TIMELINE_BUCKETS) > time - 1000000, "... and the times");
+	      timeline__start(timeline, TIMELINE_BUCKETS) > time - 1000000,
+	      "the buckets cover all times");
 
 	memset(timeline, 0, sizeof(*timeline));
 	timeline__add(timeline, 3ull << 14, 3ull << 14, 1);
@@ -263,20 +267,20 @@ static void test_timeline(void)
 	timeline__coarsen(timeline, 15);
 	check(timeline->first == 1 && timeline->bucket[0].bytes == 1 &&
 	      timeline->bucket[1].bytes == 110,
-	      "buckets are joined on one grid, wherever the first one lies");
+	      "buckets are merged on a grid that begins at time 0");
 
 	timeline__add(timeline, 5, 5, 1000);
 	timeline__add(timeline, 5, 4ull << 14, 10000);
 	check(timeline->bucket[0].bytes + timeline->bucket[1].bytes == 11111,
-	      "what comes too late goes to the first bucket");
+	      "a time before the first bucket is counted in it");
 
 	timeline__fill(timeline, 4ull << 14, 3000, 4096);
 	timeline__fill(timeline, 4ull << 14, 1000, 4096);
 	check(timeline->bucket[1].fill == 3000 * TIMELINE_FULL / 4096,
-	      "the fill is the highest one");
+	      "a bucket keeps the highest fill level");
 
 	timeline__lose(timeline, 4ull << 14, ~0ull >> 1, 5);
-	check(timeline->shift > 50, "three hundred years need no more room");
+	check(timeline->shift > 50, "a timeline of three hundred years has the same size");
 	free(timeline);
 }
 

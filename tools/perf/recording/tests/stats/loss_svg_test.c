@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The picture of a machine with as many CPUs as are told; its rows, and what must be escaped.
+ * The picture of perf loss: its rows, escaped titles, and valid coordinates.
  * tags: fast
  *
- * loss_svg_test [FILE.svg [CPUS]] leaves the picture, to be looked at. Prints KTAP.
+ * loss_svg_test [FILE.svg [CPUS]] writes the picture of a machine with CPUS CPUs. Prints KTAP.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "perf/tests/tap.h"
 
 #define SECONDS		30
-#define STEP		1000000ull		/* a drain each ms */
+#define STEP		1000000ull		/* the ring is drained each ms */
 
 struct evlist;
 
@@ -26,7 +26,7 @@ int evlist__parse_sample_timestamp(struct evlist *evlist, union perf_event *even
 	return -1;
 }
 
-/* Goes up and down between -1 and 1 once in @period. */
+/* Triangle wave between -1 and 1. */
 static double wave(double t, double period)
 {
 	double phase = t / period - (u64)(t / period);
@@ -34,8 +34,8 @@ static double wave(double t, double period)
 	return phase < 0.5 ? 4 * phase - 1 : 3 - 4 * phase;
 }
 
-/* A CPU whose load comes and goes; what its ring of 512 kB cannot hold is lost. */
-static void play(struct ring_stats *stats, int cpu)
+/* Simulate a CPU with changing load. Events that do not fit into its ring of 512 kB are lost. */
+static void simulate(struct ring_stats *stats, int cpu)
 {
 	const u64 begin = 1000000000000ull, size = 512 << 10;
 	u64 time, from = 0;
@@ -60,10 +60,10 @@ static void play(struct ring_stats *stats, int cpu)
 	}
 }
 
-/* The picture of @nr CPUs, to be freed. */
+/* Draw the picture of @nr CPUs. Return: the file, to be freed. */
 static char *draw(int nr)
 {
-	struct ring_stats *accounts = calloc(nr, sizeof(*accounts));
+	struct ring_stats *stats = calloc(nr, sizeof(*stats));
 	struct loss_row *rows = calloc(nr, sizeof(*rows));
 	struct loss_metric metric;
 	char *svg = NULL;
@@ -71,16 +71,16 @@ static char *draw(int nr)
 	int i;
 
 	for (i = 0; i < nr; i++) {
-		rows[i] = (struct loss_row){ .stats = &accounts[i], .cpu = i, .tid = -1 };
-		accounts[i].timeline = calloc(1, sizeof(*accounts[i].timeline));
-		play(&accounts[i], i);
+		rows[i] = (struct loss_row){ .stats = &stats[i], .cpu = i, .tid = -1 };
+		stats[i].timeline = calloc(1, sizeof(*stats[i].timeline));
+		simulate(&stats[i], i);
 	}
 	loss_metric__compute(&metric, rows, nr);
 	check(!loss_svg__write(open_memstream(&svg, &len), "a <b> & \"c\"\n\1", &metric, rows, nr),
-	      "a picture is written");
+	      "the picture is written");
 	for (i = 0; i < nr; i++)
-		free(accounts[i].timeline);
-	free(accounts);
+		free(stats[i].timeline);
+	free(stats);
 	free(rows);
 	return svg;
 }
@@ -111,15 +111,16 @@ int main(int argc, char **argv)
 
 	if (!file || fputs(svg, file) < 0 || fclose(file))
 		return 1;
-	check(is_svg(svg), "it is one svg, and all places are numbers");
+	check(is_svg(svg), "the file is one svg element, and all coordinates are numbers");
 	check(count(svg, "class=\"plot\"") == nr - nr / 16, "each ring with samples has a row");
-	check(count(svg, "class=\"hole\" d=") == nr - nr / 16, "... with its holes");
+	check(count(svg, "class=\"hole\" d=") == nr - nr / 16,
+	      "each ring with samples has its holes");
 	check(strstr(svg, "<title>a &#60;b&#62; &#38; &#34;c&#34;?"), "any title is escaped");
-	check(strlen(svg) < 8 << 20, "it is not too large for a browser");
+	check(strlen(svg) < 8 << 20, "the file is not too large for a browser");
 	free(svg);
 
 	svg = draw(0);
-	check(is_svg(svg), "nothing can be drawn, too");
+	check(is_svg(svg), "a picture without rows is valid");
 	free(svg);
 	return tap_end();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counting the records of a run that is in two pieces, cut anywhere.
+ * ring_stats__add() with runs in two pieces, divided at each offset.
  * tags: fast
  *
  * Prints KTAP.
@@ -17,7 +17,7 @@
 
 struct evlist;
 
-/* Times: loss_metric_test.c. */
+/* loss_metric_test.c tests times. */
 int evlist__parse_sample_timestamp(struct evlist *evlist, union perf_event *event, u64 *time)
 {
 	(void)evlist, (void)event, (void)time;
@@ -52,7 +52,7 @@ static size_t build(unsigned char *dst)
 	return pos + sizeof(lost_samples);
 }
 
-/* The heap, not the stack: the sanitizer then sees every byte read too far. */
+/* Use the heap, where the sanitizer sees each read behind the end. */
 static bool counts_cut_at(const unsigned char *records, size_t len, size_t cut)
 {
 	unsigned char *first = malloc(cut ?: 1), *second = malloc(len - cut ?: 1);
@@ -71,7 +71,7 @@ static bool counts_cut_at(const unsigned char *records, size_t len, size_t cut)
 	return ok;
 }
 
-/* A record that interrupted another has the later time, and comes before it in the ring. */
+/* The record of a nested event has the later time, and precedes the one it interrupted. */
 static bool adds_out_of_order(void)
 {
 	struct {
@@ -100,32 +100,33 @@ int main(void)
 
 	for (cut = 0; cut <= len; cut++)
 		ok = ok && counts_cut_at(records, len, cut);
-	check(ok, "records are counted wherever the ring ends");
+	check(ok, "records are counted, wherever the ring ends");
 
 	run = records__of(records, len - 1);
-	check(ring_stats__add(&stats, &run, len - 1) == len - sizeof(struct perf_record_lost_samples) &&
-	      stats.records == SAMPLES + 2, "a record that is cut off is not counted");
+	check(ring_stats__add(&stats, &run, len - 1) ==
+	      len - sizeof(struct perf_record_lost_samples) &&
+	      stats.records == SAMPLES + 2, "a truncated record is not counted");
 
 	run = records__of(records, len);
 	stats = (struct ring_stats){ 0 };
 	check(ring_stats__add(&stats, &run, 25) == 24 && stats.records == 1,
-	      "what was not written is not counted");
+	      "records behind the length are not counted");
 
 	memcpy(records + 24, &bad, sizeof(bad));
 	run = records__of(records, len);
 	stats = (struct ring_stats){ 0 };
 	check(ring_stats__add(&stats, &run, len) == 24 && stats.records == 1,
-	      "a size smaller than a header is told, and ends the count");
+	      "a size smaller than a header ends the count");
 
 	ring_stats__merge(&sum, &stats);
 	ring_stats__merge(&sum, &stats);
-	check(sum.records == 2 && sum.bytes == 48, "accounts add up");
+	check(sum.records == 2 && sum.bytes == 48, "merged statistics add up");
 
 	run = records__of_ring(records, 1024, 1000, 1048);
 	check(run.part[0].iov_len == 24 && run.part[1].iov_len == 24 && records__len(&run) == 48,
-	      "a run passes the end of the ring");
+	      "a run across the end of the ring has two pieces");
 
-	check(adds_out_of_order(), "times that are not in order stay within the timeline");
+	check(adds_out_of_order(), "times out of order stay within the timeline");
 
 	return tap_end();
 }
