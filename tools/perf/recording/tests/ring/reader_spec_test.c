@@ -131,8 +131,8 @@ static void test_layouts(struct perf_cpu_map *all)
 	accepts(all, "package", LIST("0-3", "0-3", "6-7", "6-7"));
 	accepts(all, "numa", LIST("0-3,6-7", "0-3,6-7"));
 	no_topology = true;
-	refuses(all, "core", -ENOENT, "does not tell");
-	refuses(all, "numa", -ENOENT, "does not tell");
+	refuses(all, "core", -ENOENT, "cannot read the layout");
+	refuses(all, "numa", -ENOENT, "cannot read the layout");
 	no_topology = false;
 }
 
@@ -155,8 +155,8 @@ static void test_lists(struct perf_cpu_map *all)
 	refuses(all, "99999999999999999999/0", -EINVAL, "not a list");
 	refuses(all, "4-5/0", -EINVAL, "none of the CPUs");
 	refuses(all, "0/5", -EINVAL, "none of the CPUs");
-	refuses(all, "0-1/0:1-2/1", -EINVAL, "before it");
-	refuses(all, "0/0-1:1/1-2", -EINVAL, "before it");
+	refuses(all, "0-1/0:1-2/1", -EINVAL, "an earlier thread");
+	refuses(all, "0/0-1:1/1-2", -EINVAL, "an earlier thread");
 }
 
 static void test_find(struct perf_cpu_map *all)
