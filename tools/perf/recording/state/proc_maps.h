@@ -19,7 +19,7 @@ struct mapped_range {
 
 /**
  * struct proc_maps - contents of /proc/PID/maps, and when they were read
- * @node:	for the list of whoever has it (stale_maps.h)
+ * @node:	in stale_maps->pending
  * @pid:	pid of the process
  * @read_time:	time of the newest record that was known when the file was read: it does not show
  *		maps that are newer [ns]

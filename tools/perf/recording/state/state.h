@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Keep the live state: tasks, their maps, and other side-band data, as long as a sample can need
- * them.
+ * Keep the live state: the side-band data (tasks, maps ...) that a sample can still need.
  *
  * Each file begins with the state, so that it can be read alone. The memory that the state takes
  * does not grow with the time of the recording.
@@ -17,9 +16,9 @@
  *
  * - Pending: records arrive from the rings of several CPUs, ordered by time within each ring only.
  *   They wait in the log until they are final.
- * - Final: no older record can arrive any more. All rings were read once more (a round), and the
- *   record is older by SB_RECORD_DELAY_NS than the newest one before that round: what is older
- *   still has been published long before.
+ * - Final: no older record can arrive any more. The record is older by SB_RECORD_DELAY_NS than the
+ *   newest one that was known when the last round began, which read all rings. So all older records
+ *   were published before that round, and it has read them.
  * - Applied: when records become final, they are applied to the NOW views, in the order of time.
  * - Horizon: nothing that can still be written to a file refers to an earlier time of the process.
  *   It is the end of the last snapshot, or a later time that a search through the rings found
@@ -153,10 +152,7 @@ void state__find_stale_maps(struct state *state, proc_maps_read_t read);
  */
 void state__forget(struct state *state, u64 time);
 
-/**
- * state__must_collect - has the state doubled, so that the caller should search the rings and
- * collect?
- */
+/** state__must_collect - has the state doubled? Then search the rings and call state__collect(). */
 bool state__must_collect(const struct state *state);
 
 /**

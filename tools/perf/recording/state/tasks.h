@@ -84,7 +84,7 @@ struct process {
  * @birth:	time of its FORK record, or of its first record [ns]
  * @exit:	time of its EXIT record; NEVER if there was none [ns]
  * @until:	time when its tid passed to another task; NEVER if it did not [ns]
- * @fork_logged: its FORK record is in the log, which thus tells a reader its BASE view
+ * @fork_logged: its FORK record is in the log, which gives a reader its BASE view
  * @drop:	the next tasks__sweep() frees it
  * @file:	number of the file that has it, 0 for none
  * @comm:	COMM records; references, or NULL
@@ -163,7 +163,7 @@ void tasks__sweep(struct tasks *tasks);
 size_t tasks__map_bytes(const struct tasks *tasks);
 
 /**
- * task__is_copy_of_parent - can the FORK record of @task tell its BASE view to a reader?
+ * task__is_copy_of_parent - can the FORK record of @task give a reader its BASE view?
  *
  * A reader makes the child of a FORK record a copy of its parent, so the file must have the parent
  * as it was at that time. Otherwise the BASE view of the child is written instead of the record.
@@ -171,7 +171,7 @@ size_t tasks__map_bytes(const struct tasks *tasks);
 bool task__is_copy_of_parent(const struct task *task);
 
 /**
- * process__rewrite - BASE has changed: have the file get the tasks again, those in the log excepted
+ * process__rewrite - BASE has changed: write the tasks to the file again, except those in the log
  */
 void process__rewrite(struct process *process);
 
