@@ -88,7 +88,7 @@ static void mount_root(const char *dir)
 	}
 
 	snprintf(out, sizeof(out), ".%s/out", dir);
-	if (mount("out", out, "9p", 0, "trans=virtio,version=9p2000.L,msize=262144"))
+	if (mount("out", out, "9p", 0, "trans=virtio,version=9p2000.L,msize=262144,cache=readahead"))
 		die("mounting the output directory");
 
 	/* pivot_root(".", ".") stacks the old root on the new one: unmount it. */

@@ -15,6 +15,7 @@ if [ "${1-}" != --inside ]; then
 	export KERNEL=${KERNEL:-$BUILD/kernel-upstream}
 	need_guest
 	grep -q '^CONFIG_PROC_KCORE=y' "$KERNEL/.config" || skip_all "no /proc/kcore in $KERNEL"
+	perf_uses_llvm=1		# perf annotate
 	boot_guest "$test_file" --inside
 fi
 
