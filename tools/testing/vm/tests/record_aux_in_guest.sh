@@ -191,7 +191,7 @@ consecutive() {
 		cmp "$work/section" "$work/part.flow" || return
 	done
 	rm "${snapshots[@]}"
-	! grep 'are gone' "$work/record.err"
+	! grep 'were overwritten' "$work/record.err"
 }
 
 # find_snapshots NAME: set $snapshots. Remove the files before NAME is recorded again.
@@ -255,7 +255,7 @@ rounded_up() {
 	serve 1200 && control snapshot || return
 	record_end
 	echo 1 > /sys/module/soft_pt/parameters/any_size
-	grep 'AUX areas are made 16 kB' "$work/record.err" &&
+	grep 'Rounded AUX areas up to 16 kB' "$work/record.err" &&
 		[ "$(piece_bytes "$work/rounded")" = 16384 ]
 }
 
@@ -313,7 +313,7 @@ uncounted() {
 		done
 		record_end
 		grep Snapshot "$work/record.err"
-		! grep 'are gone' "$work/record.err" || return
+		! grep 'were overwritten' "$work/record.err" || return
 		find_snapshots "$work/uncounted$kb"
 		for n in 1 2 3; do
 			bytes=$(piece_bytes "${snapshots[n - 1]}")
@@ -342,7 +342,7 @@ limited() {
 	perf_script "$PERF" "$work/limited" -D 2> "$work/script.err" |
 		grep 'PERF_RECORD_AUXTRACE size' > "$work/pieces"
 	cat "$work/pieces"
-	! grep -v 'size: 0x2000 ' "$work/pieces" && grep -q 'are gone' "$work/record.err" &&
+	! grep -v 'size: 0x2000 ' "$work/pieces" && grep -q 'were overwritten' "$work/record.err" &&
 		flow "$work/limited" > "$work/limited.flow" && no_errors "$work/limited.flow"
 }
 
