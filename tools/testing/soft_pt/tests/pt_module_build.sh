@@ -36,9 +36,10 @@ if ! find_symbols; then
 	exit 2
 fi
 
-# The Makefile of a build or of headers includes that of the source.
+# The Makefile of a build or of headers includes that of the source, whose path may be relative.
 source=$(sed -n 's,^include \(.*\)/Makefile$,\1,p' "$headers/Makefile")
-if ! grep -q PERF_PMU_CAP_AUX_PAUSE "${source:-$headers}/include/linux/perf_event.h"; then
+source=$(cd "$headers" && realpath "${source:-.}")
+if ! grep -q PERF_PMU_CAP_AUX_PAUSE "$source/include/linux/perf_event.h"; then
 	echo "1..0 # SKIP $headers is too old: pausing AUX areas needs Linux 6.12.24 or 6.13;" \
 		"apt-cache search linux-headers-6.12"
 	exit 2

@@ -5,8 +5,7 @@
 # tags: parallel
 # needs: upstream-kernel
 #
-# On the unmodified kernel, because perf's util/ needs /proc/modules, and our guest kernel has no
-# modules.
+ which any user of perf record may have. perf's util/ needs /proc/modules., which any user of perf record may have. perf's util/ needs /proc/modules.
 
 # shellcheck source=../guest.sh
 . "$(dirname "$(realpath "$0")")/../guest.sh"
