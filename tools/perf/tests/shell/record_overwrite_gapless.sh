@@ -1,7 +1,7 @@
 #!/bin/bash
 # perf record /overwrite/: snapshots at 10 Hz together hold every call once
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 240
+# timeout: 400
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

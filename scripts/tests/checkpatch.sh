@@ -1,0 +1,8 @@
+#!/bin/bash
+# checkpatch: our C files in tools/ have the kernel's style
+# SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
+# timeout: 600
+
+top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
+cd "$top" && exec scripts/lint-tools build/linux
