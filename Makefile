@@ -9,11 +9,11 @@ LINUX := $(BUILD)/linux
 	kernel debug-kernel upstream-kernel cross-kernel lint-kernel vm \
 	demo demo-pt test test-fast test-debug-kernel test-programs unit-programs ring-programs pt-programs \
 	fuzz-ring fuzz-snapshot fuzz-recover \
-	bench bench-ring bench-snapshot bench-loss lint series clean
+	bench bench-ring bench-snapshot bench-loss lint lint-scripts series clean
 MAKEFLAGS += --no-print-directory
 
 help:				## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z_.-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
 
 deps:				## install what is needed (apt; with all there, neither root nor network)
 	@scripts/install-deps
@@ -180,12 +180,20 @@ SCRIPTS := scripts/install-deps scripts/demo scripts/demo-pt scripts/lint-kernel
 	$(wildcard scripts/tests/*.sh tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh \
 		tools/lib/perf/tests/*.sh tools/testing/*/*.sh tools/testing/*/*/*.sh)
 
-lint: deps			## check scripts with shellcheck
+lint-scripts: deps
 	@printf '%s\n' $(SCRIPTS) | xargs -P $$(nproc) -n 4 \
 		shellcheck -x -P SCRIPTDIR:tools/perf/tests/shell/lib -S warning
+	@scripts/check-layers
 
-# A broken tree fails early: lint comes first, then the fast tests, and only then what takes long to build.
-test: $(if $(T),,lint) perf test-programs	## build and run all tests; T=NAME: only this one
+lint: lint-scripts tree		## check scripts, includes, and the style of C files in tools/
+	@scripts/lint-tools $(LINUX)
+
+compile_commands.json: FORCE	## write how perf, unit tests and kernel were compiled, for editors
+	@scripts/compile-commands
+
+# A broken tree fails early: the quick checks come first, then the fast tests, and only then what takes long
+# to build. scripts/tests/checkpatch.sh is the rest of lint.
+test: $(if $(T),,lint-scripts) perf test-programs	## build and run all tests; T=NAME: only this one
 	@scripts/run-tests --build $(T)
 
 # Takes long: the kernel that finds mistakes is slow, and slower when emulated.
