@@ -5,7 +5,7 @@
 # tags: parallel
 # needs: upstream-kernel
 #
- which any user of perf record may have. perf's util/ needs /proc/modules., which any user of perf record may have. perf's util/ needs /proc/modules.
+# On the unmodified kernel. perf's util/ needs /proc/modules, that is CONFIG_MODULES.
 
 # shellcheck source=../guest.sh
 . "$(dirname "$(realpath "$0")")/../guest.sh"
