@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 /**
- * eventfd__new - create an eventfd that is not signalled.
+ * eventfd__new - create an eventfd that is not signalled
  *
  * Return: the descriptor, or a negative errno.
  */

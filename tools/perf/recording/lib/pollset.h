@@ -46,7 +46,7 @@ int pollset__init(struct pollset *set);
 void pollset__exit(struct pollset *set);
 
 /**
- * pollset__add - wait for @fd, too: wake up while it is readable.
+ * pollset__add - wait for @fd, too: wake up while it is readable
  *
  * Return: 0, or a negative errno.
  */

@@ -38,7 +38,7 @@ struct rotation {
 int rotation__parse(struct rotation *rotation, const char *arg, u64 min_size);
 
 /**
- * rotation__parse_size - parse a number with a unit (B, K, M or G).
+ * rotation__parse_size - parse a number with a unit (B, K, M or G)
  *
  * Return: bytes, or 0 if invalid.
  */

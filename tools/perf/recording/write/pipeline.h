@@ -125,7 +125,7 @@ void pipeline__release(struct pipeline *pipeline);
 int pipeline__flush(struct pipeline *pipeline);
 
 /**
- * pipeline__error - has a callback reported an error? Does not wait.
+ * pipeline__error - has a callback reported an error? Does not wait
  *
  * Return: 0, or a negative errno.
  */

@@ -32,9 +32,10 @@
  * one and wait in @next_full until that is open. Meanwhile the first file is written, completed and
  * closed. Appending threads do not wait for that, until the pool has no free chunk.
  *
- * Two locks, taken in this order: @append makes everything that one call appends one piece of the
- * file;
- * @lock protects what the queue's thread shares with other threads.
+ * Two locks, taken in this order:
+ *
+ *	@append		makes everything that one call appends one piece of the file
+ *	@lock		protects what the queue's thread shares with other threads
  */
 #ifndef PERF_RECORDING_QUEUE_H
 #define PERF_RECORDING_QUEUE_H

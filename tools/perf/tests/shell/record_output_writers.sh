@@ -93,7 +93,7 @@ grep -q '^io_uring is not available: Operation not permitted' "$work/record.err"
 saved sync
 options=(--io=uring)
 record "$BUILD/tests/deny_io_uring" "$PERF"
-grep -q '^--io=uring: Operation not permitted' "$work/record.err" || error "no warning"
+grep -q '^Cannot use --io=uring: Operation not permitted' "$work/record.err" || error "no warning"
 saved sync
 
 options=()
