@@ -20,7 +20,7 @@ grep -i membarrier "$work/record.err" | grep -qi refused ||
 subtest "membarrier and sched_setaffinity are refused: sleep"
 wrapper=("$BUILD/tests/deny_membarrier" --affinity)
 expect_gapless signal 5
-grep -q 'sleep, as membarrier and visits are refused' "$work/record.err" ||
+grep -q 'sleep (membarrier and visits are refused)' "$work/record.err" ||
 	error "-v does not report the sleep"
 [ "$(grep -c 'A torn record is unlikely, but possible' "$work/record.err")" = 1 ] ||
 	error "not one message that torn records are possible"
