@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# What the benchmarks of recorders share. Sourced first, like what it is built on.
+# Functions for benchmarks of recorders.
 
-# shellcheck source=../shell/lib/recording.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../shell/lib/recording.sh"
+# shellcheck source=../shell/lib/numbered.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../shell/lib/numbered.sh"
 
 need_perf
 need_root
 UPSTREAM_PERF=${UPSTREAM_PERF:-}
 
-# A benchmark can go without it.
+# need_peer: say so if there is no unmodified perf to compare with
 need_peer() {
 	[ -n "$UPSTREAM_PERF" ] || echo "note: UPSTREAM_PERF is not set: no peer to compare with"
 }
 
-# statistic sum|min|median|max: of the numbers in the input, one a line; false if there is none
+# statistic sum|min|median|max: print it for the numbers on standard input, one per line; fail without numbers
 statistic() {
 	sort -g | awk -v how="$1" '
 		{ value[NR] = $1; sum += $1 }

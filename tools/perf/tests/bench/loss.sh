@@ -1,29 +1,28 @@
 #!/bin/bash
-# Benchmark: what recorders lose while events are streamed to a file, and what they cost
+# Benchmark: events lost by recorders that stream to a file, and their overhead
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # PERF is this perf, UPSTREAM_PERF an unmodified one. In each of ROUNDS (5) rounds each workload of
 # WORKLOADS runs unrecorded, and then under each recorder of RECORDERS in turn, with rings of each size of
-# PAGES (16 128); all have the same events, options and disk (TMPDIR says which), except for what
-# their names say. SCALE (1) multiplies the work of all workloads.
+# PAGES (16 128). All recorders have the same events, options and disk (TMPDIR), except for what their names
+# say. SCALE (1) multiplies the work of all workloads.
 #
-#	storm	as many threads as CPUs make system calls as fast as they can; each is a sample of a stack
-#	compute	128 threads multiply matrices; samples of stacks by time, and context switches
-#	disk	storm, onto a disk that takes DISK_MBPS (100) MB a second
-#	rings	272 threads make system calls, each has a ring
+#	storm	one thread for each CPU makes system calls without pause; each is a sample with a stack
+#	compute	128 threads multiply matrices; timer samples with stacks, and context switches
+#	disk	storm, on a disk that is limited to DISK_MBPS (100) MB/s
+#	rings	272 threads make system calls; each has a ring
 #
-# The work is fixed, and begins when the recorder records; the recorder is told to stop when it is done.
+# The amount of work is fixed. It begins when the recorder records; the recorder is stopped when it is done.
 #
-#	loss		share of the events that were lost, as perf loss counts them in the file
-#	loss-metric	share of the time in which events were lost, likewise; for rings not to be compared: of
-#			upstream's files it is not known which thread's ring a record came through, only on
-#			which CPU
-#	slowdown	of the workload, against its unrecorded run in the same round
-#	cpu-per-gb	CPU seconds of the recorder and its threads, from its start to its end, for 10^9 bytes
-#			of file; what the kernel's own threads do to write it is not in it
-#	memory		resident; rings do not count
+#	loss		share of lost events, as counted by perf loss
+#	loss-metric	share of the time in which events were lost, likewise. Not comparable for the workload
+#			rings: upstream's files tell the CPU of a record, but not the ring
+#	slowdown	of the workload, compared to its unrecorded run in the same round
+#	cpu-per-gb	CPU seconds of all threads of the recorder, from start to end, for 10^9 bytes of file,
+#			without the kernel threads that write it
+#	memory		peak resident memory without rings
 #
-# Prints the medians as a table, and RESULT lines with the median and (smallest..largest). Decides nothing.
+# Prints the medians as a table, and RESULT lines with the median and (smallest..largest). Does not judge them.
 # A recording may take 3 GB of disk, and is removed before the next.
 
 # shellcheck source=lib.sh
@@ -37,10 +36,10 @@ workloads=${WORKLOADS:-storm compute disk rings}
 pages=${PAGES:-16 128}
 rounds=${ROUNDS:-5}
 scale=${SCALE:-1}
-file_limit=3000000000	# bytes: a recorder that records itself would fill the disk
+file_limit=3000000000	# bytes: stops a recorder that records itself
 time_limit=120		# seconds, for one run
 
-# What the recorders are called, with what they add to the options that all have
+# Names of the recorders, with their additional options
 declare -A recorders=(
 	[upstream]='' [upstream-aio1]=--aio=1 [upstream-aio4]=--aio=4 [upstream-threads]=--threads
 	[upstream-r50]='-r 50' [upstream-threads-r50]='--threads -r 50'
@@ -68,7 +67,7 @@ times() {
 	awk -v n="$1" -v scale="$scale" 'BEGIN { print int(n * scale) + 1 }'
 }
 
-# workload NAME: set what load does, in $load_args, and what is recorded of it, in $what
+# workload NAME: set $load_args, the arguments of load, and $what, the events to record
 workload() {
 	output=$work/data
 	case $1 in
@@ -91,23 +90,23 @@ workload() {
 	esac
 }
 
-load_is_there() {
+load_started() {
 	local threads=("/proc/$load/task"/*)
 
 	((${#threads[@]} == load_args[1]))
 }
 
-# Start the load; it waits for load_run
+# Start the workload; it waits for load_run.
 load_start() {
 	"$BUILD/tests/load" "${load_args[@]}" < "$work/go" > "$work/elapsed" &
 	load=$!
 	started+=("$load")
-	wait_until 30 load_is_there || fatal "the load's threads do not start"
+	wait_until 30 load_started || fatal "the threads of the workload do not start"
 }
 
-# Let it do its work; the seconds that took are in $work/elapsed
+# Run the workload to its end; the seconds are in $work/elapsed.
 load_run() {
-	printf . >&"$go"		# the one byte that it reads
+	printf . >&"$go"		# the byte that load waits for
 	wait_until "$time_limit" gone "$load" || kill -KILL "$load"
 	wait "$load"
 }
@@ -116,11 +115,11 @@ load_run() {
 
 throttle=/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device
 
-# A loop device whose rate the root of the blkio cgroups limits: so for all, the page cache as well
+# Create a loop device whose rate is limited by the root of the blkio cgroups, which includes writeback.
 disk_start() {
 	local device rate=$((${DISK_MBPS:-100} * 1000000))
 
-	[ -w "$throttle" ] || { echo "skip: disk: no blkio cgroup (v1) to make a disk slow with"; return 1; }
+	[ -w "$throttle" ] || { echo "skip: disk: no blkio cgroup (v1) to limit a disk"; return 1; }
 	truncate -s "$file_limit" "$work/disk.img"
 	mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$work/disk.img" 2> "$work/disk.err" &&
 		mkdir -p "$work/disk" && mount -o loop "$work/disk.img" "$work/disk" 2>> "$work/disk.err" ||
@@ -130,7 +129,7 @@ disk_start() {
 	echo "$device $rate" > "$throttle" || { echo "skip: disk: cannot limit its rate"; return 1; }
 }
 
-# The limit would be that of the next device with this number
+# Remove the limit: it would apply to the next device with this number.
 disk_end() {
 	[ -z "$throttled" ] || echo "$throttled 0" > "$throttle"
 	throttled=
@@ -142,13 +141,13 @@ trap 'disk_end; cleanup' EXIT
 
 # --- one run
 
-# add NAME FIGURE VALUE: what a run says
+# add NAME FIGURE VALUE: append a figure of a run
 add() {
 	echo "$3" >> "$work/$1.$2"
 }
 
-# Start the recorder. Its events are off at first: one that always finds something to read, because others
-# are busy, would not look at its commands. False if it does not record.
+# Start the recorder, with events disabled: a recorder that always finds records would not read its control fifo.
+# Fail if it does not record.
 recorder_begin() {
 	recorder_launch --delay=-1 "$@"
 	control ping && control enable && return
@@ -158,13 +157,13 @@ recorder_begin() {
 	return 1
 }
 
-# For the same reason it is a signal that ends it; that is then its status, too.
+# Stop the recorder by a signal, for the same reason; its exit status may be that of the signal.
 recorder_finish() {
 	kill -INT "$recorder" 2> /dev/null
 	wait_until "$time_limit" gone "$recorder" || kill -KILL "$recorder"
 	recorder_end
 	[[ $status == 0 || $status == 130 ]] ||
-		echo "note: $key: the recorder ended with status $status: $(tail -n 1 "$work/record.err")"
+		echo "note: $key: exit status $status of the recorder: $(tail -n 1 "$work/record.err")"
 }
 
 # one_run NAME PAGES: record the workload
@@ -220,7 +219,7 @@ one_round() {
 
 # --- results
 
-# value KEY FIGURE HOW: with two digits, or "none"
+# value KEY FIGURE HOW: print it with two digits, or "none"
 value() {
 	[ -e "$work/$1.$2" ] && printf '%.2f' "$(statistic "$3" < "$work/$1.$2")" || printf none
 }

@@ -1,11 +1,10 @@
 #!/bin/bash
-# Benchmark: what is missing between snapshots, this perf and upstream's in turn
+# Benchmark: calls missing between snapshots, with this perf and upstream's in turn
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# PERF is this perf, UPSTREAM_PERF an unmodified one; both record the same workload with the same
-# options. ROUNDS (5) rounds of ROUND_SECONDS (3) each, for each frequency of HZ (10 100), at RATE (100000)
-# calls a second. WHO (ours) is what this perf is called in the results. Prints RESULT lines and decides
-# nothing.
+# PERF is this perf, UPSTREAM_PERF an unmodified one. Both record the same workload with the same options, in
+# ROUNDS (5) rounds of ROUND_SECONDS (3) each, for each frequency of HZ (10 100), at RATE (100000) calls per
+# second. WHO (ours) is the name of this perf in the results. Prints RESULT lines, does not judge them.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -20,23 +19,23 @@ rounds=${ROUNDS:-5}
 seconds=${ROUND_SECONDS:-3}
 rate=${RATE:-100000}
 
-# one_round NAME PERF: record, check, and add the figures to $work/NAME-$hz
+# one_round NAME PERF: record and check, append the figures to $work/NAME-$hz
 one_round() {
 	local name=$1
 
 	PERF=$2
 	interval=$(awk -v hz="$hz" 'BEGIN { print 1 / hz }')
 	snapshots_of_numbered signal "$seconds" --switch-output=signal
-	# From the first number seen to the last one issued; faults are what is counted here
+	# From the first number seen to the last one issued. Missing calls are what is measured.
 	numbered_check "${snapshots[@]}" -- --quiet --expect "$work/issued" --result r > "$work/verdict" ||
-		grep -q '^RESULT r-seen [1-9]' "$work/verdict" || fatal "$name: no record to check"
+		grep -q '^RESULT r-seen [1-9]' "$work/verdict" || fatal "$name: no record"
 	echo "$name, $hz Hz: $requested asked for, ${#snapshots[@]} files; $(grep 'records in' "$work/verdict")"
 	sed -n 's/^RESULT r-//p' "$work/verdict" >> "$work/$name-$hz"
 	echo "snapshots ${#snapshots[@]}" >> "$work/$name-$hz"
 	rm -f "$work"/data*
 }
 
-# figure NAME WHAT sum|median|max: over the rounds
+# figure NAME WHAT sum|median|max: print a statistic over the rounds
 figure() {
 	awk -v what="$2" '$1 == what { print $2 }' "$work/$1-$hz" | statistic "$3"
 }

@@ -2,14 +2,14 @@
 # Benchmark: snapshots on the kernel with PERF_SAMPLE_SIZE_AT_END, in the guest
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The other benchmarks of snapshots, run in the emulated guest: counts and ratios mean what they mean
-# elsewhere, times are those of an emulator.
+# Run the other benchmarks of snapshots in the emulated guest. Counts and ratios are valid, times are those of an
+# emulator.
 
 top=${TOP:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../../../.." && pwd)}
 here=$top/build/linux/tools/perf/tests/bench
 
 [ -e "$top/build/kernel/arch/x86/boot/bzImage" ] || {
-	echo "skip: no guest kernel; make kernel"
+	echo "skip: no guest kernel (make kernel)"
 	exit 2
 }
 VM_TIMEOUT=550 exec "$top/tools/testing/vm/run" "

@@ -1,13 +1,13 @@
 #!/bin/bash
-# Benchmark: from an event to the finished copy (--switch-output-event)
+# Benchmark: time from an event to the complete copy (--switch-output-event)
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A program is started TRIGGERS (31) times while the numbered workload keeps the rings busy; the recorder
-# itself tells how long after the event each copy was finished. WHO (ours) is its name in the results.
-# Upstream's perf has no such figure. Prints RESULT lines and decides nothing.
+# Start a program TRIGGERS (31) times while the numbered workload fills the rings. perf record reports how
+# long after the event each copy was complete; upstream's perf does not. WHO (ours) is its name in the
+# results. Prints RESULT lines, does not judge them.
 
-# shellcheck source=../shell/lib/recording.sh
-. "$(dirname "$0")/../shell/lib/recording.sh"
+# shellcheck source=../shell/lib/numbered.sh
+. "$(dirname "$0")/../shell/lib/numbered.sh"
 
 need_numbered
 need_tracepoint sched:sched_process_exec
@@ -38,4 +38,4 @@ awk -v who="$who" '
 		print "RESULT snapshot-latency-median-" who, value[int(NR / 2) + 1], "ms"
 		print "RESULT snapshot-latency-p90-" who, value[int(NR * 0.9) + (NR * 0.9 > int(NR * 0.9))], "ms"
 		print "RESULT snapshot-latency-max-" who, value[NR], "ms"
-	}' "$work/latencies" || fatal "no trigger was answered"
+	}' "$work/latencies" || fatal "no trigger was followed by a copy"
