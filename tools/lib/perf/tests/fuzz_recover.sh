@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Fuzz recovery from memory images: no crash, and intact records where the image has rings
-# tags: fast
+# tags: fast parallel
 #
 # usage: fuzz_recover.sh [libFuzzer's arguments], see fuzz.sh; new inputs go to
 # build/tests/fuzz_recover-corpus

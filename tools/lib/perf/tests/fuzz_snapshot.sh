@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Fuzz snapshots of rings: no crash, and all bytes accounted for, whatever the ring contains
-# tags: fast
+# tags: fast parallel
 #
 # usage: fuzz_snapshot.sh [libFuzzer's arguments], see fuzz.sh; new inputs go to
 # build/tests/fuzz_snapshot-corpus

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Run libperf's test-overwrite.c and its example in the guest, whose kernel has both kinds of ring
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 # timeout: 300
 
 here=$(dirname "$(realpath "$0")")

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Run libperf's test-overwrite.c, and its example built against the installed library
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 # timeout: 120
 #
 # usage: libperf_installed.sh [--in-guest]	build, and run here or in the guest

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Test recovery from images whose pages are in any order, as in a dump of a machine's memory
- * tags: fast
+ * tags: fast parallel
  *
  * Prints KTAP.
  */

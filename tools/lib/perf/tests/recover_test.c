@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Test recovery from images with the pages of a ring in order: truncated, several rings or copies
- * tags: fast
+ * tags: fast parallel
  *
  * recover_pages_test.c tests images with the pages in any order.
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Test snapshots of one ring: intact records, no gaps, each record once, exact counts of the rest
- * tags: fast
+ * tags: fast parallel
  *
  * To simulate concurrent writers, the tests copy some bytes again after writing more records: a
  * slow copy reads each byte at some moment between its beginning and its end, and so does this one.

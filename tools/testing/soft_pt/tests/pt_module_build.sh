@@ -1,6 +1,7 @@
 #!/bin/bash
 # soft_pt: build the module for an unmodified kernel
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 # timeout: 300
 # needs: upstream-kernel
 #

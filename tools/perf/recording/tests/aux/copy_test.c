@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * AUX areas: which bytes are new, and what a copy holds, for any contents of the control page.
- * tags: fast
+ * tags: fast parallel
  *
  * A trace with known bytes is written to a small area in steps of all sizes. Each byte of each
  * snapshot is compared: it must be there or be counted as lost. Prints KTAP.

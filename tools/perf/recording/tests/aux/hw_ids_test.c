@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * AUX_OUTPUT_HW_ID records: a decoder finds the event of each sample in a trace, in each file.
- * tags: fast
+ * tags: fast parallel
  *
  * Prints KTAP.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tasks whose trace an AUX area holds, compared with a model that knows the task of each byte.
- * tags: fast
+ * tags: fast parallel
  *
  * Tasks with bytes in the area must be referred to. Tasks whose bytes were overwritten long ago
  * must not be, and memory must not grow. Prints KTAP.

@@ -2,7 +2,7 @@
 /*
  * Test runs of records: whatever the parts are, all functions return the same as for one part.
  *
- * tags: fast
+ * tags: fast parallel
  * Prints KTAP.
  */
 #include <stdio.h>

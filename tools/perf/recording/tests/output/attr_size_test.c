@@ -3,7 +3,7 @@
  * Test the published sizes of struct perf_event_attr: which size each field
  * needs, and what is copied from a record whose attribute has another size.
  *
- * tags: fast
+ * tags: fast parallel
  * Prints KTAP. Needs no privilege, and of perf two headers only:
  *
  *   cc -Wall -Wextra -Werror -I tools/include/uapi -I tools/perf -I tools/lib \

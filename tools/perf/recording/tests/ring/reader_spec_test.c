@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * --threads: which reader drains which CPUs and runs where, on a machine with CPUs 0-3 and 6-7.
- * tags: fast
+ * tags: fast parallel
  *
  * Prints KTAP.
  */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The live state in random histories and over a long time: samples resolve, memory stays bounded.
+ * tags: parallel
  *
  * Histories are random with a fixed seed (history.h). STATE_TEST_SEED=n starts with another one,
  * STATE_TEST_HISTORIES=n runs another number of them.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The live state when allocations fail: what is missing is counted, and nothing else happens.
- * tags: fast
+ * tags: fast parallel
  *
  * Runs random histories (history.h) in which each allocation of the state fails with some
  * probability. What samples resolve to is not checked. The sanitizers find errors.

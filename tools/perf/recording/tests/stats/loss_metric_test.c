@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Holes and the data loss metric of rings with known times, read in pieces of all sizes.
- * tags: fast
+ * tags: fast parallel
  *
  * Prints KTAP.
  */

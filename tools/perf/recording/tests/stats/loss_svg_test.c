@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The picture of perf loss: its rows, escaped titles, and valid coordinates.
- * tags: fast
+ * tags: fast parallel
  *
  * loss_svg_test [FILE.svg [CPUS]] writes the picture of a machine with CPUS CPUs. Prints KTAP.
  */

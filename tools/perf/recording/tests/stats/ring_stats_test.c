@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * ring_stats__add() with runs in two pieces, divided at each offset.
- * tags: fast
+ * tags: fast parallel
  *
  * Prints KTAP.
  */

@@ -192,12 +192,3 @@ need_tracepoint() {
 	done
 	skip "no tracepoint $1 (tracefs is not mounted, or the kernel lacks the event)"
 }
-
-# --- names used by the tests in tools/testing
-
-recorder_said() { show_recorder_log; }
-fail() {
-	note "FAIL: $*"
-	show_recorder_log
-	exit 1
-}
