@@ -64,13 +64,19 @@ expect 1 'RESULT x-missing-10 1 records' --result x --suffix -10 -- 1 3
 subtest "numbered --count and SIGTERM"
 "$BUILD/tests/deny_membarrier" "$BUILD/tests/numbered" --threads 3 --count 1009 > "$work/issued" ||
 	error "the workload failed"
-[ "$(grep -c '^thread [123] .* last 1009$' "$work/issued")" = 3 ] || 
+[ "$(grep -c '^thread [123] .* last 1009$' "$work/issued")" = 3 ] ||
 	error "numbered does not issue 3 times 1009 calls: $(cat "$work/issued")"
+
+# has_run: return 0 if the workload has used 50 ms of CPU time, and hence issued calls
+has_run() {
+	(($(awk '{ print $14 + $15 }' "/proc/$numbered/stat") >= 5))
+}
 "$BUILD/tests/numbered" --duration 60 > "$work/issued" &
-started+=($!)
-pause 0.1
-kill -TERM $!
-wait $!
+numbered=$!
+started+=("$numbered")
+wait_until 20 has_run || error "numbered uses no CPU time"
+kill -TERM "$numbered"
+wait "$numbered"
 status=$?
 if [ "$status" != 0 ] || ! grep -q ' last [1-9]' "$work/issued"; then
 	error "numbered does not print its report on SIGTERM"
