@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Each target does what it needs first. Everything that is made is below build/.
+# Each target builds what it needs. All output is below build/.
 
 BUILD := $(CURDIR)/build
 LINUX := $(BUILD)/linux
@@ -12,10 +12,10 @@ LINUX := $(BUILD)/linux
 	bench bench-ring bench-snapshot bench-loss lint lint-scripts series clean
 MAKEFLAGS += --no-print-directory
 
-help:				## this list
+help:				## print this list
 	@sed -n 's/^\([a-z_.-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
 
-deps:				## install what is needed (apt; with all there, neither root nor network)
+deps:				## install the packages that are needed (apt, as root)
 	@scripts/install-deps
 
 tree: deps
@@ -23,14 +23,14 @@ tree: deps
 
 # ---- perf
 
-# Debian's Python, whatever else comes first in PATH: its library is the one that is installed.
-# The logs of shellcheck would lie where perf test looks for the scripts, and hide them.
+# Use Debian's Python, even if another one is first in PATH: only its library is installed.
+# NO_SHELLCHECK: shellcheck's logs would be written where perf test looks for scripts, and hide them.
 PERF_FLAGS := PYTHON=/usr/bin/python3 PYTHON_CONFIG=/usr/bin/python3-config NO_SHELLCHECK=1
 comma := ,
 
 # $(call build-perf,Linux tree,output directory,further variables)
-# The prefix is a directory in the output that looks like an installation: perf finds its scripts,
-# filters, tests and man pages there.
+# The prefix is a directory in the output that has the layout of an installation: perf finds its
+# scripts, filters, tests and man pages there.
 define build-perf
 	@mkdir -p $(addprefix $(2)/root/,libexec/perf-core share/perf-core share/man share/doc)
 	@flock $(2)/.lock $(MAKE) -C $(1)/tools/perf O=$(2) prefix=$(2)/root $(PERF_FLAGS) $(3)
@@ -41,11 +41,11 @@ define build-perf
 	@ln -sfn $(2)/Documentation $(2)/root/share/man/man1
 endef
 
-# One line as in upstream's table of features, for those which that leaves out.
+# Print a feature as in upstream's table, which lacks some.
 feature = if $(2); then state='\033[32mon\033[m '; else state='\033[31mOFF\033[m'; fi; \
 	printf "...%40s: [ $$state ]\n" $(1)
 
-perf: tree			## build build/perf/perf, perf with our record, and its man pages
+perf: tree			## build build/perf/perf and its man pages
 	$(call build-perf,$(LINUX),$(BUILD)/perf)
 	@$(call feature,libtraceevent,grep -q feature-libtraceevent=1 $(BUILD)/perf/FEATURE-DUMP)
 	@$(call feature,libtracefs,grep -q feature-libtracefs=1 $(BUILD)/perf/FEATURE-DUMP)
@@ -55,13 +55,13 @@ perf: tree			## build build/perf/perf, perf with our record, and its man pages
 	@flock $(BUILD)/perf/.lock $(MAKE) -s -C $(LINUX)/tools/perf/Documentation \
 		O=$(BUILD)/perf/Documentation USE_ASCIIDOCTOR=1 PERF_DATE=$$(date -r LINUX-BASE +%F) man
 
-# The sanitizers' code makes gcc warn of things that are not there: no -Werror here.
-perf-asan: tree			## build build/perf-asan/perf, with address and undefined-behaviour sanitizers
+# No -Werror: with sanitizers, gcc prints warnings that are wrong.
+perf-asan: tree			## build build/perf-asan/perf with address and undefined-behaviour sanitizers
 	$(call build-perf,$(LINUX),$(BUILD)/perf-asan,DEBUG=1 WERROR=0 BUILD_BPF_SKEL=0 \
 		NO_LIBPYTHON=1 NO_LIBPERL=1 NO_LIBLLVM=1 NO_JVMTI=1 \
 		EXTRA_CFLAGS='-O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined')
 
-# From the same tarball, but not ours laid over: hence a tree of its own.
+# A second tree from the same tarball, without our files
 UPSTREAM := $(BUILD)/upstream
 upstream-tree: tree
 	@cmp -s $(LINUX)/.base $(UPSTREAM)/.whole || { rm -rf $(UPSTREAM) && mkdir $(UPSTREAM) && \
@@ -69,7 +69,7 @@ upstream-tree: tree
 		tar -xJmf /usr/src/$$PACKAGE.tar.xz -C $(UPSTREAM) --strip-components=1 && \
 		cp $(LINUX)/.base $(UPSTREAM)/.whole; }
 
-upstream-perf: upstream-tree	## build build/upstream-perf/perf, the unmodified one, to compare with
+upstream-perf: upstream-tree	## build build/upstream-perf/perf, the unmodified perf
 	$(call build-perf,$(UPSTREAM),$(BUILD)/upstream-perf)
 
 # ---- kernels, and the guest that runs them: see tools/testing/vm/run
@@ -82,15 +82,15 @@ VM_PROGRAMS := $(patsubst $(VM)/%.c,$(BUILD)/vm/%,$(wildcard $(VM)/*.c))
 # $(call link-kernel,Linux tree,link in build/)
 link-kernel = @[ -L $(2) ] || rm -rf $(2); mkdir -p $(1)/guest; ln -sfn $(1)/guest $(2)
 
-kernel: tree $(VM_PROGRAMS)	## build build/kernel, the guest's kernel with our ring buffer
+kernel: tree $(VM_PROGRAMS)	## build build/kernel, the kernel of the guest, with our ring buffer
 	$(call link-kernel,$(LINUX),$(BUILD)/kernel)
 	@$(VM)/build-kernel $(LINUX) $(LINUX)/guest $(VM)/guest.config $(VM)/ours.config
 
-debug-kernel: tree $(VM_PROGRAMS)	## build build/kernel-debug: KASAN, lockdep, PROVE_RCU ...
+debug-kernel: tree $(VM_PROGRAMS)	## build build/kernel-debug, with KASAN, lockdep, PROVE_RCU ...
 	@$(VM)/build-kernel $(LINUX) $(BUILD)/kernel-debug \
 		$(VM)/guest.config $(VM)/ours.config $(VM)/debug.config
 
-upstream-kernel: upstream-tree $(VM_PROGRAMS)	## build build/kernel-upstream, the unmodified one
+upstream-kernel: upstream-tree $(VM_PROGRAMS)	## build build/kernel-upstream, the unmodified kernel
 	@scripts/seed-kernel $(BUILD)/pristine $(LINUX)/guest $(UPSTREAM) $(UPSTREAM)/guest \
 		$(VM)/build-kernel $(UPSTREAM) $(UPSTREAM)/guest $(VM)/guest.config -- prepare
 	$(call link-kernel,$(UPSTREAM),$(BUILD)/kernel-upstream)
@@ -100,20 +100,20 @@ $(VM_PROGRAMS): $(BUILD)/vm/%: $(VM)/%.c
 	@mkdir -p $(@D)
 	@$(CC) -O2 -Wall -Wextra -Wno-missing-field-initializers -Werror -static -o $@ $<
 
-cross-kernel: tree		## cross-build kernel/events and what writes there: arm64, s390 ...
+cross-kernel: tree		## cross-build kernel/events and its PMU drivers for arm64, s390 ...
 	@scripts/install-deps cross
 	@tools/testing/cross/build
 
-lint-kernel: kernel		## what W=1, sparse and checkpatch say of our kernel files
+lint-kernel: kernel		## check our kernel files with W=1, sparse and checkpatch
 	@scripts/lint-kernel $(LINUX) $(BUILD)/kernel
 
-# As it was typed: neither make nor the shell looks into it.
+# CMD is passed on as typed, without expansion by make or the shell.
 vm: export VM_CMD = $(value CMD)
 vm: $(VM_PROGRAMS) $(filter %kernel,$(patsubst kernel-%,%-kernel,$(notdir $(or $(KERNEL),kernel))))
-vm:				## boot it: a shell, or CMD='...'; KERNEL=build/kernel-debug
+vm:				## boot the guest: a shell or CMD='...'; KERNEL=build/kernel-debug
 	@$(VM)/run $${VM_CMD:+"$$VM_CMD"}
 
-# ---- programs of the tests
+# ---- test programs
 
 # Helpers: what test scripts run. Lines "flags: ..." in their comments are further compiler flags.
 HELPERS_DIR := tools/perf/tests/helpers
@@ -148,14 +148,14 @@ ring-programs: tree
 pt-programs: tree
 	@$(MAKE) -C tools/testing/soft_pt LINUX=$(LINUX) OUT=$(BUILD)/tests/soft_pt
 
-fuzz-ring: tree			## fuzz the kernel's ring in userspace; FUZZ='-max_total_time=600 ...'
+fuzz-ring: tree			## fuzz the kernel's ring buffer in user space; FUZZ='-max_total_time=600 ...'
 	@$(RING) fuzz
 	@BUILD=$(BUILD) tools/testing/ring_buffer/fuzz/fuzz_ring.sh $(or $(FUZZ),-max_total_time=600)
 
-fuzz-snapshot: tree $(BUILD)/tests/fuzz_snapshot	## fuzz libperf's reader of rings; FUZZ='-max_total_time=600 ...'
+fuzz-snapshot: tree $(BUILD)/tests/fuzz_snapshot	## fuzz libperf's snapshots; FUZZ='-max_total_time=600 ...'
 	@BUILD=$(BUILD) tools/lib/perf/tests/fuzz_snapshot.sh $(or $(FUZZ),-max_total_time=600)
 
-fuzz-recover: tree $(BUILD)/tests/fuzz_recover	## fuzz its recovery of records from images
+fuzz-recover: tree $(BUILD)/tests/fuzz_recover	## fuzz libperf's recovery of records from memory images
 	@BUILD=$(BUILD) tools/lib/perf/tests/fuzz_recover.sh $(or $(FUZZ),-max_total_time=600)
 
 $(HELPERS): $(BUILD)/tests/%: $(HELPERS_DIR)/%.c $(wildcard $(HELPERS_DIR)/*.h) Makefile
@@ -163,14 +163,14 @@ $(HELPERS): $(BUILD)/tests/%: $(HELPERS_DIR)/%.c $(wildcard $(HELPERS_DIR)/*.h) 
 	@echo '  CC      $(@F)'
 	@$(CC) -O2 -Wall -Wextra -Werror -pthread $(call flags,$<) -o $@ $<
 
-# ---- what they are for
+# ---- demo, tests, benchmarks
 
-demo:				## record this machine's last moments and look at them (root, minutes)
+demo:				## record the last moments of this machine and show them (root, minutes)
 	@scripts/demo --check
 	@$(MAKE) perf
 	@scripts/demo
 
-demo-pt: perf kernel $(BUILD)/tests/branches	## in the guest: the branches that a program took before a signal (Intel PT)
+demo-pt: perf kernel $(BUILD)/tests/branches	## show the branches of a program before a signal (Intel PT, in the guest)
 	@scripts/demo-pt
 
 # perf's own build checks no scripts here: it does not follow our symbolic links.
@@ -196,15 +196,15 @@ compile_commands.json: FORCE	## write how perf, unit tests and kernel were compi
 test: $(if $(T),,lint-scripts) perf test-programs	## build and run all tests; T=NAME: only this one
 	@scripts/run-tests --build $(T)
 
-# Takes long: the kernel that finds mistakes is slow, and slower when emulated.
-test-debug-kernel: debug-kernel perf test-programs	## the tests in the guest on build/kernel-debug: for the night
+# Takes hours: the debug kernel is slow, and emulated.
+test-debug-kernel: debug-kernel perf test-programs	## run the tests of the guest on build/kernel-debug (hours)
 	@KERNEL=$(BUILD)/kernel-debug VM_MEM=2G VM_TIMEOUT=3500 \
 		scripts/run-tests --time-limit 3600 -k in_guest
 
-test-fast: perf test-programs	## run the tests that take seconds; T=NAME: only this one
+test-fast: perf test-programs	## run the fast tests; T=NAME: only this one
 	@scripts/run-tests --fast $(T)
 
-bench: bench-ring bench-snapshot bench-loss	## run all benchmarks: lines RESULT <name> <value> <unit>
+bench: bench-ring bench-snapshot bench-loss	## run all benchmarks; prints RESULT <name> <value> <unit>
 
 # $(call run-bench,PATTERN)
 define run-bench
@@ -214,10 +214,10 @@ define run-bench
 	done
 endef
 
-bench-snapshot: perf upstream-perf kernel test-programs $(BUILD)/tests/snapshot_copy	## gaps, copies, latency: ours, ours on our kernel, upstream's
+bench-snapshot: perf upstream-perf kernel test-programs $(BUILD)/tests/snapshot_copy	## measure gaps, copies and latency of snapshots
 	$(call run-bench,snapshot-*)
 
-bench-loss: perf upstream-perf test-programs	## what recorders lose while they stream, and what they cost: ours, upstream's
+bench-loss: perf upstream-perf test-programs	## measure losses and overhead of streaming, ours and upstream's
 	$(call run-bench,loss)
 
 $(BUILD)/tests/snapshot_copy: tools/perf/tests/bench/snapshot_copy.c perf
@@ -225,12 +225,12 @@ $(BUILD)/tests/snapshot_copy: tools/perf/tests/bench/snapshot_copy.c perf
 	@$(CC) -O2 -Wall -Wextra -Werror -I$(LINUX)/tools/lib/perf/include -o $@ $< \
 		$(addprefix $(BUILD)/perf/,libperf/libperf.a libapi/libapi.a)
 
-bench-ring: tree		## what a record costs in our ring, and in upstream's; in userspace
+bench-ring: tree		## measure the time per record in our ring buffer and upstream's, in user space
 	@$(RING) bench
 	@$(BUILD)/tests/ring_buffer/bench_ring
 	@$(BUILD)/tests/ring_buffer/bench_walk
 
-series: tree			## write build/series/*.patch, what is ours as commits for git am
+series: tree			## write build/series/*.patch, our changes as commits for git am
 	@scripts/make-series
 
 clean:				## remove build/
