@@ -111,7 +111,7 @@ PERF_CONFIG=$work/config "$PERF" record -o "$out" -- true 2> "$work/record.err" 
 grep -q 'record.io = slow: must be' "$work/record.err" || error "record.io = slow: no message"
 printf '[record]\n\taio = many\n' > "$work/config"
 PERF_CONFIG=$work/config "$PERF" record -o "$out" -- true 2> "$work/record.err" && error "record.aio = many is accepted"
-grep -q 'record.aio = many: not a number' "$work/record.err" || error "record.aio = many: no message"
+grep -q 'record.aio = many: must be a number' "$work/record.err" || error "record.aio = many: no message"
 
 subtest "invalid values of options"
 for option in --io=fast --aio=many --aio=-1 --write-buffer=10K --write-buffer=many --write-buffer=9999999G; do
