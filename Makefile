@@ -24,7 +24,8 @@ tree: deps
 # ---- perf
 
 # Use Debian's Python, even if another one is first in PATH: only its library is installed.
-# NO_SHELLCHECK: shellcheck's logs would be written where perf test looks for scripts, and hide them.
+# NO_SHELLCHECK: shellcheck's logs would be written where perf test looks for scripts, and hide
+# them.
 PERF_FLAGS := PYTHON=/usr/bin/python3 PYTHON_CONFIG=/usr/bin/python3-config NO_SHELLCHECK=1
 comma := ,
 
@@ -77,8 +78,8 @@ upstream-perf: upstream-tree	## build build/upstream-perf/perf, the unmodified p
 VM := tools/testing/vm
 VM_PROGRAMS := $(patsubst $(VM)/%.c,$(BUILD)/vm/%,$(wildcard $(VM)/*.c))
 
-# The kernels are built in the folder guest/ of their trees. Kbuild then uses relative paths, so that
-# scripts/seed-kernel can use the objects of one kernel for the other.
+# The kernels are built in the folder guest/ of their trees. Kbuild then uses relative paths, so
+# that scripts/seed-kernel can use the objects of one kernel for the other.
 # $(call link-kernel,Linux tree,link in build/)
 link-kernel = @[ -L $(2) ] || rm -rf $(2); mkdir -p $(1)/guest; ln -sfn $(1)/guest $(2)
 
@@ -191,8 +192,8 @@ lint: lint-scripts tree		## check scripts, includes, and the style of C files in
 compile_commands.json: FORCE	## write how perf, unit tests and kernel were compiled, for editors
 	@scripts/compile-commands
 
-# A broken tree fails early: the quick checks come first, then the fast tests, and only then what takes long
-# to build. scripts/tests/checkpatch.sh is the rest of lint.
+# A broken tree fails early: the quick checks come first, then the fast tests, and only then what
+# takes long to build. scripts/tests/checkpatch.sh is the rest of lint.
 test: $(if $(T),,lint-scripts) perf test-programs	## build and run all tests; T=NAME: only this one
 	@scripts/run-tests --build $(T)
 

@@ -14,7 +14,8 @@ need_peer() {
 	[ -n "$UPSTREAM_PERF" ] || echo "note: UPSTREAM_PERF is not set: no peer to compare with"
 }
 
-# statistic sum|min|median|max: print it for the numbers on standard input, one per line; fail without numbers
+# statistic sum|min|median|max: print it for the numbers on standard input, one per line; fail
+# without numbers
 statistic() {
 	sort -g | awk -v how="$1" '
 		{ value[NR] = $1; sum += $1 }

@@ -3,16 +3,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # PERF is this perf, UPSTREAM_PERF an unmodified one. In each of ROUNDS (5) rounds each workload of
-# WORKLOADS runs unrecorded, and then under each recorder of RECORDERS in turn, with rings of each size of
-# PAGES (16 128). All recorders have the same events, options and disk (TMPDIR), except for what their names
-# say. SCALE (1) multiplies the work of all workloads.
+# WORKLOADS runs unrecorded, and then under each recorder of RECORDERS in turn, with rings of each
+# size of PAGES (16 128). All recorders have the same events, options and disk (TMPDIR), except for
+# what their names say. SCALE (1) multiplies the work of all workloads.
 #
 #	storm	one thread for each CPU makes system calls without pause; each is a sample with a stack
 #	compute	128 threads multiply matrices; timer samples with stacks, and context switches
 #	disk	storm, on a disk that is limited to DISK_MBPS (100) MB/s
 #	rings	272 threads make system calls; each has a ring
 #
-# The amount of work is fixed. It begins when the recorder records; the recorder is stopped when it is done.
+# The amount of work is fixed. It begins when the recorder records; the recorder is stopped when it
+# is done.
 #
 #	loss		share of lost events, as counted by perf loss
 #	loss-metric	share of the time in which events were lost, likewise. Not comparable for the workload
@@ -22,8 +23,8 @@
 #			without the kernel threads that write it
 #	memory		peak resident memory without rings
 #
-# Prints the medians as a table, and RESULT lines with the median and (smallest..largest). Does not judge them.
-# A recording may take 3 GB of disk, and is removed before the next.
+# Prints the medians as a table, and RESULT lines with the median and (smallest..largest). Does not
+# judge them. A recording may take 3 GB of disk, and is removed before the next.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -49,8 +50,10 @@ declare -A recorders=(
 names=${RECORDERS:-${UPSTREAM_PERF:+upstream upstream-aio1 upstream-aio4 upstream-threads upstream-r50} \
 	ours ours-sync ours-aio ours-uring}
 for name in $names; do
-	[ -n "${recorders[$name]+known}" ] || fatal "RECORDERS: no recorder '$name', but: ${!recorders[*]}"
-	[[ $name != upstream* || -n $UPSTREAM_PERF ]] || fatal "RECORDERS: $name needs UPSTREAM_PERF"
+	[ -n "${recorders[$name]+known}" ] ||
+		fatal "RECORDERS: no recorder '$name', but: ${!recorders[*]}"
+	[[ $name != upstream* || -n $UPSTREAM_PERF ]] ||
+		fatal "RECORDERS: $name needs UPSTREAM_PERF"
 done
 ours=$PERF
 
@@ -115,7 +118,8 @@ load_run() {
 
 throttle=/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device
 
-# Create a loop device whose rate is limited by the root of the blkio cgroups, which includes writeback.
+# Create a loop device whose rate is limited by the root of the blkio cgroups, which includes
+# writeback.
 disk_start() {
 	local device rate=$((${DISK_MBPS:-100} * 1000000))
 
@@ -146,8 +150,8 @@ add() {
 	echo "$3" >> "$work/$1.$2"
 }
 
-# Start the recorder, with events disabled: a recorder that always finds records would not read its control fifo.
-# Fail if it does not record.
+# Start the recorder, with events disabled: a recorder that always finds records would not read its
+# control fifo. Fail if it does not record.
 recorder_begin() {
 	recorder_launch --delay=-1 "$@"
 	control ping && control enable && return

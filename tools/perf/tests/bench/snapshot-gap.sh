@@ -2,9 +2,10 @@
 # Benchmark: calls missing between snapshots, with this perf and upstream's in turn
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# PERF is this perf, UPSTREAM_PERF an unmodified one. Both record the same workload with the same options, in
-# ROUNDS (5) rounds of ROUND_SECONDS (3) each, for each frequency of HZ (10 100), at RATE (100000) calls per
-# second. WHO (ours) is the name of this perf in the results. Prints RESULT lines, does not judge them.
+# PERF is this perf, UPSTREAM_PERF an unmodified one. Both record the same workload with the same
+# options, in ROUNDS (5) rounds of ROUND_SECONDS (3) each, for each frequency of HZ (10 100), at
+# RATE (100000) calls per second. WHO (ours) is the name of this perf in the results. Prints RESULT
+# lines, does not judge them.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"

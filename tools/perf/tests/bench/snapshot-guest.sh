@@ -2,8 +2,8 @@
 # Benchmark: snapshots on the kernel with PERF_SAMPLE_SIZE_AT_END, in the guest
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Run the other benchmarks of snapshots in the emulated guest. Counts and ratios are valid, times are those of an
-# emulator.
+# Run the other benchmarks of snapshots in the emulated guest. Counts and ratios are valid, times
+# are those of an emulator.
 
 top=${TOP:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../../../.." && pwd)}
 here=$top/build/linux/tools/perf/tests/bench

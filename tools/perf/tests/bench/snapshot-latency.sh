@@ -2,9 +2,9 @@
 # Benchmark: time from an event to the complete copy (--switch-output-event)
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Start a program TRIGGERS (31) times while the numbered workload fills the rings. perf record reports how
-# long after the event each copy was complete; upstream's perf does not. WHO (ours) is its name in the
-# results. Prints RESULT lines, does not judge them.
+# Start a program TRIGGERS (31) times while the numbered workload fills the rings. perf record
+# reports how long after the event each copy was complete; upstream's perf does not. WHO (ours) is
+# its name in the results. Prints RESULT lines, does not judge them.
 
 # shellcheck source=../shell/lib/numbered.sh
 . "$(dirname "$0")/../shell/lib/numbered.sh"

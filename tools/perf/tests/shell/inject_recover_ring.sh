@@ -4,9 +4,9 @@
 # tags: parallel
 # timeout: 180
 #
-# The images are built from recorded samples, in the layout that a kernel with PERF_SAMPLE_SIZE_AT_END has in
-# its rings, so that the test runs on any kernel. tools/testing/vm/tests/inject_recover_ring_in_guest.sh uses
-# images of such a kernel.
+# The images are built from recorded samples, in the layout that a kernel with
+# PERF_SAMPLE_SIZE_AT_END has in its rings, so that the test runs on any kernel.
+# tools/testing/vm/tests/inject_recover_ring_in_guest.sh uses images of such a kernel.
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"
@@ -33,7 +33,8 @@ recover() {
 	"$PERF" inject --recover-ring "$1" -i "$work/data" -o "$work/out" 2> "$work/inject.err"
 }
 
-# is_tail MOST LEAST: check that $work/out holds between LEAST and MOST of the last samples of $work/data
+# is_tail MOST LEAST: check that $work/out holds between LEAST and MOST of the last samples of
+# $work/data
 is_tail() {
 	local nr
 
@@ -52,9 +53,11 @@ is_tail() {
 	readable "$work/out"
 }
 
-# image PAGES [SEED]: write $work/image, and set $whole to the number of samples that are whole in it
+# image PAGES [SEED]: write $work/image, and set $whole to the number of samples that are whole in
+# it
 image() {
-	whole=$("$BUILD/tests/ring_image" "$work/data" "$@" 2>&1 > "$work/image") || fatal "ring_image: $whole"
+	whole=$("$BUILD/tests/ring_image" "$work/data" "$@" 2>&1 > "$work/image") ||
+		fatal "ring_image: $whole"
 	rings=$(($(stat -c %s "$work/image") / 4096 / $1 / ($# > 1 ? 2 : 1)))
 }
 
@@ -62,7 +65,8 @@ subtest "rings that have not wrapped"
 image 4096
 recover "$work/image" || error "perf inject fails: $(cat "$work/inject.err")"
 is_tail "$all" "$all" || error "samples are not recovered although the rings hold all of them"
-cmp <(texts "$work/data") <(texts "$work/out") || error "the recovered samples differ from the recorded ones"
+cmp <(texts "$work/data") <(texts "$work/out") ||
+	error "the recovered samples differ from the recorded ones"
 
 # The oldest record of each ring may be missing: it may wrap, or be next to be overwritten.
 subtest "rings that have wrapped"
@@ -91,12 +95,15 @@ done
 subtest "errors"
 head -c 1000000 /dev/urandom > "$work/nothing"
 recover "$work/nothing" && error "an image without records is accepted"
-grep -q 'No record of these events' "$work/inject.err" || error "an image without records: $(cat "$work/inject.err")"
+grep -q 'No record of these events' "$work/inject.err" ||
+	error "an image without records: $(cat "$work/inject.err")"
 recover "$work/missing" && error "an image that does not exist is accepted"
-grep -q 'Cannot open' "$work/inject.err" || error "an image that does not exist: $(cat "$work/inject.err")"
+grep -q 'Cannot open' "$work/inject.err" ||
+	error "an image that does not exist: $(cat "$work/inject.err")"
 recover /dev/null && error "a device is accepted"
 "$PERF" record -q -e dummy -o "$work/data" true 2> "$work/record.err"
 recover "$work/image" && error "a file without overwritten events is accepted"
-grep -q 'no overwritten events' "$work/inject.err" || error "a file without overwritten events: $(cat "$work/inject.err")"
+grep -q 'no overwritten events' "$work/inject.err" ||
+	error "a file without overwritten events: $(cat "$work/inject.err")"
 
 finish

@@ -9,8 +9,8 @@
 [ -e "$BUILD/perf/.builtin-record.o.cmd" ] || skip "$BUILD/perf has no objects of perf"
 cd "$tests_dir/.." || fatal "no $tests_dir/.."
 
-# The macros that make does not define with NO_AIO=1, NO_LIBURING=1 and so on, and the objects that are not
-# linked then
+# The macros that make does not define with NO_AIO=1, NO_LIBURING=1 and so on, and the objects that
+# are not linked then
 without=(-UHAVE_{AIO_SUPPORT,AUXTRACE_SUPPORT,BPF_SKEL,LIBBPF_SUPPORT,LIBTRACEEVENT,LIBURING_SUPPORT,ZSTD_SUPPORT})
 # objects WHEN: print the objects of recording/ that its Build files list under perf-WHEN, a pattern
 objects() {

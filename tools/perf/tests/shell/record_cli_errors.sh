@@ -121,7 +121,8 @@ says "$work/directory" 'is a directory'
 [[ -d $work/directory && ! -e $work/directory.old ]] || error "the directory was removed or renamed"
 run 0 "$PERF" record -o "$work/directory/data" -e "$traced" -- true
 run 0 "$PERF" record -o "$work/directory" -e "$traced" -- true
-[[ -f $work/directory && -f $work/directory.old/data ]] || error "a recording in a directory is not kept as *.old"
+[[ -f $work/directory && -f $work/directory.old/data ]] ||
+	error "a recording in a directory is not kept as *.old"
 
 for control in 9 fd: fd:-1 fd:99 fd:1,99 fifo: fifo:$work/none; do
 	run 129 "$PERF" record -o "$out" -e "$traced" --control "$control" -- "$idle" 30
@@ -165,7 +166,8 @@ fi
 for safe in "-s -i" "-s -a" "-s --per-thread" ""; do
 	# shellcheck disable=SC2086 # two words
 	run 0 "$PERF" record -o "$out" -e "$traced" $safe -- true
-	grep 'may stop' "$work/record.err" && error "a warning although no counts are written: $safe"
+	grep 'may stop' "$work/record.err" &&
+		error "a warning although no counts are written: $safe"
 done
 
 subtest "exit status of the workload"
@@ -187,7 +189,8 @@ for signal in INT TERM; do
 	kill -$signal "$recorder"
 	recorder_end 20
 	# Success, the signal, or SIGTERM, by which the workload was ended
-	[[ $status = 0 || $status = $((128 + $(kill -l $signal))) || $status = 143 ]] || error "exit status $status"
+	[[ $status = 0 || $status = $((128 + $(kill -l $signal))) || $status = 143 ]] ||
+		error "exit status $status"
 	[ -s "$out" ] || error "no data"
 	nothing_left
 done
@@ -199,7 +202,8 @@ mkdir "$small"
 if mount -t tmpfs -o size=2m tmpfs "$small" 2> "$work/mount.err"; then
 	mounted+=("$small")
 
-	# full SAMPLES: check the message, and that the file is readable and has more samples than that
+	# full SAMPLES: check the message, and that the file is readable and has more samples than
+	# that
 	full() {
 		says 'no space left on device' "$small/data"
 		for file in "$small"/data*; do
@@ -210,7 +214,8 @@ if mount -t tmpfs -o size=2m tmpfs "$small" 2> "$work/mount.err"; then
 				}
 			done
 		done
-		[ "$(samples "$small/data")" -gt "$1" ] || error "the file has $(samples "$small/data") samples, not more than $1"
+		[ "$(samples "$small/data")" -gt "$1" ] ||
+			error "the file has $(samples "$small/data") samples, not more than $1"
 		rm -f "$small"/*
 	}
 
@@ -261,7 +266,8 @@ subtest "the limit of open files"
 # perf record raises its own soft limit, whichever descriptor hits it, but not that of the command.
 for files in $(seq 10 $((2 * $(nproc))) $((10 + 18 * $(nproc)))); do
 	run 0 prlimit --nofile="$files:" "$PERF" record -a -o "$out" -e cpu-clock -e "$traced" -- sh -c 'ulimit -Sn'
-	grep -qx "$files" "$work/record.out" || error "the soft limit of the command is $(cat "$work/record.out"), not $files"
+	grep -qx "$files" "$work/record.out" ||
+		error "the soft limit of the command is $(cat "$work/record.out"), not $files"
 done
 
 run 255 prlimit --nofile=12 "$PERF" record -a -o "$out" -e cpu-clock -e "$traced" -- "$idle" 30
@@ -282,7 +288,8 @@ if as_nobody_ready; then
 	run $status "${as_nobody[@]}" "$PERF" record -o "$out" -e "$traced" -- "$idle" 30
 	says "raw_syscalls" 'permission|access|privilege' "tracing|paranoid"
 
-	# The limit is kernel.perf_event_mlock_kb for each CPU plus what ulimit -l allows, here 8 MB.
+	# The limit is kernel.perf_event_mlock_kb for each CPU plus what ulimit -l allows, here 8
+	# MB.
 	kb=$(cat /proc/sys/kernel/perf_event_mlock_kb)
 	run 255 "${as_nobody[@]}" "$PERF" record -o "$out" -m 32M -e cpu-clock/overwrite/u -- "$idle" 30
 	says perf_event_mlock_kb "(^|[^0-9])$kb([^0-9]|$)" '32M|33554432|32768|8192' '(-m|--mmap.pages)' 'ulimit -l|RLIMIT_MEMLOCK|sysctl|echo'

@@ -31,7 +31,8 @@ for how in overwrite no-overwrite; do
 	calls 50
 	recorder_stop
 	seen=$(numbered_ranges "$work/data")
-	[ "$seen" = "20:1-1009 40:1-1009" ] || error "recorded calls are '$seen', not those issued while enabled"
+	[ "$seen" = "20:1-1009 40:1-1009" ] ||
+		error "recorded calls are '$seen', not those issued while enabled"
 	numbered_check "$work/data" -- --quiet --from-start || error "calls are missing or repeated"
 	rm -f "$work"/data*
 done
@@ -43,9 +44,11 @@ for _ in 1 2 3 4 5 6 7; do
 	control ping || error "'ping' is not acknowledged"
 done
 control evlist || error "'evlist' is not acknowledged"
-grep -q 'raw_syscalls:sys_enter' "$work/record.out" "$work/record.err" || error "evlist does not show the event"
+grep -q 'raw_syscalls:sys_enter' "$work/record.out" "$work/record.err" ||
+	error "evlist does not show the event"
 control evlist -v || error "'evlist -v' is not acknowledged"
-grep -q 'sample_type' "$work/record.out" "$work/record.err" || error "evlist -v does not show the fields"
+grep -q 'sample_type' "$work/record.out" "$work/record.err" ||
+	error "evlist -v does not show the fields"
 # An unknown command may get an answer, but not "ack", and the next command must work.
 echo 'no-such-command' >&"$ctl"
 pause 0.1
@@ -75,7 +78,8 @@ done
 recorder_stop
 find_snapshots "$work/data"
 [ "${#snapshots[@]}" = 20 ] || error "${#snapshots[@]} files, not 20: 19 snapshots and the end"
-numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$issued" || error "calls are missing or repeated"
+numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$issued" ||
+	error "calls are missing or repeated"
 readable "${snapshots[0]}" "${snapshots[-1]}" || error "a file cannot be read"
 rm -f "$work"/data*
 
@@ -90,7 +94,8 @@ pause 0.3
 control stop || error "'stop' is not acknowledged"
 recorder_end 30
 [ "$status" = 0 ] || error "exit status $status after 'stop', not 0"
-# The workload got SIGTERM, and printed its report. Calls issued after the events were disabled are not recorded.
+# The workload got SIGTERM, and printed its report. Calls issued after the events were disabled are
+# not recorded.
 grep -q '^thread' "$issued" || error "the workload did not end by SIGTERM"
 readable "$work/data" || error "the file cannot be read"
 numbered_check "$work/data" -- --quiet || error "calls are missing or repeated"

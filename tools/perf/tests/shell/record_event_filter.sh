@@ -9,13 +9,15 @@
 
 need_perf
 need_root
-"$PERF" version --build-options | grep -q 'bpf_skeletons: \[ on' || skip "this perf has no BPF skeletons"
+"$PERF" version --build-options | grep -q 'bpf_skeletons: \[ on' ||
+	skip "this perf has no BPF skeletons"
 "$PERF" record -q -e cpu-clock --filter 'period > 1' -o /dev/null -- true > "$work/probe" 2>&1 ||
 	skip "no BPF filters: $(tail -n 1 "$work/probe")"
 
 out=$work/data
 
-# record EVENT FILTER: record all CPUs for half a second; $work/recorder has the process id of perf record
+# record EVENT FILTER: record all CPUs for half a second; $work/recorder has the process id of perf
+# record
 record() {
 	subtest "$1 with filter $2"
 	rm -f "$out"
@@ -27,7 +29,8 @@ record() {
 }
 
 no_recorder() {
-	grep -q "^ *$(< "$work/recorder") " "$work/samples" && error "there are samples of perf record itself"
+	grep -q "^ *$(< "$work/recorder") " "$work/samples" &&
+		error "there are samples of perf record itself"
 }
 
 # Samples dropped by the filter are counted, and are not counted as lost.
@@ -37,7 +40,8 @@ counts_dropped() {
 	filtered=$("$PERF" report -f -i "$out" --stats 2> /dev/null | sed -n 's/.*LOST_SAMPLES (BPF) events: *//p')
 	note "$filtered samples dropped by the filter"
 	((filtered > 0)) || error "perf report --stats has no count of dropped samples"
-	"$PERF" loss -i "$out" | grep -qE '^Events lost +0 ' || error "perf loss counts dropped samples as lost"
+	"$PERF" loss -i "$out" | grep -qE '^Events lost +0 ' ||
+		error "perf loss counts dropped samples as lost"
 }
 
 for event in cpu-clock cpu-clock/overwrite/; do

@@ -31,9 +31,11 @@ for io in sync aio uring; do
 	subtest "--io=$io"
 	seen=$(own_samples --io=$io)
 	note "$seen"
-	[ "$(awk '/raw_syscalls/ { print $2 }' <<< "$seen")" = 0 ] || error "own system calls are recorded"
+	[ "$(awk '/raw_syscalls/ { print $2 }' <<< "$seen")" = 0 ] ||
+		error "own system calls are recorded"
 	if "$PERF" version --build-options | grep -q 'bpf: \[ on'; then
-		[ "$(awk '/cpu-clock/ { print $2 }' <<< "$seen")" = 0 ] || error "own samples are recorded"
+		[ "$(awk '/cpu-clock/ { print $2 }' <<< "$seen")" = 0 ] ||
+			error "own samples are recorded"
 	else
 		note "perf is built without libbpf: only tracepoints are filtered"
 	fi
@@ -42,6 +44,7 @@ done
 subtest "--no-exclude-perf"
 seen=$(own_samples --no-exclude-perf)
 note "$seen"
-[ "$(awk '/raw_syscalls/ { print $2 }' <<< "$seen")" -gt 0 ] || error "own system calls are not recorded"
+[ "$(awk '/raw_syscalls/ { print $2 }' <<< "$seen")" -gt 0 ] ||
+	error "own system calls are not recorded"
 
 finish

@@ -8,7 +8,8 @@
 
 need_helpers numbered numbered_check deny_membarrier
 
-# trace FILE-OR-NUMBER...: print these numbers of thread 1 as perf script does; a letter begins a file
+# trace FILE-OR-NUMBER...: print these numbers of thread 1 as perf script does; a letter begins a
+# file
 trace() {
 	local i
 

@@ -24,14 +24,16 @@ of() {
 	python3 -c "import json; d = json.load(open('$work/loss.json')); print($1)"
 }
 
-# missing FILE...: set $missing to the number of calls that the files lack, and $issued to the number of calls
+# missing FILE...: set $missing to the number of calls that the files lack, and $issued to the
+# number of calls
 missing() {
 	numbered_check "$@" -- --from-start --expect "$work/issued" --quiet --result r > "$work/verdict"
 	issued=$(awk '$1 == "thread" { sum += $NF } END { print sum }' "$work/issued")
 	missing=$(sed -n 's/^RESULT r-missing \([0-9]*\) .*/\1/p' "$work/verdict")
 }
 
-# agree: check that perf record, perf loss and perf report --stats count as lost what $work/data lacks
+# agree: check that perf record, perf loss and perf report --stats count as lost what $work/data
+# lacks
 agree() {
 	local lost events share metric
 
@@ -39,12 +41,16 @@ agree() {
 	read -r lost events share metric <<< "$(in_log "$lost_line")"
 	note "$issued calls, $missing missing; reported: ${lost:-no} of ${events:-?} lost, metric ${metric:-?} %"
 	((missing > 0)) || inconclusive "no event was lost"
-	[ "${lost:-0}" = "$missing" ] || error "perf record reports ${lost:-no} lost events, but $missing are missing"
-	((missing == 0)) || [ "$events" = "$issued" ] || error "perf record reports $events events, not $issued"
+	[ "${lost:-0}" = "$missing" ] ||
+		error "perf record reports ${lost:-no} lost events, but $missing are missing"
+	((missing == 0)) || [ "$events" = "$issued" ] ||
+		error "perf record reports $events events, not $issued"
 
-	"$PERF" loss --json "$work/data" > "$work/loss.json" 2> "$work/loss.err" || error "perf loss fails"
+	"$PERF" loss --json "$work/data" > "$work/loss.json" 2> "$work/loss.err" ||
+		error "perf loss fails"
 	((missing == 0)) || [ "$(of "'%d %d %.2f %.2f' % (d['lost'], d['events'], 100 * d['lost'] / d['events'], d['metric_percent'])")" = \
-		"$lost $events $share $metric" ] || error "perf loss reports other figures: $(cat "$work/loss.json")"
+		"$lost $events $share $metric" ] ||
+			error "perf loss reports other figures: $(cat "$work/loss.json")"
 
 	"$PERF" report --stats -i "$work/data" > "$work/stats" 2> "$work/stats.err"
 	awk -v lost="$(of "d['lost']")" -v chunks="$(of "d['lost_records']")" -v samples="$(of "d['samples']")" '
@@ -54,7 +60,8 @@ agree() {
 	' "$work/stats" || error "perf report --stats reports other figures: $(cat "$work/stats")"
 }
 
-# drawn FILE.svg LOST: check that the picture is XML, and that its marks add up to this many lost events
+# drawn FILE.svg LOST: check that the picture is XML, and that its marks add up to this many lost
+# events
 drawn() {
 	python3 - "$@" <<- 'END' || error "the picture is not XML, or shows other losses"
 		import re, sys, xml.etree.ElementTree as tree
@@ -68,10 +75,12 @@ drawn() {
 
 subtest "losses while recording, all CPUs"
 "$PERF" record -a "${small[@]}" -o "$work/data" --loss-report="$work/rec.svg" -- \
-	"$work/$comm" --duration 2 > "$work/issued" 2> "$work/record.err" || fatal "perf record exits with status $?"
+	"$work/$comm" --duration 2 > "$work/issued" 2> "$work/record.err" ||
+		fatal "perf record exits with status $?"
 agree
 drawn "$work/rec.svg" "$missing"
-grep -q 'ring up to' "$work/rec.svg" || error "the picture does not show the fill level of the rings"
+grep -q 'ring up to' "$work/rec.svg" ||
+	error "the picture does not show the fill level of the rings"
 "$PERF" loss --svg="$work/loss.svg" "$work/data" > /dev/null || error "perf loss --svg fails"
 drawn "$work/loss.svg" "$missing"
 (($(of "d['holes']") > 1)) || inconclusive "only one interval has losses"
@@ -93,11 +102,13 @@ recorder_stop
 agree
 [ "$(of "d['lost_records']")" = 0 ] || inconclusive "there are LOST records"
 # A page is full after a few ms; events are lost in the rest of the second.
-of "d['metric_percent'] > 50" | grep -q True || error "the metric does not include the end: $(cat "$work/loss.json")"
+of "d['metric_percent'] > 50" | grep -q True ||
+	error "the metric does not include the end: $(cat "$work/loss.json")"
 
 subtest "losses of each file with --switch-output"
 "$PERF" record -a "${small[@]}" -o "$work/part" --switch-output=1s -- \
-	"$work/$comm" --duration 3 > "$work/issued" 2> "$work/record.err" || fatal "perf record exits with status $?"
+	"$work/$comm" --duration 3 > "$work/issued" 2> "$work/record.err" ||
+		fatal "perf record exits with status $?"
 find_snapshots "$work/part"
 missing "${snapshots[@]}"
 ((${#snapshots[@]} > 1)) || inconclusive "only one file"
@@ -106,30 +117,38 @@ for file in "${snapshots[@]}"; do
 	"$PERF" loss --json "$file" > "$work/loss.json" || error "perf loss fails for $file"
 	sum=$((sum + $(of "d['lost']")))
 	note "${file##*/}: $(of "'%d of %d' % (d['lost'], d['events'])") lost"
-	# Losses during a switch may be counted in both files, in the second by the first LOST of each ring.
+	# Losses during a switch may be counted in both files, in the second by the first LOST of
+	# each ring.
 	[ "$file" = "${snapshots[0]}" ] || twice=$((twice + $("$PERF" script --dump-unsorted-raw-trace -i "$file" 2> /dev/null |
 		awk -F '[ :]' '/PERF_RECORD_LOST: / && !seen[$1]++ { sum += $NF } END { print sum + 0 }')))
 done
-((sum >= missing && sum <= missing + twice)) || error "$missing are missing, but the files report $sum, of which $twice may be counted twice"
-[ "$(in_log "$lost_line" | cut -d ' ' -f 1)" = "$missing" ] || error "$missing are missing, but perf record reports another number"
+((sum >= missing && sum <= missing + twice)) ||
+	error "$missing are missing, but the files report $sum, of which $twice may be counted twice"
+[ "$(in_log "$lost_line" | cut -d ' ' -f 1)" = "$missing" ] ||
+	error "$missing are missing, but perf record reports another number"
 
 subtest "no losses"
 "$PERF" record -a "${event[@]}" -o "$work/good" -- "$work/$comm" --rate 1000 --count 1009 > "$work/issued" \
 	2> "$work/record.err" || fatal "perf record exits with status $?"
-grep -q '^\[ perf record: Lost 0 events \]' "$work/record.err" || error "perf record does not report: Lost 0 events"
-"$PERF" loss --fail-above 0 "$work/good" > "$work/loss.out" || error "perf loss reports losses: $(cat "$work/loss.out")"
-grep -q 'Data loss metric  *0.00 %' "$work/loss.out" || error "the metric is not 0: $(cat "$work/loss.out")"
+grep -q '^\[ perf record: Lost 0 events \]' "$work/record.err" ||
+	error "perf record does not report: Lost 0 events"
+"$PERF" loss --fail-above 0 "$work/good" > "$work/loss.out" ||
+	error "perf loss reports losses: $(cat "$work/loss.out")"
+grep -q 'Data loss metric  *0.00 %' "$work/loss.out" ||
+	error "the metric is not 0: $(cat "$work/loss.out")"
 
 subtest "exit status, pipes and damaged files"
 "$PERF" loss --fail-above 0.001 "$work/data" > "$work/loss.out"
 [ $? = 1 ] || error "--fail-above does not fail with status 1"
-"$PERF" loss --fail-above 100 --per-cpu "$work/data" > "$work/loss.out" 2> "$work/loss.err" || error "--fail-above 100 fails"
+"$PERF" loss --fail-above 100 --per-cpu "$work/data" > "$work/loss.out" 2> "$work/loss.err" ||
+	error "--fail-above 100 fails"
 grep -qE '^CPU 0 ' "$work/loss.out" || error "no table of rings: $(cat "$work/loss.out")"
 [ -s "$work/loss.err" ] && error "unexpected messages: $(cat "$work/loss.err")"
 
 "$PERF" record -a "${small[@]}" -o - -- "$work/$comm" --duration 0.5 --tag 1 2> "$work/record.err" |
 	"$PERF" loss --json > "$work/loss.json" || error "perf loss cannot read a pipe"
-[ "$(of "d['lost']")" = "$(in_log "$lost_line" | cut -d ' ' -f 1)" ] || error "other figures through a pipe: $(cat "$work/loss.json")"
+[ "$(of "d['lost']")" = "$(in_log "$lost_line" | cut -d ' ' -f 1)" ] ||
+	error "other figures through a pipe: $(cat "$work/loss.json")"
 
 # A record of size 0 in the middle of the data
 "$PERF" loss --json "$work/good" > "$work/loss.json"
@@ -139,8 +158,10 @@ dd if=/dev/zero of="$work/good" bs=1 count=4096 conv=notrunc status=none \
 		awk '/PERF_RECORD_SAMPLE/ && ++n == 1000 { print $3; exit }')))
 "$PERF" loss --json "$work/good" > "$work/loss.json" 2> "$work/loss.err"
 [ $? = 255 ] || error "a damaged file is not an error"
-grep -q "$work/good is damaged" "$work/loss.err" || error "a damaged file: no message: $(cat "$work/loss.err")"
-[ "$(of "d['samples']")" = 999 ] || error "a damaged file: $(of "d['samples']") of $samples samples counted, not 999"
+grep -q "$work/good is damaged" "$work/loss.err" ||
+	error "a damaged file: no message: $(cat "$work/loss.err")"
+[ "$(of "d['samples']")" = 999 ] ||
+	error "a damaged file: $(of "d['samples']") of $samples samples counted, not 999"
 # A pipe without attributes: a PERF_RECORD_LOST_SAMPLES, and one that ends before its count
 printf 'PERFILE2\20\0\0\0\0\0\0\0\15\0\0\0\0\0\20\0\7\0\0\0\0\0\0\0\15\0\0\0\0\0\10\0' |
 	"$PERF" loss --json -i - > "$work/loss.json" 2> "$work/loss.err"
@@ -152,6 +173,7 @@ head -c 100000 "${snapshots[0]}" > "$work/half"
 "$PERF" loss "$work/none" > "$work/loss.out" 2> "$work/loss.err"
 [ $? = 255 ] && grep -q "$work/none" "$work/loss.err" || error "a missing file is not an error"
 "$PERF" record --loss-report="$work/no/such.svg" -o "$work/data" -- true 2> "$work/record.err"
-[ $? = 255 ] && grep -q "$work/no/such.svg" "$work/record.err" || error "a picture that cannot be created is not an error"
+[ $? = 255 ] && grep -q "$work/no/such.svg" "$work/record.err" ||
+	error "a picture that cannot be created is not an error"
 
 finish

@@ -12,7 +12,8 @@ need_root
 need_helpers numbered
 need_tracepoint raw_syscalls:sys_enter
 
-# stats PERF FILE: print the numbers of samples, LOST records, and lost events as counted by the kernel
+# stats PERF FILE: print the numbers of samples, LOST records, and lost events as counted by the
+# kernel
 stats() {
 	"$1" report --stats -i "$2" 2> /dev/null | awk '
 		/^ *[A-Z_]+ events:/ { if (of_event) sum[$1] += $3; else total[$1] = $3 }
@@ -20,9 +21,9 @@ stats() {
 		END { print total["SAMPLE"] + 0, total["LOST"] + 0, sum["LOST_SAMPLES"] + 0 }'
 }
 
-# more_than_counted FILE: print the numbers of LOST records and of lost events, taking for each ring the larger
-# one of the sum over LOST records and the kernel's count. perf 6.1 sometimes writes a part of a ring twice
-# when the CPUs are busy, LOST records included.
+# more_than_counted FILE: print the numbers of LOST records and of lost events, taking for each ring
+# the larger one of the sum over LOST records and the kernel's count. perf 6.1 sometimes writes a
+# part of a ring twice when the CPUs are busy, LOST records included.
 more_than_counted() {
 	"$PERF" script --dump-unsorted-raw-trace -i "$1" 2> /dev/null | sed -nE '
 		s/^ *\.\.\. id: ([0-9]+) +idx: ([0-9]+).*/ring \1 \2/p
@@ -42,7 +43,8 @@ more_than_counted() {
 		}'
 }
 
-# compare NAME PERF METRIC RECORD_OPTIONS...: METRIC is a pattern for the metric that perf loss prints
+# compare NAME PERF METRIC RECORD_OPTIONS...: METRIC is a pattern for the metric that perf loss
+# prints
 compare() {
 	local name=$1 perf=$2 metric=$3 reported counted
 
@@ -62,7 +64,8 @@ compare() {
 		[ "$reported" = "${counted%% *} $(more_than_counted "$work/data")" ] ||
 			error "perf loss differs; LOST records, lost events: $(more_than_counted "$work/data")"
 	fi
-	grep -qE "^Data loss metric +$metric" "$work/loss.out" || error "the metric does not match: $metric"
+	grep -qE "^Data loss metric +$metric" "$work/loss.out" ||
+		error "the metric does not match: $metric"
 	[ "${counted##* }" = 0 ] || lossy=$((lossy + 1))
 	[ -s "$work/loss.err" ] && error "perf loss prints messages: $(cat "$work/loss.err")"
 }

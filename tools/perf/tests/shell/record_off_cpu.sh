@@ -8,7 +8,8 @@
 
 need_perf
 need_root
-"$PERF" version --build-options | grep -q 'bpf_skeletons: \[ on' || skip "perf is built without BPF skeletons"
+"$PERF" version --build-options | grep -q 'bpf_skeletons: \[ on' ||
+	skip "perf is built without BPF skeletons"
 "$PERF" record -q --off-cpu -e dummy -o /dev/null -- true > "$work/probe" 2>&1 ||
 	skip "the off-CPU program cannot be loaded: $(tail -n 1 "$work/probe")"
 
@@ -24,20 +25,24 @@ asleep() {
 record() {
 	subtest "$*"
 	rm -rf "$out"*
-	"$PERF" record --off-cpu -o "$out" "$@" -- sleep 0.5 2> "$work/record.err" || error "perf record exits with status $?"
+	"$PERF" record --off-cpu -o "$out" "$@" -- sleep 0.5 2> "$work/record.err" ||
+		error "perf record exits with status $?"
 }
 
-# Check the number of samples in the summary, perf script and perf loss. These samples have no real timestamps,
-# so that they must not count for the recorded time.
+# Check the number of samples in the summary, perf script and perf loss. These samples have no real
+# timestamps, so that they must not count for the recorded time.
 counted() {
 	local samples
 
 	samples=$(wc -l < "$work/samples")
 	note "$samples samples"
-	grep -q "($samples samples)" "$work/record.err" || error "the summary does not report $samples samples"
+	grep -q "($samples samples)" "$work/record.err" ||
+		error "the summary does not report $samples samples"
 	"$PERF" loss -i "$out" > "$work/loss" 2>&1
-	grep -qE "^Samples +$samples\$" "$work/loss" || error "perf loss: $(grep Samples "$work/loss")"
-	awk '$1 == "Recorded" && $2 > 1000 { exit 1 }' "$work/loss" || error "perf loss: $(grep Recorded "$work/loss")"
+	grep -qE "^Samples +$samples\$" "$work/loss" ||
+		error "perf loss: $(grep Samples "$work/loss")"
+	awk '$1 == "Recorded" && $2 > 1000 { exit 1 }' "$work/loss" ||
+		error "perf loss: $(grep Recorded "$work/loss")"
 }
 
 for options in '-e dummy' '-a -e cpu-clock' '-z -a -e cpu-clock' '-a -e cpu-clock/overwrite/' '--io=sync -p 1 -e dummy'; do

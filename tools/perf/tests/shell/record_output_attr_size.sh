@@ -4,11 +4,11 @@
 # timeout: 300
 # tags: parallel
 #
-# The attributes in a file have the smallest published size that holds all fields which are set, so that an
-# older perf opens every file whose fields it knows.
+# The attributes in a file have the smallest published size that holds all fields which are set, so
+# that an older perf opens every file whose fields it knows.
 #
-# Environment: PERF, the perf under test; OLD_PERF, the one that must read its files; VERBOSE=1, show what is
-# compared.
+# Environment: PERF, the perf under test; OLD_PERF, the one that must read its files; VERBOSE=1,
+# show what is compared.
 
 # shellcheck source=lib/harness.sh
 . "$(dirname "$0")/lib/harness.sh"
@@ -58,8 +58,8 @@ field() {
 	echo "${value:-0}"
 }
 
-# attr_size FILE: print the size of an attribute in the file [bytes]. The header counts the 16 bytes of the id
-# section that follows each attribute.
+# attr_size FILE: print the size of an attribute in the file [bytes]. The header counts the 16 bytes
+# of the id section that follows each attribute.
 attr_size() {
 	echo $(($(field 16 8 "$1") - 16))
 }
@@ -100,8 +100,8 @@ same_reading() {
 	return 0
 }
 
-# check_file FILE SIZE [MIN]: check that attributes have SIZE bytes, wherever they are written, and that the older
-# perf reads the file as ours does
+# check_file FILE SIZE [MIN]: check that attributes have SIZE bytes, wherever they are written, and
+# that the older perf reads the file as ours does
 check_file() {
 	local file=$1 size=$2 min=${3:-1}
 	local is desc ours theirs
@@ -130,8 +130,8 @@ check_file() {
 	fi
 }
 
-# check_desc FILE SIZE: check the size in the event descriptions. It is independent of the attributes, and perf
-# inject copies it: only for recorded files.
+# check_desc FILE SIZE: check the size in the event descriptions. It is independent of the
+# attributes, and perf inject copies it: only for recorded files.
 check_desc() {
 	local file=$1 size=$2
 	local reader desc
@@ -215,8 +215,8 @@ subtest "pipe into the older perf"
 run "${perf}" record -q -e task-clock -o - "${tmp}/busy" |
 	run "${old}" script -i - | grep -q task-clock || failed "no samples"
 
-# An attribute of an older perf may be shorter: the bytes that follow are not part of it. This is checked below, by
-# the size that perf inject writes.
+# An attribute of an older perf may be shorter: the bytes that follow are not part of it. This is
+# checked below, by the size that perf inject writes.
 subtest "pipe from the older perf"
 if run "${old}" record -q -e task-clock -e cpu-clock -o - "${tmp}/busy" >"${tmp}/oldpipe"; then
 	same_reading "${tmp}/oldpipe" 2
@@ -226,7 +226,8 @@ fi
 
 # perf inject: from and to files and pipes, of either perf by either perf
 
-# injected NAME BY IN SIZE ARGS...: inject from file to file, check the attributes and the number of samples
+# injected NAME BY IN SIZE ARGS...: inject from file to file, check the attributes and the number of
+# samples
 injected() {
 	local name=$1 by=$2 in=$3 size=$4
 	local before after
@@ -263,7 +264,8 @@ piped() {
 		failed "${before:-nothing}" "becomes" "${after:-nothing}"
 		return
 	fi
-	# A pipe is copied. The attributes of a file become records: attr.size bytes, then the ids, and no other byte.
+	# A pipe is copied. The attributes of a file become records: attr.size bytes, then the ids,
+	# and no other byte.
 	if [ "$(field 8 8 "${in}")" != 16 ]; then
 		at=$(($(field 24 8 "${in}") + $(attr_size "${in}")))
 		want=$(field $((at + 8)) 8 "${in}")

@@ -11,20 +11,22 @@ need_numbered spoil_writes
 
 numbered_event
 
-# ended FILE REASON: check that perf record printed the reason and exited with status 255, and that the file is
-# readable and holds all samples that perf record counts as written
+# ended FILE REASON: check that perf record printed the reason and exited with status 255, and that
+# the file is readable and holds all samples that perf record counts as written
 ended() {
 	local written seen
 
 	[ "$status" = 255 ] || error "exit status $status, not 255"
-	grep -qF "Cannot write to $1: $2" "$work/record.err" || error "no message: Cannot write to $1: $2"
+	grep -qF "Cannot write to $1: $2" "$work/record.err" ||
+		error "no message: Cannot write to $1: $2"
 	readable "$1" || error "the file cannot be read"
 	written=$(sed -n 's/.*Captured and wrote.*(\([0-9]*\) samples).*/\1/p' "$work/record.err")
 	seen=$(samples "$1")
 	note "$seen samples in the file; $(grep -o '[0-9]* records could not be written.*[^ ]' "$work/record.err")"
 	[ "$written" = "$seen" ] || error "perf record reports $written samples"
 	((seen > 0)) || inconclusive "no sample was written"
-	numbered_check "$1" -- --quiet | grep -q ', 0 repeated, 0 out of order;' || error "samples are repeated or out of order"
+	numbered_check "$1" -- --quiet | grep -q ', 0 repeated, 0 out of order;' ||
+		error "samples are repeated or out of order"
 }
 
 # endless [record options]: record until an error ends the recording
@@ -93,13 +95,15 @@ for ((limit = 400; limit < 8000; limit += 300)); do
 	)
 	status=$?
 	grep -q 'cannot compress' "$work/record.err" && break
-	[ $status != 0 ] || fatal "perf record succeeds with $limit MB of address space, and does not start with less"
+	[ $status != 0 ] ||
+		fatal "perf record succeeds with $limit MB of address space, and does not start with less"
 done
 grep -qF -e "-z 22: cannot compress records for $work/data: Cannot allocate memory" "$work/record.err" ||
 	error "no message"
 [ $status = 255 ] || error "exit status $status, not 255"
 grep -q ' (0 samples)' "$work/record.err" || error "samples are reported as written"
-grep -q 'records could not be written' "$work/record.err" || error "no record is reported as not written"
+grep -q 'records could not be written' "$work/record.err" ||
+	error "no record is reported as not written"
 
 # spoiled FAULT [record options] -- COMMAND: record with faults in writes (helpers/spoil_writes.c)
 spoiled() {
@@ -111,7 +115,8 @@ spoiled() {
 # all_there: check that perf record succeeded and that no call is missing
 all_there() {
 	[ "$status" = 0 ] || error "exit status $status"
-	numbered_check "$work/data" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
+	numbered_check "$work/data" -- --quiet --from-start --expect "$work/issued" ||
+		error "calls are missing or repeated"
 }
 
 for io in sync aio uring; do
@@ -123,7 +128,8 @@ for io in sync aio uring; do
 	spoiled 'trouble 1' --io=$io -m 2048 -- "$work/$comm" --count 10007
 	all_there
 
-	# All calls are on one CPU. Its ring holds 2 MB; three times that is recorded while the write stalls.
+	# All calls are on one CPU. Its ring holds 2 MB; three times that is recorded while the
+	# write stalls.
 	subtest "--io=$io: a write that stalls until the workload has ended"
 	rm -f "$work/over"
 	# shellcheck disable=SC2016

@@ -24,7 +24,8 @@ next() {
 	numbered_pid=
 }
 
-# Start the numbered workload in the background; return when it handles SIGTERM, which calls_stop sends.
+# Start the numbered workload in the background; return when it handles SIGTERM, which calls_stop
+# sends.
 calls_start() {
 	"$numbered" --rate 20000 --duration 60 > "$work/issued" &
 	numbered_pid=$!
@@ -73,7 +74,8 @@ snapshot_by_signal 2
 calls_stop
 recorder_stop
 files_are 3
-numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
+numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" ||
+	error "calls are missing or repeated"
 
 next "--switch-output=SIZE"
 recorder_start -a -m 512 --write-buffer=1M "${streamed[@]}" -o "$out" --switch-output=1M
@@ -83,14 +85,16 @@ calls_stop
 recorder_stop
 nr_files 4 || nr_files 5 || error "${#snapshots[@]} files when stopped after the third"
 files_are "${#snapshots[@]}"
-# The size is checked after the rings are drained: their content and a header come on top, and what was queued
-# while the previous file was completed.
+# The size is checked after the rings are drained: their content and a header come on top, and what
+# was queued while the previous file was completed.
 most=$((1048576 * (3 + 2 * $(nproc --all))))
 for ((i = 0; i < ${#snapshots[@]} - 1; i++)); do
 	size=$(stat -c %s "${snapshots[i]}")
-	((size >= 1000000 && size < most)) || error "${snapshots[i]##*/} has $size bytes, not about 1M"
+	((size >= 1000000 && size < most)) ||
+		error "${snapshots[i]##*/} has $size bytes, not about 1M"
 done
-numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
+numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" ||
+	error "calls are missing or repeated"
 
 for how in overwritten streamed; do
 	next "--switch-output=TIME, $how"
@@ -102,7 +106,8 @@ for how in overwritten streamed; do
 	recorder_stop
 	nr_files 3 || nr_files 4 || error "${#snapshots[@]} files, not 3 or 4"
 	files_are "${#snapshots[@]}"
-	numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
+	numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" ||
+		error "calls are missing or repeated"
 done
 
 next "--switch-max-files"
@@ -122,13 +127,15 @@ files_are 2
 if [ -e "$first" ] || [ -e "$second" ]; then
 	error "the oldest files are not removed"
 fi
-numbered_check "${snapshots[@]}" -- --quiet --expect "$work/issued" || error "not the newest files, or calls are missing or repeated"
+numbered_check "${snapshots[@]}" -- --quiet --expect "$work/issued" ||
+	error "not the newest files, or calls are missing or repeated"
 
 next "--timestamp-filename"
 "$PERF" record -o "$out" --timestamp-filename "${overwritten[@]}" -- "$numbered" --count 1009 \
 	> "$work/issued" 2> "$work/record.err" || error "perf record exits with status $?"
 files_are 1
-numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
+numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" ||
+	error "calls are missing or repeated"
 
 next "--max-size"
 "$PERF" record -o "$out" -m 64 --max-size=1M "${streamed[@]}" -- "$numbered" --rate 20000 --duration 30 \
@@ -148,10 +155,13 @@ for how in overwritten streamed; do
 	"$PERF" record -o - -m 1024 "${events[@]}" -- "$numbered" --rate 20000 --count 5003 --threads 1 \
 		2> "$work/record.err" | "$PERF" script -i - -F trace > "$work/trace" 2> "$work/script.err"
 	status=("${PIPESTATUS[@]}")
-	# The standard output of the workload is the pipe, too, but must not get between the records.
-	[ "${status[*]}" = "0 0" ] || error "exit status of record and script: ${status[*]}: $(cat "$work/script.err")"
+	# The standard output of the workload is the pipe, too, but must not get between the
+	# records.
+	[ "${status[*]}" = "0 0" ] ||
+		error "exit status of record and script: ${status[*]}: $(cat "$work/script.err")"
 	echo "thread 1 tid 0 cpu 0 last 5003" > "$work/issued"
-	"$BUILD/tests/numbered_check" --quiet --from-start --expect "$work/issued" < "$work/trace" || error "calls are missing or repeated"
+	"$BUILD/tests/numbered_check" --quiet --from-start --expect "$work/issued" < "$work/trace" ||
+		error "calls are missing or repeated"
 	if [ -e "$out" ] || [ -e - ]; then
 		error "-o - creates a file"
 	fi
@@ -167,7 +177,8 @@ calls_stop
 [ "$(awk '{ print $2 }' "$work/comms")" = "$comm" ] ||
 	error "a task that is older than the recorder has another name: $(cat "$work/comms")"
 "$PERF" script -i "$out" --dump-unsorted-raw-trace 2> /dev/null | grep -aoE 'PERF_RECORD_(SAMPLE|COMM)' | uniq -c > "$work/order"
-[ "$(tail -n 1 "$work/order" | grep -c COMM)" = 1 ] || error "the COMM records do not follow the samples"
+[ "$(tail -n 1 "$work/order" | grep -c COMM)" = 1 ] ||
+	error "the COMM records do not follow the samples"
 readable "$out" || error "the file cannot be read"
 
 next "SIGUSR2 without --switch-output"
@@ -182,7 +193,8 @@ pause 0.1
 calls_stop
 recorder_stop
 [ "$(echo "$work"/out/*)" = "$out" ] || error "not one file: $(ls "$work/out")"
-numbered_check "$out" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
+numbered_check "$out" -- --quiet --from-start --expect "$work/issued" ||
+	error "calls are missing or repeated"
 nr=$(awk '/Snapshot [0-9]+/ { n++ } /Merged [0-9]+ snapshot requests/ { n += $5 - 1 } END { print n }' "$work/record.err")
 ((nr >= 12)) || error "messages about $nr snapshots, not 12: 11 signals and the end"
 oldest_first "$out" || error "records are not written oldest first"

@@ -23,7 +23,8 @@ has_enough() {
 killed() {
 	subtest "record $*"
 	rm -f "$out"*
-	# With one ring, the file has the calls that were recorded first. The ring holds 6 s of these calls.
+	# With one ring, the file has the calls that were recorded first. The ring holds 6 s of
+	# these calls.
 	recorder_start -C 0 -m 2048 "${event[@]}" -o "$out" "$@"
 	taskset -c 0 "$work/$comm" --rate 10000 --duration 60 > "$work/issued" &
 	numbered=$!
@@ -36,7 +37,8 @@ killed() {
 	rm -f "$work/ctl" "$work/ack"
 }
 
-# count_first FILE: set $count to its number of samples; check that these are the first calls, without a gap
+# count_first FILE: set $count to its number of samples; check that these are the first calls,
+# without a gap
 count_first() {
 	numbered_check "$1" -- --quiet --from-start > "$work/verdict" ||
 		error "not the first calls, or calls are missing or repeated: $(cat "$work/verdict")"
@@ -48,13 +50,18 @@ for io in sync aio uring; do
 	count_first "$out"
 	note "$count samples in $(stat -c %s "$out") bytes"
 	((count > enough)) || error "only $count samples"
-	"$PERF" report -f -i "$out" --stdio > "$work/report" 2> "$work/report.err" || error "perf report fails"
-	grep -q 'recorder of this file was killed' "$work/report.err" || error "perf report does not say that the recorder was killed"
+	"$PERF" report -f -i "$out" --stdio > "$work/report" 2> "$work/report.err" ||
+		error "perf report fails"
+	grep -q 'recorder of this file was killed' "$work/report.err" ||
+		error "perf report does not say that the recorder was killed"
 
-	"$PERF" inject -f -i "$out" -o "$work/whole" 2> "$work/inject.err" || error "perf inject fails: $(cat "$work/inject.err")"
+	"$PERF" inject -f -i "$out" -o "$work/whole" 2> "$work/inject.err" ||
+		error "perf inject fails: $(cat "$work/inject.err")"
 	readable "$work/whole" || error "the repaired file cannot be read"
-	[ "$(samples "$work/whole")" = "$count" ] || error "the repaired file has $(samples "$work/whole") samples"
-	"$PERF" report -i "$work/whole" --stdio 2>&1 | grep -q 'was killed' && error "the repaired file is not complete"
+	[ "$(samples "$work/whole")" = "$count" ] ||
+		error "the repaired file has $(samples "$work/whole") samples"
+	"$PERF" report -i "$work/whole" --stdio 2>&1 | grep -q 'was killed' &&
+		error "the repaired file is not complete"
 done
 
 subtest "zeros at the end"
@@ -84,19 +91,24 @@ for cut in 1 1000 $((size / 4)) $((size / 2)) $((size * 3 / 4)); do
 	head -c -$cut "$work/whole" > "$out"
 	count_first "$out"
 	note "$cut bytes less: $count samples"
-	((cut > 1000 ? count > 0 && count < before : count == all)) || error "$cut bytes less: $count of $before samples"
+	((cut > 1000 ? count > 0 && count < before : count == all)) ||
+		error "$cut bytes less: $count of $before samples"
 	before=$count
-	"$PERF" report -i "$out" --stdio 2>&1 > /dev/null | grep -q 'file is truncated' || error "perf report does not report a truncated file"
+	"$PERF" report -i "$out" --stdio 2>&1 > /dev/null | grep -q 'file is truncated' ||
+		error "perf report does not report a truncated file"
 	"$PERF" loss -i "$out" > "$work/loss" 2>&1
 	[ $? = 255 ] || error "exit status of perf loss is not 255"
-	grep -qE "^Samples +$count\$" "$work/loss" || error "perf loss counts another number of samples: $(cat "$work/loss")"
+	grep -qE "^Samples +$count\$" "$work/loss" ||
+		error "perf loss counts another number of samples: $(cat "$work/loss")"
 done
 
 killed -z
 count_first "$out"
 note "$count samples in $(stat -c %s "$out") bytes"
 ((count > enough)) || error "only $count samples"
-"$PERF" inject -f -i "$out" -o "$work/whole" 2> "$work/inject.err" || error "perf inject fails: $(cat "$work/inject.err")"
+"$PERF" inject -f -i "$out" -o "$work/whole" 2> "$work/inject.err" ||
+	error "perf inject fails: $(cat "$work/inject.err")"
 readable "$work/whole" || error "the repaired file cannot be read"
-[ "$(samples "$work/whole")" = "$count" ] || error "the repaired file has $(samples "$work/whole") samples"
+[ "$(samples "$work/whole")" = "$count" ] ||
+	error "the repaired file has $(samples "$work/whole") samples"
 finish

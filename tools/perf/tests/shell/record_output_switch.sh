@@ -11,7 +11,8 @@ need_numbered spoil_writes
 numbered_event
 spoiled=(env LD_PRELOAD="$(realpath "$BUILD/tests/spoil_writes")" SPOIL_WRITES='stall 1' "SPOIL_UNTIL=$work/over")
 
-# Calls are issued in bursts of half a megabyte. A ring holds three bursts, the write buffer holds all.
+# Calls are issued in bursts of half a megabyte. A ring holds three bursts, the write buffer holds
+# all.
 bursts=16
 burst=5003
 ring=512
@@ -42,7 +43,8 @@ stalled() {
 	kill -USR2 "$recorder" || fatal "the recorder has exited"
 	wait_until 20 completing || fatal "the recorder does not wait for the write"
 	for ((i = 1; i <= bursts; i++)); do
-		"$work/$comm" --threads 1 --rate 0 --tag "$i" --count "$burst" || fatal "the numbered workload failed"
+		"$work/$comm" --threads 1 --rate 0 --tag "$i" --count "$burst" ||
+			fatal "the numbered workload failed"
 		pause 0.2
 	done > "$work/issued"
 	nr_files 1 && fatal "a file has its name before it is complete"
@@ -55,7 +57,8 @@ for how in '' -z; do
 	wait_until 20 nr_files 1 || fatal "the file is not completed"
 	recorder_stop
 	nr_files 2 || fatal "there is no second file"
-	numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
+	numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" ||
+		error "calls are missing or repeated"
 	readable "${snapshots[@]}" || error "a file cannot be read"
 done
 
@@ -66,10 +69,13 @@ for how in '' -z; do
 	touch "$work/over"
 	recorder_end
 	[ "$status" = 255 ] || error "exit status $status, not 255"
-	grep -q 'Cannot create the next output file' "$work/record.err" || error "no message that the next file cannot be created"
-	[ "$(grep -c 'Cannot rename' "$work/record.err")" = 1 ] || error "not one message about the file that cannot be renamed"
+	grep -q 'Cannot create the next output file' "$work/record.err" ||
+		error "no message that the next file cannot be created"
+	[ "$(grep -c 'Cannot rename' "$work/record.err")" = 1 ] ||
+		error "not one message about the file that cannot be renamed"
 	unsaved=$(sed -n 's/.* \([0-9]*\) records could not be written.*/\1/p' "$work/record.err")
-	((${unsaved:-0} > bursts * burst / 2)) || error "${unsaved:-no} records are reported as not written"
+	((${unsaved:-0} > bursts * burst / 2)) ||
+		error "${unsaved:-no} records are reported as not written"
 done
 
 finish

@@ -23,7 +23,8 @@ record() {
 saved() {
 	grep -q "^Writing to $out by $1\.\$" "$work/record.err" ||
 		error "not written by $1: $(grep '^Writing to' "$work/record.err")"
-	numbered_check "$out" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
+	numbered_check "$out" -- --quiet --from-start --expect "$work/issued" ||
+		error "calls are missing or repeated"
 	readable "$out" || error "the file cannot be read"
 	rm -f "$out" "$out.old"
 }
@@ -47,7 +48,8 @@ saved $uring
 options=(-z --write-buffer=1M)
 record "$PERF"
 "$PERF" script -f --header-only -i "$out" > "$work/header" 2>&1
-grep -q '^# compressed : Zstd, level = 1, ratio = [1-9]' "$work/header" || error "not compressed: $(grep compr "$work/header")"
+grep -q '^# compressed : Zstd, level = 1, ratio = [1-9]' "$work/header" ||
+	error "not compressed: $(grep compr "$work/header")"
 saved $uring
 
 # Stacks of noise, which can hardly be compressed
@@ -56,10 +58,12 @@ options=(-z -m 32M --call-graph "dwarf,4096")
 "$PERF" record -a "${event[@]}" -o "$out" "${options[@]}" -- "$work/$comm" --threads 1 --noise --count 2003 \
 	> "$work/issued" 2> "$work/record.err" || error "perf record exits with status $?"
 (($(stat -c %s "$out") > 2003 * 3072)) || inconclusive "the file is smaller than the noise"
-numbered_check "$out" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
+numbered_check "$out" -- --quiet --from-start --expect "$work/issued" ||
+	error "calls are missing or repeated"
 if [ "$old_perf" ]; then
 	seen=$("$old_perf" script -f -i "$out" -F event 2> "$work/script.err" | wc -l)
-	[ "$seen" = 2003 ] || error "$("$old_perf" --version) finds $seen samples: $(cat "$work/script.err")"
+	[ "$seen" = 2003 ] ||
+		error "$("$old_perf" --version) finds $seen samples: $(cat "$work/script.err")"
 fi
 rm -f "$out"
 
@@ -68,7 +72,8 @@ record "$PERF"
 find_snapshots "$out"
 [ ! -e "$out" ] || snapshots+=("$out")
 readable "${snapshots[@]}" || error "a file cannot be read"
-numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
+numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" ||
+	error "calls are missing or repeated"
 rm -f "$out"*
 
 # Several writes in flight while files are switched
@@ -78,18 +83,21 @@ grep -q "^Writing to $out by aio" "$work/record.err" || error "--aio does not us
 find_snapshots "$out"
 [ ! -e "$out" ] || snapshots+=("$out")
 ((${#snapshots[@]} > 0)) || error "no files"
-numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
+numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" ||
+	error "calls are missing or repeated"
 rm -f "$out"*
 
 options=(--aio=9)
 record "$PERF"
-grep -q -- '--aio: cannot use 9 control blocks, only 1 to 4. Using 4' "$work/record.err" || error "--aio=9: no warning"
+grep -q -- '--aio: cannot use 9 control blocks, only 1 to 4. Using 4' "$work/record.err" ||
+	error "--aio=9: no warning"
 saved aio
 
 about=", io_uring refused"
 options=()
 record "$BUILD/tests/deny_io_uring" "$PERF"
-grep -q '^io_uring is not available: Operation not permitted' "$work/record.err" || error "-v does not report why io_uring is not used"
+grep -q '^io_uring is not available: Operation not permitted' "$work/record.err" ||
+	error "-v does not report why io_uring is not used"
 saved sync
 options=(--io=uring)
 record "$BUILD/tests/deny_io_uring" "$PERF"
@@ -107,11 +115,14 @@ PERF_CONFIG=$work/config record "$PERF"
 saved aio
 subtest "invalid values in perfconfig"
 printf '[record]\n\tio = slow\n' > "$work/config"
-PERF_CONFIG=$work/config "$PERF" record -o "$out" -- true 2> "$work/record.err" && error "record.io = slow is accepted"
+PERF_CONFIG=$work/config "$PERF" record -o "$out" -- true 2> "$work/record.err" &&
+	error "record.io = slow is accepted"
 grep -q 'record.io = slow: must be' "$work/record.err" || error "record.io = slow: no message"
 printf '[record]\n\taio = many\n' > "$work/config"
-PERF_CONFIG=$work/config "$PERF" record -o "$out" -- true 2> "$work/record.err" && error "record.aio = many is accepted"
-grep -q 'record.aio = many: must be a number' "$work/record.err" || error "record.aio = many: no message"
+PERF_CONFIG=$work/config "$PERF" record -o "$out" -- true 2> "$work/record.err" &&
+	error "record.aio = many is accepted"
+grep -q 'record.aio = many: must be a number' "$work/record.err" ||
+	error "record.aio = many: no message"
 
 subtest "invalid values of options"
 for option in --io=fast --aio=many --aio=-1 --write-buffer=10K --write-buffer=many --write-buffer=9999999G; do

@@ -33,7 +33,8 @@ long=$size
 # The files may differ by a COMM or MMAP record, but not by samples: allow a page.
 ((long <= short + 4096)) || error "ten times the calls: $short bytes became $long"
 
-# The comparison proves something only if all calls need more space. A streaming ring of one page loses some.
+# The comparison proves something only if all calls need more space. A streaming ring of one page
+# loses some.
 recorded streamed "$traced/no-overwrite/" 10091
 ((size > 2 * long)) || inconclusive "streamed, the same calls need only $size bytes"
 

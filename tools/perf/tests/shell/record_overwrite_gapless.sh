@@ -12,7 +12,8 @@ seconds=${GAPLESS_SECONDS:-30}
 
 subtest "snapshots by SIGUSR2, one file each"
 expect_gapless signal "$seconds" --switch-output=signal
-# Requests that arrive while a file is completed are merged: on a busy machine there are fewer files.
+# Requests that arrive while a file is completed are merged: on a busy machine there are fewer
+# files.
 ((${#snapshots[@]} >= 5)) || error "only ${#snapshots[@]} files in $seconds s"
 grep -qi lost "$work/record.err" || error "no message about lost events"
 
@@ -24,7 +25,8 @@ readable "${large[@]}" || error "a file cannot be read"
 subtest "snapshots by --control, one file each"
 expect_gapless control 3 --switch-output=signal
 # One more at the end
-((${#snapshots[@]} == requested + 1)) || error "${#snapshots[@]} files for $requested acknowledged snapshots"
+((${#snapshots[@]} == requested + 1)) ||
+	error "${#snapshots[@]} files for $requested acknowledged snapshots"
 
 subtest "snapshots by --control in one file"
 expect_gapless control 3

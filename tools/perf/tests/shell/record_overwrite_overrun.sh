@@ -8,9 +8,9 @@
 
 need_numbered
 
-# The rings wrap several times between two snapshots, and are written while they are copied. Each holds 0.7 s
-# of these calls. If the recorder gets no CPU for half of that, it pauses the rings and reports it. Calls lost
-# then were not overwritten: the run is repeated.
+# The rings wrap several times between two snapshots, and are written while they are copied. Each
+# holds 0.7 s of these calls. If the recorder gets no CPU for half of that, it pauses the rings and
+# reports it. Calls lost then were not overwritten: the run is repeated.
 numbered_event overwrite
 for attempt in 1 2 3 4 5; do
 	rm -f "$work"/data*
@@ -36,7 +36,8 @@ result() {
 	sed -n "s/^RESULT r-$1 \([0-9]*\) .*/\1/p" "$work/verdict"
 }
 
-(($(result missing-inside) == 0)) || error "$(result missing-inside) calls are missing inside a snapshot"
+(($(result missing-inside) == 0)) ||
+	error "$(result missing-inside) calls are missing inside a snapshot"
 (($(result repeated) == 0)) || error "$(result repeated) calls are repeated"
 (($(result disordered) == 0)) || error "$(result disordered) calls are out of order"
 (($(result missing-between) > 0)) || inconclusive "nothing was overwritten"
@@ -50,6 +51,7 @@ issued=$(awk '$1 == "thread" { sum += $NF } END { print sum }' "$work/issued")
 reported=$(grep -oE '[0-9]+ bytes overwritten before' "$work/record.err" | awk '{ sum += $1 } END { print sum + 0 }')
 overwritten=$(((issued - $(result seen)) * size))
 note "$issued calls, $(result seen) recorded: $overwritten bytes overwritten, $reported reported"
-((reported == overwritten)) || [ "$paused" != 0 ] || error "perf record reports $reported bytes overwritten, not $overwritten"
+((reported == overwritten)) || [ "$paused" != 0 ] ||
+	error "perf record reports $reported bytes overwritten, not $overwritten"
 
 finish

@@ -35,7 +35,8 @@ recorder_start -a -m 256 "${event[@]}" -o -
 numbered_calls 10 5003
 kill -STOP "$reader"
 request
-wait_until 10 output_blocks || fatal "write() does not block: $(cat "/proc/$recorder/task"/*/syscall)"
+wait_until 10 output_blocks ||
+	fatal "write() does not block: $(cat "/proc/$recorder/task"/*/syscall)"
 
 # Each copy is taken when it is requested; later records do not overwrite it.
 for phase in 21 22 23; do
@@ -53,8 +54,10 @@ recorder_stop
 wait_until 10 gone "$reader" || fatal "the pipe is still open"
 
 seen=$(numbered_ranges "$work/data")
-[[ $seen == "10:1-5003 21:1-503 22:1-503 23:1-503 30:"*"-20011" ]] || error "recorded calls are '$seen'"
+[[ $seen == "10:1-5003 21:1-503 22:1-503 23:1-503 30:"*"-20011" ]] ||
+	error "recorded calls are '$seen'"
 numbered_check "$work/data" -- --quiet | grep -i repeated
-grep -q 'answers 3 requests' "$work/record.err" || error "the summary does not report merged requests"
+grep -q 'answers 3 requests' "$work/record.err" ||
+	error "the summary does not report merged requests"
 
 finish

@@ -34,7 +34,8 @@ for i in 0 1 2; do
 	[ "$(numbered_ranges "${snapshots[i]}")" = "$((i + 1))0:1-1009" ] ||
 		error "file $((i + 1)) holds '$(numbered_ranges "${snapshots[i]}")'"
 done
-[ "$(numbered_ranges "${snapshots[3]}")" = "40:1-503" ] || error "the last file holds '$(numbered_ranges "${snapshots[3]}")'"
+[ "$(numbered_ranges "${snapshots[3]}")" = "40:1-503" ] ||
+	error "the last file holds '$(numbered_ranges "${snapshots[3]}")'"
 readable "${snapshots[@]}" || error "a file cannot be read"
 
 [ "$(grep -c 'Snapshot .*(sched:sched_process_exec)' "$work/record.err")" = 3 ] ||
@@ -73,7 +74,8 @@ subtest "a trigger for one command"
 "$PERF" record -m 1024 -e raw_syscalls:sys_enter/overwrite/ --switch-output-event sched:sched_process_exec \
 	-o "$work/data" -- sh -c '/bin/true; sleep 0.5; /bin/true; sleep 0.5' 2> "$work/record.err" ||
 	error "perf record exits with status $?"
-# Five programs are started. The first four come in pairs whose requests may be merged. The end is a snapshot, too.
+# Five programs are started. The first four come in pairs whose requests may be merged. The end is a
+# snapshot, too.
 find_snapshots "$work/data"
 ((${#snapshots[@]} >= 3 && ${#snapshots[@]} <= 6)) ||
 	error "${#snapshots[@]} files, not 3 to 6"
@@ -89,7 +91,8 @@ case $? in
 	wait_until 10 nr_files 1 || error "no file within 10 s of the program's output"
 	numbered_calls 20 503
 	recorder_stop
-	[ "$(numbered_ranges "${snapshots[0]}")" = "10:1-1009" ] || error "the file holds '$(numbered_ranges "${snapshots[0]}")'"
+	[ "$(numbered_ranges "${snapshots[0]}")" = "10:1-1009" ] ||
+		error "the file holds '$(numbered_ranges "${snapshots[0]}")'"
 	;;
 2)
 	inconclusive "no BPF"

@@ -30,14 +30,16 @@ for name in cpu-clock task-clock; do
 			END {
 				printf "# %d samples, %d of the kernel, %d of other commands, %d back in time\n", n, kernel, other, back
 				exit !(n > 10 && !kernel && !back && !other)
-			}' "$work/script.out" || error "not only samples of the workload in user mode, in order of time"
+			}' "$work/script.out" ||
+				error "not only samples of the workload in user mode, in order of time"
 		counts+=("$(wc -l < "$work/script.out")")
 		readable "$public/data" || error "the file cannot be read"
 		rm -f "$public"/data*
 	done
 done
 # A ring of one page holds about a hundred samples, the default ring holds all of them.
-((counts[1] < counts[0] && counts[3] < counts[2])) || error "a ring of one page has as many samples as the default: ${counts[*]}"
+((counts[1] < counts[0] && counts[3] < counts[2])) ||
+	error "a ring of one page has as many samples as the default: ${counts[*]}"
 
 subtest "-p: a task of the same user"
 "${as_nobody[@]}" "$helpers/numbered" --rate 0 --duration 20 --threads 1 > "$work/issued" &

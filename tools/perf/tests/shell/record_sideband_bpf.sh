@@ -19,9 +19,9 @@ esac
 # So many that the side-band ring wraps: behind a record then lie bytes of older records.
 programs=2003
 
-# complete FILE...: check that the files have the records of each program: registered, loaded by bpf_load,
-# unloaded and unregistered. Another task may hold the last reference to a program and unload it. Two files may
-# have the same record.
+# complete FILE...: check that the files have the records of each program: registered, loaded by
+# bpf_load, unloaded and unregistered. Another task may hold the last reference to a program and
+# unload it. Two files may have the same record.
 complete() {
 	local file
 
@@ -49,7 +49,8 @@ complete() {
 # Load the programs on one CPU, so that their records fill one ring.
 beside_another() {
 	taskset -c "$cpu" "$PERF" record -q -a -e dummy -o "$work/other" -- "$BUILD/tests/bpf_load" $programs "$name" \
-		> "$work/other.err" 2>&1 || fatal "the other recorder: $(tail -n 1 "$work/other.err")"
+		> "$work/other.err" 2>&1 ||
+			fatal "the other recorder: $(tail -n 1 "$work/other.err")"
 }
 
 cpu=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')

@@ -42,11 +42,13 @@ subtest "the name after exec, with a ring for each thread, too"
 for option in -i --per-thread; do
 	"$PERF" record -N -o "$work/data" $option -e cpu-clock:u -- sh -c "$spin" 2> "$work/record.err" ||
 		error "$option: perf record fails"
-	[ "$(names "$work/data" | grep -vc '^\(sh\|perf-exec\)$')" = 0 ] || error "$option: $(names "$work/data")"
+	[ "$(names "$work/data" | grep -vc '^\(sh\|perf-exec\)$')" = 0 ] ||
+		error "$option: $(names "$work/data")"
 	"$PERF" script -i "$work/data" -F comm,ip,dso > "$work/script" 2> "$work/script.err"
 	"$PERF" evlist -v -i "$work/data" | grep -v 'sample_type: [A-Z|]*TIME' &&
 		error "$option: samples have no time, and cannot be sorted"
-	grep -q "^ *sh .*$(readlink -f "$(command -v sh)")" "$work/script" || error "$option: no sample of sh"
+	grep -q "^ *sh .*$(readlink -f "$(command -v sh)")" "$work/script" ||
+		error "$option: no sample of sh"
 done
 
 subtest "the recorder does not spin after a thread has exited"

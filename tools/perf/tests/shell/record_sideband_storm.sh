@@ -7,11 +7,13 @@
 . "$(dirname "$0")/lib/files.sh"
 
 # Each process takes page faults in user space; the rings keep the last ones. The processes live for
-# milliseconds. Snapshots are taken all the time, and each must name every process that it has samples of.
+# milliseconds. Snapshots are taken all the time, and each must name every process that it has
+# samples of.
 processes=${STORM_PROCESSES:-20000}
 
-# Bounds of the write buffer and of the backlog of side-band records (sideband/drain_thread.h) [kB]. Both are
-# reached when the machine is busy. The rest of the recorder's memory is the state of tasks and maps.
+# Bounds of the write buffer and of the backlog of side-band records (sideband/drain_thread.h) [kB].
+# Both are reached when the machine is busy. The rest of the recorder's memory is the state of tasks
+# and maps.
 buffer=1024
 backlog=8192
 
@@ -55,8 +57,8 @@ check_names() {
 			}'
 }
 
-# run_storm signal|exit EVENTS... [-- record options]: record the storm, with a snapshot each second, or only
-# at the end
+# run_storm signal|exit EVENTS... [-- record options]: record the storm, with a snapshot each
+# second, or only at the end
 run_storm() {
 	local when=$1 events=() seconds=0
 
@@ -92,7 +94,8 @@ run_storm() {
 	note "$(cat "$work/storm") processes in $seconds s, ${#snapshots[@]} files"
 }
 
-# storm signal|exit ...: run_storm, repeated if the recorder reports dropped side-band records: names are missing then
+# storm signal|exit ...: run_storm, repeated if the recorder reports dropped side-band records:
+# names are missing then
 storm() {
 	local attempt
 
@@ -105,8 +108,8 @@ storm() {
 	return 1
 }
 
-# check_memory ALLOWED: check that the memory of the recorder grows by at most so much [kB] after the first fifth of
-# the time, in addition to the buffers
+# check_memory ALLOWED: check that the memory of the recorder grows by at most so much [kB] after
+# the first fifth of the time, in addition to the buffers
 check_memory() {
 	note "memory of the recorder [kB], each fifth of the time:"
 	awk -v allowed=$(($1 + buffer + backlog)) '
@@ -134,8 +137,10 @@ check_storm() {
 	check_memory "$1" || error "the memory of the recorder grows"
 	seen=$(sort -u "$work/seen" | wc -l)
 	note "$seen processes and threads are in the files"
-	((seen > processes / 50)) || inconclusive "only $seen processes and threads are in the files"
-	grep -E 'no room|no memory|malformed' "$work/record.err" && error "side-band records were lost"
+	((seen > processes / 50)) ||
+		inconclusive "only $seen processes and threads are in the files"
+	grep -E 'no room|no memory|malformed' "$work/record.err" &&
+		error "side-band records were lost"
 }
 
 subtest "overwritten events, one file for each snapshot"
@@ -147,8 +152,8 @@ storm signal page-faults/overwrite/u -- -m 1M -c 1 && check_storm 16384
 subtest "overwritten and streamed events, one file for each snapshot"
 storm signal page-faults/overwrite/u sched:sched_process_exec -- -m 1M -c 1 --switch-output && check_storm 16384
 
-# The rings refer to tasks of seconds ago, and no snapshot is taken: whenever the state has doubled, the recorder
-# reads the rings and drops the tasks that they do not refer to.
+# The rings refer to tasks of seconds ago, and no snapshot is taken: whenever the state has doubled,
+# the recorder reads the rings and drops the tasks that they do not refer to.
 subtest "rare events, one snapshot at the end"
 storm exit page-faults/overwrite/u -- -m 256K -c 50 && check_storm 32768
 

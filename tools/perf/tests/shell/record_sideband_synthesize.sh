@@ -11,8 +11,8 @@ need_perf
 need_root
 command -v python3 > /dev/null || skip "no python3"
 
-# Start tasks that do not change: processes, some of them with 13 threads and 1009 maps, so that several are
-# read at the same time.
+# Start tasks that do not change: processes, some of them with 13 threads and 1009 maps, so that
+# several are read at the same time.
 large() {
 	python3 -c 'import mmap, sys, threading, time
 file = open("/proc/self/exe", "rb")
@@ -31,10 +31,12 @@ for ((i = 0; i < 101; i++)); do
 	started+=($!)
 done
 for i in "${started[@]}"; do
-	wait_until 5 grep -qxE 'sleep|python3.*' "/proc/$i/comm" || fatal "process $i has another name than expected"
+	wait_until 5 grep -qxE 'sleep|python3.*' "/proc/$i/comm" ||
+		fatal "process $i has another name than expected"
 done
 
-# tasks: print "tid comm" and "pid 0xaddress path" of executable maps for all these tasks, from /proc
+# tasks: print "tid comm" and "pid 0xaddress path" of executable maps for all these tasks, from
+# /proc
 tasks() {
 	local pid
 
@@ -59,10 +61,12 @@ records() {
 		grep -vE '_(COMM|FORK|EXIT|MMAP2?|SAMPLE|BPF_EVENT|KSYMBOL)$' | sort | uniq -c
 }
 
-# new_tasks N: print how many threads and processes the kernel starts while perf record synthesizes with N threads
+# new_tasks N: print how many threads and processes the kernel starts while perf record synthesizes
+# with N threads
 new_tasks() {
 	"$PERF" stat -x , -e task:task_newtask -o "$work/stat" -- "$PERF" record -B --no-threads --io=sync -a -e dummy \
-		-o "$work/data" --num-thread-synthesize="$1" -- true 2> "$work/record.err" || error "perf record fails"
+		-o "$work/data" --num-thread-synthesize="$1" -- true 2> "$work/record.err" ||
+			error "perf record fails"
 	awk -F , '/task_newtask/ { print $1 }' "$work/stat"
 }
 
@@ -84,7 +88,8 @@ for options in "-e dummy" "-e cpu-clock/overwrite/u" "-e cpu-clock:u --switch-ou
 		[ -s "$work/script.err" ] && error "$(cat "$work/script.err")"
 		diff "$work/tasks" "$work/recorded" > "$work/diff" || error "$(head "$work/diff")"
 		records "$file" > "$work/records.$nr"
-		diff "$work/records.1" "$work/records.$nr" || error "the file differs from that with one thread"
+		diff "$work/records.1" "$work/records.$nr" ||
+			error "the file differs from that with one thread"
 	done
 done
 tasks | diff "$work/tasks" - > "$work/diff" || inconclusive "the tasks have changed"

@@ -58,8 +58,8 @@ flush_stop() {
 	[ "$(samples "$out")" = "$1" ] || error "$(samples "$out") samples, not $1"
 }
 
-# stays_in_ring THRESHOLD: check that 100 more samples stay in the ring; set $nr to the number of attempts. To
-# finish a round, all rings are drained as soon as any record arrives: try again then.
+# stays_in_ring THRESHOLD: check that 100 more samples stay in the ring; set $nr to the number of
+# attempts. To finish a round, all rings are drained as soon as any record arrives: try again then.
 stays_in_ring() {
 	local before
 
@@ -103,7 +103,8 @@ on() {
 # record_cpu CPU [options]: record numbered calls on this CPU
 record_cpu() {
 	recorder_start -C "$1" -m 16 --no-buffering --threads=package "${event[@]}" -o "$out" "${@:2}"
-	taskset -c "$1" "$work/$comm" --rate 1000 > "$work/issued" || error "the numbered workload failed"
+	taskset -c "$1" "$work/$comm" --rate 1000 > "$work/issued" ||
+		error "the numbered workload failed"
 }
 
 subtest "--affinity"
@@ -113,7 +114,8 @@ done 2> /dev/null)
 if ((${#cpus[@]} > 1)); then
 	for cpu in "${cpus[0]}" "${cpus[1]}"; do
 		record_cpu "$cpu" --affinity=cpu
-		wait_until 30 on "$cpu" || error "no reader thread is on CPU $cpu, but on: $(allowed | xargs)"
+		wait_until 30 on "$cpu" ||
+			error "no reader thread is on CPU $cpu, but on: $(allowed | xargs)"
 		recorder_stop
 	done
 	record_cpu "${cpus[0]}"
@@ -130,17 +132,20 @@ memory() {
 	awk -v key="$1:" '$1 == key { print $2 }' "/proc/$recorder/status"
 }
 
-# buffers MB: check that the recorder takes about that much memory while a write stalls and twice as much is recorded
+# buffers MB: check that the recorder takes about that much memory while a write stalls and twice as
+# much is recorded
 buffers() {
 	local size=$1 before took
 
 	rm -f "$out" "$work/answers"
 	recorder_start -a -m 128 --io=sync --write-buffer="${size}M" --call-graph dwarf,4096 "${event[@]}" -o "$out"
 	before=$(memory VmRSS)
-	"$work/$comm" --threads 1 --noise --rate 20000 --count $((size * 512)) > "$work/issued" || fatal "the numbered workload failed"
+	"$work/$comm" --threads 1 --noise --rate 20000 --count $((size * 512)) > "$work/issued" ||
+		fatal "the numbered workload failed"
 	took=$((($(memory VmHWM) - before) / 1024))
 	note "--write-buffer=${size}M: $took MB"
-	((took >= size / 2 && took < size + 4)) || error "--write-buffer=${size}M: the recorder takes $took MB"
+	((took >= size / 2 && took < size + 4)) ||
+		error "--write-buffer=${size}M: the recorder takes $took MB"
 	touch "$work/answers"
 	recorder_stop
 	grep 'Lost' "$work/record.err"

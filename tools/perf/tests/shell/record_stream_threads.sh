@@ -12,18 +12,22 @@ need_numbered load
 out=$work/data
 numbered_event
 
-# saves [options]: check that all calls are written. The rings hold all of them: none is lost, however late they
-# are drained.
+# saves [options]: check that all calls are written. The rings hold all of them: none is lost,
+# however late they are drained.
 saves() {
 	subtest "record ${*:-without options}"
 	rm -f "$out"*
 	"$PERF" record -v -B -a -m 2048 "${event[@]}" -o "$out" "$@" -- "$work/$comm" --count 10007 \
 		> "$work/issued" 2> "$work/record.err" || error "perf record exits with status $?"
-	numbered_check "$out" -- --quiet --from-start --expect "$work/issued" || error "calls are missing or repeated"
-	"$PERF" script -f -i "$out" -F time > "$work/times" 2> "$work/script.err" || error "the file cannot be read"
-	sort -nc "$work/times" 2> "$work/sort.err" || error "perf script prints events out of order: $(cat "$work/sort.err")"
+	numbered_check "$out" -- --quiet --from-start --expect "$work/issued" ||
+		error "calls are missing or repeated"
+	"$PERF" script -f -i "$out" -F time > "$work/times" 2> "$work/script.err" ||
+		error "the file cannot be read"
+	sort -nc "$work/times" 2> "$work/sort.err" ||
+		error "perf script prints events out of order: $(cat "$work/sort.err")"
 	grep -qiE 'out of order|unordered' "$work/script.err" && error "$(cat "$work/script.err")"
-	"$PERF" report -f -i "$out" --stats 2> /dev/null | grep -qE 'FINISHED_ROUND events: +[1-9]' || error "no FINISHED_ROUND record"
+	"$PERF" report -f -i "$out" --stats 2> /dev/null | grep -qE 'FINISHED_ROUND events: +[1-9]' ||
+		error "no FINISHED_ROUND record"
 }
 
 # own_threads: print the threads of the recorder, without those that io_uring may start
@@ -33,7 +37,8 @@ own_threads() {
 
 target=(-a)
 
-# scheduled PRIORITY N [options]: check that N threads of the recorder are SCHED_FIFO with this priority
+# scheduled PRIORITY N [options]: check that N threads of the recorder are SCHED_FIFO with this
+# priority
 scheduled() {
 	local priority=$1 expected=$2 found
 
@@ -58,8 +63,8 @@ saves --affinity=node
 saves -r 3 --mmap-flush=64K
 saves --no-buffering --no-threads -m 64M
 
-# There is a reader thread for each CPU and one for the side-band rings; the thread that writes has a priority one
-# below theirs. Without the permission for SCHED_FIFO all have the default policy.
+# There is a reader thread for each CPU and one for the side-band rings; the thread that writes has
+# a priority one below theirs. Without the permission for SCHED_FIFO all have the default policy.
 if ! chrt -f 2 true 2> "$work/chrt.err"; then
 	subtest "SCHED_FIFO"
 	inconclusive "no SCHED_FIFO: $(cat "$work/chrt.err")"

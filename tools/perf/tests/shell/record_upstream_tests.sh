@@ -4,8 +4,8 @@
 # tags: parallel
 # timeout: 900
 #
-# Some of these tests record for a second and look for one function, which may not have run on a busy machine:
-# a test that fails is run up to three times.
+# Some of these tests record for a second and look for one function, which may not have run on a
+# busy machine: a test that fails is run up to three times.
 
 # shellcheck source=lib/harness.sh
 . "$(dirname "$0")/lib/harness.sh"

@@ -14,8 +14,8 @@ find_snapshots() {
 	shopt -u nullglob
 }
 
-# oldest_first FILE...: check that the samples of each CPU are written in order of time. For files with
-# one overwritten event: several rings of a CPU may be written one after the other.
+# oldest_first FILE...: check that the samples of each CPU are written in order of time. For files
+# with one overwritten event: several rings of a CPU may be written one after the other.
 oldest_first() {
 	local file
 
@@ -49,7 +49,8 @@ if [ ! -x "$old_perf" ] || [ "$("$old_perf" --version)" = "$("$PERF" --version 2
 	old_perf=
 fi
 
-# readable FILE...: check that $PERF and the older perf open each file and find the same number of samples
+# readable FILE...: check that $PERF and the older perf open each file and find the same number of
+# samples
 readable() {
 	local file perf count counts
 

@@ -15,8 +15,8 @@
 #	note TEXT		print a diagnostic line
 #	finish			print the last result and the plan, and exit
 #
-# A test without subtest() has one result, whose title is that of the test. CONTRIBUTING.md describes
-# the format and the exit status.
+# A test without subtest() has one result, whose title is that of the test. CONTRIBUTING.md
+# describes the format and the exit status.
 
 [ -z "${harness_sh-}" ] || return 0
 harness_sh=1

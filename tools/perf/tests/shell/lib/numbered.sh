@@ -2,8 +2,8 @@
 # shellcheck shell=bash disable=SC2034,SC2120,SC2154 # used, and set, by those who source this
 # Record the numbered workload, take snapshots of it, and check that no call is missing or repeated.
 #
-# The workload issues system calls that carry a number (helpers/numbered.c); numbered_check then finds
-# each missing, repeated or misplaced record without trusting any count of the recorder.
+# The workload issues system calls that carry a number (helpers/numbered.c); numbered_check then
+# finds each missing, repeated or misplaced record without trusting any count of the recorder.
 
 [ -z "${numbered_sh-}" ] || return 0
 numbered_sh=1
@@ -12,12 +12,13 @@ numbered_sh=1
 # shellcheck source=files.sh
 . "${BASH_SOURCE[0]%/*}/files.sh"
 
-# The workload gets a name of its own, which tells it from that of another test in system-wide recordings.
+# The workload gets a name of its own, which tells it from that of another test in system-wide
+# recordings.
 comm=numb$$
 ln -s "$(realpath -m "$BUILD/tests/numbered")" "$work/$comm"
 
-# need_numbered [HELPER...]: skip the test unless the numbered workload can be recorded and checked, and
-# these further helpers are built
+# need_numbered [HELPER...]: skip the test unless the numbered workload can be recorded and checked,
+# and these further helpers are built
 need_numbered() {
 	need_perf
 	need_root
@@ -44,7 +45,8 @@ numbered_event() {
 
 # numbered_calls TAG COUNT: issue calls from one thread; all have been issued on return
 numbered_calls() {
-	"$work/$comm" --threads 1 --tag "$1" --count "$2" > "$work/issued" || fatal "the numbered workload failed"
+	"$work/$comm" --threads 1 --tag "$1" --count "$2" > "$work/issued" ||
+		fatal "the numbered workload failed"
 }
 
 # numbered_trace FILE...: print what numbered_check reads; fail if a file cannot be read
@@ -72,22 +74,23 @@ numbered_check() (
 	numbered_trace "${files[@]}" | "$BUILD/tests/numbered_check" "$@"
 )
 
-# numbered_ranges FILE: print the tags found and the range of numbers of each, as "TAG:FIRST-LAST ..."
+# numbered_ranges FILE: print the tags found and the range of numbers of each, as "TAG:FIRST-LAST
+# ..."
 numbered_ranges() {
 	numbered_check "$1" | awk '$1 == "thread" { print $2 $4 "-" $6 }' | tr -d , | xargs
 }
 
 # --- snapshots of the workload -------------------------------------------------------------
 
-# overwritten_between: for each snapshot but the first, print the number of bytes overwritten before it was
-# taken, as reported by record -v
+# overwritten_between: for each snapshot but the first, print the number of bytes overwritten before
+# it was taken, as reported by record -v
 overwritten_between() {
 	grep -oE '[0-9]+ bytes overwritten before' "$work/record.err" | awk 'NR > 1 { print $1 }'
 }
 
-# snapshots_of_numbered signal|control SECONDS [record options]: take snapshots of the calls every $interval
-# seconds, to $work/data*. On return the recorder has exited, $requested is the number of snapshots that
-# were asked for, and $snapshots are the files.
+# snapshots_of_numbered signal|control SECONDS [record options]: take snapshots of the calls every
+# $interval seconds, to $work/data*. On return the recorder has exited, $requested is the number of
+# snapshots that were asked for, and $snapshots are the files.
 interval=0.1
 snapshots_of_numbered() {
 	local how=$1 seconds=$2
@@ -112,9 +115,9 @@ snapshots_of_numbered() {
 	find_snapshots "$work/data"
 }
 
-# gapless_snapshots signal|control SECONDS [record options]: take snapshots and check that together they
-# hold every call once. A ring holds 0.6 s of these calls. If the recorder got no CPU for that long, calls
-# are overwritten, which proves nothing: the run is repeated, at most three times.
+# gapless_snapshots signal|control SECONDS [record options]: take snapshots and check that together
+# they hold every call once. A ring holds 0.6 s of these calls. If the recorder got no CPU for that
+# long, calls are overwritten, which proves nothing: the run is repeated, at most three times.
 # Return 0 if all is well, 1 if there are faults, 2 if each run was inconclusive.
 gapless_snapshots() {
 	local attempt files

@@ -28,7 +28,8 @@ recorder_launch() {
 	started+=("$recorder")
 }
 
-# control COMMAND...: return 0 if the command is acknowledged; fail at once if the recorder has exited
+# control COMMAND...: return 0 if the command is acknowledged; fail at once if the recorder has
+# exited
 control() {
 	local part answer='' deadline=$((SECONDS + 20))
 
@@ -69,9 +70,10 @@ recorder_stop() {
 
 # --- an ordinary user ----------------------------------------------------------------------
 
-# Set up an ordinary user: $public, a directory which that user owns, and the command "${as_nobody[@]}",
-# which runs another one with no capability and 8 MB of locked memory. Copy $PERF and the helpers if that
-# user cannot run them in place. Return 1 and set $reason if this machine does not allow it.
+# Set up an ordinary user: $public, a directory which that user owns, and the command
+# "${as_nobody[@]}", which runs another one with no capability and 8 MB of locked memory. Copy $PERF
+# and the helpers if that user cannot run them in place. Return 1 and set $reason if this machine
+# does not allow it.
 as_nobody_ready() {
 	local paranoid
 
