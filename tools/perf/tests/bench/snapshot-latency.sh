@@ -28,7 +28,7 @@ done
 numbered_end
 recorder_stop
 
-grep -oE 'copied [0-9.]+ ms after' "$work/record.err" | awk '{ print $2 }' | sort -n > "$work/latencies"
+grep -oE 'Copied [0-9.]+ ms after' "$work/record.err" | awk '{ print $2 }' | sort -n > "$work/latencies"
 awk -v who="$who" '
 	{ value[NR] = $1 }
 	END {

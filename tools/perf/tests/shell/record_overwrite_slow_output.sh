@@ -57,7 +57,7 @@ seen=$(numbered_ranges "$work/data")
 [[ $seen == "10:1-5003 21:1-503 22:1-503 23:1-503 30:"*"-20011" ]] ||
 	error "recorded calls are '$seen'"
 numbered_check "$work/data" -- --quiet | grep -i repeated
-grep -q 'answers 3 requests' "$work/record.err" ||
+grep -q 'Merged 3 snapshot requests' "$work/record.err" ||
 	error "the summary does not report merged requests"
 
 finish
