@@ -21,7 +21,7 @@
 
 static int init_set(struct aux_set *set, const struct aux *aux)
 {
-	u64 most = aux->opts->auxtrace_snapshot_size;
+	u64 max_bytes = aux->opts->auxtrace_snapshot_size;
 	int i, err = 0;
 
 	set->images = calloc(aux->nr, sizeof(*set->images));
@@ -31,7 +31,7 @@ static int init_set(struct aux_set *set, const struct aux *aux)
 	for (i = 0; i < aux->nr && !err; i++) {
 		u64 len = aux->areas[i].mm.len;
 
-		err = aux_copy__init(&set->images[i], len, most && most < len ? most : len);
+		err = aux_copy__init(&set->images[i], len, max_bytes && max_bytes < len ? max_bytes : len);
 	}
 	return err;
 }
@@ -74,7 +74,7 @@ void aux_snapshotter__exit(struct aux_snapshotter *snapshotter)
  * Taking
  */
 
-/* The trace is stopped: head and count belong together. */
+/* The trace is stopped: aux_head and aux_written match. */
 static int look(struct aux *aux, struct aux_area *area, struct aux_news *news)
 {
 	const struct perf_event_mmap_page *page = area->mm.userpg;
@@ -98,13 +98,13 @@ static int take_area(struct aux *aux, struct aux_set *set, int i)
 	struct aux_area *area = &aux->areas[i];
 	struct aux_news news;
 	int err = look(aux, area, &news);
-	u64 gone;
+	u64 overwritten;
 
 	if (err || !(news.bytes || news.overwritten))
 		return err;
-	gone = aux_copy__add(&set->images[i], area->mm.base, &news);
+	overwritten = aux_copy__add(&set->images[i], area->mm.base, &news);
 	if (aux_area__counts(area))
-		set->stats.gone += gone;
+		set->stats.overwritten += overwritten;
 	set->references[i] = auxtrace_record__reference(aux->itr);
 	return 0;
 }
@@ -119,17 +119,17 @@ static int stop(struct aux *aux)
 	return err ? -abs(err) : 0;
 }
 
-static int go_on(struct aux *aux, bool last)
+static int resume(struct aux *aux, bool last)
 {
 	int err = auxtrace_record__snapshot_finish(aux->itr, last);
 
 	if (err)
-		pr_err("Cannot let %s go on after a snapshot: %s\n", evsel__name(aux->evsel),
+		pr_err("Cannot resume %s after a snapshot: %s\n", evsel__name(aux->evsel),
 		       strerror(abs(err)));
 	return err ? -abs(err) : 0;
 }
 
-/* What --control or --delay has disabled is stopped already, and stays so. */
+/* An event that --control or --delay has disabled is stopped already, and stays disabled. */
 int aux_snapshotter__take(struct aux_snapshotter *snapshotter, bool last)
 {
 	struct aux *aux = snapshotter->aux;
@@ -149,7 +149,7 @@ int aux_snapshotter__take(struct aux_snapshotter *snapshotter, bool last)
 	for (i = 0; i < aux->nr && !err; i++)
 		err = take_area(aux, set, i);
 	if (runs)
-		err = go_on(aux, last) ?: err;
+		err = resume(aux, last) ?: err;
 	if (runs && !last)
 		set->stats.stopped_ns += now_ns() - begin;
 	set->stats.requests++;
@@ -163,7 +163,7 @@ int aux_snapshotter__flush(struct aux_snapshotter *snapshotter)
 
 	if (aux->evsel->disabled)
 		return 0;
-	return stop(aux) ?: go_on(aux, false);
+	return stop(aux) ?: resume(aux, false);
 }
 
 /*

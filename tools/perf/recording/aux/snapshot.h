@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Snapshots of AUX areas (-S): what they hold that is new.
+ * Take snapshots of AUX areas (-S): of the bytes that are new.
  *
- * A driver says how far it has come when its event stops, and not before: while it runs, neither
- * aux_head nor aux_written are true. So the trace is stopped for the copy, of all areas at once, and
- * goes on when the last one is copied. What a task does meanwhile is not traced; it is not stopped.
- * Only what is new is copied, to memory, so this takes a memcpy of it and not as long as the disk.
+ * A driver publishes its position only when its event stops: while the event runs, neither aux_head nor
+ * aux_written are current. So the trace is stopped for the copy, in all areas at once, and resumed when the
+ * last one is copied. What a task does meanwhile is not traced; the task itself is not stopped. Only new bytes
+ * are copied, to memory: this takes a memcpy of them, not the time of the disk.
  *
- *	cap_aux_written		The snapshot has exactly what was written since the one before, or
- *				the newest bytes of it, and tells how many are missing.
- *	without			util guesses from what is in the area; bytes may be in two snapshots.
+ *	cap_aux_written		The snapshot has exactly the bytes written since the previous one, or the
+ *				newest of them, and the number of the missing ones.
+ *	without			util guesses from the contents of the area; bytes may be in two snapshots.
  *
  * There are two sets of copies (double_buffer.h), so that a slow output delays no copy. One thread may take
  * while another writes.
@@ -27,29 +27,28 @@ struct output;
 
 /**
  * struct aux_snapshot_stats - one snapshot, all areas
- * @requests:	how often it was taken before it was written; 0 if there was nothing to write
- * @bytes:	of the trace, written
- * @areas:	that had any
- * @gone:	bytes written since the previous snapshot that are not in this one; only of areas that
- *		count
- * @counted:	all areas do
- * @stopped_ns:	how long the trace was stopped for the copies, all requests together [ns]; 0 if it
- *		was disabled anyway
+ * @requests:	number of copies taken before it was written; 0 if there was nothing to write
+ * @bytes:	of the trace that were written
+ * @areas:	number of areas that had new bytes
+ * @overwritten: bytes traced since the previous snapshot that are not in this one; of areas that count
+ * @counted:	the kernel counts the bytes of all areas
+ * @stopped_ns:	how long the trace was stopped for the copies, all requests together [ns]; 0 if it was
+ *		disabled anyway
  */
 struct aux_snapshot_stats {
 	unsigned int	requests;
 	u64		bytes;
 	unsigned int	areas;
-	u64		gone;
+	u64		overwritten;
 	bool		counted;
 	u64		stopped_ns;
 };
 
 /**
  * struct aux_set - a copy of each area
- * @images:	in the order of the areas
- * @references:	of the newest byte of each, see auxtrace_record__reference()
- * @stats:	of the requests so far; the rest is known when they are written
+ * @images:	copies, in the order of the areas
+ * @references:	time of the newest byte of each, see auxtrace_record__reference()
+ * @stats:	of the requests so far; the rest is known when the set is written
  */
 struct aux_set {
 	struct aux_copy		*images;
@@ -58,8 +57,8 @@ struct aux_set {
 };
 
 /**
- * struct aux_snapshotter
- * @aux:	whose areas
+ * struct aux_snapshotter - takes snapshots of AUX areas
+ * @aux:	the areas
  * @buffer:	which of @sets is filled, which is written
  * @sets:	of copies; without -S they have none
  */
@@ -74,40 +73,38 @@ struct aux_snapshotter {
 /**
  * aux_snapshotter__init - allocate the sets; the areas are mapped
  *
- * Memory: twice the size of all areas, as far as they are used.
+ * Memory: twice the size of all areas; pages that are never filled take none.
  *
  * Return: 0 (also without -S), or -ENOMEM after an error message.
  */
 int aux_snapshotter__init(struct aux_snapshotter *snapshotter, struct aux *aux);
 
-/** aux_snapshotter__exit - free them; harmless if there are none */
+/** aux_snapshotter__exit - free the sets; harmless if there are none */
 void aux_snapshotter__exit(struct aux_snapshotter *snapshotter);
 
 /**
- * aux_snapshotter__take - copy what is new in the areas
- * @last:	the trace need not go on
+ * aux_snapshotter__take - copy the new bytes of all areas
+ * @last:	leave the trace stopped
  *
- * With @aux->enabling held.
+ * Caller holds @aux->enabling.
  *
  * Return: 0, or a negative errno after an error message.
  */
 int aux_snapshotter__take(struct aux_snapshotter *snapshotter, bool last);
 
-/** aux_snapshotter__flush - have the kernel make records of all that was traced, and go on. As take. */
+/** aux_snapshotter__flush - make the kernel write records of everything traced so far, and resume. As take. */
 int aux_snapshotter__flush(struct aux_snapshotter *snapshotter);
 
 /**
- * aux_snapshotter__hand_over - from now on what is taken belongs to the next snapshot
+ * aux_snapshotter__hand_over - end the snapshot: later copies belong to the next one
  *
- * Waits for a copy that is being taken, not longer.
+ * Waits for a copy that is being taken.
  */
 void aux_snapshotter__hand_over(struct aux_snapshotter *snapshotter);
 
 /**
- * aux_snapshotter__write - write what was handed over
+ * aux_snapshotter__write - write the snapshot that was handed over, in the same thread
  * @stats:	receives all figures
- *
- * In the thread that handed it over.
  *
  * Return: 0, or the negative errno of the output.
  */

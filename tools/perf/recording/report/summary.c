@@ -78,9 +78,9 @@ static void print_aux_snapshot(const struct summary *summary, const struct aux_s
 {
 	char overwritten[64] = "", stopped[64] = "";
 
-	if (stats->gone)
+	if (stats->overwritten)
 		snprintf(overwritten, sizeof(overwritten),
-			 "; the %.3f MB before them were overwritten", megabytes(stats->gone));
+			 "; the %.3f MB before them were overwritten", megabytes(stats->overwritten));
 	if (stats->stopped_ns)
 		snprintf(stopped, sizeof(stopped), "; the trace was stopped for %.3f ms",
 			 stats->stopped_ns / 1e6);
