@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Parse the options and the configuration of perf record, and run the recorder (recording/recorder.h).
+ * Parse the options and the configuration of perf record, and run the recorder
+ * (recording/recorder.h).
  *
  * The table of options below is the whole command line.
  */
@@ -64,7 +65,9 @@ const char * const *record_usage = record_usages;
 /* The status with which parse_options() exits. */
 #define EXIT_USAGE	129
 
-/* Static because the table of options has its addresses; cmd_record() initializes it at each call. */
+/*
+ * Static because the table of options has its addresses; cmd_record() initializes it at each call.
+ */
 static struct recorder rec;
 
 /* Options of the command line and the configuration that the recorder does not see. */

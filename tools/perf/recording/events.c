@@ -64,8 +64,8 @@ static void configure_tracking(struct recorder *rec)
 	evsel->core.attr.write_backward = 0;
 
 	/*
-	 * The tracking event is enabled at once: it must cover what happens while /proc is read, and during
-	 * --delay.
+	 * The tracking event is enabled at once: it must cover what happens while /proc is read,
+	 * and during --delay.
 	 */
 	if (!target__none(&rec->opts.target))
 		evsel->core.attr.disabled = 0;
@@ -90,7 +90,9 @@ static void configure_side_band(struct recorder *rec)
 	}
 }
 
-/* An architecture whose leaf functions save no frame overrides this, and samples their registers. */
+/*
+ * An architecture whose leaf functions save no frame overrides this, and samples their registers.
+ */
 void __weak arch__add_leaf_frame_record_opts(struct record_opts *opts __maybe_unused)
 {
 }
@@ -110,8 +112,8 @@ static int configure_recorded(struct recorder *rec)
 		configure_side_band(rec);
 
 	/*
-	 * util omits the time where all records come through one ring, in order. Here, side-band records have
-	 * rings of their own.
+	 * util omits the time where all records come through one ring, in order. Here, side-band
+	 * records have rings of their own.
 	 */
 	evlist__for_each_entry(evlist, evsel)
 		overwrite |= evsel__channel(evsel) == CHANNEL_OVERWRITE;
@@ -233,7 +235,10 @@ static int open_all(struct recorder *rec, struct evlist *evlist)
 	return 0;
 }
 
-/* All events of a ring must be of one kind: if the kernel refuses a trailer for one, none can have it. */
+/*
+ * All events of a ring must be of one kind: if the kernel refuses a trailer for one, none can have
+ * it.
+ */
 static int open_sized(struct recorder *rec)
 {
 	const struct perf_missing_features before = perf_missing_features;
@@ -292,9 +297,9 @@ static int apply_filters(struct recorder *rec, struct evlist *evlist)
 }
 
 /*
- * With inherit_stat, a task that exits writes its counts to the rings of all CPUs, from its own CPU. If a
- * local writer is active in such a ring, the ring's nesting count may stay raised: then nothing is published
- * in it any more.
+ * With inherit_stat, a task that exits writes its counts to the rings of all CPUs, from its own
+ * CPU. If a local writer is active in such a ring, the ring's nesting count may stay raised: then
+ * nothing is published in it any more.
  */
 static void warn_of_inherit_stat(struct record_opts *opts)
 {

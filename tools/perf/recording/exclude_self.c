@@ -32,7 +32,10 @@ static bool is_tracepoint(const struct evsel *evsel)
 	return evsel->core.attr.type == PERF_TYPE_TRACEPOINT;
 }
 
-/* A BPF filter is the event's overflow handler: it takes the place of the program, and does its work. */
+/*
+ * A BPF filter is the event's overflow handler: it takes the place of the program, and does its
+ * work.
+ */
 static bool has_bpf_filter(const struct evsel *evsel)
 {
 	return !list_empty(&evsel->bpf_filters);

@@ -2,8 +2,9 @@
 /*
  * Exclude the recorder from what it records.
  *
- * In a session on CPUs (-a, -C), the events of the recorder's own writing would be recorded, written, recorded
- * again ... So they are filtered out in the kernel, before they take space in a ring:
+ * In a session on CPUs (-a, -C), the events of the recorder's own writing would be recorded,
+ * written, recorded again ... So they are filtered out in the kernel, before they take space in a
+ * ring:
  *
  *   tracepoints	a filter on common_pid for the main thread, and on COMM for threads with the name of the
  *			recorder's threads, "perf-PID", and with the name of io_uring's workers. The filter has
@@ -12,8 +13,9 @@
  *			this user may load one. An event has one such program: where a filter uses it
  *			(--filter 'ip < 0x1000'), "pid != PID" is added to the filter.
  *
- * Not filtered are tracepoints of the scheduler, and the tracking event: their records are about other
- * tasks as well. A program could serve tracepoints, too, but would act for all users of the tracepoint.
+ * Not filtered are tracepoints of the scheduler, and the tracking event: their records are about
+ * other tasks as well. A program could serve tracepoints, too, but would act for all users of the
+ * tracepoint.
  */
 #ifndef PERF_RECORDING_EXCLUDE_SELF_H
 #define PERF_RECORDING_EXCLUDE_SELF_H
@@ -36,7 +38,8 @@ struct exclude_self_name {
 int exclude_self__filter(struct evlist *evlist, const char *workers);
 
 /**
- * exclude_self__name_threads - name the calling thread, and those that it creates from now on, "perf-PID"
+ * exclude_self__name_threads - name the calling thread, and those that it creates from now on,
+ * "perf-PID"
  *
  * Threads inherit the name; the caller has it until exclude_self__rename().
  */
@@ -45,7 +48,10 @@ void exclude_self__name_threads(struct exclude_self_name *saved);
 /** exclude_self__rename - restore the name of the calling thread */
 void exclude_self__rename(const struct exclude_self_name *saved);
 
-/** exclude_self__attach - attach the BPF program to the other, opened events; a failure is a debug message */
+/**
+ * exclude_self__attach - attach the BPF program to the other, opened events; a failure is a debug
+ * message
+ */
 void exclude_self__attach(struct evlist *evlist);
 
 #endif

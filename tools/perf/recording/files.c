@@ -64,14 +64,17 @@ long recorder__drain_own(struct recorder *rec)
 /*
  * The readers go on, for the next file:
  *
- *  - Everything that was published before the readers got their order is in this file, and so are the
- *    losses of the rings before it.
- *  - Whatever a sample in this file refers to was published before the sample was drained: it is in a
- *    tracking ring, or drained. Nobody else writes while those rings are drained for the last time.
- *  - Records about a piece of a trace that was just written may arrive while it is written: drain once more.
- *  - Samples of the next file may lie before what they refer to, which recorder__begin_file() writes. A
- *    reader of the file sorts records, and takes none out before the second mark of a round (rounds.h). For
- *    that mark the main thread must make a visit, and it does so only after it has begun the file.
+ *  - Everything that was published before the readers got their order is in this file, and so are
+ *    the losses of the rings before it.
+ *  - Whatever a sample in this file refers to was published before the sample was drained: it is in
+ *    a tracking ring, or drained. Nobody else writes while those rings are drained for the last
+ *    time.
+ *  - Records about a piece of a trace that was just written may arrive while it is written: drain
+ *    once more.
+ *  - Samples of the next file may lie before what they refer to, which recorder__begin_file()
+ *    writes. A reader of the file sorts records, and takes none out before the second mark of a
+ *    round (rounds.h). For that mark the main thread must make a visit, and it does so only after
+ *    it has begun the file.
  */
 int recorder__end_data(struct recorder *rec)
 {

@@ -26,7 +26,8 @@ struct recorder;
  * @argc:	number of words of the command, 0 for none
  * @argv:	the command; it is forked, and waits
  *
- * Return: 0, or a negative errno after an error message (-EMFILE: see recorder__explain_file_limit()).
+ * Return: 0, or a negative errno after an error message (-EMFILE: see
+ * recorder__explain_file_limit()).
  */
 int recorder__prepare(struct recorder *rec, int argc, const char **argv);
 
@@ -39,7 +40,9 @@ void recorder__cleanup(struct recorder *rec);
 /** recorder__has_overwrite - are there rings that overwrite themselves? Once they are mapped. */
 bool recorder__has_overwrite(const struct recorder *rec);
 
-/** recorder__has_snapshots - is there anything that is copied when asked for: rings, or AUX areas? */
+/**
+ * recorder__has_snapshots - is there anything that is copied when asked for: rings, or AUX areas?
+ */
 bool recorder__has_snapshots(const struct recorder *rec);
 
 /*
@@ -76,7 +79,9 @@ int events__open(struct recorder *rec);
  * files.c
  */
 
-/** recorder__begin_file - describe events and tasks in a new file. Return: 0, or a negative errno */
+/**
+ * recorder__begin_file - describe events and tasks in a new file. Return: 0, or a negative errno
+ */
 int recorder__begin_file(struct recorder *rec);
 
 /** recorder__write_lost - write @counters, and clear them. Return: 0, or a negative errno */
@@ -94,13 +99,22 @@ int recorder__write_end(struct recorder *rec);
  */
 int recorder__end_data(struct recorder *rec);
 
-/** recorder__next_file - after recorder__end_data(): complete the file, begin the next. Return: as above */
+/**
+ * recorder__next_file - after recorder__end_data(): complete the file, begin the next. Return: as
+ * above
+ */
 int recorder__next_file(struct recorder *rec);
 
-/** recorder__close_file - complete the file; @rename: append a timestamp to its name. Return: as above */
+/**
+ * recorder__close_file - complete the file; @rename: append a timestamp to its name. Return: as
+ * above
+ */
 int recorder__close_file(struct recorder *rec, bool rename);
 
-/** recorder__drain_own - drain the rings and AUX areas of the main thread. Return: [bytes], or a negative errno */
+/**
+ * recorder__drain_own - drain the rings and AUX areas of the main thread. Return: [bytes], or a
+ * negative errno
+ */
 long recorder__drain_own(struct recorder *rec);
 
 #endif

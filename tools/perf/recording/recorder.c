@@ -24,9 +24,9 @@
  */
 
 /*
- * Drain the tracking rings after the streams: whatever a streamed sample refers to was published before the
- * sample, and should be in the same file. See recorder__end_data() for the end of a file; between files, the
- * rounds put records in order.
+ * Drain the tracking rings after the streams: whatever a streamed sample refers to was published
+ * before the sample, and should be in the same file. See recorder__end_data() for the end of a
+ * file; between files, the rounds put records in order.
  *
  * Return: length of the records [bytes], or a negative errno.
  */
@@ -41,8 +41,8 @@ static ssize_t drain(struct recorder *rec, bool *whole)
 }
 
 /*
- * Where copies are written as well, hold the readers to keep the order (see write_snapshot()). Where records
- * have no time, hold them so that what begins a file is written first.
+ * Where copies are written as well, hold the readers to keep the order (see write_snapshot()).
+ * Where records have no time, hold them so that what begins a file is written first.
  */
 static bool needs_hold(struct recorder *rec)
 {
@@ -63,9 +63,9 @@ static int sync_and_drain(struct recorder *rec)
  */
 
 /*
- * Hand the copies over after the streams were drained: then no later snapshot has records older than what
- * was drained. Hand them over before anything is written: a request that arrives while the output hangs
- * belongs to the next snapshot. Leaves the readers held where needs_hold().
+ * Hand the copies over after the streams were drained: then no later snapshot has records older
+ * than what was drained. Hand them over before anything is written: a request that arrives while
+ * the output hangs belongs to the next snapshot. Leaves the readers held where needs_hold().
  */
 static int write_snapshot(struct recorder *rec, const char *reason, bool last)
 {
@@ -208,8 +208,8 @@ static int drain_round(struct recorder *rec)
 }
 
 /*
- * Drain the rings once after each wake-up, not until they are empty: later records wake the thread up at
- * their watermark, and the recorder's own writing may be what produces them.
+ * Drain the rings once after each wake-up, not until they are empty: later records wake the thread
+ * up at their watermark, and the recorder's own writing may be what produces them.
  */
 static int record_until_stop(struct recorder *rec)
 {

@@ -38,9 +38,9 @@
  *
  *	report, sideband > snapshot > aux > state, output > write > ring > stats > lib
  *
- * The main thread writes all structures, except for what capture.h, overwrite.h, queue.h, readers.h and
- * drain_thread.h assign to their threads. util's side-band thread adds BPF programs to session->header.env,
- * under its own lock.
+ * The main thread writes all structures, except for what capture.h, overwrite.h, queue.h, readers.h
+ * and drain_thread.h assign to their threads. util's side-band thread adds BPF programs to
+ * session->header.env, under its own lock.
  */
 #ifndef PERF_RECORDING_RECORDER_H
 #define PERF_RECORDING_RECORDER_H
@@ -86,8 +86,8 @@
  * @rotation:	--switch-output
  * @triggers:	signals, timers, --control, workload, events
  * @capture:	the thread that waits for @triggers
- * @pollset:	what the main thread waits for: the rings that it drains, @readers, @drain_thread, @capture,
- *		@output
+ * @pollset:	what the main thread waits for: the rings that it drains, @readers, @drain_thread,
+ *		@capture, @output
  * @lost:	events that the overwrite rings lost, from @capture
  * @report:	statistics of all rings, and a picture of them
  * @summary:	printed at the end

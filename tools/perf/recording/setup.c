@@ -90,7 +90,10 @@ static int init_readers(struct recorder *rec)
 	readers->sink = &rec->output.sink;
 	readers->rounds = &rec->rounds;
 	readers->min_bytes = min(readers->min_bytes, (size_t)stream->pages * page_size / 4);
-	/* A reader that precedes all normal tasks and is woken up by its own events would never sleep. */
+	/*
+	 * A reader that precedes all normal tasks and is woken up by its own events would never
+	 * sleep.
+	 */
 	if (rec->include_self && readers->priority < 0)
 		readers->priority = 0;
 	channel__for_each_ring(channel(rec, CHANNEL_AUX), ring)
@@ -136,8 +139,9 @@ static int write_mark(void *output)
 }
 
 /*
- * With overwrite rings, or where side-band is written with snapshots, records older than what was drained
- * remain until a snapshot is written: then the snapshot finishes the round, not the visitors.
+ * With overwrite rings, or where side-band is written with snapshots, records older than what was
+ * drained remain until a snapshot is written: then the snapshot finishes the round, not the
+ * visitors.
  */
 static int init_rounds(struct recorder *rec)
 {
@@ -155,8 +159,9 @@ static int init_triggers(struct recorder *rec)
 }
 
 /*
- * Each CPU takes at least five descriptors: event, tracking event, BPF event, and two that its reader waits
- * with. The usual limit of 1024 is too low for 272 CPUs. The workload is forked before, and keeps its limit.
+ * Each CPU takes at least five descriptors: event, tracking event, BPF event, and two that its
+ * reader waits with. The usual limit of 1024 is too low for 272 CPUs. The workload is forked
+ * before, and keeps its limit.
  */
 static void raise_file_limit(void)
 {

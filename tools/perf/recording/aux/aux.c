@@ -205,7 +205,10 @@ int aux__map(struct aux *aux, struct channel *channel)
  * The file
  */
 
-/* util reads the clock's conversion from the first of its own maps, which are not used here: lend it one. */
+/*
+ * util reads the clock's conversion from the first of its own maps, which are not used here: lend
+ * it one.
+ */
 int aux__describe(struct aux *aux, struct output *output, const struct perf_event_mmap_page *page)
 {
 	struct perf_session *session = output->session;
@@ -231,7 +234,10 @@ int aux__describe(struct aux *aux, struct output *output, const struct perf_even
 	return err ? -abs(err) : 0;
 }
 
-/* Some traces have records that never wrap: cut off the rest of the area that holds no whole record. */
+/*
+ * Some traces have records that never wrap: cut off the rest of the area that holds no whole
+ * record.
+ */
 static struct records align(const struct aux *aux, const struct records *data)
 {
 	struct records aligned = *data;
@@ -320,7 +326,9 @@ int aux__write(struct aux *aux, struct aux_area *area, const struct records *dat
  * Full traces
  */
 
-/* Needed even without new bytes: the kernel disables the event as well when the data ring is full. */
+/*
+ * Needed even without new bytes: the kernel disables the event as well when the data ring is full.
+ */
 static int enable_again(struct aux *aux, struct aux_area *area)
 {
 	int err;

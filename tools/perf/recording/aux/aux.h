@@ -9,12 +9,13 @@
  *	snapshots (-S)	the area overwrites itself and is copied when requested (snapshot.h)
  *	samples		(--aux-sample) the kernel copies from the area into samples; it is not read
  *
- * util configures a PMU, knows what its decoder needs, and finds the position in an area without a byte
- * count (util/auxtrace.h and arch/.../util/).
+ * util configures a PMU, knows what its decoder needs, and finds the position in an area without a
+ * byte count (util/auxtrace.h and arch/.../util/).
  *
- * In the file, each piece of a trace follows an AUXTRACE record that describes it; the header has an index of
- * these records. The kernel disables an event whose area is full, or whose trace was truncated. It is enabled
- * again when there is space, unless it was disabled on purpose: @enabling serializes the two.
+ * In the file, each piece of a trace follows an AUXTRACE record that describes it; the header has
+ * an index of these records. The kernel disables an event whose area is full, or whose trace was
+ * truncated. It is enabled again when there is space, unless it was disabled on purpose: @enabling
+ * serializes the two.
  */
 #ifndef PERF_RECORDING_AUX_H
 #define PERF_RECORDING_AUX_H
@@ -61,8 +62,8 @@ struct aux_area {
  * @enabling:	held while events are enabled or disabled; capture.h
  * @areas:	@nr areas
  * @has_samples: the traces have samples of other events (aux_output)
- * @overrun:	bytes of a full trace that were overwritten before they were read; 0 if the kernel respects
- *		aux_tail
+ * @overrun:	bytes of a full trace that were overwritten before they were read; 0 if the kernel
+ *		respects aux_tail
  */
 struct aux {
 	struct auxtrace_record	*itr;

@@ -10,12 +10,12 @@
  *	which bytes were written since the last look (the cursor),
  *	and how many of those were overwritten by later ones?
  *
- * Where the kernel counts (cap_aux_written), the answer is exact. Elsewhere util guesses, by a rule for each
- * PMU, and the answer is a range.
+ * Where the kernel counts (cap_aux_written), the answer is exact. Elsewhere util guesses, by a rule
+ * for each PMU, and the answer is a range.
  *
- * A copy is an image of the area: each byte has the same offset in both. So bytes that are taken twice before
- * they are written need no more memory than bytes taken once, and the bytes of an image are always a single
- * run, in one piece or two:
+ * A copy is an image of the area: each byte has the same offset in both. So bytes that are taken
+ * twice before they are written need no more memory than bytes taken once, and the bytes of an
+ * image are always a single run, in one piece or two:
  *
  *	take		|          [== 1 ==)                   |
  *	take again	|          [== 1 ==|====== 2 =====)    |
@@ -105,7 +105,8 @@ void aux_copy__exit(struct aux_copy *image);
  *
  * Bytes in the copy stay as far as there is space, and only if the new bytes follow them.
  *
- * Return: number of new bytes that are not in the copy, plus bytes of the copy that were dropped for them.
+ * Return: number of new bytes that are not in the copy, plus bytes of the copy that were dropped
+ * for them.
  */
 u64 aux_copy__add(struct aux_copy *image, const void *area, const struct aux_news *news);
 

@@ -2,11 +2,11 @@
 /*
  * Keep records that tell which event a sample in a trace belongs to.
  *
- * Samples of events with aux_output lie in the AUX area and name a hardware counter. Beside the trace, the
- * kernel says whose counter that is in PERF_RECORD_AUX_OUTPUT_HW_ID when an event gets the counter: once and
- * early, when an earlier file was written. A decoder needs the record in the file that it reads, in its place
- * in time. A record about an area of which the file has no trace is an error for the decoder. So the records
- * are kept:
+ * Samples of events with aux_output lie in the AUX area and name a hardware counter. Beside the
+ * trace, the kernel says whose counter that is in PERF_RECORD_AUX_OUTPUT_HW_ID when an event gets
+ * the counter: once and early, when an earlier file was written. A decoder needs the record in the
+ * file that it reads, in its place in time. A record about an area of which the file has no trace
+ * is an error for the decoder. So the records are kept:
  *
  *	                         the file is written
  *	                   all the time             when a snapshot is taken
@@ -15,10 +15,11 @@
  *	         |         of all
  *	         records that say nothing new are dropped
  *
- * A record that comes first of all does not wait for a piece of the trace: the file gets an empty piece.
+ * A record that comes first of all does not wait for a piece of the trace: the file gets an empty
+ * piece.
  *
- * Records keep their time: the area may hold bytes older than the newest record. They are few; if there are
- * too many, records that a newer one has replaced are dropped first.
+ * Records keep their time: the area may hold bytes older than the newest record. They are few; if
+ * there are too many, records that a newer one has replaced are dropped first.
  *
  * Pure memory: knows no rings and no files.
  */

@@ -31,7 +31,9 @@ struct task_refs;
 ssize_t aux_sideband__drain(struct aux *aux, struct channel *channel, struct output *output,
 			    struct record_sink *rest);
 
-/** aux_sideband__add_refs - add to @refs the tasks whose trace is in the areas, as @state knows them */
+/**
+ * aux_sideband__add_refs - add to @refs the tasks whose trace is in the areas, as @state knows them
+ */
 void aux_sideband__add_refs(struct aux *aux, const struct state *state, struct task_refs *refs);
 
 #endif

@@ -2,17 +2,18 @@
 /*
  * Take snapshots of AUX areas (-S): of the bytes that are new.
  *
- * A driver publishes its position only when its event stops: while the event runs, neither aux_head nor
- * aux_written are current. So the trace is stopped for the copy, in all areas at once, and resumed when the
- * last one is copied. What a task does meanwhile is not traced; the task itself is not stopped. Only new bytes
- * are copied, to memory: this takes a memcpy of them, not the time of the disk.
+ * A driver publishes its position only when its event stops: while the event runs, neither aux_head
+ * nor aux_written are current. So the trace is stopped for the copy, in all areas at once, and
+ * resumed when the last one is copied. What a task does meanwhile is not traced; the task itself is
+ * not stopped. Only new bytes are copied, to memory: this takes a memcpy of them, not the time of
+ * the disk.
  *
  *	cap_aux_written		The snapshot has exactly the bytes written since the previous one, or the
  *				newest of them, and the number of the missing ones.
  *	without			util guesses from the contents of the area; bytes may be in two snapshots.
  *
- * There are two sets of copies (double_buffer.h), so that a slow output delays no copy. One thread may take
- * while another writes.
+ * There are two sets of copies (double_buffer.h), so that a slow output delays no copy. One thread
+ * may take while another writes.
  */
 #ifndef PERF_RECORDING_AUX_SNAPSHOT_H
 #define PERF_RECORDING_AUX_SNAPSHOT_H
@@ -30,10 +31,11 @@ struct output;
  * @requests:	number of copies taken before it was written; 0 if there was nothing to write
  * @bytes:	of the trace that were written
  * @areas:	number of areas that had new bytes
- * @overwritten: bytes traced since the previous snapshot that are not in this one; of areas that count
+ * @overwritten: bytes traced since the previous snapshot that are not in this one; of areas that
+ *		count
  * @counted:	the kernel counts the bytes of all areas
- * @stopped_ns:	how long the trace was stopped for the copies, all requests together [ns]; 0 if it was
- *		disabled anyway
+ * @stopped_ns:	how long the trace was stopped for the copies, all requests together [ns]; 0 if it
+ *		was disabled anyway
  */
 struct aux_snapshot_stats {
 	unsigned int	requests;
@@ -92,7 +94,10 @@ void aux_snapshotter__exit(struct aux_snapshotter *snapshotter);
  */
 int aux_snapshotter__take(struct aux_snapshotter *snapshotter, bool last);
 
-/** aux_snapshotter__flush - make the kernel write records of everything traced so far, and resume. As take. */
+/**
+ * aux_snapshotter__flush - make the kernel write records of everything traced so far, and resume.
+ * As take.
+ */
 int aux_snapshotter__flush(struct aux_snapshotter *snapshotter);
 
 /**

@@ -60,7 +60,10 @@ static bool make_room(struct task_history *history)
 	return history->nr < history->room;
 }
 
-/* Extend the last stretch if the same task continued, unless a long one would be kept only for its end. */
+/*
+ * Extend the last stretch if the same task continued, unless a long one would be kept only for its
+ * end.
+ */
 static bool extend(struct task_history *history, u64 bytes, u32 pid, u32 tid, u64 time)
 {
 	struct aux_stretch *last;

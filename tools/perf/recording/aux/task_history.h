@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Remember which tasks' trace an AUX area holds, and since when: the live state (state.h) must not forget these.
+ * Remember which tasks' trace an AUX area holds, and since when: the live state (state.h) must not
+ * forget these.
  *
- * Each PERF_RECORD_AUX says that a task was traced up to the record's time, and how many bytes that made. The
- * bytes since the record before are a stretch. When as many bytes have followed as the area holds, the
- * stretch is overwritten, and nothing refers to its task any more.
+ * Each PERF_RECORD_AUX says that a task was traced up to the record's time, and how many bytes that
+ * made. The bytes since the record before are a stretch. When as many bytes have followed as the
+ * area holds, the stretch is overwritten, and nothing refers to its task any more.
  *
  *	records		 A          B                 C
  *	stretches	 |==========|=================|..... no record yet: aux_snapshotter__flush()
  *	bytes					  |-------- area --------|
  *
- * The task of a stretch is the one that was traced last. Where it took over from another task, and both
- * inherit their events from the same parent, the kernel may have swapped the events' contexts without
- * stopping an event. Then context switches since task_history__since() tell which other tasks are in the area.
+ * The task of a stretch is the one that was traced last. Where it took over from another task, and
+ * both inherit their events from the same parent, the kernel may have swapped the events' contexts
+ * without stopping an event. Then context switches since task_history__since() tell which other
+ * tasks are in the area.
  *
  * Where the kernel does not count bytes, the offsets in the area give a lower bound.
  *
@@ -83,7 +85,10 @@ void task_history__add(struct task_history *history, u64 offset, u64 bytes, u32 
 /** task_history__lose - records were lost, the last one at @time [ns] */
 void task_history__lose(struct task_history *history, u64 time);
 
-/** task_history__since - Return: lower bound of the times in the area [ns]; UINT64_MAX if it is empty */
+/**
+ * task_history__since - Return: lower bound of the times in the area [ns]; UINT64_MAX if it is
+ * empty
+ */
 u64 task_history__since(const struct task_history *history);
 
 /**

@@ -5,8 +5,8 @@
  *	capture thread	rings --> sets[@filling]	again and again, as often as it is asked to
  *	main thread	swap, then sets[@filled] --> output
  *
- * A slow output delays no copy: requests that arrive meanwhile extend the set that is being filled. The
- * memory is bounded by the two sets, which belong to the embedding structure.
+ * A slow output delays no copy: requests that arrive meanwhile extend the set that is being filled.
+ * The memory is bounded by the two sets, which belong to the embedding structure.
  */
 #ifndef PERF_RECORDING_DOUBLE_BUFFER_H
 #define PERF_RECORDING_DOUBLE_BUFFER_H
@@ -37,7 +37,8 @@ static inline void double_buffer__init(struct double_buffer *buffer)
 /**
  * double_buffer__swap - the set that was filled is to be written, unless it is @empty
  *
- * Caller holds @lock. Return: true if the sets changed places: the caller clears the one to be filled now.
+ * Caller holds @lock. Return: true if the sets changed places: the caller clears the one to be
+ * filled now.
  */
 static inline bool double_buffer__swap(struct double_buffer *buffer, bool empty)
 {

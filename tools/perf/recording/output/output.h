@@ -54,7 +54,8 @@ union perf_event;
  * @open:	records can be written: a file is open, or will be (output__next())
  * @regular:	a regular file in the file format: it can be cut, read back, and removed
  * @replaced:	a file of this name existed, and is now called .old
- * @max_bytes:	stop reading streams when all files together have this many bytes of data, 0 for never
+ * @max_bytes:	stop reading streams when all files together have this many bytes of data, 0 for
+ *		never
  * @max_file_bytes: wake the recorder when the file has this many bytes of data, 0 for never
  * @closed:	length of the data sections of all closed files [bytes]
  * @pipeline:	takes records to the file; the caller sets its options (-z, --io, --write-buffer)

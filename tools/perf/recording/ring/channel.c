@@ -213,8 +213,8 @@ int channel__area_index(const struct channel *channel, const struct evlist *evli
 }
 
 /*
- * Give each ring a unique index: a reader of the file tells the rings of a CPU apart by it. The ring of an
- * AUX area has the area's index, by which decoders find it.
+ * Give each ring a unique index: a reader of the file tells the rings of a CPU apart by it. The
+ * ring of an AUX area has the area's index, by which decoders find it.
  */
 static int channel__index(const struct channel *channel, const struct evlist *evlist,
 			  const struct ring *ring)
@@ -301,9 +301,9 @@ int channels__map(struct channels *channels, struct evlist *evlist, unsigned int
 }
 
 /*
- * Poll a drained ring through all descriptors of its owner: each task hangs up when it exits, and any
- * descriptor wakes up for the whole ring. Overwrite rings need no wake-up; their tasks are those of the
- * tracking event.
+ * Poll a drained ring through all descriptors of its owner: each task hangs up when it exits, and
+ * any descriptor wakes up for the whole ring. Overwrite rings need no wake-up; their tasks are
+ * those of the tracking event.
  */
 static int add_to_pollsets(struct channels *channels, struct evlist *evlist, struct evsel *evsel)
 {

@@ -15,14 +15,14 @@
  *     time (readers.h)    snapshot is taken    time                  area: aux.h
  *                         (overwrite.h)        (drain_thread.h)
  *
- * A channel has one ring for each CPU, or one for each thread where events are bound to threads only
- * (--per-thread). The first event of a channel on a CPU owns the ring; the others are redirected to it
- * (PERF_EVENT_IOC_SET_OUTPUT). Drained rings are mapped read-write: the kernel respects data_tail. Overwrite
- * rings are mapped read-only: the kernel ignores data_tail.
+ * A channel has one ring for each CPU, or one for each thread where events are bound to threads
+ * only (--per-thread). The first event of a channel on a CPU owns the ring; the others are
+ * redirected to it (PERF_EVENT_IOC_SET_OUTPUT). Drained rings are mapped read-write: the kernel
+ * respects data_tail. Overwrite rings are mapped read-only: the kernel ignores data_tail.
  *
- * Tracking always has a channel of its own: the names of tasks and their maps must neither be overwritten by
- * events nor be lost because a stream's ring is full. The AUX event has a channel of its own because it must
- * own the ring that the area belongs to.
+ * Tracking always has a channel of its own: the names of tasks and their maps must neither be
+ * overwritten by events nor be lost because a stream's ring is full. The AUX event has a channel of
+ * its own because it must own the ring that the area belongs to.
  */
 #ifndef PERF_RECORDING_CHANNEL_H
 #define PERF_RECORDING_CHANNEL_H
@@ -60,7 +60,8 @@ struct ring {
 /**
  * struct channel
  * @kind:	decides protection and direction
- * @rings:	@nr slots, one for each CPU, then one for each thread; slots without an event are not mapped
+ * @rings:	@nr slots, one for each CPU, then one for each thread; slots without an event are
+ *		not mapped
  * @nr:		number of slots
  * @nr_mapped:	number of rings
  * @pages:	size of each ring's data area [pages]
@@ -80,8 +81,8 @@ struct channels {
 /**
  * evsel__nr_threads - number of threads that an opened event has a descriptor for on each CPU
  *
- * One for events that are not bound to tasks. Fewer than evsel->core.fd has entries for, if threads had
- * exited when their events were opened: util removes those from the thread map.
+ * One for events that are not bound to tasks. Fewer than evsel->core.fd has entries for, if threads
+ * had exited when their events were opened: util removes those from the thread map.
  */
 int evsel__nr_threads(const struct evsel *evsel);
 
@@ -96,9 +97,9 @@ enum channel_kind evsel__channel(const struct evsel *evsel);
  * channels__map - map the rings of all channels and redirect the events to them
  * @channels:	zeroed; on success the caller frees them with channels__unmap()
  * @evlist:	opened events; receives their ids
- * @pages:	size of a ring [pages, power of two], or UINT_MAX for the default. A requested size is met
- *		or refused. The default size, and the size of tracking rings, are halved until an ordinary
- *		user may lock them.
+ * @pages:	size of a ring [pages, power of two], or UINT_MAX for the default. A requested size
+ *		is met or refused. The default size, and the size of tracking rings, are halved
+ *		until an ordinary user may lock them.
  *
  * Return: 0, or a negative errno after an error message.
  */

@@ -34,8 +34,8 @@ struct record_sink {
  * @min_bytes:	do nothing while the ring holds less [bytes]
  * @bytes:	incremented by the length of the records [bytes]
  *
- * Moves data_tail (barrier (D) of linux/ring_buffer.h) after @sink has returned. A ring is drained by
- * one thread at a time.
+ * Moves data_tail (barrier (D) of linux/ring_buffer.h) after @sink has returned. A ring is drained
+ * by one thread at a time.
  *
  * Return: the answer of @sink, 0 if it was not called, or a negative errno.
  */

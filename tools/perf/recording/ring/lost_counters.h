@@ -2,14 +2,14 @@
 /*
  * Read the kernel's counters of lost events, and make records of them.
  *
- * Where nothing fits into a ring any more, no PERF_RECORD_LOST follows the last record: only the counter of
- * the event knows what was lost (PERF_FORMAT_LOST, since 6.0).
+ * Where nothing fits into a ring any more, no PERF_RECORD_LOST follows the last record: only the
+ * counter of the event knows what was lost (PERF_FORMAT_LOST, since 6.0).
  *
- * Each file has the losses since the file before. Losses that happen while files are switched may be in
- * both, if a ring's records in the next file begin with LOST.
+ * Each file has the losses since the file before. Losses that happen while files are switched may
+ * be in both, if a ring's records in the next file begin with LOST.
  *
- * Reading and writing are separate: the capture thread reads the counters of overwrite rings just before
- * the last copy, and the main thread writes the records.
+ * Reading and writing are separate: the capture thread reads the counters of overwrite rings just
+ * before the last copy, and the main thread writes the records.
  */
 #ifndef PERF_RECORDING_LOST_COUNTERS_H
 #define PERF_RECORDING_LOST_COUNTERS_H
@@ -42,7 +42,8 @@ int lost_counters__read(struct lost_counters *counters, struct channels *channel
 		  bool overwrite);
 
 /**
- * lost_counters__read_filtered - add the samples that BPF filters dropped (--filter, not of tracepoints)
+ * lost_counters__read_filtered - add the samples that BPF filters dropped (--filter, not of
+ * tracepoints)
  *
  * These are no losses, and in no ring's statistics. The file has their number once, at its end, as
  * upstream's files do.

@@ -2,15 +2,16 @@
 /*
  * Set CPU affinity and priority of the recorder's threads.
  *
- * A ring fills while its CPU is busy; just then a reader of the normal class waits for the CPU, and a low
- * nice value counts only within a session's autogroup or a cgroup. So readers run as SCHED_FIFO where this
- * user may (root, or RLIMIT_RTPRIO), at a low priority: before every normal task, after tasks that are
- * real-time for a reason. They sleep once they have visited their rings, and the recorder is excluded from
- * what it records (exclude_self.h), so that its own events do not wake them up.
+ * A ring fills while its CPU is busy; just then a reader of the normal class waits for the CPU, and
+ * a low nice value counts only within a session's autogroup or a cgroup. So readers run as
+ * SCHED_FIFO where this user may (root, or RLIMIT_RTPRIO), at a low priority: before every normal
+ * task, after tasks that are real-time for a reason. They sleep once they have visited their rings,
+ * and the recorder is excluded from what it records (exclude_self.h), so that its own events do not
+ * wake them up.
  *
- * Threads that compress and write have one priority less, and so has the main thread while it switches files:
- * once the queues are full, readers wait for them. They must not be slow before that either: writing a chunk
- * takes as long as a small ring takes to fill.
+ * Threads that compress and write have one priority less, and so has the main thread while it
+ * switches files: once the queues are full, readers wait for them. They must not be slow before
+ * that either: writing a chunk takes as long as a small ring takes to fill.
  */
 #ifndef PERF_RECORDING_READER_SCHED_H
 #define PERF_RECORDING_READER_SCHED_H

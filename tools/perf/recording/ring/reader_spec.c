@@ -99,7 +99,10 @@ static int add_nodes(struct reader_spec *spec, struct perf_cpu_map *all)
  * Lists
  */
 
-/* No kernel numbers CPUs with more than four digits, and perf_cpu_map__new() takes hours for millions. */
+/*
+ * No kernel numbers CPUs with more than four digits, and perf_cpu_map__new() takes hours for
+ * millions.
+ */
 bool reader_spec__is_list(const char *text)
 {
 	size_t digits, pos;

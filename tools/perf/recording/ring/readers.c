@@ -15,8 +15,8 @@
  */
 
 /*
- * Without threads one reader, which has no place of its own, gets all rings. Rings of threads, whose records
- * come from any CPU, are distributed among the places.
+ * Without threads one reader, which has no place of its own, gets all rings. Rings of threads,
+ * whose records come from any CPU, are distributed among the places.
  */
 static int place_of(const struct readers *readers, const struct channel *stream, const struct ring *ring)
 {
@@ -257,7 +257,10 @@ static void visit_unless_stopped(struct reader *reader, bool ordered)
 		fail(reader, err);
 }
 
-/* Return: the order that ended a HOLD, or this one; READER_RUN if a newer one must be answered first. */
+/*
+ * Return: the order that ended a HOLD, or this one; READER_RUN if a newer one must be answered
+ * first.
+ */
 static enum reader_order answer(struct reader *reader, u64 nr)
 {
 	struct readers *readers = reader->readers;

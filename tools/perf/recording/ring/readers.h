@@ -7,16 +7,17 @@
  *	...                           |
  *	tracking rings ->  recorder --+
  *
- * A reader sleeps until the kernel wakes it up because some of its rings have reached their watermark. It
- * visits those rings once and sleeps again. It does not wait until they are empty: its own writing may be
- * what fills them. It visits all its rings when it gets an order, or when a round waits for it. The
- * watermark is the kernel's default, half of a ring: a quarter causes more wake-ups, and with three quarters
- * a ring that is filled from another CPU overflows (Documentation/perf-record-streaming.rst has the figures).
+ * A reader sleeps until the kernel wakes it up because some of its rings have reached their
+ * watermark. It visits those rings once and sleeps again. It does not wait until they are empty:
+ * its own writing may be what fills them. It visits all its rings when it gets an order, or when a
+ * round waits for it. The watermark is the kernel's default, half of a ring: a quarter causes more
+ * wake-ups, and with three quarters a ring that is filled from another CPU overflows
+ * (Documentation/perf-record-streaming.rst has the figures).
  *
- * struct reader_spec says which rings a reader drains and where it runs. By default each CPU has a reader
- * that runs there. Rings of threads are distributed among the readers; rings of CPUs that --threads does not
- * name share one reader, which runs anywhere. Without threads the main thread drains all rings in
- * readers__visit().
+ * struct reader_spec says which rings a reader drains and where it runs. By default each CPU has a
+ * reader that runs there. Rings of threads are distributed among the readers; rings of CPUs that
+ * --threads does not name share one reader, which runs anywhere. Without threads the main thread
+ * drains all rings in readers__visit().
  *
  * The main thread gives numbered orders, one at a time:
  *
@@ -25,12 +26,15 @@
  *	END	visit all rings once more, then end
  *
  * Invariants:
- *  1. A reader answers an order after a visit that began when it had seen the order. So when all readers
- *     have answered, everything that was published before the order has been written. After HOLD or END,
- *     readers write nothing until the next order, and do not touch the statistics of the rings.
- *  2. A reader that fails drains no more, but answers orders, and reports the error to the main thread, which
- *     ends the recording. When the sink wants no more records, readers drain only for orders.
- *  3. Each reader counts as one visitor of the rounds (rounds.h), the main thread as the last visitor.
+ *  1. A reader answers an order after a visit that began when it had seen the order. So when all
+ *     readers have answered, everything that was published before the order has been written. After
+ *     HOLD or END, readers write nothing until the next order, and do not touch the statistics of
+ *     the rings.
+ *  2. A reader that fails drains no more, but answers orders, and reports the error to the main
+ *     thread, which ends the recording. When the sink wants no more records, readers drain only for
+ *     orders.
+ *  3. Each reader counts as one visitor of the rounds (rounds.h), the main thread as the last
+ *     visitor.
  *
  * Switching files relies on invariant 1, see files.c.
  */
@@ -88,8 +92,8 @@ struct reader {
  * @spec:	which thread drains which rings, see reader_spec.h
  * @no_threads:	the main thread drains all rings
  * @priority:	-r: of SCHED_FIFO, 0 for the normal class; negative: the default, if permitted
- * @homes:	--affinity: a reader moves to the place of each ring's CPU before it visits the ring; empty:
- *		it stays where @spec says
+ * @homes:	--affinity: a reader moves to the place of each ring's CPU before it visits the
+ *		ring; empty: it stays where @spec says
  * @min_bytes:	a ring that holds less is left for later, unless a round or an order waits [bytes]
  * @sink:	gets the records, in several threads
  * @rounds:	the readers are visitors of these rounds

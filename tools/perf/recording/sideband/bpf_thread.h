@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Run util's side-band thread, which collects HEADER_BPF_PROG_INFO of BPF programs that are loaded during the
- * recording.
+ * Run util's side-band thread, which collects HEADER_BPF_PROG_INFO of BPF programs that are loaded
+ * during the recording.
  *
- * util's thread checks only once a second whether it shall end; an eventfd wakes it up. Its event covers all
- * tasks: attached to the recorded tasks, the thread would spin on the hang-up of one that exits.
+ * util's thread checks only once a second whether it shall end; an eventfd wakes it up. Its event
+ * covers all tasks: attached to the recorded tasks, the thread would spin on the hang-up of one
+ * that exits.
  */
 #ifndef PERF_RECORDING_BPF_THREAD_H
 #define PERF_RECORDING_BPF_THREAD_H

@@ -103,7 +103,10 @@ void drain_thread__consume(struct drain_thread *drain_thread,
  * The thread
  */
 
-/* Count the bytes in the round, but no visit: only the main thread knows when all rings were visited. */
+/*
+ * Count the bytes in the round, but no visit: only the main thread knows when all rings were
+ * visited.
+ */
 static void count_bytes(struct drain_thread *drain_thread, size_t bytes)
 {
 	const struct readers *readers = drain_thread->readers;

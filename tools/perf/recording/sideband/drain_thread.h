@@ -7,10 +7,10 @@
  *	                                                   +--> backlog ---> live state
  *	                                                        bounded      in the main thread
  *
- * The main thread is of the normal scheduling class, and its work on side-band records may take long: a
- * large live state, a snapshot of it being written. So a thread of its own, scheduled like the readers
- * (reader_sched.h), copies the records to a backlog and wakes the main thread up; it does nothing else.
- * While the backlog is full it leaves the records in the rings.
+ * The main thread is of the normal scheduling class, and its work on side-band records may take
+ * long: a large live state, a snapshot of it being written. So a thread of its own, scheduled like
+ * the readers (reader_sched.h), copies the records to a backlog and wakes the main thread up; it
+ * does nothing else. While the backlog is full it leaves the records in the rings.
  *
  * @lock serializes draining. The main thread drains as well, when it must know all that was published,
  * and holds @lock while nothing may be drained.
@@ -29,7 +29,10 @@ struct channel;
 struct evlist;
 struct readers;
 
-/* Side-band of a storm of processes in one second; more if the rings are larger [bytes, power of two]. */
+/*
+ * Side-band of a storm of processes in one second; more if the rings are larger [bytes, power of
+ * two].
+ */
 #define BACKLOG_BYTES	(8UL << 20)
 
 /**
@@ -39,7 +42,8 @@ struct readers;
  * @readers:	it wakes the main thread up as they do, and is scheduled as they are
  * @to_file:	writes the records to the file; NULL: the file does not get them from here
  * @to_backlog:	copy the records to the backlog
- * @raw:	takes records from the rings, with @lock held; -EAGAIN if the backlog has no space for them
+ * @raw:	takes records from the rings, with @lock held; -EAGAIN if the backlog has no space
+ *		for them
  * @fixed:	takes records of true size
  * @lock:	recursive; held while the rings are drained
  * @backlog:	@size bytes, from @tail to @head in use
@@ -84,7 +88,9 @@ int drain_thread__init(struct drain_thread *drain_thread, struct channel *channe
  */
 int drain_thread__start(struct drain_thread *drain_thread);
 
-/** drain_thread__stop - end the thread; what the rings get from now on is left to the main thread */
+/**
+ * drain_thread__stop - end the thread; what the rings get from now on is left to the main thread
+ */
 void drain_thread__stop(struct drain_thread *drain_thread);
 
 /** drain_thread__exit - free everything; harmless if zeroed */
@@ -98,8 +104,8 @@ void drain_thread__release(struct drain_thread *drain_thread);
 /**
  * drain_thread__drain - drain all rings; in any thread
  *
- * Return: length of the records [bytes]; -EAGAIN if the backlog is full and records are left in the rings;
- * or another negative errno.
+ * Return: length of the records [bytes]; -EAGAIN if the backlog is full and records are left in the
+ * rings; or another negative errno.
  */
 ssize_t drain_thread__drain(struct drain_thread *drain_thread);
 
@@ -107,7 +113,9 @@ ssize_t drain_thread__drain(struct drain_thread *drain_thread);
 void drain_thread__consume(struct drain_thread *drain_thread,
 			   void (*consume)(void *arg, const struct records *records), void *arg);
 
-/** drain_thread__no_tasks - have all tasks exited? True, too, where no thread runs that would know. */
+/**
+ * drain_thread__no_tasks - have all tasks exited? True, too, where no thread runs that would know.
+ */
 static inline bool drain_thread__no_tasks(const struct drain_thread *drain_thread)
 {
 	return !drain_thread->running ||

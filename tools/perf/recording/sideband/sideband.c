@@ -24,7 +24,9 @@
 #include "sideband.h"
 #include "synthesize.h"
 
-/* Find the layout of the sample ids that the kernel writes here, and make one for our own records. */
+/*
+ * Find the layout of the sample ids that the kernel writes here, and make one for our own records.
+ */
 static bool find_format(const struct evsel *evsel, struct id_format *format)
 {
 	const struct perf_event_attr *attr = &evsel->core.attr;
@@ -263,8 +265,8 @@ ssize_t sideband__drain(struct sideband *sideband)
  */
 
 /*
- * Names must cover what was sampled since the last drain, up to the copy. Nothing may be collected now:
- * the copies that were handed over refer to tasks that the rings no longer refer to.
+ * Names must cover what was sampled since the last drain, up to the copy. Nothing may be collected
+ * now: the copies that were handed over refer to tasks that the rings no longer refer to.
  */
 int sideband__begin_snapshot(struct sideband *sideband)
 {

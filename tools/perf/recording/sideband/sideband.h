@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Route side-band records to the live state, the file, or both; begin each file with what it must know
- * of tasks and maps.
+ * Route side-band records to the live state, the file, or both; begin each file with what it must
+ * know of tasks and maps.
  *
  *	recorded events			route		a file begins with
  *
@@ -14,8 +14,8 @@
  *	events without time,		TO_FILE		what /proc says
  *	--tail-synthesize
  *
- * The live state (state.h) reads once from /proc what was there before the recording. After the kernel has
- * lost tracking records, /proc is read again before the state is written next.
+ * The live state (state.h) reads once from /proc what was there before the recording. After the
+ * kernel has lost tracking records, /proc is read again before the state is written next.
  *
  *	tracking rings --> drain_thread --> live state --> file
  *	AUX data rings --> aux/sideband --> live state --> file
@@ -111,7 +111,10 @@ int sideband__begin(struct sideband *sideband);
  */
 int sideband__begin_file(struct sideband *sideband);
 
-/** sideband__end_file - before the file is closed. Return: 0, or a negative errno after an error message */
+/**
+ * sideband__end_file - before the file is closed. Return: 0, or a negative errno after an error
+ * message
+ */
 int sideband__end_file(struct sideband *sideband);
 
 /**
@@ -122,7 +125,8 @@ int sideband__end_file(struct sideband *sideband);
 ssize_t sideband__drain(struct sideband *sideband);
 
 /**
- * sideband__tidy - if the live state has become large, drop what nothing refers to, and maps that are gone
+ * sideband__tidy - if the live state has become large, drop what nothing refers to, and maps that
+ * are gone
  *
  * Call after a drain.
  *

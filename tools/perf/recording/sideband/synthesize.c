@@ -90,9 +90,10 @@ static bool command_runs(const struct evlist *evlist)
 }
 
 /*
- * Synthesize the tasks in the thread map: those of -p, -t and -u, or the command that waits to be started.
- * A command that runs already has descendants, which the map does not have; and util fails for the whole map
- * if one of its tasks has exited. In both cases, synthesize all tasks in /proc: more than needed does no harm.
+ * Synthesize the tasks in the thread map: those of -p, -t and -u, or the command that waits to be
+ * started. A command that runs already has descendants, which the map does not have; and util fails
+ * for the whole map if one of its tasks has exited. In both cases, synthesize all tasks in /proc:
+ * more than needed does no harm.
  */
 static int synthesize_tasks(struct synthesis *synthesis)
 {

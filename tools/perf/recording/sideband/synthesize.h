@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Synthesize records of what happened before the recording, or before this file: kernel and module maps,
- * tasks and their maps, namespaces, cgroups, BPF programs; and, for readers, event ids.
+ * Synthesize records of what happened before the recording, or before this file: kernel and module
+ * maps, tasks and their maps, namespaces, cgroups, BPF programs; and, for readers, event ids.
  *
  * util reads /proc and /sys and makes the records.
  */
@@ -25,8 +25,9 @@ int synthesize__describe(struct output *output, const struct perf_event_mmap_pag
 /**
  * synthesize__system - synthesize records of the system as it is now, as far as the target needs it
  * @tool:	passed to @handle
- * @handle:	gets the records: output__write_synthesized(), for which @tool must be @output->tool, or another one;
- *		those of tasks in @opts->nr_threads_synthesize threads
+ * @handle:	gets the records: output__write_synthesized(), for which @tool must be
+ *		@output->tool, or another one; those of tasks in @opts->nr_threads_synthesize
+ *		threads
  *
  * Kernel symbols that this user may not read are left out after a warning.
  *

@@ -52,8 +52,9 @@ static void enable_events(struct capture *capture)
 }
 
 /*
- * Take the last copy before the events are disabled, so that the rings do not fill with events of stopping.
- * Read the counters before the copy: events that a paused ring misses during it are no loss.
+ * Take the last copy before the events are disabled, so that the rings do not fill with events of
+ * stopping. Read the counters before the copy: events that a paused ring misses during it are no
+ * loss.
  */
 static int act(struct capture *capture, unsigned int what)
 {

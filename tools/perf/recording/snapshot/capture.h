@@ -2,8 +2,8 @@
 /*
  * Take the copies in a thread of their own.
  *
- * The disk decides how long writing a snapshot or completing a file takes. A copy must be taken at its time.
- * So there are two threads:
+ * The disk decides how long writing a snapshot or completing a file takes. A copy must be taken at
+ * its time. So there are two threads:
  *
  *	capture thread					main thread
  *
@@ -18,12 +18,12 @@
  *	     |						     |
  *	stop: the last copy, then ends	 ----------------->  writes it, ends
  *
- * overwrite.h hands the copies over. A storm of requests needs no more memory than two copies: requests that
- * arrive while one is being written become one snapshot.
+ * overwrite.h hands the copies over. A storm of requests needs no more memory than two copies:
+ * requests that arrive while one is being written become one snapshot.
  *
- * From capture__start() to capture__stop() only the capture thread uses the triggers. A thread that enables
- * or disables events holds @enabling: the capture thread for --control, --delay and copies of AUX areas; the
- * main thread when an AUX area has free space again (aux.h).
+ * From capture__start() to capture__stop() only the capture thread uses the triggers. A thread that
+ * enables or disables events holds @enabling: the capture thread for --control, --delay and copies
+ * of AUX areas; the main thread when an AUX area has free space again (aux.h).
  */
 #ifndef PERF_RECORDING_CAPTURE_H
 #define PERF_RECORDING_CAPTURE_H
@@ -55,7 +55,8 @@ struct triggers;
  * @stop_fd:	makes the capture thread end
  * @asked:	a set of enum trigger that the main thread has not seen yet
  * @trigger_evsel: the event that triggered last, or NULL
- * @err:	error that ended the capture thread, negative errno, or 0; valid after capture__stop()
+ * @err:	error that ended the capture thread, negative errno, or 0; valid after
+ *		capture__stop()
  * @thread:	the thread; @running until it is joined, @started once capture__start() was called
  * @go:		posted when the thread is to begin, or to end at once
  */
@@ -92,7 +93,8 @@ void capture__start(struct capture *capture);
 
 /**
  * capture__take - copy the new records of overwrite rings and AUX areas; in any thread
- * @why:		a set of enum trigger. At TRIGGER_STOP alone, AUX areas are copied only with -Se.
+ * @why:		a set of enum trigger. At TRIGGER_STOP alone, AUX areas are copied only with
+ *		-Se.
  * @event_time:	time of the event that triggered the copy [ns of CLOCK_MONOTONIC], or 0
  *
  * Return: 0, or a negative errno after an error message.
@@ -109,7 +111,8 @@ unsigned int capture__asked(struct capture *capture);
 /**
  * capture__stop - have the last copy taken, unless that is done, and wait for the thread to end
  *
- * Return: 0, also if the thread never ran; or the negative errno that ended it, after an error message.
+ * Return: 0, also if the thread never ran; or the negative errno that ended it, after an error
+ * message.
  */
 int capture__stop(struct capture *capture);
 

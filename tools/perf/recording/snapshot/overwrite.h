@@ -2,9 +2,10 @@
 /*
  * Take snapshots of the overwrite channel without stopping its writers.
  *
- * libperf copies a ring while it is written, and defines what a copy guarantees (perf/overwrite.h). There are two sets of copies (double_buffer.h): what is taken while the output is
- * busy extends what was taken before. Any number of requests become one snapshot, in the memory of two
- * copies of each ring.
+ * libperf copies a ring while it is written, and defines what a copy guarantees (perf/overwrite.h).
+ * There are two sets of copies (double_buffer.h): what is taken while the output is busy extends
+ * what was taken before. Any number of requests become one snapshot, in the memory of two copies of
+ * each ring.
  *
  * One thread may take while another writes.
  */
@@ -29,7 +30,8 @@ struct output;
  * @end:	time of the newest record [ns]
  * @requests:	number of copies taken before it was written; 0 if there was nothing to write
  * @horizon:	records of later snapshots are newer than this [ns]; 0 if unknown
- * @latency_ns:	longest time from a trigger event to the end of its copy [ns]; 0 without trigger events
+ * @latency_ns:	longest time from a trigger event to the end of its copy [ns]; 0 without trigger
+ *		events
  * @taken:	libperf's figures, of all requests together
  */
 struct snapshot_stats {
@@ -116,16 +118,18 @@ int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 /**
  * snapshotter__set_final_time - set the time that all records yet to be published are newer than
  *
- * In the thread that writes. The next copies' @horizon is this time [ns]; it is 0 before the first call.
+ * In the thread that writes. The next copies' @horizon is this time [ns]; it is 0 before the first
+ * call.
  */
 void snapshotter__set_final_time(struct snapshotter *snapshotter, u64 time);
 
 /**
  * snapshotter__look - visit the records that a later snapshot could hold; in the thread that writes
- * @see:	called with each record that is in a ring and was not taken; the oldest record of a ring may be
- *		torn
+ * @see:	called with each record that is in a ring and was not taken; the oldest record of a
+ *		ring may be torn
  *
- * Return: 0; -EAGAIN if a set waits to be written, whose records would have to be visited as well; -ENOMEM.
+ * Return: 0; -EAGAIN if a set waits to be written, whose records would have to be visited as well;
+ * -ENOMEM.
  */
 int snapshotter__look(struct snapshotter *snapshotter,
 		      void (*see)(void *arg, union perf_event *event), void *arg);

@@ -15,7 +15,10 @@
 
 static const int watched_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR1, SIGUSR2 };
 
-/* A write beyond a limit, or to a closed pipe, is an error of the output and must not kill the recorder. */
+/*
+ * A write beyond a limit, or to a closed pipe, is an error of the output and must not kill the
+ * recorder.
+ */
 static const int ignored_signals[NR_IGNORED_SIGNALS] = { SIGPIPE, SIGXFSZ };
 
 static int add_fd(struct evlist *evlist, int fd)

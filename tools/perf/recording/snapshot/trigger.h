@@ -2,8 +2,8 @@
 /*
  * Wait for what makes the recorder act: signals, the workload's end, timers, --control, events.
  *
- * Each trigger is a file descriptor in the event list's poll set: the capture thread (capture.h) waits for
- * all of them in one poll(), and nothing runs in signal context.
+ * Each trigger is a file descriptor in the event list's poll set: the capture thread (capture.h)
+ * waits for all of them in one poll(), and nothing runs in signal context.
  *
  *   signalfd	SIGINT SIGTERM SIGHUP  stop        SIGCHLD  the workload ended
  *		SIGUSR2                snapshot    SIGUSR1  the workload could not be executed

@@ -13,7 +13,10 @@
 #include "util/record.h"
 #include "trigger_event.h"
 
-/* Space for a few hundred events during a copy. More are lost, which does no harm: the copy is under way. */
+/*
+ * Space for a few hundred events during a copy. More are lost, which does no harm: the copy is
+ * under way.
+ */
 #define RING_PAGES	4
 
 int trigger_events__configure(struct trigger_events *events, struct evlist *recorded,

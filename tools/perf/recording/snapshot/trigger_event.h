@@ -2,9 +2,9 @@
 /*
  * Take snapshots when events happen (--switch-output-event).
  *
- * Trigger events are not recorded. Each has small rings of its own, which wake the capture thread up at
- * every event; only the kind of the event and its time are read from them. Their clock is CLOCK_MONOTONIC:
- * so the time from the event to the finished copy is known.
+ * Trigger events are not recorded. Each has small rings of its own, which wake the capture thread
+ * up at every event; only the kind of the event and its time are read from them. Their clock is
+ * CLOCK_MONOTONIC: so the time from the event to the finished copy is known.
  */
 #ifndef PERF_RECORDING_TRIGGER_EVENT_H
 #define PERF_RECORDING_TRIGGER_EVENT_H
@@ -21,7 +21,8 @@ struct record_opts;
  * @evlist:	the events, or NULL if there are none; owned by the caller
  * @first:	their first position in the poll set
  * @nr:		number of positions
- * @time:	time of the oldest event that the last trigger_events__process() found [ns of CLOCK_MONOTONIC]
+ * @time:	time of the oldest event that the last trigger_events__process() found [ns of
+ *		CLOCK_MONOTONIC]
  * @evsel:	which event that was
  */
 struct trigger_events {

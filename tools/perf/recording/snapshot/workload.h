@@ -2,8 +2,9 @@
 /*
  * Fork the command that is recorded, start it, reap it, and tell its exit status.
  *
- * The command is forked before signals are blocked and events opened; it waits in a pipe's read until
- * workload__start(). If it cannot be executed it says so by SIGUSR1, with errno as the signal's value.
+ * The command is forked before signals are blocked and events opened; it waits in a pipe's read
+ * until workload__start(). If it cannot be executed it says so by SIGUSR1, with errno as the
+ * signal's value.
  */
 #ifndef PERF_RECORDING_WORKLOAD_H
 #define PERF_RECORDING_WORKLOAD_H
@@ -49,7 +50,9 @@ void workload__exec_failed(struct workload *workload, pid_t pid, int err);
 /** workload__reap - reap the command if it has ended. Return: true when it was */
 bool workload__reap(struct workload *workload);
 
-/** workload__terminate - send SIGTERM to a command that still runs, or cancel one that never started */
+/**
+ * workload__terminate - send SIGTERM to a command that still runs, or cancel one that never started
+ */
 void workload__terminate(struct workload *workload);
 
 /** workload__wait - wait until the command has ended: no process stays behind */

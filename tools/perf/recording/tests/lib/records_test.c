@@ -38,7 +38,9 @@ static size_t make_records(void)
 	return len;
 }
 
-/* Parts of the sizes @a, @b - @a, @c - @b, @len - @c; each in memory of its own, to find overruns. */
+/*
+ * Parts of the sizes @a, @b - @a, @c - @b, @len - @c; each in memory of its own, to find overruns.
+ */
 static struct records cut(size_t len, size_t a, size_t b, size_t c)
 {
 	const size_t ends[] = { a, b, c, len };

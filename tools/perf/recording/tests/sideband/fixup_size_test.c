@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fix up records whose size is larger than what the kernel wrote, in a ring that wraps at each offset.
- * tags: fast parallel
+ * Fix up records whose size is larger than what the kernel wrote, in a ring that wraps at each
+ * offset. tags: fast parallel
  *
  * Prints KTAP.
  */
