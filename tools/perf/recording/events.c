@@ -305,7 +305,8 @@ static void warn_of_inherit_stat(struct record_opts *opts)
 {
 	struct target *target = &opts->target;
 
-	if (!opts->inherit_stat || opts->no_inherit || target->per_thread || target__has_cpu(target) ||
+	if (!opts->inherit_stat || opts->no_inherit || target->per_thread ||
+	    target__has_cpu(target) ||
 	    sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		return;
 	pr_warning("-s: this kernel may stop the rings of other CPUs when a task exits: their events are lost "

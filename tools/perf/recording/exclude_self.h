@@ -6,12 +6,12 @@
  * written, recorded again ... So they are filtered out in the kernel, before they take space in a
  * ring:
  *
- *   tracepoints	a filter on common_pid for the main thread, and on COMM for threads with the name of the
- *			recorder's threads, "perf-PID", and with the name of io_uring's workers. The filter has
- *			the same length for any number of threads.
- *   other samples	a BPF program as overflow handler, which drops samples of the recorder's process; if
- *			this user may load one. An event has one such program: where a filter uses it
- *			(--filter 'ip < 0x1000'), "pid != PID" is added to the filter.
+ *   tracepoints	a filter on common_pid for the main thread, and on COMM for threads with the
+ *			name of the recorder's threads, "perf-PID", and with the name of io_uring's
+ *			workers. The filter has the same length for any number of threads.
+ *   other samples	a BPF program as overflow handler, which drops samples of the recorder's
+ *			process; if this user may load one. An event has one such program: where a
+ *			filter uses it (--filter 'ip < 0x1000'), "pid != PID" is added to the filter.
  *
  * Not filtered are tracepoints of the scheduler, and the tracking event: their records are about
  * other tasks as well. A program could serve tracepoints, too, but would act for all users of the

@@ -51,7 +51,8 @@ static bool needs_hold(struct recorder *rec)
 
 static int sync_and_drain(struct recorder *rec)
 {
-	ssize_t bytes = needs_hold(rec) ? readers__hold(&rec->readers) : readers__sync(&rec->readers);
+	ssize_t bytes = needs_hold(rec) ? readers__hold(&rec->readers) :
+					  readers__sync(&rec->readers);
 
 	if (!bytes)
 		bytes = recorder__drain_own(rec);

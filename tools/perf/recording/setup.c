@@ -100,14 +100,15 @@ static int init_readers(struct recorder *rec)
 		ring->pollset = &rec->pollset;
 	err = readers__init(readers, stream, &rec->pollset);
 	if (!err)
-		err = drain_thread__init(&rec->drain_thread, channel(rec, CHANNEL_TRACKING), rec->evlist,
-					 readers);
+		err = drain_thread__init(&rec->drain_thread, channel(rec, CHANNEL_TRACKING),
+					 rec->evlist, readers);
 	return err ?: channels__poll(&rec->channels, rec->evlist);
 }
 
 static int init_snapshots(struct recorder *rec)
 {
-	int err = snapshotter__init(&rec->snapshotter, channel(rec, CHANNEL_OVERWRITE), rec->overwrite);
+	int err = snapshotter__init(&rec->snapshotter, channel(rec, CHANNEL_OVERWRITE),
+				    rec->overwrite);
 
 	if (!err)
 		err = aux__map(&rec->aux, channel(rec, CHANNEL_AUX));

@@ -35,7 +35,8 @@
 #define HW_IDS_MAX		64
 
 /* Size of a record with the longest sample id [bytes]. */
-#define HW_ID_SIZE		(sizeof(struct perf_record_aux_output_hw_id) + ID_SAMPLE_WORDS * sizeof(u64))
+#define HW_ID_SIZE	(sizeof(struct perf_record_aux_output_hw_id) +	\
+			 ID_SAMPLE_WORDS * sizeof(u64))
 
 /**
  * struct hw_id - event of a hardware counter

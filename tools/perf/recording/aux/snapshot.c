@@ -31,7 +31,8 @@ static int init_set(struct aux_set *set, const struct aux *aux)
 	for (i = 0; i < aux->nr && !err; i++) {
 		u64 len = aux->areas[i].mm.len;
 
-		err = aux_copy__init(&set->images[i], len, max_bytes && max_bytes < len ? max_bytes : len);
+		err = aux_copy__init(&set->images[i], len,
+				     max_bytes && max_bytes < len ? max_bytes : len);
 	}
 	return err;
 }

@@ -124,7 +124,8 @@ void task_history__refer(struct task_history *history, u64 horizon, struct task_
 	if (history->gap && history->gap >= horizon)
 		refs->incomplete = true;
 	if (history->nr && history->overwritten.end)
-		task_refs__add(refs, history->overwritten.pid, history->overwritten.tid, task_history__since(history));
+		task_refs__add(refs, history->overwritten.pid, history->overwritten.tid,
+			       task_history__since(history));
 	for (stretch = history->stretches; stretch < history->stretches + history->nr; stretch++) {
 		task_refs__add(refs, stretch->pid, stretch->tid, stretch->from);
 		task_refs__add(refs, stretch->pid, stretch->tid, stretch->until);

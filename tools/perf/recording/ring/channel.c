@@ -341,7 +341,9 @@ int channels__poll(struct channels *channels, struct evlist *evlist)
 struct ring *channels__ring(struct channels *channels, struct evlist *evlist, struct evsel *evsel,
 			    int cpu_idx, int thread)
 {
-	return channel__ring(&channels->channel[evsel__channel(evsel)], evlist, evsel, cpu_idx, thread);
+	struct channel *channel = &channels->channel[evsel__channel(evsel)];
+
+	return channel__ring(channel, evlist, evsel, cpu_idx, thread);
 }
 
 const struct perf_event_mmap_page *channels__any_page(const struct channels *channels)

@@ -16,8 +16,8 @@
 #include "channel.h"
 #include "lost_counters.h"
 
-static int add_record(struct lost_counters *counters, struct evsel *evsel, const struct perf_sample_id *sid,
-		      u64 lost, u16 misc)
+static int add_record(struct lost_counters *counters, struct evsel *evsel,
+		      const struct perf_sample_id *sid, u64 lost, u16 misc)
 {
 	struct {
 		struct perf_record_lost_samples record;
@@ -47,8 +47,8 @@ static int add_record(struct lost_counters *counters, struct evsel *evsel, const
 	return 0;
 }
 
-static int count_fd(struct lost_counters *counters, struct ring *ring, struct evsel *evsel, int cpu_idx,
-		    int thread)
+static int count_fd(struct lost_counters *counters, struct ring *ring, struct evsel *evsel,
+		    int cpu_idx, int thread)
 {
 	struct perf_counts_values *before = perf_counts(evsel->counts, cpu_idx, thread);
 	struct perf_counts_values now;

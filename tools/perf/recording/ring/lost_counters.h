@@ -38,8 +38,8 @@ struct lost_counters {
  *
  * Return: 0, or -ENOMEM.
  */
-int lost_counters__read(struct lost_counters *counters, struct channels *channels, struct evlist *evlist,
-		  bool overwrite);
+int lost_counters__read(struct lost_counters *counters, struct channels *channels,
+			struct evlist *evlist, bool overwrite);
 
 /**
  * lost_counters__read_filtered - add the samples that BPF filters dropped (--filter, not of

@@ -18,7 +18,8 @@
  * Without threads one reader, which has no place of its own, gets all rings. Rings of threads,
  * whose records come from any CPU, are distributed among the places.
  */
-static int place_of(const struct readers *readers, const struct channel *stream, const struct ring *ring)
+static int place_of(const struct readers *readers, const struct channel *stream,
+		    const struct ring *ring)
 {
 	int none = readers->spec.nr, place;
 

@@ -14,9 +14,12 @@
  * From the rings to the file and the backlog. Caller holds @lock.
  */
 
-static bool backlog_has_space(const struct drain_thread *drain_thread, const struct records *records)
+static bool backlog_has_space(const struct drain_thread *drain_thread,
+			      const struct records *records)
 {
-	return drain_thread->size - (drain_thread->head - drain_thread->tail) >= records__len(records);
+	u64 used = drain_thread->head - drain_thread->tail;
+
+	return drain_thread->size - used >= records__len(records);
 }
 
 static void append_to_backlog(struct drain_thread *drain_thread, const struct records *records)
@@ -89,7 +92,8 @@ void drain_thread__consume(struct drain_thread *drain_thread,
 	head = drain_thread->head;
 	drain_thread__release(drain_thread);
 
-	records = records__of_ring(drain_thread->backlog, drain_thread->size, drain_thread->tail, head);
+	records = records__of_ring(drain_thread->backlog, drain_thread->size, drain_thread->tail,
+				   head);
 	consume(arg, &records);
 
 	drain_thread__hold(drain_thread);

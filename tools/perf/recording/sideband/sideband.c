@@ -240,7 +240,8 @@ static ssize_t drain_aux(struct sideband *sideband)
 	bool to_state = sideband->route == SIDEBAND_TO_STATE;
 	bool rest_to_state = to_state && aux__takes_snapshots(sideband->aux);
 
-	return aux_sideband__drain(sideband->aux, sideband->aux_rings, to_state ? NULL : sideband->output,
+	return aux_sideband__drain(sideband->aux, sideband->aux_rings,
+				   to_state ? NULL : sideband->output,
 				   rest_to_state ? &sideband->to_state : &sideband->output->sink);
 }
 

@@ -94,7 +94,8 @@ int triggers__init(struct triggers *triggers, struct evlist *evlist,
 	if (!err && period_sec) {
 		triggers->period = add_timer(evlist);
 		err = triggers->period < 0 ? triggers->period :
-		      arm_timer(triggers, triggers->period, period_sec * 1000ULL, period_sec * 1000ULL);
+		      arm_timer(triggers, triggers->period, period_sec * 1000ULL,
+				period_sec * 1000ULL);
 	}
 	if (!err && opts->target.initial_delay > 0) {
 		triggers->delay = add_timer(evlist);

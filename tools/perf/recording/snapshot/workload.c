@@ -18,7 +18,8 @@ static void ignore_exec_failed(int signo __maybe_unused, siginfo_t *info __maybe
 int workload__prepare(struct workload *workload, struct evlist *evlist, struct record_opts *opts,
 		      const char **argv, bool pipe_output)
 {
-	if (evlist__prepare_workload(evlist, &opts->target, argv, pipe_output, ignore_exec_failed) < 0) {
+	if (evlist__prepare_workload(evlist, &opts->target, argv, pipe_output,
+				     ignore_exec_failed) < 0) {
 		pr_err("Cannot start the command %s.\n", argv[0]);
 		return -ECHILD;
 	}
