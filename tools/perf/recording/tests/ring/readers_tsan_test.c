@@ -535,7 +535,7 @@ int main(void)
 	test_rounds();
 	test_promise(1, "three readers drain four rings");
 	test_promise(ITEM_BYTES * 8,
-	             "three readers drain four rings, leaving small amounts for later");
+		     "three readers drain four rings, leaving small amounts for later");
 	test_shares();
 	test_no_threads();
 	test_hold();
