@@ -546,6 +546,13 @@ void perf_output_end(struct perf_output_handle *handle)
 	writer_end(handle);
 }
 
+/* perf_output_skip - leave the next @len bytes of the record unchanged */
+unsigned int perf_output_skip(struct perf_output_handle *handle,
+			      unsigned int len)
+{
+	return __output_skip(handle, NULL, len);
+}
+
 /*
  * perf_output_copy - write the next @len bytes of the record
  *
@@ -555,11 +562,4 @@ unsigned int perf_output_copy(struct perf_output_handle *handle,
 			      const void *buf, unsigned int len)
 {
 	return __output_copy(handle, buf, len);
-}
-
-/* perf_output_skip - leave the next @len bytes of the record unchanged */
-unsigned int perf_output_skip(struct perf_output_handle *handle,
-			      unsigned int len)
-{
-	return __output_skip(handle, NULL, len);
 }
