@@ -6,9 +6,9 @@
  *	skip("uring", strerror(errno));			one result that proves nothing
  *	return tap_end();				the plan, and main()'s exit status
  *
- * Include it in one source file of a program only, and call it from one thread at a time.
- * It needs nothing but libc: the unit tests of libperf, perf record and tools/testing/ring_buffer,
- * which both build on libperf, share it.
+ * Include it in one source file of a program only, and call it from one thread at a time. The
+ * header needs nothing but libc: the unit tests of libperf, perf record and
+ * tools/testing/ring_buffer, which both build on libperf, share it.
  */
 #ifndef TAP_H
 #define TAP_H

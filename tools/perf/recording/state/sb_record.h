@@ -23,8 +23,8 @@
 
 /*
  * Upper bound of the time from a record's time stamp until the kernel has published it in the ring.
- * It does this with preemption disabled, within microseconds, but the CPU may be a virtual one that
- * is not running.
+ * The kernel does this with preemption disabled, within microseconds, but the CPU may be a virtual
+ * one that is not running.
  */
 #define SB_RECORD_DELAY_NS	1000000000ULL
 

@@ -45,7 +45,7 @@ static void add(struct hw_ids *outputs, uint64_t counter, uint64_t id, size_t mo
 	hw_ids__add(outputs, (const void *)&record, id);
 }
 
-/* What a decoder knows after reading a file. */
+/* Knowledge of a decoder after reading a file. */
 struct file {
 	uint64_t	event[COUNTERS];
 	unsigned int	records;

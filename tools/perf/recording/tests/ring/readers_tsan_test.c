@@ -210,7 +210,7 @@ static void end(void)
 		close(fakes[i].fd);
 }
 
-/* What the main thread does when it wakes up. It has the side-band rings, which are empty. */
+/* Do what the main thread does when it wakes up. It has the side-band rings, which are empty. */
 static int recorder_visits(void)
 {
 	u64 round = rounds__begin(&rounds);

@@ -151,7 +151,7 @@ static void begin(void)
 }
 
 /*
- * What the sink gets
+ * Records that the sink gets
  */
 
 static int take(struct record_sink *sink, const struct records *records, struct ring *ring);

@@ -142,7 +142,7 @@ trap 'exit 1' INT TERM HUP
 
 # --- waiting -------------------------------------------------------------------------------
 
-# Nobody writes to this fifo: a read from it with a timeout sleeps without starting a process.
+# This fifo has no writer: a read from it with a timeout sleeps without starting a process.
 mkfifo "$work/never"
 exec {never}<> "$work/never"
 
