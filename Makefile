@@ -7,7 +7,8 @@ LINUX := $(BUILD)/linux
 .NOTPARALLEL:			# perf's own build uses all CPUs
 .PHONY: help deps tree perf perf-asan upstream-tree upstream-perf \
 	kernel debug-kernel upstream-kernel cross-kernel lint-kernel vm \
-	demo demo-pt test test-fast test-debug-kernel test-programs unit-programs ring-programs pt-programs \
+	demo demo-pt test test-fast test-night test-debug-kernel \
+	test-programs unit-programs ring-programs pt-programs \
 	fuzz-ring fuzz-snapshot fuzz-recover \
 	bench bench-ring bench-snapshot bench-loss lint lint-scripts series clean
 MAKEFLAGS += --no-print-directory
@@ -204,6 +205,10 @@ test-debug-kernel: debug-kernel perf test-programs	## run the tests of the guest
 
 test-fast: perf test-programs	## run the fast tests; T=NAME: only this one
 	@scripts/run-tests --fast $(T)
+
+# Run these before a release, after make test.
+test-night: perf test-programs	## build and run the tests tagged night, which make test leaves out (hours)
+	@scripts/run-tests --build --night
 
 bench: bench-ring bench-snapshot bench-loss	## run all benchmarks; prints RESULT <name> <value> <unit>
 
