@@ -41,7 +41,7 @@ static ssize_t drain(struct recorder *rec, bool *whole)
 }
 
 /*
- * Where copies are written as well, hold the readers to keep the order (see write_snapshot()).
+ * Where copies are written as well, hold the readers to keep the order (see append_snapshot()).
  * Where records have no time, hold them so that what begins a file is written first.
  */
 static bool needs_hold(struct recorder *rec)
@@ -63,15 +63,18 @@ static int sync_and_drain(struct recorder *rec)
  * Snapshots
  */
 
+struct snapshot {
+	struct snapshot_stats	  rings;
+	struct aux_snapshot_stats aux;
+};
+
 /*
  * Hand the copies over after the streams were drained: then no later snapshot has records older
  * than what was drained. Hand them over before anything is written: a request that arrives while
  * the output hangs belongs to the next snapshot. Leaves the readers held where needs_hold().
  */
-static int write_snapshot(struct recorder *rec, const char *reason, bool last)
+static int append_snapshot(struct recorder *rec, struct snapshot *snapshot)
 {
-	struct aux_snapshot_stats aux_stats;
-	struct snapshot_stats stats;
 	int err = sync_and_drain(rec);
 
 	snapshotter__hand_over(&rec->snapshotter);
@@ -79,30 +82,66 @@ static int write_snapshot(struct recorder *rec, const char *reason, bool last)
 	if (!err)
 		err = sideband__begin_snapshot(&rec->sideband);
 	if (!err)
-		err = snapshotter__write(&rec->snapshotter, rec->evlist, &rec->output, &stats);
+		err = snapshotter__write(&rec->snapshotter, rec->evlist, &rec->output,
+					 &snapshot->rings);
 	if (!err)
-		err = aux_snapshotter__write(&rec->aux_snapshotter, &rec->output, &aux_stats);
-	if (!err && recorder__has_snapshots(rec) && stats.requests)	/* report only what is saved */
+		err = aux_snapshotter__write(&rec->aux_snapshotter, &rec->output, &snapshot->aux);
+	if (!err)
+		sideband__end_snapshot(&rec->sideband, snapshot->rings.horizon);
+	return err;
+}
+
+/* Report the snapshot when it is saved. The disk decides when that is: the readers must run. */
+static int report_snapshot(struct recorder *rec, const struct snapshot *snapshot,
+			   const char *reason)
+{
+	int err = 0;
+
+	if (recorder__has_snapshots(rec) && snapshot->rings.requests)
 		err = output__flush(&rec->output);
-	if (err)
-		return err;
-	sideband__end_snapshot(&rec->sideband, stats.horizon);
-	if (last)		/* a paused ring lost events after the end of the recording */
-		stats.taken.paused = 0;
-	summary__snapshot(&rec->summary, recorder__has_overwrite(rec) ? &stats : NULL,
-			  aux_stats.requests ? &aux_stats : NULL, reason);
-	return 0;
+	if (!err)
+		summary__snapshot(&rec->summary,
+				  recorder__has_overwrite(rec) ? &snapshot->rings : NULL,
+				  snapshot->aux.requests ? &snapshot->aux : NULL, reason);
+	return err;
+}
+
+static int snapshot_to_this_file(struct recorder *rec, const char *reason)
+{
+	struct snapshot snapshot;
+	int err = append_snapshot(rec, &snapshot);
+
+	if (!err && !rec->rounds.nr_visitors)
+		err = output__mark(&rec->output, PERF_RECORD_FINISHED_ROUND);
+	readers__release(&rec->readers);
+	return err ?: report_snapshot(rec, &snapshot, reason);
 }
 
 static int switch_files(struct recorder *rec, const char *reason)
 {
-	int err = write_snapshot(rec, reason, false);
+	struct snapshot snapshot;
+	int err = append_snapshot(rec, &snapshot);
 
 	if (!err)
 		err = recorder__end_data(rec);
 	if (rec->sideband.route != SIDEBAND_TO_FILE)
 		readers__release(&rec->readers);
-	return err ?: recorder__next_file(rec);
+	if (!err)
+		err = report_snapshot(rec, &snapshot, reason);
+	if (!err)
+		err = recorder__next_file(rec);
+	readers__release(&rec->readers);
+	return err;
+}
+
+/* A ring that is paused for the last copy loses only events after the end of the recording. */
+static int last_snapshot(struct recorder *rec)
+{
+	struct snapshot snapshot;
+	int err = append_snapshot(rec, &snapshot);
+
+	snapshot.rings.taken.paused = 0;
+	return err ?: report_snapshot(rec, &snapshot, "exit");
 }
 
 static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
@@ -116,13 +155,8 @@ static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
 	reader_sched__save(&usual);
 	if (rec->readers.nr)
 		err = readers__raise(&rec->readers, pthread_self(), false);
-	if (!err && to_next_file)
-		err = switch_files(rec, reason);
-	else if (!err)
-		err = write_snapshot(rec, reason, false);
-	if (!err && !to_next_file && !rec->rounds.nr_visitors)
-		err = output__mark(&rec->output, PERF_RECORD_FINISHED_ROUND);
-	readers__release(&rec->readers);
+	if (!err)
+		err = to_next_file ? switch_files(rec, reason) : snapshot_to_this_file(rec, reason);
 	reader_sched__restore(&usual);
 	return err;
 }
@@ -300,7 +334,7 @@ static int end(struct recorder *rec, int err)
 	rec->summary.wakeups += readers__wakeups(&rec->readers);
 	err = lost_counters__read_filtered(&rec->lost, rec->evlist) ?: err;
 	err = recorder__write_lost(rec, &rec->lost) ?: err;
-	err = write_snapshot(rec, "exit", true) ?: err;
+	err = last_snapshot(rec) ?: err;
 	err = off_cpu__write(&rec->off_cpu, &rec->channels, &rec->output) ?: err;
 	err = recorder__write_end(rec) ?: err;
 	bpf_thread__stop(&rec->bpf_thread);

@@ -128,7 +128,7 @@ int output__write(struct output *output, const struct records *records, struct r
 int output__write_unit(struct output *output, const struct records *unit, u64 *pos);
 
 /**
- * output__flush - wait until everything is written
+ * output__flush - wait until everything is written that was appended before the call
  *
  * The first error is reported with how much of the file is saved.
  *

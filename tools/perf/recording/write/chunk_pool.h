@@ -34,6 +34,7 @@
  * @node:	in the pool's free list, or in a list of chunks in the same state
  * @memory:	CHUNK_SIZE bytes, aligned to CHUNK_ALIGN
  * @index:	index of the chunk in the pool
+ * @nr:		number of the chunk in the order of the files, once no more is appended to it
  * @pos:	position of @data in the file [bytes]
  * @data:	what to write; its offset in an aligned page is that of @pos, for direct I/O
  * @len:	its length [bytes]
@@ -54,6 +55,7 @@ struct chunk {
 	struct list_head node;
 	void		*memory;
 	unsigned int	 index;
+	u64		 nr;
 	u64		 pos;
 	void		*data;
 	size_t		 len;

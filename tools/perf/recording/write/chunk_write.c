@@ -71,6 +71,7 @@ static void complete(struct write_queue *queue)
 		if (!chunk->completed || chunk->err)
 			break;
 		__atomic_store_n(&queue->written, chunk->pos + chunk->len, __ATOMIC_RELAXED);
+		queue->nr_written = chunk->nr;
 		chunk_pool__put(&queue->pool, chunk);
 	}
 	pthread_cond_broadcast(&queue->progress);

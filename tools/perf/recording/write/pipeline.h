@@ -121,7 +121,11 @@ void pipeline__hold(struct pipeline *pipeline);
 
 void pipeline__release(struct pipeline *pipeline);
 
-/** pipeline__flush - wait until everything is written. Return: 0, or a negative errno */
+/**
+ * pipeline__flush - wait until everything is written that was appended before the call
+ *
+ * Return: 0, or a negative errno.
+ */
 int pipeline__flush(struct pipeline *pipeline);
 
 /**

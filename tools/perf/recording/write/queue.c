@@ -87,33 +87,46 @@ int write_queue__append_unit(struct write_queue *queue, const struct records *un
 	return append(queue, unit, true, pos);
 }
 
-static void wait_until_idle(struct write_queue *queue)
+/* Return the number of the last chunk of the open file that is not written, or 0. */
+static u64 last_unwritten(struct write_queue *queue)
 {
-	while (!list_empty(&queue->full) || !list_empty(&queue->submitted) ||
-	       ((queue->err || queue->failing) && !queue->failure_reported))
-		pthread_cond_wait(&queue->progress, &queue->lock);
+	struct list_head *list = list_empty(&queue->full) ? &queue->submitted : &queue->full;
+
+	return list_empty(list) ? 0 : list_last_entry(list, struct chunk, node)->nr;
 }
 
 /*
  * Seal the last chunk of the file that is open. After write_queue__next_file() it is sealed
- * already, and
- * @append must not be taken: a thread that appends to the next file may hold it while waiting for a
- * chunk.
+ * already, and @append must not be taken: a thread that appends to the next file may hold it while
+ * waiting for a chunk.
+ *
+ * Return: see last_unwritten().
  */
-static void seal_file(struct write_queue *queue)
+static u64 seal_file(struct write_queue *queue)
 {
 	bool in_next_file;
+	u64 last;
 
 	pthread_mutex_lock(&queue->lock);
 	in_next_file = queue->in_next_file;
+	last = last_unwritten(queue);
 	pthread_mutex_unlock(&queue->lock);
 	if (in_next_file)
-		return;
+		return last;
 	pthread_mutex_lock(&queue->append);
 	pthread_mutex_lock(&queue->lock);
 	write_queue__seal(queue);
+	last = last_unwritten(queue);
 	pthread_mutex_unlock(&queue->lock);
 	pthread_mutex_unlock(&queue->append);
+	return last;
+}
+
+/* Wait until chunk @nr is written, or an error was reported. Caller holds @lock. */
+static void wait_until_written(struct write_queue *queue, u64 nr)
+{
+	while (queue->err || queue->failing ? !queue->failure_reported : queue->nr_written < nr)
+		pthread_cond_wait(&queue->progress, &queue->lock);
 }
 
 /*
@@ -123,13 +136,13 @@ static void seal_file(struct write_queue *queue)
 int write_queue__flush(struct write_queue *queue)
 {
 	bool held = __atomic_load_n(&queue->holder, __ATOMIC_RELAXED) == own_tid();
+	u64 last = seal_file(queue);
 	int err;
 
-	seal_file(queue);
 	if (held)
 		write_queue__release(queue);
 	pthread_mutex_lock(&queue->lock);
-	wait_until_idle(queue);
+	wait_until_written(queue, last);
 	err = queue->err;
 	pthread_mutex_unlock(&queue->lock);
 	if (held)

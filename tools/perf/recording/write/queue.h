@@ -82,6 +82,8 @@ struct unsaved {
  * @end:	position of the next byte in its file; changed with @append held
  * @written:	position below which everything is written
  * @lock:	protects the fields below
+ * @nr_sealed:	number of the last chunk that was sealed (chunk->nr)
+ * @nr_written:	number of the last chunk that is written, and all before it
  * @work:	signalled when the thread may have something to do
  * @progress:	signalled when a chunk becomes free, or the thread has nothing left to do
  * @full:	chunks that wait to be submitted
@@ -116,6 +118,8 @@ struct write_queue {
 	u64			end;
 	u64			written;
 	pthread_mutex_t		lock;
+	u64			nr_sealed;
+	u64			nr_written;
 	pthread_cond_t		work;
 	pthread_cond_t		progress;
 	struct list_head	full;
@@ -203,9 +207,9 @@ void write_queue__next_file(struct write_queue *queue, u64 pos);
 void write_queue__drop_next(struct write_queue *queue, int err);
 
 /**
- * write_queue__flush - wait until everything is written that was appended
+ * write_queue__flush - wait until everything is written that was appended before the call
  *
- * After write_queue__next_file(): what was appended before that.
+ * After write_queue__next_file(): what was appended before that. Other threads may go on appending.
  *
  * Return: 0, or a negative errno.
  */

@@ -30,6 +30,7 @@ static inline void write_queue__seal(struct write_queue *queue)
 {
 	if (!queue->filling)
 		return;
+	queue->filling->nr = ++queue->nr_sealed;
 	list_add_tail(&queue->filling->node, queue->in_next_file ? &queue->next_full : &queue->full);
 	queue->filling = NULL;
 	pthread_cond_signal(&queue->work);

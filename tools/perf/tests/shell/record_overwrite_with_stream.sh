@@ -1,16 +1,18 @@
 #!/bin/bash
 # perf record: streamed and overwritten events in one recording
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 60
+# timeout: 120
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"
 
-need_numbered
+need_numbered spoil_writes
 need_tracepoint syscalls:sys_enter_getppid
 
 count=50021
 nr=$("$work/$comm" --print-nr)
+
+subtest "streamed calls are complete, and overwritten ones follow them"
 
 # Record each call three times: streamed, where none may be lost, and on entry and on exit in
 # overwritten rings, which hold some thousands.
@@ -54,5 +56,38 @@ if grep -iE 'out of order|unordered|timestamp|lost' "$work/report.err" "$work/sc
 	error "perf report or perf script prints a warning"
 fi
 readable "$work/data" || error "the file cannot be read"
+
+# stalled [record options]: the first write stalls while a snapshot is written
+# (helpers/spoil_writes.c). Meanwhile the workload makes more calls than a stream ring holds.
+stalled() {
+	rm -f "$work"/stalled* "$work/answers"
+	wrapper=(env "LD_PRELOAD=$(realpath "$BUILD/tests/spoil_writes")"
+		"SPOIL_WRITES=stall 1" "SPOIL_UNTIL=$work/answers")
+	recorder_start -a -o "$work/stalled" -m 64 "$@" \
+		-e raw_syscalls:sys_enter/no-overwrite/ --filter "id == $nr && comm == \"$comm\"" \
+		-e syscalls:sys_enter_getppid/overwrite/ --filter "comm == \"$comm\""
+	numbered_calls 5 503
+	kill -USR2 "$recorder" || fatal "the recorder has exited"
+	wait_until 10 grep -q futex "/proc/$recorder/task/$recorder/wchan" ||
+		fatal "the main thread does not wait: $(cat "/proc/$recorder/task/$recorder/wchan")"
+	numbered_calls 6 20011
+	touch "$work/answers"
+	recorder_stop
+
+	find_snapshots "$work/stalled"
+	[ -e "$work/stalled" ] && snapshots=("$work/stalled")
+	for file in "${snapshots[@]}"; do
+		"$PERF" script -i "$file" -F event,trace 2> "$work/script.err" | grep raw_syscalls
+	done > "$work/stalled.calls"
+	"$BUILD/tests/numbered_check" --from-start --expect "$work/issued" < "$work/stalled.calls" ||
+		error "streamed calls are missing"
+	readable "${snapshots[@]}" || error "a file cannot be read"
+}
+
+subtest "streams are drained while a snapshot waits for the disk"
+stalled
+
+subtest "streams are drained while a file with a snapshot is completed"
+stalled --switch-output
 
 finish
