@@ -29,7 +29,7 @@ static void append_to_backlog(struct drain_thread *drain_thread, const struct re
 						drain_thread->head + records__len(records));
 	size_t pos = 0, i;
 
-	for (i = 0; i < ARRAY_SIZE(space.part); i++) {
+	for (i = 0; i < ARRAY_SIZE(space.part) && space.part[i].iov_len; i++) {
 		records__copy(records, pos, space.part[i].iov_base, space.part[i].iov_len);
 		pos += space.part[i].iov_len;
 	}
@@ -71,19 +71,21 @@ void drain_thread__release(struct drain_thread *drain_thread)
 	pthread_mutex_unlock(&drain_thread->lock);
 }
 
-ssize_t drain_thread__drain(struct drain_thread *drain_thread)
+/* Drain the next ring. Caller holds @lock. On an error the ring stays the next one. */
+static int drain_next(struct drain_thread *drain_thread, size_t *bytes)
 {
-	ssize_t bytes;
+	struct channel *channel = drain_thread->channel;
+	struct ring *ring = &channel->rings[drain_thread->next];
+	int ret = ring__mapped(ring) ? ring__drain(ring, 0, &drain_thread->raw, bytes) : 0;
 
-	drain_thread__hold(drain_thread);
-	bytes = channel__drain(drain_thread->channel, &drain_thread->raw);
-	drain_thread__release(drain_thread);
-	return bytes;
+	if (ret < 0)
+		return ret;
+	drain_thread->next = (drain_thread->next + 1) % channel->nr;
+	return 0;
 }
 
 /* Start over where the backlog is empty: it then touches no more memory than it needs. */
-void drain_thread__consume(struct drain_thread *drain_thread,
-			   void (*consume)(void *arg, const struct records *records), void *arg)
+static void consume_backlog(struct drain_thread *drain_thread, backlog_consume_t consume, void *arg)
 {
 	struct records records;
 	u64 head;
@@ -104,6 +106,32 @@ void drain_thread__consume(struct drain_thread *drain_thread,
 }
 
 /*
+ * Keep @lock while a full backlog is consumed: the thread could drain nothing anyway, and the next
+ * ring then fits. So the pass ends, however fast the rings fill.
+ */
+ssize_t drain_thread__drain(struct drain_thread *drain_thread, backlog_consume_t consume,
+			    void *arg)
+{
+	size_t bytes = 0;
+	int i, err = 0;
+
+	drain_thread__hold(drain_thread);
+	for (i = 0; i < drain_thread->channel->nr && !err; i++) {
+		err = drain_next(drain_thread, &bytes);
+		if (err == -EAGAIN) {
+			consume_backlog(drain_thread, consume, arg);
+			err = drain_next(drain_thread, &bytes);
+		}
+	}
+	drain_thread__release(drain_thread);
+	if (err)
+		return err;
+	if (drain_thread->to_backlog)
+		consume_backlog(drain_thread, consume, arg);
+	return bytes;
+}
+
+/*
  * The thread
  */
 
@@ -118,16 +146,32 @@ static void count_bytes(struct drain_thread *drain_thread, size_t bytes)
 	rounds__end(readers->rounds, readers__recorder(readers), 0, bytes, false);
 }
 
-/* The main thread meets errors as well: it drains the same rings. */
+/*
+ * The main thread meets errors as well: it drains the same rings.
+ *
+ * Return: length of the records [bytes].
+ */
+static size_t drain_until_full(struct drain_thread *drain_thread)
+{
+	size_t bytes = 0;
+	int i, err = 0;
+
+	drain_thread__hold(drain_thread);
+	for (i = 0; i < drain_thread->channel->nr && !err; i++)
+		err = drain_next(drain_thread, &bytes);
+	drain_thread__release(drain_thread);
+	return bytes;
+}
+
 static void *run(void *arg)
 {
 	struct drain_thread *drain_thread = arg;
-	ssize_t bytes;
+	size_t bytes;
 
 	while (!__atomic_load_n(&drain_thread->quit, __ATOMIC_ACQUIRE)) {
 		pollset__wait(&drain_thread->pollset);
-		bytes = drain_thread__drain(drain_thread);
-		if (bytes > 0)
+		bytes = drain_until_full(drain_thread);
+		if (bytes)
 			count_bytes(drain_thread, bytes);
 		if (!drain_thread->pollset.nr_tasks)
 			__atomic_store_n(&drain_thread->no_tasks, true, __ATOMIC_RELAXED);

@@ -10,7 +10,8 @@
  * The main thread is of the normal scheduling class, and its work on side-band records may take
  * long: a large live state, a snapshot of it being written. So a thread of its own, scheduled like
  * the readers (reader_sched.h), copies the records to a backlog and wakes the main thread up; it
- * does nothing else. While the backlog is full it leaves the records in the rings.
+ * does nothing else. While the backlog is full it leaves the records in the rings, and goes on with
+ * the ring whose records had no space, so that all rings get their share of a storm.
  *
  * @lock serializes draining. The main thread drains as well, when it must know all that was published,
  * and holds @lock while nothing may be drained.
@@ -46,6 +47,7 @@ struct readers;
  *		for them
  * @fixed:	takes records of true size
  * @lock:	recursive; held while the rings are drained
+ * @next:	index of the ring to drain next
  * @backlog:	@size bytes, from @tail to @head in use
  * @pollset:	what the thread waits for
  * @no_tasks:	all tasks that the rings belong to have exited
@@ -61,6 +63,7 @@ struct drain_thread {
 	struct record_sink	 raw;
 	struct record_sink	 fixed;
 	pthread_mutex_t		 lock;
+	int			 next;
 	void			*backlog;
 	size_t			 size;
 	u64			 head;
@@ -101,17 +104,20 @@ void drain_thread__hold(struct drain_thread *drain_thread);
 
 void drain_thread__release(struct drain_thread *drain_thread);
 
-/**
- * drain_thread__drain - drain all rings; in any thread
- *
- * Return: length of the records [bytes]; -EAGAIN if the backlog is full and records are left in the
- * rings; or another negative errno.
- */
-ssize_t drain_thread__drain(struct drain_thread *drain_thread);
+/** backlog_consume_t - take over records of the backlog, in the main thread */
+typedef void (*backlog_consume_t)(void *arg, const struct records *records);
 
-/** drain_thread__consume - pass the backlog to @consume and empty it; in the main thread */
-void drain_thread__consume(struct drain_thread *drain_thread,
-			   void (*consume)(void *arg, const struct records *records), void *arg);
+/**
+ * drain_thread__drain - drain all rings, then empty the backlog; in the main thread
+ * @consume:	gets the records of the backlog; not called without @to_backlog
+ *
+ * Drains each ring once: everything that was published before the call, and not what is published
+ * meanwhile. Makes space in a full backlog by @consume.
+ *
+ * Return: length of the records that were in the rings [bytes], or a negative errno.
+ */
+ssize_t drain_thread__drain(struct drain_thread *drain_thread, backlog_consume_t consume,
+			    void *arg);
 
 /**
  * drain_thread__no_tasks - have all tasks exited? True, too, where no thread runs that would know.

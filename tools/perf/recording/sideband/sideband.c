@@ -222,19 +222,6 @@ static void add_to_state(void *arg, const struct records *records)
 	state__add(&sideband->state, records);
 }
 
-/* A full backlog is emptied, then the rings are drained further. */
-static ssize_t drain_tracking(struct sideband *sideband)
-{
-	ssize_t bytes;
-
-	do {
-		bytes = drain_thread__drain(sideband->drain_thread);
-		if (sideband->route)
-			drain_thread__consume(sideband->drain_thread, add_to_state, sideband);
-	} while (bytes == -EAGAIN);
-	return bytes;
-}
-
 static ssize_t drain_aux(struct sideband *sideband)
 {
 	bool to_state = sideband->route == SIDEBAND_TO_STATE;
@@ -251,7 +238,7 @@ ssize_t sideband__drain(struct sideband *sideband)
 
 	if (aux_bytes < 0)
 		return aux_bytes;
-	bytes = drain_tracking(sideband);
+	bytes = drain_thread__drain(sideband->drain_thread, add_to_state, sideband);
 	if (bytes < 0)
 		return bytes;
 	if (sideband->route) {
