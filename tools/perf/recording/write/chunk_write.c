@@ -77,13 +77,16 @@ static void complete(struct write_queue *queue)
 	pthread_cond_broadcast(&queue->progress);
 }
 
-/* Wait until a chunk can be submitted. Seal a partly filled chunk when it is old enough. */
+/*
+ * Wait until a chunk can be submitted. Seal a partly filled chunk when it is old enough, unless its
+ * file is not open yet: then it could not be written, and the next records would need another chunk.
+ */
 static void wait_for_work(struct write_queue *queue)
 {
 	struct timespec until;
 	u64 due;
 
-	if (!queue->filling) {
+	if (!queue->filling || queue->in_next_file) {
 		pthread_cond_wait(&queue->work, &queue->lock);
 		return;
 	}

@@ -22,7 +22,8 @@
  * more than half of the pool is in use.
  *
  * A chunk is written when it is full. A partly filled chunk is written when no other write is in
- * flight and the chunk is WRITE_QUEUE_FLUSH_MS old, or at once if the file is a pipe.
+ * flight and the chunk is WRITE_QUEUE_FLUSH_MS old, or at once if the file is a pipe. A chunk of the
+ * next file waits until that is open.
  *
  * After the first error nothing more is submitted. When no chunk is in flight any more, the file is
  * readable up to the last whole record below the first byte that could not be written. Records

@@ -707,6 +707,37 @@ static void test_files(void)
 	check(run_all_files(-ENOSPC, &nr) && nr, "records queued behind a failed write are counted");
 }
 
+/* While a file is completed, few records come for the next one. */
+static void test_slow_completion(void)
+{
+	struct sample sample = { .header = { .type = PERF_RECORD_SAMPLE, .size = sizeof(sample) } };
+	struct records run = records__of(&sample, sizeof(sample));
+	struct write_queue queue;
+	unsigned int i, nr_free;
+
+	if (start_queue(&queue, 2, 0, 0)) {
+		check(false, "records of the next file share a chunk, however slowly they come");
+		return;
+	}
+	write_queue__open(&queue, &faulty.writer, 0, START, true);
+	write_queue__next_file(&queue, START);
+	for (i = 0; i < 3; i++) {
+		write_queue__append(&queue, &run);
+		usleep(2 * WRITE_QUEUE_FLUSH_MS * 1000);
+	}
+	pthread_mutex_lock(&queue.lock);
+	nr_free = queue.pool.nr_free;
+	pthread_mutex_unlock(&queue.lock);
+	check(nr_free == queue.pool.nr - 1,
+	      "records of the next file share a chunk, however slowly they come");
+	write_queue__close(&queue);
+	write_queue__open(&queue, &faulty.writer, 0, START, true);
+	check(wait_for(&queue, START + 3 * sizeof(sample)),
+	      "... which is written when the next file is open");
+	write_queue__close(&queue);
+	write_queue__exit(&queue);
+}
+
 int main(void)
 {
 	test_finished_at_once();
@@ -718,5 +749,6 @@ int main(void)
 	test_slow();
 	test_append_after_error();
 	test_files();
+	test_slow_completion();
 	return tap_end();
 }
