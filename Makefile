@@ -9,7 +9,7 @@ LINUX := $(BUILD)/linux
 	kernel debug-kernel upstream-kernel cross-kernel lint-kernel vm \
 	demo demo-pt test test-fast test-night test-debug-kernel \
 	test-programs unit-programs ring-programs pt-programs \
-	fuzz-ring fuzz-snapshot fuzz-recover \
+	fuzz-ring fuzz-snapshot fuzz-recover litmus herd7 \
 	bench bench-ring bench-snapshot bench-loss lint lint-scripts series clean
 MAKEFLAGS += --no-print-directory
 
@@ -160,6 +160,13 @@ fuzz-snapshot: tree $(BUILD)/tests/fuzz_snapshot	## fuzz libperf's snapshots; FU
 fuzz-recover: tree $(BUILD)/tests/fuzz_recover	## fuzz libperf's recovery of records from memory images
 	@BUILD=$(BUILD) tools/lib/perf/tests/fuzz_recover.sh $(or $(FUZZ),-max_total_time=600)
 
+# The runner builds this for tests that need herd7. Without it they are skipped.
+herd7: deps
+	@scripts/prepare-herd7
+
+litmus: herd7 tree		## check the barriers of the ring buffer in the kernel's memory model
+	@BUILD=$(BUILD) tools/testing/ring_buffer/litmus/litmus.sh || [ $$? = 2 ]
+
 $(HELPERS): $(BUILD)/tests/%: $(HELPERS_DIR)/%.c $(wildcard $(HELPERS_DIR)/*.h) Makefile
 	@mkdir -p $(@D)
 	@echo '  CC      $(@F)'
@@ -176,7 +183,7 @@ demo-pt: perf kernel $(BUILD)/tests/branches	## show the branches of a program b
 	@scripts/demo-pt
 
 # perf's own build checks no scripts here: it does not follow our symbolic links.
-SCRIPTS := scripts/install-deps scripts/demo scripts/demo-pt scripts/lint-kernel scripts/make-series \
+SCRIPTS := scripts/install-deps scripts/prepare-herd7 scripts/demo scripts/demo-pt scripts/lint-kernel scripts/make-series \
 	scripts/seed-kernel \
 	.ci/run $(VM)/build-kernel tools/testing/cross/build \
 	$(wildcard scripts/tests/*.sh tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh \
