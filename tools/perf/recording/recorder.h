@@ -23,7 +23,7 @@
  *        |      aux.c, snapshot.c, copy.c
  *        |      sideband.c, task_history.c, hw_ids.c	records that tell about the trace
  *        +-- sideband/		what happens to tasks: tracking rings -> live state -> file
- *        |      drain_thread.c, fixup_size.c		rings -> backlog, or file
+ *        |      drain_thread.c, fixup.c		rings -> backlog, or file
  *        |      sideband.c				backlog -> live state; begins files
  *        |      synthesize.c, bpf_thread.c		what was there before
  *        +-- state/		the live state: tasks and maps, in bounded memory; no rings, no files

@@ -8,7 +8,7 @@
 #include "recording/ring/channel.h"
 #include "recording/ring/readers.h"
 #include "drain_thread.h"
-#include "fixup_size.h"
+#include "fixup.h"
 
 /*
  * From the rings to the file and the backlog. Caller holds @lock.
@@ -58,7 +58,7 @@ static int write_raw(struct record_sink *sink, const struct records *records, st
 
 	if (drain_thread->to_backlog && !backlog_has_space(drain_thread, records))
 		return -EAGAIN;
-	return fixup_size__pass(drain_thread->evlist, records, &drain_thread->fixed, ring);
+	return fixup__pass(drain_thread->evlist, records, &drain_thread->fixed, ring);
 }
 
 void drain_thread__hold(struct drain_thread *drain_thread)

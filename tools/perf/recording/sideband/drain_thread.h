@@ -2,10 +2,10 @@
 /*
  * Drain the tracking rings in time, whatever the main thread does.
  *
- *	tracking rings --- drain thread, ---> fixup_size --+--> file, where side-band is streamed
- *	                   or main thread                  |
- *	                                                   +--> backlog ---> live state
- *	                                                        bounded      in the main thread
+ *	tracking rings --- drain thread, ---> fixup ---+--> file, where side-band is streamed
+ *	                   or main thread              |
+ *	                                               +--> backlog ---> live state
+ *	                                                    bounded      in the main thread
  *
  * The main thread is of the normal scheduling class, and its work on side-band records may take
  * long: a large live state, a snapshot of it being written. So a thread of its own, scheduled like

@@ -16,8 +16,8 @@
  *
  * The ring is left alone: an oversized record is passed on as a copy of what was written.
  */
-#ifndef PERF_RECORDING_FIXUP_SIZE_H
-#define PERF_RECORDING_FIXUP_SIZE_H
+#ifndef PERF_RECORDING_FIXUP_H
+#define PERF_RECORDING_FIXUP_H
 
 struct evlist;
 struct record_sink;
@@ -25,7 +25,7 @@ struct records;
 struct ring;
 
 /**
- * fixup_size__pass - pass @records to @sink with their true sizes
+ * fixup__pass - pass @records to @sink with their true sizes
  * @evlist:	the events of @ring. A record is oversized if an event that wants such records has
  *		its id where the kernel writes it, and header.size extends beyond.
  * @records:	whole records of @ring
@@ -34,7 +34,7 @@ struct ring;
  *
  * Return: 0, or the first negative errno of @sink.
  */
-int fixup_size__pass(struct evlist *evlist, const struct records *records, struct record_sink *sink,
+int fixup__pass(struct evlist *evlist, const struct records *records, struct record_sink *sink,
 		     struct ring *ring);
 
 #endif

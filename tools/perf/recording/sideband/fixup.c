@@ -6,7 +6,7 @@
 #include "recording/lib/records.h"
 #include "recording/ring/drain.h"
 #include "recording/state/sb_record.h"
-#include "fixup_size.h"
+#include "fixup.h"
 
 /* Nearly all records have other types: of those, read only the header. */
 static bool may_be_oversized(u32 type)
@@ -52,7 +52,7 @@ static size_t written_size(struct evlist *evlist, const union perf_event *event)
 	return size;
 }
 
-int fixup_size__pass(struct evlist *evlist, const struct records *records, struct record_sink *sink,
+int fixup__pass(struct evlist *evlist, const struct records *records, struct record_sink *sink,
 		     struct ring *ring)
 {
 	union {

@@ -16,7 +16,7 @@
 
 #include "recording/lib/records.h"
 #include "recording/ring/drain.h"
-#include "recording/sideband/fixup_size.h"
+#include "recording/sideband/fixup.h"
 #include "perf/tests/tap.h"
 
 /*
@@ -182,7 +182,7 @@ static bool fixes_up_divided_at(size_t cut)
 	memcpy(first, ring.byte, cut);
 	memcpy(second, ring.byte + cut, ring.len - cut);
 	got.len = nr_calls = 0;
-	err = fixup_size__pass(&evlist, &records, &taker, NULL);
+	err = fixup__pass(&evlist, &records, &taker, NULL);
 	free(first);
 	free(second);
 	return !err && got.len == wanted.len && !memcmp(got.byte, wanted.byte, got.len);
@@ -258,7 +258,7 @@ static void test_untouched(void)
 	for (cut = 0; cut <= ring.len; cut += 8)
 		ok = ok && fixes_up_divided_at(cut) && nr_calls == 1;
 	records = records__of(ring.byte, ring.len);
-	fixup_size__pass(&evlist, &records, &taker, NULL);
+	fixup__pass(&evlist, &records, &taker, NULL);
 	check(ok && last.part[0].iov_base == ring.byte && last.part[0].iov_len == ring.len,
 	      "without excess the sink gets the ring itself, in one call");
 
@@ -285,7 +285,7 @@ static void test_errors(void)
 	for (nr = 1; nr <= 3; nr++) {
 		got.len = nr_calls = 0;
 		fail_at = nr;
-		ok = ok && fixup_size__pass(&evlist, &records, &taker, NULL) == -ENOSPC &&
+		ok = ok && fixup__pass(&evlist, &records, &taker, NULL) == -ENOSPC &&
 		     nr_calls == nr;
 	}
 	fail_at = 0;
