@@ -8,11 +8,26 @@
 #include "recording/state/sb_record.h"
 #include "fixup.h"
 
-/* Nearly all records have other types: of those, read only the header. */
 static bool may_be_oversized(u32 type)
 {
 	return type == PERF_RECORD_KSYMBOL || type == PERF_RECORD_BPF_EVENT ||
 	       type == PERF_RECORD_TEXT_POKE;
+}
+
+static bool wants_build_ids(struct evlist *evlist)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (evsel->core.attr.build_id)
+			return true;
+	}
+	return false;
+}
+
+static bool claims_build_id(const struct perf_event_header *header)
+{
+	return header->type == PERF_RECORD_MMAP2 && header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
 }
 
 static bool event_wants(const struct perf_event_attr *attr, u32 type)
@@ -52,6 +67,25 @@ static size_t written_size(struct evlist *evlist, const union perf_event *event)
 	return size;
 }
 
+/* Most records need no more than a look at the header. */
+static bool may_be_wrong(struct evlist *evlist, const struct perf_event_header *header)
+{
+	return may_be_oversized(header->type) ||
+	       (claims_build_id(header) && !wants_build_ids(evlist));
+}
+
+/* Correct the header. Return: whether it was wrong. */
+static bool fix_header(struct evlist *evlist, union perf_event *event)
+{
+	const struct perf_event_header before = event->header;
+
+	if (claims_build_id(&before))
+		event->header.misc &= ~PERF_RECORD_MISC_MMAP_BUILD_ID;
+	else
+		event->header.size = written_size(evlist, event);
+	return event->header.size != before.size || event->header.misc != before.misc;
+}
+
 int fixup__pass(struct evlist *evlist, const struct records *records, struct record_sink *sink,
 		     struct ring *ring)
 {
@@ -59,24 +93,22 @@ int fixup__pass(struct evlist *evlist, const struct records *records, struct rec
 		union perf_event event;
 		char bytes[PERF_SAMPLE_MAX_SIZE];
 	} copy;
-	size_t begin = 0, written;
+	size_t begin = 0;
 	struct record_iter iter;
 	struct records piece;
 	int err;
 
 	records__for_each(records, iter) {
-		if (!may_be_oversized(iter.header.type))
+		if (!may_be_wrong(evlist, &iter.header))
 			continue;
 		records__copy(records, iter.pos, &copy, iter.size);
-		written = written_size(evlist, &copy.event);
-		if (written == iter.size)
+		if (!fix_header(evlist, &copy.event))
 			continue;
-		copy.event.header.size = written;
 		piece = records__part(records, begin, iter.pos - begin);
 		err = iter.pos > begin ? sink->write(sink, &piece, ring) : 0;
 		if (err < 0)
 			return err;
-		piece = records__of(&copy, written);
+		piece = records__of(&copy, copy.event.header.size);
 		err = sink->write(sink, &piece, ring);
 		if (err < 0)
 			return err;

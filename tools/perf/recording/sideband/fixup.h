@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Fix up records whose header.size is larger than what the kernel wrote.
+ * Fix up side-band records whose header holds what another event left there.
  *
- * The kernel builds a KSYMBOL, BPF_EVENT or TEXT_POKE record once for all events that want it.
- * Kernels up to 6.18.44 (Debian's 6.12.113 as well) add the size of a sample id for each of these
- * events and never take it off again:
+ * The kernel builds a side-band record once for all events that want it, and adapts the header to
+ * each event in turn. Kernels up to 6.18.44 (Debian's 6.12.113 as well) fail to take back:
  *
- *	header | body | sample id | whatever the ring held before
- *	|<-- written ------------>|
- *	|<-- header.size -------------------------------------->|
+ *	KSYMBOL, BPF_EVENT,	header.size grows by the size of a sample id for each event:
+ *	TEXT_POKE
+ *				header | body | sample id | whatever the ring held before
+ *				|<-- written ------------>|
+ *				|<-- header.size -------------------------------------->|
  *
- * A second event that wants such records is enough, be it another recorder's or one of ours. A
- * reader of the file looks for the sample id at the record's end, finds an unknown id there and
- * gives up.
+ *	MMAP2			header.misc says that the record has a build-id after an event with
+ *				attr.build_id was served. A reader then takes the device number for
+ *				the length of a build-id, and the inode for the build-id.
  *
- * The ring is left alone: an oversized record is passed on as a copy of what was written.
+ * One other event that wants such records is enough, be it another recorder's or one of ours. A
+ * reader of a record that is too large looks for the sample id at its end, finds an unknown id there
+ * and gives up.
+ *
+ * The ring is left alone: a wrong record is passed on as a copy of what is right.
  */
 #ifndef PERF_RECORDING_FIXUP_H
 #define PERF_RECORDING_FIXUP_H
@@ -25,12 +30,13 @@ struct records;
 struct ring;
 
 /**
- * fixup__pass - pass @records to @sink with their true sizes
+ * fixup__pass - pass @records to @sink with true headers
  * @evlist:	the events of @ring. A record is oversized if an event that wants such records has
- *		its id where the kernel writes it, and header.size extends beyond.
+ *		its id where the kernel writes it, and header.size extends beyond. MMAP2 records
+ *		have build-ids if an event has attr.build_id.
  * @records:	whole records of @ring
  *
- * Calls @sink once, or several times where records are oversized.
+ * Calls @sink once, or several times where records are wrong.
  *
  * Return: 0, or the first negative errno of @sink.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fix up records whose size is larger than what the kernel wrote, in a ring that wraps at each
- * offset. tags: fast parallel
+ * Fix up records with a wrong size or a wrong flag, in a ring that wraps at each offset.
+ * tags: fast parallel
  *
  * Prints KTAP.
  */
@@ -138,6 +138,20 @@ static void put_text_poke(unsigned int old_len, unsigned int new_len, size_t exc
 	put(&body, round_up(size, 8), TEXT_POKE, excess, true);
 }
 
+static void put_mmap2(u16 misc, u16 wanted_misc)
+{
+	struct perf_record_mmap2 body = {
+		.header = { .type = PERF_RECORD_MMAP2, .misc = misc },
+		.filename = "/usr/bin/true",
+	};
+	size_t size = round_up(offsetof(struct perf_record_mmap2, filename) +
+			       strlen(body.filename) + 1, 8);
+	size_t at = wanted.len;
+
+	put(&body, size, SIDEBAND, 0, true);
+	((struct perf_event_header *)(wanted.byte + at))->misc = wanted_misc;
+}
+
 static void put_fork(void)
 {
 	struct perf_record_fork body = { .header.type = PERF_RECORD_FORK };
@@ -227,6 +241,27 @@ static void test_each_kind(void)
 	check(ok, "TEXT_POKE with a longer sample id");
 }
 
+static void test_build_id(void)
+{
+	const u16 flag = PERF_RECORD_MISC_MMAP_BUILD_ID;
+	bool ok;
+
+	begin();
+	put_mmap2(flag | PERF_RECORD_MISC_USER, PERF_RECORD_MISC_USER);
+	put_fork();
+	put_mmap2(PERF_RECORD_MISC_USER, PERF_RECORD_MISC_USER);
+	put_mmap2(flag | PERF_RECORD_MISC_MMAP_DATA, PERF_RECORD_MISC_MMAP_DATA);
+	ok = fixes_up();
+
+	begin();
+	put_fork();
+	put_mmap2(flag | PERF_RECORD_MISC_USER, flag | PERF_RECORD_MISC_USER);
+	events[SIDEBAND].core.attr.build_id = 1;
+	ok = ok && fixes_up() && nr_calls == 1;
+	events[SIDEBAND].core.attr.build_id = 0;
+	check(ok, "MMAP2 claims a build-id only if an event asked for build-ids");
+}
+
 static void test_among_others(void)
 {
 	begin();
@@ -310,6 +345,7 @@ int main(void)
 {
 	set_up_events();
 	test_each_kind();
+	test_build_id();
 	test_among_others();
 	test_untouched();
 	test_errors();

@@ -1,0 +1,128 @@
+#!/bin/bash
+# perf record: files are right while recorders with other options follow the same tasks
+# SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
+
+# Kernels build a side-band record once for all events that want it, and leave parts of it behind
+# for the next event (sideband/fixup.h). All recorders here follow one task through several programs,
+# so that each recorder may leave something to each. Every perf must read each file, and all files
+# must tell the same.
+
+# shellcheck source=lib/files.sh
+. "$(dirname "$0")/lib/files.sh"
+
+need_perf
+need_root
+need_tracepoint raw_syscalls:sys_enter
+
+perfs=("$PERF" ${old_perf:+"$old_perf"})
+[ -x "${UPSTREAM_PERF:=$BUILD/upstream-perf/perf}" ] && perfs+=("$UPSTREAM_PERF")
+
+# Options of our recorders, and of an older perf
+modes=("" "--buildid-mmap" "-d" "-g" "-k CLOCK_MONOTONIC --namespaces --all-cgroups"
+	"--switch-events" "-s --no-bpf-event")
+foreign=("--buildid-mmap -g" "-d --switch-events")
+
+is_ready() {
+	gone "$1" || grep -qsE 'perf record has started|^mmap size' "$2"
+}
+
+# launch NAME PERF OPTIONS...: record the task; return when the events are open
+launch() {
+	local name=$1 perf=$2
+
+	shift 2
+	"$perf" record -v -p "$target" -m 1M "$@" -o "$work/$name" > "$work/$name.err" 2>&1 &
+	recorders+=($!)
+	started+=($!)
+	wait_until 20 is_ready "$!" "$work/$name.err"
+	gone "$!" && fatal "record $*: $(tail -n 3 "$work/$name.err")"
+}
+
+# record_all OPTIONS...: record the task by all recorders
+record_all() {
+	local nr pid
+
+	rm -rf "$work"/{go,ours,theirs}*
+	mkfifo "$work/go"
+	bash -c 'read -r; exec env sh -c "exec bash -c \"exec date\""' <> "$work/go" > /dev/null &
+	target=$!
+	started+=("$target")
+	recorders=()
+	for nr in "${!modes[@]}"; do
+		# shellcheck disable=SC2086 # several words
+		launch "ours$nr" "$PERF" ${modes[nr]} "$@"
+	done
+	for nr in ${old_perf:+"${!foreign[@]}"}; do
+		# shellcheck disable=SC2086 # several words
+		launch "theirs$nr" "$old_perf" ${foreign[nr]} "$@"
+	done
+	echo > "$work/go"
+	wait "$target"
+	for pid in "${recorders[@]}"; do
+		wait_until 20 gone "$pid" || fatal "a recorder does not exit"
+	done
+}
+
+# dump PERF FILE OPTIONS...: print what a perf finds in a file
+dump() {
+	local perf=$1 file=$2
+
+	shift 2
+	"$perf" script -f -i "$file" "$@" 2> "$work/script.err" && [ ! -s "$work/script.err" ] && return
+	error "$("$perf" --version) script $*: ${file##*/}: status $?: $(tail -n 1 "$work/script.err")"
+	return 1
+}
+
+# facts PERF FILE: print the names and maps of the task, and the number of samples
+facts() {
+	dump "$1" "$2" --show-task-events --show-mmap-events -F comm,pid,event > "$work/dump"
+	grep -aE "PERF_RECORD_(COMM|MMAP2.*: r-xp)" "$work/dump" |
+		sed 's/.*PERF_RECORD_//; s/ @ .*r-xp//' | sort
+	grep -avc PERF_RECORD "$work/dump"
+}
+
+# check_files: every perf finds in each of our files what it finds in the first
+check_files() {
+	local nr perf
+
+	for nr in "${!modes[@]}"; do
+		for perf in "${perfs[@]}"; do
+			facts "$perf" "$work/ours$nr" > "$work/facts$nr"
+			cmp -s "$work/facts0" "$work/facts$nr" && continue
+			error "'${modes[nr]}' differs from default options, read by $("$perf" --version):"
+			diff "$work/facts0" "$work/facts$nr" | head -n 5 | sed 's/^/#   /'
+		done
+	done
+}
+
+subtest "side-band records"
+record_all -e raw_syscalls:sys_enter/overwrite/
+check_files
+
+# claim_build_ids FILE: set the flag of a build-id in each MMAP2 record, and an impossible size of it
+claim_build_ids() {
+	python3 - "$1" <<- 'END'
+		import struct, sys
+		with open(sys.argv[1], 'r+b') as file:
+		    data = bytearray(file.read())
+		    pos, size = struct.unpack_from('<QQ', data, 40)
+		    end = pos + size
+		    while pos < end:
+		        kind, misc, size = struct.unpack_from('<IHH', data, pos)
+		        if kind == 10:
+		            struct.pack_into('<H', data, pos + 4, misc | 0x4000)
+		            data[pos + 40] = 255
+		        pos += size
+		    file.seek(0)
+		    file.write(data)
+	END
+}
+
+subtest "a file in which maps claim build-ids"
+"$PERF" record -q -d -e cpu-clock:u -B -o "$work/claims" true || fatal "perf record exits with status $?"
+claim_build_ids "$work/claims"
+dump "$PERF" "$work/claims" --show-mmap-events > "$work/dump"
+grep -q 'MMAP2.*<>.*libc' "$work/dump" || error "the build-id is not empty: $(grep -m 1 MMAP2 "$work/dump")"
+
+finish
