@@ -62,12 +62,21 @@ void perf_overwrite__delete(struct perf_overwrite *ring)
 	free(ring);
 }
 
+/*
+ * Return the position that @head, a negated one, stands for. A 32-bit kernel counts modulo 2^32, so
+ * its heads have no upper half. Those of a 64-bit kernel have one from the first record on.
+ */
+static u64 backward_position(const struct perf_overwrite *ring, u64 head)
+{
+	return head >> 32 ? -head : ring->taken + (u32)(-head - ring->taken);
+}
+
 u64 perf_overwrite__head(const struct perf_overwrite *ring)
 {
 	u64 head = ring_buffer_read_head(ring->page);		/* (C), pairs with (B) */
 
 	if (ring->kind == PERF_OVERWRITE_BACKWARD)
-		head = -head;
+		head = backward_position(ring, head);
 	/* Kernels align heads to u64s. Enforce it, as records are read in place. */
 	return head & ~7ULL;
 }

@@ -110,7 +110,9 @@ u64 ring_writer__write(struct ring_writer *writer, size_t size)
 
 void ring_writer__publish(struct ring_writer *writer)
 {
-	writer->page->data_head = is_sized(writer) ? writer->reserved : -writer->reserved;
+	u64 head = is_sized(writer) ? writer->reserved : -writer->reserved;
+
+	writer->page->data_head = writer->is_32_bit ? (u32)head : head;
 	writer->next_published = writer->next;
 }
 

@@ -29,6 +29,7 @@ union perf_event;
  * @data:	the data area
  * @size:	of the data area [bytes]
  * @kind:	how the records are written
+ * @is_32_bit:	publish data_head as a 32-bit kernel does, modulo 2^32
  * @reserved:	position up to which space was reserved
  * @id:		id of the next records, or 0 for none
  * @next:	number of the next record
@@ -39,6 +40,7 @@ struct ring_writer {
 	unsigned char			*data;
 	size_t				 size;
 	enum perf_overwrite_kind	 kind;
+	bool				 is_32_bit;
 	u64				 reserved;
 	u64				 id;
 	u64				 next;

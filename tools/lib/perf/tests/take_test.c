@@ -223,6 +223,30 @@ static void test_no_pause(int fd, int pause_errno, const char *what)
 	end();
 }
 
+/* A 32-bit kernel counts modulo 2^32. */
+static void test_32_bit(u64 position)
+{
+	struct perf_snapshot_records records;
+	unsigned int i, nr = 50;
+	bool ok = true;
+
+	begin(PERF_OVERWRITE_BACKWARD, false);
+	on.writer[0].is_32_bit = true;
+	on.writer[0].reserved = on.ring[0]->taken = position;
+	perf_snapshot__delete(on.snapshot[0]);
+	on.snapshot[0] = perf_snapshot__new(on.ring[0]);
+	for (i = 0; i < 4; i++) {
+		write_records(0, nr);
+		take();
+		ok &= on.stats.written == nr * RECORD && reads(0, i * nr, i * nr + nr - 1);
+		perf_snapshot__records(on.snapshot[0], &records);
+		ok &= !records.overwritten;
+	}
+	check(ok, "heads of a 32-bit kernel are followed");
+	printf("# from position %llu\n", (unsigned long long)position);
+	end();
+}
+
 /*
  * Threads: one writes as the kernel does, one takes into one of two snapshots, and one reads the
  * other snapshot
@@ -358,6 +382,9 @@ int main(void)
 	test_overrun_reserved(PERF_OVERWRITE_BACKWARD);
 	test_no_pause(-1, 0, "without a file descriptor, the intact records are kept");
 	test_no_pause(FD, EACCES, "if the kernel refuses to pause, the intact records are kept");
+	test_32_bit(0);
+	test_32_bit((1ULL << 32) - 100 * RECORD);
+	test_32_bit((3ULL << 32) - 7 * RECORD);
 	test_threads(PERF_OVERWRITE_SIZED, "sized: one thread takes while another reads");
 	test_threads(PERF_OVERWRITE_BACKWARD, "backward: one thread takes while another reads");
 	return tap_end();

@@ -4,7 +4,8 @@
  *
  * A position counts the bytes written since the ring was created, in either direction: a record
  * that is written after position p begins there. Positions are free-running and are compared only
- * by unsigned difference.
+ * by unsigned difference. Heads of a 32-bit kernel are extended to 64 bits: less than 4 GB must be
+ * written between two takes.
  *
  *	sized		data_head is a position. The byte at position p is at offset p modulo the
  *			size: the kernel fills the ring upward.
