@@ -348,7 +348,8 @@ static int drain_area(struct aux *aux, struct aux_area *area, struct output *out
 {
 	int is_64_bit = perf_env__kernel_is_64_bit(&output->session->header.env);
 	u64 head = auxtrace_mmap__read_head(&area->mm, is_64_bit);			/* (C) */
-	struct aux_news news = aux_cursor__count(&area->cursor, head, head);
+	u64 written = area->cursor.written + bytes_between(area->cursor.written, head);
+	struct aux_news news = aux_cursor__count(&area->cursor, head, written);
 	struct records records = aux_news__records(&news, area->mm.base, area->mm.len);
 	int err;
 
@@ -356,7 +357,7 @@ static int drain_area(struct aux *aux, struct aux_area *area, struct output *out
 		return area->truncated == area->ring->stats.aux_truncated ? 0 :
 		       enable_again(aux, area);
 	aux->overrun += news.overwritten;
-	err = aux__write(aux, area, &records, head - news.bytes,
+	err = aux__write(aux, area, &records, written - news.bytes,
 			 auxtrace_record__reference(aux->itr), output);
 	if (!err)
 		err = auxtrace_mmap__write_tail(&area->mm, head, is_64_bit);		/* (D) */

@@ -70,7 +70,7 @@ struct aux_copy {
 /**
  * aux_cursor__count - look at an area whose bytes are counted
  * @head:	aux_head; an offset, or a count
- * @written:	aux_written; of a full trace, aux_head
+ * @written:	aux_written; of a full trace, the bytes that aux_head has advanced in all
  *
  * A count that decreases is invalid: then the whole area is new.
  */

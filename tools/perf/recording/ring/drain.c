@@ -11,25 +11,26 @@ int ring__drain(struct ring *ring, size_t min_bytes, struct record_sink *sink, s
 {
 	u64 tail = ring->map.prev, head = ring_buffer_read_head(ring->map.base);	/* (C) */
 	struct ring_stats *stats = &ring->stats;
+	u64 len = bytes_between(tail, head);
 	struct records records;
 	int ret;
 
-	if (head == tail || head - tail < min_bytes)
+	if (!len || len < min_bytes)
 		return 0;
-	if (head - tail > ring__size(ring)) {
+	if (len > ring__size(ring)) {
 		pr_err("Cannot drain a ring of %zu bytes: the kernel wrote %llu bytes past data_tail.\n",
-		       ring__size(ring), (unsigned long long)(head - tail));
+		       ring__size(ring), (unsigned long long)len);
 		return -EIO;
 	}
-	records = records__of_ring(ring__data(ring), ring__size(ring), tail, head);
+	records = records__of_ring(ring__data(ring), ring__size(ring), tail, tail + len);
 	ret = sink->write(sink, &records, ring);
 	if (ret < 0)
 		return ret;
 	if (stats->timeline && stats->last)
-		timeline__fill(stats->timeline, stats->last, head - tail, ring__size(ring));
+		timeline__fill(stats->timeline, stats->last, len, ring__size(ring));
 	ring->map.prev = head;
 	ring_buffer_write_tail(ring->map.base, head);					/* (D) */
-	*bytes += head - tail;
+	*bytes += len;
 	return ret;
 }
 

@@ -6,6 +6,7 @@
 #define PERF_RECORDING_DRAIN_H
 
 #include <stddef.h>
+#include <linux/types.h>
 #include <sys/types.h>
 
 struct channel;
@@ -28,6 +29,17 @@ enum sink_answer {
 struct record_sink {
 	int (*write)(struct record_sink *sink, const struct records *records, struct ring *ring);
 };
+
+/**
+ * bytes_between - return how many bytes the kernel wrote between two heads [bytes]
+ *
+ * A 32-bit kernel counts modulo 2^32, and publishes the count as a u64: after 4 GB the head is
+ * lower than the tail. Heads of a 64-bit kernel never are.
+ */
+static inline u64 bytes_between(u64 tail, u64 head)
+{
+	return head < tail ? (u32)(head - tail) : head - tail;
+}
 
 /**
  * ring__drain - pass all records that @ring holds now to @sink, and release their space
