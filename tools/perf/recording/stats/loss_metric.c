@@ -33,7 +33,7 @@ const char *loss_row__name(const struct loss_row *row, char *name, size_t size)
 
 static double share_of_time(const struct loss_metric *metric, u64 ns, unsigned int rings)
 {
-	return percent(ns, (metric->end - metric->begin) * rings);
+	return percent(ns, metric->end - metric->begin) / max(rings, 1u);
 }
 
 double loss_row__percent(const struct loss_row *row, const struct loss_metric *metric)
@@ -92,7 +92,7 @@ void loss_metric__compute(struct loss_metric *metric, struct loss_row *rows, int
 	*metric = (struct loss_metric){ 0 };
 	for (row = rows; row < rows + nr; row++)
 		add_times(metric, row);
-	if (!metric->begin)
+	if (!metric->begin || metric->begin > metric->end)
 		metric->begin = metric->end;
 	for (row = rows; row < rows + nr; row++) {
 		close_last_hole(metric, row);

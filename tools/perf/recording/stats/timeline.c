@@ -46,15 +46,21 @@ static void cover(struct timeline *timeline, u64 from, u64 to)
 		double_width(timeline);
 }
 
-static struct timeline_bucket *bucket_at(struct timeline *timeline, u64 time)
+/* Return: index of the bucket of @time, which the buckets cover. */
+static unsigned int index_of(const struct timeline *timeline, u64 time)
 {
-	return &timeline->bucket[(time >> timeline->shift) - timeline->first];
+	return (time >> timeline->shift) - timeline->first;
 }
 
 /* Return: the part before @time of @total, which is spread evenly between @from and @to. */
 static u64 share(u64 total, u64 from, u64 to, u64 time)
 {
-	return time < to ? total * ((double)(time - from) / (to - from)) : total;
+	double part;
+
+	if (time >= to)
+		return total;
+	part = total * ((double)(time - from) / (to - from));
+	return part < total ? part : total;	/* @part is rounded to 53 bits */
 }
 
 /* Add @what, spread evenly between @from and @to. */
@@ -69,10 +75,11 @@ static void spread(struct timeline *timeline, u64 from, u64 to, const struct tim
 	to = max(to, from);
 	end = from;
 	do {
-		struct timeline_bucket *bucket = bucket_at(timeline, end);
+		unsigned int i = index_of(timeline, end);
+		struct timeline_bucket *bucket = &timeline->bucket[i];
 		struct timeline_bucket next;
 
-		end = min(to, ((end >> timeline->shift) + 1) << timeline->shift);
+		end = min(to, timeline__start(timeline, i + 1));
 		next.bytes = share(what->bytes, from, to, end);
 		next.lost = share(what->lost, from, to, end);
 		next.hole_ns = share(what->hole_ns, from, to, end);
@@ -103,7 +110,8 @@ void timeline__fill(struct timeline *timeline, u64 time, u64 bytes, u64 size)
 	struct timeline_bucket *bucket;
 
 	cover(timeline, time, time);
-	bucket = bucket_at(timeline, max(time, timeline__start(timeline, 0)));
+	time = max(time, timeline__start(timeline, 0));
+	bucket = &timeline->bucket[index_of(timeline, time)];
 	bucket->fill = max(bucket->fill, (u32)(bytes * TIMELINE_FULL / size));
 	timeline->has_fill = true;
 }

@@ -14,6 +14,7 @@
 #ifndef PERF_RECORDING_TIMELINE_H
 #define PERF_RECORDING_TIMELINE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <linux/types.h>
 
@@ -52,7 +53,10 @@ struct timeline {
 /** timeline_bucket__add - add @more to @bucket */
 void timeline_bucket__add(struct timeline_bucket *bucket, const struct timeline_bucket *more);
 
-/* All times are those of records [ns]. A time before the first bucket is counted in that bucket. */
+/*
+ * All times are those of records [ns], and may have any value: files are untrusted. A time before
+ * the first bucket is counted in that bucket.
+ */
 
 /** timeline__add - count @bytes of records, spread evenly between @from and @to */
 void timeline__add(struct timeline *timeline, u64 from, u64 to, u64 bytes);
@@ -66,10 +70,12 @@ void timeline__fill(struct timeline *timeline, u64 time, u64 bytes, u64 size);
 /** timeline__coarsen - make the buckets at least 2^@shift ns wide */
 void timeline__coarsen(struct timeline *timeline, unsigned int shift);
 
-/** timeline__start - get the time at which bucket @i begins [ns] */
+/** timeline__start - get the time at which bucket @i begins, at most the largest time [ns] */
 static inline u64 timeline__start(const struct timeline *timeline, unsigned int i)
 {
-	return (timeline->first + i) << timeline->shift;
+	u64 nr = timeline->first + i;
+
+	return nr > ULLONG_MAX >> timeline->shift ? ULLONG_MAX : nr << timeline->shift;
 }
 
 #endif

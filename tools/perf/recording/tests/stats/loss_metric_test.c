@@ -284,6 +284,67 @@ static void test_timeline(void)
 	free(timeline);
 }
 
+/* Sums of all buckets */
+static struct timeline_bucket sum(const struct timeline *timeline)
+{
+	struct timeline_bucket sum = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < TIMELINE_BUCKETS; i++)
+		timeline_bucket__add(&sum, &timeline->bucket[i]);
+	return sum;
+}
+
+/* Times and counts of a damaged file can have any value. */
+static void test_extreme_times(void)
+{
+	struct timeline *timeline = calloc(1, sizeof(*timeline));
+	const u64 last = ~0ull - 1, first = 1ull << 56;
+
+	timeline__add(timeline, first, first, 1);
+	timeline__add(timeline, first, last, 1000);
+	timeline__add(timeline, last, last, 100);
+	timeline__lose(timeline, last - 10, last, 5);
+	check(timeline__start(timeline, TIMELINE_BUCKETS) > last &&
+	      sum(timeline).bytes == 1101 && sum(timeline).hole_ns == 10 && sum(timeline).lost == 5,
+	      "a timeline reaches to the end of time");
+	check(timeline->bucket[(last >> timeline->shift) - timeline->first].bytes >= 100,
+	      "the last time has a bucket");
+
+	memset(timeline, 0, sizeof(*timeline));
+	timeline__lose(timeline, 0, ~0ull, ~0ull);
+	check(sum(timeline).hole_ns == ~0ull && sum(timeline).lost == ~0ull,
+	      "a timeline spreads the largest numbers");
+	free(timeline);
+}
+
+static void test_times_out_of_order(void)
+{
+	struct ring_stats stats = ring(2000, 1000, 300, 10);
+	struct loss_row row = { .stats = &stats, .cpu = 0, .tid = -1 };
+	struct loss_metric metric;
+
+	loss_metric__compute(&metric, &row, 1);
+	check(metric.begin == metric.end && loss_metric__percent(&metric) == 0 &&
+	      loss_row__percent(&row, &metric) == 0,
+	      "the elapsed time is not negative if the last record has an earlier time");
+}
+
+static void test_long_time(void)
+{
+	struct ring_stats stats[4];
+	struct loss_row rows[4];
+	struct loss_metric metric;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		stats[i] = ring(1, (1ull << 62) + 1, 1ull << 60, 1);
+		rows[i] = (struct loss_row){ .stats = &stats[i], .cpu = i, .tid = -1 };
+	}
+	loss_metric__compute(&metric, rows, 4);
+	check(is(loss_metric__percent(&metric), 25), "the time of all rings may exceed 64 bits");
+}
+
 int main(void)
 {
 	test_holes();
@@ -291,5 +352,8 @@ int main(void)
 	test_tail();
 	test_which_count();
 	test_timeline();
+	test_extreme_times();
+	test_times_out_of_order();
+	test_long_time();
 	return tap_end();
 }

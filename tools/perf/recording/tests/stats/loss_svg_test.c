@@ -102,6 +102,28 @@ static bool is_svg(const char *text)
 	       !strstr(text, "nan") && !strstr(text, "inf");
 }
 
+/* Draw a ring with the largest numbers that a damaged file can have. Return: the file. */
+static char *draw_extremes(void)
+{
+	struct timeline *timeline = calloc(1, sizeof(*timeline));
+	struct ring_stats stats = {
+		.records = ~0ull, .samples = ~0ull, .lost = ~0ull, .holes = 1, .hole_ns = ~0ull,
+		.first = 1, .last = ~0ull - 1, .timeline = timeline,
+	};
+	struct loss_row row = { .stats = &stats, .cpu = -1, .tid = -1 };
+	struct loss_metric metric;
+	char *svg = NULL;
+	size_t len;
+
+	timeline__add(timeline, stats.first, stats.last, ~0ull);
+	timeline__lose(timeline, stats.last - 1, stats.last, ~0ull);
+	timeline__lose(timeline, stats.first, stats.last, ~0ull);
+	loss_metric__compute(&metric, &row, 1);
+	loss_svg__write(open_memstream(&svg, &len), "", &metric, &row, 1);
+	free(timeline);
+	return svg;
+}
+
 int main(int argc, char **argv)
 {
 	int nr = argc > 2 ? atoi(argv[2]) : 272;
@@ -121,6 +143,11 @@ int main(int argc, char **argv)
 
 	svg = draw(0);
 	check(is_svg(svg), "a picture without rows is valid");
+	free(svg);
+
+	svg = draw_extremes();
+	check(is_svg(svg) && count(svg, "class=\"plot\"") == 1,
+	      "a picture of the largest numbers is valid");
 	free(svg);
 	return tap_end();
 }
