@@ -46,7 +46,7 @@
 /**
  * struct ring_key - identify a ring
  * @kind:	meaning of @nr
- * @nr:		index in PERF_RECORD_ID_INDEX, or CPU
+ * @nr:		index in PERF_RECORD_ID_INDEX, or CPU below MAX_NR_CPUS
  * @overwrite:	the ring overwrites itself; such rings have numbers of their own
  */
 struct ring_key {
@@ -104,7 +104,7 @@ static struct ring_key find_key(const struct loss *loss, const struct perf_sampl
 	if (loss->indexed && sid) {
 		key.kind = RING_BY_INDEX;
 		key.nr = sid->idx;
-	} else if (sample->cpu != (u32)-1 && sample->time) {
+	} else if (sample->cpu < MAX_NR_CPUS && sample->time) {
 		key.kind = RING_BY_CPU;
 		key.nr = sample->cpu;
 	} else if (loss->indexed && loss->only_ring >= 0) {

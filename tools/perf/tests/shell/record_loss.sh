@@ -167,7 +167,8 @@ printf 'PERFILE2\20\0\0\0\0\0\0\0\15\0\0\0\0\0\20\0\7\0\0\0\0\0\0\0\15\0\0\0\0\0
 	"$PERF" loss --json -i - > "$work/loss.json" 2> "$work/loss.err"
 [ $? = 255 ] || error "a truncated record is not an error"
 [ "$(of "d['lost']")" = 7 ] || error "a truncated record: $(of "d['lost']") lost events, not 7"
-# crafted TIME CPU LOST...: print a pipe with one event, and with a LOST record for each three values
+# crafted [TIME CPU LOST]...: print a pipe with one event, and with a LOST record for each three
+# values, or for each of 10000 CPUs
 crafted() {
 	python3 - "$@" <<- 'END'
 		import struct, sys
@@ -176,7 +177,8 @@ crafted() {
 		out = sys.stdout.buffer
 		out.write(struct.pack('<8sQ', b'PERFILE2', 16))
 		out.write(struct.pack('<IHH', 64, 0, 8 + len(attr)) + attr)
-		values = [int(word, 0) for word in sys.argv[1:]]
+		values = [int(word, 0) for word in sys.argv[1:]] or \
+		         [n for cpu in range(10000) for n in (1 + cpu, cpu, 1)]
 		out.writelines(struct.pack('<IHHQQQQ', 2, 0, 40, 0, lost, time, cpu)
 		               for time, cpu, lost in zip(*[iter(values)] * 3))
 	END
@@ -190,6 +192,9 @@ crafted 0x0100000000000000 0 1 $last 0 1 1 0 1 $last 1 3 |
 crafted 2000 0 1 1000 0 1 | "$PERF" loss --json -i - > "$work/loss.json"
 [ "$(of "d['elapsed_ns'], d['lost']")" = "0 2" ] ||
 	error "a time before the first one: $(cat "$work/loss.json")"
+crafted | "$PERF" loss --json -i - > "$work/loss.json"
+[ "$(of "d['lost'], len(d['rings']) < 5000")" = "10000 True" ] ||
+	error "invalid CPUs: $(of "len(d['rings'])") rings, $(of "d['lost']") of 10000 lost events"
 head -c 100000 "${snapshots[0]}" > "$work/half"
 "$PERF" loss "$work/half" > "$work/loss.out" 2> "$work/loss.err"
 [ $? = 255 ] && grep -q "$work/half" "$work/loss.err" || error "a truncated file is not an error"
