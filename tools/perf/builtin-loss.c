@@ -413,7 +413,8 @@ static void print_json_ring(const struct loss_row *row)
 	print_number("lost", stats->lost);
 	print_number("holes", stats->holes);
 	print_number("hole_ns", stats->hole_ns);
-	printf("\"overwrite\": %s }", row->overwrite ? "true" : "false");
+	printf("\"overwrite\": %s, \"sideband\": %s }", row->overwrite ? "true" : "false",
+	       loss_row__is_sideband(row) ? "true" : "false");
 }
 
 static void print_json(const struct loss *loss)

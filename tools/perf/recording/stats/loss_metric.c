@@ -10,6 +10,11 @@ bool loss_row__counts(const struct loss_row *row)
 	return !row->overwrite && (stats->samples || stats->lost || stats->counter_lost);
 }
 
+bool loss_row__is_sideband(const struct loss_row *row)
+{
+	return !row->overwrite && !row->stats->samples;
+}
+
 u64 loss_row__events(const struct loss_row *row)
 {
 	const struct ring_stats *stats = row->stats;
@@ -20,7 +25,7 @@ u64 loss_row__events(const struct loss_row *row)
 const char *loss_row__name(const struct loss_row *row, char *name, size_t size)
 {
 	const char *what = row->overwrite ? ", overwritten" :
-			   row->stats->samples ? "" : ", side-band";
+			   loss_row__is_sideband(row) ? ", side-band" : "";
 
 	if (row->cpu >= 0)
 		snprintf(name, size, "CPU %d%s", row->cpu, what);

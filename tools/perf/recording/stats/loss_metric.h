@@ -100,6 +100,9 @@ void loss_metric__compute(struct loss_metric *metric, struct loss_row *rows, int
 /** loss_row__counts - is the ring one of those that the metric is about? */
 bool loss_row__counts(const struct loss_row *row);
 
+/** loss_row__is_sideband - has the ring side-band records only, and is it no overwrite ring? */
+bool loss_row__is_sideband(const struct loss_row *row);
+
 /** loss_row__name - write "CPU 3", "thread 1234", ... to @name. Return: @name */
 const char *loss_row__name(const struct loss_row *row, char *name, size_t size);
 

@@ -136,6 +136,10 @@ grep -q '^\[ perf record: Lost 0 events \]' "$work/record.err" ||
 	error "perf loss reports losses: $(cat "$work/loss.out")"
 grep -q 'Data loss metric  *0.00 %' "$work/loss.out" ||
 	error "the metric is not 0: $(cat "$work/loss.out")"
+"$PERF" loss --json "$work/good" > "$work/loss.json"
+[ "$(of "sum(r['sideband'] for r in d['rings']) > 0 and
+	sum(r['events'] for r in d['rings'] if not r['sideband']) == d['events']")" = True ] ||
+	error "the side-band rings are not marked: $(cat "$work/loss.json")"
 
 subtest "exit status, pipes and damaged files"
 "$PERF" loss --fail-above 0.001 "$work/data" > "$work/loss.out"
