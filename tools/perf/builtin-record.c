@@ -25,6 +25,7 @@
 #include <subcmd/parse-options.h>
 #include "builtin.h"
 #include "recording/recorder.h"
+#include "recording/snapshot/signals.h"
 #include "util/bpf-filter.h"
 #include "util/build-id.h"
 #include "util/callchain.h"
@@ -865,11 +866,12 @@ int cmd_record(int argc, const char **argv)
 {
 	int status = -1;
 
+	signals__claim();
 	setlocale(LC_ALL, "");
 	set_defaults();
 	rec.evlist = evlist__new();
 	if (!rec.evlist)
-		return status;
+		goto out;
 	if (perf_config(read_config, NULL))
 		goto out;
 

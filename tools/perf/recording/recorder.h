@@ -17,6 +17,7 @@
  *        |      lost_counters.c	lost events as the kernel counts them (PERF_FORMAT_LOST)
  *        +-- snapshot/		overwritten rings -> copies -> file, when asked
  *        |      trigger.c, trigger_event.c, workload.c	what asks: signals, timers, --control, events
+ *        |      signals.c		the process's signals, from the first moment to the last
  *        |      capture.c		takes the copies in a thread of its own, whatever the disk does
  *        |      overwrite.c		the copies
  *        +-- aux/		AUX areas: drained all the time, or copied when asked

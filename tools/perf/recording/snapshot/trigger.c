@@ -4,22 +4,15 @@
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
-#include <linux/compiler.h>
+#include <linux/kernel.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/record.h"
 #include "util/target.h"
+#include "signals.h"
 #include "trigger.h"
-
-static const int watched_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR1, SIGUSR2 };
-
-/*
- * A write beyond a limit, or to a closed pipe, is an error of the output and must not kill the
- * recorder.
- */
-static const int ignored_signals[NR_IGNORED_SIGNALS] = { SIGPIPE, SIGXFSZ };
 
 static int add_fd(struct evlist *evlist, int fd)
 {
@@ -55,30 +48,12 @@ static int arm_timer(const struct triggers *triggers, int pos, u64 ms, u64 perio
 	return timerfd_settime(entry_fd(triggers, pos), 0, &spec, NULL) ? -errno : 0;
 }
 
-/* True under nohup(1) for SIGHUP: a signalfd would receive it all the same. */
-static bool is_ignored(int signo)
+static int watch_signals(struct triggers *triggers)
 {
-	struct sigaction action;
+	int fd = signals__watch();
 
-	return !sigaction(signo, NULL, &action) && action.sa_handler == SIG_IGN;
-}
-
-static int block_signals(struct triggers *triggers)
-{
-	sigset_t set;
-	size_t i;
-
-	sigemptyset(&set);
-	for (i = 0; i < ARRAY_SIZE(watched_signals); i++)
-		sigaddset(&set, watched_signals[i]);
-	if (is_ignored(SIGHUP))
-		sigdelset(&set, SIGHUP);
-	for (i = 0; i < ARRAY_SIZE(ignored_signals); i++)
-		triggers->handlers[i] = signal(ignored_signals[i], SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &set, &triggers->saved))
-		return -errno;
-	triggers->signals = add_fd(triggers->evlist, signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-	return triggers->signals < 0 ? triggers->signals : 0;
+	triggers->signals = fd < 0 ? fd : add_fd(triggers->evlist, fd);
+	return min(triggers->signals, 0);
 }
 
 int triggers__init(struct triggers *triggers, struct evlist *evlist,
@@ -90,7 +65,7 @@ int triggers__init(struct triggers *triggers, struct evlist *evlist,
 	triggers->watching = true;
 	triggers->signals = triggers->delay = triggers->period = triggers->stop = -1;
 
-	err = block_signals(triggers);
+	err = watch_signals(triggers);
 	if (!err && period_sec) {
 		triggers->period = add_timer(evlist);
 		err = triggers->period < 0 ? triggers->period :
@@ -223,19 +198,6 @@ static void close_entry(struct triggers *triggers, int *pos)
 	*pos = -1;
 }
 
-/* A SIGUSR2 that is pending or late must not kill the recorder when it is unblocked. */
-static void restore_signals(struct triggers *triggers)
-{
-	size_t i;
-
-	signal(SIGUSR1, SIG_IGN);
-	signal(SIGUSR2, SIG_IGN);
-	sigprocmask(SIG_SETMASK, &triggers->saved, NULL);
-	signal(SIGUSR1, SIG_DFL);
-	for (i = 0; i < ARRAY_SIZE(ignored_signals); i++)
-		signal(ignored_signals[i], triggers->handlers[i]);
-}
-
 void triggers__exit(struct triggers *triggers)
 {
 	workload__terminate(&triggers->workload);
@@ -244,8 +206,8 @@ void triggers__exit(struct triggers *triggers)
 		close_entry(triggers, &triggers->period);
 		close_entry(triggers, &triggers->signals);
 		trigger_events__close(&triggers->events);
-		restore_signals(triggers);
 	}
+	signals__restore();
 	/* The signals are restored: where the command ignores SIGTERM, ^C ends the wait for it. */
 	workload__wait(&triggers->workload);
 }

@@ -15,7 +15,6 @@
 #ifndef PERF_RECORDING_TRIGGER_H
 #define PERF_RECORDING_TRIGGER_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <linux/types.h>
 #include "trigger_event.h"
@@ -23,8 +22,6 @@
 
 struct evlist;
 struct record_opts;
-
-#define NR_IGNORED_SIGNALS	2
 
 /* Requests; a set of them may arrive at once. */
 enum trigger {
@@ -41,8 +38,6 @@ enum trigger {
 /**
  * struct triggers
  * @evlist:	its poll set has the descriptors
- * @saved:	signal mask to be restored
- * @handlers:	of the ignored signals, to be restored
  * @watching:	triggers__init() was called
  * @signals, @delay, @period, @stop: positions in the poll set, -1 where not used
  * @events:	the events of --switch-output-event
@@ -51,8 +46,6 @@ enum trigger {
  */
 struct triggers {
 	struct evlist	*evlist;
-	sigset_t	 saved;
-	sighandler_t	 handlers[NR_IGNORED_SIGNALS];
 	bool		 watching;
 	int		 signals;
 	int		 delay;

@@ -2,9 +2,9 @@
 /*
  * Fork the command that is recorded, start it, reap it, and tell its exit status.
  *
- * The command is forked before signals are blocked and events opened; it waits in a pipe's read
- * until workload__start(). If it cannot be executed it says so by SIGUSR1, with errno as the
- * signal's value.
+ * The command is forked before events are opened, with the signals that perf was started with
+ * (signals.h). It waits in a pipe's read until workload__start(). If it cannot be executed it says
+ * so by SIGUSR1, with errno as the signal's value.
  */
 #ifndef PERF_RECORDING_WORKLOAD_H
 #define PERF_RECORDING_WORKLOAD_H
@@ -33,8 +33,6 @@ struct workload {
  * workload__prepare - fork the command; it waits until workload__start()
  * @argv:	command and arguments, NULL terminated
  * @pipe_output: standard output carries the recording: the command's goes to standard error
- *
- * Must precede triggers__init(), so that the command does not inherit blocked signals.
  *
  * Return: 0, or a negative errno after an error message.
  */
