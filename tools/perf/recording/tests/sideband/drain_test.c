@@ -62,8 +62,8 @@ int eprintf(int level, int var, const char *fmt, ...)
 	return 0;
 }
 
-int fixup_size__pass(struct evlist *evlist, const struct records *records, struct record_sink *sink,
-		     struct ring *ring)
+int fixup__pass(struct evlist *evlist, const struct records *records, struct record_sink *sink,
+		struct ring *ring)
 {
 	(void)evlist;
 	return sink->write(sink, records, ring);
