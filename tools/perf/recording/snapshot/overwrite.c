@@ -227,37 +227,41 @@ void snapshotter__set_final_time(struct snapshotter *snapshotter, u64 time)
 	__atomic_store_n(&snapshotter->final_time, time, __ATOMIC_RELAXED);
 }
 
-/* Whatever a later take finds in the ring is in this copy as well, or newer. */
-static int copy_unread(struct snapshotter *snapshotter, int i, struct perf_snapshot **copy)
+/* Read the ring through a description of its own, without the lock: a take must not wait. */
+static int look_at(struct snapshotter *snapshotter, int i,
+		   void (*see)(void *arg, union perf_event *event), void *arg)
 {
-	int err = 0;
+	struct perf_overwrite ring;
+	struct perf_snapshot *copy;
+	union perf_event *event;
 
 	pthread_mutex_lock(&snapshotter->buffer.lock);
-	if (filling(snapshotter)->stats.requests) {
-		err = -EAGAIN;
-	} else {
-		*copy = perf_overwrite__peek(snapshotter->rings[i]);
-		if (!*copy)
-			err = -errno;
-	}
+	ring = *snapshotter->rings[i];
 	pthread_mutex_unlock(&snapshotter->buffer.lock);
-	return err;
+
+	copy = perf_overwrite__peek(&ring);
+	if (!copy)
+		return -errno;
+	while ((event = perf_snapshot__read_event(copy)))
+		see(arg, event);
+	perf_snapshot__delete(copy);
+	return 0;
 }
 
 int snapshotter__look(struct snapshotter *snapshotter,
 		      void (*see)(void *arg, union perf_event *event), void *arg)
 {
-	struct perf_snapshot *copy;
-	union perf_event *event;
 	int i, err = 0;
 
-	for (i = 0; i < snapshotter->nr && !err; i++) {
-		err = copy_unread(snapshotter, i, &copy);
-		if (err)
-			break;
-		while ((event = perf_snapshot__read_event(copy)))
-			see(arg, event);
-		perf_snapshot__delete(copy);
-	}
+	if (snapshotter__pending(snapshotter))
+		return -EAGAIN;
+	for (i = 0; i < snapshotter->nr && !err; i++)
+		err = look_at(snapshotter, i, see, arg);
+	/*
+	 * What was taken meanwhile may have been overwritten before it was seen here. Whatever is
+	 * taken from now on was seen, or is newer.
+	 */
+	if (!err && snapshotter__pending(snapshotter))
+		err = -EAGAIN;
 	return err;
 }

@@ -71,7 +71,8 @@ static inline u64 perf_overwrite__write_limit(const struct perf_overwrite *ring)
  * perf_overwrite__peek - return a snapshot of the data that were not taken yet, without taking them
  *
  * Does not wait for a grace period, so the oldest record may be torn: use it to learn what a take
- * would find, not to keep records. The caller must not take from @ring at the same time.
+ * would find, not to keep records. Where another thread may take meanwhile, @ring is a copy of its
+ * description, made when that thread did not take; the copy must outlive the snapshot.
  *
  * Return: the snapshot, to be freed with perf_snapshot__delete(). NULL with errno set as by
  * perf_snapshot__new().
