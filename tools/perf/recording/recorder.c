@@ -283,11 +283,16 @@ static int raise_thread(void *readers, pthread_t thread)
 	return readers__raise(readers, thread, false);
 }
 
-/* While the queues are full, readers wait for the pipeline's threads, and the rings fill. */
+/*
+ * While the queues are full, readers wait for the pipeline's threads, and the rings fill. A copy
+ * that comes late has lost the incident.
+ */
 static int start_readers(struct recorder *rec)
 {
 	int err = readers__start(&rec->readers) ?: drain_thread__start(&rec->drain_thread);
 
+	if (!err)
+		err = readers__raise(&rec->readers, rec->capture.thread, false);
 	if (!err && rec->readers.nr)
 		err = pipeline__for_each_thread(&rec->output.pipeline, raise_thread, &rec->readers);
 	return err;

@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include "thread.h"
 
 /**
  * struct double_buffer
@@ -29,7 +30,7 @@ struct double_buffer {
 /** double_buffer__init - fill set 0 first; nothing is to be written */
 static inline void double_buffer__init(struct double_buffer *buffer)
 {
-	pthread_mutex_init(&buffer->lock, NULL);
+	thread__init_lock(&buffer->lock);
 	buffer->filling = 0;
 	buffer->filled = -1;
 }

@@ -11,7 +11,8 @@
  *
  * Threads that compress and write have one priority less, and so has the main thread while it
  * switches files: once the queues are full, readers wait for them. They must not be slow before
- * that either: writing a chunk takes as long as a small ring takes to fill.
+ * that either: writing a chunk takes as long as a small ring takes to fill. The thread that copies
+ * overwrite rings has the same priority: what they should show is overwritten while it waits.
  */
 #ifndef PERF_RECORDING_READER_SCHED_H
 #define PERF_RECORDING_READER_SCHED_H

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 #include <linux/kernel.h>
+#include <linux/time64.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/record.h"
@@ -10,6 +12,7 @@
 #include "capture.h"
 #include "recording/ring/lost_counters.h"
 #include "overwrite.h"
+#include "recording/lib/clock.h"
 #include "recording/lib/thread.h"
 #include "trigger.h"
 #include "recording/lib/eventfd.h"
@@ -75,12 +78,23 @@ static int act(struct capture *capture, unsigned int what)
 	return err;
 }
 
+/*
+ * A real-time thread must not take a whole CPU for a storm of requests: sleep as long as the copy
+ * took.
+ */
+static void pause_since(u64 begin)
+{
+	usleep((now_ns() - begin) / NSEC_PER_USEC);
+}
+
 static void wait_and_act(struct capture *capture)
 {
 	int what, err;
+	u64 begin;
 
 	do {
 		evlist__poll(capture->evlist, -1);
+		begin = now_ns();
 		pthread_mutex_lock(&capture->enabling);		/* --control enable, disable */
 		what = triggers__process(capture->triggers);
 		pthread_mutex_unlock(&capture->enabling);
@@ -91,6 +105,8 @@ static void wait_and_act(struct capture *capture)
 		}
 		if (what)
 			notify(capture, what);
+		if (what & TRIGGER_SNAPSHOTS && !(what & TRIGGER_STOP))
+			pause_since(begin);
 	} while (!(what & TRIGGER_STOP));
 }
 
@@ -117,7 +133,7 @@ int capture__init(struct capture *capture)
 	int err;
 
 	sem_init(&capture->go, 0, 0);
-	pthread_mutex_init(&capture->enabling, NULL);
+	thread__init_lock(&capture->enabling);
 	capture->wake_fd = eventfd__new();
 	capture->stop_fd = eventfd__new();
 	err = min(capture->wake_fd, capture->stop_fd);

@@ -21,6 +21,10 @@
  * overwrite.h hands the copies over. A storm of requests needs no more memory than two copies:
  * requests that arrive while one is being written become one snapshot.
  *
+ * The capture thread is scheduled as the writing threads are (reader_sched.h): a copy that comes late
+ * has lost the incident. Its locks inherit priority. No lock that it needs is held while memory is
+ * mapped, rings are read, or the disk is waited for.
+ *
  * From capture__start() to capture__stop() only the capture thread uses the triggers. A thread that
  * enables or disables events holds @enabling: the capture thread for --control, --delay and copies
  * of AUX areas; the main thread when an AUX area has free space again (aux.h).

@@ -63,8 +63,8 @@ saves --affinity=node
 saves -r 3 --mmap-flush=64K
 saves --no-buffering --no-threads -m 64M
 
-# There is a reader thread for each CPU and one for the side-band rings; the thread that writes has
-# a priority one below theirs. Without the permission for SCHED_FIFO all have the default policy.
+# There is a reader thread for each CPU and one for the side-band rings. The thread that writes and
+# the one that waits for triggers have a priority one below theirs. Without the permission for SCHED_FIFO all have the default policy.
 if ! chrt -f 2 true 2> "$work/chrt.err"; then
 	subtest "SCHED_FIFO"
 	inconclusive "no SCHED_FIFO: $(cat "$work/chrt.err")"
@@ -72,10 +72,10 @@ if ! chrt -f 2 true 2> "$work/chrt.err"; then
 fi
 cpus=$(getconf _NPROCESSORS_ONLN)
 scheduled 2 $((cpus + 1))
-scheduled 1 1
+scheduled 1 2
 scheduled 7 $((cpus + 1)) -r 7
-scheduled 6 1 -r 7
-scheduled 1 $((cpus + 2)) -r 1
+scheduled 6 2 -r 7
+scheduled 1 $((cpus + 3)) -r 1
 # CPUs that --threads does not name share one reader.
 scheduled 2 $((cpus > 1 ? 3 : 2)) --threads=0/0
 for option in --no-realtime --no-threads --no-exclude-perf; do
