@@ -55,6 +55,13 @@
  *	STORE aux_refcount			LOAD the area's fields
  *
  *	G pairs with H: a driver finds the area completely set up, or no area.
+ *
+ *	AUX area that is mapped while another process maps or unmaps the ring:
+ *	STORE the area's fields
+ *	STORE-RELEASE aux_nr_pages (I)		LOAD-ACQUIRE aux_nr_pages (J)
+ *						LOAD the area's fields
+ *
+ *	I pairs with J: rb_has_aux() tells that aux_pgoff is the area's.
  */
 #ifndef _KERNEL_EVENTS_INTERNAL_H
 #define _KERNEL_EVENTS_INTERNAL_H
@@ -247,6 +254,14 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event,
  */
 void rb_free_aux(struct perf_buffer *rb);
 
+/*
+ * rb_aux_page - get the AUX page that is mapped at @pgoff of the file [pages]
+ *
+ * The caller has mapped the area: it cannot be freed meanwhile. Return: the
+ * page, or NULL.
+ */
+struct page *rb_aux_page(struct perf_buffer *rb, unsigned long pgoff);
+
 void perf_event_wakeup(struct perf_event *event);
 void perf_event_aux_event(struct perf_event *event, unsigned long head,
 			  unsigned long size, u64 flags);
@@ -264,7 +279,7 @@ static inline void rb_toggle_paused(struct perf_buffer *rb, bool pause)
 
 static inline bool rb_has_aux(struct perf_buffer *rb)
 {
-	return rb->aux_nr_pages != 0;
+	return smp_load_acquire(&rb->aux_nr_pages) != 0; /* J, pairs with I */
 }
 
 /* Tell whether @event's driver supports an AUX area of @nr_pages pages. */

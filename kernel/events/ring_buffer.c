@@ -163,21 +163,17 @@ free_rb:
 	return NULL;
 }
 
+/*
+ * The AUX area lies above the data area, see perf_mmap(). Do not look at its
+ * fields for other pages: another process may just map or unmap it.
+ */
 struct page *perf_mmap_to_page(struct perf_buffer *rb, unsigned long pgoff)
 {
-	if (rb_has_aux(rb) && pgoff >= rb->aux_pgoff) {
-		unsigned long idx = pgoff - rb->aux_pgoff;
-
-		if (idx >= rb->aux_nr_pages)
-			return NULL;
-		idx = array_index_nospec(idx, rb->aux_nr_pages);
-		return virt_to_page(rb->aux_pages[idx]);
-	}
 	if (!pgoff)
 		return virt_to_page(rb->user_page);
-	if (pgoff > rb->nr_pages)
-		return NULL;
-	return rb->pages[array_index_nospec(pgoff - 1, rb->nr_pages)];
+	if (pgoff <= rb->nr_pages)
+		return rb->pages[array_index_nospec(pgoff - 1, rb->nr_pages)];
+	return rb_aux_page(rb, pgoff);
 }
 
 /*

@@ -46,6 +46,7 @@
 #include <linux/gfp.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 
@@ -106,30 +107,32 @@ static int max_block_order(struct perf_event *event, int nr_pages,
 	return overwrite ? ilog2(nr_pages) : get_order(watermark);
 }
 
-/* On failure, free_aux() frees the first rb->aux_nr_pages pages. */
-static int alloc_blocks(struct perf_buffer *rb, int node, int nr_pages,
-			int max_order)
+/*
+ * Allocate @nr_pages in blocks and store their addresses in @pages. Return the
+ * number of pages allocated, which is smaller if out of memory.
+ */
+static int alloc_blocks(void **pages, int node, int nr_pages, int max_order)
 {
-	while (rb->aux_nr_pages < nr_pages) {
-		int left = nr_pages - rb->aux_nr_pages, i, nr;
+	int nr = 0, i, block;
+
+	for (; nr < nr_pages; nr += block) {
 		struct page *page;
 
-		page = alloc_block(node, min(max_order, ilog2(left)));
+		page = alloc_block(node, min(max_order, ilog2(nr_pages - nr)));
 		if (!page)
-			return -ENOMEM;
-		nr = PagePrivate(page) ? 1 << page_private(page) : 1;
-		for (i = 0; i < nr; i++)
-			rb->aux_pages[rb->aux_nr_pages++] =
-				page_address(page + i);
+			break;
+		block = PagePrivate(page) ? 1 << page_private(page) : 1;
+		for (i = 0; i < block; i++)
+			pages[nr + i] = page_address(page + i);
 	}
-	return 0;
+	return nr;
 }
 
 /*
- * Allocate all pages contiguously, from the next larger power of two. Free the
- * pages beyond @nr_pages.
+ * Allocate @nr_pages contiguously, from the next larger power of two. Free the
+ * pages beyond @nr_pages. Return @nr_pages, or 0 if out of memory.
  */
-static int alloc_contiguous(struct perf_buffer *rb, int node, int nr_pages)
+static int alloc_contiguous(void **pages, int node, int nr_pages)
 {
 	int order = get_order((unsigned long)nr_pages << PAGE_SHIFT), i;
 	struct page *page = NULL;
@@ -137,38 +140,41 @@ static int alloc_contiguous(struct perf_buffer *rb, int node, int nr_pages)
 	if (order <= MAX_PAGE_ORDER)
 		page = alloc_pages_node(node, AUX_GFP, order);
 	if (!page)
-		return -ENOMEM;
+		return 0;
 	split_page(page, order);
 	mark_blocks(page, nr_pages);
 	for (i = 0; i < nr_pages; i++)
-		rb->aux_pages[rb->aux_nr_pages++] = page_address(page + i);
+		pages[i] = page_address(page + i);
 	for (; i < 1 << order; i++)
 		__free_page(page + i);
-	return 0;
+	return nr_pages;
 }
 
-static void free_aux(struct perf_buffer *rb)
+static void free_aux_pages(void **pages, int nr_pages)
 {
 	int i;
 
-	/* A writer never drops the last reference, see the file comment. */
-	WARN_ON_ONCE(in_atomic());
-
-	if (rb->aux_priv)
-		rb->free_aux(rb->aux_priv);
-	rb->aux_priv = NULL;
-	rb->free_aux = NULL;
-
-	for (i = 0; i < rb->aux_nr_pages; i++) {
-		struct page *page = virt_to_page(rb->aux_pages[i]);
+	for (i = 0; i < nr_pages; i++) {
+		struct page *page = virt_to_page(pages[i]);
 
 		ClearPagePrivate(page);
 		page->mapping = NULL;
 		__free_page(page);
 	}
-	rb->aux_nr_pages = 0;
-	kfree(rb->aux_pages);
+	kfree(pages);
+}
+
+static void free_aux(struct perf_buffer *rb)
+{
+	/* A writer never drops the last reference, see the file comment. */
+	WARN_ON_ONCE(in_atomic());
+
+	rb->free_aux(rb->aux_priv);
+	free_aux_pages(rb->aux_pages, rb->aux_nr_pages);
+	WRITE_ONCE(rb->aux_nr_pages, 0);
 	rb->aux_pages = NULL;
+	rb->aux_priv = NULL;
+	rb->free_aux = NULL;
 }
 
 /*
@@ -188,14 +194,15 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event,
 	int node = event->cpu == -1 ? NUMA_NO_NODE : cpu_to_node(event->cpu);
 	bool no_sg = event->pmu->capabilities & PERF_PMU_CAP_AUX_NO_SG;
 	bool overwrite = !(flags & RING_BUFFER_WRITABLE);
-	int err, order;
+	void **pages, *priv = NULL;
+	int nr, order;
 
 	if (!has_aux(event))
 		return -EOPNOTSUPP;
 	if (nr_pages <= 0)
 		return -EINVAL;
 	/* kcalloc_node() warns about sizes that are always too large. */
-	if (get_order(nr_pages * sizeof(*rb->aux_pages)) > MAX_PAGE_ORDER)
+	if (get_order(nr_pages * sizeof(*pages)) > MAX_PAGE_ORDER)
 		return -ENOMEM;
 
 	/*
@@ -208,29 +215,29 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event,
 		watermark = min_t(u64, U32_MAX,
 				  (u64)nr_pages << (PAGE_SHIFT - 1));
 
-	rb->aux_pages = kcalloc_node(nr_pages, sizeof(*rb->aux_pages),
-				     GFP_KERNEL, node);
-	if (!rb->aux_pages)
+	pages = kcalloc_node(nr_pages, sizeof(*pages), GFP_KERNEL, node);
+	if (!pages)
 		return -ENOMEM;
 	/*
 	 * A device without scatter-gather wraps within one contiguous range in
 	 * overwrite mode.
 	 */
 	if (overwrite && no_sg) {
-		err = alloc_contiguous(rb, node, nr_pages);
+		nr = alloc_contiguous(pages, node, nr_pages);
 	} else {
 		order = max_block_order(event, nr_pages, watermark, overwrite);
-		err = alloc_blocks(rb, node, nr_pages, order);
+		nr = alloc_blocks(pages, node, nr_pages, order);
 	}
-	if (err)
-		goto free;
+	if (nr == nr_pages)
+		priv = event->pmu->setup_aux(event, pages, nr_pages, overwrite);
+	if (!priv) {
+		free_aux_pages(pages, nr);
+		return -ENOMEM;
+	}
 
+	rb->aux_priv = priv;
 	rb->free_aux = event->pmu->free_aux;
-	rb->aux_priv = event->pmu->setup_aux(event, rb->aux_pages, nr_pages,
-					     overwrite);
-	if (!rb->aux_priv)
-		goto free;
-
+	rb->aux_pages = pages;
 	rb->aux_overwrite = overwrite;
 	rb->aux_watermark = watermark;
 	rb->aux_pgoff = pgoff;
@@ -238,23 +245,34 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event,
 	rb->user_page->aux_written = 0;
 	/* aux_head of an earlier, larger area may lie outside of this one. */
 	if (overwrite) {
-		rb->aux_head %= perf_aux_size(rb);
+		rb->aux_head %= (unsigned long)nr_pages << PAGE_SHIFT;
 		rb->user_page->aux_head = rb->aux_head;
 	}
 	rb->aux_counted = event->pmu->capabilities & PERF_PMU_CAP_AUX_WRITTEN;
 	update_cap_aux_written(rb);
+	smp_store_release(&rb->aux_nr_pages, nr_pages);	/* I, pairs with J */
 	smp_wmb();	/* G, pairs with H */
 	refcount_set(&rb->aux_refcount, 1);
 	return 0;
-free:
-	free_aux(rb);
-	return -ENOMEM;
 }
 
 void rb_free_aux(struct perf_buffer *rb)
 {
 	if (refcount_dec_and_test(&rb->aux_refcount))
 		free_aux(rb);
+}
+
+struct page *rb_aux_page(struct perf_buffer *rb, unsigned long pgoff)
+{
+	unsigned long idx;
+
+	if (!rb_has_aux(rb))
+		return NULL;
+	idx = pgoff - rb->aux_pgoff;
+	if (idx >= rb->aux_nr_pages)
+		return NULL;
+	idx = array_index_nospec(idx, rb->aux_nr_pages);
+	return virt_to_page(rb->aux_pages[idx]);
 }
 
 /*

@@ -36,6 +36,8 @@ static void die(const char *message)
 
 static bool allocation_fails(void)
 {
+	if (shim.on_allocation)
+		shim.on_allocation();
 	return ++shim.allocations == shim.fail_at;
 }
 

@@ -18,6 +18,7 @@ struct page;
  * @quiet:	do not print warnings
  * @in_order:	allocate pages in address order where possible
  * @allocations: calls of all allocators so far
+ * @on_allocation: called by all allocators first, or NULL
  * @fail_at:	fail the allocation with this number; 0: none
  * @fail_order:	fail page allocations of this and higher orders; 0: none
  * @objects, @pages, @mappings: number of those not freed yet
@@ -31,6 +32,7 @@ struct shim {
 	bool		quiet;
 	bool		in_order;
 	unsigned long	allocations;
+	void		(*on_allocation)(void);
 	unsigned long	fail_at;
 	int		fail_order;
 	long		objects;

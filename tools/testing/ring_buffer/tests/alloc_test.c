@@ -68,8 +68,36 @@ static struct {
 	int	setups, frees;
 } driver;
 
+/* The ring whose AUX area is being allocated: one data page, the area at page 2. */
+static struct perf_buffer *allocating;
+
+/*
+ * Fault as another process that has mapped the ring: the control page and the data page are
+ * served, and nothing of an area that is not complete.
+ */
+static void expect_no_aux_mapped(void)
+{
+	EXPECT(!rb_has_aux(allocating));
+	EXPECT(perf_mmap_to_page(allocating, 0) == virt_to_page(allocating->user_page));
+	EXPECT(perf_mmap_to_page(allocating, 1) == allocating->pages[0]);
+	EXPECT(!perf_mmap_to_page(allocating, 2));
+}
+
+static int alloc_aux(struct perf_buffer *rb, struct perf_event *event, int nr_pages,
+		     long watermark, int flags)
+{
+	int err;
+
+	allocating = rb;
+	shim.on_allocation = expect_no_aux_mapped;
+	err = rb_alloc_aux(rb, event, 2, nr_pages, watermark, flags);
+	shim.on_allocation = NULL;
+	return err;
+}
+
 static void *setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
 {
+	expect_no_aux_mapped();
 	driver.setups++;
 	for (int i = 0; i < nr_pages; i++)	/* check that all are writable */
 		memset(pages[i], i, PAGE_SIZE);
@@ -142,7 +170,7 @@ static void test_aux_fails(void)
 				bool contiguous = !flags &&
 					       capabilities[c] == PERF_PMU_CAP_AUX_NO_SG;
 				unsigned long before = shim.allocations, nr;
-				int err = rb_alloc_aux(rb, event, 2, nr_pages, 0, flags);
+				int err = alloc_aux(rb, event, nr_pages, 0, flags);
 
 				EXPECT(!err && driver.setups == 1);
 				EXPECT(shim.pages == held + nr_pages);
@@ -163,7 +191,7 @@ static void test_aux_fails(void)
 					int setups = driver.setups, frees = driver.frees;
 
 					shim.fail_at = shim.allocations + i;
-					err = rb_alloc_aux(rb, event, 2, nr_pages, 0, flags);
+					err = alloc_aux(rb, event, nr_pages, 0, flags);
 					EXPECT(!err || err == -ENOMEM);
 					if (i == 1 || contiguous || nr_pages == 1 ||
 					    !capabilities[c])
@@ -221,8 +249,8 @@ static void test_aux_runs(void)
 		int lengths[4096], nr;
 
 		shim.fail_order = cases[c].fail_order;
-		if (EXPECT(!rb_alloc_aux(rb, event, 2, cases[c].nr_pages, cases[c].watermark,
-					 cases[c].overwrite ? 0 : RING_BUFFER_WRITABLE))) {
+		if (EXPECT(!alloc_aux(rb, event, cases[c].nr_pages, cases[c].watermark,
+				      cases[c].overwrite ? 0 : RING_BUFFER_WRITABLE))) {
 			nr = runs_of(rb, lengths);
 			EXPECT(cases[c].cap != 1 || !cases[c].overwrite || is_contiguous(rb));
 			for (int i = 0; i < nr && i < 16; i++)
@@ -242,23 +270,23 @@ static void test_aux_refused(void)
 
 	/* The area must be contiguous, and no allocation of that order succeeds. */
 	shim.fail_order = 2;
-	EXPECT(rb_alloc_aux(rb, event, 2, 4, 0, 0) == -ENOMEM);
-	EXPECT(rb_alloc_aux(rb, event, 2, 3, 0, 0) == -ENOMEM);
+	EXPECT(alloc_aux(rb, event, 4, 0, 0) == -ENOMEM);
+	EXPECT(alloc_aux(rb, event, 3, 0, 0) == -ENOMEM);
 	EXPECT(has_none(rb) && !driver.setups && !driver.frees);
 	shim.fail_order = 0;
-	EXPECT(rb_alloc_aux(rb, event, 2, 4096, 0, 0) == -ENOMEM);
-	EXPECT(rb_alloc_aux(rb, event, 2, 1025, 0, 0) == -ENOMEM);
+	EXPECT(alloc_aux(rb, event, 4096, 0, 0) == -ENOMEM);
+	EXPECT(alloc_aux(rb, event, 1025, 0, 0) == -ENOMEM);
 
 	driver.refuse = true;
-	EXPECT(rb_alloc_aux(rb, event, 2, 4, 0, 0) == -ENOMEM);
+	EXPECT(alloc_aux(rb, event, 4, 0, 0) == -ENOMEM);
 	EXPECT(has_none(rb) && driver.setups == 1 && !driver.frees);
 	driver.refuse = false;
-	EXPECT(rb_alloc_aux(rb, event, 2, 0, 0, 0) == -EINVAL);
-	EXPECT(rb_alloc_aux(rb, event, 2, -1, 0, 0) == -EINVAL);
-	EXPECT(rb_alloc_aux(rb, event, 2, 1 << 20, 0, 0) == -ENOMEM);
-	EXPECT(rb_alloc_aux(rb, event, 2, INT_MAX, 0, 0) == -ENOMEM);
+	EXPECT(alloc_aux(rb, event, 0, 0, 0) == -EINVAL);
+	EXPECT(alloc_aux(rb, event, -1, 0, 0) == -EINVAL);
+	EXPECT(alloc_aux(rb, event, 1 << 20, 0, 0) == -ENOMEM);
+	EXPECT(alloc_aux(rb, event, INT_MAX, 0, 0) == -ENOMEM);
 	event->pmu->setup_aux = NULL;
-	EXPECT(rb_alloc_aux(rb, event, 2, 4, 0, 0) == -EOPNOTSUPP);
+	EXPECT(alloc_aux(rb, event, 4, 0, 0) == -EOPNOTSUPP);
 	EXPECT(has_none(rb));
 	free_rb(rb);
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Test unmapping an AUX area while a driver on another CPU uses it, under ThreadSanitizer.
+ * Test mapping and unmapping an AUX area while other CPUs use the ring, under ThreadSanitizer.
  * tags: fast
  *
  * One thread plays a CPU on which the event is enabled; holding the lock stands for disabled
- * interrupts. The other thread maps the area, and unmaps it as perf_mmap_close() does: it stops the
- * driver in an "interrupt" of that CPU. Everything that this does not order has to be ordered by
+ * interrupts. Another thread plays a process that has mapped the same ring and faults on its control
+ * and data pages. The main thread maps the area, and unmaps it as perf_mmap_close() does: it stops
+ * the driver in an "interrupt" of that CPU. Everything that this does not order has to be ordered by
  * ring_buffer_aux.c.
  */
 #include <pthread.h>
@@ -18,7 +19,8 @@
 #include "shim/ring.h"
 #include "shim/expect.h"
 
-#define ROUNDS	4000
+#define ROUNDS		2000
+#define DATA_PAGES	16
 
 int shim_barrier;
 
@@ -41,12 +43,18 @@ static struct {
 	unsigned long			 warnings;
 } cpu = { .irqs_off = PTHREAD_MUTEX_INITIALIZER };
 
-static unsigned long setups, frees;
+static unsigned long setups, refusals, frees;
+static bool refuse;
 
 static void *setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
 {
-	struct area *area = malloc(sizeof(*area));
+	struct area *area;
 
+	if (refuse) {
+		refusals++;
+		return NULL;
+	}
+	area = malloc(sizeof(*area));
 	*area = (struct area){ pages, nr_pages * PAGE_SIZE, overwrite };
 	setups++;
 	return area;
@@ -126,6 +134,24 @@ static void *run_cpu(void *arg)
 }
 
 /*
+ * The process that faults
+ */
+
+static void *fault(void *arg)
+{
+	const struct perf_buffer *rb = cpu.ring->rb;
+	unsigned long wrong = 0;
+
+	while (!__atomic_load_n(&cpu.exit, __ATOMIC_RELAXED)) {
+		wrong += perf_mmap_to_page(cpu.ring->rb, 0) != virt_to_page(rb->user_page);
+		for (int i = 0; i < DATA_PAGES; i++)
+			wrong += perf_mmap_to_page(cpu.ring->rb, 1 + i) != rb->pages[i];
+		sched_yield();
+	}
+	return (void *)wrong;
+}
+
+/*
  * The program that maps the area
  */
 
@@ -165,21 +191,28 @@ static void unmap(struct perf_buffer *rb, bool late)
 
 static void test_unmap_race(void)
 {
-	struct ring *ring = ring_new(&ring_impl, RING_STREAMING, 16, LONG_MAX);
+	struct ring *ring = ring_new(&ring_impl, RING_STREAMING, DATA_PAGES, LONG_MAX);
+	pthread_t thread, faulting;
 	unsigned long forced = 0;
 	unsigned int state = 2;
-	pthread_t thread;
+	void *wrong;
 
 	ring->pmu.setup_aux = setup_aux;
 	ring->pmu.free_aux = free_area;
 	cpu.ring = ring;
-	if (pthread_create(&thread, NULL, run_cpu, NULL))
+	if (pthread_create(&thread, NULL, run_cpu, NULL) ||
+	    pthread_create(&faulting, NULL, fault, NULL))
 		abort();
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		bool force = !random_below(&state, 4);
 
 		__atomic_store_n(&cpu.run_until_stopped, force, __ATOMIC_RELAXED);
 		ring->user->aux_tail = ring->user->aux_head;
+		refuse = !random_below(&state, 4);
+		if (refuse)
+			EXPECT(ring_impl.alloc_aux(ring->rb, &ring->event, 4, 0, RING_STREAMING) ==
+			       -ENOMEM);
+		refuse = false;
 		EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 1 + random_below(&state, 9), 0,
 					    random_below(&state, 2) ? RING_STREAMING : 0));
 		if (force)
@@ -193,6 +226,8 @@ static void test_unmap_race(void)
 	}
 	__atomic_store_n(&cpu.exit, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
+	pthread_join(faulting, &wrong);
+	EXPECT(!wrong && refusals);
 
 	printf("# begun %lu, ended %lu, stopped %lu, refused %lu\n", cpu.begun, cpu.ended,
 	       cpu.stopped, cpu.refused);
@@ -205,6 +240,6 @@ static void test_unmap_race(void)
 
 int main(void)
 {
-	TAP_RUN(test_unmap_race, "unmap while a driver on another CPU begins, writes and ends");
+	TAP_RUN(test_unmap_race, "map and unmap while a driver begins, writes and ends, and a process faults");
 	return tap_end();
 }
