@@ -95,7 +95,7 @@ static bool is_valid(const struct perf_event_attr *attr)
 			  SOFT_PT_PSB_PERIOD;
 	const u64 period = FIELD_GET(SOFT_PT_PSB_PERIOD, attr->config);
 
-	return !(attr->config & ~known) && attr->config1 <= U32_MAX &&
+	return !(attr->config & ~known) && attr->config1 <= SOFT_PT_SYNTH_MAX &&
 	       period < SOFT_PT_PSB_PERIODS;
 }
 

@@ -266,6 +266,11 @@ int soft_pt_step_get(void);
 /* soft_pt_step_put - drop a reference; the last one removes the hooks */
 void soft_pt_step_put(void);
 
+/*
+ * Limit of attr.config1 [bytes]. Each start of an event writes this much with
+ * interrupts disabled, and an ordinary user may start events of their tasks.
+ */
+#define SOFT_PT_SYNTH_MAX	U16_MAX
 /* soft_pt_synth - write at least @size bytes of the built-in loop's trace */
 void soft_pt_synth(struct soft_pt *pt, unsigned long size);
 

@@ -21,7 +21,7 @@ PMU_FORMAT_ATTR(tsc,		"config:10");
 PMU_FORMAT_ATTR(noretcomp,	"config:11");
 PMU_FORMAT_ATTR(branch,		"config:13");
 PMU_FORMAT_ATTR(psb_period,	"config:24-27");
-PMU_FORMAT_ATTR(synth,		"config1:0-31");
+PMU_FORMAT_ATTR(synth,		"config1:0-15");
 
 static struct attribute *format_attrs[] = {
 	&format_attr_pt.attr,

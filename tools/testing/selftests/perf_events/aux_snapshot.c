@@ -156,7 +156,7 @@ FIXTURE_VARIANT_ADD(aux_snapshot, three_pages)
 
 FIXTURE_VARIANT_ADD(aux_snapshot, thousand_pages)
 {
-	.pages = 1000, .block = 100000,
+	.pages = 1000, .block = 20000,
 };
 
 FIXTURE_SETUP(aux_snapshot)
@@ -438,6 +438,25 @@ TEST_F(aux_sizes, second_mapping)
 		if ((void *)again != MAP_FAILED)
 			munmap(again, pages * page_size());
 	}
+}
+
+/*
+ * Each start of the event writes with interrupts disabled, and an ordinary user
+ * may start it: soft_pt limits the size.
+ */
+TEST(block_size_is_limited)
+{
+	struct aux aux = {};
+
+	if (!number_in(PMU "caps/software"))
+		SKIP(return, "no software Intel PT PMU (soft_pt)");
+	EXPECT_TRUE(aux_open(&aux, 1, UINT16_MAX, PROT_READ));
+	aux_close(&aux);
+	EXPECT_FALSE(aux_open(&aux, 1, UINT16_MAX + 1, PROT_READ));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_FALSE(aux_open(&aux, 1, UINT32_MAX, PROT_READ));
+	EXPECT_EQ(EINVAL, errno);
+	aux_close(&aux);
 }
 
 TEST_HARNESS_MAIN
