@@ -6,8 +6,9 @@
 # Each *.litmus states its result in the first comment, like those in tools/memory-model. A line that
 # ends with a comment "// LABEL" is a barrier or belongs to one. The labels are those of the table in
 # kernel/events/internal.h. There is one result for each test, and one for each label in it: without
-# these lines herd7 must observe the bad outcome (Sometimes). The last result tells whether all
-# labels of the table are tested.
+# these lines herd7 must observe the bad outcome (Sometimes). A release or acquire becomes a
+# WRITE_ONCE() or READ_ONCE() instead. The last result tells whether all labels of the table are
+# tested.
 #
 # With labels as arguments, run the tests without these barriers, and expect the stated results.
 
@@ -38,7 +39,12 @@ expect()
 	shift 3
 	cp "$file" "$work/test.litmus"
 	for label; do
-		sed -i "\|[;{}] // $label\$|d" "$work/test.litmus"
+		sed -i "\|[;{}] // $label\$| {
+			s/smp_store_release(/WRITE_ONCE(*/
+			s/smp_load_acquire(/READ_ONCE(*/
+			t
+			d
+		}" "$work/test.litmus"
 	done
 	(cd "$BUILD/linux/tools/memory-model" &&
 		"$herd7" -conf linux-kernel.cfg "$work/test.litmus") >"$work/log" 2>&1
