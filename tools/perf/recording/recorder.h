@@ -14,6 +14,7 @@
  *        |      readers.c		threads that drain streamed rings, into a sink (drain.h)
  *        |      reader_spec.c, reader_sched.c	which thread drains what, where, at which priority
  *        |      rounds.c		in which order a reader of the file may rely on records
+ *        |      sample_ids.c	samples with the id of another recorder's event
  *        |      lost_counters.c	lost events as the kernel counts them (PERF_FORMAT_LOST)
  *        +-- snapshot/		overwritten rings -> copies -> file, when asked
  *        |      trigger.c, trigger_event.c, workload.c	what asks: signals, timers, --control, events

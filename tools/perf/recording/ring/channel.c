@@ -19,6 +19,7 @@
 #include "util/evsel.h"
 #include "util/util.h"
 #include "channel.h"
+#include "sample_ids.h"
 #include "recording/lib/pollset.h"
 
 /* Sizes of the rings in one attempt to map all of them [pages]. */
@@ -224,6 +225,19 @@ static int channel__index(const struct channel *channel, const struct evlist *ev
 	return (channel->kind + 1) * channel->nr + (ring - channel->rings);
 }
 
+/* @sid: of one descriptor of @evsel that writes to @ring */
+static void ring__note_sw_event(struct ring *ring, const struct evsel *evsel,
+				const struct perf_sample_id *sid)
+{
+	if (!evsel__shares_samples(evsel))
+		return;
+	if (!ring->sw_event)
+		ring->sw_id = sid->id;
+	else if (ring->sw_event != evsel)
+		ring->sw_id = 0;
+	ring->sw_event = evsel;
+}
+
 static int channels__add_ids(struct channels *channels, struct evlist *evlist,
 			     struct evsel *evsel)
 {
@@ -238,6 +252,7 @@ static int channels__add_ids(struct channels *channels, struct evlist *evlist,
 		return -ENOMEM;
 
 	evsel__for_each_fd(evsel, cpu_idx, thread) {
+		struct ring *ring = channel__ring(channel, evlist, evsel, cpu_idx, thread);
 		int fd = evsel__fd(evsel, cpu_idx, thread);
 		struct perf_sample_id *sid;
 
@@ -246,11 +261,11 @@ static int channels__add_ids(struct channels *channels, struct evlist *evlist,
 		if (perf_evlist__id_add_fd(&evlist->core, &evsel->core, cpu_idx, thread, fd) < 0)
 			return -errno;
 		sid = xyarray__entry(evsel->core.sample_id, cpu_idx, thread);
-		sid->idx = channel__index(channel, evlist,
-					  channel__ring(channel, evlist, evsel, cpu_idx, thread));
+		sid->idx = channel__index(channel, evlist, ring);
 		sid->cpu = perf_cpu_map__cpu(evsel->core.cpus, cpu_idx);
 		sid->tid = evsel->core.system_wide ? -1 :
 			   perf_thread_map__pid(evsel->core.threads, thread);
+		ring__note_sw_event(ring, evsel, sid);
 	}
 	return 0;
 }

@@ -48,13 +48,17 @@ enum channel_kind {
  * @map:	libperf's description: base, mask, cpu; prev is where the next read starts
  * @owner:	the event whose descriptor is mapped
  * @pollset:	of the thread that drains the ring; NULL if none does
+ * @sw_event:	the event in it whose samples may have foreign ids (sample_ids.h); NULL: none
+ * @sw_id:	an id of it; 0 if there are several such events
  * @stats:	counts the records that were read
  */
 struct ring {
 	struct perf_mmap	 map;
 	struct evsel		*owner;
 	struct pollset		*pollset;
-	struct ring_stats		 stats;
+	const struct evsel	*sw_event;
+	u64			 sw_id;
+	struct ring_stats	 stats;
 };
 
 /**

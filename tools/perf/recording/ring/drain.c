@@ -4,6 +4,7 @@
 #include "util/debug.h"
 #include "channel.h"
 #include "drain.h"
+#include "sample_ids.h"
 #include "recording/lib/records.h"
 #include "recording/stats/timeline.h"
 
@@ -23,7 +24,7 @@ int ring__drain(struct ring *ring, size_t min_bytes, struct record_sink *sink, s
 		return -EIO;
 	}
 	records = records__of_ring(ring__data(ring), ring__size(ring), tail, tail + len);
-	ret = sink->write(sink, &records, ring);
+	ret = sample_ids__pass(&records, sink, ring);
 	if (ret < 0)
 		return ret;
 	if (stats->timeline && stats->last)

@@ -16,8 +16,8 @@
  *				the length of a build-id, and the inode for the build-id.
  *
  * One other event that wants such records is enough, be it another recorder's or one of ours. A
- * reader of a record that is too large looks for the sample id at its end, finds an unknown id there
- * and gives up.
+ * reader looks for the sample id at the end of a record. Where the record is too large, it finds an
+ * unknown id there and gives up.
  *
  * The ring is left alone: a wrong record is passed on as a copy of what is right.
  */

@@ -9,6 +9,8 @@
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "recording/ring/channel.h"
+#include "recording/ring/drain.h"
+#include "recording/ring/sample_ids.h"
 #include "recording/lib/clock.h"
 #include "recording/output/output.h"
 #include "overwrite.h"
@@ -174,11 +176,29 @@ static void note_time(struct snapshot_stats *stats, struct evlist *evlist, union
 		stats->end = time;
 }
 
-static int write_records(struct perf_snapshot *snapshot, struct ring_stats *ring,
+/**
+ * struct copy_sink - writes the records of a copy
+ * @written:	statistics of what it has written
+ */
+struct copy_sink {
+	struct record_sink	 sink;
+	struct output		*output;
+	struct ring_stats	 written;
+};
+
+static int write_copy(struct record_sink *sink, const struct records *records,
+		      struct ring *ring __maybe_unused)
+{
+	struct copy_sink *to = container_of(sink, struct copy_sink, sink);
+
+	return output__write(to->output, records, &to->written);
+}
+
+static int write_records(struct perf_snapshot *snapshot, struct ring *ring,
 			 struct evlist *evlist, struct output *output, struct snapshot_stats *stats)
 {
+	struct copy_sink to = { .sink.write = write_copy, .output = output };
 	struct perf_snapshot_records taken;
-	struct ring_stats written = { 0 };
 	struct records records;
 	int err;
 
@@ -192,9 +212,9 @@ static int write_records(struct perf_snapshot *snapshot, struct ring_stats *ring
 	note_time(stats, evlist, taken.data);
 	note_time(stats, evlist, taken.newest);
 	records = records__of(taken.data, taken.bytes);
-	err = output__write(output, &records, &written);
-	ring_stats__merge(&stats->written, &written);
-	ring_stats__merge(ring, &written);
+	err = sample_ids__pass(&records, &to.sink, ring);
+	ring_stats__merge(&stats->written, &to.written);
+	ring_stats__merge(&ring->stats, &to.written);
 	return err;
 }
 
@@ -211,7 +231,7 @@ int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 	set = &snapshotter->sets[snapshotter->buffer.filled];
 	*stats = set->stats;
 	channel__for_each_ring(snapshotter->channel, ring) {	/* in the order of @snapshots */
-		err = write_records(set->snapshots[i++], &ring->stats, evlist, output, stats);
+		err = write_records(set->snapshots[i++], ring, evlist, output, stats);
 		if (err)
 			break;
 	}

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # tags: parallel
 
-# Kernels build a side-band record once for all events that want it, and leave parts of it behind
-# for the next event (sideband/fixup.h). All recorders here follow one task through several programs,
+# Kernels build a side-band record, and the sample of a page fault, once for all events that want it,
+# and leave parts of it behind for the next event (sideband/fixup.h, ring/sample_ids.h). All recorders here follow one task through several programs,
 # so that each recorder may leave something to each. Every perf must read each file, and all files
 # must tell the same.
 
@@ -99,6 +99,12 @@ check_files() {
 subtest "side-band records"
 record_all -e raw_syscalls:sys_enter/overwrite/
 check_files
+
+for event in page-faults/period=1/u page-faults/period=1,overwrite/u; do
+	subtest "$event"
+	record_all -e "$event"
+	check_files
+done
 
 # claim_build_ids FILE: set the flag of a build-id in each MMAP2 record, and an impossible size of it
 claim_build_ids() {

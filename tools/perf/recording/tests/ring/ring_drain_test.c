@@ -18,6 +18,7 @@
 #include "recording/lib/records.h"
 #include "recording/ring/channel.h"
 #include "recording/ring/drain.h"
+#include "recording/ring/sample_ids.h"
 #include "perf/tests/tap.h"
 
 #define RING_BYTES	4096
@@ -36,6 +37,11 @@ int eprintf(int level, int var, const char *fmt, ...)
 void *ring__data(const struct ring *ring)
 {
 	return ring->map.base + page_size;
+}
+
+int sample_ids__pass(const struct records *records, struct record_sink *sink, struct ring *ring)
+{
+	return sink->write(sink, records, ring);
 }
 
 static size_t drained_bytes;
