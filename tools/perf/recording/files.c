@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include "util/debug.h"
 #include "util/evlist.h"
 #include "util/time-utils.h"
 #include "recording/sideband/synthesize.h"
@@ -14,22 +16,38 @@ int recorder__begin_file(struct recorder *rec)
 	       sideband__begin_file(&rec->sideband);
 }
 
+/* A file that was moved has what it should have, and a name that somebody gave it. */
+static int explain_fate(const struct output *output)
+{
+	if (output->fate == FILE_MOVED)
+		pr_warning("%s was moved while perf wrote to it: the file keeps its new name.\n",
+			   output->data.path);
+	if (output->fate != FILE_DELETED)
+		return 0;
+	pr_err("%s was deleted while perf wrote to it: %.3f MB are lost.\n", output->data.path,
+	       output->deleted / 1024.0 / 1024.0);
+	return -ENOENT;
+}
+
 int recorder__close_file(struct recorder *rec, bool rename)
 {
 	char timestamp[] = "InvalidTimestamp";
 	char *name = NULL;
 	int err;
 
-	if (!rename || output__is_pipe(&rec->output))
-		return output__close(&rec->output);
-
-	fetch_current_timestamp(timestamp, sizeof(timestamp));
-	err = output__close_as(&rec->output, timestamp, &name);
+	if (!rec->output.open)
+		return rec->output.err;
+	if (rename && !output__is_pipe(&rec->output)) {
+		fetch_current_timestamp(timestamp, sizeof(timestamp));
+		err = output__close_as(&rec->output, timestamp, &name);
+	} else {
+		err = output__close(&rec->output);
+	}
 	if (name) {
 		summary__file(&rec->summary, name);
 		rotation__keep(&rec->rotation, name);
 	}
-	return err;
+	return err ?: explain_fate(&rec->output);
 }
 
 int recorder__write_lost(struct recorder *rec, struct lost_counters *counters)
@@ -94,13 +112,16 @@ int recorder__end_data(struct recorder *rec)
 	return bytes < 0 ? bytes : 0;
 }
 
-/* Records that arrive meanwhile wait in the queue for the next file. */
+/*
+ * Records that arrive meanwhile wait in the queue for the next file. A file that is complete, but
+ * has no name, does not end the recording.
+ */
 int recorder__next_file(struct recorder *rec)
 {
-	int err = recorder__close_file(rec, true);
+	int err;
 
-	err = output__reopen(&rec->output) ?: err;
-	if (!err)
-		err = recorder__begin_file(rec);
-	return err;
+	if (recorder__close_file(rec, true))
+		rec->incomplete = true;
+	err = output__reopen(&rec->output);
+	return err ?: recorder__begin_file(rec);
 }

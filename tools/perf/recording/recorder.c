@@ -394,7 +394,7 @@ int recorder__run(struct recorder *rec, int argc, const char **argv)
 	stop_signal = rec->triggers.stop_signal;
 	recorder__cleanup(rec);
 
-	if (err)
+	if (err || rec->incomplete)
 		return EXIT_RECORDING_FAILED;
 	if (stop_signal) {
 		signal(stop_signal, SIG_DFL);

@@ -95,6 +95,7 @@
  * @summary:	printed at the end
  * @include_self: record the recorder as well (--no-exclude-perf)
  * @timestamp_filename: append a timestamp to the name of the last file as well
+ * @incomplete:	a file is missing, as was reported: the recording has failed, although it went on
  * @build_id_mmap: let the kernel put build-ids into mmap records
  */
 struct recorder {
@@ -122,6 +123,7 @@ struct recorder {
 	struct summary		 summary;
 	bool			 include_self;
 	bool			 timestamp_filename;
+	bool			 incomplete;
 	bool			 build_id_mmap;
 };
 

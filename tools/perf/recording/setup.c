@@ -28,19 +28,9 @@ bool recorder__has_snapshots(const struct recorder *rec)
 	return recorder__has_overwrite(rec) || aux__takes_snapshots(&rec->aux);
 }
 
-/* Decide as perf_data__open() will: the workload must know before the output is opened. */
-static bool writes_to_pipe(const struct recorder *rec)
-{
-	struct stat st;
-
-	if (rec->output.data.path)
-		return !strcmp(rec->output.data.path, "-");
-	return !fstat(STDOUT_FILENO, &st) && S_ISFIFO(st.st_mode);
-}
-
 static int check_output(const struct recorder *rec)
 {
-	if (!writes_to_pipe(rec))
+	if (!output__will_be_pipe(&rec->output))
 		return 0;
 	if (rec->rotation.enabled)
 		pr_err("--switch-output needs files: give one with -o, not standard output.\n");
@@ -71,7 +61,7 @@ static int init_output(struct recorder *rec)
 {
 	int err;
 
-	if (rec->output.pipeline.level && writes_to_pipe(rec)) {
+	if (rec->output.pipeline.level && output__will_be_pipe(&rec->output)) {
 		pr_warning("-z: data in a pipe are not compressed.\n");
 		rec->output.pipeline.level = 0;
 	}
@@ -198,7 +188,7 @@ int recorder__prepare(struct recorder *rec, int argc, const char **argv)
 		err = events__find_target(rec);
 	if (!err && argc)
 		err = workload__prepare(&rec->triggers.workload, rec->evlist, &rec->opts, argv,
-					writes_to_pipe(rec));
+					output__will_be_pipe(&rec->output));
 	if (err)
 		return err;
 	raise_file_limit();

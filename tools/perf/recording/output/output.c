@@ -50,6 +50,12 @@ static void describe_compression(struct output *output)
 	zstd_init(&session->zstd_data, 0);
 }
 
+static int explain_claimed(const char *path)
+{
+	pr_err("Cannot write to %s: another perf record is writing to it. Use another -o.\n", path);
+	return -EBUSY;
+}
+
 static int output__start_file(struct output *output)
 {
 	struct perf_session *session = output->session;
@@ -58,6 +64,9 @@ static int output__start_file(struct output *output)
 	int err;
 
 	output->open = true;
+	output->regular = false;
+	if (!output__is_pipe(output) && claim__take(&output->claim, output__fd(output)))
+		return output->err = explain_claimed(output->data.path);
 	describe_compression(output);
 	output->regular = !output__is_pipe(output) && !fstat(output__fd(output), &st) &&
 			  S_ISREG(st.st_mode);
@@ -128,6 +137,16 @@ static bool is_other_directory(const char *path, const struct stat *st)
 	return !is_perf_data(data);
 }
 
+/* Decide as perf_data__open() will: the workload must know before the output is opened. */
+bool output__will_be_pipe(const struct output *output)
+{
+	struct stat st;
+
+	if (output->data.path)
+		return !strcmp(output->data.path, "-");
+	return !fstat(STDOUT_FILENO, &st) && S_ISFIFO(st.st_mode);
+}
+
 /* perf_session__new() renames an existing file to .old, and prints why it cannot open a file. */
 int output__open(struct output *output)
 {
@@ -143,6 +162,8 @@ int output__open(struct output *output)
 		       path, path);
 		return -EISDIR;
 	}
+	if (!output__will_be_pipe(output) && claim__check(path))
+		return explain_claimed(path);
 	output_tool__init(&output->tool, output->build_ids && !output->all_build_ids);
 	output->data.is_dir = output->kcore;
 	session = perf_session__new(&output->data, &output->tool);
@@ -384,23 +405,29 @@ int output__close(struct output *output)
 	if (ratio)
 		output->session->header.env.comp_ratio = ratio;
 	output__finish_file(output);
+	output->fate = output->regular ?
+		       claim__fate(&output->claim, output__fd(output), output->data.path) : FILE_KEPT;
 	perf_data__close(&output->data);
 
 	bytes = pipeline__file_bytes(&output->pipeline);
 	/* In this order: output__total() must not count the file twice. */
 	pipeline__forget_file(&output->pipeline);
-	__atomic_store_n(&output->closed, output->closed + bytes, __ATOMIC_RELAXED);
+	output->deleted = output->fate == FILE_DELETED ? bytes : 0;
+	__atomic_store_n(&output->closed, output->closed + bytes - output->deleted,
+			 __ATOMIC_RELAXED);
 	if (output->err || !pipeline__has_next(&output->pipeline))
 		drop_next(output);
 	return output->err;
 }
 
-/* Return whether the file was removed. Devices and pipes are not removed. */
+/* Return whether the file was removed. Devices, pipes and files of others are not removed. */
 static bool remove_file(struct output *output)
 {
+	bool ours = output->regular && claim__names(&output->claim, output->data.path);
+
 	perf_data__close(&output->data);
 	output->open = false;
-	return output->regular && !rm_rf_perf_data(output->data.path);
+	return ours && !rm_rf_perf_data(output->data.path);
 }
 
 void output__discard(struct output *output)
@@ -438,14 +465,14 @@ int output__close_as(struct output *output, const char *suffix, char **name)
 	int err = output__close(output);
 
 	*name = NULL;
-	if (!open)
+	if (!open || output->fate != FILE_KEPT)
 		return err;
 	*name = free_name(output->data.path, suffix);
 	if (!*name)
 		return err ?: -ENOMEM;
-	/* Another process may have moved the file. Recording goes on in the next file. */
 	if (rename(output->data.path, *name)) {
-		pr_warning("Cannot rename %s to %s: %m\n", output->data.path, *name);
+		err = err ?: -errno;
+		pr_err("Cannot rename %s to %s: %m\n", output->data.path, *name);
 		zfree(name);
 	}
 	return err;
@@ -455,6 +482,8 @@ int output__reopen(struct output *output)
 {
 	int err = output->err;
 
+	if (!err && claim__check(output->data.path))
+		err = output->err = explain_claimed(output->data.path);
 	if (!err && perf_data__open(&output->data) < 0) {
 		err = output->err = errno ? -errno : -EIO;
 		pr_err("Cannot create the next output file %s: %s\n", output->data.path,

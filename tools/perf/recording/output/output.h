@@ -35,6 +35,7 @@
 #include "recording/ring/drain.h"
 #include "recording/stats/ring_stats.h"
 #include "recording/write/pipeline.h"
+#include "claim.h"
 #include "reserve.h"
 
 struct evlist;
@@ -57,11 +58,14 @@ union perf_event;
  * @max_bytes:	stop reading streams when all files together have this many bytes of data, 0 for
  *		never
  * @max_file_bytes: wake the recorder when the file has this many bytes of data, 0 for never
- * @closed:	length of the data sections of all closed files [bytes]
+ * @closed:	length of the data sections of all closed files, without deleted ones [bytes]
  * @pipeline:	takes records to the file; the caller sets its options (-z, --io, --write-buffer)
  * @error_fd:	readable once writing has failed
  * @err:	the first error, negative errno; nothing is written after it. Other threads may read
  *		it once a call has returned it.
+ * @claim:	keeps other recorders from the file
+ * @fate:	of the file that was closed last
+ * @deleted:	length of its data section if it was deleted, or 0 [bytes]
  * @reserve:	disk space for the features
  * @kcore:	make a directory, with a copy of the kernel's code beside the data (--kcore)
  * @build_ids:	collect the build-ids of DSOs that samples hit (not -B)
@@ -83,6 +87,9 @@ struct output {
 	struct pipeline		 pipeline;
 	int			 error_fd;
 	int			 err;
+	struct claim		 claim;
+	enum file_fate		 fate;
+	u64			 deleted;
 	struct reserve		 reserve;
 	bool			 kcore;
 	bool			 build_ids;
@@ -97,6 +104,9 @@ struct output {
  * Return: 0, or a negative errno after an error message.
  */
 int output__init(struct output *output);
+
+/** output__will_be_pipe - before output__open(): is @data.path, or the default, standard output? */
+bool output__will_be_pipe(const struct output *output);
 
 /**
  * output__open - create the file and write its header; an existing file is renamed to .old
@@ -182,17 +192,19 @@ u64 output__total(const struct output *output);
  *
  * After an error there is no next file: records appended for it are dropped.
  *
- * Return: 0, or @output->err.
+ * Return: 0, or @output->err. A file that was deleted meanwhile is no error, see @output->fate.
  */
 int output__close(struct output *output);
 
 /**
  * output__close_as - output__close(), then rename the file to path.SUFFIX
  * @name:	receives the new name, with another suffix where it is taken; the caller frees it.
- *		NULL if no file was open, or if the file could not be renamed, which is a warning
- *		and no error.
+ *		NULL if no file was open, or if the file could not be renamed.
  *
- * Return: 0, @output->err, or -ENOMEM.
+ * A file that was moved or deleted meanwhile is not renamed, nor is another that has its name now.
+ *
+ * Return: 0, @output->err, or a negative errno after an error message: then the recording can go on
+ * in the next file.
  */
 int output__close_as(struct output *output, const char *suffix, char **name);
 

@@ -151,11 +151,16 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 
 	if (output__is_pipe(output))
 		name = "to standard output";
+	else if (output->fate == FILE_MOVED)
+		name = "to a file that was moved";
 	else if (summary->files)
 		name = summary->last_file;
 
 	print_line("Woken up %" PRIu64 " times to write data", summary->wakeups);
-	if (summary->files > 1)
+	if (output->deleted)
+		print_line("Wrote %.3f MB to %s, which was deleted", megabytes(output->deleted),
+			   output->data.path);
+	else if (summary->files > 1)
 		print_line("Captured and wrote %.3f MB in %" PRIu64 " files (%" PRIu64 " samples)",
 			   megabytes(output__total(output)), summary->files, samples);
 	else

@@ -71,8 +71,8 @@ for how in '' -z; do
 	[ "$status" = 255 ] || error "exit status $status, not 255"
 	grep -q 'Cannot create the next output file' "$work/record.err" ||
 		error "no message that the next file cannot be created"
-	[ "$(grep -c 'Cannot rename' "$work/record.err")" = 1 ] ||
-		error "not one message about the file that cannot be renamed"
+	[ "$(grep -c 'was deleted while perf wrote to it' "$work/record.err")" = 1 ] ||
+		error "not one message about the file that was deleted"
 	unsaved=$(sed -n 's/.* \([0-9]*\) records could not be written.*/\1/p' "$work/record.err")
 	((${unsaved:-0} > bursts * burst / 2)) ||
 		error "${unsaved:-no} records are reported as not written"

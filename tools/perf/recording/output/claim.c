@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include "util/path.h"
+#include "claim.h"
+
+/* Fill in @st for the file at @path, or for "data" in the directory there. Set @path to its name. */
+static int stat_data(const char **path, char *data, size_t size, struct stat *st)
+{
+	if (stat(*path, st))
+		return -errno;
+	if (!S_ISDIR(st->st_mode))
+		return 0;
+	path__join(data, size, *path, "data");
+	*path = data;
+	return stat(data, st) ? -errno : 0;
+}
+
+static int lock(int fd, int kind)
+{
+	return flock(fd, kind | LOCK_NB) && errno == EWOULDBLOCK ? -EBUSY : 0;
+}
+
+/* Open regular files only: others may block, or have side effects. */
+int claim__check(const char *path)
+{
+	char data[PATH_MAX];
+	struct stat st;
+	int fd, err;
+
+	if (stat_data(&path, data, sizeof(data), &st) || !S_ISREG(st.st_mode))
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	err = lock(fd, LOCK_SH);
+	close(fd);
+	return err;
+}
+
+int claim__take(struct claim *claim, int fd)
+{
+	struct stat st;
+
+	*claim = (struct claim){ 0 };
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	claim->dev = st.st_dev;
+	claim->ino = st.st_ino;
+	return lock(fd, LOCK_EX);
+}
+
+bool claim__names(const struct claim *claim, const char *path)
+{
+	char data[PATH_MAX];
+	struct stat st;
+
+	return !stat_data(&path, data, sizeof(data), &st) && st.st_dev == claim->dev &&
+	       st.st_ino == claim->ino;
+}
+
+enum file_fate claim__fate(const struct claim *claim, int fd, const char *path)
+{
+	struct stat st;
+
+	if (claim__names(claim, path))
+		return FILE_KEPT;
+	return fstat(fd, &st) || !st.st_nlink ? FILE_DELETED : FILE_MOVED;
+}

@@ -1,0 +1,89 @@
+#!/bin/bash
+# perf record: output files that others write to, move or delete meanwhile
+# SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
+# timeout: 120
+
+# shellcheck source=lib/recorder.sh
+. "$(dirname "$0")/lib/recorder.sh"
+# shellcheck source=lib/files.sh
+. "$(dirname "$0")/lib/files.sh"
+
+need_perf
+
+out=$work/out
+mkdir "$out"
+
+# says PATTERN: check that perf record printed this
+says() {
+	grep -qE -- "$1" "$work/record.err" || error "no message matches '$1'"
+}
+
+subtest "a second recorder with the same -o is refused"
+for options in "" --switch-output; do
+	# shellcheck disable=SC2086 # no word, or one
+	recorder_start -e cpu-clock:u -o "$out/data" $options
+	"$PERF" record -e cpu-clock:u -o "$out/data" -- true 2> "$work/second.err"
+	status=$?
+	[ $status = 255 ] || error "exit status $status of the second, not 255"
+	grep -q "Cannot write to $out/data: another perf record" "$work/second.err" ||
+		error "no message: $(cat "$work/second.err")"
+	recorder_stop
+	[ ! -e "$out/data.old" ] || error "the first recorder's file was renamed"
+	readable "$out"/data* || error "a file cannot be read"
+	rm -f "$out"/*
+done
+
+subtest "recorders that are started together: none succeeds with a file that it shares"
+for ((i = 0; i < 5; i++)); do
+	for name in a b c; do
+		"$PERF" record -e cpu-clock:u -o "$out/data" -- sh -c ": $name; sleep 0.2" 2> "$work/$name.err" &
+		eval "$name=$!"
+	done
+	ok=0
+	for name in a b c; do
+		wait "${!name}" && ok=$((ok + 1))
+	done
+	# Those that began after another had ended renamed its file.
+	files=("$out"/data*)
+	((ok >= 1)) || error "all recorders failed: $(cat "$work"/[abc].err)"
+	((${#files[@]} >= (ok < 2 ? ok : 2))) ||
+		error "$ok recorders succeed, with ${#files[@]} files"
+	readable "${files[@]}" || error "a file cannot be read"
+	rm -f "$out"/*
+done
+
+subtest "the file is moved: it keeps its new name, and nothing else is renamed"
+recorder_start -e cpu-clock:u -o "$out/data" --switch-output
+mv "$out/data" "$out/moved"
+echo other > "$out/data"
+recorder_stop
+says "$out/data was moved while perf wrote to it"
+[ "$(cat "$out/data")" = other ] || error "a file of another program was replaced"
+readable "$out/moved" || error "the moved file cannot be read"
+rm -f "$out"/*
+
+for options in "" --switch-output; do
+	subtest "the file is deleted, ${options:-without --switch-output}: the recording fails"
+	# shellcheck disable=SC2086 # no word, or one
+	recorder_start -e cpu-clock:u -o "$out/data" $options
+	rm "$out/data"
+	control stop
+	recorder_end
+	[ "$status" = 255 ] || error "exit status $status, not 255"
+	says "$out/data was deleted while perf wrote to it"
+	! grep 'Captured and wrote' "$work/record.err" || error "the summary claims a file"
+done
+
+subtest "a file that cannot be renamed: the recording goes on, and fails in the end"
+# The suffix makes the name too long.
+long=$out/$(printf '%0250d' 0)
+recorder_start -e cpu-clock:u -o "$long" --switch-output
+kill -USR2 "$recorder"
+wait_until 10 grep -q 'Cannot rename' "$work/record.err" || error "no message"
+control ping || error "the recording has ended"
+control stop
+recorder_end
+[ "$status" = 255 ] || error "exit status $status, not 255"
+
+finish
