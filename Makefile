@@ -57,11 +57,18 @@ perf: tree			## build build/perf/perf and its man pages
 	@flock $(BUILD)/perf/.lock $(MAKE) -s -C $(LINUX)/tools/perf/Documentation \
 		O=$(BUILD)/perf/Documentation USE_ASCIIDOCTOR=1 PERF_DATE=$$(date -r LINUX-BASE +%F) man
 
-# No -Werror: with sanitizers, gcc prints warnings that are wrong.
-perf-asan: tree			## build build/perf-asan/perf with address and undefined-behaviour sanitizers
-	$(call build-perf,$(LINUX),$(BUILD)/perf-asan,DEBUG=1 WERROR=0 BUILD_BPF_SKEL=0 \
-		NO_LIBPYTHON=1 NO_LIBPERL=1 NO_LIBLLVM=1 NO_JVMTI=1 \
-		EXTRA_CFLAGS='-O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined')
+# Only tools/perf/recording is compiled with the sanitizers. The other objects are those of build/perf,
+# with the output directory replaced in their recorded commands; their memory is checked for leaks, and
+# in calls of the C library. With sanitizers, gcc prints warnings that are wrong.
+ASAN := -fsanitize=address,undefined
+
+perf-asan: perf			## build build/perf-asan/perf with address and undefined-behaviour sanitizers
+	@[ -e $(BUILD)/perf-asan ] || { cp -a $(BUILD)/perf $(BUILD)/perf-asan.new && \
+		find $(BUILD)/perf-asan.new -name '.*.cmd' -exec \
+			sed -i 's,$(BUILD)/perf/,$(BUILD)/perf-asan/,g' {} + && \
+		mv $(BUILD)/perf-asan.new $(BUILD)/perf-asan; }
+	$(call build-perf,$(LINUX),$(BUILD)/perf-asan,EXTRA_PERFLIBS='$(ASAN)' \
+		RECORDER_CFLAGS='-O1 -Wno-error -fno-omit-frame-pointer $(ASAN)')
 
 # A second tree from the same tarball, without our files
 UPSTREAM := $(BUILD)/upstream
