@@ -221,7 +221,7 @@ test-fast: perf test-programs	## run the fast tests; T=NAME: only this one
 	@scripts/run-tests --fast $(T)
 
 # Run these before a release, after make test.
-test-night: perf test-programs	## build and run the tests tagged night, which make test leaves out (hours)
+test-night: perf test-programs	## build and run the tests, and checks, that make test leaves out (hours)
 	@scripts/run-tests --build --night
 
 bench: bench-ring bench-snapshot bench-loss	## run all benchmarks; prints RESULT <name> <value> <unit>

@@ -2,7 +2,7 @@
 # perf record -S: snapshots of an ever-changing process are self-contained and do not grow
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 900
-# tags: parallel
+# tags: parallel long
 # needs: kernel
 #
 # churn.c changes names, maps other files at addresses used before, and starts and ends threads,
@@ -11,7 +11,8 @@
 # with as much trace as an early one must not have more side-band, and the recorder must not need
 # more memory.
 #
-# usage: pt_churn_in_guest.sh [CHECK]...	default: files one_file rarely in_turn
+# usage: pt_churn_in_guest.sh [CHECK]...	default: one_file in_turn, and at
+# night files and rarely
 # MINUTES=60 runs that long, mostly asleep. MAPS is the number of maps of "rarely"; with 100 of
 # them perf script needs VM_MEM=8G. KERNEL is another build than build/kernel.
 
@@ -310,7 +311,7 @@ in_turn() {
 declare -A range resident bytes tasks
 burst=20 area=128K
 [ -z "$MINUTES" ] || burst=5 area=2M
-[ $# -gt 0 ] || set -- files one_file rarely in_turn
+[ $# -gt 0 ] || set -- one_file in_turn ${NIGHT:+files rarely}
 echo "TAP version 13"
 for what; do
 	check "$what" "$what"

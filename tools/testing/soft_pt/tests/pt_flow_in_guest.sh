@@ -2,7 +2,7 @@
 # soft_pt: libipt and perf decode exactly the instructions that were executed
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 900
-# tags: parallel
+# tags: parallel long
 # needs: kernel
 #
 # The expected instructions of programs without libc come from ptrace in the guest, or from the log
@@ -323,18 +323,19 @@ check "compat: the output equals that of the untraced program" same_output compa
 check "syscalls: paused and resumed by system calls" paused_by_system_call
 check "syscalls: paused by a breakpoint in the program" paused_by_program
 check "syscalls: paused in the middle of a step" paused_while_written
-check "syscalls: paused anywhere" paused_anywhere
+check_long "syscalls: paused anywhere" paused_anywhere
 if perf --version > version 2>&1; then
 	for program in branches signals flags modes exec compat vdso; do
-		check "$program: perf 6.1 records" perf_records $program
-		check "$program: perf 6.1 decodes" perf_decodes $program /usr/bin/perf
-		check "$program: our perf decodes" perf_decodes $program "$PERF"
+		[ $program != branches ] && check=check_long || check=check
+		$check "$program: perf 6.1 records" perf_records $program
+		$check "$program: perf 6.1 decodes" perf_decodes $program /usr/bin/perf
+		$check "$program: our perf decodes" perf_decodes $program "$PERF"
 	done
 	check "the kernel is not traced" refused
 	check "tasks: inherited events" perf_traces "$bin/flow_tasks"
-	check "a shell and its children" perf_traces sh -c '/bin/true; (exit 0); /bin/echo done'
-	check "signals: stepped by ptrace while traced" debugger
-	check "branches: a debugger's breakpoint while traced" stops
+	check_long "a shell and its children" perf_traces sh -c '/bin/true; (exit 0); /bin/echo done'
+	check_long "signals: stepped by ptrace while traced" debugger
+	check_long "branches: a debugger's breakpoint while traced" stops
 else
 	for what in records decodes inherits debugger 'kernel is not traced'; do
 		nr=$((nr + 1))

@@ -1,7 +1,7 @@
 #!/bin/bash
 # soft_pt: build the module for an unmodified kernel
 # SPDX-License-Identifier: GPL-2.0-only
-# tags: parallel
+# tags: parallel night
 # timeout: 300
 # needs: upstream-kernel
 #

@@ -2,7 +2,7 @@
 # soft_pt: load the module into an unmodified kernel, trace, and unload it at any time
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 900
-# tags: parallel
+# tags: parallel night
 # needs: upstream-kernel
 #
 # The module stays as long as a program is traced. After the last recorder was killed it can be

@@ -2,7 +2,7 @@
 # perf test: upstream's tests of Intel PT, as far as soft_pt supports them
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 900
-# tags: parallel
+# tags: parallel night
 # needs: kernel
 #
 # Run the functions of test_intel_pt.sh one at a time. The guest has no hardware counters: where a

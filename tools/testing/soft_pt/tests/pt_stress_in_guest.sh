@@ -2,7 +2,7 @@
 # soft_pt: traced, attached and detached programs compute the same as untraced ones
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 900
-# tags: parallel
+# tags: parallel night
 # needs: kernel
 #
 # stress.c prints the same line in each round, and fails if a trap flag is visible. A trap flag

@@ -2,6 +2,7 @@
 # perf test and upstream's perf_events selftests: our kernel gives the same results as upstream's
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 5400
+# tags: night
 # needs: kernel upstream-kernel
 #
 # Both kernels are booted at the same time, so that both see the same load of the host, and run the

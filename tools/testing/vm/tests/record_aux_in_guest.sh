@@ -2,7 +2,7 @@
 # perf record AUX areas: full traces and snapshots of Intel PT, compared branch by branch
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 1800
-# tags: parallel
+# tags: parallel long
 # needs: kernel
 #
 # The traced program executes the same instructions in each run, and none while a snapshot is taken:
@@ -496,29 +496,31 @@ truncated() {
 echo "TAP version 13"
 check "full trace" full_trace
 check "full trace: the output equals that of the untraced program" same_output
-check "full trace: Debian's perf decodes the same" same_flow_by_debian full
+check_long "full trace: Debian's perf decodes the same" same_flow_by_debian full
 check "consecutive snapshots, each in a self-contained file" consecutive -m ,1M
-check "consecutive snapshots, areas of 300 pages" consecutive -m ,300
+check_long "consecutive snapshots, areas of 300 pages" consecutive -m ,300
 check "snapshots by signal in one file: together they are the full trace" by_signal
-check "snapshots by signal: Debian's perf decodes the same" same_flow_by_debian signal
+check_long "snapshots by signal: Debian's perf decodes the same" same_flow_by_debian signal
 check "wrapped area of 1 page: newest data is kept, the rest is reported" wrapped 1
-check "wrapped area of 3 pages" wrapped 3
-check "3 pages with a driver that requires a power of two" rounded_up
-check "full trace through 3 pages" drained 3
+check_long "wrapped area of 3 pages" wrapped 3
+check_long "3 pages with a driver that requires a power of two" rounded_up
+check_long "full trace through 3 pages" drained 3
 check "-S8192 limits the size of a snapshot" limited
 check "-Se takes a snapshot at exit" on_exit
 check "--per-thread" per_thread
 check "-p" attach -S -m ,1M
-check "-p, --per-thread" attach -S -m ,1M --per-thread
+check_long "-p, --per-thread" attach -S -m ,1M --per-thread
 check "full trace of threads" threads
 check "snapshots of threads" snapshots_of_threads
 check "snapshots of a disabled event" disabled
-check "full area: lost data is reported" truncated
+check_long "full area: lost data is reported" truncated
 check "--aux-sample" samples -m ,64K
-check "--aux-sample, areas of 9 pages" samples -m ,9
-check "without aux_written: new data is found by comparison" uncounted
-for how in "" --aio --io=uring; do
-	check "a recorder traces itself${how:+, $how}" recorder_itself $how
-	check "a recorder is traced${how:+, $how}" recorder_traced $how
+check_long "--aux-sample, areas of 9 pages" samples -m ,9
+check_long "without aux_written: new data is found by comparison" uncounted
+check "a recorder traces itself" recorder_itself
+check_long "a recorder is traced" recorder_traced
+for how in --aio --io=uring; do
+	check_long "a recorder traces itself, $how" recorder_itself $how
+	check_long "a recorder is traced, $how" recorder_traced $how
 done
 echo "1..$nr"

@@ -2,7 +2,7 @@
 # perf record --kcore: each file comes with a copy of the kernel's code
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 300
-# tags: parallel
+# tags: parallel night
 # needs: upstream-kernel
 #
 # On the unmodified kernel. perf's util/ needs /proc/modules, that is CONFIG_MODULES.
