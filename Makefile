@@ -8,8 +8,8 @@ LINUX := $(BUILD)/linux
 .PHONY: help deps tree perf perf-asan upstream-tree upstream-perf \
 	kernel debug-kernel upstream-kernel cross-kernel lint-kernel vm \
 	demo demo-pt test test-fast test-night test-debug-kernel \
-	test-programs unit-programs ring-programs pt-programs \
-	fuzz-ring fuzz-snapshot fuzz-recover litmus herd7 \
+	test-programs unit-programs ring-programs pt-programs event-fuzzer \
+	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover litmus herd7 \
 	bench bench-ring bench-snapshot bench-loss lint lint-scripts series clean
 MAKEFLAGS += --no-print-directory
 
@@ -130,7 +130,7 @@ HELPERS := $(patsubst $(HELPERS_DIR)/%.c,$(BUILD)/tests/%,$(wildcard $(HELPERS_D
 flags = $(shell sed -n 's,^[ /*]*flags: ,,p' $(1))
 
 SRCARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
-test-programs: tree $(HELPERS) unit-programs ring-programs \
+test-programs: tree $(HELPERS) unit-programs ring-programs event-fuzzer \
 	$(if $(filter x86,$(SRCARCH)),pt-programs)
 
 # Unit tests of perf record and libperf, and libperf's fuzzers.
@@ -157,9 +157,18 @@ ring-programs: tree
 pt-programs: tree
 	@$(MAKE) -C tools/testing/soft_pt LINUX=$(LINUX) OUT=$(BUILD)/tests/soft_pt
 
+# Random actions on perf events; runs in the guest.
+event-fuzzer: tree
+	@$(MAKE) -C tools/testing/perf_event_fuzz LINUX=$(LINUX) OUT=$(BUILD)/tests
+
 fuzz-ring: tree			## fuzz the kernel's ring buffer in user space; FUZZ='-max_total_time=600 ...'
 	@$(RING) fuzz
 	@BUILD=$(BUILD) tools/testing/ring_buffer/fuzz/fuzz_ring.sh $(or $(FUZZ),-max_total_time=600)
+
+fuzz-event: perf event-fuzzer $(or $(filter %kernel,$(patsubst kernel-%,%-kernel,$(notdir $(KERNEL)))),kernel)
+fuzz-event:			## fuzz perf_event_open in the guest; FUZZ='-t 600', KERNEL=build/kernel-debug
+	@FUZZ='$(or $(FUZZ),-t 600)' VM_TIMEOUT=$(or $(VM_TIMEOUT),1100) \
+		tools/testing/perf_event_fuzz/tests/perf_event_fuzz_in_guest.sh
 
 fuzz-snapshot: tree $(BUILD)/tests/fuzz_snapshot	## fuzz libperf's snapshots; FUZZ='-max_total_time=600 ...'
 	@BUILD=$(BUILD) tools/lib/perf/tests/fuzz_snapshot.sh $(or $(FUZZ),-max_total_time=600)
