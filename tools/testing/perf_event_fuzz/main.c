@@ -8,12 +8,12 @@
  *	-t SECONDS	start no more rounds after this time; default 10
  *	-r ROUNDS	run as many rounds; default: as many as the time allows
  *	-a ACTIONS	actions of each process; default 300
- *	-g		this machine is a guest for this test: change sysctls, and print the seeds to
+ *	-g		this machine is a guest for this test: change sysctls, and print seeds to
  *			the kernel log as well, where they stand before the warnings that they cause
  *
- * Each round has a seed, which is printed: "-s SEED -r 1" repeats its actions, though not the way in
- * which its processes interleave. Results are printed as KTAP. Faults of the kernel itself are in
- * its log.
+ * Each round has a seed, which is printed: "-s SEED -r 1" repeats its actions, though not the way
+ * in which its processes interleave. Results are printed as KTAP. Faults of the kernel itself are
+ * in its log.
  */
 #include <errno.h>
 #include <fcntl.h>
