@@ -122,8 +122,8 @@
  *
  * AUX area, see ring_buffer_aux.c:
  * @aux_mutex:	held while the AUX area is mapped, resized or freed
- * @aux_head:	where the driver writes next; in overwrite mode an offset in
- *		the area, else a count of bytes
+ * @aux_head:	where the driver writes next, modulo the size: a count of bytes;
+ *		in overwrite mode an offset in the area or a count
  * @aux_written: bytes that drivers reported as new since the area was allocated
  * @aux_counted: @aux_written is exact (PERF_PMU_CAP_AUX_WRITTEN)
  * @aux_nest:	a driver is writing

@@ -16,8 +16,9 @@
  *   full trace	The area is mapped writable. aux_head counts all bytes; the
  *		reader frees space by advancing aux_tail.
  *   overwrite	The area is mapped read-only. There is no tail. The driver
- *		reports the offset in the area at which it stopped, and this
- *		offset becomes aux_head.
+ *		reports where it stopped: an offset in the area or a count of
+ *		bytes, which modulo the size is this offset. It becomes
+ *		aux_head.
  *
  * The size is a power-of-two number of pages, because devices and drivers wrap
  * by a mask. Drivers that support any number of pages set
@@ -26,10 +27,11 @@
  * trace reaches 2^64 bytes, but one reaches 2^32 soon. 32-bit kernels therefore
  * accept no other sizes (valid_aux_nr_pages()).
  *
- * In overwrite mode most devices report where they stopped, but not how often
+ * In overwrite mode some devices report where they stopped, but not how often
  * they wrapped. Their drivers report the whole area as new. Drivers that count
  * set PERF_PMU_CAP_AUX_WRITTEN and report exact numbers in both modes;
  * aux_written is then the number of bytes written since the area was mapped.
+ * Documentation/userspace-api/perf_aux_snapshot.rst lists all drivers.
  *
  * The barriers are those of internal.h, with aux_head for data_head and
  * aux_tail for data_tail. The driver is responsible for (B): only the driver
@@ -402,8 +404,8 @@ static void publish_aux(struct perf_buffer *rb)
  *		in overwrite mode, too, and may exceed the size of the area.
  *
  * The caller makes sure that all stores of the device are visible before (B).
- * In overwrite mode the caller sets @handle->head to the offset in the area at
- * which the device stopped.
+ * In overwrite mode the caller sets @handle->head to where the device stopped:
+ * an offset in the area, or a count that modulo the size is this offset.
  *
  * Context: as perf_aux_output_begin(); at the latest from pmu::stop().
  */

@@ -230,6 +230,27 @@ static void test_written(void)
 	}
 }
 
+/* In overwrite mode a driver may let aux_head count, as CoreSight does. */
+static void test_written_free_running(void)
+{
+	struct ring *ring = new_driver_ring(0, 0, PERF_PMU_CAP_AUX_WRITTEN);
+	struct perf_output_handle handle;
+	u64 written = 0;
+
+	for (unsigned int i = 0; i < 50; i++) {
+		unsigned long size = 1 + i * 7919 % (2 * AUX_SIZE);
+
+		EXPECT(perf_aux_output_begin(&handle, &ring->event));
+		EXPECT(handle.head == written);
+		handle.head += size;
+		perf_aux_output_end(&handle, size);
+		written += size;
+		EXPECT(next_record_is(ring, written, size, PERF_AUX_FLAG_OVERWRITE));
+		EXPECT(ring->user->aux_head == written && ring->user->aux_written == written);
+	}
+	delete_ring(ring);
+}
+
 /* Skipped bytes are counted in aux_written, as they are in aux_head. */
 static void test_written_skip(void)
 {
@@ -735,6 +756,7 @@ int main(void)
 	TAP_RUN(test_no_space, "full trace: no free space");
 	TAP_RUN(test_overwrite, "overwrite mode");
 	TAP_RUN(test_written, "aux_written counts all bytes");
+	TAP_RUN(test_written_free_running, "aux_head counts in overwrite mode as well");
 	TAP_RUN(test_written_skip, "aux_written counts skipped bytes");
 	TAP_RUN(test_written_again, "aux_written starts at 0 in a new area");
 	TAP_RUN(test_flags, "flags of PERF_RECORD_AUX");
