@@ -55,6 +55,11 @@ void attr_init(void)
 	}
 }
 
+bool attr_has_aux(const struct perf_event_attr *attr)
+{
+	return attr->type == (uint32_t)system_events.intel_pt;
+}
+
 /*
  * Recipes
  */
@@ -77,10 +82,10 @@ static void clocks(struct perf_event_attr *attr)
 {
 	attr->type = PERF_TYPE_SOFTWARE;
 	attr->config = one_in(2) ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK;
-	attr->sample_period = one_in(8) ? 1 : 100000 + random_below(10000000);
+	attr->sample_period = one_in(32) ? 1 : 100000 + random_below(10000000);
 	if (one_in(3)) {
 		attr->freq = 1;
-		attr->sample_freq = 1 + random_below(5000);
+		attr->sample_freq = 1 + random_below(1000);
 	}
 }
 
@@ -131,7 +136,8 @@ static void intel_pt(struct perf_event_attr *attr)
 		return clocks(attr);
 	attr->type = system_events.intel_pt;
 	attr->config = 1 << 13 | one_in(2) << 10 | random_below(6) << 24;
-	attr->config1 = one_in(3) ? 0 : 1 + random_below(10000);
+	/* Mostly synthetic traces: single-stepping makes a task a thousand times slower. */
+	attr->config1 = one_in(16) ? 0 : 1 + random_below(10000);
 	attr->exclude_kernel = 1;
 	attr->aux_watermark = one_in(3) ? random_below(1 << 18) : 0;
 	attr->__reserved_3 = one_in(8);		/* aux_start_paused, which this header lacks */
@@ -258,7 +264,7 @@ static void join(struct perf_event_attr *attr, const struct event *leader)
 	attr->write_backward = leader->attr.write_backward;
 	attr->sample_type &= ~PERF_SAMPLE_SIZE_AT_END;
 	attr->sample_type |= leader->attr.sample_type & PERF_SAMPLE_SIZE_AT_END;
-	if (leader->attr.type == (uint32_t)system_events.intel_pt && one_in(2)) {
+	if (attr_has_aux(&leader->attr) && one_in(2)) {
 		attr->sample_type |= PERF_SAMPLE_AUX;
 		attr->aux_sample_size = 8 * random_below(one_in(2) ? 64 : 8192);
 	}
@@ -275,7 +281,7 @@ void attr_random(struct perf_event_attr *attr, const struct event *leader)
 {
 	memset(attr, 0, sizeof(*attr));
 	attr->size = sizeof(*attr);
-	if (leader && leader->attr.type == (uint32_t)system_events.intel_pt && one_in(3))
+	if (leader && attr_has_aux(&leader->attr) && one_in(3))
 		soft_pebs(attr);
 	else
 		PICK(recipes)(attr);

@@ -73,6 +73,8 @@ static inline void count(unsigned long *counter, unsigned long n)
 void attr_init(void);
 /* Fill in attributes, most of them valid. @leader: an event for a group, or NULL */
 void attr_random(struct perf_event_attr *attr, const struct event *leader);
+/* Tell whether events with @attr may have an AUX area. */
+bool attr_has_aux(const struct perf_event_attr *attr);
 /*
  * Return the size of the samples that @attr asks for [bytes], without the trailer; 0 if it depends
  * on the sample.

@@ -95,6 +95,12 @@ static bool is_mapped(const struct event *event)
 	return event->page;
 }
 
+static bool may_map_area(const struct event *event)
+{
+	return event->page && !event->aux && attr_has_aux(&event->attr) &&
+	       (event->writable || event->hostile);
+}
+
 static bool is_unmapped(const struct event *event)
 {
 	return event->fd >= 0 && !event->page;
@@ -228,15 +234,15 @@ static void act_map(void)
 	event->hostile |= pages != event->pages;
 }
 
-static void act_map_area(void)
+/* The size and the offset of the area stand in the control page. */
+static void map_area(struct event *event)
 {
-	struct event *event = pick(is_mapped);
 	size_t pages = one_in(4) ? random_below(MAX_PAGES) : 1U << random_below(7);
 	size_t offset, size = pages * page_size;
 	void *base;
 
-	if (!event || event->aux || !(event->writable || event->hostile))
-		return;
+	if (!event->writable)
+		mprotect(event->page, page_size, PROT_READ | PROT_WRITE);
 	offset = page_size + event->size + (one_in(3) ? random_below(4) * page_size : 0);
 	if (one_in(16))
 		offset = random_below(event->size + page_size) & -page_size;
@@ -251,15 +257,12 @@ static void act_map_area(void)
 	event->aux_size = size;
 }
 
-static void map_area_guarded(struct event *event)
+static void act_map_area(void)
 {
-	(void)event;
-	act_map_area();
-}
+	struct event *event = pick(may_map_area);
 
-static void act_map_aux(void)
-{
-	guarded(map_area_guarded, NULL);
+	if (event)
+		guarded(map_area, event);
 }
 
 static void act_unmap(void)
@@ -545,7 +548,7 @@ static const struct {
 	void		(*act)(void);
 	unsigned int	weight;
 } actions[] = {
-	{ act_open, 18 }, { act_close, 4 }, { act_map, 14 }, { act_map_aux, 6 }, { act_unmap, 4 },
+	{ act_open, 18 }, { act_close, 4 }, { act_map, 14 }, { act_map_area, 10 }, { act_unmap, 4 },
 	{ act_protect, 3 }, { act_check, 16 }, { act_touch, 3 }, { act_scribble, 8 },
 	{ act_ioctl, 14 }, { act_read, 4 }, { act_signal, 1 }, { act_task, 1 }, { act_migrate, 2 },
 	{ act_cause, 20 }, { act_fork, 2 },
