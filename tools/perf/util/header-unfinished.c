@@ -156,8 +156,8 @@ bool perf_header__repair(struct perf_header *header, int fd)
 	if (header_size ? !is_truncated(header, fd, st.st_size) : begins_with_features(header, fd))
 		return false;
 	end = st.st_size;
-	if (header_size)
-		end = min(end, pos + header_size);
+	if (header_size && header_size < end - pos)
+		end = pos + header_size;
 	while ((len = record_len(header, &window, pos)) && len <= end - pos) {
 		last = pos;
 		pos += len;

@@ -102,6 +102,13 @@ for cut in 1 1000 $((size / 4)) $((size / 2)) $((size * 3 / 4)); do
 		error "perf loss counts another number of samples: $(cat "$work/loss")"
 done
 
+subtest "a truncated file, whose header has a damaged size"
+# Offset 48 of the header: the size of the records. With their offset it passes 2^64.
+printf '\xf8\xff\xff\xff\xff\xff\xff\xff' |
+	dd of="$out" bs=1 seek=48 conv=notrunc status=none
+count=$(samples "$out")
+[ "$count" = "$before" ] || error "$count samples instead of $before"
+
 killed -z
 count_first "$out"
 note "$count samples in $(stat -c %s "$out") bytes"
