@@ -56,6 +56,20 @@ static int explain_claimed(const char *path)
 	return -EBUSY;
 }
 
+/* Copy the kernel's code as it is now. Later changes are in the file, as PERF_RECORD_TEXT_POKE. */
+static int output__copy_kernel(struct output *output)
+{
+	char dir[PATH_MAX];
+
+	if (!output->kcore || (!perf_data__make_kcore_dir(&output->data, dir, sizeof(dir)) &&
+			       !kcore_copy("/proc", dir)))
+		return 0;
+	pr_err("Cannot copy the kernel's code from /proc/kcore to %s (--kcore). This needs root, "
+	       "visible kernel addresses (kernel.kptr_restrict), and a kernel with modules.\n",
+	       output__name(output));
+	return output->err = -EIO;
+}
+
 static int output__start_file(struct output *output)
 {
 	struct perf_session *session = output->session;
@@ -70,6 +84,9 @@ static int output__start_file(struct output *output)
 	describe_compression(output);
 	output->regular = !output__is_pipe(output) && !fstat(output__fd(output), &st) &&
 			  S_ISREG(st.st_mode);
+	err = output__copy_kernel(output);
+	if (err)
+		return err;
 	if (output__is_pipe(output)) {
 		err = perf_header__write_pipe(output__fd(output));
 	} else {
@@ -97,20 +114,6 @@ static int output__start_file(struct output *output)
 		 pipeline__writer_name(&output->pipeline, output->regular));
 	pipeline__open(&output->pipeline, output__fd(output), start, output->regular);
 	return 0;
-}
-
-/* Copy the kernel's code as it is now. Later changes are in the file, as PERF_RECORD_TEXT_POKE. */
-static int output__copy_kernel(struct output *output)
-{
-	char dir[PATH_MAX];
-
-	if (!output->kcore || (!perf_data__make_kcore_dir(&output->data, dir, sizeof(dir)) &&
-			       !kcore_copy("/proc", dir)))
-		return 0;
-	pr_err("Cannot copy the kernel's code from /proc/kcore to %s (--kcore). This needs root, "
-	       "visible kernel addresses (kernel.kptr_restrict), and a kernel with modules.\n",
-	       output__name(output));
-	return output->err = -EIO;
 }
 
 static void output__free_session(struct output *output)
@@ -177,7 +180,7 @@ int output__open(struct output *output)
 	perf_session__set_id_hdr_size(session);
 	features__init(session, output->evlist, output->build_ids);
 
-	err = output__start_file(output) ?: output__copy_kernel(output);
+	err = output__start_file(output);
 	if (err) {
 		output__discard(output);
 		output__free_session(output);
@@ -493,7 +496,7 @@ int output__reopen(struct output *output)
 		drop_next(output);
 		return err;
 	}
-	err = output__start_file(output) ?: output__copy_kernel(output);
+	err = output__start_file(output);
 	if (err) {
 		drop_next(output);
 		remove_file(output);

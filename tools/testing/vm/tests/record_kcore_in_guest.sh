@@ -75,10 +75,23 @@ nothing_left_of_no_command() {
 	! record -- "$work/none" && grep "$work/none" "$work/record.err" && ! ls -d "$out"*
 }
 
+# The next file cannot be begun. The one before is complete; nothing is written to a closed file.
+fails_at_a_switch() {
+	rm -rf "$out"*
+	# shellcheck disable=SC2016
+	record --switch-output=signal -- sh -c 'find /usr/include -name "e*.h"
+		mount --bind /dev/null /proc/kcore; kill -USR2 $PPID; sleep 100' > "$work/found"
+	[ $? = 255 ] && umount /proc/kcore && grep "^Cannot copy the kernel" "$work/record.err" &&
+		! grep "Cannot write" "$work/record.err" && [ ! -e "$out" ] || return
+	find_snapshots "$out"
+	[ "${#snapshots[@]}" = 1 ] && has_code "${snapshots[0]}"
+}
+
 echo "TAP version 13"
 check "one file, with the code of the kernel" one_file
 check "text_poke records are enabled" patched_code
 check "the previous file is kept with its code" kept_as_old
 check "--switch-output: each of the two files kept has the code" each_of_several
+check "the first file is whole if the code cannot be copied for the second" fails_at_a_switch
 check "no file is left if the command is not found" nothing_left_of_no_command
 echo "1..$nr"
