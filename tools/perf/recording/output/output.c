@@ -395,6 +395,22 @@ static void cut_file(struct output *output)
 		pr_debug("Cannot cut %s behind the last whole chunk: %m\n", output__name(output));
 }
 
+/*
+ * Delayed writes fail when the file is closed (NFS, quota), by whichever of its descriptors.
+ * perf_data__close() returns no error, so close a duplicate before.
+ */
+static void output__save_file(struct output *output)
+{
+	int fd = dup(output__fd(output)), err;
+
+	if (fd < 0 || !close(fd))
+		return;
+	err = -errno;
+	pr_err("Cannot save %s: %s. Data that were written last may be missing.\n",
+	       output__name(output), strerror(-err));
+	output->err = output->err ?: err;
+}
+
 int output__close(struct output *output)
 {
 	u64 bytes, ratio;
@@ -410,6 +426,7 @@ int output__close(struct output *output)
 	output__finish_file(output);
 	output->fate = output->regular ?
 		       claim__fate(&output->claim, output__fd(output), output->data.path) : FILE_KEPT;
+	output__save_file(output);
 	perf_data__close(&output->data);
 
 	bytes = pipeline__file_bytes(&output->pipeline);

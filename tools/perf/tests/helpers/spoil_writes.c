@@ -9,16 +9,19 @@
  *	fail N ERRNO	write N and all later ones fail
  *	once N ERRNO	only write N fails
  *	trouble N	from N on, writes are short or fail with EINTR or EAGAIN, and succeed when retried
+ *	close ERRNO	closing the file SPOIL_FILE fails, by any of its descriptors
  *
  * A write is pwrite(2), aio_write(3) or a request submitted to io_uring. A write that fails writes
  * nothing, a short one no more than it returns.
  *
- * The main thread, in which perf writes the header, has no faults.
+ * Writes of the main thread, in which perf writes the header, have no faults.
  */
 #include <aio.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <liburing.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +79,33 @@ ssize_t pwrite64(int fd, const void *buf, size_t len, off64_t pos)
 ssize_t pwrite(int fd, const void *buf, size_t len, off_t pos)
 {
 	return pwrite64(fd, buf, len, pos);
+}
+
+static bool is_file_to_spoil(int fd)
+{
+	const char *file = getenv("SPOIL_FILE");
+	char link[64], name[PATH_MAX];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, name, sizeof(name) - 1);
+	if (!file || len < 0)
+		return false;
+	name[len] = '\0';
+	return !strcmp(name, file);
+}
+
+int close(int fd)
+{
+	int (*real)(int) = dlsym(RTLD_NEXT, "close");
+	const char *fault = getenv("SPOIL_WRITES");
+	bool spoiled = fault && !strncmp(fault, "close ", 6) && is_file_to_spoil(fd);
+	int ret = real(fd);
+
+	if (!spoiled)
+		return ret;
+	errno = atoi(fault + 6);
+	return -1;
 }
 
 /*

@@ -119,6 +119,11 @@ all_there() {
 		error "calls are missing or repeated"
 }
 
+subtest "an error of close()"
+SPOIL_FILE=$(realpath -m "$work/data") spoiled 'close 122' -m 256 -- "$work/$comm" --count 503
+[ "$status" = 255 ] || error "exit status $status, not 255"
+grep -q "^Cannot save $work/data: Disk quota exceeded" "$work/record.err" || error "no message"
+
 for io in sync aio uring; do
 	subtest "--io=$io: an I/O error"
 	spoiled 'once 50 5' --io=$io -m 256 -- "$work/$comm" --duration 60
