@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <sched.h>
-#include <stdbool.h>
+#include <string.h>
 #include "reader_sched.h"
 
 /* struct perf_cpu is a signed 16-bit number. */
@@ -26,17 +26,16 @@ void reader_sched__restore(const struct reader_sched *saved)
 
 int reader_sched__set_cpus(pthread_t thread, struct perf_cpu_map *cpus)
 {
-	size_t size = CPU_ALLOC_SIZE(MAX_CPUS);
-	cpu_set_t *set = CPU_ALLOC(MAX_CPUS);
-	int i, err;
+	int nr = cpus ? perf_cpu_map__max(cpus).cpu + 1 : MAX_CPUS, i, err;
+	size_t size = CPU_ALLOC_SIZE(nr);
+	cpu_set_t *set = CPU_ALLOC(nr);
+	struct perf_cpu cpu;
 
 	if (!set)
 		return -ENOMEM;
-	CPU_ZERO_S(size, set);
-	for (i = 0; i < MAX_CPUS; i++) {
-		if (!cpus || perf_cpu_map__has(cpus, (struct perf_cpu){ i }))
-			CPU_SET_S(i, size, set);
-	}
+	memset(set, cpus ? 0 : 0xff, size);
+	perf_cpu_map__for_each_cpu_skip_any(cpu, i, cpus)
+		CPU_SET_S(cpu.cpu, size, set);
 	err = -pthread_setaffinity_np(thread, size, set);
 	CPU_FREE(set);
 	return err;
