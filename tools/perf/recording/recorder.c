@@ -106,18 +106,35 @@ static int report_snapshot(struct recorder *rec, const struct snapshot *snapshot
 	return err;
 }
 
-static int snapshot_to_this_file(struct recorder *rec, const char *reason)
+/*
+ * Held readers wait for the main thread, so it is scheduled as the writing threads are. Completing
+ * a file takes long, and only the chunk pool fills meanwhile: that is left to the usual class.
+ */
+static int raise_main_thread(struct recorder *rec, struct reader_sched *usual)
+{
+	reader_sched__save(usual);
+	return rec->readers.nr ? readers__raise(&rec->readers, pthread_self(), false) : 0;
+}
+
+static void release_readers(struct recorder *rec, const struct reader_sched *usual)
+{
+	readers__release(&rec->readers);
+	reader_sched__restore(usual);
+}
+
+static int snapshot_to_this_file(struct recorder *rec, const char *reason,
+				 const struct reader_sched *usual)
 {
 	struct snapshot snapshot;
 	int err = append_snapshot(rec, &snapshot);
 
 	if (!err && !rec->rounds.nr_visitors)
 		err = output__mark(&rec->output, PERF_RECORD_FINISHED_ROUND);
-	readers__release(&rec->readers);
+	release_readers(rec, usual);
 	return err ?: report_snapshot(rec, &snapshot, reason);
 }
 
-static int switch_files(struct recorder *rec, const char *reason)
+static int switch_files(struct recorder *rec, const char *reason, const struct reader_sched *usual)
 {
 	struct snapshot snapshot;
 	int err = append_snapshot(rec, &snapshot);
@@ -125,12 +142,12 @@ static int switch_files(struct recorder *rec, const char *reason)
 	if (!err)
 		err = recorder__end_data(rec);
 	if (rec->sideband.route != SIDEBAND_TO_FILE)
-		readers__release(&rec->readers);
+		release_readers(rec, usual);
 	if (!err)
 		err = report_snapshot(rec, &snapshot, reason);
 	if (!err)
 		err = recorder__next_file(rec);
-	readers__release(&rec->readers);
+	release_readers(rec, usual);
 	return err;
 }
 
@@ -147,17 +164,15 @@ static int last_snapshot(struct recorder *rec)
 static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
 {
 	struct reader_sched usual;
-	int err = 0;
+	int err;
 
 	/* The previous snapshot, which was being written, has answered this request as well. */
 	if (!snapshotter__pending(&rec->snapshotter))
 		return 0;
-	reader_sched__save(&usual);
-	if (rec->readers.nr)
-		err = readers__raise(&rec->readers, pthread_self(), false);
+	err = raise_main_thread(rec, &usual);
 	if (!err)
-		err = to_next_file ? switch_files(rec, reason) : snapshot_to_this_file(rec, reason);
-	reader_sched__restore(&usual);
+		err = to_next_file ? switch_files(rec, reason, &usual) :
+				     snapshot_to_this_file(rec, reason, &usual);
 	return err;
 }
 
@@ -294,7 +309,8 @@ static int start_readers(struct recorder *rec)
 	if (!err)
 		err = readers__raise(&rec->readers, rec->capture.thread, false);
 	if (!err && rec->readers.nr)
-		err = pipeline__for_each_thread(&rec->output.pipeline, raise_thread, &rec->readers);
+		err = pipeline__for_each_fast_thread(&rec->output.pipeline, raise_thread,
+						     &rec->readers);
 	return err;
 }
 
@@ -337,6 +353,7 @@ static int end(struct recorder *rec, int err)
 	err = readers__stop(&rec->readers) ?: err;
 	drain_thread__stop(&rec->drain_thread);
 	rec->summary.wakeups += readers__wakeups(&rec->readers);
+	rec->summary.normal_class = rec->readers.normal_class;
 	err = lost_counters__read_filtered(&rec->lost, rec->evlist) ?: err;
 	err = recorder__write_lost(rec, &rec->lost) ?: err;
 	err = last_snapshot(rec) ?: err;

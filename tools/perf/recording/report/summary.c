@@ -169,6 +169,9 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 	if (unsaved.records)
 		print_line("%" PRIu64 " records could not be written", unsaved.records);
 	print_lost(metric);
+	if (metric->lost && summary->normal_class)
+		print_line("The threads that read rings had no real-time priority: run as root, or "
+			   "raise 'ulimit -r'");
 
 	for (row = report->rows; row < report->rows + report->nr; row++)
 		ring_stats__merge(&all, row->stats);

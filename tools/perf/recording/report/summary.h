@@ -7,6 +7,7 @@
 #define PERF_RECORDING_SUMMARY_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <linux/types.h>
 
 struct aux_snapshot_stats;
@@ -21,6 +22,7 @@ struct snapshot_stats;
  * @last_file:	name of the last of them
  * @snapshots:	number of snapshots written
  * @aux_snapshots: number of snapshots of AUX areas written
+ * @normal_class: the threads that drain rings were refused a real-time priority
  */
 struct summary {
 	u64	wakeups;
@@ -28,6 +30,7 @@ struct summary {
 	char	last_file[PATH_MAX];
 	u64	snapshots;
 	u64	aux_snapshots;
+	bool	normal_class;
 };
 
 /**

@@ -9,10 +9,13 @@
  * and the recorder is excluded from what it records (exclude_self.h), so that its own events do not
  * wake them up.
  *
- * Threads that compress and write have one priority less, and so has the main thread while it
- * switches files: once the queues are full, readers wait for them. They must not be slow before
- * that either: writing a chunk takes as long as a small ring takes to fill. The thread that copies
- * overwrite rings has the same priority: what they should show is overwritten while it waits.
+ * Threads that compress and write have one priority less: once the queues are full, readers wait
+ * for them. They must not be slow before that either: writing a chunk takes as long as a small ring
+ * takes to fill. So has the main thread while the readers are held, and the thread that copies
+ * overwrite rings: what these should show is overwritten while it waits.
+ *
+ * What takes seconds of CPU time stays in the normal class: completing a file, and compression at
+ * high levels. At a real-time priority it would take the CPU from everything else.
  */
 #ifndef PERF_RECORDING_READER_SCHED_H
 #define PERF_RECORDING_READER_SCHED_H

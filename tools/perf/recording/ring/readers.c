@@ -307,14 +307,19 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* A thread that drains no rings itself gets one priority less; the lowest of SCHED_FIFO is 1. */
-int readers__raise(const struct readers *readers, pthread_t thread, bool drains)
+/*
+ * A thread that drains no rings itself gets one priority less; the lowest of SCHED_FIFO is 1, and
+ * some users may set no other ('ulimit -r').
+ */
+int readers__raise(struct readers *readers, pthread_t thread, bool drains)
 {
 	int priority = readers->priority < 0 ? READER_PRIORITY_DEFAULT : readers->priority, err;
 
 	if (readers->no_threads && readers->priority <= 0)
 		return 0;
 	err = reader_sched__set_priority(thread, drains || priority <= 1 ? priority : priority - 1);
+	if (err && readers->priority < 0)
+		err = reader_sched__set_priority(thread, 1);
 	if (!err)
 		return 0;
 	if (readers->priority >= 0) {
@@ -323,6 +328,7 @@ int readers__raise(const struct readers *readers, pthread_t thread, bool drains)
 		return err;
 	}
 	pr_debug("Readers run in the normal class: %s\n", strerror(-err));
+	readers->normal_class = true;
 	return 0;
 }
 

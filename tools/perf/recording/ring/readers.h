@@ -92,6 +92,7 @@ struct reader {
  * @spec:	which thread drains which rings, see reader_spec.h
  * @no_threads:	the main thread drains all rings
  * @priority:	-r: of SCHED_FIFO, 0 for the normal class; negative: the default, if permitted
+ * @normal_class: no real-time priority was permitted for the default @priority
  * @homes:	--affinity: a reader moves to the place of each ring's CPU before it visits the
  *		ring; empty: it stays where @spec says
  * @min_bytes:	a ring that holds less is left for later, unless a round or an order waits [bytes]
@@ -112,6 +113,7 @@ struct readers {
 	struct reader_spec	 spec;
 	bool			 no_threads;
 	int			 priority;
+	bool			 normal_class;
 	struct reader_spec	 homes;
 	size_t			 min_bytes;
 	struct record_sink	*sink;
@@ -155,7 +157,7 @@ int readers__start(struct readers *readers);
  *
  * Return: 0, or a negative errno after an error message.
  */
-int readers__raise(const struct readers *readers, pthread_t thread, bool drains);
+int readers__raise(struct readers *readers, pthread_t thread, bool drains);
 
 /**
  * readers__visit - without threads: visit all rings; with threads: do nothing

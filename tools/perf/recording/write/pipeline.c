@@ -69,14 +69,14 @@ void pipeline__exit(struct pipeline *pipeline)
 	compressor__exit(&pipeline->compressor);
 }
 
-int pipeline__for_each_thread(const struct pipeline *pipeline,
-			      int (*fn)(void *arg, pthread_t thread), void *arg)
+int pipeline__for_each_fast_thread(const struct pipeline *pipeline,
+				   int (*fn)(void *arg, pthread_t thread), void *arg)
 {
 	int err = 0;
 
 	if (pipeline->file_queue.running)
 		err = fn(arg, pipeline->file_queue.thread);
-	if (!err && pipeline->raw_queue.running)
+	if (!err && pipeline->raw_queue.running && pipeline->level <= PIPELINE_FAST_LEVEL)
 		err = fn(arg, pipeline->raw_queue.thread);
 	return err;
 }

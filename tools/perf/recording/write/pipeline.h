@@ -31,6 +31,9 @@ struct writer;
 #define PIPELINE_MIN_BYTES	(1ULL << 20)
 #define PIPELINE_DEFAULT_BYTES	(128ULL << 20)
 
+/* zstd compresses hundreds of MB a second up to this level, and a few at level 22. */
+#define PIPELINE_FAST_LEVEL	3
+
 /**
  * struct pipeline_ops - called once, in a thread of the pipeline, at the first error
  * @write_failed: writing failed with @err (negative errno): the file is good up to position @end
@@ -83,12 +86,15 @@ int pipeline__init(struct pipeline *pipeline, const struct pipeline_ops *ops, vo
 void pipeline__exit(struct pipeline *pipeline);
 
 /**
- * pipeline__for_each_thread - call @fn for each thread of the pipeline, until it returns nonzero
+ * pipeline__for_each_fast_thread - call @fn for threads of the pipeline, until it returns nonzero
+ *
+ * Leaves out a thread that compresses at a level above PIPELINE_FAST_LEVEL: at a real-time priority
+ * it could take a CPU from all others for as long as the recording lasts.
  *
  * Return: 0, or what @fn returned last.
  */
-int pipeline__for_each_thread(const struct pipeline *pipeline,
-			      int (*fn)(void *arg, pthread_t thread), void *arg);
+int pipeline__for_each_fast_thread(const struct pipeline *pipeline,
+				   int (*fn)(void *arg, pthread_t thread), void *arg);
 
 /**
  * pipeline__open - write to a file what is appended from now on, or was since pipeline__next()

@@ -64,7 +64,8 @@ saves -r 3 --mmap-flush=64K
 saves --no-buffering --no-threads -m 64M
 
 # There is a reader thread for each CPU and one for the side-band rings. The thread that writes and
-# the one that waits for triggers have a priority one below theirs. Without the permission for SCHED_FIFO all have the default policy.
+# the one that waits for triggers have a priority one below theirs. Without the permission for
+# SCHED_FIFO all have the default policy.
 if ! chrt -f 2 true 2> "$work/chrt.err"; then
 	subtest "SCHED_FIFO"
 	inconclusive "no SCHED_FIFO: $(cat "$work/chrt.err")"
@@ -76,6 +77,23 @@ scheduled 1 2
 scheduled 7 $((cpus + 1)) -r 7
 scheduled 6 2 -r 7
 scheduled 1 $((cpus + 3)) -r 1
+# Compression at a high level takes a CPU; with a low one it is as fast as writing.
+scheduled 1 3 -z
+scheduled 1 2 -z19
+# Without the capability root may set no real-time priority either.
+wrapper=(prlimit --rtprio=0 setpriv --bounding-set=-sys_nice)
+scheduled 1 0
+subtest "losses are explained by a refused real-time priority"
+"${wrapper[@]}" "$PERF" record -a -m 1 -e raw_syscalls:sys_enter -o "$out" \
+	-- "$work/$comm" --count 100003 > "$work/issued" 2> "$work/record.err" ||
+	error "perf record exits with status $?"
+if grep -q 'Lost 0 events' "$work/record.err"; then
+	inconclusive "nothing was lost"
+else
+	grep -q "had no real-time priority: run as root, or raise 'ulimit -r'" "$work/record.err" ||
+		error "no message"
+fi
+wrapper=()
 # CPUs that --threads does not name share one reader.
 scheduled 2 $((cpus > 1 ? 3 : 2)) --threads=0/0
 for option in --no-realtime --no-threads --no-exclude-perf; do

@@ -47,10 +47,16 @@ int reader_sched__set_cpus(pthread_t thread, struct perf_cpu_map *cpus)
 	return 0;
 }
 
+static int max_priority;		/* that this user may set */
+static int priority_set;
+
 int reader_sched__set_priority(pthread_t thread, int priority)
 {
-	(void)thread, (void)priority;
-	return -EPERM;
+	(void)thread;
+	if (priority > max_priority)
+		return -EPERM;
+	priority_set = priority;
+	return 0;
 }
 
 /*
@@ -378,6 +384,36 @@ static void test_rounds(void)
 }
 
 /*
+ * Priorities
+ */
+
+/* Return: the priority that a thread gets where priorities up to @permitted may be set. */
+static int raise_to(int permitted, int wanted, bool drains, int *err)
+{
+	readers = (struct readers){ .priority = wanted };
+	max_priority = permitted;
+	priority_set = 0;
+	*err = readers__raise(&readers, pthread_self(), drains);
+	max_priority = 0;
+	return priority_set;
+}
+
+static void test_priorities(void)
+{
+	int err;
+
+	check(raise_to(99, -1, true, &err) == 2 && !err &&
+	      raise_to(99, -1, false, &err) == 1 && !err,
+	      "threads that drain get priority 2 by default, others 1");
+	check(raise_to(1, -1, true, &err) == 1 && !err && !readers.normal_class,
+	      "threads that drain get priority 1 where no more is permitted");
+	check(!raise_to(0, -1, true, &err) && !err && readers.normal_class,
+	      "the default falls back to the normal class, and tells");
+	check(!raise_to(1, 2, true, &err) && err == -EPERM,
+	      "a priority that was asked for is met or refused");
+}
+
+/*
  * Threads
  */
 
@@ -533,6 +569,7 @@ static void test_stop_reading(void)
 int main(void)
 {
 	test_rounds();
+	test_priorities();
 	test_promise(1, "three readers drain four rings");
 	test_promise(ITEM_BYTES * 8,
 		     "three readers drain four rings, leaving small amounts for later");

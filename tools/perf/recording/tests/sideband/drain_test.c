@@ -81,7 +81,7 @@ unsigned int readers__recorder(const struct readers *readers)
 	return 0;
 }
 
-int readers__raise(const struct readers *readers, pthread_t thread, bool drains)
+int readers__raise(struct readers *readers, pthread_t thread, bool drains)
 {
 	(void)readers, (void)thread, (void)drains;
 	return 0;
