@@ -58,6 +58,7 @@ static void add(struct state *state, struct sb_record *record)
 		return;
 	}
 	state->newest = max(state->newest, record->time);
+	state->has_late |= record->time <= state->final_time;
 	if (record->header.type == PERF_RECORD_LOST)
 		state->loss.lost += sb_record__event(record)->lost.lost;
 }
@@ -136,6 +137,10 @@ static bool apply(void *arg, struct log_entry *entry)
 	return true;
 }
 
+/*
+ * A clock that was set back (-k CLOCK_REALTIME) makes @newest stand still until it has caught up.
+ * Records that are older than the final time need not wait for that.
+ */
 void state__end_round(struct state *state)
 {
 	u64 time = state->round_newest > SB_RECORD_DELAY_NS ?
@@ -143,11 +148,12 @@ void state__end_round(struct state *state)
 
 	state->round_newest = state->newest;
 	stale_maps__end_round(&state->stale_maps, state->newest);
-	if (time < state->final_time + APPLY_INTERVAL_NS)
+	if (time < state->final_time + APPLY_INTERVAL_NS && !state->has_late)
 		return;
-	state->final_time = time;
-	state_log__apply(&state->log, time, apply, state);
-	stale_maps__apply(&state->stale_maps, &state->tasks, time);
+	state->final_time = max(state->final_time, time);
+	state->has_late = false;
+	state_log__apply(&state->log, state->final_time, apply, state);
+	stale_maps__apply(&state->stale_maps, &state->tasks, state->final_time);
 	state->map_bytes = tasks__map_bytes(&state->tasks);
 }
 

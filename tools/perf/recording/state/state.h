@@ -90,6 +90,7 @@ struct state_loss {
  * @newest:	time of the newest record [ns]
  * @round_newest: value of @newest when the last round ended [ns]
  * @final_time:	records up to this time are final [ns]
+ * @has_late:	a pending record is not newer than @final_time
  * @horizon:	nothing older than this is written to a file any more [ns]
  * @map_bytes:	size that the maps of the BASE views have in a file, as last computed [bytes]
  * @collect_bytes: limit of the log and of tasks at which to collect [bytes]
@@ -107,6 +108,7 @@ struct state {
 	u64			newest;
 	u64			round_newest;
 	u64			final_time;
+	bool			has_late;
 	u64			horizon;
 	size_t			map_bytes;
 	size_t			collect_bytes;

@@ -35,6 +35,26 @@ static void test_order(void)
 	end();
 }
 
+/* With -k CLOCK_REALTIME times can go back. */
+static void test_clock_set_back(void)
+{
+	size_t pending;
+	u32 tid;
+
+	begin();
+	emit_comm(10, 10, "one", 0);
+	make_final();
+	pending = state.log.nr - state.log.nr_applied;
+	now -= 5 * SB_RECORD_DELAY_NS;
+	for (tid = 100; tid < 200; tid++)
+		emit_comm(tid, tid, "late", 0);
+	state__end_round(&state);
+	check(state.log.nr - state.log.nr_applied == pending,
+	      "records do not stay pending until a clock that was set back has caught up");
+	check(tasks__task(&state.tasks, 150), "... and are applied");
+	end();
+}
+
 /* Samples of an earlier snapshot in the same file must still resolve. */
 static void test_same_file(void)
 {
@@ -289,6 +309,7 @@ static void test_malformed(void)
 int main(void)
 {
 	test_order();
+	test_clock_set_back();
 	test_same_file();
 	test_system_wide();
 	test_passthrough();
