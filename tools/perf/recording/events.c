@@ -334,3 +334,40 @@ int events__open(struct recorder *rec)
 		err = apply_filters(rec, triggers);
 	return err;
 }
+
+/*
+ * CPUs that come or go
+ */
+
+/* List the CPUs of @cpus that are not in @others, as "1,2,3". Return: whether there are any. */
+static bool list_others(struct perf_cpu_map *cpus, struct perf_cpu_map *others, char *list,
+			size_t size)
+{
+	struct perf_cpu cpu;
+	size_t len = 0;
+	int i;
+
+	list[0] = '\0';
+	perf_cpu_map__for_each_cpu(cpu, i, cpus) {
+		if (!perf_cpu_map__has(others, cpu))
+			len += scnprintf(list + len, size - len, "%s%d", len ? "," : "", cpu.cpu);
+	}
+	return len;
+}
+
+void events__warn_of_hotplug(const struct recorder *rec)
+{
+	struct perf_cpu_map *recorded = rec->evlist->core.user_requested_cpus, *online;
+	char list[200];
+
+	if (perf_cpu_map__has_any_cpu_or_is_empty(recorded))
+		return;
+	online = perf_cpu_map__new_online_cpus();
+	if (!rec->opts.target.cpu_list && list_others(online, recorded, list, sizeof(list)))
+		pr_warning("CPUs came online during the recording, which does not have their "
+			   "events: %s\n", list);
+	if (online && list_others(recorded, online, list, sizeof(list)))
+		pr_warning("CPUs went offline during the recording, which ends early for them: "
+			   "%s\n", list);
+	perf_cpu_map__put(online);
+}

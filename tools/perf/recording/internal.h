@@ -75,6 +75,9 @@ int events__configure(struct recorder *rec);
  */
 int events__open(struct recorder *rec);
 
+/** events__warn_of_hotplug - warn of CPUs that came online or went offline since events__open() */
+void events__warn_of_hotplug(const struct recorder *rec);
+
 /*
  * files.c
  */

@@ -350,6 +350,7 @@ static int end(struct recorder *rec, int err)
 {
 	err = capture__stop(&rec->capture) ?: err;
 	evlist__disable(rec->evlist);
+	events__warn_of_hotplug(rec);
 	err = readers__stop(&rec->readers) ?: err;
 	drain_thread__stop(&rec->drain_thread);
 	rec->summary.wakeups += readers__wakeups(&rec->readers);
