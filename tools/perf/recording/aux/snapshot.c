@@ -10,9 +10,9 @@
 #include "util/evlist.h"
 #include "util/evsel.h"
 #include "util/record.h"
+#include "util/time-utils.h"
 #include "aux.h"
 #include "snapshot.h"
-#include "recording/lib/clock.h"
 #include "recording/output/output.h"
 
 /*
@@ -144,7 +144,7 @@ int aux_snapshotter__take(struct aux_snapshotter *snapshotter, bool last)
 	runs = !aux->evsel->disabled;
 	pthread_mutex_lock(&snapshotter->buffer.lock);
 	set = &snapshotter->sets[snapshotter->buffer.filling];
-	begin = now_ns();
+	begin = rdclock();
 	if (runs)
 		err = stop(aux);
 	for (i = 0; i < aux->nr && !err; i++)
@@ -152,7 +152,7 @@ int aux_snapshotter__take(struct aux_snapshotter *snapshotter, bool last)
 	if (runs)
 		err = resume(aux, last) ?: err;
 	if (runs && !last)
-		set->stats.stopped_ns += now_ns() - begin;
+		set->stats.stopped_ns += rdclock() - begin;
 	set->stats.requests++;
 	pthread_mutex_unlock(&snapshotter->buffer.lock);
 	return err;

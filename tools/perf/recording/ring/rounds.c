@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <linux/zalloc.h>
-#include "recording/lib/clock.h"
+#include "util/time-utils.h"
 #include "rounds.h"
 #include "recording/lib/thread.h"
 
@@ -10,7 +10,7 @@ int rounds__init(struct rounds *rounds, unsigned int nr_visitors, int (*mark)(vo
 {
 	*rounds = (struct rounds){
 		.nr	  = 1,
-		.begin_ns = now_ns(),
+		.begin_ns = rdclock(),
 		.late_ns  = ROUND_LATE_NS,
 		.mark	  = mark,
 		.arg	  = arg,
@@ -33,7 +33,7 @@ void rounds__exit(struct rounds *rounds)
 
 static u64 age(const struct rounds *rounds)
 {
-	return now_ns() - __atomic_load_n(&rounds->begin_ns, __ATOMIC_RELAXED);
+	return rdclock() - __atomic_load_n(&rounds->begin_ns, __ATOMIC_RELAXED);
 }
 
 /* Pairs with the release in next_round(): heads read after this were not read before that mark. */
@@ -53,7 +53,7 @@ static int next_round(struct rounds *rounds)
 		err = rounds->mark(rounds->arg);
 	rounds->nr_visited = 0;
 	__atomic_store_n(&rounds->bytes, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&rounds->begin_ns, now_ns(), __ATOMIC_RELAXED);
+	__atomic_store_n(&rounds->begin_ns, rdclock(), __ATOMIC_RELAXED);
 	__atomic_store_n(&rounds->asked, false, __ATOMIC_RELAXED);
 	__atomic_store_n(&rounds->nr, rounds->nr + 1, __ATOMIC_RELEASE);
 	return err;

@@ -7,12 +7,12 @@
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/record.h"
+#include "util/time-utils.h"
 #include "recording/aux/aux.h"
 #include "recording/aux/snapshot.h"
 #include "capture.h"
 #include "recording/ring/lost_counters.h"
 #include "overwrite.h"
-#include "recording/lib/clock.h"
 #include "recording/lib/thread.h"
 #include "trigger.h"
 #include "recording/lib/eventfd.h"
@@ -84,7 +84,7 @@ static int act(struct capture *capture, unsigned int what)
  */
 static void pause_since(u64 begin)
 {
-	usleep((now_ns() - begin) / NSEC_PER_USEC);
+	usleep((rdclock() - begin) / NSEC_PER_USEC);
 }
 
 static void wait_and_act(struct capture *capture)
@@ -94,7 +94,7 @@ static void wait_and_act(struct capture *capture)
 
 	do {
 		evlist__poll(capture->evlist, -1);
-		begin = now_ns();
+		begin = rdclock();
 		pthread_mutex_lock(&capture->enabling);		/* --control enable, disable */
 		what = triggers__process(capture->triggers);
 		pthread_mutex_unlock(&capture->enabling);

@@ -8,10 +8,10 @@
 #include <perf/event.h>
 #include "util/debug.h"
 #include "util/evlist.h"
+#include "util/time-utils.h"
 #include "recording/ring/channel.h"
 #include "recording/ring/drain.h"
 #include "recording/ring/sample_ids.h"
-#include "recording/lib/clock.h"
 #include "recording/output/output.h"
 #include "overwrite.h"
 
@@ -125,7 +125,7 @@ void snapshotter__take(struct snapshotter *snapshotter, u64 event_time)
 	u64 begin, final_time;
 
 	pthread_mutex_lock(&snapshotter->buffer.lock);
-	begin = now_ns();
+	begin = rdclock();
 	final_time = __atomic_load_n(&snapshotter->final_time, __ATOMIC_RELAXED);
 	perf_snapshot__take(filling(snapshotter)->snapshots, snapshotter->nr, &taken);
 

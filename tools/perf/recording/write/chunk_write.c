@@ -5,7 +5,7 @@
  * All functions are called with @lock held, and release it while the writer works.
  */
 #include <linux/time64.h>
-#include "recording/lib/clock.h"
+#include "util/time-utils.h"
 #include "queue_internal.h"
 #include "writer.h"
 
@@ -37,7 +37,7 @@ static bool page_cache_keeps_up(const struct write_queue *queue, u64 now)
 static void submit(struct write_queue *queue)
 {
 	struct chunk *chunk = list_first_entry(&queue->full, struct chunk, node);
-	u64 begin = now_ns(), end;
+	u64 begin = rdclock(), end;
 	bool buffered = page_cache_keeps_up(queue, begin);
 
 	list_move_tail(&chunk->node, &queue->submitted);
@@ -45,7 +45,7 @@ static void submit(struct write_queue *queue)
 	chunk->buffered = buffered;
 	pthread_mutex_unlock(&queue->lock);
 	writer__submit(queue->writer, chunk);
-	end = now_ns();
+	end = rdclock();
 	if (buffered && end - begin > WRITE_QUEUE_STALL_MS * NSEC_PER_MSEC)
 		queue->stalled_until = end + WRITE_QUEUE_STALLED_MS * NSEC_PER_MSEC;
 	pthread_mutex_lock(&queue->lock);
@@ -91,7 +91,7 @@ static void wait_for_work(struct write_queue *queue)
 		return;
 	}
 	due = queue->filling->begin_ns + (queue->seekable ? WRITE_QUEUE_FLUSH_MS * NSEC_PER_MSEC : 0);
-	if (now_ns() < due) {
+	if (rdclock() < due) {
 		until.tv_sec = due / NSEC_PER_SEC;
 		until.tv_nsec = due % NSEC_PER_SEC;
 		pthread_cond_timedwait(&queue->work, &queue->lock, &until);
@@ -101,7 +101,7 @@ static void wait_for_work(struct write_queue *queue)
 		write_queue__seal(queue);
 		pthread_mutex_unlock(&queue->append);
 	} else if (queue->seekable) {	/* another thread is appending: try again later */
-		queue->filling->begin_ns = now_ns();
+		queue->filling->begin_ns = rdclock();
 	} else {			/* append() signals @work when it has released @append */
 		pthread_cond_wait(&queue->work, &queue->lock);
 	}

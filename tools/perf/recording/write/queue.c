@@ -4,7 +4,7 @@
  */
 #include <time.h>
 #include <linux/kernel.h>
-#include "recording/lib/clock.h"
+#include "util/time-utils.h"
 #include "recording/lib/thread.h"
 #include "queue_internal.h"
 #include "writer.h"
@@ -38,7 +38,7 @@ static int begin_chunk(struct write_queue *queue, struct records_cursor *cursor)
 		if (cursor->next > cursor->pos)
 			chunk->record = chunk->pos - (cursor->pos - cursor->record);
 		chunk->record_type = cursor->type;
-		chunk->begin_ns = now_ns();
+		chunk->begin_ns = rdclock();
 		pthread_cond_signal(&queue->work);
 	}
 	pthread_mutex_unlock(&queue->lock);
