@@ -179,6 +179,60 @@ TEST_F(sizes, sample_larger_than_ring)
 	}
 }
 
+/*
+ * Siblings come and go while another CPU samples their group: an IPI changes
+ * the group in the middle of samples. Each sample must have as many entries as
+ * its size says.
+ */
+TEST_F(sizes, group_changes)
+{
+	struct perf_event_attr attr = ATTR_FAULTS(
+		.sample_type = PERF_SAMPLE_READ | variant->bit,
+		.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID |
+			       PERF_FORMAT_LOST);
+	struct perf_event_attr sibling_attr =
+		ATTR_DUMMY(.sample_type = variant->bit,
+			   .read_format = attr.read_format);
+	uint64_t position = 0, end_ms = now_ms() + 1000;
+	long seen[3] = { }, changes = 0;
+	struct fault_thread thread;
+	struct record *record = &self->record;
+
+	if (nth_cpu(1) < 0)
+		SKIP(return, "needs two CPUs");
+	ASSERT_EQ(0, pin_to_cpu(nth_cpu(0)));
+	ASSERT_TRUE(fault_thread_start(&thread));
+	ASSERT_EQ(0, pin_thread(thread.tid, nth_cpu(1)));
+	ASSERT_EQ(0, ring_map(&self->ring, perf_open(&attr, thread.tid, -1),
+			      1024, PROT_READ | PROT_WRITE));
+
+	for (; now_ms() < end_ms; changes++) {
+		int fd = syscall(SYS_perf_event_open, &sibling_attr, thread.tid,
+				 -1, self->ring.fd, PERF_FLAG_FD_CLOEXEC);
+		uint64_t head = ring_head(&self->ring), nr;
+
+		ASSERT_GE(fd, 0);
+		for (; position < head; position += record->header.size) {
+			ASSERT_TRUE(ring_record_at(&self->ring, position, head,
+						   record));
+			if (record->header.type != PERF_RECORD_SAMPLE)
+				continue;
+			nr = record->words[1];
+			ASSERT_TRUE(nr == 1 || nr == 2);
+			ASSERT_EQ(8 + 8 + nr * 24 + variant->trailer,
+				  record->header.size);
+			seen[nr]++;
+		}
+		ring_set_tail(&self->ring, position);
+		close(fd);
+	}
+	fault_thread_stop(&thread);
+	TH_LOG("%ld changes, samples of 1 event: %ld, of 2: %ld", changes,
+	       seen[1], seen[2]);
+	if (!seen[1] || !seen[2])
+		SKIP(return, "no samples before or after a change");
+}
+
 TEST_F(sizes, tracepoint_all_fields)
 {
 	struct perf_event_attr attr = {
