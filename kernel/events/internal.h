@@ -230,6 +230,9 @@ struct page *perf_mmap_to_page(struct perf_buffer *rb, unsigned long pgoff);
 /* perf_output_wakeup - wake up the readers of @handle's ring; any context */
 void perf_output_wakeup(struct perf_output_handle *handle);
 
+/* perf_output_overrun - warn once, and end the record at handle->end */
+void perf_output_overrun(struct perf_output_handle *handle);
+
 /**
  * rb_alloc_aux - allocate the AUX area of a ring buffer that has none
  * @rb:		the ring buffer
@@ -313,9 +316,22 @@ static inline unsigned long perf_aux_size(struct perf_buffer *rb)
 }
 
 /*
- * Write the fields of a reserved record. handle->addr is where the next field
- * is written. All functions return the number of bytes that were not copied.
+ * Write the fields of a reserved record. The record is [handle->addr,
+ * handle->end): handle->addr is where the next field is written. A field that
+ * does not fit is dropped, with a warning, and so are all later ones: no writer
+ * can write to the next record, or past the end of the mapping. All functions
+ * return the number of bytes that were not copied.
  */
+
+/* Tell whether @len bytes fit in the record. Context: any. */
+static __always_inline bool output_fits(struct perf_output_handle *handle,
+					unsigned long len)
+{
+	if (likely(len <= (unsigned long)(handle->end - handle->addr)))
+		return true;
+	perf_output_overrun(handle);
+	return false;
+}
 
 static __always_inline unsigned long
 __output_copy(struct perf_output_handle *handle, const void *buf,
@@ -323,6 +339,8 @@ __output_copy(struct perf_output_handle *handle, const void *buf,
 {
 	void *addr = handle->addr;
 
+	if (!output_fits(handle, len))
+		return len;
 	memcpy(addr, buf, len);
 	/*
 	 * Do not use +=: to the compiler, memcpy() may have changed
@@ -336,6 +354,8 @@ static inline unsigned long
 __output_skip(struct perf_output_handle *handle, const void *buf,
 	      unsigned long len)
 {
+	if (!output_fits(handle, len))
+		return len;
 	handle->addr += len;
 	return 0;
 }
@@ -345,8 +365,11 @@ static inline unsigned long
 __output_custom(struct perf_output_handle *handle, perf_copy_f copy_func,
 		const void *buf, unsigned long len)
 {
-	unsigned long left = copy_func(handle->addr, buf, 0, len);
+	unsigned long left;
 
+	if (!output_fits(handle, len))
+		return len;
+	left = copy_func(handle->addr, buf, 0, len);
 	handle->addr += len - left;
 	return left;
 }
@@ -369,8 +392,11 @@ __output_copy_user(struct perf_output_handle *handle, const void *buf,
 		   unsigned long len)
 {
 	const void __user *from = (__force const void __user *)buf;
-	unsigned long left = arch_perf_out_copy_user(handle->addr, from, len);
+	unsigned long left;
 
+	if (!output_fits(handle, len))
+		return len;
+	left = arch_perf_out_copy_user(handle->addr, from, len);
 	handle->addr += len - left;
 	return left;
 }

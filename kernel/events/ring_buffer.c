@@ -8,8 +8,8 @@
  *
  *   reserve	Advance rb->head by one local atomic operation. A writer that
  *		interrupts this one reserves the space after it.
- *   write	Store the fields at handle->addr, which only increases: the
- *		area is mirrored.
+ *   write	Store the fields at handle->addr, which only increases up to
+ *		handle->end: the area is mirrored.
  *   commit	The outermost of the nested writers publishes rb->head as
  *		data_head. By then all of them have ended.
  *
@@ -336,31 +336,38 @@ static __always_inline bool reserve(struct perf_buffer *rb, unsigned int size,
 	return true;
 }
 
-/* Set handle->addr for the reservation [@begin, @end); advance rb->wakeup. */
-static __always_inline void start_record(struct perf_output_handle *handle,
-					 struct perf_buffer *rb,
-					 unsigned long begin,
-					 unsigned long end, bool backward)
+/*
+ * Advance rb->wakeup after a reservation up to @end.
+ *
+ * An interrupting writer may find the same wake-up due; the compare and
+ * exchange makes it count once. The record of that writer may lie after this
+ * one, and rb->wakeup may be ahead of @end already: compare the difference as a
+ * signed number.
+ */
+static __always_inline void advance_wakeup(struct perf_buffer *rb,
+					   unsigned long end)
 {
 	long wakeup = local_read(&rb->wakeup);
 
-	handle->addr = rb->data + ((backward ? -end : begin) & (rb->size - 1));
-	/*
-	 * An interrupting writer may find the same wake-up due; the compare
-	 * and exchange makes it count once. The record of that writer may lie
-	 * after this one, and rb->wakeup may be ahead of @end already: compare
-	 * the difference as a signed number.
-	 */
 	if (unlikely((long)(end - wakeup) > (long)rb->watermark))
 		(void)local_try_cmpxchg(&rb->wakeup, &wakeup,
 					wakeup + rb->watermark);
 }
 
+/* Return where the reservation [@begin, @end) is in the data area. */
+static __always_inline void *reserved_at(struct perf_buffer *rb,
+					 unsigned long begin,
+					 unsigned long end, bool backward)
+{
+	return rb->data + ((backward ? -end : begin) & (rb->size - 1));
+}
+
 /*
- * Write the trailer with one store. All of it is known once the record is
- * reserved.
+ * Let the caller write the record of @size bytes at @addr, except for its
+ * trailer. Write the trailer now, with one store: all of it is known.
  */
-static __always_inline void put_trailer(void *record, u64 position, u16 size)
+static __always_inline void start_record(struct perf_output_handle *handle,
+					 void *addr, u64 position, u16 size)
 {
 	struct perf_event_trailer trailer = {
 		.offset_lo = position,
@@ -368,7 +375,18 @@ static __always_inline void put_trailer(void *record, u64 position, u16 size)
 		.size = size,
 	};
 
-	memcpy(record + size - sizeof(trailer), &trailer, sizeof(trailer));
+	handle->addr = addr;
+	handle->end = addr + size;
+	if (handle->rb->trailer) {
+		handle->end -= sizeof(trailer);
+		memcpy(handle->end, &trailer, sizeof(trailer));
+	}
+}
+
+/* Warn once if the record was not filled: its sizes disagree. */
+static __always_inline void check_filled(struct perf_output_handle *handle)
+{
+	WARN_ON_ONCE(handle->addr != handle->end);
 }
 
 struct lost_record {
@@ -390,34 +408,38 @@ static unsigned int lost_record_size(struct perf_event *event)
 }
 
 /*
- * Write a LOST record in front of the first record that fits again. Leave
- * handle->addr behind the LOST record.
+ * Write a LOST record of @size bytes at @addr, in front of the first record
+ * that fits again.
  */
 static void put_lost_record(struct perf_output_handle *handle,
 			    struct perf_sample_data *data,
-			    struct perf_event *event, u64 position)
+			    struct perf_event *event, void *addr, u64 position,
+			    unsigned int size)
 {
 	struct lost_record record = {
 		.id = event->id,
 		.lost = local_xchg(&handle->rb->lost, 0),
 	};
-	void *begin = handle->addr;
 
+	start_record(handle, addr, position, size);
 	perf_event_header__init(&record.header, data, PERF_RECORD_LOST, 0,
 				sizeof(record), event);
 	perf_output_put(handle, record);
 	perf_event__output_id_sample(event, handle, data);
-	if (handle->rb->trailer)
-		put_trailer(begin, position, record.header.size);
-	handle->addr = begin + record.header.size;
+	check_filled(handle);
 }
 
-/* Count the lost event; nothing was reserved. */
+/*
+ * Count the lost event; nothing was reserved. A ring without a data area does
+ * not count.
+ */
 static noinline int output_lost(struct perf_output_handle *handle)
 {
-	local_inc(&handle->rb->lost);
-	atomic64_inc(&handle->event->lost_samples);
-	perf_output_end(handle);
+	if (handle->rb->nr_pages) {
+		local_inc(&handle->rb->lost);
+		atomic64_inc(&handle->event->lost_samples);
+	}
+	writer_end(handle);
 	return -ENOSPC;
 }
 
@@ -433,26 +455,23 @@ static noinline int output_begin_slow(struct perf_output_handle *handle,
 	struct perf_buffer *rb = handle->rb;
 	unsigned int lost_size;
 	unsigned long begin;
+	void *addr;
 
-	lost_size = local_read(&rb->lost) ? lost_record_size(event) : 0;
-	if (!rb->nr_pages) {
-		perf_output_end(handle);
-		return -ENOSPC;
-	}
 	/*
 	 * A record larger than the ring would run past the end of the second
-	 * mapping.
+	 * mapping. A ring without a data area is always paused.
 	 */
+	lost_size = local_read(&rb->lost) ? lost_record_size(event) : 0;
 	if (READ_ONCE(rb->paused) || size > rb->max_record ||
 	    lost_size + size > rb->size ||
 	    !reserve(rb, lost_size + size, backward, rb->nest > 1, &begin))
 		return output_lost(handle);
 
-	start_record(handle, rb, begin, begin + lost_size + size, backward);
+	advance_wakeup(rb, begin + lost_size + size);
+	addr = reserved_at(rb, begin, begin + lost_size + size, backward);
 	if (lost_size)
-		put_lost_record(handle, data, event, begin);
-	if (rb->trailer)
-		put_trailer(handle->addr, begin + lost_size, size);
+		put_lost_record(handle, data, event, addr, begin, lost_size);
+	start_record(handle, addr + lost_size, begin + lost_size, size);
 	return 0;
 }
 
@@ -486,9 +505,9 @@ static __always_inline int output_begin(struct perf_output_handle *handle,
 	if (!reserve(rb, size, backward, false, &begin))
 		return output_lost(handle);
 
-	start_record(handle, rb, begin, begin + size, backward);
-	if (rb->trailer)
-		put_trailer(handle->addr, begin, size);
+	advance_wakeup(rb, begin + size);
+	start_record(handle, reserved_at(rb, begin, begin + size, backward),
+		     begin, size);
 	return 0;
 }
 
@@ -500,8 +519,9 @@ static __always_inline int output_begin(struct perf_output_handle *handle,
  * @size:	size of one record with its trailer, a multiple of 8 [bytes]
  *
  * Context: any, including NMI. On success preemption stays disabled until
- * perf_output_end(), which keeps the ring alive (RCU), and the caller must
- * write exactly @size bytes in between.
+ * perf_output_end(), which keeps the ring alive (RCU). In between the caller
+ * must write exactly @size bytes, or 8 bytes less if the ring has trailers: the
+ * trailer is written here.
  *
  * Return: 0; -ENOSPC if the event has no ring, or if the ring has no data area;
  * -ENOSPC, with the loss counted, if the free space is too small, if the ring
@@ -535,14 +555,31 @@ int perf_output_begin_backward(struct perf_output_handle *handle,
  * perf_output_end - commit a record
  * @handle:	initialized by perf_output_begin()
  *
+ * Warn once if less was written than reserved.
+ *
  * Context: the same as the matching perf_output_begin(). Enables preemption.
  */
 void perf_output_end(struct perf_output_handle *handle)
 {
+	check_filled(handle);
 	writer_end(handle);
 }
 
-/* perf_output_skip - leave the next @len bytes of the record unchanged */
+/*
+ * Warn about a field that does not fit in its record, and drop all later ones.
+ * The backtrace shows who writes more than was reserved.
+ */
+noinline void perf_output_overrun(struct perf_output_handle *handle)
+{
+	WARN_ON_ONCE(true);
+	handle->addr = handle->end;
+}
+
+/*
+ * perf_output_skip - leave the next @len bytes of the record unchanged
+ *
+ * Return: 0, or @len if they do not fit in the record.
+ */
 unsigned int perf_output_skip(struct perf_output_handle *handle,
 			      unsigned int len)
 {
@@ -552,7 +589,7 @@ unsigned int perf_output_skip(struct perf_output_handle *handle,
 /*
  * perf_output_copy - write the next @len bytes of the record
  *
- * Return: number of bytes not written, always 0.
+ * Return: 0, or @len if they do not fit in the record; nothing is written then.
  */
 unsigned int perf_output_copy(struct perf_output_handle *handle,
 			      const void *buf, unsigned int len)

@@ -3,7 +3,7 @@
  * Model the ring buffer in overwrite mode, with a reader on another CPU, for the spin checker.
  *
  * The model follows kernel/events/ring_buffer.c (output_begin(), reserve_overwrite(),
- * reserve_nested(), put_trailer(), publish(), writer_end()), the barriers B, C, E and F of
+ * reserve_nested(), start_record(), publish(), writer_end()), the barriers B, C, E and F of
  * kernel/events/internal.h, and the reader in
  * Documentation/userspace-api/perf_ring_buffer_overwrite.rst. Spin explores all interleavings of
  * their steps. A step has at most one effect that other processes can see.
@@ -256,7 +256,7 @@ nested:
 	   reserve_nested();
 reserved:
 	   atomic {
-		store(begin + size - 1, size);	/* put_trailer() */
+		store(begin + size - 1, size);	/* start_record() */
 		if
 		:: size == 1 -> begin = 0; size = 0; goto written
 		:: else

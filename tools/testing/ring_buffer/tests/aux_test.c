@@ -475,6 +475,7 @@ static void test_copy(void)
 		for (unsigned long i = 0; i < size; i++)
 			differing += out[i] != area[(from + i) % AUX_SIZE];
 		EXPECT(!differing && out[size] == 0xbb);
+		perf_output_skip(&handle, AUX_SIZE + 8 - size);
 		perf_output_end(&handle);
 		big->user->data_tail = big->user->data_head;
 	}
@@ -548,6 +549,7 @@ static bool copy_matches(struct model *m, struct perf_output_handle *aux, unsign
 	EXPECT(perf_output_copy_aux(aux, &handle, from, to) == size);
 	for (unsigned long i = 0; i < size; i++)
 		differing += out[i] != m->bytes[(end + m->size - size + i) % m->size];
+	perf_output_skip(&handle, round_up(size + 1, 8) - size);
 	perf_output_end(&handle);
 	m->samples->user->data_tail = m->samples->user->data_head;
 	return EXPECT(!differing && out[size] == 0xbb);

@@ -755,6 +755,12 @@ static unsigned long copy_half(void *dst, const void *src, unsigned long off, un
 	return len - len / 2;
 }
 
+static unsigned long copy_all(void *dst, const void *src, unsigned long off, unsigned long len)
+{
+	memcpy(dst, src + off, len);
+	return 0;
+}
+
 /* The other functions that write a field, across the end of the area. */
 static void test_fields(void)
 {
@@ -786,8 +792,87 @@ static void test_fields(void)
 	shim.user_readable = ~0ul;
 	EXPECT(__output_copy_user(&handle, bytes, 32) == 0);
 	EXPECT(handle.addr == at + 130 && !memcmp(at + 98, bytes, 32));
+	EXPECT(perf_output_skip(&handle, 256 - 130) == 0);
 	perf_output_end(&handle);
 	ring_delete(ring);
+}
+
+/* Write a field of @len bytes with each function that writes fields. Returns the bytes not written. */
+static unsigned long write_field(struct perf_output_handle *handle, unsigned int how,
+				 unsigned int len)
+{
+	static const unsigned char bytes[256] = { [0 ... 255] = 0xee };
+
+	switch (how) {
+	case 0:
+		return perf_output_copy(handle, bytes, len);
+	case 1:
+		return perf_output_skip(handle, len);
+	case 2:
+		return __output_copy(handle, bytes, len);
+	case 3:
+		return __output_custom(handle, copy_all, bytes, len);
+	default:
+		return __output_copy_user(handle, bytes, len);
+	}
+}
+
+/*
+ * Write more than was reserved, where the second mapping ends: the area of one page is full up to
+ * its last 8 bytes. The field that does not fit, and each later one, is dropped with a warning. The
+ * neighbors of the record and its trailer stay as they are.
+ */
+static void test_overrun(void)
+{
+	struct perf_sample_data data = { .id_fill = RING_ID_FILL };
+	unsigned char before[4096], *at;
+	struct perf_output_handle handle;
+
+	shim.quiet = true;
+	for_each_mode(flags) {
+		for (unsigned int how = 0; how < 5; how++) {
+			struct ring *ring = new_ring(flags, 1, 0);
+			unsigned int size = ring->size - 8 * is_streaming(ring);
+			unsigned int len = size - (flags & RING_SIZED ? 8 : 0);
+
+			start_at(ring, flags & RING_BACKWARD ? 2 * 4096 - 4088 - size : 4088);
+			EXPECT(!perf_output_begin(&handle, &data, &ring->event, size));
+			at = handle.addr;
+			EXPECT(at == (unsigned char *)ring->rb->data + 4088);
+			EXPECT(!perf_output_skip(&handle, len - 8));
+			memcpy(before, ring->data, sizeof(before));
+			EXPECT(write_field(&handle, how, 16) == 16 && shim.warnings == 1);
+			EXPECT(write_field(&handle, how, 8) == 8 && shim.warnings == 2);
+			EXPECT(handle.addr == at + len);
+			EXPECT(!memcmp(before, ring->data, sizeof(before)));
+			perf_output_end(&handle);
+			EXPECT(ring_head(ring) == local_read(&ring->rb->head));
+			shim.warnings = 0;
+			ring_delete(ring);
+		}
+	}
+	shim.quiet = false;
+}
+
+/* A writer that writes less than it reserved causes one warning, and its record is published. */
+static void test_underrun(void)
+{
+	struct perf_sample_data data = { .id_fill = RING_ID_FILL };
+	struct perf_output_handle handle;
+
+	shim.quiet = true;
+	for_each_mode(flags) {
+		struct ring *ring = new_ring(flags, 1, 0);
+
+		EXPECT(!perf_output_begin(&handle, &data, &ring->event, 64));
+		perf_output_skip(&handle, 32);
+		EXPECT(!shim.warnings);
+		perf_output_end(&handle);
+		EXPECT(shim.warnings == 1 && ring_head(ring) == 64);
+		shim.warnings = 0;
+		ring_delete(ring);
+	}
+	shim.quiet = false;
 }
 
 int main(void)
@@ -819,5 +904,7 @@ int main(void)
 	TAP_RUN(test_free, "freeing by a work item");
 	TAP_RUN(test_directions, "begin_forward and begin_backward");
 	TAP_RUN(test_fields, "copy, skip, custom and user copies");
+	TAP_RUN(test_overrun, "writes beyond the reservation are dropped");
+	TAP_RUN(test_underrun, "a record that is not filled causes a warning");
 	return tap_end();
 }

@@ -301,6 +301,7 @@ static bool same_handle(const struct perf_output_handle *handle)
 static void copy_aux(struct perf_output_handle *aux)
 {
 	unsigned long from = random_u32(), to = from + random_below(5000);
+	unsigned int size = round_up(to - from + (from == to), 8);
 	struct perf_sample_data data = {};
 	struct perf_output_handle handle;
 	long copied[2] = {};
@@ -308,11 +309,11 @@ static void copy_aux(struct perf_output_handle *aux)
 	if (to - from > ring[0]->size - 64)
 		return;
 	for_both(i) {
-		if (ring[i]->impl->begin(&handle, &data, &ring[i]->event,
-					 round_up(to - from + (from == to), 8)))
+		if (ring[i]->impl->begin(&handle, &data, &ring[i]->event, size))
 			continue;
 		if (from != to)
 			copied[i] = ring[i]->impl->copy_aux(&aux[i], &handle, from, to);
+		ring[i]->impl->skip(&handle, size - copied[i]);
 		ring[i]->impl->end(&handle);
 	}
 	EXPECT(copied[0] == copied[1]);
