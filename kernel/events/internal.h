@@ -24,7 +24,17 @@
  * these contexts nest; they never run in parallel. Hence rb->head is a local_t,
  * and rb->nest counts the active writers. Readers are other processes on other
  * CPUs, which use mmap(). They can write anything to the control page
- * (rb->user_page).
+ * (rb->user_page). Writers only store to it, and load data_tail: an atomic
+ * operation there could be starved by a thread that writes to the same word.
+ *
+ * In an overwrite ring, data_reserved tells readers how far writers may have
+ * written. It has a word for each nesting depth: rb->nest - 1 at the time when
+ * the writer begins. At each depth there is at most one writer at a time, in
+ * whatever contexts the writers run: a writer that interrupts it has a larger
+ * depth, or comes before it has incremented rb->nest and ends before it
+ * continues. Hence rb->reserved[depth] is a plain counter, and the word in the
+ * control page is a plain store of it. A word is advanced before rb->head, so
+ * the sum of the words is never below rb->head, whoever interrupts whom.
  *
  * Barriers, kernel side and user side. Each site cites its label.
  *
@@ -40,14 +50,14 @@
  *	A pairs with D: a control dependency. B pairs with C.
  *
  *	overwrite ring (mapped read-only):
- *	ADD data_reserved			LOAD data_head
+ *	STORE data_reserved[depth]		LOAD data_head
  *	smp_wmb()	   (E)			smp_rmb()	   (C)
  *	STORE data				LOAD data
  *	smp_wmb()	   (B)			smp_rmb()	   (F)
- *	STORE data_head				LOAD data_reserved
+ *	STORE data_head				LOAD data_reserved[0..3]
  *
- *	E pairs with F: a reader that loads any byte of a record then loads a
- *	data_reserved that includes this record.
+ *	E pairs with F: a reader that loads any byte of a record then loads
+ *	words whose sum includes this record, and all records reserved before.
  *
  *	AUX area that is mapped while its event runs, both sides in the kernel:
  *	STORE the area's fields			INC aux_refcount, unless 0
@@ -84,6 +94,10 @@
 #define RING_BUFFER_BACKWARD	0x02	/* write_backward */
 #define RING_BUFFER_TRAILER	0x04	/* PERF_SAMPLE_SIZE_AT_END */
 
+/* Nesting depths at which an overwrite ring accepts records. */
+#define PERF_RING_DEPTHS \
+	(sizeof_field(struct perf_event_mmap_page, data_reserved) / sizeof(__u64))
+
 /**
  * struct perf_buffer - ring buffer: a data area and an optional AUX area
  *
@@ -97,6 +111,8 @@
  * @events:	samples since the last wake-up (attr.wakeup_events)
  * @nest:	number of active writers, nested ones included
  * @poll:	events that the next poll() returns
+ * @reserved:	bytes reserved at each nesting depth, in overwrite rings; the
+ *		words of data_reserved are copies
  *
  * Set up by rb_alloc(); constant except for @paused:
  * @data:	the mirrored data area; NULL if there is none
@@ -159,6 +175,7 @@ struct perf_buffer {
 	bool				backward;
 	bool				trailer;
 	bool				paused;
+	unsigned long			reserved[PERF_RING_DEPTHS];
 	struct page			**pages;
 
 	refcount_t			refcount;

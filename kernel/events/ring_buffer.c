@@ -255,48 +255,57 @@ static __always_inline void writer_end(struct perf_output_handle *handle)
  */
 
 /*
- * Reserve in an overwrite ring. This never fails: no writer waits for a reader.
+ * Tell readers that @size more bytes may be overwritten, by the writer at
+ * @depth. Readers of 32-bit kernels are not told: positions have 64 bits.
+ */
+static __always_inline void announce(struct perf_buffer *rb, unsigned int depth,
+				     long size)
+{
+	if (!IS_ENABLED(CONFIG_64BIT))
+		return;
+	rb->reserved[depth] += size;
+	WRITE_ONCE(rb->user_page->data_reserved[depth], rb->reserved[depth]);
+}
+
+/*
+ * Reserve in an overwrite ring, as the outermost writer. This never fails: no
+ * writer waits for a reader.
  *
- * Add to data_reserved before advancing head, and add with one instruction.
- * data_reserved then covers every record that is being written, whichever
- * writer interrupts which. The opposite order, or a load and a store, would
- * leave the record of an interrupting writer uncovered.
+ * Announce before advancing head. The opposite order would leave the record of
+ * an interrupting writer, which is reserved after this one, uncovered.
  */
 static __always_inline unsigned long reserve_overwrite(struct perf_buffer *rb,
 						       unsigned int size)
 {
-#ifdef CONFIG_64BIT
-	local_add(size, (local_t *)&rb->user_page->data_reserved);
+	announce(rb, 0, size);
 	smp_wmb();	/* E, pairs with F */
-#endif
 	return local_add_return(size, &rb->head) - size;
 }
 
 /*
  * Reserve in an overwrite ring, as a writer that interrupted another one.
  *
- * Fail unless all unpublished records fit in the ring together with this one:
- * the interrupted writers have not finished, and must not write into newer
- * records. Here head must not change between the check and the update. On
- * failure, subtract @size from data_reserved again.
+ * Fail unless data_reserved has a word for this depth, and unless all
+ * unpublished records fit in the ring together with this one: the interrupted
+ * writers have not finished, and must not write into newer records. Here head
+ * must not change between the check and the update. On failure, take the
+ * announcement back: no byte was written.
  */
 static noinline bool reserve_nested(struct perf_buffer *rb, unsigned int size,
 				    unsigned long *begin)
 {
-#ifdef CONFIG_64BIT
-	local_t *reserved = (local_t *)&rb->user_page->data_reserved;
+	unsigned int depth = rb->nest - 1;
 
-	local_add(size, reserved);
+	if (depth >= PERF_RING_DEPTHS)
+		return false;
+	announce(rb, depth, size);
 	smp_wmb();	/* E, pairs with F */
-#endif
 	*begin = local_read(&rb->head);
 	while (*begin + size - READ_ONCE(rb->published) <= rb->size) {
 		if (local_try_cmpxchg(&rb->head, (long *)begin, *begin + size))
 			return true;
 	}
-#ifdef CONFIG_64BIT
-	local_sub(size, reserved);
-#endif
+	announce(rb, depth, -(long)size);
 	return false;
 }
 

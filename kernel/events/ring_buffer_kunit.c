@@ -78,6 +78,16 @@ void kring_set_tail(struct kring *ring, u64 position)
 		   user_position(ring, position));
 }
 
+u64 kring_reserved(struct kring *ring)
+{
+	u64 sum = 0;
+	int i;
+
+	for (i = 0; i < PERF_RING_DEPTHS; i++)
+		sum += READ_ONCE(ring->rb->user_page->data_reserved[i]);
+	return sum;
+}
+
 bool kring_was_woken(struct kring *ring)
 {
 	irq_work_sync(&ring->event.pending_irq);

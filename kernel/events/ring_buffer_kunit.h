@@ -84,6 +84,9 @@ struct kring *kring_new_mode(struct kunit *test);
 u64 kring_head(struct kring *ring);
 void kring_set_tail(struct kring *ring, u64 position);
 
+/* Read data_reserved: the sum of its words. */
+u64 kring_reserved(struct kring *ring);
+
 /* Return true if poll() would have returned since the last call. */
 bool kring_was_woken(struct kring *ring);
 

@@ -226,18 +226,18 @@ static void reserved_and_head(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, perf_output_begin(&handle, &ring->data,
 						   &ring->event, 64));
-	KUNIT_EXPECT_EQ(test, page->data_reserved, 64 * counted);
+	KUNIT_EXPECT_EQ(test, kring_reserved(ring), 64 * counted);
 	KUNIT_EXPECT_EQ(test, page->data_head, 0);
 	kring_fill(ring, &handle, 64, 1);
 	KUNIT_EXPECT_EQ(test, page->data_head, 0);
 	perf_output_end(&handle);
 	KUNIT_EXPECT_EQ(test, kring_head(ring), 64);
-	KUNIT_EXPECT_EQ(test, page->data_reserved, 64 * counted);
+	KUNIT_EXPECT_EQ(test, kring_reserved(ring), 64 * counted);
 
 	KUNIT_EXPECT_EQ(test, kring_write(ring, KRING_SIZE + 8, 2), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, page->data_reserved, 64 * counted);
+	KUNIT_EXPECT_EQ(test, kring_reserved(ring), 64 * counted);
 	kring_write_next(ring, 64, 3);
-	KUNIT_EXPECT_EQ(test, page->data_reserved,
+	KUNIT_EXPECT_EQ(test, kring_reserved(ring),
 			(128 + kring_lost_size(ring)) * counted);
 }
 
@@ -311,7 +311,7 @@ static void hostile_tail(struct kunit *test)
 			tail += local_read(&ring->rb->head);
 		WRITE_ONCE(ring->rb->user_page->data_tail, tail);
 		WRITE_ONCE(ring->rb->user_page->data_head, tail);
-		WRITE_ONCE(ring->rb->user_page->data_reserved, ~tail);
+		WRITE_ONCE(ring->rb->user_page->data_reserved[i & 3], ~tail);
 		if (!perf_output_begin(&handle, &ring->data, &ring->event,
 				       1024)) {
 			at = handle.addr - ring->rb->data;

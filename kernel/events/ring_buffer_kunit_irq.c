@@ -85,8 +85,7 @@ static void interrupted_writer(struct kunit *test)
 			task_number * TASK_RECORD + irq->number * IRQ_RECORD);
 	KUNIT_EXPECT_EQ(test, kring_head(ring), local_read(&ring->rb->head));
 	if (!kring_is_streaming(ring) && IS_ENABLED(CONFIG_64BIT))
-		KUNIT_EXPECT_EQ(test, ring->rb->user_page->data_reserved,
-				kring_head(ring));
+		KUNIT_EXPECT_EQ(test, kring_reserved(ring), kring_head(ring));
 }
 
 static struct kunit_case perf_ring_irq_cases[] = {

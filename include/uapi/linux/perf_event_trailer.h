@@ -63,13 +63,26 @@ struct perf_event_trailer {
  *	All records of this ring end with a struct perf_event_trailer.
  *
  * cap_data_reserved
- *	data_reserved is maintained. In an overwrite ring, data_reserved is the
- *	number of bytes reserved since the ring was created. The kernel
- *	increases it before it writes any byte of a record, and increases
- *	data_head after it has written all of the record. After a reader has
- *	copied the ring, bytes below data_reserved - data_size may have been
+ *	data_reserved is maintained: the ring is an overwrite ring.
+ *
+ * data_reserved[4]
+ *	The sum of these words, modulo 2^64, is the number of bytes reserved
+ *	since the ring was created. A reader adds all four up.
+ *
+ *	Word n counts the bytes reserved by writers at nesting depth n. A writer
+ *	that interrupts no other one has depth 0, a writer that interrupts it
+ *	has depth 1, and so on. A record of depth 4 or more is not written, but
+ *	counted as lost.
+ *
+ *	The kernel stores a word before it writes any byte of the record, and
+ *	advances data_head after it has written all of the record. After a
+ *	reader has copied the ring, bytes below sum - data_size may have been
  *	overwritten during the copy; bytes above have not. (In a write_backward
- *	ring the same holds with -data_head.)
+ *	ring the same holds with -data_head.) The reader loads the words after
+ *	the copy, in any order: each of them may be too high for the time of
+ *	another load, never too low.
+ *
+ *	While no record is written, the sum is equal to data_head.
  */
 
 #endif /* _UAPI_LINUX_PERF_EVENT_TRAILER_H */

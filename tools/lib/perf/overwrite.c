@@ -83,6 +83,10 @@ u64 perf_overwrite__head(const struct perf_overwrite *ring)
 
 u64 perf_overwrite__reserved(const struct perf_overwrite *ring)
 {
+	u64 sum = 0;
+
 	smp_rmb();						/* (F), pairs with (E) */
-	return READ_ONCE(ring->page->data_reserved);
+	for (size_t i = 0; i < ARRAY_SIZE(ring->page->data_reserved); i++)
+		sum += READ_ONCE(ring->page->data_reserved[i]);
+	return sum;
 }

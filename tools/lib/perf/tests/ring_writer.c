@@ -32,7 +32,7 @@ void ring_writer__init(struct ring_writer *writer, enum perf_overwrite_kind kind
 {
 	size_t page_size = sysconf(_SC_PAGESIZE);
 
-	*writer = (struct ring_writer){ .size = size, .kind = kind, .reserved = position };
+	*writer = (struct ring_writer){ .size = size, .kind = kind };
 	writer->page = aligned_alloc(page_size, page_size + size);
 	if (!writer->page)
 		abort();
@@ -40,7 +40,7 @@ void ring_writer__init(struct ring_writer *writer, enum perf_overwrite_kind kind
 	writer->data = (unsigned char *)writer->page + page_size;
 	writer->page->cap_data_reserved = true;
 	writer->page->cap_size_at_end = is_sized(writer);
-	ring_writer__reserve(writer, 0);
+	ring_writer__reserve(writer, position);
 	ring_writer__publish(writer);
 }
 
@@ -65,7 +65,8 @@ u64 ring_writer__reserve(struct ring_writer *writer, size_t size)
 	u64 position = writer->reserved;
 
 	writer->reserved += size;
-	writer->page->data_reserved = writer->reserved;
+	/* Use all words, as nested writers do. */
+	writer->page->data_reserved[writer->next % 4] += size;
 	return position;
 }
 

@@ -14,7 +14,7 @@
 
 #define MAX_STREAM	(1u << 18)
 #define MAX_WRITES	4096
-#define MAX_DEPTH	3
+#define MAX_DEPTH	5	/* an overwrite ring accepts records at depths 0 to 3 */
 
 /*
  * One reservation: a LOST record if lost_size is not 0, and a numbered record. In memory the LOST
@@ -34,6 +34,7 @@ static struct model {
 	bool		paused;
 	bool		bad_tail;	/* data_tail is not the start of a record */
 	u64		outermost;	/* where the outermost active writer began */
+	u64		reserved[4];	/* words of data_reserved */
 	struct write	write[MAX_WRITES];
 } model;
 
@@ -100,7 +101,8 @@ static bool model_begin(unsigned int size)
 
 	if (model.lost)
 		w.lost_size = sizeof(struct ring_lost_record) + ring_record_tail(ring);
-	if (model.paused || used + w.lost_size + size > ring->size) {
+	if (model.paused || used + w.lost_size + size > ring->size ||
+	    (!has_flag(RING_STREAMING) && depth >= ARRAY_SIZE(model.reserved))) {
 		model.lost++;
 		model.all_lost++;
 		return false;
@@ -109,6 +111,8 @@ static bool model_begin(unsigned int size)
 	put_write(&w);
 	model.write[model.nr++] = w;
 	model.head += w.lost_size + size;
+	if (!has_flag(RING_STREAMING))
+		model.reserved[depth] += w.lost_size + size;
 	if (model.head - model.wakeup > model.watermark)
 		model.wakeup += model.watermark;
 	return true;
@@ -122,7 +126,7 @@ static void check(void)
 	MUST(state.head == model.head && state.lost == model.lost);
 	MUST(state.wakeup == model.wakeup && state.nest == depth);
 	MUST(ring_head(ring) == model.published);
-	MUST(ring->user->data_reserved == (has_flag(RING_STREAMING) ? 0 : model.head));
+	MUST(!memcmp(ring->user->data_reserved, model.reserved, sizeof(model.reserved)));
 	MUST(ring->event.lost_samples.counter == model.all_lost);
 	MUST(ring->event.pending_irq.queued == model.wakeups);
 	MUST(shim.preempt == depth && !shim.rcu && !shim.warnings);
@@ -273,9 +277,9 @@ static void set_bad_tail(unsigned int how, unsigned int by)
 static void write_corrupted(unsigned int byte, unsigned int size)
 {
 	ring->user->data_head = byte * 0x0101010101010101ull;
-	ring->user->data_reserved = ~byte * 0x01010101ull;
+	memset(ring->user->data_reserved, ~byte, sizeof(model.reserved));
 	do_write(size, false);
-	ring->user->data_reserved = has_flag(RING_STREAMING) ? 0 : model.head;
+	memcpy(ring->user->data_reserved, model.reserved, sizeof(model.reserved));
 	ring->user->data_head = has_flag(RING_BACKWARD) ? -model.published : model.published;
 }
 

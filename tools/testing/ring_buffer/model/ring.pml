@@ -2,7 +2,7 @@
 /*
  * Model the ring buffer in overwrite mode, with a reader on another CPU, for the spin checker.
  *
- * The model follows kernel/events/ring_buffer.c (output_begin(), reserve_overwrite(),
+ * The model follows kernel/events/ring_buffer.c (output_begin(), announce(), reserve_overwrite(),
  * reserve_nested(), start_record(), publish(), writer_end()), the barriers B, C, E and F of
  * kernel/events/internal.h, and the reader in
  * Documentation/userspace-api/perf_ring_buffer_overwrite.rst. Spin explores all interleavings of
@@ -12,8 +12,8 @@
  *		of a record, the length of the record: this is the trailer. Records have one word
  *		or two. A word cannot be torn, but a record of two words can.
  * Writers:	a task, an interrupt at any step of the task, an NMI at any step of the interrupt.
- *		Each writes any number of records, together WORDS words: 6 words overwrite the ring
- *		twice. (An NMI in the task is covered as an interrupt that is not interrupted. A
+ *		Each writes any number of records, together WORDS words: 4 words overwrite all of
+ *		the ring and one word twice. (An NMI in the task is covered as an interrupt that is not interrupted. A
  *		writer that comes while no other is active is covered by the task.)
  * Reader:	takes snapshots, one after the other, until the writers are done or later.
  * Memory:	in spin a store is visible to all processes at once. Therefore stores go to
@@ -23,16 +23,19 @@
  *		stores that no barrier separates are reordered, also with those of an interrupted
  *		writer. (Of two pending stores to the same location only the second becomes visible.
  *		This omits only cases in which data_reserved is too high for longer, after two
- *		writers were refused.) The reader's loads happen in all orders that C and F allow;
- *		the words are loaded in one order only, as each is valid or not on its own.
+ *		writers were refused.) The reader's loads happen in all orders that C and F allow:
+ *		those of the words of data_reserved in any order, those of the data in one order
+ *		only, as each word of data is valid or not on its own.
+ *
+ * "reserved" below is the sum of the words of data_reserved. Here it has three, one for each writer.
  *
  * Errors that must not be found:
  *	torn		a record, or a part of one, is missing in a snapshot although it lies above
- *			data_reserved - SIZE, so that it cannot have been overwritten
+ *			reserved - SIZE, so that it cannot have been overwritten
  *	disjoint	a snapshot does not continue the previous one: data_head went back, or the
  *			end of the previous snapshot lies within a record and was not overwritten
  *	incomplete	data_head was stored before all records below it were written
- *	unsettled	data_head or data_reserved differs from the head when the task has ended
+ *	unsettled	data_head or reserved differs from the head when the task has ended
  *
  * Not modeled: streaming and backward rings, LOST records, records larger than the ring, wake-ups.
  *
@@ -47,8 +50,8 @@
  *	spin -DBROKEN=SWAPPED_ADDS -DWORDS=4 -t -T ring.pml
  *
  * finds and prints a shortest trace that leads to one of these errors. Options -p -g -l add each
- * statement and variable. model.sh runs all of this. -DWORDS=7 and -DSIZE=4 take more time, and up
- * to 2 GB of memory.
+ * statement and variable. model.sh runs all of this. -DWORDS=5 takes more time, and more than 1.6 GB
+ * of memory.
  *
  * Promela for C programmers: a statement that is false blocks until it is true. "if" and "do"
  * choose any of the branches (::) whose first statement does not block; "do" repeats this until
@@ -59,12 +62,12 @@
 #define SIZE		3
 #endif
 #ifndef WORDS
-#define WORDS		6
+#define WORDS		4
 #endif
 
 /* Bugs that BROKEN adds, one at a time, and the error that each leads to first. */
 #define SWAPPED_ADDS		1	/* torn: head is advanced before data_reserved */
-#define LOAD_AND_STORE		2	/* unsettled: data_reserved is loaded, then stored */
+#define ONE_WORD		2	/* unsettled: writers of all depths advance the same word */
 #define NESTED_PUBLISHES	3	/* incomplete: a nested writer publishes data_head */
 #define NOT_COMPARED		4	/* unsettled: head is not compared after publishing */
 #define NEST_CLEARED_FIRST	5	/* disjoint: nest is cleared before data_head is stored */
@@ -77,19 +80,22 @@
 #define NO_C			12	/* torn: no barrier between data_head and copy */
 #define NO_F			13	/* torn: no barrier between copy and data_reserved */
 #define RESERVED_FIRST		14	/* torn: the reader loads data_reserved before it copies */
+#define NOT_ADDED_UP		15	/* torn: the reader leaves out the words of nested writers */
 #ifndef BROKEN
 #define BROKEN			0
 #endif
 
+#define DEPTHS			3
+
 /* struct perf_buffer */
-byte head = SIZE, published = SIZE, nest;
+byte head = SIZE, published = SIZE, nest, counter[DEPTHS];
 
 /* The data area and the control page fields that the reader uses: as stored, and as visible. */
-byte stored[SIZE + 2], visible[SIZE + 2];
+byte stored[SIZE + 1 + DEPTHS], visible[SIZE + 1 + DEPTHS];
 
 #define PLACE(position)		((position) % SIZE)
 #define DATA_HEAD		SIZE
-#define DATA_RESERVED		(SIZE + 1)
+#define DATA_RESERVED(depth)	(SIZE + 1 + (depth))
 
 #define WORD(position, record)	((position) * 4 + (record))
 #define POSITION(word)		((word) / 4)
@@ -99,6 +105,7 @@ mtype = { task, interrupt, nmi };
 
 byte depth;		/* 0: no writer, 1: the task runs, 2: the interrupt, 3: the NMI */
 byte left = WORDS;	/* words still to be written */
+byte loaded;		/* a bit for each word of data_reserved that the reader has loaded */
 bool done;
 
 /* Temporaries of a step, reset to these values at its end. */
@@ -113,10 +120,14 @@ bool met, torn, disjoint, incomplete, unsettled;
 
 /* With a SIZE of 3 or 4 these are all words. */
 #define ALL_VISIBLE	!(PENDING(0) || PENDING(1) || PENDING(SIZE - 2) || PENDING(SIZE - 1) ||	\
-			  PENDING(DATA_HEAD) || PENDING(DATA_RESERVED))
+			  PENDING(DATA_HEAD) || PENDING(DATA_RESERVED(0)) ||			\
+			  PENDING(DATA_RESERVED(1)) || PENDING(DATA_RESERVED(2)))
 
 #define SHOW(place, text, number)						\
 	atomic { PENDING(place) -> visible[place] = stored[place]; printf(text, number) }
+#define SHOW_RESERVED(depth)							\
+	SHOW(DATA_RESERVED(depth), "\t\tvisible: data_reserved %d\n",		\
+	     visible[DATA_RESERVED(depth)])
 #define SHOW_WORD(place)							\
 	SHOW(place, "\t\tvisible: word %d\n", POSITION(visible[place]))
 
@@ -128,7 +139,9 @@ proctype memory()
 	:: SHOW_WORD(SIZE - 2)
 	:: SHOW_WORD(SIZE - 1)
 	:: SHOW(DATA_HEAD, "\t\tvisible: data_head %d\n", visible[DATA_HEAD])
-	:: SHOW(DATA_RESERVED, "\t\tvisible: data_reserved %d\n", visible[DATA_RESERVED])
+	:: SHOW_RESERVED(0)
+	:: SHOW_RESERVED(1)
+	:: SHOW_RESERVED(2)
 	:: done -> break
 	od
 }
@@ -139,23 +152,44 @@ proctype memory()
  * Writers
  */
 
-inline advance_reserved()
+/* Advance the private counter of this depth, then store it. */
+inline announce()
 {
-#if BROKEN != LOAD_AND_STORE
+#if BROKEN != ONE_WORD
 	atomic {
-		stored[DATA_RESERVED] = stored[DATA_RESERVED] + size;
-		printf("%e: data_reserved += %d\n", name, size)
+		counter[nest - 1] = counter[nest - 1] + size;
+		stored[DATA_RESERVED(nest - 1)] = counter[nest - 1];
+		printf("%e: data_reserved[%d] += %d\n", name, nest - 1, size)
 	}
 #else
 	atomic {
-		begin = stored[DATA_RESERVED];
-		printf("%e: loads data_reserved %d\n", name, begin)
+		h = counter[0] + size;
+		printf("%e: loads counter %d\n", name, counter[0])
 	}
 	atomic {
-		stored[DATA_RESERVED] = begin + size;
-		printf("%e: data_reserved = %d\n", name, begin + size)
+		counter[0] = h;
+		stored[DATA_RESERVED(0)] = h;
+		printf("%e: data_reserved[0] = %d\n", name, h);
+		h = 0
 	}
 #endif
+}
+
+/*
+ * Move what is visible of the word of a depth without writer to the first word. Only the sum matters
+ * to a reader that has loaded none of them: this merges states that differ in how they came about.
+ */
+inline merge(d)
+{
+	p = (stored[DATA_RESERVED(d)] < visible[DATA_RESERVED(d)] ->
+	     stored[DATA_RESERVED(d)] : visible[DATA_RESERVED(d)]);
+	counter[d] = counter[d] - p;
+	stored[DATA_RESERVED(d)] = stored[DATA_RESERVED(d)] - p;
+	visible[DATA_RESERVED(d)] = visible[DATA_RESERVED(d)] - p;
+	counter[0] = counter[0] + p;
+	stored[DATA_RESERVED(0)] = stored[DATA_RESERVED(0)] + p;
+	visible[DATA_RESERVED(0)] = visible[DATA_RESERVED(0)] + p;
+	p = 0
 }
 
 inline advance_head()
@@ -168,25 +202,27 @@ inline advance_head()
 inline reserve_overwrite()
 {
 #if BROKEN != SWAPPED_ADDS
-	advance_reserved();
+	announce();
 	atomic { smp_wmb(E_OVERWRITE) -> advance_head() }
 #else
 	atomic { advance_head() };
-	advance_reserved();
+	announce();
 	smp_wmb(E_OVERWRITE)
 #endif
 }
 
 inline reserve_nested()
 {
-	advance_reserved();
+	announce();
 	atomic { smp_wmb(E_NESTED) -> begin = head }
 	do
 	:: atomic {
 		begin + size - published > SIZE && BROKEN != NO_LIMIT ->
-		stored[DATA_RESERVED] = stored[DATA_RESERVED] -
-					(BROKEN == NOT_UNDONE -> 0 : size);
-		printf("%e: refused, data_reserved = %d\n", name, stored[DATA_RESERVED]);
+		p = (BROKEN == ONE_WORD -> 0 : nest - 1);
+		counter[p] = counter[p] - (BROKEN == NOT_UNDONE -> 0 : size);
+		stored[DATA_RESERVED(p)] = counter[p];
+		p = 0;
+		printf("%e: refused\n", name);
 		left = left + size;
 		begin = 0;
 		size = 0;
@@ -224,7 +260,8 @@ inline publish(h)
 inline end_writer()
 {
 	unsettled = depth == 1 && (nest || stored[DATA_HEAD] != head ||
-				   stored[DATA_RESERVED] != head);
+				   stored[DATA_RESERVED(0)] + stored[DATA_RESERVED(1)] +
+				   stored[DATA_RESERVED(2)] != head);
 	assert(!unsettled);
 	depth--
 }
@@ -244,6 +281,10 @@ end:	do
 		fi;
 		left = left - size;
 		printf("%e: begins a record of %d\n", name, size);
+		if
+		:: nest == 0 && loaded == 0 -> d_step { merge(1); merge(2) }
+		:: else
+		fi;
 		nest++;		/* one step: a writer in between would restore its value */
 		if
 		:: nest > 1 -> goto nested
@@ -316,15 +357,23 @@ inline walk()
 }
 
 /* Conditions for loading a word, and for loading data_reserved. */
+#define ALL_DEPTHS	7
 #define BEFORE_COPY	((has_head || BROKEN == NO_C) &&		\
-			 (has_reserved || BROKEN != RESERVED_FIRST))
+			 (loaded == ALL_DEPTHS || BROKEN != RESERVED_FIRST))
 #define BEFORE_RESERVED	((has_head || BROKEN == NO_C) &&		\
 			 (copied == SIZE || BROKEN == NO_F || BROKEN == RESERVED_FIRST))
+
+#define LOAD_RESERVED(depth)							\
+	BEFORE_RESERVED && !(loaded & 1 << depth) ->				\
+	reserved = reserved + (depth && BROKEN == NOT_ADDED_UP -> 0 :		\
+			       visible[DATA_RESERVED(depth)]);			\
+	loaded = loaded | 1 << depth;						\
+	printf("\t\treader: data_reserved[%d] %d\n", depth, visible[DATA_RESERVED(depth)])
 
 proctype reader()
 {
 	byte h, copy[SIZE], copied, reserved;
-	bool has_head, has_reserved;
+	bool has_head;
 	byte previous = SIZE;	/* end of the previous snapshot */
 
 	do
@@ -338,13 +387,12 @@ proctype reader()
 			copy[copied] = visible[copied];
 			printf("\t\treader: word %d\n", POSITION(copy[copied]));
 			copied++
-		:: BEFORE_RESERVED && !has_reserved ->
-			reserved = visible[DATA_RESERVED];
-			has_reserved = true;
-			printf("\t\treader: data_reserved %d\n", reserved)
+		:: LOAD_RESERVED(0)
+		:: LOAD_RESERVED(1)
+		:: LOAD_RESERVED(2)
 		fi;
 		if
-		:: has_head && copied == SIZE && has_reserved ->
+		:: has_head && copied == SIZE && loaded == ALL_DEPTHS ->
 			d_step {
 				walk();
 				previous = h;
@@ -354,8 +402,8 @@ proctype reader()
 				h = 0;
 				copied = 0;
 				reserved = 0;
+				loaded = 0;
 				has_head = false;
-				has_reserved = false;
 				p = 0;
 				word = 0;
 				lowest = 0;
@@ -378,8 +426,9 @@ init {
 		p = 0;
 		stored[DATA_HEAD] = SIZE;
 		visible[DATA_HEAD] = SIZE;
-		stored[DATA_RESERVED] = SIZE;
-		visible[DATA_RESERVED] = SIZE;
+		counter[0] = SIZE;
+		stored[DATA_RESERVED(0)] = SIZE;
+		visible[DATA_RESERVED(0)] = SIZE;
 		run writer(task);
 		run writer(interrupt);
 		run writer(nmi);

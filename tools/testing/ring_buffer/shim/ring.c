@@ -127,6 +127,15 @@ u64 ring_head(const struct ring *ring)
 	return is_backward(ring) ? -head : head;
 }
 
+u64 ring_reserved(const struct ring *ring)
+{
+	u64 sum = 0;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(ring->user->data_reserved); i++)
+		sum += READ_ONCE(ring->user->data_reserved[i]);
+	return sum;
+}
+
 void ring_copy(const struct ring *ring, void *dst, u64 begin, size_t len)
 {
 	u64 offset = (is_backward(ring) ? -(begin + len) : begin) & (ring->size - 1);
@@ -357,7 +366,7 @@ void ring_snapshot(const struct ring *ring, u64 since, struct ring_snapshot *sna
 	*snapshot = (struct ring_snapshot){ .begin = max(oldest, since), .end = head };
 	ring_copy(ring, bytes, snapshot->begin, head - snapshot->begin);
 	smp_rmb();					/* F, pairs with E */
-	reserved = READ_ONCE(ring->user->data_reserved);
+	reserved = ring_reserved(ring);
 	valid = reserved > ring->size ? reserved - ring->size : 0;
 	if (valid > snapshot->begin) {
 		u64 drop = min(valid, head) - snapshot->begin;

@@ -138,6 +138,9 @@ void ring_fill(struct ring *ring, struct perf_output_handle *handle, unsigned in
 /* Read data_head (C) and convert it to a position. */
 u64 ring_head(const struct ring *ring);
 
+/* Read data_reserved: the sum of its words. */
+u64 ring_reserved(const struct ring *ring);
+
 /* Copy the bytes of positions [@begin, @begin + @len), in address order. */
 void ring_copy(const struct ring *ring, void *dst, u64 begin, size_t len);
 

@@ -85,7 +85,7 @@ static void *corrupt_page(void *arg)
 			ring->user->data_tail = bad_value(&state, local_read(&ring->rb->head));
 			ring->user->aux_tail = bad_value(&state, ring->rb->aux_head);
 			ring->user->data_head = bad_value(&state, local_read(&ring->rb->head));
-			ring->user->data_reserved = bad_value(&state, 0);
+			ring->user->data_reserved[i / 16 % 4] = bad_value(&state, 0);
 		}
 		passes++;
 	}

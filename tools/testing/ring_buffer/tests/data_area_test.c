@@ -301,7 +301,7 @@ static void test_more_than_16_bits(void)
 			       -ENOSPC);
 			EXPECT(local_read(&ring->rb->lost) == i + 1);
 		}
-		EXPECT(!ring_head(ring) && !ring->user->data_reserved);
+		EXPECT(!ring_head(ring) && !ring_reserved(ring));
 		ring_delete(ring);
 	}
 }
@@ -318,18 +318,18 @@ static void test_too_large(void)
 		EXPECT(!ring_write(ring, 1000, 0));
 		memcpy(before, ring->data, ring->size);
 		head = ring_head(ring);
-		reserved = ring->user->data_reserved;
+		reserved = ring_reserved(ring);
 		EXPECT(ring_write(ring, ring->size + 8, 1) == -ENOSPC);
 		EXPECT(ring_write(ring, 61440, 1) == -ENOSPC);
 		EXPECT(ring_write(ring, RING_MAX_RECORD, 1) == -ENOSPC);
 		EXPECT(!memcmp(before, ring->data, ring->size));
-		EXPECT(ring_head(ring) == head && ring->user->data_reserved == reserved);
+		EXPECT(ring_head(ring) == head && ring_reserved(ring) == reserved);
 		EXPECT(local_read(&ring->rb->lost) == 3);
 		EXPECT(ring->event.lost_samples.counter == 3);
 
 		/* The record would fit, but not together with the pending LOST record. */
 		EXPECT(ring_write(ring, ring->size, 1) == -ENOSPC);
-		EXPECT(ring->user->data_reserved == reserved);
+		EXPECT(ring_reserved(ring) == reserved);
 		EXPECT(!ring_write(ring, 104, 1));
 		if (is_streaming(ring)) {
 			ring_consume(ring, &records);
@@ -439,7 +439,7 @@ static void test_paused(void)
 		EXPECT(!local_read(&ring->rb->lost));
 		EXPECT(ring_head(ring) == head + 64 + sizeof(struct ring_lost_record) +
 					  ring_record_tail(ring));
-		EXPECT(ring->user->data_reserved == (is_streaming(ring) ? 0 : ring_head(ring)));
+		EXPECT(ring_reserved(ring) == (is_streaming(ring) ? 0 : ring_head(ring)));
 		ring_delete(ring);
 	}
 }
@@ -554,7 +554,8 @@ static void start_at(struct ring *ring, u64 position)
 {
 	local_set(&ring->rb->head, position);
 	local_set(&ring->rb->wakeup, position);
-	ring->user->data_reserved = ring->flags & RING_STREAMING ? 0 : position;
+	if (!is_streaming(ring))
+		ring->user->data_reserved[0] = ring->rb->reserved[0] = position;
 	ring->user->data_head = ring->flags & RING_BACKWARD ? -position : position;
 	ring->user->data_tail = ring->user->data_head;
 }
@@ -581,7 +582,7 @@ static void test_counter_wrap(void)
 				position += size;
 				ring->user->data_tail = ring->user->data_head;
 				if (!is_streaming(ring))
-					EXPECT(ring->user->data_reserved == position);
+					EXPECT(ring_reserved(ring) == position);
 			}
 			wakeups = ring->event.pending_irq.queued;
 			/* A record advances wakeup once; the next record catches up. */
@@ -605,10 +606,10 @@ static void test_reserve_and_publish(void)
 		bool counted = !is_streaming(ring);
 
 		EXPECT(!perf_output_begin(&outer, &data, &ring->event, 128));
-		EXPECT(ring->user->data_reserved == (counted ? 128 : 0));
+		EXPECT(ring_reserved(ring) == (counted ? 128 : 0));
 		EXPECT(!ring_head(ring) && shim.preempt == 1);
 		EXPECT(!perf_output_begin(&inner, &data, &ring->event, 256));
-		EXPECT(ring->user->data_reserved == (counted ? 384 : 0));
+		EXPECT(ring_reserved(ring) == (counted ? 384 : 0));
 		EXPECT(!perf_output_begin(&innermost, &data, &ring->event, 64));
 		EXPECT(shim.preempt == 3 && ring->rb->nest == 3);
 		ring_fill(ring, &innermost, 64, 2);
@@ -624,7 +625,7 @@ static void test_reserve_and_publish(void)
 		EXPECT(record_is(ring, 0, 128, 0));
 		EXPECT(record_is(ring, 128, 256, 1));
 		EXPECT(record_is(ring, 384, 64, 2));
-		EXPECT(ring->user->data_reserved == (counted ? 448 : 0));
+		EXPECT(ring_reserved(ring) == (counted ? 448 : 0));
 		ring_delete(ring);
 	}
 }
@@ -663,6 +664,45 @@ static void test_snapshot_while_writing(void)
 									   200 : 0));
 		EXPECT(ring_records_are(&snapshot.records, 100, 101));
 		ring_snapshot_free(&snapshot);
+		ring_delete(ring);
+	}
+}
+
+/*
+ * Each nesting depth advances its own word of data_reserved. At the first depth without a word, a
+ * record is lost; a streaming ring accepts it.
+ */
+static void test_depths(void)
+{
+	for_each_mode(flags) {
+		enum { NR = 5 };
+		struct perf_sample_data data = { .id_fill = RING_ID_FILL };
+		struct ring *ring = new_ring(flags, 1, 0);
+		struct perf_output_handle handle[NR];
+		bool counted = !is_streaming(ring);
+		int nr;
+
+		for (nr = 0; nr < NR; nr++) {
+			if (perf_output_begin(&handle[nr], &data, &ring->event, 64 + 8 * nr))
+				break;
+			if (nr < 4)
+				EXPECT(ring->user->data_reserved[nr] == counted * (64 + 8 * nr));
+		}
+		EXPECT(nr == (counted ? 4 : 5) && ring->rb->nest == nr);
+		EXPECT(ring->event.lost_samples.counter == counted);
+		EXPECT(ring_reserved(ring) == counted * local_read(&ring->rb->head));
+		while (nr--) {
+			ring_fill(ring, &handle[nr], 64 + 8 * nr, nr);
+			perf_output_end(&handle[nr]);
+		}
+		EXPECT(ring_head(ring) == local_read(&ring->rb->head));
+
+		/* The words do not depend on what user space stored in them. */
+		memset(ring->user->data_reserved, 0xee, sizeof(ring->user->data_reserved));
+		local_set(&ring->rb->lost, 0);
+		EXPECT(!ring_write(ring, 64, 9));
+		if (counted)
+			EXPECT(ring->user->data_reserved[0] == 128);
 		ring_delete(ring);
 	}
 }
@@ -899,6 +939,7 @@ int main(void)
 	TAP_RUN(test_counter_wrap, "positions near 2^31 ... 2^64");
 	TAP_RUN(test_reserve_and_publish, "data_reserved is set first, data_head last");
 	TAP_RUN(test_snapshot_while_writing, "snapshot while a record is being written");
+	TAP_RUN(test_depths, "one word of data_reserved for each nesting depth");
 	TAP_RUN(test_nested_overflow, "nested writers exceed the ring");
 	TAP_RUN(test_mmap_to_page, "bounds of perf_mmap_to_page()");
 	TAP_RUN(test_free, "freeing by a work item");

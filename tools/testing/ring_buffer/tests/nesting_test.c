@@ -253,8 +253,8 @@ static void check_idle(void)
 	require(ring_head(run.ring) == head(), "data_head is %llu, head %lu", ring_head(run.ring),
 		head());
 	if (!is_streaming())
-		require(run.ring->user->data_reserved == head(), "data_reserved is %llu, head %lu",
-			run.ring->user->data_reserved, head());
+		require(ring_reserved(run.ring) == head(), "data_reserved is %llu, head %lu",
+			ring_reserved(run.ring), head());
 }
 
 /* A wake-up must be queued, possibly twice, if and only if one is due. */

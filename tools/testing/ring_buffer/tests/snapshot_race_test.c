@@ -40,7 +40,7 @@ static struct {
 
 /* The state of the ring that a reader sees at one time. */
 struct moment {
-	u64		data_head, data_reserved;
+	u64		data_head, data_reserved[4];
 	u64		words[WORDS];
 };
 
@@ -105,14 +105,14 @@ static void save_moment(void)
 	struct moment *last = now.nr ? &now.moment[now.nr - 1] : NULL;
 
 	if (last && last->data_head == user->data_head &&
-	    last->data_reserved == user->data_reserved &&
+	    !memcmp(last->data_reserved, user->data_reserved, sizeof(last->data_reserved)) &&
 	    !memcmp(last->words, run.ring->data, WRITER_RING_SIZE))
 		return;
 	if (now.nr == MAX_MOMENTS)
 		abort();
 	last = &now.moment[now.nr++];
 	last->data_head = user->data_head;
-	last->data_reserved = user->data_reserved;
+	memcpy(last->data_reserved, user->data_reserved, sizeof(last->data_reserved));
 	memcpy(last->words, run.ring->data, WRITER_RING_SIZE);
 }
 
@@ -195,17 +195,24 @@ static void check_records(const struct ring_records *found, u64 begin, u64 end, 
  * Readers: data_head is read at the moment @from, data_reserved or the next data_head at @to.
  */
 
+static u64 reserved_at(const struct moment *moment)
+{
+	u64 sum = 0;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(moment->data_reserved); i++)
+		sum += moment->data_reserved[i];
+	return sum;
+}
+
 static void snapshot_reserved(const struct moment *from, const struct moment *to, u64 *copy)
 {
-	struct perf_event_mmap_page user = {
-		.data_head = from->data_head,
-		.data_reserved = to->data_reserved,
-	};
+	struct perf_event_mmap_page user = { .data_head = from->data_head };
 	struct ring seen = *run.ring;
 	struct ring_snapshot snapshot;
 	u64 head = position_of(from->data_head);
-	u64 newest = max(head, to->data_reserved);
+	u64 newest = max(head, reserved_at(to));
 
+	memcpy(user.data_reserved, to->data_reserved, sizeof(user.data_reserved));
 	seen.user = &user;
 	seen.data = (unsigned char *)copy;
 	ring_snapshot(&seen, 0, &snapshot);
@@ -253,7 +260,7 @@ static void read_copy(const struct moment *from, const struct moment *to, u64 *c
 		return;
 	}
 	snapshot_reserved(from, to, copy);
-	snapshot_libperf(from, to->data_reserved, copy);
+	snapshot_libperf(from, reserved_at(to), copy);
 	/* As on a stock kernel: the grace period waits for all writers. */
 	if (is_backward())
 		snapshot_libperf(from, position_of(now.moment[now.nr - 1].data_head), copy);

@@ -176,7 +176,7 @@ TEST_F(aux_snapshot, initial_values)
 {
 	EXPECT_TRUE(!!self->aux.ring.page->cap_aux_written);
 	EXPECT_EQ(0ULL, self->aux.ring.page->aux_written);
-	EXPECT_EQ(offsetof(struct perf_event_mmap_page, data_reserved) + 8,
+	EXPECT_EQ(offsetof(struct perf_event_mmap_page, data_reserved) + 32,
 		  offsetof(struct perf_event_mmap_page, aux_written));
 }
 

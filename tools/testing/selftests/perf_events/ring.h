@@ -121,6 +121,17 @@ static inline void ring_set_tail(struct ring *ring, uint64_t tail)
 	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
+/* The position up to which the kernel may have written so far. */
+static inline uint64_t ring_reserved(const struct ring *ring)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < 4; i++)
+		sum += __atomic_load_n(&ring->page->data_reserved[i],
+				       __ATOMIC_RELAXED);
+	return sum;
+}
+
 static inline void ring_read(const struct ring *ring, uint64_t position,
 			     void *to, size_t size)
 {
@@ -221,8 +232,7 @@ static inline void snapshot_take(struct snapshot *snapshot,
 	snapshot->head = ring_head(ring);	/* C, pairs with B */
 	memcpy(snapshot->copy.data, ring->data, ring->size);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* F, pairs with E */
-	reserved =
-		__atomic_load_n(&ring->page->data_reserved, __ATOMIC_RELAXED);
+	reserved = ring_reserved(ring);
 	snapshot->valid = reserved > ring->size ? reserved - ring->size : 0;
 	if (snapshot->valid > snapshot->head)
 		snapshot->valid = snapshot->head;

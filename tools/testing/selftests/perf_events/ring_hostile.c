@@ -36,7 +36,8 @@ static void corrupt_field(struct ring *ring, uint64_t *state)
 		(uint64_t *)&ring->page->aux_tail,
 		(uint64_t *)&ring->page->aux_offset,
 		(uint64_t *)&ring->page->aux_size,
-		(uint64_t *)&ring->page->data_reserved,
+		(uint64_t *)&ring->page->data_reserved[0],
+		(uint64_t *)&ring->page->data_reserved[1],
 		(uint64_t *)&ring->page->lock,
 	};
 	uint64_t value = next_random(state);

@@ -312,7 +312,7 @@ static void read_laps(struct __test_metadata *_metadata,
 		join(w);
 		read_new_records(_metadata, w);
 		EXPECT_EQ(w->written, w->next);
-		EXPECT_EQ(w->end, w->ring.page->data_reserved);
+		EXPECT_EQ(w->end, ring_reserved(&w->ring));
 		TH_LOG("writer %d: %llu calls, %llu laps, %llu B overwritten",
 		       i, (unsigned long long)w->next,
 		       (unsigned long long)(w->end / w->ring.size),

@@ -61,6 +61,8 @@ TEST(control_page_layout)
 {
 	EXPECT_EQ(offsetof(struct perf_event_mmap_page, aux_size) + 8,
 		  offsetof(struct perf_event_mmap_page, data_reserved));
+	EXPECT_EQ(32UL,
+		  sizeof(((struct perf_event_mmap_page *)0)->data_reserved));
 	EXPECT_EQ(8UL, sizeof(struct perf_event_trailer));
 }
 
@@ -89,7 +91,7 @@ TEST_F(size_at_end, control_page_of_overwrite_ring)
 	ASSERT_EQ(0, ring_map(&self->sized, self->sized.fd, 2, PROT_READ));
 	EXPECT_TRUE(!!self->sized.page->cap_data_reserved);
 	EXPECT_TRUE(!!self->sized.page->cap_size_at_end);
-	EXPECT_EQ(0, self->sized.page->data_reserved);
+	EXPECT_EQ(0, ring_reserved(&self->sized));
 
 	ASSERT_EQ(0, ring_map(&self->plain, self->plain.fd, 2, PROT_READ));
 	EXPECT_TRUE(!!self->plain.page->cap_data_reserved);
@@ -166,7 +168,7 @@ TEST_F(size_at_end, data_reserved_equals_idle_head)
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 
 	EXPECT_LE(1009 * 24, ring_head(&ring));
-	EXPECT_EQ(ring_head(&ring), ring.page->data_reserved);
+	EXPECT_EQ(ring_head(&ring), ring_reserved(&ring));
 	ring_close(&ring);
 	faults_free(&faults);
 }

@@ -50,7 +50,8 @@ u64 perf_overwrite__head(const struct perf_overwrite *ring);
 /**
  * perf_overwrite__reserved - return the position up to which writers may have stored data, (F)
  *
- * Valid for all data that was loaded from the ring before. Only if @ring->has_data_reserved.
+ * Add up the words of data_reserved. Valid for all data that was loaded from the ring before. Only
+ * if @ring->has_data_reserved.
  */
 u64 perf_overwrite__reserved(const struct perf_overwrite *ring);
 

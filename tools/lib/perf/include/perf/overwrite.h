@@ -42,11 +42,11 @@
  *
  *	kernel					user: perf_snapshot__take()
  *
- *	ADD data_reserved			LOAD data_head
+ *	STORE data_reserved[depth]		LOAD data_head
  *	smp_wmb()	   (E)			smp_rmb()	   (C)
  *	STORE data				LOAD data
  *	smp_wmb()	   (B)			smp_rmb()	   (F)
- *	STORE data_head				LOAD data_reserved
+ *	STORE data_head				LOAD data_reserved[0..3]
  *
  *	B pairs with C, E with F.
  *

@@ -15,6 +15,7 @@
 #define U16_MAX			((u16)~0U)
 #define U32_MAX			((u32)~0U)
 #define rounddown(x, y)		((x) - (x) % (y))
+#define sizeof_field(type, member) sizeof(((type *)0)->member)
 #define order_base_2(n)		((n) > 1 ? ilog2((n) - 1) + 1 : 0)
 #define EXPORT_SYMBOL_GPL(name)	extern typeof(name) name
 
