@@ -20,7 +20,7 @@ all: $(call programs,$(TESTS) $(FUZZERS))
 CPPFLAGS := -D_GNU_SOURCE -DHAVE_AIO_SUPPORT -DHAVE_AUXTRACE_SUPPORT -DHAVE_LIBURING_SUPPORT \
 	$(addprefix -I$(LINUX)/tools/,include include/uapi arch/$(SRCARCH)/include \
 	arch/$(SRCARCH)/include/uapi lib lib/perf/include perf perf/util)
-CFLAGS := -std=gnu11 -g -O1 -Wall -Werror -pthread
+CFLAGS := -std=gnu11 -g -O1 -Wall $(CC_WERROR) -pthread
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 
 # ---- archives: $(NAME-members) are the sources of NAME.a

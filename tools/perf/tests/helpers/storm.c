@@ -43,7 +43,7 @@ static void touch(void)
 
 static void name_self(const char *kind, unsigned long n)
 {
-	char name[16];
+	char name[24];		/* prctl() takes the first 15 bytes */
 
 	snprintf(name, sizeof(name), "%s%lu", kind, n);
 	prctl(PR_SET_NAME, name);

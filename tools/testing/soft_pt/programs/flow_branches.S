@@ -50,7 +50,7 @@ indirect:
 5:	ret
 
 one:	ret
-two:	bnd ret
+two:	.byte	0xf2, 0xc3		# bnd ret; binutils 2.44 does not know bnd
 three:	jmp	one
 four:	data16 nop
 	rep nop
