@@ -5,9 +5,11 @@
 #include <unistd.h>
 #include <linux/kernel.h>
 #include <linux/perf_event_trailer.h>
+#include <perf/cpumap.h>
 #include <perf/threadmap.h>
 #include "ui/util.h"
 #include "util/callchain.h"
+#include "util/clockid.h"
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
@@ -15,6 +17,7 @@
 #include "util/target.h"
 #include "exclude_self.h"
 #include "internal.h"
+#include "perf-sys.h"
 #include "recorder.h"
 
 /* Only events on CPUs see the recorder. */
@@ -172,6 +175,22 @@ int events__configure(struct recorder *rec)
 	return err;
 }
 
+/* Return whether the kernel opens @evsel with its own clock, though not with that of -k. */
+static bool is_clock_refused(const struct evsel *evsel)
+{
+	struct perf_event_attr attr = evsel->core.attr;
+	pid_t pid = perf_thread_map__pid(evsel->core.threads, 0);
+	int cpu = perf_cpu_map__cpu(evsel->core.cpus, 0).cpu, fd;
+
+	attr.use_clockid = 0;
+	attr.clockid = 0;
+	fd = sys_perf_event_open(&attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
 #define REFUSED_AS_SIZED	1
 
 /* Return: 0, a negative errno after an error message, or REFUSED_AS_SIZED. */
@@ -198,6 +217,14 @@ static int open_event(struct recorder *rec, struct evlist *evlist, struct evsel 
 			return REFUSED_AS_SIZED;
 		if (err == ESRCH) {
 			explain_no_target(&rec->opts.target, err);
+			return -err;
+		}
+		if (err == EINVAL && rec->opts.use_clockid && is_clock_refused(evsel)) {
+			pr_err("Cannot record %s with clock %d, %s: the kernel does not accept "
+			       "this clock for this event. All events accept -k monotonic and "
+			       "-k monotonic_raw; perf script -F +tod prints the time of day.\n",
+			       evsel__name(evsel), rec->opts.clockid,
+			       clockid_name(rec->opts.clockid));
 			return -err;
 		}
 		evsel__open_strerror(evsel, &rec->opts.target, err, msg, sizeof(msg));

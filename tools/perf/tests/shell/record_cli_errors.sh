@@ -76,6 +76,13 @@ run 129 "$PERF" record -o "$out" -e no-such-event -- "$idle" 30
 says no-such-event
 no_file
 
+# The kernel accepts this clock for software events only.
+for mode in overwrite no-overwrite; do
+	run 255 "$PERF" record -o "$out" -k CLOCK_REALTIME -e "raw_syscalls:sys_enter/$mode/" -- "$idle" 30
+	says 'raw_syscalls:sys_enter.* realtime.*does not accept this clock' '-k monotonic'
+	no_file
+done
+
 # The message names an unknown option.
 run 129 "$PERF" record -o "$out" -e "$traced" --setup-filter=x -- "$idle" 30
 says "--setup-filter=x"
