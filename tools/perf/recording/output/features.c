@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <string.h>
-#include <time.h>
 #include <linux/kernel.h>
-#include <linux/time64.h>
+#include "util/clockid.h"
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/header.h"
 #include "util/session.h"
 #include "util/trace-event.h"
+#include "recording/lib/clock_pair.h"
 #include "features.h"
 
 /* perf without libtraceevent cannot record tracepoints. */
@@ -46,30 +45,34 @@ void features__init(struct perf_session *session, struct evlist *evlist, bool bu
 	perf_header__clear_feat(header, HEADER_COMPRESSED);
 }
 
-static u64 ns(const struct timespec *ts)
+int features__update_clock(struct perf_session *session)
 {
-	return ts->tv_sec * NSEC_PER_SEC + ts->tv_nsec;
+	struct perf_env *env = &session->header.env;
+	struct clock_pair pair;
+	int err = clock_pair__read(env->clock.clockid, &pair);
+
+	if (err) {
+		pr_debug("Cannot read the clock of the events: %s\n", strerror(-err));
+		return err;
+	}
+	env->clock.clockid_ns = pair.clock_ns;
+	env->clock.tod_ns     = pair.tod_ns;
+	perf_header__set_feat(&session->header, HEADER_CLOCK_DATA);
+	return 0;
 }
 
 int features__init_clock(struct perf_session *session, const struct record_opts *opts)
 {
 	struct perf_env *env = &session->header.env;
-	struct timespec clock, tod;
+	int err;
 
-	if (!opts->use_clockid)
-		return 0;
-	if (clock_gettime(opts->clockid, &clock) || clock_gettime(CLOCK_REALTIME, &tod)) {
-		int err = -errno;
-
-		pr_err("Cannot read the clock of -k: %s\n", strerror(-err));
-		return err;
-	}
-	env->clock.clockid	  = opts->clockid;
-	env->clock.clockid_ns	  = ns(&clock);
+	env->clock.clockid	  = opts->use_clockid ? opts->clockid : CLOCKID_PERF;
 	env->clock.clockid_res_ns = opts->clockid_res_ns;
-	env->clock.tod_ns	  = ns(&tod);
 	if (opts->clockid_res_ns)
 		perf_header__set_feat(&session->header, HEADER_CLOCKID);
-	perf_header__set_feat(&session->header, HEADER_CLOCK_DATA);
-	return 0;
+	err = features__update_clock(session);
+	if (!err || !opts->use_clockid)
+		return 0;
+	pr_err("Cannot read the clock of -k: %s\n", strerror(-err));
+	return err;
 }

@@ -15,10 +15,19 @@ struct perf_session;
 void features__init(struct perf_session *session, struct evlist *evlist, bool build_ids);
 
 /**
- * features__init_clock - store how the clock of -k relates to the time of day
+ * features__init_clock - select the clock of the events, and read it together with the time of day
  *
- * Return: 0, or a negative errno after an error message.
+ * Return: 0, or a negative errno after an error message: the clock of -k cannot be read.
  */
 int features__init_clock(struct perf_session *session, const struct record_opts *opts);
+
+/**
+ * features__update_clock - read the clock of the events together with the time of day again
+ *
+ * The two clocks drift apart: 1 ppm is 86 ms a day. Call this for each file.
+ *
+ * Return: 0, or a negative errno: then the header keeps the previous pair, if any.
+ */
+int features__update_clock(struct perf_session *session);
 
 #endif

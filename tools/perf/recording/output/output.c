@@ -367,6 +367,7 @@ static void output__finish_file(struct output *output)
 	output->data.file.size = lseek(output__fd(output), output->pipeline.start + bytes, SEEK_SET);
 	if (output->build_ids || output->sample_times)
 		output_tool__read_back(output->session, output->all_build_ids);
+	features__update_clock(session);
 
 	errno = 0;
 	if (!write_final_header(output))

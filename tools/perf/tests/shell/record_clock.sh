@@ -1,0 +1,68 @@
+#!/bin/bash
+# perf record: each file relates the clock of its events to the time of day
+# SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
+
+# shellcheck source=lib/recorder.sh
+. "$(dirname "$0")/lib/recorder.sh"
+# shellcheck source=lib/files.sh
+. "$(dirname "$0")/lib/files.sh"
+
+need_perf
+need_root
+need_tracepoint sched:sched_process_exec
+
+event=(-e sched:sched_process_exec)
+
+# tod FILE: print the time of day of the exec that it contains [s since 1970]
+tod() {
+	date +%s.%N -d "$(TZ=UTC "$PERF" script -i "$1" -F tod,event --ns 2> /dev/null |
+		sed -nE 's/^ *([0-9-]+ [0-9:.]+) +sched:sched_process_exec.*/\1 UTC/p')"
+}
+
+# in_order NUMBER...: return 0 if each number is larger than the one before
+in_order() {
+	printf '%s\n' "$@" | sort -cun
+}
+
+# The program starts between the two times, whichever clock its event has.
+for how in '' '-k mono' '-k raw'; do
+	subtest "time of day of an event, ${how:-perf clock}"
+	before=$(date +%s.%N)
+	# shellcheck disable=SC2086 # a list of words
+	"$PERF" record -q -B $how "${event[@]}" -o "$work/data" -- true || error "perf record fails"
+	after=$(date +%s.%N)
+	in_order "$before" "$(tod "$work/data")" "$after" ||
+		error "an event at $(tod "$work/data"), recorded between $before and $after"
+done
+
+subtest "time of day of an event in a pipe"
+before=$(date +%s.%N)
+time=$("$PERF" record -q -B "${event[@]}" -o - -- true | tod -)
+in_order "$before" "$time" "$(date +%s.%N)" || error "not between $before and now: $time"
+
+# reference FILE: print the time of day at which its clocks were read
+reference() {
+	"$PERF" report --header-only -i "$1" 2> /dev/null |
+		sed -nE 's/^# reference time: .* = ([0-9.]+) \(TOD\).*/\1/p'
+}
+
+subtest "the clocks are read for each file"
+recorder_start "${event[@]}" -B -o "$work/part" --switch-output=signal -p $$
+for i in 1 2; do
+	kill -USR2 "$recorder"
+	wait_until 20 eval "find_snapshots '$work/part'; ((\${#snapshots[@]} == i))" ||
+		fatal "file $i is not completed"
+done
+recorder_stop
+find_snapshots "$work/part"
+times=()
+for file in "${snapshots[@]}"; do
+	times+=("$(reference "$file")")
+done
+((${#times[@]} == 3)) || error "${#times[@]} files, not 3"
+in_order "${times[@]}" || error "the clocks were not read for each file: ${times[*]}"
+"$PERF" report --header-only -i "${snapshots[0]}" 2> /dev/null | grep -q '^# clockid: perf clock' ||
+	error "the header does not name the clock"
+
+finish
