@@ -118,10 +118,12 @@ int recorder__end_data(struct recorder *rec)
  */
 int recorder__next_file(struct recorder *rec)
 {
-	int err;
-
 	if (recorder__close_file(rec, true))
 		rec->incomplete = true;
-	err = output__reopen(&rec->output);
-	return err ?: recorder__begin_file(rec);
+	return recorder__resume_file(rec);
+}
+
+int recorder__resume_file(struct recorder *rec)
+{
+	return output__reopen(&rec->output) ?: recorder__begin_file(rec);
 }

@@ -109,6 +109,13 @@ int recorder__end_data(struct recorder *rec);
 int recorder__next_file(struct recorder *rec);
 
 /**
+ * recorder__resume_file - after output__drop(): create another file, and begin it
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int recorder__resume_file(struct recorder *rec);
+
+/**
  * recorder__close_file - complete the file; @rename: append a timestamp to its name. Return: as
  * above
  */

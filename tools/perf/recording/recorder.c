@@ -66,34 +66,39 @@ static int sync_and_drain(struct recorder *rec)
 struct snapshot {
 	struct snapshot_stats	  rings;
 	struct aux_snapshot_stats aux;
+	bool			  saved;
 };
 
 /*
  * Hand the copies over after the streams were drained: then no later snapshot has records older
  * than what was drained. Hand them over before anything is written: a request that arrives while
  * the output hangs belongs to the next snapshot. Leaves the readers held where needs_hold().
+ *
+ * The copies are used up after an error, too.
  */
 static int append_snapshot(struct recorder *rec, struct snapshot *snapshot)
 {
-	int err = sync_and_drain(rec);
+	int err = rec->output.open ? 0 : recorder__resume_file(rec), ret;
+
+	ret = sync_and_drain(rec);
+	err = err ?: ret;
 
 	snapshotter__hand_over(&rec->snapshotter);
 	aux_snapshotter__hand_over(&rec->aux_snapshotter);
 	if (!err)
 		err = sideband__begin_snapshot(&rec->sideband);
-	if (!err)
-		err = snapshotter__write(&rec->snapshotter, rec->evlist, &rec->output,
-					 &snapshot->rings);
-	if (!err)
-		err = aux_snapshotter__write(&rec->aux_snapshotter, &rec->output, &snapshot->aux);
-	if (!err)
+	ret = snapshotter__write(&rec->snapshotter, rec->evlist, &rec->output, &snapshot->rings);
+	err = err ?: ret;
+	ret = aux_snapshotter__write(&rec->aux_snapshotter, &rec->output, &snapshot->aux);
+	err = err ?: ret;
+	snapshot->saved = false;
+	if (!err || rec->output.droppable)
 		sideband__end_snapshot(&rec->sideband, snapshot->rings.horizon);
 	return err;
 }
 
 /* Report the snapshot when it is saved. The disk decides when that is: the readers must run. */
-static int report_snapshot(struct recorder *rec, const struct snapshot *snapshot,
-			   const char *reason)
+static int report_snapshot(struct recorder *rec, struct snapshot *snapshot, const char *reason)
 {
 	int err = 0;
 
@@ -103,6 +108,7 @@ static int report_snapshot(struct recorder *rec, const struct snapshot *snapshot
 		summary__snapshot(&rec->summary,
 				  recorder__has_overwrite(rec) ? &snapshot->rings : NULL,
 				  snapshot->aux.requests ? &snapshot->aux : NULL, reason);
+	snapshot->saved = !err;
 	return err;
 }
 
@@ -122,29 +128,28 @@ static void release_readers(struct recorder *rec, const struct reader_sched *usu
 	reader_sched__restore(usual);
 }
 
-static int snapshot_to_this_file(struct recorder *rec, const char *reason,
-				 const struct reader_sched *usual)
+static int snapshot_to_this_file(struct recorder *rec, struct snapshot *snapshot,
+				 const char *reason, const struct reader_sched *usual)
 {
-	struct snapshot snapshot;
-	int err = append_snapshot(rec, &snapshot);
+	int err = append_snapshot(rec, snapshot);
 
 	if (!err && !rec->rounds.nr_visitors)
 		err = output__mark(&rec->output, PERF_RECORD_FINISHED_ROUND);
 	release_readers(rec, usual);
-	return err ?: report_snapshot(rec, &snapshot, reason);
+	return err ?: report_snapshot(rec, snapshot, reason);
 }
 
-static int switch_files(struct recorder *rec, const char *reason, const struct reader_sched *usual)
+static int switch_files(struct recorder *rec, struct snapshot *snapshot, const char *reason,
+			const struct reader_sched *usual)
 {
-	struct snapshot snapshot;
-	int err = append_snapshot(rec, &snapshot);
+	int err = append_snapshot(rec, snapshot);
 
 	if (!err)
 		err = recorder__end_data(rec);
 	if (rec->sideband.route != SIDEBAND_TO_FILE)
 		release_readers(rec, usual);
 	if (!err)
-		err = report_snapshot(rec, &snapshot, reason);
+		err = report_snapshot(rec, snapshot, reason);
 	if (!err)
 		err = recorder__next_file(rec);
 	release_readers(rec, usual);
@@ -161,8 +166,16 @@ static int last_snapshot(struct recorder *rec)
 	return err ?: report_snapshot(rec, &snapshot, "exit");
 }
 
+/* The rings go on. The next snapshot creates another file. */
+static void drop_file(struct recorder *rec)
+{
+	output__drop(&rec->output);
+	rec->incomplete = true;
+}
+
 static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
 {
+	struct snapshot snapshot = { .saved = false };
 	struct reader_sched usual;
 	int err;
 
@@ -171,8 +184,14 @@ static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
 		return 0;
 	err = raise_main_thread(rec, &usual);
 	if (!err)
-		err = to_next_file ? switch_files(rec, reason, &usual) :
-				     snapshot_to_this_file(rec, reason, &usual);
+		err = to_next_file ? switch_files(rec, &snapshot, reason, &usual) :
+				     snapshot_to_this_file(rec, &snapshot, reason, &usual);
+	if (err && rec->output.droppable) {
+		if (!snapshot.saved)
+			summary__dropped(&rec->summary, &snapshot.rings, reason);
+		drop_file(rec);
+		err = 0;
+	}
 	return err;
 }
 
@@ -268,7 +287,12 @@ static int record_until_stop(struct recorder *rec)
 	int err;
 
 	while (!(what & TRIGGER_STOP) && !exited) {
-		err = output__error(&rec->output) ?: readers__looked(&rec->readers);
+		err = output__error(&rec->output);
+		if (err && rec->output.droppable) {	/* nothing but the beginning of a file */
+			drop_file(rec);
+			err = 0;
+		}
+		err = err ?: readers__looked(&rec->readers);
 		if (!err)
 			err = drain_round(rec);
 		if (!err && reached_max_size(rec))
@@ -355,6 +379,9 @@ static int end(struct recorder *rec, int err)
 	drain_thread__stop(&rec->drain_thread);
 	rec->summary.wakeups += readers__wakeups(&rec->readers);
 	rec->summary.normal_class = rec->readers.normal_class;
+	rec->output.droppable = false;		/* keep what can be saved of the last snapshot */
+	if (!rec->output.open && !err)
+		err = recorder__resume_file(rec);
 	err = lost_counters__read_filtered(&rec->lost, rec->evlist) ?: err;
 	err = recorder__write_lost(rec, &rec->lost) ?: err;
 	err = last_snapshot(rec) ?: err;

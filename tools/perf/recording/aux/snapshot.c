@@ -203,16 +203,17 @@ int aux_snapshotter__write(struct aux_snapshotter *snapshotter, struct output *o
 {
 	struct aux *aux = snapshotter->aux;
 	struct aux_set *set;
-	int i, err = 0;
+	int i, err = 0, ret;
 
 	*stats = (struct aux_snapshot_stats){ 0 };
 	if (snapshotter->buffer.filled < 0)
 		return 0;
 	set = &snapshotter->sets[snapshotter->buffer.filled];
 	set->stats.counted = true;
-	for (i = 0; i < aux->nr && !err; i++) {
+	for (i = 0; i < aux->nr; i++) {
 		set->stats.counted &= aux_area__counts(&aux->areas[i]);
-		err = write_image(aux, set, i, output);
+		ret = write_image(aux, set, i, output);
+		err = err ?: ret;
 	}
 	*stats = set->stats;
 	snapshotter->buffer.filled = -1;

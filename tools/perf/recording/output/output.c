@@ -188,6 +188,13 @@ int output__open(struct output *output)
 	return err;
 }
 
+static void explain_end(const struct output *output)
+{
+	if (!output->droppable)
+		pr_err("The recording ends; %.3f MB of it are saved.\n",
+		       output__bytes(output) / 1024.0 / 1024.0);
+}
+
 /* Called in a thread of the pipeline. */
 static void output__write_failed(void *arg, int err, u64 end)
 {
@@ -197,8 +204,8 @@ static void output__write_failed(void *arg, int err, u64 end)
 	reserve__release(&output->reserve);
 	if (output->regular && ftruncate(output__fd(output), end))
 		pr_debug("Cannot cut %s behind the last whole record: %m\n", output__name(output));
-	pr_err("\nCannot write to %s: %s. The recording ends; %.3f MB of it are saved.\n",
-	       output__name(output), strerror(-err), output__bytes(output) / 1024.0 / 1024.0);
+	pr_err("\nCannot write to %s: %s\n", output__name(output), strerror(-err));
+	explain_end(output);
 	eventfd__signal(output->error_fd);
 }
 
@@ -208,10 +215,10 @@ static void output__compress_failed(void *arg, int err)
 	struct output *output = arg;
 
 	output->err = err;
-	pr_err("\n-z %d: cannot compress records for %s: %s.%s The recording ends; %.3f MB of it are "
-	       "saved.\n", output->pipeline.level, output__name(output), strerror(-err),
-	       err == -ENOMEM ? " Lower levels need less memory." : "",
-	       output__bytes(output) / 1024.0 / 1024.0);
+	pr_err("\n-z %d: cannot compress records for %s: %s.%s\n", output->pipeline.level,
+	       output__name(output), strerror(-err),
+	       err == -ENOMEM ? " Lower levels need less memory." : "");
+	explain_end(output);
 	eventfd__signal(output->error_fd);
 }
 
@@ -462,6 +469,17 @@ void output__discard(struct output *output)
 	    rename(old, output->data.path))
 		pr_warning("Cannot rename %s to %s: %m\n", old, output->data.path);
 	free(old);
+}
+
+void output__drop(struct output *output)
+{
+	pipeline__close(&output->pipeline);
+	reserve__release(&output->reserve);
+	if (output->open)
+		remove_file(output);
+	pipeline__reset(&output->pipeline);
+	eventfd__clear(output->error_fd);
+	output->err = 0;
 }
 
 /* Never replace a file: two may be closed within the resolution of the suffix. */

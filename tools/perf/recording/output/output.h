@@ -22,7 +22,8 @@
  * An error (disk full, file size limit, I/O) ends the recording, but the file stays readable: it is
  * cut behind the last whole record that was written, and output__close() completes it. Disk space
  * for the features is reserved from the start (reserve.h), so that a file can be completed when the
- * disk is full.
+ * disk is full. Where each file is a snapshot that can be spared, the caller drops the file instead
+ * (@droppable, output__drop()) and goes on.
  */
 #ifndef PERF_RECORDING_OUTPUT_H
 #define PERF_RECORDING_OUTPUT_H
@@ -53,6 +54,7 @@ union perf_event;
  *		file's own events when it is read back (tool.h)
  * @evlist:	the events that the header describes
  * @open:	records can be written: a file is open, or will be (output__next())
+ * @droppable:	an error costs the file, not the recording: see output__drop(). Set by the caller.
  * @regular:	a regular file in the file format: it can be cut, read back, and removed
  * @replaced:	a file of this name existed, and is now called .old
  * @max_bytes:	stop reading streams when all files together have this many bytes of data, 0 for
@@ -79,6 +81,7 @@ struct output {
 	struct perf_tool	 tool;
 	struct evlist		*evlist;
 	bool			 open;
+	bool			 droppable;
 	bool			 regular;
 	bool			 replaced;
 	u64			 max_bytes;
@@ -216,9 +219,17 @@ int output__close_as(struct output *output, const char *suffix, char **name);
 void output__discard(struct output *output);
 
 /**
+ * output__drop - after an error: remove the file, if one is open, and forget the error
+ *
+ * No other thread appends. Continue with output__reopen(), at any later time. Until then records
+ * that are appended are refused with -EBADF.
+ */
+void output__drop(struct output *output);
+
+/**
  * output__reopen - create the next file under the name that the user knows
  *
- * Called after output__next() and output__close_as().
+ * Called after output__next() and output__close_as(), or after output__drop().
  *
  * Return: 0, or @output->err after an error message.
  */

@@ -104,6 +104,16 @@ void summary__snapshot(struct summary *summary, const struct snapshot_stats *sta
 		print_line("Merged %u snapshot requests: the output is slow", aux->requests);
 }
 
+void summary__dropped(struct summary *summary, const struct snapshot_stats *stats,
+		      const char *reason)
+{
+	summary->dropped++;
+	summary->dropped_records += stats->written.records;
+	summary->dropped_samples += stats->written.samples;
+	pr_err("The snapshot (%s) is dropped. The recording goes on; the next snapshot goes to a new file.\n",
+	       reason);
+}
+
 void summary__file(struct summary *summary, const char *name)
 {
 	summary->files++;
@@ -147,7 +157,7 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 	struct ring_stats all = { 0 };
 	const struct loss_row *row;
 	const struct unsaved unsaved = output__unsaved(output);
-	u64 samples = metric->samples - unsaved.samples;
+	u64 samples = metric->samples - unsaved.samples - summary->dropped_samples;
 
 	if (output__is_pipe(output))
 		name = "to standard output";
@@ -166,8 +176,12 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 	else
 		print_line("Captured and wrote %.3f MB %s (%" PRIu64 " samples)",
 			   megabytes(output__total(output)), name, samples);
-	if (unsaved.records)
-		print_line("%" PRIu64 " records could not be written", unsaved.records);
+	if (summary->dropped)
+		print_line("Dropped %" PRIu64 " snapshot%s that could not be written", summary->dropped,
+			   plural(summary->dropped));
+	if (unsaved.records + summary->dropped_records)
+		print_line("%" PRIu64 " records could not be written",
+			   unsaved.records + summary->dropped_records);
 	print_lost(metric);
 	if (metric->lost && summary->normal_class)
 		print_line("The threads that read rings had no real-time priority: run as root, or "

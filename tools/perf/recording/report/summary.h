@@ -23,6 +23,9 @@ struct snapshot_stats;
  * @snapshots:	number of snapshots written
  * @aux_snapshots: number of snapshots of AUX areas written
  * @normal_class: the threads that drain rings were refused a real-time priority
+ * @dropped:	number of snapshots that could not be written
+ * @dropped_records: their records, as far as perf tried to write them
+ * @dropped_samples: samples among these
  */
 struct summary {
 	u64	wakeups;
@@ -31,6 +34,9 @@ struct summary {
 	u64	snapshots;
 	u64	aux_snapshots;
 	bool	normal_class;
+	u64	dropped;
+	u64	dropped_records;
+	u64	dropped_samples;
 };
 
 /**
@@ -41,6 +47,14 @@ struct summary {
  */
 void summary__snapshot(struct summary *summary, const struct snapshot_stats *stats,
 		       const struct aux_snapshot_stats *aux, const char *reason);
+
+/**
+ * summary__dropped - count and report a snapshot that could not be written
+ * @stats:	what was to be written
+ * @reason:	what requested it
+ */
+void summary__dropped(struct summary *summary, const struct snapshot_stats *stats,
+		      const char *reason);
 
 /** summary__file - count and print an output file that was closed and renamed to @name */
 void summary__file(struct summary *summary, const char *name);

@@ -223,7 +223,7 @@ int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 {
 	struct snapshot_set *set;
 	struct ring *ring;
-	int i = 0, err = 0;
+	int i = 0, err = 0, ret;
 
 	*stats = (struct snapshot_stats){ 0 };
 	if (snapshotter->buffer.filled < 0)
@@ -231,9 +231,8 @@ int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 	set = &snapshotter->sets[snapshotter->buffer.filled];
 	*stats = set->stats;
 	channel__for_each_ring(snapshotter->channel, ring) {	/* in the order of @snapshots */
-		err = write_records(set->snapshots[i++], ring, evlist, output, stats);
-		if (err)
-			break;
+		ret = write_records(set->snapshots[i++], ring, evlist, output, stats);
+		err = err ?: ret;
 	}
 	return err;
 }

@@ -110,6 +110,8 @@ void snapshotter__hand_over(struct snapshotter *snapshotter);
  * @evlist:	to find the time of a record
  * @stats:	receives all figures
  *
+ * After an error the rest of the snapshot is dropped: it is not written later either.
+ *
  * Return: 0, or the negative errno of the output.
  */
 int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,

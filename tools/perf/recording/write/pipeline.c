@@ -165,6 +165,16 @@ bool pipeline__cut(struct pipeline *pipeline, u64 *end)
 	return true;
 }
 
+void pipeline__reset(struct pipeline *pipeline)
+{
+	write_queue__reset(&pipeline->file_queue);
+	write_queue__truncate(&pipeline->file_queue, pipeline->start);
+	if (!pipeline->level)
+		return;
+	write_queue__reset(&pipeline->raw_queue);
+	pipeline->compressor.unsaved = (struct unsaved){ 0 };
+}
+
 /* With compression pipeline__next() ends the file of the raw queue only. */
 void pipeline__forget_file(struct pipeline *pipeline)
 {

@@ -167,6 +167,14 @@ void pipeline__close(struct pipeline *pipeline);
 bool pipeline__cut(struct pipeline *pipeline, u64 *end);
 
 /**
+ * pipeline__reset - after an error and pipeline__close(): forget the file, so that another can be
+ * opened
+ *
+ * Drops the next file's records, if any. No thread appends.
+ */
+void pipeline__reset(struct pipeline *pipeline);
+
+/**
  * pipeline__forget_file - after pipeline__close(): count the next file only in pipeline__bytes()
  */
 void pipeline__forget_file(struct pipeline *pipeline);

@@ -2,6 +2,7 @@
 /*
  * Append records to the queue, flush it, begin and end files.
  */
+#include <errno.h>
 #include <time.h>
 #include <linux/kernel.h>
 #include "util/time-utils.h"
@@ -269,6 +270,16 @@ int write_queue__close(struct write_queue *queue)
 	queue->writer = NULL;
 	pthread_mutex_unlock(&queue->lock);
 	return err;
+}
+
+void write_queue__reset(struct write_queue *queue)
+{
+	write_queue__drop_next(queue, -ECANCELED);
+	pthread_mutex_lock(&queue->lock);
+	queue->err = 0;
+	queue->failure_reported = false;
+	queue->unsaved = (struct unsaved){ 0 };
+	pthread_mutex_unlock(&queue->lock);
 }
 
 void write_queue__exit(struct write_queue *queue)

@@ -223,6 +223,13 @@ int write_queue__flush(struct write_queue *queue);
  */
 int write_queue__error(struct write_queue *queue);
 
+/**
+ * write_queue__reset - after write_queue__close(): forget an error, and how many records it cost
+ *
+ * Drops the next file's records, if any. No thread appends.
+ */
+void write_queue__reset(struct write_queue *queue);
+
 /** write_queue__close - flush, and let go of the writer. Return: 0, or a negative errno */
 int write_queue__close(struct write_queue *queue);
 

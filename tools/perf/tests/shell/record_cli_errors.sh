@@ -234,8 +234,8 @@ if mount -t tmpfs -o size=2m tmpfs "$small" 2> "$work/mount.err"; then
 	run 255 "$PERF" record -o "$small/data" -m 1024 -e "$traced" -- "$numbered" --rate 200000 --duration 1
 	full 1000
 
-	note "--switch-output: the files before the last are complete"
-	numbered_event overwrite
+	note "--switch-output: the files before the last are complete (of streams)"
+	numbered_event no-overwrite
 	recorder_start -a -o "$small/data" -m 256 "${event[@]}" --switch-output=signal
 	"$numbered" --rate 50000 --duration 20 > "$work/issued" &
 	started+=($!)
