@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/stat.h>
 #include <internal/lib.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -370,6 +371,14 @@ static int parse_mmap_flush(const struct option *opt, const char *arg, int unset
 	return -1;
 }
 
+/* True also if there is none. */
+static bool is_fifo(int fd)
+{
+	struct stat st;
+
+	return fd < 0 || (!fstat(fd, &st) && S_ISFIFO(st.st_mode));
+}
+
 static int parse_control(const struct option *opt, const char *arg, int unset __maybe_unused)
 {
 	struct record_opts *opts = opt->value;
@@ -379,6 +388,10 @@ static int parse_control(const struct option *opt, const char *arg, int unset __
 	if (!err && (fcntl(opts->ctl_fd, F_GETFD) < 0 ||
 		     (opts->ctl_fd_ack != -1 && fcntl(opts->ctl_fd_ack, F_GETFD) < 0)))
 		err = -EBADF;
+	if (!err && opts->ctl_fd_close && !(is_fifo(opts->ctl_fd) && is_fifo(opts->ctl_fd_ack))) {
+		pr_err("--control=%s: not a FIFO. Create one by mkfifo(1).\n", arg);
+		return -EINVAL;
+	}
 	if (err == -EINVAL)
 		pr_err("--control=%s: neither descriptors nor names of FIFOs. Examples: "
 		       "--control=fd:10,11 --control=fifo:ctl,ack\n", arg);

@@ -119,7 +119,7 @@ int recorder__end_data(struct recorder *rec)
 int recorder__next_file(struct recorder *rec)
 {
 	if (recorder__close_file(rec, true))
-		rec->incomplete = true;
+		rec->nr_missing++;
 	return recorder__resume_file(rec);
 }
 

@@ -170,7 +170,7 @@ static int last_snapshot(struct recorder *rec)
 static void drop_file(struct recorder *rec)
 {
 	output__drop(&rec->output);
-	rec->incomplete = true;
+	rec->nr_missing++;
 }
 
 static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
@@ -210,23 +210,41 @@ static const char *snapshot_reason(struct recorder *rec, unsigned int what)
 	return what & TRIGGER_SNAPSHOT ? "signal" : "time";
 }
 
-static int react(struct recorder *rec, unsigned int what)
+/* Where the last snapshot is. Return: NULL for a pipe. */
+static const char *snapshot_file(const struct recorder *rec)
+{
+	if (output__is_pipe(&rec->output))
+		return NULL;
+	return rec->rotation.enabled ? rec->summary.last_file : rec->output.data.path;
+}
+
+static void answer_commands(struct recorder *rec, unsigned int nr, const char *error)
+{
+	while (nr--)
+		control__answer(&rec->triggers.control, error, snapshot_file(rec));
+}
+
+static int react(struct recorder *rec, unsigned int what, unsigned int nr_commands)
 {
 	const struct rotation *rotation = &rec->rotation;
 	bool to_next_file = rotation->enabled &&
 			    ((what & (TRIGGER_TIME | TRIGGER_CONTROL | TRIGGER_EVENT)) ||
 			     ((what & TRIGGER_SNAPSHOT) && rotation->on_signal));
+	const unsigned int nr_missing = rec->nr_missing;
+	const char *error = NULL;
 	int err = 0;
 
 	if (what & TRIGGER_SNAPSHOTS) {
 		if (to_next_file || recorder__has_snapshots(rec))
 			err = snapshot(rec, snapshot_reason(rec, what), to_next_file);
 		else
-			pr_warning("Cannot take a snapshot: no event is recorded in overwrite mode, and no AUX "
-				   "area with -S.\n");
+			error = "no event is recorded in overwrite mode, and no AUX area with -S";
 	}
-	if (what & TRIGGER_CONTROL)
-		evlist__ctlfd_ack(rec->evlist);
+	if (error)
+		pr_warning("Cannot take a snapshot: %s.\n", error);
+	if (err || rec->nr_missing > nr_missing)
+		error = "the snapshot could not be written, see the messages of perf record";
+	answer_commands(rec, nr_commands, error);
 	return err;
 }
 
@@ -282,7 +300,7 @@ static int drain_round(struct recorder *rec)
  */
 static int record_until_stop(struct recorder *rec)
 {
-	unsigned int what = 0;
+	unsigned int what = 0, nr_commands;
 	bool exited = false;
 	int err;
 
@@ -304,9 +322,9 @@ static int record_until_stop(struct recorder *rec)
 			return err;
 
 		pollset__wait(&rec->pollset);
-		what = capture__asked(&rec->capture);
+		what = capture__asked(&rec->capture, &nr_commands);
 		exited = targets_exited(rec);
-		err = react(rec, what);
+		err = react(rec, what, nr_commands);
 		if (err)
 			return err;
 	}
@@ -372,6 +390,8 @@ static int begin(struct recorder *rec)
 /* The capture thread has taken the last copy: the events of stopping may fill the rings now. */
 static int end(struct recorder *rec, int err)
 {
+	unsigned int nr_commands;
+
 	err = capture__stop(&rec->capture) ?: err;
 	evlist__disable(rec->evlist);
 	events__warn_of_hotplug(rec);
@@ -393,7 +413,11 @@ static int end(struct recorder *rec, int err)
 		output__discard(&rec->output);
 		return err;
 	}
-	return recorder__close_file(rec, rec->rotation.enabled || rec->timestamp_filename) ?: err;
+	err = recorder__close_file(rec, rec->rotation.enabled || rec->timestamp_filename) ?: err;
+	/* Commands that the main loop did not see before it ended are part of the last snapshot. */
+	capture__asked(&rec->capture, &nr_commands);
+	answer_commands(rec, nr_commands, err ? "the recording has failed" : NULL);
+	return err;
 }
 
 /* Return: exit status of the command. */
@@ -439,7 +463,7 @@ int recorder__run(struct recorder *rec, int argc, const char **argv)
 	stop_signal = rec->triggers.stop_signal;
 	recorder__cleanup(rec);
 
-	if (err || rec->incomplete)
+	if (err || rec->nr_missing)
 		return EXIT_RECORDING_FAILED;
 	if (stop_signal) {
 		signal(stop_signal, SIG_DFL);

@@ -17,7 +17,8 @@
  *        |      sample_ids.c	samples with the id of another recorder's event
  *        |      lost_counters.c	lost events as the kernel counts them (PERF_FORMAT_LOST)
  *        +-- snapshot/		overwritten rings -> copies -> file, when asked
- *        |      trigger.c, trigger_event.c, workload.c	what asks: signals, timers, --control, events
+ *        |      trigger.c, trigger_event.c, workload.c	what asks: signals, timers, events
+ *        |      control.c		commands of --control, and their answers
  *        |      signals.c		the process's signals, from the first moment to the last
  *        |      capture.c		takes the copies in a thread of its own, whatever the disk does
  *        |      overwrite.c		the copies
@@ -93,9 +94,10 @@
  * @lost:	events that the overwrite rings lost, from @capture
  * @report:	statistics of all rings, and a picture of them
  * @summary:	printed at the end
+ * @nr_missing:	files that are missing, as was reported: the recording has failed, although it went
+ *		on
  * @include_self: record the recorder as well (--no-exclude-perf)
  * @timestamp_filename: append a timestamp to the name of the last file as well
- * @incomplete:	a file is missing, as was reported: the recording has failed, although it went on
  * @build_id_mmap: let the kernel put build-ids into mmap records
  */
 struct recorder {
@@ -121,9 +123,9 @@ struct recorder {
 	struct lost_counters	 lost;
 	struct loss_report	 report;
 	struct summary		 summary;
+	unsigned int		 nr_missing;
 	bool			 include_self;
 	bool			 timestamp_filename;
-	bool			 incomplete;
 	bool			 build_id_mmap;
 };
 

@@ -17,18 +17,25 @@
 #include "trigger.h"
 #include "recording/lib/eventfd.h"
 
-static void notify(struct capture *capture, unsigned int what)
+/* The copies are taken. */
+static void notify(struct capture *capture, unsigned int what, unsigned int nr_commands)
 {
+	__atomic_fetch_add(&capture->nr_commands, nr_commands, __ATOMIC_RELAXED);
 	__atomic_fetch_or(&capture->asked, what, __ATOMIC_RELEASE);
 	eventfd__signal(capture->wake_fd);
 }
 
-unsigned int capture__asked(struct capture *capture)
+unsigned int capture__asked(struct capture *capture, unsigned int *nr_commands)
 {
+	unsigned int what;
+
+	*nr_commands = 0;
 	/* Clear the eventfd first: a request in between then only causes one more wake-up. */
 	if (!eventfd__clear(capture->wake_fd))
 		return 0;
-	return __atomic_exchange_n(&capture->asked, 0, __ATOMIC_ACQUIRE);
+	what = __atomic_exchange_n(&capture->asked, 0, __ATOMIC_ACQUIRE);
+	*nr_commands = __atomic_exchange_n(&capture->nr_commands, 0, __ATOMIC_RELAXED);
+	return what;
 }
 
 int capture__take(struct capture *capture, unsigned int why, u64 event_time)
@@ -89,6 +96,7 @@ static void pause_since(u64 begin)
 
 static void wait_and_act(struct capture *capture)
 {
+	unsigned int nr_commands;
 	int what, err;
 	u64 begin;
 
@@ -96,7 +104,7 @@ static void wait_and_act(struct capture *capture)
 		evlist__poll(capture->evlist, -1);
 		begin = rdclock();
 		pthread_mutex_lock(&capture->enabling);		/* --control enable, disable */
-		what = triggers__process(capture->triggers);
+		what = triggers__process(capture->triggers, &nr_commands);
 		pthread_mutex_unlock(&capture->enabling);
 		err = what < 0 ? what : act(capture, what);
 		if (err) {
@@ -104,7 +112,7 @@ static void wait_and_act(struct capture *capture)
 			what = TRIGGER_STOP;
 		}
 		if (what)
-			notify(capture, what);
+			notify(capture, what, nr_commands);
 		if (what & TRIGGER_SNAPSHOTS && !(what & TRIGGER_STOP))
 			pause_since(begin);
 	} while (!(what & TRIGGER_STOP));

@@ -58,6 +58,7 @@ struct triggers;
  * @wake_fd:	readable when the main thread has something to do
  * @stop_fd:	makes the capture thread end
  * @asked:	a set of enum trigger that the main thread has not seen yet
+ * @nr_commands: how many "snapshot" commands among them wait for their answer
  * @trigger_evsel: the event that triggered last, or NULL
  * @err:	error that ended the capture thread, negative errno, or 0; valid after
  *		capture__stop()
@@ -75,6 +76,7 @@ struct capture {
 	int			 wake_fd;
 	int			 stop_fd;
 	unsigned int		 asked;
+	unsigned int		 nr_commands;
 	struct evsel		*trigger_evsel;
 	int			 err;
 	pthread_t		 thread;
@@ -107,10 +109,11 @@ int capture__take(struct capture *capture, unsigned int why, u64 event_time);
 
 /**
  * capture__asked - what was asked for since the last call
+ * @nr_commands: receives the number of "snapshot" commands to answer when the copies are written
  *
  * Return: a set of enum trigger; copies that belong to it are taken.
  */
-unsigned int capture__asked(struct capture *capture);
+unsigned int capture__asked(struct capture *capture, unsigned int *nr_commands);
 
 /**
  * capture__stop - have the last copy taken, unless that is done, and wait for the thread to end

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,11 +77,8 @@ int triggers__init(struct triggers *triggers, struct evlist *evlist,
 	}
 	if (!err)
 		err = trigger_events__map(&triggers->events, evlist);
-	if (!err && evlist__initialize_ctlfd(evlist, opts->ctl_fd, opts->ctl_fd_ack))
-		err = -EBADF;
-	/* A client that never reads acks must not block the recorder. */
-	if (!err && opts->ctl_fd_ack >= 0)
-		fcntl(opts->ctl_fd_ack, F_SETFL, fcntl(opts->ctl_fd_ack, F_GETFL) | O_NONBLOCK);
+	if (!err)
+		err = control__init(&triggers->control, evlist, opts);
 	if (err)
 		pr_err("Cannot set up signals, timers and --control: %s\n", strerror(-err));
 	return err;
@@ -147,26 +143,16 @@ static bool timer_expired(const struct triggers *triggers, int pos)
 	       read(entry_fd(triggers, pos), &times, sizeof(times)) == sizeof(times);
 }
 
-static unsigned int process_control(struct triggers *triggers)
+static unsigned int process_control(struct triggers *triggers, unsigned int *nr_commands)
 {
-	bool was_readable = readable(triggers, triggers->evlist->ctl_fd.pos);
-	enum evlist_ctl_cmd cmd = EVLIST_CTL_CMD_UNSUPPORTED;
-	int ret;
+	struct control_requests requests = { 0 };
 
-	errno = 0;
-	ret = evlist__ctlfd_process(triggers->evlist, &cmd);
-	/* End of file: there is no POLLHUP, and poll() would return at once for ever. */
-	if (was_readable && !ret && cmd == EVLIST_CTL_CMD_UNSUPPORTED && errno != EAGAIN)
-		evlist__finalize_ctlfd(triggers->evlist);
-	if (ret > 0 && cmd == EVLIST_CTL_CMD_UNSUPPORTED)
-		pr_warning("--control: unknown command. Known commands: enable [event], disable [event], "
-			   "evlist [-v|-g|-F], snapshot, stop, ping.\n");
-	if (cmd == EVLIST_CTL_CMD_SNAPSHOT)
-		return TRIGGER_CONTROL;
-	return cmd == EVLIST_CTL_CMD_STOP ? TRIGGER_STOP : 0;
+	control__process(&triggers->control, &requests);
+	*nr_commands = requests.snapshots;
+	return (requests.snapshots ? TRIGGER_CONTROL : 0) | (requests.stop ? TRIGGER_STOP : 0);
 }
 
-int triggers__process(struct triggers *triggers)
+int triggers__process(struct triggers *triggers, unsigned int *nr_commands)
 {
 	int what = 0, ret;
 
@@ -180,7 +166,7 @@ int triggers__process(struct triggers *triggers)
 		what |= TRIGGER_STOP;
 	if (trigger_events__process(&triggers->events, triggers->evlist))
 		what |= TRIGGER_EVENT;
-	what |= process_control(triggers);
+	what |= process_control(triggers, nr_commands);
 	ret = event_enable_timer__process(triggers->evlist->eet);
 	if (ret < 0) {
 		pr_err("Cannot set the timer of --delay: %s\n", strerror(-ret));

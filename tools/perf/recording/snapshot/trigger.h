@@ -8,7 +8,7 @@
  *   signalfd	SIGINT SIGTERM SIGHUP  stop        SIGCHLD  the workload ended
  *		SIGUSR2                snapshot    SIGUSR1  the workload could not be executed
  *   timerfd	--delay; --switch-output=TIME
- *   --control	stop, snapshot; enable, disable, evlist and ping are answered by util
+ *   --control	stop, snapshot (control.h)
  *   --delay ranges	util's event_enable_timer
  *   --switch-output-event	the events' rings (trigger_event.h)
  */
@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <linux/types.h>
+#include "control.h"
 #include "trigger_event.h"
 #include "workload.h"
 
@@ -27,7 +28,7 @@ struct record_opts;
 enum trigger {
 	TRIGGER_STOP		= 1 << 0,	/* end the recording */
 	TRIGGER_SNAPSHOT	= 1 << 1,	/* SIGUSR2 */
-	TRIGGER_CONTROL		= 1 << 2,	/* --control snapshot; wants an ack when done */
+	TRIGGER_CONTROL		= 1 << 2,	/* --control snapshot; wants an answer when done */
 	TRIGGER_TIME		= 1 << 3,	/* --switch-output=TIME is over */
 	TRIGGER_ENABLE		= 1 << 4,	/* --delay is over */
 	TRIGGER_EVENT		= 1 << 5,	/* --switch-output-event */
@@ -40,6 +41,7 @@ enum trigger {
  * @evlist:	its poll set has the descriptors
  * @watching:	triggers__init() was called
  * @signals, @delay, @period, @stop: positions in the poll set, -1 where not used
+ * @control:	commands of --control
  * @events:	the events of --switch-output-event
  * @workload:	the command
  * @stop_signal: the signal that ended the recording, or 0
@@ -51,6 +53,7 @@ struct triggers {
 	int		 delay;
 	int		 period;
 	int		 stop;
+	struct control	 control;
 	struct trigger_events events;
 	struct workload	 workload;
 	int		 stop_signal;
@@ -82,10 +85,11 @@ int triggers__start(struct triggers *triggers, const struct record_opts *opts);
 
 /**
  * triggers__process - collect the requests after a poll
+ * @nr_commands: receives the number of commands among them that want an answer
  *
  * Return: a set of enum trigger, 0 for none; or a negative errno after an error message.
  */
-int triggers__process(struct triggers *triggers);
+int triggers__process(struct triggers *triggers, unsigned int *nr_commands);
 
 /**
  * triggers__exit - end the workload if it still runs, close everything, restore the signals

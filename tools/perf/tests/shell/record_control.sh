@@ -49,19 +49,20 @@ grep -q 'raw_syscalls:sys_enter' "$work/record.out" "$work/record.err" ||
 control evlist -v || error "'evlist -v' is not acknowledged"
 grep -q 'sample_type' "$work/record.out" "$work/record.err" ||
 	error "evlist -v does not show the fields"
-# An unknown command may get an answer, but not "ack", and the next command must work.
-echo 'no-such-command' >&"$ctl"
-pause 0.1
-while read -rt 0.2 -u "$ack" answer; do
-	[ "$answer" != ack ] || error "an unknown command is acknowledged"
+# Commands that fail are answered, too, and the next command works.
+for command in no-such-command 'snapshot now' 'enable nosuch' 'disable nosuch' 'evlist -x' 'ping ping'; do
+	control "$command" && error "'$command' is acknowledged"
+	[[ $answer = "error: "* ]] || error "the answer to '$command' is '$answer'"
 done
 control ping || error "'ping' is not acknowledged after an unknown command"
 grep -q 'unknown command' "$work/record.err" || error "no message about the unknown command"
+grep -q "no event 'nosuch'" "$work/record.err" || error "no message about the unknown event"
 
 subtest "snapshot commands in quick succession"
 for ((i = 1; i <= 19; i++)); do
 	calls "$i" 7
 	control snapshot || error "snapshot $i is not acknowledged"
+	[ "$answer" = "ack $work/data" ] || error "the answer is '$answer': it does not name the file"
 done
 recorder_stop
 seen=$(numbered_ranges "$work/data" | tr ' ' '\n' | grep -c ':1-7$')
@@ -74,6 +75,8 @@ recorder_start -a -m 1024 "${event[@]}" -o "$work/data" --switch-output=signal
 calls 1 53
 for ((i = 1; i <= 19; i++)); do
 	control snapshot || error "snapshot $i is not acknowledged"
+	[[ $answer = "ack $work/data."[0-9]* && -e ${answer#ack } ]] ||
+		error "the answer is '$answer': it does not name the file"
 done
 recorder_stop
 find_snapshots "$work/data"
@@ -82,6 +85,29 @@ numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$issued" ||
 	error "calls are missing or repeated"
 readable "${snapshots[0]}" "${snapshots[-1]}" || error "a file cannot be read"
 rm -f "$work"/data*
+
+for how in "" --switch-output; do
+	subtest "snapshot commands that do not wait for answers, ${how:-in one file}: each gets one"
+	# shellcheck disable=SC2086 # no word, or one
+	recorder_start -a -m 1024 "${event[@]}" -o "$work/data" $how
+	for ((i = 1; i <= 23; i++)); do
+		echo snapshot >&"$ctl"
+	done
+	for ((i = 1; i <= 23; i++)); do
+		read -rt 20 -u "$ack" answer || fatal "$((i - 1)) answers to 23 commands"
+		[[ $answer = "ack $work/data"* ]] || error "the answer to a command is '$answer'"
+	done
+	# The last command may be seen together with the end.
+	printf 'snapshot\nstop\n' >&"$ctl"
+	answers=
+	for i in 1 2; do
+		read -rt 20 -u "$ack" answer || error "no answer to 'snapshot' and 'stop'"
+		answers+=" ${answer%% *}"
+	done
+	recorder_end
+	[ "$answers" = " ack ack" ] || error "the last answers are '$answers'"
+	rm -f "$work"/data*
+done
 
 subtest "fd:, a workload, stop"
 exec {ctl}<> "$work/ctl" {ack}<> "$work/ack"
@@ -118,5 +144,10 @@ status=$?
 [ $status != 0 ] || error "exit status 0"
 grep -qF "$work/none" "$work/record.err" || error "the message does not name the fifo"
 [ ! -e "$work/data" ] || error "an output file is left"
+echo > "$work/regular"
+"$PERF" record --control "fifo:$work/regular" "${event[@]}" -o "$work/data" -- true > /dev/null 2> "$work/record.err"
+status=$?
+[ $status = 129 ] || error "exit status $status for a regular file, not 129"
+grep -q 'not a FIFO' "$work/record.err" || error "no message that it is not a fifo"
 
 finish

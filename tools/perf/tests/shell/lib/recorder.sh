@@ -29,14 +29,16 @@ recorder_launch() {
 }
 
 # control COMMAND...: return 0 if the command is acknowledged; fail at once if the recorder has
-# exited
+# exited. Set $answer to the answer.
 control() {
-	local part answer='' deadline=$((SECONDS + 20))
+	local part deadline=$((SECONDS + 20))
 
+	answer=
 	echo "$*" >&"$ctl"
 	while ((SECONDS < deadline)); do
 		if read -rt 0.2 -u "$ack" part; then
-			[ "$answer$part" = ack ]
+			answer+=$part
+			[[ $answer = ack || $answer = "ack "* ]]
 			return
 		fi
 		answer+=$part		# the timeout may expire in the middle of a line

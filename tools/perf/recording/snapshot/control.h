@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Execute the commands of --control, and answer each.
+ *
+ *	command					answer
+ *
+ *	enable [event], disable [event],	"ack" when it is executed
+ *	evlist [-v|-g|-F], ping, stop
+ *	snapshot				"ack FILE" when the records are in that file; "ack"
+ *						if the output is a pipe
+ *	any command that fails			"error: REASON"
+ *	any other line				"error: REASON"
+ *
+ * A line ends with a newline, a NUL, or the end of what was written at once; an answer with a
+ * newline and a NUL, as perf stat's do. There is one answer to each command, in the order of the
+ * commands; but those to "snapshot" may come later than answers to the commands that follow.
+ */
+#ifndef PERF_RECORDING_CONTROL_H
+#define PERF_RECORDING_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct evlist;
+struct record_opts;
+
+/* Longer than any command. The rest of a longer line is ignored. */
+#define CONTROL_MAX_LEN	256
+
+/**
+ * struct control - commands of --control
+ * @evlist:	its events are enabled and listed; has the descriptor of the commands
+ * @ack_fd:	where the answers go, or -1; the caller's
+ * @line:	what was read of a line that is not complete
+ * @len:	length of @line [bytes]
+ */
+struct control {
+	struct evlist	*evlist;
+	int		 ack_fd;
+	char		 line[CONTROL_MAX_LEN];
+	size_t		 len;
+};
+
+/** struct control_requests - what the commands ask the recorder for */
+struct control_requests {
+	unsigned int	snapshots;
+	bool		stop;
+};
+
+/**
+ * control__init - add the descriptor of the commands to the poll set of @evlist
+ *
+ * Answers do not block: a client that never reads them loses them.
+ *
+ * Return: 0, also without --control, or a negative errno.
+ */
+int control__init(struct control *control, struct evlist *evlist, const struct record_opts *opts);
+
+/**
+ * control__process - after a poll: execute the commands that have arrived
+ *
+ * Caller holds the lock under which events are enabled. Executes and answers all commands but
+ * "snapshot", which it counts in @requests.
+ */
+void control__process(struct control *control, struct control_requests *requests);
+
+/**
+ * control__answer - answer a "snapshot"; in any thread
+ * @error:	why it could not be written, or NULL
+ * @file:	where it is, or NULL
+ */
+void control__answer(const struct control *control, const char *error, const char *file);
+
+#endif
