@@ -143,7 +143,8 @@ struct perf_buffer *rb_alloc(int nr_pages, long watermark, int cpu, int flags)
 	 * Set these bits before the ring is visible to others: several CPUs
 	 * change other bits of the same word without a lock.
 	 */
-	rb->user_page->cap_data_reserved = IS_ENABLED(CONFIG_64BIT);
+	rb->user_page->cap_data_reserved = IS_ENABLED(CONFIG_64BIT) &&
+					   rb->overwrite;
 	rb->user_page->cap_size_at_end = rb->trailer;
 	rb->watermark = watermark > 0 ?
 		min_t(unsigned long, watermark, rb->size) : rb->size / 2;

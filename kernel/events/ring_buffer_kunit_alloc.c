@@ -25,7 +25,7 @@ static void alloc(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, rb->trailer, kring_is_sized(ring));
 		KUNIT_EXPECT_FALSE(test, rb_has_aux(rb));
 		KUNIT_EXPECT_TRUE(test, rb->user_page->cap_data_reserved ==
-				  IS_ENABLED(CONFIG_64BIT));
+				  (IS_ENABLED(CONFIG_64BIT) && rb->overwrite));
 		KUNIT_EXPECT_TRUE(test, rb->user_page->cap_size_at_end ==
 				  kring_is_sized(ring));
 		rb->user_page->capabilities = 0;

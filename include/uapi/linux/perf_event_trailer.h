@@ -63,7 +63,8 @@ struct perf_event_trailer {
  *	All records of this ring end with a struct perf_event_trailer.
  *
  * cap_data_reserved
- *	data_reserved is maintained: the ring is an overwrite ring.
+ *	data_reserved is maintained: this is an overwrite ring. In a streaming
+ *	ring the bit is clear, because records are not overwritten.
  *
  * data_reserved[4]
  *	The sum of these words, modulo 2^64, is the number of bytes reserved

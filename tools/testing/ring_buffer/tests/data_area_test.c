@@ -77,7 +77,7 @@ static void test_new(void)
 		EXPECT(!state.head && !state.lost && !state.nest && !state.paused);
 		EXPECT(state.watermark == state.size / 2);
 		EXPECT(state.refcount == 1);
-		EXPECT(ring->user->cap_data_reserved);
+		EXPECT(ring->user->cap_data_reserved == !is_streaming(ring));
 		EXPECT(ring->user->cap_size_at_end == !!(flags & RING_SIZED));
 		ring->user->capabilities = 0;
 		for (unsigned long i = 0; i < (1 + 4) * PAGE_SIZE; i++)

@@ -103,6 +103,7 @@ TEST_F(size_at_end, control_page_of_streaming_ring)
 	ASSERT_EQ(0, ring_map(&self->sized, self->sized.fd, 2,
 			      PROT_READ | PROT_WRITE));
 	EXPECT_TRUE(!!self->sized.page->cap_size_at_end);
+	EXPECT_FALSE(!!self->sized.page->cap_data_reserved);
 
 	ASSERT_EQ(0, ring_map(&self->plain, self->plain.fd, 2,
 			      PROT_READ | PROT_WRITE));
