@@ -157,9 +157,9 @@ inline announce()
 {
 #if BROKEN != ONE_WORD
 	atomic {
-		counter[nest - 1] = counter[nest - 1] + size;
-		stored[DATA_RESERVED(nest - 1)] = counter[nest - 1];
-		printf("%e: data_reserved[%d] += %d\n", name, nest - 1, size)
+		counter[d] = counter[d] + size;
+		stored[DATA_RESERVED(d)] = counter[d];
+		printf("%e: data_reserved[%d] += %d\n", name, d, size)
 	}
 #else
 	atomic {
@@ -218,10 +218,11 @@ inline reserve_nested()
 	do
 	:: atomic {
 		begin + size - published > SIZE && BROKEN != NO_LIMIT ->
-		p = (BROKEN == ONE_WORD -> 0 : nest - 1);
+		p = (BROKEN == ONE_WORD -> 0 : d);
 		counter[p] = counter[p] - (BROKEN == NOT_UNDONE -> 0 : size);
 		stored[DATA_RESERVED(p)] = counter[p];
 		p = 0;
+		d = 0;
 		printf("%e: refused\n", name);
 		left = left + size;
 		begin = 0;
@@ -269,7 +270,7 @@ inline end_writer()
 /* Runs unless it is interrupted, and starts only while the writer below is active. */
 proctype writer(mtype name) provided (depth == _pid || depth == _pid - 1)
 {
-	byte size, begin, h;
+	byte size, begin, h, d;	/* d: nesting depth */
 
 end:	do
 	:: atomic {
@@ -285,6 +286,7 @@ end:	do
 		:: nest == 0 && loaded == 0 -> d_step { merge(1); merge(2) }
 		:: else
 		fi;
+		d = nest;
 		nest++;		/* one step: a writer in between would restore its value */
 		if
 		:: nest > 1 -> goto nested
@@ -299,11 +301,11 @@ reserved:
 	   atomic {
 		store(begin + size - 1, size);	/* start_record() */
 		if
-		:: size == 1 -> begin = 0; size = 0; goto written
+		:: size == 1 -> begin = 0; size = 0; d = 0; goto written
 		:: else
 		fi
 	   }
-	   atomic { store(begin, 0); begin = 0; size = 0 }
+	   atomic { store(begin, 0); begin = 0; size = 0; d = 0 }
 written:
 	   /* writer_end() */
 	   if
