@@ -141,7 +141,6 @@
  * @aux_head:	where the driver writes next, modulo the size: a count of bytes;
  *		in overwrite mode an offset in the area or a count
  * @aux_written: bytes that drivers reported as new since the area was allocated
- * @aux_counted: @aux_written is exact (PERF_PMU_CAP_AUX_WRITTEN)
  * @aux_nest:	a driver is writing
  * @aux_wakeup:	the last multiple of @aux_watermark that @aux_head passed
  * @aux_watermark: bytes between two wake-ups
@@ -198,7 +197,6 @@ struct perf_buffer {
 	void				**aux_pages;
 	int				aux_nr_pages;
 	bool				aux_overwrite;
-	bool				aux_counted;
 	atomic_t			aux_mmap_count;
 	unsigned long			aux_mmap_locked;
 	refcount_t			aux_refcount;

@@ -179,17 +179,6 @@ static void free_aux(struct perf_buffer *rb)
 	rb->free_aux = NULL;
 }
 
-/*
- * Set cap_aux_written in the control page. Other CPUs change other bits of the
- * same word without a lock, and can undo this store. Check the bit whenever
- * aux_head is published, and store the word only if needed.
- */
-static void update_cap_aux_written(struct perf_buffer *rb)
-{
-	if (rb->user_page->cap_aux_written != rb->aux_counted)
-		rb->user_page->cap_aux_written = rb->aux_counted;
-}
-
 int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event,
 		 pgoff_t pgoff, int nr_pages, long watermark, int flags)
 {
@@ -250,8 +239,9 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event,
 		rb->aux_head %= (unsigned long)nr_pages << PAGE_SHIFT;
 		rb->user_page->aux_head = rb->aux_head;
 	}
-	rb->aux_counted = event->pmu->capabilities & PERF_PMU_CAP_AUX_WRITTEN;
-	update_cap_aux_written(rb);
+	rb->user_page->aux_capabilities = 0;
+	rb->user_page->cap_aux_written =
+		!!(event->pmu->capabilities & PERF_PMU_CAP_AUX_WRITTEN);
 	smp_store_release(&rb->aux_nr_pages, nr_pages);	/* I, pairs with J */
 	smp_wmb();	/* G, pairs with H */
 	refcount_set(&rb->aux_refcount, 1);
@@ -391,7 +381,6 @@ static bool needs_aux_record(struct perf_output_handle *handle,
  */
 static void publish_aux(struct perf_buffer *rb)
 {
-	update_cap_aux_written(rb);
 	WRITE_ONCE(rb->user_page->aux_written, rb->aux_written);
 	smp_wmb();	/* B, pairs with C */
 	WRITE_ONCE(rb->user_page->aux_head, rb->aux_head);

@@ -220,12 +220,11 @@ static void test_written(void)
 			ring->user->aux_tail = written;
 		}
 
-		/* The kernel never reads the fields back: corrupt them. */
+		/* The kernel never reads the field back: corrupt it. */
 		ring->user->aux_written = 1;
-		ring->user->cap_aux_written = 0;
 		EXPECT(perf_aux_output_begin(&handle, &ring->event));
 		perf_aux_output_end(&handle, 0);
-		EXPECT(ring->user->aux_written == written && ring->user->cap_aux_written);
+		EXPECT(ring->user->aux_written == written);
 		delete_ring(ring);
 	}
 }
@@ -277,10 +276,29 @@ static void test_written_again(void)
 	ring->pmu.capabilities = 0;
 	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 2, 0, 0));
 	EXPECT(!ring->user->cap_aux_written && !ring->user->aux_written);
-	ring->user->cap_aux_written = 1;
+	frees = 0;
+	delete_ring(ring);
+}
+
+/*
+ * Other CPUs change cap_user_* of the same control page by loads and stores. The functions of
+ * the AUX area must not store to that word.
+ */
+static void test_capabilities(void)
+{
+	struct ring *ring = new_ring(RING_STREAMING, 0);
+	volatile __u64 *capabilities = &ring->user->capabilities;
+	struct perf_output_handle handle;
+	u64 before = *capabilities;
+
+	ring_impl.close_aux(ring->rb);
+	ring->pmu.capabilities = PERF_PMU_CAP_AUX_WRITTEN;
+	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 2, 0, 0));
+	EXPECT(*capabilities == before && ring->user->cap_aux_written);
+	*capabilities = 0;
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
-	perf_aux_output_end(&handle, 0);
-	EXPECT(!ring->user->cap_aux_written);
+	perf_aux_output_end(&handle, 1000);
+	EXPECT(!*capabilities && ring->user->cap_aux_written);
 	frees = 0;
 	delete_ring(ring);
 }
@@ -761,6 +779,7 @@ int main(void)
 	TAP_RUN(test_written_free_running, "aux_head counts in overwrite mode as well");
 	TAP_RUN(test_written_skip, "aux_written counts skipped bytes");
 	TAP_RUN(test_written_again, "aux_written starts at 0 in a new area");
+	TAP_RUN(test_capabilities, "AUX areas leave the word of cap_user_* alone");
 	TAP_RUN(test_flags, "flags of PERF_RECORD_AUX");
 	TAP_RUN(test_truncated, "PERF_AUX_FLAG_TRUNCATED disables the event");
 	TAP_RUN(test_watermark, "wake-ups at the watermark");
