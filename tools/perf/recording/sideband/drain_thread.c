@@ -58,7 +58,8 @@ static int write_raw(struct record_sink *sink, const struct records *records, st
 
 	if (drain_thread->to_backlog && !backlog_has_space(drain_thread, records))
 		return -EAGAIN;
-	return fixup__pass(drain_thread->evlist, records, &drain_thread->fixed, ring);
+	return fixup__pass(drain_thread->evlist, records, &drain_thread->copy,
+			   &drain_thread->fixed, ring);
 }
 
 void drain_thread__hold(struct drain_thread *drain_thread)

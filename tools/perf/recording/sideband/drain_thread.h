@@ -25,6 +25,7 @@
 #include "recording/lib/pollset.h"
 #include "recording/lib/records.h"
 #include "recording/ring/drain.h"
+#include "fixup.h"
 
 struct channel;
 struct evlist;
@@ -46,6 +47,7 @@ struct readers;
  * @raw:	takes records from the rings, with @lock held; -EAGAIN if the backlog has no space
  *		for them
  * @fixed:	takes records of true size
+ * @copy:	of a record that is fixed up; used with @lock held
  * @lock:	recursive; held while the rings are drained
  * @next:	index of the ring to drain next
  * @backlog:	@size bytes, from @tail to @head in use
@@ -62,6 +64,7 @@ struct drain_thread {
 	bool			 to_backlog;
 	struct record_sink	 raw;
 	struct record_sink	 fixed;
+	union fixup_copy	 copy;
 	pthread_mutex_t		 lock;
 	int			 next;
 	void			*backlog;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <perf/event.h>
-#include "util/event.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
 #include "recording/lib/records.h"
@@ -86,13 +84,9 @@ static bool fix_header(struct evlist *evlist, union perf_event *event)
 	return event->header.size != before.size || event->header.misc != before.misc;
 }
 
-int fixup__pass(struct evlist *evlist, const struct records *records, struct record_sink *sink,
-		     struct ring *ring)
+int fixup__pass(struct evlist *evlist, const struct records *records, union fixup_copy *copy,
+		struct record_sink *sink, struct ring *ring)
 {
-	union {
-		union perf_event event;
-		char bytes[PERF_SAMPLE_MAX_SIZE];
-	} copy;
 	size_t begin = 0;
 	struct record_iter iter;
 	struct records piece;
@@ -101,14 +95,14 @@ int fixup__pass(struct evlist *evlist, const struct records *records, struct rec
 	records__for_each(records, iter) {
 		if (!may_be_wrong(evlist, &iter.header))
 			continue;
-		records__copy(records, iter.pos, &copy, iter.size);
-		if (!fix_header(evlist, &copy.event))
+		records__copy(records, iter.pos, copy, iter.size);
+		if (!fix_header(evlist, &copy->event))
 			continue;
 		piece = records__part(records, begin, iter.pos - begin);
 		err = iter.pos > begin ? sink->write(sink, &piece, ring) : 0;
 		if (err < 0)
 			return err;
-		piece = records__of(&copy, copy.event.header.size);
+		piece = records__of(copy, copy->event.header.size);
 		err = sink->write(sink, &piece, ring);
 		if (err < 0)
 			return err;

@@ -24,10 +24,19 @@
 #ifndef PERF_RECORDING_FIXUP_H
 #define PERF_RECORDING_FIXUP_H
 
+#include <perf/event.h>
+#include "util/event.h"
+
 struct evlist;
 struct record_sink;
 struct records;
 struct ring;
+
+/** union fixup_copy - memory for the copy of a record; too large for stacks ('ulimit -s') */
+union fixup_copy {
+	union perf_event event;
+	char		 bytes[PERF_SAMPLE_MAX_SIZE];
+};
 
 /**
  * fixup__pass - pass @records to @sink with true headers
@@ -35,12 +44,13 @@ struct ring;
  *		its id where the kernel writes it, and header.size extends beyond. MMAP2 records
  *		have build-ids if an event has attr.build_id.
  * @records:	whole records of @ring
+ * @copy:	used for a wrong record while @sink is called
  *
  * Calls @sink once, or several times where records are wrong.
  *
  * Return: 0, or the first negative errno of @sink.
  */
-int fixup__pass(struct evlist *evlist, const struct records *records, struct record_sink *sink,
-		     struct ring *ring);
+int fixup__pass(struct evlist *evlist, const struct records *records, union fixup_copy *copy,
+		struct record_sink *sink, struct ring *ring);
 
 #endif

@@ -115,6 +115,10 @@ target=(--per-thread -p "$load")
 scheduled 2 $((cpus < 3 ? cpus + 1 : 4))
 scheduled 2 2 --threads=0/0
 
+subtest "threads with a stack of 128 kB"
+(ulimit -s 128; exec "$PERF" record -a -m 16 "${event[@]}" -o "$out" -- "$work/$comm" --count 503) \
+	> "$work/issued" 2> "$work/record.err" || error "perf record exits with status $?"
+
 subtest "invalid values of options"
 for option in --threads=cores --threads=0/0:0/0 --threads=0/99999 --threads=0-99999999/0 -C0-99999999 \
 	--affinity=x --mmap-flush=x -r200 -r-1 -rx --switch-output=x --switch-max-files=-1; do

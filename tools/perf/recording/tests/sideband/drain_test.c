@@ -62,10 +62,10 @@ int eprintf(int level, int var, const char *fmt, ...)
 	return 0;
 }
 
-int fixup__pass(struct evlist *evlist, const struct records *records, struct record_sink *sink,
-		struct ring *ring)
+int fixup__pass(struct evlist *evlist, const struct records *records, union fixup_copy *copy,
+		struct record_sink *sink, struct ring *ring)
 {
-	(void)evlist;
+	(void)evlist, (void)copy;
 	return sink->write(sink, records, ring);
 }
 

@@ -75,6 +75,7 @@ struct bytes {
 };
 
 static struct bytes ring, wanted;
+static union fixup_copy copy;
 
 static void append(struct bytes *bytes, const void *from, size_t len)
 {
@@ -196,7 +197,7 @@ static bool fixes_up_divided_at(size_t cut)
 	memcpy(first, ring.byte, cut);
 	memcpy(second, ring.byte + cut, ring.len - cut);
 	got.len = nr_calls = 0;
-	err = fixup__pass(&evlist, &records, &taker, NULL);
+	err = fixup__pass(&evlist, &records, &copy, &taker, NULL);
 	free(first);
 	free(second);
 	return !err && got.len == wanted.len && !memcmp(got.byte, wanted.byte, got.len);
@@ -293,7 +294,7 @@ static void test_untouched(void)
 	for (cut = 0; cut <= ring.len; cut += 8)
 		ok = ok && fixes_up_divided_at(cut) && nr_calls == 1;
 	records = records__of(ring.byte, ring.len);
-	fixup__pass(&evlist, &records, &taker, NULL);
+	fixup__pass(&evlist, &records, &copy, &taker, NULL);
 	check(ok && last.part[0].iov_base == ring.byte && last.part[0].iov_len == ring.len,
 	      "without excess the sink gets the ring itself, in one call");
 
@@ -320,7 +321,7 @@ static void test_errors(void)
 	for (nr = 1; nr <= 3; nr++) {
 		got.len = nr_calls = 0;
 		fail_at = nr;
-		ok = ok && fixup__pass(&evlist, &records, &taker, NULL) == -ENOSPC &&
+		ok = ok && fixup__pass(&evlist, &records, &copy, &taker, NULL) == -ENOSPC &&
 		     nr_calls == nr;
 	}
 	fail_at = 0;
