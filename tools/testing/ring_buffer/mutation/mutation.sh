@@ -1,5 +1,5 @@
 #!/bin/sh
-# Mutants of the ring buffer: a barrier, a bounds check or a WRITE_ONCE() is missing, and a test fails
+# Mutants of the ring buffer: a test fails without each barrier, bounds check and WRITE_ONCE()
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 7200
 # tags: night
