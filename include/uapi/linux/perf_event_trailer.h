@@ -84,6 +84,10 @@ struct perf_event_trailer {
  *	another load, never too low.
  *
  *	While no record is written, the sum is equal to data_head.
+ *
+ *	A 32-bit task loads each 64-bit field in two halves, which may belong to
+ *	different values: load the high half again after the low half, and
+ *	start over if it has changed.
  */
 
 #endif /* _UAPI_LINUX_PERF_EVENT_TRAILER_H */
