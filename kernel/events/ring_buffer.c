@@ -24,6 +24,7 @@
 #include <linux/nospec.h>
 #include <linux/perf_event.h>
 #include <linux/poll.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -53,8 +54,10 @@ static void free_data(struct perf_buffer *rb)
 	int i;
 
 	vunmap(rb->data);
-	for (i = 0; i < rb->nr_pages; i++)
+	for (i = 0; i < rb->nr_pages; i++) {
 		free_ring_page(rb->pages[i]);
+		cond_resched();
+	}
 	kvfree(rb->pages);
 }
 
@@ -90,6 +93,9 @@ static int alloc_data(struct perf_buffer *rb, int nr_pages, int node)
 		return -ENOMEM;
 
 	for (; rb->nr_pages < nr_pages; rb->nr_pages++) {
+		cond_resched();
+		if (fatal_signal_pending(current))
+			goto nomem;
 		rb->pages[rb->nr_pages] = alloc_ring_page(node);
 		if (!rb->pages[rb->nr_pages])
 			goto nomem;
@@ -115,9 +121,10 @@ static void rb_free_work(struct work_struct *work)
 	kfree(rb);
 }
 
+/* Freeing a large ring takes long: do not delay the other work of this CPU. */
 void rb_free(struct perf_buffer *rb)
 {
-	schedule_work(&rb->free_work);
+	queue_work(system_unbound_wq, &rb->free_work);
 }
 
 struct perf_buffer *rb_alloc(int nr_pages, long watermark, int cpu, int flags)

@@ -20,6 +20,8 @@ struct page;
  * @allocations: calls of all allocators so far
  * @on_allocation: called by all allocators first, or NULL
  * @fail_at:	fail the allocation with this number; 0: none
+ * @kill_at:	a fatal signal is pending from the allocation with this number on; 0: never
+ * @reschedules: calls of cond_resched() so far
  * @fail_order:	fail page allocations of this and higher orders; 0: none
  * @objects, @pages, @mappings: number of those not freed yet
  */
@@ -34,6 +36,8 @@ struct shim {
 	unsigned long	allocations;
 	void		(*on_allocation)(void);
 	unsigned long	fail_at;
+	unsigned long	kill_at;
+	unsigned long	reschedules;
 	int		fail_order;
 	long		objects;
 	long		pages;

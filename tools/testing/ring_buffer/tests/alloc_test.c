@@ -51,6 +51,24 @@ static void test_rb_alloc(void)
 	}
 }
 
+/* The loops over the pages of a ring can be rescheduled, and allocating them can be killed. */
+static void test_rb_alloc_killed(void)
+{
+	unsigned long reschedules = shim.reschedules;
+	struct perf_buffer *rb = rb_alloc(64, 0, -1, 0);
+
+	EXPECT(rb && shim.reschedules - reschedules >= 64);
+	reschedules = shim.reschedules;
+	rb_free(rb);
+	shim_run_work();
+	EXPECT(shim.reschedules - reschedules >= 64);
+
+	shim.kill_at = shim.allocations + 10;
+	EXPECT(!rb_alloc(64, 0, -1, 0));
+	EXPECT(shim.allocations == shim.kill_at);
+	shim.kill_at = 0;
+}
+
 static void test_rb_alloc_too_large(void)
 {
 	EXPECT(!rb_alloc(INT_MAX, 0, -1, 0));
@@ -294,6 +312,7 @@ static void test_aux_refused(void)
 int main(void)
 {
 	TAP_RUN(test_rb_alloc, "rb_alloc() with each allocation failing");
+	TAP_RUN(test_rb_alloc_killed, "fatal signal during rb_alloc()");
 	TAP_RUN(test_rb_alloc_too_large, "rb_alloc() of impossible sizes");
 	TAP_RUN(test_aux_fails, "rb_alloc_aux() with each allocation failing");
 	TAP_RUN(test_aux_runs, "orders of the AUX pages");

@@ -13,5 +13,6 @@ struct work_struct {
 #define INIT_WORK(work, function) ((work)->func = (function))
 
 void schedule_work(struct work_struct *work);
+#define queue_work(queue, work)	schedule_work(work)
 
 #endif
