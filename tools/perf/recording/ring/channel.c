@@ -19,7 +19,6 @@
 #include "util/evsel.h"
 #include "util/util.h"
 #include "channel.h"
-#include "sample_ids.h"
 #include "recording/lib/pollset.h"
 
 /* Sizes of the rings in one attempt to map all of them [pages]. */
@@ -225,11 +224,29 @@ static int channel__index(const struct channel *channel, const struct evlist *ev
 	return (channel->kind + 1) * channel->nr + (ring - channel->rings);
 }
 
+/* May the kernel prepare samples of @evsel and of other events together (sample_ids.h)? */
+static bool shares_samples(const struct evsel *evsel)
+{
+	const struct perf_event_attr *attr = &evsel->core.attr;
+
+	if (attr->type != PERF_TYPE_SOFTWARE || !attr->sample_period)
+		return false;
+	switch (attr->config) {
+	case PERF_COUNT_SW_CPU_CLOCK:
+	case PERF_COUNT_SW_TASK_CLOCK:
+	case PERF_COUNT_SW_DUMMY:
+	case PERF_COUNT_SW_BPF_OUTPUT:
+		return false;
+	default:
+		return true;
+	}
+}
+
 /* @sid: of one descriptor of @evsel that writes to @ring */
 static void ring__note_sw_event(struct ring *ring, const struct evsel *evsel,
 				const struct perf_sample_id *sid)
 {
-	if (!evsel__shares_samples(evsel))
+	if (!shares_samples(evsel))
 		return;
 	if (!ring->sw_event)
 		ring->sw_id = sid->id;

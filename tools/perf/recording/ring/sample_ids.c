@@ -5,25 +5,8 @@
 #include "util/evsel.h"
 #include "recording/lib/records.h"
 #include "channel.h"
-#include "drain.h"
 #include "sample_ids.h"
-
-bool evsel__shares_samples(const struct evsel *evsel)
-{
-	const struct perf_event_attr *attr = &evsel->core.attr;
-
-	if (attr->type != PERF_TYPE_SOFTWARE || !attr->sample_period)
-		return false;
-	switch (attr->config) {
-	case PERF_COUNT_SW_CPU_CLOCK:
-	case PERF_COUNT_SW_TASK_CLOCK:
-	case PERF_COUNT_SW_DUMMY:
-	case PERF_COUNT_SW_BPF_OUTPUT:
-		return false;
-	default:
-		return true;
-	}
-}
+#include "sink.h"
 
 /* Find the sample's id. Return: its offset in the record; 0 if the record has none. */
 static size_t id_offset(const struct evlist *evlist, const struct record_iter *iter)

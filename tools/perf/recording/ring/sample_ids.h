@@ -18,15 +18,9 @@
 #ifndef PERF_RECORDING_SAMPLE_IDS_H
 #define PERF_RECORDING_SAMPLE_IDS_H
 
-#include <stdbool.h>
-
-struct evsel;
 struct record_sink;
 struct records;
 struct ring;
-
-/** evsel__shares_samples - may the kernel prepare samples of @evsel and other events together? */
-bool evsel__shares_samples(const struct evsel *evsel);
 
 /**
  * sample_ids__pass - pass @records to @sink, with ids of this recording
