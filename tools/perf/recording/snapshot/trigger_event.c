@@ -40,6 +40,9 @@ int trigger_events__configure(struct trigger_events *events, struct evlist *reco
 		return 0;
 	perf_evlist__set_maps(&events->evlist->core, recorded->core.user_requested_cpus,
 			      recorded->core.threads);
+	/* Side-band records trigger nothing: they must not wake the capture thread up. */
+	evlist__for_each_entry(events->evlist, evsel)
+		evsel->tracking = false;
 	evlist__config(events->evlist, &trigger_opts, NULL);
 
 	evlist__for_each_entry(events->evlist, evsel) {
