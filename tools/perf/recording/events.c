@@ -8,6 +8,7 @@
 #include <perf/cpumap.h>
 #include <perf/threadmap.h>
 #include "ui/util.h"
+#include "util/bpf-filter.h"
 #include "util/callchain.h"
 #include "util/clockid.h"
 #include "util/debug.h"
@@ -168,8 +169,6 @@ int events__configure(struct recorder *rec)
 {
 	int err = configure_recorded(rec);
 
-	if (!err && excludes_self(rec))
-		err = exclude_self__filter(rec->evlist, rec->output.pipeline.worker_name);
 	if (!err)
 		err = trigger_events__configure(&rec->triggers.events, rec->evlist, &rec->opts);
 	return err;
@@ -310,16 +309,58 @@ static int open_of_best_kind(struct recorder *rec)
 	return open_all(rec, rec->evlist);
 }
 
+static int apply_filter(struct recorder *rec, struct evsel *evsel)
+{
+	errno = 0;
+	if (excludes_self(rec) && exclude_self__defers_filter(evsel))
+		return exclude_self__check_filter(evsel);
+	if (evsel->filter && perf_evsel__apply_filter(&evsel->core, evsel->filter))
+		return errno ? -errno : -EINVAL;
+	if (!list_empty(&evsel->bpf_filters) &&
+	    perf_bpf_filter__prepare(evsel, &rec->opts.target))
+		return errno ? -errno : -EINVAL;
+	return 0;
+}
+
 static int apply_filters(struct recorder *rec, struct evlist *evlist)
 {
 	struct evsel *evsel;
 	int err;
 
-	if (!evlist__apply_filters(evlist, &evsel, &rec->opts.target))
+	evlist__for_each_entry(evlist, evsel) {
+		err = apply_filter(rec, evsel);
+		if (!err)
+			continue;
+		pr_err("Cannot set the filter \"%s\" on %s: %s\n", evsel->filter ?: "BPF",
+		       evsel__name(evsel), strerror(-err));
+		return err;
+	}
+	return 0;
+}
+
+/* Return: whether rings that are drained all the time will have no events of the recorder. */
+static bool exclude_self(struct recorder *rec)
+{
+	bool complete;
+
+	if (!excludes_self(rec))
+		return !rec->include_self;
+	complete = exclude_self__attach(rec->evlist);
+	if (rec->triggers.events.evlist)
+		exclude_self__attach(rec->triggers.events.evlist);
+	return complete;
+}
+
+int events__exclude_threads(struct recorder *rec)
+{
+	struct evlist *triggers = rec->triggers.events.evlist;
+	int err = 0;
+
+	if (!excludes_self(rec))
 		return 0;
-	err = errno ? -errno : -EINVAL;
-	pr_err("Cannot set the filter \"%s\" on %s: %s\n", evsel->filter ?: "BPF",
-	       evsel__name(evsel), strerror(-err));
+	err = exclude_self__filter(rec->evlist);
+	if (!err && triggers)
+		err = exclude_self__filter(triggers);
 	return err;
 }
 
@@ -350,8 +391,7 @@ int events__open(struct recorder *rec)
 	if (err)
 		return err;
 	warn_of_inherit_stat(&rec->opts);
-	if (excludes_self(rec))
-		exclude_self__attach(evlist);
+	rec->self_excluded = exclude_self(rec);
 	if (symbol_conf.kptr_restrict && !evlist__exclude_kernel(evlist))
 		pr_warning("Kernel addresses are hidden from this user: kernel samples will not\n"
 			   "resolve. See /proc/sys/kernel/kptr_restrict and perf_event_paranoid.\n");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <internal/xyarray.h>
@@ -8,17 +9,19 @@
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #ifdef HAVE_LIBBPF_SUPPORT
 #include <bpf/bpf.h>
 #include <linux/filter.h>
 #endif
+#include "perf-sys.h"
 #include "util/bpf-filter.h"
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
+#include "util/strbuf.h"
 #include "recording/ring/channel.h"
 #include "exclude_self.h"
+#include "own_tids.h"
 
 static bool concerns_others(struct evsel *evsel)
 {
@@ -32,6 +35,99 @@ static bool is_tracepoint(const struct evsel *evsel)
 	return evsel->core.attr.type == PERF_TYPE_TRACEPOINT;
 }
 
+static bool is_streamed(const struct evsel *evsel)
+{
+	return evsel__channel(evsel) == CHANNEL_STREAM;
+}
+
+/*
+ * Tracepoints
+ */
+
+bool exclude_self__defers_filter(struct evsel *evsel)
+{
+	return is_tracepoint(evsel) && is_streamed(evsel) && !concerns_others(evsel);
+}
+
+/* An event has one filter for all its life: try this one on an event of this thread. */
+int exclude_self__check_filter(struct evsel *evsel)
+{
+	struct perf_event_attr attr = evsel->core.attr;
+	int fd, err;
+
+	if (!evsel->filter)
+		return 0;
+	attr.disabled = 1;
+	fd = sys_perf_event_open(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = ioctl(fd, PERF_EVENT_IOC_SET_FILTER, evsel->filter) ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+/*
+ * Make a filter that lets all tasks pass but those of @own: a range for each run of ids. Other
+ * tasks may have got ids in between.
+ */
+static int ranges(struct strbuf *filter, const struct own_tids *own)
+{
+	int first, last, err = 0;
+
+	for (first = 0; first < own->nr && !err; first = last + 1) {
+		for (last = first; last + 1 < own->nr; last++) {
+			if (own->tids[last + 1] != own->tids[last] + 1)
+				break;
+		}
+		err = strbuf_addf(filter, "%s(common_pid < %d || common_pid > %d)",
+				  first ? " && " : "", own->tids[first], own->tids[last]);
+	}
+	return err;
+}
+
+static int set_filter(struct evsel *evsel, const char *filter)
+{
+	int err = evsel__append_tp_filter(evsel, filter);
+
+	if (!err)
+		err = perf_evsel__apply_filter(&evsel->core, evsel->filter) ? -errno : 0;
+	if (err)
+		pr_err("Cannot set the filter \"%s\" on %s: %s\n", evsel->filter,
+		       evsel__name(evsel), strerror(-err));
+	return err;
+}
+
+int exclude_self__filter(struct evlist *evlist)
+{
+	struct strbuf filter = STRBUF_INIT;
+	struct own_tids own;
+	struct evsel *evsel;
+	int err = own_tids__find(&own);
+
+	if (!err)
+		err = ranges(&filter, &own);
+	if (err) {
+		pr_err("Cannot exclude the recorder from tracepoints: its thread ids are unknown: %s.\n"
+		       "Use --no-exclude-perf to record it as well.\n", strerror(-err));
+		goto out;
+	}
+	pr_debug2("Filter that excludes the recorder: %s\n", filter.buf);
+	evlist__for_each_entry(evlist, evsel) {
+		if (exclude_self__defers_filter(evsel))
+			err = set_filter(evsel, filter.buf);
+		if (err)
+			break;
+	}
+out:
+	own_tids__free(&own);
+	strbuf_release(&filter);
+	return err;
+}
+
+/*
+ * Other samples
+ */
+
 /*
  * A BPF filter is the event's overflow handler: it takes the place of the program, and does its
  * work.
@@ -41,56 +137,12 @@ static bool has_bpf_filter(const struct evsel *evsel)
 	return !list_empty(&evsel->bpf_filters);
 }
 
-static int append_bpf_filter(struct evsel *evsel)
+static int append_bpf_filter(struct evsel *evsel, pid_t process)
 {
 	char filter[32];
 
-	scnprintf(filter, sizeof(filter), "pid != %d", getpid());
+	scnprintf(filter, sizeof(filter), "pid != %d", process);
 	return perf_bpf_filter__parse(&evsel->bpf_filters, filter);
-}
-
-static struct exclude_self_name name_of_threads(void)
-{
-	struct exclude_self_name name;
-
-	scnprintf(name.text, sizeof(name.text), "perf-%d", getpid());
-	return name;
-}
-
-int exclude_self__filter(struct evlist *evlist, const char *workers)
-{
-	const struct exclude_self_name name = name_of_threads();
-	struct evsel *evsel;
-	char filter[128];
-
-	scnprintf(filter, sizeof(filter), "common_pid != %d && COMM != \"%s\" && COMM != \"%s\"",
-		  getpid(), name.text, workers);
-	evlist__for_each_entry(evlist, evsel) {
-		int err = 0;
-
-		if (is_tracepoint(evsel) && !concerns_others(evsel))
-			err = evsel__append_tp_filter(evsel, filter);
-		else if (has_bpf_filter(evsel))
-			err = append_bpf_filter(evsel);
-		if (err) {
-			pr_err("Not enough memory for a filter on %s.\n", evsel__name(evsel));
-			return -ENOMEM;
-		}
-	}
-	return 0;
-}
-
-void exclude_self__name_threads(struct exclude_self_name *saved)
-{
-	const struct exclude_self_name name = name_of_threads();
-
-	prctl(PR_GET_NAME, saved->text);
-	prctl(PR_SET_NAME, name.text);
-}
-
-void exclude_self__rename(const struct exclude_self_name *saved)
-{
-	prctl(PR_SET_NAME, saved->text);
 }
 
 #ifdef HAVE_LIBBPF_SUPPORT
@@ -118,36 +170,64 @@ static int load_program(pid_t process __maybe_unused)
 }
 #endif
 
-static int attach(struct evsel *evsel, int program)
+/* The event holds references to the program: its descriptor can be closed. */
+static int attach_program(struct evsel *evsel, pid_t process)
 {
-	int cpu_idx, thread;
+	int program = load_program(process), cpu_idx, thread, err = 0;
 
+	if (program < 0)
+		return program;
 	evsel__for_each_fd(evsel, cpu_idx, thread) {
 		int fd = *(int *)xyarray__entry(evsel->core.fd, cpu_idx, thread);
 
 		if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, program))
-			return -errno;
+			err = -errno;
 	}
-	return 0;
+	close(program);
+	return err;
 }
 
-/* The events hold references to the program: its descriptor can be closed. */
-void exclude_self__attach(struct evlist *evlist)
+static bool takes_program(struct evsel *evsel)
 {
-	int program = -1, err;
+	return is_streamed(evsel) && !is_tracepoint(evsel) && !concerns_others(evsel) &&
+	       !evsel__is_bpf_output(evsel) && evsel->core.attr.sample_period;
+}
+
+static int attach(struct evsel *evsel)
+{
+	struct own_tids own;
+	int err = own_tids__find_process(&own);
+
+	if (err)
+		return err;
+	return has_bpf_filter(evsel) ? append_bpf_filter(evsel, own.process) :
+				       attach_program(evsel, own.process);
+}
+
+/* Does an event go without a filter into a ring that is drained all the time? */
+static bool records_self(struct evsel *evsel)
+{
+	if (evsel->core.attr.context_switch)
+		return true;
+	return is_streamed(evsel) && !exclude_self__defers_filter(evsel);
+}
+
+bool exclude_self__attach(struct evlist *evlist)
+{
+	bool complete = true;
 	struct evsel *evsel;
+	int err;
 
 	evlist__for_each_entry(evlist, evsel) {
-		if (is_tracepoint(evsel) || concerns_others(evsel) || evsel__is_bpf_output(evsel) ||
-		    has_bpf_filter(evsel) || evsel->needs_auxtrace_mmap || !evsel->core.attr.sample_period)
+		if (!takes_program(evsel)) {
+			complete &= !records_self(evsel);
 			continue;
-		if (program < 0)
-			program = load_program(getpid());
-		err = program < 0 ? program : attach(evsel, program);
+		}
+		err = attach(evsel);
 		if (err)
 			pr_debug("%s: cannot exclude the recorder: %s\n", evsel__name(evsel),
 				 strerror(-err));
+		complete &= !err;
 	}
-	if (program >= 0)
-		close(program);
+	return complete;
 }

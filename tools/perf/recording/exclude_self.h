@@ -3,55 +3,64 @@
  * Exclude the recorder from what it records.
  *
  * In a session on CPUs (-a, -C), the events of the recorder's own writing would be recorded,
- * written, recorded again ... So they are filtered out in the kernel, before they take space in a
- * ring:
+ * written, recorded again ... So the kernel filters them out before they take space in a ring:
  *
- *   tracepoints	a filter on common_pid for the main thread, and on COMM for threads with the
- *			name of the recorder's threads, "perf-PID", and with the name of io_uring's
- *			workers. The filter has the same length for any number of threads.
- *   other samples	a BPF program as overflow handler, which drops samples of the recorder's
+ *	tracepoints	a filter on common_pid. The threads of the recorder are created one after
+ *			the other: they need one or two comparisons, see ranges().
+ *	other samples	a BPF program as overflow handler, which drops samples of the recorder's
  *			process; if this user may load one. An event has one such program: where a
  *			filter uses it (--filter 'ip < 0x1000'), "pid != PID" is added to the filter.
  *
- * Not filtered are tracepoints of the scheduler, and the tracking event: their records are about
- * other tasks as well. A program could serve tracepoints, too, but would act for all users of the
- * tracepoint.
+ * The kernel takes one filter for an event, and it must name all threads. So the filters are set
+ * when the threads run, before the events are enabled. Until then the user's part is only checked.
+ *
+ * Not filtered are:
+ *
+ *	overwritten events	a filter would cost every task time at each event, while the
+ *				recorder sleeps until a snapshot is requested. A snapshot shows what
+ *				the recorder did to write the one before.
+ *	tracepoints of the	their records are about other tasks as well
+ *	scheduler, tracking
+ *
+ * A BPF program could serve tracepoints, too, but would act for all users of the tracepoint. Kernel
+ * threads of io_uring that begin to write later are not excluded. They make no system calls.
  */
 #ifndef PERF_RECORDING_EXCLUDE_SELF_H
 #define PERF_RECORDING_EXCLUDE_SELF_H
 
+#include <stdbool.h>
+
 struct evlist;
+struct evsel;
 
-#define SELF_NAME_SIZE 16
-
-struct exclude_self_name {
-	char text[SELF_NAME_SIZE];
-};
+/** exclude_self__defers_filter - is the filter of @evsel set by exclude_self__filter()? */
+bool exclude_self__defers_filter(struct evsel *evsel);
 
 /**
- * exclude_self__filter - add filters to the tracepoints
- * @evlist:	configured, not opened
- * @workers:	name of the threads that io_uring creates for this process
+ * exclude_self__check_filter - check the user's filter of such an event
  *
- * Return: 0, or -ENOMEM after an error message.
+ * Return: 0, or a negative errno.
  */
-int exclude_self__filter(struct evlist *evlist, const char *workers);
+int exclude_self__check_filter(struct evsel *evsel);
 
 /**
- * exclude_self__name_threads - name the calling thread, and those that it creates from now on,
- * "perf-PID"
+ * exclude_self__attach - attach BPF programs, or add to BPF filters that are not set yet
+ * @evlist:	opened
  *
- * Threads inherit the name; the caller has it until exclude_self__rename().
+ * A failure is a debug message.
+ *
+ * Return: whether rings that are drained all the time will have no events of the recorder.
  */
-void exclude_self__name_threads(struct exclude_self_name *saved);
-
-/** exclude_self__rename - restore the name of the calling thread */
-void exclude_self__rename(const struct exclude_self_name *saved);
+bool exclude_self__attach(struct evlist *evlist);
 
 /**
- * exclude_self__attach - attach the BPF program to the other, opened events; a failure is a debug
- * message
+ * exclude_self__filter - set the filters of tracepoints, the user's part included
+ * @evlist:	opened, not enabled
+ *
+ * Call when all threads of the recorder run.
+ *
+ * Return: 0, or a negative errno after an error message.
  */
-void exclude_self__attach(struct evlist *evlist);
+int exclude_self__filter(struct evlist *evlist);
 
 #endif

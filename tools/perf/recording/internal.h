@@ -57,7 +57,7 @@ bool recorder__has_snapshots(const struct recorder *rec);
 int events__find_target(struct recorder *rec);
 
 /**
- * events__configure - set attributes, and filters that exclude the recorder itself
+ * events__configure - set attributes
  *
  * The workload is forked, the capture thread exists.
  *
@@ -68,6 +68,8 @@ int events__configure(struct recorder *rec);
 /**
  * events__open - open all events, disabled
  *
+ * BPF programs exclude the recorder itself; events__exclude_threads() does the rest.
+ *
  * Overwrite events get the best kind of ring that this kernel offers (perf/overwrite.h), noted in
  * @rec->overwrite. Their attributes are left as the file describes them: there, records have no trailers.
  *
@@ -77,6 +79,13 @@ int events__open(struct recorder *rec);
 
 /** events__warn_of_hotplug - warn of CPUs that came online or went offline since events__open() */
 void events__warn_of_hotplug(const struct recorder *rec);
+
+/**
+ * events__exclude_threads - set the filters that exclude the recorder's threads, which all run
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int events__exclude_threads(struct recorder *rec);
 
 /*
  * files.c

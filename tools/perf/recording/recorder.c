@@ -12,7 +12,6 @@
 #include "util/target.h"
 #include "recording/output/features.h"
 #include "recording/ring/reader_sched.h"
-#include "exclude_self.h"
 #include "internal.h"
 #include "recorder.h"
 
@@ -369,6 +368,8 @@ static int begin(struct recorder *rec)
 		err = recorder__begin_file(rec);
 	if (!err)
 		err = start_readers(rec);
+	if (!err)
+		err = events__exclude_threads(rec);
 	if (err)
 		return err;
 
@@ -436,10 +437,8 @@ static int report(struct recorder *rec, const char *command)
 int recorder__run(struct recorder *rec, int argc, const char **argv)
 {
 	int stop_signal, status = 0, err;
-	struct exclude_self_name name;
 	bool begun;
 
-	exclude_self__name_threads(&name);
 	rec->output.evlist = rec->evlist;
 	err = pollset__init(&rec->pollset);
 	if (err)
@@ -451,7 +450,6 @@ int recorder__run(struct recorder *rec, int argc, const char **argv)
 	begun = !err;
 	if (begun)
 		err = begin(rec);
-	exclude_self__rename(&name);
 	if (err == -EMFILE)
 		recorder__explain_file_limit();
 	if (!err)

@@ -5,7 +5,7 @@
  *   builtin-record.c		options
  *        |
  *   recorder.c			main loop; internal.h has its parts:
- *        |			setup.c, events.c, files.c, exclude_self.c, off_cpu.c
+ *        |			setup.c, events.c, files.c, exclude_self.c, own_tids.c, off_cpu.c
  *        |
  *        |   The folders, along the way of the data:
  *        |
@@ -97,6 +97,7 @@
  * @nr_missing:	files that are missing, as was reported: the recording has failed, although it went
  *		on
  * @include_self: record the recorder as well (--no-exclude-perf)
+ * @self_excluded: rings that are drained all the time have no events of the recorder
  * @timestamp_filename: append a timestamp to the name of the last file as well
  * @build_id_mmap: let the kernel put build-ids into mmap records
  */
@@ -125,6 +126,7 @@ struct recorder {
 	struct summary		 summary;
 	unsigned int		 nr_missing;
 	bool			 include_self;
+	bool			 self_excluded;
 	bool			 timestamp_filename;
 	bool			 build_id_mmap;
 };

@@ -112,8 +112,6 @@ void *write_queue__run(void *arg)
 	struct write_queue *queue = arg;
 
 	pthread_mutex_lock(&queue->lock);
-	queue->tid = own_tid();
-	pthread_cond_broadcast(&queue->progress);
 	for (;;) {
 		if (can_submit(queue))
 			submit(queue);

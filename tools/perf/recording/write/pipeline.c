@@ -54,8 +54,6 @@ int pipeline__init(struct pipeline *pipeline, const struct pipeline_ops *ops, vo
 		err = init_compression(pipeline, max_bytes);
 	if (!err)
 		err = init_writers(pipeline);
-	scnprintf(pipeline->worker_name, sizeof(pipeline->worker_name), "iou-wrk-%d",
-		  pipeline->file_queue.tid);
 	return err;
 }
 

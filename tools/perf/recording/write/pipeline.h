@@ -57,7 +57,6 @@ struct pipeline_ops {
  * @writer:	back end for regular files
  * @stream_writer: back end for pipes and devices
  * @start:	position of the first byte in the file [bytes]
- * @worker_name: name of the kernel threads that io_uring creates for the thread of @file_queue
  */
 struct pipeline {
 	int				 level;
@@ -71,7 +70,6 @@ struct pipeline {
 	struct writer			*writer;
 	struct writer			*stream_writer;
 	u64				 start;
-	char				 worker_name[24];
 };
 
 /**

@@ -182,14 +182,8 @@ static int create_thread(struct write_queue *queue)
 {
 	int err = thread__create(&queue->thread, write_queue__run, queue);
 
-	if (err)
-		return err;
-	queue->running = true;
-	pthread_mutex_lock(&queue->lock);
-	while (!queue->tid)
-		pthread_cond_wait(&queue->progress, &queue->lock);
-	pthread_mutex_unlock(&queue->lock);
-	return 0;
+	queue->running = !err;
+	return err;
 }
 
 int write_queue__init(struct write_queue *queue, size_t size,

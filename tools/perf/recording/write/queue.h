@@ -106,7 +106,6 @@ struct unsaved {
  * @stop:	asks the thread to end
  * @unsaved:	records dropped because of @err
  * @thread:	the thread; @running until it is joined
- * @tid:	its id
  */
 struct write_queue {
 	void		      (*failed)(void *arg, int err, u64 end);
@@ -139,7 +138,6 @@ struct write_queue {
 	struct unsaved		unsaved;
 	pthread_t		thread;
 	bool			running;
-	pid_t			tid;
 };
 
 /**

@@ -1,9 +1,11 @@
 #!/bin/bash
-# perf record -a: no samples of perf record itself, unless --no-exclude-perf is given
+# perf record -a: no streamed samples of perf record itself, unless --no-exclude-perf is given
 # SPDX-License-Identifier: GPL-2.0-only
 # tags: parallel
 # timeout: 180
 
+# shellcheck source=lib/recorder.sh
+. "$(dirname "$0")/lib/recorder.sh"
 # shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"
 
@@ -46,5 +48,53 @@ seen=$(own_samples --no-exclude-perf)
 note "$seen"
 [ "$(awk '/raw_syscalls/ { print $2 }' <<< "$seen")" -gt 0 ] ||
 	error "own system calls are not recorded"
+
+# samples_of PID: print the number of samples of a process in $work/data
+samples_of() {
+	"$PERF" script -i "$work/data" -F pid 2> /dev/null | awk -v pid="$1" '$1 == pid { n++ } END { print n + 0 }'
+}
+
+subtest "a process with the name of the recorder is recorded"
+recorder_start -a -e raw_syscalls:sys_enter --no-bpf-event -o "$work/data"
+bash -c 'echo -n "$0" > /proc/self/comm; for i in 1 2 3; do : < /dev/null; done' "perf-$recorder" &
+impostor=$!
+wait "$impostor"
+recorder_stop
+(($(samples_of "$impostor") > 0)) || error "no samples of it"
+[ "$(samples_of "$recorder")" = 0 ] || error "own samples are recorded"
+
+# On a stock kernel perf itself calls membarrier(2) for each snapshot.
+subtest "a snapshot does not trigger the next one"
+nr=$(printf '#include <sys/syscall.h>\nSYS_membarrier\n' | cc -E -P - 2> /dev/null | tail -n 1)
+if [ -n "$nr" ] && need_tracepoint syscalls:sys_enter_membarrier; then
+	recorder_start -a -e raw_syscalls:sys_enter/overwrite/ -o "$work/triggered" \
+		--switch-output-event syscalls:sys_enter_membarrier
+	perl -e 'syscall($ARGV[0] + 0, 0, 0)' "$nr"
+	wait_until 20 grep -q 'Snapshot 1' "$work/record.err" || error "the call does not trigger a snapshot"
+	control ping
+	control ping
+	recorder_stop
+	grep -q 'Snapshot 2 (sys' "$work/record.err" && error "the snapshot has triggered another one"
+else
+	inconclusive "no C compiler to ask for the number of membarrier(2)"
+fi
+
+# The kernel's filters compare with the ids of the initial namespace. Inside, the recorder is
+# process 1, and all processes outside are 0.
+subtest "in a PID namespace"
+if unshare -pf --mount-proc true 2> /dev/null; then
+	wrapper=(unshare -pf --mount-proc)
+	recorder_start -a -e raw_syscalls:sys_enter -e cpu-clock/period=100000/ --no-bpf-event --no-buffering -o "$work/data"
+	pause 0.2
+	recorder_stop
+	wrapper=()
+	own=$(samples_of 1)
+	others=$(samples_of 0)
+	note "$own own samples, $others of processes outside"
+	[ "$own" = 0 ] || error "own samples are recorded"
+	((others > 0)) || error "no samples of other processes"
+else
+	inconclusive "no PID namespaces"
+fi
 
 finish
