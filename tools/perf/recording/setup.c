@@ -70,6 +70,22 @@ static int init_output(struct recorder *rec)
 	return err ?: pollset__add(&rec->pollset, rec->output.error_fd);
 }
 
+/* A reader that precedes all normal tasks and is woken up by its own events would never sleep. */
+static int choose_priority(struct recorder *rec)
+{
+	bool wakes_itself = rec->opts.no_buffering && !rec->self_excluded;
+	struct readers *readers = &rec->readers;
+
+	if (wakes_itself && readers->priority > 0) {
+		pr_err("Cannot combine -r with --no-buffering here: a reader that goes to sleep causes an event, "
+		       "which wakes it up. Leave out one of them.\n");
+		return -EINVAL;
+	}
+	if ((wakes_itself || rec->include_self) && readers->priority < 0)
+		readers->priority = 0;
+	return 0;
+}
+
 static int init_readers(struct recorder *rec)
 {
 	struct channel *stream = channel(rec, CHANNEL_STREAM);
@@ -80,15 +96,9 @@ static int init_readers(struct recorder *rec)
 	readers->sink = &rec->output.sink;
 	readers->rounds = &rec->rounds;
 	readers->min_bytes = min(readers->min_bytes, (size_t)stream->pages * page_size / 4);
-	/*
-	 * A reader that precedes all normal tasks and is woken up by its own events would never
-	 * sleep.
-	 */
-	if (rec->include_self && readers->priority < 0)
-		readers->priority = 0;
 	channel__for_each_ring(channel(rec, CHANNEL_AUX), ring)
 		ring->pollset = &rec->pollset;
-	err = readers__init(readers, stream, &rec->pollset);
+	err = choose_priority(rec) ?: readers__init(readers, stream, &rec->pollset);
 	if (!err)
 		err = drain_thread__init(&rec->drain_thread, channel(rec, CHANNEL_TRACKING),
 					 rec->evlist, readers);

@@ -119,6 +119,18 @@ subtest "threads with a stack of 128 kB"
 (ulimit -s 128; exec "$PERF" record -a -m 16 "${event[@]}" -o "$out" -- "$work/$comm" --count 503) \
 	> "$work/issued" 2> "$work/record.err" || error "perf record exits with status $?"
 
+subtest "--no-buffering for an event that each sleep of a reader causes"
+cpu=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')
+for event in sched:sched_switch 'cpu-clock --switch-events'; do
+	# shellcheck disable=SC2086 # several words
+	timeout -s KILL 30 "$PERF" record -C "$cpu" --no-buffering -e $event -o "$out" -- sleep 0.1 2> "$work/record.err"
+	status=$?
+	[ $status = 0 ] || error "$event: exit status $status"
+	# shellcheck disable=SC2086 # several words
+	timeout -s KILL 30 "$PERF" record -r 2 -C "$cpu" --no-buffering -e $event -o "$out" -- sleep 0.1 2> "$work/record.err"
+	grep -q 'Cannot combine -r with --no-buffering' "$work/record.err" || error "$event: -r 2 is accepted"
+done
+
 subtest "invalid values of options"
 for option in --threads=cores --threads=0/0:0/0 --threads=0/99999 --threads=0-99999999/0 -C0-99999999 \
 	--affinity=x --mmap-flush=x -r200 -r-1 -rx --switch-output=x --switch-max-files=-1; do
