@@ -244,6 +244,7 @@ int output__init(struct output *output)
 	int err;
 
 	output->sink.write = write_stream;
+	pthread_mutex_init(&output->span_lock, NULL);
 	output->error_fd = eventfd__new();
 	err = min(output->error_fd, 0);
 	if (!err)
@@ -256,10 +257,35 @@ int output__init(struct output *output)
 void output__exit(struct output *output)
 {
 	pipeline__exit(&output->pipeline);
+	pthread_mutex_destroy(&output->span_lock);
 	eventfd__free(&output->error_fd);
 	output__free_session(output);
 }
 
+/* Extend the span of the file that is appended to by the run that @stats have counted last. */
+static void note_times(struct output *output, const struct ring_stats *stats)
+{
+	struct time_span *span = &output->span;
+
+	if (!stats->run_first)
+		return;
+	pthread_mutex_lock(&output->span_lock);
+	if (!span->first || stats->run_first < span->first)
+		span->first = stats->run_first;
+	span->last = max(span->last, stats->run_last);
+	pthread_mutex_unlock(&output->span_lock);
+}
+
+/* The file that was appended to until now has ended. */
+static void end_span(struct output *output)
+{
+	pthread_mutex_lock(&output->span_lock);
+	output->ended_span = output->span;
+	output->span = (struct time_span){ 0 };
+	pthread_mutex_unlock(&output->span_lock);
+}
+
+/* The records may come to the next file if output__next() is called meanwhile: note both. */
 int output__write(struct output *output, const struct records *records, struct ring_stats *stats)
 {
 	struct ring_stats ignored = { 0 };
@@ -272,7 +298,11 @@ int output__write(struct output *output, const struct records *records, struct r
 	if (whole < len)
 		pr_warning("Malformed record: %zu bytes from there on may not be readable.\n",
 			   len - whole);
-	return pipeline__append(&output->pipeline, records) ? output__flush(output) : 0;
+	note_times(output, stats ?: &ignored);
+	if (pipeline__append(&output->pipeline, records))
+		return output__flush(output);
+	note_times(output, stats ?: &ignored);
+	return 0;
 }
 
 int output__mark(struct output *output, unsigned int type)
@@ -327,8 +357,10 @@ void output__release(struct output *output)
 
 void output__next(struct output *output)
 {
-	if (output->open)
-		pipeline__next(&output->pipeline);
+	if (!output->open)
+		return;
+	pipeline__next(&output->pipeline);
+	end_span(output);
 }
 
 u64 output__bytes(const struct output *output)
@@ -372,6 +404,10 @@ static void output__finish_file(struct output *output)
 
 	session->header.data_size = bytes;
 	output->data.file.size = lseek(output__fd(output), output->pipeline.start + bytes, SEEK_SET);
+	if (!pipeline__has_next(&output->pipeline))
+		end_span(output);
+	output->evlist->first_sample_time = output->ended_span.first;
+	output->evlist->last_sample_time = output->ended_span.last;
 	if (output->build_ids || output->sample_times)
 		output_tool__read_back(output->session, output->all_build_ids);
 	features__update_clock(session);

@@ -28,6 +28,7 @@
 #ifndef PERF_RECORDING_OUTPUT_H
 #define PERF_RECORDING_OUTPUT_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <linux/types.h>
 #include "util/data.h"
@@ -46,6 +47,16 @@ struct perf_session;
 union perf_event;
 
 /**
+ * struct time_span - times of samples
+ * @first:	[ns]; 0 if there are none
+ * @last:	[ns]
+ */
+struct time_span {
+	u64	first;
+	u64	last;
+};
+
+/**
  * struct output
  * @sink:	writes records of streamed rings to the file
  * @data:	util's description of the file; @data.path is the name that the user knows
@@ -60,6 +71,10 @@ union perf_event;
  * @max_bytes:	stop reading streams when all files together have this many bytes of data, 0 for
  *		never
  * @max_file_bytes: wake the recorder when the file has this many bytes of data, 0 for never
+ * @span_lock:	protects @span and @ended_span
+ * @span:	times of the samples in the file that is appended to. The span may be larger by one
+ *		run of records of each ring, which was appended while files were switched.
+ * @ended_span:	times of the samples in the file that output__next() has ended
  * @closed:	length of the data sections of all closed files, without deleted ones [bytes]
  * @pipeline:	takes records to the file; the caller sets its options (-z, --io, --write-buffer)
  * @error_fd:	readable once writing has failed
@@ -72,7 +87,8 @@ union perf_event;
  * @kcore:	make a directory, with a copy of the kernel's code beside the data (--kcore)
  * @build_ids:	collect the build-ids of DSOs that samples hit (not -B)
  * @all_build_ids: collect those of all DSOs that were mapped (--buildid-all)
- * @sample_times: read the file back to store the times of the first and last sample in the header
+ * @sample_times: read the file back to store the exact times of the first and the last sample in
+ *		the header
  */
 struct output {
 	struct record_sink	 sink;
@@ -86,6 +102,9 @@ struct output {
 	bool			 replaced;
 	u64			 max_bytes;
 	u64			 max_file_bytes;
+	pthread_mutex_t		 span_lock;
+	struct time_span	 span;
+	struct time_span	 ended_span;
 	u64			 closed;
 	struct pipeline		 pipeline;
 	int			 error_fd;

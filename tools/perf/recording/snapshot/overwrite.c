@@ -197,7 +197,9 @@ static int write_copy(struct record_sink *sink, const struct records *records,
 static int write_records(struct perf_snapshot *snapshot, struct ring *ring,
 			 struct evlist *evlist, struct output *output, struct snapshot_stats *stats)
 {
-	struct copy_sink to = { .sink.write = write_copy, .output = output };
+	struct copy_sink to = {
+		.sink.write = write_copy, .output = output, .written.evlist = evlist,
+	};
 	struct perf_snapshot_records taken;
 	struct records records;
 	int err;

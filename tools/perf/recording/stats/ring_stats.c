@@ -45,12 +45,12 @@ static void count_times(struct ring_stats *stats, const struct records *records,
 
 	if (!to)
 		return;
-	stats->last = to;
-	if (stats->first && !stats->timeline)
+	stats->last = stats->run_last = to;
+	if (stats->run_first && !stats->timeline)
 		return;
-	from = time_at(stats, records, start) ?: to;
-	if (!stats->first)
-		stats->first = from;
+	from = start < last ? time_at(stats, records, start) ?: to : to;
+	stats->first = stats->first ?: from;
+	stats->run_first = stats->run_first ?: from;
 	if (stats->timeline)
 		timeline__add(stats->timeline, from, to, end - start);
 }
@@ -67,6 +67,7 @@ size_t ring_stats__add(struct ring_stats *stats, const struct records *records, 
 	size_t last = 0, start = 0;
 	struct record_iter iter;
 
+	stats->run_first = stats->run_last = 0;
 	records__for_each(records, iter) {
 		if (iter.pos + iter.size > len)
 			break;

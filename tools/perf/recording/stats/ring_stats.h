@@ -28,10 +28,12 @@ struct timeline;
  * @bytes:	length of all records [bytes]
  * @first:	time of the first record that has one [ns], or 0
  * @last:	time of the last record that has one [ns], or 0
+ * @run_first:	time of the first record in the last run that was added [ns], or 0
+ * @run_last:	time of the last record in that run [ns], or 0
  * @holes:	number of gaps in which events were lost, see loss_metric.h
  * @hole_ns:	sum of their lengths [ns]
  * @evlist:	used to find the time of a record. NULL if these are not the records of one ring:
- *		then @first, @last, @holes and @hole_ns stay 0.
+ *		then all times, @holes and @hole_ns stay 0.
  * @timeline:	gets the same over time; may be NULL
  */
 struct ring_stats {
@@ -48,6 +50,8 @@ struct ring_stats {
 	u64		 bytes;
 	u64		 first;
 	u64		 last;
+	u64		 run_first;
+	u64		 run_last;
 	u64		 holes;
 	u64		 hole_ns;
 	struct evlist	*evlist;

@@ -65,4 +65,30 @@ in_order "${times[@]}" || error "the clocks were not read for each file: ${times
 "$PERF" report --header-only -i "${snapshots[0]}" 2> /dev/null | grep -q '^# clockid: perf clock' ||
 	error "the header does not name the clock"
 
+# span FILE: print the times of the first and the last sample in the header, and those of the records
+span() {
+	"$PERF" report --header-only -i "$1" 2> /dev/null |
+		sed -nE 's/^# time of (first|last) sample : ([0-9.]+)$/\2/p'
+	"$PERF" script -i "$1" -F time 2> /dev/null | tr -d ' :' | sed -n '1p; $p'
+}
+
+for event in page-faults/overwrite/ page-faults; do
+	subtest "times of the first and the last sample, without reading the file back: $event"
+	recorder_start -e "$event" -c 1 -B -o "$work/span" --switch-output=signal -p $$
+	for i in 1 2; do
+		rm -f "$work/span".*
+		kill -USR2 "$recorder"
+		wait_until 20 eval "find_snapshots '$work/span'; ((\${#snapshots[@]} == 1))" ||
+			fatal "the file is not completed"
+		mapfile -t times < <(span "${snapshots[0]}")
+		note "file $i: ${times[*]}"
+		((${#times[@]} == 4)) || { inconclusive "no samples"; continue; }
+		# A run of records that was appended during the switch may be outside.
+		printf '%s\n' "${times[0]}" "${times[2]}" "${times[3]}" "${times[1]}" | sort -cn ||
+			error "the header of file $i has a smaller span"
+	done
+	recorder_stop
+	rm -f "$work/span"*
+done
+
 finish
