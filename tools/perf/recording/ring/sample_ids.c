@@ -39,18 +39,35 @@ static int pass(const struct records *records, struct record_sink *sink, struct 
 	return ret ?: answer;
 }
 
+/*
+ * Describe the sample with another id: what is before the id, the new one, and what is behind. A
+ * ring wraps once, so one of both may have a second part.
+ */
+static struct records with_id(const struct records *records, const struct record_iter *iter,
+			      size_t offset, u64 *id)
+{
+	size_t behind = offset + sizeof(*id);
+	struct records before = records__part(records, iter->pos, offset);
+	struct records after = records__part(records, iter->pos + behind, iter->size - behind);
+	int nr = before.part[1].iov_len ? 2 : 1;
+
+	before.part[nr] = (struct iovec){ id, sizeof(*id) };
+	before.part[nr + 1] = after.part[0];
+	if (nr == 1)
+		before.part[3] = after.part[1];
+	return before;
+}
+
 static int pass_restored(const struct records *records, const struct record_iter *iter,
 			 struct record_sink *sink, struct ring *ring, int answer)
 {
-	char copy[PERF_SAMPLE_MAX_SIZE] __aligned(sizeof(u64));
-	struct records restored = records__of(copy, iter->size);
+	struct records restored;
 
 	if (!ring->sw_id) {
 		ring_stats__lose(&ring->stats, 1, 0, 0);
 		return answer;
 	}
-	records__copy(records, iter->pos, copy, iter->size);
-	memcpy(copy + id_offset(ring->owner->evlist, iter), &ring->sw_id, sizeof(ring->sw_id));
+	restored = with_id(records, iter, id_offset(ring->owner->evlist, iter), &ring->sw_id);
 	return pass(&restored, sink, ring, answer);
 }
 
