@@ -338,11 +338,18 @@ static inline unsigned long perf_aux_size(struct perf_buffer *rb)
  * return the number of bytes that were not copied.
  */
 
-/* Tell whether @len bytes fit in the record. Context: any. */
+/*
+ * Tell whether @len bytes fit in the record. Context: any.
+ *
+ * A constant length is short: its sum with an address does not wrap, and is
+ * needed anyway, so the check is one comparison.
+ */
 static __always_inline bool output_fits(struct perf_output_handle *handle,
 					unsigned long len)
 {
-	if (likely(len <= (unsigned long)(handle->end - handle->addr)))
+	if (likely(__builtin_constant_p(len) ?
+		   handle->addr + len <= handle->end :
+		   len <= (unsigned long)(handle->end - handle->addr)))
 		return true;
 	perf_output_overrun(handle);
 	return false;
