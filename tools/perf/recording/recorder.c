@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <linux/kernel.h>
+#include <linux/time64.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
 #include "util/session.h"
 #include "util/target.h"
+#include "util/time-utils.h"
 #include "recording/output/features.h"
 #include "recording/ring/reader_sched.h"
 #include "internal.h"
@@ -17,6 +19,9 @@
 
 /* Exit status when the recording itself failed; no command is likely to return it. */
 #define EXIT_RECORDING_FAILED	255
+
+/* What is in the rings of streams longer than this is in the file. */
+#define STREAM_FLUSH_MS		5000
 
 /*
  * Draining
@@ -294,6 +299,20 @@ static int drain_round(struct recorder *rec)
 }
 
 /*
+ * A ring with few events reaches its watermark after hours. A recorder that is killed loses what is
+ * in the rings, and a reader of a pipe waits for it.
+ */
+static int flush_streams(struct recorder *rec)
+{
+	u64 now = rdclock();
+
+	if (!rec->readers.nr || now - rec->flushed_ns < STREAM_FLUSH_MS * NSEC_PER_MSEC)
+		return 0;
+	rec->flushed_ns = now;
+	return readers__sync(&rec->readers);
+}
+
+/*
  * Drain the rings once after each wake-up, not until they are empty: later records wake the thread
  * up at their watermark, and the recorder's own writing may be what produces them.
  */
@@ -320,7 +339,10 @@ static int record_until_stop(struct recorder *rec)
 		if (err)
 			return err;
 
-		pollset__wait(&rec->pollset);
+		pollset__wait(&rec->pollset, rec->readers.nr ? STREAM_FLUSH_MS : -1);
+		err = flush_streams(rec);
+		if (err)
+			return err;
 		what = capture__asked(&rec->capture, &nr_commands);
 		exited = targets_exited(rec);
 		err = react(rec, what, nr_commands);

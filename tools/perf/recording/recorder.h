@@ -94,6 +94,7 @@
  * @lost:	events that the overwrite rings lost, from @capture
  * @report:	statistics of all rings, and a picture of them
  * @summary:	printed at the end
+ * @flushed_ns:	when all streamed rings were drained last, full or not [ns of CLOCK_MONOTONIC]
  * @nr_missing:	files that are missing, as was reported: the recording has failed, although it went
  *		on
  * @include_self: record the recorder as well (--no-exclude-perf)
@@ -124,6 +125,7 @@ struct recorder {
 	struct lost_counters	 lost;
 	struct loss_report	 report;
 	struct summary		 summary;
+	u64			 flushed_ns;
 	unsigned int		 nr_missing;
 	bool			 include_self;
 	bool			 self_excluded;

@@ -76,10 +76,10 @@ static void remove_entry(struct pollset *set, const struct pollset_entry *entry)
 		pr_debug("Cannot remove a descriptor that has hung up from epoll: %m\n");
 }
 
-void pollset__wait(struct pollset *set)
+void pollset__wait(struct pollset *set, int timeout_ms)
 {
 	struct epoll_event events[POLLSET_READY];
-	int i, nr = epoll_wait(set->epoll_fd, events, POLLSET_READY, -1);
+	int i, nr = epoll_wait(set->epoll_fd, events, POLLSET_READY, timeout_ms);
 
 	set->nr_ready = 0;
 	for (i = 0; i < nr; i++) {

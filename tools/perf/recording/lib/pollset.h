@@ -63,8 +63,9 @@ int pollset__add_ring(struct pollset *set, int fd, struct ring *ring, bool of_ta
 /**
  * pollset__wait - wait until a descriptor is readable or hangs up, pollset__wake() is called, or a
  * signal comes
+ * @timeout_ms:	limit of the wait, or -1
  */
-void pollset__wait(struct pollset *set);
+void pollset__wait(struct pollset *set, int timeout_ms);
 
 /** pollset__sleep - wait for pollset__wake() only, whatever the rings hold */
 void pollset__sleep(struct pollset *set);

@@ -286,7 +286,7 @@ static void wait_for_work(struct reader *reader)
 	if (reader->stopped || __atomic_load_n(&reader->readers->stop_reading, __ATOMIC_RELAXED))
 		pollset__sleep(&reader->pollset);
 	else
-		pollset__wait(&reader->pollset);
+		pollset__wait(&reader->pollset, -1);
 }
 
 static void *run(void *arg)

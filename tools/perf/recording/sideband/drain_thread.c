@@ -170,7 +170,7 @@ static void *run(void *arg)
 	size_t bytes;
 
 	while (!__atomic_load_n(&drain_thread->quit, __ATOMIC_ACQUIRE)) {
-		pollset__wait(&drain_thread->pollset);
+		pollset__wait(&drain_thread->pollset, -1);
 		bytes = drain_until_full(drain_thread);
 		if (bytes)
 			count_bytes(drain_thread, bytes);

@@ -118,4 +118,19 @@ note "$count samples in $(stat -c %s "$out") bytes"
 readable "$work/whole" || error "the repaired file cannot be read"
 [ "$(samples "$work/whole")" = "$count" ] ||
 	error "the repaired file has $(samples "$work/whole") samples"
+subtest "few events, far from the watermark: a killed recorder loses only the last seconds"
+rm -f "$out"*
+# A task that only issues calls makes no side-band records, which would end a round.
+"$work/$comm" --threads 1 --rate 20 --duration 60 > "$work/issued" &
+numbered=$!
+started+=("$numbered")
+recorder_start -p "$numbered" -m 2048 "${event[@]}" -o "$out"
+has_calls() {
+	[ "$(samples "$out")" -gt 0 ]
+}
+wait_until 15 has_calls || error "the file has no sample after 15 s"
+kill -KILL "$recorder"
+kill -TERM "$numbered"
+wait "$recorder" "$numbered" 2> /dev/null
+
 finish

@@ -329,7 +329,7 @@ static void end_writers(struct writer_task *tasks, int nr)
 static bool record_until(size_t items)
 {
 	while (logged() < items || (logged() < LOG_MAX && rounds__begin(&rounds) < 5)) {
-		pollset__wait(&own);
+		pollset__wait(&own, -1);
 		if (recorder_visits())
 			return true;
 	}
