@@ -771,6 +771,15 @@ static int check_cpus(const char *list)
 	return err;
 }
 
+/* Each kernel has the software PMU. util silently adds no event for PMUs that it does not find. */
+static int check_sysfs(void)
+{
+	if (perf_pmus__find("software"))
+		return 0;
+	pr_err("Cannot find the events of this machine in /sys/bus/event_source/devices: mount sysfs on /sys.\n");
+	return -ENOENT;
+}
+
 /* Refuse what this kernel cannot record, instead of leaving it out silently. */
 static int check_side_band(const struct record_opts *opts)
 {
@@ -845,7 +854,7 @@ static int prepare_recorder(void)
 	struct record_opts *opts = &rec.opts;
 	int err;
 
-	err = check_target(&opts->target) ?: check_cpus(opts->target.cpu_list);
+	err = check_sysfs() ?: check_target(&opts->target) ?: check_cpus(opts->target.cpu_list);
 	if (err)
 		return err;
 

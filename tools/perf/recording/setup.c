@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include "util/debug.h"
 #include "util/evlist.h"
+#include "util/evsel.h"
 #include "util/rlimit.h"
 #include "internal.h"
 #include "recorder.h"
@@ -183,13 +184,41 @@ void recorder__explain_file_limit(void)
 	       "\tevents or CPUs (-C).\n", (u64)limit.rlim_cur);
 }
 
+/* A sample is at least as long as what is copied to it. The kernel drops longer ones silently. */
+static size_t min_sample_bytes(const struct evsel *evsel)
+{
+	const struct perf_event_attr *attr = &evsel->core.attr;
+
+	return (attr->sample_type & PERF_SAMPLE_STACK_USER ? attr->sample_stack_user : 0) +
+	       (attr->sample_type & PERF_SAMPLE_AUX ? attr->aux_sample_size : 0);
+}
+
+static int check_ring_sizes(struct recorder *rec)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(rec->evlist, evsel) {
+		size_t ring = (size_t)channel(rec, evsel__channel(evsel))->pages * page_size;
+		size_t sample = min_sample_bytes(evsel);
+
+		if (!sample || sample < ring)
+			continue;
+		pr_err("Samples of %s have more than %zu bytes each, a ring has %zu: none would fit. Use a "
+		       "larger -m, or smaller samples.\n", evsel__name(evsel), sample, ring);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int open_rings(struct recorder *rec)
 {
 	int err = events__configure(rec);
 
 	if (!err)
 		err = events__open(rec);
-	return err ?: channels__map(&rec->channels, rec->evlist, rec->opts.mmap_pages);
+	if (!err)
+		err = channels__map(&rec->channels, rec->evlist, rec->opts.mmap_pages);
+	return err ?: check_ring_sizes(rec);
 }
 
 int recorder__prepare(struct recorder *rec, int argc, const char **argv)

@@ -115,6 +115,19 @@ for pages in 3 1000; do
 	run 0 "$PERF" record -o "$out" -e "$traced" -m $pages -- true
 	says 'rounding .*pages'
 done
+
+# Samples that do not fit into a ring
+run 255 "$PERF" record -o "$out" -m 16K -e "$traced" --call-graph dwarf,16384 -- "$idle" 30
+says 'more than 16384 bytes' 'a ring has 16384'
+no_file
+
+# Without /sys, util finds no events and says nothing.
+if unshare -m true 2> "$work/unshare.err"; then
+	run 255 unshare -m sh -c 'mount -t tmpfs none /sys && exec "$@"' sh \
+		"$PERF" record -o "$out" -e cpu-clock -- "$idle" 30
+	says 'mount sysfs on /sys'
+	no_file
+fi
 run 255 "$PERF" record -o "$work/no/such/directory/data" -e "$traced" -- "$idle" 30
 says no/such/directory/data 'no such file or directory'
 
