@@ -514,6 +514,7 @@ void output__drop(struct output *output)
 	if (output->open)
 		remove_file(output);
 	pipeline__reset(&output->pipeline);
+	end_span(output);
 	eventfd__clear(output->error_fd);
 	output->err = 0;
 }
