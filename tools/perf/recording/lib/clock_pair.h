@@ -3,12 +3,15 @@
  * Relate the clock of events to the time of day, by reading both at the same moment.
  *
  * No system call reads perf's own clock, which gives events their time unless -k selects another
- * one. Hence open an event that counts the page faults of this thread, cause a fault between two
- * reads of CLOCK_REALTIME, and take the time of the sample:
+ * one. Hence open an event for the names of this thread, set the name between two reads of
+ * CLOCK_REALTIME, and take the time of the PERF_RECORD_COMM:
  *
  *	CLOCK_REALTIME	 before                 after
  *	-------------------|---------|------------|-----> time
- *	clock of events            sample
+ *	clock of events            record
+ *
+ * Why not a sample, such as that of a page fault: several events of one task share its sample in
+ * most kernels, and with it the time. A recorder with another -k would get the time of our clock.
  *
  * perf_event_mmap_page has the parameters of this clock, too, but only where it depends on nothing
  * but the time stamp counter, which excludes most virtual machines.

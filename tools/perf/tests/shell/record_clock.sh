@@ -41,6 +41,15 @@ before=$(date +%s.%N)
 time=$("$PERF" record -q -B "${event[@]}" -o - -- true | tod -)
 in_order "$before" "$time" "$(date +%s.%N)" || error "not between $before and now: $time"
 
+subtest "beside a recorder with another clock"
+recorder_start -a -B -e page-faults -c 1 -k raw -o "$work/other"
+for i in 1 2 3; do
+	"$PERF" record -q -B "${event[@]}" -o "$work/data" -- true || error "perf record fails"
+done
+recorder_stop
+# A time of the wrong clock is out of order.
+oldest_first "$work/other" || error "the other recorder has times of two clocks"
+
 # reference FILE: print the time of day at which its clocks were read
 reference() {
 	"$PERF" report --header-only -i "$1" 2> /dev/null |
