@@ -322,6 +322,16 @@ static int apply_filter(struct recorder *rec, struct evsel *evsel)
 	return 0;
 }
 
+/* Filters of other events than tracepoints are BPF programs. */
+static const char *filter_hint(const struct evsel *evsel, int err)
+{
+	if (list_empty(&evsel->bpf_filters) || !geteuid() || (err != -EPERM && err != -EACCES &&
+							      err != -ENOENT))
+		return "";
+	return "\nAn ordinary user can filter the samples of its own processes once root has run "
+	       "'perf record --setup-filter pin'.";
+}
+
 static int apply_filters(struct recorder *rec, struct evlist *evlist)
 {
 	struct evsel *evsel;
@@ -331,8 +341,8 @@ static int apply_filters(struct recorder *rec, struct evlist *evlist)
 		err = apply_filter(rec, evsel);
 		if (!err)
 			continue;
-		pr_err("Cannot set the filter \"%s\" on %s: %s\n", evsel->filter ?: "BPF",
-		       evsel__name(evsel), strerror(-err));
+		pr_err("Cannot set the filter \"%s\" on %s: %s%s\n", evsel->filter ?: "BPF",
+		       evsel__name(evsel), strerror(-err), filter_hint(evsel, err));
 		return err;
 	}
 	return 0;

@@ -4,6 +4,8 @@
 # timeout: 300
 # tags: parallel long
 
+# shellcheck source=lib/recorder.sh
+. "$(dirname "$0")/lib/recorder.sh"
 # shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"
 
@@ -66,6 +68,15 @@ passes_none() {
 	[ ! -s "$work/samples" ] || error "there are samples"
 	counts_dropped
 }
+
+subtest "an ordinary user is told how to get filters"
+if as_nobody_ready && [ ! -e /sys/fs/bpf/perf_filter ]; then
+	"${as_nobody[@]}" "$PERF" record -e cpu-clock:u --filter 'pid > 1' -o "$public/data" -- true 2> "$work/record.err" &&
+		error "the filter is accepted"
+	grep -q 'setup-filter pin' "$work/record.err" || error "the message does not name --setup-filter pin"
+else
+	inconclusive "${reason:-filters are pinned}"
+fi
 
 # The kernel needs 10 s or more to verify the program of a filter.
 passes_cpu_0 cpu-clock
