@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <linux/compiler.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/zalloc.h>
@@ -37,6 +38,7 @@ static bool is_initial_namespace(void)
  * Translation in a PID namespace
  */
 
+#ifdef HAVE_LIBTRACEEVENT
 #define PROBE_PAGES	4
 
 /* Make an event for signals that the main thread sends. Return: NULL on any failure. */
@@ -119,6 +121,12 @@ static int translate(struct own_tids *own)
 	evlist__delete(probe);
 	return err;
 }
+#else
+static int translate(struct own_tids *own __maybe_unused)
+{
+	return -EOPNOTSUPP;
+}
+#endif
 
 /*
  * Threads
