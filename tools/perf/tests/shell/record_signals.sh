@@ -26,7 +26,8 @@ status=$?
 
 subtest "the command has the signals that perf was started with"
 for start in env "${ignoring[*]@Q}" nohup; do
-	eval "$start awk '$signals' /proc/self/status" > "$work/signals" 2> /dev/null
+	# timeout changes what becomes of SIGHUP.
+	eval "timeout 20 $start awk '$signals' /proc/self/status" > "$work/signals" 2> /dev/null
 	eval "timeout 20 $start $PERF record -e dummy -o $work/data -- awk '$signals' /proc/self/status" \
 		> "$work/recorded" 2> "$work/record.err"
 	cmp -s "$work/signals" "$work/recorded" ||
