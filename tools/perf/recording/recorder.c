@@ -20,7 +20,7 @@
 /* Exit status when the recording itself failed; no command is likely to return it. */
 #define EXIT_RECORDING_FAILED	255
 
-/* What is in the rings of streams longer than this is in the file. */
+/* Drain all rings of streams at least this often, so that a killed recorder loses no more. */
 #define STREAM_FLUSH_MS		5000
 
 /*

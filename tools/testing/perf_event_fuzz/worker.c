@@ -471,7 +471,7 @@ static void act_migrate(void)
 }
 
 /*
- * What events count
+ * Actions that events count
  */
 
 static void cause_faults(void)

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* What became of a file that is being written. */
+/* State of a file that is being written, as other processes may have changed it. */
 enum file_fate {
 	FILE_KEPT,	/* its name leads to it */
 	FILE_MOVED,	/* it has another name now */

@@ -14,8 +14,8 @@
  * takes to fill. So has the main thread while the readers are held, and the thread that copies
  * overwrite rings: what these should show is overwritten while it waits.
  *
- * What takes seconds of CPU time stays in the normal class: completing a file, and compression at
- * high levels. At a real-time priority it would take the CPU from everything else.
+ * Completing a file and compression at high levels take seconds of CPU time, and stay in the normal
+ * class. At a real-time priority they would take the CPU from everything else.
  */
 #ifndef PERF_RECORDING_READER_SCHED_H
 #define PERF_RECORDING_READER_SCHED_H

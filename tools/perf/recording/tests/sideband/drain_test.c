@@ -52,7 +52,7 @@ int ring__drain(struct ring *ring, size_t min_bytes, struct record_sink *sink, s
 }
 
 /*
- * What is not under test
+ * Replacements of functions that are not under test
  */
 
 int verbose;
