@@ -266,6 +266,7 @@ bench-ring: tree		## measure the time per record in our ring buffer and upstream
 	@$(RING) bench
 	@$(BUILD)/tests/ring_buffer/bench_ring
 	@$(BUILD)/tests/ring_buffer/bench_walk
+	@[ $(SRCARCH) != x86 ] || $(BUILD)/tests/ring_buffer/bench_layout
 
 series: tree			## write build/series/*.patch, our changes as commits for git am
 	@scripts/make-series

@@ -9,15 +9,34 @@
 #include "bench_impl.h"
 
 #ifdef IMPL_IS_UPSTREAM
-#define THIS_IMPL		bench_upstream
-#define ring_page(rb, page)	((rb)->data_pages[page])
 #define TRAILER_SIZE		0
 #define RING_BUFFER_BACKWARD	0	/* upstream's rb_alloc() has no such flags */
 #define RING_BUFFER_TRAILER	0
 #else
-#define THIS_IMPL		bench_ours
-#define ring_page(rb, page)	page_address((rb)->pages[page])
 #define TRAILER_SIZE		sizeof(struct perf_event_trailer)
+#endif
+
+#ifdef INLINE_PUT
+/*
+ * Store a field inline if it ends before its page, and call upstream's function otherwise.
+ * Upstream moves on to the next page as soon as a page is full.
+ */
+static __always_inline void put_inline(struct perf_output_handle *handle, const void *buf,
+				       unsigned long len)
+{
+	void *addr = handle->addr;
+
+	if (unlikely(len >= handle->size)) {
+		perf_output_copy(handle, buf, len);
+		return;
+	}
+	memcpy(addr, buf, len);
+	handle->addr = addr + len;
+	handle->size -= len;
+}
+
+#undef perf_output_put
+#define perf_output_put(handle, x)	put_inline((handle), &(x), sizeof(x))
 #endif
 
 #define NR_FIELDS		7	/* with the header, 64 bytes */
@@ -26,7 +45,7 @@ static struct perf_event events[BENCH_NR_MODES];	/* each with a ring */
 static u64 fields[NR_FIELDS];
 static unsigned char block[8192];
 
-static void impl_open(enum bench_mode mode)
+static void impl_open(enum bench_mode mode, unsigned int nr_pages)
 {
 	int flags[] = {
 		[BENCH_FORWARD] = RING_BUFFER_WRITABLE,
@@ -34,7 +53,7 @@ static void impl_open(enum bench_mode mode)
 		[BENCH_SIZED] = RING_BUFFER_TRAILER,
 		[BENCH_PLAIN] = 0,
 	};
-	struct perf_buffer *rb = rb_alloc(BENCH_RING_PAGES, 0, -1, flags[mode]);
+	struct perf_buffer *rb = rb_alloc(nr_pages, 0, -1, flags[mode]);
 
 	if (!rb)
 		abort();
@@ -75,14 +94,18 @@ static __always_inline void write_record(enum bench_mode mode, unsigned int byte
 
 	perf_output_put(&handle, header);
 	perf_output_put(&handle, fields[0]);
-	if (nr_fields > 1) {
+	if (nr_fields > 1)
 		perf_output_put(&handle, fields[1]);
+	if (nr_fields > 2)
 		perf_output_put(&handle, fields[2]);
+	if (nr_fields > 3)
 		perf_output_put(&handle, fields[3]);
+	if (nr_fields > 4)
 		perf_output_put(&handle, fields[4]);
+	if (nr_fields > 5)
 		perf_output_put(&handle, fields[5]);
+	if (nr_fields > 6)
 		perf_output_put(&handle, fields[6]);
-	}
 	if (bytes > 64)
 		perf_output_copy(&handle, block, bytes - 64);
 	perf_output_end(&handle);
@@ -104,11 +127,7 @@ static noinline void write_##mode##_##bytes(unsigned int nr)		\
 	DEFINE_WRITE(bytes, BENCH_SIZED)				\
 	DEFINE_WRITE(bytes, BENCH_PLAIN)
 
-DEFINE_WRITES(16)
-DEFINE_WRITES(64)
-DEFINE_WRITES(256)
-DEFINE_WRITES(1024)
-DEFINE_WRITES(8192)
+BENCH_SIZES(DEFINE_WRITES)
 
 #define WRITES(bytes)							\
 	{								\
@@ -118,18 +137,19 @@ DEFINE_WRITES(8192)
 			[BENCH_SIZED] = write_BENCH_SIZED_##bytes,	\
 			[BENCH_PLAIN] = write_BENCH_PLAIN_##bytes,	\
 		}							\
-	}
+	},
 
 static const struct {
 	unsigned int bytes;
 	void (*write[BENCH_NR_MODES])(unsigned int nr);
-} writes[] = { WRITES(16), WRITES(64), WRITES(256), WRITES(1024), WRITES(8192) };
+} writes[] = { BENCH_SIZES(WRITES) };
 
 /* The reader consumes all records each time that the ring is half full. */
 static void impl_write(enum bench_mode mode, unsigned int bytes, unsigned int nr)
 {
-	struct perf_event_mmap_page *page = events[mode].rb->user_page;
-	unsigned int i = 0, batch = (BENCH_RING_PAGES << PAGE_SHIFT) / 2 / bytes;
+	struct perf_buffer *rb = events[mode].rb;
+	struct perf_event_mmap_page *page = rb->user_page;
+	unsigned int i = 0, batch = max(perf_data_size(rb) / 2 / bytes, 1ul);
 
 	while (writes[i].bytes != bytes)
 		i++;
@@ -148,10 +168,12 @@ static void read_ring(struct perf_buffer *rb, u64 position, void *dst, unsigned 
 {
 	unsigned char *byte = dst;
 
-	for (; len--; position++)
-		*byte++ = ((unsigned char *)ring_page(rb, position >> PAGE_SHIFT &
-							  (BENCH_RING_PAGES - 1)))
-			[offset_in_page(position)];
+	for (; len--; position++) {
+		unsigned int nr = position >> PAGE_SHIFT & (data_page_nr(rb) - 1);
+		unsigned char *page = page_address(perf_mmap_to_page(rb, nr + 1));
+
+		*byte++ = page[offset_in_page(position)];
+	}
 }
 
 static bool impl_written(enum bench_mode mode, unsigned int bytes, unsigned long long nr)

@@ -109,8 +109,8 @@ static void bench(enum bench_mode mode, unsigned int bytes)
 	const char *name = mode_names[mode];
 	struct spread time, ratio;
 
-	bench_upstream.open(upstream_mode);
-	bench_ours.open(mode);
+	bench_upstream.open(upstream_mode, BENCH_RING_PAGES);
+	bench_ours.open(mode, BENCH_RING_PAGES);
 	for (int column = 0; column < NR_COLUMNS; column++)
 		measure(column, mode, bytes, nr);
 	for (int round = 0; round < ROUNDS; round++) {
@@ -147,7 +147,7 @@ static void bench_trailer(unsigned int bytes)
 	struct spread plain, sized, difference;
 
 	for (int i = 0; i < 2; i++) {
-		bench_ours.open(modes[i]);
+		bench_ours.open(modes[i], BENCH_RING_PAGES);
 		measure(OURS, modes[i], bytes, nr);
 	}
 	for (int round = 0; round < ROUNDS; round++) {

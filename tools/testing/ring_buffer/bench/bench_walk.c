@@ -6,6 +6,9 @@
  * "copy" is the cost of copying one record out of the ring, to memory that is not cached. "after
  * copy": the copy is still cached, as far as it fits. "cold": the copy was evicted from the caches.
  *
+ * A second table compares sized and backward rings: the cost of bringing a copy into the order of
+ * time, without trailers, as a file has it.
+ *
  * Prints median and quartiles of all rounds, and lines RESULT <name> <value> <unit>.
  */
 #include "bench.h"
@@ -146,6 +149,98 @@ static void bench(const struct ring *ring, unsigned int size)
 		medians[BACKWARD_COLD] / medians[FORWARD_COLD]);
 }
 
+/* A snapshot in one piece: of a backward ring, the newest record is the first. */
+static unsigned char *linear, *file;
+static u32 *offsets;
+
+/* One pass from the newest record to the oldest one, and one that strips the trailers. */
+static unsigned int order_sized(u64 size)
+{
+	unsigned int nr = 0;
+	u64 at = size, out = 0;
+
+	while (at) {
+		const struct perf_event_trailer *t = (void *)(linear + at) - sizeof(*t);
+
+		if (t->size < 16 || t->size > at)
+			break;
+		at -= t->size;
+	}
+	for (; at < size; nr++) {
+		struct perf_event_header *header = (void *)(linear + at);
+		unsigned int len = header->size - sizeof(struct perf_event_trailer);
+
+		memcpy(file + out, header, len);
+		((struct perf_event_header *)(file + out))->size = len;
+		at += header->size;
+		out += len;
+	}
+	return nr;
+}
+
+/* One pass from the newest record to the oldest one that notes each, and one back. */
+static unsigned int order_backward(u64 size)
+{
+	unsigned int nr = 0, i;
+	u64 at = 0, out = 0;
+
+	while (at + sizeof(struct perf_event_header) <= size) {
+		const struct perf_event_header *header = (void *)(linear + at);
+
+		if (header->size < 16 || at + header->size > size)
+			break;
+		offsets[nr++] = at;
+		at += header->size;
+	}
+	for (i = nr; i--; ) {
+		const struct perf_event_header *header = (void *)(linear + offsets[i]);
+
+		memcpy(file + out, header, header->size);
+		out += header->size;
+	}
+	return nr;
+}
+
+static void bench_order(unsigned int pages, unsigned int bytes)
+{
+	static double times[2][ROUNDS];
+	struct spread spread[2];
+	unsigned int nr[2];
+
+	for (int round = 0; round < ROUNDS; round++)
+		for (int sized = 0; sized < 2; sized++) {
+			unsigned int size = bytes + sized * sizeof(struct perf_event_trailer);
+			unsigned int expected = pages * PAGE_SIZE / size;
+			u64 used = (u64)expected * size, at = 0;
+			double start;
+
+			for (unsigned int i = 0; i < expected; i++, at += size) {
+				u64 end = at + size;
+				struct perf_event_header header = {
+					.type = PERF_RECORD_SAMPLE, .size = size,
+				};
+				struct perf_event_trailer trailer = { .size = size };
+
+				memcpy(linear + at, &header, sizeof(header));
+				if (sized)
+					memcpy(linear + end - sizeof(trailer), &trailer,
+					       sizeof(trailer));
+			}
+			start = now_ns();
+			nr[sized] = sized ? order_sized(used) : order_backward(used);
+			times[sized][round] = (now_ns() - start) / nr[sized];
+			if (nr[sized] != expected)
+				abort();
+		}
+	printf("%5lu %5u ", pages * PAGE_SIZE / 1024, bytes);
+	for (int sized = 0; sized < 2; sized++) {
+		spread[sized] = spread_of(times[sized], ROUNDS);
+		printf(" %7.2f (%6.2f-%6.2f)", spread[sized].median, spread[sized].low,
+		       spread[sized].high);
+	}
+	printf(" %6u\n", (unsigned int)(nr[0] * sizeof(*offsets) / 1024));
+}
+
 int main(void)
 {
 	size_t results_size;
@@ -176,6 +271,21 @@ int main(void)
 			ring_delete(ring);
 		}
 		free(copy.bytes);
+	}
+
+	printf("# the order of time: ns/record; kB of offsets that backward rings need\n");
+	printf("# %3s %5s  %-23s %-23s %s\n", "KB", "bytes", "backward", "sized", "offsets");
+	for (size_t i = 0; i < ARRAY_SIZE(ring_pages); i++) {
+		linear = malloc(ring_pages[i] * PAGE_SIZE);
+		file = malloc(ring_pages[i] * PAGE_SIZE);
+		offsets = malloc(ring_pages[i] * PAGE_SIZE / 16 * sizeof(*offsets));
+		if (!linear || !file || !offsets)
+			abort();
+		for (size_t j = 0; j < ARRAY_SIZE(sizes); j++)
+			bench_order(ring_pages[i], sizes[j] - 8);
+		free(linear);
+		free(file);
+		free(offsets);
 	}
 	fclose(results);
 	fputs(results_text, stdout);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Implement the kernel's memory allocators, mappings and work items for the ring buffer. */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -14,6 +15,11 @@
 
 #define NR_PAGES	(1u << 16)
 #define GUARD		(1ul << 17)
+#define HUGE_PAGE	(1ul << 21)
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE	25
+#endif
 
 shim_per_cpu struct shim shim = { .user_readable = ~0ul };
 
@@ -50,10 +56,36 @@ __attribute__((constructor)) static void init_memory(void)
 	memory_fd = memfd_create("pages", MFD_CLOEXEC);
 	if (memory_fd < 0 || ftruncate(memory_fd, (off_t)NR_PAGES << PAGE_SHIFT))
 		die("cannot create the memory file");
-	memory = mmap(NULL, (size_t)NR_PAGES << PAGE_SHIFT, PROT_READ | PROT_WRITE, MAP_SHARED,
-		      memory_fd, 0);
-	if (memory == MAP_FAILED)
+	/* Aligned for shim_use_huge_pages() */
+	memory = shim_reserve(((size_t)NR_PAGES << PAGE_SHIFT) + HUGE_PAGE);
+	memory = (void *)(((uintptr_t)memory + HUGE_PAGE - 1) & -HUGE_PAGE);
+	if (mmap(memory, (size_t)NR_PAGES << PAGE_SHIFT, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED, memory_fd, 0) == MAP_FAILED)
 		die("cannot map the memory file");
+	ASAN_POISON_MEMORY_REGION(memory, (size_t)NR_PAGES << PAGE_SHIFT);
+}
+
+unsigned int shim_use_huge_pages(void)
+{
+	unsigned long start, kb = 0;
+	char line[256];
+	FILE *smaps;
+	bool found = false;
+
+	memset(memory, 0, (size_t)NR_PAGES << PAGE_SHIFT);
+	if (madvise(memory, (size_t)NR_PAGES << PAGE_SHIFT, MADV_COLLAPSE))
+		return 0;
+	smaps = fopen("/proc/self/smaps", "r");
+	if (!smaps)
+		return 0;
+	while (fgets(line, sizeof(line), smaps)) {
+		if (sscanf(line, "%lx-", &start) == 1 && strchr(line, '-'))
+			found = start == (uintptr_t)memory;
+		if (found && sscanf(line, "ShmemPmdMapped: %lu kB", &kb) == 1)
+			break;
+	}
+	fclose(smaps);
+	return kb / 1024;
 }
 
 void *page_address(const struct page *page)
@@ -162,7 +194,25 @@ void shim_map_pages(void *address, struct page **pages, unsigned int count, int 
 static struct mapping {
 	void		*address;
 	size_t		size;
+	struct page	**pages;
 } mappings[64];
+
+static struct mapping *find_mapping(const void *address)
+{
+	struct mapping *m = mappings;
+
+	while (address < m->address || address >= m->address + m->size)
+		if (++m == mappings + ARRAY_SIZE(mappings))
+			abort();
+	return m;
+}
+
+struct page *vmalloc_to_page(const void *address)
+{
+	struct mapping *m = find_mapping(address);
+
+	return m->pages[(address - m->address) >> PAGE_SHIFT];
+}
 
 void *vmap(struct page **pages, unsigned int count, unsigned long flags, int prot)
 {
@@ -174,24 +224,65 @@ void *vmap(struct page **pages, unsigned int count, unsigned long flags, int pro
 		if (++m == mappings + ARRAY_SIZE(mappings))
 			abort();
 	m->size = (size_t)count << PAGE_SHIFT;
+	m->pages = malloc(count * sizeof(*pages));
+	if (!m->pages)
+		die("cannot allocate memory");
+	memcpy(m->pages, pages, count * sizeof(*pages));
 	m->address = shim_reserve(m->size);
 	shim_map_pages(m->address, pages, count, PROT_READ | PROT_WRITE);
+	/* As in the kernel, even if the pages are parts of huge ones. */
+	madvise(m->address, m->size, MADV_NOHUGEPAGE);
 	shim.mappings++;
 	return m->address;
 }
 
 void vunmap(const void *address)
 {
-	struct mapping *m = mappings;
+	struct mapping *m;
 
 	if (!address)
 		return;
-	while (m->address != address)
-		if (++m == mappings + ARRAY_SIZE(mappings))
-			abort();
+	m = find_mapping(address);
 	shim_unreserve(address, m->size);
-	m->address = NULL;
+	free(m->pages);
+	*m = (struct mapping){};
 	shim.mappings--;
+}
+
+void *vmalloc_user(unsigned long size)
+{
+	unsigned int nr = 0, count = size >> PAGE_SHIFT;
+	struct page **pages = calloc(count, sizeof(*pages));
+	void *address = NULL;
+
+	if (!pages)
+		die("cannot allocate memory");
+	while (nr < count && (pages[nr] = alloc_pages_node(NUMA_NO_NODE, __GFP_ZERO, 0)))
+		nr++;
+	if (nr == count)
+		address = vmap(pages, count, VM_MAP, PAGE_KERNEL);
+	while (!address && nr)
+		__free_page(pages[--nr]);
+	free(pages);
+	return address;
+}
+
+void vfree(const void *address)
+{
+	struct page **pages;
+	unsigned int nr;
+
+	if (!address)
+		return;
+	nr = find_mapping(address)->size >> PAGE_SHIFT;
+	pages = malloc(nr * sizeof(*pages));
+	if (!pages)
+		die("cannot allocate memory");
+	memcpy(pages, find_mapping(address)->pages, nr * sizeof(*pages));
+	vunmap(address);
+	while (nr)
+		__free_page(pages[--nr]);
+	free(pages);
 }
 
 /*

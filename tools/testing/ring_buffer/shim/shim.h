@@ -53,6 +53,9 @@ struct shim {
 
 extern shim_per_cpu struct shim shim;
 
+/* Map all pages by huge pages, where page_address() finds them. Returns how many MB are. */
+unsigned int shim_use_huge_pages(void);
+
 /* Run the work items that are scheduled. Returns their number. */
 int shim_run_work(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Simulate vmap(); guard areas surround each mapping. */
+/* Simulate vmap() and vmalloc_user(); guard areas surround each mapping. */
 #ifndef SHIM_LINUX_VMALLOC_H
 #define SHIM_LINUX_VMALLOC_H
 
@@ -10,5 +10,8 @@
 
 void *vmap(struct page **pages, unsigned int count, unsigned long flags, int prot);
 void vunmap(const void *address);
+void *vmalloc_user(unsigned long size);
+void vfree(const void *address);
+struct page *vmalloc_to_page(const void *address);
 
 #endif
