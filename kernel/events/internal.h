@@ -2,17 +2,22 @@
 /*
  * Define the perf ring buffer for the code in kernel/events/.
  *
- * The data area is a power-of-two number of pages, mapped twice in a row:
+ * The data area is a power-of-two number of pages, in one or more extents. The
+ * addresses of an extent are contiguous. The first extent follows the last one:
  *
- *    rb->data                rb->data + size          rb->data + 2 * size
- *       |                        |                        |
- *       v                        v                        v
- *       | page 0 | ... | page n-1 | page 0 | ... | page n-1 |
- *                         |<-- a record -->|
+ *    | extent 0 | extent 1 | ... | extent n-1 |
+ *          |<-- a record -->|
  *
- * A record that wraps continues in the second mapping, which maps the start of
- * the area again. Every record is therefore contiguous: writing a field is one
- * store, and no writer checks for page or wrap boundaries.
+ * An extent is a page, at its address in the kernel's direct mapping, which is
+ * made of huge pages. Where data caches may alias (PERF_USE_VMALLOC), control
+ * page and data area are one mapping, so that each page has the same cache
+ * colour here and in user space, and the only extent is the whole area.
+ *
+ * A writer stores into [handle->addr, handle->end), which is within an extent,
+ * and handle->rest bytes of the record follow in the next ones. Writing a field
+ * is thus one comparison and one store. This comparison also keeps a writer
+ * within its record. Only a field that does not fit takes the slow path, which
+ * goes on in the next extent, or drops what exceeds the record.
  *
  * rb->head counts the bytes that were reserved, in either direction. A forward
  * ring is filled upward from offset 0 and publishes head as data_head. A
@@ -84,11 +89,6 @@
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
 
-/* Kconfig enforces this dependency, but "select PERF_EVENTS" ignores it. */
-#ifdef CONFIG_PERF_USE_VMALLOC
-#error "perf events need a data cache without aliases: the ring is mapped twice"
-#endif
-
 /* Flags of rb_alloc() and rb_alloc_aux(). */
 #define RING_BUFFER_WRITABLE	0x01	/* mapped writable: respect data_tail */
 #define RING_BUFFER_BACKWARD	0x02	/* write_backward */
@@ -115,7 +115,6 @@
  *		words of data_reserved are copies
  *
  * Set up by rb_alloc(); constant except for @paused:
- * @data:	the mirrored data area; NULL if there is none
  * @size:	size of the data area [bytes]
  * @max_record:	size of the longest record that the ring accepts [bytes]
  * @watermark:	bytes between two wake-ups
@@ -125,7 +124,8 @@
  * @trailer:	each record ends with a struct perf_event_trailer
  * @paused:	writers drop their records and count them as lost
  * @nr_pages:	number of pages of the data area: a power of two, or 0
- * @pages:	the pages of the data area, each listed once
+ * @pages:	addresses of the pages of the data area; NULL if the area is one
+ *		extent, which follows the control page
  *
  * @refcount:	references of mappings and of active AUX writers
  * @rcu_head:	frees the ring after a grace period: writers disable preemption
@@ -164,7 +164,6 @@ struct perf_buffer {
 	unsigned int			nest;
 	atomic_t			poll;
 
-	void				*data;
 	unsigned long			size;
 	unsigned int			max_record;
 	int				nr_pages;
@@ -175,7 +174,7 @@ struct perf_buffer {
 	bool				trailer;
 	bool				paused;
 	unsigned long			reserved[PERF_RING_DEPTHS];
-	struct page			**pages;
+	void				**pages;
 
 	refcount_t			refcount;
 	struct rcu_head			rcu_head;
@@ -245,8 +244,17 @@ struct page *perf_mmap_to_page(struct perf_buffer *rb, unsigned long pgoff);
 /* perf_output_wakeup - wake up the readers of @handle's ring; any context */
 void perf_output_wakeup(struct perf_output_handle *handle);
 
-/* perf_output_overrun - warn once, and end the record at handle->end */
-void perf_output_overrun(struct perf_output_handle *handle);
+/*
+ * perf_output_split - write a field that does not fit before handle->end
+ *
+ * Go on in the next extents. Call @copy with increasing offsets in @buf.
+ *
+ * Return: number of bytes that were not written: what @copy left; all if the
+ * field does not fit in the record, which is warned about.
+ */
+unsigned long perf_output_split(struct perf_output_handle *handle,
+				perf_copy_f copy, const void *buf,
+				unsigned long len);
 
 /**
  * rb_alloc_aux - allocate the AUX area of a ring buffer that has none
@@ -331,15 +339,21 @@ static inline unsigned long perf_aux_size(struct perf_buffer *rb)
 }
 
 /*
- * Write the fields of a reserved record. The record is [handle->addr,
- * handle->end): handle->addr is where the next field is written. A field that
- * does not fit is dropped, with a warning, and so are all later ones: no writer
- * can write to the next record, or past the end of the mapping. All functions
- * return the number of bytes that were not copied.
+ * Write the fields of a reserved record at handle->addr. A field that does not
+ * fit in the record is dropped, with a warning, and so are all later ones: no
+ * writer can write to the next record. All functions return the number of bytes
+ * that were not copied.
  */
 
+/* Return the number of bytes that can be stored at handle->addr. */
+static __always_inline unsigned long
+output_room(struct perf_output_handle *handle)
+{
+	return handle->end - handle->addr;
+}
+
 /*
- * Tell whether @len bytes fit in the record. Context: any.
+ * Tell whether @len bytes fit before handle->end.
  *
  * A constant length is short: its sum with an address does not wrap, and is
  * needed anyway, so the check is one comparison.
@@ -347,12 +361,17 @@ static inline unsigned long perf_aux_size(struct perf_buffer *rb)
 static __always_inline bool output_fits(struct perf_output_handle *handle,
 					unsigned long len)
 {
-	if (likely(__builtin_constant_p(len) ?
-		   handle->addr + len <= handle->end :
-		   len <= (unsigned long)(handle->end - handle->addr)))
-		return true;
-	perf_output_overrun(handle);
-	return false;
+	return likely(__builtin_constant_p(len) ?
+		      handle->addr + len <= handle->end :
+		      len <= output_room(handle));
+}
+
+static inline unsigned long output_copy_part(void *dst, const void *buf,
+					     unsigned long off,
+					     unsigned long len)
+{
+	memcpy(dst, buf + off, len);
+	return 0;
 }
 
 static __always_inline unsigned long
@@ -362,7 +381,7 @@ __output_copy(struct perf_output_handle *handle, const void *buf,
 	void *addr = handle->addr;
 
 	if (!output_fits(handle, len))
-		return len;
+		return perf_output_split(handle, output_copy_part, buf, len);
 	memcpy(addr, buf, len);
 	/*
 	 * Do not use +=: to the compiler, memcpy() may have changed
@@ -372,17 +391,23 @@ __output_copy(struct perf_output_handle *handle, const void *buf,
 	return 0;
 }
 
+static inline unsigned long output_skip_part(void *dst, const void *buf,
+					     unsigned long off,
+					     unsigned long len)
+{
+	return 0;
+}
+
 static inline unsigned long
 __output_skip(struct perf_output_handle *handle, const void *buf,
 	      unsigned long len)
 {
 	if (!output_fits(handle, len))
-		return len;
+		return perf_output_split(handle, output_skip_part, buf, len);
 	handle->addr += len;
 	return 0;
 }
 
-/* The third argument of @copy_func is the start offset in @buf: always 0. */
 static inline unsigned long
 __output_custom(struct perf_output_handle *handle, perf_copy_f copy_func,
 		const void *buf, unsigned long len)
@@ -390,7 +415,7 @@ __output_custom(struct perf_output_handle *handle, perf_copy_f copy_func,
 	unsigned long left;
 
 	if (!output_fits(handle, len))
-		return len;
+		return perf_output_split(handle, copy_func, buf, len);
 	left = copy_func(handle->addr, buf, 0, len);
 	handle->addr += len - left;
 	return left;
@@ -409,18 +434,20 @@ arch_perf_out_copy_user(void *dst, const void __user *src, unsigned long n)
 }
 #endif
 
+static inline unsigned long output_copy_user_part(void *dst, const void *buf,
+						  unsigned long off,
+						  unsigned long len)
+{
+	const void __user *from = (__force const void __user *)buf;
+
+	return arch_perf_out_copy_user(dst, from + off, len);
+}
+
 static inline unsigned long
 __output_copy_user(struct perf_output_handle *handle, const void *buf,
 		   unsigned long len)
 {
-	const void __user *from = (__force const void __user *)buf;
-	unsigned long left;
-
-	if (!output_fits(handle, len))
-		return len;
-	left = arch_perf_out_copy_user(handle->addr, from, len);
-	handle->addr += len - left;
-	return left;
+	return __output_custom(handle, output_copy_user_part, buf, len);
 }
 
 /*

@@ -8,8 +8,8 @@
  *
  *   reserve	Advance rb->head by one local atomic operation. A writer that
  *		interrupts this one reserves the space after it.
- *   write	Store the fields at handle->addr, which only increases up to
- *		handle->end: the area is mirrored.
+ *   write	Store the fields at handle->addr, up to handle->end and on in
+ *		the next extents.
  *   commit	The outermost of the nested writers publishes rb->head as
  *		data_head. By then all of them have ended.
  *
@@ -37,87 +37,129 @@
  * Allocate and free
  */
 
-static struct page *alloc_ring_page(int node)
+#ifdef CONFIG_PERF_USE_VMALLOC
+
+/* One mapping for the control page, and the data area as the only extent. */
+
+static __always_inline unsigned long extent_size(struct perf_buffer *rb)
 {
-	return alloc_pages_node(node, GFP_KERNEL | __GFP_ZERO, 0);
+	return rb->size;
 }
 
-/* The fault handler of core.c sets page->mapping and leaves it set. */
-static void free_ring_page(struct page *page)
+static __always_inline void *extent(struct perf_buffer *rb, unsigned long page)
 {
+	return (void *)rb->user_page + PAGE_SIZE;
+}
+
+static struct page *ring_page(struct perf_buffer *rb, unsigned long pgoff)
+{
+	return vmalloc_to_page((void *)rb->user_page + (pgoff << PAGE_SHIFT));
+}
+
+static void free_area(struct perf_buffer *rb)
+{
+	int i;
+
+	/* The fault handler of core.c sets page->mapping and leaves it set. */
+	for (i = 0; rb->user_page && i <= rb->nr_pages; i++) {
+		ring_page(rb, i)->mapping = NULL;
+		cond_resched();
+	}
+	vfree(rb->user_page);
+}
+
+/* vmalloc_user() aligns the mapping to the cache colours (SHMLBA). */
+static int alloc_area(struct perf_buffer *rb, int nr_pages, int node)
+{
+	rb->user_page = vmalloc_user((nr_pages + 1UL) << PAGE_SHIFT);
+	if (!rb->user_page)
+		return -ENOMEM;
+	rb->nr_pages = nr_pages;
+	return 0;
+}
+
+#else
+
+/* Single pages, each of which is an extent. */
+
+static __always_inline unsigned long extent_size(struct perf_buffer *rb)
+{
+	return PAGE_SIZE;
+}
+
+/* Return the address of page number @page, modulo the number of pages. */
+static __always_inline void *extent(struct perf_buffer *rb, unsigned long page)
+{
+	return rb->pages[page & (rb->nr_pages - 1)];
+}
+
+static struct page *ring_page(struct perf_buffer *rb, unsigned long pgoff)
+{
+	return virt_to_page(pgoff ? rb->pages[pgoff - 1] : rb->user_page);
+}
+
+static void *alloc_ring_page(int node)
+{
+	struct page *page;
+
+	page = alloc_pages_node(node, GFP_KERNEL | __GFP_ZERO, 0);
+	return page ? page_address(page) : NULL;
+}
+
+static void free_ring_page(void *addr)
+{
+	struct page *page = virt_to_page(addr);
+
+	/* The fault handler of core.c sets page->mapping and leaves it set. */
 	page->mapping = NULL;
 	__free_page(page);
 }
 
-static void free_data(struct perf_buffer *rb)
+static void free_area(struct perf_buffer *rb)
 {
 	int i;
 
-	vunmap(rb->data);
 	for (i = 0; i < rb->nr_pages; i++) {
 		free_ring_page(rb->pages[i]);
 		cond_resched();
 	}
 	kvfree(rb->pages);
+	if (rb->user_page)
+		free_ring_page(rb->user_page);
 }
 
-/* Map the pages twice in a row. */
-static void *map_mirrored(struct page **pages, int nr)
+/* On failure, free_area() frees what was allocated. */
+static int alloc_area(struct perf_buffer *rb, int nr_pages, int node)
 {
-	struct page **mirror;
-	void *data;
-
-	mirror = kvmalloc_array(nr, 2 * sizeof(*mirror),
-				GFP_KERNEL | __GFP_NOWARN);
-	if (!mirror)
-		return NULL;
-	memcpy(mirror, pages, nr * sizeof(*mirror));
-	memcpy(mirror + nr, pages, nr * sizeof(*mirror));
-	data = vmap(mirror, 2 * nr, VM_MAP, PAGE_KERNEL);
-	kvfree(mirror);
-	return data;
-}
-
-/* On failure, free_data() frees the first rb->nr_pages pages. */
-static int alloc_data(struct perf_buffer *rb, int nr_pages, int node)
-{
+	rb->user_page = alloc_ring_page(node);
+	if (!rb->user_page)
+		return -ENOMEM;
 	if (!nr_pages)
 		return 0;
 
-	/* Twice the number of pages must fit in an int. */
-	if (nr_pages > INT_MAX / 2)
-		return -ENOMEM;
 	rb->pages = kvmalloc_node(array_size(nr_pages, sizeof(*rb->pages)),
 				  GFP_KERNEL | __GFP_NOWARN, node);
 	if (!rb->pages)
 		return -ENOMEM;
-
 	for (; rb->nr_pages < nr_pages; rb->nr_pages++) {
 		cond_resched();
 		if (fatal_signal_pending(current))
-			goto nomem;
+			return -EINTR;
 		rb->pages[rb->nr_pages] = alloc_ring_page(node);
 		if (!rb->pages[rb->nr_pages])
-			goto nomem;
+			return -ENOMEM;
 	}
-	rb->data = map_mirrored(rb->pages, nr_pages);
-	if (!rb->data)
-		goto nomem;
-	rb->size = (unsigned long)nr_pages << PAGE_SHIFT;
-	rb->max_record = min_t(unsigned long, rb->size, MAX_RECORD);
 	return 0;
-nomem:
-	free_data(rb);
-	return -ENOMEM;
 }
+
+#endif
 
 static void rb_free_work(struct work_struct *work)
 {
 	struct perf_buffer *rb = container_of(work, struct perf_buffer,
 					      free_work);
 
-	free_data(rb);
-	free_ring_page(virt_to_page(rb->user_page));
+	free_area(rb);
 	kfree(rb);
 }
 
@@ -131,18 +173,18 @@ struct perf_buffer *rb_alloc(int nr_pages, long watermark, int cpu, int flags)
 {
 	int node = cpu == -1 ? NUMA_NO_NODE : cpu_to_node(cpu);
 	struct perf_buffer *rb;
-	struct page *user_page;
 
 	rb = kzalloc_node(sizeof(*rb), GFP_KERNEL, node);
 	if (!rb)
 		return NULL;
-	user_page = alloc_ring_page(node);
-	if (!user_page)
-		goto free_rb;
-	if (alloc_data(rb, nr_pages, node))
-		goto free_user_page;
+	if (alloc_area(rb, nr_pages, node)) {
+		free_area(rb);
+		kfree(rb);
+		return NULL;
+	}
 
-	rb->user_page = page_address(user_page);
+	rb->size = (unsigned long)nr_pages << PAGE_SHIFT;
+	rb->max_record = min_t(unsigned long, rb->size, MAX_RECORD);
 	rb->overwrite = !(flags & RING_BUFFER_WRITABLE);
 	rb->backward = flags & RING_BUFFER_BACKWARD;
 	rb->trailer = flags & RING_BUFFER_TRAILER;
@@ -163,12 +205,6 @@ struct perf_buffer *rb_alloc(int nr_pages, long watermark, int cpu, int flags)
 	spin_lock_init(&rb->event_lock);
 	mutex_init(&rb->aux_mutex);
 	return rb;
-
-free_user_page:
-	__free_page(user_page);
-free_rb:
-	kfree(rb);
-	return NULL;
 }
 
 /*
@@ -177,10 +213,9 @@ free_rb:
  */
 struct page *perf_mmap_to_page(struct perf_buffer *rb, unsigned long pgoff)
 {
-	if (!pgoff)
-		return virt_to_page(rb->user_page);
 	if (pgoff <= rb->nr_pages)
-		return rb->pages[array_index_nospec(pgoff - 1, rb->nr_pages)];
+		return ring_page(rb, array_index_nospec(pgoff,
+							rb->nr_pages + 1UL));
 	return rb_aux_page(rb, pgoff);
 }
 
@@ -371,20 +406,22 @@ static __always_inline void advance_wakeup(struct perf_buffer *rb,
 					wakeup + rb->watermark);
 }
 
-/* Return where the reservation [@begin, @end) is in the data area. */
-static __always_inline void *reserved_at(struct perf_buffer *rb,
-					 unsigned long begin,
-					 unsigned long end, bool backward)
+/*
+ * Return the offset of the reservation [@begin, @end) in the data area, modulo
+ * the size of the area.
+ */
+static __always_inline unsigned long reserved_at(unsigned long begin,
+						 unsigned long end,
+						 bool backward)
 {
-	return rb->data + ((backward ? -end : begin) & (rb->size - 1));
+	return backward ? -end : begin;
 }
 
 /*
- * Let the caller write the record of @size bytes at @addr, except for its
- * trailer. Write the trailer now, with one store: all of it is known.
+ * Write the trailer of the record of @size bytes with one store, at its last 8
+ * bytes @addr.
  */
-static __always_inline void start_record(struct perf_output_handle *handle,
-					 void *addr, u64 position, u16 size)
+static __always_inline void put_trailer(void *addr, u64 position, u16 size)
 {
 	struct perf_event_trailer trailer = {
 		.offset_lo = position,
@@ -392,18 +429,64 @@ static __always_inline void start_record(struct perf_output_handle *handle,
 		.size = size,
 	};
 
-	handle->addr = addr;
-	handle->end = addr + size;
-	if (handle->rb->trailer) {
-		handle->end -= sizeof(trailer);
-		memcpy(handle->end, &trailer, sizeof(trailer));
+	memcpy(addr, &trailer, sizeof(trailer));
+}
+
+/*
+ * Let the caller write a record that continues in another extent. Sizes and
+ * positions are multiples of 8, so no trailer is split; mask the low bits, for
+ * no store to leave the extent if a size is wrong.
+ */
+static noinline void start_split_record(struct perf_output_handle *handle,
+					unsigned long at, u64 position,
+					u16 size)
+{
+	struct perf_buffer *rb = handle->rb;
+	unsigned long mask = extent_size(rb) - 1;
+	unsigned int len = size, part;
+
+	if (rb->trailer) {
+		unsigned long last;
+
+		len -= sizeof(struct perf_event_trailer);
+		last = round_down(at + len, sizeof(struct perf_event_trailer));
+		put_trailer(extent(rb, last >> PAGE_SHIFT) + (last & mask),
+			    position, size);
+	}
+	part = min_t(unsigned long, len, mask + 1 - (at & mask));
+	handle->page = at >> PAGE_SHIFT;
+	handle->end = handle->addr + part;
+	handle->rest = len - part;
+}
+
+/*
+ * Let the caller write the record of @size bytes at offset @at, except for its
+ * trailer. Write the trailer now: all of it is known.
+ */
+static __always_inline void start_record(struct perf_output_handle *handle,
+					 unsigned long at, u64 position,
+					 u16 size)
+{
+	struct perf_buffer *rb = handle->rb;
+	unsigned long offset = at & (extent_size(rb) - 1);
+
+	handle->addr = extent(rb, at >> PAGE_SHIFT) + offset;
+	if (unlikely(offset + size > extent_size(rb))) {
+		start_split_record(handle, at, position, size);
+		return;
+	}
+	handle->end = handle->addr + size;
+	handle->rest = 0;
+	if (rb->trailer) {
+		handle->end -= sizeof(struct perf_event_trailer);
+		put_trailer(handle->end, position, size);
 	}
 }
 
 /* Warn once if the record was not filled: its sizes disagree. */
 static __always_inline void check_filled(struct perf_output_handle *handle)
 {
-	WARN_ON_ONCE(handle->addr != handle->end);
+	WARN_ON_ONCE(handle->addr != handle->end || handle->rest);
 }
 
 struct lost_record {
@@ -425,20 +508,20 @@ static unsigned int lost_record_size(struct perf_event *event)
 }
 
 /*
- * Write a LOST record of @size bytes at @addr, in front of the first record
+ * Write a LOST record of @size bytes at offset @at, in front of the first record
  * that fits again.
  */
 static void put_lost_record(struct perf_output_handle *handle,
 			    struct perf_sample_data *data,
-			    struct perf_event *event, void *addr, u64 position,
-			    unsigned int size)
+			    struct perf_event *event, unsigned long at,
+			    u64 position, unsigned int size)
 {
 	struct lost_record record = {
 		.id = event->id,
 		.lost = local_xchg(&handle->rb->lost, 0),
 	};
 
-	start_record(handle, addr, position, size);
+	start_record(handle, at, position, size);
 	perf_event_header__init(&record.header, data, PERF_RECORD_LOST, 0,
 				sizeof(record), event);
 	perf_output_put(handle, record);
@@ -471,12 +554,11 @@ static noinline int output_begin_slow(struct perf_output_handle *handle,
 {
 	struct perf_buffer *rb = handle->rb;
 	unsigned int lost_size;
-	unsigned long begin;
-	void *addr;
+	unsigned long begin, at;
 
 	/*
-	 * A record larger than the ring would run past the end of the second
-	 * mapping. A ring without a data area is always paused.
+	 * A record larger than the ring would overwrite itself. A ring without
+	 * a data area is always paused.
 	 */
 	lost_size = local_read(&rb->lost) ? lost_record_size(event) : 0;
 	if (READ_ONCE(rb->paused) || size > rb->max_record ||
@@ -485,10 +567,10 @@ static noinline int output_begin_slow(struct perf_output_handle *handle,
 		return output_lost(handle);
 
 	advance_wakeup(rb, begin + lost_size + size);
-	addr = reserved_at(rb, begin, begin + lost_size + size, backward);
+	at = reserved_at(begin, begin + lost_size + size, backward);
 	if (lost_size)
-		put_lost_record(handle, data, event, addr, begin, lost_size);
-	start_record(handle, addr + lost_size, begin + lost_size, size);
+		put_lost_record(handle, data, event, at, begin, lost_size);
+	start_record(handle, at + lost_size, begin + lost_size, size);
 	return 0;
 }
 
@@ -523,8 +605,8 @@ static __always_inline int output_begin(struct perf_output_handle *handle,
 		return output_lost(handle);
 
 	advance_wakeup(rb, begin + size);
-	start_record(handle, reserved_at(rb, begin, begin + size, backward),
-		     begin, size);
+	start_record(handle, reserved_at(begin, begin + size, backward), begin,
+		     size);
 	return 0;
 }
 
@@ -586,10 +668,43 @@ void perf_output_end(struct perf_output_handle *handle)
  * Warn about a field that does not fit in its record, and drop all later ones.
  * The backtrace shows who writes more than was reserved.
  */
-noinline void perf_output_overrun(struct perf_output_handle *handle)
+static void output_overrun(struct perf_output_handle *handle)
 {
 	WARN_ON_ONCE(true);
 	handle->addr = handle->end;
+	handle->rest = 0;
+}
+
+static void next_extent(struct perf_output_handle *handle)
+{
+	struct perf_buffer *rb = handle->rb;
+	unsigned int part = min_t(unsigned long, handle->rest, extent_size(rb));
+
+	handle->page++;
+	handle->addr = extent(rb, handle->page);
+	handle->end = handle->addr + part;
+	handle->rest -= part;
+}
+
+unsigned long perf_output_split(struct perf_output_handle *handle,
+				perf_copy_f copy, const void *buf,
+				unsigned long len)
+{
+	unsigned long done = 0, left = 0, part;
+
+	if (len > output_room(handle) + handle->rest) {
+		output_overrun(handle);
+		return len;
+	}
+	while (done < len && !left) {
+		if (handle->addr == handle->end)
+			next_extent(handle);
+		part = min(len - done, output_room(handle));
+		left = copy(handle->addr, buf, done, part);
+		handle->addr += part - left;
+		done += part - left;
+	}
+	return len - done;
 }
 
 /*

@@ -127,12 +127,17 @@ void kring_write_next(struct kring *ring, u16 size, u64 number)
 	ring->end += size;
 }
 
+void *kring_page(struct kring *ring, unsigned long nr)
+{
+	return page_address(perf_mmap_to_page(ring->rb, nr + 1));
+}
+
 void kring_read(struct kring *ring, u64 offset, void *to, size_t size)
 {
 	while (size) {
 		size_t at = offset & (ring->rb->size - 1);
 		size_t n = min(size, PAGE_SIZE - offset_in_page(at));
-		void *page = page_address(ring->rb->pages[at >> PAGE_SHIFT]);
+		void *page = kring_page(ring, at >> PAGE_SHIFT);
 
 		memcpy(to, page + offset_in_page(at), n);
 		to += n;

@@ -3,8 +3,8 @@
  * Provide a test fixture for the KUnit tests of the perf ring buffer.
  *
  * An event without a PMU writes numbered records. The tests read them through
- * the pages of the ring, as a reader does, and not through the mirrored mapping
- * that the kernel writes to.
+ * the pages of the ring, as a reader does, and not through the addresses that
+ * the kernel writes to.
  *
  * A position is the number of bytes written before. The size of a record
  * includes its trailer.
@@ -101,6 +101,9 @@ void kring_fill(struct kring *ring, struct perf_output_handle *handle, u16 size,
 		u64 number);
 int kring_write(struct kring *ring, u16 size, u64 number);
 void kring_write_next(struct kring *ring, u16 size, u64 number);
+
+/* Return the address of page @nr of the data area, in the direct mapping. */
+void *kring_page(struct kring *ring, unsigned long nr);
 
 /* Copy @size bytes at @offset from the pages of the data area; wraps. */
 void kring_read(struct kring *ring, u64 offset, void *to, size_t size);

@@ -10,7 +10,7 @@ static void alloc(struct kunit *test)
 {
 	static const int sizes[] = { 0, 1, 2, 16, 256 };
 	const struct kring_mode *mode = test->param_value;
-	int i;
+	int i, j;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		struct kring *ring = kring_new(test, sizes[i], 0, mode->flags);
@@ -31,9 +31,9 @@ static void alloc(struct kunit *test)
 		rb->user_page->capabilities = 0;
 		KUNIT_EXPECT_NULL(test,
 				  memchr_inv(rb->user_page, 0, PAGE_SIZE));
-		if (!rb->data)
-			continue;
-		KUNIT_EXPECT_NULL(test, memchr_inv(rb->data, 0, 2 * rb->size));
+		for (j = 0; j < sizes[i]; j++)
+			KUNIT_EXPECT_NULL(test, memchr_inv(kring_page(ring, j),
+							   0, PAGE_SIZE));
 	}
 }
 
@@ -65,15 +65,18 @@ static void alloc_on_cpu_node(struct kunit *test)
 
 	if (num_online_nodes() == 1)
 		kunit_skip(test, "needs two NUMA nodes");
+	if (IS_ENABLED(CONFIG_PERF_USE_VMALLOC))
+		kunit_skip(test, "vmalloc_user() takes no node");
 	for_each_online_cpu(cpu) {
 		struct perf_buffer *rb = rb_alloc(KRING_PAGES, 0, cpu, 0);
 		int node = cpu_to_node(cpu);
 
 		KUNIT_ASSERT_NOT_NULL(test, rb);
-		KUNIT_EXPECT_EQ(test, node,
-				page_to_nid(virt_to_page(rb->user_page)));
-		for (i = 0; i < KRING_PAGES; i++)
-			KUNIT_EXPECT_EQ(test, page_to_nid(rb->pages[i]), node);
+		for (i = 0; i <= KRING_PAGES; i++) {
+			struct page *page = perf_mmap_to_page(rb, i);
+
+			KUNIT_EXPECT_EQ(test, page_to_nid(page), node);
+		}
 		ring_buffer_put(rb);
 	}
 }
@@ -89,31 +92,6 @@ static void alloc_without_data(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kring_write(ring, 16, 0), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, local_read(&ring->rb->lost), 0);
 	KUNIT_EXPECT_EQ(test, kring_head(ring), 0);
-}
-
-/* The second mapping shows the same pages as the first one. */
-static void mirrored_mapping(struct kunit *test)
-{
-	struct kring *ring = kring_new(test, KRING_PAGES, 0, 0);
-	void *data = ring->rb->data, *mirror = data + ring->rb->size;
-	u8 *first = page_address(ring->rb->pages[0]);
-	u8 *last = page_address(ring->rb->pages[KRING_PAGES - 1]);
-	int i;
-
-	for (i = 0; i < KRING_PAGES; i++) {
-		u64 *page = page_address(ring->rb->pages[i]);
-
-		*(u64 *)(data + i * PAGE_SIZE) = 0x100 + i;
-		KUNIT_EXPECT_EQ(test, page[0], 0x100 + i);
-		*(u64 *)(mirror + i * PAGE_SIZE + 8) = 0x200 + i;
-		KUNIT_EXPECT_EQ(test, page[1], 0x200 + i);
-	}
-
-	memset(mirror - 8, 0x5a, 16);
-	KUNIT_EXPECT_NULL(test, memchr_inv(last + PAGE_SIZE - 8, 0x5a, 8));
-	KUNIT_EXPECT_NULL(test, memchr_inv(first, 0x5a, 8));
-	KUNIT_EXPECT_EQ(test, first[8], 0);
-	KUNIT_EXPECT_EQ(test, last[PAGE_SIZE - 9], 0);
 }
 
 /* Wait until the test holds the last reference to @page, 10 s at most. */
@@ -137,11 +115,10 @@ static void free_in_atomic(struct kunit *test)
 	int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, rb);
-	for (i = 0; i < KRING_PAGES; i++)
-		pages[i] = rb->pages[i];
-	pages[i] = virt_to_page(rb->user_page);
-	for (i = 0; i < ARRAY_SIZE(pages); i++)
+	for (i = 0; i < ARRAY_SIZE(pages); i++) {
+		pages[i] = perf_mmap_to_page(rb, i);
 		get_page(pages[i]);
+	}
 
 	local_irq_disable();
 	ring_buffer_put(rb);
@@ -157,13 +134,16 @@ static void free_in_atomic(struct kunit *test)
 static void mmap_to_page(struct kunit *test)
 {
 	struct perf_buffer *rb = kring_new(test, KRING_PAGES, 0, 0)->rb;
-	int i;
+	struct perf_event_mmap_page *user_page;
+	int i, j;
 
-	KUNIT_EXPECT_PTR_EQ(test, perf_mmap_to_page(rb, 0),
-			    virt_to_page(rb->user_page));
-	for (i = 0; i < KRING_PAGES; i++)
-		KUNIT_EXPECT_PTR_EQ(test, perf_mmap_to_page(rb, 1 + i),
-				    rb->pages[i]);
+	user_page = page_address(perf_mmap_to_page(rb, 0));
+	rb->user_page->data_tail = 0x1234;
+	KUNIT_EXPECT_EQ(test, user_page->data_tail, 0x1234);
+	for (i = 0; i <= KRING_PAGES; i++)
+		for (j = 0; j < i; j++)
+			KUNIT_EXPECT_PTR_NE(test, perf_mmap_to_page(rb, i),
+					    perf_mmap_to_page(rb, j));
 	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, KRING_PAGES + 1));
 	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, INT_MAX));
 	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, ULONG_MAX));
@@ -174,7 +154,6 @@ static struct kunit_case perf_ring_alloc_cases[] = {
 	KUNIT_CASE(alloc_watermark),
 	KUNIT_CASE(alloc_on_cpu_node),
 	KUNIT_CASE(alloc_without_data),
-	KUNIT_CASE(mirrored_mapping),
 	KUNIT_CASE(free_in_atomic),
 	KUNIT_CASE(mmap_to_page),
 	{}

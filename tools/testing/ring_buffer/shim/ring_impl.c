@@ -126,6 +126,17 @@ static void impl_close_aux(struct perf_buffer *rb)
 	rb_free_aux(rb);
 }
 
+#ifndef IMPL_IS_UPSTREAM
+void *ring_addr(const struct ring *ring, unsigned long offset)
+{
+#ifdef CONFIG_PERF_USE_VMALLOC
+	return (void *)ring->rb->user_page + PAGE_SIZE + offset;
+#else
+	return ring->rb->pages[offset >> PAGE_SHIFT] + offset_in_page(offset);
+#endif
+}
+#endif
+
 const struct ring_impl ring_impl = {
 #ifdef IMPL_IS_UPSTREAM
 	.name = "upstream",

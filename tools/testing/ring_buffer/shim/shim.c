@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <sanitizer/asan_interface.h>
 
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
@@ -257,8 +258,11 @@ void *vmalloc_user(unsigned long size)
 
 	if (!pages)
 		die("cannot allocate memory");
-	while (nr < count && (pages[nr] = alloc_pages_node(NUMA_NO_NODE, __GFP_ZERO, 0)))
+	while (nr < count && !fatal_signal_pending(current) &&
+	       (pages[nr] = alloc_pages_node(NUMA_NO_NODE, __GFP_ZERO, 0))) {
+		cond_resched();
 		nr++;
+	}
 	if (nr == count)
 		address = vmap(pages, count, VM_MAP, PAGE_KERNEL);
 	while (!address && nr)

@@ -139,13 +139,13 @@ static void *run_cpu(void *arg)
 
 static void *fault(void *arg)
 {
-	const struct perf_buffer *rb = cpu.ring->rb;
+	struct perf_buffer *rb = cpu.ring->rb;
 	unsigned long wrong = 0;
 
 	while (!__atomic_load_n(&cpu.exit, __ATOMIC_RELAXED)) {
-		wrong += perf_mmap_to_page(cpu.ring->rb, 0) != virt_to_page(rb->user_page);
+		wrong += perf_mmap_to_page(rb, 0) != virt_to_page(rb->user_page);
 		for (int i = 0; i < DATA_PAGES; i++)
-			wrong += perf_mmap_to_page(cpu.ring->rb, 1 + i) != rb->pages[i];
+			wrong += perf_mmap_to_page(rb, 1 + i) != virt_to_page(rb->pages[i]);
 		sched_yield();
 	}
 	return (void *)wrong;

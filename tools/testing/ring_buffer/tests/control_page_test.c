@@ -166,7 +166,7 @@ static void write_checked(unsigned int size, u64 number, int depth, u64 *state)
 	EXPECT(after == before + reserved && reserved <= ring->size);
 	EXPECT(!local_read(&ring->rb->lost));
 	at = (ring->flags & RING_BACKWARD ? -after : before) & (ring->size - 1);
-	EXPECT(handle.addr == ring->rb->data + at + reserved - size);
+	EXPECT(handle.addr == ring_addr(ring, (at + reserved - size) & (ring->rb->size - 1)));
 	if (depth && next_random(state) % 4 == 0)
 		write_checked(random_size(state), number + 1, depth - 1, state);
 	ring_fill(ring, &handle, size, number);
