@@ -14,7 +14,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +23,6 @@
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -103,15 +101,10 @@ static void set_up(void)
 		{ "fd/1", "/dev/stdout" }, { "fd/2", "/dev/stderr" },
 	};
 	struct rlimit files = { 1024, 1 << 20 };
-	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
-	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++)
 		if (symlink(links[i][0], links[i][1]) && errno != EEXIST)
 			die(links[i][1]);
-	if (sock < 0 || ioctl(sock, SIOCSIFFLAGS, &lo))
-		die("loopback");
-	close(sock);
 	sethostname("guest", 5);
 	setrlimit(RLIMIT_NOFILE, &files);
 	umask(022);
