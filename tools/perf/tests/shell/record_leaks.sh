@@ -2,7 +2,7 @@
 # perf record: no memory, descriptors or threads leak in 1000 recordings of one process
 # SPDX-License-Identifier: GPL-2.0-only
 # needs: perf-asan
-# tags: parallel
+# tags: parallel night
 # timeout: 900
 
 # Run the suite "1000 cycles" of perf test. It detects leaked memory only in a build with the

@@ -2,7 +2,7 @@
 # perf record -S: snapshots of an ever-changing process are self-contained and do not grow
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 900
-# tags: parallel long
+# tags: parallel night
 # needs: kernel
 #
 # churn.c changes names, maps other files at addresses used before, and starts and ends threads,
@@ -311,7 +311,7 @@ in_turn() {
 declare -A range resident bytes tasks
 burst=20 area=128K
 [ -z "$MINUTES" ] || burst=5 area=2M
-[ $# -gt 0 ] || set -- one_file in_turn ${NIGHT:+files rarely}
+[ $# -gt 0 ] || set -- one_file in_turn files rarely
 echo "TAP version 13"
 for what; do
 	check "$what" "$what"

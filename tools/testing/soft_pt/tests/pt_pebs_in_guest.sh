@@ -2,7 +2,7 @@
 # soft_pebs: each sample in the trace is of exactly the instruction that the period selects
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 900
-# tags: parallel long
+# tags: parallel night
 # needs: kernel
 #
 # ptrace writes the list of instructions that a program without libc executes. With a period of p,
@@ -204,8 +204,7 @@ check "caps/software" grep 1 /sys/bus/event_source/devices/soft_pebs/caps/softwa
 check "valid and invalid attributes and groups" attributes
 for program in branches syscalls signals modes exec compat; do
 	check "$program: stepped by ptrace" stepped $program
-	[ $program != branches ] && check=check_long || check=check
-	$check "$program: samples with several periods" sampled_with_periods $program
+	check "$program: samples with several periods" sampled_with_periods $program
 	check "$program: flow" same_flow $program
 done
 check "branches: counted" counted branches
@@ -217,13 +216,13 @@ check "registers" registers
 recorder=$PERF decoder=$PERF
 check "two events" two
 check "threads and children" tasks
-check_long "full area" full
+check "full area" full
 if /usr/bin/perf --version; then
 	recorder=/usr/bin/perf
-	check_long "two events, recorded by perf 6.1" two
+	check "two events, recorded by perf 6.1" two
 	check "branches: recorded by perf 6.1" sampled branches 7
 	decoder=/usr/bin/perf
-	check_long "two events, recorded and decoded by perf 6.1" two
+	check "two events, recorded and decoded by perf 6.1" two
 	check "branches: recorded and decoded by perf 6.1" sampled branches 7
 fi
 echo "1..$nr"

@@ -2,6 +2,7 @@
 # perf inject --recover-ring: from the recorder's memory, a vmcore, and the whole RAM of a machine
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 400
+# tags: night
 # needs: kernel
 #
 # In the guest, record numbered calls until the rings have wrapped, and disable the events. From

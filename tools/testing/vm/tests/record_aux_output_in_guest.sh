@@ -2,7 +2,7 @@
 # perf record aux-output: samples in the AUX area (PEBS via PT), in full traces and snapshots
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 1200
-# tags: parallel long
+# tags: parallel night
 # needs: kernel
 #
 # For each thread, the trace contains exactly one period of instructions between two samples of the
@@ -328,19 +328,19 @@ echo "TAP version 13"
 check "full trace" full_trace
 check "events without braces form a group" grouped
 check "consecutive snapshots, each in a self-contained file" consecutive -S -m ,1M
-check_long "consecutive snapshots: Debian's perf decodes the same" decoded_by_debian
-check_long "full trace in several self-contained files" consecutive -m ,4M
-check_long "full trace in several files: Debian's perf decodes the same" decoded_by_debian
+check "consecutive snapshots: Debian's perf decodes the same" decoded_by_debian
+check "full trace in several self-contained files" consecutive -m ,4M
+check "full trace in several files: Debian's perf decodes the same" decoded_by_debian
 check "snapshots in one file" in_one_file
-check_long "snapshots in one file, with another streamed event" in_one_file -e cpu-clock:u
+check "snapshots in one file, with another streamed event" in_one_file -e cpu-clock:u
 check "late snapshots of areas that wrapped" late 4
 check "migration: snapshots" moved cpu -S
-check_long "migration: full trace in several files" moved ""
+check "migration: full trace in several files" moved ""
 check "snapshots of threads" threads
-check_long "--per-thread" per_thread
+check "--per-thread" per_thread
 check "-p" attach -S -m ,1M
-check_long "-p, --per-thread" attach -S -m ,1M --per-thread
-check_long "-p, full trace" attach -m ,1M
+check "-p, --per-thread" attach -S -m ,1M --per-thread
+check "-p, full trace" attach -m ,1M
 check "snapshots of a disabled event" disabled
 check "invalid events are refused" refused
 echo "1..$nr"
