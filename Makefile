@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Each target builds what it needs. All output is below build/.
 
-BUILD := $(CURDIR)/build
-LINUX := $(BUILD)/linux
+# The Linux that our files are added to: a line of LINUX-BASE (BASE=mainline), or LINUX=PATH, a tarball
+# or a tree. Each has an output directory of its own.
+ifeq ($(origin LINUX),command line)
+LINUX_SOURCE := $(abspath $(LINUX))
+endif
+BASE ?= $(if $(LINUX_SOURCE),mainline,6.12)
+BUILD := $(CURDIR)/build$(if $(LINUX_SOURCE),/custom,$(patsubst %,/%,$(filter-out 6.12,$(BASE))))
+override LINUX := $(BUILD)/linux
+export BASE BUILD LINUX_SOURCE
 
 .NOTPARALLEL:			# perf's own build uses all CPUs
 .PHONY: help deps tree perf perf-asan upstream-tree upstream-perf \
 	kernel debug-kernel upstream-kernel cross-kernel lint-kernel vm \
-	demo demo-pt test test-fast test-night test-debug-kernel \
+	demo demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
 	test-programs unit-programs ring-programs pt-programs event-fuzzer \
 	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover litmus herd7 \
 	bench bench-ring bench-snapshot bench-loss lint lint-scripts series clean
@@ -80,11 +87,8 @@ perf-asan: perf			## build build/perf-asan/perf with address and undefined-behav
 
 # A second tree from the same tarball, without our files
 UPSTREAM := $(BUILD)/upstream
-upstream-tree: tree
-	@cmp -s $(LINUX)/.base $(UPSTREAM)/.whole || { rm -rf $(UPSTREAM) && mkdir $(UPSTREAM) && \
-		. ./LINUX-BASE && \
-		tar -xJmf /usr/src/$$PACKAGE.tar.xz -C $(UPSTREAM) --strip-components=1 && \
-		cp $(LINUX)/.base $(UPSTREAM)/.whole; }
+upstream-tree: deps
+	@scripts/prepare-tree --upstream
 
 upstream-perf: upstream-tree	## build build/upstream-perf/perf, the unmodified perf
 	$(call build-perf,$(UPSTREAM),$(BUILD)/upstream-perf)
@@ -171,7 +175,7 @@ event-fuzzer: tree
 
 fuzz-ring: tree			## fuzz the kernel's ring buffer in user space; FUZZ='-max_total_time=600 ...'
 	@$(RING) fuzz
-	@BUILD=$(BUILD) tools/testing/ring_buffer/fuzz/fuzz_ring.sh $(or $(FUZZ),-max_total_time=600)
+	@tools/testing/ring_buffer/fuzz/fuzz_ring.sh $(or $(FUZZ),-max_total_time=600)
 
 fuzz-event: perf event-fuzzer $(or $(filter %kernel,$(patsubst kernel-%,%-kernel,$(notdir $(KERNEL)))),kernel)
 fuzz-event:			## fuzz perf_event_open in the guest; FUZZ='-t 600', KERNEL=build/kernel-debug
@@ -179,17 +183,17 @@ fuzz-event:			## fuzz perf_event_open in the guest; FUZZ='-t 600', KERNEL=build/
 		tools/testing/perf_event_fuzz/tests/perf_event_fuzz_in_guest.sh
 
 fuzz-snapshot: tree $(BUILD)/tests/fuzz_snapshot	## fuzz libperf's snapshots; FUZZ='-max_total_time=600 ...'
-	@BUILD=$(BUILD) tools/lib/perf/tests/fuzz_snapshot.sh $(or $(FUZZ),-max_total_time=600)
+	@tools/lib/perf/tests/fuzz_snapshot.sh $(or $(FUZZ),-max_total_time=600)
 
 fuzz-recover: tree $(BUILD)/tests/fuzz_recover	## fuzz libperf's recovery of records from memory images
-	@BUILD=$(BUILD) tools/lib/perf/tests/fuzz_recover.sh $(or $(FUZZ),-max_total_time=600)
+	@tools/lib/perf/tests/fuzz_recover.sh $(or $(FUZZ),-max_total_time=600)
 
 # The runner builds this for tests that need herd7. Without it they are skipped.
 herd7: deps
 	@scripts/prepare-herd7
 
 litmus: herd7 tree		## check the barriers of the ring buffer in the kernel's memory model
-	@BUILD=$(BUILD) tools/testing/ring_buffer/litmus/litmus.sh || [ $$? = 2 ]
+	@tools/testing/ring_buffer/litmus/litmus.sh || [ $$? = 2 ]
 
 $(HELPERS): $(BUILD)/tests/%: $(HELPERS_DIR)/%.c $(wildcard $(HELPERS_DIR)/*.h) Makefile
 	@mkdir -p $(@D)
@@ -207,7 +211,7 @@ demo-pt: perf kernel $(BUILD)/tests/branches	## show the branches of a program b
 	@scripts/demo-pt
 
 # perf's own build checks no scripts here: it does not follow our symbolic links.
-SCRIPTS := scripts/install-deps scripts/prepare-herd7 scripts/demo scripts/demo-pt scripts/lint-kernel scripts/make-series \
+SCRIPTS := scripts/install-deps scripts/fetch-base scripts/prepare-herd7 scripts/demo scripts/demo-pt scripts/lint-kernel scripts/make-series \
 	scripts/seed-kernel \
 	.ci/run $(VM)/build-kernel tools/testing/cross/build \
 	$(wildcard scripts/tests/*.sh tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh \
@@ -224,9 +228,21 @@ lint: lint-scripts tree		## check scripts, includes, and the style of C files in
 compile_commands.json: FORCE	## write how perf, unit tests and kernel were compiled, for editors
 	@scripts/compile-commands
 
+# Skip the tests of a base other than the default if its sources cannot be had.
+define run-if-base
+	@status=0; [ $(BASE) = 6.12 ] || scripts/prepare-tree --fetch || status=$$?; \
+	case $$status in \
+	0) $(MAKE) run-$@ ;; \
+	2) echo '1..0 # SKIP no sources of BASE=$(BASE)'; echo '0 passed, 0 failed, 1 skipped' ;; \
+	*) exit $$status ;; \
+	esac
+endef
+
 # A broken tree fails early: the quick checks come first, then the fast tests, and only then what
 # takes long to build. scripts/tests/checkpatch.sh is the rest of lint.
-test: $(if $(T),,lint-scripts) perf test-programs	## build and run all tests; T=NAME: only this one
+test:				## build and run all tests; T=NAME: only this one
+	$(run-if-base)
+run-test: $(if $(T),,lint-scripts) perf test-programs
 	@scripts/run-tests --build $(T)
 
 # Takes hours: the debug kernel is slow, and emulated.
@@ -234,18 +250,22 @@ test-debug-kernel: debug-kernel perf test-programs	## run the tests of the guest
 	@KERNEL=$(BUILD)/kernel-debug VM_MEM=2G VM_TIMEOUT=3500 \
 		scripts/run-tests --time-limit 3600 -k in_guest
 
-test-fast: perf test-programs	## run the fast tests; T=NAME: only this one
+test-fast:			## run the fast tests; T=NAME: only this one
+	$(run-if-base)
+run-test-fast: perf test-programs
 	@scripts/run-tests --fast $(T)
 
 # Run these before a release, after make test.
-test-night: perf test-programs	## build and run the tests, and checks, that make test leaves out (hours)
+test-night:			## build and run the tests, and checks, that make test leaves out (hours)
+	$(run-if-base)
+run-test-night: perf test-programs
 	@scripts/run-tests --build --night
 
 bench: bench-ring bench-snapshot bench-loss	## run all benchmarks; prints RESULT <name> <value> <unit>
 
 # $(call run-bench,PATTERN)
 define run-bench
-	@export TOP=$(CURDIR) BUILD=$(BUILD) PERF=$(BUILD)/perf/perf UPSTREAM_PERF=$(BUILD)/upstream-perf/perf; \
+	@export TOP=$(CURDIR) PERF=$(BUILD)/perf/perf UPSTREAM_PERF=$(BUILD)/upstream-perf/perf; \
 	for bench in $(wildcard tools/perf/tests/bench/$(1).sh); do \
 		echo "# $$bench"; $(LINUX)/$$bench || [ $$? = 2 ] || exit 1; \
 	done
@@ -272,4 +292,4 @@ series: tree			## write build/series/*.patch, our changes as commits for git am
 	@scripts/make-series
 
 clean:				## remove build/
-	rm -rf $(BUILD)
+	rm -rf build

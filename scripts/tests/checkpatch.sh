@@ -5,4 +5,4 @@
 # timeout: 600
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
-cd "$top" && exec scripts/lint-tools build/linux
+cd "$top" && exec scripts/lint-tools "${BUILD:-build}/linux"

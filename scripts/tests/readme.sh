@@ -10,7 +10,7 @@
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
 # shellcheck source=../../tools/perf/tests/shell/lib/harness.sh
 . "$top/tools/perf/tests/shell/lib/harness.sh"
-export PATH=$top/build/perf:$PATH
+export PATH=${BUILD:-$top/build}/perf:$PATH
 export HOME=$PWD		# for ~/.perfconfig and ~/.debug
 
 need_root

@@ -7,8 +7,9 @@
 set -eu
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
-linux=$top/build/linux
-pristine=$top/build/pristine
+build=${BUILD:-$top/build}
+linux=$build/linux
+pristine=$build/pristine
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 export GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test@localhost
 export GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@localhost
@@ -20,7 +21,7 @@ cd am
 cp -a "$pristine/old/." .
 git add -Af
 git commit -qm base
-git am -q "$top"/build/series/*.patch
+git am -q "$build"/series/*.patch
 
 executable() {
 	[ ! -x "$1" ] || echo executable
@@ -31,7 +32,7 @@ mapfile -t paths < <(find "$pristine/old" "$pristine/new" -type f -printf '%P\n'
 for path in "${paths[@]}"; do
 	if ! cmp "$path" "$linux/$path" ||
 	   [ "$(executable "$path")" != "$(executable "$linux/$path")" ]; then
-		echo "$path differs from build/linux"
+		echo "$path differs from $linux"
 		differing=$((differing + 1))
 	fi
 done

@@ -6,9 +6,10 @@
 # are those of an emulator.
 
 top=${TOP:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../../../.." && pwd)}
-here=$top/build/linux/tools/perf/tests/bench
+build=${BUILD:-$top/build}
+here=$build/linux/tools/perf/tests/bench
 
-[ -e "$top/build/kernel/arch/x86/boot/bzImage" ] || {
+[ -e "$build/kernel/arch/x86/boot/bzImage" ] || {
 	echo "skip: no guest kernel (make kernel)"
 	exit 2
 }

@@ -11,9 +11,10 @@
 # is not exported there, so the module contains a copy.
 
 top=$(realpath "$(dirname "$(realpath "$0")")/../../../..")
-linux=$top/build/linux
-out=$top/build/soft_pt-module
-headers=${HEADERS:-$top/build/kernel-upstream}
+build=${BUILD:-$top/build}
+linux=$build/linux
+out=$build/soft_pt-module
+headers=${HEADERS:-$build/kernel-upstream}
 
 # Find the list of exported symbols. Without any module, as in build/kernel-upstream, that is
 # vmlinux's.
