@@ -3,12 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <internal/threadmap.h>
 #include <linux/zalloc.h>
-#include <perf/cpumap.h>
-#include <perf/threadmap.h>
 #include "util/debug.h"
-#include "util/evlist.h"
 #include "recording/ring/channel.h"
 #include "loss_report.h"
 #include "recording/stats/loss_svg.h"
@@ -16,16 +12,14 @@
 
 static int add_channel(struct loss_report *report, struct channel *channel, struct evlist *evlist)
 {
-	int nr_cpus = perf_cpu_map__nr(evlist->core.all_cpus);
 	struct ring *ring;
 
 	channel__for_each_ring(channel, ring) {
-		int thread = ring - channel->rings - nr_cpus;
 		struct loss_row *row = &report->rows[report->nr++];
 
 		row->stats = &ring->stats;
 		row->cpu = ring->map.cpu.cpu;
-		row->tid = thread < 0 ? -1 : perf_thread_map__pid(evlist->core.threads, thread);
+		row->tid = channel__ring_tid(channel, evlist, ring);
 		row->overwrite = channel->kind == CHANNEL_OVERWRITE;
 		if (!report->file || channel->kind == CHANNEL_OVERWRITE)
 			continue;

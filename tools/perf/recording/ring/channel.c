@@ -212,6 +212,14 @@ int channel__area_index(const struct channel *channel, const struct evlist *evli
 	return slot < nr_cpus ? slot : slot - nr_cpus;
 }
 
+int channel__ring_tid(const struct channel *channel, const struct evlist *evlist,
+		      const struct ring *ring)
+{
+	int thread = ring - channel->rings - perf_cpu_map__nr(evlist->core.all_cpus);
+
+	return thread < 0 ? -1 : perf_thread_map__pid(evlist->core.threads, thread);
+}
+
 /*
  * Give each ring a unique index: a reader of the file tells the rings of a CPU apart by it. The
  * ring of an AUX area has the area's index, by which decoders find it.

@@ -131,6 +131,10 @@ struct ring *channels__ring(struct channels *channels, struct evlist *evlist, st
 int channel__area_index(const struct channel *channel, const struct evlist *evlist,
 			const struct ring *ring);
 
+/** channel__ring_tid - thread that a ring belongs to; -1 if the ring is that of a CPU */
+int channel__ring_tid(const struct channel *channel, const struct evlist *evlist,
+		      const struct ring *ring);
+
 /** channels__any_page - control page of any ring, for its clock parameters; NULL without rings */
 const struct perf_event_mmap_page *channels__any_page(const struct channels *channels);
 
