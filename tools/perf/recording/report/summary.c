@@ -35,6 +35,53 @@ static const char *plural(u64 n)
 	return n == 1 ? "" : "s";
 }
 
+/* Largest -m; see check_pages() in builtin-record.c. */
+#define MAX_RING_BYTES	(1ULL << 30)
+
+static const char *ring_name(const struct coverage_ring *ring, char *buf, size_t size)
+{
+	if (ring->cpu >= 0)
+		snprintf(buf, size, "CPU %d", ring->cpu);
+	else
+		snprintf(buf, size, "thread %d", ring->tid);
+	return buf;
+}
+
+/* Say how long the snapshot is complete, and which ring limits that. */
+static void format_coverage(const struct summary *summary, const struct snapshot_stats *stats,
+			    char *buf, size_t size)
+{
+	const struct coverage *coverage = &stats->coverage;
+	double covered = seconds(coverage__ns(coverage)), end = seconds(coverage->newest);
+	char limiting[32];
+
+	if (!coverage->newest)
+		return;
+	if (coverage->limiting.oldest)
+		snprintf(buf, size, ", complete for the last %.6f s (%s), up to %.6f", covered,
+			 ring_name(&coverage->limiting, limiting, sizeof(limiting)), end);
+	else
+		snprintf(buf, size, ", the %.6f s up to %.6f, complete since the %s", covered, end,
+			 summary->snapshots + summary->dropped > 1 ? "previous snapshot" : "start");
+}
+
+/* Other rings reach back further: say what the ring that limits the snapshot lacks for that. */
+static void print_longest(const struct coverage *coverage)
+{
+	u64 longest = coverage__longest_ns(coverage), size = coverage__ring_size(coverage);
+	char limiting[32], reaching[32], wanted[32] = "more than -m 1G";
+
+	if (!coverage->newest || !size || size <= coverage->limiting.size)
+		return;
+	if (size <= MAX_RING_BYTES)
+		snprintf(wanted, sizeof(wanted), "-m %" PRIu64 "%c",
+			 size >> (size < (1 << 20) ? 10 : 20), size < (1 << 20) ? 'K' : 'M');
+	print_line("%s goes back %.6f s; for that %s, at %.3f MB/s, needs %s",
+		   ring_name(&coverage->reaching, reaching, sizeof(reaching)), seconds(longest),
+		   ring_name(&coverage->limiting, limiting, sizeof(limiting)),
+		   coverage__rate(coverage) / (1 << 20), wanted);
+}
+
 static void print_record_snapshot(const struct summary *summary, const struct snapshot_stats *stats,
 				  const char *reason)
 {
@@ -46,17 +93,15 @@ static void print_record_snapshot(const struct summary *summary, const struct sn
 	};
 	const struct perf_snapshot_stats *taken = &stats->taken;
 	const struct ring_stats *written = &stats->written;
-	char period[64] = "", overwritten[64] = "";
+	char coverage[128] = "", overwritten[64] = "";
 
-	if (stats->end)
-		snprintf(period, sizeof(period), ", the %.6f s up to %.6f",
-			 seconds(stats->end - stats->begin), seconds(stats->end));
+	format_coverage(summary, stats, coverage, sizeof(coverage));
 	if (stats->overwritten)
-		snprintf(overwritten, sizeof(overwritten),
-			 "; the %.3f MB before them were overwritten",
+		snprintf(overwritten, sizeof(overwritten), "; %.3f MB were overwritten",
 			 megabytes(stats->overwritten));
 	print_line("Snapshot %" PRIu64 " (%s): %" PRIu64 " record%s%s%s", summary->snapshots, reason,
-		   written->records, plural(written->records), period, overwritten);
+		   written->records, plural(written->records), coverage, overwritten);
+	print_longest(&stats->coverage);
 	if (stats->latency_ns)
 		print_line("Copied %.3f ms after the event", stats->latency_ns / 1e6);
 	if (stats->requests > 1)

@@ -163,17 +163,30 @@ void snapshotter__hand_over(struct snapshotter *snapshotter)
 	pthread_mutex_unlock(&snapshotter->buffer.lock);
 }
 
-/* Extend [begin, end] by a record, if it has a time. */
-static void note_time(struct snapshot_stats *stats, struct evlist *evlist, union perf_event *event)
+/* Return: the time of a record, 0 if it has none [ns]. */
+static u64 record_time(struct evlist *evlist, union perf_event *event)
 {
 	u64 time;
 
-	if (evlist__parse_sample_timestamp(evlist, event, &time) || time == -1ULL)
-		return;
-	if (!stats->begin || time < stats->begin)
-		stats->begin = time;
-	if (time > stats->end)
-		stats->end = time;
+	return evlist__parse_sample_timestamp(evlist, event, &time) || time == -1ULL ? 0 : time;
+}
+
+static void note_coverage(struct coverage *coverage, const struct channel *channel,
+			  const struct ring *ring, struct evlist *evlist,
+			  const struct perf_snapshot_records *taken)
+{
+	struct coverage_ring covered = {
+		.cpu = ring->map.cpu.cpu, .tid = channel__ring_tid(channel, evlist, ring),
+		.size = ring__size(ring), .bytes = taken->bytes, .oldest = COVERAGE_NOTHING,
+	};
+	u64 newest = 0;
+
+	if (taken->nr) {
+		covered.oldest = record_time(evlist, taken->data);
+		newest = record_time(evlist, taken->newest);
+	}
+	if (covered.oldest)
+		coverage__add(coverage, &covered, newest, taken->overwritten + taken->malformed);
 }
 
 /**
@@ -194,8 +207,9 @@ static int write_copy(struct record_sink *sink, const struct records *records,
 	return output__write(to->output, records, &to->written);
 }
 
-static int write_records(struct perf_snapshot *snapshot, struct ring *ring,
-			 struct evlist *evlist, struct output *output, struct snapshot_stats *stats)
+static int write_records(struct perf_snapshot *snapshot, const struct channel *channel,
+			 struct ring *ring, struct evlist *evlist, struct output *output,
+			 struct snapshot_stats *stats)
 {
 	struct copy_sink to = {
 		.sink.write = write_copy, .output = output, .written.evlist = evlist,
@@ -209,10 +223,9 @@ static int write_records(struct perf_snapshot *snapshot, struct ring *ring,
 		pr_warning("Left out %zu bytes of malformed records in an overwrite ring.\n",
 			   taken.malformed);
 	stats->overwritten += taken.overwritten + taken.malformed;
+	note_coverage(&stats->coverage, channel, ring, evlist, &taken);
 	if (!taken.nr)
 		return 0;
-	note_time(stats, evlist, taken.data);
-	note_time(stats, evlist, taken.newest);
 	records = records__of(taken.data, taken.bytes);
 	err = sample_ids__pass(&records, &to.sink, ring);
 	ring_stats__merge(&stats->written, &to.written);
@@ -233,7 +246,8 @@ int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 	set = &snapshotter->sets[snapshotter->buffer.filled];
 	*stats = set->stats;
 	channel__for_each_ring(snapshotter->channel, ring) {	/* in the order of @snapshots */
-		ret = write_records(set->snapshots[i++], ring, evlist, output, stats);
+		ret = write_records(set->snapshots[i++], snapshotter->channel, ring, evlist, output,
+				    stats);
 		err = err ?: ret;
 	}
 	return err;

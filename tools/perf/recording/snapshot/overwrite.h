@@ -17,6 +17,7 @@
 #include <perf/overwrite.h>
 #include "recording/lib/double_buffer.h"
 #include "recording/stats/ring_stats.h"
+#include "coverage.h"
 
 struct channel;
 struct evlist;
@@ -26,8 +27,7 @@ struct output;
  * struct snapshot_stats - one snapshot, all rings
  * @written:	statistics of the records that were written
  * @overwritten: recorded since the previous snapshot, and overwritten before the copy [bytes]
- * @begin:	time of the oldest record, in the events' clock [ns]; 0 if records have no time
- * @end:	time of the newest record [ns]
+ * @coverage:	the time that the records cover, in the events' clock
  * @requests:	number of copies taken before it was written; 0 if there was nothing to write
  * @horizon:	records of later snapshots are newer than this [ns]; 0 if unknown
  * @latency_ns:	longest time from a trigger event to the end of its copy [ns]; 0 without trigger
@@ -37,8 +37,7 @@ struct output;
 struct snapshot_stats {
 	struct ring_stats	written;
 	u64		overwritten;
-	u64		begin;
-	u64		end;
+	struct coverage	coverage;
 	unsigned int	requests;
 	u64		horizon;
 	u64		latency_ns;
