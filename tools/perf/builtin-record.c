@@ -77,6 +77,7 @@ static struct {
 	const char	*switch_output;
 	const char	*threads;
 	bool		 switch_output_set;
+	bool		 switch_max_set;
 	bool		 no_build_ids, no_build_ids_set;
 	bool		 no_build_id_cache, no_build_id_cache_set;
 	bool		 dry_run;
@@ -231,6 +232,34 @@ static int parse_max_size(const struct option *opt, const char *arg, int unset)
 	if (unset || *size)
 		return 0;
 	pr_err("--max-size=%s: not a size with a unit: B, K, M or G. Example: --max-size=100M\n", arg);
+	return -1;
+}
+
+static int parse_max_files(const struct option *opt, const char *arg, int unset)
+{
+	unsigned int *nr = opt->value;
+	unsigned long number = 0;
+
+	if (!unset && (!parse_number(arg, &number) || number > INT_MAX)) {
+		pr_err("--switch-max-files=%s: not a number of files. Example: --switch-max-files=10\n",
+		       arg);
+		return -1;
+	}
+	*nr = number;
+	args.switch_max_set |= !!number;
+	return 0;
+}
+
+static int parse_max_files_size(const struct option *opt, const char *arg, int unset)
+{
+	u64 *size = opt->value;
+
+	*size = unset ? 0 : rotation__parse_size(arg);
+	args.switch_max_set |= !unset;
+	if (unset || *size)
+		return 0;
+	pr_err("--switch-max-size=%s: not a size with a unit: B, K, M or G. Example: "
+	       "--switch-max-size=10G\n", arg);
 	return -1;
 }
 
@@ -595,8 +624,12 @@ static struct option options[] = {
 	OPT_CALLBACK_NONEG(0, "switch-output-event", &trigger_option, "event",
 			   "take a snapshot and continue in a new file when this event happens; the "
 			   "event is not recorded", parse_trigger_event),
-	OPT_INTEGER(0, "switch-max-files", &rec.rotation.max_files,
-		    "keep only this number of closed files"),
+	OPT_CALLBACK(0, "switch-max-files", &rec.kept.max_nr, "n",
+		     "keep only this number of completed files, those of earlier runs included",
+		     parse_max_files),
+	OPT_CALLBACK(0, "switch-max-size", &rec.kept.max_bytes, "size",
+		     "delete the oldest completed files while all have more than this size",
+		     parse_max_files_size),
 	OPT_BOOLEAN(0, "timestamp-filename", &rec.timestamp_filename,
 		    "append a timestamp to the name of the file"),
 	OPT_CALLBACK(0, "max-size", &rec.output.max_bytes, "size",
@@ -648,6 +681,14 @@ static int read_config(const char *var, const char *value, void *cb)
 			return 0;
 		}
 		pr_err("record.aio = %s: must be a number from 1 to %d.\n", value, WRITER_AIO_MAX);
+		return -1;
+	}
+	if (!strcmp(var, "record.switch-max-size")) {
+		rec.kept.max_bytes = rotation__parse_size(value);
+		if (rec.kept.max_bytes)
+			return 0;
+		pr_err("record.switch-max-size = %s: must be a size with a unit: B, K, M or G.\n",
+		       value);
 		return -1;
 	}
 	if (!strcmp(var, "record.io")) {
@@ -842,10 +883,9 @@ static int choose_rotation(void)
 	if (rec.opts.mmap_pages != UINT_MAX)
 		rings = (u64)rec.opts.mmap_pages * page_size;
 	rings *= sysconf(_SC_NPROCESSORS_ONLN);
-	if (rec.rotation.max_files < 0) {
-		pr_err("--switch-max-files=%d: cannot be negative.\n", rec.rotation.max_files);
-		return -EINVAL;
-	}
+	if (args.switch_max_set && !when && !rec.timestamp_filename)
+		pr_warning("--switch-max-files and --switch-max-size have no effect without "
+			   "--switch-output.\n");
 	return when ? rotation__parse(&rec.rotation, when, rings) : 0;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdlib.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/time-utils.h"
@@ -32,6 +33,7 @@ static int explain_fate(const struct output *output)
 int recorder__close_file(struct recorder *rec, bool rename)
 {
 	char timestamp[] = "InvalidTimestamp";
+	const u64 closed = rec->output.closed;
 	char *name = NULL;
 	int err;
 
@@ -45,7 +47,9 @@ int recorder__close_file(struct recorder *rec, bool rename)
 	}
 	if (name) {
 		summary__file(&rec->summary, name);
-		rotation__keep(&rec->rotation, name);
+		kept_files__add(&rec->kept, rec->output.data.path, name,
+				rec->output.closed - closed);
+		free(name);
 	}
 	return err ?: explain_fate(&rec->output);
 }

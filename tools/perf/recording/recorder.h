@@ -21,7 +21,7 @@
  *        |      control.c		commands of --control, and their answers
  *        |      signals.c		the process's signals, from the first moment to the last
  *        |      capture.c		takes the copies in a thread of its own, whatever the disk does
- *        |      overwrite.c		the copies
+ *        |      overwrite.c, coverage.c	the copies, and the time that they cover
  *        +-- aux/		AUX areas: drained all the time, or copied when asked
  *        |      aux.c, snapshot.c, copy.c
  *        |      sideband.c, task_history.c, hw_ids.c	records that tell about the trace
@@ -30,7 +30,7 @@
  *        |      sideband.c				backlog -> live state; begins files
  *        |      synthesize.c, bpf_thread.c		what was there before
  *        +-- state/		the live state: tasks and maps, in bounded memory; no rings, no files
- *        +-- output/		perf.data: header, features, switching files
+ *        +-- output/		perf.data: header, features, switching files, deleting old ones
  *        +-- write/		memory -> disk: queue, compression, io_uring, POSIX AIO or write(2)
  *        +-- report/		what the user is told at the end
  *        |
@@ -53,6 +53,7 @@
 #include "recording/aux/aux.h"
 #include "recording/aux/snapshot.h"
 #include "recording/lib/pollset.h"
+#include "recording/output/kept_files.h"
 #include "recording/output/output.h"
 #include "recording/output/rotation.h"
 #include "recording/report/loss_report.h"
@@ -87,6 +88,7 @@
  * @off_cpu:	--off-cpu
  * @output:	the file
  * @rotation:	--switch-output
+ * @kept:	which completed files are deleted
  * @triggers:	signals, timers, --control, workload, events
  * @capture:	the thread that waits for @triggers
  * @pollset:	what the main thread waits for: the rings that it drains, @readers, @drain_thread,
@@ -119,6 +121,7 @@ struct recorder {
 	struct off_cpu		 off_cpu;
 	struct output		 output;
 	struct rotation		 rotation;
+	struct kept_files	 kept;
 	struct triggers		 triggers;
 	struct capture		 capture;
 	struct pollset		 pollset;

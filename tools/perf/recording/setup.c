@@ -67,6 +67,7 @@ static int init_output(struct recorder *rec)
 		rec->output.pipeline.level = 0;
 	}
 	rec->output.max_file_bytes = rec->rotation.size;
+	kept_files__init(&rec->kept);
 	err = output__init(&rec->output);
 	return err ?: pollset__add(&rec->pollset, rec->output.error_fd);
 }
@@ -266,6 +267,6 @@ void recorder__cleanup(struct recorder *rec)
 	channels__unmap(&rec->channels);
 	evlist__close(rec->evlist);
 	output__exit(&rec->output);
-	rotation__exit(&rec->rotation);
+	kept_files__exit(&rec->kept);
 	pollset__exit(&rec->pollset);
 }

@@ -8,8 +8,7 @@
 #include "util/path.h"
 #include "claim.h"
 
-/* Fill in @st for the file at @path, or for "data" in the directory there. Set @path to its name. */
-static int stat_data(const char **path, char *data, size_t size, struct stat *st)
+int claim__stat_data(const char **path, char *data, size_t size, struct stat *st)
 {
 	if (stat(*path, st))
 		return -errno;
@@ -32,7 +31,7 @@ int claim__check(const char *path)
 	struct stat st;
 	int fd, err;
 
-	if (stat_data(&path, data, sizeof(data), &st) || !S_ISREG(st.st_mode))
+	if (claim__stat_data(&path, data, sizeof(data), &st) || !S_ISREG(st.st_mode))
 		return 0;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -59,7 +58,7 @@ bool claim__names(const struct claim *claim, const char *path)
 	char data[PATH_MAX];
 	struct stat st;
 
-	return !stat_data(&path, data, sizeof(data), &st) && st.st_dev == claim->dev &&
+	return !claim__stat_data(&path, data, sizeof(data), &st) && st.st_dev == claim->dev &&
 	       st.st_ino == claim->ino;
 }
 

@@ -10,7 +10,10 @@
 #define PERF_RECORDING_CLAIM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
+
+struct stat;
 
 /* State of a file that is being written, as other processes may have changed it. */
 enum file_fate {
@@ -27,6 +30,15 @@ struct claim {
 	dev_t	dev;
 	ino_t	ino;
 };
+
+/**
+ * claim__stat_data - stat(2) the file at @path, or the file "data" if @path is a directory
+ * @path:	set to the name of the latter
+ * @data:	a buffer of @size bytes for that name
+ *
+ * Return: 0, or a negative errno.
+ */
+int claim__stat_data(const char **path, char *data, size_t size, struct stat *st);
 
 /**
  * claim__check - before a file is created: does another recorder write to @path?

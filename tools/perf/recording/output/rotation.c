@@ -2,13 +2,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <linux/zalloc.h>
 #include "util/debug.h"
 #include "util/units.h"
-#include "util/util.h"
 #include "rotation.h"
 
 static struct parse_tag size_tags[] = { { 'G', 1 << 30 }, { 'M', 1 << 20 }, { 'K', 1 << 10 },
@@ -33,14 +29,6 @@ u64 rotation__parse_size(const char *arg)
 int rotation__parse(struct rotation *rotation, const char *arg, u64 min_size)
 {
 	rotation->enabled = true;
-	if (rotation->max_files) {
-		rotation->names = calloc(rotation->max_files, sizeof(*rotation->names));
-		if (!rotation->names) {
-			pr_err("Cannot allocate memory for the names of --switch-max-files=%d.\n",
-			       rotation->max_files);
-			return -ENOMEM;
-		}
-	}
 	if (!strcmp(arg, "signal")) {
 		rotation->on_signal = true;
 		return 0;
@@ -60,29 +48,4 @@ int rotation__parse(struct rotation *rotation, const char *arg, u64 min_size)
 	pr_err("Cannot parse --switch-output=%s: must be 'signal', a size with a unit (B, K, M, G) or "
 	       "a time with a unit (s, m, h, d). Example: --switch-output=100M\n", arg);
 	return -EINVAL;
-}
-
-void rotation__keep(struct rotation *rotation, char *name)
-{
-	char **slot;
-
-	if (!rotation->max_files) {
-		free(name);
-		return;
-	}
-	slot = &rotation->names[rotation->next];
-	if (*slot && rm_rf_perf_data(*slot))
-		pr_warning("Cannot delete %s: %m\n", *slot);
-	free(*slot);
-	*slot = name;
-	rotation->next = (rotation->next + 1) % rotation->max_files;
-}
-
-void rotation__exit(struct rotation *rotation)
-{
-	int i;
-
-	for (i = 0; rotation->names && i < rotation->max_files; i++)
-		free(rotation->names[i]);
-	zfree(&rotation->names);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Decide when to switch to a new output file, and delete old ones (--switch-output,
- * --switch-max-files).
+ * Decide when to switch to a new output file (--switch-output).
  */
 #ifndef PERF_RECORDING_ROTATION_H
 #define PERF_RECORDING_ROTATION_H
@@ -15,25 +14,19 @@
  * @on_signal:	switch at SIGUSR2
  * @size:	switch when the file has this length [bytes], 0 for never
  * @seconds:	switch after this time [s], 0 for never
- * @max_files:	number of closed files to keep, 0 for all
- * @names:	names of the closed files, a ring of @max_files slots; owned
- * @next:	slot for the next name
  */
 struct rotation {
-	bool		  enabled;
-	bool		  on_signal;
-	u64		  size;
-	unsigned long	  seconds;
-	int		  max_files;
-	char		**names;
-	int		  next;
+	bool		enabled;
+	bool		on_signal;
+	u64		size;
+	unsigned long	seconds;
 };
 
 /**
  * rotation__parse - parse "signal", a size (10M) or a time (30s)
  * @min_size:	size of all rings: a file may grow by as much at once [bytes]
  *
- * Return: 0, or -EINVAL or -ENOMEM after an error message.
+ * Return: 0, or -EINVAL after an error message.
  */
 int rotation__parse(struct rotation *rotation, const char *arg, u64 min_size);
 
@@ -43,14 +36,5 @@ int rotation__parse(struct rotation *rotation, const char *arg, u64 min_size);
  * Return: bytes, or 0 if invalid.
  */
 u64 rotation__parse_size(const char *arg);
-
-/**
- * rotation__keep - add a closed file, and delete the oldest one if there are more than @max_files
- * @name:	allocated; owned by @rotation from now on
- */
-void rotation__keep(struct rotation *rotation, char *name);
-
-/** rotation__exit - free the names; the files stay */
-void rotation__exit(struct rotation *rotation);
 
 #endif

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <dirent.h>
+#include <errno.h>
+#include <fts.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+#include "util/data.h"
+#include "util/debug.h"
+#include "util/util.h"
+#include "claim.h"
+#include "kept_files.h"
+
+/* fetch_current_timestamp(): year, month, day, hour, minute, second, hundredths */
+#define TIMESTAMP_DIGITS	16
+
+/**
+ * struct own_file - a file that this recorder has completed
+ * @data_bytes:	length of its data section [bytes]
+ */
+struct own_file {
+	struct list_head	node;
+	u64			data_bytes;
+	char			name[];
+};
+
+/**
+ * struct completed - a completed file in the directory of the output
+ * @name:	owned
+ * @mtime:	when it was completed
+ * @size:	of all its files, if it is a directory [bytes]
+ */
+struct completed {
+	char		*name;
+	struct timespec	 mtime;
+	u64		 size;
+};
+
+struct completed_list {
+	struct completed	*files;
+	size_t			 nr;
+	u64			 size;
+};
+
+void kept_files__init(struct kept_files *kept)
+{
+	INIT_LIST_HEAD(&kept->own);
+}
+
+void kept_files__exit(struct kept_files *kept)
+{
+	struct own_file *own, *next;
+
+	if (!kept->own.next)
+		return;
+	list_for_each_entry_safe(own, next, &kept->own, node)
+		free(own);
+	INIT_LIST_HEAD(&kept->own);
+}
+
+static bool is_suffix(const char *text)
+{
+	static const char digits[] = "0123456789";
+
+	if (*text++ != '.' || strspn(text, digits) < TIMESTAMP_DIGITS)
+		return false;
+	text += TIMESTAMP_DIGITS;
+	if (!*text)
+		return true;
+	return *text++ == '-' && *text && strspn(text, digits) == strlen(text);
+}
+
+static u64 size_of(const char *name)
+{
+	char *const paths[] = { (char *)name, NULL };
+	FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	FTSENT *entry;
+	u64 size = 0;
+
+	while (walk && (entry = fts_read(walk)))
+		size += entry->fts_info == FTS_F ? entry->fts_statp->st_size : 0;
+	if (walk)
+		fts_close(walk);
+	return size;
+}
+
+/* Is it a recording of this user? Fill in @st for its data. Never follow a symbolic link. */
+static bool is_own_recording(const char *name, struct stat *st)
+{
+	char buffer[PATH_MAX];
+
+	return !lstat(name, st) && !S_ISLNK(st->st_mode) && st->st_uid == geteuid() &&
+	       !claim__stat_data(&name, buffer, sizeof(buffer), st) && S_ISREG(st->st_mode) &&
+	       is_perf_data(name);
+}
+
+/* Add the file if it is a recording. @name: allocated, owned by @list from now on. */
+static int add_completed(struct completed_list *list, char *name)
+{
+	struct completed *files;
+	struct stat st;
+
+	if (!is_own_recording(name, &st)) {
+		free(name);
+		return 0;
+	}
+	files = reallocarray(list->files, list->nr + 1, sizeof(*files));
+	if (!files) {
+		free(name);
+		return -ENOMEM;
+	}
+	list->files = files;
+	files += list->nr++;
+	*files = (struct completed){ .name = name, .mtime = st.st_mtim, .size = size_of(name) };
+	list->size += files->size;
+	return 0;
+}
+
+static int find_in(DIR *dir, int dir_len, const char *path, struct completed_list *list)
+{
+	const char *base = path + dir_len;
+	size_t len = strlen(base);
+	struct dirent *entry;
+	char *name;
+	int err = 0;
+
+	while (!err && (entry = readdir(dir))) {
+		if (strncmp(entry->d_name, base, len) || !is_suffix(entry->d_name + len))
+			continue;
+		err = asprintf(&name, "%.*s%s", dir_len, path, entry->d_name) < 0 ?
+		      -ENOMEM : add_completed(list, name);
+	}
+	return err;
+}
+
+static int find_completed(const char *path, struct completed_list *list)
+{
+	const char *slash = strrchr(path, '/');
+	int dir_len = slash ? slash + 1 - path : 0, err;
+	char *dir_name = strndup(dir_len ? path : ".", dir_len ?: 1);
+	DIR *dir = dir_name ? opendir(dir_name) : NULL;
+
+	err = dir ? find_in(dir, dir_len, path, list) : -errno;
+	if (dir)
+		closedir(dir);
+	free(dir_name);
+	return err;
+}
+
+static int compare_age(const void *a, const void *b)
+{
+	const struct completed *x = a, *y = b;
+
+	if (x->mtime.tv_sec != y->mtime.tv_sec)
+		return x->mtime.tv_sec < y->mtime.tv_sec ? -1 : 1;
+	if (x->mtime.tv_nsec != y->mtime.tv_nsec)
+		return x->mtime.tv_nsec < y->mtime.tv_nsec ? -1 : 1;
+	return strverscmp(x->name, y->name);
+}
+
+/* Forget a file that was deleted. Return: length of its data section if it was added [bytes]. */
+static u64 forget_own(struct kept_files *kept, const char *name)
+{
+	struct own_file *own;
+	u64 data_bytes;
+
+	list_for_each_entry(own, &kept->own, node) {
+		if (strcmp(own->name, name))
+			continue;
+		data_bytes = own->data_bytes;
+		list_del(&own->node);
+		free(own);
+		return data_bytes;
+	}
+	return 0;
+}
+
+static u64 delete_oldest(struct kept_files *kept, const struct completed_list *list,
+			 const char *newest)
+{
+	u64 size = list->size, data_bytes = 0;
+	const struct completed *file;
+	size_t nr = list->nr;
+
+	for (file = list->files; file < list->files + list->nr; file++) {
+		if ((!kept->max_nr || nr <= kept->max_nr) &&
+		    (!kept->max_bytes || size <= kept->max_bytes))
+			break;
+		if (!strcmp(file->name, newest) || claim__check(file->name))
+			continue;
+		if (rm_rf_perf_data(file->name)) {
+			pr_warning("Cannot delete %s: %m\n", file->name);
+			continue;
+		}
+		data_bytes += forget_own(kept, file->name);
+		size -= file->size;
+		nr--;
+	}
+	return data_bytes;
+}
+
+static int add_own(struct kept_files *kept, const char *name, u64 data_bytes)
+{
+	struct own_file *own = malloc(sizeof(*own) + strlen(name) + 1);
+
+	if (!own)
+		return -ENOMEM;
+	own->data_bytes = data_bytes;
+	strcpy(own->name, name);
+	list_add_tail(&own->node, &kept->own);
+	return 0;
+}
+
+u64 kept_files__add(struct kept_files *kept, const char *path, const char *name, u64 data_bytes)
+{
+	struct completed_list list = { 0 };
+	u64 deleted = 0;
+	size_t i;
+	int err;
+
+	if (!kept->max_nr && !kept->max_bytes)
+		return 0;
+	err = add_own(kept, name, data_bytes) ?: find_completed(path, &list);
+	if (err)
+		pr_warning("Cannot find all completed files of %s: %s\n", path, strerror(-err));
+	qsort(list.files, list.nr, sizeof(*list.files), compare_age);
+	deleted = delete_oldest(kept, &list, name);
+	for (i = 0; i < list.nr; i++)
+		free(list.files[i].name);
+	free(list.files);
+	return deleted;
+}

@@ -1,0 +1,145 @@
+#!/bin/bash
+# perf record --switch-max-files, --switch-max-size: which files are kept
+# SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
+# timeout: 120
+
+# shellcheck source=lib/recorder.sh
+. "$(dirname "$0")/lib/recorder.sh"
+# shellcheck source=lib/files.sh
+. "$(dirname "$0")/lib/files.sh"
+
+need_perf
+
+out=$work/out/data
+
+# next TITLE: begin a subtest with an empty output directory
+next() {
+	subtest "$*"
+	rm -rf "$work/out"
+	mkdir "$work/out"
+}
+
+# record_one [record options]: write one completed file, $work/out/data.<timestamp>
+record_one() {
+	"$PERF" record -e cpu-clock:u -o "$out" --timestamp-filename "$@" -- true \
+		2> "$work/record.err" || error "perf record exits with status $?"
+}
+
+# kept_are FILE...: check that these are the completed files
+kept_are() {
+	find_snapshots "$out"
+	[ "${snapshots[*]}" = "$*" ] || error "kept ${snapshots[*]##*/}, not ${*##*/}"
+}
+
+next "files of earlier runs count, and the oldest are deleted first"
+for ((i = 0; i < 5; i++)); do
+	record_one
+done
+find_snapshots "$out"
+earlier=("${snapshots[@]}")
+record_one --switch-max-files=3
+find_snapshots "$out"
+kept_are "${earlier[@]:3}" "${snapshots[-1]}"
+[ "${snapshots[-1]}" != "${earlier[-1]}" ] || error "the new file is not kept"
+readable "${snapshots[@]}" || error "a file cannot be read"
+
+next "age counts, not the name"
+record_one
+find_snapshots "$out"
+mv "${snapshots[0]}" "$out.9999010100000000"
+record_one --switch-max-files=1
+[ ! -e "$out.9999010100000000" ] || error "the older file is kept"
+
+next "other files are neither counted nor deleted"
+record_one
+find_snapshots "$out"
+one=${snapshots[0]}
+others=("$out.20261123" "$out.2026112300000000x" "$out.2026112300000000-" "$out.2026112300000000-1x"
+	"$out.old" "$work/out/data2.2026112300000000" "$work/out/other")
+for i in "${others[@]}"; do
+	cp "$one" "$i"
+done
+echo "not a recording" > "$out.2026112300000001"
+mkdir "$out.2026112300000002"
+touch "$out.2026112300000002/data" "$out.2026112300000002/important"
+ln -s "$work/out/other" "$out.2026112300000003"
+mkfifo "$out.2026112300000004"
+cp "$one" "$out.2026112300000005"
+others+=("$out".202611230000000[1-5])
+if [ "$(id -u)" = 0 ]; then
+	cp "$one" "$out.2026112300000006"
+	chown 65534 "$out.2026112300000006"
+	others+=("$out.2026112300000006")
+fi
+touch -d '2 days ago' "${others[@]}"
+exec {locked}< "$out.2026112300000005"
+flock "$locked"
+record_one --switch-max-files=1
+exec {locked}<&-
+[ ! -e "$one" ] || error "the earlier file is kept"
+for i in "${others[@]}" "$out.2026112300000002/important"; do
+	[ -e "$i" ] || error "${i##*/} was deleted"
+done
+record_one --switch-max-files=1
+[ ! -e "$out.2026112300000005" ] || error "the file is kept although no recorder writes to it any more"
+
+next "files with a number behind the timestamp, and directories"
+record_one
+find_snapshots "$out"
+mv "${snapshots[0]}" "$out.2026112300000001-12"
+cp -r "$work/out" "$work/copy"
+mkdir "$out.2026112300000002"
+mv "$work/copy/data.2026112300000001-12" "$out.2026112300000002/data"
+record_one --switch-max-files=1
+[ ! -e "$out.2026112300000001-12" ] || error "the file with a number is kept"
+[ ! -e "$out.2026112300000002" ] || error "the directory is kept"
+
+next "a relative name, and the default name"
+(
+	cd "$work/out" || exit
+	for ((i = 0; i < 3; i++)); do
+		"$PERF" record -e cpu-clock:u --timestamp-filename --switch-max-files=2 -- true > "$work/true.out" 2> "$work/record.err"
+		"$PERF" record -e cpu-clock:u -o rel --timestamp-filename --switch-max-files=1 -- true 2> "$work/record.err"
+	done
+)
+for i in perf.data:2 rel:1; do
+	find_snapshots "$work/out/${i%:*}"
+	[ "${#snapshots[@]}" = "${i#*:}" ] || error "${#snapshots[@]} files ${i%:*}, not ${i#*:}"
+done
+
+next "--switch-max-size deletes the oldest files, but never the newest"
+for ((i = 0; i < 4; i++)); do
+	record_one
+done
+find_snapshots "$out"
+earlier=("${snapshots[@]}")
+truncate -s 1M "${earlier[@]}"
+record_one --switch-max-size=3M
+kept_are "${earlier[@]:2}" "$(find "$work/out" -newer "${earlier[3]}" -name 'data.2*')"
+record_one --switch-max-size=1B
+find_snapshots "$out"
+[ "${#snapshots[@]}" = 1 ] || error "${#snapshots[@]} files, not the newest"
+
+next "record.switch-max-size in perfconfig"
+for ((i = 0; i < 4; i++)); do
+	record_one
+done
+printf '[record]\n\tswitch-max-size = 1B\n' > "$work/config"
+PERF_CONFIG=$work/config record_one
+find_snapshots "$out"
+[ "${#snapshots[@]}" = 1 ] || error "${#snapshots[@]} files, not the newest"
+printf '[record]\n\tswitch-max-size = many\n' > "$work/config"
+PERF_CONFIG=$work/config "$PERF" record -e cpu-clock:u -o "$out" -- true 2> "$work/record.err" &&
+	error "a wrong size in perfconfig is accepted"
+grep -q 'record.switch-max-size = many: must be a size' "$work/record.err" ||
+	error "no message about the wrong size"
+
+next "without --switch-output there is a warning"
+for i in files=3 size=1M; do
+	"$PERF" record -e cpu-clock:u -o "$out" --switch-max-$i -- true 2> "$work/record.err" ||
+		error "perf record exits with status $?"
+	grep -q 'have no effect without --switch-output' "$work/record.err" || error "no warning"
+done
+
+finish
