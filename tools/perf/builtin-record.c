@@ -633,7 +633,7 @@ static struct option options[] = {
 	OPT_BOOLEAN(0, "timestamp-filename", &rec.timestamp_filename,
 		    "append a timestamp to the name of the file"),
 	OPT_CALLBACK(0, "max-size", &rec.output.max_bytes, "size",
-		     "stop recording when the output has this size", parse_max_size),
+		     "stop recording when the files that are kept have this size", parse_max_size),
 	OPT_STRING_OPTARG(0, "loss-report", &rec.report.path, "file.svg",
 			  "draw recorded and lost events over time", "loss.svg"),
 	OPT_STRING(0, "setup-filter", &args.setup_filter, "pin|unpin",

@@ -35,6 +35,7 @@ int recorder__close_file(struct recorder *rec, bool rename)
 	char timestamp[] = "InvalidTimestamp";
 	const u64 closed = rec->output.closed;
 	char *name = NULL;
+	u64 deleted;
 	int err;
 
 	if (!rec->output.open)
@@ -47,8 +48,9 @@ int recorder__close_file(struct recorder *rec, bool rename)
 	}
 	if (name) {
 		summary__file(&rec->summary, name);
-		kept_files__add(&rec->kept, rec->output.data.path, name,
-				rec->output.closed - closed);
+		deleted = kept_files__add(&rec->kept, rec->output.data.path, name,
+					  rec->output.closed - closed);
+		output__add_removed(&rec->output, deleted);
 		free(name);
 	}
 	return err ?: explain_fate(&rec->output);

@@ -260,7 +260,7 @@ static bool reached_max_size(const struct recorder *rec)
 {
 	u64 max = rec->output.max_bytes;
 
-	if (!max || output__total(&rec->output) < max)
+	if (!max || output__kept(&rec->output) < max)
 		return false;
 	if (!quiet)
 		fprintf(stderr, "[ perf record: Size limit of %.3f MB reached, stopping ]\n",

@@ -229,7 +229,7 @@ static int write_stream(struct record_sink *sink, const struct records *records,
 
 	if (err)
 		return err;
-	if (output->max_bytes && output__total(output) >= output->max_bytes)
+	if (output->max_bytes && output__kept(output) >= output->max_bytes)
 		return SINK_STOP_READING;
 	return output->max_file_bytes && output__bytes(output) >= output->max_file_bytes ?
 	       SINK_WAKE_RECORDER : 0;
@@ -371,6 +371,16 @@ u64 output__bytes(const struct output *output)
 u64 output__total(const struct output *output)
 {
 	return __atomic_load_n(&output->closed, __ATOMIC_RELAXED) + output__bytes(output);
+}
+
+u64 output__kept(const struct output *output)
+{
+	return output__total(output) - __atomic_load_n(&output->removed, __ATOMIC_RELAXED);
+}
+
+void output__add_removed(struct output *output, u64 bytes)
+{
+	__atomic_store_n(&output->removed, output->removed + bytes, __ATOMIC_RELAXED);
 }
 
 static int write_final_header(struct output *output)

@@ -68,14 +68,14 @@ struct time_span {
  * @droppable:	an error costs the file, not the recording: see output__drop(). Set by the caller.
  * @regular:	a regular file in the file format: it can be cut, read back, and removed
  * @replaced:	a file of this name existed, and is now called .old
- * @max_bytes:	stop reading streams when all files together have this many bytes of data, 0 for
- *		never
+ * @max_bytes:	stop reading streams when output__kept() reaches this, 0 for never [bytes]
  * @max_file_bytes: wake the recorder when the file has this many bytes of data, 0 for never
  * @span_lock:	protects @span and @ended_span
  * @span:	times of the samples in the file that is appended to. The span may be larger by one
  *		run of records of each ring, which was appended while files were switched.
  * @ended_span:	times of the samples in the file that output__next() has ended
  * @closed:	length of the data sections of all closed files, without deleted ones [bytes]
+ * @removed:	of @closed, what this recorder has deleted since [bytes]
  * @pipeline:	takes records to the file; the caller sets its options (-z, --io, --write-buffer)
  * @error_fd:	readable once writing has failed
  * @err:	the first error, negative errno; nothing is written after it. Other threads may read
@@ -106,6 +106,7 @@ struct output {
 	struct time_span	 span;
 	struct time_span	 ended_span;
 	u64			 closed;
+	u64			 removed;
 	struct pipeline		 pipeline;
 	int			 error_fd;
 	int			 err;
@@ -208,6 +209,12 @@ u64 output__bytes(const struct output *output);
 
 /** output__total - length of the data sections so far of all files of this recording [bytes] */
 u64 output__total(const struct output *output);
+
+/** output__kept - as output__total(), without files that this recorder has deleted [bytes] */
+u64 output__kept(const struct output *output);
+
+/** output__add_removed - closed files with @bytes of data were deleted; in the main thread */
+void output__add_removed(struct output *output, u64 bytes);
 
 /**
  * output__close - complete the file and close it

@@ -1,5 +1,5 @@
 #!/bin/bash
-# perf record --switch-max-files, --switch-max-size: which files are kept
+# perf record --switch-max-files, --switch-max-size, --max-size: which files are kept
 # SPDX-License-Identifier: GPL-2.0-only
 # tags: parallel
 # timeout: 120
@@ -10,6 +10,7 @@
 . "$(dirname "$0")/lib/files.sh"
 
 need_perf
+need_helpers numbered
 
 out=$work/out/data
 
@@ -141,5 +142,24 @@ for i in files=3 size=1M; do
 		error "perf record exits with status $?"
 	grep -q 'have no effect without --switch-output' "$work/record.err" || error "no warning"
 done
+
+# calls COUNT [record options]: stream so many calls, in files of a megabyte
+calls() {
+	"$PERF" record -o "$out" -m 64 --switch-output=1M -e raw_syscalls:sys_enter/no-overwrite/ "${@:2}" -- \
+		"$BUILD/tests/numbered" --threads 1 --rate 0 --count "$1" \
+		> "$work/issued" 2> "$work/record.err" || error "perf record exits with status $?"
+}
+
+next "--max-size counts the files that are kept"
+if [ "$(id -u)" = 0 ] && grep -qs . /sys/kernel/tracing/events/raw_syscalls/sys_enter/id; then
+	calls 100003 --max-size=6M --switch-max-files=1
+	! grep -q 'limit' "$work/record.err" || error "deleted files count"
+	files=$(grep -c 'Wrote' "$work/record.err")
+	((files >= 6)) || error "only $files files: the limit was never passed"
+	calls 100003 --max-size=3M
+	grep -q 'Size limit of 3.000 MB reached' "$work/record.err" || error "files that are kept do not count"
+else
+	inconclusive "needs root and tracepoints"
+fi
 
 finish
