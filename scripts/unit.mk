@@ -31,7 +31,9 @@ $(foreach folder,$(FOLDERS),$(eval \
 # Not grace.c: tools/arch hides <asm/unistd.h>, which has the number of membarrier(2).
 libperf-members := $(filter-out %/grace.c,$(wildcard tools/lib/perf/*.c))
 libperf-tests-members := $(addprefix tools/lib/perf/tests/,image.c ring_writer.c)
-upstream-members := $(addprefix tools/,lib/perf/cpumap.c lib/zalloc.c perf/util/hashmap.c)
+util-members := tools/perf/util/kernel-symbols.c
+upstream-members := $(addprefix tools/,lib/ctype.c lib/perf/cpumap.c lib/symbol/kallsyms.c \
+	lib/zalloc.c perf/util/hashmap.c)
 
 # $(call archive,VARIANT,NAME)
 define archive
@@ -49,7 +51,7 @@ $(foreach name,$(3),$(eval $(call archive,$(1),$(name))))
 $(1)-archives := $(patsubst %,$(LIB)/$(1)/%.a,$(3))
 endef
 
-$(eval $(call variant,asan,$$(CC) $(SANITIZE),$(FOLDERS) libperf libperf-tests upstream))
+$(eval $(call variant,asan,$$(CC) $(SANITIZE),$(FOLDERS) util libperf libperf-tests upstream))
 $(eval $(call variant,tsan,$$(CC) -fsanitize=thread,lib ring write upstream))
 $(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests))
 
