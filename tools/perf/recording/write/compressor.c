@@ -8,14 +8,11 @@
 #include "util/debug.h"
 #include "util/event.h"
 #include "compressor.h"
+#include "zstd_records.h"
 #include "recording/lib/records.h"
 
-#define HEADER_BYTES	sizeof(struct perf_record_compressed)
-#define MAX_DATA	(PERF_SAMPLE_MAX_SIZE - HEADER_BYTES - 1)
-/* So many bytes always fit into one record, even if they cannot be compressed. */
-#define PIECE_BYTES	(60UL << 10)
 /* Incompressible data grow a little, and each record has a header. */
-#define RECORDS_BYTES	(2 * CHUNK_SIZE)
+#define RECORDS_BYTES	ZSTD_RECORDS_BYTES(CHUNK_SIZE)
 
 /**
  * struct compressed_chunk - a chunk whose compressed records were appended to the file's queue
@@ -33,81 +30,6 @@ static struct compressor *compressor_of(struct writer *writer)
 {
 	return container_of(writer, struct compressor, writer);
 }
-
-#ifdef HAVE_ZSTD_SUPPORT
-#include <zstd_errors.h>
-
-_Static_assert(ZSTD_COMPRESSBOUND(PIECE_BYTES) <= MAX_DATA, "a piece may not fit into a record");
-_Static_assert((CHUNK_SIZE / PIECE_BYTES + 1) * PERF_SAMPLE_MAX_SIZE <= RECORDS_BYTES,
-	       "a chunk may not fit");
-
-static int zstd_errno(size_t ret)
-{
-	pr_debug("zstd: %s\n", ZSTD_getErrorName(ret));
-	return ZSTD_getErrorCode(ret) == ZSTD_error_memory_allocation ? -ENOMEM : -EIO;
-}
-
-static int create_stream(struct zstd_data *zstd, int level)
-{
-	size_t ret;
-
-	if (zstd->cstream)
-		return 0;
-	zstd->cstream = ZSTD_createCStream();
-	if (!zstd->cstream)
-		return -ENOMEM;
-	ret = ZSTD_initCStream(zstd->cstream, level);
-	return ZSTD_isError(ret) ? zstd_errno(ret) : 0;
-}
-
-/*
- * Make one record of @len bytes at @data. The record can be decompressed without the next one: perf
- * takes a record that decompresses to nothing for a broken file.
- *
- * Return: size of the record [bytes], or a negative errno.
- */
-static ssize_t compress_piece(struct zstd_data *zstd, const void *data, size_t len, void *at)
-{
-	ZSTD_inBuffer in = { data, len, 0 };
-	ZSTD_outBuffer out = { at + HEADER_BYTES, MAX_DATA, 0 };
-	size_t left = ZSTD_compressStream2(zstd->cstream, &out, &in, ZSTD_e_flush);
-
-	if (ZSTD_isError(left))
-		return zstd_errno(left);
-	if (left || in.pos < len)
-		return -EIO;
-	*(struct perf_event_header *)at = (struct perf_event_header){
-		.type = PERF_RECORD_COMPRESSED, .size = HEADER_BYTES + out.pos,
-	};
-	return HEADER_BYTES + out.pos;
-}
-
-/*
- * Compress @chunk into @records. util's zstd_compress_stream_to_records() is not used because it
- * does not return errors, and makes records that decompress to nothing when data can hardly be
- * compressed.
- *
- * Return: length of the records [bytes], or a negative errno.
- */
-static ssize_t compress(struct compressor *compressor, const struct chunk *chunk)
-{
-	ssize_t size = create_stream(&compressor->zstd, compressor->level);
-	size_t pos, len = 0;
-
-	for (pos = 0; pos < chunk->len && size >= 0; pos += PIECE_BYTES) {
-		size = compress_piece(&compressor->zstd, chunk->data + pos,
-				      min(PIECE_BYTES, chunk->len - pos), compressor->records + len);
-		len += size;
-	}
-	return size < 0 ? size : (ssize_t)len;
-}
-#else
-static ssize_t compress(struct compressor *compressor __maybe_unused,
-			const struct chunk *chunk __maybe_unused)
-{
-	return -EOPNOTSUPP;
-}
-#endif
 
 static void count_record(struct unsaved *sum, u32 type)
 {
@@ -175,7 +97,8 @@ static int write_chunk(struct compressor *compressor, struct chunk *chunk)
 
 	if (err)
 		return err;
-	len = compress(compressor, chunk);
+	len = zstd_records__compress(&compressor->zstd, compressor->level, chunk->data, chunk->len,
+				     compressor->records, false);
 	if (len < 0)
 		return len;
 	compressed = records__of(compressor->records, len);
