@@ -78,6 +78,8 @@ static struct {
 	const char	*threads;
 	bool		 switch_output_set;
 	bool		 switch_max_set;
+	bool		 compression_set;
+	bool		 write_buffer_set;
 	bool		 no_build_ids, no_build_ids_set;
 	bool		 no_build_id_cache, no_build_id_cache_set;
 	bool		 dry_run;
@@ -268,6 +270,7 @@ static int parse_write_buffer(const struct option *opt, const char *arg, int uns
 	u64 memory = (u64)sysconf(_SC_PHYS_PAGES) * page_size;
 	u64 *size = opt->value;
 
+	args.write_buffer_set = true;
 	*size = rotation__parse_size(arg);
 	if (*size < PIPELINE_MIN_BYTES)
 		pr_err("--write-buffer=%s: not a size of 1M or more with a unit: M or G. "
@@ -331,6 +334,7 @@ static int parse_compression(const struct option *opt, const char *arg, int unse
 	int *level = opt->value;
 	char *end = NULL;
 
+	args.compression_set = true;
 	*level = !unset;
 	if (!unset && arg)
 		*level = strtol(arg, &end, 10);
@@ -342,6 +346,16 @@ static int parse_compression(const struct option *opt, const char *arg, int unse
 	}
 	pr_err("-z %s: not a compression level, 0 to %d.\n", arg, COMPRESSION_MAX);
 	return -1;
+}
+
+static int parse_keep(const struct option *opt, const char *arg, int unset)
+{
+	struct keep *keep = opt->value;
+
+	if (!unset)
+		return keep__parse(keep, arg);
+	keep->max_bytes = 0;
+	return 0;
 }
 
 static int parse_threads(const struct option *opt __maybe_unused, const char *arg, int unset)
@@ -615,6 +629,11 @@ static struct option options[] = {
 	OPT_CALLBACK_OPTARG('z', "compression-level", &rec.output.pipeline.level, NULL, "n",
 			    "compress records with zstd at this level (1 to 22, default: 1)",
 			    parse_compression),
+	OPT_CALLBACK_OPTARG(0, "keep", &rec.keep, NULL, "time,memory",
+			    "keep the records of this time, compressed, in this much memory; write them "
+			    "when a snapshot is taken (default: 60s,256M)", parse_keep),
+	OPT_BOOLEAN(0, "keep-overlap", &rec.keep.overlap,
+		    "write all that is kept to each file, also what the file before has"),
 	OPT_CALLBACK_NONEG(0, "write-buffer", &rec.output.pipeline.max_bytes, "size",
 			   "memory for data that wait to be written (default: 128M)", parse_write_buffer),
 	OPT_STRING_OPTARG_SET(0, "switch-output", &args.switch_output, &args.switch_output_set,
@@ -889,6 +908,28 @@ static int choose_rotation(void)
 	return when ? rotation__parse(&rec.rotation, when, rings) : 0;
 }
 
+/* The kept records are compressed in memory; what goes to the file passes no other compression. */
+static int choose_keep(void)
+{
+	struct pipeline *pipeline = &rec.output.pipeline;
+
+	if (!keep__enabled(&rec.keep)) {
+		if (!rec.keep.overlap)
+			return 0;
+		pr_err("--keep-overlap needs --keep.\n");
+		return -EINVAL;
+	}
+	if (rec.keep.overlap && !rec.rotation.enabled) {
+		pr_err("--keep-overlap needs a file for each snapshot: add --switch-output.\n");
+		return -EINVAL;
+	}
+	rec.keep.level = args.compression_set ? pipeline->level : min(1, COMPRESSION_MAX);
+	pipeline->level = 0;
+	if (!args.write_buffer_set)
+		pipeline->max_bytes = KEEP_WRITE_BUFFER_BYTES;
+	return 0;
+}
+
 static int prepare_recorder(void)
 {
 	struct record_opts *opts = &rec.opts;
@@ -903,7 +944,7 @@ static int prepare_recorder(void)
 	if (!rec.readers.no_threads && parse_online(&rec.readers.spec, args.threads))
 		return -EINVAL;
 	err = aux__init(&rec.aux, rec.evlist, opts) ?: check_side_band(opts) ?: check_kcore() ?:
-	      choose_rotation();
+	      choose_rotation() ?: choose_keep();
 	if (err)
 		return err;
 	evlist__warn_user_requested_cpus(rec.evlist, opts->target.cpu_list);

@@ -55,11 +55,14 @@ static bool needs_hold(struct recorder *rec)
 
 static int sync_and_drain(struct recorder *rec)
 {
+	u64 final_time = rec->sideband.state.final_time;
 	ssize_t bytes = needs_hold(rec) ? readers__hold(&rec->readers) :
 					  readers__sync(&rec->readers);
 
-	if (!bytes)
+	if (!bytes) {
+		keep__synced(&rec->keep, final_time);
 		bytes = recorder__drain_own(rec);
+	}
 	return bytes < 0 ? bytes : 0;
 }
 
@@ -70,51 +73,9 @@ static int sync_and_drain(struct recorder *rec)
 struct snapshot {
 	struct snapshot_stats	  rings;
 	struct aux_snapshot_stats aux;
+	struct keep_stats	  kept;
 	bool			  saved;
 };
-
-/*
- * Hand the copies over after the streams were drained: then no later snapshot has records older
- * than what was drained. Hand them over before anything is written: a request that arrives while
- * the output hangs belongs to the next snapshot. Leaves the readers held where needs_hold().
- *
- * The copies are used up after an error, too.
- */
-static int append_snapshot(struct recorder *rec, struct snapshot *snapshot)
-{
-	int err = rec->output.open ? 0 : recorder__resume_file(rec), ret;
-
-	ret = sync_and_drain(rec);
-	err = err ?: ret;
-
-	snapshotter__hand_over(&rec->snapshotter);
-	aux_snapshotter__hand_over(&rec->aux_snapshotter);
-	if (!err)
-		err = sideband__begin_snapshot(&rec->sideband);
-	ret = snapshotter__write(&rec->snapshotter, rec->evlist, &rec->output, &snapshot->rings);
-	err = err ?: ret;
-	ret = aux_snapshotter__write(&rec->aux_snapshotter, &rec->output, &snapshot->aux);
-	err = err ?: ret;
-	snapshot->saved = false;
-	if (!err || rec->output.droppable)
-		sideband__end_snapshot(&rec->sideband, snapshot->rings.horizon);
-	return err;
-}
-
-/* Report the snapshot when it is saved. The disk decides when that is: the readers must run. */
-static int report_snapshot(struct recorder *rec, struct snapshot *snapshot, const char *reason)
-{
-	int err = 0;
-
-	if (recorder__has_snapshots(rec) && snapshot->rings.requests)
-		err = output__flush(&rec->output);
-	if (!err)
-		summary__snapshot(&rec->summary,
-				  recorder__has_overwrite(rec) ? &snapshot->rings : NULL,
-				  snapshot->aux.requests ? &snapshot->aux : NULL, reason);
-	snapshot->saved = !err;
-	return err;
-}
 
 /*
  * Held readers wait for the main thread, so it is scheduled as the writing threads are. Completing
@@ -132,12 +93,99 @@ static void release_readers(struct recorder *rec, const struct reader_sched *usu
 	reader_sched__restore(usual);
 }
 
+static void measure_kept(struct recorder *rec)
+{
+	keep__reserve(&rec->keep, pipeline__unused_memory(&rec->output.pipeline));
+	keep__measure(&rec->keep);
+}
+
+static int before_kept(void *arg, u64 time, bool *complete)
+{
+	struct recorder *rec = arg;
+
+	measure_kept(rec);
+	return sideband__write_until(&rec->sideband, time, complete);
+}
+
+static int write_kept(struct recorder *rec)
+{
+	const struct keep_writer writer = { .before = before_kept, .arg = rec };
+
+	if (!keep__enabled(&rec->keep))
+		return 0;
+	return keep__write(&rec->keep, &rec->output, &writer) ?:
+	       sideband__finish_snapshot(&rec->sideband);
+}
+
+/* What is kept from now on belongs to the next snapshot, whatever the disk does. */
+static int hand_over_kept(struct recorder *rec, struct snapshot *snapshot,
+			  const struct reader_sched *usual)
+{
+	int err = keep__hand_over(&rec->keep, &snapshot->kept);
+
+	if (keep__enabled(&rec->keep) && usual)
+		release_readers(rec, usual);
+	return err;
+}
+
+/*
+ * Hand the copies over after the streams were drained: then no later snapshot has records older
+ * than what was drained. Hand them over before anything is written: a request that arrives while
+ * the output hangs belongs to the next snapshot. Leaves the readers held where needs_hold().
+ *
+ * The copies are used up after an error, too.
+ *
+ * @usual: how the main thread was scheduled, or NULL if the readers have ended.
+ */
+static int append_snapshot(struct recorder *rec, struct snapshot *snapshot,
+			   const struct reader_sched *usual)
+{
+	int err = rec->output.open ? 0 : recorder__resume_file(rec), ret;
+
+	ret = sync_and_drain(rec);
+	err = err ?: ret;
+
+	snapshotter__hand_over(&rec->snapshotter);
+	aux_snapshotter__hand_over(&rec->aux_snapshotter);
+	ret = hand_over_kept(rec, snapshot, usual);
+	err = err ?: ret;
+	if (!err)
+		err = sideband__begin_snapshot(&rec->sideband);
+	ret = snapshotter__write(&rec->snapshotter, rec->evlist, &rec->output, &snapshot->rings);
+	err = err ?: ret;
+	ret = aux_snapshotter__write(&rec->aux_snapshotter, &rec->output, &snapshot->aux);
+	err = err ?: ret;
+	if (!err)
+		err = write_kept(rec);
+	keep__release(&rec->keep);
+	snapshot->saved = false;
+	if (!err || rec->output.droppable)
+		sideband__end_snapshot(&rec->sideband, snapshot->rings.horizon);
+	return err;
+}
+
+/* Report the snapshot when it is saved. The disk decides when that is: the readers must run. */
+static int report_snapshot(struct recorder *rec, struct snapshot *snapshot, const char *reason)
+{
+	int err = 0;
+
+	if (recorder__has_snapshots(rec) && snapshot->rings.requests)
+		err = output__flush(&rec->output);
+	if (!err)
+		summary__snapshot(&rec->summary,
+				  recorder__has_overwrite(rec) ? &snapshot->rings : NULL,
+				  snapshot->aux.requests ? &snapshot->aux : NULL,
+				  keep__enabled(&rec->keep) ? &snapshot->kept : NULL, reason);
+	snapshot->saved = !err;
+	return err;
+}
+
 static int snapshot_to_this_file(struct recorder *rec, struct snapshot *snapshot,
 				 const char *reason, const struct reader_sched *usual)
 {
-	int err = append_snapshot(rec, snapshot);
+	int err = append_snapshot(rec, snapshot, usual);
 
-	if (!err && !rec->rounds.nr_visitors)
+	if (!err && (!rec->rounds.nr_visitors || keep__enabled(&rec->keep)))
 		err = output__mark(&rec->output, PERF_RECORD_FINISHED_ROUND);
 	release_readers(rec, usual);
 	return err ?: report_snapshot(rec, snapshot, reason);
@@ -146,7 +194,7 @@ static int snapshot_to_this_file(struct recorder *rec, struct snapshot *snapshot
 static int switch_files(struct recorder *rec, struct snapshot *snapshot, const char *reason,
 			const struct reader_sched *usual)
 {
-	int err = append_snapshot(rec, snapshot);
+	int err = append_snapshot(rec, snapshot, usual);
 
 	if (!err)
 		err = recorder__end_data(rec);
@@ -164,7 +212,7 @@ static int switch_files(struct recorder *rec, struct snapshot *snapshot, const c
 static int last_snapshot(struct recorder *rec)
 {
 	struct snapshot snapshot;
-	int err = append_snapshot(rec, &snapshot);
+	int err = append_snapshot(rec, &snapshot, NULL);
 
 	snapshot.rings.taken.paused = 0;
 	return err ?: report_snapshot(rec, &snapshot, "exit");
@@ -192,7 +240,7 @@ static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
 				     snapshot_to_this_file(rec, &snapshot, reason, &usual);
 	if (err && rec->output.droppable) {
 		if (!snapshot.saved)
-			summary__dropped(&rec->summary, &snapshot.rings, reason);
+			summary__dropped(&rec->summary, &snapshot.rings, &snapshot.kept, reason);
 		drop_file(rec);
 		err = 0;
 	}
@@ -242,7 +290,7 @@ static int react(struct recorder *rec, unsigned int what, unsigned int nr_comman
 		if (to_next_file || recorder__has_snapshots(rec))
 			err = snapshot(rec, snapshot_reason(rec, what), to_next_file);
 		else
-			error = "no event is recorded in overwrite mode, and no AUX area with -S";
+			error = "no event is recorded in overwrite mode, no AUX area with -S, and nothing kept (--keep)";
 	}
 	if (error)
 		pr_warning("Cannot take a snapshot: %s.\n", error);
@@ -304,12 +352,15 @@ static int drain_round(struct recorder *rec)
  */
 static int flush_streams(struct recorder *rec)
 {
-	u64 now = rdclock();
+	u64 now = rdclock(), final_time = rec->sideband.state.final_time;
+	int err;
 
 	if (!rec->readers.nr || now - rec->flushed_ns < STREAM_FLUSH_MS * NSEC_PER_MSEC)
 		return 0;
 	rec->flushed_ns = now;
-	return readers__sync(&rec->readers);
+	err = readers__sync(&rec->readers);
+	keep__synced(&rec->keep, final_time);
+	return err;
 }
 
 /*
@@ -451,7 +502,7 @@ static int report(struct recorder *rec, const char *command)
 
 	if (!workload->exec_errno) {
 		loss_report__finish(&rec->report, rec->output.data.path);
-		summary__print(&rec->summary, &rec->report, &rec->output);
+		summary__print(&rec->summary, &rec->report, &rec->output, &rec->keep);
 	}
 	return status;
 }

@@ -16,6 +16,9 @@
  *        |      rounds.c		in which order a reader of the file may rely on records
  *        |      sample_ids.c	samples with the id of another recorder's event
  *        |      lost_counters.c	lost events as the kernel counts them (PERF_FORMAT_LOST)
+ *        +-- keep/		streamed records kept in memory, compressed, until asked for (--keep)
+ *        |      keep.c			append, drop the oldest, hand over
+ *        |      block.c, compress.c, budget.c, write.c, option.c
  *        +-- snapshot/		overwritten rings -> copies -> file, when asked
  *        |      trigger.c, trigger_event.c, workload.c	what asks: signals, timers, events
  *        |      control.c		commands of --control, and their answers
@@ -39,10 +42,10 @@
  *
  * A folder includes only headers of folders below it:
  *
- *	report, sideband > snapshot > aux > state, output > write > ring > stats > lib
+ *	report, sideband > snapshot > keep, aux > state, output > write > ring > stats > lib
  *
- * The main thread writes all structures, except for what capture.h, overwrite.h, queue.h, readers.h
- * and drain_thread.h assign to their threads. util's side-band thread adds BPF programs to
+ * The main thread writes all structures, except for what capture.h, overwrite.h, keep.h, queue.h,
+ * readers.h and drain_thread.h assign to their threads. util's side-band thread adds BPF programs to
  * session->header.env, under its own lock.
  */
 #ifndef PERF_RECORDING_RECORDER_H
@@ -52,6 +55,7 @@
 #include "util/record.h"
 #include "recording/aux/aux.h"
 #include "recording/aux/snapshot.h"
+#include "recording/keep/keep.h"
 #include "recording/lib/pollset.h"
 #include "recording/output/kept_files.h"
 #include "recording/output/output.h"
@@ -79,6 +83,7 @@
  * @channels:	the rings
  * @readers:	drain the stream channel
  * @rounds:	of the file; without visitors where snapshots finish them
+ * @keep:	keeps the stream channel in memory (--keep)
  * @overwrite:	kind of the overwrite rings
  * @snapshotter: takes snapshots of the overwrite channel
  * @aux:	AUX areas
@@ -112,6 +117,7 @@ struct recorder {
 	struct channels		 channels;
 	struct readers		 readers;
 	struct rounds		 rounds;
+	struct keep		 keep;
 	enum perf_overwrite_kind overwrite;
 	struct snapshotter	 snapshotter;
 	struct aux		 aux;

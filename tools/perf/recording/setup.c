@@ -26,14 +26,17 @@ bool recorder__has_overwrite(const struct recorder *rec)
 
 bool recorder__has_snapshots(const struct recorder *rec)
 {
-	return recorder__has_overwrite(rec) || aux__takes_snapshots(&rec->aux);
+	return recorder__has_overwrite(rec) || aux__takes_snapshots(&rec->aux) ||
+	       keep__enabled(&rec->keep);
 }
 
 static int check_output(const struct recorder *rec)
 {
 	if (!output__will_be_pipe(&rec->output))
 		return 0;
-	if (rec->rotation.enabled)
+	if (keep__enabled(&rec->keep))
+		pr_err("--keep needs a file: give one with -o, not standard output.\n");
+	else if (rec->rotation.enabled)
 		pr_err("--switch-output needs files: give one with -o, not standard output.\n");
 	else if (rec->output.kcore)
 		pr_err("--kcore makes a directory: give its name with -o, not standard output.\n");
@@ -51,6 +54,7 @@ static int init_capture(struct recorder *rec)
 	capture->triggers = &rec->triggers;
 	capture->snapshotter = &rec->snapshotter;
 	capture->aux_snapshotter = &rec->aux_snapshotter;
+	capture->keep = &rec->keep;
 	capture->channels = &rec->channels;
 	capture->lost = &rec->lost;
 	rec->aux.enabling = &capture->enabling;
@@ -68,7 +72,9 @@ static int init_output(struct recorder *rec)
 	}
 	rec->output.max_file_bytes = rec->rotation.size;
 	kept_files__init(&rec->kept);
+	rec->output.kept_level = rec->keep.level;
 	err = output__init(&rec->output);
+	keep__reserve(&rec->keep, pipeline__unused_memory(&rec->output.pipeline));
 	return err ?: pollset__add(&rec->pollset, rec->output.error_fd);
 }
 
@@ -95,7 +101,7 @@ static int init_readers(struct recorder *rec)
 	struct ring *ring;
 	int err;
 
-	readers->sink = &rec->output.sink;
+	readers->sink = keep__enabled(&rec->keep) ? &rec->keep.sink : &rec->output.sink;
 	readers->rounds = &rec->rounds;
 	readers->min_bytes = min(readers->min_bytes, (size_t)stream->pages * page_size / 4);
 	channel__for_each_ring(channel(rec, CHANNEL_AUX), ring)
@@ -119,7 +125,8 @@ static int init_snapshots(struct recorder *rec)
 
 static void init_sideband(struct recorder *rec)
 {
-	bool has_streams = channel(rec, CHANNEL_STREAM)->nr_mapped || aux__streams(&rec->aux);
+	bool has_streams = (channel(rec, CHANNEL_STREAM)->nr_mapped && !keep__enabled(&rec->keep)) ||
+			   aux__streams(&rec->aux);
 
 	rec->sideband = (struct sideband){
 		.evlist		 = rec->evlist,
@@ -130,6 +137,7 @@ static void init_sideband(struct recorder *rec)
 		.aux_rings	 = channel(rec, CHANNEL_AUX),
 		.aux_snapshotter = &rec->aux_snapshotter,
 		.snapshotter	 = &rec->snapshotter,
+		.keep		 = &rec->keep,
 		.has_overwrite	 = recorder__has_overwrite(rec),
 	};
 	sideband__init(&rec->sideband, rec->tracking, has_streams, rec->rotation.enabled);
@@ -137,10 +145,33 @@ static void init_sideband(struct recorder *rec)
 	rec->output.droppable = rec->rotation.enabled && rec->sideband.route == SIDEBAND_TO_STATE;
 }
 
+/* Without this, a file would not have the tasks of its oldest kept record. */
+static int check_keep(struct recorder *rec)
+{
+	if (!keep__enabled(&rec->keep))
+		return 0;
+	if (!channel(rec, CHANNEL_STREAM)->nr_mapped)
+		pr_err("--keep: all events are recorded in overwrite mode, which keeps their last records "
+		       "itself. Leave out --keep, or /overwrite/ at some events.\n");
+	else if (aux__streams(&rec->aux))
+		pr_err("--keep keeps no AUX areas. Use -S for the last of the trace.\n");
+	else if (rec->sideband.route != SIDEBAND_TO_STATE)
+		pr_err("--keep needs the time of each record: leave out --no-timestamp and "
+		       "--tail-synthesize.\n");
+	else
+		return 0;
+	return -EINVAL;
+}
+
 /* Write a PERF_RECORD_FINISHED_ROUND, see rounds.h. */
 static int write_mark(void *output)
 {
 	return output__mark(output, PERF_RECORD_FINISHED_ROUND);
+}
+
+static int end_kept_round(void *keep)
+{
+	return keep__end_round(keep);
 }
 
 /*
@@ -152,6 +183,9 @@ static int init_rounds(struct recorder *rec)
 {
 	bool by_snapshots = recorder__has_overwrite(rec) || rec->sideband.route == SIDEBAND_TO_STATE;
 
+	if (keep__enabled(&rec->keep))
+		return rounds__init(&rec->rounds, readers__recorder(&rec->readers) + 1,
+				    end_kept_round, &rec->keep);
 	return rounds__init(&rec->rounds, by_snapshots ? 0 : readers__recorder(&rec->readers) + 1,
 			    write_mark, &rec->output);
 }
@@ -234,7 +268,7 @@ int recorder__prepare(struct recorder *rec, int argc, const char **argv)
 	if (err)
 		return err;
 	raise_file_limit();
-	err = init_capture(rec);
+	err = init_capture(rec) ?: keep__init(&rec->keep);
 	if (!err)
 		err = init_output(rec);
 	if (!err)
@@ -248,12 +282,13 @@ int recorder__prepare(struct recorder *rec, int argc, const char **argv)
 	if (err)
 		return err;
 	init_sideband(rec);
-	return init_rounds(rec) ?: init_triggers(rec);
+	return check_keep(rec) ?: init_rounds(rec) ?: init_triggers(rec);
 }
 
 void recorder__cleanup(struct recorder *rec)
 {
 	capture__exit(&rec->capture);
+	keep__exit(&rec->keep);
 	triggers__exit(&rec->triggers);
 	snapshotter__exit(&rec->snapshotter);
 	aux_snapshotter__exit(&rec->aux_snapshotter);

@@ -39,11 +39,12 @@ static const char *output__name(const struct output *output)
 static void describe_compression(struct output *output)
 {
 	struct perf_session *session = output->session;
+	int level = output->pipeline.level ?: output->kept_level;
 
-	if (!output->pipeline.level)
+	if (!level)
 		return;
 	session->header.env.comp_type = PERF_COMP_ZSTD;
-	session->header.env.comp_level = output->pipeline.level;
+	session->header.env.comp_level = level;
 	session->header.env.comp_mmap_len = CHUNK_SIZE;
 	perf_header__set_feat(&session->header, HEADER_COMPRESSED);
 	zstd_fini(&session->zstd_data);		/* decompresses when the file is read back */
@@ -262,18 +263,24 @@ void output__exit(struct output *output)
 	output__free_session(output);
 }
 
-/* Extend the span of the file that is appended to by the run that @stats have counted last. */
-static void note_times(struct output *output, const struct ring_stats *stats)
+/* Extend the span of the file that is appended to. */
+static void extend_span(struct output *output, u64 first, u64 last)
 {
 	struct time_span *span = &output->span;
 
-	if (!stats->run_first)
+	if (!first)
 		return;
 	pthread_mutex_lock(&output->span_lock);
-	if (!span->first || stats->run_first < span->first)
-		span->first = stats->run_first;
-	span->last = max(span->last, stats->run_last);
+	if (!span->first || first < span->first)
+		span->first = first;
+	span->last = max(span->last, last);
 	pthread_mutex_unlock(&output->span_lock);
+}
+
+/* Extend it by the run that @stats have counted last. */
+static void note_times(struct output *output, const struct ring_stats *stats)
+{
+	extend_span(output, stats->run_first, stats->run_last);
 }
 
 /* The file that was appended to until now has ended. */
@@ -303,6 +310,15 @@ int output__write(struct output *output, const struct records *records, struct r
 		return output__flush(output);
 	note_times(output, stats ?: &ignored);
 	return 0;
+}
+
+int output__write_kept(struct output *output, const struct records *records, u64 raw_len,
+		       const struct time_span *span)
+{
+	extend_span(output, span->first, span->last);
+	output->kept_raw += raw_len;
+	output->kept_bytes += records__len(records);
+	return output__write(output, records, NULL);
 }
 
 int output__mark(struct output *output, unsigned int type)
@@ -474,7 +490,8 @@ int output__close(struct output *output)
 	pipeline__close(&output->pipeline);
 	if (output->err)
 		cut_file(output);
-	ratio = pipeline__ratio(&output->pipeline);
+	ratio = output->kept_bytes ? output->kept_raw / output->kept_bytes :
+				     pipeline__ratio(&output->pipeline);
 	if (ratio)
 		output->session->header.env.comp_ratio = ratio;
 	output__finish_file(output);

@@ -77,6 +77,9 @@ struct time_span {
  * @closed:	length of the data sections of all closed files, without deleted ones [bytes]
  * @removed:	of @closed, what this recorder has deleted since [bytes]
  * @pipeline:	takes records to the file; the caller sets its options (-z, --io, --write-buffer)
+ * @kept_level:	compression level of what output__write_kept() gets, 0 for none; set by the caller
+ * @kept_raw:	length of the records that output__write_kept() has got [bytes]
+ * @kept_bytes:	what they were compressed to [bytes]
  * @error_fd:	readable once writing has failed
  * @err:	the first error, negative errno; nothing is written after it. Other threads may read
  *		it once a call has returned it.
@@ -108,6 +111,9 @@ struct output {
 	u64			 closed;
 	u64			 removed;
 	struct pipeline		 pipeline;
+	int			 kept_level;
+	u64			 kept_raw;
+	u64			 kept_bytes;
 	int			 error_fd;
 	int			 err;
 	struct claim		 claim;
@@ -150,6 +156,17 @@ int output__open(struct output *output);
  * Return: 0, or @output->err.
  */
 int output__write(struct output *output, const struct records *records, struct ring_stats *stats);
+
+/**
+ * output__write_kept - append records that were kept in memory
+ * @records:	the records, or PERF_RECORD_COMPRESSED records of them, in frames of their own
+ * @raw_len:	length of the records, not compressed [bytes]
+ * @span:	their times
+ *
+ * Return: as output__write().
+ */
+int output__write_kept(struct output *output, const struct records *records, u64 raw_len,
+		       const struct time_span *span);
 
 /**
  * output__write_unit - append a record together with the data that it announces; in any thread

@@ -26,6 +26,11 @@ u64 rotation__parse_size(const char *arg)
 	return parse_tagged(arg, size_tags);
 }
 
+u64 rotation__parse_time(const char *arg)
+{
+	return parse_tagged(arg, time_tags);
+}
+
 int rotation__parse(struct rotation *rotation, const char *arg, u64 min_size)
 {
 	rotation->enabled = true;
@@ -41,7 +46,7 @@ int rotation__parse(struct rotation *rotation, const char *arg, u64 min_size)
 				   arg, min_size >> 10);
 		return 0;
 	}
-	rotation->seconds = parse_tagged(arg, time_tags);
+	rotation->seconds = rotation__parse_time(arg);
 	if (rotation->seconds && rotation->seconds <= INT_MAX)
 		return 0;
 

@@ -37,4 +37,11 @@ int rotation__parse(struct rotation *rotation, const char *arg, u64 min_size);
  */
 u64 rotation__parse_size(const char *arg);
 
+/**
+ * rotation__parse_time - parse a number with a unit (s, m, h or d)
+ *
+ * Return: seconds, or 0 if invalid.
+ */
+u64 rotation__parse_time(const char *arg);
+
 #endif

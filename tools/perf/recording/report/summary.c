@@ -8,6 +8,7 @@
 #include <linux/time64.h>
 #include "util/debug.h"
 #include "recording/aux/snapshot.h"
+#include "recording/keep/keep.h"
 #include "loss_report.h"
 #include "recording/output/output.h"
 #include "recording/snapshot/overwrite.h"
@@ -134,11 +135,35 @@ static void print_aux_snapshot(const struct summary *summary, const struct aux_s
 		   stats->counted ? "" : ", some may repeat", overwritten, stopped);
 }
 
-void summary__snapshot(struct summary *summary, const struct snapshot_stats *stats,
-		       const struct aux_snapshot_stats *aux, const char *reason)
+static void print_kept(const struct summary *summary, const struct keep_stats *stats,
+		       const char *reason)
 {
-	if (stats || aux)
+	static const char * const limits[] = {
+		[KEEP_NO_LIMIT]	    = "nothing was dropped",
+		[KEEP_LIMIT_TIME]   = "older ones were dropped because of their age",
+		[KEEP_LIMIT_MEMORY] = "older ones were dropped because the memory was full",
+		[KEEP_LIMIT_CPU]    = "older ones were dropped because the memory was full: too little CPU "
+				      "time to compress",
+	};
+	char period[64] = "";
+
+	if (stats->end > stats->begin)
+		snprintf(period, sizeof(period), ", all of the %.6f s up to %.6f",
+			 seconds(stats->end - stats->begin), seconds(stats->end));
+	print_line("Snapshot %" PRIu64 " (%s): %" PRIu64 " kept record%s%s; %s", summary->snapshots,
+		   reason, stats->records, plural(stats->records), period, limits[stats->limit]);
+	pr_debug("%.3f MB of records were kept in %.3f MB\n", megabytes(stats->raw_bytes),
+		 megabytes(stats->bytes));
+}
+
+void summary__snapshot(struct summary *summary, const struct snapshot_stats *stats,
+		       const struct aux_snapshot_stats *aux, const struct keep_stats *kept,
+		       const char *reason)
+{
+	if (stats || aux || kept)
 		summary->snapshots++;
+	if (kept)
+		print_kept(summary, kept, reason);
 	if (stats)
 		print_record_snapshot(summary, stats, reason);
 	if (!aux)
@@ -150,11 +175,11 @@ void summary__snapshot(struct summary *summary, const struct snapshot_stats *sta
 }
 
 void summary__dropped(struct summary *summary, const struct snapshot_stats *stats,
-		      const char *reason)
+		      const struct keep_stats *kept, const char *reason)
 {
 	summary->dropped++;
-	summary->dropped_records += stats->written.records;
-	summary->dropped_samples += stats->written.samples;
+	summary->dropped_records += stats->written.records + kept->records;
+	summary->dropped_samples += stats->written.samples + kept->samples;
 	pr_err("The snapshot (%s) is dropped. The recording goes on; the next snapshot goes to a new file.\n",
 	       reason);
 }
@@ -195,14 +220,15 @@ static void print_aux_lost(const struct ring_stats *stats)
 }
 
 void summary__print(const struct summary *summary, const struct loss_report *report,
-		    const struct output *output)
+		    const struct output *output, const struct keep *keep)
 {
 	const struct loss_metric *metric = &report->metric;
 	const char *name = output->data.path;
 	struct ring_stats all = { 0 };
 	const struct loss_row *row;
 	const struct unsaved unsaved = output__unsaved(output);
-	u64 samples = metric->samples - unsaved.samples - summary->dropped_samples;
+	u64 samples = metric->samples - unsaved.samples - summary->dropped_samples -
+		      keep->dropped.samples;
 
 	if (output__is_pipe(output))
 		name = "to standard output";
@@ -224,6 +250,8 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 	if (summary->dropped)
 		print_line("Dropped %" PRIu64 " snapshot%s that could not be written", summary->dropped,
 			   plural(summary->dropped));
+	if (keep->peak_bytes)
+		print_line("Used up to %.1f MB of memory beside the rings", megabytes(keep->peak_bytes));
 	if (unsaved.records + summary->dropped_records)
 		print_line("%" PRIu64 " records could not be written",
 			   unsaved.records + summary->dropped_records);

@@ -11,6 +11,8 @@
 #include <linux/types.h>
 
 struct aux_snapshot_stats;
+struct keep;
+struct keep_stats;
 struct loss_report;
 struct output;
 struct snapshot_stats;
@@ -43,24 +45,27 @@ struct summary {
  * summary__snapshot - count and print a snapshot that was written to the current file
  * @stats:	snapshot of the overwrite channel, or NULL
  * @aux:	snapshot of the AUX areas, or NULL
+ * @kept:	records of the kept streams, or NULL
  * @reason:	what requested it
  */
 void summary__snapshot(struct summary *summary, const struct snapshot_stats *stats,
-		       const struct aux_snapshot_stats *aux, const char *reason);
+		       const struct aux_snapshot_stats *aux, const struct keep_stats *kept,
+		       const char *reason);
 
 /**
  * summary__dropped - count and report a snapshot that could not be written
  * @stats:	what was to be written
+ * @kept:	what was to be written of the kept streams
  * @reason:	what requested it
  */
 void summary__dropped(struct summary *summary, const struct snapshot_stats *stats,
-		      const char *reason);
+		      const struct keep_stats *kept, const char *reason);
 
 /** summary__file - count and print an output file that was closed and renamed to @name */
 void summary__file(struct summary *summary, const char *name);
 
 /** summary__print - print the totals at the end of the recording; @report is finished */
 void summary__print(const struct summary *summary, const struct loss_report *report,
-		    const struct output *output);
+		    const struct output *output, const struct keep *keep);
 
 #endif

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <linux/kernel.h>
+#include <linux/time64.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
@@ -11,9 +12,11 @@
 #include "util/sample.h"
 #include "util/session.h"
 #include "util/synthetic-events.h"
+#include "util/time-utils.h"
 #include "recording/aux/aux.h"
 #include "recording/aux/sideband.h"
 #include "recording/aux/snapshot.h"
+#include "recording/keep/keep.h"
 #include "recording/lib/thread.h"
 #include "recording/output/output.h"
 #include "recording/ring/channel.h"
@@ -256,6 +259,22 @@ ssize_t sideband__drain(struct sideband *sideband)
  * Names must cover what was sampled since the last drain, up to the copy. Nothing may be collected
  * now: the copies that were handed over refer to tasks that the rings no longer refer to.
  */
+static bool writes_in_parts(const struct sideband *sideband)
+{
+	return keep__enabled(sideband->keep) && !sideband->has_overwrite &&
+	       !aux__takes_snapshots(sideband->aux);
+}
+
+static int write_beginning(struct sideband *sideband)
+{
+	sideband->log_next = 0;
+	if (!writes_in_parts(sideband))
+		return write_state(sideband);
+	return make_up_for_loss(sideband) ?:
+	       state__write_base(&sideband->state, write_to_output, sideband->output) ?:
+	       finish_init(sideband);
+}
+
 int sideband__begin_snapshot(struct sideband *sideband)
 {
 	ssize_t ret = 0;
@@ -263,8 +282,26 @@ int sideband__begin_snapshot(struct sideband *sideband)
 	if (sideband->route == SIDEBAND_TO_STATE || aux__takes_snapshots(sideband->aux))
 		ret = sideband__drain(sideband);
 	if (ret >= 0 && sideband->route == SIDEBAND_TO_STATE)
-		ret = write_state(sideband);
+		ret = write_beginning(sideband);
 	return ret < 0 ? ret : 0;
+}
+
+int sideband__write_until(struct sideband *sideband, u64 time, bool *complete)
+{
+	ssize_t bytes = sideband__drain(sideband);
+
+	*complete = false;
+	if (bytes < 0)
+		return bytes;
+	if (!writes_in_parts(sideband))
+		return 0;
+	return state__write_until(&sideband->state, time, &sideband->log_next, complete,
+				  write_to_output, sideband->output);
+}
+
+int sideband__finish_snapshot(struct sideband *sideband)
+{
+	return writes_in_parts(sideband) ? write_state(sideband) : 0;
 }
 
 void sideband__end_snapshot(struct sideband *sideband, u64 horizon)
@@ -274,6 +311,8 @@ void sideband__end_snapshot(struct sideband *sideband, u64 horizon)
 	/* Streamed records that are not written yet are newer than state.final_time. */
 	if (!sideband->has_overwrite && !aux__takes_snapshots(sideband->aux))
 		horizon = sideband->state.final_time;
+	if (keep__enabled(sideband->keep))
+		horizon = min(horizon, keep__horizon(sideband->keep));
 	state__forget(&sideband->state, horizon);
 }
 
@@ -308,6 +347,15 @@ static void add_ref(void *arg, union perf_event *event)
 		task_refs__add(&to->refs, sample.pid, sample.tid, sample.time);
 }
 
+/* The kept records are compressed: of what they refer to, only the time of the oldest is known. */
+static void forget_unreferenced(struct sideband *sideband, const struct task_refs *refs)
+{
+	if (keep__enabled(sideband->keep))
+		state__forget(&sideband->state, min(keep__horizon(sideband->keep), refs->oldest));
+	else
+		state__collect(&sideband->state, refs);
+}
+
 /* Do nothing while a snapshot waits to be written: collecting can wait, too. */
 static int collect(struct sideband *sideband)
 {
@@ -321,17 +369,40 @@ static int collect(struct sideband *sideband)
 	aux_sideband__add_refs(sideband->aux, &sideband->state, &to.refs);
 	to.refs.traced = traces && !sideband->opts->record_switch_events_set;
 	if (!snapshotter__look(sideband->snapshotter, add_ref, &to))
-		state__collect(&sideband->state, &to.refs);
+		forget_unreferenced(sideband, &to.refs);
 	task_refs__exit(&to.refs);
 	pr_debug2("Live state: %zu tasks, %zu records, %zu bytes of them.\n",
 		  sideband->state.tasks.nr, sideband->state.log.nr, sideband->state.log.bytes);
 	return 0;
 }
 
+/*
+ * The memory of the live state is missing for kept records. So collect more often than the size
+ * doubles, as far as that takes little time.
+ */
+static bool must_collect(const struct sideband *sideband, u64 now)
+{
+	const struct state *state = &sideband->state;
+
+	return state__must_collect(state) ||
+	       (keep__enabled(sideband->keep) && now >= sideband->collect_at &&
+		state->log.bytes > sideband->keep->max_bytes / 16);
+}
+
 int sideband__tidy(struct sideband *sideband)
 {
+	u64 now = rdclock(), took;
+	int err;
+
 	if (!sideband->route)
 		return 0;
 	state__find_stale_maps(&sideband->state, proc_maps__read);
-	return state__must_collect(&sideband->state) ? collect(sideband) : 0;
+	if (!must_collect(sideband, now))
+		return 0;
+	if (keep__enabled(sideband->keep))
+		keep__measure(sideband->keep);
+	err = collect(sideband);
+	took = rdclock() - now;
+	sideband->collect_at = now + max(16 * took, (u64)NSEC_PER_SEC);
+	return err;
 }

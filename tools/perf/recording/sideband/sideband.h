@@ -38,6 +38,7 @@ struct channel;
 struct drain_thread;
 struct evlist;
 struct evsel;
+struct keep;
 struct output;
 struct record_opts;
 struct snapshotter;
@@ -58,6 +59,7 @@ enum sideband_route {
  * @aux_rings:	the channel of their data rings
  * @aux_snapshotter: makes the kernel write records of what was traced so far
  * @snapshotter: knows what the overwrite rings refer to
+ * @keep:	the kept streams, which refer to tasks as well
  * @has_overwrite: there are overwrite rings
  * @route:	see above
  * @state:	the live state; not with SIDEBAND_TO_FILE
@@ -65,6 +67,8 @@ enum sideband_route {
  * @reading:	lock of @state while several threads read /proc (--num-thread-synthesize)
  * @lost:	tracking records that the kernel had lost when /proc was read last [records]
  * @init_finished: the file has a PERF_RECORD_FINISHED_INIT
+ * @log_next:	see state__write_until()
+ * @collect_at:	when to collect again to save memory for @keep [ns of CLOCK_MONOTONIC]
  */
 struct sideband {
 	struct evlist		*evlist;
@@ -75,6 +79,7 @@ struct sideband {
 	struct channel		*aux_rings;
 	struct aux_snapshotter	*aux_snapshotter;
 	struct snapshotter	*snapshotter;
+	struct keep		*keep;
 	bool			 has_overwrite;
 	enum sideband_route	 route;
 	struct state		 state;
@@ -82,6 +87,8 @@ struct sideband {
 	pthread_mutex_t		 reading;
 	u64			 lost;
 	bool			 init_finished;
+	size_t			 log_next;
+	u64			 collect_at;
 };
 
 /**
@@ -140,6 +147,19 @@ int sideband__tidy(struct sideband *sideband);
  * Return: 0, or a negative errno.
  */
 int sideband__begin_snapshot(struct sideband *sideband);
+
+/**
+ * sideband__write_until - write side-band records up to @time [ns], before the kept records
+ * @complete:	set if no older ones will be written
+ *
+ * Drains the rings as well: writing the kept records may take long.
+ *
+ * Return: 0, or a negative errno.
+ */
+int sideband__write_until(struct sideband *sideband, u64 time, bool *complete);
+
+/** sideband__finish_snapshot - write the rest. Return: 0, or a negative errno */
+int sideband__finish_snapshot(struct sideband *sideband);
 
 /**
  * sideband__end_snapshot - the snapshot was written: fold what no later one refers to

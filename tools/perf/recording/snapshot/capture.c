@@ -11,6 +11,7 @@
 #include "recording/aux/aux.h"
 #include "recording/aux/snapshot.h"
 #include "capture.h"
+#include "recording/keep/keep.h"
 #include "recording/ring/lost_counters.h"
 #include "overwrite.h"
 #include "recording/lib/thread.h"
@@ -43,6 +44,7 @@ int capture__take(struct capture *capture, unsigned int why, u64 event_time)
 	const struct aux *aux = capture->aux_snapshotter->aux;
 	int err = 0;
 
+	keep__request(capture->keep);
 	pthread_mutex_lock(&capture->enabling);
 	if (why & TRIGGER_SNAPSHOTS || aux->opts->auxtrace_snapshot_on_exit)
 		err = aux_snapshotter__take(capture->aux_snapshotter, why & TRIGGER_STOP);

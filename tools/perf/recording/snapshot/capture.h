@@ -42,6 +42,7 @@ struct aux_snapshotter;
 struct channels;
 struct evlist;
 struct evsel;
+struct keep;
 struct lost_counters;
 struct snapshotter;
 struct triggers;
@@ -52,6 +53,7 @@ struct triggers;
  * @triggers:	what the thread waits for
  * @snapshotter: takes copies of the overwrite rings
  * @aux_snapshotter: takes copies of the AUX areas
+ * @keep:	what it keeps is not dropped because of its age once a snapshot is requested
  * @channels:	the rings
  * @lost:	receives the losses of the overwrite rings before the last copy
  * @enabling:	see above
@@ -70,6 +72,7 @@ struct capture {
 	struct triggers		*triggers;
 	struct snapshotter	*snapshotter;
 	struct aux_snapshotter	*aux_snapshotter;
+	struct keep		*keep;
 	struct channels		*channels;
 	struct lost_counters		*lost;
 	pthread_mutex_t		 enabling;

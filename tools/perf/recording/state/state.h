@@ -193,6 +193,23 @@ typedef int (*state_write_t)(void *arg, const void *records, size_t len);
  */
 int state__write(struct state *state, state_write_t write, void *arg);
 
+/**
+ * state__write_base - write the part of state__write() that is as of the horizon
+ */
+int state__write_base(struct state *state, state_write_t write, void *arg);
+
+/**
+ * state__write_until - after state__write_base(): write records since the horizon, up to @time [ns]
+ * @next:	0 at first; where the next call continues
+ * @complete:	set if all records up to @time are written, and no older one can arrive
+ *
+ * To be followed by state__write() at last.
+ *
+ * Return: as state__write().
+ */
+int state__write_until(struct state *state, u64 time, size_t *next, bool *complete,
+		       state_write_t write, void *arg);
+
 /** state__loss - get what is missing so far */
 struct state_loss state__loss(const struct state *state);
 

@@ -169,21 +169,49 @@ static void write_base(struct batch *batch)
 	}
 }
 
-static void write_log(struct batch *batch)
+static void write_entry(struct batch *batch, struct log_entry *entry)
 {
 	struct state *state = batch->state;
+
+	if (entry->file == state->file || entry->record->header.type == PERF_RECORD_EXIT)
+		return;
+	batch__copy(batch, entry->record);
+	entry->file = state->file;
+	if (entry->task && entry->record->header.type == PERF_RECORD_FORK)
+		entry->task->file = state->file;
+}
+
+static void write_log(struct batch *batch)
+{
+	struct state_log *log = &batch->state->log;
 	size_t i;
 
-	for (i = 0; i < state->log.nr; i++) {
-		struct log_entry *entry = &state->log.entries[i];
+	for (i = 0; i < log->nr; i++)
+		write_entry(batch, &log->entries[i]);
+}
 
-		if (entry->file == state->file || entry->record->header.type == PERF_RECORD_EXIT)
-			continue;
-		batch__copy(batch, entry->record);
-		entry->file = state->file;
-		if (entry->task && entry->record->header.type == PERF_RECORD_FORK)
-			entry->task->file = state->file;
-	}
+int state__write_base(struct state *state, state_write_t write, void *arg)
+{
+	struct batch batch = { .state = state, .write = write, .arg = arg };
+
+	write_system_wide(&batch);
+	write_base(&batch);
+	batch__flush(&batch);
+	return batch.err;
+}
+
+/* Late records may be put before @next: state__write() finds them. */
+int state__write_until(struct state *state, u64 time, size_t *next, bool *complete,
+		       state_write_t write, void *arg)
+{
+	struct batch batch = { .state = state, .write = write, .arg = arg };
+	struct state_log *log = &state->log;
+
+	while (*next < log->nr_applied && log->entries[*next].record->time <= time)
+		write_entry(&batch, &log->entries[(*next)++]);
+	batch__flush(&batch);
+	*complete = time <= state->final_time;
+	return batch.err;
 }
 
 int state__write(struct state *state, state_write_t write, void *arg)

@@ -28,7 +28,7 @@ int chunk_pool__init(struct chunk_pool *pool, size_t size)
 		chunk->index = i;
 		list_add_tail(&chunk->node, &pool->free);
 	}
-	pool->nr_free = pool->nr;
+	pool->nr_free = pool->min_free = pool->nr;
 	return 0;
 }
 
@@ -47,7 +47,8 @@ struct chunk *chunk_pool__get(struct chunk_pool *pool, u64 pos)
 	if (!chunk)
 		return NULL;
 	list_del_init(&chunk->node);
-	pool->nr_free--;
+	if (--pool->nr_free < pool->min_free)
+		__atomic_store_n(&pool->min_free, pool->nr_free, __ATOMIC_RELAXED);
 	*chunk = (struct chunk){
 		.node	= LIST_HEAD_INIT(chunk->node),
 		.memory	= chunk->memory,

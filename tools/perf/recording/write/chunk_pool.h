@@ -76,6 +76,7 @@ struct chunk {
  * @chunks:	array of @nr chunks
  * @nr:		number of chunks
  * @free:	free chunks, @nr_free of them
+ * @min_free:	smallest @nr_free so far: so many chunks were never used, and take no memory
  */
 struct chunk_pool {
 	void		*memory;
@@ -83,6 +84,7 @@ struct chunk_pool {
 	unsigned int	 nr;
 	struct list_head free;
 	unsigned int	 nr_free;
+	unsigned int	 min_free;
 };
 
 /**

@@ -197,6 +197,13 @@ u64 pipeline__ratio(const struct pipeline *pipeline)
 	return compressor->compressed_bytes ? compressor->raw_bytes / compressor->compressed_bytes : 0;
 }
 
+u64 pipeline__unused_memory(const struct pipeline *pipeline)
+{
+	const struct chunk_pool *pool = &pipeline->file_queue.pool;
+
+	return (u64)__atomic_load_n(&pool->min_free, __ATOMIC_RELAXED) * CHUNK_SIZE;
+}
+
 struct unsaved pipeline__unsaved(const struct pipeline *pipeline)
 {
 	struct unsaved unsaved = pipeline->file_queue.unsaved;

@@ -186,6 +186,9 @@ u64 pipeline__file_bytes(const struct pipeline *pipeline);
 /** pipeline__ratio - how many times smaller compressed records are, or 0 if none were compressed */
 u64 pipeline__ratio(const struct pipeline *pipeline);
 
+/** pipeline__unused_memory - part of the file queue's pool that took no memory so far [bytes] */
+u64 pipeline__unused_memory(const struct pipeline *pipeline);
+
 /** pipeline__unsaved - records that were appended, but not written; after pipeline__close() */
 struct unsaved pipeline__unsaved(const struct pipeline *pipeline);
 

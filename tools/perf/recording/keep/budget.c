@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include <linux/kernel.h>
+#include <internal/lib.h>
+#include "budget.h"
+#include "internal.h"
+
+/* Return: the anonymous memory of this process [bytes], or 0 if /proc does not tell. */
+static u64 anonymous_bytes(void)
+{
+	unsigned long resident, shared;
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	char line[128];
+	ssize_t len;
+
+	if (fd < 0)
+		return 0;
+	len = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	if (len <= 0)
+		return 0;
+	line[len] = '\0';
+	if (sscanf(line, "%*u %lu %lu", &resident, &shared) != 2 || resident < shared)
+		return 0;
+	return (u64)(resident - shared) * page_size;
+}
+
+void keep__measure(struct keep *keep)
+{
+	u64 all = anonymous_bytes(), others;
+
+	pthread_mutex_lock(&keep->lock);
+	others = (all > keep->bytes ? all - keep->bytes : 0) +
+		 __atomic_load_n(&keep->reserved_bytes, __ATOMIC_RELAXED);
+	keep->limit_bytes = keep->max_bytes > others + KEEP_MIN_BLOCKS_BYTES ?
+			    keep->max_bytes - others : KEEP_MIN_BLOCKS_BYTES;
+	keep->peak_bytes = max(keep->peak_bytes, all);
+	keep__trim(keep);
+	pthread_mutex_unlock(&keep->lock);
+}

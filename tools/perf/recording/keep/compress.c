@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Run the compressor's thread. */
+#include <errno.h>
+#include <stdlib.h>
+#include <linux/zalloc.h>
+#include "recording/lib/thread.h"
+#include "recording/write/zstd_records.h"
+#include "budget.h"
+#include "internal.h"
+
+void keep__set_raw(struct keep *keep, struct keep_block *block)
+{
+	block->form = KEEP_RAW;
+	list_add(&block->raw_node, &keep->raw);
+	keep->raw_bytes += block->mapped;
+	pthread_cond_signal(&keep->work);
+}
+
+void keep__unset_raw(struct keep *keep, struct keep_block *block)
+{
+	if (list_empty(&block->raw_node))
+		return;
+	list_del_init(&block->raw_node);
+	keep->raw_bytes -= block->mapped;
+}
+
+/* Replace the records of @block, unless they are smaller. Caller holds @lock. */
+static void finish(struct keep *keep, struct keep_block *block, ssize_t len)
+{
+	void *data = NULL;
+
+	keep->bytes -= block->mapped;
+	if (len > 0 && (size_t)len < block->len)
+		data = keep_block__compressed(keep->records, len);
+	if (data)
+		keep_block__replace(block, data, len);
+	else
+		keep_block__trim(block);
+	block->form = data ? KEEP_COMPRESSED : KEEP_INCOMPRESSIBLE;
+	keep->bytes += block->mapped;
+	pthread_cond_broadcast(&keep->compressed);
+}
+
+/* Caller holds @lock, which is released meanwhile. */
+static void compress(struct keep *keep, struct keep_block *block)
+{
+	ssize_t len;
+
+	keep__unset_raw(keep, block);
+	block->form = KEEP_COMPRESSING;
+	block->refs++;
+	pthread_mutex_unlock(&keep->lock);
+
+	len = zstd_records__compress(&keep->zstd, keep->level, block->data, block->len,
+				     keep->records, true);
+	if (len < 0)		/* a stream after an error is in no defined state */
+		zstd_fini(&keep->zstd);
+
+	pthread_mutex_lock(&keep->lock);
+	finish(keep, block, len);
+	keep__put(keep, block);
+	pthread_mutex_unlock(&keep->lock);
+
+	keep__measure(keep);
+	pthread_mutex_lock(&keep->lock);
+}
+
+static struct keep_block *next_block(struct keep *keep)
+{
+	if (keep->wanted && keep->wanted->form == KEEP_RAW)
+		return keep->wanted;
+	return list_first_entry_or_null(&keep->raw, struct keep_block, raw_node);
+}
+
+static void *run(void *arg)
+{
+	struct keep *keep = arg;
+	struct keep_block *block;
+
+	pthread_mutex_lock(&keep->lock);
+	while (!keep->stop) {
+		block = next_block(keep);
+		if (block)
+			compress(keep, block);
+		else
+			pthread_cond_wait(&keep->work, &keep->lock);
+	}
+	pthread_mutex_unlock(&keep->lock);
+	return NULL;
+}
+
+void keep__wait_compressed(struct keep *keep, struct keep_block *block)
+{
+	keep->wanted = block;
+	pthread_cond_signal(&keep->work);
+	while (block->form == KEEP_RAW || block->form == KEEP_COMPRESSING)
+		pthread_cond_wait(&keep->compressed, &keep->lock);
+	keep->wanted = NULL;
+}
+
+int keep__start_compressor(struct keep *keep)
+{
+	int err;
+
+	if (!keep->level)
+		return 0;
+	zstd_init(&keep->zstd, keep->level);
+	keep->records = malloc(ZSTD_RECORDS_BYTES(KEEP_BLOCK_BYTES));
+	if (!keep->records)
+		return -ENOMEM;
+	err = thread__create(&keep->thread, run, keep);
+	keep->running = !err;
+	return err;
+}
+
+void keep__stop_compressor(struct keep *keep)
+{
+	if (keep->running) {
+		pthread_mutex_lock(&keep->lock);
+		keep->stop = true;
+		pthread_cond_signal(&keep->work);
+		pthread_mutex_unlock(&keep->lock);
+		pthread_join(keep->thread, NULL);
+		keep->running = false;
+	}
+	zstd_fini(&keep->zstd);
+	zfree(&keep->records);
+}

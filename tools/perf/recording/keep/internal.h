@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Join the parts of the kept streams:
+ *
+ *	keep.c		append, drop, hand over
+ *	compress.c	the compressor's thread
+ *	write.c		write a snapshot
+ *	budget.c	how much memory the blocks may take
+ */
+#ifndef PERF_RECORDING_KEEP_INTERNAL_H
+#define PERF_RECORDING_KEEP_INTERNAL_H
+
+#include "keep.h"
+
+/** keep__put - drop a reference to a block. Caller holds @lock */
+void keep__put(struct keep *keep, struct keep_block *block);
+
+/** keep__trim - drop the oldest blocks: those that are too old, or too much. Caller holds @lock */
+void keep__trim(struct keep *keep);
+
+/** keep__start_compressor - Return: 0, or a negative errno */
+int keep__start_compressor(struct keep *keep);
+
+/** keep__stop_compressor - end the thread, if it runs */
+void keep__stop_compressor(struct keep *keep);
+
+/** keep__wait_compressed - wait until @block is in its last form. Caller holds @lock */
+void keep__wait_compressed(struct keep *keep, struct keep_block *block);
+
+/** keep__set_raw - @block has records that wait to be compressed. Caller holds @lock */
+void keep__set_raw(struct keep *keep, struct keep_block *block);
+
+/** keep__unset_raw - @block does not wait to be compressed any more. Caller holds @lock */
+void keep__unset_raw(struct keep *keep, struct keep_block *block);
+
+#endif

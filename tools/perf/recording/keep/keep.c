@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Append records to blocks, drop the oldest blocks, hand the others over to a snapshot. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+#include "util/debug.h"
+#include "recording/lib/records.h"
+#include "recording/lib/thread.h"
+#include "recording/ring/channel.h"
+#include "budget.h"
+#include "internal.h"
+
+/* A round that ends seals a block of this size, or of this part of the time to keep. */
+#define SEAL_BYTES	(KEEP_BLOCK_BYTES / 4)
+#define SEAL_PART	16
+
+void keep__put(struct keep *keep, struct keep_block *block)
+{
+	if (--block->refs)
+		return;
+	keep__unset_raw(keep, block);
+	keep->bytes -= block->mapped;
+	keep_block__free(block);
+}
+
+/*
+ * Dropping
+ */
+
+static void count(struct keep_stats *stats, const struct keep_block *block)
+{
+	stats->records += block->records;
+	stats->samples += block->samples;
+	stats->raw_bytes += block->raw_len;
+	stats->bytes += block->mapped;
+}
+
+static void drop(struct keep *keep, struct keep_block *block, enum keep_limit limit)
+{
+	list_del(&block->node);
+	keep->dropped_last = max(keep->dropped_last, block->last);
+	keep->limit = limit;
+	if (!block->written)
+		count(&keep->dropped, block);
+	keep__put(keep, block);
+}
+
+static bool is_too_old(const struct keep *keep, const struct keep_block *block)
+{
+	return keep->max_ns && !keep->requested && block->last + keep->max_ns < keep->newest;
+}
+
+void keep__trim(struct keep *keep)
+{
+	struct keep_block *block, *next;
+
+	list_for_each_entry_safe(block, next, &keep->blocks, node) {
+		if (is_too_old(keep, block))
+			drop(keep, block, KEEP_LIMIT_TIME);
+		else if (keep->bytes <= keep->limit_bytes)
+			break;
+		else
+			drop(keep, block, keep->raw_bytes > keep->limit_bytes / 2 ?
+				     KEEP_LIMIT_CPU : KEEP_LIMIT_MEMORY);
+	}
+}
+
+/*
+ * Appending; caller holds @append
+ */
+
+static void seal(struct keep *keep, bool ends_round)
+{
+	struct keep_block *block = keep->filling;
+
+	keep->filling = NULL;
+	block->ends_round = ends_round;
+	block->raw_len = block->len;
+	pthread_mutex_lock(&keep->lock);
+	list_add_tail(&block->node, &keep->blocks);
+	keep->newest = max(keep->newest, block->last);
+	if (keep->level) {
+		keep__set_raw(keep, block);
+	} else {
+		keep->bytes -= block->mapped;
+		keep_block__trim(block);
+		block->form = KEEP_INCOMPRESSIBLE;
+		keep->bytes += block->mapped;
+	}
+	keep__trim(keep);
+	pthread_mutex_unlock(&keep->lock);
+	if (!keep->level)
+		keep__measure(keep);
+}
+
+static int begin_block(struct keep *keep)
+{
+	struct keep_block *block = keep_block__new();
+
+	if (!block)
+		return -ENOMEM;
+	pthread_mutex_lock(&keep->lock);
+	keep->bytes += block->mapped;
+	pthread_mutex_unlock(&keep->lock);
+	keep->filling = block;
+	return 0;
+}
+
+/* Return: length of the whole records from @pos on that fit into @space [bytes]. */
+static size_t fitting(const struct records *records, size_t pos, size_t space)
+{
+	size_t len = records__len(records), end = pos, size;
+	struct perf_event_header header;
+
+	if (len - pos <= space)
+		return len - pos;
+	while ((size = records__header(records, end, &header)) && end + size - pos <= space)
+		end += size;
+	return end - pos;
+}
+
+static void copy(struct keep_block *block, const struct records *records, struct ring_stats *stats)
+{
+	u64 nr_records = stats->records, nr_samples = stats->samples;
+	size_t len = records__len(records);
+
+	ring_stats__add(stats, records, len);
+	records__copy(records, 0, block->data + block->len, len);
+	block->len += len;
+	block->records += stats->records - nr_records;
+	block->samples += stats->samples - nr_samples;
+	if (!stats->run_first)
+		return;
+	if (!block->first || stats->run_first < block->first)
+		block->first = stats->run_first;
+	block->last = max(block->last, stats->run_last);
+}
+
+static int append(struct keep *keep, const struct records *records, struct ring_stats *stats)
+{
+	size_t pos = 0, len = records__len(records), n;
+	struct records part;
+	int err;
+
+	while (pos < len) {
+		err = keep->filling ? 0 : begin_block(keep);
+		if (err)
+			return err;
+		n = fitting(records, pos, KEEP_BLOCK_BYTES - keep->filling->len);
+		if (n) {
+			part = records__part(records, pos, n);
+			copy(keep->filling, &part, stats);
+			pos += n;
+		} else if (keep->filling->len) {
+			seal(keep, false);
+		} else {
+			pr_warning("Malformed record: %zu bytes from there on are left out.\n",
+				   len - pos);
+			break;
+		}
+	}
+	return 0;
+}
+
+static int write_kept(struct record_sink *sink, const struct records *records, struct ring *ring)
+{
+	struct keep *keep = container_of(sink, struct keep, sink);
+	int err;
+
+	pthread_mutex_lock(&keep->append);
+	err = append(keep, records, &ring->stats);
+	pthread_mutex_unlock(&keep->append);
+	if (err)
+		pr_err("Not enough memory to keep more records: use a smaller --keep.\n");
+	return err;
+}
+
+int keep__end_round(struct keep *keep)
+{
+	const struct keep_block *block;
+
+	pthread_mutex_lock(&keep->append);
+	block = keep->filling;
+	if (block && (block->len >= SEAL_BYTES ||
+		      (keep->max_ns && block->last - block->first >= keep->max_ns / SEAL_PART)))
+		seal(keep, true);
+	pthread_mutex_unlock(&keep->append);
+	return 0;
+}
+
+/*
+ * Snapshots
+ */
+
+void keep__request(struct keep *keep)
+{
+	if (!keep__enabled(keep))
+		return;
+	pthread_mutex_lock(&keep->lock);
+	keep->requested = true;
+	pthread_mutex_unlock(&keep->lock);
+}
+
+static size_t nr_blocks(const struct keep *keep)
+{
+	const struct keep_block *block;
+	size_t nr = 0;
+
+	list_for_each_entry(block, &keep->blocks, node)
+		nr++;
+	return nr;
+}
+
+/* Fill @taken. Caller holds @lock. */
+static void take(struct keep *keep, struct keep_stats *stats)
+{
+	struct keep_block *block, *next;
+	u64 first = 0;
+
+	list_for_each_entry_safe(block, next, &keep->blocks, node) {
+		count(stats, block);
+		if (block->first && (!first || block->first < first))
+			first = block->first;
+		stats->end = max(stats->end, block->last);
+		keep->taken[keep->nr_taken++] = block;
+		block->written = true;
+		if (keep->overlap)
+			block->refs++;
+		else
+			list_del_init(&block->node);
+	}
+	stats->begin = max(first, keep->dropped_last);
+	stats->limit = keep->dropped_last ? keep->limit : KEEP_NO_LIMIT;
+	if (!keep->overlap)
+		keep->dropped_last = 0;
+	keep->requested = false;
+}
+
+int keep__hand_over(struct keep *keep, struct keep_stats *stats)
+{
+	int err = 0;
+
+	*stats = (struct keep_stats){ 0 };
+	if (!keep__enabled(keep))
+		return 0;
+	pthread_mutex_lock(&keep->append);
+	if (keep->filling)
+		seal(keep, false);
+	pthread_mutex_lock(&keep->lock);
+	keep->taken = calloc(nr_blocks(keep) + 1, sizeof(*keep->taken));
+	if (keep->taken)
+		take(keep, stats);
+	else
+		err = -ENOMEM;
+	pthread_mutex_unlock(&keep->lock);
+	pthread_mutex_unlock(&keep->append);
+	return err;
+}
+
+void keep__synced(struct keep *keep, u64 time)
+{
+	keep->synced_time = time;
+}
+
+u64 keep__horizon(struct keep *keep)
+{
+	const struct keep_block *block;
+	u64 horizon = keep->synced_time;
+
+	pthread_mutex_lock(&keep->append);
+	if (keep->filling && keep->filling->first)
+		horizon = min(horizon, keep->filling->first);
+	pthread_mutex_lock(&keep->lock);
+	list_for_each_entry(block, &keep->blocks, node) {
+		if (block->first)
+			horizon = min(horizon, block->first);
+	}
+	pthread_mutex_unlock(&keep->lock);
+	pthread_mutex_unlock(&keep->append);
+	return horizon;
+}
+
+/*
+ * Begin and end
+ */
+
+int keep__init(struct keep *keep)
+{
+	int err;
+
+	if (!keep__enabled(keep))
+		return 0;
+	keep->sink.write = write_kept;
+	thread__init_lock(&keep->append);
+	thread__init_lock(&keep->lock);
+	pthread_cond_init(&keep->work, NULL);
+	pthread_cond_init(&keep->compressed, NULL);
+	INIT_LIST_HEAD(&keep->blocks);
+	INIT_LIST_HEAD(&keep->raw);
+	keep__measure(keep);
+	err = keep__start_compressor(keep);
+	if (err)
+		pr_err("Cannot create the thread that compresses what is kept: %s\n", strerror(-err));
+	return err;
+}
+
+void keep__exit(struct keep *keep)
+{
+	struct keep_block *block, *next;
+
+	if (!keep->sink.write)
+		return;
+	keep__stop_compressor(keep);
+	if (keep->filling)
+		keep_block__free(keep->filling);
+	list_for_each_entry_safe(block, next, &keep->blocks, node)
+		keep_block__free(block);
+	keep->sink.write = NULL;
+}

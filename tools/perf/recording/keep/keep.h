@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Keep streamed records in memory, compressed, until a snapshot is asked for (--keep).
+ *
+ *	readers (ring/)		append records to the block that is filled
+ *	     |
+ *	     |  full, or a round ends
+ *	     v
+ *	@blocks   oldest [zzz] [zzz] [zzz] [records] [records] newest
+ *	     |       |            ^ the compressor's thread, newest first
+ *	     |       +-- dropped when older than the time, or when the memory is full
+ *	     |
+ *	     v  keep__hand_over()
+ *	@taken ---> keep__write() ---> output
+ *
+ * Readers never wait for the compressor or the disk. Records that are not compressed yet are kept as
+ * they are; when that takes too much memory, the oldest block is dropped, as always. The compressor
+ * takes the newest block first: when it is too slow, it does not compress what is dropped next.
+ *
+ * Invariants:
+ *  1. A block begins and ends with whole records, and its compressed form is a zstd frame of its
+ *     own. So a file may begin with any block.
+ *  2. Blocks are dropped from the oldest on. So of all records newer than the newest dropped one
+ *     (@dropped_last), on all CPUs, none is missing.
+ *  3. A block that ends a round (rounds.h) is followed by a mark. Leaving out marks breaks no
+ *     promise, nor does leaving out what is before a mark.
+ *  4. A record is in one snapshot at most, unless @overlap.
+ *
+ * Memory: budget.h.
+ *
+ * Two locks, taken in this order:
+ *
+ *	@append		of @filling
+ *	@lock		of what the readers share with the compressor and the main thread
+ */
+#ifndef PERF_RECORDING_KEEP_H
+#define PERF_RECORDING_KEEP_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <linux/list.h>
+#include <linux/types.h>
+#include "recording/ring/sink.h"
+#include "util/compress.h"
+#include "block.h"
+
+struct output;
+
+#define KEEP_DEFAULT_NS		(60ULL * 1000000000)
+#define KEEP_DEFAULT_BYTES	(256ULL << 20)
+#define KEEP_MIN_BYTES		(32ULL << 20)
+
+/* Default of --write-buffer: the file is written from what was kept. */
+#define KEEP_WRITE_BUFFER_BYTES	(8ULL << 20)
+
+/* Why the records before a snapshot's first one are missing. */
+enum keep_limit {
+	KEEP_NO_LIMIT,		/* none are: they are in the previous snapshot, or never were */
+	KEEP_LIMIT_TIME,
+	KEEP_LIMIT_MEMORY,
+	KEEP_LIMIT_CPU,		/* of memory, for records that could not be compressed in time */
+};
+
+/**
+ * struct keep_stats - the records of one snapshot, or all that were dropped
+ * @records:	number of records
+ * @samples:	PERF_RECORD_SAMPLE among them
+ * @raw_bytes:	their length [bytes]
+ * @bytes:	memory that they took [bytes]
+ * @begin:	no record newer than this is missing [ns]; 0 if there are none
+ * @end:	time of the newest record [ns]
+ * @limit:	why there are no older ones
+ */
+struct keep_stats {
+	u64		records;
+	u64		samples;
+	u64		raw_bytes;
+	u64		bytes;
+	u64		begin;
+	u64		end;
+	enum keep_limit	limit;
+};
+
+/**
+ * struct keep
+ * @sink:	takes the records of streamed rings
+ * @max_ns:	drop records that are older than the newest one by this [ns]; 0: only when the
+ *		memory is full
+ * @max_bytes:	memory of the recorder [bytes]; 0: --keep was not given
+ * @level:	compression level, 0 for none
+ * @overlap:	each snapshot has everything that is kept, again
+ * @append:	see above
+ * @filling:	the block that records are appended to, or NULL
+ * @lock:	see above; protects the fields below
+ * @blocks:	the kept blocks, oldest first
+ * @raw:	those that wait to be compressed, newest first
+ * @wanted:	the snapshot that is being written waits for this block, or NULL
+ * @work:	signalled when there is something to compress
+ * @compressed:	signalled when a block is compressed
+ * @bytes:	memory of all blocks that exist [bytes]
+ * @raw_bytes:	memory of those in @raw [bytes]
+ * @limit_bytes: limit of @bytes, see budget.h
+ * @reserved_bytes: memory that the output will need; set by keep__reserve()
+ * @peak_bytes:	largest memory of the recorder that was seen [bytes]
+ * @newest:	time of the newest record [ns]
+ * @dropped_last: time of the newest record that was dropped since the last snapshot [ns], or 0
+ * @limit:	why it was dropped
+ * @dropped:	all records that were dropped, and are in no snapshot
+ * @requested:	a snapshot will be taken soon: time drops nothing
+ * @synced_time: what was not appended yet is newer than this [ns]; the main thread's
+ * @taken:	array of @nr_taken blocks to be written, the first @nr_written are; the main thread's
+ * @zstd:	the compressor's stream
+ * @records:	its buffer
+ * @thread:	the compressor's; @running until it is joined
+ * @stop:	asks it to end
+ */
+struct keep {
+	struct record_sink	 sink;
+	u64			 max_ns;
+	u64			 max_bytes;
+	int			 level;
+	bool			 overlap;
+	pthread_mutex_t		 append;
+	struct keep_block	*filling;
+	pthread_mutex_t		 lock;
+	struct list_head	 blocks;
+	struct list_head	 raw;
+	struct keep_block	*wanted;
+	pthread_cond_t		 work;
+	pthread_cond_t		 compressed;
+	u64			 bytes;
+	u64			 raw_bytes;
+	u64			 limit_bytes;
+	u64			 reserved_bytes;
+	u64			 peak_bytes;
+	u64			 newest;
+	u64			 dropped_last;
+	enum keep_limit		 limit;
+	struct keep_stats	 dropped;
+	bool			 requested;
+	u64			 synced_time;
+	struct keep_block	**taken;
+	size_t			 nr_taken;
+	size_t			 nr_written;
+	struct zstd_data	 zstd;
+	void			*records;
+	pthread_t		 thread;
+	bool			 running;
+	bool			 stop;
+};
+
+/** keep__enabled - was --keep given? */
+static inline bool keep__enabled(const struct keep *keep)
+{
+	return keep->max_bytes != 0;
+}
+
+/**
+ * keep__parse - parse the argument of --keep: a time, a size, or both
+ * @arg:	such as "60s,256M"; NULL or "": the defaults
+ *
+ * Return: 0, or -EINVAL after an error message.
+ */
+int keep__parse(struct keep *keep, const char *arg);
+
+/**
+ * keep__init - begin to keep; the choices are set. Does nothing without --keep
+ *
+ * The thread takes no signals.
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int keep__init(struct keep *keep);
+
+/** keep__exit - end the thread, free all blocks; harmless if keep__init() failed, or never ran */
+void keep__exit(struct keep *keep);
+
+/**
+ * keep__end_round - end the round, as PERF_RECORD_FINISHED_ROUND does in a file; in any thread
+ *
+ * Return: 0.
+ */
+int keep__end_round(struct keep *keep);
+
+/** keep__measure - measure the memory of the recorder, and drop blocks if there is too little */
+void keep__measure(struct keep *keep);
+
+/** keep__reserve - leave this memory to the output, which does not use it yet [bytes] */
+static inline void keep__reserve(struct keep *keep, u64 bytes)
+{
+	__atomic_store_n(&keep->reserved_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+/** keep__request - drop nothing because of its age until keep__hand_over(); in any thread */
+void keep__request(struct keep *keep);
+
+/**
+ * keep__hand_over - take what is kept for a snapshot; in the main thread
+ * @stats:	receives what the snapshot has
+ *
+ * Records that are appended from now on belong to the next snapshot.
+ *
+ * Return: 0, or -ENOMEM: then it is still kept.
+ */
+int keep__hand_over(struct keep *keep, struct keep_stats *stats);
+
+/**
+ * struct keep_writer - writes what comes between the blocks of a snapshot
+ * @before:	called before each block. @time: of the newest record up to the end of the block [ns].
+ *		Sets @complete if nothing else that is written later is older than that: then a
+ *		PERF_RECORD_FINISHED_ROUND may follow the block. Returns 0 or a negative errno.
+ * @arg:	its argument
+ */
+struct keep_writer {
+	int	(*before)(void *arg, u64 time, bool *complete);
+	void	*arg;
+};
+
+/**
+ * keep__write - write what was handed over, in the same thread
+ *
+ * Frees each block when it is copied to the output.
+ *
+ * Return: 0, or a negative errno: then the rest is not written.
+ */
+int keep__write(struct keep *keep, struct output *output, const struct keep_writer *writer);
+
+/** keep__release - free what was handed over, and not written */
+void keep__release(struct keep *keep);
+
+/**
+ * keep__synced - all streamed rings were read; what is appended from now on is newer than @time [ns]
+ */
+void keep__synced(struct keep *keep, u64 time);
+
+/**
+ * keep__horizon - what is written later is newer than this time [ns]; in the main thread
+ *
+ * 0 before keep__synced().
+ */
+u64 keep__horizon(struct keep *keep);
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Write the kept blocks of a snapshot. */
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+#include <perf/event.h>
+#include "recording/lib/records.h"
+#include "recording/output/output.h"
+#include "internal.h"
+
+/*
+ * Leave out the last mark. Records of the next snapshot were published after it; so the mark that
+ * the caller writes at the end keeps its promise (rounds.h).
+ */
+static size_t last_mark(const struct keep *keep)
+{
+	size_t i = keep->nr_taken;
+
+	while (i && !keep->taken[i - 1]->ends_round)
+		i--;
+	return i;
+}
+
+static int write_block(struct keep *keep, struct keep_block *block, struct output *output)
+{
+	struct time_span span = { block->first, block->last };
+	struct records records;
+
+	pthread_mutex_lock(&keep->lock);
+	keep__wait_compressed(keep, block);
+	pthread_mutex_unlock(&keep->lock);
+	records = records__of(block->data, block->len);
+	return output__write_kept(output, &records, block->raw_len, &span);
+}
+
+/* Give up the snapshot's reference to the next block. */
+static void put_next(struct keep *keep)
+{
+	pthread_mutex_lock(&keep->lock);
+	keep__put(keep, keep->taken[keep->nr_written++]);
+	pthread_mutex_unlock(&keep->lock);
+}
+
+int keep__write(struct keep *keep, struct output *output, const struct keep_writer *writer)
+{
+	size_t nr_marks = last_mark(keep);
+	bool may_mark = false;
+	u64 newest = 0;
+	int err = 0;
+
+	while (keep->nr_written < keep->nr_taken) {
+		struct keep_block *block = keep->taken[keep->nr_written];
+
+		newest = max(newest, block->last);
+		err = writer->before(writer->arg, newest, &may_mark) ?:
+		      write_block(keep, block, output);
+		if (!err && may_mark && block->ends_round && keep->nr_written + 1 < nr_marks)
+			err = output__mark(output, PERF_RECORD_FINISHED_ROUND);
+		if (err)
+			return err;
+		put_next(keep);
+	}
+	return 0;
+}
+
+void keep__release(struct keep *keep)
+{
+	while (keep->nr_written < keep->nr_taken)
+		put_next(keep);
+	zfree(&keep->taken);
+	keep->nr_taken = keep->nr_written = 0;
+}

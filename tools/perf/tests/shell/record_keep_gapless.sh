@@ -1,0 +1,74 @@
+#!/bin/bash
+# perf record --keep: consecutive snapshots together hold all records once, and each file stands alone
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 180
+
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
+
+need_numbered
+numbered_event
+
+# keep signal|control SNAPSHOTS [record options]: take snapshots of the calls
+keep() {
+	local how=$1 left=$2
+
+	shift 2
+	rm -f "$work"/data*
+	answers=()
+	recorder_start -v -a "${event[@]}" -o "$work/data" "$@"
+	numbered_start --rate 100000 --duration 6
+	while ((left--)); do
+		pause 0.5
+		case $how in
+		signal) kill -USR2 "$recorder" ;;
+		control) control snapshot && answers+=("$answer") ;;
+		esac || fatal "the snapshot is not taken"
+	done
+	numbered_end
+	recorder_stop
+	find_snapshots "$work/data"
+	[ -e "$work/data" ] && snapshots+=("$work/data")
+}
+
+check() {
+	grep -q 'Lost 0 events' "$work/record.err" || error "events were lost"
+	numbered_check "${snapshots[@]}" -- --from-start --expect "$work/issued" ||
+		error "calls are missing or repeated"
+	readable "${snapshots[@]}" || error "a file cannot be read"
+}
+
+subtest "ten snapshots by --control in files of their own"
+keep control 10 --keep=60s,128M --switch-output
+[ "${#snapshots[@]}" = 11 ] || error "${#snapshots[@]} files, not 11"
+check
+[[ ${answers[9]} = *"${snapshots[9]}"* ]] || error "an answer does not name the file: ${answers[9]}"
+[ "$(grep -c 'nothing was dropped' "$work/record.err")" = 11 ] || error "records were dropped"
+
+subtest "ten snapshots by signals in one file"
+keep signal 10 --keep=60s
+[ "${#snapshots[@]}" = 1 ] || error "${#snapshots[@]} files, not 1"
+check
+
+subtest "without compression, one reader"
+keep signal 2 --keep=128M -z0 --no-threads --switch-output
+check
+"$PERF" report --header-only -i "${snapshots[0]}" | grep -q '^# compressed' &&
+	error "the file is compressed"
+
+subtest "beside an overwritten event"
+keep signal 3 --keep=128M -e sched:sched_switch/overwrite/ --switch-output
+check
+[ "$("$PERF" script -f -i "${snapshots[0]}" -F event 2> /dev/null | grep -c sched_switch)" -gt 0 ] ||
+	error "no context switch was written"
+
+subtest "--keep-overlap: the second file has the records of the first, too"
+keep control 2 --keep=60s --keep-overlap --switch-output
+[ "${#snapshots[@]}" = 3 ] || fatal "${#snapshots[@]} files, not 3"
+for file in "${snapshots[@]}"; do
+	[[ $(numbered_ranges "$file") == *:1-* ]] || error "${file##*/} lacks the first calls"
+done
+numbered_check "${snapshots[2]}" -- --from-start --expect "$work/issued" ||
+	error "the last file has not all calls"
+
+finish

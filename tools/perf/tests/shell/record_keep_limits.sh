@@ -1,0 +1,74 @@
+#!/bin/bash
+# perf record --keep: time and memory are met, nothing newer than the oldest kept record is missing
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 120
+
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
+
+need_numbered
+numbered_event
+
+# keep SECONDS RATE [record options]: record the calls, and the recorder's memory in $anonymous [kB]
+keep() {
+	local seconds=$1 rate=$2
+
+	shift 2
+	rm -f "$work"/data*
+	recorder_start -a "${event[@]}" -o "$work/data" "$@"
+	numbered_start --rate "$rate" --duration "$seconds"
+	numbered_end
+	anonymous=$(awk '$1 == "VmHWM:" { peak = $2 } $1 == "RssFile:" { file = $2 } END { print peak - file }' \
+		"/proc/$recorder/status")
+	recorder_stop
+	note "$(grep Snapshot "$work/record.err")"
+}
+
+# reported FIELD: print a number of the summary
+reported() {
+	sed -nE "s/.*$1.*/\\1/p" "$work/record.err"
+}
+
+# held: print the time between the first and the last record of the file [s]
+held() {
+	"$PERF" script -f -i "$work/data" --ns -F time 2> /dev/null |
+		awk 'NR == 1 { first = $1 } { last = $1 } END { print last - first }'
+}
+
+# check WHY: the file has not all calls, but all of the time that is reported
+check() {
+	local seconds
+
+	grep -q "$1" "$work/record.err" || error "the summary does not say: $1"
+	numbered_check "$work/data" || error "calls are missing"
+	[[ $(numbered_ranges "$work/data") != *:1-* ]] || inconclusive "nothing was dropped"
+	seconds=$(reported 'all of the ([0-9.]*) s')
+	note "held: $(held) s, reported: $seconds s"
+	awk -v held="$(held)" -v said="$seconds" 'BEGIN { exit !(held > said - 0.01 && held < said + 1) }' ||
+		error "the file holds $(held) s"
+	readable "$work/data" || error "the file cannot be read"
+}
+
+subtest "the last two seconds"
+keep 6 50000 --keep=2s
+check 'dropped because of their age'
+awk -v seconds="$(reported 'all of the ([0-9.]*) s')" 'BEGIN { exit !(seconds > 1.9 && seconds < 3) }' ||
+	error "not 2 s"
+
+subtest "40 MB, not compressed"
+keep 6 300000 --keep=40M -z0
+check 'dropped because the memory was full'
+note "anonymous memory: $anonymous kB"
+((anonymous <= 40 << 10)) || error "the recorder uses $anonymous kB"
+
+subtest "40 MB, compressed"
+keep 10 1000000 --keep=40M --write-buffer=1M
+note "anonymous memory: $anonymous kB"
+((anonymous <= 40 << 10)) || error "the recorder uses $anonymous kB"
+numbered_check "$work/data" || error "calls are missing"
+
+subtest "the recording is stopped long after the last record"
+keep 1 1000 --keep=1s
+numbered_check "$work/data" -- --expect "$work/issued" || error "calls are missing"
+
+finish

@@ -1,0 +1,99 @@
+#!/bin/bash
+# perf record --keep: a slow disk delays the file, not what is kept; a full one costs one snapshot
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 120
+
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
+
+need_numbered spoil_writes
+numbered_event
+out=$work/out
+mkdir "$out"
+
+# start [record options]
+start() {
+	rm -rf "${out:?}"/*
+	recorder_start -a "${event[@]}" -o "$out/data" --keep=60s,64M --switch-output "$@"
+}
+
+printed() {
+	[ "$(grep -cE -- "$1" "$work/record.err")" = "$2" ]
+}
+
+# request N PATTERN: request a snapshot, and wait until a message about it is printed for the Nth time
+request() {
+	kill -USR2 "$recorder" || fatal "the recorder has exited"
+	wait_until 20 printed "$2" "$1" || error "not $1 messages '$2'"
+}
+
+# holds FILE RANGES: check which calls a file holds
+holds() {
+	local ranges
+
+	ranges=$(numbered_ranges "$1")
+	[ "$ranges" = "$2" ] || error "${1##*/} holds '$ranges', not '$2'"
+}
+
+subtest "the disk does not answer while more is kept"
+wrapper=(env "LD_PRELOAD=$(realpath "$BUILD/tests/spoil_writes")"
+	"SPOIL_WRITES=stall 1" "SPOIL_UNTIL=$work/answers")
+start
+wrapper=()
+numbered_calls 10 5003
+kill -USR2 "$recorder"
+wait_until 10 grep -q futex "/proc/$recorder/task/$recorder/wchan" ||
+	fatal "the main thread does not wait: $(cat "/proc/$recorder/task/$recorder/wchan")"
+# More than all rings hold
+numbered_calls 20 50021
+kill -USR2 "$recorder"
+numbered_calls 30 1009
+touch "$work/answers"
+wait_until 20 printed 'Snapshot 2 \(signal\)' 1 || error "the second snapshot is not written"
+recorder_stop
+find_snapshots "$out/data"
+grep -q 'Lost 0 events' "$work/record.err" || error "events were lost"
+holds "${snapshots[0]}" 10:1-5003
+holds "${snapshots[1]}" "20:1-50021 30:1-1009"
+readable "${snapshots[@]}" || error "a file cannot be read"
+
+subtest "a full disk"
+if mount -t tmpfs -o size=3m tmpfs "$out" 2> "$work/mount.err"; then
+	mounted+=("$out")
+	start -z0
+	numbered_calls 10 1009
+	request 1 'Snapshot [0-9]+ \(signal\)'
+	head -c 20m /dev/zero > "$out/filler" 2> "$work/filler.err"
+	numbered_calls 20 20011
+	request 1 'snapshot \(signal\) is dropped'
+	rm "$out/filler"
+	numbered_calls 40 1013
+	request 2 'Snapshot [0-9]+ \(signal\)'
+	control stop || error "the recorder does not acknowledge 'stop'"
+	recorder_end
+	[ "$status" = 255 ] || error "exit status $status, not 255"
+	find_snapshots "$out/data"
+	holds "${snapshots[0]}" 10:1-1009
+	holds "${snapshots[1]}" 40:1-1013
+	readable "${snapshots[1]}" || error "a file cannot be read"
+	written=$(sed -n 's/.*Captured and wrote.*(\([0-9]*\) samples).*/\1/p' "$work/record.err")
+	[ "$written" = $((1009 + 1013)) ] || error "the summary counts $written samples"
+else
+	inconclusive "cannot mount a small tmpfs: $(cat "$work/mount.err")"
+fi
+
+subtest "a failing write ends a recording into one file, which stays readable"
+umount "$out" 2> "$work/umount.err" && mounted=()
+rm -rf "${out:?}"/*
+wrapper=(env "LD_PRELOAD=$(realpath "$BUILD/tests/spoil_writes")" "SPOIL_WRITES=fail 3 EIO")
+recorder_start -a "${event[@]}" -o "$out/data" --keep=64M -z0
+wrapper=()
+numbered_calls 10 20011
+control snapshot && error "the snapshot is acknowledged"
+wait_until 20 gone "$recorder" || error "the recorder goes on"
+recorder_end
+[ "$status" = 255 ] || error "exit status $status, not 255"
+grep -q 'Input/output error' "$work/record.err" || error "no message"
+readable "$out/data" || error "the file cannot be read"
+
+finish
