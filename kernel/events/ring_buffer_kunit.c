@@ -109,7 +109,7 @@ void kring_fill(struct kring *ring, struct perf_output_handle *handle, u16 size,
 		perf_output_put(handle, number);
 }
 
-int kring_write(struct kring *ring, u16 size, u64 number)
+int kring_write(struct kring *ring, u32 size, u64 number)
 {
 	struct perf_output_handle handle;
 	int err = perf_output_begin(&handle, &ring->data, &ring->event, size);
@@ -121,7 +121,7 @@ int kring_write(struct kring *ring, u16 size, u64 number)
 	return 0;
 }
 
-void kring_write_next(struct kring *ring, u16 size, u64 number)
+void kring_write_next(struct kring *ring, u32 size, u64 number)
 {
 	KUNIT_ASSERT_EQ(ring->test, kring_write(ring, size, number), 0);
 	ring->end += size;

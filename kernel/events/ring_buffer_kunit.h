@@ -23,6 +23,9 @@
 #define KRING_SIZE	(KRING_PAGES * PAGE_SIZE)
 #define KRING_AUX_PGOFF	8
 
+/* The largest size of a record [bytes] */
+#define LARGEST		65528
+
 /* Mode of a ring; the name is the description of a test parameter. */
 struct kring_mode {
 	char	name[32];
@@ -99,8 +102,8 @@ bool kring_was_woken(struct kring *ring);
  */
 void kring_fill(struct kring *ring, struct perf_output_handle *handle, u16 size,
 		u64 number);
-int kring_write(struct kring *ring, u16 size, u64 number);
-void kring_write_next(struct kring *ring, u16 size, u64 number);
+int kring_write(struct kring *ring, u32 size, u64 number);
+void kring_write_next(struct kring *ring, u32 size, u64 number);
 
 /* Return the address of page @nr of the data area, in the direct mapping. */
 void *kring_page(struct kring *ring, unsigned long nr);

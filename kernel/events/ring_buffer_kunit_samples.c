@@ -10,7 +10,6 @@
 KUNIT_ARRAY_PARAM_DESC(mode, kring_modes, name);
 
 #define PATTERN		0x5a
-#define LARGEST		65528
 
 /* Return the size of a sample without its raw data [bytes]. */
 static u32 overhead(struct kring *ring)
