@@ -24,6 +24,84 @@ static void write_and_wrap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic64_read(&ring->event.lost_samples), 0);
 }
 
+/*
+ * The fields of a record behind its header: a copy, a copy that a fault
+ * interrupts, a gap for the rest of it, and another copy.
+ */
+struct fields {
+	struct perf_event_header	header;
+	u8				first[21];
+	u8				faulting[37];
+	u8				gap[23];
+	u8				last[159];
+} __packed;
+
+static unsigned long copy_and_fault(void *dst, const void *buf,
+				    unsigned long off, unsigned long len)
+{
+	unsigned long n = sizeof_field(struct fields, faulting);
+
+	n = min(len, n - min(off, n));
+	memcpy(dst, buf + off, n);
+	return len - n;
+}
+
+static void put_fields(struct kring *ring, const struct fields *fields)
+{
+	struct kunit *test = ring->test;
+	struct perf_output_handle handle;
+
+	KUNIT_ASSERT_EQ(test, 0, perf_output_begin(&handle, &ring->data,
+						   &ring->event,
+						   fields->header.size));
+	perf_output_put(&handle, fields->header);
+	KUNIT_EXPECT_EQ(test, 0, perf_output_copy(&handle, fields->first,
+						  sizeof(fields->first)));
+	KUNIT_EXPECT_EQ(test, sizeof(fields->gap),
+			__output_custom(&handle, copy_and_fault,
+					fields->faulting,
+					sizeof(fields->faulting) +
+					sizeof(fields->gap)));
+	KUNIT_EXPECT_EQ(test, 0, perf_output_skip(&handle,
+						  sizeof(fields->gap)));
+	KUNIT_EXPECT_EQ(test, 0, perf_output_copy(&handle, fields->last,
+						  sizeof(fields->last)));
+	perf_output_end(&handle);
+}
+
+/* Fields of each kind continue on the next page, at any of their words. */
+static void fields_across_pages(struct kunit *test)
+{
+	struct fields fields = { .header.type = PERF_RECORD_SAMPLE };
+	struct {
+		struct fields fields;
+		u64 trailer;
+	} __packed record;
+	int before, i;
+
+	for (i = 0; i < sizeof(fields.last); i++)
+		fields.last[i] = i * 7 + 1;
+	memcpy(fields.first, fields.last + 50, sizeof(fields.first));
+	memcpy(fields.faulting, fields.last + 100, sizeof(fields.faulting));
+
+	for (before = 8; before < sizeof(fields); before += 8) {
+		struct kring *ring = kring_new_mode(test);
+		u64 position = PAGE_SIZE - before;
+		u16 size = sizeof(fields) + 8 * kring_is_sized(ring);
+
+		fields.header.size = size;
+		kring_write_next(ring, position, 0);
+		put_fields(ring, &fields);
+		KUNIT_ASSERT_EQ(test, kring_head(ring), position + size);
+		kring_read(ring, kring_is_backward(ring) ? -(position + size) :
+			   position, &record, size);
+		KUNIT_ASSERT_MEMEQ(test, &record.fields, &fields,
+				   sizeof(fields));
+		if (kring_is_sized(ring))
+			kring_expect_trailer(ring, &record, position, size);
+	}
+}
+
 /* A reader that starts from data_head finds all records that the ring holds. */
 static void walk_backward(struct kunit *test)
 {
@@ -372,6 +450,7 @@ static void inherited_event(struct kunit *test)
 
 static struct kunit_case perf_ring_data_cases[] = {
 	KUNIT_CASE_PARAM(write_and_wrap, mode_gen_params),
+	KUNIT_CASE_PARAM(fields_across_pages, mode_gen_params),
 	KUNIT_CASE(walk_backward),
 	KUNIT_CASE_PARAM(largest_record, mode_gen_params),
 	KUNIT_CASE_PARAM(record_larger_than_ring, mode_gen_params),
