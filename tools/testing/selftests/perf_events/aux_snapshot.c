@@ -198,8 +198,11 @@ TEST_F(aux_snapshot, record_sizes)
 	}
 }
 
-/* The valid bytes of an area that wrapped equal the end of one that did not. */
-TEST_F(aux_snapshot, valid_bytes)
+/*
+ * The valid bytes of an area that wrapped equal the end of one that did not.
+ * With KASAN, the traces take longer than the harness allows by default.
+ */
+TEST_F_TIMEOUT(aux_snapshot, valid_bytes, 300)
 {
 	unsigned int fill = starts_to_fill(&self->aux), times;
 	size_t size, size_of_large, same, pages = 64;
