@@ -235,6 +235,18 @@ void perf_output_wakeup(struct perf_output_handle *handle)
 	irq_work_queue(&event->pending_irq);
 }
 
+/*
+ * Return the number of active writers, the calling one included.
+ *
+ * A writer that interrupts this one changes rb->nest, and restores the value
+ * before this one continues: whatever the compiler makes of plain accesses, all
+ * yield the same value. barrier() keeps their place.
+ */
+static __always_inline unsigned int active_writers(struct perf_buffer *rb)
+{
+	return data_race(rb->nest);	/* restored by interrupting writers */
+}
+
 /* Become an active writer: until writer_end(), interrupting writers nest. */
 static __always_inline void writer_begin(struct perf_output_handle *handle,
 					 struct perf_buffer *rb)
@@ -246,7 +258,7 @@ static __always_inline void writer_begin(struct perf_output_handle *handle,
 	 */
 	handle->wakeup = local_read(&rb->wakeup);
 	barrier();
-	rb->nest++;	/* an interrupting writer restores the value */
+	data_race(rb->nest++);	/* see active_writers() */
 	barrier();
 }
 
@@ -269,8 +281,8 @@ static __always_inline void writer_end(struct perf_output_handle *handle)
 	struct perf_buffer *rb = handle->rb;
 	unsigned long head;
 
-	if (unlikely(rb->nest > 1)) {
-		WRITE_ONCE(rb->nest, rb->nest - 1);
+	if (unlikely(active_writers(rb) > 1)) {
+		WRITE_ONCE(rb->nest, active_writers(rb) - 1);
 		preempt_enable();
 		return;
 	}
@@ -337,7 +349,7 @@ static __always_inline unsigned long reserve_overwrite(struct perf_buffer *rb,
 static noinline bool reserve_nested(struct perf_buffer *rb, unsigned int size,
 				    unsigned long *begin)
 {
-	unsigned int depth = rb->nest - 1;
+	unsigned int depth = active_writers(rb) - 1;
 
 	if (depth >= PERF_RING_DEPTHS)
 		return false;
@@ -563,7 +575,8 @@ static noinline int output_begin_slow(struct perf_output_handle *handle,
 	lost_size = local_read(&rb->lost) ? lost_record_size(event) : 0;
 	if (READ_ONCE(rb->paused) || size > rb->max_record ||
 	    lost_size + size > rb->size ||
-	    !reserve(rb, lost_size + size, backward, rb->nest > 1, &begin))
+	    !reserve(rb, lost_size + size, backward, active_writers(rb) > 1,
+		     &begin))
 		return output_lost(handle);
 
 	advance_wakeup(rb, begin + lost_size + size);
@@ -598,7 +611,7 @@ static __always_inline int output_begin(struct perf_output_handle *handle,
 	handle->flags = 0;
 	writer_begin(handle, rb);
 
-	if (unlikely(rb->nest > 1 || local_read(&rb->lost) ||
+	if (unlikely(active_writers(rb) > 1 || local_read(&rb->lost) ||
 		     READ_ONCE(rb->paused) || size > rb->max_record))
 		return output_begin_slow(handle, data, event, size, backward);
 	if (!reserve(rb, size, backward, false, &begin))
