@@ -961,6 +961,26 @@ static void test_underrun(void)
 	shim.quiet = false;
 }
 
+/* A size that is not a multiple of 8, of a caller with a bug, lets no store leave the area. */
+static void test_odd_size(void)
+{
+	struct perf_sample_data data = {};
+	struct perf_output_handle handle;
+	struct ring *ring = new_ring(RING_SIZED, 1, 0);
+	struct perf_event_mmap_page user;
+
+	start_at(ring, 4096 - 16);
+	user = *ring->user;
+	EXPECT(!perf_output_begin(&handle, &data, &ring->event, 20));
+	EXPECT(handle.end - handle.addr == 12 && !handle.rest);
+	EXPECT(!memcmp(ring->data, zeros, 4096 - 16));
+	user.data_reserved[0] = ring->user->data_reserved[0];
+	EXPECT(!memcmp(ring->user, &user, sizeof(user)));
+	EXPECT(!perf_output_skip(&handle, 12));
+	perf_output_end(&handle);
+	ring_delete(ring);
+}
+
 int main(void)
 {
 	TAP_RUN(test_new, "a new ring is empty");
@@ -994,5 +1014,6 @@ int main(void)
 	TAP_RUN(test_partial_fields, "fields across the end, not copied in full");
 	TAP_RUN(test_overrun, "writes beyond the reservation are dropped");
 	TAP_RUN(test_underrun, "a record that is not filled causes a warning");
+	TAP_RUN(test_odd_size, "a size that is not a multiple of 8");
 	return tap_end();
 }
