@@ -99,17 +99,28 @@ static void measure_kept(struct recorder *rec)
 	keep__measure(&rec->keep);
 }
 
-static int before_kept(void *arg, u64 time, bool *complete)
+/* Writing the kept records may take long. */
+static int before_block(void *arg)
+{
+	struct recorder *rec = arg;
+	ssize_t bytes = sideband__drain(&rec->sideband);
+
+	measure_kept(rec);
+	return bytes < 0 ? bytes : 0;
+}
+
+static int before_mark(void *arg, u64 time, bool *complete)
 {
 	struct recorder *rec = arg;
 
-	measure_kept(rec);
 	return sideband__write_until(&rec->sideband, time, complete);
 }
 
 static int write_kept(struct recorder *rec)
 {
-	const struct keep_writer writer = { .before = before_kept, .arg = rec };
+	const struct keep_writer writer = {
+		.before_block = before_block, .before_mark = before_mark, .arg = rec,
+	};
 
 	if (!keep__enabled(&rec->keep))
 		return 0;

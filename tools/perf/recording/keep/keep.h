@@ -206,13 +206,15 @@ int keep__hand_over(struct keep *keep, struct keep_stats *stats);
 
 /**
  * struct keep_writer - writes what comes between the blocks of a snapshot
- * @before:	called before each block. @time: of the newest record up to the end of the block [ns].
- *		Sets @complete if nothing else that is written later is older than that: then a
- *		PERF_RECORD_FINISHED_ROUND may follow the block. Returns 0 or a negative errno.
- * @arg:	its argument
+ * @before_block: called before each block
+ * @before_mark: called where a round has ended. @time: of the newest record so far [ns]. Sets
+ *		@complete if no other record that is written later is older than that: then a
+ *		PERF_RECORD_FINISHED_ROUND follows.
+ * @arg:	their argument; both return 0 or a negative errno
  */
 struct keep_writer {
-	int	(*before)(void *arg, u64 time, bool *complete);
+	int	(*before_block)(void *arg);
+	int	(*before_mark)(void *arg, u64 time, bool *complete);
 	void	*arg;
 };
 

@@ -40,26 +40,31 @@ static void put_next(struct keep *keep)
 	pthread_mutex_unlock(&keep->lock);
 }
 
+static int write_mark(const struct keep_writer *writer, struct output *output, u64 newest)
+{
+	bool complete;
+	int err = writer->before_mark(writer->arg, newest, &complete);
+
+	return err || !complete ? err : output__mark(output, PERF_RECORD_FINISHED_ROUND);
+}
+
 int keep__write(struct keep *keep, struct output *output, const struct keep_writer *writer)
 {
 	size_t nr_marks = last_mark(keep);
-	bool may_mark = false;
 	u64 newest = 0;
 	int err = 0;
 
-	while (keep->nr_written < keep->nr_taken) {
+	while (keep->nr_written < keep->nr_taken && !err) {
 		struct keep_block *block = keep->taken[keep->nr_written];
 
 		newest = max(newest, block->last);
-		err = writer->before(writer->arg, newest, &may_mark) ?:
-		      write_block(keep, block, output);
-		if (!err && may_mark && block->ends_round && keep->nr_written + 1 < nr_marks)
-			err = output__mark(output, PERF_RECORD_FINISHED_ROUND);
-		if (err)
-			return err;
-		put_next(keep);
+		err = writer->before_block(writer->arg) ?: write_block(keep, block, output);
+		if (!err && block->ends_round && keep->nr_written + 1 < nr_marks)
+			err = write_mark(writer, output, newest);
+		if (!err)
+			put_next(keep);
 	}
-	return 0;
+	return err;
 }
 
 void keep__release(struct keep *keep)

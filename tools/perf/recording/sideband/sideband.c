@@ -265,13 +265,24 @@ static bool writes_in_parts(const struct sideband *sideband)
 	       !aux__takes_snapshots(sideband->aux);
 }
 
+int sideband__write_until(struct sideband *sideband, u64 time, bool *complete)
+{
+	*complete = false;
+	if (!writes_in_parts(sideband))
+		return 0;
+	return state__write_until(&sideband->state, time, &sideband->log_next, complete,
+				  write_to_output, sideband->output);
+}
+
 static int write_beginning(struct sideband *sideband)
 {
+	bool complete;
+
 	sideband->log_next = 0;
 	if (!writes_in_parts(sideband))
 		return write_state(sideband);
 	return make_up_for_loss(sideband) ?:
-	       state__write_base(&sideband->state, write_to_output, sideband->output) ?:
+	       sideband__write_until(sideband, sideband->state.horizon, &complete) ?:
 	       finish_init(sideband);
 }
 
@@ -284,19 +295,6 @@ int sideband__begin_snapshot(struct sideband *sideband)
 	if (ret >= 0 && sideband->route == SIDEBAND_TO_STATE)
 		ret = write_beginning(sideband);
 	return ret < 0 ? ret : 0;
-}
-
-int sideband__write_until(struct sideband *sideband, u64 time, bool *complete)
-{
-	ssize_t bytes = sideband__drain(sideband);
-
-	*complete = false;
-	if (bytes < 0)
-		return bytes;
-	if (!writes_in_parts(sideband))
-		return 0;
-	return state__write_until(&sideband->state, time, &sideband->log_next, complete,
-				  write_to_output, sideband->output);
 }
 
 int sideband__finish_snapshot(struct sideband *sideband)

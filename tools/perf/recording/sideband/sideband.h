@@ -149,10 +149,8 @@ int sideband__tidy(struct sideband *sideband);
 int sideband__begin_snapshot(struct sideband *sideband);
 
 /**
- * sideband__write_until - write side-band records up to @time [ns], before the kept records
+ * sideband__write_until - write side-band records up to @time [ns]
  * @complete:	set if no older ones will be written
- *
- * Drains the rings as well: writing the kept records may take long.
  *
  * Return: 0, or a negative errno.
  */

@@ -194,16 +194,11 @@ typedef int (*state_write_t)(void *arg, const void *records, size_t len);
 int state__write(struct state *state, state_write_t write, void *arg);
 
 /**
- * state__write_base - write the part of state__write() that is as of the horizon
- */
-int state__write_base(struct state *state, state_write_t write, void *arg);
-
-/**
- * state__write_until - after state__write_base(): write records since the horizon, up to @time [ns]
+ * state__write_until - write what the file does not have yet, as far as it has a time up to @time [ns]
  * @next:	0 at first; where the next call continues
  * @complete:	set if all records up to @time are written, and no older one can arrive
  *
- * To be followed by state__write() at last.
+ * To be followed by state__write() at last. Takes as long as a visit to all tasks.
  *
  * Return: as state__write().
  */

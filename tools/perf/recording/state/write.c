@@ -155,15 +155,19 @@ static void write_system_wide(struct batch *batch)
 	}
 }
 
-/* Write the leader of a process first, because a reader attributes the maps to it. */
-static void write_base(struct batch *batch)
+/*
+ * Write tasks whose BASE view has a time up to @until. Write the leader of a process first, because
+ * a reader attributes the maps to it.
+ */
+static void write_base(struct batch *batch, u64 until)
 {
 	struct process *process;
 	struct task *task;
 
 	tasks__for_each_process(&batch->state->tasks, process) {
 		process__for_each_task(process, task) {
-			if (!task->fork_logged && task->file != batch->state->file)
+			if (!task->fork_logged && task->file != batch->state->file &&
+			    task_base_time(task) <= until)
 				write_task(batch, task);
 		}
 	}
@@ -190,16 +194,6 @@ static void write_log(struct batch *batch)
 		write_entry(batch, &log->entries[i]);
 }
 
-int state__write_base(struct state *state, state_write_t write, void *arg)
-{
-	struct batch batch = { .state = state, .write = write, .arg = arg };
-
-	write_system_wide(&batch);
-	write_base(&batch);
-	batch__flush(&batch);
-	return batch.err;
-}
-
 /* Late records may be put before @next: state__write() finds them. */
 int state__write_until(struct state *state, u64 time, size_t *next, bool *complete,
 		       state_write_t write, void *arg)
@@ -207,6 +201,9 @@ int state__write_until(struct state *state, u64 time, size_t *next, bool *comple
 	struct batch batch = { .state = state, .write = write, .arg = arg };
 	struct state_log *log = &state->log;
 
+	if (!*next)
+		write_system_wide(&batch);
+	write_base(&batch, time);
 	while (*next < log->nr_applied && log->entries[*next].record->time <= time)
 		write_entry(&batch, &log->entries[(*next)++]);
 	batch__flush(&batch);
@@ -219,7 +216,7 @@ int state__write(struct state *state, state_write_t write, void *arg)
 	struct batch batch = { .state = state, .write = write, .arg = arg };
 
 	write_system_wide(&batch);
-	write_base(&batch);
+	write_base(&batch, UINT64_MAX);
 	write_log(&batch);
 	batch__flush(&batch);
 	return batch.err;

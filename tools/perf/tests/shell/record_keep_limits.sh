@@ -71,4 +71,23 @@ subtest "the recording is stopped long after the last record"
 keep 1 1000 --keep=1s
 numbered_check "$work/data" -- --expect "$work/issued" || error "calls are missing"
 
+subtest "the file has marks of rounds, which keep their promise"
+need_helpers storm
+mkdir "$work/code"
+recorder_start -a -e raw_syscalls:sys_enter -e sched:sched_switch -o "$work/marked" --keep=60s,256M
+for ((i = 0; i < 6; i++)); do
+	"$BUILD/tests/storm" "$work/code" 100 > "$work/storm" || fatal "the workload failed"
+	numbered_calls 1 20011
+	pause 0.5
+done
+recorder_stop
+marks=$("$PERF" script -f -i "$work/marked" --dump-unsorted-raw-trace 2> "$work/script.err" |
+	grep -c PERF_RECORD_FINISHED_ROUND)
+note "$marks marks"
+((marks > 2)) || error "$marks marks"
+for perf in "$PERF" ${old_perf:+"$old_perf"}; do
+	"$perf" script -f -i "$work/marked" > "$work/script.out" 2> "$work/script.err"
+	grep -i 'out of order' "$work/script.err" && error "a mark promises too much"
+done
+
 finish
