@@ -13,7 +13,7 @@ export BASE BUILD LINUX_SOURCE
 
 .NOTPARALLEL:			# perf's own build uses all CPUs
 .PHONY: help deps tree perf perf-asan upstream-tree upstream-perf \
-	kernel debug-kernel upstream-kernel cross-kernel lint-kernel vm \
+	kernel debug-kernel kcsan-kernel upstream-kernel cross-kernel lint-kernel vm \
 	demo demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
 	test-programs unit-programs ring-programs pt-programs event-fuzzer \
 	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover litmus herd7 \
@@ -110,6 +110,13 @@ kernel: tree $(VM_PROGRAMS)	## build build/kernel, the kernel of the guest, with
 debug-kernel: tree $(VM_PROGRAMS)	## build build/kernel-debug, with KASAN, lockdep, PROVE_RCU ...
 	@$(VM)/build-kernel $(LINUX) $(BUILD)/kernel-debug \
 		$(VM)/guest.config $(VM)/ours.config $(VM)/debug.config
+
+# Instrument only the ring buffer (kcsan.config says why). kernel/trace has a ring_buffer.c as well.
+kcsan-kernel: tree $(VM_PROGRAMS)	## build build/kernel-kcsan, which reports data races of the ring buffer
+	@$(VM)/build-kernel $(LINUX) $(BUILD)/kernel-kcsan \
+		$(VM)/guest.config $(VM)/ours.config $(VM)/kcsan.config -- bzImage KCSAN_SANITIZE=n \
+		KCSAN_SANITIZE_ring_buffer_aux.o=y \
+		'KCSAN_SANITIZE_ring_buffer.o=$$(kcsan-$$(obj))' kcsan-kernel/events=y
 
 upstream-kernel: upstream-tree $(VM_PROGRAMS)	## build build/kernel-upstream, the unmodified kernel
 	@scripts/seed-kernel $(BUILD)/pristine $(LINUX)/guest $(UPSTREAM) $(UPSTREAM)/guest \
