@@ -95,7 +95,9 @@ static __always_inline void *extent(struct perf_buffer *rb, unsigned long page)
 
 static struct page *ring_page(struct perf_buffer *rb, unsigned long pgoff)
 {
-	return virt_to_page(pgoff ? rb->pages[pgoff - 1] : rb->user_page);
+	void *addr = pgoff ? rb->pages[pgoff - 1] : rb->user_page;
+
+	return virt_to_page(addr);
 }
 
 static void *alloc_ring_page(int node)
