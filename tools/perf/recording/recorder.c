@@ -144,7 +144,8 @@ static int hand_over_kept(struct recorder *rec, struct snapshot *snapshot,
  * than what was drained. Hand them over before anything is written: a request that arrives while
  * the output hangs belongs to the next snapshot. Leaves the readers held where needs_hold().
  *
- * The copies are used up after an error, too.
+ * The copies are used up after an error, too. If the snapshot can be dropped, the caller ends it when
+ * it is known to be saved, or dropped.
  *
  * @usual: how the main thread was scheduled, or NULL if the readers have ended.
  */
@@ -170,7 +171,7 @@ static int append_snapshot(struct recorder *rec, struct snapshot *snapshot,
 		err = write_kept(rec);
 	keep__release(&rec->keep);
 	snapshot->saved = false;
-	if (!err || rec->output.droppable)
+	if (!err && !rec->output.droppable)
 		sideband__end_snapshot(&rec->sideband, snapshot->rings.horizon);
 	return err;
 }
@@ -199,7 +200,10 @@ static int snapshot_to_this_file(struct recorder *rec, struct snapshot *snapshot
 	if (!err && (!rec->rounds.nr_visitors || keep__enabled(&rec->keep)))
 		err = output__mark(&rec->output, PERF_RECORD_FINISHED_ROUND);
 	release_readers(rec, usual);
-	return err ?: report_snapshot(rec, snapshot, reason);
+	err = err ?: report_snapshot(rec, snapshot, reason);
+	if (!err && rec->output.droppable)
+		output__set_whole(&rec->output);
+	return err;
 }
 
 static int switch_files(struct recorder *rec, struct snapshot *snapshot, const char *reason,
@@ -229,11 +233,23 @@ static int last_snapshot(struct recorder *rec)
 	return err ?: report_snapshot(rec, &snapshot, "exit");
 }
 
-/* The rings go on. The next snapshot creates another file. */
-static void drop_file(struct recorder *rec)
+/*
+ * Drop a snapshot that could not be written. The rings go on. If the file has earlier snapshots, the
+ * next one is appended to them, else it creates another file.
+ */
+static int drop_snapshot(struct recorder *rec)
 {
-	output__drop(&rec->output);
+	int err = 0;
+
 	rec->nr_missing++;
+	if (!rec->output.open || !rec->output.has_whole) {
+		output__drop(&rec->output);
+		return 0;
+	}
+	err = output__cut(&rec->output);
+	aux__cut_index(&rec->output);
+	sideband__rewrite_file(&rec->sideband);
+	return err;
 }
 
 static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
@@ -252,9 +268,10 @@ static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
 	if (err && rec->output.droppable) {
 		if (!snapshot.saved)
 			summary__dropped(&rec->summary, &snapshot.rings, &snapshot.kept, reason);
-		drop_file(rec);
-		err = 0;
+		err = drop_snapshot(rec);
 	}
+	if (rec->output.droppable)
+		sideband__end_snapshot(&rec->sideband, snapshot.rings.horizon);
 	return err;
 }
 
@@ -386,10 +403,8 @@ static int record_until_stop(struct recorder *rec)
 
 	while (!(what & TRIGGER_STOP) && !exited) {
 		err = output__error(&rec->output);
-		if (err && rec->output.droppable) {	/* nothing but the beginning of a file */
-			drop_file(rec);
-			err = 0;
-		}
+		if (err && rec->output.droppable)	/* nothing but the beginning of a file */
+			err = drop_snapshot(rec);
 		err = err ?: readers__looked(&rec->readers);
 		if (!err)
 			err = drain_round(rec);
@@ -439,6 +454,19 @@ static int start_readers(struct recorder *rec)
 	return err;
 }
 
+/* Snapshots that are appended to one file are cut off it if they cannot be written. */
+static int prepare_to_drop(struct recorder *rec)
+{
+	int err;
+
+	if (rec->rotation.enabled || !rec->output.droppable)
+		return 0;
+	rec->output.droppable = rec->output.regular;
+	err = output__flush(&rec->output);
+	output__set_whole(&rec->output);
+	return err;
+}
+
 static int begin(struct recorder *rec)
 {
 	struct target *target = &rec->opts.target;
@@ -449,7 +477,7 @@ static int begin(struct recorder *rec)
 	if (!err)
 		err = sideband__begin(&rec->sideband);
 	if (!err)
-		err = recorder__begin_file(rec);
+		err = recorder__begin_file(rec) ?: prepare_to_drop(rec);
 	if (!err)
 		err = start_readers(rec);
 	if (!err)

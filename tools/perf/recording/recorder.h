@@ -102,8 +102,8 @@
  * @report:	statistics of all rings, and a picture of them
  * @summary:	printed at the end
  * @flushed_ns:	when all streamed rings were drained last, full or not [ns of CLOCK_MONOTONIC]
- * @nr_missing:	files that are missing, as was reported: the recording has failed, although it went
- *		on
+ * @nr_missing:	files and snapshots that are missing, as was reported: the recording has failed,
+ *		although it went on
  * @include_self: record the recorder as well (--no-exclude-perf)
  * @self_excluded: rings that are drained all the time have no events of the recorder
  * @timestamp_filename: append a timestamp to the name of the last file as well

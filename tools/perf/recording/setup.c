@@ -141,8 +141,8 @@ static void init_sideband(struct recorder *rec)
 		.has_overwrite	 = recorder__has_overwrite(rec),
 	};
 	sideband__init(&rec->sideband, rec->tracking, has_streams, rec->rotation.enabled);
-	/* Then nothing but snapshots is written, each to a file of its own. */
-	rec->output.droppable = rec->rotation.enabled && rec->sideband.route == SIDEBAND_TO_STATE;
+	/* Then nothing but snapshots is written. */
+	rec->output.droppable = rec->sideband.route == SIDEBAND_TO_STATE;
 }
 
 /* Without this, a file would not have the tasks of its oldest kept record. */

@@ -322,6 +322,17 @@ int aux__write(struct aux *aux, struct aux_area *area, const struct records *dat
 	return err;
 }
 
+void aux__cut_index(struct output *output)
+{
+	const u64 end = output->pipeline.start + output->whole_bytes;
+	struct auxtrace_index *index;
+
+	list_for_each_entry(index, &output->session->auxtrace_index, list) {
+		while (index->nr && index->entries[index->nr - 1].file_offset >= end)
+			index->nr--;
+	}
+}
+
 /*
  * Full traces
  */

@@ -114,6 +114,9 @@ int aux__map(struct aux *aux, struct channel *channel);
  */
 int aux__describe(struct aux *aux, struct output *output, const struct perf_event_mmap_page *page);
 
+/** aux__cut_index - after output__cut(): forget the traces that were cut off */
+void aux__cut_index(struct output *output);
+
 /**
  * aux__drain - write the new bytes of a full trace, and give the space back
  *
@@ -174,6 +177,8 @@ static inline int aux__map(struct aux *aux __maybe_unused, struct channel *chann
 {
 	return 0;
 }
+
+static inline void aux__cut_index(struct output *output __maybe_unused) {}
 
 static inline int aux__describe(struct aux *aux __maybe_unused,
 				struct output *output __maybe_unused,

@@ -80,6 +80,7 @@ static int output__start_file(struct output *output)
 
 	output->open = true;
 	output->regular = false;
+	output->has_whole = false;
 	if (!output__is_pipe(output) && claim__take(&output->claim, output__fd(output)))
 		return output->err = explain_claimed(output->data.path);
 	describe_compression(output);
@@ -113,6 +114,7 @@ static int output__start_file(struct output *output)
 	}
 	pr_debug("Writing to %s by %s.\n", output__name(output),
 		 pipeline__writer_name(&output->pipeline, output->regular));
+	output->pipeline.compressor.cuttable = output->droppable;
 	pipeline__open(&output->pipeline, output__fd(output), start, output->regular);
 	return 0;
 }
@@ -202,7 +204,8 @@ static void output__write_failed(void *arg, int err, u64 end)
 	struct output *output = arg;
 
 	output->err = err;
-	reserve__release(&output->reserve);
+	if (!output->droppable)
+		reserve__release(&output->reserve);
 	if (output->regular && ftruncate(output__fd(output), end))
 		pr_debug("Cannot cut %s behind the last whole record: %m\n", output__name(output));
 	pr_err("\nCannot write to %s: %s\n", output__name(output), strerror(-err));
@@ -544,6 +547,32 @@ void output__drop(struct output *output)
 	end_span(output);
 	eventfd__clear(output->error_fd);
 	output->err = 0;
+}
+
+void output__set_whole(struct output *output)
+{
+	output->has_whole = output->regular;
+	output->whole_bytes = output__bytes(output);
+	output->whole_span = output->span;
+}
+
+int output__cut(struct output *output)
+{
+	u64 end = output->pipeline.start + output->whole_bytes;
+	int fd = output__fd(output), err;
+
+	pipeline__close(&output->pipeline);
+	if (ftruncate(fd, end)) {
+		err = -errno;
+		pr_err("Cannot remove an incomplete snapshot from %s: %m\n", output__name(output));
+		return err;
+	}
+	pipeline__reset(&output->pipeline);
+	pipeline__resume(&output->pipeline, fd, end, output->regular);
+	output->span = output->whole_span;
+	eventfd__clear(output->error_fd);
+	output->err = 0;
+	return 0;
 }
 
 /* Never replace a file: two may be closed within the resolution of the suffix. */

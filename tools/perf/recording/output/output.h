@@ -22,8 +22,9 @@
  * An error (disk full, file size limit, I/O) ends the recording, but the file stays readable: it is
  * cut behind the last whole record that was written, and output__close() completes it. Disk space
  * for the features is reserved from the start (reserve.h), so that a file can be completed when the
- * disk is full. Where each file is a snapshot that can be spared, the caller drops the file instead
- * (@droppable, output__drop()) and goes on.
+ * disk is full. Where snapshots can be spared, the caller goes on instead (@droppable): it drops a
+ * file that is one snapshot (output__drop()), and cuts one behind its last whole snapshot
+ * (output__cut()).
  */
 #ifndef PERF_RECORDING_OUTPUT_H
 #define PERF_RECORDING_OUTPUT_H
@@ -65,8 +66,12 @@ struct time_span {
  *		file's own events when it is read back (tool.h)
  * @evlist:	the events that the header describes
  * @open:	records can be written: a file is open, or will be (output__next())
- * @droppable:	an error costs the file, not the recording: see output__drop(). Set by the caller.
+ * @droppable:	an error costs the file, or the end of it, not the recording: see output__drop() and
+ *		output__cut(). Set by the caller.
  * @regular:	a regular file in the file format: it can be cut, read back, and removed
+ * @has_whole:	@whole_bytes and @whole_span are set
+ * @whole_bytes: length of the data that output__cut() leaves [bytes]
+ * @whole_span:	times of the samples in them
  * @replaced:	a file of this name existed, and is now called .old
  * @max_bytes:	stop reading streams when output__kept() reaches this, 0 for never [bytes]
  * @max_file_bytes: wake the recorder when the file has this many bytes of data, 0 for never
@@ -102,6 +107,9 @@ struct output {
 	bool			 open;
 	bool			 droppable;
 	bool			 regular;
+	bool			 has_whole;
+	u64			 whole_bytes;
+	struct time_span	 whole_span;
 	bool			 replaced;
 	u64			 max_bytes;
 	u64			 max_file_bytes;
@@ -268,6 +276,21 @@ void output__discard(struct output *output);
  * that are appended are refused with -EBADF.
  */
 void output__drop(struct output *output);
+
+/**
+ * output__set_whole - the file is whole up to here; after output__flush(), if no other thread
+ * appends
+ */
+void output__set_whole(struct output *output);
+
+/**
+ * output__cut - after an error: cut the file where it was whole, and forget the error
+ *
+ * Only if @output->has_whole. No other thread appends. The file stays open.
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int output__cut(struct output *output);
 
 /**
  * output__reopen - create the next file under the name that the user knows

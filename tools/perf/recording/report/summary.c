@@ -180,8 +180,7 @@ void summary__dropped(struct summary *summary, const struct snapshot_stats *stat
 	summary->dropped++;
 	summary->dropped_records += stats->written.records + kept->records;
 	summary->dropped_samples += stats->written.samples + kept->samples;
-	pr_err("The snapshot (%s) is dropped. The recording goes on; the next snapshot goes to a new file.\n",
-	       reason);
+	pr_err("The snapshot (%s) is dropped. The recording goes on.\n", reason);
 }
 
 void summary__file(struct summary *summary, const char *name)

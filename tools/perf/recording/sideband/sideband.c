@@ -209,6 +209,12 @@ int sideband__begin_file(struct sideband *sideband)
 	}
 }
 
+void sideband__rewrite_file(struct sideband *sideband)
+{
+	sideband->init_finished = false;
+	state__rewrite_file(&sideband->state);
+}
+
 int sideband__end_file(struct sideband *sideband)
 {
 	return sideband->opts->tail_synthesize ? write_proc(sideband) : 0;

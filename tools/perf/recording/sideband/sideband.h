@@ -111,6 +111,9 @@ void sideband__exit(struct sideband *sideband);
  */
 int sideband__begin(struct sideband *sideband);
 
+/** sideband__rewrite_file - after output__cut(): the next snapshot writes what was cut off */
+void sideband__rewrite_file(struct sideband *sideband);
+
 /**
  * sideband__begin_file - begin a new file, whose events are described
  *

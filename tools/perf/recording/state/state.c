@@ -180,7 +180,15 @@ void state__begin_file(struct state *state, bool streamed)
 {
 	state->file++;
 	state->streamed = streamed;
+	state->rewritten = false;
 	system_wide__begin_file(&state->system_wide, state->file);
+}
+
+void state__rewrite_file(struct state *state)
+{
+	state->file++;
+	state->rewritten = true;
+	system_wide__rewrite_file(&state->system_wide, state->file);
 }
 
 /*

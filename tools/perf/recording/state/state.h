@@ -97,6 +97,7 @@ struct state_loss {
  * @collect_map_bytes: limit of @map_bytes at which to collect [bytes]
  * @file:	number of the present file
  * @streamed:	the caller writes new side-band records to this file, too: see state__begin_file()
+ * @rewritten:	the file was cut: it may have records already that are written to it
  * @loss:	what is missing
  */
 struct state {
@@ -115,6 +116,7 @@ struct state {
 	size_t			collect_map_bytes;
 	u32			file;
 	bool			streamed;
+	bool			rewritten;
 	struct state_loss	loss;
 };
 
@@ -182,6 +184,14 @@ void state__mark_exited(struct state *state, bool (*exists)(u32 tid));
  * @streamed:	the caller writes all records that arrive from now on to the file as well
  */
 void state__begin_file(struct state *state, bool streamed);
+
+/**
+ * state__rewrite_file - the present file was cut: write all that it must have once more
+ *
+ * To be called before the state__forget() of the snapshot that was cut off. Records that are
+ * repeated get the time of the horizon, so that they are newer than those that the file has.
+ */
+void state__rewrite_file(struct state *state);
 
 typedef int (*state_write_t)(void *arg, const void *records, size_t len);
 

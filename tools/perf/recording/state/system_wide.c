@@ -120,7 +120,7 @@ void system_wide__apply(struct system_wide *system_wide, struct sb_record *recor
 	bool in_file = false;
 
 	if (hashmap__find(&system_wide->by_object, record, &entry)) {
-		in_file = entry->file == system_wide->file;
+		in_file = entry->file && entry->file >= system_wide->first_file;
 		drop(system_wide, entry);
 	}
 	if (is_removal(record) && (!in_file || file == system_wide->file))
@@ -149,5 +149,10 @@ void system_wide__begin_file(struct system_wide *system_wide, u32 file)
 		if (is_removal(entry->record))
 			drop(system_wide, entry);
 	}
+	system_wide->file = system_wide->first_file = file;
+}
+
+void system_wide__rewrite_file(struct system_wide *system_wide, u32 file)
+{
 	system_wide->file = file;
 }

@@ -26,7 +26,7 @@ struct sb_record;
  * struct system_wide_record - the newest record about an object
  * @node:	in system_wide->list
  * @record:	a reference
- * @file:	number of the file that has the record, 0 for none
+ * @file:	number of the file that has the record, or that may have it; 0 for none
  */
 struct system_wide_record {
 	struct list_head	node;
@@ -40,6 +40,7 @@ struct system_wide_record {
  * @by_object:	from struct sb_record to struct system_wide_record; records about the same object
  *		are equal
  * @file:	number of the present file
+ * @first_file:	its number before the first system_wide__rewrite_file()
  * @nr_cgroups:	number of cgroups in @list
  * @nr_dropped:	number of cgroups that were dropped, and of records for which an allocation failed
  */
@@ -47,6 +48,7 @@ struct system_wide {
 	struct list_head	list;
 	struct hashmap		by_object;
 	u32			file;
+	u32			first_file;
 	size_t			nr_cgroups;
 	u64			nr_dropped;
 };
@@ -66,6 +68,12 @@ void system_wide__apply(struct system_wide *system_wide, struct sb_record *recor
 
 /** system_wide__begin_file - begin a new file, which has no records yet */
 void system_wide__begin_file(struct system_wide *system_wide, u32 file);
+
+/**
+ * system_wide__rewrite_file - the present file has lost some of its records, nobody knows which
+ * @file:	number of the file from now on
+ */
+void system_wide__rewrite_file(struct system_wide *system_wide, u32 file);
 
 #define system_wide__for_each(system_wide, entry)			\
 	list_for_each_entry(entry, &(system_wide)->list, node)

@@ -143,15 +143,30 @@ static void write_task(struct batch *batch, struct task *task)
 	task->file = batch->state->file;
 }
 
+/* Records that the file may have already must not be older than what follows them there. */
+static void write_again(struct batch *batch, const struct sb_record *record)
+{
+	const struct state *state = batch->state;
+	union perf_event *event = batch__copy(batch, record);
+	struct sb_origin who = id_format__read(&state->format, record);
+
+	id_format__stamp(&state->format, (void *)event + event->header.size, who.pid, who.tid,
+			 state->horizon);
+}
+
 static void write_system_wide(struct batch *batch)
 {
+	const struct state *state = batch->state;
 	struct system_wide_record *entry;
 
 	system_wide__for_each(&batch->state->system_wide, entry) {
-		if (entry->file == batch->state->file)
+		if (entry->file == state->file)
 			continue;
-		batch__copy(batch, entry->record);
-		entry->file = batch->state->file;
+		if (state->rewritten && entry->record->time < state->horizon)
+			write_again(batch, entry->record);
+		else
+			batch__copy(batch, entry->record);
+		entry->file = state->file;
 	}
 }
 

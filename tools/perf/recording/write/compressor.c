@@ -98,7 +98,7 @@ static int write_chunk(struct compressor *compressor, struct chunk *chunk)
 	if (err)
 		return err;
 	len = zstd_records__compress(&compressor->zstd, compressor->level, chunk->data, chunk->len,
-				     compressor->records, false);
+				     compressor->records, compressor->cuttable);
 	if (len < 0)
 		return len;
 	compressed = records__of(compressor->records, len);
@@ -140,6 +140,7 @@ void compressor__begin_file(struct compressor *compressor)
 	zstd_fini(&compressor->zstd);
 	zstd_init(&compressor->zstd, compressor->level);
 	compressor->nr_chunks = 0;
+	compressor->has_partial = false;
 }
 
 u64 compressor__drop(struct compressor *compressor, u64 end)

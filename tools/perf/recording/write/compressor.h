@@ -25,6 +25,8 @@ struct compressed_chunk;
  * @out:	the file's queue
  * @zstd:	the compression stream, a new one for each file
  * @level:	compression level, 1 to 22
+ * @cuttable:	end the frame with each chunk, so that another stream can continue behind any of
+ *		them; set by the caller
  * @records:	buffer for the compressed records of a chunk
  * @chunk:	the chunk that was submitted
  * @chunks:	what was compressed and may not be in the file yet, in the order of the file
@@ -41,6 +43,7 @@ struct compressor {
 	struct write_queue	*out;
 	struct zstd_data	 zstd;
 	int			 level;
+	bool			 cuttable;
 	void			*records;
 	struct chunk		*chunk;
 	struct compressed_chunk	*chunks;

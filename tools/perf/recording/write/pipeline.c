@@ -79,16 +79,21 @@ int pipeline__for_each_fast_thread(const struct pipeline *pipeline,
 	return err;
 }
 
-void pipeline__open(struct pipeline *pipeline, int fd, u64 pos, bool regular)
+void pipeline__resume(struct pipeline *pipeline, int fd, u64 pos, bool regular)
 {
 	struct writer *writer = regular ? pipeline->writer : pipeline->stream_writer;
 
-	pipeline->start = pos;
 	write_queue__open(&pipeline->file_queue, writer, fd, pos, regular);
 	if (!pipeline->level)
 		return;
 	compressor__begin_file(&pipeline->compressor);
 	write_queue__open(&pipeline->raw_queue, &pipeline->compressor.writer, -1, 0, true);
+}
+
+void pipeline__open(struct pipeline *pipeline, int fd, u64 pos, bool regular)
+{
+	pipeline->start = pos;
+	pipeline__resume(pipeline, fd, pos, regular);
 }
 
 const char *pipeline__writer_name(const struct pipeline *pipeline, bool regular)

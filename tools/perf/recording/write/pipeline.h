@@ -102,6 +102,9 @@ int pipeline__for_each_fast_thread(const struct pipeline *pipeline,
  */
 void pipeline__open(struct pipeline *pipeline, int fd, u64 pos, bool regular);
 
+/** pipeline__resume - after pipeline__reset(): open the same file again, and continue at @pos */
+void pipeline__resume(struct pipeline *pipeline, int fd, u64 pos, bool regular);
+
 /** pipeline__writer_name - name of the back end that writes regular, or other, files */
 const char *pipeline__writer_name(const struct pipeline *pipeline, bool regular);
 
@@ -166,7 +169,7 @@ bool pipeline__cut(struct pipeline *pipeline, u64 *end);
 
 /**
  * pipeline__reset - after an error and pipeline__close(): forget the file, so that another can be
- * opened
+ * opened, or this one again
  *
  * Drops the next file's records, if any. No thread appends.
  */

@@ -82,18 +82,22 @@ else
 	inconclusive "cannot mount a small tmpfs: $(cat "$work/mount.err")"
 fi
 
-subtest "a failing write ends a recording into one file, which stays readable"
+subtest "a failing write costs one snapshot of those in one file"
 umount "$out" 2> "$work/umount.err" && mounted=()
 rm -rf "${out:?}"/*
-wrapper=(env "LD_PRELOAD=$(realpath "$BUILD/tests/spoil_writes")" "SPOIL_WRITES=fail 3 EIO")
+wrapper=(env "LD_PRELOAD=$(realpath "$BUILD/tests/spoil_writes")" "SPOIL_WRITES=once 3 EIO")
 recorder_start -a "${event[@]}" -o "$out/data" --keep=64M -z0
 wrapper=()
 numbered_calls 10 20011
 control snapshot && error "the snapshot is acknowledged"
-wait_until 20 gone "$recorder" || error "the recorder goes on"
+numbered_calls 20 1009
+control snapshot || error "the next snapshot is not acknowledged"
+numbered_calls 30 1013
+control stop
 recorder_end
 [ "$status" = 255 ] || error "exit status $status, not 255"
 grep -q 'Input/output error' "$work/record.err" || error "no message"
+holds "$out/data" "20:1-1009 30:1-1013"
 readable "$out/data" || error "the file cannot be read"
 
 finish

@@ -1,5 +1,5 @@
 #!/bin/bash
-# perf record --switch-output /overwrite/: a snapshot that cannot be written is dropped, the next ones are saved
+# perf record /overwrite/: a snapshot that cannot be written is dropped, the next ones are saved
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 120
 
@@ -25,7 +25,7 @@ request() {
 # start [record options]
 start() {
 	rm -rf "${out:?}"/*
-	recorder_start -a -m 256 "${event[@]}" -o "$out/data" --switch-output "$@"
+	recorder_start -a -m 256 "${event[@]}" -o "$out/data" "$@"
 }
 
 # end: stop the recorder, whose status tells that a snapshot is missing
@@ -47,8 +47,8 @@ holds() {
 if mount -t tmpfs -o size=5m tmpfs "$out" 2> "$work/mount.err"; then
 	mounted+=("$out")
 	for how in --io=sync --io=uring -z; do
-		subtest "a full disk, $how"
-		start $how
+		subtest "a full disk, a file for each snapshot, $how"
+		start --switch-output $how
 		numbered_calls 10 1009
 		request 1 'Snapshot [0-9]+ \(signal\)'
 		head -c 20m /dev/zero > "$out/filler" 2> "$work/filler.err"
@@ -71,6 +71,54 @@ if mount -t tmpfs -o size=5m tmpfs "$out" 2> "$work/mount.err"; then
 		written=$(sed -n 's/.*Captured and wrote.*(\([0-9]*\) samples).*/\1/p' "$work/record.err")
 		[ "$written" = $((1009 + 1013 + 1019)) ] || error "the summary counts $written samples"
 	done
+	for how in --io=sync --io=uring --aio -z; do
+		subtest "a full disk, all snapshots in one file, $how"
+		start $how
+		numbered_calls 10 1009
+		request 1 'Snapshot [0-9]+ \(signal\)'
+		size=$(stat -c %s "$out/data")
+		head -c 20m /dev/zero > "$out/filler" 2> "$work/filler.err"
+		# This task is named by a record that is lost with the second snapshot.
+		"$work/$comm" --threads 1 --tag 15 --rate 1 --duration 60 > "$work/issued.15" &
+		named=$!
+		numbered_calls 20 5003
+		request 1 'snapshot \(signal\) is dropped'
+		[ "$(stat -c %s "$out/data")" = "$size" ] || error "the file has not the size of its whole snapshots"
+		numbered_calls 30 5003
+		request 2 'snapshot \(signal\) is dropped'
+		printed "Cannot write.*No space left on device" 2 || error "no reason is printed"
+		rm "$out/filler"
+		numbered_calls 40 1013
+		request 2 'Snapshot [0-9]+ \(signal\)'
+		kill "$named"
+		wait "$named"
+		numbered_calls 50 1019
+		end
+		[ "${#snapshots[@]}" = 0 ] || error "another file was written"
+		"$PERF" script -i "$out/data" -F trace | grep -v '000000000000000f' > "$work/trace"
+		ranges=$("$BUILD/tests/numbered_check" < "$work/trace" | awk '$1 == "thread" { print $2 $4 "-" $6 }' |
+			tr -d , | xargs)
+		[ "$ranges" = "10:1-1009 40:1-1013 50:1-1019" ] || error "the file holds '$ranges'"
+		readable "$out/data" || error "the file cannot be read"
+		names=$("$PERF" script -i "$out/data" -F comm 2> /dev/null | sort -u | xargs)
+		[ "$names" = "$comm" ] || error "samples have the names $names"
+		"$PERF" report -i "$out/data" --stdio 2>&1 > "$work/report.out" | grep -i 'out of order' &&
+			error "records of earlier times follow later ones"
+		printed 'Dropped 2 snapshots' 1 || error "the summary does not count the dropped snapshots"
+	done
+
+	subtest "a disk that is still full at the end: the file has the whole snapshots"
+	start
+	numbered_calls 10 1009
+	request 1 'Snapshot [0-9]+ \(signal\)'
+	head -c 20m /dev/zero > "$out/filler" 2> "$work/filler.err"
+	numbered_calls 20 5003
+	request 1 'snapshot \(signal\) is dropped'
+	end
+	readable "$out/data" || error "the file cannot be read"
+	"$PERF" report -i "$out/data" --header-only | grep -q 'hostname' || error "the header is not complete"
+	numbered_ranges "$out/data" | grep -q '^10:1-1009' || error "the whole snapshot is missing"
+
 	umount "$out"
 	mounted=()
 else
@@ -79,7 +127,7 @@ else
 fi
 
 subtest "the output directory is deleted and created again"
-start
+start --switch-output
 numbered_calls 10 1009
 rm -r "$out"
 request 1 "$out/data was deleted while perf wrote to it"

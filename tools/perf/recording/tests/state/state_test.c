@@ -99,6 +99,63 @@ static void test_same_file(void)
 	end();
 }
 
+/* Read back the newest record of this type. */
+static const union perf_event *newest(u32 type)
+{
+	size_t i = file.nr;
+
+	while (i-- && ((union perf_event *)file.record[i].bytes)->header.type != type)
+		;
+	return i < file.nr ? (union perf_event *)file.record[i].bytes : NULL;
+}
+
+/* The second of three snapshots is cut off the file. */
+static void test_cut_file(void)
+{
+	u64 whole, horizon;
+	size_t i;
+	bool ok;
+
+	begin();
+	emit_comm(10, 10, "one", 0);
+	emit_mmap(10, 0x1000, 0x1000, 0, "/one");
+	emit_ksymbol(0xffff0000, "bpf_one", 0);
+	make_final();
+	read_file(now);
+	whole = file.nr;
+
+	emit_comm(10, 10, "two", 0);
+	emit_mmap(10, 0x2000, 0x1000, 0, "/two");
+	emit_ksymbol(0xffff2000, "bpf_two", 0);
+	emit_ksymbol(0xffff0000, "bpf_one", PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER);
+	make_final();
+	read_file(now);
+	ok = file.nr > whole;
+	while (file.nr > whole)
+		free(file.record[--file.nr].bytes);
+	horizon = state.final_time;
+	state__rewrite_file(&state);
+	state__forget(&state, horizon);
+
+	emit_fork(20, 20, 10, 10);
+	make_final();
+	read_file(now);
+	ok &= resolves(10, 10, 0x2000, "two", "/two", 0) &&
+	      resolves(20, 20, 0x1000, "two", "/one", 0);
+	check(ok, "after a cut, the file gets what it has lost");
+	check(count(PERF_RECORD_KSYMBOL) == 3 &&
+	      newest(PERF_RECORD_KSYMBOL)->ksymbol.flags == PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER,
+	      "... and what was unregistered in it");
+	ok = true;
+	for (i = whole; i < file.nr; i++)
+		ok &= file.record[i].time >= horizon;
+	check(ok, "... as records that are newer than those that it has");
+	new_file();
+	read_file(now);
+	check(count(PERF_RECORD_KSYMBOL) == 1, "the next file has what is registered");
+	end();
+}
+
 static void test_system_wide(void)
 {
 	struct perf_record_cgroup cgroup = { .id = 5, .path = "/a" };
@@ -311,6 +368,7 @@ int main(void)
 	test_order();
 	test_clock_set_back();
 	test_same_file();
+	test_cut_file();
 	test_system_wide();
 	test_passthrough();
 	test_visits();
