@@ -19,9 +19,19 @@ static void *map(size_t len)
 	return data == MAP_FAILED ? NULL : data;
 }
 
-struct keep_block *keep_block__new(void)
+void *keep_memory__map(void)
 {
-	struct keep_block *block = calloc(1, sizeof(*block));
+	return map(KEEP_BLOCK_BYTES);
+}
+
+void keep_memory__unmap(void *memory)
+{
+	munmap(memory, KEEP_BLOCK_BYTES);
+}
+
+struct keep_block *keep_block__new(void *memory)
+{
+	struct keep_block *block = memory ? calloc(1, sizeof(*block)) : NULL;
 
 	if (!block)
 		return NULL;
@@ -29,11 +39,8 @@ struct keep_block *keep_block__new(void)
 	INIT_LIST_HEAD(&block->raw_node);
 	block->refs = 1;
 	block->mapped = KEEP_BLOCK_BYTES;
-	block->data = map(KEEP_BLOCK_BYTES);
-	if (block->data)
-		return block;
-	free(block);
-	return NULL;
+	block->data = memory;
+	return block;
 }
 
 void keep_block__free(struct keep_block *block)
@@ -49,12 +56,14 @@ void *keep_block__compressed(const void *records, size_t len)
 	return data ? memcpy(data, records, len) : NULL;
 }
 
-void keep_block__replace(struct keep_block *block, void *data, size_t len)
+void *keep_block__replace(struct keep_block *block, void *data, size_t len)
 {
-	munmap(block->data, block->mapped);
+	void *memory = block->data;
+
 	block->data = data;
 	block->len = len;
 	block->mapped = pages_of(len);
+	return memory;
 }
 
 void keep_block__trim(struct keep_block *block)

@@ -54,8 +54,14 @@ struct keep_block {
 	bool		 written;
 };
 
-/** keep_block__new - allocate an empty block for KEEP_BLOCK_BYTES of records. Return: NULL: -ENOMEM */
-struct keep_block *keep_block__new(void);
+/** keep_memory__map - allocate memory for the records of a block. Return: NULL: -ENOMEM */
+void *keep_memory__map(void);
+
+/** keep_memory__unmap - free what keep_memory__map() has returned */
+void keep_memory__unmap(void *memory);
+
+/** keep_block__new - create an empty block that owns @memory. Return: NULL: -ENOMEM, or no @memory */
+struct keep_block *keep_block__new(void *memory);
 
 /** keep_block__free - free the block, whatever its @refs */
 void keep_block__free(struct keep_block *block);
@@ -63,8 +69,12 @@ void keep_block__free(struct keep_block *block);
 /** keep_block__compressed - copy what the block becomes. Return: the copy, or NULL: -ENOMEM */
 void *keep_block__compressed(const void *records, size_t len);
 
-/** keep_block__replace - replace the records by their compressed form, @len bytes at @data */
-void keep_block__replace(struct keep_block *block, void *data, size_t len);
+/**
+ * keep_block__replace - replace the records by their compressed form, @len bytes at @data
+ *
+ * Return: the memory of the records, which is the caller's now.
+ */
+void *keep_block__replace(struct keep_block *block, void *data, size_t len);
 
 /** keep_block__trim - give memory behind the records back */
 void keep_block__trim(struct keep_block *block);

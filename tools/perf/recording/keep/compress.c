@@ -24,6 +24,17 @@ void keep__unset_raw(struct keep *keep, struct keep_block *block)
 	keep->raw_bytes -= block->mapped;
 }
 
+/* Keep the memory for the next block, or free it. Caller holds @lock. */
+static void recycle(struct keep *keep, void *memory)
+{
+	if (keep->nr_spare == KEEP_MAX_SPARE) {
+		keep_memory__unmap(memory);
+		return;
+	}
+	keep->spare[keep->nr_spare++] = memory;
+	keep->bytes += KEEP_BLOCK_BYTES;
+}
+
 /* Replace the records of @block, unless they are smaller. Caller holds @lock. */
 static void finish(struct keep *keep, struct keep_block *block, ssize_t len)
 {
@@ -33,7 +44,7 @@ static void finish(struct keep *keep, struct keep_block *block, ssize_t len)
 	if (len > 0 && (size_t)len < block->len)
 		data = keep_block__compressed(keep->records, len);
 	if (data)
-		keep_block__replace(block, data, len);
+		recycle(keep, keep_block__replace(block, data, len));
 	else
 		keep_block__trim(block);
 	block->form = data ? KEEP_COMPRESSED : KEEP_INCOMPRESSIBLE;

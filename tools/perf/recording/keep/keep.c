@@ -97,15 +97,16 @@ static void seal(struct keep *keep, bool ends_round)
 
 static int begin_block(struct keep *keep)
 {
-	struct keep_block *block = keep_block__new();
+	void *memory = NULL;
 
-	if (!block)
-		return -ENOMEM;
 	pthread_mutex_lock(&keep->lock);
-	keep->bytes += block->mapped;
+	if (keep->nr_spare)
+		memory = keep->spare[--keep->nr_spare];
+	else
+		keep->bytes += KEEP_BLOCK_BYTES;
 	pthread_mutex_unlock(&keep->lock);
-	keep->filling = block;
-	return 0;
+	keep->filling = keep_block__new(memory ?: keep_memory__map());
+	return keep->filling ? 0 : -ENOMEM;
 }
 
 /* Return: length of the whole records from @pos on that fit into @space [bytes]. */
@@ -317,5 +318,7 @@ void keep__exit(struct keep *keep)
 		keep_block__free(keep->filling);
 	list_for_each_entry_safe(block, next, &keep->blocks, node)
 		keep_block__free(block);
+	while (keep->nr_spare)
+		keep_memory__unmap(keep->spare[--keep->nr_spare]);
 	keep->sink.write = NULL;
 }

@@ -50,6 +50,9 @@ struct output;
 #define KEEP_DEFAULT_BYTES	(256ULL << 20)
 #define KEEP_MIN_BYTES		(32ULL << 20)
 
+/* Memory whose pages are touched saves the readers page faults. */
+#define KEEP_MAX_SPARE		4
+
 /* Default of --write-buffer: the file is written from what was kept. */
 #define KEEP_WRITE_BUFFER_BYTES	(8ULL << 20)
 
@@ -97,7 +100,8 @@ struct keep_stats {
  * @wanted:	the snapshot that is being written waits for this block, or NULL
  * @work:	signalled when there is something to compress
  * @compressed:	signalled when a block is compressed
- * @bytes:	memory of all blocks that exist [bytes]
+ * @spare:	memory for @nr_spare blocks
+ * @bytes:	memory of all blocks that exist, and of @spare [bytes]
  * @raw_bytes:	memory of those in @raw [bytes]
  * @limit_bytes: limit of @bytes, see budget.h
  * @reserved_bytes: memory that the output will need; set by keep__reserve()
@@ -128,6 +132,8 @@ struct keep {
 	struct keep_block	*wanted;
 	pthread_cond_t		 work;
 	pthread_cond_t		 compressed;
+	void			*spare[KEEP_MAX_SPARE];
+	unsigned int		 nr_spare;
 	u64			 bytes;
 	u64			 raw_bytes;
 	u64			 limit_bytes;
