@@ -643,6 +643,8 @@ static struct option options[] = {
 	OPT_CALLBACK_NONEG(0, "switch-output-event", &trigger_option, "event",
 			   "take a snapshot and continue in a new file when this event happens; the "
 			   "event is not recorded", parse_trigger_event),
+	OPT_STRING(0, "exec-snapshot", &rec.hook.command, "command",
+		   "run this command for each completed file, with its name as argument"),
 	OPT_CALLBACK(0, "switch-max-files", &rec.kept.max_nr, "n",
 		     "keep only this number of completed files, those of earlier runs included",
 		     parse_max_files),

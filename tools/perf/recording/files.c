@@ -53,6 +53,8 @@ int recorder__close_file(struct recorder *rec, bool rename)
 		output__add_removed(&rec->output, deleted);
 		free(name);
 	}
+	if (!err && !output__is_pipe(&rec->output) && rec->output.fate == FILE_KEPT)
+		hook__run(&rec->hook, name ? rec->summary.last_file : rec->output.data.path);
 	return err ?: explain_fate(&rec->output);
 }
 

@@ -420,6 +420,7 @@ static int record_until_stop(struct recorder *rec)
 		err = flush_streams(rec);
 		if (err)
 			return err;
+		hook__reap(&rec->hook);
 		what = capture__asked(&rec->capture, &nr_commands);
 		exited = targets_exited(rec);
 		err = react(rec, what, nr_commands);
@@ -572,6 +573,7 @@ int recorder__run(struct recorder *rec, int argc, const char **argv)
 	}
 	stop_signal = rec->triggers.stop_signal;
 	recorder__cleanup(rec);
+	hook__wait(&rec->hook);
 
 	if (err || rec->nr_missing)
 		return EXIT_RECORDING_FAILED;

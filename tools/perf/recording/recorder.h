@@ -21,6 +21,7 @@
  *        |      block.c, compress.c, budget.c, write.c, option.c
  *        +-- snapshot/		overwritten rings -> copies -> file, when asked
  *        |      trigger.c, trigger_event.c, workload.c	what asks: signals, timers, events
+ *        |      hook.c			runs a command for each completed file
  *        |      control.c		commands of --control, and their answers
  *        |      signals.c		the process's signals, from the first moment to the last
  *        |      capture.c		takes the copies in a thread of its own, whatever the disk does
@@ -70,6 +71,7 @@
 #include "recording/sideband/drain_thread.h"
 #include "recording/sideband/sideband.h"
 #include "recording/snapshot/capture.h"
+#include "recording/snapshot/hook.h"
 #include "recording/snapshot/overwrite.h"
 #include "recording/snapshot/trigger.h"
 #include "off_cpu.h"
@@ -106,6 +108,7 @@
  *		although it went on
  * @include_self: record the recorder as well (--no-exclude-perf)
  * @self_excluded: rings that are drained all the time have no events of the recorder
+ * @hook:	--exec-snapshot
  * @timestamp_filename: append a timestamp to the name of the last file as well
  * @build_id_mmap: let the kernel put build-ids into mmap records
  */
@@ -138,6 +141,7 @@ struct recorder {
 	unsigned int		 nr_missing;
 	bool			 include_self;
 	bool			 self_excluded;
+	struct hook		 hook;
 	bool			 timestamp_filename;
 	bool			 build_id_mmap;
 };

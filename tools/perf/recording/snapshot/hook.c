@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/kernel.h>
+#include <sys/wait.h>
+#include "util/debug.h"
+#include "hook.h"
+
+static void report(const struct hook *hook, int status)
+{
+	if (WIFSIGNALED(status))
+		pr_warning("--exec-snapshot: %s was killed by signal %d.\n", hook->command,
+			   WTERMSIG(status));
+	else if (WEXITSTATUS(status))
+		pr_warning("--exec-snapshot: %s has failed with status %d.\n", hook->command,
+			   WEXITSTATUS(status));
+	else
+		pr_debug("--exec-snapshot: %s has ended.\n", hook->command);
+}
+
+static void reap(struct hook *hook, int flags)
+{
+	pid_t *pid;
+	int status;
+
+	for (pid = hook->pids; pid < hook->pids + HOOK_MAX_RUNNING; pid++) {
+		if (!*pid || waitpid(*pid, &status, flags) != *pid)
+			continue;
+		report(hook, status);
+		*pid = 0;
+	}
+}
+
+void hook__reap(struct hook *hook)
+{
+	if (hook->command)
+		reap(hook, WNOHANG);
+}
+
+void hook__wait(struct hook *hook)
+{
+	if (hook->command)
+		reap(hook, 0);
+}
+
+/*
+ * The recorder blocks signals, may have a real-time priority, and has descriptors open that belong to
+ * nobody else. Undo that for the command. A process group of its own keeps a ^C for the recorder
+ * away from it.
+ */
+static int spawn(const char *script, const char *command, const char *file, pid_t *pid)
+{
+	const char *argv[] = { "sh", "-c", script, command, file, NULL };
+	const struct sched_param normal = { 0 };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int err;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+				 POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSCHEDULER);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	posix_spawnattr_setschedpolicy(&attr, SCHED_OTHER);
+	posix_spawnattr_setschedparam(&attr, &normal);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+	err = posix_spawn(pid, "/bin/sh", &actions, &attr, (char **)argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	return -err;
+}
+
+static pid_t *free_slot(struct hook *hook)
+{
+	pid_t *pid;
+
+	for (pid = hook->pids; pid < hook->pids + HOOK_MAX_RUNNING; pid++) {
+		if (!*pid)
+			return pid;
+	}
+	return NULL;
+}
+
+void hook__run(struct hook *hook, const char *file)
+{
+	char *script = NULL;
+	pid_t *pid;
+	int err;
+
+	if (!hook->command)
+		return;
+	hook__reap(hook);
+	pid = free_slot(hook);
+	if (!pid) {
+		pr_warning("--exec-snapshot: not run for %s: %d commands are still running.\n", file,
+			   HOOK_MAX_RUNNING);
+		return;
+	}
+	if (asprintf(&script, "%s \"$@\"", hook->command) < 0)
+		return;
+	err = spawn(script, hook->command, file, pid);
+	free(script);
+	if (!err)
+		return;
+	*pid = 0;
+	pr_warning("--exec-snapshot: cannot run the command for %s: %s\n", file, strerror(-err));
+}

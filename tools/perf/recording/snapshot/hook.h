@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Run a command for each completed file (--exec-snapshot).
+ *
+ * The command runs in the background, with the name of the file as its argument. The recorder never
+ * waits for it while it records. Commands that hang do not pile up: beyond HOOK_MAX_RUNNING, the
+ * command is not run, and a warning says for which file.
+ */
+#ifndef PERF_RECORDING_HOOK_H
+#define PERF_RECORDING_HOOK_H
+
+#include <sys/types.h>
+
+#define HOOK_MAX_RUNNING	16
+
+/**
+ * struct hook
+ * @command:	for the shell; NULL for none
+ * @pids:	those that run, 0 in free slots
+ */
+struct hook {
+	const char	*command;
+	pid_t		 pids[HOOK_MAX_RUNNING];
+};
+
+/** hook__run - start the command for @file; an error costs a warning */
+void hook__run(struct hook *hook, const char *file);
+
+/** hook__reap - reap commands that have ended, and warn about those that failed */
+void hook__reap(struct hook *hook);
+
+/** hook__wait - the same for all commands: wait until they have ended */
+void hook__wait(struct hook *hook);
+
+#endif
