@@ -22,6 +22,7 @@
 #include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/string.h>
+#include <linux/time64.h>
 #include <perf/cpumap.h>
 #include <subcmd/parse-options.h>
 #include "builtin.h"
@@ -358,6 +359,17 @@ static int parse_keep(const struct option *opt, const char *arg, int unset)
 	return 0;
 }
 
+static int parse_cooldown(const struct option *opt, const char *arg, int unset)
+{
+	u64 *ns = opt->value, seconds = unset ? 0 : rotation__parse_time(arg);
+
+	*ns = seconds * NSEC_PER_SEC;
+	if (unset || seconds)
+		return 0;
+	pr_err("--cooldown=%s: not a time with a unit: s, m, h or d. Example: --cooldown=10s\n", arg);
+	return -1;
+}
+
 static int parse_threads(const struct option *opt __maybe_unused, const char *arg, int unset)
 {
 	rec.readers.no_threads = unset;
@@ -643,6 +655,11 @@ static struct option options[] = {
 	OPT_CALLBACK_NONEG(0, "switch-output-event", &trigger_option, "event",
 			   "take a snapshot and continue in a new file when this event happens; the "
 			   "event is not recorded", parse_trigger_event),
+	OPT_CALLBACK(0, "cooldown", &rec.triggers.events.limit.cooldown_ns, "time",
+		     "after an event of --switch-output-event, ignore others for this time",
+		     parse_cooldown),
+	OPT_U64(0, "keep-first", &rec.triggers.events.limit.max,
+		"take snapshots of only this number of events of --switch-output-event"),
 	OPT_STRING(0, "exec-snapshot", &rec.hook.command, "command",
 		   "run this command for each completed file, with its name as argument"),
 	OPT_CALLBACK(0, "switch-max-files", &rec.kept.max_nr, "n",
@@ -896,6 +913,16 @@ static void choose_build_ids(void)
 		disable_buildid_cache();
 }
 
+static int check_trigger_limits(void)
+{
+	const struct trigger_limit *limit = &rec.triggers.events.limit;
+
+	if ((!limit->cooldown_ns && !limit->max) || rec.triggers.events.evlist)
+		return 0;
+	pr_err("--cooldown and --keep-first limit snapshots of --switch-output-event: add that option.\n");
+	return -EINVAL;
+}
+
 static int choose_rotation(void)
 {
 	const char *when = args.switch_output ?: rec.triggers.events.evlist ? "signal" : NULL;
@@ -946,7 +973,7 @@ static int prepare_recorder(void)
 	if (!rec.readers.no_threads && parse_online(&rec.readers.spec, args.threads))
 		return -EINVAL;
 	err = aux__init(&rec.aux, rec.evlist, opts) ?: check_side_band(opts) ?: check_kcore() ?:
-	      choose_rotation() ?: choose_keep();
+	      check_trigger_limits() ?: choose_rotation() ?: choose_keep();
 	if (err)
 		return err;
 	evlist__warn_user_requested_cpus(rec.evlist, opts->target.cpu_list);

@@ -542,6 +542,7 @@ static int report(struct recorder *rec, const char *command)
 
 	if (!workload->exec_errno) {
 		loss_report__finish(&rec->report, rec->output.data.path);
+		summary__triggers(&rec->triggers.events.limit);
 		summary__print(&rec->summary, &rec->report, &rec->output, &rec->keep);
 	}
 	return status;

@@ -12,6 +12,7 @@
 #include "loss_report.h"
 #include "recording/output/output.h"
 #include "recording/snapshot/overwrite.h"
+#include "recording/snapshot/trigger_limit.h"
 #include "summary.h"
 
 /* Print a line on standard error, unless -q is given. */
@@ -154,6 +155,13 @@ static void print_kept(const struct summary *summary, const struct keep_stats *s
 		   reason, stats->records, plural(stats->records), period, limits[stats->limit]);
 	pr_debug("%.3f MB of records were kept in %.3f MB\n", megabytes(stats->raw_bytes),
 		 megabytes(stats->bytes));
+}
+
+void summary__triggers(const struct trigger_limit *limit)
+{
+	if (limit->nr_stopped)
+		print_line("%" PRIu64 " events took no snapshot (--cooldown, --keep-first)",
+			   limit->nr_stopped);
 }
 
 void summary__snapshot(struct summary *summary, const struct snapshot_stats *stats,

@@ -16,6 +16,7 @@ struct keep_stats;
 struct loss_report;
 struct output;
 struct snapshot_stats;
+struct trigger_limit;
 
 /**
  * struct summary
@@ -60,6 +61,9 @@ void summary__snapshot(struct summary *summary, const struct snapshot_stats *sta
  */
 void summary__dropped(struct summary *summary, const struct snapshot_stats *stats,
 		      const struct keep_stats *kept, const char *reason);
+
+/** summary__triggers - print how many trigger events took no snapshot, if any */
+void summary__triggers(const struct trigger_limit *limit);
 
 /** summary__file - count and print an output file that was closed and renamed to @name */
 void summary__file(struct summary *summary, const char *name);

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <linux/types.h>
 
+#include "trigger_limit.h"
+
 struct evlist;
 struct evsel;
 struct record_opts;
@@ -24,6 +26,7 @@ struct record_opts;
  * @time:	time of the oldest event that the last trigger_events__process() found [ns of
  *		CLOCK_MONOTONIC]
  * @evsel:	which event that was
+ * @limit:	of the snapshots in a storm of events
  */
 struct trigger_events {
 	struct evlist	*evlist;
@@ -31,6 +34,7 @@ struct trigger_events {
 	int		 nr;
 	u64		 time;
 	struct evsel	*evsel;
+	struct trigger_limit limit;
 };
 
 /**
@@ -56,6 +60,8 @@ void trigger_events__enable(struct trigger_events *events);
 
 /**
  * trigger_events__process - after a poll: empty the rings, set @time and @evsel
+ *
+ * Return: has an event happened that is to take a snapshot?
  */
 bool trigger_events__process(struct trigger_events *events, struct evlist *waiter);
 
