@@ -81,6 +81,7 @@ static struct {
 	bool		 switch_max_set;
 	bool		 compression_set;
 	bool		 write_buffer_set;
+	const char	*keep_defaults;
 	bool		 no_build_ids, no_build_ids_set;
 	bool		 no_build_id_cache, no_build_id_cache_set;
 	bool		 dry_run;
@@ -354,7 +355,7 @@ static int parse_keep(const struct option *opt, const char *arg, int unset)
 	struct keep *keep = opt->value;
 
 	if (!unset)
-		return keep__parse(keep, arg);
+		return keep__parse(keep, arg, args.keep_defaults);
 	keep->max_bytes = 0;
 	return 0;
 }
@@ -728,6 +729,10 @@ static int read_config(const char *var, const char *value, void *cb)
 		pr_err("record.switch-max-size = %s: must be a size with a unit: B, K, M or G.\n",
 		       value);
 		return -1;
+	}
+	if (!strcmp(var, "record.keep")) {
+		args.keep_defaults = strdup(value);
+		return args.keep_defaults ? 0 : -ENOMEM;
 	}
 	if (!strcmp(var, "record.io")) {
 		if (!writer__parse(&rec.output.pipeline.io, value))

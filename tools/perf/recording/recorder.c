@@ -301,7 +301,8 @@ static const char *snapshot_file(const struct recorder *rec)
 static void answer_commands(struct recorder *rec, unsigned int nr, const char *error)
 {
 	while (nr--)
-		control__answer(&rec->triggers.control, error, snapshot_file(rec));
+		control__answer(&rec->triggers.control, error, snapshot_file(rec),
+				rec->summary.kept_ns);
 }
 
 static int react(struct recorder *rec, unsigned int what, unsigned int nr_commands)

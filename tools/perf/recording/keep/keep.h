@@ -164,10 +164,11 @@ static inline bool keep__enabled(const struct keep *keep)
 /**
  * keep__parse - parse the argument of --keep: a time, a size, or both
  * @arg:	such as "60s,256M"; NULL or "": the defaults
+ * @defaults:	the same, for what @arg leaves out (record.keep); may be NULL
  *
  * Return: 0, or -EINVAL after an error message.
  */
-int keep__parse(struct keep *keep, const char *arg);
+int keep__parse(struct keep *keep, const char *arg, const char *defaults);
 
 /**
  * keep__init - begin to keep; the choices are set. Does nothing without --keep

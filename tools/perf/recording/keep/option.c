@@ -10,50 +10,60 @@
 #include "recording/output/rotation.h"
 #include "keep.h"
 
-/* Return whether @part is a time or a size, which is then set. */
-static bool parse_part(struct keep *keep, const char *part, bool *has_time)
+/**
+ * struct parts - what an argument says
+ * @ns:		[ns], 0 if it names no time
+ * @bytes:	[bytes], 0 if it names no size
+ */
+struct parts {
+	u64	ns;
+	u64	bytes;
+};
+
+/* Return whether @part is a time or a size, and the first one. */
+static bool parse_part(struct parts *parts, const char *part)
 {
 	u64 seconds = rotation__parse_time(part), bytes = rotation__parse_size(part);
 
-	if (seconds && seconds <= INT_MAX && !*has_time) {
-		keep->max_ns = seconds * NSEC_PER_SEC;
-		return *has_time = true;
+	if (seconds && seconds <= INT_MAX && !parts->ns) {
+		parts->ns = seconds * NSEC_PER_SEC;
+		return true;
 	}
-	if (!bytes || keep->max_bytes)
+	if (!bytes || parts->bytes)
 		return false;
-	keep->max_bytes = bytes;
+	parts->bytes = bytes;
 	return true;
 }
 
-static int parse(struct keep *keep, char *parts)
+static int parse(struct parts *parts, const char *arg)
 {
-	bool has_time = false;
-	char *part, *rest = NULL;
+	char *copy = strdup(arg ?: ""), *part, *rest = NULL;
+	int err = copy ? 0 : -ENOMEM;
 
-	keep->max_ns = keep->max_bytes = 0;
-	for (part = strtok_r(parts, ",", &rest); part; part = strtok_r(NULL, ",", &rest)) {
-		if (!parse_part(keep, part, &has_time))
-			return -EINVAL;
-	}
-	if (!has_time && !keep->max_bytes)
-		keep->max_ns = KEEP_DEFAULT_NS;
-	keep->max_bytes = keep->max_bytes ?: KEEP_DEFAULT_BYTES;
-	return 0;
-}
-
-int keep__parse(struct keep *keep, const char *arg)
-{
-	char *parts = strdup(arg ?: "");
-	int err = parts ? parse(keep, parts) : -ENOMEM;
-
-	free(parts);
-	if (err) {
+	*parts = (struct parts){ 0 };
+	for (part = err ? NULL : strtok_r(copy, ",", &rest); part && !err;
+	     part = strtok_r(NULL, ",", &rest))
+		err = parse_part(parts, part) ? 0 : -EINVAL;
+	free(copy);
+	if (err)
 		pr_err("--keep=%s: must be a time (s, m, h), a size (M, G), or both. Example: "
 		       "--keep=60s,256M\n", arg);
+	return err;
+}
+
+int keep__parse(struct keep *keep, const char *arg, const char *defaults)
+{
+	struct parts parts, config;
+
+	if (parse(&parts, arg) || parse(&config, defaults))
 		return -EINVAL;
-	}
+	keep->max_ns = parts.ns ?: config.ns;
+	keep->max_bytes = parts.bytes ?: config.bytes ?: KEEP_DEFAULT_BYTES;
+	if (!keep->max_ns && !parts.bytes && !config.bytes)
+		keep->max_ns = KEEP_DEFAULT_NS;
 	if (keep->max_bytes >= KEEP_MIN_BYTES)
 		return 0;
-	pr_err("--keep=%s: the memory must be %lluM or more.\n", arg, KEEP_MIN_BYTES >> 20);
+	pr_err("--keep=%s: the memory must be %lluM or more.\n", arg ?: defaults,
+	       KEEP_MIN_BYTES >> 20);
 	return -EINVAL;
 }

@@ -170,6 +170,7 @@ void summary__snapshot(struct summary *summary, const struct snapshot_stats *sta
 {
 	if (stats || aux || kept)
 		summary->snapshots++;
+	summary->kept_ns = kept && kept->end > kept->begin ? kept->end - kept->begin : 0;
 	if (kept)
 		print_kept(summary, kept, reason);
 	if (stats)

@@ -25,6 +25,7 @@ struct trigger_limit;
  * @last_file:	name of the last of them
  * @snapshots:	number of snapshots written
  * @aux_snapshots: number of snapshots of AUX areas written
+ * @kept_ns:	span of the kept records in the last snapshot [ns]
  * @normal_class: the threads that drain rings were refused a real-time priority
  * @dropped:	number of snapshots that could not be written
  * @dropped_records: their records, as far as perf tried to write them
@@ -36,6 +37,7 @@ struct summary {
 	char	last_file[PATH_MAX];
 	u64	snapshots;
 	u64	aux_snapshots;
+	u64	kept_ns;
 	bool	normal_class;
 	u64	dropped;
 	u64	dropped_records;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
+#include <linux/time64.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
@@ -45,12 +46,18 @@ static void refuse(const struct control *control, const char *reason)
 	answer(control, "error: ", reason);
 }
 
-void control__answer(const struct control *control, const char *error, const char *file)
+void control__answer(const struct control *control, const char *error, const char *file,
+		     u64 kept_ns)
 {
+	char text[PATH_MAX + 24];
+
 	if (error)
-		answer(control, "error: ", error);
-	else
-		answer(control, file ? "ack " : "ack", file ?: "");
+		return answer(control, "error: ", error);
+	scnprintf(text, sizeof(text), "%s%s", file ? " " : "", file ?: "");
+	if (file && kept_ns)
+		scnprintf(text + strlen(text), sizeof(text) - strlen(text), " %.6f",
+			  (double)kept_ns / NSEC_PER_SEC);
+	answer(control, "ack", text);
 }
 
 static void enable(struct control *control, const char *name, bool on)

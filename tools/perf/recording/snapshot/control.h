@@ -68,7 +68,9 @@ void control__process(struct control *control, struct control_requests *requests
  * control__answer - answer a "snapshot"; in any thread
  * @error:	why it could not be written, or NULL
  * @file:	where it is, or NULL
+ * @kept_ns:	how long it reaches back on all CPUs [ns]; 0 if that is not known
  */
-void control__answer(const struct control *control, const char *error, const char *file);
+void control__answer(const struct control *control, const char *error, const char *file,
+		     u64 kept_ns);
 
 #endif
