@@ -1,0 +1,99 @@
+#!/bin/bash
+# perf record --cooldown, --keep-first, --exec-snapshot: a storm of triggers costs few snapshots, each file is passed to a command
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 120
+
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
+
+need_numbered
+need_tracepoint sched:sched_process_exec
+numbered_event
+marker=$(type -P true)
+trigger=(--switch-output-event sched:sched_process_exec --filter "filename ~ \"*/${marker##*/}\"")
+
+# start [record options]
+start() {
+	rm -f "$work"/data* "$work/names"
+	recorder_start -v -a "${event[@]}" -o "$work/data" --keep=60s,64M "${trigger[@]}" "$@"
+	numbered_calls 1 1009
+}
+
+# storm COUNT: execute programs that trigger
+storm() {
+	local i
+
+	for ((i = 0; i < $1; i++)); do
+		"$marker"
+		pause 0.1
+	done
+}
+
+stop() {
+	recorder_stop
+	find_snapshots "$work/data"
+}
+
+subtest "--cooldown: one snapshot for a storm, and the summary says how many there could have been"
+start --cooldown=1h
+storm 5
+stop
+[ "${#snapshots[@]}" = 2 ] || error "${#snapshots[@]} files, not 2"
+grep -qE '[1-4] events took no snapshot' "$work/record.err" || error "no message about the others"
+[ "$(numbered_ranges "${snapshots[0]}")" = 1:1-1009 ] || error "the file has not the calls"
+
+subtest "--keep-first: the first two"
+start --keep-first=2
+storm 5
+stop
+[ "${#snapshots[@]}" = 3 ] || error "${#snapshots[@]} files, not 3"
+
+subtest "no limit: more of them"
+start
+storm 5
+stop
+((${#snapshots[@]} > 3)) || error "${#snapshots[@]} files"
+
+subtest "--exec-snapshot: each file is passed on, failures are reported, and the recorder does not wait"
+cat > "$work/hook" <<-END
+	#!/bin/sh
+	echo "\$2" >> "$work/names"
+	[ \$1 = fail ] && exit 7
+	[ \$1 = slow ] && sleep 3
+	exit 0
+END
+chmod +x "$work/hook"
+start --exec-snapshot "$work/hook slow"
+before=$SECONDS
+control snapshot || error "no snapshot"
+control snapshot || error "no snapshot"
+((SECONDS - before < 3)) || error "the recorder waits for the command"
+wait_until 10 test -s "$work/names" || error "the command was not run"
+stop
+[ "$(sort "$work/names")" = "$(printf '%s\n' "${snapshots[@]}" | sort)" ] ||
+	error "the command got: $(xargs < "$work/names")"
+start --exec-snapshot "$work/hook fail"
+stop
+grep -q 'has failed with status 7' "$work/record.err" || error "no message about the failure"
+
+subtest "what cannot work is refused"
+"$PERF" record --cooldown=1s -e cpu-clock -o "$work/none" true 2> "$work/err" && error "--cooldown alone"
+grep -q 'add that option' "$work/err" || error "no reason for --cooldown"
+for options in "--keep=1x" "--keep=1M" "--keep=60s --keep-overlap" "--keep -o -" \
+	"--keep --tail-synthesize" "--keep -e cpu-clock/overwrite/" "--keep-overlap"; do
+	# shellcheck disable=SC2086 # several options
+	"$PERF" record -e cpu-clock/no-overwrite/ -o "$work/none" $options true > "$work/refused.out" 2> "$work/err" &&
+		[[ $options != *overwrite/ ]] && error "$options is not refused"
+done
+
+subtest "record.keep: the configuration has the defaults"
+cat > "$work/config" <<-END
+	[record]
+		keep = 1s,32M
+END
+PERF_CONFIG=$work/config "$PERF" record --keep -a "${event[@]}" -o "$work/configured" \
+	-- "$work/$comm" --rate 20000 --duration 4 > "$work/issued" 2> "$work/record.err" ||
+	error "perf record fails"
+grep -q 'dropped because of their age' "$work/record.err" || error "the configured time is not used"
+
+finish
