@@ -503,15 +503,29 @@ static int begin(struct recorder *rec)
 }
 
 /* The capture thread has taken the last copy: the events of stopping may fill the rings now. */
-static int end(struct recorder *rec, int err)
+static int stop(struct recorder *rec, int err)
 {
-	unsigned int nr_commands;
-
 	err = capture__stop(&rec->capture) ?: err;
 	evlist__disable(rec->evlist);
 	events__warn_of_hotplug(rec);
 	err = readers__stop(&rec->readers) ?: err;
 	drain_thread__stop(&rec->drain_thread);
+	return err;
+}
+
+/* The recording could not begin: there is nothing to save. */
+static void abandon(struct recorder *rec)
+{
+	stop(rec, 0);
+	bpf_thread__stop(&rec->bpf_thread);
+	output__discard(&rec->output);
+}
+
+static int end(struct recorder *rec, int err)
+{
+	unsigned int nr_commands;
+
+	err = stop(rec, err);
 	rec->summary.wakeups += readers__wakeups(&rec->readers);
 	rec->summary.normal_class = rec->readers.normal_class;
 	rec->output.droppable = false;		/* keep what can be saved of the last snapshot */
@@ -552,7 +566,7 @@ static int report(struct recorder *rec, const char *command)
 int recorder__run(struct recorder *rec, int argc, const char **argv)
 {
 	int stop_signal, status = 0, err;
-	bool begun;
+	bool opened, begun;
 
 	rec->output.evlist = rec->evlist;
 	err = pollset__init(&rec->pollset);
@@ -562,9 +576,10 @@ int recorder__run(struct recorder *rec, int argc, const char **argv)
 		err = recorder__prepare(rec, argc, argv);
 	if (!err)
 		err = output__open(&rec->output);
-	begun = !err;
-	if (begun)
+	opened = !err;
+	if (opened)
 		err = begin(rec);
+	begun = opened && (!err || rec->output.err);
 	if (err == -EMFILE)
 		recorder__explain_file_limit();
 	if (!err)
@@ -572,6 +587,8 @@ int recorder__run(struct recorder *rec, int argc, const char **argv)
 	if (begun) {
 		err = end(rec, err);
 		status = report(rec, argc ? argv[0] : NULL);
+	} else if (opened) {
+		abandon(rec);
 	}
 	stop_signal = rec->triggers.stop_signal;
 	recorder__cleanup(rec);
