@@ -143,6 +143,12 @@ int record_callchain_opt(const struct option *opt, const char *arg __maybe_unuse
 
 static int parse_recorded_event(const struct option *opt, const char *arg, int unset)
 {
+	/* The parser of events would point at the slash as unrecognized input. */
+	if (strstr(arg, "}/")) {
+		pr_err("-e %s: a group has no terms. Give them to each event. Example: "
+		       "-e '{page-faults/overwrite/,cs/overwrite/}'\n", arg);
+		return -1;
+	}
 	args.named_last = &rec.evlist;
 	return parse_events_option(opt, arg, unset);
 }
@@ -175,6 +181,18 @@ static bool parse_number(const char *arg, unsigned long *number)
 	errno = 0;
 	*number = strtoul(arg, NULL, 10);
 	return *arg && strspn(arg, "0123456789") == strlen(arg) && !errno;
+}
+
+/* Refuse what atoi() would take for 0. */
+static int parse_frequency(const struct option *opt, const char *arg, int unset)
+{
+	unsigned long number;
+
+	if (strcasecmp(arg, "max") && (!parse_number(arg, &number) || !number || number > INT_MAX)) {
+		pr_err("-F %s: neither a number of samples per second nor 'max'. Example: -F 999\n", arg);
+		return -1;
+	}
+	return record__parse_freq(opt, arg, unset);
 }
 
 /* @pages: parsed from @arg, 0 if it is invalid. */
@@ -480,7 +498,10 @@ static int parse_synth(const struct option *opt, const char *arg, int unset)
 		return -1;
 	opts->synth = parse_synth_opt(copy);
 	free(copy);
-	return opts->synth < 0 ? -1 : 0;
+	if (opts->synth >= 0)
+		return 0;
+	pr_err("--synth=%s: must be no, all, or a list of task, mmap and cgroup.\n", arg);
+	return -1;
 }
 
 /* OPT_CALLBACK without --no-NAME, for callbacks that need their argument. */
@@ -507,7 +528,7 @@ static struct option options[] = {
 		    "record all events in overwrite mode, as with the term /overwrite/"),
 	OPT_U64('c', "count", &rec.opts.user_interval, "sample once per this number of events"),
 	OPT_CALLBACK_NONEG('F', "freq", &rec.opts, "n|max", "sample at this frequency [Hz]",
-		     record__parse_freq),
+		     parse_frequency),
 	OPT_BOOLEAN(0, "strict-freq", &rec.opts.strict_freq,
 		    "fail if the kernel does not allow the frequency"),
 	OPT_BOOLEAN('n', "no-samples", &rec.opts.no_samples, "count events without sampling"),
@@ -864,6 +885,22 @@ static int check_sysfs(void)
 	return -ENOENT;
 }
 
+/* A perf.data file is not written from begin to end, and writing to a FIFO may block for ever. */
+static int check_output_name(const char *path)
+{
+	struct stat st;
+
+	if (path && !*path) {
+		pr_err("-o: the name of the output file is empty.\n");
+		return -EINVAL;
+	}
+	if (path && !stat(path, &st) && S_ISFIFO(st.st_mode)) {
+		pr_err("Cannot write a file to -o %s: it is a FIFO. Use: -o - > %s\n", path, path);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /* Refuse what this kernel cannot record, instead of leaving it out silently. */
 static int check_side_band(const struct record_opts *opts)
 {
@@ -969,7 +1006,8 @@ static int prepare_recorder(void)
 	struct record_opts *opts = &rec.opts;
 	int err;
 
-	err = check_sysfs() ?: check_target(&opts->target) ?: check_cpus(opts->target.cpu_list);
+	err = check_output_name(rec.output.data.path) ?: check_sysfs() ?:
+	      check_target(&opts->target) ?: check_cpus(opts->target.cpu_list);
 	if (err)
 		return err;
 
@@ -981,6 +1019,8 @@ static int prepare_recorder(void)
 	      check_trigger_limits() ?: choose_rotation() ?: choose_keep();
 	if (err)
 		return err;
+	if (opts->auxtrace_mmap_pages && !rec.aux.itr)
+		pr_warning("-m ,SIZE has no effect: no event has an AUX area.\n");
 	evlist__warn_user_requested_cpus(rec.evlist, opts->target.cpu_list);
 	evlist__uniquify_name(rec.evlist);
 

@@ -134,6 +134,33 @@ says no/such/directory/data 'no such file or directory'
 run 255 "$PERF" record -o /proc/data -e "$traced" -- "$idle" 30
 says /proc/data 'no such file or directory|permission denied'
 
+run 129 "$PERF" record -o "" -e "$traced" -- "$idle" 30
+says 'name of the output file is empty'
+
+mkfifo "$work/fifo"
+run 129 "$PERF" record -o "$work/fifo" -e "$traced" -- "$idle" 30
+says "$work/fifo: it is a FIFO" '-o - >'
+
+for option in --synth=bogus:task "-F abc:999" "-F 0:999" "-F 10x:999"; do
+	# shellcheck disable=SC2086 # an option and its value
+	run 129 "$PERF" record -o "$out" ${option%:*} -e "$traced" -- "$idle" 30
+	says "${option%:*}: .*${option#*:}"
+	no_file
+done
+
+run 129 "$PERF" record -o "$out" -e '{cpu-clock,page-faults}/overwrite/' -- "$idle" 30
+says 'a group has no terms' 'page-faults/overwrite/,'
+no_file
+
+for event in cpu-clock/overwite/u raw_syscalls:sys_enter/overwite/; do
+	run 129 "$PERF" record -o "$out" -e "$event" -- "$idle" 30
+	says 'valid terms:.*[ ,]overwrite'
+	no_file
+done
+
+run 0 "$PERF" record -o "$out" -m ,1M -e "$traced" -- true
+says '-m ,SIZE has no effect'
+
 # A directory is renamed to *.old only if it is a recording.
 mkdir "$work/directory"
 run 255 "$PERF" record -o "$work/directory" -e "$traced" -- "$idle" 30
@@ -317,6 +344,12 @@ if as_nobody_ready; then
 
 	run 255 "${as_nobody[@]}" "$PERF" record -o "$work/data" -e cpu-clock/overwrite/u -- "$idle" 30
 	says "$work/data" 'permission denied'
+
+	# A priority that the user may not set: no file, and no summary of one
+	run 255 prlimit --rtprio=0 "${as_nobody[@]}" "$PERF" record -o "$out" -r 5 -e cpu-clock:u -- "$idle" 30
+	says 'Cannot set real-time priority 5 \(-r\)' "ulimit -r"
+	[ ! -e "$out" ] || error "an output file is left"
+	! grep 'Captured and wrote' "$work/record.err" || error "the summary claims a file"
 
 	# A task of another user
 	run 255 "${as_nobody[@]}" "$PERF" record -o "$out" -e cpu-clock/overwrite/u -p $$ -- "$idle" 30
