@@ -52,7 +52,7 @@ $(1)-archives := $(patsubst %,$(LIB)/$(1)/%.a,$(3))
 endef
 
 $(eval $(call variant,asan,$$(CC) $(SANITIZE),$(FOLDERS) util libperf libperf-tests upstream))
-$(eval $(call variant,tsan,$$(CC) -fsanitize=thread,lib ring write upstream))
+$(eval $(call variant,tsan,$$(CC) -fsanitize=thread,lib stats ring write keep upstream))
 $(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests))
 
 # ---- programs

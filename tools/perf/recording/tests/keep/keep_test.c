@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Keep records in blocks: what is kept is whole and in order, what is reported is true.
+ * tags: fast parallel
+ *
+ * Several threads append numbered records while blocks are compressed, dropped and handed over. A
+ * fake compressor makes compressed records of a quarter of the size, which tell from where to where
+ * the numbers go. Prints KTAP.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <internal/lib.h>
+#include <linux/kernel.h>
+#include <linux/perf_event.h>
+
+#include "recording/keep/keep.h"
+#include "recording/output/output.h"
+#include "recording/ring/channel.h"
+#include "recording/write/zstd_records.h"
+#include "perf/tests/tap.h"
+
+#define NR_THREADS	3
+#define RUN_RECORDS	32
+
+unsigned int page_size;
+int verbose;
+bool quiet;
+
+int eprintf(int level, int var, const char *fmt, ...)
+{
+	va_list args;
+
+	if (level > var)
+		return 0;
+	va_start(args, fmt);
+	printf("# ");
+	vprintf(fmt, args);
+	va_end(args);
+	return 0;
+}
+
+/* A record of one thread; @time is @nr, so that times can be checked. */
+struct numbered {
+	struct perf_event_header header;
+	u64			 thread;
+	u64			 nr;
+	char			 filler[488];
+};
+
+int evlist__parse_sample_timestamp(struct evlist *evlist, union perf_event *event, u64 *timestamp)
+{
+	(void)evlist;
+	*timestamp = ((struct numbered *)event)->nr;
+	return 0;
+}
+
+/*
+ * Fakes
+ */
+
+static bool incompressible;
+
+/* Keep one record of four, marked by its type. */
+ssize_t zstd_records__compress(struct zstd_data *zstd, int level, const void *data, size_t len,
+			       void *at, bool end)
+{
+	struct numbered *to = at;
+	size_t i, nr = len / sizeof(*to);
+
+	(void)zstd, (void)level, (void)end;
+	if (incompressible)
+		return -EIO;
+	for (i = 0; i < nr; i += 4) {
+		*to = ((const struct numbered *)data)[i];
+		to++->header.type = PERF_RECORD_COMPRESSED;
+	}
+	return (void *)to - at;
+}
+
+/**
+ * struct found - what was written
+ * @nr:		number of records of each thread, only where blocks are not compressed
+ * @first:	their first number
+ * @last:	their last number
+ * @marks:	FINISHED_ROUND
+ * @disorder:	records that are not behind the one before
+ */
+struct found {
+	u64		nr[NR_THREADS];
+	u64		first[NR_THREADS];
+	u64		last[NR_THREADS];
+	u64		raw_bytes;
+	unsigned int	blocks;
+	unsigned int	marks;
+	unsigned int	disorder;
+};
+
+static struct found found;
+
+int output__write_kept(struct output *output, const struct records *records, u64 raw_len,
+		       const struct time_span *span)
+{
+	const struct numbered *record = records->part[0].iov_base;
+	const struct numbered *end = record + records__len(records) / sizeof(*record);
+
+	(void)output;
+	found.blocks++;
+	found.raw_bytes += raw_len;
+	for (; record < end; record++) {
+		u64 thread = record->thread;
+
+		if (found.nr[thread]++ && record->nr <= found.last[thread])
+			found.disorder++;
+		if (record->nr < span->first || record->nr > span->last)
+			found.disorder++;
+		if (found.nr[thread] == 1)
+			found.first[thread] = record->nr;
+		found.last[thread] = record->nr;
+	}
+	return 0;
+}
+
+int output__mark(struct output *output, unsigned int type)
+{
+	(void)output, (void)type;
+	found.marks++;
+	return 0;
+}
+
+static int before_block(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+static int before_mark(void *arg, u64 time, bool *complete)
+{
+	(void)arg, (void)time;
+	*complete = true;
+	return 0;
+}
+
+/*
+ * Append
+ */
+
+struct appender {
+	struct keep	*keep;
+	struct ring	 ring;
+	u64		 thread;
+	u64		 nr;
+	u64		 runs;
+	pthread_t	 pthread;
+};
+
+static struct appender appenders[NR_THREADS];
+
+static void append_run(struct appender *appender)
+{
+	static __thread struct numbered run[RUN_RECORDS];
+	struct records records = records__of(run, sizeof(run));
+	int i;
+
+	for (i = 0; i < RUN_RECORDS; i++) {
+		run[i].header = (struct perf_event_header){
+			.type = PERF_RECORD_SAMPLE, .size = sizeof(run[i]),
+		};
+		run[i].thread = appender->thread;
+		run[i].nr = ++appender->nr;
+	}
+	appender->keep->sink.write(&appender->keep->sink, &records, &appender->ring);
+}
+
+static void *append(void *arg)
+{
+	struct appender *appender = arg;
+	u64 i;
+
+	for (i = 0; i < appender->runs; i++) {
+		append_run(appender);
+		if (i % 16 == 0)
+			keep__end_round(appender->keep);
+	}
+	return NULL;
+}
+
+static void append_all(struct keep *keep, u64 runs)
+{
+	int i;
+
+	for (i = 0; i < NR_THREADS; i++) {
+		appenders[i].keep = keep;
+		appenders[i].thread = i;
+		appenders[i].runs = runs;
+		appenders[i].ring.stats.evlist = (void *)keep;
+		pthread_create(&appenders[i].pthread, NULL, append, &appenders[i]);
+	}
+}
+
+static void join_all(void)
+{
+	int i;
+
+	for (i = 0; i < NR_THREADS; i++)
+		pthread_join(appenders[i].pthread, NULL);
+}
+
+/* Take a snapshot into @found. Return: its statistics. */
+static struct keep_stats snapshot(struct keep *keep)
+{
+	const struct keep_writer writer = { .before_block = before_block, .before_mark = before_mark };
+	struct keep_stats stats;
+
+	found = (struct found){ 0 };
+	keep__request(keep);
+	if (keep__hand_over(keep, &stats) || keep__write(keep, NULL, &writer))
+		printf("# a snapshot fails\n");
+	keep__release(keep);
+	return stats;
+}
+
+static void begin(struct keep *keep, u64 max_ns, u64 max_bytes, int level, bool overlap)
+{
+	memset(appenders, 0, sizeof(appenders));
+	*keep = (struct keep){ .max_ns = max_ns, .max_bytes = max_bytes, .level = level,
+			       .overlap = overlap };
+	keep__init(keep);
+}
+
+static u64 sum(const u64 *values)
+{
+	return values[0] + values[1] + values[2];
+}
+
+static bool reaches_end(void)
+{
+	int i;
+
+	for (i = 0; i < NR_THREADS; i++) {
+		if (found.last[i] != appenders[i].nr)
+			return false;
+	}
+	return true;
+}
+
+/* Where nothing is compressed: are all records newer than @begin there, and no gap behind it? */
+static bool is_complete_from(u64 begin)
+{
+	int i;
+
+	for (i = 0; i < NR_THREADS; i++) {
+		if (!found.nr[i] && appenders[i].nr <= begin)
+			continue;
+		if (found.nr[i] != found.last[i] - found.first[i] + 1 ||
+		    (found.first[i] > begin + 1 && found.first[i] > 1) ||
+		    found.last[i] != appenders[i].nr)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Tests
+ */
+
+static void test_everything(void)
+{
+	struct keep_stats stats, more;
+	struct keep keep;
+
+	begin(&keep, 0, 1ULL << 40, 0, false);
+	append_all(&keep, 400);
+	join_all();
+	stats = snapshot(&keep);
+	check(stats.records == 3 * 400 * RUN_RECORDS && sum(found.nr) == stats.records,
+	      "all records are written");
+	check(is_complete_from(0) && !found.disorder && stats.limit == KEEP_NO_LIMIT,
+	      "they are in order, and nothing was dropped");
+	check(found.marks && found.marks < found.blocks, "some blocks end rounds");
+	stats = snapshot(&keep);
+	check(!stats.records && !found.blocks, "the next snapshot has none of them");
+	append_all(&keep, 10);
+	join_all();
+	more = snapshot(&keep);
+	check(more.records == 3 * 10 * RUN_RECORDS && reaches_end(), "but later ones");
+	check(keep.bytes == keep.nr_spare * KEEP_BLOCK_BYTES, "no memory is left over");
+	keep__exit(&keep);
+}
+
+static void test_compressed(void)
+{
+	struct keep_stats stats;
+	struct keep keep;
+
+	begin(&keep, 0, 1ULL << 40, 1, false);
+	append_all(&keep, 400);
+	join_all();
+	stats = snapshot(&keep);
+	check(stats.records == 3 * 400 * RUN_RECORDS && sum(found.nr) == stats.records / 4 &&
+	      !found.disorder, "blocks are compressed when they are written");
+	incompressible = true;
+	append_all(&keep, 400);
+	join_all();
+	stats = snapshot(&keep);
+	incompressible = false;
+	check(sum(found.nr) == stats.records && !found.disorder && reaches_end(),
+	      "what cannot be compressed is written as it is");
+	keep__exit(&keep);
+}
+
+static void test_time(void)
+{
+	struct keep_stats stats;
+	struct keep keep;
+
+	begin(&keep, 2000, 1ULL << 40, 0, false);
+	append_all(&keep, 1000);
+	join_all();
+	stats = snapshot(&keep);
+	check(stats.limit == KEEP_LIMIT_TIME && stats.end - stats.begin >= 2000,
+	      "the time limits what is kept, and is kept");
+	check(is_complete_from(stats.begin) && !found.disorder, "nothing is missing in the span");
+	check(stats.records + keep.dropped.records == 3 * 1000 * RUN_RECORDS,
+	      "what was dropped is counted");
+	keep__exit(&keep);
+}
+
+static void test_memory(int level)
+{
+	struct keep_stats stats;
+	struct keep keep;
+
+	incompressible = level;
+	begin(&keep, 0, 1, level, false);	/* 4 MB */
+	append_all(&keep, 1000);
+	join_all();
+	stats = snapshot(&keep);
+	check(stats.limit == KEEP_LIMIT_MEMORY || stats.limit == KEEP_LIMIT_CPU,
+	      "the memory limits what is kept");
+	check(stats.bytes <= 5 * KEEP_BLOCK_BYTES, "it is met");
+	check(is_complete_from(stats.begin) && !found.disorder, "nothing is missing in the span");
+	incompressible = false;
+	keep__exit(&keep);
+}
+
+static void test_overlap(void)
+{
+	struct keep_stats first, second;
+	struct keep keep;
+
+	begin(&keep, 0, 1ULL << 40, 0, true);
+	append_all(&keep, 100);
+	join_all();
+	first = snapshot(&keep);
+	append_all(&keep, 100);
+	join_all();
+	second = snapshot(&keep);
+	check(second.records == 2 * first.records && reaches_end() && found.first[0] == 1,
+	      "with overlap a snapshot has the records of the one before, too");
+	keep__exit(&keep);
+}
+
+static void test_meanwhile(void)
+{
+	u64 nr = 0, blocks = 0;
+	struct keep keep;
+	int i;
+
+	begin(&keep, 0, 1ULL << 40, 1, false);
+	append_all(&keep, 2000);
+	for (i = 0; i < 50; i++) {
+		nr += snapshot(&keep).records;
+		blocks += found.disorder;
+		keep__horizon(&keep);
+		keep__measure(&keep);
+	}
+	join_all();
+	nr += snapshot(&keep).records;
+	check(nr == 3 * 2000 * RUN_RECORDS && !blocks,
+	      "snapshots while records are appended have each record once");
+	keep__exit(&keep);
+}
+
+int main(void)
+{
+	page_size = sysconf(_SC_PAGESIZE);
+	test_everything();
+	test_compressed();
+	test_time();
+	test_memory(0);
+	test_memory(1);
+	test_overlap();
+	test_meanwhile();
+	return tap_end();
+}
