@@ -10,7 +10,7 @@
 need_numbered
 
 seconds=${GAPLESS_SECONDS:-${NIGHT:+30}}
-seconds=${seconds:-8}
+seconds=${seconds:-5}
 
 subtest "snapshots by SIGUSR2, one file each"
 expect_gapless signal "$seconds" --switch-output=signal

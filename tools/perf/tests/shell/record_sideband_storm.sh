@@ -2,6 +2,7 @@
 # perf record: snapshots name every short-lived process, and the memory of the recorder does not grow
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 900
+# tags: long
 
 # shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"
@@ -9,7 +10,8 @@
 # Each process takes page faults in user space; the rings keep the last ones. The processes live for
 # milliseconds. Snapshots are taken all the time, and each must name every process that it has
 # samples of.
-processes=${STORM_PROCESSES:-20000}
+processes=${STORM_PROCESSES:-${NIGHT:+20000}}
+processes=${processes:-7001}
 
 # Bounds of the write buffer and of the backlog of side-band records (sideband/drain_thread.h) [kB].
 # Both are reached when the machine is busy. The rest of the recorder's memory is the state of tasks

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Check a model of the kernel's ring buffer with spin: no error in the model, each added bug found.
 # timeout: 300
-# tags: fast
+# tags: fast parallel
 #
 # The model is ring.pml. The first result passes if spin explored all of it, found no error, and
 # reached every statement. The model also lists bugs that can be added, with the error that each

@@ -2,10 +2,11 @@
 # perf record overwrite: gapless snapshots of PERF_SAMPLE_SIZE_AT_END rings at 10 Hz and 100 Hz
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 600
+# tags: long
 # needs: kernel
 #
-# Environment: GAPLESS_SECONDS, the length of each run, default 10; RATE, of the numbered calls,
-# default 4000 a second, because the guest is emulated.
+# Environment: GAPLESS_SECONDS, the length of each run, default 4, at night 10; RATE, of the numbered
+# calls, default 4000 a second, because the guest is emulated.
 
 # shellcheck source=../guest.sh
 . "$(dirname "$(realpath "$0")")/../guest.sh"
@@ -13,7 +14,8 @@
 if [ "${1-}" != --inside ]; then
 	need_guest
 	export VM_TIMEOUT=${VM_TIMEOUT:-560}
-	boot_guest env "GAPLESS_SECONDS=${GAPLESS_SECONDS:-10}" "RATE=${RATE:-4000}" \
+	seconds=${GAPLESS_SECONDS:-${NIGHT:+10}}
+	boot_guest env "GAPLESS_SECONDS=${seconds:-4}" "RATE=${RATE:-4000}" \
 		"$test_file" --inside
 fi
 

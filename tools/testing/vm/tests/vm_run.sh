@@ -2,6 +2,7 @@
 # tools/testing/vm/run: commands in the guest, their exit status, and errors of its kernel
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 400
+# tags: parallel
 # needs: kernel
 #
 # Environment: KERNEL, the kernel to boot; PERF, the perf to run in it.

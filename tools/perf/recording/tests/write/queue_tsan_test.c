@@ -2,6 +2,7 @@
 /*
  * Run queue_test.c under the thread sanitizer, which reports data races.
  * timeout: 400
+ * tags: parallel
  */
 #define NR_RUNS		4
 #include "queue_test.c"
