@@ -165,7 +165,7 @@ TEST_F_TIMEOUT(cpus, hotplug, 300)
 		while (ring_head(&self->ring) < 8192)
 			usleep(1000);
 		if (!set_online(cpu, false))
-			SKIP(break, "cannot offline CPU %d: %s", cpu,
+			SKIP(goto stop, "cannot offline CPU %d: %s", cpu,
 			     strerror(errno));
 		head = ring_head(&self->ring);
 		EXPECT_LT(100,
@@ -181,6 +181,7 @@ TEST_F_TIMEOUT(cpus, hotplug, 300)
 		EXPECT_EQ(head, ring_head(&self->ring));
 		ring_close(&self->ring);
 	}
+stop:
 	for (int i = 0; i < 3; i++)
 		fault_thread_stop(&threads[i]);
 }
