@@ -13,7 +13,7 @@ export BASE BUILD LINUX_SOURCE
 
 .NOTPARALLEL:			# perf's own build uses all CPUs
 .PHONY: help deps tree perf perf-asan upstream-tree upstream-perf \
-	kernel debug-kernel kcsan-kernel upstream-kernel cross-kernel lint-kernel vm \
+	kernel debug-kernel kcsan-kernel upstream-kernel arm64-kernel cross-kernel lint-kernel vm \
 	demo demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
 	test-programs unit-programs ring-programs pt-programs event-fuzzer \
 	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover litmus herd7 \
@@ -127,6 +127,15 @@ upstream-kernel: upstream-tree $(VM_PROGRAMS)	## build build/kernel-upstream, th
 $(VM_PROGRAMS): $(BUILD)/vm/%: $(VM)/%.c
 	@mkdir -p $(@D)
 	@$(CC) -O2 -Wall -Wextra -Wno-missing-field-initializers $(CC_WERROR) -static -o $@ $<
+
+ARM64 := $(VM)/arm64
+arm64-kernel: tree		## build build/kernel-arm64-4k and -64k, for tools/testing/vm/arm64/ring_arm64.sh
+	@scripts/install-deps arm64
+	@for pages in 4k 64k; do \
+		ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- $(VM)/build-kernel $(LINUX) \
+			$(BUILD)/kernel-arm64-$$pages $(ARM64)/guest.config $(ARM64)/$$pages.config \
+			-- Image || exit; \
+	done
 
 cross-kernel: tree		## cross-build kernel/events and its PMU drivers for arm64, s390 ...
 	@scripts/install-deps cross

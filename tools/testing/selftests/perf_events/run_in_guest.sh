@@ -14,33 +14,6 @@ tests=(size_at_end trailer_samples trailer_sideband sample_sizes sample_shared r
        ring_overwrite ring_libperf ring_cpus aux_snapshot aux_races)
 suites=(perf_ring_{alloc,data,irq,samples,aux})
 
-# Join the output of several programs into one TAP stream. The output of each is between lines
-# "@ NAME" and "@end STATUS". Results are renumbered, other lines become comments.
-join_tap()
-{
-	awk '
-	function result(text)
-	{
-		number++
-		failed += text ~ /^not /
-		sub(/ok [0-9]+ (- )?/, "ok " number " - " name ": ", text)
-		print text
-		fflush()
-	}
-	BEGIN { print "TAP version 13" }
-	/^@ / { name = $2; planned = seen = bad = 0; next }
-	/^@end / {
-		if (planned != seen || ($2 != 0 && $2 != 4 && !bad))
-			result("not ok 0 got " seen+0 " of " planned+0 " results, exit status " $2)
-		next
-	}
-	/^1\.\./ { planned = substr($1, 4); next }
-	/^(not )?ok / { seen++; bad += /^not /; result($0); next }
-	/^K?TAP version/ { next }
-	{ print (/^#/ ? "" : "# ") $0 }
-	END { print "1.." number; exit failed > 0 }'
-}
-
 run_kunit()
 {
 	local dir=/sys/kernel/debug/kunit/$1
@@ -84,7 +57,7 @@ run_inside()
 			run_kselftest "$test"
 			echo "@end $?"
 		done
-	} | join_tap
+	} | "$TOP/tools/testing/vm/join_tap"
 }
 
 skip()
