@@ -41,8 +41,8 @@ tree: deps
 
 # Use Debian's Python, even if another one is first in PATH: only its library is installed.
 # NO_SHELLCHECK: shellcheck's logs would be written where perf test looks for scripts, and hide
-# them.
-PERF_FLAGS := PYTHON=/usr/bin/python3 PYTHON_CONFIG=/usr/bin/python3-config NO_SHELLCHECK=1
+# them. NO_RUST: ar cannot read objects of a rustc that is newer than its LLVM plugin.
+PERF_FLAGS := PYTHON=/usr/bin/python3 PYTHON_CONFIG=/usr/bin/python3-config NO_SHELLCHECK=1 NO_RUST=1
 comma := ,
 
 # $(call build-perf,Linux tree,output directory,further variables)

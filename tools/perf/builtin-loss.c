@@ -29,6 +29,7 @@
 #include "builtin.h"
 #include "recording/stats/loss_metric.h"
 #include "recording/stats/loss_svg.h"
+#include "recording/lib/compat.h"
 #include "recording/lib/evsel.h"
 #include "recording/stats/timeline.h"
 #include "util/data.h"
@@ -233,12 +234,13 @@ static int count_sample(const struct perf_tool *tool, union perf_event *event,
 		return count_sum(tool, event, sample);
 	return count_record(tool, event, sample, machine);
 }
+DEFINE_SAMPLE_CALLBACK(count_sample_or_sum, count_sample)
 
 static int read_index(struct perf_session *session, union perf_event *event)
 {
 	struct loss *loss = container_of(session->tool, struct loss, tool);
 	const struct perf_record_id_index *index = &event->id_index;
-	int err = perf_event__process_id_index(session, event);
+	int err = process_id_index(session, event);
 	u64 i;
 
 	if (err)
@@ -252,6 +254,7 @@ static int read_index(struct perf_session *session, union perf_event *event)
 	}
 	return 0;
 }
+DEFINE_SESSION_CALLBACK(read_id_index, read_index)
 
 static void init_tool(struct perf_tool *tool)
 {
@@ -266,9 +269,9 @@ static void init_tool(struct perf_tool *tool)
 	perf_tool__init(tool, /*ordered_events=*/false);
 	for (i = 0; i < ARRAY_SIZE(ops); i++)
 		*ops[i] = count_record;
-	tool->sample = count_sample;
-	tool->read = count_sample;
-	tool->id_index = read_index;
+	tool->sample = count_sample_or_sum;
+	tool->read = count_sample_or_sum;
+	tool->id_index = read_id_index;
 	tool->attr = perf_event__process_attr;
 #ifdef HAVE_LIBTRACEEVENT
 	tool->tracing_data = perf_event__process_tracing_data;

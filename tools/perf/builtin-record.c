@@ -27,6 +27,7 @@
 #include <subcmd/parse-options.h>
 #include "builtin.h"
 #include "recording/recorder.h"
+#include "recording/lib/compat.h"
 #include "recording/snapshot/signals.h"
 #include "util/bpf-filter.h"
 #include "util/build-id.h"
@@ -77,6 +78,7 @@ static struct recorder rec;
 static struct {
 	const char	*switch_output;
 	const char	*threads;
+	const char	*user;
 	bool		 switch_output_set;
 	bool		 switch_max_set;
 	bool		 compression_set;
@@ -105,8 +107,9 @@ static struct parse_events_option_args trigger_option = {
 const char record_callchain_help[] = CALLCHAIN_RECORD_HELP
 	"\n\t\t\t\tDefault: fp";
 
-int record_opts__parse_callchain(struct record_opts *opts, struct callchain_param *callchain,
-				 const char *arg, bool unset)
+/* Mainline has this function in util/. */
+int __weak record_opts__parse_callchain(struct record_opts *opts, struct callchain_param *callchain,
+					const char *arg, bool unset)
 {
 	int err;
 
@@ -542,7 +545,7 @@ static struct option options[] = {
 	OPT_STRING('C', "cpu", &rec.opts.target.cpu_list, "cpus", "record all tasks on these CPUs"),
 	OPT_STRING('p', "pid", &rec.opts.target.pid, "pids", "record these processes"),
 	OPT_STRING('t', "tid", &rec.opts.target.tid, "tids", "record these threads"),
-	OPT_STRING('u', "uid", &rec.opts.target.uid_str, "user", "record the tasks of this user"),
+	OPT_STRING('u', "uid", &args.user, "user", "record the tasks of this user"),
 	OPT_CALLBACK_NONEG('G', "cgroup", &rec.evlist, "name", "record tasks of this cgroup (needs -a)",
 		     parse_cgroups),
 	OPT_BOOLEAN_SET('i', "no-inherit", &rec.opts.no_inherit, &rec.opts.no_inherit_set,
@@ -836,12 +839,6 @@ static int check_target(struct target *target)
 		target__strerror(target, err, msg, sizeof(msg));
 		pr_warning("%s\n", msg);
 	}
-	err = target__parse_uid(target);
-	if (err) {
-		target__strerror(target, err, msg, sizeof(msg));
-		pr_err("%s\n", msg);
-		return -EINVAL;
-	}
 	return 0;
 }
 
@@ -850,7 +847,8 @@ static int check_cpus(const char *list)
 {
 	struct perf_cpu_map *wanted, *online;
 	struct perf_cpu cpu;
-	int i, err = 0;
+	cpu_index_t i;
+	int err = 0;
 
 	if (!list)
 		return 0;
@@ -947,7 +945,7 @@ static void choose_build_ids(void)
 		args.no_build_id_cache |= !args.no_build_id_cache_set;
 	}
 	rec.opts.build_id = rec.build_id_mmap;
-	symbol_conf.buildid_mmap2 = rec.build_id_mmap;
+	symbol_conf__set_buildid_mmap2(rec.build_id_mmap);
 	/* Only decoding tells which binaries a trace has hit. */
 	rec.output.all_build_ids |= rec.aux.itr != NULL;
 	rec.output.build_ids = !args.no_build_ids && !rec.build_id_mmap;
@@ -1013,6 +1011,9 @@ static int prepare_recorder(void)
 
 	if (evlist__empty(rec.evlist) && parse_event(rec.evlist, "cycles:P"))
 		return -ENOMEM;
+	err = target__select_user(&opts->target, rec.evlist, args.user);
+	if (err)
+		return err;
 	if (!rec.readers.no_threads && parse_online(&rec.readers.spec, args.threads))
 		return -EINVAL;
 	err = aux__init(&rec.aux, rec.evlist, opts) ?: check_side_band(opts) ?: check_kcore() ?:
@@ -1025,7 +1026,7 @@ static int prepare_recorder(void)
 	evlist__uniquify_name(rec.evlist);
 
 	/* Threads may exit between reading /proc and attaching to them. */
-	opts->ignore_missing_thread = opts->target.pid || opts->target.uid != UINT_MAX;
+	opts->ignore_missing_thread = opts->target.pid || target__user(&opts->target);
 	/* -t records the thread without the tasks that it starts, unless -i was negated. */
 	if (opts->target.tid && !opts->no_inherit_set)
 		opts->no_inherit = true;
@@ -1060,7 +1061,7 @@ int cmd_record(int argc, const char **argv)
 		goto out;
 	}
 	perf_debuginfod_setup(&args.debuginfod);
-	if (!argc && target__none(&rec.opts.target))
+	if (!argc && target__none(&rec.opts.target) && !args.user)
 		rec.opts.target.system_wide = true;
 	if (nr_cgroups && !rec.opts.target.system_wide) {
 		pr_err("-G needs -a: a cgroup is recorded on all CPUs.\n");
@@ -1078,7 +1079,7 @@ out:
 	evlist__close_control(rec.opts.ctl_fd, rec.opts.ctl_fd_ack, &rec.opts.ctl_fd_close);
 	reader_spec__exit(&rec.readers.spec);
 	reader_spec__exit(&rec.readers.homes);
-	evlist__delete(rec.evlist);
-	evlist__delete(rec.triggers.events.evlist);
+	evlist__put(rec.evlist);
+	evlist__put(rec.triggers.events.evlist);
 	return status;
 }

@@ -66,14 +66,16 @@ static int visit_all(void)
 	struct perf_cpu_map *online = perf_cpu_map__new_online_cpus(), *again;
 	size_t size;
 	cpu_set_t *saved = current_affinity(&size);
-	struct perf_cpu cpu;
-	int i, err = 0;
+	int i, nr, err = 0;
 
 	if (!online || !saved) {
 		err = -ENOMEM;
 		goto out;
 	}
-	perf_cpu_map__for_each_cpu(cpu, i, online) {
+	nr = perf_cpu_map__nr(online);
+	for (i = 0; i < nr; i++) {
+		struct perf_cpu cpu = perf_cpu_map__cpu(online, i);
+
 		err = visit(cpu);
 		if (!err)
 			continue;

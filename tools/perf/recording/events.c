@@ -20,6 +20,7 @@
 #include "internal.h"
 #include "perf-sys.h"
 #include "recorder.h"
+#include "recording/lib/compat.h"
 
 /* Only events on CPUs see the recorder. */
 static bool excludes_self(struct recorder *rec)
@@ -108,7 +109,7 @@ static int configure_recorded(struct recorder *rec)
 	struct evsel *evsel;
 
 	if (callchain_param.enabled && callchain_param.record_mode == CALLCHAIN_FP)
-		arch__add_leaf_frame_record_opts(&rec->opts);
+		record_opts__add_leaf_frames(&rec->opts);
 
 	evlist__config(evlist, &rec->opts, &callchain_param);
 	configure_tracking(rec);
@@ -135,13 +136,13 @@ static int configure_recorded(struct recorder *rec)
 
 static void explain_no_target(struct target *target, int err)
 {
-	const char *name = target->pid ?: target->tid ?: target->uid_str;
+	const char *name = target->pid ?: target->tid ?: target__user(target);
 
 	if (target__none(target))
 		pr_err("The command exited before it was started: %s\n", strerror(err));
 	else if (name)
 		pr_err("Cannot attach to %s: %s\n", name, err == ENOENT || err == ESRCH ?
-		       target->uid_str ? "this user has no process" :
+		       target__user(target) ? "this user has no process" :
 					 "no such process, or not a number" : strerror(err));
 	else
 		pr_err("Cannot make the CPU map %s: %s\n", target->cpu_list ?: "", strerror(err));
@@ -422,7 +423,7 @@ static bool list_others(struct perf_cpu_map *cpus, struct perf_cpu_map *others, 
 {
 	struct perf_cpu cpu;
 	size_t len = 0;
-	int i;
+	cpu_index_t i;
 
 	list[0] = '\0';
 	perf_cpu_map__for_each_cpu(cpu, i, cpus) {

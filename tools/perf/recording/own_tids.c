@@ -19,6 +19,7 @@
 #include "util/target.h"
 #include "util/thread_map.h"
 #include "own_tids.h"
+#include "recording/lib/compat.h"
 
 /* PROC_PID_INIT_INO of the kernel, which never changes */
 #define INITIAL_PID_NS	"pid:[4026531836]"
@@ -45,7 +46,7 @@ static bool is_initial_namespace(void)
 static struct evlist *probe__new(void)
 {
 	struct record_opts opts = {
-		.target		= { .uid = UINT_MAX },
+		.target		= { TARGET_NO_USER },
 		.no_inherit	= true,
 		.no_buffering	= true,
 		.user_freq	= UINT_MAX,
@@ -64,12 +65,12 @@ static struct evlist *probe__new(void)
 	if (evlist__create_maps(probe, &opts.target))
 		goto error;
 	evlist__config(probe, &opts, NULL);
-	if (evlist__open(probe) || evlist__mmap(probe, PROBE_PAGES))
+	if (evlist__open(probe) || evlist__do_mmap(probe, PROBE_PAGES))
 		goto error;
 	evlist__enable(probe);
 	return probe;
 error:
-	evlist__delete(probe);
+	evlist__put(probe);
 	return NULL;
 }
 
@@ -118,7 +119,7 @@ static int translate(struct own_tids *own)
 		if (own->tids[i] < 0)
 			err = own->tids[i];
 	}
-	evlist__delete(probe);
+	evlist__put(probe);
 	return err;
 }
 #else

@@ -16,13 +16,13 @@
  * The file header has a single size for all attributes, so the event with the
  * largest attribute determines it.
  *
- * Return: one of PERF_ATTR_SIZE_VER0 .. PERF_ATTR_SIZE_VER8, without the struct
+ * Return: one of PERF_ATTR_SIZE_VER0 .. PERF_ATTR_SIZE_VER9, without the struct
  * perf_file_section that follows each attribute in the file [bytes].
  */
-size_t evlist__attr_size(const struct evlist *evlist)
+size_t evlist__attr_size(struct evlist *evlist)
 {
 	size_t largest = PERF_ATTR_SIZE_VER0;
-	const struct evsel *evsel;
+	struct evsel *evsel;
 
 	evlist__for_each_entry(evlist, evsel) {
 		size_t size = perf_event_attr__published_size(&evsel->core.attr);

@@ -31,7 +31,9 @@
 #error "linux/perf_event.h is too old: compile with -I tools/include/uapi"
 #endif
 
-_Static_assert(sizeof(struct perf_event_attr) == PERF_ATTR_SIZE_VER8,
+/* VER9 has one field more, and some bases lack it. */
+_Static_assert(sizeof(struct perf_event_attr) == PERF_ATTR_SIZE_VER8 ||
+	       sizeof(struct perf_event_attr) == PERF_ATTR_SIZE_VER8 + sizeof(__u64),
 	       "perf_event_attr has grown: publish its new size below");
 
 struct evlist;
@@ -44,7 +46,7 @@ union perf_event;
  * Checks bytes, not fields, to include fields that may be added in what is
  * padding today.
  *
- * Return: one of PERF_ATTR_SIZE_VER0 .. PERF_ATTR_SIZE_VER8: a multiple of 8, at
+ * Return: one of PERF_ATTR_SIZE_VER0 .. PERF_ATTR_SIZE_VER9: a multiple of 8, at
  * most sizeof(*@attr) [bytes].
  */
 static inline size_t
@@ -54,6 +56,7 @@ perf_event_attr__published_size(const struct perf_event_attr *attr)
 		PERF_ATTR_SIZE_VER0, PERF_ATTR_SIZE_VER1, PERF_ATTR_SIZE_VER2,
 		PERF_ATTR_SIZE_VER3, PERF_ATTR_SIZE_VER4, PERF_ATTR_SIZE_VER5,
 		PERF_ATTR_SIZE_VER6, PERF_ATTR_SIZE_VER7, PERF_ATTR_SIZE_VER8,
+		sizeof(struct perf_event_attr),
 	};
 	const unsigned char *bytes = (const unsigned char *)attr;
 	size_t used = sizeof(*attr);
@@ -123,7 +126,7 @@ static inline int perf_event_attr__copy(struct perf_event_attr *dst,
 	return 0;
 }
 
-size_t evlist__attr_size(const struct evlist *evlist);
+size_t evlist__attr_size(struct evlist *evlist);
 
 int perf_event__copy_attr(const union perf_event *event, struct perf_event_attr *attr);
 

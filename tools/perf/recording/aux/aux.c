@@ -20,6 +20,7 @@
 #include "util/session.h"
 #include "util/synthetic-events.h"
 #include "aux.h"
+#include "recording/lib/compat.h"
 #include "recording/ring/channel.h"
 #include "recording/output/output.h"
 
@@ -62,8 +63,7 @@ int aux__init(struct aux *aux, struct evlist *evlist, struct record_opts *opts)
 						    opts->auxtrace_sample_opts);
 	if (err)
 		return -EINVAL;
-	auxtrace_regroup_aux_output(evlist);
-	return auxtrace_parse_filters(evlist) ? -EINVAL : 0;
+	return auxtrace_parse_aux_action(evlist) || auxtrace_parse_filters(evlist) ? -EINVAL : 0;
 }
 
 static struct evsel *find_evsel(struct evlist *evlist)

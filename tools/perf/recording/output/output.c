@@ -23,6 +23,7 @@
 #include "features.h"
 #include "output.h"
 #include "tool.h"
+#include "recording/lib/compat.h"
 #include "recording/lib/eventfd.h"
 #include "recording/ring/channel.h"
 
@@ -179,7 +180,7 @@ int output__open(struct output *output)
 	}
 	output->session = session;
 	session->evlist = output->evlist;
-	output->evlist->env = &session->header.env;
+	evlist__set_session(output->evlist, session);
 	perf_session__set_id_hdr_size(session);
 	features__init(session, output->evlist, output->build_ids);
 

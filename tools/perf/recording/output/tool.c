@@ -15,6 +15,7 @@
 #include "util/tool.h"
 #include "recording/lib/evsel.h"
 #include "tool.h"
+#include "recording/lib/compat.h"
 
 static void note_time(struct evlist *evlist, u64 time)
 {
@@ -32,14 +33,16 @@ static int read_back_sample(const struct perf_tool *tool __maybe_unused,
 		note_time(evsel->evlist, sample->time);
 	return 0;
 }
+DEFINE_SAMPLE_CALLBACK(read_back_time, read_back_sample)
 
 static int read_back_sample_and_dso(const struct perf_tool *tool, union perf_event *event,
 				    struct perf_sample *sample, struct evsel *evsel,
 				    struct machine *machine)
 {
 	read_back_sample(tool, event, sample, evsel, machine);
-	return build_id__mark_dso_hit(tool, event, sample, evsel, machine);
+	return mark_dso_hit(tool, event, sample, evsel, machine);
 }
+DEFINE_SAMPLE_CALLBACK(read_back_time_and_dso, read_back_sample_and_dso)
 
 /*
  * The session has had the kernel's maps from the start. The file's kernel maps would replace them.
@@ -77,7 +80,7 @@ void output_tool__init(struct perf_tool *tool, bool mark_dsos)
 	perf_tool__init(tool, /*ordered_events=*/true);
 	tool->namespace_events = namespaces;
 	tool->cgroup_events    = cgroups;
-	tool->sample	     = mark_dsos ? read_back_sample_and_dso : read_back_sample;
+	tool->sample	     = mark_dsos ? read_back_time_and_dso : read_back_time;
 	tool->fork	     = perf_event__process_fork;
 	tool->exit	     = perf_event__process_exit;
 	tool->comm	     = perf_event__process_comm;

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <string.h>
 #include "reader_sched.h"
+#include "recording/lib/compat.h"
 
 /* struct perf_cpu is a signed 16-bit number. */
 #define MAX_CPUS 32768
@@ -26,10 +27,11 @@ void reader_sched__restore(const struct reader_sched *saved)
 
 int reader_sched__set_cpus(pthread_t thread, struct perf_cpu_map *cpus)
 {
-	int nr = cpus ? perf_cpu_map__max(cpus).cpu + 1 : MAX_CPUS, i, err;
+	int nr = cpus ? perf_cpu_map__max(cpus).cpu + 1 : MAX_CPUS, err;
 	size_t size = CPU_ALLOC_SIZE(nr);
 	cpu_set_t *set = CPU_ALLOC(nr);
 	struct perf_cpu cpu;
+	cpu_index_t i;
 
 	if (!set)
 		return -ENOMEM;

@@ -7,6 +7,7 @@
 #include "util/cputopo.h"
 #include "util/debug.h"
 #include "reader_spec.h"
+#include "recording/lib/compat.h"
 
 /* Consumes both references, also on failure. */
 static int add_place(struct reader_spec *spec, struct perf_cpu_map *cpus,
@@ -45,7 +46,8 @@ static int add_cpus(struct reader_spec *spec, struct perf_cpu_map *all)
 {
 	struct perf_cpu cpu;
 	char number[16];
-	int i, err = 0;
+	cpu_index_t i;
+	int err = 0;
 
 	perf_cpu_map__for_each_cpu(cpu, i, all) {
 		snprintf(number, sizeof(number), "%d", cpu.cpu);

@@ -7,17 +7,18 @@
 #include "util/evlist.h"
 #include "util/target.h"
 #include "bpf_thread.h"
+#include "recording/lib/compat.h"
 #include "recording/lib/eventfd.h"
 
 void bpf_thread__start(struct bpf_thread *watch, struct perf_env *env)
 {
-	struct target everybody = { .system_wide = true, .uid = UINT_MAX };
+	struct target everybody = { .system_wide = true, TARGET_NO_USER };
 
 	watch->evlist = evlist__new();
 	if (!watch->evlist)
 		return;
 	if (evlist__add_bpf_sb_event(watch->evlist, env)) {
-		evlist__delete(watch->evlist);
+		evlist__put(watch->evlist);
 		watch->evlist = NULL;
 		return;
 	}
@@ -36,7 +37,7 @@ void bpf_thread__stop(struct bpf_thread *watch)
 {
 	if (!watch->evlist)
 		return;
-	watch->evlist->thread.done = 1;
+	evlist__set_sb_thread_done(watch->evlist, 1);
 	eventfd__signal(watch->wake_fd);
 	evlist__stop_sb_thread(watch->evlist);
 	eventfd__free(&watch->wake_fd);

@@ -12,6 +12,7 @@
 #include "util/mmap.h"
 #include "util/record.h"
 #include "trigger_event.h"
+#include "recording/lib/compat.h"
 
 /*
  * Space for a few hundred events during a copy. More are lost, which does no harm: the copy is
@@ -65,7 +66,7 @@ int trigger_events__map(struct trigger_events *events, struct evlist *waiter)
 
 	if (!events->evlist)
 		return 0;
-	err = evlist__mmap(events->evlist, RING_PAGES);
+	err = evlist__do_mmap(events->evlist, RING_PAGES);
 	if (err) {
 		err = errno ? -errno : -ENOMEM;
 		pr_err("Cannot map rings of %d pages for --switch-output-event: %s\n", RING_PAGES,
@@ -143,7 +144,7 @@ void trigger_events__close(struct trigger_events *events)
 {
 	if (!events->evlist)
 		return;
-	evlist__munmap(events->evlist);
+	evlist__do_munmap(events->evlist);
 	evlist__close(events->evlist);
 	events->nr = 0;
 }

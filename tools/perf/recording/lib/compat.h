@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Hide the differences between the util/ of perf in Linux 6.12 and in mainline.
+ *
+ * Only this header asks which of them it is compiled with.
+ */
+#ifndef PERF_RECORDING_COMPAT_H
+#define PERF_RECORDING_COMPAT_H
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "util/auxtrace.h"
+#include "util/build-id.h"
+#include "util/callchain.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "util/parse-events.h"
+#include "util/record.h"
+#include "util/sample.h"
+#include "util/session.h"
+#include "util/stat.h"
+#include "util/symbol.h"
+#include "util/target.h"
+#include "util/tool.h"
+
+/* An index of perf_cpu_map__for_each_cpu(): its sign is that of the number of CPUs. */
+typedef typeof(perf_cpu_map__nr(NULL)) cpu_index_t;
+
+#if __has_include("util/aslr.h")
+/*
+ * Mainline
+ */
+
+#include "dwarf-regs.h"
+#include "util/arm64-frame-pointer-unwind-support.h"
+
+/* Functions of ours that only the util/ of 6.12 declares. */
+int record_parse_callchain_opt(const struct option *opt, const char *arg, int unset);
+int record_callchain_opt(const struct option *opt, const char *arg, int unset);
+void arch__add_leaf_frame_record_opts(struct record_opts *opts);
+
+/* The fields of struct target that select no user. */
+#define TARGET_NO_USER
+
+static inline const char *target__user(const struct target *target)
+{
+	(void)target;
+	return NULL;
+}
+
+/*
+ * Record only the tasks of @user: filter the samples of all tasks by BPF. Call it after parsing
+ * events.
+ */
+static inline int target__select_user(struct target *target, struct evlist *evlist,
+				      const char *user)
+{
+	uid_t uid;
+
+	if (!user)
+		return 0;
+	uid = parse_uid(user);
+	if (uid == (uid_t)UINT_MAX) {
+		fprintf(stderr, "Cannot find user %s.\n", user);
+		return -EINVAL;
+	}
+	target->system_wide = true;
+	return parse_uid_filter(evlist, uid);
+}
+
+static inline void evlist__uniquify_name(struct evlist *evlist)
+{
+	evlist__uniquify_evsel_names(evlist, &stat_config);
+}
+
+static inline struct perf_env *evlist__env(struct evlist *evlist)
+{
+	return perf_session__env(evlist__session(evlist));
+}
+
+#ifdef HAVE_LIBTRACEEVENT
+static inline u64 evsel__intval(struct evsel *evsel, struct perf_sample *sample, const char *name)
+{
+	sample->evsel = evsel;
+	return perf_sample__intval(sample, name);
+}
+#endif
+
+static inline void symbol_conf__set_buildid_mmap2(bool enable)
+{
+	symbol_conf.no_buildid_mmap2 = !enable;
+}
+
+static inline void record_opts__add_leaf_frames(struct record_opts *opts)
+{
+	if (EM_HOST == EM_AARCH64)
+		add_leaf_frame_caller_opts_aarch64(opts);
+}
+
+static inline int mark_dso_hit(const struct perf_tool *tool, union perf_event *event,
+			       struct perf_sample *sample, struct evsel *evsel,
+			       struct machine *machine)
+{
+	sample->evsel = evsel;
+	return build_id__mark_dso_hit(tool, event, sample, machine);
+}
+
+static inline int process_id_index(struct perf_session *session, union perf_event *event)
+{
+	return perf_event__process_id_index(session->tool, session, event);
+}
+
+/* Define @name, a callback of struct perf_tool for samples that calls @function. */
+#define DEFINE_SAMPLE_CALLBACK(name, function)						\
+static int name(const struct perf_tool *tool, union perf_event *event,			\
+		struct perf_sample *sample, struct machine *machine)			\
+{											\
+	return (function)(tool, event, sample, sample->evsel, machine);			\
+}
+
+/* Define @name, a callback of struct perf_tool for records of a session. */
+#define DEFINE_SESSION_CALLBACK(name, function)						\
+static int name(const struct perf_tool *tool __maybe_unused,				\
+		struct perf_session *session, union perf_event *event)			\
+{											\
+	return (function)(session, event);						\
+}
+
+#else
+/*
+ * Linux 6.12
+ */
+
+#define TARGET_NO_USER .uid = UINT_MAX
+
+static inline const char *target__user(const struct target *target)
+{
+	return target->uid_str;
+}
+
+/* Record the tasks that @user has when recording starts, and those that they start. */
+static inline int target__select_user(struct target *target, struct evlist *evlist,
+				      const char *user)
+{
+	char msg[BUFSIZ];
+	int err;
+
+	(void)evlist;
+	target->uid_str = user;
+	err = target__validate(target);
+	if (err) {
+		target__strerror(target, err, msg, sizeof(msg));
+		fprintf(stderr, "%s\n", msg);
+	}
+	err = target__parse_uid(target);
+	if (err) {
+		target__strerror(target, err, msg, sizeof(msg));
+		fprintf(stderr, "%s\n", msg);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Group AUX events with those that they take samples for. */
+static inline int auxtrace_parse_aux_action(struct evlist *evlist)
+{
+	auxtrace_regroup_aux_output(evlist);
+	return 0;
+}
+
+static inline void evlist__put(struct evlist *evlist)
+{
+	evlist__delete(evlist);
+}
+
+static inline int evlist__do_mmap(struct evlist *evlist, unsigned int pages)
+{
+	return evlist__mmap(evlist, pages);
+}
+
+static inline void evlist__do_munmap(struct evlist *evlist)
+{
+	evlist__munmap(evlist);
+}
+
+static inline void evlist__set_session(struct evlist *evlist, struct perf_session *session)
+{
+	evlist->env = &session->header.env;
+}
+
+static inline struct perf_env *evlist__env(struct evlist *evlist)
+{
+	return evlist->env;
+}
+
+static inline void evlist__set_sb_thread_done(struct evlist *evlist, int done)
+{
+	evlist->thread.done = done;
+}
+
+static inline void symbol_conf__set_buildid_mmap2(bool enable)
+{
+	symbol_conf.buildid_mmap2 = enable;
+}
+
+static inline void record_opts__add_leaf_frames(struct record_opts *opts)
+{
+	arch__add_leaf_frame_record_opts(opts);
+}
+
+static inline int mark_dso_hit(const struct perf_tool *tool, union perf_event *event,
+			       struct perf_sample *sample, struct evsel *evsel,
+			       struct machine *machine)
+{
+	return build_id__mark_dso_hit(tool, event, sample, evsel, machine);
+}
+
+static inline int process_id_index(struct perf_session *session, union perf_event *event)
+{
+	return perf_event__process_id_index(session, event);
+}
+
+#define DEFINE_SAMPLE_CALLBACK(name, function)						\
+static int name(const struct perf_tool *tool, union perf_event *event,			\
+		struct perf_sample *sample, struct evsel *evsel, struct machine *machine)	\
+{											\
+	return (function)(tool, event, sample, evsel, machine);				\
+}
+
+#define DEFINE_SESSION_CALLBACK(name, function)						\
+static int name(struct perf_session *session, union perf_event *event)			\
+{											\
+	return (function)(session, event);						\
+}
+
+#endif
+#endif
