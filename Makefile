@@ -277,7 +277,7 @@ test-night:			## build and run the tests, and checks, that make test leaves out 
 run-test-night: perf test-programs
 	@scripts/run-tests --build --night
 
-bench: bench-ring bench-snapshot bench-loss	## run all benchmarks; prints RESULT <name> <value> <unit>
+bench: bench-ring bench-snapshot bench-loss bench-keep	## run all benchmarks; prints RESULT <name> <value> <unit>
 
 # $(call run-bench,PATTERN)
 define run-bench
@@ -289,6 +289,9 @@ endef
 
 bench-snapshot: perf upstream-perf kernel test-programs $(BUILD)/tests/snapshot_copy	## measure gaps, copies and latency of snapshots
 	$(call run-bench,snapshot-*)
+
+bench-keep: perf test-programs	## measure how long --keep reaches back for its memory, and its cost
+	$(call run-bench,keep)
 
 bench-loss: perf upstream-perf test-programs	## measure losses and overhead of streaming, ours and upstream's
 	$(call run-bench,loss)

@@ -258,6 +258,9 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 	if (summary->dropped)
 		print_line("Dropped %" PRIu64 " snapshot%s that could not be written", summary->dropped,
 			   plural(summary->dropped));
+	if (keep->dropped.samples)
+		print_line("Kept the last samples; %" PRIu64 " older samples were dropped",
+			   keep->dropped.samples);
 	if (keep->peak_bytes)
 		print_line("Used up to %.1f MB of memory beside the rings", megabytes(keep->peak_bytes));
 	if (unsaved.records + summary->dropped_records)

@@ -1,0 +1,139 @@
+#!/bin/bash
+# Benchmark: how long --keep reaches back for its memory, and what it costs, beside overwrite rings
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# PERF is this perf, OTHER_PERF (/usr/bin/perf) that of the distribution. In each of ROUNDS (3) rounds
+# the workload runs for ROUND_SECONDS (8) under each recorder of RECORDERS in turn:
+#
+#	none		not recorded
+#	keep		--keep in MEMORY (64) MB
+#	overwrite	overwrite rings of as much memory, all CPUs and the copies of the rings together
+#	switch-output	OTHER_PERF --switch-output=1s --switch-max-files=60; TMPDIR says on which disk
+#
+# The workload reads, compresses and hashes files on all CPUs, as that of make demo. Recorded are
+# context switches, wake-ups and system calls of the whole machine.
+#
+#	seconds-per-mb	time from the first record on all CPUs to the last one, for a MB of memory, or
+#			of files for switch-output
+#	bytes-per-record memory, or file, for each sample
+#	cpu		CPU seconds of the recorder for a million samples; not for overwrite, which does not
+#			count what it overwrites
+#	slowdown	of the workload, compared to the run that was not recorded in the same round
+#
+# What is kept may not fill the memory within a round: then seconds-per-mb is that of the memory used.
+# Prints the medians as RESULT lines. Does not judge them.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+need_helpers spend
+need_tracepoint sched:sched_switch
+need_tracepoint raw_syscalls:sys_enter
+
+rounds=${ROUNDS:-3}
+seconds=${ROUND_SECONDS:-8}
+memory=${MEMORY:-64}
+other=${OTHER_PERF:-/usr/bin/perf}
+events=(sched:sched_switch sched:sched_wakeup raw_syscalls:sys_enter)
+names=${RECORDERS:-none overwrite keep switch-output}
+[ -x "$other" ] || names=${names/switch-output/}
+ours=$PERF
+
+# Run the workload, and count in $passes how often all CPUs got through its files.
+run_workload() {
+	local cpu pids=() end=$((SECONDS + seconds))
+
+	rm -f "$work"/passes.*
+	for ((cpu = 0; cpu < $(nproc); cpu++)); do
+		while ((SECONDS < end)); do
+			find /usr/include -name '*.h' -size -20k | head -n 100 | xargs cat | gzip -1 | sha256sum
+		done > "$work/passes.$cpu" &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	passes=$(cat "$work"/passes.* | wc -l)
+}
+
+# options NAME: set $perf and $options
+options() {
+	local event
+
+	perf=$ours options=()
+	for event in "${events[@]}"; do
+		[ "$1" != overwrite ] || event+=/overwrite/
+		options+=(-e "$event")
+	done
+	case $1 in
+	keep) options+=("--keep=${memory}M") ;;
+	# Each ring has two copies; the next lower power of two
+	overwrite) options+=(-m "$(awk -v mb="$memory" -v cpus="$(nproc)" '
+		BEGIN { kb = mb * 1024 / cpus / 3; for (m = 1024; 2 * m <= kb; m *= 2); print m }')K") ;;
+	switch-output)
+		perf=$other
+		options+=(--switch-output=1s --switch-max-files=60)
+		;;
+	esac
+}
+
+# span FILE...: print the time from the first record that is followed by records of all CPUs to the
+# last [s], and the number of samples
+span() {
+	local file
+
+	for file; do
+		"$ours" script -f -i "$file" -F cpu,time --ns 2> "$work/script.err"
+	done | tr -d '[]:' | awk '
+		{ if (!($1 in first) || $2 < first[$1]) first[$1] = $2; if ($2 > last) last = $2; nr++ }
+		END { for (cpu in first) if (first[cpu] > begin) begin = first[cpu]; print last - begin, nr }'
+}
+
+add() {
+	echo "$2" >> "$work/figure-$1"
+}
+
+one_round() {
+	local name=$1 held nr bytes recorded
+
+	if [ "$name" = none ]; then
+		run_workload
+		base=$passes
+		return
+	fi
+	options "$name"
+	rm -rf "$work"/data*
+	"$BUILD/tests/spend" "$work/spent" "$perf" record -a "${options[@]}" -o "$work/data" \
+		> "$work/record.out" 2> "$work/record.err" &
+	recorder=$!
+	started+=("$recorder")
+	pause 2
+	run_workload
+	kill -INT "$recorder"
+	wait "$recorder"
+	mapfile -t files < <(ls "$work"/data.2* 2> /dev/null || ls "$work/data")
+	read -r held nr < <(span "${files[@]}")
+	bytes=$(sed -nE 's/.*Used up to ([0-9.]+) MB.*/\1/p' "$work/record.err")
+	case $name in
+	overwrite) bytes=$memory ;;
+	switch-output) bytes=$(du -cm "${files[@]}" | awk 'END { print $1 }') ;;
+	esac
+	recorded=$nr
+	[ "$name" != keep ] ||
+		recorded=$((nr + $(sed -nE 's/.* ([0-9]+) older samples.*/\1/p' "$work/record.err" | grep . || echo 0)))
+	echo "$name: $held s, $nr samples, $bytes MB, $passes passes (not recorded: $base), $(awk '{ print $2 + $3 }' "$work/spent") s of CPU"
+	grep -E 'Snapshot|Lost' "$work/record.err" | tail -n 2 | sed 's/^/    /'
+	add "$name-seconds-per-mb" "$(awk -v s="$held" -v mb="$bytes" 'BEGIN { print s / mb }')"
+	add "$name-bytes-per-record" "$(awk -v n="$nr" -v mb="$bytes" 'BEGIN { print mb * 1048576 / n }')"
+	[ "$name" = overwrite ] ||
+		add "$name-cpu" "$(awk -v n="$recorded" '{ print ($2 + $3) / n * 1e6 }' "$work/spent")"
+	add "$name-slowdown" "$(awk -v base="$base" -v passes="$passes" 'BEGIN { print base / passes }')"
+}
+
+for ((i = 0; i < rounds; i++)); do
+	for name in none ${names/none/}; do
+		one_round "$name"
+	done
+done
+echo "$rounds rounds of $seconds s, $memory MB, $(nproc) CPUs, $($other --version)"
+for file in "$work"/figure-*; do
+	echo "RESULT ${file##*/figure-} $(statistic median < "$file")"
+done
