@@ -14,10 +14,10 @@ export BASE BUILD LINUX_SOURCE
 .NOTPARALLEL:			# perf's own build uses all CPUs
 .PHONY: help deps tree perf perf-asan upstream-tree upstream-perf \
 	kernel debug-kernel kcsan-kernel upstream-kernel arm64-kernel cross-kernel lint-kernel vm \
-	demo demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
+	demo demo-keep demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
 	test-programs unit-programs ring-programs pt-programs event-fuzzer \
 	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover litmus herd7 \
-	bench bench-ring bench-snapshot bench-loss lint lint-scripts series clean
+	bench bench-ring bench-snapshot bench-loss bench-keep lint lint-scripts series clean
 MAKEFLAGS += --no-print-directory
 
 # Warnings are errors with the compiler that CI uses. Newer compilers have new warnings, which must
@@ -223,11 +223,14 @@ demo:				## record the last moments of this machine and show them (root, minutes
 	@$(MAKE) perf
 	@scripts/demo
 
+demo-keep: perf			## keep the last minute of this machine, and find an incident in it (root, half a minute)
+	@scripts/demo-keep
+
 demo-pt: perf kernel $(BUILD)/tests/branches	## show the branches of a program before a signal (Intel PT, in the guest)
 	@scripts/demo-pt
 
 # perf's own build checks no scripts here: it does not follow our symbolic links.
-SCRIPTS := scripts/install-deps scripts/fetch-base scripts/prepare-herd7 scripts/demo scripts/demo-pt scripts/lint-kernel scripts/make-series \
+SCRIPTS := scripts/install-deps scripts/fetch-base scripts/prepare-herd7 scripts/demo scripts/demo-keep scripts/demo-pt scripts/lint-kernel scripts/make-series \
 	scripts/seed-kernel \
 	.ci/run $(VM)/build-kernel tools/testing/cross/build \
 	$(wildcard scripts/tests/*.sh tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh \
