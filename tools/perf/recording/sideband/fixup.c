@@ -84,29 +84,56 @@ static bool fix_header(struct evlist *evlist, union perf_event *event)
 	return event->header.size != before.size || event->header.misc != before.misc;
 }
 
+/* All these records begin with the pid of the task. No such record is about the idle task. */
+static bool is_of_outsider(const struct records *records, const struct record_iter *iter)
+{
+	u32 pid;
+
+	switch (iter->header.type) {
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+	case PERF_RECORD_NAMESPACES:
+		break;
+	default:
+		return false;
+	}
+	if (iter->size < sizeof(iter->header) + sizeof(pid))
+		return false;
+	records__copy(records, iter->pos + sizeof(iter->header), &pid, sizeof(pid));
+	return !pid;
+}
+
 int fixup__pass(struct evlist *evlist, const struct records *records, union fixup_copy *copy,
 		struct record_sink *sink, struct ring *ring)
 {
 	size_t begin = 0;
 	struct record_iter iter;
 	struct records piece;
+	bool drop;
 	int err;
 
 	records__for_each(records, iter) {
-		if (!may_be_wrong(evlist, &iter.header))
+		drop = is_of_outsider(records, &iter);
+		if (!drop && !may_be_wrong(evlist, &iter.header))
 			continue;
-		records__copy(records, iter.pos, copy, iter.size);
-		if (!fix_header(evlist, &copy->event))
+		if (!drop)
+			records__copy(records, iter.pos, copy, iter.size);
+		if (!drop && !fix_header(evlist, &copy->event))
 			continue;
 		piece = records__part(records, begin, iter.pos - begin);
 		err = iter.pos > begin ? sink->write(sink, &piece, ring) : 0;
 		if (err < 0)
 			return err;
+		begin = iter.pos + iter.size;
+		if (drop)
+			continue;
 		piece = records__of(copy, copy->event.header.size);
 		err = sink->write(sink, &piece, ring);
 		if (err < 0)
 			return err;
-		begin = iter.pos + iter.size;
 	}
 	piece = records__part(records, begin, records__len(records) - begin);
 	err = records__len(&piece) ? sink->write(sink, &piece, ring) : 0;

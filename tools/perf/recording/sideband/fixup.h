@@ -19,6 +19,10 @@
  * reader looks for the sample id at the end of a record. Where the record is too large, it finds an
  * unknown id there and gives up.
  *
+ * In a PID namespace the kernel writes pid and tid 0 for all tasks outside it. A reader would take
+ * their names and maps for those of one task, and name the samples of any of them after the last one
+ * that was started. Such records are dropped.
+ *
  * The ring is left alone: a wrong record is passed on as a copy of what is right.
  */
 #ifndef PERF_RECORDING_FIXUP_H
@@ -39,14 +43,14 @@ union fixup_copy {
 };
 
 /**
- * fixup__pass - pass @records to @sink with true headers
+ * fixup__pass - pass @records to @sink with true headers, without those of tasks outside
  * @evlist:	the events of @ring. A record is oversized if an event that wants such records has
  *		its id where the kernel writes it, and header.size extends beyond. MMAP2 records
  *		have build-ids if an event has attr.build_id.
  * @records:	whole records of @ring
  * @copy:	used for a wrong record while @sink is called
  *
- * Calls @sink once, or several times where records are wrong.
+ * Calls @sink once, or several times where records are wrong or dropped; not at all if none is left.
  *
  * Return: 0, or the first negative errno of @sink.
  */

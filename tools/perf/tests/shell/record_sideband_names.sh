@@ -51,6 +51,24 @@ for option in -i --per-thread; do
 		error "$option: no sample of sh"
 done
 
+subtest "in a PID namespace, tasks outside have no names, and not that of another"
+if [ "$(id -u)" = 0 ] && unshare -pf --mount-proc true 2> "$work/unshare.err"; then
+	bash -c "exec -a outsider bash -c 'while :; do /bin/true; done'" &
+	started+=($!)
+	for event in cpu-clock cpu-clock/overwrite/; do
+		unshare -pf --mount-proc "$PERF" record -a -N -B -o "$work/data" -e $event -- \
+			sh -c "$spin" 2> "$work/record.err" || error "$event: perf record fails"
+		"$PERF" script -i "$work/data" -F comm,tid 2> "$work/script.err" |
+			awk '$NF == 0 { print $1 }' | sort | uniq -c > "$work/comms"
+		grep -q . "$work/comms" || error "$event: there is no sample of a task outside"
+		grep -vE ' (:0|:-1|swapper)$' "$work/comms" && error "$event: a name is given to all tasks outside"
+		names "$work/data" | grep -qx sh || error "$event: the task inside has no name"
+	done
+	kill "${started[-1]}"
+else
+	inconclusive "cannot unshare a PID namespace: $(cat "$work/unshare.err")"
+fi
+
 subtest "the recorder does not spin after a thread has exited"
 # A process with two threads, one of which exits soon
 python3 -c 'import threading, time

@@ -143,6 +143,7 @@ static void put_mmap2(u16 misc, u16 wanted_misc)
 {
 	struct perf_record_mmap2 body = {
 		.header = { .type = PERF_RECORD_MMAP2, .misc = misc },
+		.pid = 1,
 		.filename = "/usr/bin/true",
 	};
 	size_t size = round_up(offsetof(struct perf_record_mmap2, filename) +
@@ -155,9 +156,20 @@ static void put_mmap2(u16 misc, u16 wanted_misc)
 
 static void put_fork(void)
 {
-	struct perf_record_fork body = { .header.type = PERF_RECORD_FORK };
+	struct perf_record_fork body = { .header.type = PERF_RECORD_FORK, .pid = 1 };
 
 	put(&body, sizeof(body), SIDEBAND, 0, true);
+}
+
+/* A record that is wanted if @pid is not 0. The task of a sample may be 0. */
+static void put_of(u32 type, u32 pid)
+{
+	struct perf_record_comm body = { .header.type = type, .pid = pid };
+	size_t at = wanted.len;
+
+	put(&body, sizeof(body), SIDEBAND, 0, true);
+	if (!pid && type != PERF_RECORD_SAMPLE)
+		wanted.len = at;
 }
 
 static void begin(void)
@@ -307,6 +319,28 @@ static void test_untouched(void)
 	check(fixes_up_divided_at(0) && !nr_calls, "the sink is not called for an empty run");
 }
 
+static void test_outsiders(void)
+{
+	static const u32 types[] = {
+		PERF_RECORD_COMM, PERF_RECORD_FORK, PERF_RECORD_EXIT, PERF_RECORD_MMAP,
+		PERF_RECORD_MMAP2, PERF_RECORD_NAMESPACES, PERF_RECORD_SAMPLE,
+	};
+	size_t i;
+
+	begin();
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		put_of(types[i], 0);
+		put_of(types[i], 7);
+		put_ksymbol("name", 40);
+	}
+	put_of(PERF_RECORD_COMM, 0);
+	check(fixes_up(), "records of tasks outside the PID namespace are dropped");
+
+	begin();
+	put_of(PERF_RECORD_COMM, 0);
+	check(fixes_up_divided_at(0) && !nr_calls, "the sink is not called if none is left");
+}
+
 static void test_errors(void)
 {
 	struct records records;
@@ -349,6 +383,7 @@ int main(void)
 	test_build_id();
 	test_among_others();
 	test_untouched();
+	test_outsiders();
 	test_errors();
 	return tap_end();
 }
