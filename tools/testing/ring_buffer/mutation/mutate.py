@@ -11,8 +11,9 @@ write a record. They are found by patterns, not by line numbers:
   barriers          smp_*() and barrier() are removed; a release or acquire becomes a WRITE_ONCE()
                     or READ_ONCE()
   WRITE_ONCE        the store is removed, or is made plain
-  bounds checks     each comparison by < > <= >= in a condition becomes true, or false; each minimum
-                    becomes one of its arguments; masks and array_index_nospec() are removed
+  bounds checks     each comparison by < > <= >= in a condition, or that is returned, becomes true, or
+                    false; each minimum becomes one of its arguments; masks, round_down() and
+                    array_index_nospec() are removed
 
 The tests are run in the order of TESTS until one fails:
 
@@ -111,10 +112,18 @@ def calls(code, start, end, names):
         yield match[1], start + match.start(), last + 1, list(split(code, first, last, ','))
 
 
+def conditions(code, start, end):
+    """Yield the ranges of conditions, and of values that are returned."""
+    for match in re.finditer(r'\b(?:(?:if|while) \(|return\b)', code[start:end]):
+        first = start + match.end()
+        yield first, (closing(code, first - 1) if code[first - 1] == '(' else
+                      code.index(';', first))
+
+
 def comparisons(code, start, end):
     """Yield the ranges of the comparisons in a condition."""
     start, end = strip(code, start, end)
-    terms = list(split(code, start, end, r'&&|\|\|'))
+    terms = list(split(code, start, end, r'&&|\|\||\?|:'))
     if len(terms) > 1:
         for term in terms:
             yield from comparisons(code, *term)
@@ -156,14 +165,13 @@ def find_mutants(source, original):
             for a, b in arguments[-2:]:
                 yield mutant(f'{brief(code[first:last])} is {brief(code[a:b])}', first, last,
                              f'({code[a:b]})')
-        for _, first, last, arguments in calls(code, start, end, 'array_index_nospec'):
+        for name, first, last, arguments in calls(code, start, end, 'array_index_nospec|round_down'):
             index = code[slice(*arguments[0])]
-            yield mutant(f'no array_index_nospec({brief(index)})', first, last, f'({index})')
-        for match in re.finditer(r'\s*& \([^()]* - 1\)', code[start:end]):
+            yield mutant(f'no {name}({brief(index)})', first, last, f'({index})')
+        for match in re.finditer(r'\s*& (?:mask\b|\((?:[^()]|\([^()]*\))* - 1\))', code[start:end]):
             yield mutant(f'no mask{match[0]}', start + match.start(), start + match.end(), '')
-        for match in re.finditer(r'\b(?:if|while) \(', code[start:end]):
-            first = start + match.end()
-            for a, b in comparisons(code, first, closing(code, first - 1)):
+        for first, last in conditions(code, start, end):
+            for a, b in comparisons(code, first, last):
                 for truth, text in ('false', '0'), ('true', '1'):
                     yield mutant(f'{brief(code[a:b])} is {truth}', a, b, text)
 
