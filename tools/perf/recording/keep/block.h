@@ -60,7 +60,7 @@ void *keep_memory__map(void);
 /** keep_memory__unmap - free what keep_memory__map() has returned */
 void keep_memory__unmap(void *memory);
 
-/** keep_block__new - create an empty block that owns @memory. Return: NULL: -ENOMEM, or no @memory */
+/** keep_block__new - create an empty block of @memory. Return: NULL: -ENOMEM, or no @memory */
 struct keep_block *keep_block__new(void *memory);
 
 /** keep_block__free - free the block, whatever its @refs */

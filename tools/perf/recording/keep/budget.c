@@ -1,11 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Bound the memory of the whole recorder by what --keep says.
+ *
+ *	limit of the blocks = --keep - (anonymous memory of the process - blocks) - reserved
+ *
+ * The second term is everything else: the live state of tasks and maps, data that wait for the
+ * disk, util's structures. Reserved is the part of --write-buffer that was never used so far. When
+ * the state grows in a storm of processes, blocks are dropped, and with the oldest record the state
+ * may forget as well.
+ *
+ * The rings are locked memory of the kernel, and not counted (-m).
+ */
 #include <stdio.h>
 #include <fcntl.h>
 #include <unistd.h>
 #include <linux/kernel.h>
 #include <internal/lib.h>
-#include "budget.h"
-#include "internal.h"
+#include "keep_internal.h"
+
+/* The blocks may always take so much. */
+#define KEEP_MIN_BLOCKS_BYTES	(4 * KEEP_BLOCK_BYTES)
 
 /* Return: the anonymous memory of this process [bytes], or 0 if /proc does not tell. */
 static u64 anonymous_bytes(void)

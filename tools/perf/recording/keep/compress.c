@@ -5,8 +5,7 @@
 #include <linux/zalloc.h>
 #include "recording/lib/thread.h"
 #include "recording/write/zstd_records.h"
-#include "budget.h"
-#include "internal.h"
+#include "keep_internal.h"
 
 void keep__set_raw(struct keep *keep, struct keep_block *block)
 {

@@ -9,8 +9,7 @@
 #include "recording/lib/records.h"
 #include "recording/lib/thread.h"
 #include "recording/ring/channel.h"
-#include "budget.h"
-#include "internal.h"
+#include "keep_internal.h"
 
 /* A round that ends seals a block of this size, or of this part of the time to keep. */
 #define SEAL_BYTES	(KEEP_BLOCK_BYTES / 4)

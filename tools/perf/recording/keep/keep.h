@@ -13,9 +13,10 @@
  *	     v  keep__hand_over()
  *	@taken ---> keep__write() ---> output
  *
- * Readers never wait for the compressor or the disk. Records that are not compressed yet are kept as
- * they are; when that takes too much memory, the oldest block is dropped, as always. The compressor
- * takes the newest block first: when it is too slow, it does not compress what is dropped next.
+ * Readers never wait for the compressor or the disk. Records that are not compressed yet are kept
+ * as they are; when that takes too much memory, the oldest block is dropped, as always. The
+ * compressor takes the newest block first: when it is too slow, it does not compress what is
+ * dropped next.
  *
  * Invariants:
  *  1. A block begins and ends with whole records, and its compressed form is a zstd frame of its
@@ -26,7 +27,7 @@
  *     promise, nor does leaving out what is before a mark.
  *  4. A record is in one snapshot at most, unless @overlap.
  *
- * Memory: budget.h.
+ * Memory: budget.c.
  *
  * Two locks, taken in this order:
  *
@@ -103,7 +104,7 @@ struct keep_stats {
  * @spare:	memory for @nr_spare blocks
  * @bytes:	memory of all blocks that exist, and of @spare [bytes]
  * @raw_bytes:	memory of those in @raw [bytes]
- * @limit_bytes: limit of @bytes, see budget.h
+ * @limit_bytes: limit of @bytes, see budget.c
  * @reserved_bytes: memory that the output will need; set by keep__reserve()
  * @peak_bytes:	largest memory of the recorder that was seen [bytes]
  * @newest:	time of the newest record [ns]
@@ -238,7 +239,7 @@ int keep__write(struct keep *keep, struct output *output, const struct keep_writ
 void keep__release(struct keep *keep);
 
 /**
- * keep__synced - all streamed rings were read; what is appended from now on is newer than @time [ns]
+ * keep__synced - all streamed rings were read; later records are newer than @time [ns]
  */
 void keep__synced(struct keep *keep, u64 time);
 

@@ -5,7 +5,7 @@
 #include <perf/event.h>
 #include "recording/lib/records.h"
 #include "recording/output/output.h"
-#include "internal.h"
+#include "keep_internal.h"
 
 /*
  * Leave out the last mark. Records of the next snapshot were published after it; so the mark that

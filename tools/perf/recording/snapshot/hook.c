@@ -49,9 +49,8 @@ void hook__wait(struct hook *hook)
 }
 
 /*
- * The recorder blocks signals, may have a real-time priority, and has descriptors open that belong to
- * nobody else. Undo that for the command. A process group of its own keeps a ^C for the recorder
- * away from it.
+ * The recorder blocks signals, may have a real-time priority, and has descriptors of its own open.
+ * Undo that for the command. A process group of its own keeps a ^C for the recorder away from it.
  */
 static int spawn(const char *script, const char *command, const char *file, pid_t *pid)
 {

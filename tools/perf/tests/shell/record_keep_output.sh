@@ -21,7 +21,7 @@ printed() {
 	[ "$(grep -cE -- "$1" "$work/record.err")" = "$2" ]
 }
 
-# request N PATTERN: request a snapshot, and wait until a message about it is printed for the Nth time
+# request N PATTERN: request a snapshot, wait until a message about it is printed for the Nth time
 request() {
 	kill -USR2 "$recorder" || fatal "the recorder has exited"
 	wait_until 20 printed "$2" "$1" || error "not $1 messages '$2'"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# perf record --keep: files name short-lived processes that are long gone, in the memory that was stated
+# perf record --keep: files name processes that are long gone, in the memory that was stated
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 600
 # tags: long
@@ -53,8 +53,10 @@ run_storm() {
 	"$BUILD/tests/storm" "$work/code" "$processes" > "$work/storm" || fatal "the workload failed"
 	pause 2
 	control snapshot || error "no snapshot"
-	anonymous=$(awk '$1 == "VmHWM:" { peak = $2 } $1 == "RssFile:" { file = $2 } END { print peak - file }' \
-		"/proc/$recorder/status")
+	anonymous=$(awk '
+		$1 == "VmHWM:" { peak = $2 }
+		$1 == "RssFile:" { file = $2 }
+		END { print peak - file }' "/proc/$recorder/status")
 	recorder_stop
 	note "$(grep Snapshot "$work/record.err")"
 	find_snapshots "$work/data"
