@@ -213,6 +213,16 @@ static size_t nr_blocks(const struct keep *keep)
 	return nr;
 }
 
+/* Memory that @max_ns would have taken, as the memory at hand has taken the span of @stats. */
+static u64 advise(const struct keep *keep, const struct keep_stats *stats)
+{
+	u64 span = stats->end > stats->begin ? stats->end - stats->begin : 0;
+
+	if (stats->limit < KEEP_LIMIT_MEMORY || !span || span >= keep->max_ns)
+		return 0;
+	return (double)keep->max_bytes * keep->max_ns / span;
+}
+
 /* Fill @taken. Caller holds @lock. */
 static void take(struct keep *keep, struct keep_stats *stats)
 {
@@ -233,6 +243,7 @@ static void take(struct keep *keep, struct keep_stats *stats)
 	}
 	stats->begin = max(first, keep->dropped_last);
 	stats->limit = keep->dropped_last ? keep->limit : KEEP_NO_LIMIT;
+	stats->advised_bytes = advise(keep, stats);
 	if (!keep->overlap)
 		keep->dropped_last = 0;
 	keep->requested = false;

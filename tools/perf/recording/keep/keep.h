@@ -74,6 +74,7 @@ enum keep_limit {
  * @begin:	no record newer than this is missing [ns]; 0 if there are none
  * @end:	time of the newest record [ns]
  * @limit:	why there are no older ones
+ * @advised_bytes: memory that the wanted time would take at this rate [bytes]; 0 if it was enough
  */
 struct keep_stats {
 	u64		records;
@@ -83,6 +84,7 @@ struct keep_stats {
 	u64		begin;
 	u64		end;
 	enum keep_limit	limit;
+	u64		advised_bytes;
 };
 
 /**

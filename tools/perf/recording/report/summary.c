@@ -153,6 +153,9 @@ static void print_kept(const struct summary *summary, const struct keep_stats *s
 			 seconds(stats->end - stats->begin), seconds(stats->end));
 	print_line("Snapshot %" PRIu64 " (%s): %" PRIu64 " kept record%s%s; %s", summary->snapshots,
 		   reason, stats->records, plural(stats->records), period, limits[stats->limit]);
+	if (stats->advised_bytes)
+		print_line("The whole time needs some %" PRIu64 " MB at this rate of events: try a larger --keep",
+			   (stats->advised_bytes >> 20) + 1);
 	pr_debug("%.3f MB of records were kept in %.3f MB\n", megabytes(stats->raw_bytes),
 		 megabytes(stats->bytes));
 }

@@ -18,8 +18,10 @@ keep() {
 	recorder_start -a "${event[@]}" -o "$work/data" "$@"
 	numbered_start --rate "$rate" --duration "$seconds"
 	numbered_end
-	anonymous=$(awk '$1 == "VmHWM:" { peak = $2 } $1 == "RssFile:" { file = $2 } END { print peak - file }' \
-		"/proc/$recorder/status")
+	anonymous=$(awk '
+		$1 == "VmHWM:" { peak = $2 }
+		$1 == "RssFile:" { file = $2 }
+		END { print peak - file }' "/proc/$recorder/status")
 	recorder_stop
 	note "$(grep Snapshot "$work/record.err")"
 }
@@ -44,7 +46,8 @@ check() {
 	[[ $(numbered_ranges "$work/data") != *:1-* ]] || inconclusive "nothing was dropped"
 	seconds=$(reported 'all of the ([0-9.]*) s')
 	note "held: $(held) s, reported: $seconds s"
-	awk -v held="$(held)" -v said="$seconds" 'BEGIN { exit !(held > said - 0.01 && held < said + 1) }' ||
+	awk -v held="$(held)" -v said="$seconds" '
+		BEGIN { exit !(held > said - 0.01 && held < said + 1) }' ||
 		error "the file holds $(held) s"
 	readable "$work/data" || error "the file cannot be read"
 }
@@ -52,12 +55,14 @@ check() {
 subtest "the last two seconds"
 keep 6 50000 --keep=2s
 check 'dropped because of their age'
-awk -v seconds="$(reported 'all of the ([0-9.]*) s')" 'BEGIN { exit !(seconds > 1.9 && seconds < 3) }' ||
+awk -v seconds="$(reported 'all of the ([0-9.]*) s')" '
+	BEGIN { exit !(seconds > 1.9 && seconds < 3) }' ||
 	error "not 2 s"
 
 subtest "40 MB, not compressed"
-keep 6 300000 --keep=40M -z0
+keep 6 300000 --keep=60s,40M -z0
 check 'dropped because the memory was full'
+grep -qE 'needs some [0-9]+ MB' "$work/record.err" || error "no advice"
 note "anonymous memory: $anonymous kB"
 ((anonymous <= 40 << 10)) || error "the recorder uses $anonymous kB"
 
