@@ -86,6 +86,7 @@
 #include <linux/perf_event.h>
 #include <linux/perf_event_trailer.h>
 #include <linux/refcount.h>
+#include <linux/sched/user.h>
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
 
@@ -131,7 +132,8 @@
  * @rcu_head:	frees the ring after a grace period: writers disable preemption
  * @free_work:	unmaps and frees the ring from a context that may sleep
  *
- * Maintained by core.c:
+ * Maintained by core.c; rb_alloc() sets @mmap_user to the current user and
+ * @mmap_count to 1:
  * @event_list, @event_lock: the events that write to this ring
  * @mmap_user, @mmap_locked, @mmap_count: mappings of the data area and the
  *		memory accounting for them
@@ -184,7 +186,7 @@ struct perf_buffer {
 	spinlock_t			event_lock;	/* of event_list */
 	struct user_struct		*mmap_user;
 	unsigned long			mmap_locked;
-	atomic_t			mmap_count;
+	refcount_t			mmap_count;
 
 	struct mutex			aux_mutex;	/* map, resize, free */
 	unsigned long			aux_head;
@@ -196,7 +198,7 @@ struct perf_buffer {
 	void				**aux_pages;
 	int				aux_nr_pages;
 	bool				aux_overwrite;
-	atomic_t			aux_mmap_count;
+	refcount_t			aux_mmap_count;
 	unsigned long			aux_mmap_locked;
 	refcount_t			aux_refcount;
 	void				*aux_priv;
@@ -215,7 +217,8 @@ struct perf_buffer {
  * Context: task, may sleep.
  *
  * Return: the ring buffer, or NULL if out of memory. The caller owns the only
- * reference and drops it with ring_buffer_put().
+ * reference and the only mapping, and drops the reference with
+ * ring_buffer_put().
  */
 struct perf_buffer *rb_alloc(int nr_pages, long watermark, int cpu, int flags);
 
@@ -294,7 +297,11 @@ void perf_event_aux_event(struct perf_event *event, unsigned long head,
 
 static inline void rb_free_rcu(struct rcu_head *rcu_head)
 {
-	rb_free(container_of(rcu_head, struct perf_buffer, rcu_head));
+	struct perf_buffer *rb = container_of(rcu_head, struct perf_buffer,
+					      rcu_head);
+
+	free_uid(rb->mmap_user);
+	rb_free(rb);
 }
 
 /* A ring without a data area stays paused. */

@@ -201,6 +201,8 @@ struct perf_buffer *rb_alloc(int nr_pages, long watermark, int cpu, int flags)
 		min_t(unsigned long, watermark, rb->size) : rb->size / 2;
 	rb_toggle_paused(rb, false);
 
+	rb->mmap_user = get_current_user();
+	refcount_set(&rb->mmap_count, 1);
 	refcount_set(&rb->refcount, 1);
 	INIT_WORK(&rb->free_work, rb_free_work);
 	INIT_LIST_HEAD(&rb->event_list);

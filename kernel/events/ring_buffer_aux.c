@@ -295,7 +295,7 @@ static struct perf_buffer *get_aux(struct perf_event *event)
 
 	if (!rb)
 		return NULL;
-	if (atomic_read(&rb->aux_mmap_count) &&
+	if (refcount_read(&rb->aux_mmap_count) &&
 	    refcount_inc_not_zero(&rb->aux_refcount)) {
 		smp_rmb();	/* H, pairs with G */
 		return rb;

@@ -226,7 +226,7 @@ int kring_alloc_aux(struct kring *ring, struct pmu *pmu, int nr_pages,
 			   flags);
 	mutex_unlock(&ring->rb->aux_mutex);
 	if (!err)
-		atomic_set(&ring->rb->aux_mmap_count, 1);
+		refcount_set(&ring->rb->aux_mmap_count, 1);
 	return err;
 }
 

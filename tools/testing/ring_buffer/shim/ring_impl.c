@@ -108,6 +108,10 @@ static void impl_get_state(struct perf_buffer *rb, struct ring_state *state)
 	};
 }
 
+/* Linux 6.12 counts mappings in an atomic_t. */
+#define set_count(count, value) _Generic((count), \
+	atomic_t *: atomic_set, refcount_t *: refcount_set)(count, value)
+
 static int impl_alloc_aux(struct perf_buffer *rb, struct perf_event *event, int nr_pages,
 			  long watermark, unsigned int flags)
 {
@@ -115,14 +119,14 @@ static int impl_alloc_aux(struct perf_buffer *rb, struct perf_event *event, int 
 			       flags & RING_STREAMING ? RING_BUFFER_WRITABLE : 0);
 
 	if (!err)
-		atomic_set(&rb->aux_mmap_count, 1);
+		set_count(&rb->aux_mmap_count, 1);
 	return err;
 }
 
 /* The part of perf_mmap_close() that follows stopping all writers. */
 static void impl_close_aux(struct perf_buffer *rb)
 {
-	atomic_set(&rb->aux_mmap_count, 0);
+	set_count(&rb->aux_mmap_count, 0);
 	rb_free_aux(rb);
 }
 

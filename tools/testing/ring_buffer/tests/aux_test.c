@@ -425,7 +425,7 @@ static void test_unmap(void)
 	struct perf_output_handle handle, other;
 
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
-	atomic_set(&ring->rb->aux_mmap_count, 0);
+	refcount_set(&ring->rb->aux_mmap_count, 0);
 	rb_free_aux(ring->rb);
 	EXPECT(rb_has_aux(ring->rb) && !frees);
 	EXPECT(!perf_aux_output_begin(&other, &ring->event) && !shim.warnings);
@@ -435,7 +435,7 @@ static void test_unmap(void)
 	EXPECT(refcount_read(&ring->rb->refcount) == 1);
 
 	/* The reference count is 0 although aux_mmap_count is not: begin must fail. */
-	atomic_set(&ring->rb->aux_mmap_count, 1);
+	refcount_set(&ring->rb->aux_mmap_count, 1);
 	EXPECT(!perf_aux_output_begin(&other, &ring->event));
 
 	/* A new area can take the place of the old one. */

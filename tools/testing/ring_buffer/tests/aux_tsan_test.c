@@ -178,7 +178,7 @@ static void wait_until_running(void)
 /* @late: let the driver try to begin before the last reference to the area is dropped. */
 static void unmap(struct perf_buffer *rb, bool late)
 {
-	EXPECT(atomic_dec_and_test(&rb->aux_mmap_count));
+	EXPECT(refcount_dec_and_test(&rb->aux_mmap_count));
 	pthread_mutex_lock(&cpu.irqs_off);	/* the IPI of perf_pmu_output_stop() */
 	if (cpu.area)
 		stop(&cpu.stopped);
