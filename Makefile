@@ -98,6 +98,9 @@ upstream-perf: upstream-tree	## build build/upstream-perf/perf, the unmodified p
 VM := tools/testing/vm
 VM_PROGRAMS := $(patsubst $(VM)/%.c,$(BUILD)/vm/%,$(wildcard $(VM)/*.c))
 
+# Symbols that every guest needs, and those that only this base has
+GUEST_CONFIG := $(VM)/guest.config $(wildcard $(VM)/$(BASE).config)
+
 # The kernels are built in the folder guest/ of their trees. Kbuild then uses relative paths, so
 # that scripts/seed-kernel can use the objects of one kernel for the other.
 # $(call link-kernel,Linux tree,link in build/)
@@ -105,24 +108,24 @@ link-kernel = @[ -L $(2) ] || rm -rf $(2); mkdir -p $(1)/guest; ln -sfn $(1)/gue
 
 kernel: tree $(VM_PROGRAMS)	## build build/kernel, the kernel of the guest, with our ring buffer
 	$(call link-kernel,$(LINUX),$(BUILD)/kernel)
-	@$(VM)/build-kernel $(LINUX) $(LINUX)/guest $(VM)/guest.config $(VM)/ours.config
+	@$(VM)/build-kernel $(LINUX) $(LINUX)/guest $(GUEST_CONFIG) $(VM)/ours.config
 
 debug-kernel: tree $(VM_PROGRAMS)	## build build/kernel-debug, with KASAN, lockdep, PROVE_RCU ...
 	@$(VM)/build-kernel $(LINUX) $(BUILD)/kernel-debug \
-		$(VM)/guest.config $(VM)/ours.config $(VM)/debug.config
+		$(GUEST_CONFIG) $(VM)/ours.config $(VM)/debug.config
 
 # Instrument only the ring buffer (kcsan.config says why). kernel/trace has a ring_buffer.c as well.
 kcsan-kernel: tree $(VM_PROGRAMS)	## build build/kernel-kcsan, which reports data races of the ring buffer
 	@$(VM)/build-kernel $(LINUX) $(BUILD)/kernel-kcsan \
-		$(VM)/guest.config $(VM)/ours.config $(VM)/kcsan.config -- bzImage KCSAN_SANITIZE=n \
+		$(GUEST_CONFIG) $(VM)/ours.config $(VM)/kcsan.config -- bzImage KCSAN_SANITIZE=n \
 		KCSAN_SANITIZE_ring_buffer_aux.o=y \
 		'KCSAN_SANITIZE_ring_buffer.o=$$(kcsan-$$(obj))' kcsan-kernel/events=y
 
 upstream-kernel: upstream-tree $(VM_PROGRAMS)	## build build/kernel-upstream, the unmodified kernel
 	@scripts/seed-kernel $(BUILD)/pristine $(LINUX)/guest $(UPSTREAM) $(UPSTREAM)/guest \
-		$(VM)/build-kernel $(UPSTREAM) $(UPSTREAM)/guest $(VM)/guest.config -- prepare
+		$(VM)/build-kernel $(UPSTREAM) $(UPSTREAM)/guest $(GUEST_CONFIG) -- prepare
 	$(call link-kernel,$(UPSTREAM),$(BUILD)/kernel-upstream)
-	@$(VM)/build-kernel $(UPSTREAM) $(UPSTREAM)/guest $(VM)/guest.config -- bzImage modules_prepare
+	@$(VM)/build-kernel $(UPSTREAM) $(UPSTREAM)/guest $(GUEST_CONFIG) -- bzImage modules_prepare
 
 $(VM_PROGRAMS): $(BUILD)/vm/%: $(VM)/%.c
 	@mkdir -p $(@D)
