@@ -117,7 +117,8 @@ void soft_pt_insn_read(struct soft_pt_insn *out, u64 ip)
 	if (insn_decode(&insn, bytes, read_bytes(bytes, ip), INSN_MODE_64))
 		return;
 
-	if (insn_is_avx(&insn) || insn.opcode.nbytes > 2)
+	/* A VEX, EVEX or XOP prefix: no such instruction branches. */
+	if (insn.vex_prefix.value || insn.opcode.nbytes > 2)
 		out->kind = SOFT_PT_PLAIN;
 	else if (insn.opcode.nbytes == 2)
 		out->kind = two_byte_kind(&insn);
