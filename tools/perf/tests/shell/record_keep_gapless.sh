@@ -31,8 +31,12 @@ keep() {
 	[ -e "$work/data" ] && snapshots+=("$work/data")
 }
 
+# check [may-lose]: check the files
 check() {
-	grep -q 'Lost 0 events' "$work/record.err" || error "events were lost"
+	if ! grep -q 'Lost 0 events' "$work/record.err"; then
+		[ $# = 0 ] || { inconclusive "the main thread got no CPU in time: events were lost" && return; }
+		error "events were lost"
+	fi
 	numbered_check "${snapshots[@]}" -- --from-start --expect "$work/issued" ||
 		error "calls are missing or repeated"
 	readable "${snapshots[@]}" || error "a file cannot be read"
@@ -52,7 +56,7 @@ check
 
 subtest "without compression, one reader"
 keep signal 2 --keep=128M -z0 --no-threads --switch-output
-check
+check may-lose
 "$PERF" report --header-only -i "${snapshots[0]}" | grep -q '^# compressed' &&
 	error "the file is compressed"
 
