@@ -5,6 +5,7 @@
  *
  * Prints KTAP.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
