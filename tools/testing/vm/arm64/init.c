@@ -132,6 +132,8 @@ static void run_program(const char *name)
 
 int main(int argc, char **argv)
 {
+	if (getpid() != 1)	/* a test runs /bin/true */
+		return 0;
 	set_up();
 	run_suites();
 	for (int i = 1; i < argc; i++)

@@ -44,11 +44,12 @@ build()
 		LIBPERF="$out/libperf/libperf.a $out/libperf/libapi.a" &&
 	aarch64-linux-gnu-gcc -O2 -Wall -static -o "$out/init" "$here/init.c" &&
 	{
-		for dir in dev proc sys tmp tests; do
+		for dir in bin dev proc sys tmp tests; do
 			echo "dir /$dir 755 0 0"
 		done
 		echo "nod /dev/console 600 0 0 c 5 1"
 		echo "file /init $out/init 755 0 0"
+		echo "slink /bin/true /init 777 0 0"
 		for test in "${tests[@]}"; do
 			echo "file /tests/$test $out/selftests/$test 755 0 0"
 		done
