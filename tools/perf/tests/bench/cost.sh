@@ -2,9 +2,9 @@
 # Benchmark: what it costs a server to leave a flight recorder on
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# redis-benchmark sends GET requests (REQUESTS, default 400,000) to redis-server over loopback. In each
-# of ROUNDS (5) rounds this is measured once without a recorder, and once for each event set of SETS and
-# each recorder of RECORDERS, which have been recording for a second by then:
+# redis-benchmark sends GET requests (REQUESTS, default 400,000) to redis-server over loopback. In
+# each of ROUNDS (5) rounds this is measured once without a recorder, and once for each event set of
+# SETS and each recorder of RECORDERS, which have been recording for a second by then:
 #
 #	overwrite	this perf, -e event/overwrite/ -m 4M
 #	keep		this perf, --keep
@@ -14,9 +14,9 @@
 #	sched		sched:sched_switch, sched:sched_wakeup
 #	syscalls	the same, and raw_syscalls:sys_enter and sys_exit
 #
-# Prints the median requests per second and the 99th percentile of the latency without a recorder, and
-# for each recorder the median of the ratios to the run without one in the same round. Does not judge
-# them. Needs the packages redis-server and redis-tools, and trace-cmd for its part.
+# Prints the median requests per second and the 99th percentile of the latency without a recorder,
+# and for each recorder the median of the ratios to the run without one in the same round. Does not
+# judge them. Needs the packages redis-server and redis-tools, and trace-cmd for its part.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -33,18 +33,27 @@ ours=$PERF
 other=${OTHER_PERF:-/usr/bin/perf}
 recorders=${RECORDERS:-overwrite keep perf-overwrite trace-cmd}
 [ -x "$other" ] || recorders=${recorders/perf-overwrite/}
-command -v trace-cmd > /dev/null || recorders=${recorders/trace-cmd/}
+if [[ $recorders == *trace-cmd* ]]; then
+	if trace-cmd start -e sched:sched_switch > "$work/trace-cmd.log" 2>&1; then
+		trace-cmd stop && trace-cmd reset
+	else
+		echo "note: without trace-cmd: $(tail -n 1 "$work/trace-cmd.log")"
+		recorders=${recorders/trace-cmd/}
+	fi
+fi
 read -r -a recorders <<< "$recorders"
 read -r -a sets <<< "${SETS:-sched syscalls}"
 port=$((20000 + $$ % 10000))
 
 redis-server --port "$port" --save '' --appendonly no --dir "$work" > "$work/redis.log" &
 started+=($!)
-wait_until 10 redis-cli -p "$port" ping > "$work/pong" || fatal "redis-server does not start: $(cat "$work/redis.log")"
+wait_until 10 redis-cli -p "$port" ping > "$work/pong" 2>&1 ||
+	fatal "redis-server does not start: $(cat "$work/redis.log")"
 
 # Set $rps and $p99 [ms].
 measure() {
-	redis-benchmark -p "$port" -t get -n "$requests" -c 50 --csv > "$work/csv" || fatal "redis-benchmark fails"
+	redis-benchmark -p "$port" -t get -n "$requests" -c 50 --csv > "$work/csv" ||
+		fatal "redis-benchmark fails"
 	read -r rps p99 < <(tail -n 1 "$work/csv" | tr -d '"' | awk -F, '{ print $2, $7 }')
 }
 
@@ -61,7 +70,8 @@ recorder_on() {
 	events "$2"
 	case $1 in
 	trace-cmd)
-		trace-cmd start -b 4096 "${events[@]/#/-e}" > "$work/trace-cmd.log" 2>&1 || fatal "$(cat "$work/trace-cmd.log")"
+		trace-cmd start -b 4096 "${events[@]/#/-e}" > "$work/trace-cmd.log" 2>&1 ||
+			fatal "$(cat "$work/trace-cmd.log")"
 		recorder=
 		return
 		;;
@@ -113,5 +123,6 @@ for ((i = 0; i < rounds; i++)); do
 done
 echo "$rounds rounds of $requests requests, $(nproc) CPUs, $("$other" --version), Linux $(uname -r)"
 for file in "$work"/figure-*; do
-	echo "RESULT ${file##*/figure-} $(statistic median < "$file") ($(statistic min < "$file") to $(statistic max < "$file"))"
+	echo "RESULT ${file##*/figure-} $(statistic median < "$file")" \
+		"($(statistic min < "$file") to $(statistic max < "$file"))"
 done
