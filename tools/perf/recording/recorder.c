@@ -128,7 +128,10 @@ static int write_kept(struct recorder *rec)
 	       sideband__finish_snapshot(&rec->sideband);
 }
 
-/* What is kept from now on belongs to the next snapshot, whatever the disk does. */
+/*
+ * Take the kept blocks for this snapshot. Records that arrive later belong to the next one, even if
+ * the disk delays this one.
+ */
 static int hand_over_kept(struct recorder *rec, struct snapshot *snapshot,
 			  const struct reader_sched *usual)
 {

@@ -20,7 +20,7 @@
 #			count what it overwrites
 #	slowdown	of the workload, compared to the run that was not recorded in the same round
 #
-# What is kept may not fill the memory within a round: then seconds-per-mb is that of the memory used.
+# The kept records may not fill the memory within a round: seconds-per-mb is that of the memory used.
 # Prints the medians as RESULT lines. Does not judge them.
 
 # shellcheck source=lib.sh

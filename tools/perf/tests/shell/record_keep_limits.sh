@@ -18,10 +18,7 @@ keep() {
 	recorder_start -a "${event[@]}" -o "$work/data" "$@"
 	numbered_start --rate "$rate" --duration "$seconds"
 	numbered_end
-	anonymous=$(awk '
-		$1 == "VmHWM:" { peak = $2 }
-		$1 == "RssFile:" { file = $2 }
-		END { print peak - file }' "/proc/$recorder/status")
+	anonymous=$(recorder_anonymous)
 	recorder_stop
 	note "$(grep Snapshot "$work/record.err")"
 }

@@ -53,10 +53,7 @@ run_storm() {
 	"$BUILD/tests/storm" "$work/code" "$processes" > "$work/storm" || fatal "the workload failed"
 	pause 2
 	control snapshot || error "no snapshot"
-	anonymous=$(awk '
-		$1 == "VmHWM:" { peak = $2 }
-		$1 == "RssFile:" { file = $2 }
-		END { print peak - file }' "/proc/$recorder/status")
+	anonymous=$(recorder_anonymous)
 	recorder_stop
 	note "$(grep Snapshot "$work/record.err")"
 	find_snapshots "$work/data"

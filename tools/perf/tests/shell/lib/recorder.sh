@@ -100,3 +100,11 @@ as_nobody_ready() {
 	reason="an ordinary user cannot run $PERF"
 	"${as_nobody[@]}" "$PERF" --version > /dev/null
 }
+
+# recorder_anonymous: print the largest amount of memory without files that the recorder had [kB]
+recorder_anonymous() {
+	awk '
+		$1 == "VmHWM:" { peak = $2 }
+		$1 == "RssFile:" { file = $2 }
+		END { print peak - file }' "/proc/$recorder/status"
+}
