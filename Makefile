@@ -12,7 +12,7 @@ override LINUX := $(BUILD)/linux
 export BASE BUILD LINUX_SOURCE
 
 .NOTPARALLEL:			# perf's own build uses all CPUs
-.PHONY: help deps tree perf perf-asan upstream-tree upstream-perf \
+.PHONY: help deps tree perf perf-asan upstream-tree upstream-perf newest-perf \
 	kernel debug-kernel kcsan-kernel upstream-kernel arm64-kernel cross-kernel lint-kernel vm \
 	demo demo-keep demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
 	test-programs unit-programs ring-programs pt-programs event-fuzzer \
@@ -92,6 +92,11 @@ upstream-tree: deps
 
 upstream-perf: upstream-tree	## build build/upstream-perf/perf, the unmodified perf
 	$(call build-perf,$(UPSTREAM),$(BUILD)/upstream-perf)
+
+# The same for every BASE. Tests are skipped if Debian cannot be reached.
+newest-perf:			## download the perf of the newest Linux in Debian to build/newest-perf/perf
+	@scripts/fetch-perf $$(awk '$$1 == "mainline" { print $$5 }' LINUX-BASE) \
+		$(CURDIR)/build/newest-perf || [ $$? = 2 ]
 
 # ---- kernels, and the guest that runs them: see tools/testing/vm/run
 
@@ -233,7 +238,8 @@ demo-pt: perf kernel $(BUILD)/tests/branches	## show the branches of a program b
 	@scripts/demo-pt
 
 # perf's own build checks no scripts here: it does not follow our symbolic links.
-SCRIPTS := scripts/install-deps scripts/fetch-base scripts/prepare-herd7 scripts/demo scripts/demo-keep scripts/demo-pt scripts/lint-kernel scripts/make-series \
+SCRIPTS := scripts/install-deps scripts/apt-suite.sh scripts/fetch-base scripts/fetch-perf \
+	scripts/prepare-herd7 scripts/demo scripts/demo-keep scripts/demo-pt scripts/lint-kernel scripts/make-series \
 	scripts/seed-kernel \
 	.ci/run $(VM)/build-kernel tools/testing/cross/build \
 	$(wildcard scripts/tests/*.sh tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh \
