@@ -20,6 +20,9 @@
 /* Exit status when the recording itself failed; no command is likely to return it. */
 #define EXIT_RECORDING_FAILED	255
 
+/* Likewise, if there was no space for the output. */
+#define EXIT_NO_SPACE		254
+
 /* Drain all rings of streams at least this often, so that a killed recorder loses no more. */
 #define STREAM_FLUSH_MS		5000
 
@@ -598,7 +601,7 @@ int recorder__run(struct recorder *rec, int argc, const char **argv)
 	hook__wait(&rec->hook);
 
 	if (err || rec->nr_missing)
-		return EXIT_RECORDING_FAILED;
+		return output__no_space(&rec->output) ? EXIT_NO_SPACE : EXIT_RECORDING_FAILED;
 	if (stop_signal) {
 		signal(stop_signal, SIG_DFL);
 		raise(stop_signal);

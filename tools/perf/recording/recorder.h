@@ -155,8 +155,9 @@ struct recorder {
  * In every case no process stays behind, and what was recorded is readable.
  *
  * Return: exit status for the shell: the command's own, 127 or 126 if it could not be executed,
- * 128 + N if signal N ended it, 255 if the recording failed. Does not return if a signal ended the
- * recording: the signal is raised again, so that the shell sees it.
+ * 128 + N if signal N ended it, 254 if there was no space for the output, 255 if the recording
+ * failed otherwise. Does not return if a signal ended the recording: the signal is raised again, so
+ * that the shell sees it.
  */
 int recorder__run(struct recorder *recorder, int argc, const char **argv);
 

@@ -360,6 +360,19 @@ int output__flush(struct output *output)
 	return pipeline__flush(&output->pipeline) ?: output->err;
 }
 
+bool output__no_space(const struct output *output)
+{
+	return output->no_space || output->err == -ENOSPC || output->err == -EDQUOT ||
+	       output->err == -EFBIG;
+}
+
+/* Go on in spite of it. */
+static void forget_error(struct output *output)
+{
+	output->no_space = output__no_space(output);
+	output->err = 0;
+}
+
 struct unsaved output__unsaved(const struct output *output)
 {
 	return pipeline__unsaved(&output->pipeline);
@@ -547,7 +560,7 @@ void output__drop(struct output *output)
 	pipeline__reset(&output->pipeline);
 	end_span(output);
 	eventfd__clear(output->error_fd);
-	output->err = 0;
+	forget_error(output);
 }
 
 void output__set_whole(struct output *output)
@@ -572,7 +585,7 @@ int output__cut(struct output *output)
 	pipeline__resume(&output->pipeline, fd, end, output->regular);
 	output->span = output->whole_span;
 	eventfd__clear(output->error_fd);
-	output->err = 0;
+	forget_error(output);
 	return 0;
 }
 

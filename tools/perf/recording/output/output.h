@@ -88,6 +88,7 @@ struct time_span {
  * @error_fd:	readable once writing has failed
  * @err:	the first error, negative errno; nothing is written after it. Other threads may read
  *		it once a call has returned it.
+ * @no_space:	an error that was forgotten was a lack of space; see output__no_space()
  * @claim:	keeps other recorders from the file
  * @fate:	of the file that was closed last
  * @deleted:	length of its data section if it was deleted, or 0 [bytes]
@@ -124,6 +125,7 @@ struct output {
 	u64			 kept_bytes;
 	int			 error_fd;
 	int			 err;
+	bool			 no_space;
 	struct claim		 claim;
 	enum file_fate		 fate;
 	u64			 deleted;
@@ -212,6 +214,12 @@ int output__write_synthesized(const struct perf_tool *tool, union perf_event *ev
 
 /** output__error - has writing failed? Does not wait. Return: 0, or @output->err */
 int output__error(struct output *output);
+
+/**
+ * output__no_space - was there an error, since output__init(), because the disk was full, or a quota
+ * or the limit of the size of a file was reached?
+ */
+bool output__no_space(const struct output *output);
 
 /** output__unsaved - records that were counted, but not written; valid when the file is closed */
 struct unsaved output__unsaved(const struct output *output);

@@ -266,12 +266,12 @@ if mount -t tmpfs -o size=2m tmpfs "$small" 2> "$work/mount.err"; then
 		rm -f "$small"/*
 	}
 
-	run 255 "$PERF" record -o "$small/data" -e raw_syscalls:sys_enter/no-overwrite/ -- \
+	run 254 "$PERF" record -o "$small/data" -e raw_syscalls:sys_enter/no-overwrite/ -- \
 		"$numbered" --rate 100000 --duration 10
 	full 1000
 
 	# Two rings of 4 MB are more than the disk holds
-	run 255 "$PERF" record -o "$small/data" -m 1024 -e "$traced" -- "$numbered" --rate 200000 --duration 1
+	run 254 "$PERF" record -o "$small/data" -m 1024 -e "$traced" -- "$numbered" --rate 200000 --duration 1
 	full 1000
 
 	note "--switch-output: the files before the last are complete (of streams)"
@@ -287,7 +287,7 @@ if mount -t tmpfs -o size=2m tmpfs "$small" 2> "$work/mount.err"; then
 	done
 	recorder_end 10
 	kill -TERM "$calls"
-	[ "$status" = 255 ] || error "exit status $status, not 255"
+	[ "$status" = 254 ] || error "exit status $status, not 254"
 	says 'no space left on device' "$small/data"
 	nothing_left
 	find_snapshots "$small/data"
@@ -300,7 +300,7 @@ if mount -t tmpfs -o size=2m tmpfs "$small" 2> "$work/mount.err"; then
 
 	note "not even the header fits"
 	dd if=/dev/zero of="$small/filler" bs=64k > /dev/null 2>&1
-	run 255 "$PERF" record -o "$small/data" -e "$traced" -- "$numbered" --duration 1
+	run 254 "$PERF" record -o "$small/data" -e "$traced" -- "$numbered" --duration 1
 	says 'no space left on device' "$small/data"
 	[ ! -s "$small/data" ] || "$PERF" script -f -i "$small/data" > /dev/null 2>&1 ||
 		error "an unreadable file is left"

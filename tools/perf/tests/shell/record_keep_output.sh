@@ -71,7 +71,7 @@ if mount -t tmpfs -o size=3m tmpfs "$out" 2> "$work/mount.err"; then
 	request 2 'Snapshot [0-9]+ \(signal\)'
 	control stop || error "the recorder does not acknowledge 'stop'"
 	recorder_end
-	[ "$status" = 255 ] || error "exit status $status, not 255"
+	[ "$status" = 254 ] || error "exit status $status, not 254"
 	find_snapshots "$out/data"
 	holds "${snapshots[0]}" 10:1-1009
 	holds "${snapshots[1]}" 40:1-1013

@@ -28,11 +28,11 @@ start() {
 	recorder_start -a -m 256 "${event[@]}" -o "$out/data" "$@"
 }
 
-# end: stop the recorder, whose status tells that a snapshot is missing
+# end STATUS: stop the recorder, whose status tells why a snapshot is missing
 end() {
 	control stop || error "the recorder does not acknowledge 'stop'"
 	recorder_end
-	[ "$status" = 255 ] || error "exit status $status, not 255"
+	[ "$status" = "$1" ] || error "exit status $status, not $1"
 	find_snapshots "$out/data"
 }
 
@@ -61,7 +61,7 @@ if mount -t tmpfs -o size=5m tmpfs "$out" 2> "$work/mount.err"; then
 		numbered_calls 40 1013
 		request 2 'Snapshot [0-9]+ \(signal\)'
 		numbered_calls 50 1019
-		end
+		end 254
 		[ "${#snapshots[@]}" = 3 ] || fatal "${#snapshots[@]} files, not 3"
 		holds "${snapshots[0]}" 10:1-1009
 		holds "${snapshots[1]}" 40:1-1013
@@ -93,7 +93,7 @@ if mount -t tmpfs -o size=5m tmpfs "$out" 2> "$work/mount.err"; then
 		kill "$named"
 		wait "$named"
 		numbered_calls 50 1019
-		end
+		end 254
 		[ "${#snapshots[@]}" = 0 ] || error "another file was written"
 		"$PERF" script -i "$out/data" -F trace | grep -v '000000000000000f' > "$work/trace"
 		ranges=$("$BUILD/tests/numbered_check" < "$work/trace" | awk '$1 == "thread" { print $2 $4 "-" $6 }' |
@@ -114,7 +114,7 @@ if mount -t tmpfs -o size=5m tmpfs "$out" 2> "$work/mount.err"; then
 	head -c 20m /dev/zero > "$out/filler" 2> "$work/filler.err"
 	numbered_calls 20 5003
 	request 1 'snapshot \(signal\) is dropped'
-	end
+	end 254
 	readable "$out/data" || error "the file cannot be read"
 	"$PERF" report -i "$out/data" --header-only | grep -q 'hostname' || error "the header is not complete"
 	numbered_ranges "$out/data" | grep -q '^10:1-1009' || error "the whole snapshot is missing"
@@ -137,7 +137,7 @@ mkdir "$out"
 numbered_calls 30 1019
 request 2 'Snapshot [0-9]+ \(signal\)'
 wait_until 10 test -e "$out/data" || error "no next file is begun"
-end
+end 255
 [ "${#snapshots[@]}" = 2 ] || fatal "${#snapshots[@]} files, not 2"
 holds "${snapshots[0]}" 30:1-1019
 readable "${snapshots[@]}" || error "a file cannot be read"
