@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "util/session.h"
 #include "util/target.h"
 #include "util/time-utils.h"
+#include "recording/lib/notify.h"
 #include "recording/output/features.h"
 #include "recording/ring/reader_sched.h"
 #include "internal.h"
@@ -304,6 +306,23 @@ static const char *snapshot_file(const struct recorder *rec)
 	return rec->rotation.enabled ? rec->summary.last_file : rec->output.data.path;
 }
 
+/* A command that is recorded may be what the service manager waits for: leave messages to it. */
+static bool notifies(const struct recorder *rec)
+{
+	return !rec->triggers.workload.evlist;
+}
+
+static void notify_snapshot(const struct recorder *rec, const char *error)
+{
+	const char *file = snapshot_file(rec);
+
+	if (error)
+		notify__send("STATUS=Recording; the last snapshot failed");
+	else
+		notify__send("STATUS=Recording; %" PRIu64 " snapshots, the last in %s",
+			     rec->summary.snapshots, file ?: "a pipe");
+}
+
 static void answer_commands(struct recorder *rec, unsigned int nr, const char *error)
 {
 	while (nr--)
@@ -331,6 +350,8 @@ static int react(struct recorder *rec, unsigned int what, unsigned int nr_comman
 		pr_warning("Cannot take a snapshot: %s.\n", error);
 	if (err || rec->nr_missing > nr_missing)
 		error = "the snapshot could not be written, see the messages of perf record";
+	if (what & TRIGGER_SNAPSHOTS && notifies(rec))
+		notify_snapshot(rec, error);
 	answer_commands(rec, nr_commands, error);
 	return err;
 }
@@ -588,8 +609,12 @@ int recorder__run(struct recorder *rec, int argc, const char **argv)
 	begun = opened && (!err || rec->output.err);
 	if (err == -EMFILE)
 		recorder__explain_file_limit();
+	if (!err && notifies(rec))
+		notify__send("READY=1\nSTATUS=Recording");
 	if (!err)
 		err = record_until_stop(rec);
+	if (begun && notifies(rec))
+		notify__send("STOPPING=1\nSTATUS=Completing the file");
 	if (begun) {
 		err = end(rec, err);
 		status = report(rec, argc ? argv[0] : NULL);
