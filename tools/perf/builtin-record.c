@@ -84,6 +84,9 @@ static struct {
 	bool		 compression_set;
 	bool		 write_buffer_set;
 	const char	*keep_defaults;
+	bool		 keep_events;
+	const char	*event, *filter;		/* from the configuration */
+	const char	*trigger, *trigger_filter;
 	bool		 no_build_ids, no_build_ids_set;
 	bool		 no_build_id_cache, no_build_id_cache_set;
 	bool		 dry_run;
@@ -714,6 +717,99 @@ struct option *record_options = options;
  * From the command line to a recorder
  */
 
+static const struct option *find_option(const char *name)
+{
+	const struct option *opt = options;
+
+	while (opt->type != OPTION_END && (!opt->long_name || strcmp(opt->long_name, name)))
+		opt++;
+	return opt;
+}
+
+/* Set an option, a string if of no other type. The value of a configuration is freed. */
+static int set_option(const char *name, const char *value)
+{
+	const struct option *opt = find_option(name);
+	unsigned long number;
+	char *copy;
+
+	if (opt->type == OPTION_CALLBACK)
+		return opt->callback(opt, value, 0);
+	if (opt->type == OPTION_U64) {
+		if (!parse_number(value, &number))
+			return -EINVAL;
+		*(u64 *)opt->value = number;
+		return 0;
+	}
+	copy = strdup(value);
+	*(const char **)opt->value = copy;
+	if (opt->set)
+		*opt->set = true;
+	return copy ? 0 : -ENOMEM;
+}
+
+/*
+ * Variables that are called as the option that they set. -e and --filter of the command line replace
+ * those of the configuration: keep them until the command line has been read.
+ *
+ * Return: false if @name is no such variable. @err: 0, or a negative value after a message.
+ */
+static bool read_option(const char *name, const char *value, int *err)
+{
+	static const char * const names[] = {
+		"cooldown", "exec-snapshot", "keep-first", "mmap-pages", "switch-max-files",
+		"switch-max-size", "switch-output", "write-buffer",
+	};
+	const struct {
+		const char	 *name;
+		const char	**value;
+	} events[] = {
+		{ "event",		  &args.event },
+		{ "filter",		  &args.filter },
+		{ "switch-output-event",  &args.trigger },
+		{ "switch-output-filter", &args.trigger_filter },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(name, names[i]))
+			continue;
+		*err = set_option(name, value);
+		if (*err)
+			pr_err("record.%s = %s: not a value of --%s.\n", name, value, name);
+		return true;
+	}
+	for (i = 0; i < ARRAY_SIZE(events); i++) {
+		if (strcmp(name, events[i].name))
+			continue;
+		*events[i].value = strdup(value);
+		*err = *events[i].value ? 0 : -ENOMEM;
+		return true;
+	}
+	return false;
+}
+
+/* Add the events of the configuration if the command line has none. */
+static int add_configured(const char *option, const char *event, const char *filter)
+{
+	if (!set_option(option, event) && (!filter || !set_option("filter", filter)))
+		return 0;
+	pr_err("The event %s%s%s is from the configuration: record.%s\n", event,
+	       filter ? " with the filter " : "", filter ?: "", option);
+	return -EINVAL;
+}
+
+static int add_configured_events(void)
+{
+	int err = 0;
+
+	if (args.event && evlist__empty(rec.evlist))
+		err = add_configured("event", args.event, args.filter);
+	if (!err && args.trigger && !rec.triggers.events.evlist)
+		err = add_configured("switch-output-event", args.trigger, args.trigger_filter);
+	return err;
+}
+
 static int read_config(const char *var, const char *value, void *cb)
 {
 	const struct {
@@ -728,7 +824,10 @@ static int read_config(const char *var, const char *value, void *cb)
 		{ "no-mmap",  &rec.build_id_mmap,      false },
 	};
 	size_t i;
+	int err;
 
+	if (strstarts(var, "record.") && read_option(var + strlen("record."), value, &err))
+		return err;
 	if (!strcmp(var, "record.debuginfod")) {
 		args.debuginfod.urls = strdup(value);
 		args.debuginfod.set = true;
@@ -746,17 +845,13 @@ static int read_config(const char *var, const char *value, void *cb)
 		pr_err("record.aio = %s: must be a number from 1 to %d.\n", value, WRITER_AIO_MAX);
 		return -1;
 	}
-	if (!strcmp(var, "record.switch-max-size")) {
-		rec.kept.max_bytes = rotation__parse_size(value);
-		if (rec.kept.max_bytes)
-			return 0;
-		pr_err("record.switch-max-size = %s: must be a size with a unit: B, K, M or G.\n",
-		       value);
-		return -1;
-	}
 	if (!strcmp(var, "record.keep")) {
 		args.keep_defaults = strdup(value);
 		return args.keep_defaults ? 0 : -ENOMEM;
+	}
+	if (!strcmp(var, "record.keep-events")) {
+		args.keep_events = perf_config_bool(var, value);
+		return 0;
 	}
 	if (!strcmp(var, "record.io")) {
 		if (!writer__parse(&rec.output.pipeline.io, value))
@@ -1009,6 +1104,9 @@ static int prepare_recorder(void)
 	if (err)
 		return err;
 
+	err = add_configured_events();
+	if (err)
+		return err;
 	if (evlist__empty(rec.evlist) && parse_event(rec.evlist, "cycles:P"))
 		return -ENOMEM;
 	err = target__select_user(&opts->target, rec.evlist, args.user);
@@ -1050,8 +1148,11 @@ int cmd_record(int argc, const char **argv)
 	rec.evlist = evlist__new();
 	if (!rec.evlist)
 		goto out;
-	if (perf_config(read_config, NULL))
+	if (perf_config(read_config, NULL) ||
+	    (args.keep_events && keep__parse(&rec.keep, NULL, args.keep_defaults))) {
+		status = EXIT_USAGE;
 		goto out;
+	}
 
 	argc = parse_options(argc, argv, options, record_usage, PARSE_OPT_STOP_AT_NON_OPTION);
 	if (quiet)

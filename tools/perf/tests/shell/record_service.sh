@@ -1,5 +1,5 @@
 #!/bin/bash
-# perf record as a service: messages to the service manager
+# perf record as a service: messages to the service manager, settings from a configuration
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 60
 
@@ -64,5 +64,56 @@ for name in "$work/none" none; do
 	grep -q 'Cannot notify the service manager' "$work/record.err" || error "no warning for $name"
 done
 unset NOTIFY_SOCKET
+
+# configured LINE...: begin a configuration
+configured() {
+	printf '[record]\n'
+	printf '\t%s\n' "$@"
+} > "$work/config"
+export PERF_CONFIG=$work/config
+
+subtest "a configuration selects events, trigger and output"
+mkdir "$work/out"
+configured 'event = sched:sched_switch/overwrite/,sched:sched_process_exec/overwrite/' \
+	'mmap-pages = 64K' 'switch-output = signal' 'switch-output-event = sched:sched_process_exec' \
+	'switch-output-filter = filename ~ \"*/true\"' 'cooldown = 1h' 'switch-max-files = 2' \
+	'exec-snapshot = echo hook'
+recorder_start -a -o "$work/out/data"
+"$(type -P date)" > /dev/null
+"$(type -P true)"
+wait_until 10 grep -q "Wrote $work/out/data.2" "$work/record.err" || error "no file after the event"
+"$(type -P true)"
+recorder_stop
+files=("$work"/out/data.2*)
+[ ${#files[@]} = 2 ] || error "${#files[@]} files, not 2"
+grep -q '1 events took no snapshot' "$work/record.err" || error "no cooldown, or no filter"
+[ "$(grep -c "^hook $work/out/data\.2" "$work/record.out")" = 2 ] || error "the command was not run"
+"$PERF" evlist -i "${files[0]}" > "$work/events"
+printf '%s\n' sched:sched_switch sched:sched_process_exec dummy:u |
+	cmp -s - <(sed 's/ .*//; /^#/d' "$work/events") || error "recorded: $(cat "$work/events")"
+
+subtest "options replace what is configured"
+"$PERF" record --no-switch-output -e page-faults/overwrite/u --switch-output-event sched:sched_process_exit \
+	--filter 'comm == "none"' -o "$work/out/other" -- true 2> "$work/record.err" || error "exit status $?"
+file=$(echo "$work"/out/other.2*)
+"$PERF" evlist -i "$file" | grep -q sched && error "the events of the configuration were recorded"
+
+subtest "streams are kept if that is configured, unless --no-keep is given"
+configured 'event = sched:sched_process_exec' 'keep-events = true' 'keep = 64M'
+"$PERF" record -a -o "$work/out/kept" -- true 2> "$work/record.err" || error "exit status $?"
+grep -q 'kept record' "$work/record.err" || error "nothing was kept"
+"$PERF" record -a --no-keep -o "$work/out/kept" -- true 2> "$work/record.err" || error "exit status $?"
+! grep -q 'kept record' "$work/record.err" || error "records were kept"
+
+for line in 'cooldown = x' 'keep-first = -1' 'mmap-pages = 1.5' 'switch-max-size = 5' 'switch-output = x' \
+	'switch-max-files = x' 'write-buffer = 1K' 'event = no:event' 'switch-output-event = no:event'; do
+	subtest "record.$line is refused"
+	configured "$line"
+	"$PERF" record -o "$work/out/none" -- true 2> "$work/record.err"
+	status=$?
+	[ $status = 129 ] || error "exit status $status, not 129"
+	grep -q "${line%% =*}" "$work/record.err" || error "the message does not name it"
+	[ ! -e "$work/out/none" ] || error "a file is left"
+done
 
 finish
