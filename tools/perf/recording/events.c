@@ -113,6 +113,7 @@ static int configure_recorded(struct recorder *rec)
 
 	evlist__config(evlist, &rec->opts, &callchain_param);
 	configure_tracking(rec);
+	off_cpu__configure(&rec->off_cpu);
 	if (aux__takes_snapshots(&rec->aux))
 		configure_side_band(rec);
 

@@ -34,6 +34,15 @@ int off_cpu__prepare(struct off_cpu *off_cpu, struct output *output, struct reco
 	return 0;
 }
 
+void off_cpu__configure(const struct off_cpu *off_cpu)
+{
+	if (!off_cpu->evsel)
+		return;
+	off_cpu->evsel->immediate = true;
+	off_cpu->evsel->core.attr.disabled = 0;
+	off_cpu->evsel->core.attr.enable_on_exec = 0;
+}
+
 void off_cpu__start(const struct off_cpu *off_cpu)
 {
 	if (off_cpu->evsel)

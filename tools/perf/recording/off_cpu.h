@@ -35,6 +35,14 @@ struct off_cpu {
  */
 int off_cpu__prepare(struct off_cpu *off_cpu, struct output *output, struct record_opts *opts);
 
+/**
+ * off_cpu__configure - after evlist__config(): enable the event for good
+ *
+ * The event is on CPUs, not on tasks: no task's exec enables it. The program writes nothing to it
+ * before off_cpu__start().
+ */
+void off_cpu__configure(const struct off_cpu *off_cpu);
+
 /** off_cpu__start - let the program begin; a command to record has been forked */
 void off_cpu__start(const struct off_cpu *off_cpu);
 
