@@ -79,6 +79,8 @@ static struct {
 	const char	*switch_output;
 	const char	*threads;
 	const char	*user;
+	bool		 latency;
+	bool		 data_mmap_set;
 	bool		 switch_output_set;
 	bool		 switch_max_set;
 	bool		 compression_set;
@@ -122,8 +124,8 @@ int __weak record_opts__parse_callchain(struct record_opts *opts, struct callcha
 		return 0;
 	}
 	err = parse_callchain_record_opt(arg, callchain);
-	/* Unwinding a copied stack needs the data maps. */
-	if (!err && callchain->record_mode == CALLCHAIN_DWARF)
+	/* Unwinding a copied stack needs the data maps, which perf record asks for by choose_data(). */
+	if (!err && callchain->record_mode == CALLCHAIN_DWARF && opts != &rec.opts)
 		opts->sample_address = true;
 	return err;
 }
@@ -491,6 +493,22 @@ static int parse_delay(const struct option *opt, const char *arg, int unset)
 	return err;
 }
 
+static int parse_off_cpu_thresh(const struct option *opt, const char *arg, int unset __maybe_unused)
+{
+	unsigned long ms;
+
+	if (!parse_number(arg, &ms) || ms > UINT_MAX) {
+		pr_err("--off-cpu-thresh=%s: not a number of milliseconds. Example: "
+		       "--off-cpu-thresh=100\n", arg);
+		return -1;
+	}
+	if (!record_opts__set_off_cpu_thresh(opt->value, ms * NSEC_PER_MSEC))
+		return 0;
+	pr_err("--off-cpu-thresh: the BPF program of the perf of Linux 6.12 has no threshold, and only adds "
+	       "up times.\n");
+	return -1;
+}
+
 static int parse_synth(const struct option *opt, const char *arg, int unset)
 {
 	struct record_opts *opts = opt->value;
@@ -535,6 +553,8 @@ static struct option options[] = {
 	OPT_U64('c', "count", &rec.opts.user_interval, "sample once per this number of events"),
 	OPT_CALLBACK_NONEG('F', "freq", &rec.opts, "n|max", "sample at this frequency [Hz]",
 		     parse_frequency),
+	OPT_BOOLEAN(0, "latency", &args.latency,
+		    "record what perf report --latency needs: context switches (not system-wide)"),
 	OPT_BOOLEAN(0, "strict-freq", &rec.opts.strict_freq,
 		    "fail if the kernel does not allow the frequency"),
 	OPT_BOOLEAN('n', "no-samples", &rec.opts.no_samples, "count events without sampling"),
@@ -567,6 +587,8 @@ static struct option options[] = {
 		    "sample only the user part of call graphs"),
 	OPT_BOOLEAN('R', "raw-samples", &rec.opts.raw_samples, "sample the raw data of all events"),
 	OPT_BOOLEAN('d', "data", &rec.opts.sample_address, "sample the data address"),
+	OPT_BOOLEAN(0, "sample-mem-info", &rec.mem_info,
+		    "sample the data source: the memory level, and what happened there (-d implies this)"),
 	OPT_BOOLEAN(0, "phys-data", &rec.opts.sample_phys_addr, "sample the physical data address"),
 	OPT_BOOLEAN(0, "data-page-size", &rec.opts.sample_data_page_size,
 		    "sample the page size of the data address"),
@@ -597,10 +619,15 @@ static struct option options[] = {
 	OPT_GROUP("Side-band records and build-ids"),
 	OPT_BOOLEAN_SET(0, "switch-events", &rec.opts.record_switch_events,
 			&rec.opts.record_switch_events_set, "record context switches"),
+	OPT_BOOLEAN_SET(0, "data-mmap", &rec.data_mmap, &args.data_mmap_set,
+			"record maps of data, too (default with -d and --call-graph dwarf)"),
 	OPT_BOOLEAN(0, "namespaces", &rec.opts.record_namespaces, "record namespaces of tasks"),
 	OPT_BOOLEAN(0, "all-cgroups", &rec.opts.record_cgroup, "record cgroups of tasks"),
 	OPT_BOOLEAN(0, "off-cpu", &rec.off_cpu.wanted,
 		    "record off-CPU time by stack, summed up by a BPF program"),
+	OPT_CALLBACK_NONEG(0, "off-cpu-thresh", &rec.opts, "ms",
+			   "with --off-cpu, record each time off the CPU from this length on as a sample of "
+			   "its own (default: 500)", parse_off_cpu_thresh),
 	OPT_BOOLEAN(0, "no-bpf-event", &rec.opts.no_bpf_event, "do not record the loading of BPF programs"),
 	OPT_CALLBACK(0, "synth", &rec.opts, "no|all|task|mmap|cgroup",
 		     "records to synthesize for existing tasks (default: all)", parse_synth),
@@ -922,6 +949,7 @@ static void set_defaults(void)
 			.user_interval		= ULLONG_MAX,
 		},
 	};
+	record_opts__set_off_cpu_thresh(&rec.opts, OFF_CPU_THRESH_NS);
 }
 
 static int check_target(struct target *target)
@@ -992,6 +1020,27 @@ static int check_output_name(const char *path)
 		return -EINVAL;
 	}
 	return 0;
+}
+
+static int choose_latency(struct record_opts *opts)
+{
+	if (!args.latency)
+		return 0;
+	if (opts->target.system_wide) {
+		pr_err("--latency is for commands and processes, not for all CPUs (-a, -u): give -p or a "
+		       "command.\n");
+		return -EINVAL;
+	}
+	opts->record_switch_events = true;
+	return 0;
+}
+
+static void choose_data(const struct record_opts *opts)
+{
+	rec.mem_info |= opts->sample_address;
+	if (!args.data_mmap_set)
+		rec.data_mmap = opts->sample_address || (callchain_param.enabled &&
+				callchain_param.record_mode == CALLCHAIN_DWARF);
 }
 
 /* Refuse what this kernel cannot record, instead of leaving it out silently. */
@@ -1110,6 +1159,10 @@ static int prepare_recorder(void)
 	if (evlist__empty(rec.evlist) && parse_event(rec.evlist, "cycles:P"))
 		return -ENOMEM;
 	err = target__select_user(&opts->target, rec.evlist, args.user);
+	if (err)
+		return err;
+	choose_data(opts);
+	err = choose_latency(opts);
 	if (err)
 		return err;
 	if (!rec.readers.no_threads && parse_online(&rec.readers.spec, args.threads))

@@ -67,6 +67,7 @@ static void configure_tracking(struct recorder *rec)
 	struct evsel *evsel = rec->tracking;
 
 	evsel->core.attr.write_backward = 0;
+	evsel->core.attr.mmap_data = rec->data_mmap;
 
 	/*
 	 * The tracking event is enabled at once: it must cover what happens while /proc is read,
@@ -121,8 +122,11 @@ static int configure_recorded(struct recorder *rec)
 	 * util omits the time where all records come through one ring, in order. Here, side-band
 	 * records have rings of their own.
 	 */
-	evlist__for_each_entry(evlist, evsel)
+	evlist__for_each_entry(evlist, evsel) {
 		overwrite |= evsel__channel(evsel) == CHANNEL_OVERWRITE;
+		if (rec->mem_info)
+			evsel__set_sample_bit(evsel, DATA_SRC);
+	}
 	if (overwrite && sizeof(long) < sizeof(u64)) {
 		pr_err("Overwrite events need a 64-bit perf and kernel.\n");
 		return -EOPNOTSUPP;

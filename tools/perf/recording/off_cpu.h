@@ -6,11 +6,17 @@
  * task was off the CPU. At the end of the recording the sums become samples of an event of their
  * own. Their timestamps mean nothing, so they are written after all other records, to the last file
  * if files are switched.
+ *
+ * In mainline, the program adds up only times below a threshold (--off-cpu-thresh). It writes longer
+ * ones to the rings of the event at once, as samples with the time at which they end.
  */
 #ifndef PERF_RECORDING_OFF_CPU_H
 #define PERF_RECORDING_OFF_CPU_H
 
 #include <stdbool.h>
+
+/* By default, a sleep from this length on is a sample of its own [ns]. */
+#define OFF_CPU_THRESH_NS	500000000ULL
 
 struct channels;
 struct evsel;

@@ -111,6 +111,8 @@
  * @hook:	--exec-snapshot
  * @timestamp_filename: append a timestamp to the name of the last file as well
  * @build_id_mmap: let the kernel put build-ids into mmap records
+ * @mem_info:	sample the data source
+ * @data_mmap:	record maps of data
  */
 struct recorder {
 	struct record_opts	 opts;
@@ -144,6 +146,8 @@ struct recorder {
 	struct hook		 hook;
 	bool			 timestamp_filename;
 	bool			 build_id_mmap;
+	bool			 mem_info;
+	bool			 data_mmap;
 };
 
 /**

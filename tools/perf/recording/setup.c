@@ -131,6 +131,7 @@ static void init_sideband(struct recorder *rec)
 	rec->sideband = (struct sideband){
 		.evlist		 = rec->evlist,
 		.opts		 = &rec->opts,
+		.data_maps	 = rec->data_mmap,
 		.output		 = &rec->output,
 		.drain_thread	 = &rec->drain_thread,
 		.aux		 = &rec->aux,

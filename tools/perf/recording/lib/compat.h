@@ -92,6 +92,13 @@ static inline void symbol_conf__set_buildid_mmap2(bool enable)
 	symbol_conf.no_buildid_mmap2 = !enable;
 }
 
+/* Set the time off the CPU from which on it is a sample of its own [ns]. Return: 0, or -EOPNOTSUPP. */
+static inline int record_opts__set_off_cpu_thresh(struct record_opts *opts, u64 ns)
+{
+	opts->off_cpu_thresh_ns = ns;
+	return 0;
+}
+
 static inline void record_opts__add_leaf_frames(struct record_opts *opts)
 {
 	if (EM_HOST == EM_AARCH64)
@@ -202,6 +209,13 @@ static inline void evlist__set_sb_thread_done(struct evlist *evlist, int done)
 static inline void symbol_conf__set_buildid_mmap2(bool enable)
 {
 	symbol_conf.buildid_mmap2 = enable;
+}
+
+static inline int record_opts__set_off_cpu_thresh(struct record_opts *opts, u64 ns)
+{
+	(void)opts;
+	(void)ns;
+	return -EOPNOTSUPP;
 }
 
 static inline void record_opts__add_leaf_frames(struct record_opts *opts)

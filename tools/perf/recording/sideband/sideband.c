@@ -128,7 +128,8 @@ static int read_proc(struct sideband *sideband)
 {
 	struct proc_reader reader = { sideband->output->tool, sideband };
 
-	return synthesize__system(sideband->output, &reader.tool, sideband->opts, add_synthesized);
+	return synthesize__system(sideband->output, &reader.tool, sideband->opts,
+				  sideband->data_maps, add_synthesized);
 }
 
 int sideband__begin(struct sideband *sideband)
@@ -183,7 +184,7 @@ static int write_state(struct sideband *sideband)
 static int write_proc(struct sideband *sideband)
 {
 	return synthesize__system(sideband->output, &sideband->output->tool, sideband->opts,
-				  output__write_synthesized) ?:
+				  sideband->data_maps, output__write_synthesized) ?:
 	       finish_init(sideband);
 }
 

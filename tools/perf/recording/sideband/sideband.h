@@ -53,6 +53,7 @@ enum sideband_route {
  * struct sideband
  * @evlist:	the recorded events
  * @opts:	what is synthesized
+ * @data_maps:	synthesize maps of data, too
  * @output:	the file
  * @drain_thread: drains the tracking rings
  * @aux:	the AUX areas, and the lock under which events are enabled
@@ -73,6 +74,7 @@ enum sideband_route {
 struct sideband {
 	struct evlist		*evlist;
 	struct record_opts	*opts;
+	bool			 data_maps;
 	struct output		*output;
 	struct drain_thread	*drain_thread;
 	struct aux		*aux;

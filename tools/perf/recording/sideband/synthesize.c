@@ -58,6 +58,7 @@ struct synthesis {
 	struct record_opts	*opts;
 	struct machine		*host;
 	perf_event__handler_t	 handle;
+	bool			 data_maps;
 };
 
 static void synthesize_guest(struct machine *guest, void *data)
@@ -107,11 +108,11 @@ static int synthesize_tasks(struct synthesis *synthesis)
 	    !(target__none(&opts->target) && command_runs(output->evlist)))
 		err = perf_event__synthesize_thread_map(tool, output->evlist->core.threads,
 							synthesis->handle, synthesis->host, maps,
-							opts->sample_address);
+							synthesis->data_maps);
 	if (err < 0 && !output->err) {
 		perf_set_multithreaded();	/* util's locks are real ones then */
 		err = perf_event__synthesize_threads(tool, synthesis->handle, synthesis->host,
-						     maps, opts->sample_address,
+						     maps, synthesis->data_maps,
 						     opts->nr_threads_synthesize);
 		perf_set_singlethreaded();
 	}
@@ -121,11 +122,11 @@ static int synthesize_tasks(struct synthesis *synthesis)
 }
 
 int synthesize__system(struct output *output, const struct perf_tool *tool, struct record_opts *opts,
-		       perf_event__handler_t handle)
+		       bool data_maps, perf_event__handler_t handle)
 {
 	struct perf_session *session = output->session;
 	struct machine *host = &session->machines.host;
-	struct synthesis synthesis = { output, tool, opts, host, handle };
+	struct synthesis synthesis = { output, tool, opts, host, handle, data_maps };
 	int err = 0;
 
 	if (!evlist__exclude_kernel(output->evlist))
