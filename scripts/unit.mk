@@ -19,7 +19,7 @@ all: $(call programs,$(TESTS) $(FUZZERS))
 
 CPPFLAGS := -D_GNU_SOURCE -DHAVE_AIO_SUPPORT -DHAVE_AUXTRACE_SUPPORT -DHAVE_LIBURING_SUPPORT \
 	$(addprefix -I$(LINUX)/tools/,include include/uapi arch/$(SRCARCH)/include \
-	arch/$(SRCARCH)/include/uapi lib lib/perf/include perf perf/util perf/util/include)
+	arch/$(SRCARCH)/include/uapi lib lib/perf/include perf perf/util perf/util/include lib/api)
 CFLAGS := -std=gnu11 -g -O1 -Wall $(CC_WERROR) -pthread
 # util counts references in other structures, with another layout, if it sees the macro.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -U__SANITIZE_ADDRESS__
@@ -33,8 +33,8 @@ $(foreach folder,$(FOLDERS),$(eval \
 libperf-members := $(filter-out %/grace.c,$(wildcard tools/lib/perf/*.c))
 libperf-tests-members := $(addprefix tools/lib/perf/tests/,image.c ring_writer.c)
 util-members := tools/perf/util/kernel-symbols.c
-upstream-members := $(addprefix tools/,lib/ctype.c lib/perf/cpumap.c lib/symbol/kallsyms.c \
-	lib/zalloc.c perf/util/hashmap.c)
+upstream-members := $(addprefix tools/,lib/api/fs/fs.c lib/ctype.c lib/perf/cpumap.c \
+	lib/symbol/kallsyms.c lib/zalloc.c perf/util/hashmap.c)
 
 # $(call archive,VARIANT,NAME)
 define archive
