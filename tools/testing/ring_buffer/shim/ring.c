@@ -22,7 +22,9 @@ static void map_for_user(struct ring *ring)
 
 	for (unsigned int i = 0; i < nr; i++) {
 		pages[i] = check_alloc(ring->impl->page(ring->rb, i));
-		pages[i]->mapping = ring;	/* set by the fault handler */
+		/* Set by the fault handler of Linux 6.12; upstream's ring on mainline expects none. */
+		if (ring->impl == &ring_impl)
+			pages[i]->mapping = ring;
 	}
 	ring->user = shim_reserve((size_t)nr << PAGE_SHIFT);
 	ring->data = (unsigned char *)ring->user + PAGE_SIZE;

@@ -35,6 +35,12 @@ static inline void atomic_set(atomic_t *v, int value)
 	WRITE_ONCE(v->counter, value);
 }
 
+static inline int atomic_cmpxchg(atomic_t *v, int old, int new)
+{
+	__atomic_compare_exchange_n(&v->counter, &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return old;
+}
+
 static inline int atomic_cmpxchg_relaxed(atomic_t *v, int old, int new)
 {
 	__atomic_compare_exchange_n(&v->counter, &old, new, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);

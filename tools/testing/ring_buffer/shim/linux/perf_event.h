@@ -14,6 +14,7 @@
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/sched/user.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <uapi/linux/perf_event.h>
@@ -24,7 +25,6 @@
 #define PERF_PMU_CAP_AUX_ANY_SIZE	0x1000
 
 struct rcu_head { int unused; };
-struct user_struct;
 struct perf_buffer;
 struct fasync_struct;
 struct perf_event;
