@@ -9,6 +9,7 @@
  *
  * The threads take the time from clock_gettime() in the vdso and never sleep. The numbered calls
  * are their only system calls, and the CPUs stay busy, which is the harder case for a recorder.
+ * With --idle they sleep between bursts, for tests of which the load is no part.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -49,6 +50,7 @@ static struct {
 	unsigned long	tag;		/* of the first thread */
 	int		unpinned;
 	int		noise;
+	int		idle;
 } opt = {
 	.rate	 = 100000,
 	.burst	 = 8,
@@ -86,6 +88,22 @@ static void make_noise(volatile uint64_t noise[512], unsigned long seed)
 	}
 }
 
+/* Wait until @due; return the time. */
+static uint64_t wait_until(uint64_t due, uint64_t end)
+{
+	uint64_t now = now_ns();
+
+	if (opt.idle && now < due) {
+		struct timespec ts = { due / NSEC_PER_SEC, due % NSEC_PER_SEC };
+
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+		return now_ns();
+	}
+	while (now < due && now < end && !stop)
+		now = now_ns();
+	return now;
+}
+
 static void *work(void *arg)
 {
 	volatile uint64_t noise[512];
@@ -115,8 +133,7 @@ static void *work(void *arg)
 		now = now_ns();
 		if (now > due + MAX_BEHIND_NS)
 			due = now;
-		while (now < due && now < end && !stop)
-			now = now_ns();
+		now = wait_until(due, end);
 	}
 	w->last = n;
 	return NULL;
@@ -134,6 +151,7 @@ static void usage(FILE *out)
 		"  -b, --burst N      calls between two readings of the clock (default 8)\n"
 		"  -T, --tag N        tag of the first thread; the next have N + 1 ... (default 1)\n"
 		"  -u, --unpinned     do not pin threads to CPUs\n"
+		"  -i, --idle         sleep between bursts instead of reading the clock\n"
 		"  -N, --noise        put 4 kB of random data on the stack at each call\n"
 		"  -n, --print-nr     print the number of the system call, for a filter, and exit\n"
 		"  -h, --help         print this text and exit\n\n"
@@ -167,6 +185,7 @@ static void parse(int argc, char **argv)
 		{ "tag",	required_argument, NULL, 'T' },
 		{ "unpinned",	no_argument,	   NULL, 'u' },
 		{ "noise",	no_argument,	   NULL, 'N' },
+		{ "idle",	no_argument,	   NULL, 'i' },
 		{ "print-nr",	no_argument,	   NULL, 'n' },
 		{ "help",	no_argument,	   NULL, 'h' },
 		{ }
@@ -174,7 +193,7 @@ static void parse(int argc, char **argv)
 	char *rest;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "t:r:c:d:b:T:uNnh", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "t:r:c:d:b:T:uNinh", options, NULL)) != -1) {
 		switch (c) {
 		case 't': opt.threads = number("threads", optarg, 1); break;
 		case 'r': opt.rate = number("rate", optarg, 0); break;
@@ -183,6 +202,7 @@ static void parse(int argc, char **argv)
 		case 'T': opt.tag = number("tag", optarg, 0); break;
 		case 'u': opt.unpinned = 1; break;
 		case 'N': opt.noise = 1; break;
+		case 'i': opt.idle = 1; break;
 		case 'd':
 			opt.seconds = strtod(optarg, &rest);
 			if (rest == optarg || *rest || !(opt.seconds > 0 && opt.seconds < 1e6)) {
