@@ -40,7 +40,7 @@ samples() {
 	local file=$1
 
 	shift
-	"$PERF" script -f -i "$file" -F event "$@" 2> /dev/null | wc -l
+	"$PERF" script "${no_symbols[@]}" -f -i "$file" -F event "$@" 2> /dev/null | wc -l
 }
 
 # A perf older than the one under test, if there is one to read the files with
@@ -50,26 +50,28 @@ if [ ! -x "$old_perf" ] || [ "$("$old_perf" --version)" = "$("$PERF" --version 2
 fi
 
 # readable FILE...: check that $PERF and the older perf open each file and find the same number of
-# samples
+# samples; set $readable_samples to the number in the last file
 readable() {
-	local file perf count counts
+	local file perf counts
 
 	for file; do
 		counts=()
 		for perf in "$PERF" ${old_perf:+"$old_perf"}; do
-			if ! "$perf" report -f -i "$file" --stdio > /dev/null 2> "$work/report.err" ||
-			   ! "$perf" script -f -i "$file" > "$work/readable.out" 2>> "$work/report.err"; then
+			if ! "$perf" report "${no_symbols[@]}" -f -i "$file" --stdio \
+				> /dev/null 2> "$work/report.err" ||
+			   ! "$perf" script "${no_symbols[@]}" -f -i "$file" \
+				> "$work/readable.out" 2>> "$work/report.err"; then
 				note "$("$perf" --version) cannot read ${file##*/} ($(stat -c %s "$file") bytes):"
 				sed 's/^/#   | /' "$work/report.err"
 				return 1
 			fi
-			"$perf" script -f -i "$file" -F event > "$work/readable.out" 2> /dev/null
-			count=$(wc -l < "$work/readable.out")
-			counts+=("$count")
+			# One line for each sample; the lines of call chains begin with a tab.
+			counts+=("$(grep -acv -e $'^\t' -e '^$' "$work/readable.out")")
 		done
 		if [ "${counts[0]}" != "${counts[-1]}" ]; then
 			note "${file##*/}: $PERF finds ${counts[0]} samples, the older perf ${counts[-1]}"
 			return 1
 		fi
+		readable_samples=${counts[0]}
 	done
 }

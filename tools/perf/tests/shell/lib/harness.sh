@@ -25,6 +25,8 @@ set -u
 export LC_ALL=C
 
 PERF=${PERF:-perf}
+# Options of perf script and perf report. Without the kernel's symbols they take a fifth of the time.
+no_symbols=(--kallsyms /dev/null)
 tests_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 BUILD=${BUILD:-$tests_dir/../../../build}
 

@@ -55,7 +55,7 @@ numbered_trace() {
 
 	for file; do
 		echo "# file ${file##*/}"
-		"$PERF" script -f -i "$file" -F trace 2> "$work/script.err" && continue
+		"$PERF" script "${no_symbols[@]}" -f -i "$file" -F trace 2> "$work/script.err" && continue
 		echo "# cannot read $file" >&2
 		sed 's/^/#   | /' "$work/script.err" >&2
 		return 1
@@ -92,6 +92,7 @@ overwritten_between() {
 # $interval seconds, to $work/data*. On return the recorder has exited, $requested is the number of
 # snapshots that were asked for, and $snapshots are the files.
 interval=0.1
+load=()			# more options of the workload
 snapshots_of_numbered() {
 	local how=$1 seconds=$2
 
@@ -99,7 +100,7 @@ snapshots_of_numbered() {
 	rm -f "$work"/data*
 	numbered_event overwrite
 	recorder_start -v -a -m 1024 "${event[@]}" -o "$work/data" "$@"
-	numbered_start --rate "${RATE:-100000}" --duration "$seconds"
+	numbered_start --rate "${RATE:-100000}" --duration "$seconds" "${load[@]}"
 	requested=0
 	until gone "$numbered"; do
 		pause "$interval"
