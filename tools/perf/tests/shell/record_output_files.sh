@@ -27,7 +27,7 @@ next() {
 # Start the numbered workload in the background; return when it handles SIGTERM, which calls_stop
 # sends.
 calls_start() {
-	"$numbered" --rate 20000 --duration 60 > "$work/issued" &
+	"$numbered" --idle --rate 20000 --duration 60 > "$work/issued" &
 	numbered_pid=$!
 	started+=("$numbered_pid")
 	wait_until 20 calls_begun || fatal "the numbered workload does not start"
@@ -138,7 +138,7 @@ numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued"
 	error "calls are missing or repeated"
 
 next "--max-size"
-"$PERF" record -o "$out" -m 64 --max-size=1M "${streamed[@]}" -- "$numbered" --rate 20000 --duration 30 \
+"$PERF" record -o "$out" -m 64 --max-size=1M "${streamed[@]}" -- "$numbered" --idle --rate 20000 --duration 30 \
 	> "$work/issued" 2> "$work/record.err"
 size=$(stat -c %s "$out")
 note "$size bytes"
@@ -152,8 +152,8 @@ numbered_check "$out" -- --quiet --from-start || error "calls are missing or rep
 for how in overwritten streamed; do
 	next "-o -, $how"
 	declare -n events=$how
-	"$PERF" record -o - -m 1024 "${events[@]}" -- "$numbered" --rate 20000 --count 5003 --threads 1 \
-		2> "$work/record.err" | "$PERF" script -i - -F trace > "$work/trace" 2> "$work/script.err"
+	"$PERF" record -o - -m 1024 "${events[@]}" -- "$numbered" --idle --rate 20000 --count 5003 --threads 1 \
+		2> "$work/record.err" | "$PERF" script "${no_symbols[@]}" -i - -F trace > "$work/trace" 2> "$work/script.err"
 	status=("${PIPESTATUS[@]}")
 	# The standard output of the workload is the pipe, too, but must not get between the
 	# records.
@@ -173,7 +173,7 @@ recorder_start -a -m 1024 "${overwritten[@]}" -o "$out" --tail-synthesize
 pause 0.2
 recorder_stop
 calls_stop
-"$PERF" script -i "$out" -F comm 2> /dev/null | sort | uniq -c > "$work/comms"
+"$PERF" script "${no_symbols[@]}" -i "$out" -F comm 2> /dev/null | sort | uniq -c > "$work/comms"
 [ "$(awk '{ print $2 }' "$work/comms")" = "$comm" ] ||
 	error "a task that is older than the recorder has another name: $(cat "$work/comms")"
 "$PERF" script -i "$out" --dump-unsorted-raw-trace 2> /dev/null | grep -aoE 'PERF_RECORD_(SAMPLE|COMM)' | uniq -c > "$work/order"
