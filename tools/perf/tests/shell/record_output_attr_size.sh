@@ -42,10 +42,10 @@ verbose() {
 	[ "${VERBOSE:-0}" = 0 ] || note "$(flat "$@")"
 }
 
-# A quarter of a second of user time, a few context switches.
+# Tens of milliseconds of user time, a few context switches.
 cat >"${tmp}/busy" <<'BUSY'
 #!/bin/bash
-for ((i = 0; i < 60000; i++)); do :; done
+for ((i = 0; i < 15000; i++)); do :; done
 sleep 0.01
 BUSY
 chmod +x "${tmp}/busy"
@@ -66,12 +66,12 @@ attr_size() {
 
 # events PERF FILE: print the number of samples of each event, or nothing if the file is refused
 events() {
-	run "$1" script -F event -i "$2" | tr -d ' ' | sort | uniq -c
+	run "$1" script "${no_symbols[@]}" -F event -i "$2" | tr -d ' ' | sort | uniq -c
 }
 
 # samples PERF FILE: print the number of samples that perf report finds
 samples() {
-	run "$1" report --stats -i "$2" |
+	run "$1" report "${no_symbols[@]}" --stats -i "$2" |
 		sed -n 's/^ *SAMPLE events: *\([0-9]*\).*/\1/p' | head -n 1
 }
 
@@ -124,7 +124,7 @@ check_file() {
 		failed "evlist of the older perf differs:" "${theirs:-nothing}"
 		return
 	fi
-	if ! run "${old}" report --stdio -i "${file}" >/dev/null; then
+	if ! run "${old}" report "${no_symbols[@]}" --stdio -i "${file}" >/dev/null; then
 		failed "report of the older perf fails"
 		return
 	fi
