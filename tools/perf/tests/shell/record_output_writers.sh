@@ -15,7 +15,7 @@ numbered_event
 # The rings hold all of these calls: none is lost, however late they are drained.
 record() {
 	subtest "record ${options[*]:-without options}$about"
-	"$@" record -v -a -m 2048 "${event[@]}" -o "$out" "${options[@]}" -- "$work/$comm" --count 10007 \
+	"$@" record -v -a -m 2048 "${event[@]}" -o "$out" "${options[@]}" -- "$work/$comm" --idle --count 5003 \
 		> "$work/issued" 2> "$work/record.err" || error "perf record exits with status $?"
 }
 
