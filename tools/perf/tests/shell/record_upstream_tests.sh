@@ -18,14 +18,16 @@ tests=(
 	'perf record sideband tests'
 	'perf record offcpu profiling tests'
 	'perf record LBR tests'
-	'perf pipe recording and injection test'
 	'Zstd perf.data compression/decompression'
 	'perf script tests'
 	'perf script task-analyzer tests'
 	'Test data symbol'
 )
-# Each BPF filter takes the kernel 10 s or more to verify.
-[ -z "${NIGHT-}" ] || tests+=('perf record sample filtering (by BPF) tests')
+# Each BPF filter takes the kernel 10 s or more to verify; the test of pipes runs a loop for 20 s.
+[ -z "${NIGHT-}" ] || tests+=(
+	'perf pipe recording and injection test'
+	'perf record sample filtering (by BPF) tests'
+)
 
 # run_one NAME: print Ok, Skip or FAILED!; the output of the test is in $work/test.log
 run_one() {
