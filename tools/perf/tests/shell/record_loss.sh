@@ -9,9 +9,10 @@
 
 need_numbered
 
-# Rings of one page overflow while their reader waits for the CPU.
+# Rings of one page hold 30 calls, and overflow at each burst.
 numbered_event
 small=(-B -m 1 --no-threads "${event[@]}")
+bursts=(--idle --burst 61 --rate 20000)
 
 # in_log PATTERN: print the numbers that the pattern matches in the messages of perf record
 in_log() {
@@ -75,7 +76,7 @@ drawn() {
 
 subtest "losses while recording, all CPUs"
 "$PERF" record -a "${small[@]}" -o "$work/data" --loss-report="$work/rec.svg" -- \
-	"$work/$comm" --duration 2 > "$work/issued" 2> "$work/record.err" ||
+	"$work/$comm" "${bursts[@]}" --duration 1 > "$work/issued" 2> "$work/record.err" ||
 		fatal "perf record exits with status $?"
 agree
 drawn "$work/rec.svg" "$missing"
@@ -87,7 +88,7 @@ drawn "$work/loss.svg" "$missing"
 
 subtest "losses while recording, one command"
 
-"$PERF" record "${small[@]}" -o "$work/data" -- "$work/$comm" --duration 1 > "$work/issued" \
+"$PERF" record "${small[@]}" -o "$work/data" -- "$work/$comm" "${bursts[@]}" --duration 0.5 > "$work/issued" \
 	2> "$work/record.err" || fatal "perf record exits with status $?"
 agree
 
@@ -95,19 +96,19 @@ agree
 subtest "losses at the end"
 recorder_start -a "${small[@]}" -o "$work/data"
 kill -STOP "$recorder"
-numbered_start --rate 20000 --duration 1
+numbered_start --idle --rate 20000 --duration 0.5
 numbered_end
 kill -CONT "$recorder"
 recorder_stop
 agree
 [ "$(of "d['lost_records']")" = 0 ] || inconclusive "there are LOST records"
-# A page is full after a few ms; events are lost in the rest of the second.
+# A page is full after a few ms; events are lost in the rest of the half second.
 of "d['metric_percent'] > 50" | grep -q True ||
 	error "the metric does not include the end: $(cat "$work/loss.json")"
 
 subtest "losses of each file with --switch-output"
 "$PERF" record -a "${small[@]}" -o "$work/part" --switch-output=1s -- \
-	"$work/$comm" --duration 3 > "$work/issued" 2> "$work/record.err" ||
+	"$work/$comm" "${bursts[@]}" --duration 2.3 > "$work/issued" 2> "$work/record.err" ||
 		fatal "perf record exits with status $?"
 find_snapshots "$work/part"
 missing "${snapshots[@]}"
@@ -128,7 +129,7 @@ done
 	error "$missing are missing, but perf record reports another number"
 
 subtest "no losses"
-"$PERF" record -a "${event[@]}" -o "$work/good" -- "$work/$comm" --rate 1000 --count 1009 > "$work/issued" \
+"$PERF" record -a "${event[@]}" -o "$work/good" -- "$work/$comm" --idle --rate 5000 --count 1009 > "$work/issued" \
 	2> "$work/record.err" || fatal "perf record exits with status $?"
 grep -q '^\[ perf record: Lost 0 events \]' "$work/record.err" ||
 	error "perf record does not report: Lost 0 events"
@@ -149,7 +150,7 @@ subtest "exit status, pipes and damaged files"
 grep -qE '^CPU 0 ' "$work/loss.out" || error "no table of rings: $(cat "$work/loss.out")"
 [ -s "$work/loss.err" ] && error "unexpected messages: $(cat "$work/loss.err")"
 
-"$PERF" record -a "${small[@]}" -o - -- "$work/$comm" --duration 0.5 --tag 1 2> "$work/record.err" |
+"$PERF" record -a "${small[@]}" -o - -- "$work/$comm" "${bursts[@]}" --duration 0.5 --tag 1 2> "$work/record.err" |
 	"$PERF" loss --json > "$work/loss.json" || error "perf loss cannot read a pipe"
 [ "$(of "d['lost']")" = "$(in_log "$lost_line" | cut -d ' ' -f 1)" ] ||
 	error "other figures through a pipe: $(cat "$work/loss.json")"

@@ -51,7 +51,7 @@ compare() {
 	shift 3
 	subtest "$name record $*"
 	rm -rf "$work/data"
-	"$perf" record -B -m 1 -o "$work/data" "$@" -- "$work/$comm" --duration 1 > "$work/issued" \
+	"$perf" record -B -m 1 -o "$work/data" "$@" -- "$work/$comm" --duration 0.3 > "$work/issued" \
 		2> "$work/record.err" || { inconclusive "perf record fails: $(tail -n 1 "$work/record.err")"; return; }
 	recorded=$((recorded + 1))
 	"$PERF" loss "$work/data" > "$work/loss.out" 2> "$work/loss.err" || error "perf loss fails"
