@@ -10,7 +10,9 @@
 need_numbered
 
 seconds=${GAPLESS_SECONDS:-${NIGHT:+30}}
-seconds=${seconds:-5}
+seconds=${seconds:-2}
+short=${NIGHT:+3}
+short=${short:-1}
 
 subtest "snapshots by SIGUSR2, one file each"
 expect_gapless signal "$seconds" --switch-output=signal
@@ -25,13 +27,13 @@ oldest_first "${large[@]}" || error "records are not written oldest first"
 readable "${large[@]}" || error "a file cannot be read"
 
 subtest "snapshots by --control, one file each"
-expect_gapless control 3 --switch-output=signal
+expect_gapless control $short --switch-output=signal
 # One more at the end
 ((${#snapshots[@]} == requested + 1)) ||
 	error "${#snapshots[@]} files for $requested acknowledged snapshots"
 
 subtest "snapshots by --control in one file"
-expect_gapless control 3
+expect_gapless control $short
 [ "${#snapshots[@]}" = 0 ] || error "there are other files: ${snapshots[*]##*/}"
 oldest_first "$work/data" || error "records are not written oldest first"
 readable "$work/data" || error "the file cannot be read"

@@ -8,16 +8,16 @@
 
 need_numbered
 
-# The rings wrap several times between two snapshots, and are written while they are copied. Each
+# The rings wrap twice between two snapshots, and are written while they are copied. Each
 # holds 0.7 s of these calls. If the recorder gets no CPU for half of that, it pauses the rings and
 # reports it. Calls lost then were not overwritten: the run is repeated.
 numbered_event overwrite
 for attempt in 1 2 3 4 5; do
 	rm -f "$work"/data*
 	recorder_start -v -m 512 "${event[@]}" -o "$work/data" --switch-output=signal -- \
-		"$work/$comm" --threads 2 --rate 60000 --duration 13
+		"$work/$comm" --idle --threads 2 --rate 60000 --duration 7
 	while ! gone "$recorder"; do
-		pause 3
+		pause 1.5
 		control snapshot || break
 	done
 	recorder_end 60
