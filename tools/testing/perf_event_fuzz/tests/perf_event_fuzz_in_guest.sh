@@ -19,4 +19,4 @@ need_guest
 [ -x "$fuzz" ] || skip_all "no perf_event_fuzz (make test-programs)"
 export VM_TIMEOUT=${VM_TIMEOUT:-120}
 # shellcheck disable=SC2086 # a list of arguments
-boot_guest "$fuzz" -g ${FUZZ:--t 15 -s 1}
+boot_guest "$fuzz" -g ${FUZZ:--t 6 -s 1}
