@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Test readers that take snapshots at every instruction of nested writers.
- * tags: fast parallel
+ * tags: fast parallel long
  *
  * A writer is single-stepped: alone, interrupted at each of its instruction boundaries by a second
  * writer, which is stepped too, and that one by an NMI. Every state of control page and data area
@@ -18,8 +18,8 @@
  *
  * x86 makes stores visible in program order, so no other states are possible.
  *
- * NMIs come at a sample of the boundaries only, and so do interrupts in streaming rings. --more
- * takes a larger sample, and minutes.
+ * NMIs come at a sample of the boundaries only, and so do interrupts in streaming rings. With NIGHT
+ * in the environment the sample is larger; --more takes a still larger one, and minutes.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@
 static struct {
 	unsigned int	streaming;	/* of the task, in a streaming ring */
 	unsigned int	outer, inner;	/* of the task and of the interrupt, for an NMI */
-} stride = { 7, 17, 13 };
+} stride = { 13, 53, 29 };
 
 /* The state of the ring that a reader sees at one time. */
 struct moment {
@@ -419,6 +419,10 @@ int main(int argc, char **argv)
 		stride.streaming = 1;
 		stride.outer = 3;
 		stride.inner = 5;
+	} else if (getenv("NIGHT")) {
+		stride.streaming = 7;
+		stride.outer = 17;
+		stride.inner = 13;
 	}
 	if (reason) {
 		printf("1..0 # SKIP %s\n", reason);
