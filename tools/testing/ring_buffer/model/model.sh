@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Check a model of the kernel's ring buffer with spin: no error in the model, each added bug found.
 # timeout: 300
-# tags: fast parallel
+# tags: fast parallel long
 #
 # The model is ring.pml. The first result passes if spin explored all of it, found no error, and
 # reached every statement. The model also lists bugs that can be added, with the error that each
@@ -12,8 +12,8 @@
 
 model=$(dirname "$(readlink -f "$0")")/ring.pml
 
-# search DIRECTORY MODE DEFINE...: explore all states; MODE is -O2, or -DBFS for a shortest trace,
-# which is so short that compiling without optimization is faster
+# search DIRECTORY MODE DEFINE...: explore all states; MODE is -O2, -DBFS for a shortest trace, which
+# is so short that compiling without optimization is faster, or -O0 for any trace
 search()
 (
 	mode=$2
@@ -87,9 +87,11 @@ list_bugs()
 # check_bug NUMBER NAME ERROR DESCRIPTION
 check_bug()
 {
-	local steps
+	local steps mode=-DBFS
 
-	search "$2" -DBFS "-DBROKEN=$2" -DWORDS=4
+	# The shortest trace to this error has 33 steps, and takes 25 s to find: only at night.
+	[ "$3" != disjoint ] || [ -n "${NIGHT-}" ] || mode=-O0
+	search "$2" "$mode" "-DBROKEN=$2" -DWORDS=4
 	if [ "$(found_error "$2")" = "$3" ]; then
 		steps=$(print_trace "$2" "-DBROKEN=$2" -DWORDS=4 | grep -c '^\s*[a-z]*: [a-z]')
 		echo "ok $1 - $4: $3 after $steps steps"
