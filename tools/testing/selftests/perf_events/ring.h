@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Provide rings, records, snapshots and page fault events for the tests.
+ * Provide rings, records and page fault events for the tests.
  *
  * struct record is a copy of a record and its position: the number of bytes
  * that were written before it since the ring was made. Positions are unsigned
@@ -29,11 +29,8 @@
 #include <unistd.h>
 
 #include <linux/perf_event.h>
-#include <linux/perf_event_trailer.h>
 
 #include "../kselftest_harness.h"
-
-#define TRAILER_SIZE	sizeof(struct perf_event_trailer)
 
 /* Sample every page fault. The address tells which fault it was. */
 #define ATTR_FAULTS(...)						\
@@ -121,17 +118,6 @@ static inline void ring_set_tail(struct ring *ring, uint64_t tail)
 	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-/* The position up to which the kernel may have written so far. */
-static inline uint64_t ring_reserved(const struct ring *ring)
-{
-	uint64_t sum = 0;
-
-	for (int i = 0; i < 4; i++)
-		sum += __atomic_load_n(&ring->page->data_reserved[i],
-				       __ATOMIC_RELAXED);
-	return sum;
-}
-
 static inline void ring_read(const struct ring *ring, uint64_t position,
 			     void *to, size_t size)
 {
@@ -169,101 +155,6 @@ static inline bool ring_record_at(const struct ring *ring, uint64_t position,
 	ring_read(ring, position, record->bytes, record->header.size);
 	return true;
 }
-
-static inline struct perf_event_trailer
-record_trailer(const struct record *record)
-{
-	struct perf_event_trailer trailer;
-
-	memcpy(&trailer, record->bytes + record->header.size - TRAILER_SIZE,
-	       TRAILER_SIZE);
-	return trailer;
-}
-
-static inline bool record_trailer_valid(const struct record *record)
-{
-	struct perf_event_trailer trailer = record_trailer(record);
-
-	return record->header.size >= sizeof(record->header) + TRAILER_SIZE &&
-	       trailer.size == record->header.size &&
-	       trailer.offset_lo == (uint32_t)record->position &&
-	       trailer.offset_hi == (uint16_t)(record->position >> 32);
-}
-
-/*
- * Copy the record that ends at @end and begins at or above @begin, by its
- * trailer. Returns false if there is no valid record.
- */
-static inline bool ring_record_before(const struct ring *ring, uint64_t end,
-				      uint64_t begin, struct record *record)
-{
-	uint16_t size;
-
-	if (end - begin < sizeof(record->header) + TRAILER_SIZE)
-		return false;
-	ring_read(ring, end - sizeof(size), &size, sizeof(size));
-	if (size < sizeof(record->header) + TRAILER_SIZE || size % 8 ||
-	    size > end - begin)
-		return false;
-	return ring_record_at(ring, end - size, end, record) &&
-	       record->header.size == size && record_trailer_valid(record);
-}
-
-/* A copy of an overwrite ring that was taken while records were written. */
-struct snapshot {
-	struct ring	copy;		/* only data and size are set */
-	uint64_t	head;
-	uint64_t	valid;		/* [valid, head) was not overwritten */
-};
-
-static inline void snapshot_init(struct snapshot *snapshot,
-				 const struct ring *ring)
-{
-	memset(snapshot, 0, sizeof(*snapshot));
-	snapshot->copy.size = ring->size;
-	snapshot->copy.data = malloc(ring->size);
-}
-
-static inline void snapshot_take(struct snapshot *snapshot,
-				 const struct ring *ring)
-{
-	uint64_t reserved;
-
-	snapshot->head = ring_head(ring);	/* C, pairs with B */
-	memcpy(snapshot->copy.data, ring->data, ring->size);
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* F, pairs with E */
-	reserved = ring_reserved(ring);
-	snapshot->valid = reserved > ring->size ? reserved - ring->size : 0;
-	if (snapshot->valid > snapshot->head)
-		snapshot->valid = snapshot->head;
-}
-
-/*
- * Whether the kernel has PERF_SAMPLE_SIZE_AT_END: the attribute is accepted and
- * the control page says so, as every program has to check.
- */
-static inline bool has_size_at_end(void)
-{
-	struct perf_event_attr attr =
-		ATTR_DUMMY(.sample_type = PERF_SAMPLE_SIZE_AT_END);
-	struct ring ring;
-	bool has = false;
-	int fd = perf_open(&attr, 0, -1);
-
-	if (fd < 0)
-		return false;
-	if (!ring_map(&ring, fd, 1, PROT_READ))
-		has = ring.page->cap_size_at_end &&
-		      ring.page->cap_data_reserved;
-	ring_close(&ring);
-	return has;
-}
-
-#define REQUIRE_SIZE_AT_END()						\
-	do {								\
-		if (!has_size_at_end())					\
-			SKIP(return, "no PERF_SAMPLE_SIZE_AT_END");	\
-	} while (0)
 
 #define REQUIRE_ROOT()							\
 	do {								\

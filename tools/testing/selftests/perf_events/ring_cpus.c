@@ -5,7 +5,7 @@
  * CPU hotplug affects the whole machine, so it is tested only with
  * RING_TEST_HOTPLUG=1 in the environment.
  */
-#include "ring.h"
+#include "sized.h"
 
 #include <sys/wait.h>
 

@@ -4,7 +4,7 @@
  * page, unmap it, close its event, redirect other events to it. The kernel must
  * not be affected.
  */
-#include "ring.h"
+#include "sized.h"
 
 #include <signal.h>
 

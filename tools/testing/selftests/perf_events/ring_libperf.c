@@ -8,7 +8,7 @@
  * A thread changes its name, which contains a number, so that every byte of its
  * COMM records is known.
  */
-#include "ring.h"
+#include "sized.h"
 
 #include <sys/prctl.h>
 

@@ -4,7 +4,7 @@
  * paused output, overwrite, write_backward. Also with PERF_SAMPLE_SIZE_AT_END
  * if the kernel supports it.
  */
-#include "ring.h"
+#include "sized.h"
 
 #include <poll.h>
 

@@ -7,7 +7,8 @@
  * Writers make system calls with numbers as arguments, which a tracepoint
  * records.
  */
-#include "ring.h"
+#include "sized.h"
+#include "snapshot.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

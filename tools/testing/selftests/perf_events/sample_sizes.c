@@ -4,7 +4,7 @@
  * must be complete or counted as lost. None may be truncated, or overwrite
  * other records.
  */
-#include "ring.h"
+#include "sized.h"
 
 #include <limits.h>
 #include <linux/bpf.h>

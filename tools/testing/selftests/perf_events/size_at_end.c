@@ -3,7 +3,8 @@
  * Test which attributes PERF_SAMPLE_SIZE_AT_END can be combined with, and its
  * capability bits in the control page.
  */
-#include "ring.h"
+#include "sized.h"
+#include "snapshot.h"
 
 FIXTURE(size_at_end)
 {

@@ -9,7 +9,7 @@
 #ifndef SELFTESTS_PERF_EVENTS_TRAILER_H
 #define SELFTESTS_PERF_EVENTS_TRAILER_H
 
-#include "ring.h"
+#include "sized.h"
 
 #include <linux/sched.h>
 
