@@ -18,6 +18,11 @@
  * back only data_tail, and uses only its low bits: a wrong value makes the
  * kernel overwrite records that the owner wanted to keep. No loop waits for
  * data_tail to settle.
+ *
+ *  Copyright (C) 2008 Linutronix GmbH, Thomas Gleixner <tglx@kernel.org>
+ *  Copyright (C) 2008-2011 Red Hat, Inc., Ingo Molnar
+ *  Copyright (C) 2008-2011 Red Hat, Inc., Peter Zijlstra
+ *  Copyright  ©  2009 Paul Mackerras, IBM Corp. <paulus@au1.ibm.com>
  */
 #include <linux/irq_work.h>
 #include <linux/mm.h>

@@ -44,6 +44,11 @@
  *
  * aux_tail is read from a page that its owner can overwrite: it only decides
  * how much of the owner's own trace is overwritten.
+ *
+ *  Copyright (C) 2008 Linutronix GmbH, Thomas Gleixner <tglx@kernel.org>
+ *  Copyright (C) 2008-2011 Red Hat, Inc., Ingo Molnar
+ *  Copyright (C) 2008-2011 Red Hat, Inc., Peter Zijlstra
+ *  Copyright  ©  2009 Paul Mackerras, IBM Corp. <paulus@au1.ibm.com>
  */
 #include <linux/gfp.h>
 #include <linux/log2.h>
