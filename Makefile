@@ -322,7 +322,7 @@ bench-ring: tree		## measure the time per record in our ring buffer and upstream
 	@$(BUILD)/tests/ring_buffer/bench_walk
 	@[ $(SRCARCH) != x86 ] || $(BUILD)/tests/ring_buffer/bench_layout
 
-series: tree			## write build/series/*.patch, our changes as commits for git am
+series: tree			## write build/series/*/*.patch, our changes as commits for git am
 	@scripts/make-series
 
 clean:				## remove build/

@@ -1,5 +1,5 @@
 #!/bin/bash
-# make series: git am turns linux-source into build/linux
+# make series: git am turns linux-source into build/linux, and blame keeps upstream's lines
 # SPDX-License-Identifier: GPL-2.0-only
 # tags: fast parallel
 #
@@ -21,7 +21,7 @@ cd am
 cp -a "$pristine/old/." .
 git add -Af
 git commit -qm base
-git am -q "$build"/series/*.patch
+git am -q --empty=drop "$build"/series/*/*.patch
 
 executable() {
 	[ ! -x "$1" ] || echo executable
@@ -38,4 +38,14 @@ for path in "${paths[@]}"; do
 done
 more=$(git ls-files | grep -vxFf <(printf '%s\n' "${paths[@]}")) || :
 echo "${#paths[@]} files, $differing differ${more:+, unexpected files: $more}"
-[ "${#paths[@]}" -gt 0 ] && [ "$differing" = 0 ] && [ -z "$more" ]
+
+# A ^ marks lines of the first commit. Mainline has another address in one of them.
+kept=$(git blame -s kernel/events/ring_buffer.c | grep -c '^^.*Copyright' || :)
+echo "$kept of upstream's copyright lines in ring_buffer.c"
+for part in "$build"/series/*/; do
+	if grep -q 'SUBJECT HERE\|BLURB HERE' "$part/0000-cover-letter.patch"; then
+		echo "$part has no cover letter"
+		differing=$((differing + 1))
+	fi
+done
+[ "${#paths[@]}" -gt 0 ] && [ "$differing" = 0 ] && [ -z "$more" ] && [ "$kept" -ge 3 ]
