@@ -17,7 +17,7 @@ export BASE BUILD LINUX_SOURCE
 	demo demo-keep demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
 	test-programs unit-programs ring-programs pt-programs event-fuzzer \
 	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover litmus herd7 \
-	bench bench-ring bench-snapshot bench-loss bench-keep bench-cost lint lint-scripts series clean
+	bench bench-append bench-ring bench-snapshot bench-loss bench-keep bench-cost lint lint-scripts series clean
 MAKEFLAGS += --no-print-directory
 
 # Warnings are errors with the compiler that CI uses. Newer compilers have new warnings, which must
@@ -289,7 +289,7 @@ test-night:			## build and run the tests, and checks, that make test leaves out 
 run-test-night: perf test-programs
 	@scripts/run-tests --build --night
 
-bench: bench-ring bench-snapshot bench-loss bench-keep bench-cost	## run all benchmarks; prints RESULT <name> <value> <unit>
+bench: bench-ring bench-append bench-snapshot bench-loss bench-keep bench-cost	## run all benchmarks; prints RESULT <name> <value> <unit>
 
 # $(call run-bench,PATTERN)
 define run-bench
@@ -301,6 +301,10 @@ endef
 
 bench-snapshot: perf upstream-perf kernel test-programs $(BUILD)/tests/snapshot_copy	## measure gaps, copies and latency of snapshots
 	$(call run-bench,snapshot-*)
+
+bench-append: tree		## measure what it costs to append records to a file, with 1 and 272 readers
+	@$(UNIT) $(BUILD)/tests/append_bench
+	@$(BUILD)/tests/append_bench
 
 bench-keep: perf test-programs	## measure how long --keep reaches back for its memory, and its cost
 	$(call run-bench,keep)

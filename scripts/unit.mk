@@ -11,6 +11,7 @@ LIB := $(OUT)/lib
 
 TESTS := $(wildcard tools/perf/recording/tests/*/*_test.c tools/lib/perf/tests/*_test.c)
 THREADED := $(filter %_tsan_test.c,$(TESTS))
+BENCHES := $(wildcard tools/perf/recording/tests/*/*_bench.c)
 FUZZERS := $(wildcard tools/lib/perf/tests/fuzz_*.c)
 programs = $(patsubst %.c,$(OUT)/%,$(notdir $(1)))
 
@@ -54,6 +55,7 @@ endef
 
 $(eval $(call variant,asan,$$(CC) $(SANITIZE),$(FOLDERS) util libperf libperf-tests upstream))
 $(eval $(call variant,tsan,$$(CC) -fsanitize=thread,lib stats ring write keep upstream))
+$(eval $(call variant,plain,$$(CC),lib write upstream))
 $(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests))
 
 # ---- programs
@@ -69,6 +71,7 @@ endef
 $(foreach test,$(filter-out $(THREADED),$(TESTS)),$(eval \
 	$(call program,$(test),asan,$$(CC) $(SANITIZE))))
 $(foreach test,$(THREADED),$(eval $(call program,$(test),tsan,$$(CC) -fsanitize=thread)))
+$(foreach bench,$(BENCHES),$(eval $(call program,$(bench),plain,$$(CC))))
 $(foreach fuzzer,$(FUZZERS),$(eval \
 	$(call program,$(fuzzer),fuzz,clang $(SANITIZE) -fsanitize=fuzzer)))
 

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Measure what it costs to append the records of many rings to one file, by one reader and by many.
+ *
+ * usage: append_bench [MB [RINGS [BYTES]]]
+ *
+ * In turns, one thread appends runs of BYTES (32768) bytes from RINGS (272) rings, and RINGS threads
+ * append each from a ring of its own; MB (4096) megabytes each time. The file takes everything at
+ * once, so that only the queue is measured. Print the medians of NR_ROUNDS rounds as RESULT lines,
+ * with the smallest and the largest value.
+ *
+ * The number of CPUs is that of the machine. With more readers than CPUs, readers are preempted
+ * while they append. Then a lock that is held too long shows as sleeps and as time.
+ */
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <linux/kernel.h>
+#include <perf/event.h>
+
+#include "recording/lib/records.h"
+#include "recording/write/queue.h"
+#include "recording/write/writer.h"
+
+#define NR_ROUNDS	5
+#define RECORD_BYTES	1024
+#define POOL_BYTES	(128 << 20)
+
+enum figure { WALL, CPU, SLEEPS, NR_FIGURES };
+
+static const char * const names[] = {
+	[WALL] = "us-per-MB", [CPU] = "cpu-us-per-MB", [SLEEPS] = "sleeps-per-MB",
+};
+
+static int nr_rings = 272;
+static size_t run_bytes = 32 << 10;
+static char *rings;
+
+/* A file that takes each chunk at once. */
+
+static struct chunk *submitted;
+
+static void submit(struct writer *writer, struct chunk *chunk)
+{
+	(void)writer;
+	chunk->done = chunk->len;
+	chunk->finished = true;
+	submitted = chunk;
+}
+
+static struct chunk *complete(struct writer *writer)
+{
+	(void)writer;
+	return submitted;
+}
+
+static const struct writer_ops sink_ops = {
+	.name = "sink", .submit = submit, .complete = complete,
+};
+
+static void failed(void *arg, int error, u64 end)
+{
+	(void)arg;
+	(void)end;
+	errx(1, "the queue fails: %d", error);
+}
+
+struct reader {
+	struct write_queue *queue;
+	pthread_t	thread;
+	int		first;		/* of its rings */
+	int		nr;		/* number of its rings */
+	long		runs;
+};
+
+static void *read_rings(void *arg)
+{
+	struct reader *reader = arg;
+	long i;
+
+	for (i = 0; i < reader->runs; i++) {
+		const char *ring = rings + (reader->first + i % reader->nr) * run_bytes;
+		struct records run = records__of(ring, run_bytes);
+
+		if (write_queue__append(reader->queue, &run))
+			errx(1, "cannot append");
+	}
+	return NULL;
+}
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec + time.tv_nsec / 1e9;
+}
+
+static double cpu_seconds(const struct rusage *usage)
+{
+	return usage->ru_utime.tv_sec + usage->ru_stime.tv_sec +
+	       (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
+}
+
+/* Append @mb megabytes by @nr_readers, and set @value. */
+static void measure(int nr_readers, long mb, double value[NR_FIGURES])
+{
+	struct writer writer = { .ops = &sink_ops, .depth = 1, .fd = -1 };
+	struct reader *readers = calloc(nr_readers, sizeof(*readers));
+	struct rusage before, after;
+	struct write_queue queue;
+	double begin;
+	int i;
+
+	if (!readers || write_queue__init(&queue, POOL_BYTES, failed, NULL))
+		errx(1, "no memory");
+	write_queue__open(&queue, &writer, 0, 0, true);
+	getrusage(RUSAGE_SELF, &before);
+	begin = now();
+	for (i = 0; i < nr_readers; i++) {
+		readers[i] = (struct reader){
+			.queue = &queue, .first = nr_readers > 1 ? i : 0,
+			.nr = nr_readers > 1 ? 1 : nr_rings,
+			.runs = (mb << 20) / run_bytes / nr_readers,
+		};
+		if (pthread_create(&readers[i].thread, NULL, read_rings, &readers[i]))
+			errx(1, "cannot create a thread");
+	}
+	for (i = 0; i < nr_readers; i++)
+		pthread_join(readers[i].thread, NULL);
+	value[WALL] = (now() - begin) * 1e6 / mb;
+	getrusage(RUSAGE_SELF, &after);
+	value[CPU] = (cpu_seconds(&after) - cpu_seconds(&before)) * 1e6 / mb;
+	value[SLEEPS] = (double)(after.ru_nvcsw - before.ru_nvcsw) / mb;
+	write_queue__close(&queue);
+	write_queue__exit(&queue);
+	free(readers);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void print(int nr_readers, double value[NR_FIGURES][NR_ROUNDS])
+{
+	int i;
+
+	for (i = 0; i < NR_FIGURES; i++) {
+		qsort(value[i], NR_ROUNDS, sizeof(value[i][0]), compare);
+		printf("RESULT append-%s-%d-readers %.2f %s (%.2f..%.2f)\n", names[i], nr_readers,
+		       value[i][NR_ROUNDS / 2], i == SLEEPS ? "sleeps" : "us", value[i][0],
+		       value[i][NR_ROUNDS - 1]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	double one[NR_FIGURES][NR_ROUNDS], many[NR_FIGURES][NR_ROUNDS], value[NR_FIGURES];
+	long mb = argc > 1 ? atol(argv[1]) : 4096;
+	size_t pos;
+	int i, k;
+
+	if (argc > 2)
+		nr_rings = atoi(argv[2]);
+	if (argc > 3)
+		run_bytes = atol(argv[3]) / RECORD_BYTES * RECORD_BYTES;
+	if (mb < 1 || nr_rings < 1 || !run_bytes)
+		errx(2, "usage: append_bench [MB [RINGS [BYTES]]]");
+	rings = malloc(nr_rings * run_bytes);
+	if (!rings)
+		errx(1, "no memory");
+	for (pos = 0; pos < nr_rings * run_bytes; pos += RECORD_BYTES)
+		*(struct perf_event_header *)(rings + pos) = (struct perf_event_header){
+			.type = PERF_RECORD_SAMPLE, .size = RECORD_BYTES,
+		};
+	for (i = 0; i < NR_ROUNDS; i++) {
+		measure(1, mb, value);
+		for (k = 0; k < NR_FIGURES; k++)
+			one[k][i] = value[k];
+		measure(nr_rings, mb, value);
+		for (k = 0; k < NR_FIGURES; k++)
+			many[k][i] = value[k];
+	}
+	print(1, one);
+	print(nr_rings, many);
+	free(rings);
+	return 0;
+}
