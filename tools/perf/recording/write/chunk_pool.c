@@ -55,6 +55,7 @@ struct chunk *chunk_pool__get(struct chunk_pool *pool, u64 pos)
 		.index	= chunk->index,
 		.pos	= pos,
 		.data	= chunk->memory + pos % CHUNK_ALIGN,
+		.uncopied = CHUNK_UNSEALED,
 	};
 	return chunk;
 }

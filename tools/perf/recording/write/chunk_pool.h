@@ -18,6 +18,9 @@
 #define CHUNK_ALIGN		4096		/* the largest alignment that direct I/O needs */
 #define CHUNK_POOL_MIN_CHUNKS	4
 
+#define CHUNK_AWAITED		(1U << 31)	/* somebody waits until all is copied */
+#define CHUNK_UNSEALED		(1U << 30)
+
 /**
  * struct chunk - a piece of the file on its way there
  *
@@ -37,7 +40,9 @@
  * @nr:		number of the chunk in the order of the files, once no more is appended to it
  * @pos:	position of @data in the file [bytes]
  * @data:	what to write; its offset in an aligned page is that of @pos, for direct I/O
- * @len:	its length [bytes]
+ * @len:	its length, copied or not; up to date while the queue's tail is closed [bytes]
+ * @uncopied:	how much of @len is not copied yet [bytes], and CHUNK_AWAITED. Before the chunk is
+ *		sealed: CHUNK_UNSEALED minus what is copied, so that 0 is not reached.
  * @record:	position in the file of the record that the byte at @pos belongs to
  * @first_record: position in the file of the first record that begins at or after @pos; may lie
  *		behind the chunk
@@ -59,6 +64,7 @@ struct chunk {
 	u64		 pos;
 	void		*data;
 	size_t		 len;
+	u32		 uncopied;
 	u64		 record;
 	u64		 first_record;
 	u32		 record_type;
@@ -114,6 +120,34 @@ void chunk_pool__put(struct chunk_pool *pool, struct chunk *chunk);
 static inline size_t chunk__space(const struct chunk *chunk)
 {
 	return chunk->memory + CHUNK_SIZE - chunk->data - chunk->len;
+}
+
+/** chunk__seal - @chunk takes no more. Caller locks. */
+static inline void chunk__seal(struct chunk *chunk)
+{
+	__atomic_fetch_add(&chunk->uncopied, chunk->len - CHUNK_UNSEALED, __ATOMIC_ACQ_REL);
+}
+
+/**
+ * chunk__end_copy - @len bytes are copied; in any thread, without a lock
+ *
+ * The chunk may be written, and reused, as soon as all its bytes are copied.
+ *
+ * Return: true if somebody waits for that, and all are copied now.
+ */
+static inline bool chunk__end_copy(struct chunk *chunk, size_t len)
+{
+	return __atomic_sub_fetch(&chunk->uncopied, len, __ATOMIC_ACQ_REL) == CHUNK_AWAITED;
+}
+
+/**
+ * chunk__is_copied - are all bytes of @chunk copied, which is sealed? If not, the last
+ * chunk__end_copy() will return true
+ */
+static inline bool chunk__is_copied(struct chunk *chunk)
+{
+	return !(__atomic_fetch_or(&chunk->uncopied, CHUNK_AWAITED, __ATOMIC_ACQ_REL) &
+		 ~CHUNK_AWAITED);
 }
 
 #endif

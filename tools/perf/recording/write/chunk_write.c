@@ -15,7 +15,7 @@ static void report_failure(struct write_queue *queue)
 	write_queue__drop_all(queue, list_first_entry(&queue->submitted, struct chunk, node)->err);
 	pthread_mutex_unlock(&queue->lock);
 
-	queue->failed(queue->arg, queue->err, queue->end);
+	queue->failed(queue->arg, queue->err, tail__pos(&queue->tail));
 
 	pthread_mutex_lock(&queue->lock);
 	queue->failing = false;
@@ -23,10 +23,12 @@ static void report_failure(struct write_queue *queue)
 	pthread_cond_broadcast(&queue->progress);
 }
 
+/* Submit in the order of the file. @work is signalled when the next chunk is copied. */
 static bool can_submit(const struct write_queue *queue)
 {
 	return !queue->failing && !list_empty(&queue->full) &&
-	       queue->nr_in_flight < queue->writer->depth;
+	       queue->nr_in_flight < queue->writer->depth &&
+	       chunk__is_copied(list_first_entry(&queue->full, struct chunk, node));
 }
 
 static bool page_cache_keeps_up(const struct write_queue *queue, u64 now)

@@ -14,58 +14,153 @@
  * Appending
  */
 
-/* Wait until there is a chunk for the rest of the records, or an error. Caller holds @append. */
-static int begin_chunk(struct write_queue *queue, struct records_cursor *cursor)
+#define LOCKED_COPY_BYTES	4096	/* copy no more than this while holding @append */
+#define MAX_PIECES		4	/* reserve no more than this before copying */
+
+/**
+ * struct append - append the records of one call
+ * @cursor:	what is copied
+ * @reserved:	number of bytes that have their place in the file, copied or not
+ * @piece:	@nr places that are reserved, and not copied to yet
+ */
+struct append {
+	struct records_cursor	cursor;
+	size_t			reserved;
+	struct piece		piece[MAX_PIECES];
+	unsigned int		nr;
+};
+
+static void describe_begin(struct chunk *chunk, struct records_cursor *cursor)
 {
-	struct chunk *chunk;
+	records_cursor__find(cursor);
+	chunk->first_record = chunk->pos + (cursor->next - cursor->pos);
+	chunk->record = chunk->first_record;
+	if (cursor->next > cursor->pos)
+		chunk->record = chunk->pos - (cursor->pos - cursor->record);
+	chunk->record_type = cursor->type;
+}
+
+/* Copy to the reserved places. Needs no lock: nobody looks at a chunk until all is copied. */
+static void copy(struct write_queue *queue, struct append *append)
+{
+	const struct piece *piece;
+
+	for (piece = append->piece; piece < append->piece + append->nr; piece++) {
+		if (piece->dst == piece->chunk->data)
+			describe_begin(piece->chunk, &append->cursor);
+		records_cursor__copy(&append->cursor, piece->dst, piece->len);
+		if (!chunk__end_copy(piece->chunk, piece->len))
+			continue;
+		pthread_mutex_lock(&queue->lock);
+		pthread_cond_signal(&queue->work);
+		pthread_cond_broadcast(&queue->progress);
+		pthread_mutex_unlock(&queue->lock);
+	}
+	append->nr = 0;
+}
+
+/*
+ * Wait until there is a chunk with space, or an error. Copy before waiting: a chunk becomes free
+ * when all before it are copied and written. Caller holds @append.
+ */
+static int begin_chunk(struct write_queue *queue, struct append *append)
+{
 	int err;
 
+	if (queue->filling && chunk__space(queue->filling))
+		return 0;
 	pthread_mutex_lock(&queue->lock);
-	if (queue->filling && !chunk__space(queue->filling))
-		write_queue__seal(queue);
+	write_queue__seal(queue);
 	while (!queue->err && !queue->filling) {
-		queue->filling = chunk_pool__get(&queue->pool, queue->end);
-		if (!queue->filling)
+		queue->filling = chunk_pool__get(&queue->pool, tail__pos(&queue->tail));
+		if (queue->filling)
+			break;
+		if (append->nr) {
+			pthread_mutex_unlock(&queue->lock);
+			copy(queue, append);
+			pthread_mutex_lock(&queue->lock);
+		} else {
 			pthread_cond_wait(&queue->progress, &queue->lock);
+		}
 	}
 	err = queue->err;
-	chunk = queue->filling;
-	if (err) {
-		write_queue__drop_rest(queue, cursor);
-	} else if (!chunk->begin_ns) {
-		records_cursor__find(cursor);
-		chunk->first_record = chunk->pos + (cursor->next - cursor->pos);
-		chunk->record = chunk->first_record;
-		if (cursor->next > cursor->pos)
-			chunk->record = chunk->pos - (cursor->pos - cursor->record);
-		chunk->record_type = cursor->type;
-		chunk->begin_ns = rdclock();
+	if (!err) {
+		queue->filling->begin_ns = rdclock();
 		pthread_cond_signal(&queue->work);
 	}
 	pthread_mutex_unlock(&queue->lock);
 	return err;
 }
 
-static int append(struct write_queue *queue, const struct records *records, bool single, u64 *pos)
+/* Reserve places in the file for the records. Caller holds @append. */
+static int reserve(struct write_queue *queue, struct append *append)
 {
-	struct records_cursor cursor = records_cursor__init(records, single);
-	struct chunk *chunk;
 	size_t len;
-	int err = 0;
+	int err;
+
+	tail__close(&queue->tail);
+	while (append->reserved < append->cursor.len) {
+		if (append->nr == MAX_PIECES)
+			copy(queue, append);
+		err = begin_chunk(queue, append);
+		if (err)
+			return err;
+		len = min(chunk__space(queue->filling), append->cursor.len - append->reserved);
+		append->piece[append->nr++] = tail__advance(&queue->tail, queue->filling, len);
+		append->reserved += len;
+	}
+	return 0;
+}
+
+/* Let others reserve without a lock, unless a thread holds the queue. Caller holds @append. */
+static void open_tail(struct write_queue *queue)
+{
+	if (queue->filling && !queue->holder)
+		tail__open(&queue->tail, queue->filling);
+}
+
+/*
+ * Append with the lock, which is released before a long copy so that other threads can append
+ * meanwhile.
+ */
+static int append_locked(struct write_queue *queue, struct append *append, u64 *pos)
+{
+	bool copy_now = append->cursor.single || append->cursor.len <= LOCKED_COPY_BYTES;
+	int err;
 
 	pthread_mutex_lock(&queue->append);
-	*pos = queue->end;
-	while (cursor.pos < cursor.len) {
-		err = begin_chunk(queue, &cursor);
-		if (err)
-			break;
-		chunk = queue->filling;
-		len = min(chunk__space(chunk), cursor.len - cursor.pos);
-		records_cursor__copy(&cursor, chunk->data + chunk->len, len);
-		chunk->len += len;
-		__atomic_store_n(&queue->end, queue->end + len, __ATOMIC_RELAXED);
+	err = reserve(queue, append);
+	*pos = tail__pos(&queue->tail) - append->reserved;
+	if (copy_now || err)
+		copy(queue, append);
+	if (err) {
+		pthread_mutex_lock(&queue->lock);
+		write_queue__drop_rest(queue, &append->cursor);
+		pthread_mutex_unlock(&queue->lock);
 	}
+	open_tail(queue);
 	pthread_mutex_unlock(&queue->append);
+	copy(queue, append);
+	return err;
+}
+
+/*
+ * Units and short runs come from the main thread and the compressor, which may have a lower
+ * priority than the threads that wait for them. A thread inherits priority only while it holds a
+ * lock, so these are copied with the lock.
+ */
+static int append(struct write_queue *queue, const struct records *records, bool single, u64 *pos)
+{
+	struct append append = { .cursor = records_cursor__init(records, single) };
+	int err = 0;
+
+	if (!single && append.cursor.len > LOCKED_COPY_BYTES &&
+	    tail__reserve(&queue->tail, append.cursor.len, append.piece)) {
+		append.nr = 1;
+		copy(queue, &append);
+	} else {
+		err = append_locked(queue, &append, pos);
+	}
 
 	/* A pipe: wait_for_work() may wait until this thread has released @append. */
 	if (!__atomic_load_n(&queue->seekable, __ATOMIC_RELAXED) && !err) {
@@ -210,7 +305,7 @@ void write_queue__open(struct write_queue *queue, struct writer *writer, int fd,
 	if (queue->in_next_file)
 		list_splice_tail_init(&queue->next_full, &queue->full);
 	else
-		queue->end = pos;
+		tail__set(&queue->tail, pos);
 	queue->in_next_file = false;
 	pthread_cond_signal(&queue->work);
 	pthread_mutex_unlock(&queue->lock);
@@ -219,12 +314,14 @@ void write_queue__open(struct write_queue *queue, struct writer *writer, int fd,
 void write_queue__hold(struct write_queue *queue)
 {
 	pthread_mutex_lock(&queue->append);
+	tail__close(&queue->tail);
 	__atomic_store_n(&queue->holder, own_tid(), __ATOMIC_RELAXED);
 }
 
 void write_queue__release(struct write_queue *queue)
 {
 	__atomic_store_n(&queue->holder, 0, __ATOMIC_RELAXED);
+	open_tail(queue);
 	pthread_mutex_unlock(&queue->append);
 }
 
@@ -236,8 +333,8 @@ void write_queue__next_file(struct write_queue *queue, u64 pos)
 	if (!queue->err) {
 		queue->in_next_file = true;
 		queue->next_start = pos;
-		queue->file_end = queue->end;
-		__atomic_store_n(&queue->end, pos, __ATOMIC_RELAXED);
+		queue->file_end = tail__pos(&queue->tail);
+		tail__set(&queue->tail, pos);
 	}
 	pthread_mutex_unlock(&queue->lock);
 	pthread_mutex_unlock(&queue->append);

@@ -33,9 +33,15 @@
  * one and wait in @next_full until that is open. Meanwhile the first file is written, completed and
  * closed. Appending threads do not wait for that, until the pool has no free chunk.
  *
+ * Threads reserve pieces of the file one after the other, and copy to them at the same time. A
+ * piece that fits into @filling is reserved without a lock (tail.h). So readers do not wait for each
+ * other, and one that loses its CPU while it copies does not stop the others. A chunk is submitted
+ * when all its pieces are copied (chunk->uncopied). Later chunks wait with it, in the pool.
+ *
  * Two locks, taken in this order:
  *
- *	@append		makes everything that one call appends one piece of the file
+ *	@append		makes everything that one call appends one piece of the file, across chunks;
+ *			closes @tail for others
  *	@lock		protects what the queue's thread shares with other threads
  */
 #ifndef PERF_RECORDING_QUEUE_H
@@ -46,6 +52,7 @@
 #include <linux/list.h>
 #include <linux/types.h>
 #include "chunk_pool.h"
+#include "tail.h"
 #include "recording/lib/records.h"
 
 struct writer;
@@ -80,17 +87,18 @@ struct unsaved {
  * @holder:	the thread that holds @append by write_queue__hold(), or 0. A thread can only find
  *		its own id here.
  * @filling:	receives what is appended, or NULL; changed with both locks held
- * @end:	position of the next byte in its file; changed with @append held
+ * @tail:	where the next byte goes in its file
  * @written:	position below which everything is written
  * @lock:	protects the fields below
  * @nr_sealed:	number of the last chunk that was sealed (chunk->nr)
  * @nr_written:	number of the last chunk that is written, and all before it
  * @work:	signalled when the thread may have something to do
- * @progress:	signalled when a chunk becomes free, or the thread has nothing left to do
+ * @progress:	signalled when a chunk becomes free, when one that somebody waits for is copied, or
+ *		when the thread has nothing left to do
  * @full:	chunks that wait to be submitted
  * @next_full:	full chunks of the next file, until that is open
- * @in_next_file: between write_queue__next_file() and write_queue__open(): @filling and @end belong
- *		to the next file
+ * @in_next_file: between write_queue__next_file() and write_queue__open(): @filling and @tail
+ *		belong to the next file
  * @next_start:	if @in_next_file: position where the next file's data begin
  * @file_end:	if @in_next_file: position where the data of the file before end
  * @submitted:	chunks that were submitted, in the order of the file; a completed chunk stays here
@@ -115,7 +123,7 @@ struct write_queue {
 	pthread_mutex_t		append;
 	pid_t			holder;
 	struct chunk	       *filling;
-	u64			end;
+	struct tail		tail;
 	u64			written;
 	pthread_mutex_t		lock;
 	u64			nr_sealed;
@@ -237,7 +245,7 @@ int write_queue__close(struct write_queue *queue);
  */
 static inline u64 write_queue__end(const struct write_queue *queue)
 {
-	return __atomic_load_n(&queue->end, __ATOMIC_RELAXED);
+	return tail__pos(&queue->tail);
 }
 
 /**
@@ -257,7 +265,7 @@ static inline u64 write_queue__written(const struct write_queue *queue)
 /** write_queue__truncate - after write_queue__close(): move write_queue__end() back to @end */
 static inline void write_queue__truncate(struct write_queue *queue, u64 end)
 {
-	__atomic_store_n(&queue->end, end, __ATOMIC_RELAXED);
+	tail__set(&queue->tail, end);
 }
 
 #endif

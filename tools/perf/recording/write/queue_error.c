@@ -66,7 +66,7 @@ static void drop_list(struct write_queue *queue, struct list_head *list, u64 end
 }
 
 /*
- * Free all chunks that are not written, and set @end to where the file ends. Caller holds both
+ * Free all chunks that are not written, and set @tail to where the file ends. Caller holds both
  * locks; no chunk is in flight.
  */
 static void drop_file(struct write_queue *queue)
@@ -86,10 +86,21 @@ static void drop_file(struct write_queue *queue)
 		drop_list(queue, &queue->submitted, end);
 	}
 	if (queue->in_next_file)
-		queue->unsaved.bytes += queue->end - queue->next_start;
+		queue->unsaved.bytes += tail__pos(&queue->tail) - queue->next_start;
 	drop_list(queue, &queue->next_full, 0);
 	queue->in_next_file = false;
-	__atomic_store_n(&queue->end, end, __ATOMIC_RELAXED);
+	tail__set(&queue->tail, end);
+}
+
+/* Wait for threads that copy to reserved places without @append. Caller holds both locks. */
+static void wait_until_copied(struct write_queue *queue, struct list_head *chunks)
+{
+	struct chunk *chunk;
+
+	list_for_each_entry(chunk, chunks, node) {
+		while (!chunk__is_copied(chunk))
+			pthread_cond_wait(&queue->progress, &queue->lock);
+	}
 }
 
 void write_queue__drop_all(struct write_queue *queue, int err)
@@ -101,6 +112,8 @@ void write_queue__drop_all(struct write_queue *queue, int err)
 	pthread_mutex_lock(&queue->append);
 	pthread_mutex_lock(&queue->lock);
 	write_queue__seal(queue);
+	wait_until_copied(queue, &queue->full);
+	wait_until_copied(queue, &queue->next_full);
 	drop_file(queue);
 	pthread_mutex_unlock(&queue->append);
 }

@@ -30,6 +30,8 @@ static inline void write_queue__seal(struct write_queue *queue)
 {
 	if (!queue->filling)
 		return;
+	tail__close(&queue->tail);
+	chunk__seal(queue->filling);
 	queue->filling->nr = ++queue->nr_sealed;
 	list_add_tail(&queue->filling->node, queue->in_next_file ? &queue->next_full : &queue->full);
 	queue->filling = NULL;
@@ -46,7 +48,7 @@ void write_queue__drop_rest(struct write_queue *queue, struct records_cursor *cu
  * write_queue__drop_all - stop appending, and drop and count all that is not written
  * @err:	why, negative errno
  *
- * Sets @end to where the last whole record ends in the file. Caller holds @lock, which is released
+ * Sets @tail to where the last whole record ends in the file. Caller holds @lock, which is released
  * in between. No chunk is in flight.
  */
 void write_queue__drop_all(struct write_queue *queue, int err);

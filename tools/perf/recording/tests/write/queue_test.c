@@ -10,10 +10,12 @@
  * Prints KTAP.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/mman.h>
 #include <linux/kernel.h>
 #include <perf/event.h>
 
@@ -418,6 +420,50 @@ static void test_failing_while_held(void)
 	alarm(0);
 }
 
+static void append_bytes(struct appender *app, size_t bytes)
+{
+	char buffer[CHUNK_SIZE];
+	size_t pos;
+	struct records run;
+
+	for (pos = 0; pos < bytes; pos += 512)
+		fill_record(app, buffer + pos, 512, PERF_RECORD_SAMPLE);
+	run = records__of(buffer, bytes);
+	app->err = write_queue__append(app->queue, &run);
+}
+
+static void *append_once(void *arg)
+{
+	append_bytes(arg, 20 << 10);
+	return NULL;
+}
+
+/* What a thread appends while it holds the queue is one piece of the file. */
+static void test_holding(void)
+{
+	struct appender app[2] = { { .thread = 0 }, { .thread = 1 } };
+	struct write_queue queue;
+	bool alone;
+
+	if (start_queue(&queue, 1, 0, 1)) {
+		check(false, "other threads wait while one holds the queue");
+		return;
+	}
+	app[0].queue = app[1].queue = &queue;
+	write_queue__open(&queue, &faulty.writer, 0, START, true);
+	write_queue__hold(&queue);
+	append_bytes(&app[0], 8192);
+	pthread_create(&app[1].pthread, NULL, append_once, &app[1]);
+	usleep(20000);
+	append_bytes(&app[0], 8192);
+	alone = write_queue__end(&queue) == START + 2 * 8192;
+	write_queue__release(&queue);
+	pthread_join(app[1].pthread, NULL);
+	check(alone && !write_queue__close(&queue) && read_file(faulty.end).sound,
+	      "other threads wait while one holds the queue");
+	write_queue__exit(&queue);
+}
+
 static void test_order(void)
 {
 	unsigned int seed, good = 0;
@@ -738,11 +784,121 @@ static void test_slow_completion(void)
 	write_queue__exit(&queue);
 }
 
+/*
+ * Threads that stop while they copy
+ */
+
+#define STOPPING_BYTES	(40 << 10)
+
+/* Records whose last page cannot be read until @go. */
+static struct stopping {
+	char	*memory;
+	bool	 stopped;
+	bool	 go;
+} stopping;
+
+/* Runs in the thread that copies, which tries again afterwards. */
+static void stop_here(int signal)
+{
+	(void)signal;
+	__atomic_store_n(&stopping.stopped, true, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&stopping.go, __ATOMIC_ACQUIRE))
+		usleep(100);
+	mprotect(stopping.memory, STOPPING_BYTES, PROT_READ | PROT_WRITE);
+}
+
+static void *append_and_stop(void *arg)
+{
+	struct appender *app = arg;
+	struct records run = records__of(stopping.memory, STOPPING_BYTES);
+
+	app->err = write_queue__append(app->queue, &run);
+	return NULL;
+}
+
+static void *close_queue(void *queue)
+{
+	write_queue__close(queue);
+	return NULL;
+}
+
+/*
+ * One thread stops while it copies a run that begins behind @before bytes. Return whether another
+ * can append meanwhile, and nothing is written or dropped that is not copied. If @fails, all later
+ * writes fail, which is to be reported when the thread has copied.
+ */
+static bool run_stopped(size_t before, bool fails)
+{
+	struct appender app[2] = { { .thread = 0 }, { .thread = 1 } };
+	pthread_t closing;
+	struct write_queue queue;
+	struct content content;
+	size_t pos;
+	bool ok;
+
+	memset(&reported, 0, sizeof(reported));
+	if (start_queue(&queue, 2, 0, 1))
+		return false;
+	app[0].queue = app[1].queue = &queue;
+	stopping = (struct stopping){
+		.memory = mmap(NULL, STOPPING_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+	};
+	for (pos = 0; pos < STOPPING_BYTES; pos += 512)
+		fill_record(&app[1], stopping.memory + pos, 512, PERF_RECORD_SAMPLE);
+	mprotect(stopping.memory + STOPPING_BYTES - 4096, 4096, PROT_NONE);
+
+	write_queue__open(&queue, &faulty.writer, 0, START, true);
+	append_bytes(&app[0], before);
+	pthread_create(&app[1].pthread, NULL, append_and_stop, &app[1]);
+	while (!__atomic_load_n(&stopping.stopped, __ATOMIC_ACQUIRE))
+		usleep(100);
+	if (fails) {		/* which may stop others until all is copied */
+		__atomic_store_n(&faulty.fail_at, START, __ATOMIC_RELAXED);
+	} else {
+		append_bytes(&app[0], 20 << 10);
+		append_bytes(&app[0], 512);
+	}
+	ok = !app[0].err;
+	pthread_create(&closing, NULL, close_queue, &queue);
+	usleep(50000);
+	pthread_mutex_lock(&queue.lock);
+	ok &= !reported.calls && faulty.end <= START + before + STOPPING_BYTES - 4096;
+	pthread_mutex_unlock(&queue.lock);
+
+	__atomic_store_n(&stopping.go, true, __ATOMIC_RELEASE);
+	pthread_join(app[1].pthread, NULL);
+	pthread_join(closing, NULL);
+	content = read_file(write_queue__end(&queue));
+	ok &= content.sound && !app[1].err && reported.calls == fails &&
+	      (queue.unsaved.records > 0) == fails &&
+	      content.records + queue.unsaved.records == app[0].records + app[1].records &&
+	      queue.unsaved.bytes == 512 * queue.unsaved.records;
+	write_queue__exit(&queue);
+	munmap(stopping.memory, STOPPING_BYTES);
+	return ok;
+}
+
+static void test_stopped_copy(void)
+{
+	struct sigaction action = { .sa_handler = stop_here }, saved;
+
+	alarm(60);		/* the other thread waits for ever */
+	sigaction(SIGSEGV, &action, &saved);
+	check(run_stopped(8192, false), "a thread that stops while it copies does not stop others");
+	check(run_stopped(CHUNK_SIZE - 8192, false), "... nor in the next chunk");
+	check(run_stopped(8192, true), "after an error, what it copies is waited for, and counted");
+	check(run_stopped(CHUNK_SIZE - 8192, true), "... in the next chunk as well");
+	sigaction(SIGSEGV, &saved, NULL);
+	alarm(0);
+}
+
 int main(void)
 {
 	test_finished_at_once();
 	test_order();
 	test_failing_while_held();
+	test_holding();
 	test_failures();
 	test_each_byte();
 	test_partial_chunk();
@@ -750,5 +906,6 @@ int main(void)
 	test_append_after_error();
 	test_files();
 	test_slow_completion();
+	test_stopped_copy();
 	return tap_end();
 }
