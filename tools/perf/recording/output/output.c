@@ -261,6 +261,7 @@ int output__init(struct output *output)
 
 void output__exit(struct output *output)
 {
+	pipeline__log(&output->pipeline);
 	pipeline__exit(&output->pipeline);
 	pthread_mutex_destroy(&output->span_lock);
 	eventfd__free(&output->error_fd);

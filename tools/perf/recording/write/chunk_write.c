@@ -44,6 +44,8 @@ static void submit(struct write_queue *queue)
 
 	list_move_tail(&chunk->node, &queue->submitted);
 	queue->nr_in_flight++;
+	queue->counters.chunks++;
+	queue->counters.direct += !buffered;
 	chunk->buffered = buffered;
 	pthread_mutex_unlock(&queue->lock);
 	writer__submit(queue->writer, chunk);
@@ -88,6 +90,8 @@ static void wait_for_work(struct write_queue *queue)
 	struct timespec until;
 	u64 due;
 
+	queue->counters.sleeps++;
+	queue->counters.copy_waits += !queue->failing && !list_empty(&queue->full);
 	if (!queue->filling || queue->in_next_file) {
 		pthread_cond_wait(&queue->work, &queue->lock);
 		return;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/kernel.h>
+#include "util/debug.h"
 #include "pipeline.h"
 #include "writer.h"
 #include "writer_sync.h"
@@ -207,6 +209,24 @@ u64 pipeline__unused_memory(const struct pipeline *pipeline)
 	const struct chunk_pool *pool = &pipeline->file_queue.pool;
 
 	return (u64)__atomic_load_n(&pool->min_free, __ATOMIC_RELAXED) * CHUNK_SIZE;
+}
+
+static void log_queue(const struct write_queue *queue, const char *name)
+{
+	const struct write_counters *counters = &queue->counters;
+
+	if (!counters->chunks)
+		return;
+	pr_debug("%s: %" PRIu64 " chunks (%" PRIu64 " direct); appends locked %" PRIu64
+		 " times, waited for a chunk %" PRIu64 " times; the thread slept %" PRIu64
+		 " times, for a copy %" PRIu64 " times\n", name, counters->chunks, counters->direct,
+		 counters->locked, counters->pool_waits, counters->sleeps, counters->copy_waits);
+}
+
+void pipeline__log(const struct pipeline *pipeline)
+{
+	log_queue(&pipeline->raw_queue, "Compression queue");
+	log_queue(&pipeline->file_queue, "File queue");
 }
 
 struct unsaved pipeline__unsaved(const struct pipeline *pipeline)

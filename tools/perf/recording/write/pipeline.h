@@ -192,6 +192,9 @@ u64 pipeline__ratio(const struct pipeline *pipeline);
 /** pipeline__unused_memory - part of the file queue's pool that took no memory so far [bytes] */
 u64 pipeline__unused_memory(const struct pipeline *pipeline);
 
+/** pipeline__log - print with -v what the queues have cost; when no thread appends any more */
+void pipeline__log(const struct pipeline *pipeline);
+
 /** pipeline__unsaved - records that were appended, but not written; after pipeline__close() */
 struct unsaved pipeline__unsaved(const struct pipeline *pipeline);
 

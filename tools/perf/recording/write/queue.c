@@ -80,6 +80,7 @@ static int begin_chunk(struct write_queue *queue, struct append *append)
 			copy(queue, append);
 			pthread_mutex_lock(&queue->lock);
 		} else {
+			queue->counters.pool_waits++;
 			pthread_cond_wait(&queue->progress, &queue->lock);
 		}
 	}
@@ -129,6 +130,7 @@ static int append_locked(struct write_queue *queue, struct append *append, u64 *
 	int err;
 
 	pthread_mutex_lock(&queue->append);
+	queue->counters.locked++;
 	err = reserve(queue, append);
 	*pos = tail__pos(&queue->tail) - append->reserved;
 	if (copy_now || err)

@@ -76,6 +76,24 @@ struct unsaved {
 };
 
 /**
+ * struct write_counters - what a queue has cost, all files together
+ * @chunks:	chunks that were submitted
+ * @direct:	of @chunks, those for direct I/O
+ * @locked:	appends that took @append: the others fitted into the chunk being filled
+ * @pool_waits:	times that an append waited for a free chunk
+ * @copy_waits:	times that the thread waited until a chunk was copied
+ * @sleeps:	times that the thread waited for anything, but for writes
+ */
+struct write_counters {
+	u64	chunks;
+	u64	direct;
+	u64	locked;
+	u64	pool_waits;
+	u64	copy_waits;
+	u64	sleeps;
+};
+
+/**
  * struct write_queue
  * @failed:	called once, in the queue's thread, when writing has failed: the file is good up to
  *		position @end
@@ -113,6 +131,7 @@ struct unsaved {
  * @failure_reported: @failed was called
  * @stop:	asks the thread to end
  * @unsaved:	records dropped because of @err
+ * @counters:	what was done; @locked is protected by @append
  * @thread:	the thread; @running until it is joined
  */
 struct write_queue {
@@ -144,6 +163,7 @@ struct write_queue {
 	bool			failure_reported;
 	bool			stop;
 	struct unsaved		unsaved;
+	struct write_counters	counters;
 	pthread_t		thread;
 	bool			running;
 };
