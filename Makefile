@@ -12,7 +12,8 @@ override LINUX := $(BUILD)/linux
 export BASE BUILD LINUX_SOURCE
 
 .NOTPARALLEL:			# perf's own build uses all CPUs
-.PHONY: help deps tree perf perf-asan upstream-tree upstream-perf newest-perf \
+.PHONY: help deps tree perf perf-asan stage install uninstall deb-deps deb upstream-tree \
+	upstream-perf newest-perf \
 	kernel debug-kernel kcsan-kernel upstream-kernel arm64-kernel cross-kernel lint-kernel vm \
 	demo demo-keep demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
 	test-programs unit-programs ring-programs pt-programs event-fuzzer \
@@ -77,13 +78,49 @@ perf: tree			## build build/perf/perf and its man pages
 # in calls of the C library. With sanitizers, gcc prints warnings that are wrong.
 ASAN := -fsanitize=address,undefined
 
+# $(call copy-perf,output directory): begin with the objects of build/perf
+copy-perf = @[ -e $(1) ] || { rm -rf $(1).new && cp -a $(BUILD)/perf $(1).new && \
+	find $(1).new -name '.*.cmd' -exec sed -i 's,$(BUILD)/perf/,$(1)/,g' {} + && mv $(1).new $(1); }
+
 perf-asan: perf			## build build/perf-asan/perf with address and undefined-behaviour sanitizers
-	@[ -e $(BUILD)/perf-asan ] || { cp -a $(BUILD)/perf $(BUILD)/perf-asan.new && \
-		find $(BUILD)/perf-asan.new -name '.*.cmd' -exec \
-			sed -i 's,$(BUILD)/perf/,$(BUILD)/perf-asan/,g' {} + && \
-		mv $(BUILD)/perf-asan.new $(BUILD)/perf-asan; }
+	$(call copy-perf,$(BUILD)/perf-asan)
 	$(call build-perf,$(LINUX),$(BUILD)/perf-asan,EXTRA_PERFLIBS='$(ASAN)' \
 		RECORDER_CFLAGS='-O1 -Wno-error -fno-omit-frame-pointer $(ASAN)')
+
+# ---- installation: see packaging/install
+
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+SYSCONFDIR ?= /etc
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+STAGE := $(BUILD)/stage
+INSTALLER = LINUX=$(LINUX) PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) SYSCONFDIR=$(SYSCONFDIR) UNITDIR=$(UNITDIR) \
+	packaging/install
+
+# The prefix is compiled into perf: a few objects of build/perf are compiled again.
+stage: perf
+	$(call copy-perf,$(BUILD)/perf-installed)
+	@rm -rf $(STAGE)
+	@flock $(BUILD)/perf-installed/.lock $(MAKE) -s -C $(LINUX)/tools/perf O=$(BUILD)/perf-installed \
+		$(PERF_FLAGS) prefix=$(PREFIX)/lib/perf-recorder ETC_PERFCONFIG=$(SYSCONFDIR)/perfconfig \
+		DESTDIR=$(STAGE) install-tools
+	@$(INSTALLER) --stage $(STAGE)
+
+install: stage			## install perf-recorder and the library; PREFIX=/usr/local, DESTDIR=
+	@$(INSTALLER) --copy $(STAGE) '$(abspath $(DESTDIR))'
+
+uninstall: stage		## remove what make install with the same PREFIX and DESTDIR has installed
+	@$(INSTALLER) --remove $(STAGE) '$(abspath $(DESTDIR))'
+
+deb-deps: deps
+	@scripts/install-deps deb
+
+deb: override PREFIX := /usr
+deb: override SYSCONFDIR := /etc
+deb: override UNITDIR := /lib/systemd/system
+deb: LIBDIR = /usr/lib/$(shell dpkg-architecture -qDEB_HOST_MULTIARCH)
+deb: deb-deps stage		## make Debian packages in build/deb: perf-recorder, libperf-overwrite-dev
+	@STAGE=$(STAGE) packaging/build-deb
 
 # A second tree from the same tarball, without our files
 UPSTREAM := $(BUILD)/upstream
@@ -238,11 +275,13 @@ demo-pt: perf kernel $(BUILD)/tests/branches	## show the branches of a program b
 	@scripts/demo-pt
 
 # perf's own build checks no scripts here: it does not follow our symbolic links.
-SCRIPTS := scripts/install-deps scripts/apt-suite.sh scripts/fetch-base scripts/fetch-perf \
+SCRIPTS := packaging/install packaging/build-deb packaging/systemd/snapshot $(wildcard packaging/debian/*.p*) \
+	scripts/prepare-chroot scripts/version \
+	scripts/install-deps scripts/apt-suite.sh scripts/fetch-base scripts/fetch-perf \
 	scripts/prepare-herd7 scripts/demo scripts/demo-keep scripts/demo-pt scripts/lint-kernel scripts/make-series \
 	scripts/seed-kernel \
 	.ci/run $(VM)/build-kernel tools/testing/cross/build \
-	$(wildcard scripts/tests/*.sh tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh \
+	$(wildcard scripts/tests/*.sh packaging/tests/*.sh tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh \
 		tools/lib/perf/tests/*.sh tools/testing/*/*.sh tools/testing/*/*/*.sh)
 
 lint-scripts: deps

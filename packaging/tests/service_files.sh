@@ -1,0 +1,92 @@
+#!/bin/bash
+# The service's unit and configuration are valid, and its script waits for its own snapshot
+# SPDX-License-Identifier: GPL-2.0-only
+# tags: fast parallel
+# timeout: 60
+
+top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
+# shellcheck source=../../tools/perf/tests/shell/lib/harness.sh
+. "$top/tools/perf/tests/shell/lib/harness.sh"
+
+export PREFIX=$work/prefix SYSCONFDIR=$work/etc UNITDIR=$work/units LIBDIR=$work/lib LINUX=$BUILD/linux
+"$top/packaging/install" --stage "$work/stage" service || fatal "cannot install the service"
+unit=$work/stage$UNITDIR/perf-recorder@.service
+config=$work/stage$SYSCONFDIR/perf-recorder/default.conf
+snapshot=$work/stage$PREFIX/lib/perf-recorder/libexec/snapshot
+
+subtest "systemd accepts the unit"
+if command -v systemd-analyze > /dev/null; then
+	install -D "$snapshot" "$PREFIX/lib/perf-recorder/libexec/snapshot"
+	mkdir "$PREFIX/lib/perf-recorder/bin"
+	ln -s "$(realpath "$(command -v "$PERF")")" "$PREFIX/lib/perf-recorder/bin/perf"
+	systemd-analyze verify --man=no "$unit" > "$work/verify" 2>&1
+	! grep -F perf-recorder@ "$work/verify" || error "systemd-analyze verify complains"
+else
+	inconclusive "systemd-analyze is not installed"
+fi
+
+subtest "perf record accepts the configuration, and what is commented out in it"
+sed 's/^\t#\([a-z]\)/\t\1/' "$config" > "$work/all.conf"
+[ "$(grep -c '^	[a-z-]* = ' "$work/all.conf")" -gt "$(grep -c '^	[a-z-]* = ' "$config")" ] ||
+	error "nothing is commented out"
+for file in "$config" "$work/all.conf"; do
+	PERF_CONFIG=$file "$PERF" record --dry-run > "$work/log" 2>&1 ||
+		error "${file##*/}: $(cat "$work/log")"
+	[ -r /sys/kernel/tracing/events ] || inconclusive "cannot read the events of /sys/kernel/tracing"
+done
+
+mkdir "$work/run"
+mkfifo "$work/run/control" "$work/run/answers"
+exec 3<> "$work/run/control" 4<> "$work/run/answers"
+
+# asked: wait for a command
+asked() {
+	local command
+
+	read -rt 20 -u 3 command && [ "$command" = snapshot ] || error "asked for '$command'"
+}
+
+# answer TEXT: as perf record does
+answer() {
+	printf '%s\n\0' "$1" >&4
+}
+
+subtest "an answer decides the exit status"
+for text in "ack perf.data.1 59.2" "error: the disk is full" ack; do
+	expected=0
+	[[ $text = ack* ]] || expected=1
+	"$snapshot" "$work/run" 20 2> "$work/log" &
+	asked
+	answer "$text"
+	wait $!
+	status=$?
+	[ $status = $expected ] || error "exit status $status for '$text'"
+	[ $expected = 0 ] || grep -qxF "$text" "$work/log" || error "the reason is not printed"
+done
+
+subtest "an answer that comes late is not taken for that of the next snapshot"
+"$snapshot" "$work/run" 1 2> "$work/log" && error "no answer is success"
+grep -q 'has not answered within 1 s' "$work/log" || error "no message"
+asked
+"$snapshot" "$work/run" 20 2> "$work/log" &
+asked
+answer "ack perf.data.1"
+answer "error: it failed"
+wait $! && error "the first answer was taken"
+"$snapshot" "$work/run" 20 &
+asked
+answer "ack perf.data.3"
+wait $! || error "the third answer was not taken"
+
+subtest "two at a time wait for one answer each"
+"$snapshot" "$work/run" 20 &
+first=$!
+"$snapshot" "$work/run" 20 &
+asked
+answer "ack perf.data.1"
+asked
+answer "ack perf.data.2"
+wait $! || error "the second fails"
+wait $first || error "the first fails"
+
+finish
