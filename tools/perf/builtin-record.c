@@ -509,6 +509,17 @@ static int parse_off_cpu_thresh(const struct option *opt, const char *arg, int u
 	return -1;
 }
 
+static int parse_summary(const struct option *opt, const char *arg, int unset __maybe_unused)
+{
+	bool *json = opt->value;
+
+	*json = !strcmp(arg, "json");
+	if (*json || !strcmp(arg, "text"))
+		return 0;
+	pr_err("--summary=%s: neither text nor json.\n", arg);
+	return -1;
+}
+
 static int parse_synth(const struct option *opt, const char *arg, int unset)
 {
 	struct record_opts *opts = opt->value;
@@ -729,6 +740,8 @@ static struct option options[] = {
 		     "stop recording when the files that are kept have this size", parse_max_size),
 	OPT_STRING_OPTARG(0, "loss-report", &rec.report.path, "file.svg",
 			  "draw recorded and lost events over time", "loss.svg"),
+	OPT_CALLBACK_NONEG(0, "summary", &rec.summary.json, "text|json",
+			   "print what was recorded as text, or one JSON object per line", parse_summary),
 	OPT_STRING(0, "setup-filter", &args.setup_filter, "pin|unpin",
 		   "as root: load or unload the BPF program that ordinary users need for --filter on "
 		   "events that are not tracepoints; records nothing"),
@@ -784,8 +797,8 @@ static int set_option(const char *name, const char *value)
 static bool read_option(const char *name, const char *value, int *err)
 {
 	static const char * const names[] = {
-		"cooldown", "exec-snapshot", "keep-first", "mmap-pages", "switch-max-files",
-		"switch-max-size", "switch-output", "write-buffer",
+		"cooldown", "exec-snapshot", "keep-first", "mmap-pages", "summary",
+		"switch-max-files", "switch-max-size", "switch-output", "write-buffer",
 	};
 	const struct {
 		const char	 *name;

@@ -14,6 +14,7 @@
 #include "recording/snapshot/overwrite.h"
 #include "recording/snapshot/trigger_limit.h"
 #include "summary.h"
+#include "summary_json.h"
 
 /* Print a line on standard error, unless -q is given. */
 #define print_line(fmt, ...)									\
@@ -174,13 +175,15 @@ void summary__snapshot(struct summary *summary, const struct snapshot_stats *sta
 	if (stats || aux || kept)
 		summary->snapshots++;
 	summary->kept_ns = kept && kept->end > kept->begin ? kept->end - kept->begin : 0;
+	summary->aux_snapshots += aux != NULL;
+	if (summary->json)
+		return summary_json__snapshot(summary->snapshots, stats, aux, kept, reason);
 	if (kept)
 		print_kept(summary, kept, reason);
 	if (stats)
 		print_record_snapshot(summary, stats, reason);
 	if (!aux)
 		return;
-	summary->aux_snapshots++;
 	print_aux_snapshot(summary, aux, reason);
 	if (!stats && aux->requests > 1)
 		print_line("Merged %u snapshot requests: the output is slow", aux->requests);
@@ -192,6 +195,8 @@ void summary__dropped(struct summary *summary, const struct snapshot_stats *stat
 	summary->dropped++;
 	summary->dropped_records += stats->written.records + kept->records;
 	summary->dropped_samples += stats->written.samples + kept->samples;
+	if (summary->json)
+		return summary_json__dropped(reason);
 	pr_err("The snapshot (%s) is dropped. The recording goes on.\n", reason);
 }
 
@@ -199,7 +204,10 @@ void summary__file(struct summary *summary, const char *name)
 {
 	summary->files++;
 	scnprintf(summary->last_file, sizeof(summary->last_file), "%s", name);
-	print_line("Wrote %s", name);
+	if (summary->json)
+		summary_json__file(name);
+	else
+		print_line("Wrote %s", name);
 }
 
 static void print_lost(const struct loss_metric *metric)
@@ -240,7 +248,16 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 	const struct unsaved unsaved = output__unsaved(output);
 	u64 samples = metric->samples - unsaved.samples - summary->dropped_samples -
 		      keep->dropped.samples;
+	const struct summary_totals totals = {
+		.files	   = summary->files,
+		.snapshots = summary->snapshots,
+		.dropped   = summary->dropped,
+		.samples   = samples,
+		.unwritten = unsaved.records + summary->dropped_records,
+	};
 
+	if (summary->json)
+		return summary_json__end(&totals, report, output, keep);
 	if (output__is_pipe(output))
 		name = "to standard output";
 	else if (output->fate == FILE_MOVED)
@@ -266,9 +283,8 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 			   keep->dropped.samples);
 	if (keep->peak_bytes)
 		print_line("Used up to %.1f MB of memory beside the rings", megabytes(keep->peak_bytes));
-	if (unsaved.records + summary->dropped_records)
-		print_line("%" PRIu64 " records could not be written",
-			   unsaved.records + summary->dropped_records);
+	if (totals.unwritten)
+		print_line("%" PRIu64 " records could not be written", totals.unwritten);
 	print_lost(metric);
 	if (metric->lost && summary->normal_class)
 		print_line("The threads that read rings had no real-time priority: run as root, or "

@@ -20,6 +20,7 @@ struct trigger_limit;
 
 /**
  * struct summary
+ * @json:	print objects instead of text (--summary=json), see summary_json.h
  * @wakeups:	how often there was data to write after a wait
  * @files:	number of output files that were closed and renamed
  * @last_file:	name of the last of them
@@ -32,6 +33,7 @@ struct trigger_limit;
  * @dropped_samples: samples among these
  */
 struct summary {
+	bool	json;
 	u64	wakeups;
 	u64	files;
 	char	last_file[PATH_MAX];

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <linux/kernel.h>
+#include <linux/time64.h>
+#include "recording/aux/snapshot.h"
+#include "recording/keep/keep.h"
+#include "recording/output/output.h"
+#include "recording/snapshot/overwrite.h"
+#include "loss_report.h"
+#include "summary_json.h"
+
+/**
+ * struct json - a line with an object, which is printed at once
+ * @separator:	before the next member
+ */
+struct json {
+	FILE		*file;
+	char		*text;
+	size_t		 len;
+	const char	*separator;
+};
+
+static void put_string(FILE *file, const char *text)
+{
+	fputc('"', file);
+	for (; *text; text++) {
+		if ((unsigned char)*text < ' ' || *text == '\x7f')
+			fprintf(file, "\\u%04x", *text);
+		else if (*text == '"' || *text == '\\')
+			fprintf(file, "\\%c", *text);
+		else
+			fputc(*text, file);
+	}
+	fputc('"', file);
+}
+
+static void put_key(struct json *json, const char *key)
+{
+	fprintf(json->file, "%s\"%s\":", json->separator, key);
+	json->separator = ",";
+}
+
+static void put(struct json *json, const char *key, u64 number)
+{
+	put_key(json, key);
+	fprintf(json->file, "%" PRIu64, number);
+}
+
+/* In seconds. A double has the nanoseconds of a year. */
+static void put_time(struct json *json, const char *key, u64 ns)
+{
+	put_key(json, key);
+	fprintf(json->file, "%" PRIu64 ".%09" PRIu64, (u64)(ns / NSEC_PER_SEC),
+		(u64)(ns % NSEC_PER_SEC));
+}
+
+static void put_text(struct json *json, const char *key, const char *text)
+{
+	put_key(json, key);
+	put_string(json->file, text);
+}
+
+static void open_object(struct json *json, const char *key)
+{
+	put_key(json, key);
+	fputc('{', json->file);
+	json->separator = "";
+}
+
+static void close_object(struct json *json)
+{
+	fputc('}', json->file);
+	json->separator = ",";
+}
+
+/* Return: false if there is no memory. */
+static bool begin(struct json *json, const char *type)
+{
+	*json = (struct json){ .separator = "" };
+	json->file = open_memstream(&json->text, &json->len);
+	if (!json->file)
+		return false;
+	fputc('{', json->file);
+	put_text(json, "type", type);
+	return true;
+}
+
+/* Print it in one piece: other threads print, too. */
+static void end(struct json *json)
+{
+	fputs("}\n", json->file);
+	if (!fclose(json->file))
+		fwrite(json->text, 1, json->len, stderr);
+	free(json->text);
+}
+
+static void put_rings(struct json *json, const struct snapshot_stats *stats)
+{
+	const struct coverage *coverage = &stats->coverage;
+
+	open_object(json, "rings");
+	put(json, "records", stats->written.records);
+	if (coverage->newest) {
+		put_time(json, "complete", coverage__ns(coverage));
+		put_time(json, "newest", coverage->newest);
+	}
+	if (coverage->limiting.oldest)
+		put(json, coverage->limiting.cpu >= 0 ? "limiting_cpu" : "limiting_thread",
+		    coverage->limiting.cpu >= 0 ? coverage->limiting.cpu : coverage->limiting.tid);
+	put(json, "overwritten_bytes", stats->overwritten);
+	put(json, "requests", stats->requests);
+	put(json, "paused_rings", stats->taken.paused);
+	if (stats->latency_ns)
+		put_time(json, "latency", stats->latency_ns);
+	close_object(json);
+}
+
+static void put_kept(struct json *json, const struct keep_stats *stats)
+{
+	static const char * const limits[] = {
+		[KEEP_NO_LIMIT]	    = "none",
+		[KEEP_LIMIT_TIME]   = "time",
+		[KEEP_LIMIT_MEMORY] = "memory",
+		[KEEP_LIMIT_CPU]    = "cpu",
+	};
+
+	open_object(json, "kept");
+	put(json, "records", stats->records);
+	if (stats->end > stats->begin) {
+		put_time(json, "complete", stats->end - stats->begin);
+		put_time(json, "newest", stats->end);
+	}
+	put_text(json, "limit", limits[stats->limit]);
+	close_object(json);
+}
+
+static void put_aux(struct json *json, const struct aux_snapshot_stats *stats)
+{
+	open_object(json, "aux");
+	put(json, "bytes", stats->bytes);
+	put(json, "areas", stats->areas);
+	if (stats->counted)
+		put(json, "overwritten_bytes", stats->overwritten);
+	put_time(json, "stopped", stats->stopped_ns);
+	close_object(json);
+}
+
+void summary_json__snapshot(u64 number, const struct snapshot_stats *stats,
+			    const struct aux_snapshot_stats *aux, const struct keep_stats *kept,
+			    const char *reason)
+{
+	struct json json;
+
+	if ((!stats && !aux && !kept) || !begin(&json, "snapshot"))
+		return;
+	put(&json, "number", number);
+	put_text(&json, "reason", reason);
+	if (stats)
+		put_rings(&json, stats);
+	if (kept)
+		put_kept(&json, kept);
+	if (aux)
+		put_aux(&json, aux);
+	end(&json);
+}
+
+void summary_json__dropped(const char *reason)
+{
+	struct json json;
+
+	if (!begin(&json, "dropped"))
+		return;
+	put_text(&json, "reason", reason);
+	end(&json);
+}
+
+void summary_json__file(const char *name)
+{
+	struct json json;
+
+	if (!begin(&json, "file"))
+		return;
+	put_text(&json, "name", name);
+	end(&json);
+}
+
+void summary_json__end(const struct summary_totals *totals, const struct loss_report *report,
+		       const struct output *output, const struct keep *keep)
+{
+	const struct loss_metric *metric = &report->metric;
+	struct ring_stats all = { 0 };
+	const struct loss_row *row;
+	struct json json;
+
+	if (!begin(&json, "end"))
+		return;
+	for (row = report->rows; row < report->rows + report->nr; row++)
+		ring_stats__merge(&all, row->stats);
+	put(&json, "files", totals->files);
+	put(&json, "snapshots", totals->snapshots);
+	put(&json, "dropped_snapshots", totals->dropped);
+	put(&json, "bytes", output__total(output));
+	put(&json, "samples", totals->samples);
+	put(&json, "dropped_samples", keep->dropped.samples);
+	put(&json, "unwritten_records", totals->unwritten);
+	put(&json, "events", metric->events);
+	put(&json, "lost", metric->lost);
+	put_time(&json, "lost_time", metric->hole_ns);
+	put_key(&json, "data_loss_percent");
+	fprintf(json.file, "%.4f", metric->end > metric->begin ? loss_metric__percent(metric) : 0);
+	put(&json, "throttled", all.throttles);
+	put(&json, "aux_truncated", all.aux_truncated);
+	put(&json, "aux_partial", all.aux_partial);
+	put(&json, "aux_collided", all.aux_collided);
+	end(&json);
+}

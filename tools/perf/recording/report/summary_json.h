@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Print the summary as JSON, one object on each line of standard error (--summary=json).
+ *
+ * perf-record(1) describes the objects. Bytes of names that are not ASCII are printed as they are.
+ */
+#ifndef PERF_RECORDING_SUMMARY_JSON_H
+#define PERF_RECORDING_SUMMARY_JSON_H
+
+#include <linux/types.h>
+
+struct aux_snapshot_stats;
+struct keep;
+struct keep_stats;
+struct loss_report;
+struct output;
+struct snapshot_stats;
+
+/**
+ * summary_json__snapshot - print a snapshot; parameters as for summary__snapshot()
+ * @number:	of the snapshot, from 1
+ */
+void summary_json__snapshot(u64 number, const struct snapshot_stats *stats,
+			    const struct aux_snapshot_stats *aux, const struct keep_stats *kept,
+			    const char *reason);
+
+/** summary_json__dropped - print a snapshot that could not be written */
+void summary_json__dropped(const char *reason);
+
+/** summary_json__file - print a file that was closed and renamed */
+void summary_json__file(const char *name);
+
+/**
+ * struct summary_totals
+ * @files:	that were closed and renamed
+ * @snapshots:	that were written
+ * @dropped:	snapshots that could not be written
+ * @samples:	that were written
+ * @unwritten:	records that could not be written
+ */
+struct summary_totals {
+	u64	files;
+	u64	snapshots;
+	u64	dropped;
+	u64	samples;
+	u64	unwritten;
+};
+
+/** summary_json__end - print the totals; other parameters as for summary__print() */
+void summary_json__end(const struct summary_totals *totals, const struct loss_report *report,
+		       const struct output *output, const struct keep *keep);
+
+#endif

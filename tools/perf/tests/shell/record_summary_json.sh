@@ -1,0 +1,92 @@
+#!/bin/bash
+# perf record --summary=json: one object for each snapshot and file, and the totals
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 60
+
+# shellcheck source=lib/recorder.sh
+. "$(dirname "$0")/lib/recorder.sh"
+
+[ "$(id -u)" = 0 ] || skip "needs root"
+command -v python3 > /dev/null || skip "no python3 to read JSON"
+
+# objects EXPRESSION: evaluate a Python expression in which o is the list of the printed objects, and
+# of(TYPE) those of one type
+objects() {
+	python3 - "$work/record.err" "$1" <<- 'READ'
+		import json, sys
+		o = [json.loads(line) for line in open(sys.argv[1]) if line.startswith('{')]
+		def of(kind):
+		    return [object for object in o if object['type'] == kind]
+		print(eval(sys.argv[2]))
+	READ
+}
+
+# is EXPRESSION VALUE
+is() {
+	local value
+
+	value=$(objects "$1" 2>&1)
+	[ "$value" = "$2" ] || error "$1 is $value, not $2"
+}
+
+subtest "snapshots of overwritten events, in files with a name that must be quoted"
+mkdir "$work/out"
+name=$work/out/$'a "name"\twith \\ in it'
+recorder_start -a -q --summary=json -e sched:sched_switch/overwrite/ -o "$name" --switch-output
+control snapshot || error "no snapshot"
+recorder_stop
+is "[x['type'] for x in o]" "['snapshot', 'file', 'snapshot', 'file', 'end']"
+is "[x['reason'] for x in of('snapshot')]" "['control', 'exit']"
+is "[x['number'] for x in of('snapshot')]" "[1, 2]"
+is "'\\n'.join(x['name'] for x in of('file'))" "$(printf '%s\n' "$name".2*)"
+total=0
+for file in "$name".2*; do
+	total=$((total + $("$PERF" script -i "$file" -F comm 2> /dev/null | wc -l)))
+done
+((total > 0)) || inconclusive "no context switch"
+is "of('end')[0]['samples']" $total
+is "of('end')[0]['lost']" 0
+is "of('end')[0]['files']" 2
+is "all(x['rings']['newest'] > x['rings']['complete'] > 0 for x in of('snapshot'))" True
+[ "$(grep -vc '^{' "$work/record.err")" = 0 ] || error "-q prints text: $(grep -v '^{' "$work/record.err")"
+
+subtest "kept streams"
+recorder_start -a --summary=json -e sched:sched_switch --keep=60s,64M -o "$work/kept"
+control snapshot || error "no snapshot"
+recorder_stop
+is "[sorted(x)[:2] for x in of('snapshot')]" "[['kept', 'number'], ['kept', 'number']]"
+is "of('snapshot')[0]['kept']['limit']" none
+is "of('snapshot')[0]['kept']['records'] > 0" True
+
+subtest "a snapshot that cannot be written"
+mkdir "$work/small"
+if mount -t tmpfs -o size=2m tmpfs "$work/small" 2> "$work/mount.err"; then
+	mounted+=("$work/small")
+	recorder_start -a -q --summary=json -e sched:sched_switch/overwrite/ -o "$work/small/data" --switch-output
+	head -c 4m /dev/zero > "$work/small/filler" 2> "$work/filler.err"
+	control snapshot && error "the snapshot is acknowledged"
+	rm "$work/small/filler"
+	control stop
+	recorder_end
+	[ "$status" = 254 ] || error "exit status $status, not 254"
+	is "[x['reason'] for x in of('dropped')]" "['control']"
+	is "of('end')[0]['dropped_snapshots']" 1
+else
+	inconclusive "cannot mount a small tmpfs: $(cat "$work/mount.err")"
+fi
+
+subtest "a trigger is named by its event, and ends in the totals"
+"$PERF" record -a --summary=json -e sched:sched_switch/overwrite/ -o "$work/out/data" \
+	--switch-output-event sched:sched_process_exec -- sh -c "$(type -P true); sleep 0.2" \
+	> "$work/out.log" 2> "$work/record.err" || error "exit status $?"
+is "of('snapshot')[0]['reason']" sched:sched_process_exec
+is "of('snapshot')[0]['rings']['latency'] > 0" True
+is "len(of('file')) == of('end')[0]['files']" True
+
+subtest "other formats are refused"
+"$PERF" record --summary=xml -- true 2> "$work/record.err"
+status=$?
+[ $status = 129 ] || error "exit status $status, not 129"
+grep -q 'neither text nor json' "$work/record.err" || error "no message"
+
+finish
