@@ -332,7 +332,8 @@ bench: bench-ring bench-append bench-snapshot bench-loss bench-keep bench-cost	#
 
 # $(call run-bench,PATTERN)
 define run-bench
-	@export TOP=$(CURDIR) PERF=$(BUILD)/perf/perf UPSTREAM_PERF=$(BUILD)/upstream-perf/perf; \
+	@export TOP=$(CURDIR) PERF=$(BUILD)/perf/perf UPSTREAM_PERF=$(BUILD)/upstream-perf/perf \
+		NEWEST_PERF=$(wildcard $(CURDIR)/build/mainline/upstream-perf/perf); \
 	for bench in $(wildcard tools/perf/tests/bench/$(1).sh); do \
 		echo "# $$bench"; $(LINUX)/$$bench || [ $$? = 2 ] || exit 1; \
 	done
@@ -351,6 +352,7 @@ bench-keep: perf test-programs	## measure how long --keep reaches back for its m
 bench-cost: perf test-programs	## measure what it costs a server to leave a recorder on (redis)
 	$(call run-bench,cost)
 
+# Another peer is mainline's perf, if make upstream-perf BASE=mainline has built it.
 bench-loss: perf upstream-perf test-programs	## measure losses and overhead of streaming, ours and upstream's
 	$(call run-bench,loss)
 

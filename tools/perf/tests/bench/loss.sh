@@ -2,12 +2,13 @@
 # Benchmark: events lost by recorders that stream to a file, and their overhead
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# PERF is this perf, UPSTREAM_PERF an unmodified one. In each of ROUNDS (5) rounds each workload of
-# WORKLOADS runs unrecorded, and then under each recorder of RECORDERS in turn, with rings of each
-# size of PAGES (16 128). All recorders have the same events, options and disk (TMPDIR), except for
-# what their names say. SCALE (1) multiplies the work of all workloads.
+# PERF is this perf, UPSTREAM_PERF an unmodified one, NEWEST_PERF another one. In each of ROUNDS (5)
+# rounds each workload of WORKLOADS runs unrecorded, and then under each recorder of RECORDERS in
+# turn, with rings of each size of PAGES (16 128). All recorders have the same events, options and
+# disk (TMPDIR), except for what their names say. SCALE (1) multiplies the work of all workloads.
 #
 #	storm	one thread for each CPU makes system calls without pause; each is a sample with a stack
+#	hogs	storm, beside a busy loop for each CPU
 #	compute	128 threads multiply matrices; timer samples with stacks, and context switches
 #	disk	storm, on a disk that is limited to DISK_MBPS (100) MB/s
 #	rings	272 threads make system calls; each has a ring
@@ -19,6 +20,8 @@
 #	loss-metric	share of the time in which events were lost, likewise. Not comparable for the workload
 #			rings: upstream's files tell the CPU of a record, but not the ring
 #	slowdown	of the workload, compared to its unrecorded run in the same round
+#	us-per-sample	time of the workload, divided by the number of samples that are in the file:
+#			a recorder that loses samples does not look better for it [us]
 #	cpu-per-gb	CPU seconds of all threads of the recorder, from start to end, for 10^9 bytes of file,
 #			without the kernel threads that write it
 #	memory		peak resident memory without rings
@@ -33,7 +36,7 @@ need_peer
 need_helpers load spend
 need_tracepoint raw_syscalls:sys_enter
 
-workloads=${WORKLOADS:-storm compute disk rings}
+workloads=${WORKLOADS:-storm hogs compute disk rings}
 pages=${PAGES:-16 128}
 rounds=${ROUNDS:-5}
 scale=${SCALE:-1}
@@ -44,22 +47,26 @@ time_limit=120		# seconds, for one run
 declare -A recorders=(
 	[upstream]='' [upstream-aio1]=--aio=1 [upstream-aio4]=--aio=4 [upstream-threads]=--threads
 	[upstream-r50]='-r 50' [upstream-threads-r50]='--threads -r 50'
+	[newest]='' [newest-aio4]=--aio=4 [newest-r50]='-r 50'
 	[ours]='' [ours-sync]=--io=sync [ours-aio]=--io=aio [ours-uring]=--io=uring
 )
 # Not upstream-threads-r50: it records its own system calls until a limit ends it.
 names=${RECORDERS:-${UPSTREAM_PERF:+upstream upstream-aio1 upstream-aio4 upstream-threads upstream-r50} \
+	${NEWEST_PERF:+newest newest-aio4} \
 	ours ours-sync ours-aio ours-uring}
 for name in $names; do
 	[ -n "${recorders[$name]+known}" ] ||
 		fatal "RECORDERS: no recorder '$name', but: ${!recorders[*]}"
 	[[ $name != upstream* || -n $UPSTREAM_PERF ]] ||
 		fatal "RECORDERS: $name needs UPSTREAM_PERF"
+	[[ $name != newest* || -n ${NEWEST_PERF:-} ]] ||
+		fatal "RECORDERS: $name needs NEWEST_PERF"
 done
 ours=$PERF
 
 wrapper=(prlimit "--fsize=$file_limit" "$BUILD/tests/spend" "$work/spent")
-figures=(loss loss-metric slowdown cpu-per-gb memory)
-units=(% % x s MB)
+figures=(loss loss-metric slowdown us-per-sample cpu-per-gb memory)
+units=(% % x us s MB)
 
 # --- workloads
 
@@ -74,10 +81,10 @@ times() {
 workload() {
 	output=$work/data
 	case $1 in
-	storm | disk)
+	storm | hogs | disk)
 		load_args=(calls "$(nproc)" "$(times $((500000 / $(nproc))))")
 		what=(-a -e raw_syscalls:sys_enter)
-		[ "$1" = storm ] || output=$work/disk/data
+		[ "$1" != disk ] || output=$work/disk/data
 		;;
 	compute)
 		load_args=(compute 128 "$(times 40000)")
@@ -109,9 +116,19 @@ load_start() {
 
 # Run the workload to its end; the seconds are in $work/elapsed.
 load_run() {
+	local hogs=() i
+
+	if [ "$workload" = hogs ]; then
+		for ((i = 0; i < $(nproc); i++)); do
+			while :; do :; done &
+			hogs+=($!)
+			started+=($!)
+		done
+	fi
 	printf . >&"$go"		# the byte that load waits for
 	wait_until "$time_limit" gone "$load" || kill -KILL "$load"
 	wait "$load"
+	[ ${#hogs[@]} = 0 ] || { kill "${hogs[@]}"; wait "${hogs[@]}" 2> /dev/null; }
 }
 
 # --- a disk that is slow
@@ -172,11 +189,12 @@ recorder_finish() {
 
 # one_run NAME PAGES: record the workload
 one_run() {
-	local name=$1 bytes lost metric elapsed
+	local name=$1 bytes lost metric saved elapsed
 	local key=$workload-$name-m$2 target=()
 
 	PERF=$ours
 	[[ $name != upstream* ]] || PERF=$UPSTREAM_PERF
+	[[ $name != newest* ]] || PERF=$NEWEST_PERF
 	rm -f "$work/spent"
 	load_start
 	[ "$workload" != rings ] || target=(-p "$load")
@@ -190,17 +208,18 @@ one_run() {
 	recorder_finish
 
 	bytes=$(find "$output" -type f -printf '%s\n' | statistic sum)
-	read -r lost metric <<< "$("$ours" loss --json -i "$output" 2> "$work/loss.err" | python3 -c '
+	read -r lost metric saved <<< "$("$ours" loss --json -i "$output" 2> "$work/loss.err" | python3 -c '
 import json, sys
 loss = json.load(sys.stdin)
-print(100 * loss["lost"] / max(loss["events"], 1), loss["metric_percent"])')"
+print(100 * loss["lost"] / max(loss["events"], 1), loss["metric_percent"], loss["events"] - loss["lost"])')"
 	elapsed=$(cat "$work/elapsed")
 	rm -rf "$output" "$output.old"
-	[ -n "$metric" ] || { echo "note: $key: no figures: perf loss says: $(tail -n 1 "$work/loss.err")"; return; }
+	[ "${saved:-0}" -gt 0 ] || { echo "note: $key: no figures: perf loss says: $(tail -n 1 "$work/loss.err")"; return; }
 
 	add "$key" loss "$lost"
 	[ "$metric" = None ] || add "$key" loss-metric "$metric"
 	add "$key" slowdown "$(awk -v a="$elapsed" -v b="$unrecorded" 'BEGIN { print a / b }')"
+	add "$key" us-per-sample "$(awk -v s="$elapsed" -v n="$saved" 'BEGIN { print s / n * 1e6 }')"
 	add "$key" cpu-per-gb "$(awk -v bytes="$bytes" '{ print ($2 + $3) / bytes * 1e9 }' "$work/spent")"
 	add "$key" memory "$(awk '{ print $4 / 1024 }' "$work/spent")"
 	printf '%s: %.2f %% lost of %d MB, workload %.2f s, recorder %s CPU s\n' "$key" "$lost" $((bytes / 1000000)) \
@@ -232,7 +251,8 @@ results() {
 	local m name i key
 
 	for m in $pages; do
-		printf '\n%-24s%12s%12s%12s%12s%12s\n' "$workload, -m $m" 'lost %' 'metric %' 'slowdown x' 'CPU s/GB' MB
+		printf '\n%-24s%12s%12s%12s%12s%12s%12s\n' "$workload, -m $m" 'lost %' 'metric %' 'slowdown x' \
+			'us/sample' 'CPU s/GB' MB
 		for name in $names; do
 			printf '%-24s' "$name"
 			for i in "${figures[@]}"; do
