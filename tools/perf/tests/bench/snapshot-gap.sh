@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # PERF is this perf, UPSTREAM_PERF an unmodified one. Both record the same workload with the same
-# options, in ROUNDS (5) rounds of ROUND_SECONDS (3) each, for each frequency of HZ (10 100), at
+# options, in ROUNDS (5) rounds of ROUND_SECONDS (2) each, for each frequency of HZ (10 100), at
 # RATE (100000) calls per second. WHO (ours) is the name of this perf in the results. Prints RESULT
 # lines, does not judge them.
 
@@ -17,7 +17,7 @@ need_peer
 who=${WHO:-ours}
 frequencies=${HZ:-10 100}
 rounds=${ROUNDS:-5}
-seconds=${ROUND_SECONDS:-3}
+seconds=${ROUND_SECONDS:-2}
 rate=${RATE:-100000}
 
 # one_round NAME PERF: record and check, append the figures to $work/NAME-$hz
