@@ -10,6 +10,10 @@
  * same input.
  *
  * With THREADS, each of so many threads serves all of the requests.
+ *
+ * Linked statically: the dynamic linker would execute most of the instructions, each of which the
+ * guest emulates and traces step by step.
+ * flags: -static
  */
 #include <pthread.h>
 #include <stdio.h>

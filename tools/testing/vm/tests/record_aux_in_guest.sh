@@ -45,11 +45,17 @@ serve() {
 	wait_until 60 waits_for_input
 }
 
-# Does only the main thread of the program exist, and wait for input?
-waits_for_input() {
-	local pid
+# Find the process of the program; set $program_id.
+program_started() {
+	program_id=$(pgrep -x branches)
+}
 
-	pid=$(pgrep -x branches) && [ "$(cut -d ' ' -f 1 "/proc/$pid/syscall")" = 0 ]
+# Does only the main thread of the program exist, and wait for input? Starts no process, because
+# that takes long in the emulated guest.
+waits_for_input() {
+	local threads=("/proc/$program_id/task/"*) nr rest
+
+	[ ${#threads[@]} = 1 ] && read -r nr rest < "/proc/$program_id/syscall" && [ "$nr" = 0 ]
 }
 
 work_end() {
@@ -137,12 +143,13 @@ record_work() {
 	wrapper=()
 	recorder_out=$work/record.out
 	control ping || fatal "no answer on the control fifo: record $*"
-	wait_until 60 waits_for_input || fatal "the program does not start"
+	wait_until 60 program_started && wait_until 60 waits_for_input ||
+		fatal "the program does not start"
 }
 
 record_end() {
 	work_end
-	pkill -TERM -x branches
+	kill -TERM "$program_id"
 	recorder_end 300
 }
 
@@ -221,7 +228,7 @@ by_signal() {
 
 # wrapped PAGES: each snapshot contains the end of its section, and reports the rest as overwritten.
 wrapped() {
-	local n found expected sizes=($((400 * $1)) $((500 * $1)))
+	local n found expected sizes=($((250 * $1)) $((320 * $1)))
 
 	record_work twice -m ,4M
 	serve "${sizes[0]}" && serve "${sizes[1]}" || return
@@ -336,7 +343,7 @@ uncounted() {
 
 limited() {
 	record_work limited -S8192 -m ,64K
-	serve 300 && control snapshot || return
+	serve 500 && control snapshot || return
 	record_end
 	grep 'Snapshot' "$work/record.err"
 	perf_script "$PERF" "$work/limited" -D 2> "$work/script.err" |
@@ -367,13 +374,14 @@ attach() {
 	work_start
 	: > "$work/answers"
 	"$branches" < "$work/in" > "$work/out" &
+	program_id=$!
 	started+=($!)
 	serve 20 || return
 	recorder_launch -e intel_pt//u -o "$work/attach" -p $! "$@"
 	control ping || return
 	serve 35 && control snapshot && control stop || return
 	recorder_end
-	pkill -TERM -x branches
+	kill -TERM "$program_id"
 	work_end
 	flow "$work/attach" > "$work/attach.flow" && no_errors "$work/attach.flow" &&
 		[ "$(calls parse "$work/attach.flow")" = 35 ]
