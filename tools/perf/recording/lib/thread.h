@@ -6,6 +6,9 @@
  * real-time priority (reader_sched.h), others compete for the CPU with the recorded tasks. A thread
  * of the first kind must not wait for a lock while its holder waits for the CPU. So the locks
  * inherit priority.
+ *
+ * util/mutex.h cannot replace them: its mutexes neither inherit priority nor can be recursive, and
+ * its condition variables have no wait with a time limit, nor one on CLOCK_MONOTONIC.
  */
 #ifndef PERF_RECORDING_THREAD_H
 #define PERF_RECORDING_THREAD_H
