@@ -556,6 +556,8 @@ static int end(struct recorder *rec, int err)
 	rec->summary.wakeups += readers__wakeups(&rec->readers);
 	rec->summary.normal_class = rec->readers.normal_class;
 	rec->output.droppable = false;		/* keep what can be saved of the last snapshot */
+	if (output__error(&rec->output))
+		sideband__rescue(&rec->sideband);
 	if (!rec->output.open && !err)
 		err = recorder__resume_file(rec);
 	err = lost_counters__read_filtered(&rec->lost, rec->evlist) ?: err;

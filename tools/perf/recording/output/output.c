@@ -12,6 +12,7 @@
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/zalloc.h>
+#include <internal/lib.h>
 #include <sys/stat.h>
 #include "util/debug.h"
 #include "util/evlist.h"
@@ -238,6 +239,21 @@ static int write_stream(struct record_sink *sink, const struct records *records,
 		return SINK_STOP_READING;
 	return output->max_file_bytes && output__bytes(output) >= output->max_file_bytes ?
 	       SINK_WAKE_RECORDER : 0;
+}
+
+static int rescue_stream(struct record_sink *sink, const struct records *records,
+			 struct ring *ring __maybe_unused)
+{
+	struct output *output = container_of(sink, struct output, sink);
+
+	rescue__add_all(&output->pipeline.rescue, records);
+	return 0;
+}
+
+void output__begin_rescue(struct output *output)
+{
+	output__flush(output);
+	output->sink.write = rescue_stream;
 }
 
 int output__init(struct output *output)
@@ -483,6 +499,26 @@ static void cut_file(struct output *output)
 		pr_debug("Cannot cut %s behind the last whole chunk: %m\n", output__name(output));
 }
 
+/* Append the names of tasks and maps that could not be written, in the space of the reserve. */
+static void write_rescued(struct output *output)
+{
+	u64 end = output->pipeline.start + pipeline__file_bytes(&output->pipeline);
+	const struct rescue *rescue = &output->pipeline.rescue;
+	int fd = output__fd(output);
+
+	if (!rescue->len || !output->regular)
+		return;
+	reserve__release(&output->reserve);
+	if (lseek(fd, end, SEEK_SET) == (off_t)end &&
+	    writen(fd, rescue->data, rescue->len) == (ssize_t)rescue->len) {
+		pipeline__append_rescued(&output->pipeline);
+		return;
+	}
+	pr_debug("Cannot append names of tasks to %s: %m\n", output__name(output));
+	if (ftruncate(fd, end))
+		pr_debug("Cannot cut %s behind the last whole record: %m\n", output__name(output));
+}
+
 /*
  * Delayed writes fail when the file is closed (NFS, quota), by whichever of its descriptors.
  * perf_data__close() returns no error, so close a duplicate before.
@@ -506,8 +542,10 @@ int output__close(struct output *output)
 	if (!output->open)
 		return output->err;
 	pipeline__close(&output->pipeline);
-	if (output->err)
+	if (output->err) {
 		cut_file(output);
+		write_rescued(output);
+	}
 	ratio = output->kept_bytes ? output->kept_raw / output->kept_bytes :
 				     pipeline__ratio(&output->pipeline);
 	if (ratio)

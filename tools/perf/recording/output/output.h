@@ -22,7 +22,7 @@
  * An error (disk full, file size limit, I/O) ends the recording, but the file stays readable: it is
  * cut behind the last whole record that was written, and output__close() completes it. Disk space
  * for the features is reserved from the start (reserve.h), so that a file can be completed when the
- * disk is full. Where snapshots can be spared, the caller goes on instead (@droppable): it drops a
+ * disk is full. The names of the last tasks go there, too (rescue.h). Where snapshots can be spared, the caller goes on instead (@droppable): it drops a
  * file that is one snapshot (output__drop()), and cuts one behind its last whole snapshot
  * (output__cut()).
  */
@@ -248,6 +248,14 @@ u64 output__kept(const struct output *output);
 
 /** output__add_removed - closed files with @bytes of data were deleted; in the main thread */
 void output__add_removed(struct output *output, u64 bytes);
+
+/**
+ * output__begin_rescue - let @sink keep the names of tasks and maps for the end of the file
+ *
+ * For the last records of the side-band rings when writing has failed and no other thread appends.
+ * output__close() writes them in the space that was reserved, behind those from the queue.
+ */
+void output__begin_rescue(struct output *output);
 
 /**
  * output__close - complete the file and close it

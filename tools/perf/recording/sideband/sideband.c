@@ -258,6 +258,14 @@ ssize_t sideband__drain(struct sideband *sideband)
 	return bytes + aux_bytes;
 }
 
+void sideband__rescue(struct sideband *sideband)
+{
+	if (sideband->route == SIDEBAND_TO_STATE)
+		return;
+	output__begin_rescue(sideband->output);
+	drain_thread__drain(sideband->drain_thread, add_to_state, sideband);
+}
+
 /*
  * Snapshots
  */

@@ -137,6 +137,13 @@ int sideband__end_file(struct sideband *sideband);
 ssize_t sideband__drain(struct sideband *sideband);
 
 /**
+ * sideband__rescue - drain the tracking rings for the end of a file that cannot be written any more
+ *
+ * All other threads that drain or append have ended.
+ */
+void sideband__rescue(struct sideband *sideband);
+
+/**
  * sideband__tidy - if the live state has become large, drop what nothing refers to, and maps that
  * are gone
  *

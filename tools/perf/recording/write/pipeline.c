@@ -56,6 +56,7 @@ int pipeline__init(struct pipeline *pipeline, const struct pipeline_ops *ops, vo
 		err = init_compression(pipeline, max_bytes);
 	if (!err)
 		err = init_writers(pipeline);
+	first_queue(pipeline)->rescue = &pipeline->rescue;
 	return err;
 }
 
@@ -67,6 +68,7 @@ void pipeline__exit(struct pipeline *pipeline)
 	write_queue__exit(&pipeline->raw_queue);
 	write_queue__exit(&pipeline->file_queue);
 	compressor__exit(&pipeline->compressor);
+	rescue__exit(&pipeline->rescue);
 }
 
 int pipeline__for_each_fast_thread(const struct pipeline *pipeline,
@@ -170,14 +172,24 @@ bool pipeline__cut(struct pipeline *pipeline, u64 *end)
 	return true;
 }
 
+void pipeline__append_rescued(struct pipeline *pipeline)
+{
+	struct write_queue *first = first_queue(pipeline);
+
+	first->unsaved.records -= pipeline->rescue.dropped;
+	write_queue__truncate(&pipeline->file_queue,
+			      write_queue__file_end(&pipeline->file_queue) + pipeline->rescue.len);
+}
+
 void pipeline__reset(struct pipeline *pipeline)
 {
 	write_queue__reset(&pipeline->file_queue);
 	write_queue__truncate(&pipeline->file_queue, pipeline->start);
-	if (!pipeline->level)
-		return;
-	write_queue__reset(&pipeline->raw_queue);
-	pipeline->compressor.unsaved = (struct unsaved){ 0 };
+	if (pipeline->level) {
+		write_queue__reset(&pipeline->raw_queue);
+		pipeline->compressor.unsaved = (struct unsaved){ 0 };
+	}
+	rescue__exit(&pipeline->rescue);
 }
 
 /* With compression pipeline__next() ends the file of the raw queue only. */

@@ -57,6 +57,8 @@ struct pipeline_ops {
  * @writer:	back end for regular files
  * @stream_writer: back end for pipes and devices
  * @start:	position of the first byte in the file [bytes]
+ * @rescue:	names of tasks and maps that could not be written; valid when the file is closed. The
+ *		caller may add to it after pipeline__flush() has returned an error.
  */
 struct pipeline {
 	int				 level;
@@ -70,7 +72,15 @@ struct pipeline {
 	struct writer			*writer;
 	struct writer			*stream_writer;
 	u64				 start;
+	struct rescue			 rescue;
 };
+
+/**
+ * pipeline__append_rescued - note that @rescue was written behind the end of the file
+ *
+ * Caller has called pipeline__close().
+ */
+void pipeline__append_rescued(struct pipeline *pipeline);
 
 /**
  * pipeline__init - allocate the queues and start their threads

@@ -54,6 +54,7 @@
 #include "chunk_pool.h"
 #include "tail.h"
 #include "recording/lib/records.h"
+#include "rescue.h"
 
 struct writer;
 
@@ -132,6 +133,8 @@ struct write_counters {
  * @stop:	asks the thread to end
  * @unsaved:	records dropped because of @err
  * @counters:	what was done; @locked is protected by @append
+ * @rescue:	receives those of them that name tasks and maps, or NULL; set by the caller after
+ *		write_queue__init(), and the caller's when the error is known
  * @thread:	the thread; @running until it is joined
  */
 struct write_queue {
@@ -164,6 +167,7 @@ struct write_queue {
 	bool			stop;
 	struct unsaved		unsaved;
 	struct write_counters	counters;
+	struct rescue	       *rescue;
 	pthread_t		thread;
 	bool			running;
 };

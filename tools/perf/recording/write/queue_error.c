@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * End the file behind the last whole record after an error, and count the records that are dropped.
+ * End the file behind the last whole record after an error, count the records that are dropped, and
+ * keep the names among them.
  */
 #include <linux/kernel.h>
 #include <perf/event.h>
 #include "queue_internal.h"
 
-/* Count the records of @records that begin at @pos or behind it as dropped; only one if @single. */
+/* Count the records of @records that begin in [@pos, @end) as dropped; only one if @single. */
 static void count_dropped(struct write_queue *queue, const struct records *records, size_t pos,
-			  bool single)
+			  size_t end, bool single)
 {
 	struct unsaved *unsaved = &queue->unsaved;
-	size_t len = records__len(records), size;
+	size_t size;
 	u32 type;
 
-	while (pos < len && (size = records__extent(records, pos, &type))) {
+	while (pos < end && (size = records__extent(records, pos, &type))) {
 		unsaved->records++;
 		unsaved->samples += type == PERF_RECORD_SAMPLE;
 		pos += size;
@@ -23,10 +24,23 @@ static void count_dropped(struct write_queue *queue, const struct records *recor
 	}
 }
 
+/* Rescue the names of tasks and maps among those records. */
+static void rescue_dropped(struct write_queue *queue, const struct records *records, size_t pos,
+			   size_t end)
+{
+	size_t size;
+	u32 type;
+
+	while (pos < end && (size = records__extent(records, pos, &type))) {
+		queue->rescue->dropped += rescue__add(queue->rescue, records, pos, size);
+		pos += size;
+	}
+}
+
 void write_queue__drop_rest(struct write_queue *queue, struct records_cursor *cursor)
 {
 	records_cursor__find(cursor);
-	count_dropped(queue, cursor->records, cursor->next, cursor->single);
+	count_dropped(queue, cursor->records, cursor->next, cursor->len, cursor->single);
 	queue->unsaved.bytes += cursor->len - cursor->pos;
 }
 
@@ -47,12 +61,21 @@ static u64 saved_end(const struct chunk *chunk)
 	return end;
 }
 
-/* Count the records of @chunk that begin at position @end of the file or behind it. */
-static void count_chunk(struct write_queue *queue, const struct chunk *chunk, u64 end)
+/*
+ * Drop the records of @chunk that begin at position @end of the file or behind it. The last one may
+ * end in the chunk @next, if there is one.
+ */
+static void drop_chunk(struct write_queue *queue, const struct chunk *chunk,
+		       const struct chunk *next, u64 end)
 {
-	const struct records records = records__of(chunk->data, chunk->len);
+	size_t pos = max(end, chunk->first_record) - chunk->pos;
+	struct records records = records__of(chunk->data, chunk->len);
 
-	count_dropped(queue, &records, max(end, chunk->first_record) - chunk->pos, false);
+	count_dropped(queue, &records, pos, chunk->len, false);
+	if (next)
+		records.part[1] = (struct iovec){ next->data, next->len };
+	if (queue->rescue)
+		rescue_dropped(queue, &records, pos, chunk->len);
 }
 
 static void drop_list(struct write_queue *queue, struct list_head *list, u64 end)
@@ -60,7 +83,7 @@ static void drop_list(struct write_queue *queue, struct list_head *list, u64 end
 	struct chunk *chunk, *tmp;
 
 	list_for_each_entry_safe(chunk, tmp, list, node) {
-		count_chunk(queue, chunk, end);
+		drop_chunk(queue, chunk, list_is_last(&chunk->node, list) ? NULL : tmp, end);
 		chunk_pool__put(&queue->pool, chunk);
 	}
 }

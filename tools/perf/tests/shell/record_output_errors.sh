@@ -91,6 +91,42 @@ subtest "-z: the limit of the file size"
 status=$?
 ended "$work/compressed" "File too large"
 
+# named_tasks [record options]: fill a file system while tasks with names of their own come and go;
+# check that all of their samples in the file have the name of the task. When a write fails, the names
+# for the last samples before are in rings, or wait to be written.
+named_tasks() {
+	local i file
+
+	rm -f "$small"/data*
+	for i in 0 1 2 3 4 5 6 7 8 9; do
+		ln -sf "$(realpath -m "$BUILD/tests/numbered")" "$work/task$i"
+	done
+	# shellcheck disable=SC2016
+	timeout 60 "$PERF" record -B -a -e raw_syscalls:sys_enter --filter "id == $("$work/$comm" --print-nr)" \
+		-o "$small/data" "$@" -- sh -c '
+			while :; do
+				for i in 0 1 2 3 4 5 6 7 8 9; do
+					"$1/task$i" --threads 1 --rate 0 --count 100
+				done
+			done' sh "$work" > "$work/issued" 2> "$work/record.err"
+	status=$?
+	[ "$status" = 254 ] || error "exit status $status, not 254"
+	file=$(echo "$small"/data*)
+	readable "$file" || error "the file cannot be read"
+	# The shell calls getppid(2), too, but without the magic number of the workload.
+	"$PERF" script "${no_symbols[@]}" -f -i "$file" -F comm,tid,trace 2> "$work/script.err" |
+		grep 6e756d62 > "$work/tasks"
+	awk '$1 ~ /^task[0-9]$/ { named++ } END { print "# " NR " samples, " named + 0 " with a name"
+		exit !NR || named != NR }' "$work/tasks" || error "samples without the name of their task"
+}
+
+if [ ${#mounted[@]} -gt 0 ]; then
+	subtest "a full disk: the names of tasks"
+	named_tasks
+	subtest "a full disk: the names of tasks, streams in several files"
+	named_tasks --switch-output=10M
+fi
+
 subtest "-z22: no memory for the compressor"
 for ((limit = 400; limit < 8000; limit += 300)); do
 	(

@@ -492,25 +492,47 @@ static void test_failures(void)
 	check(good == nr, "after a failed write, all records before it are in the file, all others are counted");
 }
 
+enum { SIZE = 264, NR = 1200, NAME_EACH = 3 };
+
+/* Are all names from record @nr on rescued, whole and in order, and nothing else? */
+static bool names_rescued(const struct rescue *rescue, u32 nr)
+{
+	size_t pos;
+
+	nr = roundup(nr, NAME_EACH);
+	for (pos = 0; pos < rescue->len; pos += SIZE, nr += NAME_EACH) {
+		const struct sample *sample = rescue->data + pos;
+
+		if (sample->header.type != PERF_RECORD_COMM || sample->header.size != SIZE ||
+		    sample->nr != nr)
+			return false;
+	}
+	return nr == NR && rescue->dropped == rescue->len / SIZE;
+}
+
 /* Fail at each byte of a few records that lie in two chunks. */
 static void test_each_byte(void)
 {
-	enum { SIZE = 264, NR = 1200 };
 	static char records[NR * SIZE];
 	const u64 border = CHUNK_SIZE;
-	unsigned int good = 0, nr = 0, i;
+	unsigned int good = 0, rescued = 0, nr = 0, i;
 	struct write_queue queue;
 	struct records run;
 	u64 at;
 
 	for (i = 0; i < NR; i++)
 		*(struct sample *)(records + i * SIZE) = (struct sample){
-			.header = { .type = PERF_RECORD_SAMPLE, .size = SIZE }, .nr = i,
+			.header = { .size = SIZE,
+				    .type = i % NAME_EACH ? PERF_RECORD_SAMPLE : PERF_RECORD_COMM },
+			.nr = i,
 		};
 	for (at = border - 2 * SIZE; at < border + 2 * SIZE; at++, nr++) {
 		memset(&reported, 0, sizeof(reported));
+		struct rescue rescue = { 0 };
+
 		if (start_queue(&queue, 2, at, at))
 			break;
+		queue.rescue = &rescue;
 		write_queue__open(&queue, &faulty.writer, 0, START, true);
 		run = records__of(records, sizeof(records));
 		write_queue__append(&queue, &run);
@@ -518,9 +540,12 @@ static void test_each_byte(void)
 			reported.end == START + (at - START) / SIZE * SIZE &&
 			queue.unsaved.records == NR - (at - START) / SIZE &&
 			queue.unsaved.bytes == START + sizeof(records) - reported.end;
+		rescued += names_rescued(&rescue, (at - START) / SIZE);
 		write_queue__exit(&queue);
+		rescue__exit(&rescue);
 	}
 	check(nr && good == nr, "the file ends with the last whole record, whichever byte fails");
+	check(rescued == nr, "... and all names behind it are rescued, whole and in order");
 }
 
 static bool wait_for(struct write_queue *queue, u64 end)
