@@ -226,6 +226,31 @@ by_signal() {
 	no_errors "$work/signal.flow" && cmp "$work/signal.flow" "$work/full.flow"
 }
 
+snapshot_is_dropped() {
+	grep -q 'snapshot (signal) is dropped' "$work/record.err"
+}
+
+# A snapshot that does not fit on the disk is cut off the file, and the file's index forgets it.
+dropped() {
+	local small=$work/small
+
+	mkdir "$small" && mount -t tmpfs -o size=4m tmpfs "$small" || return
+	mounted+=("$small")
+	record_work small/dropped -S -m ,1M
+	serve "${sizes[0]}" && control snapshot || return
+	head -c 8M /dev/zero > "$small/filler"
+	serve "${sizes[1]}" && kill -USR2 "$recorder" && wait_until 60 snapshot_is_dropped || return
+	rm "$small/filler"
+	serve "${sizes[2]}" && control snapshot || return
+	record_end
+	[ "$status" = 254 ] || return
+	flow "$small/dropped" > "$work/dropped.flow" && no_errors "$work/dropped.flow" || return
+	{
+		section "$work/full.flow" 1
+		section "$work/full.flow" 3
+	} | cmp - "$work/dropped.flow"
+}
+
 # wrapped PAGES: each snapshot contains the end of its section, and reports the rest as overwritten.
 wrapped() {
 	local n found expected sizes=($((250 * $1)) $((320 * $1)))
@@ -509,6 +534,7 @@ check "consecutive snapshots, each in a self-contained file" consecutive -m ,1M
 check_long "consecutive snapshots, areas of 300 pages" consecutive -m ,300
 check "snapshots by signal in one file: together they are the full trace" by_signal
 check_long "snapshots by signal: Debian's perf decodes the same" same_flow_by_debian signal
+check "a snapshot that is dropped on a full disk leaves no trace" dropped
 check "wrapped area of 1 page: newest data is kept, the rest is reported" wrapped 1
 check_long "wrapped area of 3 pages" wrapped 3
 check_long "3 pages with a driver that requires a power of two" rounded_up
