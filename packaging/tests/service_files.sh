@@ -14,6 +14,22 @@ unit=$work/stage$UNITDIR/perf-recorder@.service
 config=$work/stage$SYSCONFDIR/perf-recorder/default.conf
 snapshot=$work/stage$PREFIX/lib/perf-recorder/libexec/snapshot
 
+subtest "installing again, and uninstalling, leave a changed configuration"
+dest=$work/dest
+installed=$dest$SYSCONFDIR/perf-recorder/default.conf
+"$top/packaging/install" --copy "$work/stage" "$dest" || error "cannot copy"
+diff -r "$work/stage" "$dest" || error "not all files are copied"
+echo '# changed' >> "$installed"
+rm "$dest$UNITDIR"/*
+"$top/packaging/install" --copy "$work/stage" "$dest" || error "cannot copy again"
+[ "$(tail -n 1 "$installed")" = '# changed' ] || error "the configuration was replaced"
+[ -e "$dest$UNITDIR/perf-recorder@.service" ] || error "the unit was not replaced"
+"$top/packaging/install" --remove "$work/stage" "$dest" || error "cannot remove"
+[ "$(find "$dest" -type f)" = "$installed" ] || error "left: $(find "$dest" -type f)"
+cp "$config" "$installed"
+"$top/packaging/install" --remove "$work/stage" "$dest" || error "cannot remove the rest"
+[ -z "$(find "$dest" -mindepth 1 2> /dev/null)" ] || error "left: $(find "$dest")"
+
 subtest "systemd accepts the unit"
 if command -v systemd-analyze > /dev/null; then
 	install -D "$snapshot" "$PREFIX/lib/perf-recorder/libexec/snapshot"
@@ -78,11 +94,12 @@ asked
 answer "ack perf.data.3"
 wait $! || error "the third answer was not taken"
 
-subtest "two at a time wait for one answer each"
+subtest "two at a time: the second asks when the first is answered"
 "$snapshot" "$work/run" 20 &
 first=$!
 "$snapshot" "$work/run" 20 &
 asked
+! read -rt 0.5 -u 3 || error "both ask at once"
 answer "ack perf.data.1"
 asked
 answer "ack perf.data.2"
