@@ -118,7 +118,6 @@ deb-deps: deps
 
 deb: override PREFIX := /usr
 deb: override SYSCONFDIR := /etc
-deb: override UNITDIR := /lib/systemd/system
 deb: LIBDIR = /usr/lib/$(shell dpkg-architecture -qDEB_HOST_MULTIARCH)
 deb: deb-deps stage		## make Debian packages in build/deb: perf-recorder, libperf-overwrite-dev
 	@STAGE=$(STAGE) packaging/build-deb
