@@ -319,7 +319,7 @@ static void notify_snapshot(const struct recorder *rec, const char *error)
 	if (error)
 		notify__send("STATUS=Recording; the last snapshot failed");
 	else
-		notify__send("STATUS=Recording; %" PRIu64 " snapshots, the last in %s",
+		notify__send("STATUS=Recording; snapshot %" PRIu64 " is in %s",
 			     rec->summary.snapshots, file ?: "a pipe");
 }
 
