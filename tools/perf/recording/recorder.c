@@ -9,10 +9,10 @@
 #include <linux/time64.h>
 #include "util/debug.h"
 #include "util/evlist.h"
-#include "util/evsel.h"
 #include "util/session.h"
 #include "util/target.h"
 #include "util/time-utils.h"
+#include "recording/lib/clock_pair.h"
 #include "recording/lib/notify.h"
 #include "recording/output/features.h"
 #include "recording/ring/reader_sched.h"
@@ -118,7 +118,8 @@ static int before_mark(void *arg, u64 time, bool *complete)
 {
 	struct recorder *rec = arg;
 
-	return sideband__write_until(&rec->sideband, time, complete);
+	return snapshot_event__write_until(&rec->snapshot_event, &rec->output, time) ?:
+	       sideband__write_until(&rec->sideband, time, complete);
 }
 
 static int write_kept(struct recorder *rec)
@@ -131,6 +132,33 @@ static int write_kept(struct recorder *rec)
 		return 0;
 	return keep__write(&rec->keep, &rec->output, &writer) ?:
 	       sideband__finish_snapshot(&rec->sideband);
+}
+
+/*
+ * When the snapshot was requested, on the clock of the events. Where streamed records are written
+ * all the time, marks of rounds may promise that nothing so old follows: then the present time.
+ */
+static u64 request_time(struct recorder *rec, const struct snapshot *snapshot)
+{
+	u64 time = rec->rounds.nr_visitors && !keep__enabled(&rec->keep) ?
+		   rdclock() : snapshot->rings.cause.time;
+
+	if (clock_pair__from_monotonic(rec->output.session->header.env.clock.clockid, &time))
+		return snapshot->kept.end ?: snapshot->rings.coverage.newest;
+	return time;
+}
+
+/* Prepare the record that says why the snapshot is taken, unless nothing is copied. */
+static void describe_snapshot(struct recorder *rec, const struct snapshot *snapshot)
+{
+	const struct snapshot_stats *rings = recorder__has_overwrite(rec) ? &snapshot->rings : NULL;
+	const struct aux_snapshot_stats *aux = snapshot->aux.requests ? &snapshot->aux : NULL;
+	const struct keep_stats *kept = keep__enabled(&rec->keep) ? &snapshot->kept : NULL;
+
+	if (!rings && !aux && !kept)
+		return;
+	snapshot_event__set(&rec->snapshot_event, &snapshot->rings.cause,
+			    request_time(rec, snapshot), rings, aux, kept);
 }
 
 /*
@@ -175,8 +203,13 @@ static int append_snapshot(struct recorder *rec, struct snapshot *snapshot,
 	err = err ?: ret;
 	ret = aux_snapshotter__write(&rec->aux_snapshotter, &rec->output, &snapshot->aux);
 	err = err ?: ret;
+	if (!snapshot->rings.cause.reason)	/* after a request, the end needed no other copy */
+		snapshot->rings.cause = snapshot_cause__now("exit");
 	if (!err)
-		err = write_kept(rec);
+		describe_snapshot(rec, snapshot);
+	if (!err)
+		err = write_kept(rec) ?: snapshot_event__write_until(&rec->snapshot_event,
+								     &rec->output, UINT64_MAX);
 	keep__release(&rec->keep);
 	snapshot->saved = false;
 	if (!err && !rec->output.droppable)
@@ -185,7 +218,7 @@ static int append_snapshot(struct recorder *rec, struct snapshot *snapshot,
 }
 
 /* Report the snapshot when it is saved. The disk decides when that is: the readers must run. */
-static int report_snapshot(struct recorder *rec, struct snapshot *snapshot, const char *reason)
+static int report_snapshot(struct recorder *rec, struct snapshot *snapshot)
 {
 	int err = 0;
 
@@ -195,26 +228,27 @@ static int report_snapshot(struct recorder *rec, struct snapshot *snapshot, cons
 		summary__snapshot(&rec->summary,
 				  recorder__has_overwrite(rec) ? &snapshot->rings : NULL,
 				  snapshot->aux.requests ? &snapshot->aux : NULL,
-				  keep__enabled(&rec->keep) ? &snapshot->kept : NULL, reason);
+				  keep__enabled(&rec->keep) ? &snapshot->kept : NULL,
+				  snapshot->rings.cause.reason);
 	snapshot->saved = !err;
 	return err;
 }
 
 static int snapshot_to_this_file(struct recorder *rec, struct snapshot *snapshot,
-				 const char *reason, const struct reader_sched *usual)
+				 const struct reader_sched *usual)
 {
 	int err = append_snapshot(rec, snapshot, usual);
 
 	if (!err && (!rec->rounds.nr_visitors || keep__enabled(&rec->keep)))
 		err = output__mark(&rec->output, PERF_RECORD_FINISHED_ROUND);
 	release_readers(rec, usual);
-	err = err ?: report_snapshot(rec, snapshot, reason);
+	err = err ?: report_snapshot(rec, snapshot);
 	if (!err && rec->output.droppable)
 		output__set_whole(&rec->output);
 	return err;
 }
 
-static int switch_files(struct recorder *rec, struct snapshot *snapshot, const char *reason,
+static int switch_files(struct recorder *rec, struct snapshot *snapshot,
 			const struct reader_sched *usual)
 {
 	int err = append_snapshot(rec, snapshot, usual);
@@ -224,7 +258,7 @@ static int switch_files(struct recorder *rec, struct snapshot *snapshot, const c
 	if (rec->sideband.route != SIDEBAND_TO_FILE)
 		release_readers(rec, usual);
 	if (!err)
-		err = report_snapshot(rec, snapshot, reason);
+		err = report_snapshot(rec, snapshot);
 	if (!err)
 		err = recorder__next_file(rec);
 	release_readers(rec, usual);
@@ -238,7 +272,7 @@ static int last_snapshot(struct recorder *rec)
 	int err = append_snapshot(rec, &snapshot, NULL);
 
 	snapshot.rings.taken.paused = 0;
-	return err ?: report_snapshot(rec, &snapshot, "exit");
+	return err ?: report_snapshot(rec, &snapshot);
 }
 
 /*
@@ -260,9 +294,9 @@ static int drop_snapshot(struct recorder *rec)
 	return err;
 }
 
-static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
+static int snapshot(struct recorder *rec, bool to_next_file)
 {
-	struct snapshot snapshot = { .saved = false };
+	struct snapshot snapshot = { .rings.cause.reason = "request" };
 	struct reader_sched usual;
 	int err;
 
@@ -271,11 +305,12 @@ static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
 		return 0;
 	err = raise_main_thread(rec, &usual);
 	if (!err)
-		err = to_next_file ? switch_files(rec, &snapshot, reason, &usual) :
-				     snapshot_to_this_file(rec, &snapshot, reason, &usual);
+		err = to_next_file ? switch_files(rec, &snapshot, &usual) :
+				     snapshot_to_this_file(rec, &snapshot, &usual);
 	if (err && rec->output.droppable) {
 		if (!snapshot.saved)
-			summary__dropped(&rec->summary, &snapshot.rings, &snapshot.kept, reason);
+			summary__dropped(&rec->summary, &snapshot.rings, &snapshot.kept,
+					 snapshot.rings.cause.reason);
 		err = drop_snapshot(rec);
 	}
 	if (rec->output.droppable)
@@ -286,17 +321,6 @@ static int snapshot(struct recorder *rec, const char *reason, bool to_next_file)
 /*
  * Reactions to what the capture thread was asked for. It has taken the copies.
  */
-
-static const char *snapshot_reason(struct recorder *rec, unsigned int what)
-{
-	struct evsel *evsel = __atomic_load_n(&rec->capture.trigger_evsel, __ATOMIC_RELAXED);
-
-	if (what & TRIGGER_EVENT && evsel)
-		return evsel__name(evsel);
-	if (what & TRIGGER_CONTROL)
-		return "control";
-	return what & TRIGGER_SNAPSHOT ? "signal" : "time";
-}
 
 /* Where the last snapshot is. Return: NULL for a pipe. */
 static const char *snapshot_file(const struct recorder *rec)
@@ -342,7 +366,7 @@ static int react(struct recorder *rec, unsigned int what, unsigned int nr_comman
 
 	if (what & TRIGGER_SNAPSHOTS) {
 		if (to_next_file || recorder__has_snapshots(rec))
-			err = snapshot(rec, snapshot_reason(rec, what), to_next_file);
+			err = snapshot(rec, to_next_file);
 		else
 			error = "no event is recorded in overwrite mode, no AUX area with -S, and nothing kept (--keep)";
 	}
@@ -402,6 +426,13 @@ static int drain_round(struct recorder *rec)
 	return err;
 }
 
+static int snapshot_of_size(struct recorder *rec)
+{
+	const struct snapshot_cause cause = snapshot_cause__now("size");
+
+	return capture__take(&rec->capture, TRIGGER_TIME, &cause) ?: snapshot(rec, true);
+}
+
 /*
  * A ring with few events reaches its watermark after hours. A recorder that is killed loses what is
  * in the rings, and a reader of a pipe waits for it.
@@ -439,8 +470,7 @@ static int record_until_stop(struct recorder *rec)
 		if (!err && reached_max_size(rec))
 			return 0;
 		if (!err && reached_file_size(rec))
-			err = capture__take(&rec->capture, TRIGGER_TIME, 0) ?:
-			      snapshot(rec, "size", true);
+			err = snapshot_of_size(rec);
 		if (err)
 			return err;
 

@@ -24,6 +24,7 @@
  *        |      hook.c			runs a command for each completed file
  *        |      control.c		commands of --control, and their answers
  *        |      signals.c		the process's signals, from the first moment to the last
+ *        |      snapshot_event.c, cause.c	the record that says why a snapshot was taken
  *        |      capture.c		takes the copies in a thread of its own, whatever the disk does
  *        |      overwrite.c, coverage.c	the copies, and the time that they cover
  *        +-- aux/		AUX areas: drained all the time, or copied when asked
@@ -73,13 +74,14 @@
 #include "recording/snapshot/capture.h"
 #include "recording/snapshot/hook.h"
 #include "recording/snapshot/overwrite.h"
+#include "recording/snapshot/snapshot_event.h"
 #include "recording/snapshot/trigger.h"
 #include "off_cpu.h"
 
 /**
  * struct recorder
  * @opts:	what util needs to configure and open events
- * @evlist:	the events, the tracking event last
+ * @evlist:	the events, the tracking event after the recorded ones
  * @tracking:	the dummy event that side-band records come from
  * @bpf_thread:	follows BPF programs that are loaded
  * @channels:	the rings
@@ -88,6 +90,7 @@
  * @keep:	keeps the stream channel in memory (--keep)
  * @overwrite:	kind of the overwrite rings
  * @snapshotter: takes snapshots of the overwrite channel
+ * @snapshot_event: says in the file why each snapshot was taken
  * @aux:	AUX areas
  * @aux_snapshotter: takes snapshots of @aux
  * @drain_thread: drains the tracking channel
@@ -125,6 +128,7 @@ struct recorder {
 	struct keep		 keep;
 	enum perf_overwrite_kind overwrite;
 	struct snapshotter	 snapshotter;
+	struct snapshot_event	 snapshot_event;
 	struct aux		 aux;
 	struct aux_snapshotter	 aux_snapshotter;
 	struct drain_thread	 drain_thread;

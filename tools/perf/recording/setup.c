@@ -280,6 +280,8 @@ int recorder__prepare(struct recorder *rec, int argc, const char **argv)
 		err = loss_report__init(&rec->report, &rec->channels, rec->evlist);
 	if (!err)
 		err = init_snapshots(rec);
+	if (!err && recorder__has_snapshots(rec))
+		err = snapshot_event__init(&rec->snapshot_event, rec->evlist);
 	if (err)
 		return err;
 	init_sideband(rec);

@@ -118,3 +118,20 @@ int clock_pair__read(int clockid, struct clock_pair *pair)
 		name_event__close(&event);
 	return least == ULLONG_MAX ? -EINVAL : 0;
 }
+
+int clock_pair__from_monotonic(int clockid, u64 *time)
+{
+	struct clock_pair pair;
+	u64 now, tod;
+	int err;
+
+	if (clockid == CLOCK_MONOTONIC)
+		return 0;
+	err = clock_pair__read(clockid, &pair);
+	if (err)
+		return err;
+	now = read_clock(CLOCK_MONOTONIC);
+	tod = read_clock(CLOCK_REALTIME);
+	*time = pair.clock_ns + (tod - pair.tod_ns) - (now - *time);
+	return 0;
+}

@@ -45,4 +45,13 @@ struct clock_pair {
  */
 int clock_pair__read(int clockid, struct clock_pair *pair);
 
+/**
+ * clock_pair__from_monotonic - convert a recent time of CLOCK_MONOTONIC to the clock of events
+ * @clockid:	as above
+ * @time:	[ns]; unchanged on failure
+ *
+ * Return: 0, or a negative errno.
+ */
+int clock_pair__from_monotonic(int clockid, u64 *time);
+
 #endif

@@ -21,6 +21,7 @@
 #include "util/session.h"
 #include "util/stat.h"
 #include "util/symbol.h"
+#include "util/synthetic-events.h"
 #include "util/target.h"
 #include "util/tool.h"
 
@@ -118,6 +119,18 @@ static inline int process_id_index(struct perf_session *session, union perf_even
 	return perf_event__process_id_index(session->tool, session, event);
 }
 
+/* Samples without PERF_SAMPLE_READ and PERF_SAMPLE_BRANCH_STACK */
+static inline size_t sample_event_size(const struct perf_sample *sample, u64 type)
+{
+	return perf_event__sample_event_size(sample, type, 0, 0);
+}
+
+static inline int synthesize_sample(union perf_event *event, u64 type,
+				    const struct perf_sample *sample)
+{
+	return perf_event__synthesize_sample(event, type, 0, 0, sample);
+}
+
 /* Define @name, a callback of struct perf_tool for samples that calls @function. */
 #define DEFINE_SAMPLE_CALLBACK(name, function)						\
 static int name(const struct perf_tool *tool, union perf_event *event,			\
@@ -181,6 +194,11 @@ static inline void evlist__put(struct evlist *evlist)
 	evlist__delete(evlist);
 }
 
+static inline void evsel__put(struct evsel *evsel)
+{
+	evsel__delete(evsel);
+}
+
 static inline int evlist__do_mmap(struct evlist *evlist, unsigned int pages)
 {
 	return evlist__mmap(evlist, pages);
@@ -199,6 +217,17 @@ static inline void evlist__set_session(struct evlist *evlist, struct perf_sessio
 static inline struct perf_env *evlist__env(struct evlist *evlist)
 {
 	return evlist->env;
+}
+
+static inline size_t sample_event_size(const struct perf_sample *sample, u64 type)
+{
+	return perf_event__sample_event_size(sample, type, 0);
+}
+
+static inline int synthesize_sample(union perf_event *event, u64 type,
+				    const struct perf_sample *sample)
+{
+	return perf_event__synthesize_sample(event, type, 0, sample);
 }
 
 static inline void evlist__set_sb_thread_done(struct evlist *evlist, int done)

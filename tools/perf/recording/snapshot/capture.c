@@ -6,11 +6,13 @@
 #include <linux/time64.h>
 #include "util/debug.h"
 #include "util/evlist.h"
+#include "util/evsel.h"
 #include "util/record.h"
 #include "util/time-utils.h"
 #include "recording/aux/aux.h"
 #include "recording/aux/snapshot.h"
 #include "capture.h"
+#include "cause.h"
 #include "recording/keep/keep.h"
 #include "recording/ring/lost_counters.h"
 #include "overwrite.h"
@@ -39,7 +41,8 @@ unsigned int capture__asked(struct capture *capture, unsigned int *nr_commands)
 	return what;
 }
 
-int capture__take(struct capture *capture, unsigned int why, u64 event_time)
+int capture__take(struct capture *capture, unsigned int why,
+		  const struct snapshot_cause *cause)
 {
 	const struct aux *aux = capture->aux_snapshotter->aux;
 	int err = 0;
@@ -48,7 +51,7 @@ int capture__take(struct capture *capture, unsigned int why, u64 event_time)
 	pthread_mutex_lock(&capture->enabling);
 	if (why & TRIGGER_SNAPSHOTS || aux->opts->auxtrace_snapshot_on_exit)
 		err = aux_snapshotter__take(capture->aux_snapshotter, why & TRIGGER_STOP);
-	snapshotter__take(capture->snapshotter, event_time);
+	snapshotter__take(capture->snapshotter, cause);
 	pthread_mutex_unlock(&capture->enabling);
 	return err;
 }
@@ -63,6 +66,29 @@ static void enable_events(struct capture *capture)
 	event_enable_timer__start(capture->evlist->eet);
 }
 
+static struct snapshot_cause describe(const struct triggers *triggers, unsigned int what)
+{
+	const struct trigger_events *events = &triggers->events;
+	struct snapshot_cause cause = snapshot_cause__now("exit");
+
+	if (what & TRIGGER_EVENT) {
+		cause = (struct snapshot_cause){
+			.reason = evsel__name(events->evsel), .time = events->time, .pid = events->pid,
+			.tid = events->tid, .cpu = events->cpu, .is_event = true,
+		};
+	} else if (what & TRIGGER_CONTROL) {
+		cause.reason = "control";
+	} else if (what & TRIGGER_SNAPSHOT) {
+		cause.reason = "signal";
+		cause.pid = cause.tid = triggers->signal_pid;
+	} else if (what & TRIGGER_TIME) {
+		cause.reason = "time";
+	}
+	if (cause.pid != getpid())
+		snapshot_cause__find_comm(&cause);
+	return cause;
+}
+
 /*
  * Take the last copy before the events are disabled, so that the rings do not fill with events of
  * stopping. Read the counters before the copy: events that a paused ring misses during it are no
@@ -70,20 +96,17 @@ static void enable_events(struct capture *capture)
  */
 static int act(struct capture *capture, unsigned int what)
 {
-	const struct trigger_events *events = &capture->triggers->events;
-	u64 event_time = 0;
+	struct snapshot_cause cause;
 	int err = 0;
 
 	if (what & TRIGGER_ENABLE)
 		enable_events(capture);
 	if (what & TRIGGER_STOP)
 		err = lost_counters__read(capture->lost, capture->channels, capture->evlist, true);
-	if (what & TRIGGER_EVENT) {
-		__atomic_store_n(&capture->trigger_evsel, events->evsel, __ATOMIC_RELAXED);
-		event_time = events->time;
+	if (what & (TRIGGER_SNAPSHOTS | TRIGGER_STOP)) {
+		cause = describe(capture->triggers, what);
+		err = capture__take(capture, what, &cause) ?: err;
 	}
-	if (what & (TRIGGER_SNAPSHOTS | TRIGGER_STOP))
-		err = capture__take(capture, what, event_time) ?: err;
 	return err;
 }
 

@@ -41,9 +41,9 @@
 struct aux_snapshotter;
 struct channels;
 struct evlist;
-struct evsel;
 struct keep;
 struct lost_counters;
+struct snapshot_cause;
 struct snapshotter;
 struct triggers;
 
@@ -61,7 +61,6 @@ struct triggers;
  * @stop_fd:	makes the capture thread end
  * @asked:	a set of enum trigger that the main thread has not seen yet
  * @nr_commands: how many "snapshot" commands among them wait for their answer
- * @trigger_evsel: the event that triggered last, or NULL
  * @err:	error that ended the capture thread, negative errno, or 0; valid after
  *		capture__stop()
  * @thread:	the thread; @running until it is joined, @started once capture__start() was called
@@ -80,7 +79,6 @@ struct capture {
 	int			 stop_fd;
 	unsigned int		 asked;
 	unsigned int		 nr_commands;
-	struct evsel		*trigger_evsel;
 	int			 err;
 	pthread_t		 thread;
 	bool			 running;
@@ -104,11 +102,12 @@ void capture__start(struct capture *capture);
  * capture__take - copy the new records of overwrite rings and AUX areas; in any thread
  * @why:		a set of enum trigger. At TRIGGER_STOP alone, AUX areas are copied only with
  *		-Se.
- * @event_time:	time of the event that triggered the copy [ns of CLOCK_MONOTONIC], or 0
+ * @cause:	the same in detail
  *
  * Return: 0, or a negative errno after an error message.
  */
-int capture__take(struct capture *capture, unsigned int why, u64 event_time);
+int capture__take(struct capture *capture, unsigned int why,
+		  const struct snapshot_cause *cause);
 
 /**
  * capture__asked - what was asked for since the last call

@@ -118,7 +118,7 @@ static void add_stats(struct perf_snapshot_stats *sum, const struct perf_snapsho
 	sum->grace = max(sum->grace, stats->grace);
 }
 
-void snapshotter__take(struct snapshotter *snapshotter, u64 event_time)
+void snapshotter__take(struct snapshotter *snapshotter, const struct snapshot_cause *cause)
 {
 	struct perf_snapshot_stats taken;
 	struct snapshot_stats *stats;
@@ -130,11 +130,12 @@ void snapshotter__take(struct snapshotter *snapshotter, u64 event_time)
 	perf_snapshot__take(filling(snapshotter)->snapshots, snapshotter->nr, &taken);
 
 	stats = &filling(snapshotter)->stats;
-	stats->requests++;
+	if (!stats->requests++)
+		stats->cause = *cause;
 	stats->horizon = final_time;
 	add_stats(&stats->taken, &taken);
-	if (event_time) {
-		u64 latency = begin + taken.copy_ns - event_time;
+	if (cause->is_event) {
+		u64 latency = begin + taken.copy_ns - cause->time;
 
 		stats->latency_ns = max(stats->latency_ns, latency);
 	}

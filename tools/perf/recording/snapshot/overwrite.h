@@ -17,6 +17,7 @@
 #include <perf/overwrite.h>
 #include "recording/lib/double_buffer.h"
 #include "recording/stats/ring_stats.h"
+#include "cause.h"
 #include "coverage.h"
 
 struct channel;
@@ -28,6 +29,7 @@ struct output;
  * @written:	statistics of the records that were written
  * @overwritten: recorded since the previous snapshot, and overwritten before the copy [bytes]
  * @coverage:	the time that the records cover, in the events' clock
+ * @cause:	why it was taken first; @cause.reason is NULL if there was nothing to write
  * @requests:	number of copies taken before it was written; 0 if there was nothing to write
  * @horizon:	records of later snapshots are newer than this [ns]; 0 if unknown
  * @latency_ns:	longest time from a trigger event to the end of its copy [ns]; 0 without trigger
@@ -38,6 +40,7 @@ struct snapshot_stats {
 	struct ring_stats	written;
 	u64		overwritten;
 	struct coverage	coverage;
+	struct snapshot_cause cause;
 	unsigned int	requests;
 	u64		horizon;
 	u64		latency_ns;
@@ -88,11 +91,11 @@ void snapshotter__exit(struct snapshotter *snapshotter);
 
 /**
  * snapshotter__take - copy the new records of all rings; in any thread
- * @event_time:	time of the event that triggered the copy [ns of CLOCK_MONOTONIC], or 0
+ * @cause:	why
  *
  * Takes as long as a memcpy of the rings, plus grace periods where the kernel needs them.
  */
-void snapshotter__take(struct snapshotter *snapshotter, u64 event_time);
+void snapshotter__take(struct snapshotter *snapshotter, const struct snapshot_cause *cause);
 
 /** snapshotter__pending - was anything taken since the last snapshotter__hand_over()? */
 bool snapshotter__pending(struct snapshotter *snapshotter);

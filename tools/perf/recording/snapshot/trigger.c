@@ -108,6 +108,7 @@ static unsigned int process_signal(struct triggers *triggers, const struct signa
 {
 	switch (info->ssi_signo) {
 	case SIGUSR2:
+		triggers->signal_pid = info->ssi_pid;
 		return TRIGGER_SNAPSHOT;
 	case SIGUSR1:
 		workload__exec_failed(&triggers->workload, info->ssi_pid, info->ssi_int);

@@ -44,6 +44,7 @@ enum trigger {
  * @control:	commands of --control
  * @events:	the events of --switch-output-event
  * @workload:	the command
+ * @signal_pid:	process that sent the last SIGUSR2
  * @stop_signal: the signal that ended the recording, or 0
  */
 struct triggers {
@@ -56,6 +57,7 @@ struct triggers {
 	struct control	 control;
 	struct trigger_events events;
 	struct workload	 workload;
+	pid_t		 signal_pid;
 	int		 stop_signal;
 };
 

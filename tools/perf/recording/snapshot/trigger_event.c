@@ -47,8 +47,10 @@ int trigger_events__configure(struct trigger_events *events, struct evlist *reco
 	evlist__config(events->evlist, &trigger_opts, NULL);
 
 	evlist__for_each_entry(events->evlist, evsel) {
-		/* Only the time is read: it must be there even with a single event. */
+		/* These are read: they must be there even with a single event. */
 		evsel__set_sample_bit(evsel, TIME);
+		evsel__set_sample_bit(evsel, TID);
+		evsel__set_sample_bit(evsel, CPU);
 		if (evsel->core.attr.sample_period || evsel->core.attr.freq)
 			continue;
 		pr_err("--switch-output-event=%s: after how many events is a snapshot wanted? "
@@ -95,14 +97,17 @@ void trigger_events__enable(struct trigger_events *events)
 
 static void note(struct trigger_events *events, union perf_event *event)
 {
-	u64 time;
+	struct perf_sample sample = { 0 };
 
 	if (event->header.type != PERF_RECORD_SAMPLE ||
-	    evlist__parse_sample_timestamp(events->evlist, event, &time))
+	    evlist__parse_sample(events->evlist, event, &sample))
 		return;
-	if (events->evsel && events->time <= time)
+	if (events->evsel && events->time <= sample.time)
 		return;
-	events->time = time;
+	events->time = sample.time;
+	events->pid = sample.pid;
+	events->tid = sample.tid;
+	events->cpu = sample.cpu;
 	events->evsel = evlist__event2evsel(events->evlist, event);
 }
 

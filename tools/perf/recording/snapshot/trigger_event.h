@@ -3,7 +3,7 @@
  * Take snapshots when events happen (--switch-output-event).
  *
  * Trigger events are not recorded. Each has small rings of its own, which wake the capture thread
- * up at every event; only the kind of the event and its time are read from them. Their clock is
+ * up at every event; only the kind of the event, its time, task and CPU are read from them. Their clock is
  * CLOCK_MONOTONIC: so the time from the event to the finished copy is known.
  */
 #ifndef PERF_RECORDING_TRIGGER_EVENT_H
@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <linux/types.h>
+#include <sys/types.h>
 
 #include "trigger_limit.h"
 
@@ -26,6 +27,7 @@ struct record_opts;
  * @time:	time of the oldest event that the last trigger_events__process() found [ns of
  *		CLOCK_MONOTONIC]
  * @evsel:	which event that was
+ * @pid, @tid, @cpu: where it happened
  * @limit:	of the snapshots in a storm of events
  */
 struct trigger_events {
@@ -34,6 +36,9 @@ struct trigger_events {
 	int		 nr;
 	u64		 time;
 	struct evsel	*evsel;
+	pid_t		 pid;
+	pid_t		 tid;
+	int		 cpu;
 	struct trigger_limit limit;
 };
 

@@ -10,14 +10,16 @@
 need_numbered
 numbered_event
 
-# keep SECONDS RATE [record options]: record the calls, and the recorder's memory in $anonymous [kB]
+# keep "WORKLOAD OPTIONS" [record options]: record the calls, and the recorder's memory in $anonymous
+# [kB]
 keep() {
-	local seconds=$1 rate=$2
+	local options=$1
 
-	shift 2
+	shift
 	rm -f "$work"/data*
 	recorder_start -a "${event[@]}" -o "$work/data" "$@"
-	numbered_start --rate "$rate" --duration "$seconds"
+	# shellcheck disable=SC2086 # several options
+	numbered_start $options
 	numbered_end
 	anonymous=$(recorder_anonymous)
 	recorder_stop
@@ -35,11 +37,13 @@ held() {
 		awk 'NR == 1 { first = $1 } { last = $1 } END { print last - first }'
 }
 
-# check WHY: the file has not all calls, but all of the time that is reported
+# check WHY LIMIT: the file has not all calls, but all of the time that is reported
 check() {
 	local held seconds
 
 	grep -q "$1" "$work/record.err" || error "the summary does not say: $1"
+	"$PERF" script -f -i "$work/data" 2> /dev/null | grep -qE "exit; kept [0-9.]+ s, limited by $2\"" ||
+		error "the file does not say: limited by $2"
 	numbered_check "$work/data" > "$work/checked" || error "calls are missing"
 	cat "$work/checked"
 	grep -q 'first 1 ' "$work/checked" && inconclusive "nothing was dropped"
@@ -53,29 +57,29 @@ check() {
 }
 
 subtest "the last second"
-keep 3 20000 --keep=1s
-check 'dropped because of their age'
+keep "--rate 20000 --duration 3" --keep=1s
+check 'dropped because of their age' time
 awk -v seconds="$(reported 'all of the ([0-9.]*) s')" '
 	BEGIN { exit !(seconds > 0.9 && seconds < 2) }' ||
 	error "not 1 s"
 
 subtest "40 MB, not compressed"
-keep 2 300000 --keep=60s,40M -z0
-check 'dropped because the memory was full'
+keep "--rate 300000 --count 300000" --keep=60s,40M -z0
+check 'dropped because the memory was full' memory
 grep -qE 'needs some [0-9]+ MB' "$work/record.err" || error "no advice"
 note "anonymous memory: $anonymous kB"
 ((anonymous <= 40 << 10)) || error "the recorder uses $anonymous kB"
 
 if [ -n "${NIGHT-}" ]; then
 	subtest "40 MB, compressed"
-	keep 10 1000000 --keep=40M --write-buffer=1M
+	keep "--rate 1000000 --duration 10" --keep=40M --write-buffer=1M
 	note "anonymous memory: $anonymous kB"
 	((anonymous <= 40 << 10)) || error "the recorder uses $anonymous kB"
 	numbered_check "$work/data" || error "calls are missing"
 fi
 
 subtest "the recording is stopped long after the last record"
-keep 1 1000 --keep=1s
+keep "--rate 1000 --duration 1" --keep=1s
 numbered_check "$work/data" -- --expect "$work/issued" || error "calls are missing"
 
 subtest "the file has marks of rounds, which keep their promise"

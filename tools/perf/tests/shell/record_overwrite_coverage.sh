@@ -23,7 +23,8 @@ calls() {
 
 # Print the CPU and the time [us] of each sample.
 times() {
-	"$PERF" script -i "$work/data" -F cpu,time --ns 2> /dev/null |
+	"$PERF" script -i "$work/data" -F cpu,time,event --ns 2> /dev/null |
+		grep -v ' snapshot:' |
 		sed -E 's/^ *\[0*([0-9]+)\] +([0-9]+)\.([0-9]{6})([0-9]{3}):.*/\1 \2\3/'
 }
 

@@ -100,7 +100,8 @@ if mount -t tmpfs -o size=5m tmpfs "$out" 2> "$work/mount.err"; then
 			tr -d , | xargs)
 		[ "$ranges" = "10:1-1009 40:1-1013 50:1-1019" ] || error "the file holds '$ranges'"
 		readable "$out/data" || error "the file cannot be read"
-		names=$("$PERF" script -i "$out/data" -F comm 2> /dev/null | sort -u | xargs)
+		names=$("$PERF" script -i "$out/data" -F comm,event 2> /dev/null |
+			awk '$NF != "snapshot:" { print $1 }' | sort -u | xargs)
 		[ "$names" = "$comm" ] || error "samples have the names $names"
 		"$PERF" report -i "$out/data" --stdio 2>&1 > "$work/report.out" | grep -i 'out of order' &&
 			error "records of earlier times follow later ones"

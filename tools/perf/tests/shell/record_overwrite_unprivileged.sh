@@ -21,11 +21,12 @@ for name in cpu-clock task-clock; do
 		status=$?
 		rm -f
 		[ $status = 0 ] || { error "exit status $status"; continue; }
-		"${as_nobody[@]}" "$PERF" script -i "$public/data" -F comm,tid,time,ip > "$work/script.out" 2> "$work/script.err" ||
+		"${as_nobody[@]}" "$PERF" script -i "$public/data" -F comm,tid,time,event,ip > "$work/script.all" 2> "$work/script.err" ||
 			error "the owner of the file cannot read it: $(cat "$work/script.err")"
+		grep -v ' snapshot: ' "$work/script.all" > "$work/script.out"
 		awk '
 			{ time = $3; sub(":", "", time); if (!(time + 0 >= last)) back++; last = time + 0; n++ }
-			$4 ~ /^ffff/ { kernel++ }
+			$5 ~ /^ffff/ { kernel++ }
 			$1 != "numbered" { other++ }
 			END {
 				printf "# %d samples, %d of the kernel, %d of other commands, %d back in time\n", n, kernel, other, back

@@ -64,9 +64,24 @@ static void test_perf_clock(void)
 	      "perf's own clock is read together with the time of day");
 }
 
+static void test_conversion(void)
+{
+	u64 before = now(CLOCK_REALTIME), time = now(CLOCK_MONOTONIC), same = time;
+
+	check(!clock_pair__from_monotonic(CLOCK_MONOTONIC, &same) && same == time,
+	      "CLOCK_MONOTONIC needs no conversion");
+	check(!clock_pair__from_monotonic(CLOCK_REALTIME, &time) &&
+	      is_between(before - TOLERANCE, time, now(CLOCK_REALTIME) + TOLERANCE),
+	      "a time is converted to another clock");
+	same = time;
+	check(clock_pair__from_monotonic(99, &time) == -EINVAL && same == time,
+	      "an unknown clock changes nothing");
+}
+
 int main(void)
 {
 	test_clock();
 	test_perf_clock();
+	test_conversion();
 	return tap_end();
 }

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <linux/kernel.h>
+#include <linux/time64.h>
+#include "util/debug.h"
+#include "util/event.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "util/sample.h"
+#include "recording/aux/snapshot.h"
+#include "recording/keep/keep.h"
+#include "recording/lib/compat.h"
+#include "recording/output/output.h"
+#include "cause.h"
+#include "overwrite.h"
+#include "snapshot_event.h"
+
+/* The kernel counts ids from 1. */
+#define SNAPSHOT_EVENT_ID	(1ULL << 62)
+
+/*
+ * Fields of other events that the sample need not have. All others it must have: "perf script -F"
+ * takes only fields that all events of a type have.
+ */
+#define LEFT_OUT	(PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK |	\
+			 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_INTR | \
+			 PERF_SAMPLE_AUX)
+
+/* Without PERF_SAMPLE_IDENTIFIER, the id must be at the same place in samples of all events. */
+static u64 sample_type(struct evlist *evlist)
+{
+	u64 type = (__evlist__combined_sample_type(evlist) & ~LEFT_OUT) | PERF_SAMPLE_RAW;
+
+	return type & PERF_SAMPLE_IDENTIFIER ? type | PERF_SAMPLE_TID | PERF_SAMPLE_CPU : type;
+}
+
+static struct evsel *new_evsel(struct evlist *evlist)
+{
+	const struct perf_event_attr *first = &evlist__first(evlist)->core.attr;
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_SOFTWARE,
+		.size		= sizeof(attr),
+		.config		= PERF_COUNT_SW_BPF_OUTPUT,
+		.sample_type	= sample_type(evlist),
+		.sample_period	= 1,
+		.read_format	= first->read_format,
+		.sample_id_all	= first->sample_id_all,
+		.use_clockid	= first->use_clockid,
+		.clockid	= first->clockid,
+	};
+	struct evsel *evsel = evsel__new(&attr);
+
+	if (!evsel)
+		return NULL;
+	evsel->name = strdup("snapshot");
+	if (evsel->name && !perf_evsel__alloc_id(&evsel->core, 1, 1))
+		return evsel;
+	evsel__put(evsel);
+	return NULL;
+}
+
+int snapshot_event__init(struct snapshot_event *event, struct evlist *evlist)
+{
+	struct evsel *evsel = new_evsel(evlist);
+	struct perf_sample_id *sid;
+
+	if (!evsel) {
+		pr_err("Not enough memory to describe snapshots.\n");
+		return -ENOMEM;
+	}
+	evlist__add(evlist, evsel);
+	evsel->tracking = false;
+	perf_evlist__id_add(&evlist->core, &evsel->core, 0, 0, SNAPSHOT_EVENT_ID);
+	sid = evlist__id2sid(evlist, SNAPSHOT_EVENT_ID);
+	sid->cpu.cpu = -1;
+	sid->tid = -1;
+	evlist__set_id_pos(evlist);
+	event->evsel = evsel;
+	return 0;
+}
+
+static double seconds(u64 ns)
+{
+	return (double)ns / NSEC_PER_SEC;
+}
+
+static void add_kept(const struct keep_stats *kept, char *text, size_t size)
+{
+	static const char * const limits[] = {
+		[KEEP_NO_LIMIT]	    = "nothing dropped",
+		[KEEP_LIMIT_TIME]   = "limited by time",
+		[KEEP_LIMIT_MEMORY] = "limited by memory",
+		[KEEP_LIMIT_CPU]    = "limited by CPU time",
+	};
+	size_t len = strlen(text);
+
+	scnprintf(text + len, size - len, "; kept %.6f s, %s",
+		  kept->end > kept->begin ? seconds(kept->end - kept->begin) : 0, limits[kept->limit]);
+}
+
+static void add_rings(const struct coverage *coverage, char *text, size_t size)
+{
+	size_t len = strlen(text);
+
+	len += scnprintf(text + len, size - len, "; rings %.6f s", seconds(coverage__ns(coverage)));
+	if (!coverage->limiting.oldest)
+		scnprintf(text + len, size - len, ", nothing overwritten");
+	else if (coverage->limiting.cpu >= 0)
+		scnprintf(text + len, size - len, ", limited by CPU %d", coverage->limiting.cpu);
+	else
+		scnprintf(text + len, size - len, ", limited by thread %d", coverage->limiting.tid);
+}
+
+static void add_aux(const struct aux_snapshot_stats *aux, char *text, size_t size)
+{
+	size_t len = strlen(text);
+
+	scnprintf(text + len, size - len, "; AUX %.3f MB", aux->bytes / 1024.0 / 1024.0);
+}
+
+void snapshot_event__set(struct snapshot_event *event, const struct snapshot_cause *cause, u64 time,
+			 const struct snapshot_stats *rings, const struct aux_snapshot_stats *aux,
+			 const struct keep_stats *kept)
+{
+	union perf_event *record = (union perf_event *)event->record;
+	u64 type = event->evsel->core.attr.sample_type;
+	char text[512] = "";
+	struct perf_sample sample = {
+		.id = SNAPSHOT_EVENT_ID, .pid = cause->pid, .tid = cause->tid, .cpu = cause->cpu,
+		.time = time, .period = 1, .raw_data = text,
+	};
+
+	scnprintf(text, sizeof(text) - 128, "%s%s%s", cause->reason, cause->comm[0] ? " by " : "",
+		  cause->comm);
+	if (kept)
+		add_kept(kept, text, sizeof(text));
+	if (rings && rings->coverage.newest)
+		add_rings(&rings->coverage, text, sizeof(text));
+	if (aux)
+		add_aux(aux, text, sizeof(text));
+	/* A final zero, and the length field before the text makes both a multiple of 8. */
+	sample.raw_size = round_up(sizeof(u32) + strlen(text) + 1, sizeof(u64)) - sizeof(u32);
+
+	record->header = (struct perf_event_header){
+		.type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER,
+		.size = sample_event_size(&sample, type),
+	};
+	synthesize_sample(record, type, &sample);
+	event->time = time;
+	event->pending = true;
+}
+
+int snapshot_event__write_until(struct snapshot_event *event, struct output *output, u64 time)
+{
+	const union perf_event *record = (const union perf_event *)event->record;
+	struct records records = records__of(record, record->header.size);
+
+	if (!event->pending || event->time > time)
+		return 0;
+	event->pending = false;
+	return output__write(output, &records, NULL);
+}

@@ -1,0 +1,114 @@
+#!/bin/bash
+# perf record: each snapshot has a record that says what requested it, and how far back it reaches
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 120
+# tags: parallel
+
+# shellcheck source=lib/recorder.sh
+. "$(dirname "$0")/lib/recorder.sh"
+# shellcheck source=lib/files.sh
+. "$(dirname "$0")/lib/files.sh"
+
+need_perf
+need_root
+need_tracepoint sched:sched_process_exec
+
+marker=$work/marker$$
+ln -s /bin/true "$marker"
+filter="filename == \"$marker\""
+
+# start [record options]: record executions of $marker
+start() {
+	rm -f "$work"/data*
+	recorder_start -a -e sched:sched_process_exec --filter "$filter" -o "$work/data" "$@"
+}
+
+nr_snapshots() {
+	(($(grep -c 'Snapshot [0-9]* (' "$work/record.err") >= $1))
+}
+
+# record_of PERF FILE NR: set $task and $text of the NRth snapshot in the file
+record_of() {
+	"$1" script -f -i "$2" 2> "$work/script.err" | awk -v nr="$3" '
+		$6 == "snapshot:" && ++n == nr {
+			print $1, $2
+		}
+		/BPF string:/ && n == nr {
+			sub(/.*BPF string: /, "")
+			print
+		}' > "$work/cause"
+	{ read -r task; read -r text; } < "$work/cause"
+	note "$task: $text"
+}
+
+# expect TASK REGEXP: check what record_of() has found; TASK is "comm pid", or "comm"
+expect() {
+	[[ $task = "$1" || ${task% *} = "$1" ]] || error "the task is '$task', not '$1'"
+	[[ $text =~ ^\"$2\"$ ]] || error "the text is '$text', not '$2'"
+}
+
+# seconds_to_exec FILE: print the time between the first execution and the first snapshot [s]
+seconds_to_exec() {
+	"$PERF" script -f -i "$1" --ns -F time,event 2> /dev/null | awk '
+		/snapshot:/ && !snapshot { snapshot = $1 + 0 }
+		/exec:/ && !exec { exec = $1 + 0 }
+		END {
+			if (!exec || !snapshot)
+				exit 1
+			print (snapshot > exec ? snapshot - exec : exec - snapshot)
+		}'
+}
+
+for mode in "--keep=60s,64M" "-e sched:sched_switch/overwrite/"; do
+	reach='kept [0-9.]+ s, nothing dropped'
+	[[ $mode = --keep* ]] || reach='rings [0-9.]+ s, (nothing overwritten|limited by CPU [0-9]+)'
+
+	subtest "a signal, an event and a command, in files of their own: $mode"
+	# shellcheck disable=SC2086 # several options
+	start $mode --switch-output-event sched:sched_process_exec --filter "$filter"
+	kill -USR2 "$recorder"
+	wait_until 20 nr_snapshots 1 || error "no snapshot for the signal"
+	"$marker"
+	wait_until 20 nr_snapshots 2 || error "no snapshot for the event"
+	control snapshot || error "no snapshot for the command"
+	recorder_stop
+	find_snapshots "$work/data"
+	[ "${#snapshots[@]}" = 4 ] || fatal "${#snapshots[@]} files, not 4"
+	for perf in "$PERF" ${old_perf:+"$old_perf"}; do
+		record_of "$perf" "${snapshots[0]}" 1
+		expect "$(cat /proc/$$/comm) $$" "signal by $(cat /proc/$$/comm); $reach"
+		record_of "$perf" "${snapshots[1]}" 1
+		expect "${marker##*/}" "sched:sched_process_exec by ${marker##*/}; $reach"
+		record_of "$perf" "${snapshots[2]}" 1
+		expect "perf $recorder" "control; $reach"
+		record_of "$perf" "${snapshots[3]}" 1
+		expect "perf $recorder" "exit; $reach"
+		# Fields that samples of a software event need not have
+		"$perf" script -f -i "${snapshots[1]}" -F comm,tid,cpu,time,period,event,ip,sym \
+			> "$work/script.out" 2> "$work/script.err" || error "-F fails"
+	done
+	readable "${snapshots[@]}" || error "a file cannot be read"
+	seconds=$(seconds_to_exec "${snapshots[1]}") || error "the execution is not in the file"
+	note "$seconds s between the event and the record"
+	awk -v s="${seconds:-9}" 'BEGIN { exit s > 0.05 }' || error "the record has another time"
+
+	subtest "several snapshots in one file: $mode"
+	# shellcheck disable=SC2086 # several options
+	start $mode
+	kill -USR2 "$recorder"
+	wait_until 20 nr_snapshots 1 || error "no snapshot for the signal"
+	control snapshot || error "no snapshot for the command"
+	recorder_stop
+	record_of "$PERF" "$work/data" 1
+	expect "$(cat /proc/$$/comm) $$" "signal by .*"
+	record_of "$PERF" "$work/data" 2
+	expect "perf $recorder" "control; .*"
+	grep -i 'out of order' "$work/script.err" && error "records are out of order"
+	readable "$work/data" || error "the file cannot be read"
+done
+
+subtest "no such event without snapshots"
+"$PERF" record -e cpu-clock -o "$work/stream" true 2> "$work/record.err" || error "perf record fails"
+"$PERF" evlist -i "$work/stream" | grep snapshot && error "the event is in the file"
+
+finish
