@@ -210,7 +210,6 @@ static int append_snapshot(struct recorder *rec, struct snapshot *snapshot,
 	if (!err)
 		err = write_kept(rec) ?: snapshot_event__write_until(&rec->snapshot_event,
 								     &rec->output, UINT64_MAX);
-	keep__release(&rec->keep);
 	snapshot->saved = false;
 	if (!err && !rec->output.droppable)
 		sideband__end_snapshot(&rec->sideband, snapshot->rings.horizon);
@@ -272,11 +271,13 @@ static int last_snapshot(struct recorder *rec)
 	int err = append_snapshot(rec, &snapshot, NULL);
 
 	snapshot.rings.taken.paused = 0;
-	return err ?: report_snapshot(rec, &snapshot);
+	err = err ?: report_snapshot(rec, &snapshot);
+	keep__end_snapshot(&rec->keep, true);
+	return err;
 }
 
 /*
- * Drop a snapshot that could not be written. The rings go on. If the file has earlier snapshots, the
+ * Drop a snapshot that could not be written. The rings go on. Kept records stay for the next one. If the file has earlier snapshots, the
  * next one is appended to them, else it creates another file.
  */
 static int drop_snapshot(struct recorder *rec)
@@ -313,6 +314,7 @@ static int snapshot(struct recorder *rec, bool to_next_file)
 					 snapshot.rings.cause.reason);
 		err = drop_snapshot(rec);
 	}
+	keep__end_snapshot(&rec->keep, snapshot.saved || !rec->output.droppable);
 	if (rec->output.droppable)
 		sideband__end_snapshot(&rec->sideband, snapshot.rings.horizon);
 	return err;

@@ -36,6 +36,7 @@ enum keep_form {
  * @samples:	PERF_RECORD_SAMPLE among them
  * @ends_round:	a PERF_RECORD_FINISHED_ROUND may follow (rounds.h)
  * @written:	a snapshot has the block
+ * @taken:	a snapshot is being written that does not have the block yet
  */
 struct keep_block {
 	struct list_head node;
@@ -52,6 +53,7 @@ struct keep_block {
 	u64		 samples;
 	bool		 ends_round;
 	bool		 written;
+	bool		 taken;
 };
 
 /** keep_memory__map - allocate memory for the records of a block. Return: NULL: -ENOMEM */

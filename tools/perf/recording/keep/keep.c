@@ -24,6 +24,14 @@ void keep__put(struct keep *keep, struct keep_block *block)
 	keep_block__free(block);
 }
 
+void keep__put_taken(struct keep *keep)
+{
+	struct keep_block *block = keep->taken[keep->nr_written++];
+
+	block->taken = false;
+	keep__put(keep, block);
+}
+
 /*
  * Dropping
  */
@@ -38,10 +46,15 @@ static void count(struct keep_stats *stats, const struct keep_block *block)
 
 static void drop(struct keep *keep, struct keep_block *block, enum keep_limit limit)
 {
-	list_del(&block->node);
-	keep->dropped_last = max(keep->dropped_last, block->last);
-	keep->limit = limit;
-	if (!block->written)
+	bool in_snapshot = block->written && !keep->overlap;
+	u64 *last = in_snapshot ? &keep->unsaved_last : &keep->dropped_last;
+
+	list_del_init(&block->node);
+	*last = max(*last, block->last);
+	*(in_snapshot ? &keep->unsaved_limit : &keep->limit) = limit;
+	if (in_snapshot)
+		count(&keep->unsaved, block);
+	else if (!block->written)
 		count(&keep->dropped, block);
 	keep__put(keep, block);
 }
@@ -60,7 +73,7 @@ void keep__trim(struct keep *keep)
 			drop(keep, block, KEEP_LIMIT_TIME);
 		else if (keep->bytes <= keep->limit_bytes)
 			break;
-		else
+		else if (!block->taken)		/* dropping that frees no memory yet */
 			drop(keep, block, keep->raw_bytes > keep->limit_bytes / 2 ?
 				     KEEP_LIMIT_CPU : KEEP_LIMIT_MEMORY);
 	}
@@ -226,26 +239,27 @@ static u64 advise(const struct keep *keep, const struct keep_stats *stats)
 /* Fill @taken. Caller holds @lock. */
 static void take(struct keep *keep, struct keep_stats *stats)
 {
-	struct keep_block *block, *next;
+	struct keep_block *block;
 	u64 first = 0;
 
-	list_for_each_entry_safe(block, next, &keep->blocks, node) {
+	list_for_each_entry(block, &keep->blocks, node) {
 		count(stats, block);
 		if (block->first && (!first || block->first < first))
 			first = block->first;
 		stats->end = max(stats->end, block->last);
 		keep->taken[keep->nr_taken++] = block;
 		block->written = true;
-		if (keep->overlap)
-			block->refs++;
-		else
-			list_del_init(&block->node);
+		block->taken = true;
+		block->refs++;
 	}
 	stats->begin = max(first, keep->dropped_last);
 	stats->limit = keep->dropped_last ? keep->limit : KEEP_NO_LIMIT;
 	stats->advised_bytes = advise(keep, stats);
-	if (!keep->overlap)
+	if (!keep->overlap) {
+		keep->unsaved_last = keep->dropped_last;
+		keep->unsaved_limit = keep->limit;
 		keep->dropped_last = 0;
+	}
 	keep->requested = false;
 }
 
@@ -268,6 +282,50 @@ int keep__hand_over(struct keep *keep, struct keep_stats *stats)
 	pthread_mutex_unlock(&keep->lock);
 	pthread_mutex_unlock(&keep->append);
 	return err;
+}
+
+/*
+ * Take the blocks of the snapshot out of the list, or leave them to the next one, unless newer blocks
+ * were dropped meanwhile.
+ */
+static void settle(struct keep *keep, bool saved)
+{
+	bool leave = !saved && !keep->dropped_last;
+	struct keep_block *block, *next;
+
+	list_for_each_entry_safe(block, next, &keep->blocks, node) {
+		if (!block->written)
+			break;
+		if (leave)
+			block->written = false;
+		else
+			drop(keep, block, keep->limit);
+	}
+	if (saved)
+		return;
+	keep->dropped.records += keep->unsaved.records;
+	keep->dropped.samples += keep->unsaved.samples;
+	if (keep->unsaved_last > keep->dropped_last) {
+		keep->dropped_last = keep->unsaved_last;
+		keep->limit = keep->unsaved_limit;
+	}
+}
+
+void keep__end_snapshot(struct keep *keep, bool saved)
+{
+	if (!keep__enabled(keep))
+		return;
+	pthread_mutex_lock(&keep->lock);
+	while (keep->nr_written < keep->nr_taken)
+		keep__put_taken(keep);
+	if (!keep->overlap)
+		settle(keep, saved);
+	keep->unsaved = (struct keep_stats){ 0 };
+	keep->unsaved_last = 0;
+	keep__trim(keep);
+	pthread_mutex_unlock(&keep->lock);
+	zfree(&keep->taken);
+	keep->nr_taken = keep->nr_written = 0;
 }
 
 void keep__synced(struct keep *keep, u64 time)

@@ -13,6 +13,9 @@
  *	     v  keep__hand_over()
  *	@taken ---> keep__write() ---> output
  *
+ * Blocks that were handed over stay in the list until keep__end_snapshot() is told that the file is
+ * saved. So a snapshot that cannot be written costs no records, unless the memory was needed.
+ *
  * Readers never wait for the compressor or the disk. Records that are not compressed yet are kept
  * as they are; when that takes too much memory, the oldest block is dropped, as always. The
  * compressor takes the newest block first: when it is too slow, it does not compress what is
@@ -112,6 +115,9 @@ struct keep_stats {
  * @newest:	time of the newest record [ns]
  * @dropped_last: time of the newest record that was dropped since the last snapshot [ns], or 0
  * @limit:	why it was dropped
+ * @unsaved_last: @dropped_last if the snapshot that is being written is not saved
+ * @unsaved_limit: why that was dropped
+ * @unsaved:	records of that snapshot that would be lost
  * @dropped:	all records that were dropped, and are in no snapshot
  * @requested:	a snapshot will be taken soon: time drops nothing
  * @synced_time: what was not appended yet is newer than this [ns]; the main thread's
@@ -145,6 +151,9 @@ struct keep {
 	u64			 newest;
 	u64			 dropped_last;
 	enum keep_limit		 limit;
+	u64			 unsaved_last;
+	enum keep_limit		 unsaved_limit;
+	struct keep_stats	 unsaved;
 	struct keep_stats	 dropped;
 	bool			 requested;
 	u64			 synced_time;
@@ -208,9 +217,10 @@ void keep__request(struct keep *keep);
  * keep__hand_over - take what is kept for a snapshot; in the main thread
  * @stats:	receives what the snapshot has
  *
- * Records that are appended from now on belong to the next snapshot.
+ * Records that are appended from now on belong to the next snapshot. Ends with
+ * keep__end_snapshot().
  *
- * Return: 0, or -ENOMEM: then it is still kept.
+ * Return: 0, or -ENOMEM: then nothing is taken.
  */
 int keep__hand_over(struct keep *keep, struct keep_stats *stats);
 
@@ -231,14 +241,18 @@ struct keep_writer {
 /**
  * keep__write - write what was handed over, in the same thread
  *
- * Frees each block when it is copied to the output.
+ * When the memory is full, blocks that were copied to the output are dropped first.
  *
  * Return: 0, or a negative errno: then the rest is not written.
  */
 int keep__write(struct keep *keep, struct output *output, const struct keep_writer *writer);
 
-/** keep__release - free what was handed over, and not written */
-void keep__release(struct keep *keep);
+/**
+ * keep__end_snapshot - after keep__hand_over(): free what was handed over
+ * @saved:	the snapshot is on disk. If not, it is kept for the next snapshot, as far as time and
+ *		memory allow.
+ */
+void keep__end_snapshot(struct keep *keep, bool saved);
 
 /**
  * keep__synced - all streamed rings were read; later records are newer than @time [ns]

@@ -15,6 +15,9 @@
 /** keep__put - drop a reference to a block. Caller holds @lock */
 void keep__put(struct keep *keep, struct keep_block *block);
 
+/** keep__put_taken - drop the snapshot's reference to its next block. Caller holds @lock */
+void keep__put_taken(struct keep *keep);
+
 /** keep__trim - drop the oldest blocks: those that are too old, or too much. Caller holds @lock */
 void keep__trim(struct keep *keep);
 

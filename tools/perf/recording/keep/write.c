@@ -32,11 +32,12 @@ static int write_block(struct keep *keep, struct keep_block *block, struct outpu
 	return output__write_kept(output, &records, block->raw_len, &span);
 }
 
-/* Give up the snapshot's reference to the next block. */
-static void put_next(struct keep *keep)
+/* The block is copied to the output: its memory may be used. */
+static void finish_block(struct keep *keep)
 {
 	pthread_mutex_lock(&keep->lock);
-	keep__put(keep, keep->taken[keep->nr_written++]);
+	keep__put_taken(keep);
+	keep__trim(keep);
 	pthread_mutex_unlock(&keep->lock);
 }
 
@@ -62,15 +63,7 @@ int keep__write(struct keep *keep, struct output *output, const struct keep_writ
 		if (!err && block->ends_round && keep->nr_written + 1 < nr_marks)
 			err = write_mark(writer, output, newest);
 		if (!err)
-			put_next(keep);
+			finish_block(keep);
 	}
 	return err;
-}
-
-void keep__release(struct keep *keep)
-{
-	while (keep->nr_written < keep->nr_taken)
-		put_next(keep);
-	zfree(&keep->taken);
-	keep->nr_taken = keep->nr_written = 0;
 }

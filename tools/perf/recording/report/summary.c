@@ -193,11 +193,14 @@ void summary__dropped(struct summary *summary, const struct snapshot_stats *stat
 		      const struct keep_stats *kept, const char *reason)
 {
 	summary->dropped++;
-	summary->dropped_records += stats->written.records + kept->records;
-	summary->dropped_samples += stats->written.samples + kept->samples;
+	summary->dropped_records += stats->written.records;
+	summary->dropped_samples += stats->written.samples;
 	if (summary->json)
 		return summary_json__dropped(reason);
 	pr_err("The snapshot (%s) is dropped. The recording goes on.\n", reason);
+	if (kept->records)
+		pr_err("Its %" PRIu64 " kept records stay for the next snapshot, as far as time and "
+		       "memory allow.\n", kept->records);
 }
 
 void summary__file(struct summary *summary, const char *name)

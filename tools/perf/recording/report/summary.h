@@ -60,7 +60,7 @@ void summary__snapshot(struct summary *summary, const struct snapshot_stats *sta
 /**
  * summary__dropped - count and report a snapshot that could not be written
  * @stats:	what was to be written
- * @kept:	what was to be written of the kept streams
+ * @kept:	kept streams, which are put back
  * @reason:	what requested it
  */
 void summary__dropped(struct summary *summary, const struct snapshot_stats *stats,

@@ -209,8 +209,8 @@ static void join_all(void)
 		pthread_join(appenders[i].pthread, NULL);
 }
 
-/* Take a snapshot into @found. Return: its statistics. */
-static struct keep_stats snapshot(struct keep *keep)
+/* Take a snapshot into @found, and say whether it was saved. Return: its statistics. */
+static struct keep_stats attempt(struct keep *keep, bool saved)
 {
 	const struct keep_writer writer = { .before_block = before_block, .before_mark = before_mark };
 	struct keep_stats stats;
@@ -219,8 +219,13 @@ static struct keep_stats snapshot(struct keep *keep)
 	keep__request(keep);
 	if (keep__hand_over(keep, &stats) || keep__write(keep, NULL, &writer))
 		printf("# a snapshot fails\n");
-	keep__release(keep);
+	keep__end_snapshot(keep, saved);
 	return stats;
+}
+
+static struct keep_stats snapshot(struct keep *keep)
+{
+	return attempt(keep, true);
 }
 
 static void begin(struct keep *keep, u64 max_ns, u64 max_bytes, int level, bool overlap)
@@ -364,6 +369,84 @@ static void test_overlap(void)
 	keep__exit(&keep);
 }
 
+static void test_unsaved(void)
+{
+	struct keep_stats first, second;
+	struct keep keep;
+
+	begin(&keep, 0, 1ULL << 40, 0, false);
+	append_all(&keep, 100);
+	join_all();
+	first = attempt(&keep, false);
+	append_all(&keep, 100);
+	join_all();
+	second = snapshot(&keep);
+	check(second.records == 2 * first.records && is_complete_from(0) && !found.disorder &&
+	      second.limit == KEEP_NO_LIMIT && !keep.dropped.records,
+	      "the records of a snapshot that was not saved are in the next one");
+	check(!snapshot(&keep).records, "and in no later one");
+	keep__exit(&keep);
+}
+
+/* What is put back may be too much, or too old. */
+static void test_unsaved_limits(u64 max_ns, u64 max_bytes, enum keep_limit limit)
+{
+	struct keep_stats stats;
+	struct keep keep;
+
+	begin(&keep, max_ns, max_bytes, 0, false);
+	append_all(&keep, 60);
+	join_all();
+	stats = attempt(&keep, false);
+	check(stats.limit == KEEP_NO_LIMIT, "nothing was dropped before");
+	append_all(&keep, 300);
+	join_all();
+	stats = snapshot(&keep);
+	check(stats.limit == limit && is_complete_from(stats.begin) && !found.disorder,
+	      "what is put back is dropped first, and nothing is missing in the span");
+	check(stats.records + keep.dropped.records == 3 * 360 * RUN_RECORDS,
+	      "what was dropped is counted");
+	keep__exit(&keep);
+}
+
+/* Append between the blocks that are written. The second snapshot lacks what the first one has. */
+static struct keep *meanwhile;
+
+static int append_meanwhile(void *arg)
+{
+	(void)arg;
+	if (found.blocks == 1) {
+		append_all(meanwhile, 300);
+		join_all();
+	}
+	return 0;
+}
+
+static void test_full_while_writing(bool saved)
+{
+	const struct keep_writer writer = { .before_block = append_meanwhile,
+					    .before_mark = before_mark };
+	struct keep_stats first, second;
+	struct keep keep;
+
+	begin(&keep, 0, 1, 0, false);		/* 4 MB */
+	meanwhile = &keep;
+	append_all(&keep, 60);
+	join_all();
+	found = (struct found){ 0 };
+	check(!keep__hand_over(&keep, &first) && !keep__write(&keep, NULL, &writer) &&
+	      sum(found.nr) == first.records && first.records == 3 * 60 * RUN_RECORDS,
+	      "a snapshot is whole, though the memory is full meanwhile");
+	keep__end_snapshot(&keep, saved);
+	second = snapshot(&keep);
+	check(second.limit == KEEP_LIMIT_MEMORY && is_complete_from(second.begin) &&
+	      !found.disorder && second.begin > 60 * RUN_RECORDS,
+	      "the next one has nothing of it, and no gap");
+	check(second.records + keep.dropped.records + (saved ? first.records : 0) ==
+	      3 * 360 * RUN_RECORDS, "what was dropped is counted");
+	keep__exit(&keep);
+}
+
 static void test_meanwhile(void)
 {
 	u64 nr = 0, blocks = 0;
@@ -394,6 +477,11 @@ int main(void)
 	test_memory(0);
 	test_memory(1);
 	test_overlap();
+	test_unsaved();
+	test_unsaved_limits(0, 1, KEEP_LIMIT_MEMORY);
+	test_unsaved_limits(3000, 1ULL << 40, KEEP_LIMIT_TIME);
+	test_full_while_writing(true);
+	test_full_while_writing(false);
 	test_meanwhile();
 	return tap_end();
 }
