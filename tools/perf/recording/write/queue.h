@@ -34,9 +34,10 @@
  * closed. Appending threads do not wait for that, until the pool has no free chunk.
  *
  * Threads reserve pieces of the file one after the other, and copy to them at the same time. A
- * piece that fits into @filling is reserved without a lock (tail.h). So readers do not wait for each
- * other, and one that loses its CPU while it copies does not stop the others. A chunk is submitted
- * when all its pieces are copied (chunk->uncopied). Later chunks wait with it, in the pool.
+ * piece that fits into @filling is reserved without a lock (tail.h). So readers do not wait for
+ * each other, and one that loses its CPU while it copies does not stop the others. A chunk is
+ * submitted when all its pieces are copied (chunk->uncopied). Later chunks wait with it, in the
+ * pool.
  *
  * Two locks, taken in this order:
  *

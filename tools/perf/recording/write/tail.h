@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reserve places at the end of the file: without a lock where a chunk has space, otherwise with one.
+ * Reserve places at the end of the file: without a lock where a chunk has space, otherwise with
+ * one.
  *
  *	open	Any thread reserves by tail__reserve(), which takes no lock.
  *	closed	Only the thread that holds the queue's lock @append reserves, by tail__advance().
@@ -9,9 +10,9 @@
  * every other thread waits, too, and is handed the lock asleep, so that the next one finds it taken
  * again.
  *
- * One word holds all that decides: position, generation, and whether the tail is open. A reservation
- * succeeds only if the word is the one that was read before @chunk and @limit. Each opening has
- * another generation: the same position can come again in the next file.
+ * One word holds all that decides: position, generation, and whether the tail is open. A
+ * reservation succeeds only if the word is the one that was read before @chunk and @limit. Each
+ * opening has another generation: the same position can come again in the next file.
  */
 #ifndef PERF_RECORDING_TAIL_H
 #define PERF_RECORDING_TAIL_H
