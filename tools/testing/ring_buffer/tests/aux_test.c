@@ -284,23 +284,29 @@ static void test_written_again(void)
  * Other CPUs change cap_user_* of the same control page by loads and stores. The functions of
  * the AUX area must not store to that word.
  */
-static void test_capabilities(void)
+static void test_capabilities_of(__u64 value)
 {
 	struct ring *ring = new_ring(RING_STREAMING, 0);
 	volatile __u64 *capabilities = &ring->user->capabilities;
 	struct perf_output_handle handle;
-	u64 before = *capabilities;
 
 	ring_impl.close_aux(ring->rb);
 	ring->pmu.capabilities = PERF_PMU_CAP_AUX_WRITTEN;
+	*capabilities = value;
 	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 2, 0, 0));
-	EXPECT(*capabilities == before && ring->user->cap_aux_written);
-	*capabilities = 0;
+	EXPECT(*capabilities == value && ring->user->cap_aux_written);
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
 	perf_aux_output_end(&handle, 1000);
-	EXPECT(!*capabilities && ring->user->cap_aux_written);
+	EXPECT(*capabilities == value && ring->user->cap_aux_written);
 	frees = 0;
 	delete_ring(ring);
+}
+
+/* Find stores that clear bits, and stores that set bits. */
+static void test_capabilities(void)
+{
+	test_capabilities_of(~0ULL);
+	test_capabilities_of(0);
 }
 
 static void test_flags(void)
