@@ -170,7 +170,9 @@ grep -q "$work/good is damaged" "$work/loss.err" ||
 # A pipe without attributes: a PERF_RECORD_LOST_SAMPLES, and one that ends before its count
 printf 'PERFILE2\20\0\0\0\0\0\0\0\15\0\0\0\0\0\20\0\7\0\0\0\0\0\0\0\15\0\0\0\0\0\10\0' |
 	"$PERF" loss --json -i - > "$work/loss.json" 2> "$work/loss.err"
-[ $? = 255 ] || error "a truncated record is not an error"
+# Mainline skips such a record with a warning.
+[ $? = 255 ] || grep -q 'event size 8 too small' "$work/loss.err" ||
+	error "a truncated record is not an error"
 [ "$(of "d['lost']")" = 7 ] || error "a truncated record: $(of "d['lost']") lost events, not 7"
 # crafted [TIME CPU LOST]...: print a pipe with one event, and with a LOST record for each three
 # values, or for each of 10000 CPUs
