@@ -76,7 +76,8 @@ perf: tree			## build build/perf/perf and its man pages
 
 # Only tools/perf/recording is compiled with the sanitizers. The other objects are those of build/perf,
 # with the output directory replaced in their recorded commands; their memory is checked for leaks, and
-# in calls of the C library. With sanitizers, gcc prints warnings that are wrong.
+# in calls of the C library. With sanitizers, gcc prints warnings that are wrong. Where the macro
+# __SANITIZE_ADDRESS__ is defined, perf counts references in other structures.
 ASAN := -fsanitize=address,undefined
 
 # $(call copy-perf,output directory): begin with the objects of build/perf
@@ -86,7 +87,7 @@ copy-perf = @[ -e $(1) ] || { rm -rf $(1).new && cp -a $(BUILD)/perf $(1).new &&
 perf-asan: perf			## build build/perf-asan/perf with address and undefined-behaviour sanitizers
 	$(call copy-perf,$(BUILD)/perf-asan)
 	$(call build-perf,$(LINUX),$(BUILD)/perf-asan,EXTRA_PERFLIBS='$(ASAN)' \
-		RECORDER_CFLAGS='-O1 -Wno-error -fno-omit-frame-pointer $(ASAN)')
+		RECORDER_CFLAGS='-O1 -Wno-error -fno-omit-frame-pointer $(ASAN) -U__SANITIZE_ADDRESS__')
 
 # ---- installation: see packaging/install
 
