@@ -133,7 +133,7 @@ find_snapshots "$out"
 printf '[record]\n\tswitch-max-size = many\n' > "$work/config"
 PERF_CONFIG=$work/config "$PERF" record -e cpu-clock:u -o "$out" -- true 2> "$work/record.err" &&
 	error "a wrong size in perfconfig is accepted"
-grep -q 'record.switch-max-size = many: must be a size' "$work/record.err" ||
+grep -q 'record.switch-max-size = many: not a value of --switch-max-size' "$work/record.err" ||
 	error "no message about the wrong size"
 
 next "without --switch-output there is a warning"
