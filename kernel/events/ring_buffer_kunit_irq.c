@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Test nested writers: an hrtimer interrupts a writing task anywhere. */
-#include <linux/hrtimer.h>
-
+/* Test nested writers: a timer's interrupt writes while a task does. */
 #include "ring_buffer_kunit.h"
 
 KUNIT_ARRAY_PARAM_DESC(mode, kring_modes, name);
@@ -9,28 +7,41 @@ KUNIT_ARRAY_PARAM_DESC(mode, kring_modes, name);
 #define TASK_RECORD	64
 #define IRQ_RECORD	48
 #define MIN_IRQ_RECORDS	20	/* at boot timers may fire only with the tick */
-#define IRQ_PERIOD	ns_to_ktime(100 * NSEC_PER_USEC)
+#define IRQ_PERIOD	(100 * NSEC_PER_USEC)
 #define IRQ_MS		200
 #define IRQ_RING_PAGES	256	/* holds all records of the interrupts */
 
 struct interrupter {
 	struct kring	*ring;
-	struct hrtimer	timer;
 	u64		number;
 	int		failed;
 };
 
-static enum hrtimer_restart write_from_irq(struct hrtimer *timer)
+/* Handle an overflow of the event: its hrtimer has expired. */
+static void write_from_irq(struct perf_event *clock,
+			   struct perf_sample_data *data, struct pt_regs *regs)
 {
-	struct interrupter *irq = container_of(timer, struct interrupter,
-					       timer);
+	struct interrupter *irq = clock->overflow_handler_context;
 
 	if (kring_write(irq->ring, IRQ_RECORD, irq->number))
 		irq->failed++;
 	else
 		irq->number++;
-	hrtimer_forward_now(timer, IRQ_PERIOD);
-	return HRTIMER_RESTART;
+}
+
+/* Interrupt this CPU periodically. */
+static struct perf_event *start_clock(struct interrupter *irq)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_SOFTWARE,
+		.config		= PERF_COUNT_SW_CPU_CLOCK,
+		.size		= sizeof(attr),
+		.sample_period	= IRQ_PERIOD,
+		.pinned		= 1,
+	};
+
+	return perf_event_create_kernel_counter(&attr, smp_processor_id(), NULL,
+						write_from_irq, irq);
 }
 
 /* All records of the task and of the interrupts are complete and in order. */
@@ -39,19 +50,22 @@ static void interrupted_writer(struct kunit *test)
 	const struct kring_mode *mode = test->param_value;
 	struct kring *ring = kring_new(test, IRQ_RING_PAGES, 0, mode->flags);
 	struct interrupter *irq = kunit_kzalloc(test, sizeof(*irq), GFP_KERNEL);
-	ktime_t deadline = ktime_add_ms(ktime_get(), IRQ_MS);
 	u64 task_number = 0, irq_number = 0, position = 0;
+	struct perf_event *clock;
+	ktime_t deadline;
 
 	KUNIT_ASSERT_NOT_NULL(test, irq);
 	if (kring_is_backward(ring))
 		kunit_skip(test, "the reader supports forward rings only");
 	irq->ring = ring;
-	hrtimer_init(&irq->timer, CLOCK_MONOTONIC,
-		     HRTIMER_MODE_REL_PINNED_HARD);
-	irq->timer.function = write_from_irq;
 
 	migrate_disable();
-	hrtimer_start(&irq->timer, IRQ_PERIOD, HRTIMER_MODE_REL_PINNED_HARD);
+	clock = start_clock(irq);
+	if (IS_ERR(clock)) {
+		migrate_enable();
+		KUNIT_FAIL_AND_ABORT(test, "no cpu-clock event: %pe", clock);
+	}
+	deadline = ktime_add_ms(ktime_get(), IRQ_MS);
 	while (ktime_before(ktime_get(), deadline)) {
 		u64 head;
 
@@ -75,7 +89,7 @@ static void interrupted_writer(struct kunit *test)
 		kring_set_tail(ring, position);
 		cond_resched();
 	}
-	hrtimer_cancel(&irq->timer);
+	perf_event_release_kernel(clock);
 	migrate_enable();
 
 	KUNIT_EXPECT_EQ(test, irq->failed, 0);
