@@ -118,8 +118,9 @@ check_file() {
 	fi
 	same_reading "${file}" "${min}" || return
 
+	# Where the file has no names, the older perf appends the default modifier.
 	ours=$(run "${perf}" evlist -i "${file}")
-	theirs=$(run "${old}" evlist -i "${file}")
+	theirs=$(run "${old}" evlist -i "${file}" | sed 's/:HG$//')
 	if [ -z "${ours}" ] || [ "${ours}" != "${theirs}" ]; then
 		failed "evlist of the older perf differs:" "${theirs:-nothing}"
 		return
@@ -239,6 +240,12 @@ injected() {
 		failed "perf inject fails"
 		return
 	fi
+	# Mainline takes the end of an older perf's features for a feature that it has added.
+	run "${perf}" script -F event -i "${tmp}/out" >/dev/null
+	if grep -q 'Invalid HEADER_.*: section too small (0)' "${tmp}/log"; then
+		inconclusive "perf misreads the features: $(grep -m 1 Invalid "${tmp}/log")"
+		return
+	fi
 	before=$(samples "${perf}" "${in}")
 	after=$(samples "${perf}" "${tmp}/out")
 	if [ "${before:-none}" != "${after:-0}" ]; then
@@ -301,7 +308,10 @@ fi
 
 # The older perf writes attributes of its own size.
 subtest "inject, ours by theirs"
-if run "${old}" inject -b -i "${tmp}/ours" -o "${tmp}/out"; then
+if [ "$(field 76 4 "${tmp}/ours")" != 0 ]; then
+	# It does not complete the header of a file with other features than 0 to 31.
+	inconclusive "the older perf cannot copy the features that mainline has added"
+elif run "${old}" inject -b -i "${tmp}/ours" -o "${tmp}/out"; then
 	same_reading "${tmp}/out" 2
 else
 	failed "perf inject fails"
