@@ -24,7 +24,7 @@
  */
 #define pr_fmt(fmt) "soft_pt: " fmt
 
-#include <linux/slab.h>
+#include <asm/local.h>
 #include <asm/tsc.h>
 
 #include "soft_pt.h"
@@ -115,6 +115,16 @@ static int find_counter(const struct soft_pt *pt, int last)
 	return -ENOSPC;
 }
 
+/*
+ * Allocate a counter.
+ *
+ * What is left of the sampling period belongs to the task. Instead of
+ * scheduling events out and in, the core may exchange the contexts of two tasks
+ * whose events are inherited from the same parents. Keep it from doing so while
+ * the event counts.
+ *
+ * Context: interrupts disabled, the event's context is locked.
+ */
 static int soft_pebs_add(struct perf_event *event, int mode)
 {
 	struct soft_pt *pt = this_cpu_ptr(&soft_pt_cpu);
@@ -127,6 +137,7 @@ static int soft_pebs_add(struct perf_event *event, int mode)
 	if (counter < 0)
 		return counter;
 	pt->counters[counter] = event;
+	local_inc(&event->ctx->nr_no_switch_fast);
 	if (hw->idx != counter || hw->last_cpu != cpu ||
 	    hw->last_tag != pt->tags[counter]) {
 		hw->idx = counter;
@@ -143,49 +154,13 @@ static int soft_pebs_add(struct perf_event *event, int mode)
 static void soft_pebs_del(struct perf_event *event, int mode)
 {
 	soft_pebs_stop(event, PERF_EF_UPDATE);
+	local_dec(&event->ctx->nr_no_switch_fast);
 	this_cpu_write(soft_pt_cpu.counters[event->hw.idx], NULL);
 }
 
 /* The count is always up to date. */
 static void soft_pebs_read(struct perf_event *event)
 {
-}
-
-static const struct perf_event *origin(const struct perf_event *event)
-{
-	return event->parent ?: event;
-}
-
-static void swap_period_left(struct perf_event *a, struct perf_event *b)
-{
-	s64 left = local64_read(&a->hw.period_left);
-
-	local64_set(&a->hw.period_left, local64_read(&b->hw.period_left));
-	local64_set(&b->hw.period_left, left);
-}
-
-/*
- * Exchange what is left of the sampling periods, which belongs to the tasks.
- *
- * Instead of scheduling events out and in, the core may swap the contexts of
- * two tasks whose events are inherited from the same parents. The order of the
- * events in the two contexts may differ.
- *
- * Context: interrupts disabled, both contexts are locked.
- */
-static void soft_pebs_swap(struct perf_event_pmu_context *prev,
-			   struct perf_event_pmu_context *next)
-{
-	struct perf_event *a, *b;
-
-	list_for_each_entry(a, &prev->ctx->event_list, event_entry) {
-		if (a->pmu != prev->pmu)
-			continue;
-		list_for_each_entry(b, &next->ctx->event_list, event_entry) {
-			if (origin(a) == origin(b))
-				swap_period_left(a, b);
-		}
-	}
 }
 
 static bool is_valid(const struct perf_event_attr *attr)
@@ -230,8 +205,6 @@ static int soft_pebs_event_init(struct perf_event *event)
 	/* The event must be in the software context, and so must its leader. */
 	if (leader != event && !in_software_context(leader))
 		return -EINVAL;
-	/* Without it the core does not call soft_pebs_swap(). */
-	event->attach_state |= PERF_ATTACH_TASK_DATA;
 	event->hw.idx = -1;
 	return 0;
 }
@@ -252,32 +225,15 @@ static struct pmu soft_pebs_pmu = {
 	.start			= soft_pebs_start,
 	.stop			= soft_pebs_stop,
 	.read			= soft_pebs_read,
-	.swap_task_ctx		= soft_pebs_swap,
 	.aux_output_match	= soft_pebs_aux_output_match,
 };
 
 int soft_pebs_register(void)
 {
-	int err;
-
-	/*
-	 * Give each context a word of data, which is not used: the core does
-	 * not call swap_task_ctx() for contexts without data.
-	 */
-	soft_pebs_pmu.task_ctx_cache =
-		kmem_cache_create("soft_pebs", sizeof(u64), 0, 0, NULL);
-	if (!soft_pebs_pmu.task_ctx_cache)
-		return -ENOMEM;
-	err = perf_pmu_register(&soft_pebs_pmu, "soft_pebs", -1);
-	if (err)
-		kmem_cache_destroy(soft_pebs_pmu.task_ctx_cache);
-	return err;
+	return perf_pmu_register(&soft_pebs_pmu, "soft_pebs", -1);
 }
 
 void soft_pebs_unregister(void)
 {
 	perf_pmu_unregister(&soft_pebs_pmu);
-	/* Contexts, and their data, are freed by RCU callbacks. */
-	rcu_barrier();
-	kmem_cache_destroy(soft_pebs_pmu.task_ctx_cache);
 }
