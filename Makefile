@@ -12,7 +12,7 @@ override LINUX := $(BUILD)/linux
 export BASE BUILD LINUX_SOURCE
 
 .NOTPARALLEL:			# perf's own build uses all CPUs
-.PHONY: help deps tree perf perf-asan stage install uninstall deb-deps deb upstream-tree \
+.PHONY: help deps tree perf perf-asan stage install uninstall deb-deps deb deb-kernel upstream-tree \
 	upstream-perf newest-perf \
 	kernel debug-kernel kcsan-kernel upstream-kernel arm64-kernel cross-kernel lint-kernel vm \
 	demo demo-keep demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
@@ -122,6 +122,10 @@ deb: override SYSCONFDIR := /etc
 deb: LIBDIR = /usr/lib/$(shell dpkg-architecture -qDEB_HOST_MULTIARCH)
 deb: deb-deps stage		## make Debian packages in build/deb: perf-recorder, libperf-overwrite-dev
 	@STAGE=$(STAGE) packaging/build-deb
+
+deb-kernel: tree		## make packages of the kernel with Debian's configuration in build/deb-kernel (hours)
+	@scripts/install-deps deb-kernel
+	@LINUX=$(LINUX) packaging/build-deb-kernel $(BUILD)/deb-kernel/linux $(DEB_KERNEL_TARGET)
 
 # A second tree from the same tarball, without our files
 UPSTREAM := $(BUILD)/upstream
@@ -276,7 +280,7 @@ demo-pt: perf kernel $(BUILD)/tests/branches	## show the branches of a program b
 	@scripts/demo-pt
 
 # perf's own build checks no scripts here: it does not follow our symbolic links.
-SCRIPTS := packaging/install packaging/build-deb packaging/systemd/snapshot $(wildcard packaging/debian/*.p*) \
+SCRIPTS := packaging/install packaging/build-deb packaging/build-deb-kernel packaging/systemd/snapshot $(wildcard packaging/debian/*.p*) \
 	scripts/prepare-chroot scripts/version \
 	scripts/install-deps scripts/apt-suite.sh scripts/fetch-base scripts/fetch-perf \
 	scripts/prepare-herd7 scripts/demo scripts/demo-keep scripts/demo-pt scripts/lint-kernel scripts/make-series \
