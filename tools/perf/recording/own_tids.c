@@ -87,9 +87,11 @@ static pid_t probe__read(struct evlist *probe)
 		struct perf_sample sample = { 0 };
 
 		if (event->header.type == PERF_RECORD_SAMPLE &&
-		    !evlist__parse_sample(probe, event, &sample) &&
-		    evsel__intval(evsel, &sample, "sig") == SIGURG)
-			tid = evsel__intval(evsel, &sample, "pid");
+		    !evlist__parse_sample(probe, event, &sample)) {
+			if (evsel__intval(evsel, &sample, "sig") == SIGURG)
+				tid = evsel__intval(evsel, &sample, "pid");
+			perf_sample__exit(&sample);
+		}
 		perf_mmap__consume(map);
 	}
 	perf_mmap__read_done(map);

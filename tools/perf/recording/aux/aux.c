@@ -258,8 +258,10 @@ void aux__add_hw_id(struct aux *aux, struct aux_area *area, union perf_event *ev
 {
 	struct perf_sample sample = { 0 };
 
-	if (!evlist__parse_sample(aux->evlist, event, &sample))
-		hw_ids__add(&area->hw_ids, event, sample.id);
+	if (evlist__parse_sample(aux->evlist, event, &sample))
+		return;
+	hw_ids__add(&area->hw_ids, event, sample.id);
+	perf_sample__exit(&sample);
 }
 
 /* Begin the trace with padding: in traces with samples, zeros are padding. */

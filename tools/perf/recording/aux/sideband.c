@@ -4,6 +4,7 @@
 #include "util/event.h"
 #include "util/evlist.h"
 #include "util/sample.h"
+#include "recording/lib/compat.h"
 #include "recording/lib/records.h"
 #include "recording/ring/channel.h"
 #include "recording/ring/drain.h"
@@ -43,6 +44,7 @@ static void note_trace(struct aux *aux, struct aux_area *area, union perf_event 
 		task_history__add(&area->history, event->aux.aux_offset,
 				  aux_area__counts(area) ? event->aux.aux_size : 0,
 				  sample.pid, sample.tid, sample.time);
+	perf_sample__exit(&sample);
 }
 
 static void note_traces(struct aux *aux, struct aux_area *area, const struct records *records)

@@ -240,6 +240,12 @@ static inline void symbol_conf__set_buildid_mmap2(bool enable)
 	symbol_conf.buildid_mmap2 = enable;
 }
 
+/* Free what parsing a sample has allocated: nothing. */
+static inline void perf_sample__exit(struct perf_sample *sample)
+{
+	(void)sample;
+}
+
 static inline int record_opts__set_off_cpu_thresh(struct record_opts *opts, u64 ns)
 {
 	(void)opts;

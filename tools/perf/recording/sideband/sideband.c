@@ -17,6 +17,7 @@
 #include "recording/aux/sideband.h"
 #include "recording/aux/snapshot.h"
 #include "recording/keep/keep.h"
+#include "recording/lib/compat.h"
 #include "recording/lib/thread.h"
 #include "recording/output/output.h"
 #include "recording/ring/channel.h"
@@ -356,8 +357,10 @@ static void add_ref(void *arg, union perf_event *event)
 	struct ring_refs *to = arg;
 	struct perf_sample sample = { 0 };
 
-	if (!evlist__parse_sample(to->evlist, event, &sample))
-		task_refs__add(&to->refs, sample.pid, sample.tid, sample.time);
+	if (evlist__parse_sample(to->evlist, event, &sample))
+		return;
+	task_refs__add(&to->refs, sample.pid, sample.tid, sample.time);
+	perf_sample__exit(&sample);
 }
 
 /* The kept records are compressed: of what they refer to, only the time of the oldest is known. */
