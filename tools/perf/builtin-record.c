@@ -123,6 +123,10 @@ int __weak record_opts__parse_callchain(struct record_opts *opts, struct callcha
 		callchain->record_mode = CALLCHAIN_NONE;
 		return 0;
 	}
+	if (strstr(arg, ",defer")) {
+		pr_err("--call-graph %s: the perf of Linux 6.12 cannot read deferred user stacks.\n", arg);
+		return -EOPNOTSUPP;
+	}
 	err = parse_callchain_record_opt(arg, callchain);
 	/* Unwinding a copied stack needs the data maps, which perf record asks for by choose_data(). */
 	if (!err && callchain->record_mode == CALLCHAIN_DWARF && opts != &rec.opts)

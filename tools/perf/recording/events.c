@@ -21,6 +21,7 @@
 #include "perf-sys.h"
 #include "recorder.h"
 #include "recording/lib/compat.h"
+#include "recording/lib/evsel.h"
 
 /* Only events on CPUs see the recorder. */
 static bool excludes_self(struct recorder *rec)
@@ -96,6 +97,41 @@ static void configure_side_band(struct recorder *rec)
 	}
 }
 
+/* Return: whether the stacks of @evsel's samples come to the same rings through an event before it. */
+static bool has_stack_output(struct evlist *evlist, const struct evsel *evsel)
+{
+	struct evsel *other;
+
+	evlist__for_each_entry(evlist, other) {
+		if (other == evsel)
+			return false;
+		if (evsel__defers(other) && evsel__channel(other) == evsel__channel(evsel) &&
+		    other->cgrp == evsel->cgrp &&
+		    perf_cpu_map__equal(other->core.cpus, evsel->core.cpus))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Let deferred user stacks come to the rings of their samples. So an overwrite ring keeps a stack as
+ * long as its sample, without being drained; util would have them come with the side-band records.
+ * An event on CPUs gets them only if the kernel takes it for a side-band event: comm_exec has that
+ * effect, and without comm no other.
+ */
+static void configure_deferred(struct evlist *evlist)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		bool output = evsel__defers(evsel) && !has_stack_output(evlist, evsel);
+
+		evsel__set_defer_output(evsel, output);
+		if (output)
+			evsel->core.attr.comm_exec = 1;
+	}
+}
+
 /*
  * An architecture whose leaf functions save no frame overrides this, and samples their registers.
  */
@@ -114,6 +150,7 @@ static int configure_recorded(struct recorder *rec)
 
 	evlist__config(evlist, &rec->opts, &callchain_param);
 	configure_tracking(rec);
+	configure_deferred(evlist);
 	off_cpu__configure(&rec->off_cpu);
 	if (aux__takes_snapshots(&rec->aux))
 		configure_side_band(rec);
@@ -407,6 +444,9 @@ int events__open(struct recorder *rec)
 	if (err)
 		return err;
 	warn_of_inherit_stat(&rec->opts);
+	if (callchain_param__defers(&callchain_param) && !evlist__defers(evlist))
+		pr_warning("--call-graph fp,defer: this kernel cannot defer user stacks (Linux 6.19 and later can): "
+			   "they are recorded with the samples.\n");
 	rec->self_excluded = exclude_self(rec);
 	if (symbol_conf.kptr_restrict && !evlist__exclude_kernel(evlist))
 		pr_warning("Kernel addresses are hidden from this user: kernel samples will not\n"

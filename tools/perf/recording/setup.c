@@ -13,6 +13,7 @@
 #include "util/rlimit.h"
 #include "internal.h"
 #include "recorder.h"
+#include "recording/lib/evsel.h"
 
 static struct channel *channel(struct recorder *rec, enum channel_kind kind)
 {
@@ -57,6 +58,7 @@ static int init_capture(struct recorder *rec)
 	capture->keep = &rec->keep;
 	capture->channels = &rec->channels;
 	capture->lost = &rec->lost;
+	capture->defers = evlist__defers(rec->evlist);
 	rec->aux.enabling = &capture->enabling;
 	err = capture__init(capture);
 	return err ?: pollset__add(&rec->pollset, capture->wake_fd);
@@ -116,7 +118,7 @@ static int init_readers(struct recorder *rec)
 static int init_snapshots(struct recorder *rec)
 {
 	int err = snapshotter__init(&rec->snapshotter, channel(rec, CHANNEL_OVERWRITE),
-				    rec->overwrite);
+				    rec->overwrite, evlist__defers(rec->evlist));
 
 	if (!err)
 		err = aux__map(&rec->aux, channel(rec, CHANNEL_AUX));

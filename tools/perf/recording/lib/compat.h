@@ -93,6 +93,36 @@ static inline void symbol_conf__set_buildid_mmap2(bool enable)
 	symbol_conf.no_buildid_mmap2 = !enable;
 }
 
+/* --call-graph fp,defer: user stacks are records of their own, as far as the kernel can do that. */
+static inline bool callchain_param__defers(const struct callchain_param *param)
+{
+	return param->enabled && param->defer;
+}
+
+static inline bool evsel__defers(const struct evsel *evsel)
+{
+	return evsel->core.attr.defer_callchain;
+}
+
+/* Let the kernel write the stacks to the ring of this event, or not. */
+static inline void evsel__set_defer_output(struct evsel *evsel, bool enable)
+{
+	evsel->core.attr.defer_output = enable;
+}
+
+/* Return: the cookie of the user stack that is to follow a sample, 0 for none. */
+static inline u64 perf_sample__stack_cookie(const struct perf_sample *sample)
+{
+	return sample->deferred_callchain ? sample->deferred_cookie : 0;
+}
+
+/* Return: the cookie of a record that is such a user stack, 0 for other records. */
+static inline u64 perf_event__stack_cookie(const union perf_event *event)
+{
+	return event->header.type == PERF_RECORD_CALLCHAIN_DEFERRED ?
+	       event->callchain_deferred.cookie : 0;
+}
+
 /* Set the time off the CPU from which on it is a sample of its own [ns]. Return: 0, or -EOPNOTSUPP. */
 static inline int record_opts__set_off_cpu_thresh(struct record_opts *opts, u64 ns)
 {
@@ -238,6 +268,36 @@ static inline void evlist__set_sb_thread_done(struct evlist *evlist, int done)
 static inline void symbol_conf__set_buildid_mmap2(bool enable)
 {
 	symbol_conf.buildid_mmap2 = enable;
+}
+
+static inline bool callchain_param__defers(const struct callchain_param *param)
+{
+	(void)param;
+	return false;
+}
+
+static inline bool evsel__defers(const struct evsel *evsel)
+{
+	(void)evsel;
+	return false;
+}
+
+static inline void evsel__set_defer_output(struct evsel *evsel, bool enable)
+{
+	(void)evsel;
+	(void)enable;
+}
+
+static inline u64 perf_sample__stack_cookie(const struct perf_sample *sample)
+{
+	(void)sample;
+	return 0;
+}
+
+static inline u64 perf_event__stack_cookie(const union perf_event *event)
+{
+	(void)event;
+	return 0;
 }
 
 /* Free what parsing a sample has allocated: nothing. */

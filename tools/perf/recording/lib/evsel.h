@@ -7,9 +7,17 @@
 
 #include <stdbool.h>
 
+struct evlist;
 struct evsel;
 
 /** evsel__is_off_cpu - is @evsel the event of --off-cpu, in a recording or in any file? */
 bool evsel__is_off_cpu(const struct evsel *evsel);
+
+/**
+ * evlist__defers - does the kernel write user stacks as records of their own, for any event?
+ *
+ * Known once the events are open: an older kernel records them with the samples.
+ */
+bool evlist__defers(struct evlist *evlist);
 
 #endif

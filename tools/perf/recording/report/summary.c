@@ -85,6 +85,16 @@ static void print_longest(const struct coverage *coverage)
 		   coverage__rate(coverage) / (1 << 20), wanted);
 }
 
+static void print_deferred(const struct deferred_stats *stats)
+{
+	u64 missing = stats->in_kernel + stats->overwritten;
+
+	if (stats->samples)
+		print_line("%" PRIu64 " of %" PRIu64 " samples lack their user stack: %" PRIu64 " of tasks that had "
+			   "not returned to user space, %" PRIu64 " whose stack may be overwritten", missing,
+			   stats->samples, stats->in_kernel, stats->overwritten);
+}
+
 static void print_record_snapshot(const struct summary *summary, const struct snapshot_stats *stats,
 				  const char *reason)
 {
@@ -105,6 +115,7 @@ static void print_record_snapshot(const struct summary *summary, const struct sn
 	print_line("Snapshot %" PRIu64 " (%s): %" PRIu64 " record%s%s%s", summary->snapshots, reason,
 		   written->records, plural(written->records), coverage, overwritten);
 	print_longest(&stats->coverage);
+	print_deferred(&stats->deferred);
 	if (stats->latency_ns)
 		print_line("Copied %.3f ms after the event", stats->latency_ns / 1e6);
 	if (stats->requests > 1)

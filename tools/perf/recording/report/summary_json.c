@@ -114,6 +114,11 @@ static void put_rings(struct json *json, const struct snapshot_stats *stats)
 	put(json, "paused_rings", stats->taken.paused);
 	if (stats->latency_ns)
 		put_time(json, "latency", stats->latency_ns);
+	if (stats->deferred.samples) {
+		put(json, "deferred_stacks", stats->deferred.samples);
+		put(json, "stacks_to_come", stats->deferred.in_kernel);
+		put(json, "stacks_overwritten", stats->deferred.overwritten);
+	}
 	close_object(json);
 }
 

@@ -20,6 +20,12 @@
 #include "trigger.h"
 #include "recording/lib/eventfd.h"
 
+/*
+ * How long to wait for deferred user stacks of what was copied. A task that was sampled and then
+ * preempted writes its stack when it runs again.
+ */
+#define DEFERRED_WAIT_MS	50
+
 /* The copies are taken. */
 static void notify(struct capture *capture, unsigned int what, unsigned int nr_commands)
 {
@@ -41,6 +47,15 @@ unsigned int capture__asked(struct capture *capture, unsigned int *nr_commands)
 	return what;
 }
 
+/* Streams need no copy: their rings are drained after this. */
+static void wait_for_stacks(struct capture *capture)
+{
+	if (!capture->defers)
+		return;
+	usleep(DEFERRED_WAIT_MS * USEC_PER_MSEC);
+	snapshotter__extend(capture->snapshotter);
+}
+
 int capture__take(struct capture *capture, unsigned int why,
 		  const struct snapshot_cause *cause)
 {
@@ -53,6 +68,7 @@ int capture__take(struct capture *capture, unsigned int why,
 		err = aux_snapshotter__take(capture->aux_snapshotter, why & TRIGGER_STOP);
 	snapshotter__take(capture->snapshotter, cause);
 	pthread_mutex_unlock(&capture->enabling);
+	wait_for_stacks(capture);
 	return err;
 }
 

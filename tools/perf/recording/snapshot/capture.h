@@ -56,6 +56,7 @@ struct triggers;
  * @keep:	what it keeps is not dropped because of its age once a snapshot is requested
  * @channels:	the rings
  * @lost:	receives the losses of the overwrite rings before the last copy
+ * @defers:	samples may have deferred user stacks: wait for them
  * @enabling:	see above
  * @wake_fd:	readable when the main thread has something to do
  * @stop_fd:	makes the capture thread end
@@ -74,6 +75,7 @@ struct capture {
 	struct keep		*keep;
 	struct channels		*channels;
 	struct lost_counters		*lost;
+	bool			 defers;
 	pthread_mutex_t		 enabling;
 	int			 wake_fd;
 	int			 stop_fd;
@@ -89,7 +91,7 @@ struct capture {
 /**
  * capture__init - create the descriptors, and the thread, which waits for capture__start()
  *
- * All up to @lost are set. The thread takes no signals.
+ * All up to @defers are set. The thread takes no signals.
  *
  * Return: 0, or a negative errno after an error message.
  */

@@ -8,7 +8,9 @@
 #include <perf/event.h>
 #include "util/debug.h"
 #include "util/evlist.h"
+#include "util/sample.h"
 #include "util/time-utils.h"
+#include "recording/lib/compat.h"
 #include "recording/ring/channel.h"
 #include "recording/ring/drain.h"
 #include "recording/ring/sample_ids.h"
@@ -57,11 +59,11 @@ static int add_rings(struct snapshotter *snapshotter, enum perf_overwrite_kind k
 }
 
 int snapshotter__init(struct snapshotter *snapshotter, struct channel *channel,
-		      enum perf_overwrite_kind kind)
+		      enum perf_overwrite_kind kind, bool defers)
 {
 	int err;
 
-	*snapshotter = (struct snapshotter){ .channel = channel };
+	*snapshotter = (struct snapshotter){ .channel = channel, .defers = defers };
 	double_buffer__init(&snapshotter->buffer);
 	if (!channel->nr_mapped)
 		return 0;
@@ -118,27 +120,39 @@ static void add_stats(struct perf_snapshot_stats *sum, const struct perf_snapsho
 	sum->grace = max(sum->grace, stats->grace);
 }
 
+/* Copy what is new. Caller holds the lock. Return: when that was done [ns of CLOCK_MONOTONIC]. */
+static u64 copy_rings(struct snapshotter *snapshotter)
+{
+	struct snapshot_stats *stats = &filling(snapshotter)->stats;
+	u64 final_time = __atomic_load_n(&snapshotter->final_time, __ATOMIC_RELAXED);
+	struct perf_snapshot_stats taken;
+	u64 begin = rdclock();
+
+	perf_snapshot__take(filling(snapshotter)->snapshots, snapshotter->nr, &taken);
+	stats->horizon = final_time;
+	add_stats(&stats->taken, &taken);
+	return begin + taken.copy_ns;
+}
+
 void snapshotter__take(struct snapshotter *snapshotter, const struct snapshot_cause *cause)
 {
-	struct perf_snapshot_stats taken;
 	struct snapshot_stats *stats;
-	u64 begin, final_time;
+	u64 end;
 
 	pthread_mutex_lock(&snapshotter->buffer.lock);
-	begin = rdclock();
-	final_time = __atomic_load_n(&snapshotter->final_time, __ATOMIC_RELAXED);
-	perf_snapshot__take(filling(snapshotter)->snapshots, snapshotter->nr, &taken);
-
+	end = copy_rings(snapshotter);
 	stats = &filling(snapshotter)->stats;
 	if (!stats->requests++)
 		stats->cause = *cause;
-	stats->horizon = final_time;
-	add_stats(&stats->taken, &taken);
-	if (cause->is_event) {
-		u64 latency = begin + taken.copy_ns - cause->time;
+	if (cause->is_event)
+		stats->latency_ns = max(stats->latency_ns, end - cause->time);
+	pthread_mutex_unlock(&snapshotter->buffer.lock);
+}
 
-		stats->latency_ns = max(stats->latency_ns, latency);
-	}
+void snapshotter__extend(struct snapshotter *snapshotter)
+{
+	pthread_mutex_lock(&snapshotter->buffer.lock);
+	copy_rings(snapshotter);
 	pthread_mutex_unlock(&snapshotter->buffer.lock);
 }
 
@@ -208,9 +222,36 @@ static int write_copy(struct record_sink *sink, const struct records *records,
 	return output__write(to->output, records, &to->written);
 }
 
+/* Note which samples wait for a user stack, and which stacks there are. */
+static void note_stacks(struct deferred_stacks *stacks, struct evlist *evlist,
+			const struct perf_snapshot_records *taken)
+{
+	void *end = (void *)taken->data + taken->bytes;
+	union perf_event *event;
+	u64 cookie;
+
+	for (event = taken->data; (void *)event < end;
+	     event = (void *)event + event->header.size) {
+		struct perf_sample sample = { 0 };
+
+		cookie = perf_event__stack_cookie(event);
+		if (cookie) {
+			deferred__add_stack(stacks, cookie);
+			continue;
+		}
+		if (event->header.type != PERF_RECORD_SAMPLE ||
+		    evlist__parse_sample(evlist, event, &sample))
+			continue;
+		cookie = perf_sample__stack_cookie(&sample);
+		if (cookie)
+			deferred__add_sample(stacks, cookie, sample.time);
+		perf_sample__exit(&sample);
+	}
+}
+
 static int write_records(struct perf_snapshot *snapshot, const struct channel *channel,
 			 struct ring *ring, struct evlist *evlist, struct output *output,
-			 struct snapshot_stats *stats)
+			 struct deferred_stacks *stacks, struct snapshot_stats *stats)
 {
 	struct copy_sink to = {
 		.sink.write = write_copy, .output = output, .written.evlist = evlist,
@@ -227,6 +268,8 @@ static int write_records(struct perf_snapshot *snapshot, const struct channel *c
 	note_coverage(&stats->coverage, channel, ring, evlist, &taken);
 	if (!taken.nr)
 		return 0;
+	if (stacks)
+		note_stacks(stacks, evlist, &taken);
 	records = records__of(taken.data, taken.bytes);
 	err = sample_ids__pass(&records, &to.sink, ring);
 	ring_stats__merge(&stats->written, &to.written);
@@ -237,6 +280,7 @@ static int write_records(struct perf_snapshot *snapshot, const struct channel *c
 int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 		       struct output *output, struct snapshot_stats *stats)
 {
+	struct deferred_stacks stacks = { 0 };
 	struct snapshot_set *set;
 	struct ring *ring;
 	int i = 0, err = 0, ret;
@@ -248,9 +292,10 @@ int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 	*stats = set->stats;
 	channel__for_each_ring(snapshotter->channel, ring) {	/* in the order of @snapshots */
 		ret = write_records(set->snapshots[i++], snapshotter->channel, ring, evlist, output,
-				    stats);
+				    snapshotter->defers ? &stacks : NULL, stats);
 		err = err ?: ret;
 	}
+	stats->deferred = deferred__count(&stacks, stats->coverage.limiting.oldest);
 	return err;
 }
 

@@ -19,6 +19,7 @@
 #include "recording/stats/ring_stats.h"
 #include "cause.h"
 #include "coverage.h"
+#include "deferred.h"
 
 struct channel;
 struct evlist;
@@ -35,6 +36,7 @@ struct output;
  * @latency_ns:	longest time from a trigger event to the end of its copy [ns]; 0 without trigger
  *		events
  * @taken:	libperf's figures, of all requests together
+ * @deferred:	samples whose user stack is a record of its own
  */
 struct snapshot_stats {
 	struct ring_stats	written;
@@ -45,6 +47,7 @@ struct snapshot_stats {
 	u64		horizon;
 	u64		latency_ns;
 	struct perf_snapshot_stats taken;
+	struct deferred_stats	deferred;
 };
 
 /**
@@ -65,6 +68,7 @@ struct snapshot_set {
  * @buffer:	which of @sets is filled, which is written; its lock is the rings', too
  * @sets:	of copies
  * @final_time:	see snapshotter__set_final_time()
+ * @defers:	the kernel writes user stacks as records of their own
  */
 struct snapshotter {
 	struct channel		 *channel;
@@ -73,18 +77,20 @@ struct snapshotter {
 	struct double_buffer	  buffer;
 	struct snapshot_set	  sets[2];
 	u64			  final_time;
+	bool			  defers;
 };
 
 /**
  * snapshotter__init - allocate the sets
  * @kind:	how the events of the channel were opened
+ * @defers:	see struct snapshotter
  *
  * Memory: twice the size of all rings.
  *
  * Return: 0 (also without any overwrite ring), or a negative errno after an error message.
  */
 int snapshotter__init(struct snapshotter *snapshotter, struct channel *channel,
-		      enum perf_overwrite_kind kind);
+		      enum perf_overwrite_kind kind, bool defers);
 
 /** snapshotter__exit - free the sets; harmless if there are none */
 void snapshotter__exit(struct snapshotter *snapshotter);
@@ -96,6 +102,9 @@ void snapshotter__exit(struct snapshotter *snapshotter);
  * Takes as long as a memcpy of the rings, plus grace periods where the kernel needs them.
  */
 void snapshotter__take(struct snapshotter *snapshotter, const struct snapshot_cause *cause);
+
+/** snapshotter__extend - copy what is new since snapshotter__take(), for the same request */
+void snapshotter__extend(struct snapshotter *snapshotter);
 
 /** snapshotter__pending - was anything taken since the last snapshotter__hand_over()? */
 bool snapshotter__pending(struct snapshotter *snapshotter);

@@ -1,0 +1,102 @@
+#!/bin/bash
+# perf record --call-graph fp,defer: stacks are in the rings and snapshots of their samples
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 300
+# needs: kernel
+
+# shellcheck source=../guest.sh
+. "$(dirname "$(realpath "$0")")/../guest.sh"
+
+if [ "${1-}" != --inside ]; then
+	need_guest
+	boot_guest "$test_file" --inside
+fi
+
+# shellcheck source=../../../perf/tests/shell/lib/recorder.sh
+. "$BUILD/linux/tools/perf/tests/shell/lib/recorder.sh"
+
+trap 'print_check_output; cleanup' EXIT
+
+deferring=(--call-graph 'fp,defer')
+"$PERF" record -q "${deferring[@]}" -e cpu-clock -o "$work/probe" -- true 2> "$work/record.err" ||
+	skip_all "$(tail -n 1 "$work/record.err")"
+! grep -q 'cannot defer' "$work/record.err" || skip_all "this kernel cannot defer user stacks"
+
+# What is recorded makes some 3,000 system calls. Each stack has at least the address in user space that
+# made the call, which has 12 digits, in code with frame pointers or without.
+calls=(dd if=/dev/zero of=/dev/null bs=1 count=1500)
+
+# count FILE: set $samples to the number of samples, and $lacking to those for which perf script prints
+# the cookie of the stack instead of a stack
+count() {
+	local stacks
+
+	read -r samples lacking stacks < <(perf_script "$PERF" "$1" -F comm,ip,sym 2> "$work/script.err" | awk '
+		/^[^ \t]/ { samples++ }
+		/\(cookie\)/ { lacking++; next }
+		length($1) == 12 && !in_user { stacks++ }
+		{ in_user = length($1) == 12 }
+		END { print samples + 0, lacking + 0, stacks + 0 }')
+	echo "${1##*/}: $samples samples, $lacking of them without a user stack, $stacks with one"
+	((stacks == samples - lacking))
+}
+
+# reported LACKING SAMPLES: does the summary of a snapshot count so many?
+reported() {
+	grep ' samples lack' "$work/record.err"
+	grep -q " $1 of $2 samples lack their user stack" "$work/record.err"
+}
+
+# kinds FILE: print the events whose rings get stacks
+kinds() {
+	"$PERF" evlist -v -i "$1" | grep 'defer_output: 1' | sed 's/: .*//'
+}
+
+streamed() {
+	"$PERF" record "$@" "${deferring[@]}" -e raw_syscalls:sys_enter -o "$work/streamed" -- "${calls[@]}" \
+		2> "$work/record.err" && count "$work/streamed" || return
+	[ "$(kinds "$work/streamed")" = raw_syscalls:sys_enter ] && ((samples > 3000 && lacking <= 1))
+}
+
+# The rings keep the last calls, and their stacks, except for calls during which a task ends, and where the
+# task was moved.
+overwritten() {
+	"$PERF" record "$@" "${deferring[@]}" -m 64K -e raw_syscalls:sys_enter/overwrite/ -o "$work/kept" -- \
+		"${calls[@]}" 2> "$work/record.err" && count "$work/kept" || return
+	[ "$(kinds "$work/kept")" = raw_syscalls:sys_enter ] && ((samples > 50 && lacking <= 5)) &&
+		reported "$lacking" "$samples"
+}
+
+# The task waits for input: the stack of this call is still to come.
+one_sleeps() {
+	mkfifo "$work/fifo" "$work/ctl" "$work/ack"
+	# shellcheck disable=SC2034 # it is open for dd to wait
+	exec {fifo}<> "$work/fifo"
+	"$PERF" record "${deferring[@]}" -e raw_syscalls:sys_enter/overwrite/ \
+		--control "fifo:$work/ctl,$work/ack" -o "$work/sleeping" -- \
+		dd if="$work/fifo" of=/dev/null 2> "$work/record.err" &
+	started+=($!)
+	exec {ctl}> "$work/ctl" {ack}< "$work/ack"
+	wait_until 60 asleep || return
+	echo snapshot >&"$ctl"
+	read -rt 60 -u "$ack" || return
+	reported 1 '[0-9]*' && grep -q 'stack: 1 of tasks' "$work/record.err" || return
+	echo stop >&"$ctl"
+	wait $!
+	count "$work/sleeping"
+	((samples > 10 && lacking <= 1))
+}
+
+asleep() {
+	local dd
+
+	dd=$(pgrep -x dd) && grep -q '^0 ' "/proc/$dd/syscall"
+}
+
+echo "TAP version 13"
+check "all streamed samples have their stack" streamed
+check "those of all CPUs, too" streamed -a
+check "overwritten samples have their stack" overwritten
+check "those of all CPUs, too" overwritten -a
+check "the stack of a call in which the task sleeps is still to come" one_sleeps
+echo "1..$nr"
