@@ -1,5 +1,5 @@
 #!/bin/bash
-# perf record: options change the events as with the newest perf that Debian offers
+# perf record: options and compressed files of the newest perf that Debian offers
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 240
 # tags: parallel
@@ -66,16 +66,55 @@ changes() {
 	comm -3 "$work/without.$(basename "$(dirname "$1")")" "$work/with" | sed -E 's/^\t/+/; s/^([^+])/-\1/'
 }
 
+# long_options PERF: print the names of all options of perf record
+long_options() {
+	"$1" record -h 2>&1 | sed -nE 's/^ +(-., )?(--[a-z-]+).*/\2/p' | sort
+}
+
+subtest "there are all options of the newest perf"
+long_options "$NEWEST_PERF" > "$work/theirs"
+(($(wc -l < "$work/theirs") > 50)) || error "only $(wc -l < "$work/theirs") options"
+missing=$(long_options "$PERF" | comm -13 - "$work/theirs")
+[ -z "$missing" ] || error "this perf lacks $missing"
+
+# It writes PERF_RECORD_COMPRESSED2, which the perf of Linux 6.12 does not know.
+subtest "a compressed file of the newest perf is read"
+if ! "$NEWEST_PERF" record -q -B -z -F 999 -e cpu-clock -o "$work/compressed" -- \
+		sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done' 2> "$work/record.err"; then
+	inconclusive "the newest perf does not compress"
+elif "$PERF" --version | grep -q ' 6\.12'; then
+	inconclusive "this perf is that of Linux 6.12"
+else
+	samples=$("$PERF" script -i "$work/compressed" -F event 2> "$work/script.err" | wc -l)
+	theirs=$("$NEWEST_PERF" script -i "$work/compressed" -F event 2> /dev/null | wc -l)
+	((samples == theirs && samples > 0)) || error "$samples samples instead of $theirs"
+	"$NEWEST_PERF" report --stats -i "$work/compressed" 2> /dev/null | grep -q COMPRESSED2 ||
+		inconclusive "the newest perf has not written PERF_RECORD_COMPRESSED2"
+fi
+
 for perf in "$PERF" "$NEWEST_PERF"; do
 	attributes "$perf" > "$work/without.$(basename "$(dirname "$perf")")"
 done
+# compare OPTION...: do the options change the same with both perfs?
+compare() {
+	local ours theirs
+
+	ours=$(changes "$PERF" "$@")
+	theirs=$(changes "$NEWEST_PERF" "$@")
+	[ "$ours" = "$theirs" ] || error "this perf: $(xargs <<< "$ours"); the newest: $(xargs <<< "$theirs")"
+}
+
 for options in "${cases[@]}"; do
 	subtest "$options"
 	# shellcheck disable=SC2086 # several words
-	ours=$(changes "$PERF" $options)
-	# shellcheck disable=SC2086 # several words
-	theirs=$(changes "$NEWEST_PERF" $options)
-	[ "$ours" = "$theirs" ] || error "this perf: $(xargs <<< "$ours"); the newest: $(xargs <<< "$theirs")"
+	compare $options
+done
+
+export PERF_CONFIG=$work/config
+for variable in 'call-graph = dwarf,1024' 'build-id = no-mmap' 'build-id = nonsense'; do
+	subtest "configuration: record.$variable"
+	printf '[record]\n\t%s\n' "$variable" > "$PERF_CONFIG"
+	compare -g --no-data-mmap
 done
 
 finish
