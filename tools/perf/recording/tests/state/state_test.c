@@ -156,6 +156,62 @@ static void test_cut_file(void)
 	end();
 }
 
+/* Write up to @time. Return whether all that is written by now is not newer, and no more follows. */
+static bool write_until(u64 time, size_t *next)
+{
+	bool complete;
+	size_t i;
+
+	if (state__write_until(&state, time, next, &complete, append_to_file, NULL) || !complete)
+		return false;
+	for (i = 0; i < file.nr; i++) {
+		if (file.record[i].time <= time)
+			continue;
+		printf("# record %zu, type %u, is %llu ns newer\n", i,
+		       ((union perf_event *)file.record[i].bytes)->header.type,
+		       (unsigned long long)(file.record[i].time - time));
+		return false;
+	}
+	return true;
+}
+
+/*
+ * A mark between the parts of a snapshot promises that nothing older follows. So a part may have
+ * nothing newer: the next mark would promise too much for it. Task 20 has no FORK record.
+ */
+static void test_parts(void)
+{
+	size_t next = 0, nr;
+	u64 first, second;
+
+	begin();
+	emit_comm(10, 10, "old", 0);
+	emit_mmap(10, 0x1000, 0x1000, 0, "/old");
+	make_final();
+	state__forget(&state, now);
+	first = now++;
+	emit_comm(20, 20, "late", 0);
+	emit_mmap(20, 0x2000, 0x1000, 0, "/late");
+	emit_fork(30, 30, 10, 10);
+	emit_ksymbol(0xffff0000, "bpf_late", 0);
+	second = now++;
+	make_final();
+	new_file();
+	check(write_until(first, &next) && count(PERF_RECORD_MMAP2) == 1 &&
+	      !count(PERF_RECORD_KSYMBOL),
+	      "a part of a snapshot has what is not newer than its end");
+	nr = file.nr;
+	check(write_until(second, &next) && file.nr > nr && count(PERF_RECORD_KSYMBOL) == 1,
+	      "the next part has the rest");
+	nr = file.nr;
+	read_file(now);
+	check(resolves(20, 20, 0x2000, "late", "/late", 0) &&
+	      resolves(30, 30, 0x1000, "old", "/old", 0) && count(PERF_RECORD_MMAP2) == 2 &&
+	      file.nr - nr == 1,
+	      "all parts together are the file, but for what was not final");
+	end();
+}
+
 static void test_system_wide(void)
 {
 	struct perf_record_cgroup cgroup = { .id = 5, .path = "/a" };
@@ -369,6 +425,7 @@ int main(void)
 	test_clock_set_back();
 	test_same_file();
 	test_cut_file();
+	test_parts();
 	test_system_wide();
 	test_passthrough();
 	test_visits();
