@@ -41,7 +41,7 @@ is "[x['number'] for x in of('snapshot')]" "[1, 2]"
 is "'\\n'.join(x['name'] for x in of('file'))" "$(printf '%s\n' "$name".2*)"
 total=0
 for file in "$name".2*; do
-	total=$((total + $("$PERF" script -i "$file" -F comm 2> /dev/null | wc -l)))
+	total=$((total + $("$PERF" script -i "$file" -F event 2> /dev/null | grep -c sched_switch)))
 done
 ((total > 0)) || inconclusive "no context switch"
 is "of('end')[0]['samples']" $total
