@@ -9,8 +9,9 @@
 need_numbered
 need_tracepoint sched:sched_process_exec
 numbered_event
-marker=$(type -P true)
-trigger=(--switch-output-event sched:sched_process_exec --filter "filename ~ \"*/${marker##*/}\"")
+marker=$work/marker$$		# no other program triggers
+ln -s /bin/true "$marker"
+trigger=(--switch-output-event sched:sched_process_exec --filter "filename == \"$marker\"")
 
 # start [record options]
 start() {
