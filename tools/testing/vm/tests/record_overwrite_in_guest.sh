@@ -35,7 +35,7 @@ checked_on_host() {
 }
 
 need_numbered
-[ -n "${NIGHT-}" ] || load=(--idle)
+[ -n "${NIGHT-}" ] || numbered_options=(--idle)
 
 trap 'print_check_output; cleanup' EXIT
 

@@ -92,7 +92,7 @@ overwritten_between() {
 # $interval seconds, to $work/data*. On return the recorder has exited, $requested is the number of
 # snapshots that were asked for, and $snapshots are the files.
 interval=0.1
-load=()			# more options of the workload
+numbered_options=()			# more options of the workload
 snapshots_of_numbered() {
 	local how=$1 seconds=$2
 
@@ -100,7 +100,7 @@ snapshots_of_numbered() {
 	rm -f "$work"/data*
 	numbered_event overwrite
 	recorder_start -v -a -m 1024 "${event[@]}" -o "$work/data" "$@"
-	numbered_start --rate "${RATE:-100000}" --duration "$seconds" "${load[@]}"
+	numbered_start --rate "${RATE:-100000}" --duration "$seconds" "${numbered_options[@]}"
 	requested=0
 	until gone "$numbered"; do
 		pause "$interval"
