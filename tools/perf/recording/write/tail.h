@@ -49,10 +49,16 @@ struct piece {
 	size_t		 len;
 };
 
+/* Atomic also where the caller holds @append: other threads may try to exchange the word, and fail. */
+static inline u64 tail__word(const struct tail *tail)
+{
+	return __atomic_load_n(&tail->word, __ATOMIC_RELAXED);
+}
+
 /** tail__pos - position of the next byte in the file; in any thread */
 static inline u64 tail__pos(const struct tail *tail)
 {
-	return __atomic_load_n(&tail->word, __ATOMIC_RELAXED) & TAIL_POS;
+	return tail__word(tail) & TAIL_POS;
 }
 
 /** tail__reserve - reserve the next @len bytes. Return: false if closed, or if the chunk is full */
@@ -88,7 +94,8 @@ static inline void tail__open(struct tail *tail, struct chunk *chunk)
 	__atomic_store_n(&tail->chunk, chunk, __ATOMIC_RELEASE);
 	__atomic_store_n(&tail->limit, chunk->pos + chunk->len + chunk__space(chunk),
 			 __ATOMIC_RELEASE);
-	__atomic_store_n(&tail->word, (tail->word + TAIL_GENERATION) | TAIL_OPEN, __ATOMIC_RELEASE);
+	__atomic_store_n(&tail->word, (tail__word(tail) + TAIL_GENERATION) | TAIL_OPEN,
+			 __ATOMIC_RELEASE);
 }
 
 /** tail__advance - reserve the next @len bytes of @chunk. Caller holds @append; closed. */
@@ -97,14 +104,14 @@ static inline struct piece tail__advance(struct tail *tail, struct chunk *chunk,
 	struct piece piece = { .chunk = chunk, .dst = chunk->data + chunk->len, .len = len };
 
 	chunk->len += len;
-	__atomic_store_n(&tail->word, tail->word + len, __ATOMIC_RELAXED);
+	__atomic_store_n(&tail->word, tail__word(tail) + len, __ATOMIC_RELAXED);
 	return piece;
 }
 
 /** tail__set - continue at @pos. Closed; no thread appends, or the caller holds @append. */
 static inline void tail__set(struct tail *tail, u64 pos)
 {
-	__atomic_store_n(&tail->word, (tail->word & ~TAIL_POS) | pos, __ATOMIC_RELAXED);
+	__atomic_store_n(&tail->word, (tail__word(tail) & ~TAIL_POS) | pos, __ATOMIC_RELAXED);
 }
 
 #endif
