@@ -148,14 +148,14 @@ static u64 request_time(struct recorder *rec, const struct snapshot *snapshot)
 	return time;
 }
 
-/* Prepare the record that says why the snapshot is taken, unless nothing is copied. */
+/* Prepare the record that says what requested the snapshot, if anything did, and was copied. */
 static void describe_snapshot(struct recorder *rec, const struct snapshot *snapshot)
 {
 	const struct snapshot_stats *rings = recorder__has_overwrite(rec) ? &snapshot->rings : NULL;
 	const struct aux_snapshot_stats *aux = snapshot->aux.requests ? &snapshot->aux : NULL;
 	const struct keep_stats *kept = keep__enabled(&rec->keep) ? &snapshot->kept : NULL;
 
-	if (!rings && !aux && !kept)
+	if (snapshot->rings.cause.is_exit || (!rings && !aux && !kept))
 		return;
 	snapshot_event__set(&rec->snapshot_event, &snapshot->rings.cause,
 			    request_time(rec, snapshot), rings, aux, kept);
@@ -204,7 +204,7 @@ static int append_snapshot(struct recorder *rec, struct snapshot *snapshot,
 	ret = aux_snapshotter__write(&rec->aux_snapshotter, &rec->output, &snapshot->aux);
 	err = err ?: ret;
 	if (!snapshot->rings.cause.reason)	/* after a request, the end needed no other copy */
-		snapshot->rings.cause = snapshot_cause__now("exit");
+		snapshot->rings.cause = snapshot_cause__exit();
 	if (!err)
 		describe_snapshot(rec, snapshot);
 	if (!err)

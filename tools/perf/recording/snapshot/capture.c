@@ -85,7 +85,7 @@ static void enable_events(struct capture *capture)
 static struct snapshot_cause describe(const struct triggers *triggers, unsigned int what)
 {
 	const struct trigger_events *events = &triggers->events;
-	struct snapshot_cause cause = snapshot_cause__now("exit");
+	struct snapshot_cause cause = snapshot_cause__now("signal");
 
 	if (what & TRIGGER_EVENT) {
 		cause = (struct snapshot_cause){
@@ -95,10 +95,11 @@ static struct snapshot_cause describe(const struct triggers *triggers, unsigned 
 	} else if (what & TRIGGER_CONTROL) {
 		cause.reason = "control";
 	} else if (what & TRIGGER_SNAPSHOT) {
-		cause.reason = "signal";
 		cause.pid = cause.tid = triggers->signal_pid;
 	} else if (what & TRIGGER_TIME) {
 		cause.reason = "time";
+	} else {
+		return snapshot_cause__exit();
 	}
 	if (cause.pid != getpid())
 		snapshot_cause__find_comm(&cause);

@@ -16,6 +16,14 @@ struct snapshot_cause snapshot_cause__now(const char *reason)
 	};
 }
 
+struct snapshot_cause snapshot_cause__exit(void)
+{
+	struct snapshot_cause cause = snapshot_cause__now("exit");
+
+	cause.is_exit = true;
+	return cause;
+}
+
 /* A task chooses its own name: leave nothing in it that a terminal would act on. */
 void snapshot_cause__find_comm(struct snapshot_cause *cause)
 {

@@ -18,6 +18,7 @@
  * @cpu:	CPU of the event, or of the recorder
  * @comm:	name of @tid, printable; empty if the recorder requested it, or if @tid has exited
  * @is_event:	a trigger event
+ * @is_exit:	nothing requested it: the recording ends
  */
 struct snapshot_cause {
 	const char	*reason;
@@ -27,10 +28,14 @@ struct snapshot_cause {
 	int		 cpu;
 	char		 comm[16];
 	bool		 is_event;
+	bool		 is_exit;
 };
 
 /** snapshot_cause__now - describe a request that the recorder makes, or receives, now */
 struct snapshot_cause snapshot_cause__now(const char *reason);
+
+/** snapshot_cause__exit - describe the snapshot at the end of the recording */
+struct snapshot_cause snapshot_cause__exit(void);
 
 /** snapshot_cause__find_comm - set @cause->comm from @cause->tid */
 void snapshot_cause__find_comm(struct snapshot_cause *cause);
