@@ -228,7 +228,7 @@ static int report_snapshot(struct recorder *rec, struct snapshot *snapshot)
 				  recorder__has_overwrite(rec) ? &snapshot->rings : NULL,
 				  snapshot->aux.requests ? &snapshot->aux : NULL,
 				  keep__enabled(&rec->keep) ? &snapshot->kept : NULL,
-				  snapshot->rings.cause.reason);
+				  &snapshot->rings.cause);
 	snapshot->saved = !err;
 	return err;
 }
@@ -297,7 +297,7 @@ static int drop_snapshot(struct recorder *rec)
 
 static int snapshot(struct recorder *rec, bool to_next_file)
 {
-	struct snapshot snapshot = { .rings.cause.reason = "request" };
+	struct snapshot snapshot = { .rings.cause = snapshot_cause__now("request") };
 	struct reader_sched usual;
 	int err;
 
@@ -311,7 +311,7 @@ static int snapshot(struct recorder *rec, bool to_next_file)
 	if (err && rec->output.droppable) {
 		if (!snapshot.saved)
 			summary__dropped(&rec->summary, &snapshot.rings, &snapshot.kept,
-					 snapshot.rings.cause.reason);
+					 &snapshot.rings.cause);
 		err = drop_snapshot(rec);
 	}
 	keep__end_snapshot(&rec->keep, snapshot.saved || !rec->output.droppable);
@@ -353,7 +353,7 @@ static void answer_commands(struct recorder *rec, unsigned int nr, const char *e
 {
 	while (nr--)
 		control__answer(&rec->triggers.control, error, snapshot_file(rec),
-				rec->summary.kept_ns);
+				rec->summary.kept_ns, rec->summary.kept_limit);
 }
 
 static int react(struct recorder *rec, unsigned int what, unsigned int nr_commands)

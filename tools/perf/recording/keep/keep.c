@@ -351,6 +351,18 @@ u64 keep__horizon(struct keep *keep)
 	return horizon;
 }
 
+const char *keep_limit__name(enum keep_limit limit)
+{
+	static const char * const names[] = {
+		[KEEP_NO_LIMIT]	    = "none",
+		[KEEP_LIMIT_TIME]   = "time",
+		[KEEP_LIMIT_MEMORY] = "memory",
+		[KEEP_LIMIT_CPU]    = "cpu",
+	};
+
+	return names[limit];
+}
+
 /*
  * Begin and end
  */

@@ -68,6 +68,9 @@ enum keep_limit {
 	KEEP_LIMIT_CPU,		/* of memory, for records that could not be compressed in time */
 };
 
+/** keep_limit__name - return one word for programs: "none", "time", "memory" or "cpu" */
+const char *keep_limit__name(enum keep_limit limit);
+
 /**
  * struct keep_stats - the records of one snapshot, or all that were dropped
  * @records:	number of records

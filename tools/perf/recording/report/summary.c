@@ -181,34 +181,35 @@ void summary__triggers(const struct trigger_limit *limit)
 
 void summary__snapshot(struct summary *summary, const struct snapshot_stats *stats,
 		       const struct aux_snapshot_stats *aux, const struct keep_stats *kept,
-		       const char *reason)
+		       const struct snapshot_cause *cause)
 {
 	if (stats || aux || kept)
 		summary->snapshots++;
 	summary->kept_ns = kept && kept->end > kept->begin ? kept->end - kept->begin : 0;
+	summary->kept_limit = keep_limit__name(kept ? kept->limit : KEEP_NO_LIMIT);
 	summary->aux_snapshots += aux != NULL;
 	if (summary->json)
-		return summary_json__snapshot(summary->snapshots, stats, aux, kept, reason);
+		return summary_json__snapshot(summary->snapshots, stats, aux, kept, cause);
 	if (kept)
-		print_kept(summary, kept, reason);
+		print_kept(summary, kept, cause->reason);
 	if (stats)
-		print_record_snapshot(summary, stats, reason);
+		print_record_snapshot(summary, stats, cause->reason);
 	if (!aux)
 		return;
-	print_aux_snapshot(summary, aux, reason);
+	print_aux_snapshot(summary, aux, cause->reason);
 	if (!stats && aux->requests > 1)
 		print_line("Merged %u snapshot requests: the output is slow", aux->requests);
 }
 
 void summary__dropped(struct summary *summary, const struct snapshot_stats *stats,
-		      const struct keep_stats *kept, const char *reason)
+		      const struct keep_stats *kept, const struct snapshot_cause *cause)
 {
 	summary->dropped++;
 	summary->dropped_records += stats->written.records;
 	summary->dropped_samples += stats->written.samples;
 	if (summary->json)
-		return summary_json__dropped(reason);
-	pr_err("The snapshot (%s) is dropped. The recording goes on.\n", reason);
+		return summary_json__dropped(kept, cause);
+	pr_err("The snapshot (%s) is dropped. The recording goes on.\n", cause->reason);
 	if (kept->records)
 		pr_err("Its %" PRIu64 " kept records stay for the next snapshot, as far as time and "
 		       "memory allow.\n", kept->records);

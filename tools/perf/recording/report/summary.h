@@ -15,6 +15,7 @@ struct keep;
 struct keep_stats;
 struct loss_report;
 struct output;
+struct snapshot_cause;
 struct snapshot_stats;
 struct trigger_limit;
 
@@ -27,6 +28,7 @@ struct trigger_limit;
  * @snapshots:	number of snapshots written
  * @aux_snapshots: number of snapshots of AUX areas written
  * @kept_ns:	span of the kept records in the last snapshot [ns]
+ * @kept_limit:	what limits that, see keep_limit__name()
  * @normal_class: the threads that drain rings were refused a real-time priority
  * @dropped:	number of snapshots that could not be written
  * @dropped_records: their records, as far as perf tried to write them
@@ -40,6 +42,7 @@ struct summary {
 	u64	snapshots;
 	u64	aux_snapshots;
 	u64	kept_ns;
+	const char *kept_limit;
 	bool	normal_class;
 	u64	dropped;
 	u64	dropped_records;
@@ -51,20 +54,20 @@ struct summary {
  * @stats:	snapshot of the overwrite channel, or NULL
  * @aux:	snapshot of the AUX areas, or NULL
  * @kept:	records of the kept streams, or NULL
- * @reason:	what requested it
+ * @cause:	what requested it
  */
 void summary__snapshot(struct summary *summary, const struct snapshot_stats *stats,
 		       const struct aux_snapshot_stats *aux, const struct keep_stats *kept,
-		       const char *reason);
+		       const struct snapshot_cause *cause);
 
 /**
  * summary__dropped - count and report a snapshot that could not be written
  * @stats:	what was to be written
  * @kept:	kept streams, which are put back
- * @reason:	what requested it
+ * @cause:	what requested it
  */
 void summary__dropped(struct summary *summary, const struct snapshot_stats *stats,
-		      const struct keep_stats *kept, const char *reason);
+		      const struct keep_stats *kept, const struct snapshot_cause *cause);
 
 /** summary__triggers - print how many trigger events took no snapshot, if any */
 void summary__triggers(const struct trigger_limit *limit);

@@ -124,20 +124,13 @@ static void put_rings(struct json *json, const struct snapshot_stats *stats)
 
 static void put_kept(struct json *json, const struct keep_stats *stats)
 {
-	static const char * const limits[] = {
-		[KEEP_NO_LIMIT]	    = "none",
-		[KEEP_LIMIT_TIME]   = "time",
-		[KEEP_LIMIT_MEMORY] = "memory",
-		[KEEP_LIMIT_CPU]    = "cpu",
-	};
-
 	open_object(json, "kept");
 	put(json, "records", stats->records);
 	if (stats->end > stats->begin) {
 		put_time(json, "complete", stats->end - stats->begin);
 		put_time(json, "newest", stats->end);
 	}
-	put_text(json, "limit", limits[stats->limit]);
+	put_text(json, "limit", keep_limit__name(stats->limit));
 	close_object(json);
 }
 
@@ -152,16 +145,27 @@ static void put_aux(struct json *json, const struct aux_snapshot_stats *stats)
 	close_object(json);
 }
 
+static void put_cause(struct json *json, const struct snapshot_cause *cause)
+{
+	put_text(json, "reason", cause->reason);
+	if (!snapshot_cause__is_other(cause))
+		return;
+	put(json, "pid", cause->pid);
+	put(json, "tid", cause->tid);
+	if (cause->comm[0])
+		put_text(json, "comm", cause->comm);
+}
+
 void summary_json__snapshot(u64 number, const struct snapshot_stats *stats,
 			    const struct aux_snapshot_stats *aux, const struct keep_stats *kept,
-			    const char *reason)
+			    const struct snapshot_cause *cause)
 {
 	struct json json;
 
 	if ((!stats && !aux && !kept) || !begin(&json, "snapshot"))
 		return;
 	put(&json, "number", number);
-	put_text(&json, "reason", reason);
+	put_cause(&json, cause);
 	if (stats)
 		put_rings(&json, stats);
 	if (kept)
@@ -171,13 +175,14 @@ void summary_json__snapshot(u64 number, const struct snapshot_stats *stats,
 	end(&json);
 }
 
-void summary_json__dropped(const char *reason)
+void summary_json__dropped(const struct keep_stats *kept, const struct snapshot_cause *cause)
 {
 	struct json json;
 
 	if (!begin(&json, "dropped"))
 		return;
-	put_text(&json, "reason", reason);
+	put_cause(&json, cause);
+	put(&json, "kept_records", kept->records);
 	end(&json);
 }
 

@@ -14,6 +14,7 @@ struct keep;
 struct keep_stats;
 struct loss_report;
 struct output;
+struct snapshot_cause;
 struct snapshot_stats;
 
 /**
@@ -22,10 +23,13 @@ struct snapshot_stats;
  */
 void summary_json__snapshot(u64 number, const struct snapshot_stats *stats,
 			    const struct aux_snapshot_stats *aux, const struct keep_stats *kept,
-			    const char *reason);
+			    const struct snapshot_cause *cause);
 
-/** summary_json__dropped - print a snapshot that could not be written */
-void summary_json__dropped(const char *reason);
+/**
+ * summary_json__dropped - print a snapshot that could not be written; parameters as for
+ * summary__dropped()
+ */
+void summary_json__dropped(const struct keep_stats *kept, const struct snapshot_cause *cause);
 
 /** summary_json__file - print a file that was closed and renamed */
 void summary_json__file(const char *name);

@@ -101,7 +101,7 @@ static struct snapshot_cause describe(const struct triggers *triggers, unsigned 
 	} else {
 		return snapshot_cause__exit();
 	}
-	if (cause.pid != getpid())
+	if (snapshot_cause__is_other(&cause))
 		snapshot_cause__find_comm(&cause);
 	return cause;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <linux/types.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 /**
  * struct snapshot_cause
@@ -36,6 +37,12 @@ struct snapshot_cause snapshot_cause__now(const char *reason);
 
 /** snapshot_cause__exit - describe the snapshot at the end of the recording */
 struct snapshot_cause snapshot_cause__exit(void);
+
+/** snapshot_cause__is_other - did another process request it than the recorder? */
+static inline bool snapshot_cause__is_other(const struct snapshot_cause *cause)
+{
+	return cause->pid != getpid();
+}
 
 /** snapshot_cause__find_comm - set @cause->comm from @cause->tid */
 void snapshot_cause__find_comm(struct snapshot_cause *cause);

@@ -30,7 +30,7 @@ int control__init(struct control *control, struct evlist *evlist, const struct r
 /* One write: answers of two threads do not mix. */
 static void answer(const struct control *control, const char *what, const char *text)
 {
-	char line[PATH_MAX + 32];
+	char line[PATH_MAX + 48];
 	int len;
 
 	if (control->ack_fd < 0)
@@ -47,16 +47,16 @@ static void refuse(const struct control *control, const char *reason)
 }
 
 void control__answer(const struct control *control, const char *error, const char *file,
-		     u64 kept_ns)
+		     u64 kept_ns, const char *kept_limit)
 {
-	char text[PATH_MAX + 24];
+	char text[PATH_MAX + 40];
 
 	if (error)
 		return answer(control, "error: ", error);
 	scnprintf(text, sizeof(text), "%s%s", file ? " " : "", file ?: "");
 	if (file && kept_ns)
-		scnprintf(text + strlen(text), sizeof(text) - strlen(text), " %.6f",
-			  (double)kept_ns / NSEC_PER_SEC);
+		scnprintf(text + strlen(text), sizeof(text) - strlen(text), " %.6f %s",
+			  (double)kept_ns / NSEC_PER_SEC, kept_limit);
 	answer(control, "ack", text);
 }
 

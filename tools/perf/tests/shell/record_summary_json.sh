@@ -29,6 +29,10 @@ is() {
 	[ "$value" = "$2" ] || error "$1 is $value, not $2"
 }
 
+printed_by_signal() {
+	grep -q '"reason":"signal"' "$work/record.err"
+}
+
 subtest "snapshots of overwritten events, in files with a name that must be quoted"
 mkdir "$work/out"
 name=$work/out/$'a "name"\twith \\ in it'
@@ -53,8 +57,12 @@ is "all(x['rings']['newest'] > x['rings']['complete'] > 0 for x in of('snapshot'
 subtest "kept streams"
 recorder_start -a --summary=json -e sched:sched_switch --keep=60s,64M -o "$work/kept"
 control snapshot || error "no snapshot"
+[[ $answer =~ ^"ack $work/kept "[0-9]+\.[0-9]{6}" none"$ ]] || error "the answer is '$answer'"
+kill -USR2 "$recorder"
+wait_until 20 printed_by_signal || error "no snapshot by signal"
 recorder_stop
-is "[sorted(x)[:2] for x in of('snapshot')]" "[['kept', 'number'], ['kept', 'number']]"
+is "[x['reason'] for x in of('snapshot') if 'kept' in x and 'rings' not in x]" "['control', 'signal', 'exit']"
+is "[(x['pid'], x['tid'], x['comm']) for x in of('snapshot') if 'pid' in x]" "[($$, $$, '$(< /proc/$$/comm)')]"
 is "of('snapshot')[0]['kept']['limit']" none
 is "of('snapshot')[0]['kept']['records'] > 0" True
 
@@ -70,7 +78,19 @@ if mount -t tmpfs -o size=2m tmpfs "$work/small" 2> "$work/mount.err"; then
 	recorder_end
 	[ "$status" = 254 ] || error "exit status $status, not 254"
 	is "[x['reason'] for x in of('dropped')]" "['control']"
+	is "of('dropped')[0]['kept_records']" 0
 	is "of('end')[0]['dropped_snapshots']" 1
+	rm -f "$work/small/data"*
+
+	subtest "kept streams that cannot be written"
+	recorder_start -a -q --summary=json -e sched:sched_switch --keep=64M -o "$work/small/data"
+	head -c 4m /dev/zero > "$work/small/filler" 2> "$work/filler.err"
+	control snapshot && error "the snapshot is acknowledged"
+	rm "$work/small/filler"
+	control stop
+	recorder_end
+	is "of('dropped')[0]['reason']" control
+	is "0 < of('dropped')[0]['kept_records'] <= of('snapshot')[0]['kept']['records']" True
 else
 	inconclusive "cannot mount a small tmpfs: $(cat "$work/mount.err")"
 fi
@@ -80,6 +100,7 @@ subtest "a trigger is named by its event, and ends in the totals"
 	--switch-output-event sched:sched_process_exec -- sh -c "$(type -P true); sleep 0.2" \
 	> "$work/out.log" 2> "$work/record.err" || error "exit status $?"
 is "of('snapshot')[0]['reason']" sched:sched_process_exec
+is "of('snapshot')[0]['pid'] == of('snapshot')[0]['tid'] > 0" True
 is "of('snapshot')[0]['rings']['latency'] > 0" True
 is "len(of('file')) == of('end')[0]['files']" True
 
