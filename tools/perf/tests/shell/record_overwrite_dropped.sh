@@ -44,6 +44,16 @@ holds() {
 	[ "$ranges" = "$2" ] || error "${1##*/} holds '$ranges', not '$2'"
 }
 
+# sleeps_of PID: how often the threads of a process have slept. The idle workload sleeps before each
+# call but the first.
+sleeps_of() {
+	awk '/^voluntary_ctxt_switches/ { nr += $2 } END { print nr }' "/proc/$1/task/"*/status
+}
+
+has_slept() {
+	[ "$(sleeps_of "$1")" -ge "$2" ]
+}
+
 if mount -t tmpfs -o size=5m tmpfs "$out" 2> "$work/mount.err"; then
 	mounted+=("$out")
 	for how in --io=sync --io=uring -z; do
@@ -78,8 +88,9 @@ if mount -t tmpfs -o size=5m tmpfs "$out" 2> "$work/mount.err"; then
 		request 1 'Snapshot [0-9]+ \(signal\)'
 		size=$(stat -c %s "$out/data")
 		head -c 20m /dev/zero > "$out/filler" 2> "$work/filler.err"
-		# This task is named by a record that is lost with the second snapshot.
-		"$work/$comm" --threads 1 --tag 15 --rate 1 --duration 60 > "$work/issued.15" &
+		# This task is named by a record that is lost with the second snapshot. The file has calls
+		# that the task makes later.
+		"$work/$comm" --threads 1 --tag 15 --idle --rate 100 --duration 60 > "$work/issued.15" &
 		named=$!
 		numbered_calls 20 5003
 		request 1 'snapshot \(signal\) is dropped'
@@ -88,6 +99,8 @@ if mount -t tmpfs -o size=5m tmpfs "$out" 2> "$work/mount.err"; then
 		request 2 'snapshot \(signal\) is dropped'
 		printed "Cannot write.*No space left on device" 2 || error "no reason is printed"
 		rm "$out/filler"
+		sleeps=$(sleeps_of "$named")
+		wait_until 20 has_slept "$named" $((sleeps + 2)) || error "the named task makes no calls"
 		numbered_calls 40 1013
 		request 2 'Snapshot [0-9]+ \(signal\)'
 		kill "$named"
@@ -95,10 +108,9 @@ if mount -t tmpfs -o size=5m tmpfs "$out" 2> "$work/mount.err"; then
 		numbered_calls 50 1019
 		end 254
 		[ "${#snapshots[@]}" = 0 ] || error "another file was written"
-		"$PERF" script -i "$out/data" -F trace | grep -v '000000000000000f' > "$work/trace"
-		ranges=$("$BUILD/tests/numbered_check" < "$work/trace" | awk '$1 == "thread" { print $2 $4 "-" $6 }' |
-			tr -d , | xargs)
-		[ "$ranges" = "10:1-1009 40:1-1013 50:1-1019" ] || error "the file holds '$ranges'"
+		ranges=$(numbered_ranges "$out/data")
+		[[ $ranges =~ ^"10:1-1009 15:"[0-9]+-[0-9]+" 40:1-1013 50:1-1019"$ ]] ||
+			error "the file holds '$ranges'"
 		readable "$out/data" || error "the file cannot be read"
 		names=$("$PERF" script -i "$out/data" -F comm,event 2> /dev/null |
 			awk '$NF != "snapshot:" { print $1 }' | sort -u | xargs)
