@@ -65,7 +65,7 @@ static void free_area(struct perf_buffer *rb)
 {
 	int i;
 
-	/* The fault handler of core.c sets page->mapping and leaves it set. */
+	/* core.c may map pages on faults, which leaves page->mapping set. */
 	for (i = 0; rb->user_page && i <= rb->nr_pages; i++) {
 		ring_page(rb, i)->mapping = NULL;
 		cond_resched();
@@ -117,7 +117,7 @@ static void free_ring_page(void *addr)
 {
 	struct page *page = virt_to_page(addr);
 
-	/* The fault handler of core.c sets page->mapping and leaves it set. */
+	/* core.c may map pages on faults, which leaves page->mapping set. */
 	page->mapping = NULL;
 	__free_page(page);
 }
