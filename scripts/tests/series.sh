@@ -16,8 +16,10 @@ export GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@localhost
 
 "$top/scripts/make-series"
 
-git init -q am
-cd am
+work=$(mktemp -d "$build/series-am.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+git init -q
 cp -a "$pristine/old/." .
 git add -Af
 git commit -qm base
