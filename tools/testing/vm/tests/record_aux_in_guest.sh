@@ -230,6 +230,25 @@ snapshot_is_dropped() {
 	grep -q 'snapshot (signal) is dropped' "$work/record.err"
 }
 
+# index_points_to_traces FILE: does each entry of the index of AUX traces point to another trace?
+# perf script ignores those that point to other records.
+index_points_to_traces() {
+	python3 - "$1" <<- 'READ'
+		import struct, sys
+		HEADER_AUXTRACE, PERF_RECORD_AUXTRACE = 18, 71
+		data = open(sys.argv[1], 'rb').read()
+		begin, size = struct.unpack_from('<QQ', data, 40)
+		features, = struct.unpack_from('<Q', data, 72)
+		earlier = bin(features & ((1 << HEADER_AUXTRACE) - 1)).count('1')
+		index, = struct.unpack_from('<Q', data, begin + size + 16 * earlier)
+		nr, = struct.unpack_from('<Q', data, index)
+		traces = [struct.unpack_from('<Q', data, index + 8 + 16 * i)[0] for i in range(nr)]
+		types = [struct.unpack_from('<I', data, pos)[0] for pos in traces]
+		print(f'traces at {traces} have the types {types}')
+		sys.exit(nr < 2 or len(set(traces)) < nr or set(types) != {PERF_RECORD_AUXTRACE})
+	READ
+}
+
 # A snapshot that does not fit on the disk is cut off the file, and the file's index forgets it.
 dropped() {
 	local small=$work/small
@@ -243,7 +262,7 @@ dropped() {
 	rm "$small/filler"
 	serve "${sizes[2]}" && control snapshot || return
 	record_end
-	[ "$status" = 254 ] || return
+	[ "$status" = 254 ] && index_points_to_traces "$small/dropped" || return
 	flow "$small/dropped" > "$work/dropped.flow" && no_errors "$work/dropped.flow" || return
 	{
 		section "$work/full.flow" 1
