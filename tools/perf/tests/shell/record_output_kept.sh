@@ -146,7 +146,7 @@ done
 # calls COUNT [record options]: stream so many calls, in files of a megabyte
 calls() {
 	"$PERF" record -o "$out" -m 64 --switch-output=1M -e raw_syscalls:sys_enter/no-overwrite/ "${@:2}" -- \
-		"$BUILD/tests/numbered" --threads 1 --rate 0 --count "$1" \
+		"$BUILD/tests/numbered" --threads 1 --rate 200000 --count "$1" \
 		> "$work/issued" 2> "$work/record.err" || error "perf record exits with status $?"
 }
 
