@@ -21,9 +21,10 @@ check_names() {
 	local perf
 
 	for perf in "$PERF" ${old_perf:+"$old_perf"}; do
-		"$perf" script -f -i "$1" -F comm,pid,tid,ip,sym,dso 2> "$work/script.err" |
+		"$perf" script -f -i "$1" -F comm,pid,tid,event,ip,sym,dso 2> "$work/script.err" |
 			awk -v file="${1##*/}" '
-				# comm pid/tid ip sym (dso)
+				# comm pid/tid event: ip sym (dso)
+				$3 == "snapshot:" { next }
 				{ samples++; number = substr($1, 3) }
 				$1 ~ /^:/ || /\[unknown\]\)$/ ||
 				($NF ~ /\/code\.[0-7]\)$/ &&

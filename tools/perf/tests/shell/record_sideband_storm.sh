@@ -30,9 +30,10 @@ memory() {
 
 # check_names FILE: check that every sample has a name and a map, which match
 check_names() {
-	"$PERF" script -f -i "$1" -F comm,pid,tid,ip,sym,dso 2> "$work/script.err" |
+	"$PERF" script -f -i "$1" -F comm,pid,tid,event,ip,sym,dso 2> "$work/script.err" |
 		awk -v file="${1##*/}" -v all="$work/seen" '
-			# comm pid/tid ip sym (dso)
+			# comm pid/tid event: ip sym (dso)
+			$3 == "snapshot:" { next }
 			{
 				samples++
 				dso = $NF
