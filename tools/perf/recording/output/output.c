@@ -506,7 +506,7 @@ static void write_rescued(struct output *output)
 	const struct rescue *rescue = &output->pipeline.rescue;
 	int fd = output__fd(output);
 
-	if (!rescue->len || !output->regular)
+	if (!rescue->len || !output->regular || output->reserve.small)
 		return;
 	reserve__release(&output->reserve);
 	if (lseek(fd, end, SEEK_SET) == (off_t)end &&

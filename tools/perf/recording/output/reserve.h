@@ -4,7 +4,8 @@
  * disk is full.
  *
  * The space is held by an unnamed file in the output's directory. Where the size of files is
- * limited (RLIMIT_FSIZE, ulimit -f), the limit is lowered by as much.
+ * limited (RLIMIT_FSIZE, ulimit -f), the limit is lowered by as much. Where there is too little space
+ * for 1 MB, a small reserve is taken, which has no space for the names of tasks (rescue.h).
  */
 #ifndef PERF_RECORDING_RESERVE_H
 #define PERF_RECORDING_RESERVE_H
@@ -15,11 +16,13 @@
 /**
  * struct reserve
  * @fd:		the unnamed file, or -1
+ * @small:	there is space for the features only
  * @limited:	RLIMIT_FSIZE is lowered
  * @limit:	RLIMIT_FSIZE before that
  */
 struct reserve {
 	int		fd;
+	bool		small;
 	bool		limited;
 	struct rlimit	limit;
 };

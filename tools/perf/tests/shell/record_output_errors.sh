@@ -68,6 +68,26 @@ for io in sync aio uring; do
 	((size > 1000000 && size <= 2503 * 1024)) || error "the file has $size bytes"
 done
 
+# Too little space for the usual reserve: perf takes a small one for the header's features.
+tiny=$work/tiny
+mkdir "$tiny"
+subtest "a full disk of 1 MB"
+if mount -t tmpfs -o size=1m tmpfs "$tiny" 2> "$work/mount.err"; then
+	mounted+=("$tiny")
+	endless -o "$tiny/data"
+	ended "$tiny/data" "No space left on device"
+else
+	inconclusive "cannot mount a small tmpfs: $(cat "$work/mount.err")"
+fi
+subtest "a limit of the file size below 1 MB"
+(
+	ulimit -f 701
+	endless -o "$work/tiny.data"
+	exit $status
+)
+status=$?
+ended "$work/tiny.data" "File too large"
+
 # ext4 on a loop device: a file system with direct I/O
 subtest "--io=uring: a full disk with direct I/O"
 if command -v mkfs.ext4 > "$work/mkfs" && truncate -s 3M "$work/image" &&
