@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh disable=SC2154 # sourced: $work is the caller's
-# Use packages of another suite of Debian: apt's own lists and sources stay as they are, and nothing is
-# installed.
+# Use packages of another suite of Debian, without installing them. The lists and sources of apt
+# stay unchanged.
 #
 # The caller sets $work, a folder that with_lists() and its callers fill.
 
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# give_up REASON...: the packages cannot be had
+# give_up REASON...: report why the packages are not available, and exit with status 2
 give_up() {
 	echo "$(basename "$0"): $*" >&2
 	exit 2
