@@ -128,7 +128,7 @@ int __weak record_opts__parse_callchain(struct record_opts *opts, struct callcha
 		return -EOPNOTSUPP;
 	}
 	err = parse_callchain_record_opt(arg, callchain);
-	/* Unwinding a copied stack needs the data maps, which perf record asks for by choose_data(). */
+	/* Unwinding a copied stack needs data maps, see choose_data() for those of perf record. */
 	if (!err && callchain->record_mode == CALLCHAIN_DWARF && opts != &rec.opts)
 		opts->sample_address = true;
 	return err;
@@ -508,8 +508,8 @@ static int parse_off_cpu_thresh(const struct option *opt, const char *arg, int u
 	}
 	if (!record_opts__set_off_cpu_thresh(opt->value, ms * NSEC_PER_MSEC))
 		return 0;
-	pr_err("--off-cpu-thresh: the BPF program of the perf of Linux 6.12 has no threshold, and only adds "
-	       "up times.\n");
+	pr_err("--off-cpu-thresh: the BPF program of the perf of Linux 6.12 has no threshold, and "
+	       "only adds up times.\n");
 	return -1;
 }
 
@@ -603,7 +603,7 @@ static struct option options[] = {
 	OPT_BOOLEAN('R', "raw-samples", &rec.opts.raw_samples, "sample the raw data of all events"),
 	OPT_BOOLEAN('d', "data", &rec.opts.sample_address, "sample the data address"),
 	OPT_BOOLEAN(0, "sample-mem-info", &rec.mem_info,
-		    "sample the data source: the memory level, and what happened there (-d implies this)"),
+		    "sample the data source: the level of memory and the access (implied by -d)"),
 	OPT_BOOLEAN(0, "phys-data", &rec.opts.sample_phys_addr, "sample the physical data address"),
 	OPT_BOOLEAN(0, "data-page-size", &rec.opts.sample_data_page_size,
 		    "sample the page size of the data address"),
@@ -635,14 +635,14 @@ static struct option options[] = {
 	OPT_BOOLEAN_SET(0, "switch-events", &rec.opts.record_switch_events,
 			&rec.opts.record_switch_events_set, "record context switches"),
 	OPT_BOOLEAN_SET(0, "data-mmap", &rec.data_mmap, &args.data_mmap_set,
-			"record maps of data, too (default with -d and --call-graph dwarf)"),
+			"record the maps of data and code (default with -d and --call-graph dwarf)"),
 	OPT_BOOLEAN(0, "namespaces", &rec.opts.record_namespaces, "record namespaces of tasks"),
 	OPT_BOOLEAN(0, "all-cgroups", &rec.opts.record_cgroup, "record cgroups of tasks"),
 	OPT_BOOLEAN(0, "off-cpu", &rec.off_cpu.wanted,
 		    "record off-CPU time by stack, summed up by a BPF program"),
 	OPT_CALLBACK_NONEG(0, "off-cpu-thresh", &rec.opts, "ms",
-			   "with --off-cpu, record each time off the CPU from this length on as a sample of "
-			   "its own (default: 500)", parse_off_cpu_thresh),
+			   "with --off-cpu, record a sample for each time off the CPU of at least "
+			   "<ms> (default: 500)", parse_off_cpu_thresh),
 	OPT_BOOLEAN(0, "no-bpf-event", &rec.opts.no_bpf_event, "do not record the loading of BPF programs"),
 	OPT_CALLBACK(0, "synth", &rec.opts, "no|all|task|mmap|cgroup",
 		     "records to synthesize for existing tasks (default: all)", parse_synth),
@@ -770,7 +770,7 @@ static const struct option *find_option(const char *name)
 	return opt;
 }
 
-/* Set an option, a string if of no other type. The value of a configuration is freed. */
+/* Set an option; options of other types are strings. Copy them: the configuration is freed. */
 static int set_option(const char *name, const char *value)
 {
 	const struct option *opt = find_option(name);
@@ -793,8 +793,8 @@ static int set_option(const char *name, const char *value)
 }
 
 /*
- * Variables that are called as the option that they set. -e and --filter of the command line replace
- * those of the configuration: keep them until the command line has been read.
+ * Read a variable that has the name of an option. -e and --filter of the command line replace the
+ * events and filters of the configuration: keep these until the command line has been read.
  *
  * Return: false if @name is no such variable. @err: 0, or a negative value after a message.
  */
@@ -1044,8 +1044,8 @@ static int choose_latency(struct record_opts *opts)
 	if (!args.latency)
 		return 0;
 	if (opts->target.system_wide) {
-		pr_err("--latency is for commands and processes, not for all CPUs (-a, -u): give -p or a "
-		       "command.\n");
+		pr_err("--latency is for commands and processes, not for all CPUs (-a, -u): give -p "
+		       "or a command.\n");
 		return -EINVAL;
 	}
 	opts->record_switch_events = true;

@@ -97,7 +97,7 @@ static void configure_side_band(struct recorder *rec)
 	}
 }
 
-/* Return: whether the stacks of @evsel's samples come to the same rings through an event before it. */
+/* Return: whether an event before @evsel writes the stacks of its samples to the same rings. */
 static bool has_stack_output(struct evlist *evlist, const struct evsel *evsel)
 {
 	struct evsel *other;
@@ -114,10 +114,10 @@ static bool has_stack_output(struct evlist *evlist, const struct evsel *evsel)
 }
 
 /*
- * Let deferred user stacks come to the rings of their samples. So an overwrite ring keeps a stack as
- * long as its sample, without being drained; util would have them come with the side-band records.
- * An event on CPUs gets them only if the kernel takes it for a side-band event: comm_exec has that
- * effect, and without comm no other.
+ * Let the kernel write deferred user stacks to the rings of their samples, so that an overwrite
+ * ring keeps a stack as long as its sample. By default they go to the side-band rings. The kernel
+ * writes stacks to an event on CPUs only if the event is on its list of side-band events: comm_exec
+ * puts the event there, and has no other effect without comm.
  */
 static void configure_deferred(struct evlist *evlist)
 {
@@ -445,8 +445,8 @@ int events__open(struct recorder *rec)
 		return err;
 	warn_of_inherit_stat(&rec->opts);
 	if (callchain_param__defers(&callchain_param) && !evlist__defers(evlist))
-		pr_warning("--call-graph fp,defer: this kernel cannot defer user stacks (Linux 6.19 and later can): "
-			   "they are recorded with the samples.\n");
+		pr_warning("--call-graph fp,defer: this kernel cannot defer user stacks (Linux 6.19 "
+			   "and later can): they are recorded with the samples.\n");
 	rec->self_excluded = exclude_self(rec);
 	if (symbol_conf.kptr_restrict && !evlist__exclude_kernel(evlist))
 		pr_warning("Kernel addresses are hidden from this user: kernel samples will not\n"

@@ -7,8 +7,8 @@
  * own. Their timestamps mean nothing, so they are written after all other records, to the last file
  * if files are switched.
  *
- * In mainline, the program adds up only times below a threshold (--off-cpu-thresh). It writes longer
- * ones to the rings of the event at once, as samples with the time at which they end.
+ * In mainline, the program adds up only times below a threshold (--off-cpu-thresh). The program
+ * writes longer ones to the rings of the event at once, as samples with the time at which they end.
  */
 #ifndef PERF_RECORDING_OFF_CPU_H
 #define PERF_RECORDING_OFF_CPU_H

@@ -135,8 +135,9 @@ static int write_kept(struct recorder *rec)
 }
 
 /*
- * When the snapshot was requested, on the clock of the events. Where streamed records are written
- * all the time, marks of rounds may promise that nothing so old follows: then the present time.
+ * Return the time of the request on the clock of the events. If streamed records are written all
+ * the time, return the present time instead: marks of rounds may promise that no older record
+ * follows.
  */
 static u64 request_time(struct recorder *rec, const struct snapshot *snapshot)
 {
@@ -277,8 +278,9 @@ static int last_snapshot(struct recorder *rec)
 }
 
 /*
- * Drop a snapshot that could not be written. The rings go on. Kept records stay for the next one. If the file has earlier snapshots, the
- * next one is appended to them, else it creates another file.
+ * Drop a snapshot that could not be written. The rings go on, and kept records stay for the next
+ * snapshot. If the file has earlier snapshots, the next one is appended to them, otherwise the next
+ * one creates another file.
  */
 static int drop_snapshot(struct recorder *rec)
 {
@@ -332,7 +334,7 @@ static const char *snapshot_file(const struct recorder *rec)
 	return rec->rotation.enabled ? rec->summary.last_file : rec->output.data.path;
 }
 
-/* A command that is recorded may be what the service manager waits for: leave messages to it. */
+/* Leave messages to a command that is recorded: the service manager may wait for them. */
 static bool notifies(const struct recorder *rec)
 {
 	return !rec->triggers.workload.evlist;

@@ -124,9 +124,9 @@ perf_script() {
 	return $status
 }
 
-# Print the output of the current check as comments. Call this on exit as well, because a check may
-# end the test: trap 'print_check_output; cleanup' EXIT
-# It starts no process, because that takes long in the emulated guest.
+# Print the output of the current check as comments, without starting a process, because that takes
+# long in the emulated guest. Call this on exit as well, because a check may end the test:
+# trap 'print_check_output; cleanup' EXIT
 exec {ktap}>&1
 print_check_output() {
 	local lines

@@ -118,10 +118,10 @@ static int find_counter(const struct soft_pt *pt, int last)
 /*
  * Allocate a counter.
  *
- * What is left of the sampling period belongs to the task. Instead of
- * scheduling events out and in, the core may exchange the contexts of two tasks
- * whose events are inherited from the same parents. Keep it from doing so while
- * the event counts.
+ * The rest of the sampling period belongs to the task. Instead of scheduling
+ * events out and in, the core may exchange the contexts of two tasks whose
+ * events are inherited from the same parents. Keep it from doing so while the
+ * event counts.
  *
  * Context: interrupts disabled, the event's context is locked.
  */

@@ -36,7 +36,7 @@ enum keep_form {
  * @samples:	PERF_RECORD_SAMPLE among them
  * @ends_round:	a PERF_RECORD_FINISHED_ROUND may follow (rounds.h)
  * @written:	a snapshot has the block
- * @taken:	a snapshot is being written that does not have the block yet
+ * @taken:	the snapshot that is being written does not contain the block yet
  */
 struct keep_block {
 	struct list_head node;

@@ -285,8 +285,8 @@ int keep__hand_over(struct keep *keep, struct keep_stats *stats)
 }
 
 /*
- * Take the blocks of the snapshot out of the list, or leave them to the next one, unless newer blocks
- * were dropped meanwhile.
+ * Take the blocks of the snapshot out of the list, or leave them to the next snapshot if this one
+ * was not saved, unless newer blocks were dropped meanwhile.
  */
 static void settle(struct keep *keep, bool saved)
 {

@@ -119,8 +119,8 @@ struct keep_stats {
  * @dropped_last: time of the newest record that was dropped since the last snapshot [ns], or 0
  * @limit:	why it was dropped
  * @unsaved_last: @dropped_last if the snapshot that is being written is not saved
- * @unsaved_limit: why that was dropped
- * @unsaved:	records of that snapshot that would be lost
+ * @unsaved_limit: @limit if the snapshot is not saved
+ * @unsaved:	records that are lost if the snapshot is not saved
  * @dropped:	all records that were dropped, and are in no snapshot
  * @requested:	a snapshot will be taken soon: time drops nothing
  * @synced_time: what was not appended yet is newer than this [ns]; the main thread's
@@ -252,8 +252,8 @@ int keep__write(struct keep *keep, struct output *output, const struct keep_writ
 
 /**
  * keep__end_snapshot - after keep__hand_over(): free what was handed over
- * @saved:	the snapshot is on disk. If not, it is kept for the next snapshot, as far as time and
- *		memory allow.
+ * @saved:	the snapshot is on disk. If not, its records are kept for the next snapshot, as far
+ *		as time and memory allow.
  */
 void keep__end_snapshot(struct keep *keep, bool saved);
 

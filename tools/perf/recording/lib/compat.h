@@ -93,7 +93,7 @@ static inline void symbol_conf__set_buildid_mmap2(bool enable)
 	symbol_conf.no_buildid_mmap2 = !enable;
 }
 
-/* --call-graph fp,defer: user stacks are records of their own, as far as the kernel can do that. */
+/* --call-graph fp,defer: user stacks are records of their own, if the kernel supports that. */
 static inline bool callchain_param__defers(const struct callchain_param *param)
 {
 	return param->enabled && param->defer;
@@ -123,7 +123,7 @@ static inline u64 perf_event__stack_cookie(const union perf_event *event)
 	       event->callchain_deferred.cookie : 0;
 }
 
-/* Set the time off the CPU from which on it is a sample of its own [ns]. Return: 0, or -EOPNOTSUPP. */
+/* Set the least time off the CPU that is a sample of its own [ns]. Return: 0, or -EOPNOTSUPP. */
 static inline int record_opts__set_off_cpu_thresh(struct record_opts *opts, u64 ns)
 {
 	opts->off_cpu_thresh_ns = ns;

@@ -39,8 +39,8 @@ void notify__send(const char *fmt, ...)
 		return;
 	address_len = parse_address(&address, name);
 	if (!address_len) {
-		pr_warning_once("Cannot notify the service manager: NOTIFY_SOCKET=%s is not a socket.\n",
-				name);
+		pr_warning_once("Cannot notify the service manager: NOTIFY_SOCKET=%s is neither a "
+				"path nor an abstract name.\n", name);
 		return;
 	}
 	va_start(args, fmt);

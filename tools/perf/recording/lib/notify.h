@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tell the service manager that started perf what state it is in, by the protocol of sd_notify(3).
+ * Report the state of perf to the service manager, by the protocol of sd_notify(3).
  */
 #ifndef PERF_RECORDING_NOTIFY_H
 #define PERF_RECORDING_NOTIFY_H

@@ -383,7 +383,7 @@ bool output__no_space(const struct output *output)
 	       output->err == -EFBIG;
 }
 
-/* Go on in spite of it. */
+/* Clear the error to go on with the recording. Remember whether space was missing. */
 static void forget_error(struct output *output)
 {
 	output->no_space = output__no_space(output);

@@ -22,9 +22,9 @@
  * An error (disk full, file size limit, I/O) ends the recording, but the file stays readable: it is
  * cut behind the last whole record that was written, and output__close() completes it. Disk space
  * for the features is reserved from the start (reserve.h), so that a file can be completed when the
- * disk is full. The names of the last tasks go there, too (rescue.h). Where snapshots can be spared, the caller goes on instead (@droppable): it drops a
- * file that is one snapshot (output__drop()), and cuts one behind its last whole snapshot
- * (output__cut()).
+ * disk is full. The names of the last tasks go there, too (rescue.h). Where snapshots can be
+ * spared, the caller goes on instead (@droppable): it drops a file that is one snapshot
+ * (output__drop()), and cuts one behind its last whole snapshot (output__cut()).
  */
 #ifndef PERF_RECORDING_OUTPUT_H
 #define PERF_RECORDING_OUTPUT_H
@@ -88,7 +88,7 @@ struct time_span {
  * @error_fd:	readable once writing has failed
  * @err:	the first error, negative errno; nothing is written after it. Other threads may read
  *		it once a call has returned it.
- * @no_space:	an error that was forgotten was a lack of space; see output__no_space()
+ * @no_space:	space was missing in an error that was cleared; see output__no_space()
  * @claim:	keeps other recorders from the file
  * @fate:	of the file that was closed last
  * @deleted:	length of its data section if it was deleted, or 0 [bytes]
@@ -216,8 +216,8 @@ int output__write_synthesized(const struct perf_tool *tool, union perf_event *ev
 int output__error(struct output *output);
 
 /**
- * output__no_space - was there an error, since output__init(), because the disk was full, or a quota
- * or the limit of the size of a file was reached?
+ * output__no_space - return whether an error since output__init() was a lack of space: the disk was
+ * full, or a quota or the limit of the size of a file was reached
  */
 bool output__no_space(const struct output *output);
 

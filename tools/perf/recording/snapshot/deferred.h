@@ -2,9 +2,9 @@
 /*
  * Find samples whose deferred user stack is missing (--call-graph fp,defer).
  *
- * The kernel writes the user stack of a sample as a record of its own, when the task returns to user
- * space. Both have a cookie, which all samples share that are taken in one stay in the kernel. The
- * stack may be in another ring than the sample, because the task may have moved.
+ * The kernel writes the user stack of a sample as a record of its own, when the task returns to
+ * user space. Sample and stack have the same cookie, and so have all samples of one stay in the
+ * kernel. The stack may be in another ring than the sample, because the task may have moved.
  *
  * Memory: one entry for each cookie in a snapshot, which the size of the rings limits.
  */
@@ -18,7 +18,7 @@
 struct deferred_entry;
 
 /**
- * struct deferred_stacks - cookies of a snapshot; zeroed, there are none
+ * struct deferred_stacks - cookies of a snapshot; begins zeroed
  * @entries:	hash table of @capacity entries, of which @nr are used
  * @no_memory:	an allocation failed: the figures are not known
  */

@@ -97,7 +97,7 @@ void snapshotter__exit(struct snapshotter *snapshotter);
 
 /**
  * snapshotter__take - copy the new records of all rings; in any thread
- * @cause:	why
+ * @cause:	of the request
  *
  * Takes as long as a memcpy of the rings, plus grace periods where the kernel needs them.
  */

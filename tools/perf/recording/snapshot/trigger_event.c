@@ -47,7 +47,7 @@ int trigger_events__configure(struct trigger_events *events, struct evlist *reco
 	evlist__config(events->evlist, &trigger_opts, NULL);
 
 	evlist__for_each_entry(events->evlist, evsel) {
-		/* These are read: they must be there even with a single event. */
+		/* note() reads these fields, which a single event would not have by default. */
 		evsel__set_sample_bit(evsel, TIME);
 		evsel__set_sample_bit(evsel, TID);
 		evsel__set_sample_bit(evsel, CPU);

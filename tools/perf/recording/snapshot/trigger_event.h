@@ -3,8 +3,8 @@
  * Take snapshots when events happen (--switch-output-event).
  *
  * Trigger events are not recorded. Each has small rings of its own, which wake the capture thread
- * up at every event; only the kind of the event, its time, task and CPU are read from them. Their clock is
- * CLOCK_MONOTONIC: so the time from the event to the finished copy is known.
+ * up at every event; only the kind of the event, its time, task and CPU are read from them. Their
+ * clock is CLOCK_MONOTONIC: so the time from the event to the finished copy is known.
  */
 #ifndef PERF_RECORDING_TRIGGER_EVENT_H
 #define PERF_RECORDING_TRIGGER_EVENT_H
@@ -27,7 +27,7 @@ struct record_opts;
  * @time:	time of the oldest event that the last trigger_events__process() found [ns of
  *		CLOCK_MONOTONIC]
  * @evsel:	which event that was
- * @pid, @tid, @cpu: where it happened
+ * @pid, @tid, @cpu: where the last event happened
  * @limit:	of the snapshots in a storm of events
  */
 struct trigger_events {

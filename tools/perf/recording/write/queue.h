@@ -134,8 +134,8 @@ struct write_counters {
  * @stop:	asks the thread to end
  * @unsaved:	records dropped because of @err
  * @counters:	what was done; @locked is protected by @append
- * @rescue:	receives those of them that name tasks and maps, or NULL; set by the caller after
- *		write_queue__init(), and the caller's when the error is known
+ * @rescue:	receives the @unsaved records that name tasks and maps, or NULL; set by the caller
+ *		after write_queue__init(), and owned by the caller again when @err is known
  * @thread:	the thread; @running until it is joined
  */
 struct write_queue {

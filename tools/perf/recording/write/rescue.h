@@ -12,7 +12,7 @@
 
 #include "recording/lib/records.h"
 
-/* Half of what reserve.h reserves at the least. */
+/* Half of the reserve, unless that is small (reserve.h). */
 #define RESCUE_BYTES	(512 << 10)
 
 /**

@@ -7,8 +7,8 @@
  *	closed	Only the thread that holds the queue's lock @append reserves, by tail__advance().
  *
  * A lock for each reservation would become a convoy: when its owner or a waiter has lost the CPU,
- * every other thread waits, too, and is handed the lock asleep, so that the next one finds it taken
- * again.
+ * every other thread waits, too. The lock then passes to a thread that is asleep, so that the next
+ * thread finds the lock taken again.
  *
  * One word holds all that decides: position, generation, and whether the tail is open. A
  * reservation succeeds only if the word is the one that was read before @chunk and @limit. Each

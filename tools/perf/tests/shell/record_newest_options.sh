@@ -6,7 +6,7 @@
 # needs: newest-perf
 #
 # The attributes of both perfs differ without any option: this recorder has events of its own for
-# side-band records. What is compared is the difference that an option makes.
+# side-band records. The test compares the differences that an option makes.
 
 # shellcheck source=lib/harness.sh
 . "$(dirname "$0")/lib/harness.sh"
@@ -16,7 +16,7 @@ need_root
 [ -x "${NEWEST_PERF:-}" ] || skip "no newer perf: make newest-perf could not download it"
 note "$("$PERF" --version), and as peer $("$NEWEST_PERF" --version)"
 
-# Each adds something to this command. Those that change different attributes are tested together.
+# Each line of options is added to this command. Options of different attributes share a line.
 base=(-e cpu-clock)
 cases=(
 	'--latency --data-mmap --sample-mem-info'
@@ -34,7 +34,7 @@ cases=(
 side_band='mmap|mmap2|mmap_data|comm|comm_exec|task|context_switch|namespaces|cgroup|ksymbol|bpf_event|defer_output'
 
 # attributes PERF OPTION...: record with these options. Print the attributes of the event, and those for
-# side-band records of all events, one a line. The place of the id in a sample is no concern of options.
+# side-band records of all events, one a line, without the place of the id in a sample.
 attributes() {
 	local perf=$1
 
@@ -77,7 +77,7 @@ long_options "$NEWEST_PERF" > "$work/theirs"
 missing=$(long_options "$PERF" | comm -13 - "$work/theirs")
 [ -z "$missing" ] || error "this perf lacks $missing"
 
-# It writes PERF_RECORD_COMPRESSED2, which the perf of Linux 6.12 does not know.
+# The newest perf writes PERF_RECORD_COMPRESSED2, which the perf of Linux 6.12 does not know.
 subtest "a compressed file of the newest perf is read"
 if ! "$NEWEST_PERF" record -q -B -z -F 999 -e cpu-clock -o "$work/compressed" -- \
 		sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done' 2> "$work/record.err"; then

@@ -309,7 +309,7 @@ fi
 # The older perf writes attributes of its own size.
 subtest "inject, ours by theirs"
 if [ "$(field 76 4 "${tmp}/ours")" != 0 ]; then
-	# It does not complete the header of a file with other features than 0 to 31.
+	# The older perf cannot complete the header of a file with features above 31.
 	inconclusive "the older perf cannot copy the features that mainline has added"
 elif run "${old}" inject -b -i "${tmp}/ours" -o "${tmp}/out"; then
 	same_reading "${tmp}/out" 2

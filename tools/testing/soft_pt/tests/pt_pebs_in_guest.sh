@@ -183,7 +183,7 @@ spaced() {
 		}' all
 }
 
-# Threads and children: what is left of a period stays with its task.
+# Threads and children: the rest of a period stays with its task.
 tasks() {
 	"$PERF" record -q -e "{intel_pt//u,$(term 97)}" -m ,8M -o data -- "$bin/flow_tasks" &&
 		spaced 97 from &&

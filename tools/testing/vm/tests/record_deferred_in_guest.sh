@@ -22,8 +22,8 @@ deferring=(--call-graph 'fp,defer')
 	skip_all "$(tail -n 1 "$work/record.err")"
 ! grep -q 'cannot defer' "$work/record.err" || skip_all "this kernel cannot defer user stacks"
 
-# What is recorded makes some 3,000 system calls. Each stack has at least the address in user space that
-# made the call, which has 12 digits, in code with frame pointers or without.
+# The recorded program makes some 3,000 system calls. Each stack has at least the address in user space
+# that made the call, which has 12 digits, in code with frame pointers or without.
 calls=(dd if=/dev/zero of=/dev/null bs=1 count=1500)
 
 # count FILE: set $samples to the number of samples, and $lacking to those for which perf script prints

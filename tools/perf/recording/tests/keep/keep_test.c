@@ -388,7 +388,7 @@ static void test_unsaved(void)
 	keep__exit(&keep);
 }
 
-/* What is put back may be too much, or too old. */
+/* Records that are put back may need too much memory, or be too old. */
 static void test_unsaved_limits(u64 max_ns, u64 max_bytes, enum keep_limit limit)
 {
 	struct keep_stats stats;

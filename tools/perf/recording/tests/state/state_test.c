@@ -156,7 +156,7 @@ static void test_cut_file(void)
 	end();
 }
 
-/* Write up to @time. Return whether all that is written by now is not newer, and no more follows. */
+/* Write up to @time. Return whether all records written by now are not newer, and none follows. */
 static bool write_until(u64 time, size_t *next)
 {
 	bool complete;

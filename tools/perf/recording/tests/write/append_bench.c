@@ -5,9 +5,9 @@
  * usage: append_bench [MB [RINGS [BYTES]]]
  *
  * In turns, one thread appends runs of BYTES (32768) bytes from RINGS (272) rings, and RINGS
- * threads append each from a ring of its own; MB (4096) megabytes each time. The file takes
- * everything at once, so that only the queue is measured. Print the medians of NR_ROUNDS rounds as RESULT lines,
- * with the smallest and the largest value.
+ * threads append from a ring of their own each; MB (4096) megabytes each time. The file takes
+ * everything at once, so that only the queue is measured. Print the medians of NR_ROUNDS rounds as
+ * RESULT lines, with the smallest and the largest value.
  *
  * The number of CPUs is that of the machine. With more readers than CPUs, readers are preempted
  * while they append. Then a lock that is held too long shows as sleeps and as time.

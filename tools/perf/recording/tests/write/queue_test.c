@@ -438,7 +438,7 @@ static void *append_once(void *arg)
 	return NULL;
 }
 
-/* What a thread appends while it holds the queue is one piece of the file. */
+/* Records that a thread appends while it holds the queue are one piece of the file. */
 static void test_holding(void)
 {
 	struct appender app[2] = { { .thread = 0 }, { .thread = 1 } };
