@@ -137,7 +137,7 @@ static int write_kept(struct recorder *rec)
 /*
  * Return the time of the request on the clock of the events. If streamed records are written all
  * the time, return the present time instead: marks of rounds may promise that no older record
- * follows.
+ * follows. The sample follows the records of overwrite rings, and must not be older than these.
  */
 static u64 request_time(struct recorder *rec, const struct snapshot *snapshot)
 {
@@ -146,7 +146,7 @@ static u64 request_time(struct recorder *rec, const struct snapshot *snapshot)
 
 	if (clock_pair__from_monotonic(rec->output.session->header.env.clock.clockid, &time))
 		return snapshot->kept.end ?: snapshot->rings.coverage.newest;
-	return time;
+	return keep__enabled(&rec->keep) ? time : max(time, snapshot->rings.coverage.newest);
 }
 
 /* Prepare the record that says what requested the snapshot, if anything did, and was copied. */
