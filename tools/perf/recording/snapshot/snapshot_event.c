@@ -13,6 +13,7 @@
 #include "recording/keep/keep.h"
 #include "recording/lib/compat.h"
 #include "recording/output/output.h"
+#include "recording/stats/ring_stats.h"
 #include "cause.h"
 #include "overwrite.h"
 #include "snapshot_event.h"
@@ -156,9 +157,11 @@ int snapshot_event__write_until(struct snapshot_event *event, struct output *out
 {
 	const union perf_event *record = (const union perf_event *)event->record;
 	struct records records = records__of(record, record->header.size);
+	struct ring_stats stats = { .evlist = event->evsel ? event->evsel->evlist : NULL };
 
 	if (!event->pending || event->time > time)
 		return 0;
 	event->pending = false;
-	return output__write(output, &records, NULL);
+	/* The statistics find the time, for the span of the file. */
+	return output__write(output, &records, &stats);
 }
