@@ -108,15 +108,6 @@ for mode in "--keep=60s,64M" "-e sched:sched_switch/overwrite/"; do
 	readable "$work/data" || error "the file cannot be read"
 done
 
-subtest "time limits what is kept"
-start -e sched:sched_switch --keep=1s,64M
-timeout 3 find /usr -name "no such file" > "$work/load"
-kill -USR2 "$recorder"
-wait_until 20 nr_snapshots 1 || error "no snapshot for the signal"
-recorder_stop
-record_of "$PERF" "$work/data" 1
-expect "$(cat /proc/$$/comm) $$" "signal by .*; kept [0-9.]+ s, limited by time"
-
 subtest "no such event without snapshots"
 "$PERF" record -e cpu-clock -o "$work/stream" true 2> "$work/record.err" || error "perf record fails"
 "$PERF" evlist -i "$work/stream" | grep snapshot && error "the event is in the file"
