@@ -39,7 +39,7 @@
  * depth, or comes before it has incremented rb->nest and ends before it
  * continues. Hence rb->reserved[depth] is a plain counter, and the word in the
  * control page is a plain store of it. A word is advanced before rb->head, so
- * the sum of the words is never below rb->head, whoever interrupts whom.
+ * the sum of the words is never below rb->head, in whatever order writers nest.
  *
  * Barriers, kernel side and user side. Each site cites its label.
  *
