@@ -14,7 +14,7 @@ need_root
 need_tracepoint sched:sched_process_exec
 
 marker=$work/marker$$
-ln -s /bin/true "$marker"
+ln -s /bin/sleep "$marker"
 filter="filename == \"$marker\""
 
 # start [record options]: record executions of $marker
@@ -69,8 +69,11 @@ for mode in "--keep=60s,64M" "-e sched:sched_switch/overwrite/"; do
 	start $mode --switch-output-event sched:sched_process_exec --filter "$filter"
 	kill -USR2 "$recorder"
 	wait_until 20 nr_snapshots 1 || error "no snapshot for the signal"
-	"$marker"
+	# Perf record reads the task's name after the event, and perf script names only tasks that live.
+	"$marker" 60 &
 	wait_until 20 nr_snapshots 2 || error "no snapshot for the event"
+	kill $!
+	wait $! 2> /dev/null
 	control snapshot || error "no snapshot for the command"
 	recorder_stop
 	find_snapshots "$work/data"
