@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 #include <linux/kernel.h>
 #include <linux/time64.h>
 #include "util/debug.h"
@@ -302,8 +303,9 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 		print_line("%" PRIu64 " records could not be written", totals.unwritten);
 	print_lost(metric);
 	if (metric->lost && summary->normal_class)
-		print_line("The threads that read rings had no real-time priority: run as root, or "
-			   "raise 'ulimit -r'");
+		print_line("The threads that read rings had no real-time priority: %s", geteuid() ?
+			   "run as root, or raise 'ulimit -r'" :
+			   "they need CAP_SYS_NICE and, in cgroups v1, cpu.rt_runtime_us");
 
 	for (row = report->rows; row < report->rows + report->nr; row++)
 		ring_stats__merge(&all, row->stats);

@@ -90,7 +90,7 @@ subtest "losses are explained by a refused real-time priority"
 if grep -q 'Lost 0 events' "$work/record.err"; then
 	inconclusive "nothing was lost"
 else
-	grep -q "had no real-time priority: run as root, or raise 'ulimit -r'" "$work/record.err" ||
+	grep -q "had no real-time priority: they need CAP_SYS_NICE" "$work/record.err" ||
 		error "no message"
 fi
 wrapper=()
