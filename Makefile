@@ -357,7 +357,7 @@ bench-append: tree		## measure what it costs to append records to a file, with 1
 bench-keep: perf test-programs	## measure how long --keep reaches back for its memory, and its cost
 	$(call run-bench,keep)
 
-bench-cost: perf test-programs	## measure what it costs a server to leave a recorder on (redis)
+bench-cost: perf test-programs	## measure what it costs servers, and a build, to leave a recorder on
 	$(call run-bench,cost)
 
 # Another peer is mainline's perf, if make upstream-perf BASE=mainline has built it.

@@ -2,9 +2,9 @@
 # Benchmark: what it costs a server to leave a flight recorder on
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# redis-benchmark sends GET requests (REQUESTS, default 400,000) to redis-server over loopback. In
-# each of ROUNDS (5) rounds this is measured once without a recorder, and once for each event set of
-# SETS and each recorder of RECORDERS, which have been recording for a second by then:
+# Each workload of WORKLOADS (servers.sh) takes SCALE (5) seconds, more or less. In each of ROUNDS
+# (5) rounds it is measured once without a recorder, and once for each event set of SETS and each
+# recorder of RECORDERS, which have been recording for a second by then:
 #
 #	overwrite	this perf, -e event/overwrite/ -m 4M
 #	keep		this perf, --keep
@@ -14,21 +14,18 @@
 #	sched		sched:sched_switch, sched:sched_wakeup
 #	syscalls	the same, and raw_syscalls:sys_enter and sys_exit
 #
-# Prints the median requests per second and the 99th percentile of the latency without a recorder,
-# and for each recorder the median of the ratios to the run without one in the same round. Does not
-# judge them. Needs the packages redis-server and redis-tools, and trace-cmd for its part.
+# Prints the median requests (transactions, builds) per second and the 99th percentile of the latency
+# without a recorder, and for each recorder the median of the ratios to the run without one in the
+# same round. Does not judge them. A workload or recorder whose packages are not installed is left
+# out.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 need_tracepoint sched:sched_switch
 need_tracepoint raw_syscalls:sys_enter
-for tool in redis-server redis-benchmark redis-cli; do
-	command -v "$tool" > /dev/null || skip "no $tool (Debian: redis-server, redis-tools)"
-done
-
 rounds=${ROUNDS:-5}
-requests=${REQUESTS:-400000}
+scale=${SCALE:-5}
 ours=$PERF
 other=${OTHER_PERF:-/usr/bin/perf}
 recorders=${RECORDERS:-overwrite keep perf-overwrite trace-cmd}
@@ -43,19 +40,9 @@ if [[ $recorders == *trace-cmd* ]]; then
 fi
 read -r -a recorders <<< "$recorders"
 read -r -a sets <<< "${SETS:-sched syscalls}"
-port=$((20000 + $$ % 10000))
 
-redis-server --port "$port" --save '' --appendonly no --dir "$work" > "$work/redis.log" &
-started+=($!)
-wait_until 10 redis-cli -p "$port" ping > "$work/pong" 2>&1 ||
-	fatal "redis-server does not start: $(cat "$work/redis.log")"
-
-# Set $rps and $p99 [ms].
-measure() {
-	redis-benchmark -p "$port" -t get -n "$requests" -c 50 --csv > "$work/csv" ||
-		fatal "redis-benchmark fails"
-	read -r rps p99 < <(tail -n 1 "$work/csv" | tr -d '"' | awk -F, '{ print $2, $7 }')
-}
+# shellcheck source=servers.sh
+. "$(dirname "$0")/servers.sh"
 
 # events SET: set @events
 events() {
@@ -104,25 +91,44 @@ recorder_off() {
 	wait "$recorder"
 }
 
-measure
-for ((i = 0; i < rounds; i++)); do
-	measure
-	none=$rps none_p99=$p99
-	echo "$rps" >> "$work/figure-none-requests"
-	echo "$p99" >> "$work/figure-none-p99"
+# add NAME: append the present figures, or with $none their ratios to those without a recorder
+add() {
+	awk -v a="$rate" -v b="${none:-1}" 'BEGIN { print a / b }' >> "$work/figure-$workload-$1-rate"
+	[ -z "$p99" ] ||
+		awk -v a="$p99" -v b="${none_p99:-1}" 'BEGIN { print a / b }' >> "$work/figure-$workload-$1-p99"
+}
+
+one_round() {
+	local none='' none_p99='' set name
+
+	"${workload}_measure"
+	add none
+	none=$rate none_p99=$p99
 	for set in "${sets[@]}"; do
 		for name in "${recorders[@]}"; do
 			recorder_on "$name" "$set"
-			measure
+			"${workload}_measure"
 			recorder_off
-			echo "# $set $name: $rps requests/s, p99 $p99 ms (without: $none, $none_p99)"
-			awk -v a="$rps" -v b="$none" 'BEGIN { print a / b }' >> "$work/figure-$set-$name-requests"
-			awk -v a="$p99" -v b="$none_p99" 'BEGIN { print a / b }' >> "$work/figure-$set-$name-p99"
+			add "$set-$name"
+			echo "# $workload $set $name: $rate/s${p99:+, p99 $p99 ms} (without: $none${p99:+, $none_p99})"
 		done
 	done
-done
-echo "$rounds rounds of $requests requests, $(nproc) CPUs, $("$other" --version), Linux $(uname -r)"
-for file in "$work"/figure-*; do
-	echo "RESULT ${file##*/figure-} $(statistic median < "$file")" \
-		"($(statistic min < "$file") to $(statistic max < "$file"))"
+}
+
+echo "$rounds rounds, $(nproc) CPUs, $("$other" --version), Linux $(uname -r)"
+for workload in ${WORKLOADS:-redis nginx pgbench build}; do
+	needs=$("${workload}_needs")
+	if [ -n "$needs" ]; then
+		echo "skip: $workload: not installed: $needs"
+		continue
+	fi
+	"${workload}_start"
+	"${workload}_measure"
+	for ((i = 0; i < rounds; i++)); do
+		one_round
+	done
+	for file in "$work/figure-$workload"-*; do
+		echo "RESULT ${file##*/figure-} $(statistic median < "$file")" \
+			"($(statistic min < "$file") to $(statistic max < "$file"))"
+	done
 done

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034,SC2154 # used, and set, by cost.sh
+# Workloads of cost.sh. For each NAME:
+#
+#	NAME_needs	print what is not installed
+#	NAME_start	start the server, once
+#	NAME_measure	put load on it for some seconds; set $rate [1/s], and $p99 [ms] or nothing
+#
+#	redis	GET requests by redis-benchmark
+#	nginx	requests for a file of 1 kB by wrk
+#	pgbench	SELECT transactions by pgbench
+#	build	compile tools/lib/api and tools/lib/subcmd of the kernel
+#
+# cost.sh sets $scale [s].
+
+port=$((20000 + $$ % 10000))
+jobs=$(nproc)
+
+# missing COMMAND[:PACKAGE]...: print those that are not installed
+missing() {
+	local tool
+
+	for tool; do
+		command -v "${tool%:*}" > /dev/null || printf '%s ' "${tool#*:}"
+	done
+}
+
+redis_needs() {
+	missing redis-server redis-benchmark:redis-tools
+}
+
+redis_start() {
+	redis-server --port "$port" --save '' --appendonly no --dir "$work" > "$work/redis.log" &
+	started+=($!)
+	wait_until 10 redis-cli -p "$port" ping > "$work/pong" 2>&1 ||
+		fatal "redis-server does not start: $(cat "$work/redis.log")"
+}
+
+redis_measure() {
+	redis-benchmark -p "$port" -t get -n $((scale * 80000)) -c 50 --csv > "$work/csv" ||
+		fatal "redis-benchmark fails"
+	read -r rate p99 < <(tail -n 1 "$work/csv" | tr -d '"' | awk -F, '{ print $2, $7 }')
+}
+
+nginx_needs() {
+	missing nginx:nginx-light wrk
+}
+
+nginx_start() {
+	mkdir "$work/www"
+	head -c 1024 /dev/zero > "$work/www/file"
+	cat > "$work/nginx.conf" <<-END
+		daemon off;
+		worker_processes 1;
+		pid $work/nginx.pid;
+		error_log $work/nginx.log;
+		user root;
+		events { }
+		http {
+			access_log off;
+			keepalive_requests 1000000000;
+			server { listen 127.0.0.1:$((port + 1)); root $work/www; }
+		}
+	END
+	nginx -c "$work/nginx.conf" 2> "$work/nginx.err" &
+	started+=($!)
+	wait_until 10 test -s "$work/nginx.pid" || fatal "nginx does not start: $(cat "$work/nginx.err")"
+}
+
+nginx_measure() {
+	wrk -t 1 -c 50 -d "$scale" --latency "http://127.0.0.1:$((port + 1))/file" > "$work/wrk" ||
+		fatal "wrk fails: $(cat "$work/wrk")"
+	read -r rate p99 < <(awk '
+		/^ *99%/ { p99 = $2 ~ /us$/ ? $2 / 1000 : $2 ~ /ms$/ ? $2 + 0 : $2 * 1000 }
+		/^Requests\/sec:/ { rate = $2 }
+		END { print rate, p99 }' "$work/wrk")
+}
+
+postgres_bin() {
+	printf '%s\n' /usr/lib/postgresql/*/bin | tail -n 1
+}
+
+pgbench_needs() {
+	PATH=$PATH:$(postgres_bin) missing initdb:postgresql pgbench:postgresql-contrib
+}
+
+# The server refuses to run as root.
+postgres() {
+	runuser -u postgres -- "$(postgres_bin)/$1" "${@:2}"
+}
+
+pgbench_start() {
+	chmod 755 "$work"
+	install -d -o postgres "$work/pg"
+	{
+		postgres initdb -D "$work/pg/data" -A trust --no-sync &&
+			postgres pg_ctl -D "$work/pg/data" -w start \
+				-o "-p $((port + 2)) -k $work/pg -c listen_addresses=" &&
+			postgres pgbench -h "$work/pg" -p $((port + 2)) -i -s 10 postgres
+	} < /dev/null > "$work/pg.log" 2>&1 || fatal "PostgreSQL does not start: $(tail -n 3 "$work/pg.log")"
+	started+=("$(head -n 1 "$work/pg/data/postmaster.pid")")
+}
+
+# The 99th percentile is that of a tenth of the transactions.
+pgbench_measure() {
+	rm -f "$work"/pg/log.*
+	postgres pgbench -h "$work/pg" -p $((port + 2)) -S -n -c 8 -T "$scale" -l --sampling-rate=0.1 \
+		--log-prefix="$work/pg/log" postgres > "$work/pgbench" 2>&1 || fatal "pgbench fails"
+	rate=$(awk '/^tps/ { print $3 }' "$work/pgbench")
+	p99=$(cat "$work"/pg/log.* | awk '{ print $3 / 1000 }' | sort -g |
+		awk '{ v[NR] = $1 } END { print v[int(NR * 0.99)] }')
+}
+
+build_needs() {
+	missing make gcc
+}
+
+build_start() { :; }
+
+build_measure() {
+	local dir begin=${EPOCHREALTIME/./}
+
+	for dir in api subcmd api subcmd; do
+		rm -rf "$work/build"
+		mkdir "$work/build"
+		make -C "$LINUX/tools/lib/$dir" O="$work/build" OUTPUT="$work/build/" -j "$jobs" \
+			> "$work/make.log" 2>&1 || fatal "make fails: $(tail -n 3 "$work/make.log")"
+	done
+	rate=$(awk -v us=$((${EPOCHREALTIME/./} - begin)) 'BEGIN { print 1e6 / us }')
+	p99=
+}
