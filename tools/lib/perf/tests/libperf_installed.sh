@@ -1,5 +1,5 @@
 #!/bin/bash
-# Run libperf's test-overwrite.c, and its example built against the installed library
+# Run libperf's test-overwrite.c, and its examples built against the installed library
 # SPDX-License-Identifier: GPL-2.0-only
 # tags: parallel
 # timeout: 120
@@ -46,8 +46,23 @@ build() {
 	cd "$work" || exit 1
 	lib=$(dirname "$(find "$installed" -name libperf.so)")
 	ln -s "$lib" lib
-	cp "$installed/usr/share/doc/libperf/examples/overwrite.c" . || exit 1
+	cp "$installed"/usr/share/doc/libperf/examples/overwrite*.c . || exit 1
 	quietly cc -Wall -Wextra -Werror -I"$installed/usr/include" -o overwrite overwrite.c -Llib -lperf
+	build_bpf_example
+}
+
+# Use the libbpf of the tree: perf was built with it.
+build_bpf_example() {
+	local libbpf=$BUILD/perf/libbpf
+
+	[ -e "$libbpf/libbpf.a" ] && command -v clang > /dev/null || {
+		echo "# no clang or libbpf: not building the example with BPF"
+		return
+	}
+	quietly clang -g -O2 -target bpf -Wall -Werror -I"$libbpf/include" \
+		-idirafter "/usr/include/$(cc -print-multiarch)" -c -o overwrite_bpf.o overwrite_bpf.bpf.c
+	quietly cc -Wall -Wextra -Werror -I"$installed/usr/include" -I"$libbpf/include" \
+		-o overwrite_bpf overwrite_bpf.c -Llib -lperf "$libbpf/libbpf.a" -lelf -lz
 }
 
 # Run test-overwrite.c only: other tests of the library fail without hardware counters.
@@ -75,10 +90,42 @@ run_example() {
 	grep -qE '^cpu +[0-9]+: +[1-9][0-9]* switches' out || fail "the snapshots contain no context switch"
 }
 
+# A record is missing if, and only if, the kernel has overwritten it: each has 48 bytes, and a
+# trailer of 8 in a sized ring. On each CPU, the numbers begin with 0.
+run_bpf_example() {
+	local example status
+
+	cd "$work" || exit 1
+	[ -e overwrite_bpf ] || return
+	LD_LIBRARY_PATH=lib ./overwrite_bpf overwrite_bpf.o > out 2>&1 &
+	example=$!
+	while kill -0 "$example" 2> /dev/null; do
+		dd if=/dev/zero of=/dev/null bs=1 count=2000 2> /dev/null
+		sleep 0.2
+	done
+	wait "$example"
+	status=$?
+	cat out
+	[ "$status" = 0 ] || fail "the example with BPF failed"
+	[ "$(grep -cE '^(sized|backward): [1-9][0-9]* bytes written, .* 0 rings paused$' out)" = 3 ] ||
+		fail "the example with BPF did not take three snapshots"
+	awk '/^sized/ { size = 56 }
+		/^backward/ { size = 48 }
+		/^cpu/ {
+			calls += $3
+			missing[$2] += $5
+			overwritten[$2] += $(NF - 2)
+			if ($7 || ($3 && missing[$2] * size != overwritten[$2]))
+				exit wrong = 1
+		}
+		END { exit wrong || calls < 1000 }' out || fail "records are missing or repeated"
+}
+
 if [ "${1-}" = --run ]; then
 	work=$2
 	run_tests
 	run_example
+	run_bpf_example
 	exit
 fi
 # The guest does not see the host's /tmp.
