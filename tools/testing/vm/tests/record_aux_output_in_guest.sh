@@ -204,8 +204,11 @@ consecutive() {
 	files_of consecutive && all_together
 }
 
-# attach [options]: record a running process
+# attach COMMAND [options]: record a running process, give COMMAND to the recorder
 attach() {
+	local command=$1
+
+	shift
 	rm -f "$work/in" "$work/out"
 	mkfifo "$work/in" "$work/out"
 	exec {in}<> "$work/in" {out}<> "$work/out"
@@ -214,7 +217,7 @@ attach() {
 	serve 20 || return
 	recorder_launch "${events[@]}" -o "$work/attach" -p $! "$@"
 	control ping || return
-	serve 35 && control snapshot && serve 20 && control snapshot && control stop || return
+	serve 35 && control "$command" && serve 20 && control "$command" && control stop || return
 	recorder_end
 	pkill -TERM -x branches
 	exec {in}>&- {out}>&-
@@ -338,9 +341,9 @@ check "migration: snapshots" moved cpu -S
 check "migration: full trace in several files" moved ""
 check "snapshots of threads" threads
 check "--per-thread" per_thread
-check "-p" attach -S -m ,1M
-check "-p, --per-thread" attach -S -m ,1M --per-thread
-check "-p, full trace" attach -m ,1M
+check "-p" attach snapshot -S -m ,1M
+check "-p, --per-thread" attach snapshot -S -m ,1M --per-thread
+check "-p, full trace" attach ping -m ,1M
 check "snapshots of a disabled event" disabled
 check "invalid events are refused" refused
 echo "1..$nr"
