@@ -10,6 +10,7 @@
 #include <linux/bitmap.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
+#include <linux/zalloc.h>
 #include <perf/event.h>
 #include <sys/stat.h>
 #ifdef HAVE_LIBTRACEEVENT
@@ -235,7 +236,12 @@ void perf_header__describe(struct perf_header *header)
 	};
 	size_t i;
 
-	for (i = 0; header->unfinished && i < ARRAY_SIZE(machine_features); i++) {
+	if (!header->unfinished)
+		return;
+	/* Count the CPUs of this machine: newer perf assumes 4096 where the feature is missing. */
+	header->env.nr_cpus_avail = 0;
+	zfree(&header->env.cpu);
+	for (i = 0; i < ARRAY_SIZE(machine_features); i++) {
 		if (test_bit(machine_features[i], header->intended_features))
 			perf_header__set_feat(header, machine_features[i]);
 	}
