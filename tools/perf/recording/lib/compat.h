@@ -149,6 +149,12 @@ static inline int process_id_index(struct perf_session *session, union perf_even
 	return perf_event__process_id_index(session->tool, session, event);
 }
 
+/* Is this a record that util synthesizes, and for which an older perf refuses the whole file? */
+static inline bool perf_event__is_too_new(const union perf_event *event)
+{
+	return event->header.type == PERF_RECORD_BPF_METADATA;
+}
+
 /* Samples without PERF_SAMPLE_READ and PERF_SAMPLE_BRANCH_STACK */
 static inline size_t sample_event_size(const struct perf_sample *sample, u64 type)
 {
@@ -328,6 +334,12 @@ static inline int mark_dso_hit(const struct perf_tool *tool, union perf_event *e
 static inline int process_id_index(struct perf_session *session, union perf_event *event)
 {
 	return perf_event__process_id_index(session, event);
+}
+
+static inline bool perf_event__is_too_new(const union perf_event *event)
+{
+	(void)event;
+	return false;
 }
 
 #define DEFINE_SAMPLE_CALLBACK(name, function)						\

@@ -357,7 +357,7 @@ int output__write_synthesized(const struct perf_tool *tool, union perf_event *ev
 	struct output *output = container_of(tool, struct output, tool);
 	struct records records = records__of(event, event->header.size);
 
-	return output__write(output, &records, NULL);
+	return perf_event__is_too_new(event) ? 0 : output__write(output, &records, NULL);
 }
 
 int output__write_unit(struct output *output, const struct records *unit, u64 *pos)

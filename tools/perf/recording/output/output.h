@@ -207,6 +207,8 @@ int output__mark(struct output *output, unsigned int type);
  * output__write_synthesized - append a record that util has synthesized; a perf_event__handler_t
  * @tool:	@output->tool
  *
+ * Leaves out records that an older perf cannot skip.
+ *
  * Return: as output__write().
  */
 int output__write_synthesized(const struct perf_tool *tool, union perf_event *event,
