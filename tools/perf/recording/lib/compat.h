@@ -10,11 +10,13 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include "util/auxtrace.h"
 #include "util/build-id.h"
 #include "util/callchain.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
+#include "util/header.h"
 #include "util/parse-events.h"
 #include "util/record.h"
 #include "util/sample.h"
@@ -153,6 +155,13 @@ static inline int process_id_index(struct perf_session *session, union perf_even
 static inline bool perf_event__is_too_new(const union perf_event *event)
 {
 	return event->header.type == PERF_RECORD_BPF_METADATA;
+}
+
+/* Clear features that util cannot write on this machine. It would print an error for each file. */
+static inline void perf_header__clear_unavailable(struct perf_header *header)
+{
+	if (access("/proc/schedstat", R_OK))
+		perf_header__clear_feat(header, HEADER_CPU_DOMAIN_INFO);
 }
 
 /* Samples without PERF_SAMPLE_READ and PERF_SAMPLE_BRANCH_STACK */
@@ -340,6 +349,11 @@ static inline bool perf_event__is_too_new(const union perf_event *event)
 {
 	(void)event;
 	return false;
+}
+
+static inline void perf_header__clear_unavailable(struct perf_header *header)
+{
+	(void)header;
 }
 
 #define DEFINE_SAMPLE_CALLBACK(name, function)						\

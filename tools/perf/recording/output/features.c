@@ -9,6 +9,7 @@
 #include "util/trace-event.h"
 #include "recording/lib/clock_pair.h"
 #include "features.h"
+#include "recording/lib/compat.h"
 
 /* perf without libtraceevent cannot record tracepoints. */
 static bool has_tracepoints(struct evlist *evlist __maybe_unused)
@@ -43,6 +44,7 @@ void features__init(struct perf_session *session, struct evlist *evlist, bool bu
 	perf_header__clear_feat(header, HEADER_CLOCK_DATA);
 	perf_header__clear_feat(header, HEADER_DIR_FORMAT);
 	perf_header__clear_feat(header, HEADER_COMPRESSED);
+	perf_header__clear_unavailable(header);
 }
 
 int features__update_clock(struct perf_session *session)
