@@ -129,6 +129,8 @@ subtest "a file in which maps claim build-ids"
 "$PERF" record -q -d -e cpu-clock:u -B -o "$work/claims" true || fatal "perf record exits with status $?"
 claim_build_ids "$work/claims"
 dump "$PERF" "$work/claims" --show-mmap-events > "$work/dump"
-grep -q 'MMAP2.*<>.*libc' "$work/dump" || error "the build-id is not empty: $(grep -m 1 MMAP2 "$work/dump")"
+# The perf of 6.12 ignores such a build-id, mainline's cuts it to 20 bytes.
+grep -qE 'MMAP2.*<([0-9a-f]{40})?>.*libc' "$work/dump" ||
+	error "the build-id is neither empty nor cut: $(grep -m 1 MMAP2 "$work/dump")"
 
 finish
