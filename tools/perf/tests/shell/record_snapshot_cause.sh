@@ -78,7 +78,7 @@ for mode in "--keep=60s,64M" "-e sched:sched_switch/overwrite/"; do
 	recorder_stop
 	find_snapshots "$work/data"
 	[ "${#snapshots[@]}" = 4 ] || fatal "${#snapshots[@]} files, not 4"
-	for perf in "$PERF" ${old_perf:+"$old_perf"}; do
+	for perf in "$PERF" ${old_perf:+"$old_perf"} ${NEWEST_PERF:+"$NEWEST_PERF"}; do
 		record_of "$perf" "${snapshots[0]}" 1
 		expect "$(cat /proc/$$/comm) $$" "signal by $(cat /proc/$$/comm); $reach"
 		record_of "$perf" "${snapshots[1]}" 1
