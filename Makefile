@@ -337,8 +337,9 @@ bench: bench-ring bench-append bench-snapshot bench-snapshot-guest bench-loss be
 
 # $(call run-bench,NAMES)
 define run-bench
-	@export TOP=$(CURDIR) PERF=$(BUILD)/perf/perf UPSTREAM_PERF=$(BUILD)/upstream-perf/perf \
-		NEWEST_PERF=$(wildcard $(CURDIR)/build/mainline/upstream-perf/perf); \
+	@export TOP=$(CURDIR) PERF=$(BUILD)/perf/perf \
+		UPSTREAM_PERF=$(wildcard $(CURDIR)/build/upstream-perf/perf) \
+		NEWEST_PERF=$(filter-out $(CURDIR)/build/upstream-perf/perf,$(BUILD)/upstream-perf/perf); \
 	for bench in $(1:%=tools/perf/tests/bench/%.sh); do \
 		echo "# $$bench"; $(LINUX)/$$bench || [ $$? = 2 ] || exit 1; \
 	done
@@ -360,7 +361,7 @@ bench-keep: perf test-programs	## measure how long --keep reaches back for its m
 bench-cost: perf test-programs	## measure what it costs servers, and a build, to leave a recorder on
 	$(call run-bench,cost)
 
-# Another peer is mainline's perf, if make upstream-perf BASE=mainline has built it.
+# With BASE=mainline, the perf of that base is a peer, too; perf of 6.12 cannot read its files.
 bench-loss: perf upstream-perf test-programs	## measure losses and overhead of streaming, ours and upstream's
 	$(call run-bench,loss)
 
