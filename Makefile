@@ -16,7 +16,7 @@ export BASE BUILD LINUX_SOURCE
 	upstream-perf newest-perf \
 	kernel debug-kernel kcsan-kernel upstream-kernel arm64-kernel cross-kernel lint-kernel vm \
 	demo demo-keep demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
-	test-programs unit-programs ring-programs pt-programs event-fuzzer \
+	test-programs unit-programs ring-vectors ring-programs pt-programs event-fuzzer \
 	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover litmus herd7 \
 	bench bench-append bench-ring bench-snapshot bench-snapshot-guest bench-loss bench-keep \
 	bench-cost lint lint-scripts series clean
@@ -100,7 +100,7 @@ INSTALLER = LINUX=$(LINUX) PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) SYSCONFDIR=$(SYSCON
 	packaging/install
 
 # The prefix is compiled into perf: a few objects of build/perf are compiled again.
-stage: perf
+stage: perf ring-vectors
 	$(call copy-perf,$(BUILD)/perf-installed)
 	@rm -rf $(STAGE)
 	@flock $(BUILD)/perf-installed/.lock $(MAKE) -s -C $(LINUX)/tools/perf O=$(BUILD)/perf-installed \
@@ -223,6 +223,12 @@ $(BUILD)/tests/%_test: FORCE
 $(BUILD)/tests/fuzz_%: FORCE
 	@$(UNIT) $@
 FORCE:
+
+# packaging/install installs them as examples of the library.
+ring-vectors: tree		## write build/ring-vectors: test vectors for readers of overwrite rings
+	@$(UNIT) $(BUILD)/tests/write_vectors
+	@rm -rf $(BUILD)/ring-vectors && mkdir $(BUILD)/ring-vectors
+	@$(BUILD)/tests/write_vectors $(BUILD)/ring-vectors
 
 # The kernel's ring, in userspace.
 RING := $(MAKE) -C tools/testing/ring_buffer LINUX=$(LINUX) OUT=$(BUILD)/tests/ring_buffer \

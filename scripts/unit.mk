@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Build the unit tests of perf record and libperf, and libperf's fuzzers.
+# Build the unit tests of perf record and libperf, libperf's fuzzers, and what writes test vectors.
 #
 # Called by the top Makefile: LINUX is the prepared tree, OUT the output directory. Each folder of
 # tools/perf/recording becomes an archive, in one variant for each sanitizer. A test is linked with
@@ -13,10 +13,11 @@ TESTS := $(wildcard tools/perf/recording/tests/*/*_test.c tools/lib/perf/tests/*
 THREADED := $(filter %_tsan_test.c,$(TESTS))
 BENCHES := $(wildcard tools/perf/recording/tests/*/*_bench.c)
 FUZZERS := $(wildcard tools/lib/perf/tests/fuzz_*.c)
+WRITERS := tools/lib/perf/tests/write_vectors.c
 programs = $(patsubst %.c,$(OUT)/%,$(notdir $(1)))
 
 .PHONY: all
-all: $(call programs,$(TESTS) $(FUZZERS))
+all: $(call programs,$(TESTS) $(FUZZERS) $(WRITERS))
 
 CPPFLAGS := -D_GNU_SOURCE -DHAVE_AIO_SUPPORT -DHAVE_AUXTRACE_SUPPORT -DHAVE_LIBURING_SUPPORT \
 	$(addprefix -I$(LINUX)/tools/,include include/uapi arch/$(SRCARCH)/include \
@@ -32,7 +33,7 @@ $(foreach folder,$(FOLDERS),$(eval \
 	$(folder)-members := $(wildcard tools/perf/recording/$(folder)/*.c)))
 # Not grace.c: tools/arch hides <asm/unistd.h>, which has the number of membarrier(2).
 libperf-members := $(filter-out %/grace.c,$(wildcard tools/lib/perf/*.c))
-libperf-tests-members := $(addprefix tools/lib/perf/tests/,image.c ring_writer.c)
+libperf-tests-members := $(addprefix tools/lib/perf/tests/,image.c ring_writer.c vectors.c)
 util-members := tools/perf/util/kernel-symbols.c
 upstream-members := $(addprefix tools/,lib/api/fs/fs.c lib/ctype.c lib/perf/cpumap.c \
 	lib/symbol/kallsyms.c lib/zalloc.c perf/util/hashmap.c)
@@ -55,7 +56,7 @@ endef
 
 $(eval $(call variant,asan,$$(CC) $(SANITIZE),$(FOLDERS) util libperf libperf-tests upstream))
 $(eval $(call variant,tsan,$$(CC) -fsanitize=thread,lib stats ring write keep upstream))
-$(eval $(call variant,plain,$$(CC),lib write upstream))
+$(eval $(call variant,plain,$$(CC),lib write upstream libperf libperf-tests))
 $(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests))
 
 # ---- programs
@@ -71,7 +72,7 @@ endef
 $(foreach test,$(filter-out $(THREADED),$(TESTS)),$(eval \
 	$(call program,$(test),asan,$$(CC) $(SANITIZE))))
 $(foreach test,$(THREADED),$(eval $(call program,$(test),tsan,$$(CC) -fsanitize=thread)))
-$(foreach bench,$(BENCHES),$(eval $(call program,$(bench),plain,$$(CC))))
+$(foreach other,$(BENCHES) $(WRITERS),$(eval $(call program,$(other),plain,$$(CC))))
 $(foreach fuzzer,$(FUZZERS),$(eval \
 	$(call program,$(fuzzer),fuzz,clang $(SANITIZE) -fsanitize=fuzzer)))
 
