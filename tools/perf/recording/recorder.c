@@ -206,6 +206,7 @@ static int append_snapshot(struct recorder *rec, struct snapshot *snapshot,
 	err = err ?: ret;
 	if (!snapshot->rings.cause.reason)	/* after a request, the end needed no other copy */
 		snapshot->rings.cause = snapshot_cause__exit();
+	rec->hook.reason = snapshot->rings.cause.reason;
 	if (!err)
 		describe_snapshot(rec, snapshot);
 	if (!err)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -48,11 +49,33 @@ void hook__wait(struct hook *hook)
 		reap(hook, 0);
 }
 
+#define REASON	"PERF_SNAPSHOT_REASON="
+
+/* Copy the environment, with @reason. Threads may read the environment, so it is not changed. */
+static char **environment(char *reason)
+{
+	size_t nr = 0, i;
+	char **copy;
+
+	while (environ[nr])
+		nr++;
+	copy = calloc(nr + 2, sizeof(*copy));
+	if (!copy)
+		return NULL;
+	nr = 0;
+	copy[nr++] = reason;
+	for (i = 0; environ[i]; i++) {
+		if (strncmp(environ[i], REASON, strlen(REASON)))
+			copy[nr++] = environ[i];
+	}
+	return copy;
+}
+
 /*
  * The recorder blocks signals, may have a real-time priority, and has descriptors of its own open.
  * Undo that for the command. A process group of its own keeps a ^C for the recorder away from it.
  */
-static int spawn(const char *script, const char *command, const char *file, pid_t *pid)
+static int spawn(const char *script, const char *command, const char *file, char **env, pid_t *pid)
 {
 	const char *argv[] = { "sh", "-c", script, command, file, NULL };
 	const struct sched_param normal = { 0 };
@@ -72,7 +95,7 @@ static int spawn(const char *script, const char *command, const char *file, pid_
 	posix_spawnattr_setschedparam(&attr, &normal);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-	err = posix_spawn(pid, "/bin/sh", &actions, &attr, (char **)argv, environ);
+	err = posix_spawn(pid, "/bin/sh", &actions, &attr, (char **)argv, env);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
 	return -err;
@@ -91,9 +114,9 @@ static pid_t *free_slot(struct hook *hook)
 
 void hook__run(struct hook *hook, const char *file)
 {
-	char *script = NULL;
+	char *script = NULL, *reason = NULL, **env = NULL;
 	pid_t *pid;
-	int err;
+	int err = -ENOMEM;
 
 	if (!hook->command)
 		return;
@@ -104,9 +127,13 @@ void hook__run(struct hook *hook, const char *file)
 			   HOOK_MAX_RUNNING);
 		return;
 	}
-	if (asprintf(&script, "%s \"$@\"", hook->command) < 0)
-		return;
-	err = spawn(script, hook->command, file, pid);
+	if (asprintf(&script, "%s \"$@\"", hook->command) >= 0 &&
+	    asprintf(&reason, REASON "%s", hook->reason ?: "exit") >= 0)
+		env = environment(reason);
+	if (env)
+		err = spawn(script, hook->command, file, env, pid);
+	free(env);
+	free(reason);
 	free(script);
 	if (!err)
 		return;

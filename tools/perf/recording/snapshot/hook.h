@@ -2,8 +2,8 @@
 /*
  * Run a command for each completed file (--exec-snapshot).
  *
- * The command runs in the background, with the name of the file as its argument. The recorder never
- * waits for it while it records. Commands that hang do not pile up: beyond HOOK_MAX_RUNNING, the
+ * The command runs in the background, with the name of the file as its argument and the reason of the
+ * snapshot in $PERF_SNAPSHOT_REASON. The recorder never waits for it while it records. Commands that hang do not pile up: beyond HOOK_MAX_RUNNING, the
  * command is not run, and a warning says for which file.
  */
 #ifndef PERF_RECORDING_HOOK_H
@@ -16,10 +16,12 @@
 /**
  * struct hook
  * @command:	for the shell; NULL for none
+ * @reason:	of the last snapshot, see struct snapshot_cause; NULL before the first one
  * @pids:	those that run, 0 in free slots
  */
 struct hook {
 	const char	*command;
+	const char	*reason;
 	pid_t		 pids[HOOK_MAX_RUNNING];
 };
 

@@ -59,20 +59,25 @@ subtest "--exec-snapshot: each file is passed on, and the recorder does not wait
 cat > "$work/hook" <<-END
 	#!/bin/sh
 	echo "\$2" >> "$work/names"
+	echo "\$PERF_SNAPSHOT_REASON" >> "$work/reasons"
 	[ \$1 = fail ] && exit 7
 	[ \$1 = slow ] && sleep 3
 	exit 0
 END
 chmod +x "$work/hook"
-start --exec-snapshot "$work/hook slow"
+export PERF_SNAPSHOT_REASON=none
+start --exec-snapshot "$work/hook slow" --keep-first=1
+"$marker"
+wait_until 10 test -s "$work/names" || error "the command was not run for the trigger"
 before=$SECONDS
 control snapshot || error "no snapshot"
 control snapshot || error "no snapshot"
 ((SECONDS - before < 3)) || error "the recorder waits for the command"
-wait_until 10 test -s "$work/names" || error "the command was not run"
 stop
 [ "$(sort "$work/names")" = "$(printf '%s\n' "${snapshots[@]}" | sort)" ] ||
 	error "the command got: $(xargs < "$work/names")"
+[ "$(sort "$work/reasons" | xargs)" = "control control exit sched:sched_process_exec" ] ||
+	error "the command got the reasons: $(xargs < "$work/reasons")"
 start --exec-snapshot "$work/hook fail"
 stop
 grep -q 'has failed with status 7' "$work/record.err" || error "no message about the failure"
