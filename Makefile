@@ -55,6 +55,7 @@ define build-perf
 	@flock $(2)/.lock $(MAKE) -C $(1)/tools/perf O=$(2) prefix=$(2)/root $(PERF_FLAGS) $(3)
 	@ln -sfn $(1)/tools/perf/scripts $(1)/tools/perf/tests $(2)/dlfilters $(2)/perf-archive \
 		$(2)/perf-iostat -t $(2)/root/libexec/perf-core
+	@ln -sfn $(1)/tools/perf/perf-fleet.py $(2)/root/libexec/perf-core/perf-fleet
 	@ln -sfn $(1)/tools/perf/trace/strace $(2)/root/share/perf-core/strace
 	@ln -sfn $(1)/tools/perf/Documentation $(2)/root/share/doc/perf-tip
 	@ln -sfn $(2)/Documentation $(2)/root/share/man/man1
@@ -286,7 +287,7 @@ demo-pt: perf kernel $(BUILD)/tests/branches	## show the branches of a program b
 	@scripts/demo-pt
 
 # perf's own build checks no scripts here: it does not follow our symbolic links.
-SCRIPTS := packaging/install packaging/build-deb packaging/build-deb-kernel packaging/systemd/snapshot $(wildcard packaging/debian/*.p*) \
+SCRIPTS := tools/perf/fleet/remote.sh packaging/install packaging/build-deb packaging/build-deb-kernel packaging/systemd/snapshot $(wildcard packaging/debian/*.p*) \
 	scripts/prepare-chroot scripts/version \
 	scripts/install-deps scripts/apt-suite.sh scripts/fetch-base scripts/fetch-perf \
 	scripts/prepare-herd7 scripts/demo scripts/demo-keep scripts/demo-pt scripts/lint-kernel scripts/make-series \

@@ -1,0 +1,213 @@
+#!/bin/bash
+# Control the recorder of this machine for perf fleet, which sends this text over ssh
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck disable=SC2154 # assignments in front of this text: action instance seconds ...
+#
+# Standard output has one line for each fact, a keyword and its value. An error ends the script:
+#
+#	perf-fleet		what the login shell prints before this line is ignored
+#	error REASON
+#
+# "snapshot" requests the snapshot first. Then it prints kernel, perf, chrony, peer... and "ready",
+# and obeys commands on standard input:
+#
+#	clock	-> time SECONDS		the time of day
+#	answer	-> size BYTES SPAN LIMIT FILE	when the snapshot is written
+#	send	-> the bytes of the file, and the end
+#
+# The recorder has less privilege than the user who logs in, and must not make that user read or
+# write a file. So the script becomes the user of the recorder, in the directory of its files,
+# before it opens any file of the recorder.
+
+[ -n "$in_state" ] || echo perf-fleet
+export LC_ALL=C PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+run=/run/perf-recorder/$instance
+state=/var/lib/perf-recorder/$instance
+unit=perf-recorder@$instance
+
+fail() {
+	echo "error $*"
+	exit 1
+}
+
+perf() {
+	command -v perf-recorder || command -v perf || fail "perf-recorder is not installed"
+}
+
+has_unit() {
+	systemctl cat "$unit" > /dev/null 2>&1
+}
+
+# Did a recorder without systemd end, and leave its directory?
+was_killed() {
+	[ -e "$run/lock" ] && flock -n "$run/lock" true
+}
+
+# Restart this text as the user who owns the recorder's FIFOs.
+become_recorder() {
+	local user group
+
+	if [ ! -p "$run/control" ] || was_killed; then
+		fail "no recorder runs as '$instance'"
+	fi
+	read -r user group < <(stat -c '%u %g' "$run")
+	if [ -z "$in_state" ]; then
+		cd -P "$state" || fail "no directory $state"
+	fi
+	[ "$user" = "$(id -u)" ] && return
+	[ -z "$in_state" ] || fail "cannot become the user of the recorder, $user"
+	setpriv --reuid="$user" --regid="$group" --clear-groups --bounding-set=-all \
+		bash -c "in_state=1; text=\$0; eval \"\$text\"" "$text"
+	exit
+}
+
+# Send a command to the recorder. Each command gets one answer, which may come after the timeout of
+# the client. The file "unanswered" counts such commands, so that the next client reads their
+# answers first. The snapshot script of the service follows the same protocol.
+request() {
+	exec 9>> "$run/unanswered"
+	flock -w "$seconds" 9 ||
+		fail "the recorder has not answered another client within $seconds s"
+	exec 8<> "$run/control" 7<> "$run/answers"
+	unanswered=0
+	read -r unanswered < "$run/unanswered"
+	[[ $unanswered =~ ^[0-9]{1,3}$ ]] || unanswered=0
+	echo "$((++unanswered))" > "$run/unanswered"
+	echo "$1" >&8
+}
+
+# Wait for the answer to request(), without its "ack".
+await_answer() {
+	local deadline=$((SECONDS + seconds)) left
+
+	while ((unanswered > 0)); do
+		left=$((deadline - SECONDS))
+		if ((left <= 0)) || ! IFS= read -rt "$left" -u 7 answer; then
+			fail "the recorder has not answered within $seconds s"
+		fi
+		echo "$((--unanswered))" > "$run/unanswered"
+	done
+	exec 9>&-
+	case $answer in
+	ack*)	answer=${answer#ack} answer=${answer# } ;;
+	*)	fail "the recorder answers: ${answer#error: }" ;;
+	esac
+}
+
+# Print the peers of this machine's TCP connections.
+print_peers() {
+	ss -Htn state established 2> /dev/null | head -n 100000 |
+		awk '{ sub(/:[0-9]+$/, "", $3); own[$3]; sub(/:[0-9]+$/, "", $4); peers[$4] }
+			END { for (i in peers) if (!(i in own)) print "peer " i }' | head -n 9000
+}
+
+describe_machine() {
+	local chrony
+
+	echo "kernel $(uname -r)"
+	echo "perf $("$(perf)" --version 2> /dev/null)"
+	chrony=$(timeout 2 chronyc -c tracking 2> /dev/null) && echo "chrony $chrony"
+	[ -z "$list_peers" ] || print_peers
+	echo ready
+}
+
+# Find the file that the recorder has named. perf adds a time stamp to the name of a completed file.
+print_file() {
+	local span='' limit=''
+
+	if [[ $answer =~ ^(.*)\ ([0-9.]+)\ ([a-z]+)$ ]]; then
+		answer=${BASH_REMATCH[1]} span=${BASH_REMATCH[2]} limit=${BASH_REMATCH[3]}
+	fi
+	file=${answer##*/}
+	[[ $file =~ \.[0-9]{16}(-[0-9]+)?$ ]] ||
+		fail "the recorder has not completed a file: it needs --switch-output"
+	if [ ! -f "$file" ] || [ -L "$file" ]; then
+		fail "the recorder names a file that is not in $state"
+	fi
+	size=$(stat -c %s "./$file") || fail "the file has disappeared"
+	echo "size $size ${span:--} ${limit:--} $file"
+}
+
+snapshot() {
+	local line
+
+	become_recorder
+	request snapshot
+	describe_machine
+	while read -r line; do
+		case $line in
+		clock)	echo "time ${EPOCHREALTIME:-$(date +%s.%N)}" ;;
+		answer)	await_answer && print_file ;;
+		send)	exec dd if="./$file" iflag=nofollow bs=256K status=none ;;
+		esac
+	done
+}
+
+# Start perf record in the background, with the directories of the service.
+start_without_systemd() {
+	local config=/etc/perf-recorder/$instance.conf program
+
+	program=$(perf)
+	! was_killed || rm -r "$run"
+	if ! mkdir -p "${run%/*}" "${state%/*}" || ! mkdir -m 700 "$run" ||
+		! mkfifo -m 600 "$run/control" "$run/answers"; then
+		fail "cannot make $run"
+	fi
+	[ -d "$state" ] || mkdir -m 700 "$state"
+	cd "$state" || fail "cannot make $state"
+	if [ -z "$record" ] && [ -e "$config" ]; then
+		export PERF_CONFIG=$config
+	else
+		record=${record:--a -e sched:sched_switch,sched:sched_wakeup --keep --switch-output
+			--switch-max-size=2G}
+	fi
+	# shellcheck disable=SC2016,SC2086 # for the other shell; a list of options
+	setsid bash -c 'run=$1; shift; flock 3; "$@"; rm -r "$run"' - "$run" \
+		"$program" record --control="fifo:$run/control,$run/answers" $record \
+		> "$state/log" 2>&1 < /dev/null 3> "$run/lock" &
+	request ping
+	until read -rt 0.2 -u 7 answer; do
+		[ -e "$run" ] || fail "the recorder has ended: $(tail -n 1 "$state/log")"
+		((SECONDS < seconds)) || fail "the recorder has not started within $seconds s"
+	done
+	echo 0 > "$run/unanswered"
+}
+
+start() {
+	local output
+
+	if [ -z "$record" ] && has_unit; then
+		output=$(systemctl start "$unit" 2>&1) || fail "systemctl: ${output%%$'\n'*}"
+	elif ! was_killed && [ -p "$run/control" ]; then
+		echo "state records already"
+		return
+	else
+		start_without_systemd
+	fi
+	echo "state started"
+}
+
+status() {
+	if has_unit && ! systemctl -q is-active "$unit"; then
+		fail "the service is $(systemctl show -P ActiveState "$unit")"
+	fi
+	become_recorder
+	request ping
+	await_answer
+	echo "state records"
+}
+
+stop() {
+	if has_unit && systemctl -q is-active "$unit"; then
+		systemctl stop "$unit" || fail "the service does not stop"
+	else
+		become_recorder
+		request stop
+		await_answer
+		while [ -e "$run" ] && ((SECONDS < seconds)); do sleep 0.1; done
+		[ ! -e "$run" ] || fail "the recorder has not ended within $seconds s"
+	fi
+	echo "state stopped"
+}
+
+"$action"

@@ -1,0 +1,188 @@
+#!/bin/bash
+# perf fleet: answers of machines are checked, and no machine is waited for longer than the timeout
+# SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
+# timeout: 60
+
+# shellcheck source=lib/harness.sh
+. "$(dirname "$0")/lib/harness.sh"
+
+need_perf
+/usr/bin/python3 -c 'import ClusterShell' 2> /dev/null ||
+	skip "python3-clustershell is not installed"
+unset PERF_SNAPSHOT_REASON
+mkdir "$work/home"
+export HOME=$work/home
+cd "$work" || exit 1
+
+# What each machine answers; "good" is what remote.sh does. The name comes before the command.
+cat > "$work/ssh" <<'END'
+#!/bin/bash
+name=${*: -2:1} command=${*: -1}
+[[ $command =~ head\ -c\ ([0-9]+) ]] && head -c "${BASH_REMATCH[1]}" > "${0%/*}/text.$name"
+facts() { printf 'perf-fleet\nkernel 6.1\nperf perf version 6.12\nready\n'; }
+clocks() { for _ in {1..8}; do read -r; echo "time $EPOCHREALTIME"; done; read -r; }
+file() { echo "size ${1-6} 1.5 time ${2-perf.data.2026112310461093}"; read -r; }
+case $name in
+good*)		facts; clocks; file; printf abcdef ;;
+noisy)		echo "Welcome!"; facts; clocks; file; printf abcdef ;;
+escape)		facts; clocks; file 6 ../../../etc/passwd; printf abcdef ;;
+more)		facts; clocks; file 6; printf 'abcdef and more' ;;
+chrony)		printf '%s\n' perf-fleet "chrony $("${0%/*}/bin/chronyc")" ready
+		clocks; file; printf abcdef ;;
+dead)		echo "ssh: connect to host dead port 22: No route to host" >&2; exit 255 ;;
+early)		facts; clocks; file 1000; printf abcdef ;;
+large)		facts; clocks; file 99999999999999 ;;
+number)		facts; clocks; file -6 ;;
+wrong)		facts; clocks; echo "size" ;;
+other)		echo perf-fleet; echo "file /etc/passwd" ;;
+noclock)	facts; while read -r; do echo "time 12"; done ;;
+error)		echo perf-fleet; printf 'error red \033[31m\007 text\n' ;;
+long)		echo perf-fleet; head -c 1m /dev/zero | tr '\0' x ;;
+flood)		yes ;;
+facts)		echo perf-fleet; yes "kernel 6.1" ;;
+hang)		facts; exec sleep 60 ;;
+deaf)		trap '' TERM HUP; exec sleep 60 ;;
+trickle)	facts; clocks; file 6; printf abc; exec sleep 60 ;;
+esac
+END
+chmod +x "$work/ssh"
+
+# fleet COMMAND...: its exit status is $status, its output in $work/out and err
+fleet() {
+	"$PERF" fleet "$@" --ssh "$work/ssh" > "$work/out" 2> "$work/err"
+	status=$?
+}
+
+# manifest PYTHON: evaluate an expression with m, the manifest of t.tar, and h, its machines by name
+manifest() {
+	tar -xOf "$work/t.tar" t/manifest.json | /usr/bin/python3 -c "
+import json, sys
+m = json.load(sys.stdin)
+h = {machine['machine']: machine for machine in m['machines']}
+print($1)"
+}
+
+# snapshot STATUS OPTIONS...: write t.tar
+snapshot() {
+	local expected=$1
+
+	rm -f "$work/t.tar"
+	fleet snapshot -o t.tar "${@:2}"
+	[ "$status" = "$expected" ] ||
+		error "exit status $status, not $expected: $(cat "$work/err")"
+	[ -z "$(compgen -G "$work/.t.*")" ] || error "files are left: $(echo .t.*)"
+}
+
+subtest "good machines: one archive, whose first file is the manifest"
+snapshot 0 -w 'good[1-3],noisy,more,good[10-40]' -x 'good[11-40]'
+[ "$(tar -tf t.tar | head -n 1)" = t/manifest.json ] || error "the manifest is not first"
+[ "$(tar -tf t.tar | sort | xargs)" = \
+	"$(echo t/{good1,good10,good2,good3}.data t/manifest.json t/{more,noisy}.data)" ] ||
+	error "$(tar -tvf t.tar)"
+for name in good1 noisy more; do
+	[ "$(tar -xOf t.tar "t/$name.data")" = abcdef ] || error "wrong file of $name"
+done
+keys="'kernel', 'perf', 'size', 'complete_s', 'limit', 'remote_file'"
+[ "$(manifest "[h['good1'][i] for i in ($keys)]")" = \
+	"['6.1', 'perf version 6.12', 6, 1.5, 'time', 'perf.data.2026112310461093']" ] ||
+	error "wrong manifest: $(manifest m)"
+clock="h['good1']['clock']"
+[ "$(manifest "abs(${clock}['offset_ns']) <= ${clock}['bound_ns']")" = True ] || error "wrong clock"
+grep -qE '^t.tar: 6 of 6 machines, .* clocks within [0-9.]+ ms' out || error "printed: $(cat out)"
+
+subtest "a file name from a machine does not reach the archive"
+snapshot 0 -w escape
+[ "$(tar -tf t.tar | xargs)" = "t/manifest.json t/escape.data" ] || error "$(tar -tf t.tar)"
+
+subtest "chrony on both machines bounds the offset"
+mkdir "$work/bin"
+cat > "$work/bin/chronyc" <<-'END'
+	#!/bin/sh
+	echo 0A4D0001,ntp,2,1.5,0.0000001,0,0,0,0,0,0.0000002,0.0000003,16,Normal
+END
+chmod +x "$work/bin/chronyc"
+PATH=$work/bin:$PATH snapshot 0 -w chrony,good
+[ "$(manifest "h['chrony']['clock']")" = \
+	"{'offset_ns': 0, 'bound_ns': 1002, 'source': 'chrony'}" ] ||
+	error "wrong clock: $(manifest "h['chrony']['clock']")"
+[ "$(manifest "h['good']['clock']['source']")" = "round trips" ] || error "the other has no chrony"
+
+# expect NAME REGEXP: the reason that the manifest and a message give for the failure of a machine
+expect() {
+	manifest "h['$1']['error']" > "$work/reason"
+	grep -qE "$2" "$work/reason" || error "the manifest says of $1: $(cat "$work/reason")"
+	grep -qF "perf fleet: $1: $(cat "$work/reason")" "$work/err" || error "no message about $1"
+}
+
+subtest "wrong answers fail the machine, and no other"
+snapshot 1 -w good,dead,early,large,number,wrong,other,noclock,error,long,flood,facts --timeout 20
+[ "$(manifest "[n for n in h if 'file' in h[n]]")" = "['good']" ] || error "not only one file"
+expect dead 'No route to host'
+expect early 'connection ended, waiting for: more than 0 of 1000 bytes'
+expect large '99999999999999 bytes.*--max-size'
+expect number 'describes its file in a wrong way'
+expect wrong 'describes its file in a wrong way'
+expect other 'sends "file"'
+expect noclock 'no time of day'
+expect error '^red \?\[31m\? text$'
+expect long 'too long'
+expect flood 'prints too much'
+expect facts 'sends too many facts'
+
+subtest "machines that hang are given up after the timeout"
+before=$SECONDS
+snapshot 1 -w good,hang,deaf,trickle --timeout 1
+((SECONDS - before < 50)) || error "perf fleet waited for $((SECONDS - before)) s"
+expect hang 'no time of day within 1 s'
+expect deaf 'no answer to ssh within 1 s'
+expect trickle 'no more than 0 of 6 bytes within 1 s'
+
+subtest "a limit of the size"
+snapshot 1 -w 'good[1-3]' --max-size=12B --fanout=1
+[ "$(manifest "sum('file' in f for f in h.values())")" = 2 ] || error "wrong number of files"
+
+subtest "without any file there is no archive"
+snapshot 255 -w dead
+[ ! -e t.tar ] || error "an archive is written"
+grep -q 'no machine has a snapshot' err || error "no message"
+
+subtest "an archive that exists is not replaced"
+echo old > t.tar
+fleet snapshot -w good -o t.tar
+[ "$status" = 255 ] && [ "$(cat t.tar)" = old ] || error "exit status $status"
+
+subtest "a command of --exec-snapshot asks all only if an event was the trigger"
+echo local > perf.data.1
+rm t.tar
+PERF_SNAPSHOT_REASON=control fleet snapshot -w good -o t.tar perf.data.1
+[ "$status" = 0 ] && [ ! -e t.tar ] || error "exit status $status"
+export PERF_SNAPSHOT_REASON=sched:sched_switch
+snapshot 0 -w "good,$(hostname)" perf.data.1
+unset PERF_SNAPSHOT_REASON
+[ "$(manifest "m['reason'], len(h)")" = "sched:sched_switch 2" ] || error "$(manifest m)"
+[ "$(tar -xOf t.tar "t/$(hostname).data")" = local ] || error "the local file is missing"
+
+subtest "start, status: machines are folded by their state"
+cat > "$work/ssh" <<'END'
+#!/bin/bash
+[[ ${*: -2:1} != n9 ]] || { echo perf-fleet; echo "error the service is inactive"; exit; }
+printf 'perf-fleet\nstate records\n'
+END
+fleet status -w 'n[1-9]'
+[ "$status" = 1 ] || error "exit status $status"
+[ "$(cat out)" = "n[1-8]: records" ] || error "printed: $(cat out)"
+[ "$(cat err)" = "perf fleet: n9: the service is inactive" ] || error "printed: $(cat err)"
+
+subtest "wrong options"
+for options in "" "-w n[1" "-w -oProxyCommand=touch" "-w n1 --timeout 0" "-w n1 --timeout x" \
+	"-w n1 --fanout 0" "-w n1 --max-size 1X" "-w n1 --instance ../x" "-w n1 --no-such-option" "-w n1 -x"; do
+	# shellcheck disable=SC2086 # several words
+	fleet snapshot $options
+	[ "$status" = 129 ] || error "exit status $status for '$options'"
+	[ -s err ] || error "no message for '$options'"
+done
+"$PERF" fleet -h > out || error "-h fails"
+grep -q 'examples:' out || error "no examples"
+
+finish
