@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include "util/auxtrace.h"
 #include "util/build-id.h"
@@ -17,6 +18,7 @@
 #include "util/evlist.h"
 #include "util/evsel.h"
 #include "util/header.h"
+#include "util/machine.h"
 #include "util/parse-events.h"
 #include "util/record.h"
 #include "util/sample.h"
@@ -36,7 +38,9 @@ typedef typeof(perf_cpu_map__nr(NULL)) cpu_index_t;
  */
 
 #include "dwarf-regs.h"
+#include "trace/beauty/syscalltbl.h"
 #include "util/arm64-frame-pointer-unwind-support.h"
+#include "util/env.h"
 
 /* Functions of ours that only the util/ of 6.12 declares. */
 int record_parse_callchain_opt(const struct option *opt, const char *arg, int unset);
@@ -164,6 +168,28 @@ static inline void perf_header__clear_unavailable(struct perf_header *header)
 		perf_header__clear_feat(header, HEADER_CPU_DOMAIN_INFO);
 }
 
+static inline int process_feature(struct perf_session *session, union perf_event *event)
+{
+	return perf_event__process_feature(session->tool, session, event);
+}
+
+static inline struct perf_env *session__env(struct perf_session *session)
+{
+	return perf_session__env(session);
+}
+
+static inline const char *session__syscall_name(struct perf_session *session, int id)
+{
+	return syscalltbl__name(perf_session__e_machine(session, /*e_flags=*/NULL), id);
+}
+
+static inline int resolve_callchain(struct thread *thread, struct callchain_cursor *cursor,
+				    struct evsel *evsel, struct perf_sample *sample, int max_stack)
+{
+	sample->evsel = evsel;
+	return thread__resolve_callchain(thread, cursor, sample, NULL, NULL, max_stack);
+}
+
 /* Samples without PERF_SAMPLE_READ and PERF_SAMPLE_BRANCH_STACK */
 static inline size_t sample_event_size(const struct perf_sample *sample, u64 type)
 {
@@ -196,6 +222,8 @@ static int name(const struct perf_tool *tool __maybe_unused,				\
 /*
  * Linux 6.12
  */
+
+#include "util/syscalltbl.h"
 
 #define TARGET_NO_USER .uid = UINT_MAX
 
@@ -355,6 +383,42 @@ static inline void perf_header__clear_unavailable(struct perf_header *header)
 {
 	(void)header;
 }
+
+static inline int process_feature(struct perf_session *session, union perf_event *event)
+{
+	return perf_event__process_feature(session, event);
+}
+
+static inline struct perf_env *session__env(struct perf_session *session)
+{
+	return &session->header.env;
+}
+
+/* perf has the names of the machine that it was built for. */
+static inline const char *session__syscall_name(struct perf_session *session, int id)
+{
+	const char *arch = perf_env__arch(session__env(session));
+	static struct syscalltbl *table;
+
+	if (!arch || strcmp(arch, perf_env__arch(NULL)))
+		return NULL;
+	if (!table)
+		table = syscalltbl__new();
+	return table ? syscalltbl__name(table, id) : NULL;
+}
+
+static inline int resolve_callchain(struct thread *thread, struct callchain_cursor *cursor,
+				    struct evsel *evsel, struct perf_sample *sample, int max_stack)
+{
+	return thread__resolve_callchain(thread, cursor, evsel, sample, NULL, NULL, max_stack);
+}
+
+#ifdef HAVE_LIBTRACEEVENT
+static inline struct tep_event *evsel__tp_format(struct evsel *evsel)
+{
+	return evsel->tp_format;
+}
+#endif
 
 #define DEFINE_SAMPLE_CALLBACK(name, function)						\
 static int name(const struct perf_tool *tool, union perf_event *event,			\

@@ -1,0 +1,214 @@
+#!/bin/bash
+# perf data convert --to-chrome: everything in the file is drawn, once, and slices nest
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 120
+# tags: parallel
+
+# shellcheck disable=SC2154 # variables that check() sets
+
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
+# shellcheck source=lib/files.sh
+. "$(dirname "$0")/lib/files.sh"
+
+need_numbered
+need_tracepoint sched:sched_switch
+need_tracepoint raw_syscalls:sys_exit
+
+cat > "$work/check.py" <<'END'
+"""Check a trace, and print what it contains as shell variables."""
+import collections
+import json
+import sys
+
+with open(sys.argv[1], encoding='utf-8') as file:
+    trace = json.load(file)
+events = trace['traceEvents']
+open_slices = collections.defaultdict(list)
+count = collections.Counter()
+names, lost, lost_in_all = (collections.Counter() for _ in range(3))
+flows, titles = {}, set()
+# Viewers sort by time. What has the same time stays in the order of the file.
+for event in sorted((e for e in events if e['ph'] != 'M'), key=lambda e: e['ts']):
+    track, time = (event['pid'], event['tid']), event['ts']
+    category = event.get('cat', '')
+    count[event['ph'], category] += 1
+    if event['ph'] == 'B':
+        if category == 'syscall':
+            names[event['name']] += 1
+        open_slices[track].append(event)
+    elif event['ph'] == 'E':
+        if not open_slices[track]:
+            sys.exit(f'# ERROR: {event} ends no slice')
+        begin = open_slices[track].pop()
+        count['ended', begin.get('cat', '')] += 1
+        count['returned'] += begin.get('cat') == 'syscall' and 'ret' in event.get('args', {})
+    elif event['ph'] in 'sf':
+        flows.setdefault(event['id'], []).append(event['ph'])
+    if event['ph'] in 'stf' and not open_slices[track]:
+        sys.exit(f'# ERROR: {event} is in no slice')
+    if category == 'lost':
+        lost[track] += event['args'].get('lost', 0)
+        lost_in_all[track] += event['args'].get('lost in all', 0)
+    count['global'] += event.get('s') == 'g'
+    count['cut'] += 'cut' in event.get('args', {})
+for track, slices in open_slices.items():
+    if slices:
+        sys.exit(f'# ERROR: {slices[-1]} has no end')
+for flow, phases in flows.items():
+    if ''.join(phases) not in ('s', 'sf'):
+        sys.exit(f'# ERROR: arrow {flow} is {phases}')
+for event in events:
+    if event['ph'] == 'M' and event['name'] == 'thread_name':
+        titles.add(event['args']['name'])
+print('syscalls=%d returned=%d cut=%d' % (count['B', 'syscall'], count['returned'], count['cut']))
+print('wakeups=%d' % (count['s', 'wakeup'] + count['t', 'wakeup'] + count['i', 'wakeup']))
+print('arrows=%d' % count['f', 'wakeup'])
+print('points=%d snapshots=%d' % (count['i', ''] - count['global'], count['global']))
+# What is lost at the end of a ring is in no record, but in the ring's counter, if it has one.
+print('losses=%d lost=%d' % (count['B', 'lost'], sum((lost | lost_in_all).values())))
+print('running=%d' % sum(1 for e in events if e['ph'] == 'B' and e['pid'] == 5000000))
+print('off_cpu=%d' % sum(1 for e in events if e['ph'] == 'B' and e['pid'] < 5000000 and 'cat' not in e))
+print('called=%d' % names[sys.argv[2]] if len(sys.argv) > 2 else '')
+with open(sys.argv[1] + '.titles', 'w', encoding='utf-8') as file:
+    file.write('\n'.join(sorted(titles)))
+END
+
+# convert FILE [options]: convert it to $work/trace.json, and set the variables that check.py prints
+convert() {
+	local file=$1
+
+	shift
+	rm -f "$work/trace.json"
+	if ! "$PERF" data convert -f -i "$file" --to-chrome="$work/trace.json" "$@" \
+		2> "$work/convert.err"; then
+		error "cannot convert ${file##*/}: $(< "$work/convert.err")"
+		return 1
+	fi
+	check "$work/trace.json"
+}
+
+check() {
+	python3 "$work/check.py" "$1" getppid > "$work/counts" 2>&1 && . "$work/counts" && return
+	error "${1##*/}: $(tail -n 1 "$work/counts")"
+	return 1
+}
+
+# in_script FILE EVENT: print how many samples of the event perf script finds
+in_script() {
+	"$PERF" script "${no_symbols[@]}" -f -i "$1" -F event 2> /dev/null | grep -c "^ *$2: *$"
+}
+
+# expect NAME VALUE WHAT
+expect() {
+	[ "${!1}" = "$2" ] || error "$3: ${!1} drawn, $2 in the file"
+}
+
+subtest "Tasks: system calls, page faults, switches and wake-ups of a workload"
+odd=$'q"\\<\t\xff\xc3\xa9'
+ln -s "$BUILD/tests/numbered" "$work/$odd"
+"$PERF" record -o "$work/tasks" -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit \
+	-e sched:sched_wakeup -e page-faults --switch-events --sample-cpu -c 1 \
+	-- "$work/$odd" --threads 2 --count 1009 --idle --rate 20000 > /dev/null 2> "$work/record.err" ||
+	fatal "perf record fails"
+if convert "$work/tasks"; then
+	enters=$(in_script "$work/tasks" raw_syscalls:sys_enter)
+	exits=$(in_script "$work/tasks" raw_syscalls:sys_exit)
+	note "$enters system calls, $returned returned, $cut cut; $running times on a CPU, $off_cpu off"
+	expect syscalls $((enters + cut)) "system calls"
+	expect returned "$exits" "system calls that return"
+	expect called $((2 * 1009)) "numbered calls"
+	expect points "$(in_script "$work/tasks" page-faults)" "page faults"
+	expect wakeups "$(in_script "$work/tasks" sched:sched_wakeup)" "wake-ups"
+	ins=$("$PERF" script "${no_symbols[@]}" -f -i "$work/tasks" --show-switch-events -F comm,event \
+		2> /dev/null | grep -c 'PERF_RECORD_SWITCH.* IN')
+	((running >= ins)) || error "$running slices on CPUs, $ins switches"
+	((off_cpu > 0)) || error "no thread is ever off the CPU"
+	grep -qF $'q"\\<\t\xef\xbf\xbd\xc3\xa9' "$work/trace.json.titles" ||
+		error "no such name: $(grep '^q' "$work/trace.json.titles" | od -c | head -n 3)"
+fi
+
+subtest "The whole system: arrows from wake-ups to tasks that run"
+ours="comm == \"$comm\""
+"$PERF" record -a -o "$work/system" -e sched:sched_switch \
+	--filter "prev_comm == \"$comm\" || next_comm == \"$comm\"" \
+	-e sched:sched_waking --filter "$ours" -e sched:sched_wakeup --filter "$ours" \
+	-e raw_syscalls:sys_enter --filter "$ours" -e raw_syscalls:sys_exit --filter "$ours" \
+	-- "$work/$comm" --threads 2 --count 211 --idle --rate 5000 > /dev/null 2> "$work/record.err" ||
+	fatal "perf record fails"
+if convert "$work/system"; then
+	wakings=$(in_script "$work/system" sched:sched_waking)
+	note "$wakings wake-ups, $arrows arrows that arrive, $running times on a CPU"
+	expect wakeups $((wakings + $(in_script "$work/system" sched:sched_wakeup))) "wake-ups"
+	expect syscalls $(($(in_script "$work/system" raw_syscalls:sys_enter) + cut)) "system calls"
+	expect called $((2 * 211)) "numbered calls"
+	((arrows <= wakings && off_cpu > 0)) || error "$arrows arrows, $off_cpu times off the CPU"
+fi
+whole=$syscalls
+
+subtest "--time selects a span, and slices are cut at its ends"
+if convert "$work/system" --time 40%-60%; then
+	note "$syscalls of $whole system calls"
+	((syscalls < whole)) || error "--time leaves nothing out"
+fi
+
+subtest "Lost records"
+numbered_event
+"$PERF" record -o "$work/losses" -B -m 1 --no-threads -a "${event[@]}" \
+	-- "$work/$comm" --threads 2 --count 1009 --idle --burst 61 --rate 20000 \
+	> /dev/null 2> "$work/record.err" || fatal "perf record fails"
+if convert "$work/losses"; then
+	"$PERF" loss --json "$work/losses" > "$work/loss.json"
+	read -r records events < <(python3 -c "import json
+loss = json.load(open('$work/loss.json')); print(loss['lost_records'], loss['lost'])")
+	note "$called calls recorded, $lost lost in $losses places"
+	((losses > 0)) || inconclusive "no event was lost"
+	expect losses "$records" "records of losses"
+	expect lost "$events" "lost events"
+	expect called $((2 * 1009 - events)) "recorded calls"
+fi
+
+subtest "Snapshots of --keep: compressed files, which say why they exist"
+recorder_start "${event[@]}" -a --keep=60s,32M --switch-output -o "$work/kept"
+numbered_calls 1 997
+control snapshot || error "no snapshot"
+recorder_stop
+find_snapshots "$work/kept"
+if convert "${snapshots[0]}"; then
+	expect snapshots 1 "samples that say why"
+	expect called 997 "numbered calls"
+	grep -q '"name":"snapshot: control' "$work/trace.json" || error "the trace does not say why"
+fi
+
+subtest "Pipes"
+"$PERF" record -a -o - "${event[@]}" -- sh -c "'$work/$comm' --threads 1 --count 499 --idle > '$work/issued'" \
+	2> "$work/record.err" | cat > "$work/piped"
+if "$PERF" data convert -i - --to-chrome=- < <(cat "$work/piped") > "$work/trace.json" \
+	2> "$work/convert.err"; then
+	check "$work/trace.json" && expect called 499 "numbered calls"
+else
+	error "cannot convert a pipe: $(< "$work/convert.err")"
+fi
+
+# fails MESSAGE [options]: check that the conversion fails with this message
+fails() {
+	local message=$1
+
+	shift
+	"$PERF" data convert -i "$work/system" "$@" > /dev/null 2> "$work/convert.err" &&
+		error "no failure: $*"
+	grep -q "$message" "$work/convert.err" || error "$*: $(< "$work/convert.err")"
+}
+
+subtest "Errors"
+fails 'Cannot create .*File exists; --force' --to-chrome="$work/trace.json"
+fails 'Cannot create .*No such file' --to-chrome="$work/none/trace.json"
+fails 'Cannot write /dev/full: No space' --to-chrome=/dev/full --force
+fails 'Cannot read .*/none' -i "$work/none" --to-chrome="$work/new.json"
+fails 'more than one of' --to-chrome="$work/new.json" --to-json="$work/new2.json"
+fails 'Cannot use --tod' --tod --to-chrome="$work/new.json"
+head -c $(($(stat -c %s "$work/system") / 2)) "$work/system" > "$work/truncated"
+timeout 20 "$PERF" data convert -i "$work/truncated" --to-chrome="$work/new.json" 2> /dev/null
+(($? < 124)) || error "a truncated file crashes perf"
+
+finish

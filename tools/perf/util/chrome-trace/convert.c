@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Convert a perf.data file for the trace viewers that read the Trace Event Format of Chrome.
+ *
+ * Reads the records in the order of time, and passes each one to the timeline. timeline.h says what
+ * becomes of them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+#include <internal/overwrite-kind.h>
+#include <linux/err.h>
+#include <linux/time64.h>
+#include <linux/zalloc.h>
+#include "recording/lib/compat.h"
+#include "util/data.h"
+#include "util/data-convert.h"
+#include "util/debug.h"
+#include "util/event.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "util/header.h"
+#include "util/machine.h"
+#include "util/sample.h"
+#include "util/session.h"
+#include "util/symbol.h"
+#include "util/thread.h"
+#include "util/time-utils.h"
+#include "util/tool.h"
+#include "convert.h"
+#include "fields.h"
+#include "stack.h"
+#include "timeline.h"
+
+/* Multiples of this are subtracted from times: viewers have 53 bits, for fractions of a us as well. */
+#define TIME_MODULUS	(1000000ULL * NSEC_PER_SEC)
+
+/**
+ * struct conversion
+ * @tool:	callbacks
+ * @session:	input
+ * @timeline:	output
+ * @switch_event: the file has the tracepoint sched:sched_switch
+ * @ranges:	times to convert; others are left out
+ * @nr_ranges:	number of @ranges
+ * @nr_samples:	converted samples
+ * @nr_without_time: samples that could not be converted
+ */
+struct conversion {
+	struct perf_tool		 tool;
+	struct perf_session		*session;
+	struct timeline			 timeline;
+	bool				 switch_event;
+	struct perf_time_interval	*ranges;
+	int				 nr_ranges;
+	u64				 nr_samples;
+	u64				 nr_without_time;
+};
+
+static bool has_time(const struct perf_sample *sample)
+{
+	return sample->time && sample->time != -1ULL;
+}
+
+static bool is_left_out(const struct conversion *conv, const struct perf_sample *sample)
+{
+	return conv->ranges &&
+	       perf_time__ranges_skip_sample(conv->ranges, conv->nr_ranges, sample->time);
+}
+
+static struct moment moment_of(const struct perf_sample *sample)
+{
+	return (struct moment){ sample->time, (int)sample->cpu, (int)sample->pid, (int)sample->tid };
+}
+
+/* Look at the events, which are known before the first sample, in pipes as well. */
+static void begin_timeline(struct conversion *conv, u64 time)
+{
+	struct evsel *evsel;
+
+	if (conv->timeline.host)
+		return;
+	evlist__for_each_entry(conv->session->evlist, evsel) {
+		const struct event_fields *fields = fields__get(evsel);
+
+		conv->switch_event |= fields && fields->kind == SAMPLE_SWITCH;
+		conv->timeline.switches |= evsel->core.attr.context_switch;
+	}
+	conv->timeline.switches |= conv->switch_event;
+	conv->timeline.json.base = time - time % TIME_MODULUS;
+	conv->timeline.host = &conv->session->machines.host;
+}
+
+/* ---- samples */
+
+/* The bits are those of the kernel's TASK_REPORT; none means runnable, the one above preempted. */
+static enum off_cpu off_cpu_of(s64 prev_state)
+{
+	if (prev_state & 0x30)
+		return OFF_CPU_DEAD;
+	if (prev_state & 0x2)
+		return OFF_CPU_BLOCKED;
+	if (prev_state & 0x0c)
+		return OFF_CPU_STOPPED;
+	return prev_state & 0xff ? OFF_CPU_SLEEPING : OFF_CPU_RUNNABLE;
+}
+
+static void convert_switch(struct conversion *conv, struct evsel *evsel, struct perf_sample *sample,
+			   const struct moment *at, struct thread *thread)
+{
+	const struct event_fields *fields = fields__get(evsel);
+	s64 state = fields__number(evsel, sample, fields->prev_state, 0);
+	struct moment prev = *at, next = *at;
+	char comm[COMM_SIZE];
+
+	if (prev.tid < 0) {
+		prev.tid = fields__number(evsel, sample, fields->prev_pid, -1);
+		prev.pid = -1;
+	}
+	if (timeline__begin_off_cpu(&conv->timeline, &prev, off_cpu_of(state))) {
+		stack__write(&conv->timeline.json, evsel, sample, thread);
+		json__end(&conv->timeline.json);
+	}
+	timeline__switch_out(&conv->timeline, at);
+	next.pid = -1;
+	next.tid = fields__number(evsel, sample, fields->pid, -1);
+	fields__comm(sample, fields->comm, comm);
+	timeline__switch_in(&conv->timeline, &next, comm);
+}
+
+static const char *syscall_of(struct conversion *conv, struct evsel *evsel,
+			      const struct perf_sample *sample, char *buffer, size_t size)
+{
+	const struct event_fields *fields = fields__get(evsel);
+	s64 id = fields__number(evsel, sample, fields->id, -1);
+	const char *name = fields->syscall;
+
+	if (!name && id >= 0 && id <= INT_MAX)
+		name = session__syscall_name(conv->session, id);
+	if (name)
+		return name;
+	snprintf(buffer, size, "system call %" PRId64, id);
+	return buffer;
+}
+
+static void convert_other(struct conversion *conv, struct evsel *evsel, struct perf_sample *sample,
+			  const struct moment *at, struct thread *thread)
+{
+	struct json_writer *json = &conv->timeline.json;
+
+	timeline__begin_point(&conv->timeline, at, evsel__name(evsel));
+	json__arg_number(json, "CPU", at->cpu);
+	if (evsel->core.attr.type == PERF_TYPE_TRACEPOINT)
+		fields__write(json, evsel, sample);
+	stack__write_place(json, evsel, sample, conv->timeline.host);
+	stack__write(json, evsel, sample, thread);
+	json__end(json);
+}
+
+static void convert_sample(struct conversion *conv, struct evsel *evsel, struct perf_sample *sample,
+			   struct thread *thread)
+{
+	const struct event_fields *fields = fields__get(evsel);
+	struct timeline *tl = &conv->timeline;
+	struct moment at = moment_of(sample);
+	char name[64], comm[COMM_SIZE];
+
+	switch (fields->kind) {
+	case SAMPLE_SWITCH:
+		convert_switch(conv, evsel, sample, &at, thread);
+		break;
+	case SAMPLE_WAKEUP:
+		fields__comm(sample, fields->comm, comm);
+		timeline__wakeup(tl, &at, fields__number(evsel, sample, fields->pid, -1), comm);
+		break;
+	case SAMPLE_SYSCALL_ENTER:
+		timeline__begin_syscall(tl, &at, syscall_of(conv, evsel, sample, name, sizeof(name)));
+		stack__write(&tl->json, evsel, sample, thread);
+		json__end(&tl->json);
+		break;
+	case SAMPLE_SYSCALL_EXIT:
+		timeline__end_syscall(tl, &at, syscall_of(conv, evsel, sample, name, sizeof(name)),
+				      fields__number(evsel, sample, fields->ret, 0));
+		break;
+	case SAMPLE_SNAPSHOT:
+		timeline__snapshot(tl, &at, sample->raw_data ?: "", sample->raw_size);
+		break;
+	case SAMPLE_OTHER:
+	default:
+		convert_other(conv, evsel, sample, &at, thread);
+		break;
+	}
+}
+
+static int process_sample(const struct perf_tool *tool, union perf_event *event __maybe_unused,
+			  struct perf_sample *sample, struct evsel *evsel, struct machine *machine)
+{
+	struct conversion *conv = container_of(tool, struct conversion, tool);
+	const struct event_fields *fields = fields__get(evsel);
+	struct moment at = moment_of(sample);
+	struct thread *thread;
+
+	if (!fields)
+		return -ENOMEM;
+	if (!machine__is_host(machine))
+		return 0;
+	if (!has_time(sample)) {
+		conv->nr_without_time++;
+		return 0;
+	}
+	if (is_left_out(conv, sample))
+		return 0;
+	begin_timeline(conv, sample->time);
+	/* perf and its BPF programs write such samples where and when they like. */
+	if (!evsel__is_bpf_output(evsel)) {
+		if (timeline__sample(&conv->timeline, &at,
+				     !perf_overwrite__is_configured(&evsel->core.attr)))
+			return -ENOMEM;
+		timeline__running(&conv->timeline, &at);
+	}
+	thread = at.tid >= 0 ? machine__findnew_thread(machine, at.pid, at.tid) : NULL;
+	convert_sample(conv, evsel, sample, thread);
+	thread__put(thread);
+	conv->nr_samples++;
+	return -conv->timeline.json.err;
+}
+DEFINE_SAMPLE_CALLBACK(sample_callback, process_sample)
+
+/* ---- other records */
+
+/* A record of a switch repeats what the tracepoint says, with less detail. */
+static int process_switch(const struct perf_tool *tool, union perf_event *event,
+			  struct perf_sample *sample, struct machine *machine)
+{
+	struct conversion *conv = container_of(tool, struct conversion, tool);
+	struct moment at = moment_of(sample);
+	bool preempted = event->header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+
+	if (!machine__is_host(machine) || !has_time(sample) || is_left_out(conv, sample))
+		return 0;
+	begin_timeline(conv, sample->time);
+	if (conv->switch_event)
+		return 0;
+	if (timeline__sample(&conv->timeline, &at, false))
+		return -ENOMEM;
+	if (!(event->header.misc & PERF_RECORD_MISC_SWITCH_OUT)) {
+		if (at.cpu >= 0)
+			timeline__switch_out(&conv->timeline, &at);
+		timeline__switch_in(&conv->timeline, &at, "");
+		return 0;
+	}
+	timeline__running(&conv->timeline, &at);
+	if (timeline__begin_off_cpu(&conv->timeline, &at,
+				    preempted ? OFF_CPU_RUNNABLE : OFF_CPU_SLEEPING))
+		json__end(&conv->timeline.json);
+	timeline__switch_out(&conv->timeline, &at);
+	return 0;
+}
+
+static int process_lost(const struct perf_tool *tool, union perf_event *event,
+			struct perf_sample *sample, struct machine *machine __maybe_unused)
+{
+	struct conversion *conv = container_of(tool, struct conversion, tool);
+	struct moment at = moment_of(sample);
+
+	if (!has_time(sample))
+		at.time = 0;
+	else if (is_left_out(conv, sample))
+		return 0;
+	return timeline__lost(&conv->timeline, &at, event->lost.lost);
+}
+
+/*
+ * Add the kernel's counters, or perf's. They are records at the end of the file, but without a time:
+ * perf passes them on before those that wait to be sorted.
+ */
+static int process_lost_samples(const struct perf_tool *tool, union perf_event *event,
+				struct perf_sample *sample, struct machine *machine __maybe_unused)
+{
+	struct conversion *conv = container_of(tool, struct conversion, tool);
+	const struct perf_sample_id *sid;
+	int cpu = sample->cpu;
+
+	if (has_time(sample) && is_left_out(conv, sample))
+		return 0;
+	sid = evlist__id2sid(conv->session->evlist, sample->id);
+	if (!has_time(sample) && sid)
+		cpu = sid->cpu.cpu;
+	return timeline__count(&conv->timeline, cpu,
+			       event->header.misc & PERF_RECORD_MISC_LOST_SAMPLES_BPF ?
+			       COUNT_FILTERED : COUNT_LOST_IN_ALL, event->lost_samples.lost);
+}
+
+/* Close what a task has open before perf forgets it; a new task may have the tid of an old one. */
+static int process_task(const struct perf_tool *tool, union perf_event *event,
+			struct perf_sample *sample, struct machine *machine)
+{
+	struct conversion *conv = container_of(tool, struct conversion, tool);
+	struct moment at = { has_time(sample) ? sample->time : 0, -1,
+			     (int)event->fork.pid, (int)event->fork.tid };
+
+	if (conv->timeline.host && machine__is_host(machine))
+		timeline__exited(&conv->timeline, &at);
+	return event->header.type == PERF_RECORD_EXIT ?
+	       perf_event__process_exit(tool, event, sample, machine) :
+	       perf_event__process_fork(tool, event, sample, machine);
+}
+
+/* In a pipe, events and features are records, and a feature of no known number is the last. */
+static int process_attr(const struct perf_tool *tool, union perf_event *event,
+			struct evlist **pevlist)
+{
+	int err = perf_event__process_attr(tool, event, pevlist);
+
+	if (!err)
+		stack__prepare(evlist__last(*pevlist));
+	return err;
+}
+
+static int read_feature(struct perf_session *session, union perf_event *event)
+{
+	return event->feat.feat_id < HEADER_LAST_FEATURE ? process_feature(session, event) : 0;
+}
+DEFINE_SESSION_CALLBACK(feature_callback, read_feature)
+
+static void init_tool(struct perf_tool *tool)
+{
+	perf_tool__init(tool, /*ordered_events=*/true);
+	tool->sample = sample_callback;
+	tool->mmap = perf_event__process_mmap;
+	tool->mmap2 = perf_event__process_mmap2;
+	tool->comm = perf_event__process_comm;
+	tool->namespaces = perf_event__process_namespaces;
+	tool->fork = process_task;
+	tool->exit = process_task;
+	tool->lost = process_lost;
+	tool->lost_samples = process_lost_samples;
+	tool->context_switch = process_switch;
+	tool->ksymbol = perf_event__process_ksymbol;
+	tool->bpf = perf_event__process_bpf;
+	tool->text_poke = perf_event__process_text_poke;
+	tool->attr = process_attr;
+	tool->event_update = perf_event__process_event_update;
+	tool->tracing_data = perf_event__process_tracing_data;
+	tool->build_id = perf_event__process_build_id;
+	tool->id_index = perf_event__process_id_index;
+	tool->feature = feature_callback;
+	tool->ordering_requires_timestamps = true;
+}
+
+/* ---- files */
+
+static void write_other(struct conversion *conv)
+{
+	const struct perf_env *env = session__env(conv->session);
+	FILE *file = conv->timeline.json.file;
+	const struct { const char *key, *text; } texts[] = {
+		{ "hostname", env->hostname }, { "release", env->os_release },
+		{ "perf", env->version },
+	};
+	size_t i;
+
+	fprintf(file, "\n],\n\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"offset_s\":%" PRIu64,
+		conv->timeline.json.base / NSEC_PER_SEC);
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (!texts[i].text)
+			continue;
+		fprintf(file, ",\"%s\":", texts[i].key);
+		json__string(file, texts[i].text, strlen(texts[i].text));
+	}
+	fputs("}}\n", file);
+}
+
+/* Return: 0, or a negative errno after an error message. */
+static int write_trace(struct conversion *conv)
+{
+	int err;
+
+	fputs("{\"traceEvents\":[", conv->timeline.json.file);
+	err = perf_session__process_events(conv->session);
+	if (err && !conv->timeline.json.err) {
+		pr_err("Cannot read %s: %s\n", conv->session->data->path,
+		       err < -1 ? strerror(-err) : "the file is damaged");
+		return err;
+	}
+	timeline__finish(&conv->timeline);
+	write_other(conv);
+	return 0;
+}
+
+static int open_session(struct conversion *conv, struct perf_data *data,
+			const struct perf_data_convert_opts *opts)
+{
+	struct evsel *evsel;
+	int size;
+
+	init_tool(&conv->tool);
+	conv->session = perf_session__new(data, &conv->tool);
+	if (IS_ERR(conv->session)) {
+		conv->session = NULL;
+		pr_err("Cannot read %s as a perf.data file\n", data->path);
+		return -1;
+	}
+	evlist__for_each_entry(conv->session->evlist, evsel)
+		stack__prepare(evsel);
+	if (symbol__init(session__env(conv->session)) < 0)
+		return -1;
+	if (!opts->time_str)
+		return 0;
+	return perf_time__parse_for_ranges(opts->time_str, conv->session, &conv->ranges, &size,
+					   &conv->nr_ranges);
+}
+
+/* Return: 0, or -1 after an error message. */
+static int close_output(struct json_writer *json, const char *path)
+{
+	if (fclose(json->file) && !json->err)
+		json->err = errno;
+	if (!json->err)
+		return 0;
+	pr_err("Cannot write %s: %s\n", path, strerror(json->err));
+	return -1;
+}
+
+static FILE *open_output(const char *path, bool force)
+{
+	int fd = strcmp(path, "-") ?
+		 open(path, O_CREAT | O_WRONLY | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666) :
+		 fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!file)
+		pr_err("Cannot create %s: %m%s\n", path,
+		       errno == EEXIST ? "; --force overwrites the file" : "");
+	return file;
+}
+
+static void report(const struct conversion *conv, const char *input, const char *output)
+{
+	fprintf(stderr, "[ perf data convert: Converted %" PRIu64 " samples of %s to %s ]\n",
+		conv->nr_samples, input, output);
+	if (conv->nr_without_time)
+		pr_warning("Left out %" PRIu64 " samples without a time: record with -T.\n",
+			   conv->nr_without_time);
+	if (!conv->nr_samples)
+		pr_warning("No sample was converted%s.\n",
+			   conv->ranges ? ": --time has selected none" : "");
+}
+
+int convert__perf2chrome(const char *input, const char *output,
+			 const struct perf_data_convert_opts *opts)
+{
+	struct perf_data data = {
+		.mode = PERF_DATA_MODE_READ, .path = input ?: "perf.data", .force = opts->force,
+	};
+	struct conversion conv = { .nr_samples = 0 };
+	struct evsel *evsel;
+	int err = -1;
+
+	if (opts->all || opts->tod) {
+		pr_err("Cannot use --%s with --to-chrome\n", opts->all ? "all" : "tod");
+		return -1;
+	}
+	timeline__init(&conv.timeline);
+	if (open_session(&conv, &data, opts))
+		goto out;
+	conv.timeline.json.file = open_output(output, opts->force);
+	if (!conv.timeline.json.file)
+		goto out;
+	err = write_trace(&conv);
+	if (close_output(&conv.timeline.json, output))
+		err = -1;
+	if (!err)
+		report(&conv, data.path, output);
+out:
+	if (conv.session) {
+		evlist__for_each_entry(conv.session->evlist, evsel)
+			fields__put(evsel);
+		perf_session__delete(conv.session);
+	}
+	timeline__exit(&conv.timeline);
+	zfree(&conv.ranges);
+	return err ? -1 : 0;
+}

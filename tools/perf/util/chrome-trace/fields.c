@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+#include <linux/string.h>
+#include <linux/zalloc.h>
+#include <traceevent/event-parse.h>
+#include "recording/lib/compat.h"
+#include "util/evsel.h"
+#include "util/sample.h"
+#include "fields.h"
+#include "json.h"
+
+static bool is_event(const struct tep_event *format, const char *system, const char *name)
+{
+	return !strcmp(format->system, system) && !strcmp(format->name, name);
+}
+
+static void find_fields(struct event_fields *fields, struct evsel *evsel)
+{
+	const struct tep_event *format = evsel__tp_format(evsel);
+
+	if (!format)
+		return;
+	if (is_event(format, "sched", "sched_switch")) {
+		fields->kind = SAMPLE_SWITCH;
+		fields->prev_pid = evsel__field(evsel, "prev_pid");
+		fields->prev_state = evsel__field(evsel, "prev_state");
+		fields->pid = evsel__field(evsel, "next_pid");
+		fields->comm = evsel__field(evsel, "next_comm");
+	} else if (is_event(format, "sched", "sched_waking") ||
+		   is_event(format, "sched", "sched_wakeup") ||
+		   is_event(format, "sched", "sched_wakeup_new")) {
+		fields->kind = SAMPLE_WAKEUP;
+		fields->pid = evsel__field(evsel, "pid");
+		fields->comm = evsel__field(evsel, "comm");
+	} else if (is_event(format, "raw_syscalls", "sys_enter")) {
+		fields->kind = SAMPLE_SYSCALL_ENTER;
+		fields->id = evsel__field(evsel, "id");
+	} else if (is_event(format, "raw_syscalls", "sys_exit")) {
+		fields->kind = SAMPLE_SYSCALL_EXIT;
+		fields->id = evsel__field(evsel, "id");
+		fields->ret = evsel__field(evsel, "ret");
+	} else if (!strcmp(format->system, "syscalls") && strstarts(format->name, "sys_enter_")) {
+		fields->kind = SAMPLE_SYSCALL_ENTER;
+		fields->syscall = format->name + strlen("sys_enter_");
+	} else if (!strcmp(format->system, "syscalls") && strstarts(format->name, "sys_exit_")) {
+		fields->kind = SAMPLE_SYSCALL_EXIT;
+		fields->syscall = format->name + strlen("sys_exit_");
+		fields->ret = evsel__field(evsel, "ret");
+	}
+}
+
+const struct event_fields *fields__get(struct evsel *evsel)
+{
+	struct event_fields *fields = evsel->priv;
+
+	if (fields)
+		return fields;
+	fields = zalloc(sizeof(*fields));
+	if (!fields)
+		return NULL;
+	evsel->priv = fields;
+	if (evsel->core.attr.type == PERF_TYPE_TRACEPOINT)
+		find_fields(fields, evsel);
+	else if (evsel__is_bpf_output(evsel) && !strcmp(evsel__name(evsel), "snapshot"))
+		fields->kind = SAMPLE_SNAPSHOT;
+	return fields;
+}
+
+void fields__put(struct evsel *evsel)
+{
+	zfree(&evsel->priv);
+}
+
+/* The format and the sample come from the file: neither is trusted to fit the other. */
+static bool in_sample(const struct perf_sample *sample, size_t offset, size_t size)
+{
+	return sample->raw_data && offset <= sample->raw_size && size <= sample->raw_size - offset;
+}
+
+static bool has_field(const struct perf_sample *sample, const struct tep_format_field *field)
+{
+	return field && field->offset >= 0 && field->size >= 0 &&
+	       in_sample(sample, field->offset, field->size);
+}
+
+s64 fields__number(struct evsel *evsel, const struct perf_sample *sample,
+		   struct tep_format_field *field, s64 missing)
+{
+	u64 value;
+
+	if (!has_field(sample, field))
+		return missing;
+	value = format_field__intval(field, (struct perf_sample *)sample, evsel->needs_swap);
+	if (!(field->flags & TEP_FIELD_IS_SIGNED))
+		return value;
+	switch (field->size) {
+	case 1:	return (s8)value;
+	case 2:	return (s16)value;
+	case 4:	return (s32)value;
+	default: return value;
+	}
+}
+
+void fields__comm(const struct perf_sample *sample, const struct tep_format_field *field,
+		  char comm[COMM_SIZE])
+{
+	size_t size;
+
+	comm[0] = 0;
+	if (!has_field(sample, field))
+		return;
+	size = min_t(size_t, field->size, COMM_SIZE - 1);
+	memcpy(comm, (const char *)sample->raw_data + field->offset, size);
+	comm[size] = 0;
+}
+
+/* Write a text, in the field itself or, if the field says where, behind the others. */
+static void write_text(struct json_writer *json, struct evsel *evsel,
+		       const struct perf_sample *sample, struct tep_format_field *field)
+{
+	size_t offset = field->offset, size = field->size;
+
+	if (field->flags & TEP_FIELD_IS_DYNAMIC) {
+		u64 place = format_field__intval(field, (struct perf_sample *)sample,
+						 evsel->needs_swap);
+
+		offset = place & 0xffff;
+		size = place >> 16 & 0xffff;
+		if (field->flags & TEP_FIELD_IS_RELATIVE)
+			offset += field->offset + field->size;
+	}
+	if (in_sample(sample, offset, size))
+		json__arg_text(json, field->name, (const char *)sample->raw_data + offset, size);
+}
+
+void fields__write(struct json_writer *json, struct evsel *evsel, const struct perf_sample *sample)
+{
+	const struct tep_event *format = evsel__tp_format(evsel);
+	struct tep_format_field *field;
+
+	for (field = format ? format->format.fields : NULL; field; field = field->next) {
+		if (!has_field(sample, field))
+			continue;
+		if (field->flags & TEP_FIELD_IS_STRING)
+			write_text(json, evsel, sample, field);
+		else if (field->flags & TEP_FIELD_IS_ARRAY)
+			continue;
+		else if (field->flags & (TEP_FIELD_IS_POINTER | TEP_FIELD_IS_FLAG))
+			json__arg_hex(json, field->name, fields__number(evsel, sample, field, 0));
+		else
+			json__arg_number(json, field->name, fields__number(evsel, sample, field, 0));
+	}
+}

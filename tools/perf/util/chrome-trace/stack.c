@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "recording/lib/compat.h"
+#include "util/addr_location.h"
+#include "util/callchain.h"
+#include "util/dso.h"
+#include "util/event.h"
+#include "util/evsel.h"
+#include "util/machine.h"
+#include "util/map.h"
+#include "util/sample.h"
+#include "util/symbol.h"
+#include "util/thread.h"
+#include "json.h"
+#include "stack.h"
+
+#define FRAME_SIZE	512
+
+void stack__prepare(const struct evsel *evsel)
+{
+	u64 type = evsel->core.attr.sample_type;
+
+	if (type & PERF_SAMPLE_CALLCHAIN)
+		symbol_conf.use_callchain = true;
+	if (type & PERF_SAMPLE_REGS_USER && type & PERF_SAMPLE_STACK_USER) {
+		callchain_param.record_mode = CALLCHAIN_DWARF;
+		dwarf_callchain_users = true;
+	}
+}
+
+static const char *frame_name(char name[FRAME_SIZE], u64 ip, const struct symbol *sym,
+			      struct map *map)
+{
+	const struct dso *dso = map ? map__dso(map) : NULL;
+	const char *module = dso ? dso__short_name(dso) : NULL;
+	int len;
+
+	if (sym)
+		len = snprintf(name, FRAME_SIZE, "%s", sym->name);
+	else
+		len = snprintf(name, FRAME_SIZE, "0x%" PRIx64, ip);
+	if (module && len < FRAME_SIZE)
+		snprintf(name + len, FRAME_SIZE - len, " (%s)", module);
+	return name;
+}
+
+void stack__write_place(struct json_writer *json, struct evsel *evsel, struct perf_sample *sample,
+			struct machine *machine)
+{
+	u64 type = evsel->core.attr.sample_type;
+	struct addr_location al;
+	char name[FRAME_SIZE];
+
+	if (evsel->core.attr.type == PERF_TYPE_TRACEPOINT || evsel__is_bpf_output(evsel))
+		return;
+	if (type & PERF_SAMPLE_IP) {
+		addr_location__init(&al);
+		if (machine__resolve(machine, &al, sample) >= 0)
+			json__arg_text(json, "at", frame_name(name, sample->ip, al.sym, al.map),
+				       FRAME_SIZE);
+		addr_location__exit(&al);
+	}
+	if (type & PERF_SAMPLE_ADDR)
+		json__arg_hex(json, "addr", sample->addr);
+}
+
+void stack__write(struct json_writer *json, struct evsel *evsel, struct perf_sample *sample,
+		  struct thread *thread)
+{
+	struct callchain_cursor *cursor = get_tls_callchain_cursor();
+	struct callchain_cursor_node *node;
+	char name[FRAME_SIZE];
+	bool first = true;
+
+	if (!sample->callchain || !cursor ||
+	    resolve_callchain(thread, cursor, evsel, sample, PERF_MAX_STACK_DEPTH))
+		return;
+	callchain_cursor_commit(cursor);
+	json__arg_list_begin(json, "stack");
+	while ((node = callchain_cursor_current(cursor)) != NULL) {
+		frame_name(name, node->ip, node->ms.sym, node->ms.map);
+		json__arg_list_item(json, name, sizeof(name), first);
+		first = false;
+		callchain_cursor_advance(cursor);
+	}
+	json__arg_list_end(json);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Add the place and the stack of a sample to the arguments of the current event.
+ */
+#ifndef PERF_CHROME_TRACE_STACK_H
+#define PERF_CHROME_TRACE_STACK_H
+
+struct evsel;
+struct json_writer;
+struct machine;
+struct perf_sample;
+struct thread;
+
+/* Prepare for the stacks of @evsel; call it before the maps of tasks are read. */
+void stack__prepare(const struct evsel *evsel);
+
+/* Write the symbol and the data address of a sample, unless it is one of a tracepoint. */
+void stack__write_place(struct json_writer *json, struct evsel *evsel, struct perf_sample *sample,
+			struct machine *machine);
+
+/* Write the stack, innermost function first, if the sample has one. */
+void stack__write(struct json_writer *json, struct evsel *evsel, struct perf_sample *sample,
+		  struct thread *thread);
+
+#endif

@@ -1,0 +1,618 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+#include "recording/lib/compat.h"
+#include "util/machine.h"
+#include "util/thread.h"
+#include "timeline.h"
+
+#define MAX_CPUS	(GROUP_RECORDS - GROUP_CPUS - 1)
+
+/**
+ * struct task - thread->priv
+ * @name:	name in the row's title
+ * @process:	name in the title of the group, if this is the main thread
+ * @flow:	number of the arrow that waits for the task to run, 0 for none
+ * @running_since: time of the switch to the task, 0 if it was not seen
+ * @cpu:	row that has an open slice for the task; -1 for none
+ * @switched_out: the task has left the CPU, or is about to
+ * @off_cpu:	a slice for the time off the CPU is open
+ * @woken:	that slice says runnable
+ * @in_syscall:	a slice for a system call is open
+ * @had_syscall: a system call began or ended before
+ */
+struct task {
+	char	name[COMM_SIZE];
+	char	process[COMM_SIZE];
+	u64	flow;
+	u64	running_since;
+	int	cpu;
+	bool	switched_out;
+	bool	off_cpu;
+	bool	woken;
+	bool	in_syscall;
+	bool	had_syscall;
+};
+
+void timeline__init(struct timeline *tl)
+{
+	thread__set_priv_destructor(free);
+	memset(tl, 0, sizeof(*tl));
+}
+
+void timeline__exit(struct timeline *tl)
+{
+	zfree(&tl->cpus);
+	zfree(&tl->counts);
+}
+
+static struct json_track cpu_track(int cpu)
+{
+	return (struct json_track){ GROUP_CPUS, GROUP_CPUS + 1 + cpu };
+}
+
+static struct json_track records_track(int cpu)
+{
+	return (struct json_track){ GROUP_RECORDS, GROUP_RECORDS + 1 + cpu };
+}
+
+static struct json_track task_track(struct thread *thread)
+{
+	return (struct json_track){ thread__pid(thread), thread__tid(thread) };
+}
+
+static void begin_named(struct timeline *tl, char phase, struct json_track track, u64 time,
+			const char *name)
+{
+	json__begin(&tl->json, phase, track, time);
+	json__text(&tl->json, "name", name, INT_MAX);
+}
+
+static void write_end(struct timeline *tl, struct json_track track, u64 time)
+{
+	json__begin(&tl->json, 'E', track, time);
+	json__end(&tl->json);
+}
+
+/* ---- titles */
+
+static void write_title(struct timeline *tl, const char *what, struct json_track track,
+			const char *title)
+{
+	begin_named(tl, 'M', track, 0, what);
+	json__arg_text(&tl->json, "name", title, INT_MAX);
+	json__end(&tl->json);
+}
+
+static void write_group(struct timeline *tl, int group, const char *title, int position)
+{
+	struct json_track track = { group, group };
+
+	write_title(tl, "process_name", track, title);
+	begin_named(tl, 'M', track, 0, "process_sort_index");
+	json__arg_number(&tl->json, "sort_index", position);
+	json__end(&tl->json);
+}
+
+static void write_cpu_titles(struct timeline *tl, int cpu)
+{
+	char title[32];
+
+	if (!tl->titled) {
+		write_group(tl, GROUP_CPUS, "CPUs", -2);
+		write_group(tl, GROUP_RECORDS, "Records", -1);
+		tl->titled = true;
+	}
+	snprintf(title, sizeof(title), "CPU %d", cpu);
+	write_title(tl, "thread_name", cpu_track(cpu), title);
+	write_title(tl, "thread_name", records_track(cpu), title);
+}
+
+static struct task *task_of(struct thread *thread)
+{
+	struct task *task = thread__priv(thread);
+
+	if (!task) {
+		task = zalloc(sizeof(*task));
+		if (task)
+			task->cpu = -1;
+		thread__set_priv(thread, task);
+	}
+	return task;
+}
+
+/* Return: whether the title was not yet @name */
+static bool rename_to(char title[COMM_SIZE], const char *name)
+{
+	if (!strncmp(title, name, COMM_SIZE - 1))
+		return false;
+	strncpy(title, name, COMM_SIZE - 1);
+	return true;
+}
+
+/*
+ * Return: the state of the thread, after writing the titles of its row, or NULL. perf knows no name
+ * of a task that has exited.
+ */
+static struct task *draw_task(struct timeline *tl, struct thread *thread)
+{
+	struct task *task = thread ? task_of(thread) : NULL;
+	struct thread *leader;
+
+	if (!task || thread__tid(thread) <= 0 || !thread__comm_set(thread))
+		return task && thread__tid(thread) > 0 ? task : NULL;
+	if (!rename_to(task->name, thread__comm_str(thread)))
+		return task;
+	write_title(tl, "thread_name", task_track(thread), thread__comm_str(thread));
+	leader = thread__main_thread(tl->host, thread);
+	if (leader && task_of(leader) && thread__comm_set(leader) &&
+	    rename_to(task_of(leader)->process, thread__comm_str(leader)))
+		write_title(tl, "process_name", task_track(leader), thread__comm_str(leader));
+	thread__put(leader);
+	return task;
+}
+
+/* Name a task that perf has no name of. */
+static void set_name(struct thread *thread, const char *comm)
+{
+	if (thread && *comm && !thread__comm_set(thread))
+		thread__set_comm(thread, comm, 0);
+}
+
+/* ---- CPUs */
+
+static struct cpu_row *find_cpu(struct timeline *tl, int cpu)
+{
+	return cpu >= 0 && cpu < tl->nr_cpus && tl->cpus[cpu].begin ? &tl->cpus[cpu] : NULL;
+}
+
+static int add_cpu(struct timeline *tl, const struct moment *at)
+{
+	struct cpu_row *cpus;
+
+	if (at->cpu >= tl->nr_cpus) {
+		cpus = realloc(tl->cpus, (at->cpu + 1) * sizeof(*cpus));
+		if (!cpus)
+			return -ENOMEM;
+		memset(cpus + tl->nr_cpus, 0, (at->cpu + 1 - tl->nr_cpus) * sizeof(*cpus));
+		tl->cpus = cpus;
+		tl->nr_cpus = at->cpu + 1;
+	}
+	tl->cpus[at->cpu].begin = at->time;
+	tl->cpus[at->cpu].last = at->time;
+	write_cpu_titles(tl, at->cpu);
+	begin_named(tl, 'B', records_track(at->cpu), at->time, "recorded");
+	json__end(&tl->json);
+	return 0;
+}
+
+int timeline__sample(struct timeline *tl, const struct moment *at, bool may_be_lost)
+{
+	struct cpu_row *cpu;
+
+	tl->end = max(tl->end, at->time);
+	if (at->cpu < 0 || at->cpu >= MAX_CPUS)
+		return 0;
+	cpu = find_cpu(tl, at->cpu);
+	if (!cpu && add_cpu(tl, at))
+		return -ENOMEM;
+	cpu = &tl->cpus[at->cpu];
+	cpu->nr_samples++;
+	if (may_be_lost)
+		cpu->last = at->time;
+	return 0;
+}
+
+static void stop_running(struct timeline *tl, int cpu, u64 time)
+{
+	struct cpu_row *row = find_cpu(tl, cpu);
+
+	if (!row)
+		return;
+	if (row->drawn)
+		write_end(tl, cpu_track(cpu), time);
+	row->drawn = false;
+	row->prev_tid = row->tid;
+	row->tid = 0;
+}
+
+static void end_off_cpu(struct timeline *tl, struct thread *thread, struct task *task, u64 time)
+{
+	if (task->off_cpu)
+		write_end(tl, task_track(thread), time);
+	task->off_cpu = false;
+	task->woken = false;
+}
+
+static void start_running(struct timeline *tl, const struct moment *at, const char *comm)
+{
+	struct cpu_row *row = find_cpu(tl, at->cpu);
+	struct thread *thread;
+	struct task *task;
+	char name[32];
+
+	if (at->tid <= 0) {
+		if (row)
+			row->tid = 0;
+		return;
+	}
+	thread = machine__findnew_thread(tl->host, at->pid, at->tid);
+	set_name(thread, comm);
+	task = draw_task(tl, thread);
+	if (task) {
+		end_off_cpu(tl, thread, task, at->time);
+		task->running_since = at->time;
+		task->switched_out = false;
+		task->cpu = row ? at->cpu : -1;
+	}
+	if (row) {
+		snprintf(name, sizeof(name), "%d", at->tid);
+		begin_named(tl, 'B', cpu_track(at->cpu), at->time,
+			    thread && thread__comm_set(thread) ? thread__comm_str(thread) : name);
+		if (thread)
+			json__arg_number(&tl->json, "pid", thread__pid(thread));
+		json__arg_number(&tl->json, "tid", at->tid);
+		json__end(&tl->json);
+		row->drawn = true;
+		row->tid = at->tid;
+	}
+	if (row && task && task->flow) {
+		begin_named(tl, 'f', cpu_track(at->cpu), at->time, "wakeup");
+		json__word(&tl->json, "cat", "wakeup");
+		json__word(&tl->json, "bp", "e");
+		json__number(&tl->json, "id", task->flow);
+		json__end(&tl->json);
+		task->flow = 0;
+	}
+	thread__put(thread);
+}
+
+/* Return: whether the CPU is about to switch: what happens meanwhile still belongs to this task. */
+static bool is_leaving(struct timeline *tl, const struct cpu_row *row, const struct moment *at)
+{
+	struct thread *thread;
+	struct task *task;
+	bool leaving;
+
+	if (at->tid != row->prev_tid || !at->tid)
+		return false;
+	thread = machine__find_thread(tl->host, at->pid, at->tid);
+	task = thread ? thread__priv(thread) : NULL;
+	leaving = !task || task->switched_out;
+	thread__put(thread);
+	return leaving;
+}
+
+void timeline__running(struct timeline *tl, const struct moment *at)
+{
+	struct cpu_row *row = find_cpu(tl, at->cpu);
+
+	if (!tl->switches || !row || at->tid < 0 || at->tid == row->tid || is_leaving(tl, row, at))
+		return;
+	stop_running(tl, at->cpu, at->time);
+	start_running(tl, at, "");
+}
+
+/* ---- context switches */
+
+bool timeline__begin_off_cpu(struct timeline *tl, const struct moment *at, enum off_cpu state)
+{
+	static const char * const names[] = {
+		[OFF_CPU_RUNNABLE] = "runnable",
+		[OFF_CPU_SLEEPING] = "sleeping",
+		[OFF_CPU_BLOCKED]  = "uninterruptible",
+		[OFF_CPU_STOPPED]  = "stopped",
+	};
+	struct thread *thread;
+	struct task *task;
+	bool drawn = false;
+
+	if (at->tid <= 0)
+		return false;
+	/* Not findnew: the record of the task's exit may have come before its last switch. */
+	thread = machine__find_thread(tl->host, at->pid, at->tid);
+	task = draw_task(tl, thread);
+	if (task) {
+		end_off_cpu(tl, thread, task, at->time);
+		task->flow = 0;
+		task->switched_out = true;
+		drawn = state != OFF_CPU_DEAD;
+	}
+	if (drawn) {
+		task->off_cpu = true;
+		task->woken = state == OFF_CPU_RUNNABLE;
+		begin_named(tl, 'B', task_track(thread), at->time, names[state]);
+	}
+	thread__put(thread);
+	return drawn;
+}
+
+/* A record of a task's switch, as opposed to a CPU's, may be without the CPU. */
+void timeline__switch_out(struct timeline *tl, const struct moment *at)
+{
+	struct thread *thread = machine__find_thread(tl->host, at->pid, at->tid);
+	struct task *task = thread ? thread__priv(thread) : NULL;
+	int cpu = at->cpu < 0 && task ? task->cpu : at->cpu;
+	struct cpu_row *row = find_cpu(tl, cpu);
+
+	tl->end = max(tl->end, at->time);
+	if (row && (at->cpu >= 0 || row->tid == at->tid))
+		stop_running(tl, cpu, at->time);
+	if (task)
+		task->cpu = -1;
+	thread__put(thread);
+}
+
+void timeline__switch_in(struct timeline *tl, const struct moment *at, const char *comm)
+{
+	tl->end = max(tl->end, at->time);
+	start_running(tl, at, comm);
+}
+
+/* ---- wake-ups */
+
+static void write_arrow(struct timeline *tl, const struct moment *at, struct task *task, int tid)
+{
+	begin_named(tl, task->flow ? 't' : 's', cpu_track(at->cpu), at->time, "wakeup");
+	json__word(&tl->json, "cat", "wakeup");
+	if (!task->flow)
+		task->flow = ++tl->nr_flows;
+	json__number(&tl->json, "id", task->flow);
+	json__arg_number(&tl->json, "wakes", tid);
+	json__end(&tl->json);
+}
+
+static void begin_runnable(struct timeline *tl, const struct moment *at, struct thread *thread)
+{
+	struct thread *waker = at->tid > 0 ? machine__find_thread(tl->host, at->pid, at->tid) : NULL;
+
+	begin_named(tl, 'B', task_track(thread), at->time, "runnable");
+	if (waker && thread__comm_set(waker))
+		json__arg_text(&tl->json, "woken by", thread__comm_str(waker), INT_MAX);
+	json__arg_number(&tl->json, "waker tid", at->tid);
+	json__arg_number(&tl->json, "waker CPU", at->cpu);
+	json__end(&tl->json);
+	thread__put(waker);
+}
+
+/*
+ * Draw an arrow from the slice of the task that wakes another. An interrupt of an idle CPU has no
+ * slice, and is a point instead.
+ */
+void timeline__wakeup(struct timeline *tl, const struct moment *at, int tid, const char *comm)
+{
+	struct thread *thread = tid > 0 ? machine__findnew_thread(tl->host, -1, tid) : NULL;
+	struct cpu_row *row = find_cpu(tl, at->cpu);
+	struct task *task;
+	char name[64];
+
+	set_name(thread, comm);
+	task = draw_task(tl, thread);
+	if (row && row->drawn && task) {
+		write_arrow(tl, at, task, tid);
+	} else {
+		snprintf(name, sizeof(name), "wakes %s", comm);
+		timeline__begin_point(tl, at, name);
+		json__word(&tl->json, "cat", "wakeup");
+		json__arg_number(&tl->json, "wakes", tid);
+		json__end(&tl->json);
+	}
+	if (task && task->off_cpu && !task->woken) {
+		write_end(tl, task_track(thread), at->time);
+		task->woken = true;
+		begin_runnable(tl, at, thread);
+	}
+	thread__put(thread);
+}
+
+/* ---- system calls */
+
+void timeline__begin_syscall(struct timeline *tl, const struct moment *at, const char *name)
+{
+	struct thread *thread = machine__findnew_thread(tl->host, at->pid, at->tid);
+	struct task *task = draw_task(tl, thread);
+
+	if (task) {
+		end_off_cpu(tl, thread, task, at->time);
+		if (task->in_syscall)
+			write_end(tl, task_track(thread), at->time);
+		task->in_syscall = true;
+		task->had_syscall = true;
+		begin_named(tl, 'B', task_track(thread), at->time, name);
+	} else {
+		timeline__begin_point(tl, at, name);
+	}
+	json__word(&tl->json, "cat", "syscall");
+	thread__put(thread);
+}
+
+/*
+ * Write the end of a system call. If the task was seen in no other, this one began before the file:
+ * it fills the time since the task runs, or since the CPU's first sample.
+ */
+void timeline__end_syscall(struct timeline *tl, const struct moment *at, const char *name, s64 ret)
+{
+	struct thread *thread = machine__findnew_thread(tl->host, at->pid, at->tid);
+	struct task *task = draw_task(tl, thread);
+	struct cpu_row *row = find_cpu(tl, at->cpu);
+
+	if (task)
+		end_off_cpu(tl, thread, task, at->time);
+	if (task && !task->had_syscall) {
+		u64 begin = task->running_since ?: row ? row->begin : at->time;
+
+		begin_named(tl, 'B', task_track(thread), begin, name);
+		json__word(&tl->json, "cat", "syscall");
+		json__arg_text(&tl->json, "cut", "begin", INT_MAX);
+		json__end(&tl->json);
+		task->had_syscall = true;
+		task->in_syscall = true;
+	}
+	if (task && task->in_syscall) {
+		json__begin(&tl->json, 'E', task_track(thread), at->time);
+		task->in_syscall = false;
+	} else {
+		timeline__begin_point(tl, at, name);
+		json__word(&tl->json, "cat", "syscall");
+	}
+	json__arg_number(&tl->json, "ret", ret);
+	json__end(&tl->json);
+	thread__put(thread);
+}
+
+/* ---- points in time */
+
+void timeline__begin_point(struct timeline *tl, const struct moment *at, const char *name)
+{
+	struct thread *thread = at->tid > 0 ? machine__findnew_thread(tl->host, at->pid, at->tid) :
+					      NULL;
+	struct json_track track = { at->pid, at->tid };
+
+	if (draw_task(tl, thread))
+		track = task_track(thread);
+	else if (find_cpu(tl, at->cpu))
+		track = cpu_track(at->cpu);
+	begin_named(tl, 'i', track, at->time, name);
+	json__word(&tl->json, "s", "t");
+	thread__put(thread);
+}
+
+void timeline__snapshot(struct timeline *tl, const struct moment *at, const char *text, size_t size)
+{
+	char name[512];
+
+	tl->end = max(tl->end, at->time);
+	snprintf(name, sizeof(name), "snapshot: %.*s", (int)strnlen(text, min(size, sizeof(name))),
+		 text);
+	begin_named(tl, 'i', (struct json_track){ at->pid, at->tid }, at->time, name);
+	json__word(&tl->json, "s", "g");
+	json__end(&tl->json);
+}
+
+/* ---- losses */
+
+static struct json_track loss_track(struct timeline *tl, int cpu)
+{
+	return find_cpu(tl, cpu) ? records_track(cpu) :
+				   (struct json_track){ GROUP_RECORDS, GROUP_RECORDS };
+}
+
+/* The kernel reports a loss with the next record that the ring has room for. */
+int timeline__lost(struct timeline *tl, const struct moment *at, u64 nr)
+{
+	struct cpu_row *row = at->time ? find_cpu(tl, at->cpu) : NULL;
+	char name[64];
+
+	if (!row)
+		return timeline__count(tl, at->cpu, COUNT_LOST, nr);
+	tl->end = max(tl->end, at->time);
+	snprintf(name, sizeof(name), "%" PRIu64 " lost", nr);
+	begin_named(tl, 'B', records_track(at->cpu), row->last, name);
+	json__word(&tl->json, "cat", "lost");
+	json__arg_number(&tl->json, "lost", nr);
+	json__end(&tl->json);
+	write_end(tl, records_track(at->cpu), at->time);
+	row->nr_lost += nr;
+	row->last = at->time;
+	return 0;
+}
+
+int timeline__count(struct timeline *tl, int cpu, enum count kind, u64 nr)
+{
+	unsigned int index = cpu >= 0 && cpu < MAX_CPUS ? cpu + 1 : 0;
+	struct cpu_counts *counts;
+
+	if (index >= tl->nr_counts) {
+		counts = realloc(tl->counts, (index + 1) * sizeof(*counts));
+		if (!counts)
+			return -ENOMEM;
+		memset(counts + tl->nr_counts, 0, (index + 1 - tl->nr_counts) * sizeof(*counts));
+		tl->counts = counts;
+		tl->nr_counts = index + 1;
+	}
+	tl->counts[index].nr[kind] += nr;
+	return 0;
+}
+
+static void write_counts(struct timeline *tl, unsigned int index)
+{
+	static const char * const names[] = {
+		[COUNT_LOST]	    = "lost",
+		[COUNT_LOST_IN_ALL] = "lost in all",
+		[COUNT_FILTERED]    = "filtered out",
+	};
+	char name[64];
+	int kind;
+
+	for (kind = 0; kind < NR_COUNTS; kind++) {
+		u64 nr = tl->counts[index].nr[kind];
+
+		if (!nr)
+			continue;
+		snprintf(name, sizeof(name), "%" PRIu64 " %s", nr, names[kind]);
+		begin_named(tl, 'i', loss_track(tl, (int)index - 1), tl->end, name);
+		json__word(&tl->json, "s", "t");
+		json__word(&tl->json, "cat", "lost");
+		json__arg_number(&tl->json, names[kind], nr);
+		json__end(&tl->json);
+	}
+}
+
+/* ---- the end */
+
+static void close_task(struct timeline *tl, struct thread *thread, u64 time)
+{
+	struct task *task = thread__priv(thread);
+
+	if (!task)
+		return;
+	end_off_cpu(tl, thread, task, time);
+	if (task->in_syscall)
+		write_end(tl, task_track(thread), time);
+	task->in_syscall = false;
+}
+
+void timeline__exited(struct timeline *tl, const struct moment *at)
+{
+	struct thread *thread = machine__find_thread(tl->host, at->pid, at->tid);
+
+	if (thread)
+		close_task(tl, thread, max(at->time, tl->end));
+	thread__put(thread);
+}
+
+static int finish_task(struct thread *thread, void *data)
+{
+	struct timeline *tl = data;
+
+	close_task(tl, thread, tl->end);
+	return 0;
+}
+
+void timeline__finish(struct timeline *tl)
+{
+	unsigned int i;
+	int cpu;
+
+	for (i = 0; i < tl->nr_counts; i++)
+		write_counts(tl, i);
+	if (tl->host)
+		machine__for_each_thread(tl->host, finish_task, tl);
+	for (cpu = 0; cpu < tl->nr_cpus; cpu++) {
+		struct cpu_row *row = find_cpu(tl, cpu);
+
+		if (!row)
+			continue;
+		stop_running(tl, cpu, tl->end);
+		json__begin(&tl->json, 'E', records_track(cpu), tl->end);
+		json__arg_number(&tl->json, "samples", row->nr_samples);
+		json__arg_number(&tl->json, "lost", row->nr_lost);
+		json__end(&tl->json);
+	}
+}

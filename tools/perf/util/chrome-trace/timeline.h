@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Turn samples, in the order of time, into the rows of a trace viewer.
+ *
+ * CPUs		a row for each CPU: the task that runs; arrows from a wake-up to the task
+ * Records	a row for each CPU: from its first sample on; what was lost
+ * a process	a row for each thread: its system calls; while off the CPU, sleeping or runnable
+ *
+ * Only what is open is kept: memory is bounded by the numbers of CPUs and of living tasks.
+ *
+ * A record can be missing. A task that a CPU's sample belongs to runs on that CPU, whatever the
+ * records before said: the timeline follows.
+ */
+#ifndef PERF_CHROME_TRACE_TIMELINE_H
+#define PERF_CHROME_TRACE_TIMELINE_H
+
+#include <stdbool.h>
+#include <linux/types.h>
+#include "fields.h"
+#include "json.h"
+
+struct machine;
+struct thread;
+
+/* Pids end at 1 << 22. Rows in these groups are numbered from the group's number plus one. */
+#define GROUP_CPUS	5000000
+#define GROUP_RECORDS	6000000
+
+/**
+ * struct cpu_row
+ * @begin:	time of the first sample, 0 before it
+ * @last:	time of the newest sample of a ring that can lose records
+ * @tid:	the running task; 0: idle, or unknown
+ * @prev_tid:	the task that ran before; events up to the actual switch still belong to it
+ * @drawn:	the row has an open slice for @tid
+ * @nr_samples:	for the arguments of the slice in the group of records
+ * @nr_lost:	likewise
+ */
+struct cpu_row {
+	u64	begin;
+	u64	last;
+	int	tid;
+	int	prev_tid;
+	bool	drawn;
+	u64	nr_samples;
+	u64	nr_lost;
+};
+
+/* Losses without a time: they are drawn at the end. */
+enum count {
+	COUNT_LOST,		/* records of losses */
+	COUNT_LOST_IN_ALL,	/* the kernel's counters, which include those records */
+	COUNT_FILTERED,		/* dropped on request */
+	NR_COUNTS
+};
+
+struct cpu_counts {
+	u64	nr[NR_COUNTS];
+};
+
+/**
+ * struct timeline
+ * @json:	output
+ * @host:	names of the tasks
+ * @cpus:	rows
+ * @nr_cpus:	number of @cpus
+ * @switches:	the file has context switches
+ * @titled:	the groups have titles
+ * @end:	time of the newest record
+ * @nr_flows:	number of arrows
+ * @counts:	for unknown CPUs, CPU 0, CPU 1 ...
+ * @nr_counts:	number of @counts
+ */
+struct timeline {
+	struct json_writer	 json;
+	struct machine		*host;
+	struct cpu_row		*cpus;
+	int			 nr_cpus;
+	bool			 switches;
+	bool			 titled;
+	u64			 end;
+	u64			 nr_flows;
+	struct cpu_counts	*counts;
+	unsigned int		 nr_counts;
+};
+
+/* A place and a time. @cpu is -1 if it is unknown, @tid as well. */
+struct moment {
+	u64	time;
+	int	cpu;
+	int	pid;
+	int	tid;
+};
+
+/* What becomes of a task that leaves the CPU */
+enum off_cpu { OFF_CPU_RUNNABLE, OFF_CPU_SLEEPING, OFF_CPU_BLOCKED, OFF_CPU_STOPPED, OFF_CPU_DEAD };
+
+void timeline__init(struct timeline *tl);
+void timeline__exit(struct timeline *tl);
+
+/* Note that the CPU has a sample. Return: 0, or -ENOMEM. */
+int timeline__sample(struct timeline *tl, const struct moment *at, bool may_be_lost);
+
+/* Note which task the CPU runs: not for samples that perf record has synthesized. */
+void timeline__running(struct timeline *tl, const struct moment *at);
+
+/* Begin the slice of a task that leaves the CPU. Arguments may follow until json__end(). */
+bool timeline__begin_off_cpu(struct timeline *tl, const struct moment *at, enum off_cpu state);
+void timeline__switch_out(struct timeline *tl, const struct moment *at);
+void timeline__switch_in(struct timeline *tl, const struct moment *at, const char *comm);
+
+void timeline__wakeup(struct timeline *tl, const struct moment *at, int tid, const char *comm);
+
+void timeline__begin_syscall(struct timeline *tl, const struct moment *at, const char *name);
+void timeline__end_syscall(struct timeline *tl, const struct moment *at, const char *name, s64 ret);
+
+/* Begin a point in time in the row of the task. Arguments may follow until json__end(). */
+void timeline__begin_point(struct timeline *tl, const struct moment *at, const char *name);
+void timeline__snapshot(struct timeline *tl, const struct moment *at, const char *text, size_t size);
+
+/* Draw a record of a loss, whose time is 0 if it is unknown. Return: 0, or -ENOMEM. */
+int timeline__lost(struct timeline *tl, const struct moment *at, u64 nr);
+int timeline__count(struct timeline *tl, int cpu, enum count kind, u64 nr);
+
+/* Close what is open for a task that has exited, and for all. */
+void timeline__exited(struct timeline *tl, const struct moment *at);
+void timeline__finish(struct timeline *tl);
+
+#endif
