@@ -105,20 +105,26 @@ struct page *virt_to_page(const void *address)
 
 static bool pages_are_free(unsigned int first, unsigned int nr)
 {
+	if (first > NR_PAGES || first + nr > NR_PAGES)
+		return false;
 	for (unsigned int i = first; i < first + nr; i++)
 		if (mem_map[i].allocated)
 			return false;
 	return true;
 }
 
-/* Return scattered pages, unless shim.in_order: the pages of a ring are not contiguous. */
+/*
+ * Return scattered pages, unless shim.in_order: the pages of a ring are not contiguous. A page before
+ * them and one behind them stay free, and thus poisoned: AddressSanitizer finds a store beyond a page
+ * of the direct mapping, which KASAN does not if the next page is in use.
+ */
 static struct page *find_free_pages(int order)
 {
-	unsigned int nr = 1u << order;
+	unsigned int nr = 1u << order, guards = !shim.in_order;
 
 	for (unsigned int tries = 0; tries < 2 * NR_PAGES / nr; tries++) {
 		next_page = (shim.in_order ? next_page + nr : next_page * 5 + 7) % NR_PAGES;
-		if (pages_are_free(next_page & -nr, nr))
+		if (pages_are_free((next_page & -nr) - guards, nr + 2 * guards))
 			return &mem_map[next_page & -nr];
 	}
 	return NULL;

@@ -4,6 +4,7 @@
  * tags: fast parallel
  */
 #include <stdlib.h>
+#include <sanitizer/asan_interface.h>
 
 #include <linux/perf_event.h>
 #include <linux/poll.h>
@@ -981,9 +982,25 @@ static void test_odd_size(void)
 	ring_delete(ring);
 }
 
+/* Check what lets AddressSanitizer find a store beyond any page of the direct mapping. */
+static void test_guards(void)
+{
+	struct ring *ring = new_ring(RING_STREAMING, 8, 0);
+
+	for (unsigned int i = 0; i <= 8; i++) {
+		unsigned char *page = page_address(ring_impl.page(ring->rb, i));
+
+		EXPECT(__asan_address_is_poisoned(page - 1));
+		EXPECT(!__asan_region_is_poisoned(page, PAGE_SIZE));
+		EXPECT(__asan_address_is_poisoned(page + PAGE_SIZE));
+	}
+	ring_delete(ring);
+}
+
 int main(void)
 {
 	TAP_RUN(test_new, "a new ring is empty");
+	TAP_RUN(test_guards, "memory before and behind each page is poisoned");
 	TAP_RUN(test_wrap, "records of all sizes wrap, in each mode");
 	TAP_RUN(test_exact_fit, "equal records fill the ring exactly");
 	TAP_RUN(test_full, "one record fills the ring");
