@@ -158,8 +158,12 @@ done
 subtest "a recorder that is killed is restarted, and files of earlier runs count"
 before=$(main)
 manager systemctl kill --signal=KILL --kill-whom=main perf-recorder@default
+# The state may be that of before, so it is asked for last.
 restarted() {
-	active && [ "$(main)" != "$before" ]
+	local pid
+
+	pid=$(main)
+	[[ $pid != 0 && $pid != "$before" ]] && active
 }
 wait_until 20 restarted || { log; error "it is not restarted"; }
 for i in {1..12}; do
