@@ -59,6 +59,10 @@ mounted=("$root" "${mounted[@]}")
 mount --bind "$BUILD/chroot/archives" "$root/var/cache/apt/archives"
 mounted=("$root/var/cache/apt/archives" "${mounted[@]}")
 
+subtest "perf fleet is in the package"
+dpkg-deb -c "$package" | grep -q '/libexec/perf-core/fleet/remote.sh$' || error "remote.sh is missing"
+dpkg-deb -c "$package" | grep -q '^-rwx.*/libexec/perf-core/perf-fleet$' || error "perf-fleet is missing"
+
 subtest "the package is installed"
 cp "$package" "$root/root/"
 cp /etc/resolv.conf "$root/etc/"
