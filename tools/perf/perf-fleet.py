@@ -4,7 +4,6 @@
 import argparse
 import asyncio
 import contextlib
-import json
 import os
 import resource
 import signal
@@ -14,12 +13,13 @@ import types
 
 sys.dont_write_bytecode = True
 
-from fleet import clock, nodes                                          # noqa: E402
+from fleet import clock, nodes, trace                                   # noqa: E402
 from fleet.archive import Archive, ArchiveError, describe_file          # noqa: E402
 from fleet.machine import Failed, Machine                               # noqa: E402
 
 PARTIAL, USAGE, FAILED = 1, 129, 255
 COPIES = 16                     # at a time
+TRACE = 'trace.json.gz'
 REQUESTS = ('signal', 'control', 'time', 'size', 'exit')
 
 EPILOG = """\
@@ -114,6 +114,8 @@ def parser():
                           'that recorded this file; with -w only those of -w')
     snapshot.add_argument('--max-size', metavar='<size>', type=parse_size,
                           help='limit all files together (default: half of the free space)')
+    snapshot.add_argument('--no-trace', action='store_true',
+                          help='do not merge the files to a trace for viewers')
     snapshot.add_argument('file', metavar='<file>', nargs='?',
                           help='snapshot of this machine, added by perf record --exec-snapshot')
     snapshot.set_defaults(record=None)
@@ -227,7 +229,7 @@ def snapshot(options, names, first):
         for machine in machines:
             machine['clock'] = clock.with_chrony(machine['clock'],
                                                  machine.pop('chrony_bound_ns', None), chrony)
-        archive.finish(manifest)
+        archive.finish(manifest, [] if options.no_trace else add_trace(manifest, machines, archive))
     except ArchiveError:
         raise
     except BaseException:
@@ -235,6 +237,24 @@ def snapshot(options, names, first):
         raise
     report(output, manifest['machines'], machines)
     return status_of(manifest['machines'])
+
+
+def add_trace(manifest, machines, archive):
+    """Merge the files of all machines to a trace. Return the names of files for the archive."""
+    def complain(name, reason):
+        warn(f'{name}: not in {TRACE}: {reason}')
+    path, merged = archive.spooled(TRACE), []
+    try:
+        merged = trace.write(path, machines, lambda machine: archive.spooled(machine['file']),
+                             manifest['created_s'], manifest['reason'], complain)
+    except OSError as error:
+        warn(f'Cannot write {TRACE}: {error.strerror}. The archive has no trace')
+    manifest['trace'] = merged
+    if merged:
+        return [TRACE]
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    return []
 
 
 def report(output, machines, saved):

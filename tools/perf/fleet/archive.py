@@ -120,6 +120,12 @@ def anonymous(info):
     return info
 
 
+def to_ns(text):
+    """Return seconds with a fraction in ns."""
+    seconds, _, fraction = text.partition('.')
+    return int(seconds) * 10**9 + int(fraction.ljust(9, '0')[:9])
+
+
 def describe_file(path):
     """Return what perf tells of a file: losses, clock pair, times of the first and last sample."""
     found = {}
@@ -128,9 +134,10 @@ def describe_file(path):
                          ('last_s', r'^# time of last sample : ([0-9.]+)$')):
         match = re.search(pattern, text, re.M)
         found[key] = float(match[1]) if match else None
-    match = re.search(r'^# reference time: .* = ([0-9.]+) \(TOD\) = ([0-9.]+) \(', text, re.M)
+    match = re.search(r'^# reference time: .* = ([0-9]+\.[0-9]+) \(TOD\) = ([0-9]+\.[0-9]+) \(', text,
+                      re.M)
     if match:
-        found['clock_pair'] = {'time_of_day_s': float(match[1]), 'clock_s': float(match[2])}
+        found['clock_pair'] = {'time_of_day_ns': to_ns(match[1]), 'clock_ns': to_ns(match[2])}
     match = re.search(r'^Events lost +([0-9]+)', run_perf('loss', '-i', path), re.M)
     found['lost_events'] = int(match[1]) if match else None
     return found

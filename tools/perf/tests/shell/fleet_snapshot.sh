@@ -199,11 +199,31 @@ for name in h1 h2 h3 h4 h5; do
 	# The clock pair of the file has microseconds; perf's own clock is not disciplined.
 	result=$(manifest "$work/incident.tar" "(lambda f: (lambda t, e: \
 		($before - e <= t <= $after + e, t - $before))( \
-		f['clock_pair']['time_of_day_s'] + $time - f['clock_pair']['clock_s'] \
-		- f['clock']['offset_ns'] / 1e9, f['clock']['bound_ns'] / 1e9 + 1e-4))(h['$name'])")
+		$time + (f['clock_pair']['time_of_day_ns'] - f['clock_pair']['clock_ns'] \
+		- f['clock']['offset_ns']) / 1e9, f['clock']['bound_ns'] / 1e9 + 1e-4))(h['$name'])")
 	note "$name: after the command began [s]: $result"
 	[[ $result = "(True,"* ]] || error "the event is at a wrong time"
 done
+
+subtest "the trace has the events of all machines, at the same time"
+cat > "$work/trace.py" <<-'END'
+	import gzip, json, sys
+	folder, before, after, names = sys.argv[1], float(sys.argv[2]), float(sys.argv[3]), sys.argv[4:]
+	trace = json.load(gzip.open(folder + '/trace.json.gz'))
+	zero, bounds = trace['otherData']['offset_s'], trace['otherData']['bound_ns']
+	assert sorted(bounds) == names, bounds
+	titles = {event['args']['name'].partition(':')[0] for event in trace['traceEvents']
+	          if event.get('name') == 'process_name'}
+	assert titles == set(names), titles
+	for number, name in enumerate(names, 1):
+	    times = [event['ts'] / 1e6 + zero for event in trace['traceEvents']
+	             if event.get('name') == 'sched:sched_process_exec' and event['pid'] // 10**7 == number]
+	    error = bounds[name] / 1e9 + 1e-4
+	    assert len(times) == 2, (name, times)
+	    assert before - error <= times[0] <= times[1] <= after + error, (name, times, before, after)
+END
+/usr/bin/python3 "$work/trace.py" "$work/files" "$before" "$after" h1 h2 h3 h4 h5 ||
+	error "the trace is wrong"
 
 subtest "a recorder that hangs is named, and answers the next client"
 kill -STOP "$(recorder_of h1)"

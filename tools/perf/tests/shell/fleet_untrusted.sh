@@ -163,6 +163,44 @@ unset PERF_SNAPSHOT_REASON
 [ "$(manifest "m['reason'], len(h)")" = "sched:sched_switch 2" ] || error "$(manifest m)"
 [ "$(tar -xOf t.tar "t/$(hostname).data")" = local ] || error "the local file is missing"
 
+subtest "a trace of two machines: times and process ids are moved, and nothing else"
+cat > "$work/rewrite.py" <<-'END'
+	import sys
+	sys.dont_write_bytecode = True
+	sys.path.append(sys.argv[1])
+	from fleet import trace
+	result = {'machine': 'n2', 'clock': {'offset_ns': -7000000},
+	          'clock_pair': {'time_of_day_ns': 1795430770000000001, 'clock_ns': 1000000051736000000}}
+	shift = trace.shift_of(result, 1795000000, 1000000000)
+	for line in sys.stdin.buffer:
+	    event = trace.rewrite(line, 2, b'n2', shift)
+	    if event:
+	        sys.stdout.buffer.write(event + b'\n')
+END
+cat > "$work/lines" <<-'END'
+	{"traceEvents":[
+	{"ph":"M","pid":5000000,"tid":5000000,"name":"process_name","args":{"name":"CPUs"}},
+	{"ph":"M","pid":5000000,"tid":5000000,"name":"process_sort_index","args":{"sort_index":-2}},
+	{"ph":"M","pid":18,"tid":19,"name":"process_name","args":{"name":"a\"name\":"}},
+	{"ph":"i","pid":18,"tid":19,"ts":51736000.000,"name":"x \"id\":1","s":"t","args":{"pid":18}},
+	{"ph":"s","pid":5000000,"tid":5000001,"ts":51736000.001,"name":"wakeup","cat":"wakeup","id":3},
+	{"ph":"E","pid":18,"tid":18,"ts":-430822000000.000}
+	],
+	"displayTimeUnit":"ns",
+END
+cat > "$work/expected" <<-'END'
+	{"ph":"M","pid":25000000,"tid":25000000,"name":"process_name","args":{"name":"n2: CPUs"}}
+	{"ph":"M","pid":25000000,"tid":25000000,"name":"process_sort_index","args":{"sort_index":18}}
+	{"ph":"M","pid":20000018,"tid":20000019,"name":"process_name","args":{"name":"n2: a\"name\":"}},
+	{"ph":"M","pid":20000018,"tid":20000019,"name":"process_sort_index","args":{"sort_index":20}}
+	{"ph":"i","pid":20000018,"tid":20000019,"ts":430770007000.001,"name":"x \"id\":1","s":"t","args":{"pid":18}}
+	{"ph":"s","pid":25000000,"tid":25000001,"ts":430770007000.002,"name":"wakeup","cat":"wakeup","id":8589934595}
+	{"ph":"E","pid":20000018,"tid":20000018,"ts":-103728999.999}
+END
+/usr/bin/python3 "$work/rewrite.py" "$tests_dir/.." < "$work/lines" > "$work/rewritten" ||
+	error "the trace cannot be rewritten"
+diff "$work/expected" "$work/rewritten" || error "the events are wrong"
+
 subtest "start, status: machines are folded by their state"
 cat > "$work/ssh" <<'END'
 #!/bin/bash

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Merge the files of all machines to one trace for viewers, on the clock of the collector.
+
+perf data convert --to-chrome writes each event on a line, with its process, thread and time first.
+Each machine gets a range of process ids: viewers then show its processes together.
+"""
+import concurrent.futures
+import gzip
+import json
+import os
+import re
+import subprocess
+
+STRIDE = 10**7                  # between the process ids of two machines; perf data uses ids below
+MAX_MACHINES = 200              # viewers have 32 bits for a process id
+MAX_PID = 1 << 22
+MODULUS = 10**6                 # viewers have 53 bits for a time: leave out multiples of this [s]
+TIMEOUT = 600                   # of one conversion [s]
+EVENT = re.compile(rb'\{"ph":"(.)","pid":(\d+),"tid":(\d+)(?:,"ts":(-?\d+)\.(\d{3}))?(.*?\}),?\n')
+INDEX = re.compile(rb'-?\d+')
+FLOW = re.compile(rb'"id":(\d+)')
+OFFSET = re.compile(rb'"otherData":\{"offset_s":(\d+)')
+
+
+class TraceError(Exception):
+    pass
+
+
+def convert(path):
+    """Write path.json, and return by how much its times were reduced [s]."""
+    try:
+        done = subprocess.run(('perf', 'data', 'convert', f'--to-chrome={path}.json', '-i', path),
+                              capture_output=True, text=True, errors='replace',
+                              stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=False)
+    except subprocess.TimeoutExpired:
+        raise TraceError(f'perf data convert has not ended within {TIMEOUT} s') from None
+    if done.returncode:
+        raise TraceError(done.stderr.strip().split('\n')[-1] or 'perf data convert has failed')
+    with open(path + '.json', 'rb') as file:
+        file.seek(max(0, os.path.getsize(path + '.json') - 4096))
+        match = OFFSET.search(file.read())
+    if not match:
+        raise TraceError('the trace of perf data convert is not complete')
+    return int(match[1])
+
+
+def rewrite(line, machine, name, shift_ns):
+    """Move one event to the clock of the collector and to the process ids of the @machine.
+
+    Return None for a line without event.
+    """
+    match = EVENT.fullmatch(line)
+    if not match:
+        return None
+    phase, pid, tid, us, ns, rest = match.groups()
+    time = b''
+    if us:
+        whole = int(us + ns) + shift_ns
+        time = b',"ts":%s%d.%03d' % (b'-' if whole < 0 else b'', *divmod(abs(whole), 1000))
+    if phase in b'stf':
+        rest = FLOW.sub(lambda flow: b'"id":%d' % (machine << 32 | int(flow[1])), rest, count=1)
+    elif phase == b'M' and b'"name":"process_name"' in rest:
+        rest = rest.replace(b'"args":{"name":"', b'"args":{"name":"' + name + b': ', 1)
+    elif phase == b'M' and b'"name":"process_sort_index"' in rest:
+        rest = INDEX.sub(lambda index: b'%d' % (10 * machine + int(index[0])), rest, count=1)
+    head = b'{"ph":"%s","pid":%d,"tid":%d' % (phase, int(pid) + machine * STRIDE,
+                                               int(tid) + machine * STRIDE)
+    event = head + time + rest
+    # The groups of CPUs and of records, which have larger ids, sort themselves.
+    if phase == b'M' and b'"name":"process_name"' in rest and int(pid) <= MAX_PID:
+        event += b',\n' + head + b',"name":"process_sort_index","args":{"sort_index":%d}}' % \
+            (10 * machine)
+    return event
+
+
+def shift_of(result, zero_s, offset_s):
+    """Return by how much the times in the trace of a machine are to be moved [ns]."""
+    pair = result['clock_pair']
+    return pair['time_of_day_ns'] - pair['clock_ns'] - result['clock']['offset_ns'] + \
+        (offset_s - zero_s) * 10**9
+
+
+def append(out, path, result, machine, zero_s, offset_s):
+    name = json.dumps(result['machine'])[1:-1].encode()
+    shift_ns = shift_of(result, zero_s, offset_s)
+    with open(path + '.json', 'rb') as source:
+        for line in source:
+            event = rewrite(line, machine, name, shift_ns)
+            if event:
+                out.write(b',\n' + event)
+
+
+def write(output, results, path_of, created_s, reason, complain):
+    """Write a compressed trace of all machines. Call @complain(name, reason) for those left out.
+
+    Return the names of the machines in the trace.
+    """
+    zero_s = int(created_s) // MODULUS * MODULUS
+    usable = [result for result in results if 'clock_pair' in result]
+    for result in results:
+        if 'clock_pair' not in result:
+            complain(result['machine'], 'the file has no time of day')
+    for result in usable[MAX_MACHINES:]:
+        complain(result['machine'], f'a trace has at most {MAX_MACHINES} machines')
+    usable = usable[:MAX_MACHINES]
+    workers = os.cpu_count() or 1
+    merged = []
+    with gzip.open(output, 'wb', compresslevel=3) as out, \
+            concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        # An event of the collector is first, so that all others follow a comma.
+        out.write(b'{"traceEvents":[\n{"ph":"i","pid":0,"tid":0,"ts":%d,"s":"g","name":%s}' %
+                  ((created_s - zero_s) * 1e6, json.dumps(f'perf fleet: {reason}').encode()))
+        # Few JSON files exist at a time: they are ten times as large as the files.
+        for begin in range(0, len(usable), workers):
+            batch = usable[begin:begin + workers]
+            offsets = [pool.submit(convert, path_of(result)) for result in batch]
+            for number, (result, offset) in enumerate(zip(batch, offsets), begin + 1):
+                path = path_of(result)
+                try:
+                    append(out, path, result, number, zero_s, offset.result())
+                    merged.append(result['machine'])
+                except TraceError as error:
+                    complain(result['machine'], str(error))
+                finally:
+                    if os.path.exists(path + '.json'):
+                        os.unlink(path + '.json')
+        bounds = {result['machine']: result['clock']['bound_ns'] for result in usable
+                  if result['machine'] in merged}
+        out.write(b'\n],\n"displayTimeUnit":"ns",\n"otherData":%s}\n' %
+                  json.dumps({'offset_s': zero_s, 'bound_ns': bounds}).encode())
+    return merged
