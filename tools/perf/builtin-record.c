@@ -1110,7 +1110,8 @@ static void choose_build_ids(void)
 	/* Only decoding tells which binaries a trace has hit. */
 	rec.output.all_build_ids |= rec.aux.itr != NULL;
 	rec.output.build_ids = !args.no_build_ids && !rec.build_id_mmap;
-	if (args.no_build_id_cache || !rec.output.build_ids)
+	rec.output.cache_binaries = rec.output.build_ids && !args.no_build_id_cache;
+	if (!rec.output.cache_binaries)
 		disable_buildid_cache();
 }
 

@@ -161,6 +161,13 @@ static inline bool perf_event__is_too_new(const union perf_event *event)
 	return event->header.type == PERF_RECORD_BPF_METADATA;
 }
 
+/* Copy the binaries that samples have hit to the build-id cache, before the header is written. */
+static inline void perf_session__cache_binaries(struct perf_session *session)
+{
+	perf_session__read_build_ids(session, /*with_hits=*/true);
+	perf_session__cache_build_ids(session);
+}
+
 /* Clear features that util cannot write on this machine. It would print an error for each file. */
 static inline void perf_header__clear_unavailable(struct perf_header *header)
 {
@@ -377,6 +384,15 @@ static inline bool perf_event__is_too_new(const union perf_event *event)
 {
 	(void)event;
 	return false;
+}
+
+/* Writing a table of build-ids copies the binaries as well. */
+static inline void perf_session__cache_binaries(struct perf_session *session)
+{
+	if (perf_header__has_feat(&session->header, HEADER_BUILD_ID))
+		return;
+	perf_session__read_build_ids(session, /*with_hits=*/true);
+	perf_session__cache_build_ids(session);
 }
 
 static inline void perf_header__clear_unavailable(struct perf_header *header)

@@ -172,7 +172,8 @@ int output__open(struct output *output)
 	}
 	if (!output__will_be_pipe(output) && claim__check(path))
 		return explain_claimed(path);
-	output_tool__init(&output->tool, output->build_ids && !output->all_build_ids);
+	output_tool__init(&output->tool, (output->build_ids || output->cache_binaries) &&
+					 !output->all_build_ids);
 	output->data.is_dir = output->kcore;
 	session = perf_session__new(&output->data, &output->tool);
 	if (IS_ERR(session)) {
@@ -468,8 +469,10 @@ static void output__finish_file(struct output *output)
 		end_span(output);
 	output->evlist->first_sample_time = output->ended_span.first;
 	output->evlist->last_sample_time = output->ended_span.last;
-	if (output->build_ids || output->sample_times)
+	if (output->build_ids || output->cache_binaries || output->sample_times)
 		output_tool__read_back(output->session, output->all_build_ids);
+	if (output->cache_binaries)
+		perf_session__cache_binaries(session);
 	features__update_clock(session);
 
 	errno = 0;

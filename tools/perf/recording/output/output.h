@@ -94,8 +94,9 @@ struct time_span {
  * @deleted:	length of its data section if it was deleted, or 0 [bytes]
  * @reserve:	disk space for the features
  * @kcore:	make a directory, with a copy of the kernel's code beside the data (--kcore)
- * @build_ids:	collect the build-ids of DSOs that samples hit (not -B)
+ * @build_ids:	write a table of the build-ids of DSOs that samples hit
  * @all_build_ids: collect those of all DSOs that were mapped (--buildid-all)
+ * @cache_binaries: copy these DSOs to the build-id cache (not -N)
  * @sample_times: read the file back to store the exact times of the first and the last sample in
  *		the header
  */
@@ -133,6 +134,7 @@ struct output {
 	bool			 kcore;
 	bool			 build_ids;
 	bool			 all_build_ids;
+	bool			 cache_binaries;
 	bool			 sample_times;
 };
 
