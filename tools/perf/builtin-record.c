@@ -28,6 +28,7 @@
 #include "builtin.h"
 #include "recording/recorder.h"
 #include "recording/lib/compat.h"
+#include "recording/sideband/build_id_probe.h"
 #include "recording/snapshot/signals.h"
 #include "util/bpf-filter.h"
 #include "util/build-id.h"
@@ -91,6 +92,7 @@ static struct {
 	const char	*trigger, *trigger_filter;
 	bool		 no_build_ids, no_build_ids_set;
 	bool		 no_build_id_cache, no_build_id_cache_set;
+	bool		 build_id_mmap_set;
 	bool		 dry_run;
 	const char	*setup_filter;
 	struct perf_debuginfod debuginfod;
@@ -657,8 +659,9 @@ static struct option options[] = {
 			"do not copy binaries to the build-id cache (default with --switch-output)"),
 	OPT_BOOLEAN(0, "buildid-all", &rec.output.all_build_ids,
 		    "collect build-ids of all mapped binaries, hit by samples or not"),
-	OPT_BOOLEAN(0, "buildid-mmap", &rec.build_id_mmap,
-		    "let the kernel put build-ids into mmap records"),
+	OPT_BOOLEAN_SET(0, "buildid-mmap", &rec.build_id_mmap, &args.build_id_mmap_set,
+			"let the kernel put build-ids into mmap records (default where this does not "
+			"affect other recorders)"),
 	OPT_BOOLEAN(0, "timestamp-boundary", &rec.output.sample_times,
 		    "store the times of the first and last sample in the header"),
 	OPT_STRING(0, "vmlinux", &symbol_conf.vmlinux_name, "file", "pathname of the kernel's vmlinux"),
@@ -910,6 +913,7 @@ static int read_config(const char *var, const char *value, void *cb)
 		if (strcmp(value, build_id[i].value))
 			continue;
 		*build_id[i].flag = build_id[i].set;
+		args.build_id_mmap_set |= build_id[i].flag == &rec.build_id_mmap;
 		return 0;
 	}
 	pr_err("record.build-id = %s: must be cache, no-cache, skip, mmap or no-mmap.\n", value);
@@ -1094,8 +1098,9 @@ static int check_kcore(void)
 
 static void choose_build_ids(void)
 {
-	/* With build-ids from the kernel, the file need not be read back for them. */
-	if (rec.build_id_mmap && !perf_can_record_build_id()) {
+	if (!args.build_id_mmap_set) {
+		rec.build_id_mmap = build_ids_are_harmless();
+	} else if (rec.build_id_mmap && !perf_can_record_build_id()) {
 		pr_warning("--buildid-mmap: this kernel does not put build-ids into mmap records. "
 			   "Collecting them at the end instead.\n");
 		rec.build_id_mmap = false;
@@ -1110,7 +1115,7 @@ static void choose_build_ids(void)
 	/* Only decoding tells which binaries a trace has hit. */
 	rec.output.all_build_ids |= rec.aux.itr != NULL;
 	rec.output.build_ids = !args.no_build_ids && !rec.build_id_mmap;
-	rec.output.cache_binaries = rec.output.build_ids && !args.no_build_id_cache;
+	rec.output.cache_binaries = !args.no_build_ids && !args.no_build_id_cache;
 	if (!rec.output.cache_binaries)
 		disable_buildid_cache();
 }

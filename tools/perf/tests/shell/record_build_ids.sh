@@ -35,10 +35,66 @@ expect() {
 	[ "${found[*]}" = "$*" ] || error "the build-id is in: ${found[*]}; expected: $*"
 }
 
-record
+record --no-buildid-mmap
 expect table cache
 
-record -N
+record --no-buildid-mmap -N
 expect table
+
+subtest "perf record --no-buildid-mmap -B"
+"$PERF" record -B --no-buildid-mmap -e cpu-clock:u -o "$work/data" true 2> "$work/record.err" || error "perf record fails"
+"$PERF" script --show-mmap-events -i "$work/data" 2> "$work/script.err" | grep -q 'MMAP2.*<[0-9a-f]' &&
+	error "there are build-ids"
+
+if grep -q 'does not put build-ids' < <("$PERF" record --buildid-mmap -o /dev/null -e dummy true 2>&1); then
+	subtest "--buildid-mmap"
+	inconclusive "the kernel does not put build-ids into mmap records"
+	finish
+fi
+
+record --buildid-mmap
+expect records cache
+
+for option in -N -B; do
+	record --buildid-mmap $option
+	expect records
+done
+
+# launch NAME PERF OPTION...: record the target; return when the events are enabled
+launch() {
+	local name=$1 perf=$2
+
+	shift 2
+	"$perf" record -vvv -e dummy -p "$target" -o "$work/$name" "$@" > "$work/$name.err" 2>&1 &
+	recorders+=($!)
+	started+=($!)
+	wait_until 20 grep -qs 'perf record has started' "$work/$name.err" ||
+		fatal "$name: $(tail -n 3 "$work/$name.err")"
+}
+
+# If the kernel marks the records of all events, the default must not ask for build-ids: neither order
+# may give them to a recorder that does not ask.
+subtest "the default does no harm to another recorder"
+other=${old_perf:-${NEWEST_PERF:-}}
+[ "$other" ] || inconclusive "there is no other perf"
+for order in ${other:+"ours theirs" "theirs ours"}; do
+	mkfifo "$work/go"
+	bash -c 'read -r; exec true' <> "$work/go" &
+	target=$!
+	started+=("$target")
+	recorders=()
+	for name in $order; do
+		[ $name = theirs ] || launch ours "$PERF"
+		[ $name = ours ] || launch theirs "$other" --no-buildid-mmap
+	done
+	echo > "$work/go"
+	wait "$target" "${recorders[@]}"
+	rm "$work/go"
+	"$PERF" script --show-mmap-events -i "$work/theirs" > "$work/maps" 2> "$work/script.err"
+	grep -q 'MMAP2.*bin/true' "$work/maps" || error "$order: the other recorder has no map of true"
+	grep 'MMAP2.*<[0-9a-f]' "$work/maps" && error "$order: the other recorder has build-ids"
+done
+"$PERF" evlist -v -i "$work/ours" 2> /dev/null | grep -q 'build_id: 1' && by_default=yes
+note "build-ids by default: ${by_default:-no}"
 
 finish

@@ -73,6 +73,12 @@ several_events() {
 		(($(grep -c sched:sched_process_exec "$work/events") >= 3))
 }
 
+# This kernel gives build-ids only to events that ask for them: perf record asks by default.
+has_build_ids() {
+	perf_script "$PERF" "$work/several" --show-mmap-events -F event > "$work/maps" &&
+		grep -qE 'MMAP2.*<[0-9a-f]{40}>.*libc' "$work/maps"
+}
+
 to_pipe() {
 	"$PERF" record -a -e sched:sched_switch/overwrite/ -o - -- sleep 0.5 2> "$work/record.err" |
 		"$PERF" script "${no_symbols[@]}" -i - -F event > "$work/events" &&
@@ -122,6 +128,7 @@ done
 check "sample_type in the file has no bit of ours" is_plain "$work/data"
 check "perf script reads the file" checked_on_host readable "$work/data"
 check "several events, overwritten and streamed" several_events
+check "maps have build-ids by default" has_build_ids
 check "output to a pipe" to_pipe
 check "bit refused for one event" refused_for_one
 echo "1..$nr"
