@@ -4,6 +4,7 @@
  * random values, few of them and mostly valid ones, so that most attributes are accepted.
  */
 #include <linux/hw_breakpoint.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -132,6 +133,8 @@ static void breakpoint(struct perf_event_attr *attr)
 
 static void intel_pt(struct perf_event_attr *attr)
 {
+	uint32_t start_paused;
+
 	if (system_events.intel_pt < 0)
 		return clocks(attr);
 	attr->type = system_events.intel_pt;
@@ -140,7 +143,10 @@ static void intel_pt(struct perf_event_attr *attr)
 	attr->config1 = one_in(16) ? 0 : 1 + random_below(10000);
 	attr->exclude_kernel = 1;
 	attr->aux_watermark = one_in(3) ? random_below(1 << 18) : 0;
-	attr->__reserved_3 = one_in(8);		/* aux_start_paused, which this header lacks */
+	/* attr.aux_action, which the header of 6.12 lacks: aux_start_paused */
+	start_paused = one_in(8);
+	memcpy((char *)attr + offsetof(struct perf_event_attr, aux_sample_size) +
+	       sizeof(attr->aux_sample_size), &start_paused, sizeof(start_paused));
 }
 
 static void soft_pebs(struct perf_event_attr *attr)

@@ -24,6 +24,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,9 +71,12 @@ static void open_breakpoint(pid_t pid, int group, unsigned long long address, bo
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(attr), .sample_period = 1,
 		.bp_type = HW_BREAKPOINT_X, .bp_addr = address, .bp_len = sizeof(long),
-		.__reserved_3 = pause ? AUX_PAUSE : AUX_RESUME,
 	};
+	const unsigned int action = pause ? AUX_PAUSE : AUX_RESUME;
 
+	/* attr.aux_action, which the tools' header of 6.12 lacks */
+	memcpy((char *)&attr + offsetof(struct perf_event_attr, aux_sample_size) +
+	       sizeof(attr.aux_sample_size), &action, sizeof(action));
 	if (address && syscall(SYS_perf_event_open, &attr, pid, -1, group, 0) < 0)
 		err(1, "perf_event_open of a breakpoint at %#llx", address);
 }
