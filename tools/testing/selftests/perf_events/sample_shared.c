@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Test samples that several events take of one page fault: each must have the
- * fields and the size that it has if there is no other event.
+ * fields and the size that it has if there is no other event. Test that each
+ * event gets what another event defers.
  */
 #include "ring.h"
 
@@ -130,5 +131,54 @@ TEST_F(shared, every_pair)
 		}
 	}
 }
+
+#ifdef PERF_ATTR_SIZE_VER9	/* newer than Linux 6.18 */
+
+/* Count the records of @type in the ring. */
+static int count_records(struct __test_metadata *_metadata,
+			 const struct ring *ring, uint32_t type)
+{
+	static struct record record;
+	uint64_t at = 0, head = ring_head(ring);
+	int nr = 0;
+
+	for (; at < head; at += record.header.size) {
+		ASSERT_TRUE(ring_record_at(ring, at, head, &record));
+		nr += record.header.type == type;
+	}
+	return nr;
+}
+
+/* The user stack of a sample goes to any event on the CPU that asks for it. */
+TEST_F(shared, deferred_callchain)
+{
+	struct perf_event_attr samples =
+		ATTR_FAULTS(.sample_type = BASE | PERF_SAMPLE_CALLCHAIN,
+			    .defer_callchain = 1);
+	struct perf_event_attr stacks = ATTR_DUMMY(.defer_output = 1);
+	struct ring *ring = &self->counters[1].ring;
+	int cpu = nth_cpu(0), fd;
+
+	ASSERT_EQ(0, pin_to_cpu(cpu));
+	fd = perf_open(&samples, 0, -1);
+	if (fd < 0 && errno == EINVAL)
+		SKIP(return, "this kernel cannot defer callchains");
+	ASSERT_EQ(0, ring_map(&self->counters[0].ring, fd, 8,
+			      PROT_READ | PROT_WRITE));
+	fd = perf_open(&stacks, -1, cpu);
+	if (fd < 0 && errno == EACCES)
+		SKIP(return, "needs events on CPUs");
+	ASSERT_GE(fd, 0)
+		TH_LOG("perf_event_open: %s", strerror(errno));
+	ASSERT_EQ(0, ring_map(ring, fd, 8, PROT_READ | PROT_WRITE));
+
+	fault(&self->faults, 0);
+	EXPECT_LE(1, count_records(_metadata, &self->counters[0].ring,
+				   PERF_RECORD_SAMPLE));
+	EXPECT_LE(1, count_records(_metadata, ring,
+				   PERF_RECORD_CALLCHAIN_DEFERRED));
+}
+
+#endif /* PERF_ATTR_SIZE_VER9 */
 
 TEST_HARNESS_MAIN
