@@ -89,10 +89,11 @@ says "--setup-filter=x"
 no_file
 if [ -e /proc/kcore ]; then
 	run 255 "$PERF" record -e "$traced" --kcore -o - -- "$idle" 30
+	says '--kcore makes a directory'
 else
 	run 255 "$PERF" record -o "$out" -e "$traced" --kcore -- "$idle" 30
+	says '--kcore: cannot read /proc/kcore'
 fi
-says "--kcore"
 no_file
 run 129 "$PERF" record -o "$out" -e "$traced" --no-such-option -- "$idle" 30
 says no-such-option
