@@ -317,11 +317,12 @@ define run-if-base
 	esac
 endef
 
-# A broken tree fails early: the quick checks come first, then the fast tests, and only then what
-# takes long to build. scripts/tests/checkpatch.sh is the rest of lint.
+# A broken tree fails early: the quick checks come first, then the fast tests. The runner builds perf
+# and the test programs, and the kernel at the same time. scripts/tests/checkpatch.sh is the rest of
+# lint.
 test:				## build and run all tests; T=NAME: only this one
 	$(run-if-base)
-run-test: $(if $(T),,lint-scripts) perf test-programs
+run-test: $(if $(T),,lint-scripts) tree
 	@scripts/run-tests --build $(T)
 
 # Takes hours: the debug kernel is slow, and emulated.
@@ -337,7 +338,7 @@ run-test-fast: perf test-programs
 # Run these before a release, after make test.
 test-night:			## build and run the tests, and checks, that make test leaves out (hours)
 	$(run-if-base)
-run-test-night: perf test-programs
+run-test-night: tree
 	@scripts/run-tests --build --night
 
 bench: bench-ring bench-append bench-snapshot bench-snapshot-guest bench-loss bench-keep bench-cost	## run all benchmarks; prints RESULT <name> <value> <unit>
