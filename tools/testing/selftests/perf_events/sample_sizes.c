@@ -181,60 +181,6 @@ TEST_F(sizes, sample_larger_than_ring)
 	}
 }
 
-/*
- * Siblings come and go while another CPU samples their group: an IPI changes
- * the group in the middle of samples. Each sample must have as many entries as
- * its size says.
- */
-TEST_F(sizes, group_changes)
-{
-	struct perf_event_attr attr = ATTR_FAULTS(
-		.sample_type = PERF_SAMPLE_READ | variant->bit,
-		.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID |
-			       PERF_FORMAT_LOST);
-	struct perf_event_attr sibling_attr =
-		ATTR_DUMMY(.sample_type = variant->bit,
-			   .read_format = attr.read_format);
-	uint64_t position = 0, end_ms = now_ms() + 1000;
-	long seen[3] = { }, changes = 0;
-	struct fault_thread thread;
-	struct record *record = &self->record;
-
-	if (nth_cpu(1) < 0)
-		SKIP(return, "needs two CPUs");
-	ASSERT_EQ(0, pin_to_cpu(nth_cpu(0)));
-	ASSERT_TRUE(fault_thread_start(&thread));
-	ASSERT_EQ(0, pin_thread(thread.tid, nth_cpu(1)));
-	ASSERT_EQ(0, ring_map(&self->ring, perf_open(&attr, thread.tid, -1),
-			      1024, PROT_READ | PROT_WRITE));
-
-	for (; now_ms() < end_ms; changes++) {
-		int fd = syscall(SYS_perf_event_open, &sibling_attr, thread.tid,
-				 -1, self->ring.fd, PERF_FLAG_FD_CLOEXEC);
-		uint64_t head = ring_head(&self->ring), nr;
-
-		ASSERT_GE(fd, 0);
-		for (; position < head; position += record->header.size) {
-			ASSERT_TRUE(ring_record_at(&self->ring, position, head,
-						   record));
-			if (record->header.type != PERF_RECORD_SAMPLE)
-				continue;
-			nr = record->words[1];
-			ASSERT_TRUE(nr == 1 || nr == 2);
-			ASSERT_EQ(8 + 8 + nr * 24 + variant->trailer,
-				  record->header.size);
-			seen[nr]++;
-		}
-		ring_set_tail(&self->ring, position);
-		close(fd);
-	}
-	fault_thread_stop(&thread);
-	TH_LOG("%ld changes, samples of 1 event: %ld, of 2: %ld", changes,
-	       seen[1], seen[2]);
-	if (!seen[1] || !seen[2])
-		SKIP(return, "no samples before or after a change");
-}
-
 TEST_F(sizes, tracepoint_all_fields)
 {
 	struct perf_event_attr attr = {
@@ -515,6 +461,105 @@ TEST_F_TIMEOUT(sizes, bpf_output_sizes, 120)
 	}
 	close(events);
 	close(data);
+}
+
+/* Run a program on @cpu again and again. */
+struct runner {
+	pthread_t	thread;
+	int		program, cpu;
+	atomic_int	error;		/* 0: not yet run, 1: none */
+	atomic_bool	stop;
+};
+
+static void *run_always(void *arg)
+{
+	struct runner *runner = arg;
+
+	if (pin_to_cpu(runner->cpu))
+		atomic_store(&runner->error, errno);
+	while (!atomic_load(&runner->stop) && atomic_load(&runner->error) <= 1)
+		atomic_store(&runner->error,
+			     run_program(runner->program) ? EIO : 1);
+	return NULL;
+}
+
+/*
+ * Siblings come and go while another CPU samples their group: an IPI changes
+ * the group in the middle of samples. Each sample must have as many entries as
+ * its size says. The samples are the output of a BPF program: interrupts are
+ * disabled while other software events are sampled.
+ */
+TEST_F(sizes, group_changes)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_BPF_OUTPUT,
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_READ | PERF_SAMPLE_RAW,
+		.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID |
+			       PERF_FORMAT_LOST,
+	};
+	struct perf_event_attr sibling_attr =
+		ATTR_DUMMY(.sample_type = variant->bit,
+			   .read_format = attr.read_format);
+	struct runner runner = { .cpu = nth_cpu(1) };
+	long seen[3] = { }, changes = 0, wrong = 0;
+	struct record *record = &self->record;
+	uint64_t end_ms;
+	int events, data;
+
+	REQUIRE_ROOT();
+	if (runner.cpu < 0)
+		SKIP(return, "needs two CPUs");
+	events = new_map(BPF_MAP_TYPE_PERF_EVENT_ARRAY, 4);
+	data = new_map(BPF_MAP_TYPE_ARRAY, VALUE_SIZE);
+	if (events < 0 || data < 0)
+		SKIP(return, "bpf: %s", strerror(errno));
+	/* With its size, the data have 8 bytes. */
+	runner.program = load_program(events, data, 4);
+	ASSERT_GE(runner.program, 0);
+	start(_metadata, self, variant, attr, -1, runner.cpu, 1024);
+	ASSERT_EQ(0, set_map(events, runner.cpu, &self->ring.fd));
+	ASSERT_EQ(0, pin_to_cpu(nth_cpu(0)));
+	enable(self, true);
+	ASSERT_EQ(0, pthread_create(&runner.thread, NULL, run_always,
+				    &runner));
+	while (!atomic_load(&runner.error))
+		usleep(100);
+
+	end_ms = now_ms() + 1000;
+	for (; now_ms() < end_ms && !wrong; changes++) {
+		int fd = syscall(SYS_perf_event_open, &sibling_attr, -1,
+				 runner.cpu, self->ring.fd,
+				 PERF_FLAG_FD_CLOEXEC);
+		uint64_t head = ring_head(&self->ring), nr;
+
+		ASSERT_GE(fd, 0);
+		for (; self->tail < head; self->tail += record->header.size) {
+			ASSERT_TRUE(ring_record_at(&self->ring, self->tail,
+						   head, record));
+			if (record->header.type != PERF_RECORD_SAMPLE)
+				continue;
+			nr = record->words[1];
+			ASSERT_TRUE(nr == 1 || nr == 2);
+			wrong += record->header.size !=
+				 8 + 8 + nr * 24 + 8 + variant->trailer;
+			seen[nr]++;
+		}
+		ring_set_tail(&self->ring, self->tail);
+		close(fd);
+	}
+	atomic_store(&runner.stop, true);
+	pthread_join(runner.thread, NULL);
+	close(runner.program);
+	close(events);
+	close(data);
+	TH_LOG("%ld changes, samples of 1 event: %ld, of 2: %ld", changes,
+	       seen[1], seen[2]);
+	EXPECT_EQ(0, wrong);
+	if (!wrong && (!seen[1] || !seen[2]))
+		SKIP(return, "no samples before or after a change");
 }
 
 TEST_HARNESS_MAIN
