@@ -285,7 +285,7 @@ def find_machines(options):
         names, first = nodes.choose_peers(nodes.peers_in_file(peers), '', names), None
         warn(f'{peers} has {len(names)} peers' + (f': {nodes.fold(names)}' if names else ''))
     elif peers:
-        first = nodes.select(peers)[0]
+        first = nodes.select_one(peers)
     elif names is None:
         raise nodes.NodesError('No machines: use -w, as in -w node[1-40]')
     else:

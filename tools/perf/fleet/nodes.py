@@ -37,6 +37,13 @@ def select(wanted, excluded=None):
     return names
 
 
+def select_one(text):
+    names = select(text)
+    if len(names) != 1:
+        raise NodesError(f"Cannot use '{text}': it is not one machine, and no file")
+    return names[0]
+
+
 def fold(names):
     """Return names as a node set, as short as ClusterShell can write it."""
     return str(node_set(','.join(names)))
@@ -83,14 +90,17 @@ def choose_peers(addresses, first, names=None):
 
 
 def peers_in_file(file):
-    """Return the addresses that events of TCP connections in a perf.data file have."""
+    """Return the addresses of the other ends of TCP connections with events in a perf.data file.
+
+    In the events of sockets, saddr is the end of the machine that recorded them.
+    """
     command = ['perf', 'script', '-i', file, '--kallsyms', '/dev/null', '-F', 'trace']
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           text=True, errors='replace') as script:
-        found = set()
+        own, others = set(), set()
         for line in script.stdout:
-            found.update(re.findall(r'\b[sd]addr(?:v6)?=([0-9a-fA-F.:]+)', line))
+            own.update(re.findall(r'\bsaddr(?:v6)?=([0-9a-fA-F.:]+)', line))
+            others.update(re.findall(r'\bdaddr(?:v6)?=([0-9a-fA-F.:]+)', line))
     if script.returncode:
         raise NodesError(f'Cannot read {file}: run perf script -i {file}')
-    own = {address for name in own_names() for address in addresses_of(name)}
-    return found - own
+    return others - own
