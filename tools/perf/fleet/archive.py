@@ -130,15 +130,16 @@ def describe_file(path):
     """Return what perf tells of a file: losses, clock pair, times of the first and last sample."""
     found = {}
     text = run_perf('script', '--header-only', '-i', path)
-    for key, pattern in (('first_s', r'^# time of first sample : ([0-9.]+)$'),
-                         ('last_s', r'^# time of last sample : ([0-9.]+)$')):
+    # Texts of the machine, which the header has, may repeat such a line with other numbers.
+    for key, pattern in (('first_s', r'^# time of first sample : ([0-9]{1,12}\.[0-9]{1,9})$'),
+                         ('last_s', r'^# time of last sample : ([0-9]{1,12}\.[0-9]{1,9})$')):
         match = re.search(pattern, text, re.M)
         found[key] = float(match[1]) if match else None
-    match = re.search(r'^# reference time: .* = ([0-9]+\.[0-9]+) \(TOD\) = ([0-9]+\.[0-9]+) \(', text,
-                      re.M)
+    match = re.search(r'^# reference time: .* = ([0-9]{1,12}\.[0-9]{1,9}) \(TOD\) = '
+                      r'([0-9]{1,12}\.[0-9]{1,9}) \(', text, re.M)
     if match:
         found['clock_pair'] = {'time_of_day_ns': to_ns(match[1]), 'clock_ns': to_ns(match[2])}
-    match = re.search(r'^Events lost +([0-9]+)', run_perf('loss', '-i', path), re.M)
+    match = re.search(r'^Events lost +([0-9]{1,20}) ', run_perf('loss', '-i', path), re.M)
     found['lost_events'] = int(match[1]) if match else None
     return found
 
