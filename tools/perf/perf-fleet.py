@@ -154,12 +154,13 @@ class Fleet:
     @staticmethod
     async def guard(machine, work):
         try:
-            await work(machine)
+            try:
+                await work(machine)
+            except OSError as error:
+                raise Failed(f'cannot run ssh: {error.strerror}') from None
         except Failed as error:
             machine.result['error'] = str(error)
             warn(f'{machine.name}: {error}')
-        except OSError as error:
-            raise SystemExit(f'perf fleet: Cannot run ssh: {error.strerror}') from None
 
     async def control(self, names):
         async def work(machine):

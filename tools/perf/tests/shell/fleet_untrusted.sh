@@ -138,11 +138,25 @@ expect hang 'no time of day within 1 s'
 expect deaf 'no answer to ssh within 1 s'
 expect trickle 'no more than 0 of 6 bytes within 1 s'
 
+subtest "SIGTERM: no file is left"
+rm -f t.tar text.hang
+"$PERF" fleet snapshot -w hang -o t.tar --ssh "$work/ssh" 2> err &
+started+=($!)
+wait_until 20 test -s text.hang || error "ssh is not run"
+pkill -TERM -P $!
+wait $!
+status=$?
+[ "$status" = 130 ] || error "exit status $status"
+[ ! -e t.tar ] && [ -z "$(compgen -G "$work/.t.*")" ] || error "files are left: $(echo .t.*)"
+
 subtest "a limit of the size"
 snapshot 1 -w 'good[1-3]' --max-size=12B --fanout=1
 [ "$(manifest "sum('file' in f for f in h.values())")" = 2 ] || error "wrong number of files"
 
-subtest "without any file there is no archive"
+subtest "without ssh, or any file, there is no archive"
+"$PERF" fleet snapshot -w good -o t2.tar --ssh "$work/no-ssh" 2> err
+[ $? = 255 ] || error "wrong exit status"
+grep -q 'good: cannot run ssh: No such file' err || error "printed: $(cat err)"
 snapshot 255 -w dead
 [ ! -e t.tar ] || error "an archive is written"
 grep -q 'no machine has a snapshot' err || error "no message"
