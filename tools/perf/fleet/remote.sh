@@ -65,7 +65,7 @@ become_recorder() {
 # the client. The file "unanswered" counts such commands, so that the next client reads their
 # answers first. The snapshot script of the service follows the same protocol.
 request() {
-	exec 9>> "$run/unanswered"
+	exec 9>> "$run/unanswered" || fail "cannot write $run/unanswered"
 	flock -w "$seconds" 9 ||
 		fail "the recorder has not answered another client within $seconds s"
 	exec 8<> "$run/control" 7<> "$run/answers"

@@ -256,6 +256,54 @@ wait_until 10 test -e "$work/connected" || error "no connection"
 fleet snapshot --peers h3 -w 'h[1-5]' -o "$work/peers.tar"
 [ "$(manifest "$work/peers.tar" "sorted(h)")" = "['h3', 'h4']" ] || error "the peers are wrong"
 kill "$connected"
+# The other end is in the same kernel.
+"$PERF" record -q -a -e sock:inet_sock_set_state --filter 'dport == 22' -o "$work/sockets.data" -- \
+	bash -c ': < /dev/tcp/10.77.0.2/22' 2> "$work/record.err" || error "cannot record sockets"
+fleet snapshot --peers "$work/sockets.data" -w 'h[1-5]' -o "$work/peers2.tar"
+[ "$(manifest "$work/peers2.tar" "sorted(h)")" = "['h2']" ] || error "wrong peers in the file"
+
+subtest "a recorder with another user can only name files of its own"
+# The directories are those of a service with DynamicUser=yes.
+cat > "$work/fake" <<-'END'
+	#!/bin/bash
+	# fake NAME [FILE]: answer each request with this file; FILE is where requests are counted
+	cd /var/lib/perf-recorder/private/fake || exit
+	setpriv --reuid=65534 --regid=65534 --clear-groups bash -c '
+		exec 8<> /run/perf-recorder/fake/control 7<> /run/perf-recorder/fake/answers
+		echo content > perf.data.2026112300000000
+		ln -s /etc/shadow perf.data.2026112300000001
+		[ -z "${1-}" ] || ln -s "$1" /run/perf-recorder/fake/unanswered
+		echo > /run/perf-recorder/fake/ready
+		while read -r <&8; do echo "ack $0" >&7; done' "$@"
+END
+chmod +x "$work/fake"
+in_machine h4 bash -c 'cd /var/lib/perf-recorder && mkdir -m 700 private &&
+	ln -s private/fake fake && mkdir -m 700 private/fake /run/perf-recorder/fake &&
+	mkfifo /run/perf-recorder/fake/{control,answers} &&
+	echo secret > private/fake/perf.data.2026112300000002 &&
+	chmod 600 private/fake/* && chown 65534:65534 private/fake /run/perf-recorder/fake{,/*}' ||
+	error "cannot prepare the directories"
+for file in perf.data.2026112300000000 ../../perf.data.2026112300000000 /etc/shadow \
+	perf.data.2026112300000001 perf.data.2026112300000002 perf.data \
+	"perf.data.2026112300000003 /etc/secret"; do
+	in_machine h4 rm -f /var/lib/perf-recorder/fake/perf.data.2026112300000001 \
+		/run/perf-recorder/fake/{unanswered,ready}
+	# shellcheck disable=SC2086 # one or two arguments
+	nsenter -t "${machine_pid[h4]}" --net --mount "$work/fake" $file &
+	fake=$!
+	started+=("$fake")
+	rm -f "$work/fake.tar"
+	wait_until 10 in_machine h4 test -e /run/perf-recorder/fake/ready || error "no recorder"
+	fleet snapshot -w h4 --instance fake --timeout 5 -o "$work/fake.tar"
+	pkill -P "$fake"
+	wait "$fake" 2> /dev/null
+	case $file in
+	*0000)	[ "$(tar -xOf "$work/fake.tar" fake/h4.data 2>&1)" = content ] ||
+			error "wrong file for $file" ;;
+	*)	[ "$status" = 255 ] || error "a file is copied for $file" ;;
+	esac
+done
+in_machine h4 test ! -e /etc/secret || error "root has written a file"
 
 subtest "a trigger on one machine asks all, once"
 cat > "$work/hook" <<-END
