@@ -291,7 +291,7 @@ SCRIPTS := tools/perf/fleet/remote.sh packaging/install packaging/build-deb pack
 	scripts/prepare-chroot scripts/version \
 	scripts/install-deps scripts/apt-suite.sh scripts/fetch-base scripts/fetch-perf \
 	scripts/prepare-herd7 scripts/demo scripts/demo-keep scripts/demo-pt scripts/lint-kernel scripts/make-series \
-	scripts/seed-kernel \
+	scripts/seed-kernel scripts/lint-series \
 	.ci/run $(VM)/build-kernel tools/testing/cross/build \
 	$(wildcard scripts/tests/*.sh packaging/tests/*.sh tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh \
 		tools/lib/perf/tests/*.sh tools/testing/*/*.sh tools/testing/*/*/*.sh)
