@@ -190,6 +190,18 @@ else
 	error "cannot convert a pipe: $(< "$work/convert.err")"
 fi
 
+subtest "--to-html: the page contains the same trace"
+"$PERF" data convert -f -i "$work/system" --to-chrome=- > "$work/trace.json" 2> "$work/convert.err"
+"$PERF" data convert -f -i "$work/system" --to-html=- > "$work/trace.html" 2>> "$work/convert.err"
+python3 - "$work/trace.html" "$work/trace.json" <<'END' || error "the page has another trace"
+import re
+import sys
+
+page, trace = (open(path, encoding='utf-8').read() for path in sys.argv[1:])
+scripts = re.findall('<script[^>]*>(.*?)</script>', page, re.S)
+sys.exit(len(scripts) != 2 or scripts[0] != trace or page.count('</html>') != 1)
+END
+
 # fails MESSAGE [options]: check that the conversion fails with this message
 fails() {
 	local message=$1
@@ -205,7 +217,7 @@ fails 'Cannot create .*File exists; --force' --to-chrome="$work/trace.json"
 fails 'Cannot create .*No such file' --to-chrome="$work/none/trace.json"
 fails 'Cannot write /dev/full: No space' --to-chrome=/dev/full --force
 fails 'Cannot read .*/none' -i "$work/none" --to-chrome="$work/new.json"
-fails 'more than one of' --to-chrome="$work/new.json" --to-json="$work/new2.json"
+fails 'more than one --to' --to-chrome="$work/new.json" --to-json="$work/new2.json"
 fails 'Cannot use --tod' --tod --to-chrome="$work/new.json"
 head -c $(($(stat -c %s "$work/system") / 2)) "$work/system" > "$work/truncated"
 timeout 20 "$PERF" data convert -i "$work/truncated" --to-chrome="$work/new.json" 2> /dev/null

@@ -31,6 +31,7 @@
 #include "util/tool.h"
 #include "convert.h"
 #include "fields.h"
+#include "page.h"
 #include "stack.h"
 #include "timeline.h"
 
@@ -42,6 +43,7 @@
  * @tool:	callbacks
  * @session:	input
  * @timeline:	output
+ * @html:	write a page that contains the trace
  * @switch_event: the file has the tracepoint sched:sched_switch
  * @ranges:	times to convert; others are left out
  * @nr_ranges:	number of @ranges
@@ -52,6 +54,7 @@ struct conversion {
 	struct perf_tool		 tool;
 	struct perf_session		*session;
 	struct timeline			 timeline;
+	bool				 html;
 	bool				 switch_event;
 	struct perf_time_interval	*ranges;
 	int				 nr_ranges;
@@ -378,6 +381,8 @@ static int write_trace(struct conversion *conv)
 {
 	int err;
 
+	if (conv->html)
+		page__begin(conv->timeline.json.file);
 	fputs("{\"traceEvents\":[", conv->timeline.json.file);
 	err = perf_session__process_events(conv->session);
 	if (err && !conv->timeline.json.err) {
@@ -387,6 +392,8 @@ static int write_trace(struct conversion *conv)
 	}
 	timeline__finish(&conv->timeline);
 	write_other(conv);
+	if (conv->html)
+		page__end(conv->timeline.json.file);
 	return 0;
 }
 
@@ -449,18 +456,19 @@ static void report(const struct conversion *conv, const char *input, const char 
 			   conv->ranges ? ": --time has selected none" : "");
 }
 
-int convert__perf2chrome(const char *input, const char *output,
+int convert__perf2chrome(const char *input, const char *output, bool html,
 			 const struct perf_data_convert_opts *opts)
 {
 	struct perf_data data = {
 		.mode = PERF_DATA_MODE_READ, .path = input ?: "perf.data", .force = opts->force,
 	};
-	struct conversion conv = { .nr_samples = 0 };
+	struct conversion conv = { .html = html };
 	struct evsel *evsel;
 	int err = -1;
 
 	if (opts->all || opts->tod) {
-		pr_err("Cannot use --%s with --to-chrome\n", opts->all ? "all" : "tod");
+		pr_err("Cannot use --%s with --to-%s\n", opts->all ? "all" : "tod",
+		       html ? "html" : "chrome");
 		return -1;
 	}
 	timeline__init(&conv.timeline);

@@ -230,6 +230,18 @@ static void end_off_cpu(struct timeline *tl, struct thread *thread, struct task 
 	task->woken = false;
 }
 
+static void close_task(struct timeline *tl, struct thread *thread, u64 time)
+{
+	struct task *task = thread__priv(thread);
+
+	if (!task)
+		return;
+	end_off_cpu(tl, thread, task, time);
+	if (task->in_syscall)
+		write_end(tl, task_track(thread), time);
+	task->in_syscall = false;
+}
+
 static void start_running(struct timeline *tl, const struct moment *at, const char *comm)
 {
 	struct cpu_row *row = find_cpu(tl, at->cpu);
@@ -324,6 +336,8 @@ bool timeline__begin_off_cpu(struct timeline *tl, const struct moment *at, enum 
 		task->switched_out = true;
 		drawn = state != OFF_CPU_DEAD;
 	}
+	if (task && !drawn)
+		close_task(tl, thread, at->time);
 	if (drawn) {
 		task->off_cpu = true;
 		task->woken = state == OFF_CPU_RUNNABLE;
@@ -565,18 +579,6 @@ static void write_counts(struct timeline *tl, unsigned int index)
 }
 
 /* ---- the end */
-
-static void close_task(struct timeline *tl, struct thread *thread, u64 time)
-{
-	struct task *task = thread__priv(thread);
-
-	if (!task)
-		return;
-	end_off_cpu(tl, thread, task, time);
-	if (task->in_syscall)
-		write_end(tl, task_track(thread), time);
-	task->in_syscall = false;
-}
 
 void timeline__exited(struct timeline *tl, const struct moment *at)
 {
