@@ -262,6 +262,19 @@ static int process_switch(const struct perf_tool *tool, union perf_event *event,
 	return 0;
 }
 
+static int process_comm(const struct perf_tool *tool, union perf_event *event,
+			struct perf_sample *sample, struct machine *machine)
+{
+	struct conversion *conv = container_of(tool, struct conversion, tool);
+	struct moment at = { sample->time, -1, (int)event->comm.pid, (int)event->comm.tid };
+	int err = perf_event__process_comm(tool, event, sample, machine);
+
+	if (!err && conv->timeline.host && machine__is_host(machine) && has_time(sample) &&
+	    !is_left_out(conv, sample))
+		timeline__renamed(&conv->timeline, &at);
+	return err;
+}
+
 static int process_lost(const struct perf_tool *tool, union perf_event *event,
 			struct perf_sample *sample, struct machine *machine __maybe_unused)
 {
@@ -334,7 +347,7 @@ static void init_tool(struct perf_tool *tool)
 	tool->sample = sample_callback;
 	tool->mmap = perf_event__process_mmap;
 	tool->mmap2 = perf_event__process_mmap2;
-	tool->comm = perf_event__process_comm;
+	tool->comm = process_comm;
 	tool->namespaces = perf_event__process_namespaces;
 	tool->fork = process_task;
 	tool->exit = process_task;

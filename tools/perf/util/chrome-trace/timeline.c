@@ -242,12 +242,24 @@ static void close_task(struct timeline *tl, struct thread *thread, u64 time)
 	task->in_syscall = false;
 }
 
+static void begin_running(struct timeline *tl, const struct moment *at, struct thread *thread)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%d", at->tid);
+	begin_named(tl, 'B', cpu_track(at->cpu), at->time,
+		    thread && thread__comm_set(thread) ? thread__comm_str(thread) : name);
+	if (thread)
+		json__arg_number(&tl->json, "pid", thread__pid(thread));
+	json__arg_number(&tl->json, "tid", at->tid);
+	json__end(&tl->json);
+}
+
 static void start_running(struct timeline *tl, const struct moment *at, const char *comm)
 {
 	struct cpu_row *row = find_cpu(tl, at->cpu);
 	struct thread *thread;
 	struct task *task;
-	char name[32];
 
 	if (at->tid <= 0) {
 		if (row)
@@ -264,13 +276,7 @@ static void start_running(struct timeline *tl, const struct moment *at, const ch
 		task->cpu = row ? at->cpu : -1;
 	}
 	if (row) {
-		snprintf(name, sizeof(name), "%d", at->tid);
-		begin_named(tl, 'B', cpu_track(at->cpu), at->time,
-			    thread && thread__comm_set(thread) ? thread__comm_str(thread) : name);
-		if (thread)
-			json__arg_number(&tl->json, "pid", thread__pid(thread));
-		json__arg_number(&tl->json, "tid", at->tid);
-		json__end(&tl->json);
+		begin_running(tl, at, thread);
 		row->drawn = true;
 		row->tid = at->tid;
 	}
@@ -281,6 +287,22 @@ static void start_running(struct timeline *tl, const struct moment *at, const ch
 		json__number(&tl->json, "id", task->flow);
 		json__end(&tl->json);
 		task->flow = 0;
+	}
+	thread__put(thread);
+}
+
+/* Begin another slice if the task runs: it executes another program. */
+void timeline__renamed(struct timeline *tl, const struct moment *at)
+{
+	struct thread *thread = machine__find_thread(tl->host, at->pid, at->tid);
+	struct task *task = thread ? thread__priv(thread) : NULL;
+	struct cpu_row *row = task ? find_cpu(tl, task->cpu) : NULL;
+	struct moment there = *at;
+
+	if (row && row->drawn && row->tid == at->tid && at->time >= row->begin) {
+		there.cpu = task->cpu;
+		write_end(tl, cpu_track(there.cpu), at->time);
+		begin_running(tl, &there, thread);
 	}
 	thread__put(thread);
 }

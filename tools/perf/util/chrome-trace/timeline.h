@@ -104,6 +104,9 @@ int timeline__sample(struct timeline *tl, const struct moment *at, bool may_be_l
 /* Note which task the CPU runs: not for samples that perf record has synthesized. */
 void timeline__running(struct timeline *tl, const struct moment *at);
 
+/* Note that a task has another name. */
+void timeline__renamed(struct timeline *tl, const struct moment *at);
+
 /* Begin the slice of a task that leaves the CPU. Arguments may follow until json__end(). */
 bool timeline__begin_off_cpu(struct timeline *tl, const struct moment *at, enum off_cpu state);
 void timeline__switch_out(struct timeline *tl, const struct moment *at);
