@@ -15,7 +15,7 @@ export BASE BUILD LINUX_SOURCE
 .PHONY: help deps tree perf perf-asan stage install uninstall deb-deps deb deb-kernel upstream-tree \
 	upstream-perf newest-perf \
 	kernel debug-kernel kcsan-kernel upstream-kernel arm64-kernel cross-kernel lint-kernel vm \
-	demo demo-keep demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
+	demo demo-overwrite demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
 	test-programs unit-programs ring-vectors ring-programs pt-programs event-fuzzer \
 	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover litmus herd7 \
 	bench bench-append bench-ring bench-snapshot bench-snapshot-guest bench-loss bench-keep \
@@ -275,13 +275,13 @@ $(HELPERS): $(BUILD)/tests/%: $(HELPERS_DIR)/%.c $(wildcard $(HELPERS_DIR)/*.h) 
 
 # ---- demo, tests, benchmarks
 
-demo:				## record the last moments of this machine and show them (root, minutes)
+demo:				## keep the last minute of this machine, and find and draw an incident in it (root, minutes)
 	@scripts/demo --check
 	@$(MAKE) perf
 	@scripts/demo
 
-demo-keep: perf			## keep the last minute of this machine, and find an incident in it (root, half a minute)
-	@scripts/demo-keep
+demo-overwrite: perf		## show the last moments of this machine in overwrite rings (root, seconds)
+	@scripts/demo-overwrite
 
 demo-pt: perf kernel $(BUILD)/tests/branches	## show the branches of a program before a signal (Intel PT, in the guest)
 	@scripts/demo-pt
@@ -290,7 +290,7 @@ demo-pt: perf kernel $(BUILD)/tests/branches	## show the branches of a program b
 SCRIPTS := tools/perf/fleet/remote.sh packaging/install packaging/build-deb packaging/build-deb-kernel packaging/systemd/snapshot $(wildcard packaging/debian/*.p*) \
 	scripts/prepare-chroot scripts/version \
 	scripts/install-deps scripts/apt-suite.sh scripts/fetch-base scripts/fetch-perf \
-	scripts/prepare-herd7 scripts/demo scripts/demo-keep scripts/demo-pt scripts/lint-kernel scripts/make-series \
+	scripts/prepare-herd7 scripts/demo scripts/demo-overwrite scripts/demo-pt scripts/lint-kernel scripts/make-series \
 	scripts/seed-kernel scripts/lint-series \
 	.ci/run $(VM)/build-kernel tools/testing/cross/build \
 	$(wildcard scripts/tests/*.sh packaging/tests/*.sh tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh \

@@ -68,7 +68,8 @@ print('points=%d snapshots=%d' % (count['i', ''] - count['global'], count['globa
 # What is lost at the end of a ring is in no record, but in the ring's counter, if it has one.
 print('losses=%d lost=%d' % (count['B', 'lost'], sum((lost | lost_in_all).values())))
 print('running=%d' % sum(1 for e in events if e['ph'] == 'B' and e['pid'] == 5000000))
-print('off_cpu=%d' % sum(1 for e in events if e['ph'] == 'B' and e['pid'] < 5000000 and 'cat' not in e))
+print('off_cpu=%d' % sum(1 for e in events
+                         if e['ph'] == 'B' and e['pid'] < 5000000 and 'cat' not in e))
 print('called=%d' % names[sys.argv[2]] if len(sys.argv) > 2 else '')
 with open(sys.argv[1] + '.titles', 'w', encoding='utf-8') as file:
     file.write('\n'.join(sorted(titles)))

@@ -35,7 +35,7 @@
 #include "stack.h"
 #include "timeline.h"
 
-/* Multiples of this are subtracted from times: viewers have 53 bits, for fractions of a us as well. */
+/* Multiples of this are subtracted from times: viewers have 53 bits, also for fractions of a us. */
 #define TIME_MODULUS	(1000000ULL * NSEC_PER_SEC)
 
 /**
@@ -289,8 +289,8 @@ static int process_lost(const struct perf_tool *tool, union perf_event *event,
 }
 
 /*
- * Add the kernel's counters, or perf's. They are records at the end of the file, but without a time:
- * perf passes them on before those that wait to be sorted.
+ * Add the kernel's counters, or perf's. They are records at the end of the file, but without a
+ * time: perf passes them on before those that wait to be sorted.
  */
 static int process_lost_samples(const struct perf_tool *tool, union perf_event *event,
 				struct perf_sample *sample, struct machine *machine __maybe_unused)

@@ -119,7 +119,8 @@ void timeline__end_syscall(struct timeline *tl, const struct moment *at, const c
 
 /* Begin a point in time in the row of the task. Arguments may follow until json__end(). */
 void timeline__begin_point(struct timeline *tl, const struct moment *at, const char *name);
-void timeline__snapshot(struct timeline *tl, const struct moment *at, const char *text, size_t size);
+void timeline__snapshot(struct timeline *tl, const struct moment *at, const char *text,
+			size_t size);
 
 /* Draw a record of a loss, whose time is 0 if it is unknown. Return: 0, or -ENOMEM. */
 int timeline__lost(struct timeline *tl, const struct moment *at, u64 nr);
