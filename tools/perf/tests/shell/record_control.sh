@@ -109,6 +109,14 @@ for how in "" --switch-output; do
 	rm -f "$work"/data*
 done
 
+# Has the workload used 0.1 s of CPU time? Then it handles SIGTERM, and issues calls.
+workload_is_busy() {
+	local pid ticks
+
+	pid=$(pgrep -P "$recorder" -x "$comm") &&
+		ticks=$(awk '{ print $14 + $15 }' "/proc/$pid/stat") && ((ticks >= 10))
+}
+
 subtest "fd:, a workload, stop"
 exec {ctl}<> "$work/ctl" {ack}<> "$work/ack"
 "$PERF" record --control "fd:$ctl,$ack" "${event[@]}" -o "$work/data" -- \
@@ -116,7 +124,7 @@ exec {ctl}<> "$work/ctl" {ack}<> "$work/ack"
 recorder=$!
 started+=("$recorder")
 control ping || error "'ping' is not acknowledged"
-pause 0.3
+wait_until 20 workload_is_busy || error "the workload is idle"
 control stop || error "'stop' is not acknowledged"
 recorder_end 30
 [ "$status" = 0 ] || error "exit status $status after 'stop', not 0"
