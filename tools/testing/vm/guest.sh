@@ -19,7 +19,7 @@ skip_all() {
 
 # Skip the test if the guest cannot be booted.
 need_guest() {
-	[ -e "${KERNEL:-$BUILD/kernel}/arch/x86/boot/bzImage" ] ||
+	[ -e "${KERNEL:-$BUILD/kernel}/vmlinux" ] ||
 		skip_all "no guest kernel (make kernel)"
 	command -v qemu-system-x86_64 > /dev/null || skip_all "no qemu-system-x86_64 (make deps)"
 	[ -x "$BUILD/perf/perf" ] || skip_all "no perf (make perf)"

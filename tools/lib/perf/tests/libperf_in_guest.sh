@@ -12,7 +12,7 @@ skip() {
 	exit 2
 }
 
-[ -e "${KERNEL:-$BUILD/kernel}/arch/x86/boot/bzImage" ] || skip "no guest kernel: run make kernel"
+[ -e "${KERNEL:-$BUILD/kernel}/vmlinux" ] || skip "no guest kernel: run make kernel"
 command -v qemu-system-x86_64 > /dev/null || skip "no qemu-system-x86_64: run make deps"
 
 out=$("$here/libperf_installed.sh" --in-guest)

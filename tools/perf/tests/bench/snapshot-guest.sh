@@ -9,7 +9,7 @@ top=${TOP:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../../../.." && pwd)}
 build=${BUILD:-$top/build}
 here=$build/linux/tools/perf/tests/bench
 
-[ -e "$build/kernel/arch/x86/boot/bzImage" ] || {
+[ -e "$build/kernel/vmlinux" ] || {
 	echo "skip: no guest kernel (make kernel)"
 	exit 2
 }

@@ -95,7 +95,7 @@ if [ "$1" = --build ]; then
 	build
 	exit
 fi
-[ -e "${KERNEL:-$BUILD/kernel}/arch/x86/boot/bzImage" ] || skip "no guest kernel: run make kernel"
+[ -e "${KERNEL:-$BUILD/kernel}/vmlinux" ] || skip "no guest kernel: run make kernel"
 type qemu-system-x86_64 >/dev/null 2>&1 || skip "no qemu-system-x86_64: run make deps"
 
 if ! log=$(build 2>&1); then

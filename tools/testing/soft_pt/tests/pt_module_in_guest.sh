@@ -18,7 +18,7 @@ pmu=/sys/bus/event_source/devices/intel_pt
 
 if [ "${1-}" != --inside ]; then
 	export KERNEL=${KERNEL:-$BUILD/kernel-upstream} VM_TIMEOUT=${VM_TIMEOUT:-860}
-	[ -e "$KERNEL/arch/x86/boot/bzImage" ] || skip_all "no $KERNEL (make upstream-kernel)"
+	[ -e "$KERNEL/vmlinux" ] || skip_all "no $KERNEL (make upstream-kernel)"
 	need_guest
 	[ -x "$stress" ] || skip_all "no stress (make test-programs)"
 	grep -q '^CONFIG_MODULES=y' "$KERNEL/.config" || skip_all "$KERNEL has no CONFIG_MODULES"

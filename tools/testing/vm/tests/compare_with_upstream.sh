@@ -164,7 +164,7 @@ compare() {
 }
 
 for kernel in kernel-upstream kernel; do
-	[ -e "$BUILD/$kernel/arch/x86/boot/bzImage" ] ||
+	[ -e "$BUILD/$kernel/vmlinux" ] ||
 		skip "no $BUILD/$kernel (make ${kernel/kernel-upstream/upstream-kernel})"
 done
 type qemu-system-x86_64 >/dev/null 2>&1 || skip "no qemu-system-x86_64 (make deps)"

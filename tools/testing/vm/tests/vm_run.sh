@@ -13,7 +13,7 @@ here=$(dirname "$(realpath "$0")")
 top=${here%/tools/testing/vm/tests}
 export BUILD=${BUILD:-${top}/build}
 export VM_DIR=${BUILD}/vm/selftest VM_TIMEOUT=120
-image=${KERNEL:-${BUILD}/kernel}/arch/x86/boot/bzImage
+image=${KERNEL:-${BUILD}/kernel}/vmlinux
 
 skip() {
 	echo "1..0 # SKIP $1"
