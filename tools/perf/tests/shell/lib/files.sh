@@ -15,7 +15,8 @@ find_snapshots() {
 }
 
 # oldest_first FILE...: check that the samples of each CPU are written in order of time. For files
-# with one overwritten event: several rings of a CPU may be written one after the other.
+# with one overwritten event: several rings of a CPU may be written one after the other. The sample
+# that describes a snapshot (its address is 0) may be newer than what the next one begins with.
 oldest_first() {
 	local file
 
@@ -23,14 +24,16 @@ oldest_first() {
 		"$PERF" script -f -i "$file" --dump-unsorted-raw-trace 2> /dev/null |
 			grep -a PERF_RECORD_SAMPLE |
 			awk -v file="${file##*/}" '
+				/: 0 period:/ { next }
+				{ n++ }
 				$2 + 0 < last[$1] { back++ }
 				{ last[$1] = $2 + 0 }
 				END {
-					if (!NR)
+					if (!n)
 						print "# " file ": no sample"
 					else if (back)
-						print "# " file ": " back " of " NR " samples are older than the previous one"
-					exit !NR || back
+						print "# " file ": " back " of " n " samples are older than the previous one"
+					exit !n || back
 				}' || return 1
 	done
 }
