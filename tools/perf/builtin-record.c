@@ -70,6 +70,10 @@ const char * const *record_usage = record_usages;
 /* The status with which parse_options() exits. */
 #define EXIT_USAGE	129
 
+/* Default of proc_map_timeout [ms], and with build-ids. */
+#define MAPS_TIMEOUT_MS			500
+#define MAPS_TIMEOUT_BUILD_IDS_MS	10000
+
 /*
  * Static because the table of options has its addresses; cmd_record() initializes it at each call.
  */
@@ -1112,6 +1116,9 @@ static void choose_build_ids(void)
 	}
 	rec.opts.build_id = rec.build_id_mmap;
 	symbol_conf__set_buildid_mmap2(rec.build_id_mmap);
+	/* Build-ids of existing maps are read from the binaries, perhaps from a slow disk. */
+	if (rec.build_id_mmap && proc_map_timeout == MAPS_TIMEOUT_MS)
+		proc_map_timeout = MAPS_TIMEOUT_BUILD_IDS_MS;
 	/* Only decoding tells which binaries a trace has hit. */
 	rec.output.all_build_ids |= rec.aux.itr != NULL;
 	rec.output.build_ids = !args.no_build_ids && !rec.build_id_mmap;
