@@ -65,7 +65,7 @@ print('syscalls=%d returned=%d cut=%d' % (count['B', 'syscall'], count['returned
 print('wakeups=%d' % (count['s', 'wakeup'] + count['t', 'wakeup'] + count['i', 'wakeup']))
 print('arrows=%d' % count['f', 'wakeup'])
 print('points=%d snapshots=%d' % (count['i', ''] - count['global'], count['global']))
-# What is lost at the end of a ring is in no record, but in the ring's counter, if it has one.
+# No record tells of events lost at the end of a ring, only the ring's counter, if it has one.
 print('losses=%d lost=%d' % (count['B', 'lost'], sum((lost | lost_in_all).values())))
 print('running=%d' % sum(1 for e in events if e['ph'] == 'B' and e['pid'] == 5000000))
 print('off_cpu=%d' % sum(1 for e in events

@@ -15,7 +15,7 @@ mkdir "$work/home"
 export HOME=$work/home
 cd "$work" || exit 1
 
-# What each machine answers; "good" is what remote.sh does. The name comes before the command.
+# The answers of each machine: "good" answers as remote.sh does. The name comes before the command.
 cat > "$work/ssh" <<'END'
 #!/bin/bash
 name=${*: -2:1} command=${*: -1}

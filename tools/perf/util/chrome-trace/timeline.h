@@ -92,7 +92,7 @@ struct moment {
 	int	tid;
 };
 
-/* What becomes of a task that leaves the CPU */
+/* The state of a task that leaves the CPU */
 enum off_cpu { OFF_CPU_RUNNABLE, OFF_CPU_SLEEPING, OFF_CPU_BLOCKED, OFF_CPU_STOPPED, OFF_CPU_DEAD };
 
 void timeline__init(struct timeline *tl);
