@@ -6,6 +6,7 @@
 # Builds Documentation/ from the index perf-record.rst, which must list every page, and the manual
 # pages. Looks up the paths that the pages and the README name: relative to one of $roots, or to the
 # top of Linux. Where perf-record-internals.rst says FILE:FUNCTION(), FILE must define FUNCTION.
+# perf-record-options.rst must have each option of perf record.
 #
 # shellcheck disable=SC2016 # backquotes in single quotes are meant literally
 
@@ -92,8 +93,21 @@ check_functions() {
 	((found)) || echo "perf-record-internals.rst names no FILE:FUNCTION()"
 }
 
+# The name of an option is the second argument of its macro. Names in the page may have arguments.
+check_options() {
+	local page=Documentation/perf-record-options.rst name found=0
+
+	while read -r name; do
+		found=$((found + 1))
+		grep -qE -- "\`\`$name[\` ]" $page || echo "$page lacks $name"
+	done < <(tr -d '\n' < tools/perf/builtin-record.c |
+		grep -oE 'OPT_[A-Z0-9_]+\([^,]+,[[:space:]]*"[a-z-]+"' | sed 's/.*"\(.*\)"/--\1/')
+	((found > 80)) || echo "found only $found options in builtin-record.c"
+}
+
 check "The pages build, and the index lists all of them" build_pages
 check "The manual pages build" build_manuals
 check "The paths in the pages and in the README exist" check_paths
 check "The functions in perf-record-internals.rst exist" check_functions
+check "perf-record-options.rst has all options of perf record" check_options
 finish
