@@ -99,7 +99,7 @@ check_options() {
 
 	while read -r name; do
 		found=$((found + 1))
-		grep -qE -- "\`\`$name[\` ]" $page || echo "$page lacks $name"
+		grep -qE -- "\`\`${name}[\` ]" $page || echo "$page lacks $name"
 	done < <(tr -d '\n' < tools/perf/builtin-record.c |
 		grep -oE 'OPT_[A-Z0-9_]+\([^,]+,[[:space:]]*"[a-z-]+"' | sed 's/.*"\(.*\)"/--\1/')
 	((found > 80)) || echo "found only $found options in builtin-record.c"
