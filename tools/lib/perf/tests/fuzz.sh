@@ -4,15 +4,18 @@
 #
 # fuzz PROGRAM CORPUS FINDINGS [libFuzzer's arguments]: without arguments, run for 5 seconds. With
 # arguments, run as they specify; new inputs go to the directory FINDINGS, where the next run starts.
+# An input that fails is kept as PROGRAM-crash-HASH (-timeout-, -oom-, -leak-).
 fuzz() {
 	program=$1
 	corpus=$2
 	findings=$3
+	artifacts=-artifact_prefix=$program-
 	shift 3
 
 	if [ $# = 0 ]; then
 		mkdir new
-		"$program" -max_total_time=5 -max_len=400 -timeout=10 -seed=1 new "$corpus" >log 2>&1 || {
+		"$program" "$artifacts" -max_total_time=5 -max_len=400 -timeout=10 -seed=1 new "$corpus" \
+			>log 2>&1 || {
 			status=$?
 			cat log
 			exit $status
@@ -20,7 +23,6 @@ fuzz() {
 		tail -n 2 log
 	else
 		mkdir -p "$findings"
-		cd "$findings/.." || exit
-		exec "$program" -max_len=1000 -timeout=10 "$@" "$findings" "$corpus"
+		exec "$program" "$artifacts" -max_len=1000 -timeout=10 "$@" "$findings" "$corpus"
 	fi
 }
