@@ -25,21 +25,14 @@ git add -Af
 git commit -qm base
 git am -q --empty=drop "$build"/series/*/*.patch
 
-executable() {
-	[ ! -x "$1" ] || echo executable
-}
-
-differing=0
+# Replace all files with those of $linux: git then lists what differs, also in the mode, what no patch
+# creates, and what should not be there.
+find . -mindepth 1 -maxdepth 1 ! -name .git -exec rm -r {} +
 mapfile -t paths < <(find "$pristine/old" "$pristine/new" -type f -printf '%P\n')
-for path in "${paths[@]}"; do
-	if ! cmp "$path" "$linux/$path" ||
-	   [ "$(executable "$path")" != "$(executable "$linux/$path")" ]; then
-		echo "$path differs from $linux"
-		differing=$((differing + 1))
-	fi
-done
-more=$(git ls-files | grep -vxFf <(printf '%s\n' "${paths[@]}")) || :
-echo "${#paths[@]} files, $differing differ${more:+, unexpected files: $more}"
+(cd "$linux" && printf '%s\0' "${paths[@]}" | xargs -0 cp -L --preserve=mode --parents -t "$work")
+git add -Af
+differing=$(git diff --cached --name-status)
+echo "${#paths[@]} files; these differ from $linux: ${differing:-none}"
 
 # A ^ marks lines of the first commit. Mainline has another address in one of them.
 kept=$(git blame -s kernel/events/ring_buffer.c | grep -c '^^.*Copyright' || :)
@@ -47,7 +40,7 @@ echo "$kept of upstream's copyright lines in ring_buffer.c"
 for part in "$build"/series/*/; do
 	if grep -q 'SUBJECT HERE\|BLURB HERE' "$part/0000-cover-letter.patch"; then
 		echo "$part has no cover letter"
-		differing=$((differing + 1))
+		differing+=" $part"
 	fi
 done
-[ "${#paths[@]}" -gt 0 ] && [ "$differing" = 0 ] && [ -z "$more" ] && [ "$kept" -ge 3 ]
+[ "${#paths[@]}" -gt 0 ] && [ -z "$differing" ] && [ "$kept" -ge 3 ]
