@@ -348,10 +348,10 @@ run-test-fast: perf test-programs
 	@scripts/run-tests --fast $(T)
 
 # Run these before a release, after make test.
-test-night:			## build and run the tests, and checks, that make test leaves out (hours)
+test-night:			## build and run the tests, and checks, that make test leaves out (hours); T=NAME
 	$(run-if-base)
 run-test-night: tree
-	@scripts/run-tests --build --night
+	@scripts/run-tests --build --night $(T)
 
 bench: bench-ring bench-append bench-snapshot bench-snapshot-guest bench-loss bench-keep bench-cost	## run all benchmarks; prints RESULT <name> <value> <unit>
 
