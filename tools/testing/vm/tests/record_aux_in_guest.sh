@@ -537,12 +537,12 @@ disabled() {
 
 # An area that is too small for the data that arrives between two reads
 truncated() {
-	echo 3000 | "$PERF" record -e intel_pt//u -m ,8K -o "$work/small" -- "$branches" \
+	echo 3000 | "$PERF" record -e intel_pt//u -m ,8K -o "$work/truncated" -- "$branches" \
 		2> "$work/record.err" > "$work/answer" || return
 	grep -E 'AUX|Lost' "$work/record.err"
-	flow "$work/small" > "$work/small.flow" || return
-	calls parse "$work/small.flow"
-	[ "$(calls parse "$work/small.flow")" = 3000 ] ||
+	flow "$work/truncated" > "$work/truncated.flow" || return
+	calls parse "$work/truncated.flow"
+	[ "$(calls parse "$work/truncated.flow")" = 3000 ] ||
 		grep -q 'AUX data was lost' "$work/record.err"
 }
 
