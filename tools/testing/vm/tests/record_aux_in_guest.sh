@@ -271,9 +271,10 @@ dropped() {
 	} | cmp - "$work/dropped.flow"
 }
 
-# wrapped PAGES: each snapshot contains the end of its section, and reports the rest as overwritten.
+# wrapped PAGES: each snapshot contains the end of its section, and reports the rest as overwritten. A
+# call takes 15 bytes of trace, and more if it is interrupted.
 wrapped() {
-	local n found expected sizes=($((250 * $1)) $((320 * $1)))
+	local n found expected sizes=($((400 * $1)) $((500 * $1)))
 
 	record_work twice -m ,4M
 	serve "${sizes[0]}" && serve "${sizes[1]}" || return
@@ -317,14 +318,14 @@ drained() {
 
 	record_work twenty -m ,4M
 	for i in {1..20}; do
-		serve 70 || return
+		serve 110 || return
 	done
 	record_end
 	flow "$work/twenty" > "$work/twenty.flow" && no_errors "$work/twenty.flow" || return
 
 	record_work drained -m ",$1"
 	for i in {1..20}; do
-		serve 70 || return
+		serve 110 || return
 	done
 	record_end
 	grep -E 'AUX|Lost' "$work/record.err"
@@ -352,7 +353,7 @@ uncounted() {
 	echo 0 > /sys/module/soft_pt/parameters/counts
 	for kb in 64 100 128; do
 		record_work counted -m ,4M
-		for n in $((kb * 60)) 30 20; do
+		for n in $((kb * 80)) 30 20; do
 			serve "$n" || return
 		done
 		record_end
@@ -360,7 +361,7 @@ uncounted() {
 		no_errors "$work/counted.flow" || return
 
 		record_work "uncounted$kb" -S -m ",${kb}K" --switch-output
-		for n in $((kb * 60)) 30 20; do
+		for n in $((kb * 80)) 30 20; do
 			serve "$n" && control snapshot || return
 		done
 		record_end
