@@ -2,27 +2,35 @@
 /*
  * Measure what it costs to append the records of many rings to one file, by one reader and by many.
  *
- * usage: append_bench [MB [RINGS [BYTES]]]
+ * usage: append_bench [MB [RINGS [BYTES [FILE]]]]
  *
  * In turns, one thread appends runs of BYTES (32768) bytes from RINGS (272) rings, and RINGS
  * threads append from a ring of their own each; MB (4096) megabytes each time. The file takes
  * everything at once, so that only the queue is measured. Print the medians of NR_ROUNDS rounds as
  * RESULT lines, with the smallest and the largest value.
  *
+ * With FILE, RINGS threads append from a ring of their own each, in turns to the queue, which
+ * writes FILE, and by a pwrite(2) for each run, from the memory of the ring to FILE. That saves a
+ * copy, but the threads wait for each other's writes.
+ *
  * The number of CPUs is that of the machine. With more readers than CPUs, readers are preempted
  * while they append. Then a lock that is held too long shows as sleeps and as time.
  */
 #include <err.h>
+#include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 #include <linux/kernel.h>
 #include <perf/event.h>
 
 #include "recording/lib/records.h"
 #include "recording/write/queue.h"
 #include "recording/write/writer.h"
+#include "recording/write/writer_sync.h"
 
 #define NR_ROUNDS	5
 #define RECORD_BYTES	1024
@@ -37,6 +45,7 @@ static const char * const names[] = {
 static int nr_rings = 272;
 static size_t run_bytes = 32 << 10;
 static char *rings;
+static const char *path;		/* the file, or NULL */
 
 /* A file that takes each chunk at once. */
 
@@ -67,13 +76,34 @@ static void failed(void *arg, int error, u64 end)
 	errx(1, "the queue fails: %d", error);
 }
 
+static struct writer *sink__new(void)
+{
+	return writer__alloc(sizeof(struct writer), &sink_ops, 1);
+}
+
 struct reader {
-	struct write_queue *queue;
+	struct write_queue *queue;	/* or NULL: write from the ring */
+	int		fd;		/* of the file, if there is one */
+	atomic_llong   *end;		/* of what has a place in it */
 	pthread_t	thread;
 	int		first;		/* of its rings */
 	int		nr;		/* number of its rings */
 	long		runs;
 };
+
+static void write_from_ring(struct reader *reader, const char *ring)
+{
+	off_t place = atomic_fetch_add(reader->end, run_bytes);
+	size_t done = 0;
+
+	while (done < run_bytes) {
+		ssize_t ret = pwrite(reader->fd, ring + done, run_bytes - done, place + done);
+
+		if (ret <= 0)
+			err(1, "cannot write to %s", path);
+		done += ret;
+	}
+}
 
 static void *read_rings(void *arg)
 {
@@ -84,7 +114,9 @@ static void *read_rings(void *arg)
 		const char *ring = rings + (reader->first + i % reader->nr) * run_bytes;
 		struct records run = records__of(ring, run_bytes);
 
-		if (write_queue__append(reader->queue, &run))
+		if (!reader->queue)
+			write_from_ring(reader, ring);
+		else if (write_queue__append(reader->queue, &run))
 			errx(1, "cannot append");
 	}
 	return NULL;
@@ -104,24 +136,29 @@ static double cpu_seconds(const struct rusage *usage)
 	       (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
 }
 
-/* Append @mb megabytes by @nr_readers, and set @value. */
-static void measure(int nr_readers, long mb, double value[NR_FIGURES])
+/* Append @mb megabytes by @nr_readers, from the rings or by the queue, and set @value. */
+static void measure(int nr_readers, long mb, bool from_ring, double value[NR_FIGURES])
 {
-	struct writer writer = { .ops = &sink_ops, .depth = 1, .fd = -1 };
+	int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
+	struct writer *writer = path ? writer_sync__new() : sink__new();
 	struct reader *readers = calloc(nr_readers, sizeof(*readers));
 	struct rusage before, after;
 	struct write_queue queue;
+	atomic_llong end = 0;
 	double begin;
 	int i;
 
-	if (!readers || write_queue__init(&queue, POOL_BYTES, failed, NULL))
+	if (path && fd < 0)
+		err(1, "cannot open %s", path);
+	if (!readers || !writer || write_queue__init(&queue, POOL_BYTES, failed, NULL))
 		errx(1, "no memory");
-	write_queue__open(&queue, &writer, 0, 0, true);
+	write_queue__open(&queue, writer, fd, 0, true);
 	getrusage(RUSAGE_SELF, &before);
 	begin = now();
 	for (i = 0; i < nr_readers; i++) {
 		readers[i] = (struct reader){
-			.queue = &queue, .first = nr_readers > 1 ? i : 0,
+			.queue = from_ring ? NULL : &queue, .fd = fd, .end = &end,
+			.first = nr_readers > 1 ? i : 0,
 			.nr = nr_readers > 1 ? 1 : nr_rings,
 			.runs = (mb << 20) / run_bytes / nr_readers,
 		};
@@ -130,13 +167,16 @@ static void measure(int nr_readers, long mb, double value[NR_FIGURES])
 	}
 	for (i = 0; i < nr_readers; i++)
 		pthread_join(readers[i].thread, NULL);
+	write_queue__close(&queue);
 	value[WALL] = (now() - begin) * 1e6 / mb;
 	getrusage(RUSAGE_SELF, &after);
 	value[CPU] = (cpu_seconds(&after) - cpu_seconds(&before)) * 1e6 / mb;
 	value[SLEEPS] = (double)(after.ru_nvcsw - before.ru_nvcsw) / mb;
-	write_queue__close(&queue);
 	write_queue__exit(&queue);
+	writer__delete(writer);
 	free(readers);
+	if (path && (close(fd) || unlink(path)))
+		err(1, "cannot remove %s", path);
 }
 
 static int compare(const void *a, const void *b)
@@ -146,21 +186,21 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void print(int nr_readers, double value[NR_FIGURES][NR_ROUNDS])
+static void print(const char *what, int nr_readers, double value[NR_FIGURES][NR_ROUNDS])
 {
 	int i;
 
 	for (i = 0; i < NR_FIGURES; i++) {
 		qsort(value[i], NR_ROUNDS, sizeof(value[i][0]), compare);
-		printf("RESULT append-%s-%d-readers %.2f %s (%.2f..%.2f)\n", names[i], nr_readers,
-		       value[i][NR_ROUNDS / 2], i == SLEEPS ? "sleeps" : "us", value[i][0],
-		       value[i][NR_ROUNDS - 1]);
+		printf("RESULT %s-%s-%d-readers %.2f %s (%.2f..%.2f)\n", what, names[i],
+		       nr_readers, value[i][NR_ROUNDS / 2], i == SLEEPS ? "sleeps" : "us",
+		       value[i][0], value[i][NR_ROUNDS - 1]);
 	}
 }
 
 int main(int argc, char **argv)
 {
-	double one[NR_FIGURES][NR_ROUNDS], many[NR_FIGURES][NR_ROUNDS], value[NR_FIGURES];
+	double many[NR_FIGURES][NR_ROUNDS], other[NR_FIGURES][NR_ROUNDS], value[NR_FIGURES];
 	long mb = argc > 1 ? atol(argv[1]) : 4096;
 	size_t pos;
 	int i, k;
@@ -169,8 +209,10 @@ int main(int argc, char **argv)
 		nr_rings = atoi(argv[2]);
 	if (argc > 3)
 		run_bytes = atol(argv[3]) / RECORD_BYTES * RECORD_BYTES;
+	if (argc > 4)
+		path = argv[4];
 	if (mb < 1 || nr_rings < 1 || !run_bytes)
-		errx(2, "usage: append_bench [MB [RINGS [BYTES]]]");
+		errx(2, "usage: append_bench [MB [RINGS [BYTES [FILE]]]]");
 	rings = malloc(nr_rings * run_bytes);
 	if (!rings)
 		errx(1, "no memory");
@@ -179,15 +221,18 @@ int main(int argc, char **argv)
 			.type = PERF_RECORD_SAMPLE, .size = RECORD_BYTES,
 		};
 	for (i = 0; i < NR_ROUNDS; i++) {
-		measure(1, mb, value);
-		for (k = 0; k < NR_FIGURES; k++)
-			one[k][i] = value[k];
-		measure(nr_rings, mb, value);
+		measure(nr_rings, mb, false, value);
 		for (k = 0; k < NR_FIGURES; k++)
 			many[k][i] = value[k];
+		measure(path ? nr_rings : 1, mb, path != NULL, value);
+		for (k = 0; k < NR_FIGURES; k++)
+			other[k][i] = value[k];
 	}
-	print(1, one);
-	print(nr_rings, many);
+	print("append", nr_rings, many);
+	if (path)
+		print("from-ring", nr_rings, other);
+	else
+		print("append", 1, other);
 	free(rings);
 	return 0;
 }
