@@ -7,6 +7,9 @@
 # turn, with rings of each size of PAGES (16 128). All recorders have the same events, options and
 # disk (TMPDIR), except for what their names say. SCALE (1) multiplies the work of all workloads.
 #
+# The recorder floor keeps the samples in overwrite rings that nobody reads: what they cost without
+# their way to the file. It has only a slowdown, and not for compute.
+#
 #	storm	one thread for each CPU makes system calls without pause; each is a sample with a stack
 #	hogs	storm, beside a busy loop for each CPU
 #	compute	128 threads multiply matrices; timer samples with stacks, and context switches
@@ -48,12 +51,12 @@ declare -A recorders=(
 	[upstream]='' [upstream-aio1]=--aio=1 [upstream-aio4]=--aio=4 [upstream-threads]=--threads
 	[upstream-r50]='-r 50' [upstream-threads-r50]='--threads -r 50'
 	[newest]='' [newest-aio4]=--aio=4 [newest-r50]='-r 50'
-	[ours]='' [ours-sync]=--io=sync [ours-aio]=--io=aio [ours-uring]=--io=uring
+	[floor]='' [ours]='' [ours-sync]=--io=sync [ours-aio]=--io=aio [ours-uring]=--io=uring
 )
 # Not upstream-threads-r50: it records its own system calls until a limit ends it.
 names=${RECORDERS:-${UPSTREAM_PERF:+upstream upstream-aio1 upstream-aio4 upstream-threads upstream-r50} \
 	${NEWEST_PERF:+newest newest-aio4} \
-	ours ours-sync ours-aio ours-uring}
+	floor ours ours-sync ours-aio ours-uring}
 for name in $names; do
 	[ -n "${recorders[$name]+known}" ] ||
 		fatal "RECORDERS: no recorder '$name', but: ${!recorders[*]}"
@@ -190,8 +193,12 @@ recorder_finish() {
 # one_run NAME PAGES: record the workload
 one_run() {
 	local name=$1 bytes lost metric saved elapsed
-	local key=$workload-$name-m$2 target=()
+	local key=$workload-$name-m$2 target=() events=("${what[@]}")
 
+	if [ "$name" = floor ]; then
+		[ "$workload" != compute ] || return 0
+		events=("${what[@]/%sys_enter/sys_enter/overwrite/}")
+	fi
 	PERF=$ours
 	[[ $name != upstream* ]] || PERF=$UPSTREAM_PERF
 	[[ $name != newest* ]] || PERF=$NEWEST_PERF
@@ -199,7 +206,7 @@ one_run() {
 	load_start
 	[ "$workload" != rings ] || target=(-p "$load")
 	# shellcheck disable=SC2086
-	if ! recorder_begin -B -N -m "$2" "${what[@]}" "${stacks[@]}" ${recorders[$name]} "${target[@]}" -o "$output"; then
+	if ! recorder_begin -B -N -m "$2" "${events[@]}" "${stacks[@]}" ${recorders[$name]} "${target[@]}" -o "$output"; then
 		load_run
 		rm -rf "$output"
 		return
@@ -214,11 +221,15 @@ loss = json.load(sys.stdin)
 print(100 * loss["lost"] / max(loss["events"], 1), loss["metric_percent"], loss["events"] - loss["lost"])')"
 	elapsed=$(cat "$work/elapsed")
 	rm -rf "$output" "$output.old"
+	add "$key" slowdown "$(awk -v a="$elapsed" -v b="$unrecorded" 'BEGIN { print a / b }')"
+	if [ "$name" = floor ]; then
+		printf '%s: workload %.2f s\n' "$key" "$elapsed"
+		return
+	fi
 	[ "${saved:-0}" -gt 0 ] || { echo "note: $key: no figures: perf loss says: $(tail -n 1 "$work/loss.err")"; return; }
 
 	add "$key" loss "$lost"
 	[ "$metric" = None ] || add "$key" loss-metric "$metric"
-	add "$key" slowdown "$(awk -v a="$elapsed" -v b="$unrecorded" 'BEGIN { print a / b }')"
 	add "$key" us-per-sample "$(awk -v s="$elapsed" -v n="$saved" 'BEGIN { print s / n * 1e6 }')"
 	add "$key" cpu-per-gb "$(awk -v bytes="$bytes" '{ print ($2 + $3) / bytes * 1e9 }' "$work/spent")"
 	add "$key" memory "$(awk '{ print $4 / 1024 }' "$work/spent")"
