@@ -35,7 +35,8 @@ enum keep_form {
  * @records:	number of records
  * @samples:	PERF_RECORD_SAMPLE among them
  * @ends_round:	a PERF_RECORD_FINISHED_ROUND may follow (rounds.h)
- * @written:	a snapshot has the block
+ * @written:	a snapshot has the block, saved or not yet
+ * @saved:	with --keep-overlap: a snapshot that was saved has it
  * @taken:	the snapshot that is being written does not contain the block yet
  */
 struct keep_block {
@@ -53,6 +54,7 @@ struct keep_block {
 	u64		 samples;
 	bool		 ends_round;
 	bool		 written;
+	bool		 saved;
 	bool		 taken;
 };
 

@@ -46,16 +46,14 @@ static void count(struct keep_stats *stats, const struct keep_block *block)
 
 static void drop(struct keep *keep, struct keep_block *block, enum keep_limit limit)
 {
-	bool in_snapshot = block->written && !keep->overlap;
+	bool in_snapshot = block->written && !keep->overlap;	/* and in no later one */
 	u64 *last = in_snapshot ? &keep->unsaved_last : &keep->dropped_last;
 
 	list_del_init(&block->node);
 	*last = max(*last, block->last);
 	*(in_snapshot ? &keep->unsaved_limit : &keep->limit) = limit;
-	if (in_snapshot)
-		count(&keep->unsaved, block);
-	else if (!block->written)
-		count(&keep->dropped, block);
+	if (!block->saved)
+		count(block->written ? &keep->unsaved : &keep->dropped, block);
 	keep__put(keep, block);
 }
 
@@ -301,8 +299,22 @@ static void settle(struct keep *keep, bool saved)
 		else
 			drop(keep, block, keep->limit);
 	}
-	if (saved)
-		return;
+}
+
+/* With overlap the blocks stay in the list. Note which ones are in a file. */
+static void note_saved(struct keep *keep, bool saved)
+{
+	struct keep_block *block;
+
+	list_for_each_entry(block, &keep->blocks, node) {
+		block->saved |= block->written && saved;
+		block->written = false;
+	}
+}
+
+/* The snapshot was not saved: what was dropped of it meanwhile is in no file. */
+static void drop_unsaved(struct keep *keep)
+{
 	keep->dropped.records += keep->unsaved.records;
 	keep->dropped.samples += keep->unsaved.samples;
 	if (keep->unsaved_last > keep->dropped_last) {
@@ -318,8 +330,12 @@ void keep__end_snapshot(struct keep *keep, bool saved)
 	pthread_mutex_lock(&keep->lock);
 	while (keep->nr_written < keep->nr_taken)
 		keep__put_taken(keep);
-	if (!keep->overlap)
+	if (keep->overlap)
+		note_saved(keep, saved);
+	else
 		settle(keep, saved);
+	if (!saved)
+		drop_unsaved(keep);
 	keep->unsaved = (struct keep_stats){ 0 };
 	keep->unsaved_last = 0;
 	keep__trim(keep);

@@ -369,6 +369,32 @@ static void test_overlap(void)
 	keep__exit(&keep);
 }
 
+/* What is in no file is counted once it is dropped, even if a snapshot that was not saved had it. */
+static void test_overlap_dropped(void)
+{
+	struct keep_stats kept;
+	struct keep keep;
+	u64 dropped;
+
+	begin(&keep, 2000, 1ULL << 40, 0, true);
+	append_all(&keep, 100);
+	join_all();
+	attempt(&keep, false);
+	append_all(&keep, 1000);
+	join_all();
+	kept = snapshot(&keep);
+	dropped = keep.dropped.records;
+	check(kept.limit == KEEP_LIMIT_TIME &&
+	      kept.records + dropped == 3 * 1100 * RUN_RECORDS,
+	      "with overlap, dropped records of a snapshot that was not saved are counted");
+	append_all(&keep, 1000);
+	join_all();
+	dropped += 3 * 1000 * RUN_RECORDS - snapshot(&keep).records;
+	check(keep.dropped.records < dropped + kept.records && keep.dropped.records >= dropped,
+	      "but not those that are in a file");
+	keep__exit(&keep);
+}
+
 static void test_unsaved(void)
 {
 	struct keep_stats first, second;
@@ -477,6 +503,7 @@ int main(void)
 	test_memory(0);
 	test_memory(1);
 	test_overlap();
+	test_overlap_dropped();
 	test_unsaved();
 	test_unsaved_limits(0, 1, KEEP_LIMIT_MEMORY);
 	test_unsaved_limits(3000, 1ULL << 40, KEEP_LIMIT_TIME);
