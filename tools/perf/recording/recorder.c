@@ -356,7 +356,7 @@ static void answer_commands(struct recorder *rec, unsigned int nr, const char *e
 {
 	while (nr--)
 		control__answer(&rec->triggers.control, error, snapshot_file(rec),
-				rec->summary.kept_ns, rec->summary.kept_limit);
+				rec->summary.complete_ns, keep_limit__name(rec->summary.limit));
 }
 
 static int react(struct recorder *rec, unsigned int what, unsigned int nr_commands)

@@ -180,14 +180,34 @@ void summary__triggers(const struct trigger_limit *limit)
 			   limit->nr_stopped);
 }
 
+/*
+ * A snapshot of kept streams and of overwrite rings is complete for the shorter time of both. What
+ * is not limited has all records since the previous snapshot, and does not count then.
+ */
+static void note_complete(struct summary *summary, const struct snapshot_stats *stats,
+			  const struct keep_stats *kept)
+{
+	u64 ns = stats ? coverage__ns(&stats->coverage) : 0;
+
+	summary->complete_ns = kept && kept->end > kept->begin ? kept->end - kept->begin : 0;
+	summary->limit = kept ? kept->limit : KEEP_NO_LIMIT;
+	if (stats && stats->coverage.limiting.oldest) {
+		if (summary->limit == KEEP_NO_LIMIT || ns < summary->complete_ns) {
+			summary->complete_ns = ns;
+			summary->limit = KEEP_LIMIT_MEMORY;
+		}
+	} else if (summary->limit == KEEP_NO_LIMIT) {
+		summary->complete_ns = max(summary->complete_ns, ns);
+	}
+}
+
 void summary__snapshot(struct summary *summary, const struct snapshot_stats *stats,
 		       const struct aux_snapshot_stats *aux, const struct keep_stats *kept,
 		       const struct snapshot_cause *cause)
 {
 	if (stats || aux || kept)
 		summary->snapshots++;
-	summary->kept_ns = kept && kept->end > kept->begin ? kept->end - kept->begin : 0;
-	summary->kept_limit = keep_limit__name(kept ? kept->limit : KEEP_NO_LIMIT);
+	note_complete(summary, stats, kept);
 	summary->aux_snapshots += aux != NULL;
 	if (summary->json)
 		return summary_json__snapshot(summary->snapshots, stats, aux, kept, cause);

@@ -9,10 +9,9 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <linux/types.h>
+#include "recording/keep/keep.h"
 
 struct aux_snapshot_stats;
-struct keep;
-struct keep_stats;
 struct loss_report;
 struct output;
 struct snapshot_cause;
@@ -27,8 +26,9 @@ struct trigger_limit;
  * @last_file:	name of the last of them
  * @snapshots:	number of snapshots written
  * @aux_snapshots: number of snapshots of AUX areas written
- * @kept_ns:	span of the kept records in the last snapshot [ns]
- * @kept_limit:	what limits that, see keep_limit__name()
+ * @complete_ns: time up to its newest record for which the last snapshot is complete, on all CPUs
+ *		[ns]
+ * @limit:	what limits that: KEEP_LIMIT_MEMORY also for the size of an overwrite ring
  * @normal_class: the threads that drain rings were refused a real-time priority
  * @dropped:	number of snapshots that could not be written
  * @dropped_records: their records, as far as perf tried to write them
@@ -41,8 +41,8 @@ struct summary {
 	char	last_file[PATH_MAX];
 	u64	snapshots;
 	u64	aux_snapshots;
-	u64	kept_ns;
-	const char *kept_limit;
+	u64	complete_ns;
+	enum keep_limit limit;
 	bool	normal_class;
 	u64	dropped;
 	u64	dropped_records;

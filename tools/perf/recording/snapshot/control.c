@@ -47,16 +47,16 @@ static void refuse(const struct control *control, const char *reason)
 }
 
 void control__answer(const struct control *control, const char *error, const char *file,
-		     u64 kept_ns, const char *kept_limit)
+		     u64 complete_ns, const char *limit)
 {
 	char text[PATH_MAX + 40];
 
 	if (error)
 		return answer(control, "error: ", error);
 	scnprintf(text, sizeof(text), "%s%s", file ? " " : "", file ?: "");
-	if (file && kept_ns)
+	if (file && complete_ns)
 		scnprintf(text + strlen(text), sizeof(text) - strlen(text), " %.6f %s",
-			  (double)kept_ns / NSEC_PER_SEC, kept_limit);
+			  (double)complete_ns / NSEC_PER_SEC, limit);
 	answer(control, "ack", text);
 }
 

@@ -6,9 +6,9 @@
  *
  *	enable [event], disable [event],	"ack" when it is executed
  *	evlist [-v|-g|-F], ping, stop
- *	snapshot				"ack FILE" when the records are in that file; with
- *						--keep "ack FILE SECONDS LIMIT"; "ack" if the
- *						output is a pipe
+ *	snapshot				"ack FILE SECONDS LIMIT" when the records are in
+ *						that file; "ack FILE" if they cover no time, as
+ *						those of AUX areas; "ack" if the output is a pipe
  *	any command that fails			"error: REASON"
  *	any other line				"error: REASON"
  *
@@ -69,10 +69,10 @@ void control__process(struct control *control, struct control_requests *requests
  * control__answer - answer a "snapshot"; in any thread
  * @error:	why it could not be written, or NULL
  * @file:	where it is, or NULL
- * @kept_ns:	how long it reaches back on all CPUs [ns]; 0 if that is not known
- * @kept_limit:	what limits that, one word; used if @kept_ns is not 0
+ * @complete_ns: how long it reaches back on all CPUs [ns]; 0 if that is not known
+ * @limit:	what limits that, one word; used if @complete_ns is not 0
  */
 void control__answer(const struct control *control, const char *error, const char *file,
-		     u64 kept_ns, const char *kept_limit);
+		     u64 complete_ns, const char *limit);
 
 #endif

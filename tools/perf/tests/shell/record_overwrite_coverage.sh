@@ -50,14 +50,19 @@ recorder_start -a -m 64K "${event[@]}" -o "$work/data"
 calls "$quiet" 1 7
 calls "$busy" 2 10007
 calls "$quiet" 3 7
+control snapshot || error "no answer to 'snapshot'"
+answered=$answer
 recorder_stop
 complete=$(span_of "$busy") longest=$(span_of "$quiet")
 note "complete for $complete us, goes back $longest us"
 ((longest > complete)) || fatal "the busy CPU has not overwritten its first calls"
-grep -q "Snapshot 1 (exit): .* complete for the last .* s (CPU $busy), up to .* were overwritten" \
+grep -q "Snapshot 1 (control): .* complete for the last .* s (CPU $busy), up to .* were overwritten" \
 	"$work/record.err" || error "the summary does not name the busy CPU"
 near "$(reported 'complete for the last')" "$complete" ||
 	error "the summary does not say for what time both CPUs are complete"
+[[ $answered =~ ^"ack $work/data "([0-9]+)\.([0-9]{6})" memory"$ ]] &&
+	near "$((10#${BASH_REMATCH[1]}${BASH_REMATCH[2]}))" "$complete" ||
+	error "the answer is '$answered'"
 near "$(reported "CPU $quiet goes back")" "$longest" ||
 	error "the summary does not say how far the quiet CPU goes back"
 size=$ring

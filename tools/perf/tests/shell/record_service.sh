@@ -43,6 +43,7 @@ for name in "$work/socket" "@perf-record-$$"; do
 	has READY=1
 	control snapshot || error "no snapshot"
 	file=${answer#ack }
+	file=${file%% *}
 	has "STATUS=Recording; snapshot 1 is in $file"
 	! grep -q STOPPING "$work/messages" || error "it stops too early"
 	recorder_stop
