@@ -40,6 +40,7 @@
 #include "util/event.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
+#include "util/evsel_config.h"
 #include "util/parse-branch-options.h"
 #include "util/parse-events.h"
 #include "util/parse-regs-options.h"
@@ -90,6 +91,8 @@ static struct {
 	bool		 switch_max_set;
 	bool		 compression_set;
 	bool		 write_buffer_set;
+	bool		 advise;
+	u64		 advise_ns;
 	const char	*keep_defaults;
 	bool		 keep_events;
 	const char	*event, *filter;		/* from the configuration */
@@ -394,6 +397,18 @@ static int parse_keep(const struct option *opt, const char *arg, int unset)
 		return keep__parse(keep, arg, args.keep_defaults);
 	keep->max_bytes = 0;
 	return 0;
+}
+
+static int parse_advise(const struct option *opt __maybe_unused, const char *arg, int unset)
+{
+	u64 seconds = arg ? rotation__parse_time(arg) : 0;
+
+	args.advise = !unset;
+	args.advise_ns = seconds * NSEC_PER_SEC;
+	if (!arg || (seconds && seconds <= INT_MAX))
+		return 0;
+	pr_err("--advise=%s: not a time with a unit: s, m, h or d. Example: --advise=60s\n", arg);
+	return -1;
 }
 
 static int parse_cooldown(const struct option *opt, const char *arg, int unset)
@@ -723,6 +738,9 @@ static struct option options[] = {
 			    "when a snapshot is taken (default: 60s,256M)", parse_keep),
 	OPT_BOOLEAN(0, "keep-overlap", &rec.keep.overlap,
 		    "write all that is kept to each file, also what the file before has"),
+	OPT_CALLBACK_OPTARG(0, "advise", NULL, NULL, "time",
+			    "measure without writing a file, and print which --keep or -m holds this time "
+			    "(default: that of --keep, or 60s)", parse_advise),
 	OPT_CALLBACK_NONEG(0, "write-buffer", &rec.output.pipeline.max_bytes, "size",
 			   "memory for data that wait to be written (default: 128M)", parse_write_buffer),
 	OPT_STRING_OPTARG_SET(0, "switch-output", &args.switch_output, &args.switch_output_set,
@@ -1127,6 +1145,51 @@ static void choose_build_ids(void)
 		disable_buildid_cache();
 }
 
+static void stream_all_events(struct evlist *evlist)
+{
+	struct evsel_config_term *term;
+	struct evsel *evsel;
+
+	rec.opts.overwrite = false;
+	evlist__for_each_entry(evlist, evsel) {
+		list_for_each_entry(term, &evsel->config_terms, list) {
+			if (term->type == EVSEL__CONFIG_TERM_OVERWRITE)
+				term->val.overwrite = false;
+		}
+	}
+}
+
+/*
+ * Stream and keep all events without a file, whatever the other options say about files and
+ * snapshots: so --advise can be added to any command line.
+ */
+static int choose_advise(void)
+{
+	if (!args.advise)
+		return 0;
+	if (rec.opts.target.initial_delay) {
+		pr_err("--advise measures from the start: leave out -D.\n");
+		return -EINVAL;
+	}
+	if (!keep__enabled(&rec.keep) && keep__parse(&rec.keep, NULL, args.keep_defaults))
+		return -EINVAL;
+	rec.advice.wanted_ns = args.advise_ns ?: rec.keep.max_ns ?: KEEP_DEFAULT_NS;
+	rec.keep.max_ns = rec.advice.wanted_ns;
+	rec.keep.overlap = false;
+	stream_all_events(rec.evlist);
+
+	rec.output.data.path = "/dev/null";
+	rec.output.kcore = false;
+	rec.output.max_bytes = 0;
+	rec.timestamp_filename = false;
+	rec.hook.command = NULL;
+	args.switch_output = NULL;
+	args.switch_max_set = false;
+	evlist__put(rec.triggers.events.evlist);
+	rec.triggers.events = (struct trigger_events){ 0 };
+	return 0;
+}
+
 static int check_trigger_limits(void)
 {
 	const struct trigger_limit *limit = &rec.triggers.events.limit;
@@ -1198,7 +1261,7 @@ static int prepare_recorder(void)
 	if (!rec.readers.no_threads && parse_online(&rec.readers.spec, args.threads))
 		return -EINVAL;
 	err = aux__init(&rec.aux, rec.evlist, opts) ?: check_side_band(opts) ?: check_kcore() ?:
-	      check_trigger_limits() ?: choose_rotation() ?: choose_keep();
+	      choose_advise() ?: check_trigger_limits() ?: choose_rotation() ?: choose_keep();
 	if (err)
 		return err;
 	if (opts->auxtrace_mmap_pages && !rec.aux.itr)

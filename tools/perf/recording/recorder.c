@@ -370,7 +370,9 @@ static int react(struct recorder *rec, unsigned int what, unsigned int nr_comman
 	int err = 0;
 
 	if (what & TRIGGER_SNAPSHOTS) {
-		if (to_next_file || recorder__has_snapshots(rec))
+		if (rec->advice.wanted_ns)
+			error = "--advise only measures";
+		else if (to_next_file || recorder__has_snapshots(rec))
 			err = snapshot(rec, to_next_file);
 		else
 			error = "no event is recorded in overwrite mode, no AUX area with -S, and nothing kept (--keep)";
@@ -548,6 +550,8 @@ static int begin(struct recorder *rec)
 		err = events__exclude_threads(rec);
 	if (err)
 		return err;
+	keep__begin(&rec->keep);
+	rec->advice.begin_ns = rdclock();
 
 	/* Events that exec enables, and those that --delay holds back, stay disabled. */
 	if (!target__none(target) && !target->initial_delay)
@@ -587,6 +591,7 @@ static int end(struct recorder *rec, int err)
 {
 	unsigned int nr_commands;
 
+	rec->advice.end_ns = rdclock();
 	err = stop(rec, err);
 	rec->summary.wakeups += readers__wakeups(&rec->readers);
 	rec->summary.normal_class = rec->readers.normal_class;
@@ -597,7 +602,8 @@ static int end(struct recorder *rec, int err)
 		err = recorder__resume_file(rec);
 	err = lost_counters__read_filtered(&rec->lost, rec->evlist) ?: err;
 	err = recorder__write_lost(rec, &rec->lost) ?: err;
-	err = last_snapshot(rec) ?: err;
+	err = (rec->advice.wanted_ns ? keep__take_stock(&rec->keep, &rec->advice.kept) :
+				       last_snapshot(rec)) ?: err;
 	err = off_cpu__write(&rec->off_cpu, &rec->channels, &rec->output) ?: err;
 	err = recorder__write_end(rec) ?: err;
 	bpf_thread__stop(&rec->bpf_thread);
@@ -613,6 +619,17 @@ static int end(struct recorder *rec, int err)
 	return err;
 }
 
+static void print_summary(struct recorder *rec)
+{
+	struct advice *advice = &rec->advice;
+
+	if (!advice->wanted_ns)
+		return summary__print(&rec->summary, &rec->report, &rec->output, &rec->keep);
+	advice__compute(advice, &rec->channels.channel[CHANNEL_STREAM], rec->evlist, &rec->keep,
+			&rec->report.metric);
+	summary__advice(&rec->summary, advice, &rec->report);
+}
+
 /* Return: exit status of the command. */
 static int report(struct recorder *rec, const char *command)
 {
@@ -622,7 +639,7 @@ static int report(struct recorder *rec, const char *command)
 	if (!workload->exec_errno) {
 		loss_report__finish(&rec->report, rec->output.data.path);
 		summary__triggers(&rec->triggers.events.limit);
-		summary__print(&rec->summary, &rec->report, &rec->output, &rec->keep);
+		print_summary(rec);
 	}
 	return status;
 }

@@ -18,7 +18,7 @@
  *        |      lost_counters.c	lost events as the kernel counts them (PERF_FORMAT_LOST)
  *        +-- keep/		streamed records kept in memory, compressed, until asked for (--keep)
  *        |      keep.c			append, drop the oldest, hand over
- *        |      block.c, compress.c, budget.c, write.c, option.c
+ *        |      block.c, compress.c, budget.c, advice.c, write.c, option.c
  *        +-- snapshot/		overwritten rings -> copies -> file, when asked
  *        |      trigger.c, trigger_event.c, workload.c	what asks: signals, timers, events
  *        |      hook.c			runs a command for each completed file
@@ -62,6 +62,7 @@
 #include "recording/output/kept_files.h"
 #include "recording/output/output.h"
 #include "recording/output/rotation.h"
+#include "recording/report/advice.h"
 #include "recording/report/loss_report.h"
 #include "recording/report/summary.h"
 #include "recording/ring/channel.h"
@@ -106,6 +107,7 @@
  * @lost:	events that the overwrite rings lost, from @capture
  * @report:	statistics of all rings, and a picture of them
  * @summary:	printed at the end
+ * @advice:	printed instead, with --advise: then nothing is written
  * @flushed_ns:	when all streamed rings were drained last, full or not [ns of CLOCK_MONOTONIC]
  * @nr_missing:	files and snapshots that are missing, as was reported: the recording has failed,
  *		although it went on
@@ -143,6 +145,7 @@ struct recorder {
 	struct lost_counters	 lost;
 	struct loss_report	 report;
 	struct summary		 summary;
+	struct advice		 advice;
 	u64			 flushed_ns;
 	unsigned int		 nr_missing;
 	bool			 include_self;

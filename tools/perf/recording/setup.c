@@ -153,7 +153,10 @@ static int check_keep(struct recorder *rec)
 {
 	if (!keep__enabled(&rec->keep))
 		return 0;
-	if (!channel(rec, CHANNEL_STREAM)->nr_mapped)
+	if (!channel(rec, CHANNEL_STREAM)->nr_mapped && rec->advice.wanted_ns)
+		pr_err("--advise measures the samples of events, and there are none. An AUX area holds what "
+		       "-m ,SIZE says.\n");
+	else if (!channel(rec, CHANNEL_STREAM)->nr_mapped)
 		pr_err("--keep: all events are recorded in overwrite mode, which keeps their last records "
 		       "itself. Leave out --keep, or /overwrite/ at some events.\n");
 	else if (aux__streams(&rec->aux))

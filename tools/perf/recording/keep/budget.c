@@ -18,9 +18,6 @@
 #include <internal/lib.h>
 #include "keep_internal.h"
 
-/* The blocks may always take so much. */
-#define KEEP_MIN_BLOCKS_BYTES	(4 * KEEP_BLOCK_BYTES)
-
 /* Return: the anonymous memory of this process [bytes], or 0 if /proc does not tell. */
 static u64 anonymous_bytes(void)
 {
@@ -41,13 +38,29 @@ static u64 anonymous_bytes(void)
 	return (u64)(resident - shared) * page_size;
 }
 
+/* @all: memory of this process [bytes]. Caller holds @lock. */
+static u64 other_bytes(const struct keep *keep, u64 all)
+{
+	return (all > keep->bytes ? all - keep->bytes : 0) +
+	       __atomic_load_n(&keep->reserved_bytes, __ATOMIC_RELAXED);
+}
+
+u64 keep__other_bytes(struct keep *keep)
+{
+	u64 all = anonymous_bytes(), others;
+
+	pthread_mutex_lock(&keep->lock);
+	others = other_bytes(keep, all);
+	pthread_mutex_unlock(&keep->lock);
+	return others;
+}
+
 void keep__measure(struct keep *keep)
 {
 	u64 all = anonymous_bytes(), others;
 
 	pthread_mutex_lock(&keep->lock);
-	others = (all > keep->bytes ? all - keep->bytes : 0) +
-		 __atomic_load_n(&keep->reserved_bytes, __ATOMIC_RELAXED);
+	others = other_bytes(keep, all);
 	keep->limit_bytes = keep->max_bytes > others + KEEP_MIN_BLOCKS_BYTES ?
 			    keep->max_bytes - others : KEEP_MIN_BLOCKS_BYTES;
 	keep->peak_bytes = max(keep->peak_bytes, all);

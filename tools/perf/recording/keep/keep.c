@@ -224,14 +224,13 @@ static size_t nr_blocks(const struct keep *keep)
 	return nr;
 }
 
-/* Memory that @max_ns would have taken, as the memory at hand has taken the span of @stats. */
 static u64 advise(const struct keep *keep, const struct keep_stats *stats)
 {
 	u64 span = stats->end > stats->begin ? stats->end - stats->begin : 0;
 
 	if (stats->limit < KEEP_LIMIT_MEMORY || !span || span >= keep->max_ns)
 		return 0;
-	return (double)keep->max_bytes * keep->max_ns / span;
+	return keep__needed_instead(keep, span);
 }
 
 /* Fill @taken. Caller holds @lock. */

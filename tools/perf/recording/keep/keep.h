@@ -114,6 +114,8 @@ struct keep_stats {
  * @raw_bytes:	memory of those in @raw [bytes]
  * @limit_bytes: limit of @bytes, see budget.c
  * @reserved_bytes: memory that the output will need; set by keep__reserve()
+ * @base_bytes:	memory of the recorder when it began to keep, with @reserved_bytes; set by
+ *		keep__begin() [bytes]
  * @peak_bytes:	largest memory of the recorder that was seen [bytes]
  * @newest:	time of the newest record [ns]
  * @dropped_last: time of the newest record that was dropped since the last snapshot [ns], or 0
@@ -150,6 +152,7 @@ struct keep {
 	u64			 raw_bytes;
 	u64			 limit_bytes;
 	u64			 reserved_bytes;
+	u64			 base_bytes;
 	u64			 peak_bytes;
 	u64			 newest;
 	u64			 dropped_last;
@@ -204,6 +207,9 @@ void keep__exit(struct keep *keep);
  */
 int keep__end_round(struct keep *keep);
 
+/** keep__begin - note the memory that the recorder needs before it keeps anything */
+void keep__begin(struct keep *keep);
+
 /** keep__measure - measure the memory of the recorder, and drop blocks if there is too little */
 void keep__measure(struct keep *keep);
 
@@ -256,6 +262,21 @@ int keep__write(struct keep *keep, struct output *output, const struct keep_writ
  *		as time and memory allow.
  */
 void keep__end_snapshot(struct keep *keep, bool saved);
+
+/**
+ * keep__take_stock - compress all that is kept, and count it; in the main thread, after the readers
+ * have stopped
+ * @stats:	what a snapshot would have. @bytes includes the tasks that it refers to.
+ *
+ * Return: as keep__hand_over().
+ */
+int keep__take_stock(struct keep *keep, struct keep_stats *stats);
+
+/**
+ * keep__needed_bytes - return the --keep memory that a time needs [bytes]
+ * @bytes:	memory that the records of @ns have taken, and the tasks that they refer to [bytes]
+ */
+u64 keep__needed_bytes(const struct keep *keep, u64 bytes, u64 ns, u64 wanted_ns);
 
 /**
  * keep__synced - all streamed rings were read; later records are newer than @time [ns]

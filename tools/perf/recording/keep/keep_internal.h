@@ -6,11 +6,15 @@
  *	compress.c	the compressor's thread
  *	write.c		write a snapshot
  *	budget.c	how much memory the blocks may take
+ *	advice.c	how much memory another time would need
  */
 #ifndef PERF_RECORDING_KEEP_INTERNAL_H
 #define PERF_RECORDING_KEEP_INTERNAL_H
 
 #include "keep.h"
+
+/* The blocks may always take so much. */
+#define KEEP_MIN_BLOCKS_BYTES	(4 * KEEP_BLOCK_BYTES)
 
 /** keep__put - drop a reference to a block. Caller holds @lock */
 void keep__put(struct keep *keep, struct keep_block *block);
@@ -20,6 +24,15 @@ void keep__put_taken(struct keep *keep);
 
 /** keep__trim - drop the oldest blocks: those that are too old, or too much. Caller holds @lock */
 void keep__trim(struct keep *keep);
+
+/** keep__other_bytes - return the memory of the recorder beside the blocks [bytes] */
+u64 keep__other_bytes(struct keep *keep);
+
+/**
+ * keep__needed_instead - return the memory that @max_ns needs if @max_bytes were full after @ns
+ * [bytes]
+ */
+u64 keep__needed_instead(const struct keep *keep, u64 ns);
 
 /** keep__start_compressor - Return: 0, or a negative errno */
 int keep__start_compressor(struct keep *keep);

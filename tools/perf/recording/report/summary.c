@@ -10,6 +10,7 @@
 #include "util/debug.h"
 #include "recording/aux/snapshot.h"
 #include "recording/keep/keep.h"
+#include "advice.h"
 #include "loss_report.h"
 #include "recording/output/output.h"
 #include "recording/snapshot/overwrite.h"
@@ -69,21 +70,29 @@ static void format_coverage(const struct summary *summary, const struct snapshot
 			 summary->snapshots + summary->dropped > 1 ? "previous snapshot" : "start");
 }
 
+/* Return: "-m 4M". @size: a power of two, or 0 for one that is too large for any ring [bytes]. */
+static const char *ring_option(u64 size, char *buf, size_t buf_size)
+{
+	if (!size || size > MAX_RING_BYTES)
+		snprintf(buf, buf_size, "more than -m 1G");
+	else
+		snprintf(buf, buf_size, "-m %" PRIu64 "%c", size >> (size < (1 << 20) ? 10 : 20),
+			 size < (1 << 20) ? 'K' : 'M');
+	return buf;
+}
+
 /* Other rings reach back further: say what the ring that limits the snapshot lacks for that. */
 static void print_longest(const struct coverage *coverage)
 {
 	u64 longest = coverage__longest_ns(coverage), size = coverage__ring_size(coverage);
-	char limiting[32], reaching[32], wanted[32] = "more than -m 1G";
+	char limiting[32], reaching[32], wanted[32];
 
 	if (!coverage->newest || !size || size <= coverage->limiting.size)
 		return;
-	if (size <= MAX_RING_BYTES)
-		snprintf(wanted, sizeof(wanted), "-m %" PRIu64 "%c",
-			 size >> (size < (1 << 20) ? 10 : 20), size < (1 << 20) ? 'K' : 'M');
 	print_line("%s goes back %.6f s; for that %s, at %.3f MB/s, needs %s",
 		   ring_name(&coverage->reaching, reaching, sizeof(reaching)), seconds(longest),
 		   ring_name(&coverage->limiting, limiting, sizeof(limiting)),
-		   coverage__rate(coverage) / (1 << 20), wanted);
+		   coverage__rate(coverage) / (1 << 20), ring_option(size, wanted, sizeof(wanted)));
 }
 
 static void print_deferred(const struct deferred_stats *stats)
@@ -272,6 +281,43 @@ static void print_aux_lost(const struct ring_stats *stats)
 	if (stats->aux_collided)
 		print_line("AUX data was mixed with data of other events %" PRIu64 " times",
 			   stats->aux_collided);
+}
+
+static void print_ring_advice(const struct advice *advice)
+{
+	const struct coverage_ring *ring = &advice->ring;
+	char name[32], option[32], total[64] = "";
+
+	if (ring->size && ring->size <= MAX_RING_BYTES)	/* and two copies of each */
+		snprintf(total, sizeof(total), "; with copies %.1f MB for %u rings",
+			 3 * megabytes(ring->size) * advice->nr_rings, advice->nr_rings);
+	print_line("%.0f s with /overwrite/: %s (%s gets %.3f MB/s%s)", seconds(advice->wanted_ns),
+		   ring_option(ring->size, option, sizeof(option)),
+		   ring_name(ring, name, sizeof(name)), advice->rate / (1 << 20), total);
+}
+
+void summary__advice(const struct summary *summary, const struct advice *advice,
+		     const struct loss_report *report)
+{
+	const struct loss_metric *metric = &report->metric;
+	u64 ns = advice->end_ns - advice->begin_ns;
+
+	if (summary->json)
+		return summary_json__advice(advice, metric);
+	print_line("Measured %" PRIu64 " event%s in %.6f s; nothing was written (--advise)",
+		   metric->events, plural(metric->events), seconds(ns));
+	if (!metric->events) {
+		print_line("There is no advice without events: measure while the load is as usual");
+		return;
+	}
+	print_line("%.0f s need --keep=%.0fs,%" PRIu64 "M%s", seconds(advice->wanted_ns),
+		   seconds(advice->wanted_ns), (u64)DIV_ROUND_UP(advice->keep_bytes, 1 << 20),
+		   advice->kept.limit == KEEP_LIMIT_CPU ?
+		   "; less with more CPU time to compress" : "");
+	print_ring_advice(advice);
+	print_lost(metric);
+	if (ns < NSEC_PER_SEC)
+		print_line("Less than a second was measured: let the recording run for longer");
 }
 
 void summary__print(const struct summary *summary, const struct loss_report *report,

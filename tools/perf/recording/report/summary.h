@@ -11,6 +11,7 @@
 #include <linux/types.h>
 #include "recording/keep/keep.h"
 
+struct advice;
 struct aux_snapshot_stats;
 struct loss_report;
 struct output;
@@ -74,6 +75,10 @@ void summary__triggers(const struct trigger_limit *limit);
 
 /** summary__file - count and print an output file that was closed and renamed to @name */
 void summary__file(struct summary *summary, const char *name);
+
+/** summary__advice - print what --advise has found instead of the totals */
+void summary__advice(const struct summary *summary, const struct advice *advice,
+		     const struct loss_report *report);
 
 /** summary__print - print the totals at the end of the recording; @report is finished */
 void summary__print(const struct summary *summary, const struct loss_report *report,

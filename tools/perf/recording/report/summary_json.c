@@ -8,6 +8,7 @@
 #include "recording/keep/keep.h"
 #include "recording/output/output.h"
 #include "recording/snapshot/overwrite.h"
+#include "advice.h"
 #include "loss_report.h"
 #include "summary_json.h"
 
@@ -193,6 +194,27 @@ void summary_json__file(const char *name)
 	if (!begin(&json, "file"))
 		return;
 	put_text(&json, "name", name);
+	end(&json);
+}
+
+void summary_json__advice(const struct advice *advice, const struct loss_metric *metric)
+{
+	const struct coverage_ring *ring = &advice->ring;
+	struct json json;
+
+	if (!begin(&json, "advice"))
+		return;
+	put_time(&json, "time", advice->wanted_ns);
+	put_time(&json, "measured", advice->end_ns - advice->begin_ns);
+	put(&json, "events", metric->events);
+	put(&json, "lost", metric->lost);
+	put(&json, "keep_bytes", advice->keep_bytes);
+	if (ring->size)
+		put(&json, "ring_bytes", ring->size);
+	put(&json, "rings", advice->nr_rings);
+	put(&json, ring->cpu >= 0 ? "busiest_cpu" : "busiest_thread",
+	    ring->cpu >= 0 ? ring->cpu : ring->tid);
+	put(&json, "busiest_bytes_per_second", advice->rate);
 	end(&json);
 }
 

@@ -9,9 +9,11 @@
 
 #include <linux/types.h>
 
+struct advice;
 struct aux_snapshot_stats;
 struct keep;
 struct keep_stats;
+struct loss_metric;
 struct loss_report;
 struct output;
 struct snapshot_cause;
@@ -49,6 +51,9 @@ struct summary_totals {
 	u64	samples;
 	u64	unwritten;
 };
+
+/** summary_json__advice - print what --advise has found */
+void summary_json__advice(const struct advice *advice, const struct loss_metric *metric);
 
 /** summary_json__end - print the totals; other parameters as for summary__print() */
 void summary_json__end(const struct summary_totals *totals, const struct loss_report *report,

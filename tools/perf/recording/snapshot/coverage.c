@@ -39,13 +39,17 @@ double coverage__rate(const struct coverage *coverage)
 	return ns ? (double)coverage->limiting.bytes * NSEC_PER_SEC / ns : 0;
 }
 
+u64 coverage__round_size(double bytes)
+{
+	return bytes < MAX_RING_BYTES ? roundup_pow_of_two((u64)bytes) : 0;
+}
+
 u64 coverage__ring_size(const struct coverage *coverage)
 {
 	u64 ns = coverage__ns(coverage);
-	double bytes;
 
 	if (!coverage->limiting.oldest || !ns)
 		return 0;
-	bytes = (double)coverage->limiting.size * coverage__longest_ns(coverage) / ns;
-	return bytes < MAX_RING_BYTES ? roundup_pow_of_two((u64)bytes) : 0;
+	return coverage__round_size((double)coverage->limiting.size *
+				    coverage__longest_ns(coverage) / ns);
 }

@@ -68,6 +68,12 @@ u64 coverage__longest_ns(const struct coverage *coverage);
 double coverage__rate(const struct coverage *coverage);
 
 /**
+ * coverage__round_size - return the size of the smallest ring of @bytes or more: a power of two
+ * [bytes], or 0 if there is none
+ */
+u64 coverage__round_size(double bytes);
+
+/**
  * coverage__ring_size - return the size that all rings need to cover coverage__longest_ns()
  *
  * Return: a power of two [bytes], rounded up; 0 if no ring limits the snapshot, and where it is
