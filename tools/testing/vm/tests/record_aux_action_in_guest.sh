@@ -12,6 +12,9 @@
 if [ "${1-}" != --inside ]; then
 	need_guest
 	boot_guest setarch -R "$test_file" --inside
+	answer=$("${PERF:-$BUILD/perf/perf}" record --dry-run -e cpu-clock/aux-action=pause/ \
+		-o "$(mktemp -u)" -- true 2>&1)
+	[[ $answer != *"event syntax error"* ]] || skip_all "this perf does not know aux-action="
 fi
 
 # shellcheck source=../../../perf/tests/shell/lib/recorder.sh
@@ -20,8 +23,6 @@ fi
 trap 'print_check_output; cleanup' EXIT
 
 [ -d /sys/bus/event_source/devices/intel_pt ] || skip_all "no PMU intel_pt"
-"$PERF" record -q --dry-run -e intel_pt/aux-action=start-paused/u -o "$work/probe" -- true 2> "$work/record.err" ||
-	skip_all "this perf does not know aux-action="
 
 # traced EVENTS: record a command; set $bytes to the size of its trace
 traced() {

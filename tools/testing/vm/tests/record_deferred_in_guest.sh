@@ -10,6 +10,9 @@
 if [ "${1-}" != --inside ]; then
 	need_guest
 	boot_guest "$test_file" --inside
+	answer=$("${PERF:-$BUILD/perf/perf}" record --dry-run --call-graph fp,defer -e cpu-clock \
+		-o "$(mktemp -u)" -- true 2>&1)
+	[[ $answer != *"cannot read deferred user stacks"* ]] || skip_all "${answer%%$'\n'*}"
 fi
 
 # shellcheck source=../../../perf/tests/shell/lib/recorder.sh
