@@ -45,7 +45,7 @@ stalled() {
 	for ((i = 1; i <= bursts; i++)); do
 		"$work/$comm" --threads 1 --rate 0 --tag "$i" --count "$burst" ||
 			fatal "the numbered workload failed"
-		pause 0.2
+		pause 0.1
 	done > "$work/issued"
 	nr_files 1 && fatal "a file has its name before it is complete"
 }
