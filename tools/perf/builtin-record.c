@@ -572,15 +572,15 @@ static int parse_synth(const struct option *opt, const char *arg, int unset)
 static struct option options[] = {
 	OPT_GROUP("Event selection"),
 	OPT_CALLBACK_NONEG('e', "event", &events_option, "event",
-		     "event to record, see 'perf list'; EVENT/overwrite/ keeps only its last records",
-		     parse_recorded_event),
+			   "event to record, see 'perf list'; EVENT/overwrite/ keeps only its last records",
+			   parse_recorded_event),
 #ifdef HAVE_LIBPFM
 	OPT_CALLBACK_NONEG(0, "pfm-events", &rec.evlist, "event",
 			   "event by its libpfm4 name, see 'perf list'",
 			   parse_libpfm_events_option),
 #endif
 	OPT_CALLBACK_NONEG(0, "filter", NULL, "filter",
-		     "condition for the last event before this option", parse_event_filter),
+			   "condition for the last event before this option", parse_event_filter),
 	OPT_CALLBACK_NOOPT(0, "exclude-perf", NULL, NULL,
 			   "exclude perf itself from the tracepoint; -a and -C exclude it from all "
 			   "events, unless --no-exclude-perf", parse_exclude_perf),
@@ -588,7 +588,7 @@ static struct option options[] = {
 		    "record all events in overwrite mode, as with the term /overwrite/"),
 	OPT_U64('c', "count", &rec.opts.user_interval, "sample once per this number of events"),
 	OPT_CALLBACK_NONEG('F', "freq", &rec.opts, "n|max", "sample at this frequency [Hz]",
-		     parse_frequency),
+			   parse_frequency),
 	OPT_BOOLEAN(0, "latency", &args.latency,
 		    "record what perf report --latency needs: context switches (not system-wide)"),
 	OPT_BOOLEAN(0, "strict-freq", &rec.opts.strict_freq,
@@ -606,7 +606,7 @@ static struct option options[] = {
 	OPT_STRING('t', "tid", &rec.opts.target.tid, "tids", "record these threads"),
 	OPT_STRING('u', "uid", &args.user, "user", "record the tasks of this user"),
 	OPT_CALLBACK_NONEG('G', "cgroup", &rec.evlist, "name", "record tasks of this cgroup (needs -a)",
-		     parse_cgroups),
+			   parse_cgroups),
 	OPT_BOOLEAN_SET('i', "no-inherit", &rec.opts.no_inherit, &rec.opts.no_inherit_set,
 			"do not record tasks that recorded tasks start"),
 	OPT_BOOLEAN(0, "per-thread", &rec.opts.target.per_thread,
@@ -650,7 +650,7 @@ static struct option options[] = {
 		    "sample enabled and running times of read counters (:S)"),
 	OPT_BOOLEAN('s', "stat", &rec.opts.inherit_stat, "record the counts of each thread"),
 	OPT_CALLBACK_NONEG('k', "clockid", &rec.opts, "clock", "clock for timestamps, see clock_gettime(2)",
-		     parse_clockid),
+			   parse_clockid),
 
 	OPT_GROUP("Side-band records and build-ids"),
 	OPT_BOOLEAN_SET(0, "switch-events", &rec.opts.record_switch_events,
@@ -692,13 +692,14 @@ static struct option options[] = {
 
 	OPT_GROUP("Rings and threads"),
 	OPT_CALLBACK_NONEG('m', "mmap-pages", &rec.opts, "size[,aux]",
-		     "size of each ring and AUX area, in pages or with a unit (B, K, M, G)",
-		     parse_ring_pages),
+			   "size of each ring and AUX area, in pages or with a unit (B, K, M, G)",
+			   parse_ring_pages),
 	OPT_CALLBACK('D', "delay", &rec, "ms|-1|ranges",
 		     "enable events after this delay; -1: leave them disabled, see --control; "
 		     "ranges: enable events in these, such as 10-20,30-40", parse_delay),
 	OPT_CALLBACK_NONEG(0, "control", &rec.opts, "fd:n[,ack]|fifo:path[,ack]",
-		     "accept commands: enable, disable, snapshot, stop, evlist, ping", parse_control),
+			   "accept commands: enable, disable, snapshot, stop, evlist, ping",
+			   parse_control),
 	OPT_BOOLEAN(0, "no-buffering", &rec.opts.no_buffering, "wake up at every event"),
 	OPT_CALLBACK_OPTARG(0, "threads", NULL, NULL, "spec",
 			    "drain the rings in one thread per cpu (default), core, package, numa node, "

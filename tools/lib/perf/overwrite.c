@@ -13,7 +13,7 @@
  * accepted PERF_SAMPLE_SIZE_AT_END, for this event or for the event that the probe opened.
  */
 static bool has_data_reserved(const struct perf_event_mmap_page *page,
-			       enum perf_overwrite_kind kind)
+			      enum perf_overwrite_kind kind)
 {
 	return page->cap_data_reserved && (kind == PERF_OVERWRITE_SIZED ||
 					   perf_overwrite__probe() == PERF_OVERWRITE_SIZED);

@@ -59,7 +59,7 @@ static bool is_single_record(const struct perf_recovery *recovery,
  * it in both pages must be of the same ring.
  */
 static bool is_confirmed(const struct perf_recovery *recovery, const struct recover_piece *piece,
-		       const struct recover_piece *below, const struct recover_piece *above)
+			 const struct recover_piece *below, const struct recover_piece *above)
 {
 	u32 first = recover__to_page_end(piece->position);
 
@@ -86,7 +86,7 @@ static void drop_unconfirmed(struct perf_recovery *recovery)
 		struct recover_piece *piece = &pieces[i];
 
 		if (!is_confirmed(recovery, piece, kept ? &pieces[kept - 1] : NULL,
-				i + 1 < nr ? piece + 1 : NULL)) {
+				  i + 1 < nr ? piece + 1 : NULL)) {
 			recovery->stats.doubtful++;
 			if (piece->position % RECOVER_PAGE || piece->len > RECOVER_PAGE)
 				continue;

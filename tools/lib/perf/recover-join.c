@@ -46,7 +46,7 @@ static bool is_half(const struct perf_recovery *recovery, const struct half *hal
 
 /* Find the first half of a record that begins where @piece ends. */
 static bool head_after(const struct perf_recovery *recovery, const struct recover_piece *piece,
-			struct half *half)
+		       struct half *half)
 {
 	struct perf_event_header header;
 

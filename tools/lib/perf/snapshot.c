@@ -172,9 +172,9 @@ static void find_records(struct perf_snapshot *snapshot)
 
 	/* If data were overwritten, the rest of a record may precede the oldest complete one. */
 	left = len - walk.bytes;
-	if (overwritten && walk.truncated)
+	if (overwritten && walk.truncated) {
 		records->overwritten = overwritten + left;
-	else {
+	} else {
 		records->overwritten = overwritten;
 		records->malformed = left;
 	}

@@ -19,17 +19,17 @@
 #include "util/tool.h"
 
 static int drop_sample(const struct perf_tool *tool __maybe_unused,
-			    union perf_event *event __maybe_unused,
-			    struct perf_sample *sample __maybe_unused,
-			    struct evsel *evsel __maybe_unused,
-			    struct machine *machine __maybe_unused)
+		       union perf_event *event __maybe_unused,
+		       struct perf_sample *sample __maybe_unused,
+		       struct evsel *evsel __maybe_unused,
+		       struct machine *machine __maybe_unused)
 {
 	return 0;
 }
 
 static int drop_round(const struct perf_tool *tool __maybe_unused,
-			   union perf_event *event __maybe_unused,
-			   struct ordered_events *oe __maybe_unused)
+		      union perf_event *event __maybe_unused,
+		      struct ordered_events *oe __maybe_unused)
 {
 	return 0;
 }

@@ -193,8 +193,8 @@ static inline int aux__drain(struct aux *aux __maybe_unused, struct output *outp
 }
 
 static inline void aux__add_hw_id(struct aux *aux __maybe_unused,
-				   struct aux_area *area __maybe_unused,
-				   union perf_event *event __maybe_unused)
+				  struct aux_area *area __maybe_unused,
+				  union perf_event *event __maybe_unused)
 {
 }
 
@@ -205,8 +205,8 @@ static inline int aux__write_all_hw_ids(struct aux *aux __maybe_unused,
 }
 
 static inline int aux__write_hw_ids(struct aux *aux __maybe_unused,
-				     struct aux_area *area __maybe_unused,
-				     struct output *output __maybe_unused)
+				    struct aux_area *area __maybe_unused,
+				    struct output *output __maybe_unused)
 {
 	return 0;
 }

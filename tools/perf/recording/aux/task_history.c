@@ -80,7 +80,7 @@ static bool extend(struct task_history *history, u64 bytes, u32 pid, u32 tid, u6
 }
 
 void task_history__add(struct task_history *history, u64 offset, u64 bytes, u32 pid, u32 tid,
-		      u64 time)
+		       u64 time)
 {
 	u64 from = history->time;
 

@@ -80,7 +80,7 @@ void task_history__exit(struct task_history *history);
  * @bytes:	length of the stretch [bytes]; 0 if the kernel does not count
  */
 void task_history__add(struct task_history *history, u64 offset, u64 bytes, u32 pid, u32 tid,
-		      u64 time);
+		       u64 time);
 
 /** task_history__lose - records were lost, the last one at @time [ns] */
 void task_history__lose(struct task_history *history, u64 time);

@@ -173,7 +173,7 @@ int output__open(struct output *output)
 	if (!output__will_be_pipe(output) && claim__check(path))
 		return explain_claimed(path);
 	output_tool__init(&output->tool, (output->build_ids || output->cache_binaries) &&
-					 !output->all_build_ids);
+			  !output->all_build_ids);
 	output->data.is_dir = output->kcore;
 	session = perf_session__new(&output->data, &output->tool);
 	if (IS_ERR(session)) {
@@ -352,8 +352,8 @@ int output__mark(struct output *output, unsigned int type)
 }
 
 int output__write_synthesized(const struct perf_tool *tool, union perf_event *event,
-		    struct perf_sample *sample __maybe_unused,
-		    struct machine *machine __maybe_unused)
+			      struct perf_sample *sample __maybe_unused,
+			      struct machine *machine __maybe_unused)
 {
 	struct output *output = container_of(tool, struct output, tool);
 	struct records records = records__of(event, event->header.size);

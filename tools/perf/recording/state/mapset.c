@@ -99,11 +99,11 @@ static struct mapset *join(struct build *build, struct mapset *low, struct mapse
 		return low;
 	if (random() % (low->nr + high->nr) < low->nr) {
 		set = new_node(build, &low->map, mapset__get(low->left),
-			   join(build, mapset__get(low->right), high));
+			       join(build, mapset__get(low->right), high));
 		mapset__put(low);
 	} else {
 		set = new_node(build, &high->map, join(build, low, mapset__get(high->left)),
-			   mapset__get(high->right));
+			       mapset__get(high->right));
 		mapset__put(high);
 	}
 	return set;
@@ -157,7 +157,7 @@ static bool is_mapped(const struct proc_maps *proc_maps, size_t *first, const st
 }
 
 static struct mapset *prune(struct build *build, struct mapset *set,
-			     const struct proc_maps *proc_maps, size_t *first)
+			    const struct proc_maps *proc_maps, size_t *first)
 {
 	struct mapset *left, *right;
 	bool mapped;

@@ -131,7 +131,7 @@ static void apply(struct tasks *tasks, struct proc_maps *maps)
 	}
 	prune(tasks, process, NOW, maps);
 	process->prune_threshold = max(tasks->min_prune_threshold,
-			    2 * nr_checked(process->maps[NOW], maps));
+				       2 * nr_checked(process->maps[NOW], maps));
 	keep(process, maps);
 }
 

@@ -82,9 +82,9 @@ size_t ring_stats__add(struct ring_stats *stats, const struct records *records, 
 			start = iter.pos;
 			stats->lost_records++;
 			ring_stats__lose(stats,
-				      field(records, iter.pos, &iter.header,
-					    offsetof(struct perf_record_lost, lost)),
-				      stats->last, time_at(stats, records, iter.pos));
+					 field(records, iter.pos, &iter.header,
+					       offsetof(struct perf_record_lost, lost)),
+					 stats->last, time_at(stats, records, iter.pos));
 			break;
 		case PERF_RECORD_LOST_SAMPLES:
 			stats->lost_samples += field(records, iter.pos, &iter.header,
@@ -95,7 +95,7 @@ size_t ring_stats__add(struct ring_stats *stats, const struct records *records, 
 			break;
 		case PERF_RECORD_AUX:
 			count_aux(stats, field(records, iter.pos, &iter.header,
-						offsetof(struct perf_record_aux, flags)));
+					       offsetof(struct perf_record_aux, flags)));
 			break;
 		default:
 			break;

@@ -90,9 +90,9 @@ static struct ip_set {
 	const void	*ip[MAX_IPS];
 	unsigned int	nr;
 } all_ips,		/* in all runs */
-  nested_ips,		/* after data_head was stored, while nest > 0 */
-  not_nested_ips,	/* after nest was cleared, before head was compared */
-  compared_ips;		/* after head was compared: the interrupt publishes */
+	nested_ips,		/* after data_head was stored, while nest > 0 */
+	not_nested_ips,	/* after nest was cleared, before head was compared */
+	compared_ips;		/* after head was compared: the interrupt publishes */
 
 static void add_ip(struct ip_set *set, const void *ip)
 {

@@ -48,8 +48,8 @@ static struct moments {
 	struct moment	moment[MAX_MOMENTS];
 	unsigned int	nr;
 } now,		/* of this run */
-  alone,	/* of the task without interrupts */
-  single;	/* of the task with one interrupt */
+	alone,	/* of the task without interrupts */
+	single;	/* of the task with one interrupt */
 
 static struct {
 	const struct writer_mode *mode;

@@ -77,7 +77,7 @@ static void trace(struct model *model, struct task_history *history, bool counte
 	}
 	tid = model->running;
 	task_history__add(history, model->written % LEN, counted ? bytes : 0, 1000 + tid, tid,
-			 ++model->now);
+			  ++model->now);
 }
 
 /* Return: number of tasks that are referred to without bytes in the area; -1 if one is missing. */

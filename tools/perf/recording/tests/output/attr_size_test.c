@@ -133,10 +133,10 @@ static void test_resized(void)
 	struct perf_event_attr resized = perf_event_attr__resized(&attr, 64);
 
 	check(resized.size == 64 && attr.size == sizeof(attr),
-	       "resizing changes the copy, not the attribute");
+	      "resizing changes the copy, not the attribute");
 	resized.size = attr.size;
 	check(!memcmp(&resized, &attr, sizeof(attr)),
-	       "resizing changes nothing but the size");
+	      "resizing changes nothing but the size");
 }
 
 static void test_copy(void)
@@ -171,25 +171,25 @@ static void test_copy(void)
 	memset(&record, 0xee, sizeof(record));
 	record.attr.size = 0;
 	check(!perf_event_attr__copy(&attr, &record.attr, sizeof(record)) &&
-	       attr.size == 0 && attr.config1 && !attr.config2,
-	       "an attribute without a size has the first published one");
+	      attr.size == 0 && attr.config1 && !attr.config2,
+	      "an attribute without a size has the first published one");
 
 	memset(&attr, 0x55, sizeof(attr));
 	expected = attr;
 	record.attr.size = 72;
 	check(perf_event_attr__copy(&attr, &record.attr, 71) == -EINVAL,
-	       "a truncated attribute is refused");
+	      "a truncated attribute is refused");
 	record.attr.size = UINT32_MAX;
 	check(perf_event_attr__copy(&attr, &record.attr, sizeof(record)) == -EINVAL,
-	       "an attribute larger than its record is refused");
+	      "an attribute larger than its record is refused");
 	record.attr.size = 63;
 	check(perf_event_attr__copy(&attr, &record.attr, sizeof(record)) == -EINVAL,
-	       "an attribute smaller than the first published size is refused");
+	      "an attribute smaller than the first published size is refused");
 	record.attr.size = 0;
 	check(perf_event_attr__copy(&attr, &record.attr, 63) == -EINVAL,
-	       "a record too short for any attribute is refused");
+	      "a record too short for any attribute is refused");
 	check(!memcmp(&attr, &expected, sizeof(attr)),
-	       "a refused attribute leaves the destination unchanged");
+	      "a refused attribute leaves the destination unchanged");
 }
 
 int main(void)

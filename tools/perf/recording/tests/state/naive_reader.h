@@ -133,7 +133,7 @@ static inline void reader__event(void *arg, union perf_event *event, u64 time)
 }
 
 static inline void reader__resolve(void *arg, u32 pid, u32 tid, u64 addr, char *comm, char *file,
-			    u64 *offset)
+				   u64 *offset)
 {
 	const struct reader_task *task = reader__find(arg, tid), *leader = reader__find(arg, pid);
 	int i;

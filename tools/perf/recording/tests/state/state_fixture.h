@@ -7,7 +7,6 @@
 
 #include "naive_reader.h"
 
-
 static struct state state;
 static struct history_list file;		/* what the state wrote */
 static u64 now;
@@ -88,7 +87,7 @@ static inline void emit_mmap(u32 pid, u64 start, u64 len, u64 pgoff, const char 
 
 	strcpy(mmap.filename, name);
 	emit(&mmap, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER,
-	    offsetof(struct perf_record_mmap2, filename) + strlen(name) + 1, now++);
+	     offsetof(struct perf_record_mmap2, filename) + strlen(name) + 1, now++);
 }
 
 static inline void emit_ksymbol(u64 addr, const char *name, u16 flags)
@@ -97,7 +96,7 @@ static inline void emit_ksymbol(u64 addr, const char *name, u16 flags)
 
 	strcpy(ksymbol.name, name);
 	emit(&ksymbol, PERF_RECORD_KSYMBOL, 0,
-	    offsetof(struct perf_record_ksymbol, name) + strlen(name) + 1, now++);
+	     offsetof(struct perf_record_ksymbol, name) + strlen(name) + 1, now++);
 }
 
 static inline void emit_switch(void)
