@@ -5,15 +5,15 @@
 # timeout: 300
 # needs: upstream-kernel
 #
-# Build build/soft_pt-module/soft_pt.ko for the unmodified kernel in build/kernel-upstream; else
-# with the installed headers of a 6.12 kernel; or with those in HEADERS
+# Build soft_pt.ko in MODULE_DIR, build/soft_pt-module by default, for the unmodified kernel in
+# build/kernel-upstream; else with the installed headers of a 6.12 kernel; or with those in HEADERS
 # (/usr/src/linux-headers-6.12...-amd64). Only exported symbols are used. The instruction decoder
 # is not exported there, so the module contains a copy.
 
 top=$(realpath "$(dirname "$(realpath "$0")")/../../../..")
 build=${BUILD:-$top/build}
 linux=$build/linux
-out=$build/soft_pt-module
+out=${MODULE_DIR:-$build/soft_pt-module}
 headers=${HEADERS:-$build/kernel-upstream}
 
 # Find the list of exported symbols. Without any module, as in build/kernel-upstream, that is

@@ -13,7 +13,9 @@
 # shellcheck source=../../vm/guest.sh
 . "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
 bin=$BUILD/tests/soft_pt stress=$BUILD/tests/soft_pt/stress
-module=$BUILD/soft_pt-module/soft_pt.ko
+# Not the default folder: pt_module_build.sh may run at the same time.
+export MODULE_DIR=$BUILD/vm/soft_pt-module
+module=$MODULE_DIR/soft_pt.ko
 pmu=/sys/bus/event_source/devices/intel_pt
 
 if [ "${1-}" != --inside ]; then
