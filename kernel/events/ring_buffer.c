@@ -173,7 +173,7 @@ static void rb_free_work(struct work_struct *work)
 /* Freeing a large ring takes long: do not delay the other work of this CPU. */
 void rb_free(struct perf_buffer *rb)
 {
-	queue_work(system_unbound_wq, &rb->free_work);
+	queue_work(system_dfl_wq, &rb->free_work);
 }
 
 struct perf_buffer *rb_alloc(int nr_pages, long watermark, int cpu, int flags)
