@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Test that the events of children, which write to the ring of the parent's
+ * event, never write to one ring on two CPUs at once: writers on one CPU nest,
+ * and nothing else keeps them apart.
+ */
+#include "ring.h"
+
+#include <sys/wait.h>
+
+#define CHILDREN	7	/* for each CPU */
+#define MAX_CPUS	64
+
+FIXTURE(inherited)
+{
+	struct ring	rings[MAX_CPUS];
+	int		nr_cpus;
+	int		unshared;	/* an event that is not inherited */
+};
+
+FIXTURE_SETUP(inherited)
+{
+	struct perf_event_attr attr = ATTR_DUMMY();
+
+	while (self->nr_cpus < MAX_CPUS && nth_cpu(self->nr_cpus) >= 0)
+		self->rings[self->nr_cpus++].fd = -1;
+	/* Tasks with equal events swap them instead of switching them. */
+	self->unshared = perf_open(&attr, 0, -1);
+	ASSERT_GE(self->unshared, 0);
+}
+
+FIXTURE_TEARDOWN(inherited)
+{
+	for (int i = 0; i < self->nr_cpus; i++)
+		ring_close(&self->rings[i]);
+	close(self->unshared);
+}
+
+/* Where each record says which task it is about, and which CPU wrote it. */
+struct read_record {
+	struct perf_event_header	header;
+	uint32_t			pid, tid;
+	uint64_t			value;
+	struct {
+		uint32_t		pid, tid;
+		uint32_t		cpu, reserved;
+	}				id;
+};
+
+/* Let each ring count tasks that are forked from now on. */
+static void count_children(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(inherited) *self, bool remove_on_exec)
+{
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.sample_period = 0, .inherit = 1, .inherit_stat = 1,
+			    .remove_on_exec = remove_on_exec,
+			    .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CPU,
+			    .sample_id_all = 1);
+
+	for (int i = 0; i < self->nr_cpus; i++) {
+		int fd = perf_open(&attr, 0, nth_cpu(i));
+
+		ASSERT_GE(fd, 0)
+			TH_LOG("perf_event_open: %s", strerror(errno));
+		ASSERT_EQ(0, ring_map(&self->rings[i], fd, 8,
+				      PROT_READ | PROT_WRITE));
+	}
+}
+
+/* Run children on each CPU, which end at once or execute a program. */
+static void run_children(struct __test_metadata *_metadata,
+			 FIXTURE_DATA(inherited) *self, bool exec)
+{
+	for (int i = 0; i < CHILDREN * self->nr_cpus; i++) {
+		int status;
+		pid_t child = fork();
+
+		ASSERT_GE(child, 0);
+		if (!child) {
+			pin_to_cpu(nth_cpu(i % self->nr_cpus));
+			if (exec)
+				execl("/bin/true", "true", NULL);
+			_exit(exec);
+		}
+		ASSERT_EQ(child, waitpid(child, &status, 0));
+		ASSERT_EQ(0, status);
+	}
+}
+
+/*
+ * Check the records of counts in the ring of a CPU: this CPU wrote each of them.
+ * Returns their number.
+ */
+static int check_counts(struct __test_metadata *_metadata,
+			const struct ring *ring, int cpu)
+{
+	static struct record record;
+	const struct read_record *read = (const void *)record.bytes;
+	uint64_t at = 0, head = ring_head(ring);
+	int nr = 0;
+
+	for (; at < head; at += record.header.size) {
+		ASSERT_TRUE(ring_record_at(ring, at, head, &record));
+		if (record.header.type != PERF_RECORD_READ)
+			continue;
+		ASSERT_EQ(sizeof(*read), record.header.size);
+		EXPECT_EQ(cpu, (int)read->id.cpu);
+		EXPECT_EQ(read->pid, read->id.pid);
+		EXPECT_EQ(read->tid, read->id.tid);
+		nr++;
+	}
+	return nr;
+}
+
+/* attr.inherit_stat: the counts of a task are written when it exits. */
+TEST_F(inherited, counts_at_exit)
+{
+	int nr;
+
+	if (self->nr_cpus < 2)
+		SKIP(return, "needs two CPUs");
+	count_children(_metadata, self, false);
+	run_children(_metadata, self, false);
+	nr = check_counts(_metadata, &self->rings[0], nth_cpu(0));
+	if (!nr)
+		SKIP(return, "this kernel writes no counts at exit");
+	for (int i = 0; i < self->nr_cpus; i++)
+		EXPECT_EQ(CHILDREN * self->nr_cpus,
+			  check_counts(_metadata, &self->rings[i],
+				       nth_cpu(i)));
+}
+
+/* The same if its events are removed because it executes a program. */
+TEST_F(inherited, counts_at_exec)
+{
+	if (self->nr_cpus < 2)
+		SKIP(return, "needs two CPUs");
+	count_children(_metadata, self, true);
+	run_children(_metadata, self, true);
+	for (int i = 0; i < self->nr_cpus; i++)
+		EXPECT_EQ(CHILDREN * self->nr_cpus,
+			  check_counts(_metadata, &self->rings[i],
+				       nth_cpu(i)));
+}
+
+/*
+ * The ring of an event on any CPU moves with its task. The children of another
+ * event would write to it on their own CPUs.
+ */
+TEST_F(inherited, redirected)
+{
+	struct perf_event_attr attr = ATTR_DUMMY();
+	struct ring *ring = &self->rings[0];
+	int fd = perf_open(&attr, 0, -1), inherited, same;
+
+	ASSERT_EQ(0, ring_map(ring, fd, 1, PROT_READ | PROT_WRITE));
+	attr.inherit = 1;
+	inherited = perf_open(&attr, 0, -1);
+	ASSERT_GE(inherited, 0);
+	EXPECT_EQ(-1, ioctl(inherited, PERF_EVENT_IOC_SET_OUTPUT, fd));
+	EXPECT_EQ(EINVAL, errno);
+	close(inherited);
+
+	attr.inherit = 0;
+	same = perf_open(&attr, 0, -1);
+	ASSERT_GE(same, 0);
+	EXPECT_EQ(0, ioctl(same, PERF_EVENT_IOC_SET_OUTPUT, fd));
+	close(same);
+}
+
+TEST_HARNESS_MAIN
