@@ -355,11 +355,11 @@ run-test-night: tree
 
 bench: bench-ring bench-append bench-snapshot bench-snapshot-guest bench-loss bench-keep bench-cost	## run all benchmarks; prints RESULT <name> <value> <unit>
 
-# $(call run-bench,NAMES)
+# $(call run-bench,NAMES[,NEWEST_PERF])
 define run-bench
 	@export TOP=$(CURDIR) PERF=$(BUILD)/perf/perf \
 		UPSTREAM_PERF=$(wildcard $(CURDIR)/build/upstream-perf/perf) \
-		NEWEST_PERF=$(filter-out $(CURDIR)/build/upstream-perf/perf,$(BUILD)/upstream-perf/perf); \
+		NEWEST_PERF=$(or $2,$(filter-out $(CURDIR)/build/upstream-perf/perf,$(BUILD)/upstream-perf/perf)); \
 	for bench in $(1:%=tools/perf/tests/bench/%.sh); do \
 		echo "# $$bench"; $(LINUX)/$$bench || [ $$? = 2 ] || exit 1; \
 	done
@@ -376,10 +376,10 @@ bench-append: tree		## measure what it costs to append records to a file, with 1
 	@$(BUILD)/tests/append_bench
 
 bench-keep: perf test-programs	## measure how long --keep reaches back for its memory, and its cost
-	$(call run-bench,keep)
+	$(call run-bench,keep,$(wildcard $(CURDIR)/build/newest-perf/perf))
 
 bench-cost: perf test-programs	## measure what it costs servers, and a build, to leave a recorder on
-	$(call run-bench,cost)
+	$(call run-bench,cost,$(wildcard $(CURDIR)/build/newest-perf/perf))
 
 # With BASE=mainline, the perf of that base is a peer, too; perf of 6.12 cannot read its files.
 bench-loss: perf upstream-perf test-programs	## measure losses and overhead of streaming, ours and upstream's

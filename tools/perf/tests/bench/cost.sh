@@ -9,6 +9,7 @@
 #	overwrite	this perf, -e event/overwrite/ -m 4M
 #	keep		this perf, --keep
 #	perf-overwrite	OTHER_PERF (/usr/bin/perf) --overwrite -m 4M
+#	perf-overwrite-newest	the same with NEWEST_PERF, that of the newest Linux (make newest-perf)
 #	trace-cmd	trace-cmd start: ftrace overwrites its rings, of 4 MB for each CPU
 #
 #	sched		sched:sched_switch, sched:sched_wakeup
@@ -28,8 +29,10 @@ rounds=${ROUNDS:-5}
 scale=${SCALE:-5}
 ours=$PERF
 other=${OTHER_PERF:-/usr/bin/perf}
-recorders=${RECORDERS:-overwrite keep perf-overwrite trace-cmd}
-[ -x "$other" ] || recorders=${recorders/perf-overwrite/}
+newest=${NEWEST_PERF:-}
+recorders=" ${RECORDERS:-overwrite keep perf-overwrite perf-overwrite-newest trace-cmd} "
+[ -x "$other" ] || recorders=${recorders/ perf-overwrite / }
+[ -x "$newest" ] || recorders=${recorders/ perf-overwrite-newest / }
 if [[ $recorders == *trace-cmd* ]]; then
 	if trace-cmd start -e sched:sched_switch > "$work/trace-cmd.log" 2>&1; then
 		trace-cmd stop && trace-cmd reset
@@ -67,8 +70,9 @@ recorder_on() {
 		events=("${events[@]/%//overwrite/}")
 		;;
 	keep) options=(--keep) ;;
-	perf-overwrite)
+	perf-overwrite*)
 		perf=$other
+		[ "$1" = perf-overwrite ] || perf=$newest
 		options=(-m 4M --overwrite)
 		;;
 	esac
@@ -115,7 +119,7 @@ one_round() {
 	done
 }
 
-echo "$rounds rounds, $(nproc) CPUs, $("$other" --version), Linux $(uname -r)"
+echo "$rounds rounds, $(nproc) CPUs, $("$other" --version)${newest:+, newest: $("$newest" --version)}, Linux $(uname -r)"
 for workload in ${WORKLOADS:-redis nginx pgbench build}; do
 	needs=$("${workload}_needs")
 	if [ -n "$needs" ]; then

@@ -2,13 +2,15 @@
 # Benchmark: how long --keep reaches back for its memory, and what it costs, beside overwrite rings
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# PERF is this perf, OTHER_PERF (/usr/bin/perf) that of the distribution. In each of ROUNDS (3) rounds
+# PERF is this perf, OTHER_PERF (/usr/bin/perf) that of the distribution, NEWEST_PERF that of the
+# newest Linux (make newest-perf); recorders whose perf is missing are left out. In each of ROUNDS (3) rounds
 # the workload runs for ROUND_SECONDS (8) under each recorder of RECORDERS in turn:
 #
 #	none		not recorded
 #	keep		--keep in MEMORY (64) MB
 #	overwrite	overwrite rings of as much memory, all CPUs and the copies of the rings together
 #	switch-output	OTHER_PERF --switch-output=1s --switch-max-files=60; TMPDIR says on which disk
+#	switch-output-newest	the same with NEWEST_PERF
 #
 # The workload reads, compresses and hashes files on all CPUs, as that of make demo. Recorded are
 # context switches, wake-ups and system calls of the whole machine.
@@ -35,8 +37,10 @@ seconds=${ROUND_SECONDS:-8}
 memory=${MEMORY:-64}
 other=${OTHER_PERF:-/usr/bin/perf}
 events=(sched:sched_switch sched:sched_wakeup raw_syscalls:sys_enter)
-names=${RECORDERS:-none overwrite keep switch-output}
-[ -x "$other" ] || names=${names/switch-output/}
+newest=${NEWEST_PERF:-}
+names=" ${RECORDERS:-none overwrite keep switch-output switch-output-newest} "
+[ -x "$other" ] || names=${names/ switch-output / }
+[ -x "$newest" ] || names=${names/ switch-output-newest / }
 ours=$PERF
 
 # Run the workload, and count in $passes how often all CPUs got through its files.
@@ -54,11 +58,11 @@ run_workload() {
 	passes=$(cat "$work"/passes.* | wc -l)
 }
 
-# options NAME: set $perf and $options
+# options NAME: set $perf, $options, and $reader, the perf that reads the files
 options() {
 	local event
 
-	perf=$ours options=()
+	perf=$ours reader=$ours options=()
 	for event in "${events[@]}"; do
 		[ "$1" != overwrite ] || event+=/overwrite/
 		options+=(-e "$event")
@@ -68,8 +72,9 @@ options() {
 	# Each ring has two copies; the next lower power of two
 	overwrite) options+=(-m "$(awk -v mb="$memory" -v cpus="$(nproc)" '
 		BEGIN { kb = mb * 1024 / cpus / 3; for (m = 1024; 2 * m <= kb; m *= 2); print m }')K") ;;
-	switch-output)
+	switch-output*)
 		perf=$other
+		[ "$1" = switch-output ] || perf=$newest reader=$newest
 		options+=(--switch-output=1s --switch-max-files=60)
 		;;
 	esac
@@ -81,7 +86,7 @@ span() {
 	local file
 
 	for file; do
-		"$ours" script -f -i "$file" -F cpu,time --ns 2> "$work/script.err"
+		"$reader" script -f -i "$file" -F cpu,time --ns 2> "$work/script.err"
 	done | tr -d '[]:' | awk '
 		{ if (!($1 in first) || $2 < first[$1]) first[$1] = $2; if ($2 > last) last = $2; nr++ }
 		END { for (cpu in first) if (first[cpu] > begin) begin = first[cpu]; print last - begin, nr }'
@@ -114,7 +119,7 @@ one_round() {
 	bytes=$(sed -nE 's/.*Used up to ([0-9.]+) MB.*/\1/p' "$work/record.err")
 	case $name in
 	overwrite) bytes=$memory ;;
-	switch-output) bytes=$(du -cm "${files[@]}" | awk 'END { print $1 }') ;;
+	switch-output*) bytes=$(du -cm "${files[@]}" | awk 'END { print $1 }') ;;
 	esac
 	recorded=$nr
 	[ "$name" != keep ] ||
@@ -129,11 +134,11 @@ one_round() {
 }
 
 for ((i = 0; i < rounds; i++)); do
-	for name in none ${names/none/}; do
+	for name in none ${names/ none / }; do
 		one_round "$name"
 	done
 done
-echo "$rounds rounds of $seconds s, $memory MB, $(nproc) CPUs, $($other --version)"
+echo "$rounds rounds of $seconds s, $memory MB, $(nproc) CPUs, $("$other" --version)${newest:+, newest: $("$newest" --version)}"
 for file in "$work"/figure-*; do
 	echo "RESULT ${file##*/figure-} $(statistic median < "$file")"
 done
