@@ -54,7 +54,7 @@ has_slept() {
 	[ "$(sleeps_of "$1")" -ge "$2" ]
 }
 
-if mount -t tmpfs -o size=5m tmpfs "$out" 2> "$work/mount.err"; then
+if mount -t tmpfs -o size=16m tmpfs "$out" 2> "$work/mount.err"; then
 	mounted+=("$out")
 	for how in --io=sync --io=uring -z; do
 		subtest "a full disk, a file for each snapshot, $how"
