@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Test perf_snapshot__take() of several rings: grace periods, pauses, and concurrent readers
- * tags: fast
+ * tags: fast parallel
  *
  * The test replaces the grace period and the ioctl that pauses a ring, to write records at exactly
  * that time.

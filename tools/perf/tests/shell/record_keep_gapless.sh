@@ -2,7 +2,7 @@
 # perf record --keep: consecutive snapshots together hold each record once
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 180
-# tags: long
+# tags: parallel long
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

@@ -2,7 +2,7 @@
 # perf record --keep: time and memory are met, nothing newer than the oldest kept record is missing
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 180
-# tags: long
+# tags: parallel long
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

@@ -2,6 +2,7 @@
 # perf record --keep: a slow disk delays the file, not what is kept; a full one costs no records
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 120
+# tags: parallel
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

@@ -2,7 +2,7 @@
 # perf record --keep: files name processes that are long gone, in the memory that was stated
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 600
-# tags: long
+# tags: parallel long
 
 # shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"

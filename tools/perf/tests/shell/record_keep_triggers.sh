@@ -2,6 +2,7 @@
 # perf record --cooldown, --keep-first, --exec-snapshot: storms of triggers, a command for each file
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 120
+# tags: parallel
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

@@ -2,6 +2,7 @@
 # perf record: output files with --switch-output, size limits, pipes and --tail-synthesize
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 180
+# tags: parallel
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

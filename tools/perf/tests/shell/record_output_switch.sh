@@ -2,6 +2,7 @@
 # perf record --switch-output: no event is lost while a file is completed
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 240
+# tags: parallel
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

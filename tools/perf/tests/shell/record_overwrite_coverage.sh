@@ -2,6 +2,7 @@
 # perf record /overwrite/: the summary says for what time a snapshot is complete on all CPUs
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 60
+# tags: parallel
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

@@ -2,6 +2,7 @@
 # perf record /overwrite/: a snapshot that cannot be written is dropped, the next ones are saved
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 120
+# tags: parallel
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

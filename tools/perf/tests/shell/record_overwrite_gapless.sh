@@ -2,7 +2,7 @@
 # perf record /overwrite/: snapshots at 10 Hz together hold every call once
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 400
-# tags: long
+# tags: parallel long
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

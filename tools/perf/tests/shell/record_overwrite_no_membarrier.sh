@@ -2,6 +2,7 @@
 # perf record /overwrite/: snapshots hold every call once without membarrier(2), too
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 90
+# tags: parallel
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

@@ -2,6 +2,7 @@
 # perf record /overwrite/: late snapshots have no gap inside, and report exactly how much was overwritten
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 300
+# tags: parallel
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

@@ -2,6 +2,7 @@
 # perf record /overwrite/: slow output does not delay copies, and requests made meanwhile are merged
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 120
+# tags: parallel
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

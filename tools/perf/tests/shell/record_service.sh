@@ -2,6 +2,7 @@
 # perf record as a service: messages to the service manager, settings from a configuration
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 60
+# tags: parallel
 
 # shellcheck source=lib/recorder.sh
 . "$(dirname "$0")/lib/recorder.sh"

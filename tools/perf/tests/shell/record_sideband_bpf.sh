@@ -1,6 +1,7 @@
 #!/bin/bash
 # perf record: BPF records whose size the kernel overstates while another recorder runs
 # SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

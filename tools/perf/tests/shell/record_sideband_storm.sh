@@ -2,7 +2,7 @@
 # perf record: snapshots name every short-lived process, and the memory of the recorder does not grow
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 900
-# tags: long
+# tags: parallel long
 
 # shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"

@@ -2,6 +2,7 @@
 # perf record --mmap-flush, --affinity, --write-buffer: when and where rings are drained, and buffer memory
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 300
+# tags: parallel
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"

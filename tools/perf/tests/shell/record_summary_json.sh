@@ -2,6 +2,7 @@
 # perf record --summary=json: one object for each snapshot and file, and the totals
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 60
+# tags: parallel
 
 # shellcheck source=lib/recorder.sh
 . "$(dirname "$0")/lib/recorder.sh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Test mapping and unmapping an AUX area while other CPUs use the ring, under ThreadSanitizer.
- * tags: fast
+ * tags: fast parallel
  *
  * One thread plays a CPU on which the event is enabled; holding the lock stands for disabled
  * interrupts. Another thread plays a process that has mapped the same ring and faults on its control

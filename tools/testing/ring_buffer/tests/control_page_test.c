@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Test the kernel's ring buffer while another thread corrupts the control page.
- * tags: fast
+ * tags: fast parallel
  * timeout: 60
  *
  * A thread overwrites the page with random and with plausible wrong values, as fast as it can,

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Run the KUnit suites and kselftests of the perf ring buffer in the guest
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 600
+# timeout: 900
+# tags: parallel
 #
 # Builds the selftests of this folder with the headers of this kernel, boots the guest once, runs
 # the KUnit suites and the selftests there, and prints all results as one TAP stream.
@@ -106,5 +107,5 @@ fi
 [ $# -gt 0 ] && tests=("$@")
 # Two NUMA nodes, for the KUnit test of memory placement.
 export VM_APPEND="$VM_APPEND numa=fake=2 kunit.enable=1 kunit.filter_glob=perf_ring_*"
-export VM_TIMEOUT=${VM_TIMEOUT:-540}
+export VM_TIMEOUT=${VM_TIMEOUT:-840}
 exec "$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside "${tests[@]}")"

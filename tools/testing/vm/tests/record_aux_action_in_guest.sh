@@ -2,6 +2,7 @@
 # perf record -e EVENT/aux-action=.../: events pause and resume a trace
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 200
+# tags: parallel
 # needs: kernel
 #
 # The PMU is soft_pt. Tools of Linux 6.12 do not know the term.
@@ -11,10 +12,10 @@
 
 if [ "${1-}" != --inside ]; then
 	need_guest
-	boot_guest setarch -R "$test_file" --inside
 	answer=$("${PERF:-$BUILD/perf/perf}" record --dry-run -e cpu-clock/aux-action=pause/ \
 		-o "$(mktemp -u)" -- true 2>&1)
 	[[ $answer != *"event syntax error"* ]] || skip_all "this perf does not know aux-action="
+	boot_guest setarch -R "$test_file" --inside
 fi
 
 # shellcheck source=../../../perf/tests/shell/lib/recorder.sh

@@ -2,6 +2,7 @@
 # perf record --call-graph fp,defer: stacks are in the rings and snapshots of their samples
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 300
+# tags: parallel
 # needs: kernel
 
 # shellcheck source=../guest.sh
@@ -9,10 +10,10 @@
 
 if [ "${1-}" != --inside ]; then
 	need_guest
-	boot_guest "$test_file" --inside
 	answer=$("${PERF:-$BUILD/perf/perf}" record --dry-run --call-graph fp,defer -e cpu-clock \
 		-o "$(mktemp -u)" -- true 2>&1)
 	[[ $answer != *"cannot read deferred user stacks"* ]] || skip_all "${answer%%$'\n'*}"
+	boot_guest "$test_file" --inside
 fi
 
 # shellcheck source=../../../perf/tests/shell/lib/recorder.sh

@@ -2,7 +2,7 @@
 # perf record overwrite: gapless snapshots of PERF_SAMPLE_SIZE_AT_END rings at 10 Hz and 100 Hz
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 600
-# tags: long
+# tags: parallel long
 # needs: kernel
 #
 # Environment: GAPLESS_SECONDS, the length of each run, default 2, at night 10; RATE, of the numbered

@@ -2,6 +2,7 @@
 /*
  * Readers, holds and rounds, under the thread sanitizer: threads fill simulated rings.
  * timeout: 120
+ * tags: parallel
  *
  * Each item that is published has a stamp, as a record has a time. Drained items go to a log, as
  * records go to the file. The log must have the order that rounds.h and readers.h guarantee.

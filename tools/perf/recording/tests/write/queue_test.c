@@ -2,6 +2,7 @@
 /*
  * Test the queue: records that several threads append are in the file, whole and in order. After a
  * failed write the file has all records before it, and all others are counted.
+ * tags: parallel
  *
  * The test's writer fails at a given byte, and finishes chunks in any order, sometimes several at
  * once. Until it returns a chunk, nobody else may use that. Whatever the threads do, a naive reader

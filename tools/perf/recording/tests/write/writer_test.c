@@ -2,6 +2,7 @@
 /*
  * Test each back end of the writer: all bytes are in the file; short writes, EINTR and EAGAIN are
  * resumed; below a limit of the file's size all bytes are there, and the chunk has the error.
+ * tags: parallel
  *
  * The limit is RLIMIT_FSIZE: the kernel then writes exactly the bytes below it. spoil_writes.c
  * causes short writes and errors. Prints KTAP.
