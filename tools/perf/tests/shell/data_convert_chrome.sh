@@ -129,6 +129,29 @@ if convert "$work/tasks"; then
 		error "no such name: $(grep '^q' "$work/trace.json.titles" | od -c | head -n 3)"
 fi
 
+subtest "A snapshot, which has no EXIT records: tasks that exit are not drawn to its end"
+"$PERF" record -o "$work/kept" --keep -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit \
+	-- sh -c '/bin/true; sleep 0.2; /bin/true' 2> "$work/record.err" || fatal "perf record fails"
+if convert "$work/kept"; then
+	python3 - "$work/trace.json" <<-'END' || error "a task that exits is drawn for longer"
+		import json
+		import sys
+		begins, exits, longer = {}, 0, 0
+		with open(sys.argv[1], encoding='utf-8') as file:
+		    for event in json.load(file)['traceEvents']:
+		        track = (event['pid'], event.get('tid'))
+		        if event['ph'] == 'B':
+		            begins[track] = event
+		        elif event['ph'] == 'E' and track in begins:
+		            begin = begins.pop(track)
+		            if begin['name'] in ('exit', 'exit_group'):
+		                exits += 1
+		                longer += event['ts'] > begin['ts']
+		print(f'# {exits} tasks exit, {longer} are drawn for longer')
+		sys.exit(exits < 3 or longer)
+	END
+fi
+
 subtest "The whole system: arrows from wake-ups to tasks that run"
 ours="comm == \"$comm\""
 "$PERF" record -a -o "$work/system" -e sched:sched_switch \

@@ -316,12 +316,12 @@ static int process_task(const struct perf_tool *tool, union perf_event *event,
 	struct conversion *conv = container_of(tool, struct conversion, tool);
 	struct moment at = { has_time(sample) ? sample->time : 0, -1,
 			     (int)event->fork.pid, (int)event->fork.tid };
+	bool exits = event->header.type == PERF_RECORD_EXIT;
 
 	if (conv->timeline.host && machine__is_host(machine))
-		timeline__exited(&conv->timeline, &at);
-	return event->header.type == PERF_RECORD_EXIT ?
-	       perf_event__process_exit(tool, event, sample, machine) :
-	       perf_event__process_fork(tool, event, sample, machine);
+		(exits ? timeline__exited : timeline__replaced)(&conv->timeline, &at);
+	return exits ? perf_event__process_exit(tool, event, sample, machine) :
+		       perf_event__process_fork(tool, event, sample, machine);
 }
 
 /* In a pipe, events and features are records, and a feature of no known number is the last. */

@@ -26,6 +26,8 @@
  * @woken:	that slice says runnable
  * @in_syscall:	a slice for a system call is open
  * @had_syscall: a system call began or ended before
+ * @exiting_since: time of the system call from which the task does not return, if it was not seen
+ *		to leave a CPU since [ns]; or 0
  */
 struct task {
 	char	name[COMM_SIZE];
@@ -38,6 +40,7 @@ struct task {
 	bool	woken;
 	bool	in_syscall;
 	bool	had_syscall;
+	u64	exiting_since;
 };
 
 void timeline__init(struct timeline *tl)
@@ -354,6 +357,7 @@ bool timeline__begin_off_cpu(struct timeline *tl, const struct moment *at, enum 
 	task = draw_task(tl, thread);
 	if (task) {
 		end_off_cpu(tl, thread, task, at->time);
+		task->exiting_since = 0;
 		task->flow = 0;
 		task->switched_out = true;
 		drawn = state != OFF_CPU_DEAD;
@@ -449,6 +453,11 @@ void timeline__wakeup(struct timeline *tl, const struct moment *at, int tid, con
 
 /* ---- system calls */
 
+static bool never_returns(const char *syscall)
+{
+	return !strcmp(syscall, "exit") || !strcmp(syscall, "exit_group");
+}
+
 void timeline__begin_syscall(struct timeline *tl, const struct moment *at, const char *name)
 {
 	struct thread *thread = machine__findnew_thread(tl->host, at->pid, at->tid);
@@ -460,6 +469,7 @@ void timeline__begin_syscall(struct timeline *tl, const struct moment *at, const
 			write_end(tl, task_track(thread), at->time);
 		task->in_syscall = true;
 		task->had_syscall = true;
+		task->exiting_since = never_returns(name) ? at->time : 0;
 		begin_named(tl, 'B', task_track(thread), at->time, name);
 	} else {
 		timeline__begin_point(tl, at, name);
@@ -611,11 +621,31 @@ void timeline__exited(struct timeline *tl, const struct moment *at)
 	thread__put(thread);
 }
 
+/*
+ * Close a task for which the file has no EXIT record, as in snapshots. It may have exited long ago:
+ * a system call of which nothing more was seen has no length then.
+ */
+static void close_unended(struct timeline *tl, struct thread *thread, u64 time)
+{
+	struct task *task = thread__priv(thread);
+
+	close_task(tl, thread, task && task->exiting_since ? task->exiting_since : time);
+}
+
+void timeline__replaced(struct timeline *tl, const struct moment *at)
+{
+	struct thread *thread = machine__find_thread(tl->host, at->pid, at->tid);
+
+	if (thread)
+		close_unended(tl, thread, max(at->time, tl->end));
+	thread__put(thread);
+}
+
 static int finish_task(struct thread *thread, void *data)
 {
 	struct timeline *tl = data;
 
-	close_task(tl, thread, tl->end);
+	close_unended(tl, thread, tl->end);
 	return 0;
 }
 

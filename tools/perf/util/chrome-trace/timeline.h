@@ -126,8 +126,9 @@ void timeline__snapshot(struct timeline *tl, const struct moment *at, const char
 int timeline__lost(struct timeline *tl, const struct moment *at, u64 nr);
 int timeline__count(struct timeline *tl, int cpu, enum count kind, u64 nr);
 
-/* Close what is open for a task that has exited, and for all. */
+/* Close what is open for a task that exits, for one whose tid another task gets, and for all. */
 void timeline__exited(struct timeline *tl, const struct moment *at);
+void timeline__replaced(struct timeline *tl, const struct moment *at);
 void timeline__finish(struct timeline *tl);
 
 #endif
