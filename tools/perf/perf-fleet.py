@@ -300,6 +300,7 @@ def main():
     options = parser().parse_args()
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    os.umask(0o077)             # recordings tell what all users did
     try:
         names, first = find_machines(options)
     except nodes.NodesError as error:

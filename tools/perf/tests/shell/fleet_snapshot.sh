@@ -179,6 +179,7 @@ for failure in 'h6:(No route to host|Connection|no answer to ssh|.*timed out)' \
 done
 [ "$(tar -tf "$work/incident.tar" | head -n 1)" = incident/manifest.json ] ||
 	error "the manifest is not first"
+[ "$(stat -c %a "$work/incident.tar")" = 600 ] || error "other users may read the archive"
 
 subtest "each bound contains the true error of the offset"
 for name in h1 h2 h3 h4 h5; do
