@@ -305,7 +305,7 @@ SCRIPTS := tools/perf/fleet/remote.sh packaging/install packaging/build-deb pack
 	scripts/prepare-herd7 scripts/demo scripts/demo-overwrite scripts/demo-pt scripts/lint-kernel scripts/make-series \
 	scripts/seed-kernel scripts/lint-series \
 	.ci/run $(VM)/build-kernel tools/testing/cross/build \
-	$(wildcard scripts/tests/*.sh packaging/tests/*.sh tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh \
+	$(wildcard scripts/tests/*.sh packaging/tests/*.sh packaging/tests/lib/*.sh tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh \
 		tools/lib/perf/tests/*.sh tools/testing/*/*.sh tools/testing/*/*/*.sh)
 
 lint-scripts: deps

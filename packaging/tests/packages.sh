@@ -4,18 +4,13 @@
 # tags: night
 # timeout: 1800
 #
-# The clean Debian is build/chroot/bookworm, below an overlay. systemd runs in it as PID 1 of a
-# container (systemd-nspawn).
+# lib/container.sh describes the clean Debian.
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
-# shellcheck source=../../tools/perf/tests/shell/lib/harness.sh
-. "$top/tools/perf/tests/shell/lib/harness.sh"
-unset MAKEFLAGS MFLAGS MAKELEVEL
-export BUILD
+# shellcheck source=lib/container.sh
+. "$top/packaging/tests/lib/container.sh"
 
-[ "$(id -u)" = 0 ] || skip "needs root"
-"$top/scripts/install-deps" deb > "$work/log" 2>&1 || skip "cannot install debhelper: $(tail -n 1 "$work/log")"
-"$top/scripts/prepare-chroot" bookworm > "$work/log" 2>&1 || skip "$(tail -n 1 "$work/log")"
+mount_container
 
 subtest "make deb"
 make -C "$top" deb > "$work/log" 2>&1 || fatal "make deb fails: $(tail -n 20 "$work/log")"
@@ -48,35 +43,12 @@ grep -qE '^cpu +[0-9]+: +[1-9][0-9]* switches' "$work/out" || error "no context 
 
 # --- a clean Debian ----------------------------------------------------------------------------
 
-root=$work/root
-mkdir "$root" "$work/memory" "$BUILD/chroot/archives" 2> /dev/null
-mount -t tmpfs tmpfs "$work/memory" || skip "cannot mount a tmpfs"
-mounted=("$work/memory")
-mkdir "$work/memory/upper" "$work/memory/work"
-mount -t overlay -o "lowerdir=$BUILD/chroot/bookworm,upperdir=$work/memory/upper,workdir=$work/memory/work" \
-	overlay "$root" || skip "cannot mount an overlay"
-mounted=("$root" "${mounted[@]}")
-mount --bind "$BUILD/chroot/archives" "$root/var/cache/apt/archives"
-mounted=("$root/var/cache/apt/archives" "${mounted[@]}")
-
 subtest "perf fleet is in the package"
-dpkg-deb -c "$package" | grep -q '/libexec/perf-core/fleet/remote.sh$' || error "remote.sh is missing"
-dpkg-deb -c "$package" | grep -q '^-rwx.*/libexec/perf-core/perf-fleet$' || error "perf-fleet is missing"
+dpkg-deb -c "$package" | grep '/libexec/perf-core/fleet/remote.sh$' > /dev/null || error "remote.sh is missing"
+dpkg-deb -c "$package" | grep '^-rwx.*/libexec/perf-core/perf-fleet$' > /dev/null || error "perf-fleet is missing"
 
 subtest "the package is installed"
-cp "$package" "$root/root/"
-cp /etc/resolv.conf "$root/etc/"
-inside() {
-	DEBIAN_FRONTEND=noninteractive chroot "$root" "$@"
-}
-inside sh -c 'apt-get update && apt-get install -y --no-install-recommends /root/perf-recorder_*.deb' \
-	> "$work/log" 2>&1 || {
-	grep -qE 'Could not|Failed to fetch|Unable to fetch' "$work/log" && {
-		inconclusive "the network is missing: $(grep -m 1 -E 'Could not|Failed|Unable' "$work/log")"
-		finish
-	}
-	fatal "$(tail -n 20 "$work/log")"
-}
+install_packages "$package"
 inside perf-recorder --version | grep -q '^perf version' || error "perf-recorder does not run"
 inside sh -c 'cd /root && mount -t proc proc /proc && mount -t sysfs sysfs /sys &&
 	perf-recorder record -e page-faults/overwrite/u -- true && perf-recorder report --stdio;
@@ -103,11 +75,6 @@ fi
 
 # --- the service ---------------------------------------------------------------------------------
 
-# manager COMMAND...: run a command in the container
-manager() {
-	nsenter -t "$init" -m -u -i -p -C "$@"
-}
-
 # active [STATE]: is the service in this state?
 active() {
 	[ "$(manager systemctl show -P ActiveState perf-recorder@default)" = "${1:-active}" ]
@@ -128,19 +95,7 @@ sed -i 's/mmap-pages = .*/mmap-pages = 256K/; s/switch-max-size = .*/switch-max-
 dropin=$root/etc/systemd/system/perf-recorder@.service.d
 mkdir -p "$dropin"
 printf '[Service]\nRestartSec=100ms\n' > "$dropin/test.conf"
-mkdir -p "$root/var/lib/private" && chmod 700 "$root/var/lib/private"
-SYSTEMD_NSPAWN_API_VFS_WRITABLE=yes systemd-nspawn --register=no --keep-unit --boot --directory "$root" \
-	--console=pipe --capability=all --system-call-filter="perf_event_open bpf" \
-	--bind=/sys/kernel/tracing > "$work/nspawn.log" 2>&1 < /dev/null &
-nspawn=$!
-started+=("$nspawn")
-init_runs() {
-	init=$(pgrep -P $nspawn) && manager systemctl is-system-running > "$work/log" 2>&1
-}
-if ! command -v systemd-nspawn > /dev/null || ! wait_until 60 init_runs; then
-	inconclusive "systemd does not run in a container: $(tail -n 1 "$work/nspawn.log" "$work/log" 2>&1)"
-	finish
-fi
+boot_container
 manager systemctl start perf-recorder@default || { log; fatal "it does not start"; }
 active || error "it is not active"
 state=/proc/$init/root/var/lib/private/perf-recorder/default
@@ -235,7 +190,7 @@ subtest "the package is purged"
 cp "$work/default.conf" "$config"
 inside dpkg --purge perf-recorder > "$work/log" 2>&1 || error "$(cat "$work/log")"
 rm -r "$dropin"
-(cd "$work/memory/upper" && find . -path '*perf-recorder*' ! -path './root/*' ! -path './var/log/*' \
+(cd "$upper" && find . -path '*perf-recorder*' ! -path './root/*' ! -path './var/log/*' \
 	! -path './var/cache/*' ! -path './tmp/*' ! -type c) > "$work/left"
 [ ! -s "$work/left" ] || error "left behind: $(cat "$work/left")"
 
