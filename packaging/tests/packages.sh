@@ -41,6 +41,10 @@ cc -Wall -Werror -o "$work/overwrite" "$work"/dev/usr/share/doc/*/examples/overw
 "$work/overwrite" > "$work/out" 2>&1 || error "the example fails: $(cat "$work/out")"
 grep -qE '^cpu +[0-9]+: +[1-9][0-9]* switches' "$work/out" || error "no context switch: $(cat "$work/out")"
 
+subtest "the test vectors in the library's package can be read as they are"
+(cd "$work/dev/usr/share/doc/libperf-overwrite-dev" && ./examples/read_vectors.py ring-vectors) > "$work/out" 2>&1 ||
+	error "$(tail -n 3 "$work/out")"
+
 # --- a clean Debian ----------------------------------------------------------------------------
 
 subtest "perf fleet is in the package"
