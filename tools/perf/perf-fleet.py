@@ -103,7 +103,7 @@ def parser():
 
     start = add('start', 'start the recorders')
     start.add_argument('--record', metavar='<options>',
-                       help='options of perf record, for recorders without systemd')
+                       help='run perf record with these options, not the service')
     add('status', 'say which machines record')
     add('stop', 'stop the recorders')
     snapshot = add('snapshot', 'take snapshots on all machines and copy them to one archive')

@@ -38,7 +38,15 @@ has_unit() {
 	systemctl cat "$unit" > /dev/null 2>&1
 }
 
-# Did a recorder without systemd end, and leave its directory?
+# Is the recorder that of the service? It may be starting, or waiting for a restart.
+service_runs() {
+	has_unit || return
+	case $(systemctl show -P ActiveState "$unit") in
+	inactive | failed) return 1 ;;
+	esac
+}
+
+# Did a recorder in the background end, and leave its directory?
 was_killed() {
 	[ -e "$run/lock" ] && flock -n "$run/lock" true
 }
@@ -143,9 +151,10 @@ snapshot() {
 	done
 }
 
-# Start perf record in the background, with the directories of the service.
-start_without_systemd() {
-	local config=/etc/perf-recorder/$instance.conf program
+# Start perf record in the background, with the directories of the service. A scope of its own takes
+# it out of the login session, whose processes logind may end at log-out (KillUserProcesses=yes).
+start_in_background() {
+	local config=/etc/perf-recorder/$instance.conf program scope=''
 
 	program=$(perf)
 	! was_killed || rm -r "$run"
@@ -161,8 +170,9 @@ start_without_systemd() {
 		record=${record:--a -e sched:sched_switch,sched:sched_wakeup --keep --switch-output
 			--switch-max-size=2G}
 	fi
-	# shellcheck disable=SC2016,SC2086 # for the other shell; a list of options
-	setsid bash -c 'run=$1; shift; flock 3; "$@"; rm -r "$run"' - "$run" \
+	[ ! -d /run/systemd/system ] || scope="systemd-run --quiet --scope --collect"
+	# shellcheck disable=SC2016,SC2086 # for the other shell; lists of words
+	setsid $scope bash -c 'run=$1; shift; flock 3; "$@"; rm -r "$run"' - "$run" \
 		"$program" record --control="fifo:$run/control,$run/answers" $record \
 		> "$state/log" 2>&1 < /dev/null 3> "$run/lock" &
 	request ping
@@ -173,22 +183,30 @@ start_without_systemd() {
 	echo 0 > "$run/unanswered"
 }
 
-start() {
+start_service() {
 	local output
 
-	if [ -z "$record" ] && has_unit; then
-		output=$(systemctl start "$unit" 2>&1) || fail "systemctl: ${output%%$'\n'*}"
+	output=$(systemctl start "$unit" 2>&1) || fail "systemctl: ${output%%$'\n'*}"
+}
+
+start() {
+	if service_runs; then
+		start_service	# waits if it is starting
+		echo "state records already"
 	elif ! was_killed && [ -p "$run/control" ]; then
 		echo "state records already"
-		return
 	else
-		start_without_systemd
+		if [ -z "$record" ] && has_unit; then
+			start_service
+		else
+			start_in_background
+		fi
+		echo "state started"
 	fi
-	echo "state started"
 }
 
 status() {
-	if has_unit && ! systemctl -q is-active "$unit"; then
+	if [ ! -p "$run/control" ] && has_unit; then
 		fail "the service is $(systemctl show -P ActiveState "$unit")"
 	fi
 	become_recorder
@@ -198,7 +216,7 @@ status() {
 }
 
 stop() {
-	if has_unit && systemctl -q is-active "$unit"; then
+	if service_runs; then
 		systemctl stop "$unit" || fail "the service does not stop"
 	else
 		become_recorder
