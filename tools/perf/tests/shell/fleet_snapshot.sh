@@ -228,7 +228,7 @@ END
 
 subtest "a recorder that hangs is named, and answers the next client"
 kill -STOP "$(recorder_of h1)"
-fleet snapshot -w 'h[1-2]' -o "$work/hang.tar" --timeout 3
+fleet snapshot -w 'h[1-2]' -o "$work/hang.tar" --timeout 10
 [ "$status" = 1 ] || error "exit status $status, not 1"
 manifest "$work/hang.tar" "h['h1']['error']" |
 	grep -q 'the recorder has not answered\|no answer of the recorder' ||
