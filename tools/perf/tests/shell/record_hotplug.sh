@@ -19,7 +19,7 @@ hotplug() {
 	echo "$1" > "$work/online"
 	wrapper=(unshare -m)
 	recorder_start -e dummy -o "$work/data" "${@:2}"
-	nsenter -t "$recorder" -m mount --bind "$work/online" $online ||
+	nsenter -t "$recorder" -r -m mount --bind "$work/online" $online ||
 		fatal "cannot replace $online"
 	recorder_stop
 }
