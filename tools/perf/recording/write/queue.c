@@ -15,7 +15,7 @@
  */
 
 #define LOCKED_COPY_BYTES	4096	/* copy no more than this while holding @append */
-#define MAX_PIECES		4	/* reserve no more than this before copying */
+#define MAX_PIECES		32	/* reserve no more than this before copying: 8 MB */
 
 /**
  * struct append - append the records of one call
@@ -126,14 +126,13 @@ static void open_tail(struct write_queue *queue)
  */
 static int append_locked(struct write_queue *queue, struct append *append, u64 *pos)
 {
-	bool copy_now = append->cursor.single || append->cursor.len <= LOCKED_COPY_BYTES;
 	int err;
 
 	pthread_mutex_lock(&queue->append);
 	queue->counters.locked++;
 	err = reserve(queue, append);
 	*pos = tail__pos(&queue->tail) - append->reserved;
-	if (copy_now || err)
+	if (append->cursor.len <= LOCKED_COPY_BYTES || err)
 		copy(queue, append);
 	if (err) {
 		pthread_mutex_lock(&queue->lock);
@@ -147,18 +146,18 @@ static int append_locked(struct write_queue *queue, struct append *append, u64 *
 }
 
 /*
- * Units and short runs come from the main thread and the compressor, which may have a lower
- * priority than the threads that wait for them. A thread inherits priority only while it holds a
- * lock, so these are copied with the lock.
+ * Short runs come from the main thread, which may have a lower priority than the threads that wait
+ * for it. A thread inherits priority only while it holds a lock, so these are copied with the lock.
  */
 static int append(struct write_queue *queue, const struct records *records, bool single, u64 *pos)
 {
 	struct append append = { .cursor = records_cursor__init(records, single) };
 	int err = 0;
 
-	if (!single && append.cursor.len > LOCKED_COPY_BYTES &&
+	if (append.cursor.len > LOCKED_COPY_BYTES &&
 	    tail__reserve(&queue->tail, append.cursor.len, append.piece)) {
 		append.nr = 1;
+		*pos = piece__pos(append.piece);
 		copy(queue, &append);
 	} else {
 		err = append_locked(queue, &append, pos);

@@ -49,6 +49,12 @@ struct piece {
 	size_t		 len;
 };
 
+/** piece__pos - position of the piece in the file; before chunk__end_copy() */
+static inline u64 piece__pos(const struct piece *piece)
+{
+	return piece->chunk->pos + (piece->dst - piece->chunk->data);
+}
+
 /* Atomic also where the caller holds @append: other threads may try to exchange the word, and fail. */
 static inline u64 tail__word(const struct tail *tail)
 {
