@@ -21,6 +21,7 @@
 #include "util/session.h"
 #include "util/symbol.h"
 #include "util/util.h"
+#include "aux_index.h"
 #include "features.h"
 #include "output.h"
 #include "tool.h"
@@ -464,6 +465,7 @@ static void output__finish_file(struct output *output)
 		return;
 
 	session->header.data_size = bytes;
+	aux_index__cut(&session->auxtrace_index, output->pipeline.start + bytes);
 	output->data.file.size = lseek(output__fd(output), output->pipeline.start + bytes, SEEK_SET);
 	if (!pipeline__has_next(&output->pipeline))
 		end_span(output);
