@@ -229,6 +229,9 @@ int aux__describe(struct aux *aux, struct output *output, const struct perf_even
 						   output__write_synthesized);
 	aux->evlist->mmap = NULL;
 	aux->evlist->core.nr_mmaps = 0;
+	/* With -z, a trace would come before this record: units are not compressed. */
+	if (!err && output->pipeline.level)
+		err = output__flush(output);
 	if (err && !output->err)
 		pr_err("Cannot describe the AUX areas: %s\n", strerror(abs(err)));
 	return err ? -abs(err) : 0;
