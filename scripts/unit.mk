@@ -55,8 +55,8 @@ $(1)-archives := $(patsubst %,$(LIB)/$(1)/%.a,$(3))
 endef
 
 $(eval $(call variant,asan,$$(CC) $(SANITIZE),$(FOLDERS) util libperf libperf-tests upstream))
-$(eval $(call variant,tsan,$$(CC) -fsanitize=thread,lib stats ring write keep upstream))
-$(eval $(call variant,plain,$$(CC),lib write upstream libperf libperf-tests))
+$(eval $(call variant,tsan,$$(CC) -fsanitize=thread,lib stats ring write keep aux output upstream))
+$(eval $(call variant,plain,$$(CC),lib stats ring write aux output upstream libperf libperf-tests))
 $(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests))
 
 # ---- programs

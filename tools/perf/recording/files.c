@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdlib.h>
+#include <linux/kernel.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/time-utils.h"
@@ -8,13 +9,21 @@
 #include "internal.h"
 #include "recorder.h"
 
-int recorder__begin_file(struct recorder *rec)
+/* Hardware ids are old, and must precede the marks of rounds. With snapshots, they follow those. */
+static int describe(struct recorder *rec)
 {
 	const struct perf_event_mmap_page *page = channels__any_page(&rec->channels);
+	int err = synthesize__describe(&rec->output, page) ?:
+		  aux__describe(&rec->aux, &rec->output, page);
 
-	return synthesize__describe(&rec->output, page) ?:
-	       aux__describe(&rec->aux, &rec->output, page) ?:
-	       sideband__begin_file(&rec->sideband);
+	if (!err && rec->sideband.route != SIDEBAND_TO_STATE)
+		err = aux__write_all_hw_ids(&rec->aux, &rec->output);
+	return err;
+}
+
+int recorder__begin_file(struct recorder *rec)
+{
+	return describe(rec) ?: sideband__begin_file(&rec->sideband);
 }
 
 /* A file that was moved has what it should have, and a name that somebody gave it. */
@@ -76,15 +85,16 @@ int recorder__write_end(struct recorder *rec)
 	return sideband__end_file(&rec->sideband) ?: err;
 }
 
-/* AUX areas come after the records that tell about them. */
-long recorder__drain_own(struct recorder *rec)
+/* With -z, units that are appended before the next file is open belong to the file before. */
+bool recorder__reads_on(const struct recorder *rec)
 {
-	long bytes = sideband__drain(&rec->sideband), aux;
+	return rec->sideband.route != SIDEBAND_TO_FILE &&
+	       !(aux__streams(&rec->aux) && rec->output.pipeline.level);
+}
 
-	if (bytes < 0)
-		return bytes;
-	aux = aux__drain(&rec->aux, &rec->output);
-	return aux < 0 ? aux : aux + bytes;
+static bool describes_early(const struct recorder *rec)
+{
+	return aux__streams(&rec->aux) && recorder__reads_on(rec);
 }
 
 /*
@@ -95,8 +105,8 @@ long recorder__drain_own(struct recorder *rec)
  *  - Whatever a sample in this file refers to was published before the sample was drained: it is in
  *    a tracking ring, or drained. Nobody else writes while those rings are drained for the last
  *    time.
- *  - Records about a piece of a trace that was just written may arrive while it is written: drain
- *    once more.
+ *  - AUX areas that are streamed end at the position where their readers are held. The next file
+ *    begins with what a decoder must know: the readers append traces before it is open.
  *  - Samples of the next file may lie before what they refer to, which recorder__begin_file()
  *    writes. A reader of the file sorts records, and takes none out before the second mark of a
  *    round (rounds.h). For that mark the main thread must make a visit, and it does so only after
@@ -104,20 +114,24 @@ long recorder__drain_own(struct recorder *rec)
  */
 int recorder__end_data(struct recorder *rec)
 {
-	long bytes = recorder__write_end(rec);
+	int err = recorder__write_end(rec);
+	long bytes;
 
-	if (bytes)
-		return bytes;
+	if (err)
+		return err;
 	drain_thread__hold(&rec->drain_thread);
 	output__hold(&rec->output);
-	bytes = recorder__drain_own(rec);
-	if (bytes >= 0 && aux__streams(&rec->aux))
-		bytes = sideband__drain(&rec->sideband);
-	if (bytes >= 0)
+	bytes = sideband__drain(&rec->sideband);
+	err = min(bytes, 0L);
+	if (!err) {
 		output__next(&rec->output);
+		aux__end_file(&rec->aux, &rec->output);
+		if (describes_early(rec))
+			err = describe(rec);
+	}
 	output__release(&rec->output);
 	drain_thread__release(&rec->drain_thread);
-	return bytes < 0 ? bytes : 0;
+	return err;
 }
 
 /*
@@ -128,7 +142,9 @@ int recorder__next_file(struct recorder *rec)
 {
 	if (recorder__close_file(rec, true))
 		rec->nr_missing++;
-	return recorder__resume_file(rec);
+	if (!describes_early(rec))
+		return recorder__resume_file(rec);
+	return output__reopen(&rec->output) ?: sideband__begin_file(&rec->sideband);
 }
 
 int recorder__resume_file(struct recorder *rec)

@@ -103,9 +103,16 @@ int recorder__write_lost(struct recorder *rec, struct lost_counters *counters);
 int recorder__write_end(struct recorder *rec);
 
 /**
+ * recorder__reads_on - may readers be released between recorder__end_data() and the end of
+ * recorder__next_file()?
+ */
+bool recorder__reads_on(const struct recorder *rec);
+
+/**
  * recorder__end_data - end the file's data: what is written from now on belongs to the next file
  *
- * The streams have been drained for this file. The readers go on.
+ * The streams have been drained for this file. The readers go on, or are held if AUX areas are
+ * streamed.
  *
  * Return: 0, or a negative errno.
  */
@@ -129,11 +136,5 @@ int recorder__resume_file(struct recorder *rec);
  * above
  */
 int recorder__close_file(struct recorder *rec, bool rename);
-
-/**
- * recorder__drain_own - drain the rings and AUX areas of the main thread. Return: [bytes], or a
- * negative errno
- */
-long recorder__drain_own(struct recorder *rec);
 
 #endif

@@ -45,17 +45,19 @@ static ssize_t drain(struct recorder *rec, bool *whole)
 
 	if (stream < 0)
 		return stream;
-	own = recorder__drain_own(rec);
+	own = sideband__drain(&rec->sideband);
 	return own < 0 ? own : own + stream;
 }
 
 /*
  * Where copies are written as well, hold the readers to keep the order (see append_snapshot()).
- * Where records have no time, hold them so that what begins a file is written first.
+ * Where records have no time, hold them so that what begins a file is written first. Where AUX areas
+ * are streamed, hold them so that trace, index and PERF_RECORD_AUX end at the same place.
  */
 static bool needs_hold(struct recorder *rec)
 {
-	return recorder__has_snapshots(rec) || rec->sideband.route == SIDEBAND_TO_FILE;
+	return recorder__has_snapshots(rec) || aux__streams(&rec->aux) ||
+	       rec->sideband.route == SIDEBAND_TO_FILE;
 }
 
 static int sync_and_drain(struct recorder *rec)
@@ -66,7 +68,7 @@ static int sync_and_drain(struct recorder *rec)
 
 	if (!bytes) {
 		keep__synced(&rec->keep, final_time);
-		bytes = recorder__drain_own(rec);
+		bytes = sideband__drain(&rec->sideband);
 	}
 	return bytes < 0 ? bytes : 0;
 }
@@ -256,7 +258,7 @@ static int switch_files(struct recorder *rec, struct snapshot *snapshot,
 
 	if (!err)
 		err = recorder__end_data(rec);
-	if (rec->sideband.route != SIDEBAND_TO_FILE)
+	if (recorder__reads_on(rec))
 		release_readers(rec, usual);
 	if (!err)
 		err = report_snapshot(rec, snapshot);
@@ -290,10 +292,11 @@ static int drop_snapshot(struct recorder *rec)
 	rec->nr_missing++;
 	if (!rec->output.open || !rec->output.has_whole) {
 		output__drop(&rec->output);
+		aux__end_file(&rec->aux, &rec->output);
 		return 0;
 	}
 	err = output__cut(&rec->output);
-	aux__cut_index(&rec->output);
+	aux__cut_index(&rec->aux, rec->output.pipeline.start + rec->output.whole_bytes);
 	sideband__rewrite_file(&rec->sideband);
 	return err;
 }
@@ -606,6 +609,7 @@ static int end(struct recorder *rec, int err)
 				       last_snapshot(rec)) ?: err;
 	err = off_cpu__write(&rec->off_cpu, &rec->channels, &rec->output) ?: err;
 	err = recorder__write_end(rec) ?: err;
+	aux__end_file(&rec->aux, &rec->output);
 	bpf_thread__stop(&rec->bpf_thread);
 
 	if (rec->triggers.workload.exec_errno) {

@@ -28,7 +28,7 @@
  *        |      capture.c		takes the copies in a thread of its own, whatever the disk does
  *        |      overwrite.c, coverage.c	the copies, and the time that they cover
  *        +-- aux/		AUX areas: drained all the time, or copied when asked
- *        |      aux.c, snapshot.c, copy.c
+ *        |      aux.c, drain.c, snapshot.c, copy.c, write.c
  *        |      sideband.c, task_history.c, hw_ids.c	records that tell about the trace
  *        +-- sideband/		what happens to tasks: tracking rings -> live state -> file
  *        |      drain_thread.c, fixup.c		rings -> backlog, or file
@@ -47,8 +47,8 @@
  *	report, sideband > snapshot > keep, aux > state, output > write > ring > stats > lib
  *
  * The main thread writes all structures, except for what capture.h, overwrite.h, keep.h, queue.h,
- * readers.h and drain_thread.h assign to their threads. util's side-band thread adds BPF programs to
- * session->header.env, under its own lock.
+ * readers.h, aux/drain.h and drain_thread.h assign to their threads. util's side-band thread adds
+ * BPF programs to session->header.env, under its own lock.
  */
 #ifndef PERF_RECORDING_RECORDER_H
 #define PERF_RECORDING_RECORDER_H

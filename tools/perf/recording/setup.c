@@ -13,6 +13,7 @@
 #include "util/rlimit.h"
 #include "internal.h"
 #include "recorder.h"
+#include "recording/aux/drain.h"
 #include "recording/lib/evsel.h"
 
 static struct channel *channel(struct recorder *rec, enum channel_kind kind)
@@ -98,7 +99,7 @@ static int choose_priority(struct recorder *rec)
 
 static int init_readers(struct recorder *rec)
 {
-	struct channel *stream = channel(rec, CHANNEL_STREAM);
+	struct channel *stream = channel(rec, CHANNEL_STREAM), *aux = channel(rec, CHANNEL_AUX);
 	struct readers *readers = &rec->readers;
 	struct ring *ring;
 	int err;
@@ -106,9 +107,10 @@ static int init_readers(struct recorder *rec)
 	readers->sink = keep__enabled(&rec->keep) ? &rec->keep.sink : &rec->output.sink;
 	readers->rounds = &rec->rounds;
 	readers->min_bytes = min(readers->min_bytes, (size_t)stream->pages * page_size / 4);
-	channel__for_each_ring(channel(rec, CHANNEL_AUX), ring)
+	channel__for_each_ring(aux, ring)
 		ring->pollset = &rec->pollset;
-	err = choose_priority(rec) ?: readers__init(readers, stream, &rec->pollset);
+	err = choose_priority(rec) ?:
+	      readers__init(readers, stream, aux__streams(&rec->aux) ? aux : NULL, &rec->pollset);
 	if (!err)
 		err = drain_thread__init(&rec->drain_thread, channel(rec, CHANNEL_TRACKING),
 					 rec->evlist, readers);
@@ -122,6 +124,7 @@ static int init_snapshots(struct recorder *rec)
 
 	if (!err)
 		err = aux__map(&rec->aux, channel(rec, CHANNEL_AUX));
+	aux_drain__init(&rec->aux, &rec->output);
 	return err ?: aux_snapshotter__init(&rec->aux_snapshotter, &rec->aux);
 }
 

@@ -16,7 +16,6 @@
 #include "util/mmap.h"
 #include "util/pmu.h"
 #include "util/record.h"
-#include "util/sample.h"
 #include "util/session.h"
 #include "util/synthetic-events.h"
 #include "aux.h"
@@ -131,6 +130,7 @@ void aux__exit(struct aux *aux)
 	aux__for_each_area(aux, area) {
 		dropped += area->hw_ids.dropped;
 		auxtrace_mmap__munmap(&area->mm);
+		auxtrace_index__free(&area->index);
 		task_history__exit(&area->history);
 		hw_ids__exit(&area->hw_ids);
 	}
@@ -153,12 +153,14 @@ static int map_area(struct aux *aux, struct aux_area *area, const struct channel
 	bool overwrite = aux->opts->auxtrace_snapshot_mode || aux->opts->auxtrace_sample_mode;
 	struct auxtrace_mmap_params params = { 0 };
 
+	INIT_LIST_HEAD(&area->index);
 	auxtrace_mmap_params__init(&params, page_size + ring__size(ring),
 				   aux->opts->auxtrace_mmap_pages, overwrite);
 	auxtrace_mmap_params__set_idx(&params, aux->evlist, aux->evsel,
 				      channel__area_index(channel, aux->evlist, ring));
 	if (auxtrace_mmap__mmap(&area->mm, &params, ring->map.base, ring->map.fd))
 		return -errno;
+	area->aux = aux;
 	area->ring = ring;
 	area->cursor.len = area->mm.len;
 	task_history__init(&area->history, area->mm.len);
@@ -213,14 +215,11 @@ int aux__describe(struct aux *aux, struct output *output, const struct perf_even
 {
 	struct perf_session *session = output->session;
 	struct mmap map = { .core.base = (void *)page };
-	struct aux_area *area;
 	int err;
 
 	if (!aux->itr || !aux->opts->full_auxtrace)
 		return 0;
-	aux__for_each_area(aux, area)
-		hw_ids__begin_file(&area->hw_ids);
-	auxtrace_index__free(&session->auxtrace_index);
+	aux->is_64_bit = perf_env__kernel_is_64_bit(&session->header.env);
 	perf_header__set_feat(&session->header, HEADER_AUXTRACE);
 
 	aux->evlist->mmap = &map;
@@ -235,163 +234,4 @@ int aux__describe(struct aux *aux, struct output *output, const struct perf_even
 	if (err && !output->err)
 		pr_err("Cannot describe the AUX areas: %s\n", strerror(abs(err)));
 	return err ? -abs(err) : 0;
-}
-
-/*
- * Some traces have records that never wrap: cut off the rest of the area that holds no whole
- * record.
- */
-static struct records align(const struct aux *aux, const struct records *data)
-{
-	struct records aligned = *data;
-
-	if (aux->itr->alignment)
-		aligned.part[0].iov_len -= aligned.part[0].iov_len % aux->itr->alignment;
-	return aligned;
-}
-
-static int to_output(void *arg, const void *record, size_t len)
-{
-	struct records records = records__of(record, len);
-
-	return output__write(arg, &records, NULL);
-}
-
-void aux__add_hw_id(struct aux *aux, struct aux_area *area, union perf_event *event)
-{
-	struct perf_sample sample = { 0 };
-
-	if (evlist__parse_sample(aux->evlist, event, &sample))
-		return;
-	hw_ids__add(&area->hw_ids, event, sample.id);
-	perf_sample__exit(&sample);
-}
-
-/* Begin the trace with padding: in traces with samples, zeros are padding. */
-int aux__write_hw_ids(struct aux *aux, struct aux_area *area, struct output *output)
-{
-	static const u64 padding;
-	struct records records = records__of(&padding, sizeof(padding));
-
-	if (!hw_ids__has_news(&area->hw_ids))
-		return 0;
-	if (aux->has_samples && !area->hw_ids.begun)
-		return aux__write(aux, area, &records, 0, auxtrace_record__reference(aux->itr), output);
-	return hw_ids__write(&area->hw_ids, to_output, output);
-}
-
-int aux__write_all_hw_ids(struct aux *aux, struct output *output)
-{
-	struct aux_area *area;
-	int err = 0;
-
-	aux__for_each_area(aux, area)
-		err = err ?: aux__write_hw_ids(aux, area, output);
-	return err;
-}
-
-int aux__write(struct aux *aux, struct aux_area *area, const struct records *data, u64 position,
-	       u64 reference, struct output *output)
-{
-	static const char zeros[PERF_AUXTRACE_RECORD_ALIGNMENT];
-	struct records records = align(aux, data);
-	size_t padding = -records__len(&records) % PERF_AUXTRACE_RECORD_ALIGNMENT;
-	union perf_event event = {
-		.auxtrace = {
-			.header.type = PERF_RECORD_AUXTRACE,
-			.header.size = sizeof(event.auxtrace),
-			.size	     = records__len(&records) + padding,
-			.offset	     = position,
-			.reference   = reference,
-			.idx	     = area->mm.idx,
-			.tid	     = area->mm.tid,
-			.cpu	     = area->mm.cpu,
-		},
-	};
-	const struct records unit = {
-		.part = {
-			{ &event, sizeof(event.auxtrace) },
-			records.part[0],
-			records.part[1],
-			{ (void *)zeros, padding },
-		},
-	};
-	u64 pos;
-	int err = hw_ids__write(&area->hw_ids, to_output, output);
-
-	area->hw_ids.begun = true;
-	if (!err)
-		err = output__write_unit(output, &unit, &pos);
-	if (!err && !output__is_pipe(output))
-		err = auxtrace_index__auxtrace_event(&output->session->auxtrace_index, &event, pos);
-	return err;
-}
-
-void aux__cut_index(struct output *output)
-{
-	const u64 end = output->pipeline.start + output->whole_bytes;
-	struct auxtrace_index *index;
-
-	list_for_each_entry(index, &output->session->auxtrace_index, list) {
-		while (index->nr && index->entries[index->nr - 1].file_offset >= end)
-			index->nr--;
-	}
-}
-
-/*
- * Full traces
- */
-
-/*
- * Needed even without new bytes: the kernel disables the event as well when the data ring is full.
- */
-static int enable_again(struct aux *aux, struct aux_area *area)
-{
-	int err;
-
-	area->truncated = area->ring->stats.aux_truncated;
-	if (!aux->itr->read_finish)
-		return 0;
-	pthread_mutex_lock(aux->enabling);
-	err = aux->itr->read_finish(aux->itr, area->mm.idx);	/* does nothing if evsel->disabled */
-	pthread_mutex_unlock(aux->enabling);
-	if (err)
-		pr_err("Cannot enable %s again: %m\n", evsel__name(aux->evsel));
-	return err ? -EIO : 0;
-}
-
-static int drain_area(struct aux *aux, struct aux_area *area, struct output *output)
-{
-	int is_64_bit = perf_env__kernel_is_64_bit(&output->session->header.env);
-	u64 head = auxtrace_mmap__read_head(&area->mm, is_64_bit);			/* (C) */
-	u64 written = area->cursor.written + bytes_between(area->cursor.written, head);
-	struct aux_news news = aux_cursor__count(&area->cursor, head, written);
-	struct records records = aux_news__records(&news, area->mm.base, area->mm.len);
-	int err;
-
-	if (!news.bytes)
-		return area->truncated == area->ring->stats.aux_truncated ? 0 :
-		       enable_again(aux, area);
-	aux->overrun += news.overwritten;
-	err = aux__write(aux, area, &records, written - news.bytes,
-			 auxtrace_record__reference(aux->itr), output);
-	if (!err)
-		err = auxtrace_mmap__write_tail(&area->mm, head, is_64_bit);		/* (D) */
-	return err ?: enable_again(aux, area) ?: 1;
-}
-
-int aux__drain(struct aux *aux, struct output *output)
-{
-	struct aux_area *area;
-	int any = 0, ret;
-
-	if (!aux__streams(aux))
-		return 0;
-	aux__for_each_area(aux, area) {
-		ret = drain_area(aux, area, output);
-		if (ret < 0)
-			return ret;
-		any |= ret;
-	}
-	return any;
 }

@@ -5,7 +5,7 @@
  *   data ring		PERF_RECORD_AUX and the like, as in any channel (sideband.h)
  *   AUX area		the trace itself, mapped behind the ring (copy.h)
  *
- *	full trace	drained all the time; aux_tail gives the space back
+ *	full trace	drained all the time (drain.h); aux_tail gives the space back
  *	snapshots (-S)	the area overwrites itself and is copied when requested (snapshot.h)
  *	samples		(--aux-sample) the kernel copies from the area into samples; it is not read
  *
@@ -13,7 +13,7 @@
  * byte count (util/auxtrace.h and arch/.../util/).
  *
  * In the file, each piece of a trace follows an AUXTRACE record that describes it; the header has
- * an index of these records. The kernel disables an event whose area is full, or whose trace was
+ * an index of these records. Each area collects its part of the index until the file ends. The kernel disables an event whose area is full, or whose trace was
  * truncated. It is enabled again when there is space, unless it was disabled on purpose: @enabling
  * serializes the two.
  */
@@ -25,6 +25,7 @@
 #include <linux/perf_event.h>
 #include "util/auxtrace.h"
 #include "util/record.h"
+#include "recording/ring/drain.h"
 #include "task_history.h"
 #include "copy.h"
 #include "hw_ids.h"
@@ -37,19 +38,25 @@ struct ring;
 
 /**
  * struct aux_area - the AUX area of a ring
+ * @aux:	all areas
+ * @drainer:	drains @ring and the area, if the area is streamed
  * @mm:		util's description: base, len, idx, cpu, tid
  * @ring:	the data ring
  * @cursor:	position of the last read
  * @history:	with snapshots: tasks whose trace is in the area
  * @hw_ids:	events that samples in the area belong to
+ * @index:	of the pieces of the trace in the present file
  * @truncated:	aux_truncated of @ring's statistics when the event was last enabled
  */
 struct aux_area {
+	struct aux		*aux;
+	struct ring_drainer	 drainer;
 	struct auxtrace_mmap	 mm;
 	struct ring		*ring;
 	struct aux_cursor	 cursor;
 	struct task_history	 history;
-	struct hw_ids	 hw_ids;
+	struct hw_ids		 hw_ids;
+	struct list_head	 index;
 	u64			 truncated;
 };
 
@@ -62,8 +69,8 @@ struct aux_area {
  * @enabling:	held while events are enabled or disabled; capture.h
  * @areas:	@nr areas
  * @has_samples: the traces have samples of other events (aux_output)
- * @overrun:	bytes of a full trace that were overwritten before they were read; 0 if the kernel
- *		respects aux_tail
+ * @output:	what areas that are streamed are drained to
+ * @is_64_bit:	the kernel is; known when a file was described
  */
 struct aux {
 	struct auxtrace_record	*itr;
@@ -74,7 +81,8 @@ struct aux {
 	struct aux_area		*areas;
 	int			 nr;
 	bool			 has_samples;
-	u64			 overrun;
+	struct output		*output;
+	bool			 is_64_bit;
 };
 
 #ifdef HAVE_AUXTRACE_SUPPORT
@@ -114,17 +122,16 @@ int aux__map(struct aux *aux, struct channel *channel);
  */
 int aux__describe(struct aux *aux, struct output *output, const struct perf_event_mmap_page *page);
 
-/** aux__cut_index - after output__cut(): forget the traces that were cut off */
-void aux__cut_index(struct output *output);
-
 /**
- * aux__drain - write the new bytes of a full trace, and give the space back
+ * aux__end_file - move the index of all areas to the session of @output; later pieces of traces
+ * belong to the next file
  *
- * Call after draining the data rings: they tell whether the trace was truncated.
- *
- * Return: 1 if there were new bytes, 0 if not, or a negative errno.
+ * The readers are held, or have ended. The session keeps the index until the next call.
  */
-int aux__drain(struct aux *aux, struct output *output);
+void aux__end_file(struct aux *aux, struct output *output);
+
+/** aux__cut_index - after output__cut(): forget the traces at position @end of the file or behind */
+void aux__cut_index(struct aux *aux, u64 end);
 
 /** aux__add_hw_id - keep a PERF_RECORD_AUX_OUTPUT_HW_ID; the next aux__write() writes it */
 void aux__add_hw_id(struct aux *aux, struct aux_area *area, union perf_event *event);
@@ -178,16 +185,14 @@ static inline int aux__map(struct aux *aux __maybe_unused, struct channel *chann
 	return 0;
 }
 
-static inline void aux__cut_index(struct output *output __maybe_unused) {}
+static inline void aux__end_file(struct aux *aux __maybe_unused,
+				 struct output *output __maybe_unused) {}
+
+static inline void aux__cut_index(struct aux *aux __maybe_unused, u64 end __maybe_unused) {}
 
 static inline int aux__describe(struct aux *aux __maybe_unused,
 				struct output *output __maybe_unused,
 				const struct perf_event_mmap_page *page __maybe_unused)
-{
-	return 0;
-}
-
-static inline int aux__drain(struct aux *aux __maybe_unused, struct output *output __maybe_unused)
 {
 	return 0;
 }

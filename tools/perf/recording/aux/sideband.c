@@ -98,21 +98,27 @@ static int write_area(struct record_sink *sink, const struct records *records,
 	return pass_rest(to, records, from, records__len(records));
 }
 
+int aux_sideband__drain_area(struct aux *aux, struct aux_area *area, struct output *output,
+			     struct record_sink *rest, size_t *bytes)
+{
+	struct area_sink to = { { write_area }, aux, area, output, rest };
+
+	return ring__drain(area->ring, 0, &to.sink, bytes);
+}
+
 ssize_t aux_sideband__drain(struct aux *aux, struct channel *channel, struct output *output,
 			    struct record_sink *rest)
 {
-	struct area_sink to = { { write_area }, aux, NULL, output, rest };
 	struct aux_area *area;
 	size_t bytes = 0;
-	int ret;
+	int err;
 
 	if (!aux->nr)			/* no area is mapped, but events may be of the channel */
 		return channel__drain(channel, rest);
 	aux__for_each_area(aux, area) {
-		to.area = area;
-		ret = ring__drain(area->ring, 0, &to.sink, &bytes);
-		if (ret < 0)
-			return ret;
+		err = aux_sideband__drain_area(aux, area, output, rest, &bytes);
+		if (err)
+			return err;
 	}
 	return bytes;
 }

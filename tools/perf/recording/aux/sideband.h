@@ -6,7 +6,7 @@
  *	             +--> hw_ids         PERF_RECORD_AUX_OUTPUT_HW_ID: they go to the file with the trace
  *	             +--> @rest          all other records
  *
- * In the main thread.
+ * In the main thread; of areas that are streamed in the ring's reader (drain.h).
  */
 #ifndef PERF_RECORDING_AUX_SIDEBAND_H
 #define PERF_RECORDING_AUX_SIDEBAND_H
@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 struct aux;
+struct aux_area;
 struct channel;
 struct output;
 struct record_sink;
@@ -30,6 +31,15 @@ struct task_refs;
  */
 ssize_t aux_sideband__drain(struct aux *aux, struct channel *channel, struct output *output,
 			    struct record_sink *rest);
+
+/**
+ * aux_sideband__drain_area - the same for the ring of one area
+ * @bytes:	incremented by the length of the records [bytes]
+ *
+ * Return: 0, or a negative errno.
+ */
+int aux_sideband__drain_area(struct aux *aux, struct aux_area *area, struct output *output,
+			     struct record_sink *rest, size_t *bytes);
 
 /**
  * aux_sideband__add_refs - add to @refs the tasks whose trace is in the areas, as @state knows them

@@ -230,17 +230,19 @@ static void output__compress_failed(void *arg, int err)
 	eventfd__signal(output->error_fd);
 }
 
-static int write_stream(struct record_sink *sink, const struct records *records, struct ring *ring)
+int output__answer(const struct output *output)
 {
-	struct output *output = container_of(sink, struct output, sink);
-	int err = output__write(output, records, &ring->stats);
-
-	if (err)
-		return err;
 	if (output->max_bytes && output__kept(output) >= output->max_bytes)
 		return SINK_STOP_READING;
 	return output->max_file_bytes && output__bytes(output) >= output->max_file_bytes ?
 	       SINK_WAKE_RECORDER : 0;
+}
+
+static int write_stream(struct record_sink *sink, const struct records *records, struct ring *ring)
+{
+	struct output *output = container_of(sink, struct output, sink);
+
+	return output__write(output, records, &ring->stats) ?: output__answer(output);
 }
 
 static int rescue_stream(struct record_sink *sink, const struct records *records,

@@ -190,6 +190,12 @@ int output__write_kept(struct output *output, const struct records *records, u64
 int output__write_unit(struct output *output, const struct records *unit, u64 *pos);
 
 /**
+ * output__answer - return what a thread that drains rings is to do after it has appended: 0, or an
+ * enum sink_answer; in any thread
+ */
+int output__answer(const struct output *output);
+
+/**
  * output__flush - wait until everything is written that was appended before the call
  *
  * The first error is reported with how much of the file is saved.

@@ -11,9 +11,9 @@
  *     ring per CPU        ring per CPU         ring per CPU          ring per CPU, with an
  *                                                                    AUX area behind it
  *         |                   |                    |                     |
- *     drained all the     copied when a        drained all the       ring: as tracking;
- *     time (readers.h)    snapshot is taken    time                  area: aux.h
- *                         (overwrite.h)        (drain_thread.h)
+ *     drained all the     copied when a        drained all the       drained all the time, or
+ *     time (readers.h)    snapshot is taken    time                  the area copied when a
+ *                         (overwrite.h)        (drain_thread.h)      snapshot is taken (aux.h)
  *
  * A channel has one ring for each CPU, or one for each thread where events are bound to threads
  * only (--per-thread). The first event of a channel on a CPU owns the ring; the others are
@@ -34,6 +34,7 @@
 struct evlist;
 struct evsel;
 struct pollset;
+struct ring_drainer;
 
 enum channel_kind {
 	CHANNEL_STREAM,
@@ -48,6 +49,7 @@ enum channel_kind {
  * @map:	libperf's description: base, mask, cpu; prev is where the next read starts
  * @owner:	the event whose descriptor is mapped
  * @pollset:	of the thread that drains the ring; NULL if none does
+ * @drainer:	drains the ring and the AUX area behind it; NULL: ring__drain() drains the ring
  * @sw_event:	the event in it whose samples may have foreign ids (sample_ids.h); NULL: none
  * @sw_id:	an id of it; 0 if there are several such events
  * @stats:	counts the records that were read
@@ -56,6 +58,7 @@ struct ring {
 	struct perf_mmap	 map;
 	struct evsel		*owner;
 	struct pollset		*pollset;
+	struct ring_drainer	*drainer;
 	const struct evsel	*sw_event;
 	u64			 sw_id;
 	struct ring_stats	 stats;

@@ -14,6 +14,17 @@ struct channel;
 struct ring;
 
 /**
+ * struct ring_drainer - drains a ring and the AUX area behind it
+ * @drain:	called instead of ring__drain(), with the same results, in the thread of the ring's
+ *		reader. Adds 1 to @bytes if there was AUX data: a reader of the file does not sort it.
+ *
+ * Embedded in its owner, which @drain finds by container_of().
+ */
+struct ring_drainer {
+	int (*drain)(struct ring_drainer *drainer, size_t *bytes);
+};
+
+/**
  * ring__drain - pass all records that @ring holds now to @sink, and release their space
  * @min_bytes:	do nothing while the ring holds less [bytes]
  * @bytes:	incremented by the length of the records [bytes]

@@ -18,7 +18,7 @@
  * Without threads one reader, which has no place of its own, gets all rings. Rings of threads,
  * whose records come from any CPU, are distributed among the places.
  */
-static int place_of(const struct readers *readers, const struct channel *stream,
+static int place_of(const struct readers *readers, const struct channel *channel,
 		    const struct ring *ring)
 {
 	int none = readers->spec.nr, place;
@@ -26,7 +26,7 @@ static int place_of(const struct readers *readers, const struct channel *stream,
 	if (readers->no_threads || !readers->spec.nr)
 		return none;
 	if (ring->map.cpu.cpu < 0)
-		return (ring - stream->rings) % readers->spec.nr;
+		return (ring - channel->rings) % readers->spec.nr;
 	place = reader_spec__find(&readers->spec, ring->map.cpu);
 	return place < 0 ? none : place;
 }
@@ -67,39 +67,56 @@ static int create_readers(struct readers *readers, int *nr_rings)
 	return 0;
 }
 
-static int distribute_rings(struct readers *readers, struct channel *stream)
+/* @nr_rings: number of rings of each place */
+static void count_rings(const struct readers *readers, const struct channel *channel, int *nr_rings)
 {
-	int *places = calloc(readers->spec.nr + 1, sizeof(*places));
+	const struct ring *ring;
+
+	channel__for_each_ring(channel, ring)
+		nr_rings[place_of(readers, channel, ring)]++;
+}
+
+/* @index: of the reader of each place */
+static void assign_rings(struct readers *readers, struct channel *channel, const int *index)
+{
 	struct ring *ring;
-	int err;
 
-	if (!places)
-		return -ENOMEM;
-	channel__for_each_ring(stream, ring)
-		places[place_of(readers, stream, ring)]++;
-	err = create_readers(readers, places);
-	channel__for_each_ring(stream, ring) {
-		struct reader *reader;
+	channel__for_each_ring(channel, ring) {
+		struct reader *reader = &readers->readers[index[place_of(readers, channel, ring)]];
 
-		if (err)
-			break;
-		reader = &readers->readers[places[place_of(readers, stream, ring)]];
 		reader->rings[reader->nr_rings++] = ring;
 		ring->pollset = readers->no_threads ? readers->recorder : &reader->pollset;
 	}
+}
+
+static int distribute_rings(struct readers *readers, struct channel *stream, struct channel *aux)
+{
+	int *places = calloc(readers->spec.nr + 1, sizeof(*places)), err;
+
+	if (!places)
+		return -ENOMEM;
+	count_rings(readers, stream, places);
+	if (aux)
+		count_rings(readers, aux, places);
+	err = create_readers(readers, places);
+	if (!err)
+		assign_rings(readers, stream, places);
+	if (!err && aux)
+		assign_rings(readers, aux, places);
 	free(places);
 	return err;
 }
 
-int readers__init(struct readers *readers, struct channel *stream, struct pollset *recorder)
+int readers__init(struct readers *readers, struct channel *stream, struct channel *aux,
+		  struct pollset *recorder)
 {
 	int err = 0;
 
 	thread__init_lock(&readers->lock);
 	pthread_cond_init(&readers->changed, NULL);
 	readers->recorder = recorder;
-	if (stream->nr_mapped)
-		err = distribute_rings(readers, stream);
+	if (stream->nr_mapped || (aux && aux->nr_mapped))
+		err = distribute_rings(readers, stream, aux);
 	if (err)
 		pr_err("Cannot prepare the threads that drain the rings: %s\n", strerror(-err));
 	return err;
@@ -147,6 +164,14 @@ static void heed(struct readers *readers, int answer)
 		readers__wake_recorder(readers);
 }
 
+static int drain_ring(const struct readers *readers, struct ring *ring, size_t min_bytes,
+		      size_t *bytes)
+{
+	if (ring->drainer)
+		return ring->drainer->drain(ring->drainer, bytes);
+	return ring__drain(ring, min_bytes, readers->sink, bytes);
+}
+
 static ssize_t drain_rings(struct reader *reader, struct ring **rings, int nr, size_t min_bytes)
 {
 	struct readers *readers = reader->readers;
@@ -156,7 +181,7 @@ static ssize_t drain_rings(struct reader *reader, struct ring **rings, int nr, s
 	for (i = 0; i < nr; i++) {
 		if (readers->homes.nr)
 			follow(reader, rings[i]);
-		ret = ring__drain(rings[i], min_bytes, readers->sink, &bytes);
+		ret = drain_ring(readers, rings[i], min_bytes, &bytes);
 		if (ret < 0)
 			return ret;
 		heed(readers, ret);

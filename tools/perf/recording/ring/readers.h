@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Drain the stream rings in threads.
+ * Drain the stream rings, and AUX areas that are streamed, in threads.
  *
  *	ring of CPU 0  ->  reader 0 --+
  *	ring of CPU 1  ->  reader 1 --+-->  sink (the output)	all into one file
  *	...                           |
+ *	AUX ring and area of a CPU: the same reader, by ring->drainer
  *	tracking rings ->  recorder --+
  *
  * A reader sleeps until the kernel wakes it up because some of its rings have reached their
@@ -135,11 +136,13 @@ struct readers {
  * readers__init - distribute the rings among readers, and set the rings' @pollset
  * @readers:	choices, @sink and @rounds set
  * @stream:	the rings, mapped
+ * @aux:	rings of AUX areas that are streamed, or NULL
  * @recorder:	what the main thread waits for; without threads it gets the rings
  *
  * Return: 0, or a negative errno after an error message.
  */
-int readers__init(struct readers *readers, struct channel *stream, struct pollset *recorder);
+int readers__init(struct readers *readers, struct channel *stream, struct channel *aux,
+		  struct pollset *recorder);
 
 /** readers__recorder - number of the main thread as a visitor: the last one */
 unsigned int readers__recorder(const struct readers *readers);

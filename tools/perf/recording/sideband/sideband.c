@@ -191,12 +191,6 @@ static int write_proc(struct sideband *sideband)
 
 int sideband__begin_file(struct sideband *sideband)
 {
-	int err = 0;
-
-	if (sideband->route != SIDEBAND_TO_STATE)
-		err = aux__write_all_hw_ids(sideband->aux, sideband->output);
-	if (err)
-		return err;
 	sideband->init_finished = false;
 	switch (sideband->route) {
 	case SIDEBAND_TO_FILE:
@@ -233,11 +227,14 @@ static void add_to_state(void *arg, const struct records *records)
 	state__add(&sideband->state, records);
 }
 
+/* The rings of areas that are streamed are drained by readers (aux/drain.h). */
 static ssize_t drain_aux(struct sideband *sideband)
 {
 	bool to_state = sideband->route == SIDEBAND_TO_STATE;
 	bool rest_to_state = to_state && aux__takes_snapshots(sideband->aux);
 
+	if (aux__streams(sideband->aux))
+		return 0;
 	return aux_sideband__drain(sideband->aux, sideband->aux_rings,
 				   to_state ? NULL : sideband->output,
 				   rest_to_state ? &sideband->to_state : &sideband->output->sink);

@@ -18,7 +18,7 @@
  * kernel has lost tracking records, /proc is read again before the state is written next.
  *
  *	tracking rings --> drain_thread --> live state --> file
- *	AUX data rings --> aux/sideband --> live state --> file
+ *	AUX data rings --> aux/sideband --> live state --> file		not if AUX areas are streamed
  *
  * Everything here runs in the main thread; drain_thread.h says what runs elsewhere.
  */
@@ -130,7 +130,9 @@ int sideband__begin_file(struct sideband *sideband);
 int sideband__end_file(struct sideband *sideband);
 
 /**
- * sideband__drain - drain the tracking rings and those of the AUX areas into state and file
+ * sideband__drain - drain the tracking rings and those of AUX areas into state and file
+ *
+ * The rings of AUX areas that are streamed are drained by the readers (aux/drain.h).
  *
  * Return: length of the records [bytes], or a negative errno.
  */

@@ -230,10 +230,10 @@ snapshot_is_dropped() {
 	grep -q 'snapshot (signal) is dropped' "$work/record.err"
 }
 
-# index_points_to_traces FILE: does each entry of the index of AUX traces point to another trace?
-# perf script ignores those that point to other records.
+# index_points_to_traces FILE [NUMBER]: does each entry of the index of AUX traces point to another
+# trace, and are there NUMBER? perf script ignores those that point to other records.
 index_points_to_traces() {
-	python3 - "$1" <<- 'READ'
+	python3 - "$1" "${2:-1}" <<- 'READ'
 		import struct, sys
 		HEADER_AUXTRACE, PERF_RECORD_AUXTRACE = 18, 71
 		data = open(sys.argv[1], 'rb').read()
@@ -245,7 +245,7 @@ index_points_to_traces() {
 		traces = [struct.unpack_from('<Q', data, index + 8 + 16 * i)[0] for i in range(nr)]
 		types = [struct.unpack_from('<I', data, pos)[0] for pos in traces]
 		print(f'traces at {traces} have the types {types}')
-		sys.exit(nr < 2 or len(set(traces)) < nr or set(types) != {PERF_RECORD_AUXTRACE})
+		sys.exit(nr < int(sys.argv[2]) or len(set(traces)) < nr or set(types) != {PERF_RECORD_AUXTRACE})
 	READ
 }
 
@@ -263,7 +263,7 @@ dropped() {
 	rm "$small/filler"
 	serve "${sizes[2]}" && control snapshot || return
 	record_end
-	[ "$status" = 254 ] && index_points_to_traces "$small/dropped" || return
+	[ "$status" = 254 ] && index_points_to_traces "$small/dropped" 2 || return
 	flow "$small/dropped" > "$work/dropped.flow" && no_errors "$work/dropped.flow" || return
 	{
 		section "$work/full.flow" 1
@@ -441,11 +441,12 @@ threads() {
 		[ "$(calls parse "$work/threads.flow")" = 90 ]
 }
 
-# Each snapshot contains what all threads executed since the previous one, on any CPU.
-snapshots_of_threads() {
+# files_of_threads [options]: each file contains what all threads executed since the previous one, on
+# any CPU
+files_of_threads() {
 	local n program=("$branches" 3) cpus=0,1
 
-	record_work parallel -S -m ,1M --switch-output
+	record_work parallel --switch-output "$@"
 	for n in "${sizes[@]}"; do
 		serve "$n" && control snapshot || return
 	done
@@ -458,7 +459,33 @@ snapshots_of_threads() {
 		served "$work/section" > "$work/one"
 		cat "$work/one" "$work/one" "$work/one" > "$work/three"
 		served "$work/part.flow" | cmp - "$work/three" || return
+		index_points_to_traces "${snapshots[n - 1]}" || return
 	done
+	rm "${snapshots[@]}"
+}
+
+has_trace() {
+	(($(stat -c %s "$1") > $2))
+}
+
+# A full trace that does not fit on the disk ends with a whole piece, and so does the index.
+full_disk() {
+	local small=$work/tiny
+
+	mkdir -p "$small" && mount -t tmpfs -o size=4m tmpfs "$small" || return
+	mounted+=("$small")
+	record_work tiny/full -m ,8K "$@"
+	serve 1500 && wait_until 60 has_trace "$small/full" 16384 || return
+	head -c 8M /dev/zero > "$small/filler"
+	echo 5000 >&"$in"
+	wait_until 60 gone "$recorder" || return
+	work_end
+	recorder_end 300
+	cat "$work/record.err"
+	rm "$small/filler"
+	[ "$status" = 254 ] && index_points_to_traces "$small/full" || return
+	flow "$small/full" > "$work/tiny.flow" && no_errors "$work/tiny.flow" &&
+		wc -l < "$work/tiny.flow"
 }
 
 is_trace() {
@@ -566,7 +593,12 @@ check "--per-thread" per_thread
 check "-p" attach -S -m ,1M
 check_long "-p, --per-thread" attach -S -m ,1M --per-thread
 check "full trace of threads" threads
-check "snapshots of threads" snapshots_of_threads
+check "snapshots of threads" files_of_threads -S -m ,1M
+check "full trace of threads in several files" files_of_threads -m ,64K
+check "full trace of threads in several files, compressed" files_of_threads -m ,64K -z
+check "full trace of threads in several files, without reader threads" files_of_threads -m ,64K --no-threads
+check "full trace on a full disk" full_disk
+check "full trace on a full disk, compressed" full_disk -z
 check "snapshots of a disabled event" disabled
 check_long "full area: lost data is reported" truncated
 check "--aux-sample" samples -m ,64K

@@ -194,7 +194,7 @@ static void begin(bool no_threads, size_t min_bytes)
 			.map = { .base = &fakes[i], .cpu = { of_threads ? -1 : i } },
 		};
 	}
-	if (readers__init(&readers, &stream, &own) ||
+	if (readers__init(&readers, &stream, NULL, &own) ||
 	    rounds__init(&rounds, readers__recorder(&readers) + 1, mark, NULL))
 		abort();
 	rounds.late_ns = 0;		/* nothing is published late */
