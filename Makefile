@@ -18,7 +18,7 @@ export BASE BUILD LINUX_SOURCE
 	demo demo-overwrite demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
 	test-programs unit-programs ring-vectors ring-programs pt-programs event-fuzzer \
 	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover litmus herd7 \
-	bench bench-append bench-ring bench-snapshot bench-snapshot-guest bench-loss bench-keep \
+	bench bench-append bench-aux bench-ring bench-snapshot bench-snapshot-guest bench-loss bench-keep \
 	bench-cost lint lint-scripts series clean
 MAKEFLAGS += --no-print-directory
 
@@ -353,7 +353,7 @@ test-night:			## build and run the tests, and checks, that make test leaves out 
 run-test-night: tree
 	@scripts/run-tests --build --night $(T)
 
-bench: bench-ring bench-append bench-snapshot bench-snapshot-guest bench-loss bench-keep bench-cost	## run all benchmarks; prints RESULT <name> <value> <unit>
+bench: bench-ring bench-append bench-aux bench-snapshot bench-snapshot-guest bench-loss bench-keep bench-cost	## run all benchmarks; prints RESULT <name> <value> <unit>
 
 # $(call run-bench,NAMES[,NEWEST_PERF])
 define run-bench
@@ -374,6 +374,10 @@ bench-snapshot-guest: perf kernel test-programs $(BUILD)/tests/snapshot_copy	## 
 bench-append: tree		## measure what it costs to append records to a file, with 1 and 272 readers
 	@$(UNIT) $(BUILD)/tests/append_bench
 	@$(BUILD)/tests/append_bench
+
+bench-aux: tree			## measure what it costs to drain AUX areas, by one thread and by readers
+	@$(UNIT) $(BUILD)/tests/drain_bench
+	@$(BUILD)/tests/drain_bench
 
 bench-keep: perf test-programs	## measure how long --keep reaches back for its memory, and its cost
 	$(call run-bench,keep,$(wildcard $(CURDIR)/build/newest-perf/perf))
