@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/list.h>
 #include "util/auxtrace.h"
 #include "aux_index.h"
 
