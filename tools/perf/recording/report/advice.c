@@ -43,12 +43,13 @@ void advice__compute(struct advice *advice, const struct channel *stream,
 	u64 ns = max(advice->end_ns - advice->begin_ns, (u64)1), held = ns;
 	u64 recorded = metric->events - min(metric->lost, metric->events);
 	double lost = recorded ? (double)metric->events / recorded : 1;
+	double needed;
 
 	find_busiest(advice, stream, evlist);
 	advice->rate = lost * advice->ring.bytes * NSEC_PER_SEC / ns;
 	/* An eighth more: not every minute is like the other. */
-	advice->ring.size = coverage__round_size(max((double)MIN_RING_BYTES,
-		1.125 * advice->rate * (advice->wanted_ns + COPY_NS) / NSEC_PER_SEC));
+	needed = 1.125 * advice->rate * (advice->wanted_ns + COPY_NS) / NSEC_PER_SEC;
+	advice->ring.size = coverage__round_size(max((double)MIN_RING_BYTES, needed));
 
 	if (advice->kept.limit != KEEP_NO_LIMIT)
 		held = max(advice->kept.end - min(advice->kept.begin, advice->kept.end), (u64)1);
