@@ -595,10 +595,11 @@ check_long "-p, --per-thread" attach -S -m ,1M --per-thread
 check "full trace of threads" threads
 check "snapshots of threads" files_of_threads -S -m ,1M
 check "full trace of threads in several files" files_of_threads -m ,64K
-check "full trace of threads in several files, compressed" files_of_threads -m ,64K -z
-check "full trace of threads in several files, without reader threads" files_of_threads -m ,64K --no-threads
+check_long "full trace of threads in several files, compressed" files_of_threads -m ,64K -z
+check_long "full trace of threads in several files, without reader threads" \
+	files_of_threads -m ,64K --no-threads
 check "full trace on a full disk" full_disk
-check "full trace on a full disk, compressed" full_disk -z
+check_long "full trace on a full disk, compressed" full_disk -z
 check "snapshots of a disabled event" disabled
 check_long "full area: lost data is reported" truncated
 check "--aux-sample" samples -m ,64K
