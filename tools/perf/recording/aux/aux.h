@@ -133,9 +133,6 @@ void aux__end_file(struct aux *aux, struct output *output);
 /** aux__cut_index - after output__cut(): forget the traces at position @end of the file or behind */
 void aux__cut_index(struct aux *aux, u64 end);
 
-/** aux__add_hw_id - keep a PERF_RECORD_AUX_OUTPUT_HW_ID; the next aux__write() writes it */
-void aux__add_hw_id(struct aux *aux, struct aux_area *area, union perf_event *event);
-
 /**
  * aux__write_hw_ids - write the hardware ids that the file lacks
  *
@@ -195,12 +192,6 @@ static inline int aux__describe(struct aux *aux __maybe_unused,
 				const struct perf_event_mmap_page *page __maybe_unused)
 {
 	return 0;
-}
-
-static inline void aux__add_hw_id(struct aux *aux __maybe_unused,
-				  struct aux_area *area __maybe_unused,
-				  union perf_event *event __maybe_unused)
-{
 }
 
 static inline int aux__write_all_hw_ids(struct aux *aux __maybe_unused,

@@ -56,6 +56,17 @@ static void note_traces(struct aux *aux, struct aux_area *area, const struct rec
 		note_trace(aux, area, records__at(records, iter.pos, iter.size, &copy));
 }
 
+/* Keep a PERF_RECORD_AUX_OUTPUT_HW_ID; the next aux__write() writes it. */
+static void keep_hw_id(struct aux *aux, struct aux_area *area, union perf_event *event)
+{
+	struct perf_sample sample = { 0 };
+
+	if (evlist__parse_sample(aux->evlist, event, &sample))
+		return;
+	hw_ids__add(&area->hw_ids, event, sample.id);
+	perf_sample__exit(&sample);
+}
+
 static int pass_rest(struct area_sink *to, const struct records *records, size_t from, size_t until)
 {
 	struct records part = records__part(records, from, until - from);
@@ -70,7 +81,7 @@ static int take_hw_id(struct area_sink *to, const struct records *records, size_
 	union event_copy copy;
 
 	ring_stats__add(&to->area->ring->stats, &record, size);
-	aux__add_hw_id(to->aux, to->area, records__at(records, pos, size, &copy));
+	keep_hw_id(to->aux, to->area, records__at(records, pos, size, &copy));
 	return to->output ? aux__write_hw_ids(to->aux, to->area, to->output) : 0;
 }
 

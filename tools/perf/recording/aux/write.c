@@ -4,8 +4,6 @@
  */
 #include <linux/kernel.h>
 #include <perf/event.h>
-#include "util/evlist.h"
-#include "util/sample.h"
 #include "util/session.h"
 #include "aux.h"
 #include "recording/lib/compat.h"
@@ -30,16 +28,6 @@ static int to_output(void *arg, const void *record, size_t len)
 	struct records records = records__of(record, len);
 
 	return output__write(arg, &records, NULL);
-}
-
-void aux__add_hw_id(struct aux *aux, struct aux_area *area, union perf_event *event)
-{
-	struct perf_sample sample = { 0 };
-
-	if (evlist__parse_sample(aux->evlist, event, &sample))
-		return;
-	hw_ids__add(&area->hw_ids, event, sample.id);
-	perf_sample__exit(&sample);
 }
 
 /* Begin the trace with padding: in traces with samples, zeros are padding. */

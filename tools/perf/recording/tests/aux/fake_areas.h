@@ -25,7 +25,6 @@
 #include "util/evlist.h"
 #include "util/evsel.h"
 #include "util/record.h"
-#include "util/sample.h"
 #include "util/session.h"
 #include "recording/aux/aux.h"
 #include "recording/aux/drain.h"
@@ -77,12 +76,6 @@ const char *evsel__name(struct evsel *evsel)
 {
 	(void)evsel;
 	return "fake";
-}
-
-int evlist__parse_sample(struct evlist *evlist, union perf_event *event, struct perf_sample *sample)
-{
-	(void)evlist, (void)event, (void)sample;
-	return -EINVAL;
 }
 
 u64 auxtrace_record__reference(struct auxtrace_record *itr)
