@@ -123,15 +123,22 @@ readable "$work/whole" || error "the repaired file cannot be read"
 subtest "few events, far from the watermark: a killed recorder loses only the last seconds"
 rm -f "$out"*
 # A task that only issues calls makes no side-band records, which would end a round.
-"$work/$comm" --idle --threads 1 --rate 20 --duration 60 > "$work/issued" &
+"$work/$comm" --idle --threads 1 --rate 20 --duration 150 > "$work/issued" &
 numbered=$!
 started+=("$numbered")
+# perf opens the events of the threads that it has found, and of their children.
+has_thread() {
+	local threads=("/proc/$numbered/task"/*)
+
+	((${#threads[@]} > 1))
+}
+wait_until 20 has_thread || fatal "the workload does not start"
 recorder_start -p "$numbered" -m 2048 "${event[@]}" -o "$out"
 has_calls() {
 	pause 0.3
 	[ "$(samples "$out")" -gt 0 ]
 }
-wait_until 15 has_calls || error "the file has no sample after 15 s"
+wait_until 60 has_calls || error "the file has no sample after 60 s"
 kill -KILL "$recorder"
 kill -TERM "$numbered"
 wait "$recorder" "$numbered" 2> /dev/null
