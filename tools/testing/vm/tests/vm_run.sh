@@ -127,4 +127,21 @@ else
 	result 0 "perf # SKIP no ${PERF}"
 fi
 
+# Each of these writes patches some hundred places; see poke_twice.awk.
+what='tracepoints are enabled and disabled for 100 s while both CPUs run'
+if [ -n "${NIGHT-}" ]; then
+	# shellcheck disable=SC2016 # expanded in the guest
+	VM_TIMEOUT=200 guest '(while :; do /bin/true; done) &
+		(while :; do read -r line </proc/self/stat; done) &
+		while [ $SECONDS -lt 100 ]; do
+			for value in 1 0; do
+				echo $value >/sys/kernel/tracing/events/sched/enable
+				echo $value >/sys/kernel/tracing/events/raw_syscalls/enable
+			done
+		done'
+	check "${what}" [ "${status}" = 0 ]
+else
+	result 0 "${what} # SKIP takes long: make test-night"
+fi
+
 echo "1..${count}"
