@@ -65,6 +65,7 @@ endef
 feature = if $(2); then state='\033[32mon\033[m '; else state='\033[31mOFF\033[m'; fi; \
 	printf "...%40s: [ $$state ]\n" $(1)
 
+# One run of asciidoctor makes the man pages in half a second. Upstream's Makefile starts it for each.
 perf: tree			## build build/perf/perf and its man pages
 	$(call build-perf,$(LINUX),$(BUILD)/perf)
 	@$(call feature,libtraceevent,grep -q feature-libtraceevent=1 $(BUILD)/perf/FEATURE-DUMP)
@@ -72,8 +73,10 @@ perf: tree			## build build/perf/perf and its man pages
 	@$(call feature,aio,grep -q '^CONFIG_AIO=y' $(BUILD)/perf/.config-detected)
 	@$(call feature,liburing,grep -q '^CONFIG_LIBURING=y' $(BUILD)/perf/.config-detected)
 	@mkdir -p $(BUILD)/perf/Documentation
-	@flock $(BUILD)/perf/.lock $(MAKE) -s -C $(LINUX)/tools/perf/Documentation \
-		O=$(BUILD)/perf/Documentation USE_ASCIIDOCTOR=1 PERF_DATE=$$(date -r LINUX-BASE +%F) man
+	@cd $(LINUX)/tools/perf/Documentation && flock $(BUILD)/perf/.lock asciidoctor -b manpage \
+		-a compat-mode -a mansource=perf -a manmanual='perf Manual' -I . -r asciidoctor-extensions \
+		-a docdate=$$(date -r $(CURDIR)/LINUX-BASE +%F) -D $(BUILD)/perf/Documentation \
+		perf.txt perf-*.txt
 
 # Only tools/perf/recording is compiled with the sanitizers. The other objects are those of build/perf,
 # with the output directory replaced in their recorded commands; their memory is checked for leaks, and
