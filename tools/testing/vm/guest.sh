@@ -137,7 +137,8 @@ print_check_output() {
 	: > "$work/check.out"
 }
 
-# check TITLE COMMAND...: print one result, and the output of the command as comments
+# check TITLE COMMAND...: print one result, and the output of the command as comments. A command that
+# calls inconclusive and succeeds is skipped.
 # check_long TITLE COMMAND...: likewise, but only in make test-night
 nr=0
 check_long() {
@@ -150,12 +151,14 @@ check_long() {
 }
 
 check() {
-	local title=$1 not='' start=$SECONDS
+	local title=$1 not='' skipped='' start=$SECONDS
 
 	shift
 	nr=$((nr + 1))
+	result_skip=
 	"$@" > "$work/check.out" 2>&1 || not='not '
-	echo "${not}ok $nr - $title"
+	[ -n "$not" ] || skipped=${result_skip:+ # SKIP $result_skip}
+	echo "${not}ok $nr - $title$skipped"
 	[ -z "$not" ] || show_recorder_log >> "$work/check.out"
 	echo "$((SECONDS - start)) s" >> "$work/check.out"
 	print_check_output
