@@ -99,6 +99,24 @@ one_sleeps() {
 	((samples > 10 && lacking <= 1))
 }
 
+# Interrupts between the stack and the return to user space make samples that share the stack.
+shared() {
+	local cookies later
+
+	"$PERF" record "${deferring[@]}" -m 1M -F 20000 -e cpu-clock/overwrite/ -o "$work/shared" -- \
+		dd if=/dev/zero of=/dev/null bs=1 count=60000 2> "$work/record.err" || return
+	cookies=$(perf_script "$PERF" "$work/shared" -F comm,ip,sym 2> "$work/script.err" |
+		grep -c '(cookie)')
+	later=$(perf_script "$PERF" "$work/shared" --no-merge-callchains -F comm,event,ip,sym \
+		2> "$work/script.err" | awk '
+		/DEFERRED CALLCHAIN/ { sub(/.*cookie: /, ""); sub(/].*/, ""); written[$0] = 1 }
+		/\(cookie\)/ { later += $1 in written }
+		END { print later + 0 }')
+	echo "$cookies samples without a user stack, $later after it"
+	reported "$cookies" '[0-9]*' || return
+	((later > 0)) || inconclusive "no sample came after its stack"
+}
+
 asleep() {
 	local dd
 
@@ -111,5 +129,6 @@ check "those of all CPUs, too" streamed -a
 check "overwritten samples have their stack" overwritten
 check "those of all CPUs, too" overwritten -a
 check "a sample without its stack shows the cookie" moved
+check "samples after a stack share it" shared
 check "the stack of a call in which the task sleeps is still to come" one_sleeps
 echo "1..$nr"
