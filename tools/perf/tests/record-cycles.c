@@ -23,7 +23,7 @@
 #include "util/debug.h"
 #include "tests.h"
 
-#define WARM_UP		18	/* a multiple of the number of modes */
+#define WARM_UP		150	/* a multiple of the number of modes */
 #define CYCLES		1000
 
 /* In the runtime of AddressSanitizer; absent from other builds. Returns 1 if something leaked. */
