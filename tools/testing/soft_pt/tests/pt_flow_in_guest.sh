@@ -64,9 +64,11 @@ stepped() {
 	[ $? = 1 ] && in_trace "$1" < stepped > "$1.truth" && wc -l "$1.truth"
 }
 
-# On the host: an emulator in the emulated guest takes much longer.
+# On the host: an emulator in the emulated guest takes much longer. The first variable makes QEMU 7 run
+# one instruction at a time, the second QEMU 8.1 and later; each ignores the other.
 emulated() {
-	on_host setarch -R qemu-x86_64 -singlestep -d exec,nochain -D "$VM_OUT/log" "$bin/flow_$1" ||
+	on_host env QEMU_SINGLESTEP=1 QEMU_ONE_INSN_PER_TB=1 setarch -R qemu-x86_64 \
+		-U QEMU_SINGLESTEP,QEMU_ONE_INSN_PER_TB -d exec,nochain -D "$VM_OUT/log" "$bin/flow_$1" ||
 		return
 	sed -nE 's,^Trace .*\[[^/]*/0*([0-9a-f]+)/.*,\1,p' "$VM_OUT/log" | in_trace "$1" > "$1.truth" &&
 		wc -l "$1.truth"
