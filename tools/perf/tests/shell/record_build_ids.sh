@@ -78,6 +78,7 @@ subtest "the default does no harm to another recorder"
 other=${old_perf:-${NEWEST_PERF:-}}
 [ "$other" ] || inconclusive "there is no other perf"
 for order in ${other:+"ours theirs" "theirs ours"}; do
+	rm -f "$work"/{go,ours,theirs}*
 	mkfifo "$work/go"
 	bash -c 'read -r; exec true' <> "$work/go" &
 	target=$!
@@ -89,7 +90,6 @@ for order in ${other:+"ours theirs" "theirs ours"}; do
 	done
 	echo > "$work/go"
 	wait "$target" "${recorders[@]}"
-	rm "$work/go"
 	"$PERF" script --show-mmap-events -i "$work/theirs" > "$work/maps" 2> "$work/script.err"
 	grep -q 'MMAP2.*bin/true' "$work/maps" || error "$order: the other recorder has no map of true"
 	grep 'MMAP2.*<[0-9a-f]' "$work/maps" && error "$order: the other recorder has build-ids"
