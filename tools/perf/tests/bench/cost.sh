@@ -10,19 +10,21 @@
 #	keep		this perf, --keep
 #	perf-overwrite	OTHER_PERF (/usr/bin/perf) --overwrite -m 4M
 #	perf-overwrite-newest	the same with NEWEST_PERF, that of the newest Linux (make newest-perf)
+#	count		this perf stat, which counts the events: what they cost without records
 #	trace-cmd	trace-cmd start: ftrace overwrites its rings, of 4 MB for each CPU
 #
 #	sched		sched:sched_switch, sched:sched_wakeup
 #	syscalls	the same, and raw_syscalls:sys_enter and sys_exit
 #
-# Prints the median requests (transactions, builds) per second and the 99th percentile of the latency
-# without a recorder, and for each recorder the median of the ratios to the run without one in the
-# same round. Does not judge them. A workload or recorder whose packages are not installed is left
+# Prints the median requests (transactions, calls, builds) per second and the 99th percentile of the
+# latency without a recorder, and for each recorder the median of the ratios to the run without one in
+# the same round. Does not judge them. A workload or recorder whose packages are not installed is left
 # out.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
+need_helpers load
 need_tracepoint sched:sched_switch
 need_tracepoint raw_syscalls:sys_enter
 rounds=${ROUNDS:-5}
@@ -30,7 +32,7 @@ scale=${SCALE:-5}
 ours=$PERF
 other=${OTHER_PERF:-/usr/bin/perf}
 newest=${NEWEST_PERF:-}
-recorders=" ${RECORDERS:-overwrite keep perf-overwrite perf-overwrite-newest trace-cmd} "
+recorders=" ${RECORDERS:-count overwrite keep perf-overwrite perf-overwrite-newest trace-cmd} "
 [ -x "$other" ] || recorders=${recorders/ perf-overwrite / }
 [ -x "$newest" ] || recorders=${recorders/ perf-overwrite-newest / }
 if [[ $recorders == *trace-cmd* ]]; then
@@ -55,7 +57,7 @@ events() {
 
 # recorder_on NAME SET
 recorder_on() {
-	local event perf=$ours options=()
+	local event command=(record -a -o "$work/data") perf=$ours options=()
 
 	events "$2"
 	case $1 in
@@ -69,6 +71,7 @@ recorder_on() {
 		options=(-m 4M)
 		events=("${events[@]/%//overwrite/}")
 		;;
+	count) command=(stat -a) ;;
 	keep) options=(--keep) ;;
 	perf-overwrite*)
 		perf=$other
@@ -79,7 +82,7 @@ recorder_on() {
 	for event in "${events[@]}"; do
 		options+=(-e "$event")
 	done
-	"$perf" record -a "${options[@]}" -o "$work/data" > "$work/record.out" 2> "$work/record.err" &
+	"$perf" "${command[@]}" "${options[@]}" > "$work/record.out" 2> "$work/record.err" &
 	recorder=$!
 	started+=("$recorder")
 	pause 1
@@ -120,7 +123,7 @@ one_round() {
 }
 
 echo "$rounds rounds, $(nproc) CPUs, $("$other" --version)${newest:+, newest: $("$newest" --version)}, Linux $(uname -r)"
-for workload in ${WORKLOADS:-redis nginx pgbench build}; do
+for workload in ${WORKLOADS:-redis nginx pgbench calls build}; do
 	needs=$("${workload}_needs")
 	if [ -n "$needs" ]; then
 		echo "skip: $workload: not installed: $needs"

@@ -9,6 +9,7 @@
 #	redis	GET requests by redis-benchmark
 #	nginx	requests for a file of 1 kB by wrk
 #	pgbench	SELECT transactions by pgbench
+#	calls	a thread for each CPU multiplies matrices; in all they make 100,000 system calls a second
 #	build	compile tools/lib/api and tools/lib/subcmd of the kernel
 #
 # cost.sh sets $scale [s].
@@ -109,6 +110,27 @@ pgbench_measure() {
 	rate=$(awk '/^tps/ { print $3 }' "$work/pgbench")
 	p99=$(cat "$work"/pg/log.* | awk '{ print $3 / 1000 }' | sort -g |
 		awk '{ v[NR] = $1 } END { print v[int(NR * 0.99)] }')
+}
+
+calls_needs() { :; }
+
+# Without a recorder, a thread makes one call in $jobs times 10 us.
+calls_start() {
+	local us
+
+	"$BUILD/tests/load" compute "$jobs" 200000 < /dev/null > "$work/elapsed"
+	us=$(awk '{ print $1 / 200000 * 1e6 }' "$work/elapsed")
+	multiply=$(awk -v us="$us" -v jobs="$jobs" 'BEGIN { print int(10 * jobs / us) }')
+	[ "$multiply" != 0 ] || multiply=1
+}
+
+calls_measure() {
+	local each=$((scale * 100000 / jobs))
+
+	"$BUILD/tests/load" mixed "$jobs" "$each" "$multiply" < /dev/null > "$work/elapsed" ||
+		fatal "load fails"
+	rate=$(awk -v calls=$((each * jobs)) '{ print calls / $1 }' "$work/elapsed")
+	p99=
 }
 
 build_needs() {

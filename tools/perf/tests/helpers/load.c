@@ -3,11 +3,12 @@
  * Do a fixed amount of work and print how long it took, to measure the overhead of a recorder.
  *
  * usage: load calls|compute THREADS AMOUNT
+ *        load mixed THREADS AMOUNT MULTIPLY
  *
  * Each of THREADS threads, including the main one, makes AMOUNT system calls or multiplies two
- * small matrices AMOUNT times. The work is done at the end of a chain of calls whose frames are
- * larger than the stack dump of a sample. It begins when a byte or EOF arrives on standard input;
- * all threads exist by then.
+ * small matrices AMOUNT times; "mixed" multiplies MULTIPLY times before each call. The work is done
+ * at the end of a chain of calls whose frames are larger than the stack dump of a sample. It begins
+ * when a byte or EOF arrives on standard input; all threads exist by then.
  *
  * Print the seconds from the beginning until the last thread is done.
  */
@@ -25,7 +26,7 @@
 #define ORDER	16		/* rows and columns of the matrices */
 
 static pthread_barrier_t begin;
-static unsigned long amount;
+static unsigned long amount, per_call;
 static void (*step)(void);
 
 static void call(void)
@@ -46,6 +47,15 @@ static void multiply(void)
 	}
 	/* Keep the compiler from dropping or hoisting the product. */
 	asm volatile("" : : "r"(product) : "memory");
+}
+
+static void multiply_and_call(void)
+{
+	unsigned long i;
+
+	for (i = 0; i < per_call; i++)
+		multiply();
+	call();
 }
 
 static __attribute__((noinline)) void work(int depth)
@@ -100,10 +110,14 @@ int main(int argc, char **argv)
 		step = call;
 	else if (argc == 4 && !strcmp(argv[1], "compute"))
 		step = multiply;
+	else if (argc == 5 && !strcmp(argv[1], "mixed"))
+		step = multiply_and_call;
 	else
-		errx(2, "usage: load calls|compute THREADS AMOUNT");
+		errx(2, "usage: load calls|compute THREADS AMOUNT, or load mixed THREADS AMOUNT MULTIPLY");
 	threads = number(argv[2]);
 	amount = number(argv[3]);
+	if (step == multiply_and_call)
+		per_call = number(argv[4]);
 	ids = calloc(threads, sizeof(*ids));
 	if (!ids)
 		err(1, "calloc");
