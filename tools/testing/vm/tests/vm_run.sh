@@ -117,6 +117,10 @@ VM_TIMEOUT=15 guest 'echo started; sleep 1000'
 check 'exit status is 124 at the time limit' [ "${status}" = 124 ]
 check 'output before the time limit is printed' has started
 
+VM_ICOUNT=1 guest 'echo "cpus $(nproc)"; sleep 300'
+check 'a guest that counts instructions does not wait for time' [ "${status}" = 0 ]
+check 'a guest that counts instructions has one CPU' has 'cpus 1'
+
 if [ -x "${PERF:=${BUILD}/perf/perf}" ]; then
 	guest "cd /tmp &&
 		'${PERF}' record -o perf.data -a -e sched:sched_switch/overwrite/ sleep 1 &&
