@@ -87,6 +87,11 @@ static inline struct perf_env *evlist__env(struct evlist *evlist)
 }
 
 #ifdef HAVE_LIBTRACEEVENT
+static inline int process_tracing_data(struct perf_session *session, union perf_event *event)
+{
+	return perf_event__process_tracing_data(session->tool, session, event);
+}
+
 static inline u64 evsel__intval(struct evsel *evsel, struct perf_sample *sample, const char *name)
 {
 	sample->evsel = evsel;
@@ -430,6 +435,11 @@ static inline int resolve_callchain(struct thread *thread, struct callchain_curs
 }
 
 #ifdef HAVE_LIBTRACEEVENT
+static inline int process_tracing_data(struct perf_session *session, union perf_event *event)
+{
+	return perf_event__process_tracing_data(session, event);
+}
+
 static inline struct tep_event *evsel__tp_format(struct evsel *evsel)
 {
 	return evsel->tp_format;
