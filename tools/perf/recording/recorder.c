@@ -82,6 +82,7 @@ struct snapshot {
 	struct aux_snapshot_stats aux;
 	struct keep_stats	  kept;
 	bool			  saved;
+	int			  drain_err;	/* of the last snapshot, which is written all the same */
 };
 
 /*
@@ -184,7 +185,8 @@ static int hand_over_kept(struct recorder *rec, struct snapshot *snapshot,
  * the output hangs belongs to the next snapshot. Leaves the readers held where needs_hold().
  *
  * The copies are used up after an error, too. If the snapshot can be dropped, the caller ends it when
- * it is known to be saved, or dropped.
+ * it is known to be saved, or dropped. At the end of the recording, what is in memory is written even
+ * if the rings cannot be drained.
  *
  * @usual: how the main thread was scheduled, or NULL if the readers have ended.
  */
@@ -193,8 +195,9 @@ static int append_snapshot(struct recorder *rec, struct snapshot *snapshot,
 {
 	int err = rec->output.open ? 0 : recorder__resume_file(rec), ret;
 
-	ret = sync_and_drain(rec);
-	err = err ?: ret;
+	snapshot->drain_err = sync_and_drain(rec);
+	if (usual)
+		err = err ?: snapshot->drain_err;
 
 	snapshotter__hand_over(&rec->snapshotter);
 	aux_snapshotter__hand_over(&rec->aux_snapshotter);
@@ -277,7 +280,7 @@ static int last_snapshot(struct recorder *rec)
 	snapshot.rings.taken.paused = 0;
 	err = err ?: report_snapshot(rec, &snapshot);
 	keep__end_snapshot(&rec->keep, true);
-	return err;
+	return err ?: snapshot.drain_err;
 }
 
 /*
@@ -590,12 +593,22 @@ static void abandon(struct recorder *rec)
 	output__discard(&rec->output);
 }
 
+/* Reading the file back needs more memory than it has bytes. */
+static void omit_build_ids(struct output *output)
+{
+	if (output->build_ids || output->cache_binaries)
+		pr_warning("Not enough memory to read the file back: it will have no build-ids.\n");
+	output->build_ids = output->cache_binaries = output->sample_times = false;
+}
+
 static int end(struct recorder *rec, int err)
 {
 	unsigned int nr_commands;
 
 	rec->advice.end_ns = rdclock();
 	err = stop(rec, err);
+	if (err == -ENOMEM)
+		omit_build_ids(&rec->output);
 	rec->summary.wakeups += readers__wakeups(&rec->readers);
 	rec->summary.normal_class = rec->readers.normal_class;
 	rec->output.droppable = false;		/* keep what can be saved of the last snapshot */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Append records to blocks, drop the oldest blocks, hand the others over to a snapshot. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/kernel.h>
@@ -115,8 +116,16 @@ static int begin_block(struct keep *keep)
 	else
 		keep->bytes += KEEP_BLOCK_BYTES;
 	pthread_mutex_unlock(&keep->lock);
-	keep->filling = keep_block__new(memory ?: keep_memory__map());
-	return keep->filling ? 0 : -ENOMEM;
+	memory = memory ?: keep_memory__map();
+	keep->filling = keep_block__new(memory);
+	if (keep->filling)
+		return 0;
+	if (memory)
+		keep_memory__unmap(memory);
+	pthread_mutex_lock(&keep->lock);
+	keep->bytes -= KEEP_BLOCK_BYTES;
+	pthread_mutex_unlock(&keep->lock);
+	return -ENOMEM;
 }
 
 /* Return: length of the whole records from @pos on that fit into @space [bytes]. */
@@ -178,13 +187,19 @@ static int append(struct keep *keep, const struct records *records, struct ring_
 static int write_kept(struct record_sink *sink, const struct records *records, struct ring *ring)
 {
 	struct keep *keep = container_of(sink, struct keep, sink);
+	bool first;
 	int err;
 
 	pthread_mutex_lock(&keep->append);
-	err = append(keep, records, &ring->stats);
+	/* Keep nothing after an error: the records of that ring would be appended twice. */
+	first = !keep->no_memory;
+	err = keep->no_memory ? -ENOMEM : append(keep, records, &ring->stats);
+	keep->no_memory = err;
 	pthread_mutex_unlock(&keep->append);
-	if (err)
-		pr_err("Not enough memory to keep more records: use a smaller --keep.\n");
+	if (err && first)
+		pr_err("\nNot enough memory to keep more records: this process cannot map another %lu MB (ulimit -v, "
+		       "vm.overcommit_memory).\nThe recording ends; what is kept will be written. Use a smaller --keep than %"
+		       PRIu64 "M.\n", KEEP_BLOCK_BYTES >> 20, keep->max_bytes >> 20);
 	return err;
 }
 

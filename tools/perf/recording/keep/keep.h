@@ -103,6 +103,7 @@ struct keep_stats {
  * @overlap:	each snapshot has everything that is kept, again
  * @append:	see above
  * @filling:	the block that records are appended to, or NULL
+ * @no_memory:	a block could not be allocated, as was reported: nothing is appended any more
  * @lock:	see above; protects the fields below
  * @blocks:	the kept blocks, oldest first
  * @raw:	those that wait to be compressed, newest first
@@ -140,6 +141,7 @@ struct keep {
 	bool			 overlap;
 	pthread_mutex_t		 append;
 	struct keep_block	*filling;
+	bool			 no_memory;
 	pthread_mutex_t		 lock;
 	struct list_head	 blocks;
 	struct list_head	 raw;

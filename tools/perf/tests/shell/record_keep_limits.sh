@@ -80,6 +80,19 @@ subtest "the recording is stopped long after the last record"
 keep "--rate 1000 --duration 1" --keep=1s
 numbered_check "$work/data" -- --expect "$work/issued" || error "calls are missing"
 
+subtest "no memory for another block: the file has what was kept until then"
+rm -f "$work"/data*
+recorder_start -a "${event[@]}" -o "$work/data" --keep=60s,1G -z0
+size=$(awk '$1 == "VmSize:" { print $2 }' "/proc/$recorder/status")
+prlimit --pid "$recorder" --as=$(((size + (24 << 10)) << 10)) || fatal "cannot limit the memory"
+numbered_start --rate 300000 --count 600011
+recorder_end
+numbered_end
+[ "$status" = 255 ] || error "exit status $status, not 255"
+grep -q 'memory to keep more records' "$work/record.err" || error "no message"
+numbered_trace "$work/data" | sort | uniq -d | grep . && error "calls are repeated"
+(($(samples "$work/data") > 10007)) || error "$(samples "$work/data") samples are saved"
+
 subtest "the file has marks of rounds, which keep their promise"
 need_helpers storm
 mkdir "$work/code"
