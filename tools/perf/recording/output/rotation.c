@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 #include "util/debug.h"
 #include "util/units.h"
@@ -13,10 +14,18 @@ static struct parse_tag size_tags[] = { { 'G', 1 << 30 }, { 'M', 1 << 20 }, { 'K
 static struct parse_tag time_tags[] = { { 'd', 24 * 60 * 60 }, { 'h', 60 * 60 }, { 'm', 60 },
 					{ 's', 1 }, { 0, 0 } };
 
+/* util ignores what follows the first unit: "1m30s" would be a minute. */
+static bool is_number_with_unit(const char *arg)
+{
+	size_t digits = strspn(arg, "0123456789");
+
+	return digits && arg[digits] && !arg[digits + 1];
+}
+
 /* Return the value, or 0 if @arg is invalid. */
 static u64 parse_tagged(const char *arg, struct parse_tag *tags)
 {
-	unsigned long value = *arg == '-' ? 0 : parse_tag_value(arg, tags);
+	unsigned long value = is_number_with_unit(arg) ? parse_tag_value(arg, tags) : 0;
 
 	return value == -1UL ? 0 : value;
 }
