@@ -5,7 +5,6 @@
  *
  * The table of options below is the whole command line.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -225,27 +224,36 @@ static int check_pages(unsigned long pages, const char *arg, const char *of, con
 		pr_err("-m %s: not a number of pages, or a size with a unit. Example: %s\n", arg,
 		       example);
 	else if (pages > most)
-		pr_err("-m %s: %s has at most %u pages.\n", arg, of, most);
+		pr_err("-m %s: %s has at most %u pages (%zu MB).\n", arg, of, most,
+		       ((size_t)most * page_size) >> 20);
 	else
 		return 0;
 	return -1;
 }
 
+/* Return: number of pages, 0 if @arg is neither a number nor a size with a unit. */
+static unsigned long parse_pages(const char *arg)
+{
+	unsigned long bytes = rotation__parse_size(arg), pages = 0;
+
+	if (bytes)
+		return (bytes - 1) / page_size + 1;
+	return parse_number(arg, &pages) ? pages : 0;
+}
+
+/* util rounds up to a power of two. Check before: its messages about an error name no value. */
 static int parse_data_pages(unsigned int *pages, const char *arg)
 {
-	*pages = 0;
-	if (isdigit(*arg) && strtoul(arg, NULL, 10) && __evlist__parse_mmap_pages(pages, arg))
+	if (check_pages(parse_pages(arg), arg, "a ring", "-m 1M"))
 		return -1;
-	return check_pages(*pages, arg, "a ring", "-m 1M");
+	return __evlist__parse_mmap_pages(pages, arg);
 }
 
 /* Do not round up yet: some drivers take any number of pages (aux__configure()). */
 static int parse_aux_pages(unsigned int *pages, const char *arg)
 {
-	unsigned long nr = DIV_ROUND_UP(rotation__parse_size(arg), page_size);
+	unsigned long nr = parse_pages(arg);
 
-	if (!nr && !parse_number(arg, &nr))
-		nr = 0;
 	*pages = nr;
 	return check_pages(nr, arg, "an AUX area", "-m ,4M");
 }

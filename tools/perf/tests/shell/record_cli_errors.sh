@@ -111,6 +111,17 @@ for sizes in ",x" "x,1M" "1M,0"; do
 	no_file
 done
 
+for sizes in 4K4 1.5M 1e3 0x10 -1 99999999999999999999 18446744073709551615G; do
+	run 129 "$PERF" record -o "$out" -e "$traced" -m "$sizes" -- "$idle" 30
+	says "-m $sizes: not a number of pages"
+	no_file
+done
+for sizes in 999999G 4294967297 17592186044415M; do
+	run 129 "$PERF" record -o "$out" -e "$traced" -m "$sizes" -- "$idle" 30
+	says "-m $sizes: a ring has at most [0-9]+ pages \\([0-9]+ MB\\)"
+	no_file
+done
+
 # One number and one unit
 for option in --keep=1m30s --keep=60s,1G5 --switch-output=1m30s --max-size=1G500M --advise=60s5 \
 	"--cooldown=1m30s --switch-output-event dummy"; do
