@@ -424,7 +424,7 @@ static int parse_cooldown(const struct option *opt, const char *arg, int unset)
 	u64 *ns = opt->value, seconds = unset ? 0 : rotation__parse_time(arg);
 
 	*ns = seconds * NSEC_PER_SEC;
-	if (unset || seconds)
+	if (unset || (seconds && seconds <= INT_MAX))
 		return 0;
 	pr_err("--cooldown=%s: not a time with a unit: s, m, h or d. Example: --cooldown=10s\n", arg);
 	return -1;

@@ -131,6 +131,14 @@ for option in --keep=1m30s --keep=60s,1G5 --switch-output=1m30s --max-size=1G500
 	no_file
 done
 
+# Values that an int or 64 bits of nanoseconds cannot hold
+for option in "--cooldown=18446744074s --switch-output-event dummy"; do
+	# shellcheck disable=SC2086 # several words
+	run 129 "$PERF" record -o "$out" -e cpu-clock $option -- "$idle" 30
+	says "${option%% *}:"
+	no_file
+done
+
 # A number of pages that is no power of two is rounded up, with a message.
 for pages in 3 1000; do
 	run 0 "$PERF" record -o "$out" -e "$traced" -m $pages -- true
