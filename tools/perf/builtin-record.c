@@ -380,15 +380,13 @@ static int parse_synthesizers(const struct option *opt, const char *arg, int uns
 
 static int parse_compression(const struct option *opt, const char *arg, int unset)
 {
-	int *level = opt->value;
-	char *end = NULL;
+	unsigned long level = !unset;
 
 	args.compression_set = true;
-	*level = !unset;
-	if (!unset && arg)
-		*level = strtol(arg, &end, 10);
-	if (*level >= 0 && *level <= COMPRESSION_MAX && (!end || (end != arg && !*end)))
+	if ((unset || !arg || parse_number(arg, &level)) && level <= COMPRESSION_MAX) {
+		*(int *)opt->value = level;
 		return 0;
+	}
 	if (!COMPRESSION_MAX) {
 		pr_err("-z: cannot compress: this perf was built without zstd.\n");
 		return -1;

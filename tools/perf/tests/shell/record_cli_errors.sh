@@ -132,10 +132,10 @@ for option in --keep=1m30s --keep=60s,1G5 --switch-output=1m30s --max-size=1G500
 done
 
 # Values that an int or 64 bits of nanoseconds cannot hold
-for option in "--cooldown=18446744074s --switch-output-event dummy"; do
+for option in -z4294967297 "--cooldown=18446744074s --switch-output-event dummy"; do
 	# shellcheck disable=SC2086 # several words
 	run 129 "$PERF" record -o "$out" -e cpu-clock $option -- "$idle" 30
-	says "${option%% *}:"
+	says '--cooldown=18446744074s: not a time|-z 4294967297: not a compression level'
 	no_file
 done
 
