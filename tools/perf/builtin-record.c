@@ -1207,6 +1207,17 @@ static int check_trigger_limits(void)
 	return -EINVAL;
 }
 
+/* The shell would execute the file instead. */
+static int check_hook(void)
+{
+	const char *command = rec.hook.command;
+
+	if (!command || command[strspn(command, " \t\n")])
+		return 0;
+	pr_err("--exec-snapshot: the command is empty. Example: --exec-snapshot 'gzip'\n");
+	return -EINVAL;
+}
+
 static int choose_rotation(void)
 {
 	const char *when = args.switch_output ?: rec.triggers.events.evlist ? "signal" : NULL;
@@ -1268,7 +1279,8 @@ static int prepare_recorder(void)
 	if (!rec.readers.no_threads && parse_online(&rec.readers.spec, args.threads))
 		return -EINVAL;
 	err = aux__init(&rec.aux, rec.evlist, opts) ?: check_side_band(opts) ?: check_kcore() ?:
-	      choose_advise() ?: check_trigger_limits() ?: choose_rotation() ?: choose_keep();
+	      choose_advise() ?: check_trigger_limits() ?: check_hook() ?: choose_rotation() ?:
+	      choose_keep();
 	if (err)
 		return err;
 	if (opts->auxtrace_mmap_pages && !rec.aux.itr)

@@ -139,6 +139,12 @@ for option in -z4294967297 "--cooldown=18446744074s --switch-output-event dummy"
 	no_file
 done
 
+for command in "" " "; do
+	run 129 "$PERF" record -o "$out" -e cpu-clock --exec-snapshot "$command" -- "$idle" 30
+	says '--exec-snapshot: the command is empty'
+	no_file
+done
+
 # A number of pages that is no power of two is rounded up, with a message.
 for pages in 3 1000; do
 	run 0 "$PERF" record -o "$out" -e "$traced" -m $pages -- true
