@@ -176,10 +176,12 @@ int output__open(struct output *output)
 	output_tool__init(&output->tool, (output->build_ids || output->cache_binaries) &&
 			  !output->all_build_ids);
 	output->data.is_dir = output->kcore;
+	errno = 0;
 	session = perf_session__new(&output->data, &output->tool);
 	if (IS_ERR(session)) {
+		err = errno == EMFILE ? -EMFILE : PTR_ERR(session);
 		pr_err("Cannot create the output file %s.\n", output->data.path ?: "perf.data");
-		return PTR_ERR(session);
+		return err;
 	}
 	output->session = session;
 	session->evlist = output->evlist;

@@ -116,8 +116,10 @@ static int synthesize_tasks(struct synthesis *synthesis)
 						     opts->nr_threads_synthesize);
 		perf_set_singlethreaded();
 	}
-	if (err < 0 && !output->err)
+	if (err < 0 && !output->err) {
+		err = errno == EMFILE ? -EMFILE : err;	/* the caller explains the limit */
 		pr_err("Cannot synthesize records of the running tasks from /proc: %m\n");
+	}
 	return output->err ?: err;
 }
 

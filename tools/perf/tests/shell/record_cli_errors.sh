@@ -356,6 +356,13 @@ done
 run 255 prlimit --nofile=12 "$PERF" record -a -o "$out" -e cpu-clock -e "$traced" -- "$idle" 30
 says 'too many' 'may have 12 ' 'ulimit -Hn'
 
+# Whatever cannot be opened, the message names the limit.
+for files in {12..26}; do
+	note "$files files"
+	prlimit --nofile="$files" "$PERF" record -C 0 -o "$out" -e cpu-clock -- true 2> "$work/record.err" ||
+		says "may have $files " 'ulimit -Hn'
+done
+
 subtest "an ordinary user"
 
 if as_nobody_ready; then
