@@ -277,7 +277,8 @@ int output__init(struct output *output)
 	if (!err)
 		err = pipeline__init(&output->pipeline, &ops, output);
 	if (err)
-		pr_err("Cannot create the writing threads: %s\n", strerror(-err));
+		pr_err("Cannot create the writing threads and their buffer of %" PRIu64 " MB: %s. Try a smaller "
+		       "--write-buffer.\n", output->pipeline.max_bytes >> 20, strerror(-err));
 	return err;
 }
 

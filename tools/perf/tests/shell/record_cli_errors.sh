@@ -363,6 +363,16 @@ for files in {12..26}; do
 		says "may have $files " 'ulimit -Hn'
 done
 
+subtest "the limit of memory"
+
+if (($(getconf _PHYS_PAGES) * $(getconf PAGESIZE) >> 30)); then
+	run 255 prlimit --as=$((1 << 30)) "$PERF" record -o "$out" --write-buffer=1G -e cpu-clock -- "$idle" 30
+	says 'buffer of 1024 MB: Cannot allocate memory' 'smaller --write-buffer'
+	no_file
+else
+	inconclusive "this machine has less than 1 GB"
+fi
+
 subtest "an ordinary user"
 
 if as_nobody_ready; then
