@@ -7,6 +7,7 @@
 #include <linux/perf_event_trailer.h>
 #include <perf/cpumap.h>
 #include <perf/threadmap.h>
+#include <sys/stat.h>
 #include "ui/util.h"
 #include "util/bpf-filter.h"
 #include "util/callchain.h"
@@ -233,6 +234,26 @@ static bool is_clock_refused(const struct evsel *evsel)
 	return true;
 }
 
+/* util explains perf_event_paranoid, which does not matter for tasks of other users. */
+static void explain_other_user(const struct evsel *evsel)
+{
+	struct perf_thread_map *threads = evsel->core.threads;
+	char path[32];
+	struct stat st;
+	int i, tid;
+
+	for (i = 0; i < perf_thread_map__nr(threads); i++) {
+		tid = perf_thread_map__pid(threads, i);
+		snprintf(path, sizeof(path), "/proc/%d", tid);
+		if (tid <= 0 || stat(path, &st) || st.st_uid == geteuid())
+			continue;
+		pr_err("Hint:\tTask %d belongs to user %u. This user, %u, may not record it, whatever "
+		       "perf_event_paranoid is:\n\trun as root, or with CAP_PERFMON.\n", tid, st.st_uid,
+		       geteuid());
+		return;
+	}
+}
+
 #define REFUSED_AS_SIZED	1
 
 /* Return: 0, a negative errno after an error message, or REFUSED_AS_SIZED. */
@@ -271,6 +292,8 @@ static int open_event(struct recorder *rec, struct evlist *evlist, struct evsel 
 		}
 		evsel__open_strerror(evsel, &rec->opts.target, err, msg, sizeof(msg));
 		ui__error("%s\n", msg);
+		if (err == EACCES || err == EPERM)
+			explain_other_user(evsel);
 		return err ? -err : -EINVAL;
 	}
 	evsel->supported = true;

@@ -406,7 +406,7 @@ if as_nobody_ready; then
 
 	# A task of another user
 	run 255 "${as_nobody[@]}" "$PERF" record -o "$out" -e cpu-clock/overwrite/u -p $$ -- "$idle" 30
-	says 'permission|access|not permitted'
+	says 'permission|access|not permitted' "Task $$ belongs to user 0\..* 65534,"
 	[ ! -e "$out" ] || error "an output file is left"
 else
 	inconclusive "$reason"
