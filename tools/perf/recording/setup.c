@@ -209,12 +209,15 @@ static int init_triggers(struct recorder *rec)
 /*
  * Each CPU takes at least five descriptors: event, tracking event, BPF event, and two that its
  * reader waits with. The usual limit of 1024 is too low for 272 CPUs. The workload is forked
- * before, and keeps its limit.
+ * before, and keeps its limit. Commands of --exec-snapshot set it again: select(2) handles 1024.
  */
-static void raise_file_limit(void)
+static void raise_file_limit(struct hook *hook)
 {
 	enum rlimit_action raised = NO_CHANGE;
+	struct rlimit limit;
 
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max)
+		hook->max_files = limit.rlim_cur;
 	rlimit__increase_nofile(&raised);
 }
 
@@ -276,7 +279,7 @@ int recorder__prepare(struct recorder *rec, int argc, const char **argv)
 					output__will_be_pipe(&rec->output));
 	if (err)
 		return err;
-	raise_file_limit();
+	raise_file_limit(&rec->hook);
 	err = init_capture(rec) ?: keep__init(&rec->keep);
 	if (!err)
 		err = init_output(rec);

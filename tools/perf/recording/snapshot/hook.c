@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -114,7 +115,7 @@ static pid_t *free_slot(struct hook *hook)
 
 void hook__run(struct hook *hook, const char *file)
 {
-	char *script = NULL, *reason = NULL, **env = NULL;
+	char *script = NULL, *reason = NULL, **env = NULL, limit[48] = "";
 	pid_t *pid;
 	int err = -ENOMEM;
 
@@ -127,7 +128,9 @@ void hook__run(struct hook *hook, const char *file)
 			   HOOK_MAX_RUNNING);
 		return;
 	}
-	if (asprintf(&script, "%s \"$@\"", hook->command) >= 0 &&
+	if (hook->max_files)
+		scnprintf(limit, sizeof(limit), "ulimit -Sn %" PRIu64 "\n", hook->max_files);
+	if (asprintf(&script, "%s%s \"$@\"", limit, hook->command) >= 0 &&
 	    asprintf(&reason, REASON "%s", hook->reason ?: "exit") >= 0)
 		env = environment(reason);
 	if (env)

@@ -9,6 +9,7 @@
 #ifndef PERF_RECORDING_HOOK_H
 #define PERF_RECORDING_HOOK_H
 
+#include <linux/types.h>
 #include <sys/types.h>
 
 #define HOOK_MAX_RUNNING	16
@@ -16,11 +17,13 @@
 /**
  * struct hook
  * @command:	for the shell; NULL for none
+ * @max_files:	its soft limit of open files; 0: that of the recorder
  * @reason:	of the last snapshot, see struct snapshot_cause; NULL before the first one
  * @pids:	those that run, 0 in free slots
  */
 struct hook {
 	const char	*command;
+	u64		 max_files;
 	const char	*reason;
 	pid_t		 pids[HOOK_MAX_RUNNING];
 };

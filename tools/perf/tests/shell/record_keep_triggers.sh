@@ -60,6 +60,7 @@ subtest "--exec-snapshot: each file is passed on, and the recorder does not wait
 cat > "$work/hook" <<-END
 	#!/bin/sh
 	echo "\$2" >> "$work/names"
+	ulimit -Sn >> "$work/limits"
 	echo "\$PERF_SNAPSHOT_REASON" >> "$work/reasons"
 	[ \$1 = fail ] && exit 7
 	[ \$1 = slow ] && sleep 3
@@ -67,7 +68,9 @@ cat > "$work/hook" <<-END
 END
 chmod +x "$work/hook"
 export PERF_SNAPSHOT_REASON=none
+wrapper=(prlimit --nofile=257:)
 start --exec-snapshot "$work/hook slow" --keep-first=1
+wrapper=()
 "$marker"
 wait_until 10 test -s "$work/names" || error "the command was not run for the trigger"
 before=$SECONDS
@@ -79,6 +82,8 @@ stop
 	error "the command got: $(xargs < "$work/names")"
 [ "$(sort "$work/reasons" | xargs)" = "control control exit sched:sched_process_exec" ] ||
 	error "the command got the reasons: $(xargs < "$work/reasons")"
+[ "$(sort -u "$work/limits")" = 257 ] ||
+	error "the command got the limits of open files: $(xargs < "$work/limits")"
 start --exec-snapshot "$work/hook fail"
 stop
 grep -q 'has failed with status 7' "$work/record.err" || error "no message about the failure"
