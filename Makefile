@@ -127,9 +127,9 @@ deb: LIBDIR = /usr/lib/$(shell dpkg-architecture -qDEB_HOST_MULTIARCH)
 deb: deb-deps stage		## make Debian packages in build/deb: perf-recorder, libperf-overwrite-dev
 	@STAGE=$(STAGE) packaging/build-deb
 
-deb-kernel: tree		## make packages of the kernel with Debian's configuration in build/deb-kernel (hours)
+deb-kernel: tree		## make packages of the kernel as Debian configures it in build/deb-kernel; FLAVOUR=amd64 or cloud-amd64 (hours)
 	@scripts/install-deps deb-kernel
-	@LINUX=$(LINUX) packaging/build-deb-kernel $(BUILD)/deb-kernel/linux $(DEB_KERNEL_TARGET)
+	@LINUX=$(LINUX) packaging/build-deb-kernel $(BUILD)/deb-kernel $(FLAVOUR)
 
 # A second tree from the same tarball, without our files
 UPSTREAM := $(BUILD)/upstream
