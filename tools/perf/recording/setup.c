@@ -56,7 +56,7 @@ static int init_capture(struct recorder *rec)
 	capture->triggers = &rec->triggers;
 	capture->snapshotter = &rec->snapshotter;
 	capture->aux_snapshotter = &rec->aux_snapshotter;
-	capture->keep = &rec->keep;
+	capture->keep = rec->advice.wanted_ns ? NULL : &rec->keep;
 	capture->channels = &rec->channels;
 	capture->lost = &rec->lost;
 	capture->defers = evlist__defers(rec->evlist);

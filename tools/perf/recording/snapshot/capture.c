@@ -62,7 +62,8 @@ int capture__take(struct capture *capture, unsigned int why,
 	const struct aux *aux = capture->aux_snapshotter->aux;
 	int err = 0;
 
-	keep__request(capture->keep);
+	if (capture->keep)
+		keep__request(capture->keep);
 	pthread_mutex_lock(&capture->enabling);
 	if (why & TRIGGER_SNAPSHOTS || aux->opts->auxtrace_snapshot_on_exit)
 		err = aux_snapshotter__take(capture->aux_snapshotter, why & TRIGGER_STOP);

@@ -53,7 +53,8 @@ struct triggers;
  * @triggers:	what the thread waits for
  * @snapshotter: takes copies of the overwrite rings
  * @aux_snapshotter: takes copies of the AUX areas
- * @keep:	what it keeps is not dropped because of its age once a snapshot is requested
+ * @keep:	what it keeps is not dropped because of its age once a snapshot is requested; NULL with
+ *		--advise, which takes no snapshots
  * @channels:	the rings
  * @lost:	receives the losses of the overwrite rings before the last copy
  * @defers:	samples may have deferred user stacks: wait for them
