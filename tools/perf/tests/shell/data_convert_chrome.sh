@@ -41,6 +41,8 @@ for event in sorted((e for e in events if e['ph'] != 'M'), key=lambda e: e['ts']
         if not open_slices[track]:
             sys.exit(f'# ERROR: {event} ends no slice')
         begin = open_slices[track].pop()
+        if event['name'] != begin['name']:
+            sys.exit(f'# ERROR: {event} ends {begin}')
         count['ended', begin.get('cat', '')] += 1
         count['returned'] += begin.get('cat') == 'syscall' and 'ret' in event.get('args', {})
     elif event['ph'] in 'sf':

@@ -14,6 +14,9 @@
 
 #define MAX_CPUS	(GROUP_RECORDS - GROUP_CPUS - 1)
 
+/* Name of the slice that is as long as the records of a CPU */
+static const char recorded[] = "recorded";
+
 /**
  * struct task - thread->priv
  * @name:	name in the row's title
@@ -22,9 +25,9 @@
  * @running_since: time of the switch to the task, 0 if it was not seen
  * @cpu:	row that has an open slice for the task; -1 for none
  * @switched_out: the task has left the CPU, or is about to
- * @off_cpu:	a slice for the time off the CPU is open
+ * @off_cpu:	name of the open slice for the time off the CPU; or NULL
  * @woken:	that slice says runnable
- * @in_syscall:	a slice for a system call is open
+ * @syscall:	name of the open slice for a system call; or ""
  * @had_syscall: a system call began or ended before
  * @exiting_since: time of the system call from which the task does not return, if it was not seen
  *		to leave a CPU since [ns]; or 0
@@ -36,10 +39,10 @@ struct task {
 	u64	running_since;
 	int	cpu;
 	bool	switched_out;
-	bool	off_cpu;
 	bool	woken;
-	bool	in_syscall;
 	bool	had_syscall;
+	const char *off_cpu;
+	char	syscall[40];
 	u64	exiting_since;
 };
 
@@ -77,9 +80,10 @@ static void begin_named(struct timeline *tl, char phase, struct json_track track
 	json__text(&tl->json, "name", name, INT_MAX);
 }
 
-static void write_end(struct timeline *tl, struct json_track track, u64 time)
+/* @name is that of the slice's beginning: the Firefox Profiler refuses a file without it. */
+static void write_end(struct timeline *tl, struct json_track track, u64 time, const char *name)
 {
-	json__begin(&tl->json, 'E', track, time);
+	begin_named(tl, 'E', track, time, name);
 	json__end(&tl->json);
 }
 
@@ -190,7 +194,7 @@ static int add_cpu(struct timeline *tl, const struct moment *at)
 	tl->cpus[at->cpu].begin = at->time;
 	tl->cpus[at->cpu].last = at->time;
 	write_cpu_titles(tl, at->cpu);
-	begin_named(tl, 'B', records_track(at->cpu), at->time, "recorded");
+	begin_named(tl, 'B', records_track(at->cpu), at->time, recorded);
 	json__end(&tl->json);
 	return 0;
 }
@@ -219,7 +223,7 @@ static void stop_running(struct timeline *tl, int cpu, u64 time)
 	if (!row)
 		return;
 	if (row->drawn)
-		write_end(tl, cpu_track(cpu), time);
+		write_end(tl, cpu_track(cpu), time, row->name);
 	row->drawn = false;
 	row->prev_tid = row->tid;
 	row->tid = 0;
@@ -228,9 +232,24 @@ static void stop_running(struct timeline *tl, int cpu, u64 time)
 static void end_off_cpu(struct timeline *tl, struct thread *thread, struct task *task, u64 time)
 {
 	if (task->off_cpu)
-		write_end(tl, task_track(thread), time);
-	task->off_cpu = false;
+		write_end(tl, task_track(thread), time, task->off_cpu);
+	task->off_cpu = NULL;
 	task->woken = false;
+}
+
+static void begin_syscall(struct timeline *tl, struct thread *thread, struct task *task, u64 time,
+			  const char *name)
+{
+	snprintf(task->syscall, sizeof(task->syscall), "%s", name);
+	task->had_syscall = true;
+	begin_named(tl, 'B', task_track(thread), time, task->syscall);
+}
+
+static void end_syscall(struct timeline *tl, struct thread *thread, struct task *task, u64 time)
+{
+	if (*task->syscall)
+		write_end(tl, task_track(thread), time, task->syscall);
+	*task->syscall = 0;
 }
 
 static void close_task(struct timeline *tl, struct thread *thread, u64 time)
@@ -240,18 +259,18 @@ static void close_task(struct timeline *tl, struct thread *thread, u64 time)
 	if (!task)
 		return;
 	end_off_cpu(tl, thread, task, time);
-	if (task->in_syscall)
-		write_end(tl, task_track(thread), time);
-	task->in_syscall = false;
+	end_syscall(tl, thread, task, time);
 }
 
-static void begin_running(struct timeline *tl, const struct moment *at, struct thread *thread)
+static void begin_running(struct timeline *tl, struct cpu_row *row, const struct moment *at,
+			  struct thread *thread)
 {
-	char name[32];
-
-	snprintf(name, sizeof(name), "%d", at->tid);
-	begin_named(tl, 'B', cpu_track(at->cpu), at->time,
-		    thread && thread__comm_set(thread) ? thread__comm_str(thread) : name);
+	if (thread && thread__comm_set(thread))
+		snprintf(row->name, sizeof(row->name), "%s", thread__comm_str(thread));
+	else
+		snprintf(row->name, sizeof(row->name), "%d", at->tid);
+	row->drawn = true;
+	begin_named(tl, 'B', cpu_track(at->cpu), at->time, row->name);
 	if (thread)
 		json__arg_number(&tl->json, "pid", thread__pid(thread));
 	json__arg_number(&tl->json, "tid", at->tid);
@@ -279,8 +298,7 @@ static void start_running(struct timeline *tl, const struct moment *at, const ch
 		task->cpu = row ? at->cpu : -1;
 	}
 	if (row) {
-		begin_running(tl, at, thread);
-		row->drawn = true;
+		begin_running(tl, row, at, thread);
 		row->tid = at->tid;
 	}
 	if (row && task && task->flow) {
@@ -304,8 +322,8 @@ void timeline__renamed(struct timeline *tl, const struct moment *at)
 
 	if (row && row->drawn && row->tid == at->tid && at->time >= row->begin) {
 		there.cpu = task->cpu;
-		write_end(tl, cpu_track(there.cpu), at->time);
-		begin_running(tl, &there, thread);
+		write_end(tl, cpu_track(there.cpu), at->time, row->name);
+		begin_running(tl, row, &there, thread);
 	}
 	thread__put(thread);
 }
@@ -365,9 +383,9 @@ bool timeline__begin_off_cpu(struct timeline *tl, const struct moment *at, enum 
 	if (task && !drawn)
 		close_task(tl, thread, at->time);
 	if (drawn) {
-		task->off_cpu = true;
+		task->off_cpu = names[state];
 		task->woken = state == OFF_CPU_RUNNABLE;
-		begin_named(tl, 'B', task_track(thread), at->time, names[state]);
+		begin_named(tl, 'B', task_track(thread), at->time, task->off_cpu);
 	}
 	thread__put(thread);
 	return drawn;
@@ -408,11 +426,13 @@ static void write_arrow(struct timeline *tl, const struct moment *at, struct tas
 	json__end(&tl->json);
 }
 
-static void begin_runnable(struct timeline *tl, const struct moment *at, struct thread *thread)
+static void begin_runnable(struct timeline *tl, const struct moment *at, struct thread *thread,
+			   struct task *task)
 {
 	struct thread *waker = at->tid > 0 ? machine__find_thread(tl->host, at->pid, at->tid) : NULL;
 
-	begin_named(tl, 'B', task_track(thread), at->time, "runnable");
+	task->off_cpu = "runnable";
+	begin_named(tl, 'B', task_track(thread), at->time, task->off_cpu);
 	if (waker && thread__comm_set(waker))
 		json__arg_text(&tl->json, "woken by", thread__comm_str(waker), INT_MAX);
 	json__arg_number(&tl->json, "waker tid", at->tid);
@@ -444,9 +464,9 @@ void timeline__wakeup(struct timeline *tl, const struct moment *at, int tid, con
 		json__end(&tl->json);
 	}
 	if (task && task->off_cpu && !task->woken) {
-		write_end(tl, task_track(thread), at->time);
+		write_end(tl, task_track(thread), at->time, task->off_cpu);
 		task->woken = true;
-		begin_runnable(tl, at, thread);
+		begin_runnable(tl, at, thread, task);
 	}
 	thread__put(thread);
 }
@@ -465,12 +485,9 @@ void timeline__begin_syscall(struct timeline *tl, const struct moment *at, const
 
 	if (task) {
 		end_off_cpu(tl, thread, task, at->time);
-		if (task->in_syscall)
-			write_end(tl, task_track(thread), at->time);
-		task->in_syscall = true;
-		task->had_syscall = true;
+		end_syscall(tl, thread, task, at->time);
 		task->exiting_since = never_returns(name) ? at->time : 0;
-		begin_named(tl, 'B', task_track(thread), at->time, name);
+		begin_syscall(tl, thread, task, at->time, name);
 	} else {
 		timeline__begin_point(tl, at, name);
 	}
@@ -493,16 +510,14 @@ void timeline__end_syscall(struct timeline *tl, const struct moment *at, const c
 	if (task && !task->had_syscall) {
 		u64 begin = task->running_since ?: row ? row->begin : at->time;
 
-		begin_named(tl, 'B', task_track(thread), begin, name);
+		begin_syscall(tl, thread, task, begin, name);
 		json__word(&tl->json, "cat", "syscall");
 		json__arg_text(&tl->json, "cut", "begin", INT_MAX);
 		json__end(&tl->json);
-		task->had_syscall = true;
-		task->in_syscall = true;
 	}
-	if (task && task->in_syscall) {
-		json__begin(&tl->json, 'E', task_track(thread), at->time);
-		task->in_syscall = false;
+	if (task && *task->syscall) {
+		begin_named(tl, 'E', task_track(thread), at->time, task->syscall);
+		*task->syscall = 0;
 	} else {
 		timeline__begin_point(tl, at, name);
 		json__word(&tl->json, "cat", "syscall");
@@ -563,7 +578,7 @@ int timeline__lost(struct timeline *tl, const struct moment *at, u64 nr)
 	json__word(&tl->json, "cat", "lost");
 	json__arg_number(&tl->json, "lost", nr);
 	json__end(&tl->json);
-	write_end(tl, records_track(at->cpu), at->time);
+	write_end(tl, records_track(at->cpu), at->time, name);
 	row->nr_lost += nr;
 	row->last = at->time;
 	return 0;
@@ -664,7 +679,7 @@ void timeline__finish(struct timeline *tl)
 		if (!row)
 			continue;
 		stop_running(tl, cpu, tl->end);
-		json__begin(&tl->json, 'E', records_track(cpu), tl->end);
+		begin_named(tl, 'E', records_track(cpu), tl->end, recorded);
 		json__arg_number(&tl->json, "samples", row->nr_samples);
 		json__arg_number(&tl->json, "lost", row->nr_lost);
 		json__end(&tl->json);

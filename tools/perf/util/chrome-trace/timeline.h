@@ -33,6 +33,7 @@ struct thread;
  * @tid:	the running task; 0: idle, or unknown
  * @prev_tid:	the task that ran before; events up to the actual switch still belong to it
  * @drawn:	the row has an open slice for @tid
+ * @name:	name of that slice
  * @nr_samples:	for the arguments of the slice in the group of records
  * @nr_lost:	likewise
  */
@@ -42,6 +43,7 @@ struct cpu_row {
 	int	tid;
 	int	prev_tid;
 	bool	drawn;
+	char	name[64];
 	u64	nr_samples;
 	u64	nr_lost;
 };
