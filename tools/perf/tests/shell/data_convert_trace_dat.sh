@@ -22,20 +22,23 @@ import re
 import sys
 
 def read(path, pattern):
-    cpus, events = collections.defaultdict(list), 0
+    cpus, events, prints = collections.defaultdict(list), 0, []
     with open(path, encoding='utf-8', errors='replace') as file:
         for line in file:
             match = re.match(pattern, line.rstrip('\n'))
             if match:
                 comm, pid, cpu, time, event, text = match.groups()
+                if event == 'print':
+                    prints.append(f'{pid} {cpu} {time} {text}')
+                    continue
                 cpus[int(cpu)].append((comm, int(pid), time, event, (text or '').strip()))
                 events += 1
-    return cpus, events
+    return cpus, events, prints
 
 # The first name, of perf script, has the system of the event. Other events than tracepoints have none.
-perf, events = read(sys.argv[1],
+perf, events, _ = read(sys.argv[1],
                     r' *(.*?) +(-?\d+) +\[(\d+)\] +(\d+\.\d{9}): +[^:\s]+:([^:\s]+):(?: (.*))?$')
-trace, converted = read(sys.argv[2],
+trace, _, prints = read(sys.argv[2],
                         r' *(.*)-(\d+) +\[(\d+)\] +(\d+\.\d{9}): (\S+):(?: +(.*))?$')
 names, last = collections.defaultdict(set), {}
 for records in perf.values():
@@ -63,6 +66,10 @@ for cpu in sorted(perf.keys() | trace.keys()):
 renamed = [(pid, last[pid][1]) for pid in names if len(names[pid]) > 1 and pid > 0]
 with open(sys.argv[2], encoding='utf-8', errors='replace') as file:
     lost = [int(n) for n in re.findall(r'^CPU:\d+ \[(\d+) EVENTS DROPPED\]$', file.read(), re.M)]
+counted = [int(text.split()[3]) for text in prints if text.endswith('lost at unknown times')]
+with open(sys.argv[2] + '.prints', 'w', encoding='utf-8') as file:
+    print('\n'.join(prints), file=file)
+print(f'counted={sum(counted)} prints={len(prints)}')
 print(f'events={events} cpus={len(trace)} renamed={len(renamed)} losses={len(lost)} lost={sum(lost)}')
 for fault in faults[:5]:
     print('#   |', fault, file=sys.stderr)
@@ -103,6 +110,16 @@ said() {
 	grep -q "$1" "$work/convert.err" || error "not said: $1; but: $(< "$work/convert.err")"
 }
 
+# same_snapshots REASON: check that the files that were compared say why and when one snapshot was
+# taken
+same_snapshots() {
+	sed -n 's/.* \([0-9]*\) \[\([0-9]*\)\] *\([0-9.]*\): *snapshot: .*/\1 \2 \3/p' \
+		"$work/script.out" > "$work/said"
+	[ "$(sed "s/ snapshot: $1; .*//" "$work/report.out.prints")" = "$(< "$work/said")" ] ||
+		error "$(< "$work/report.out.prints") is not $(< "$work/said")"
+	[ "$(wc -l < "$work/said")" = 1 ] || error "$(wc -l < "$work/said") snapshots"
+}
+
 subtest "The whole system: switches, wake-ups and system calls"
 "$PERF" record -a -o "$work/system" -e sched:sched_switch -e sched:sched_wakeup \
 	-e raw_syscalls:sys_enter -e raw_syscalls:sys_exit -e page-faults \
@@ -130,6 +147,21 @@ if convert "$work/system" --time 40%-60%; then
 	((events > 0 && events < whole)) || error "$events of $whole events"
 fi
 
+subtest "Symbols"
+"$PERF" record -a -o "$work/symbols" -e 'timer:hrtimer_*' -- sleep 0.1 \
+	2> "$work/record.err" || fatal "perf record fails"
+if convert "$work/symbols"; then
+	compare "$work/symbols" --kallsyms /proc/kallsyms
+	grep -q ' function=[a-z_]' "$work/report.out" ||
+		inconclusive "/proc/kallsyms has no addresses, or no timer has started"
+fi
+"$PERF" record -B -a -o "$work/no-build-ids" -e 'timer:hrtimer_*' -- sleep 0.1 \
+	2> "$work/record.err" || fatal "perf record fails"
+if convert "$work/no-build-ids"; then
+	compare "$work/no-build-ids"
+	said "not shown as symbols: the file has no build-id"
+fi
+
 subtest "The name of a task that was renamed is that of its last sample"
 "$PERF" record -o "$work/renamed" -e raw_syscalls:sys_enter -- sh -c 'exec /bin/true' \
 	2> "$work/record.err" || fatal "perf record fails"
@@ -152,6 +184,7 @@ if convert "$work/losses"; then
 	[ "$((events + in_all))" = $((2 * 1009)) ] || error "$events events, $in_all lost"
 	((lost == 0)) || said "$lost lost events are marked"
 	((lost == in_all)) || said "$((in_all - lost)) lost events are not"
+	[ "$counted" = $((in_all - lost)) ] || error "$counted of $((in_all - lost)) are printed"
 fi
 
 subtest "A snapshot of --keep, which is compressed"
@@ -164,7 +197,7 @@ find_snapshots "$work/kept"
 if convert "${snapshots[0]}"; then
 	compare "${snapshots[0]}"
 	((events >= 997)) || error "$events events"
-	said "Left out 1 samples of events that are not"
+	same_snapshots control
 fi
 
 subtest "Snapshots of overwrite rings"
@@ -179,6 +212,7 @@ for file in "${snapshots[@]}" "$work/overwritten"; do
 	[ -e "$file" ] || continue
 	convert "$file" && compare "$file"
 done
+same_snapshots control
 
 subtest "Pipes"
 numbered_event
@@ -260,7 +294,7 @@ formats += pack('IIQ', 0, 0, 0)
 
 data = record(3, pack('II', 71, 71) + b'one two\0' + identity(71, 1, 0))
 data += record(3, pack('II', 73, 73) + b'with-7\0\0' + identity(73, 1, 0))
-number, time, lost = 0, 10 ** 15, 0
+number, time, lost, lost_on_cpu_1 = 0, 10 ** 15, 0, 0
 steps = (0, 1, 999, (1 << 27) - 1, 1 << 27, (1 << 27) + 1, 1 << 45, 3)
 sizes = (12, 20, 100, 108, 116, 124, 1004, 12)
 for i in range(1009):
@@ -269,6 +303,7 @@ for i in range(1009):
     # Of lost events, those are shown that an event of their CPU follows.
     if i % 101 == 100:
         lost += i
+        lost_on_cpu_1 += i * (i % 3 == 1)
         data += record(2, pack('QQ', 0, i) + identity(71, time - 1, i % 3))
     data += sample(number, 71 + 2 * (i % 2), time, i % 3, sizes[i * 5 % 8])
 data += sample(number + 1, 71, time + 1, 0, LARGEST - (LARGEST - 4) % 8)
@@ -276,6 +311,7 @@ data += sample(number + 2, 71, time + 2, 0, LARGEST + 8 - (LARGEST - 4) % 8)
 data += record(68, b'') * 3
 data += sample(number + 3, 71, time - 10 ** 9, 1, 12)
 data += record(2, pack('QQ', 0, 5) + identity(71, time + 3, 2))
+data += record(13, pack('Q', lost_on_cpu_1 + 7) + identity(71, time + 4, 1))
 
 flags = 1 << 18		# sample_id_all
 if order == 'big':
@@ -312,13 +348,15 @@ made() {
 	compare "$file"
 	left_out='^$'
 	[ "$events" = "$made" ] || error "$events events, not $made"
-	[ "$lost" = "$lost_made" ] || error "$lost events lost, not $lost_made"
+	[ "$lost" = $((lost_made + 5)) ] || error "$lost events lost, not $((lost_made + 5))"
+	grep -q "^0 002 .* 5 events lost" "$work/report.out.prints" || error "the last loss is not printed"
+	[ "$counted" = 7 ] || error "$counted events lost at unknown times, not 7"
 	# Event N + 1 follows the loss of N events.
 	awk '/EVENTS DROPPED/ { lost = substr($2, 2); next }
+		/: print: / && $(NF - 2) == lost { next }
 		lost && $NF != "number=" lost + 1 { exit 1 }
 		{ lost = 0 }' "$work/report.out" || error "a loss is not before its event"
 	said "Left out 1 samples with more than"
-	said "5 lost events are not"
 }
 
 for machine in "little 8 4096" "little 8 16384" "little 4 4096" "big 8 4096" "big 4 8192"; do

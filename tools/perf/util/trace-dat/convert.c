@@ -30,13 +30,16 @@
 #include "util/machine.h"
 #include "util/sample.h"
 #include "util/session.h"
+#include "util/symbol.h"
 #include "util/thread.h"
 #include "util/time-utils.h"
 #include "util/tool.h"
 #include "comms.h"
 #include "convert.h"
 #include "front.h"
+#include "kallsyms.h"
 #include "pages.h"
+#include "print.h"
 
 #define MIN_PAYLOAD	8		/* fields that all tracepoints have */
 
@@ -48,10 +51,12 @@
  * @pages:	rest of it
  * @comms:	name of each task
  * @err:	negative errno of writing, 0 if all is well
+ * @no_symbols:	formats print symbols, and the kernel's are not found
  * @in_namespace: the pids of samples are those of a pid namespace
  * @ranges:	times to convert; others are left out
  * @nr_ranges:	number of @ranges
- * @nr_samples:	converted samples
+ * @nr_samples:	converted samples, including those that describe a snapshot
+ * @end:	time of the last converted sample [ns]
  * @nr_other:	samples of events that are not tracepoints, and of guests
  * @nr_too_large: samples that do not fit in a page
  * @nr_incomplete: samples without time, CPU or payload
@@ -65,10 +70,12 @@ struct conversion {
 	struct pages			 pages;
 	struct hashmap			*comms;
 	int				 err;
+	bool				 no_symbols;
 	bool				 in_namespace;
 	struct perf_time_interval	*ranges;
 	int				 nr_ranges;
 	u64				 nr_samples;
+	u64				 end;
 	u64				 nr_other;
 	u64				 nr_too_large;
 	u64				 nr_incomplete;
@@ -224,15 +231,30 @@ static int note_comm(struct conversion *conv, const struct perf_sample *sample,
 	return err;
 }
 
+/* Print why a snapshot was taken, at the time and the CPU of the request. */
+static int add_snapshot(struct conversion *conv, const struct perf_sample *sample,
+			struct machine *machine)
+{
+	int err = note_comm(conv, sample, machine, sample->tid);
+	char text[512];
+
+	snprintf(text, sizeof(text), "snapshot: %.*s", (int)sample->raw_size,
+		 (const char *)sample->raw_data);
+	conv->nr_samples++;
+	return err ?: print__add(&conv->pages, sample->cpu, sample->time, max(0, (int)sample->tid),
+				 text);
+}
+
 static int process_sample(const struct perf_tool *tool, union perf_event *event __maybe_unused,
 			  struct perf_sample *sample, struct evsel *evsel, struct machine *machine)
 {
 	struct conversion *conv = container_of(tool, struct conversion, tool);
 	struct tep_record record = { .data = sample->raw_data, .size = (int)sample->raw_size };
+	bool snapshot = evsel__is_bpf_output(evsel) && !strcmp(evsel__name(evsel), "snapshot");
 
 	if (has_time(sample) && is_left_out(conv, sample))
 		return 0;
-	if (!is_tracepoint(evsel) || !machine__is_host(machine)) {
+	if (!(snapshot || is_tracepoint(evsel)) || !machine__is_host(machine)) {
 		conv->nr_other++;
 		return 0;
 	}
@@ -244,6 +266,9 @@ static int process_sample(const struct perf_tool *tool, union perf_event *event 
 		conv->nr_incomplete++;
 		return 0;
 	}
+	conv->end = sample->time;
+	if (snapshot)
+		return conv->err = add_snapshot(conv, sample, machine);
 	if (sample->raw_size > pages__max_event(&conv->pages)) {
 		conv->nr_too_large++;
 		return 0;
@@ -269,19 +294,37 @@ static int process_lost(const struct perf_tool *tool, union perf_event *event,
 		return 0;
 	conv->nr_lost += event->lost.lost;
 	if (has_time(sample) && sample->cpu < TRACE_DAT_MAX_CPUS)
-		conv->err = pages__lost(&conv->pages, sample->cpu, event->lost.lost);
+		conv->err = pages__lost(&conv->pages, sample->cpu, sample->time, event->lost.lost);
 	return conv->err;
 }
 
 static int process_lost_samples(const struct perf_tool *tool, union perf_event *event,
-				struct perf_sample *sample __maybe_unused,
-				struct machine *machine __maybe_unused)
+				struct perf_sample *sample, struct machine *machine __maybe_unused)
 {
 	struct conversion *conv = container_of(tool, struct conversion, tool);
+	const struct perf_sample_id *sid = evlist__id2sid(conv->session->evlist, sample->id);
+	unsigned int cpu = sid ? (unsigned int)sid->cpu.cpu : sample->cpu;
 
-	if (!(event->header.misc & PERF_RECORD_MISC_LOST_SAMPLES_BPF))
-		conv->nr_counted += event->lost_samples.lost;
-	return 0;
+	if (event->header.misc & PERF_RECORD_MISC_LOST_SAMPLES_BPF)
+		return 0;
+	conv->nr_counted += event->lost_samples.lost;
+	if (cpu >= TRACE_DAT_MAX_CPUS)
+		return 0;
+	conv->err = pages__grow(&conv->pages, cpu + 1);
+	if (!conv->err)
+		conv->pages.cpus[cpu].nr_counted += event->lost_samples.lost;
+	return conv->err;
+}
+
+/* The kernel's symbols need its maps, whose addresses differ for each boot. */
+static int process_kernel_map(const struct perf_tool *tool, union perf_event *event,
+			      struct perf_sample *sample, struct machine *machine)
+{
+	if ((event->header.misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_KERNEL)
+		return 0;
+	return event->header.type == PERF_RECORD_MMAP ?
+	       perf_event__process_mmap(tool, event, sample, machine) :
+	       perf_event__process_mmap2(tool, event, sample, machine);
 }
 
 /* In a pipe, features are records, and a feature of no known number is the last. */
@@ -295,6 +338,8 @@ static void init_tool(struct perf_tool *tool)
 {
 	perf_tool__init(tool, /*ordered_events=*/true);
 	tool->sample = sample_callback;
+	tool->mmap = process_kernel_map;
+	tool->mmap2 = process_kernel_map;
 	tool->comm = perf_event__process_comm;
 	tool->namespaces = perf_event__process_namespaces;
 	tool->fork = perf_event__process_fork;
@@ -397,6 +442,11 @@ static int describe(struct conversion *conv)
 	if (!conv->in_namespace)
 		err = machine__for_each_thread(&conv->session->machines.host, add_thread, conv);
 	conv->front.comms = err ? NULL : comms__text(conv->comms, &conv->front.comms_size);
+	if (!conv->front.has_symbols && front__prints_symbols(&conv->front)) {
+		conv->front.symbols = kallsyms__text(&conv->session->machines.host,
+						     &conv->front.symbols_size);
+		conv->no_symbols = !conv->front.symbols;
+	}
 	if (asprintf(&conv->front.system, "Linux %s %s %s", env->hostname ?: "-",
 		     env->os_release ?: "-", env->arch ?: "-") < 0)
 		conv->front.system = NULL;
@@ -407,6 +457,29 @@ static int describe(struct conversion *conv)
 	if (env->nr_cpus_online > 0 && env->nr_cpus_online <= TRACE_DAT_MAX_CPUS)
 		return pages__grow(&conv->pages, env->nr_cpus_online);
 	return 0;
+}
+
+/* Print the losses that no event follows, and those of which only the number is known. */
+static int print_losses(struct conversion *conv)
+{
+	unsigned int i;
+	char text[64];
+	int err = 0;
+
+	for (i = 0; i < conv->pages.nr_cpus && !err; i++) {
+		struct cpu_pages *cpu = &conv->pages.cpus[i];
+
+		if (cpu->pending_lost) {
+			snprintf(text, sizeof(text), "%" PRIu64 " events lost", cpu->pending_lost);
+			err = print__add(&conv->pages, i, cpu->lost_time, 0, text);
+		}
+		if (err || conv->ranges || cpu->nr_counted <= cpu->nr_lost)
+			continue;
+		snprintf(text, sizeof(text), "%" PRIu64 " events lost at unknown times",
+			 cpu->nr_counted - cpu->nr_lost);
+		err = print__add(&conv->pages, i, max(conv->end, cpu->time), 0, text);
+	}
+	return err;
 }
 
 /* Return: 0, or -1 after an error message. */
@@ -423,7 +496,8 @@ static int convert(struct conversion *conv, FILE *output, const char *path)
 	/* A pipe without samples */
 	if (!conv->pages.format.size && (conv->err || begin(conv)))
 		return -1;
-	err = conv->err ?: pages__flush(&conv->pages);
+	err = conv->err ?: print_losses(conv);
+	err = err ?: pages__flush(&conv->pages);
 	err = err ?: describe(conv);
 	err = err ?: front__write(&conv->front, &conv->pages, output);
 	err = err ?: pages__copy(&conv->pages, output);
@@ -460,10 +534,12 @@ static void report(const struct conversion *conv, const char *input, const char 
 	if (conv->nr_incomplete)
 		pr_warning("Left out %" PRIu64 " samples without time, CPU or fields.\n",
 			   conv->nr_incomplete);
+	if (conv->no_symbols)
+		pr_warning("Addresses are not shown as symbols: the file has no build-id of the kernel, or its symbols are neither in /proc/kallsyms nor in the build-id cache.\n");
 	if (nr_placed)
 		pr_warning("%" PRIu64 " lost events are marked in the trace.\n", nr_placed);
 	if (nr_lost > nr_placed)
-		pr_warning("%" PRIu64 " lost events are not: no sample of their CPU follows, or their time is unknown.\n",
+		pr_warning("%" PRIu64 " lost events are not, because their times are unknown.\n",
 			   nr_lost - nr_placed);
 	if (!conv->nr_samples)
 		pr_warning("No sample was converted%s.\n",

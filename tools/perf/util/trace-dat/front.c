@@ -8,6 +8,7 @@
 #include <linux/zalloc.h>
 #include "bytes.h"
 #include "front.h"
+#include "print.h"
 
 #define MAX_PAGE_SIZE	(1U << 20)	/* ftrace has 64 kB at most */
 
@@ -129,6 +130,7 @@ int front__parse(struct front *front, struct page_format *format)
 		return -EINVAL;
 	take(&cursor, sizeof("header_event"));
 	take_block(&cursor, 8, &size);
+	front->ftrace = cursor.at;
 	for (events = take_number(&cursor, 4); events && !cursor.truncated; events--)
 		take_block(&cursor, 8, &size);
 	for (systems = take_number(&cursor, 4); systems && !cursor.truncated; systems--) {
@@ -136,10 +138,24 @@ int front__parse(struct front *front, struct page_format *format)
 		for (events = take_number(&cursor, 4); events && !cursor.truncated; events--)
 			take_block(&cursor, 8, &size);
 	}
-	take_block(&cursor, 4, &size);		/* kallsyms */
+	front->kallsyms = cursor.at;
+	take_block(&cursor, 4, &size);
+	front->has_symbols = size;
 	take_block(&cursor, 4, &size);		/* formats of trace_printk() */
 	front->end = cursor.at;
 	return cursor.truncated ? -EINVAL : 0;
+}
+
+bool front__prints_symbols(const struct front *front)
+{
+	const unsigned char *at = front->data, *end = front->data + front->kallsyms;
+
+	while ((at = memmem(at, end - at, "%p", 2))) {
+		at += 2;
+		if (at < end && *at && strchr("sSfFB", *at))
+			return true;
+	}
+	return false;
 }
 
 /* ---- writing */
@@ -179,8 +195,7 @@ static void write_options(const struct front *front, const struct pages *pages, 
 		snprintf(text, sizeof(text),
 			 "CPU: %u\nentries: 0\noverrun: 0\ndropped events: %" PRIu64
 			 "\nread events: %" PRIu64 "\n", i,
-			 pages->cpus[i].nr_lost + pages->cpus[i].pending_lost,
-			 pages->cpus[i].nr_events);
+			 pages->cpus[i].nr_lost, pages->cpus[i].nr_events);
 		write_text_option(file, OPTION_CPU_STATISTICS, text, big_endian);
 	}
 	write_text_option(file, OPTION_CLOCK, front->clock, big_endian);
@@ -189,6 +204,26 @@ static void write_options(const struct front *front, const struct pages *pages, 
 	put_number(nr_cpus, pages->nr_cpus, 4, big_endian);
 	write_option(file, OPTION_NR_CPUS, nr_cpus, 4, big_endian);
 	write_number(file, OPTION_DONE, 2, big_endian);
+}
+
+/* Write the formats and symbols from the offset @from on, with the event ftrace:print. */
+static void write_formats(const struct front *front, const struct page_format *format, size_t from,
+			  FILE *file)
+{
+	const unsigned char *data = front->data;
+	u32 nr_ftrace = get_number(data + front->ftrace, 4, format->big_endian);
+	size_t rest = front->kallsyms;
+
+	fwrite(data + from, front->ftrace - from, 1, file);
+	write_number(file, nr_ftrace + 1, 4, format->big_endian);
+	print__write_format(format, file);
+	fwrite(data + front->ftrace + 4, front->kallsyms - front->ftrace - 4, 1, file);
+	if (front->symbols) {
+		write_number(file, front->symbols_size, 4, format->big_endian);
+		fwrite(front->symbols, front->symbols_size, 1, file);
+		rest += 4;	/* the length of none */
+	}
+	fwrite(data + rest, front->end - rest, 1, file);
 }
 
 /* Write all up to the table of CPUs. */
@@ -204,7 +239,7 @@ static void write_begin(const struct front *front, const struct pages *pages, FI
 	fwrite("6", 2, 1, file);
 	fwrite(order, 2, 1, file);
 	write_number(file, pages->format.size, 4, big_endian);
-	fwrite(order + 6, front->data + front->end - (order + 6), 1, file);
+	write_formats(front, &pages->format, order + 6 - front->data, file);
 	write_number(file, front->comms_size, 8, big_endian);
 	fwrite(front->comms, front->comms_size, 1, file);
 	write_number(file, pages->nr_cpus, 4, big_endian);
@@ -248,6 +283,7 @@ int front__write(const struct front *front, const struct pages *pages, FILE *fil
 void front__exit(struct front *front)
 {
 	zfree(&front->data);
+	zfree(&front->symbols);
 	zfree(&front->system);
 	zfree(&front->program);
 	zfree(&front->comms);

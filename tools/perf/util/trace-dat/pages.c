@@ -185,13 +185,14 @@ int pages__add(struct pages *pages, unsigned int cpu_nr, u64 time, const void *d
 	return 0;
 }
 
-int pages__lost(struct pages *pages, unsigned int cpu_nr, u64 nr)
+int pages__lost(struct pages *pages, unsigned int cpu_nr, u64 time, u64 nr)
 {
 	int err = pages__grow(pages, cpu_nr + 1);
 
 	if (err)
 		return err;
 	pages->cpus[cpu_nr].pending_lost += nr;
+	pages->cpus[cpu_nr].lost_time = time;
 	return end_page(pages, &pages->cpus[cpu_nr]);
 }
 

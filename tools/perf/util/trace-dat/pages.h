@@ -46,6 +46,8 @@ struct page_format {
  * @time:	of the last event in @page
  * @missed:	lost events to report at the begin of @page
  * @pending_lost: lost events, to be reported with the next event
+ * @lost_time:	when the last of them were reported
+ * @nr_counted:	lost events of which only the number is known, which may include all others
  * @nr_events:	events
  * @nr_lost:	lost events in pages
  * @nr_pages:	written pages
@@ -59,6 +61,8 @@ struct cpu_pages {
 	u64		 time;
 	u64		 missed;
 	u64		 pending_lost;
+	u64		 lost_time;
+	u64		 nr_counted;
 	u64		 nr_events;
 	u64		 nr_lost;
 	u64		 nr_pages;
@@ -107,8 +111,11 @@ int pages__grow(struct pages *pages, unsigned int nr_cpus);
 int pages__add(struct pages *pages, unsigned int cpu, u64 time, const void *data,
 	       unsigned int size);
 
-/* Note that events are lost between the last event of @cpu and the next one. Return: as above. */
-int pages__lost(struct pages *pages, unsigned int cpu, u64 nr);
+/*
+ * Note that events are lost between the last event of @cpu and the next one, which @time precedes.
+ * Return: as above.
+ */
+int pages__lost(struct pages *pages, unsigned int cpu, u64 time, u64 nr);
 
 /* Write the pages that are not full. Return: as above. */
 int pages__flush(struct pages *pages);
