@@ -319,9 +319,10 @@ int channels__map(struct channels *channels, struct evlist *evlist, unsigned int
 		.data	  = fixed ? pages : preferred,
 		.tracking = preferred,
 	};
-	int err;
+	int err = 0, last_err = 0;
 
 	do {
+		last_err = err ?: last_err;
 		err = channels__try(channels, evlist, &sizes);
 	} while ((err == -EPERM || (err == -ENOMEM && !fixed)) && sizes__shrink(&sizes, fixed));
 
@@ -330,13 +331,15 @@ int channels__map(struct channels *channels, struct evlist *evlist, unsigned int
 		return err;
 	}
 	if (err) {
-		pr_err("Cannot map rings of %u pages: %s\n", sizes.data, strerror(-err));
+		pr_err("Cannot map rings of %u pages: %s%s\n", sizes.data, strerror(-err),
+		       err == -ENOMEM ? "; see -m and 'ulimit -v'" : "");
 		return err;
 	}
 	if (sizes.data < preferred && !fixed)
-		pr_warning("Rings hold only %zu kB a CPU, as much as this user may lock; see "
-			   "kernel.perf_event_mlock_kb and 'ulimit -l'.\n",
-			   (size_t)sizes.data * page_size / 1024);
+		pr_warning("Rings hold only %zu kB a CPU, %s.\n",
+			   (size_t)sizes.data * page_size / 1024, last_err == -EPERM ?
+			   "as much as this user may lock; see kernel.perf_event_mlock_kb and 'ulimit -l'" :
+			   "because memory is short; see 'ulimit -v'");
 	return channels__register(channels, evlist);
 }
 
