@@ -1056,6 +1056,15 @@ static int check_sysfs(void)
 	return -ENOENT;
 }
 
+/* The existing tasks are read from /proc. A command that is started needs it less. */
+static int check_proc(struct target *target)
+{
+	if (target__none(target) || !access("/proc/self", F_OK))
+		return 0;
+	pr_err("Cannot read the running tasks in /proc: mount proc on /proc.\n");
+	return -ENOENT;
+}
+
 /* A perf.data file is not written from begin to end, and writing to a FIFO may block for ever. */
 static int check_output_name(const char *path)
 {
@@ -1260,7 +1269,7 @@ static int prepare_recorder(void)
 	int err;
 
 	err = check_output_name(rec.output.data.path) ?: check_sysfs() ?:
-	      check_target(&opts->target) ?: check_cpus(opts->target.cpu_list);
+	      check_proc(&opts->target) ?: check_target(&opts->target) ?: check_cpus(opts->target.cpu_list);
 	if (err)
 		return err;
 

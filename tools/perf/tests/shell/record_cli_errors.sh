@@ -163,6 +163,10 @@ if unshare -m true 2> "$work/unshare.err"; then
 		"$PERF" record -o "$out" -e cpu-clock -- "$idle" 30
 	says 'mount sysfs on /sys|unable to find event on a PMU'
 	no_file
+	run 255 unshare -m sh -c 'umount -l /proc && "$@" || exit 255' sh \
+		"$PERF" record -a -o "$out" -e dummy -- "$idle" 30
+	says 'mount proc on /proc'
+	no_file
 fi
 run 255 "$PERF" record -o "$work/no/such/directory/data" -e "$traced" -- "$idle" 30
 says no/such/directory/data 'no such file or directory'
