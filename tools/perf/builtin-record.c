@@ -1065,6 +1065,23 @@ static int check_proc(struct target *target)
 	return -ENOENT;
 }
 
+static bool stdout_closed;
+
+/*
+ * Fill the numbers of standard streams that are closed, so that no file gets them and is written
+ * to by mistake. The command finds them closed.
+ */
+static void fill_standard_streams(void)
+{
+	int fd;
+
+	stdout_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	close(fd);
+}
+
 /* A perf.data file is not written from begin to end, and writing to a FIFO may block for ever. */
 static int check_output_name(const char *path)
 {
@@ -1072,6 +1089,10 @@ static int check_output_name(const char *path)
 
 	if (path && !*path) {
 		pr_err("-o: the name of the output file is empty.\n");
+		return -EINVAL;
+	}
+	if (path && !strcmp(path, "-") && stdout_closed) {
+		pr_err("Cannot write to -o -: standard output is closed.\n");
 		return -EINVAL;
 	}
 	if (path && !stat(path, &st) && S_ISFIFO(st.st_mode)) {
@@ -1317,6 +1338,7 @@ int cmd_record(int argc, const char **argv)
 	int status = -1;
 
 	signals__claim();
+	fill_standard_streams();
 	setlocale(LC_ALL, "");
 	set_defaults();
 	rec.evlist = evlist__new();

@@ -174,6 +174,9 @@ says no/such/directory/data 'no such file or directory'
 run 255 "$PERF" record -o /proc/data -e "$traced" -- "$idle" 30
 says /proc/data 'no such file or directory|permission denied'
 
+run 129 sh -c '"$@" >&-' sh "$PERF" record -o - -e "$traced" -- "$idle" 30
+says 'Cannot write to -o -: standard output is closed'
+
 run 129 "$PERF" record -o "" -e "$traced" -- "$idle" 30
 says 'name of the output file is empty'
 
