@@ -123,39 +123,6 @@ static unsigned int read_aux_records(FIXTURE_DATA(aux_races) *self)
 	return nr;
 }
 
-/* VmPin of this process [kB]: locked memory beyond the limit of the user */
-static long pinned_kb(void)
-{
-	FILE *file = fopen("/proc/self/status", "r");
-	char line[256];
-	long kb = -1;
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "VmPin: %ld", &kb) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return kb;
-}
-
-/* Return how many pages the user may still lock before VmPin increases. */
-static long unused_mlock_limit(FIXTURE_DATA(aux_races) *self)
-{
-	long limit = read_number("/proc/sys/kernel/perf_event_mlock_kb");
-	long before = pinned_kb(), charged;
-	size_t pages = 1;
-	struct ring ring;
-
-	limit = limit * 1024L / page_size() * sysconf(_SC_NPROCESSORS_ONLN);
-	while ((long)pages <= limit)
-		pages *= 2;
-	if (ring_map(&ring, open_event(self), pages, PROT_READ))
-		return -1;
-	charged = (pinned_kb() - before) * 1024 / (long)page_size();
-	ring_close(&ring);
-	return 1 + (long)pages - charged;
-}
-
 FIXTURE_SETUP(aux_races)
 {
 	REQUIRE_ROOT();
@@ -246,7 +213,8 @@ static bool tear_down(FIXTURE_DATA(aux_races) *self)
 
 TEST_F_TIMEOUT(aux_races, map_and_unmap_while_tracing, 400)
 {
-	long before = pinned_kb(), allowed = unused_mlock_limit(self);
+	long before = pinned_kb();
+	long allowed = unused_mlock_limit(open_event(self));
 
 	ASSERT_EQ(before, pinned_kb());
 	ASSERT_LT(0, allowed);
@@ -263,7 +231,7 @@ TEST_F_TIMEOUT(aux_races, map_and_unmap_while_tracing, 400)
 	EXPECT_LT(0, self->stopped);
 	EXPECT_LT(0, self->refused);
 	EXPECT_EQ(before, pinned_kb());
-	EXPECT_EQ(allowed, unused_mlock_limit(self));
+	EXPECT_EQ(allowed, unused_mlock_limit(open_event(self)));
 }
 
 TEST_HARNESS_MAIN

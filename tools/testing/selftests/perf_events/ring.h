@@ -302,6 +302,42 @@ static inline int read_number(const char *path)
 	return number;
 }
 
+/* VmPin of this process [kB]: locked memory beyond the limit of the user */
+static inline long pinned_kb(void)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+	char line[256];
+	long kb = -1;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "VmPin: %ld", &kb) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kb;
+}
+
+/*
+ * Return how many pages the user may still lock before VmPin increases, or -1.
+ * @fd is an event that is not mapped; it is closed.
+ */
+static inline long unused_mlock_limit(int fd)
+{
+	long limit = read_number("/proc/sys/kernel/perf_event_mlock_kb");
+	long before = pinned_kb(), charged;
+	size_t pages = 1;
+	struct ring ring;
+
+	limit = limit * 1024L / page_size() * sysconf(_SC_NPROCESSORS_ONLN);
+	while ((long)pages <= limit)
+		pages *= 2;
+	if (ring_map(&ring, fd, pages, PROT_READ))
+		return -1;
+	charged = (pinned_kb() - before) * 1024 / (long)page_size();
+	ring_close(&ring);
+	return 1 + (long)pages - charged;
+}
+
 /* Returns false with errno set if the write failed. */
 static inline bool write_number(const char *path, int number)
 {

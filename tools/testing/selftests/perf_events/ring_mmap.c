@@ -5,7 +5,12 @@
  */
 #include "ring.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
+
+#define AUX_PAGES	4
+#define AUX_OFFSET	(4 * page_size())
+#define AUX_ROUNDS	2000
 
 static int open_faults(void)
 {
@@ -165,6 +170,69 @@ TEST(not_inherited_by_fork)
 	EXPECT_EQ(0, status);
 	EXPECT_EQ(ring.size, ring.page->data_size);
 	ring_close(&ring);
+}
+
+/* Try to map an AUX area, which these events do not have, while @round lasts. */
+static void map_aux_in_vain(const int *fds, atomic_int *round)
+{
+	pin_to_cpu(nth_cpu(1));
+	for (int i = 0; i < AUX_ROUNDS;) {
+		i = atomic_load(round);
+		if (i)
+			try_map(fds[i - 1], AUX_PAGES * page_size(), MAP_SHARED,
+				AUX_OFFSET);
+	}
+}
+
+/*
+ * A process unmaps the ring while another one fails to map an AUX area: the
+ * ring must be freed, and its memory uncharged.
+ */
+TEST(unmap_while_aux_mmap_fails)
+{
+	struct perf_event_attr attr = ATTR_DUMMY(.disabled = 1);
+	struct rlimit files = { 2 * AUX_ROUNDS, 2 * AUX_ROUNDS };
+	int fds[AUX_ROUNDS];
+	atomic_int *round;
+	long allowed;
+	pid_t child;
+
+	if (geteuid())
+		SKIP(return, "needs root: locks more memory than the limit");
+	if (nth_cpu(1) < 0)
+		SKIP(return, "needs two CPUs");
+	round = mmap(NULL, page_size(), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, round);
+	allowed = unused_mlock_limit(open_faults());
+	ASSERT_LT(0, allowed);
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &files));
+	for (int i = 0; i < AUX_ROUNDS; i++)
+		fds[i] = perf_open(&attr, 0, -1);
+	ASSERT_LE(0, fds[AUX_ROUNDS - 1]);
+
+	child = fork();
+	ASSERT_LE(0, child);
+	if (!child) {
+		map_aux_in_vain(fds, round);
+		_exit(0);
+	}
+	pin_to_cpu(nth_cpu(0));
+	for (int i = 0; i < AUX_ROUNDS; i++) {
+		struct ring ring;
+
+		ASSERT_EQ(0, ring_map(&ring, fds[i], 2, PROT_READ | PROT_WRITE));
+		ring.page->aux_offset = AUX_OFFSET;
+		ring.page->aux_size = AUX_PAGES * page_size();
+		atomic_store(round, i + 1);
+		for (int spin = 0; spin < 10000 + i % 997 * 10; spin++)
+			atomic_load(round);
+		ASSERT_EQ(0, ring_unmap(&ring));
+		close(fds[i]);
+	}
+	ASSERT_EQ(child, waitpid(child, NULL, 0));
+	EXPECT_EQ(allowed, unused_mlock_limit(open_faults()));
+	munmap(round, page_size());
 }
 
 TEST_HARNESS_MAIN
