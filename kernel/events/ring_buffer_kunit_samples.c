@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Test samples around the limit of header.size, 16 bits: each sample is either
- * written completely, or counted as lost without changing the ring.
+ * written completely, or counted as lost without changing the ring. Test
+ * samples whose AUX data is gone.
  */
 #include <linux/sizes.h>
 
@@ -137,6 +138,8 @@ static long snapshot_aux(struct perf_event *event,
 {
 	struct perf_output_handle aux = { .rb = event->rb };
 
+	if (event->state != PERF_EVENT_STATE_ACTIVE)
+		return 0;
 	return perf_output_copy_aux(&aux, handle, 0, size);
 }
 
@@ -203,9 +206,76 @@ static void aux_fills_sample(struct kunit *test)
 	rb_free_aux(sampler->rb);
 }
 
+static unsigned long stop_sampler(void *dst, const void *sampler,
+				  unsigned long off, unsigned long len)
+{
+	struct kring *ring = (struct kring *)sampler;
+
+	ring->event.state = PERF_EVENT_STATE_INACTIVE;
+	memset(dst, 0, len);
+	return 0;
+}
+
+static unsigned long detach_sampler(void *dst, const void *sampler,
+				    unsigned long off, unsigned long len)
+{
+	struct kring *ring = (struct kring *)sampler;
+
+	ring->event.rb = NULL;
+	memset(dst, 0, len);
+	return 0;
+}
+
+/*
+ * The AUX event is stopped, or loses its ring, while a sample is written. The
+ * copy function of the raw data does it. Zeros take the place of the AUX data.
+ */
+static void aux_is_gone(struct kunit *test)
+{
+	static const perf_copy_f copies[] = { stop_sampler, detach_sampler };
+	struct kring *sampler = new_sampler(test);
+	struct perf_buffer *rb = sampler->rb;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(copies); i++) {
+		struct kring *ring = new_sample_ring(test, 1);
+		struct perf_raw_record raw = {
+			.frag = {
+				.data = sampler,
+				.size = sizeof(u32),
+				.copy = copies[i],
+			},
+		};
+		u64 size = overhead(ring) + raw.frag.size + 8 + 32, at;
+		u64 aux[5];
+
+		ring->event.attr.sample_type |= PERF_SAMPLE_AUX;
+		ring->event.attr.aux_sample_size = 32;
+		ring->event.aux_event = &sampler->event;
+		perf_sample_data_init(&ring->data, 0, 0);
+		perf_sample_save_raw_data(&ring->data, &ring->event, &raw);
+
+		preempt_disable();
+		sampler->event.state = PERF_EVENT_STATE_ACTIVE;
+		sampler->event.oncpu = smp_processor_id();
+		perf_event_output(&ring->event, &ring->data,
+				  task_pt_regs(current));
+		preempt_enable();
+		sampler->event.rb = rb;
+
+		KUNIT_EXPECT_EQ(test, kring_head(ring), size);
+		at = (kring_is_backward(ring) ? -size : 0) + 16;
+		kring_read(ring, at, aux, sizeof(aux));
+		KUNIT_EXPECT_EQ(test, aux[0], 32);
+		KUNIT_EXPECT_NULL(test, memchr_inv(aux + 1, 0, 32));
+	}
+	rb_free_aux(rb);
+}
+
 static struct kunit_case perf_ring_samples_cases[] = {
 	KUNIT_CASE_PARAM(raw_sample_sizes, mode_gen_params),
 	KUNIT_CASE_PARAM(aux_fills_sample, mode_gen_params),
+	KUNIT_CASE_PARAM(aux_is_gone, mode_gen_params),
 	{}
 };
 
