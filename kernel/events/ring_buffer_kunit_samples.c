@@ -2,7 +2,7 @@
 /*
  * Test samples around the limit of header.size, 16 bits: each sample is either
  * written completely, or counted as lost without changing the ring. Test
- * samples whose AUX data is gone.
+ * samples whose raw data or AUX data cannot be copied.
  */
 #include <linux/sizes.h>
 
@@ -126,6 +126,44 @@ static void raw_sample_sizes(struct kunit *test)
 			}
 		}
 	}
+}
+
+/* Copy only the first 16 bytes. */
+static unsigned long copy_part(void *dst, const void *src, unsigned long off,
+			       unsigned long len)
+{
+	memcpy(dst, src + off, 16);
+	return len - 16;
+}
+
+/* A copy of raw data that fails must not move the fields after it. */
+static void raw_copy_fails(struct kunit *test)
+{
+	struct kring *ring = new_sample_ring(test, 1);
+	struct perf_raw_record raw = {
+		.frag = {
+			.data = test_bytes(test, 64),
+			.size = 64 + sizeof(u32),
+			.copy = copy_part,
+		},
+	};
+	u64 size = overhead(ring) + raw.frag.size + sizeof(u64), at, source;
+
+	ring->event.attr.sample_type |= PERF_SAMPLE_DATA_SRC;
+	ring->event.header_size += sizeof(u64);
+	perf_sample_data_init(&ring->data, 0, 0);
+	ring->data.data_src.val = 0x123456789abcdef;
+	ring->data.sample_flags |= PERF_SAMPLE_DATA_SRC;
+	perf_sample_save_raw_data(&ring->data, &ring->event, &raw);
+	KUNIT_EXPECT_EQ(test, 0, perf_event_output(&ring->event, &ring->data,
+						   task_pt_regs(current)));
+	KUNIT_EXPECT_EQ(test, kring_head(ring), size);
+	at = kring_is_backward(ring) ? -size : 0;
+	at += overhead(ring) + raw.frag.size;
+	if (kring_is_sized(ring))
+		at -= sizeof(struct perf_event_trailer);
+	kring_read(ring, at, &source, sizeof(source));
+	KUNIT_EXPECT_EQ(test, source, ring->data.data_src.val);
 }
 
 /*
@@ -274,6 +312,7 @@ static void aux_is_gone(struct kunit *test)
 
 static struct kunit_case perf_ring_samples_cases[] = {
 	KUNIT_CASE_PARAM(raw_sample_sizes, mode_gen_params),
+	KUNIT_CASE_PARAM(raw_copy_fails, mode_gen_params),
 	KUNIT_CASE_PARAM(aux_fills_sample, mode_gen_params),
 	KUNIT_CASE_PARAM(aux_is_gone, mode_gen_params),
 	{}
