@@ -229,7 +229,7 @@ fi
 cat > "$work/make.py" <<'END'
 """Write a perf.data file of any machine.
 
-usage: make.py FILE little|big LONG_SIZE PAGE_SIZE [no-cpu|no-formats]
+usage: make.py FILE little|big LONG_SIZE PAGE_SIZE [no-cpu|no-formats|bad-formats]
 """
 import struct
 import sys
@@ -260,7 +260,7 @@ def sample(number, pid, time, cpu, size):
 
 commit_end = 8 + long_size
 formats = b'\x17\x08\x44tracing0.6\0' + pack('BBI', order == 'big', long_size, 4096)
-formats += b'header_page\0' + block('Q', b'''\
+formats += (b'damaged' if fault == 'bad-formats' else b'header_page\0') + block('Q', b'''\
 	field: u64 timestamp;	offset:0;	size:8;	signed:0;
 	field: local_t commit;	offset:8;	size:%d;	signed:1;
 	field: int overwrite;	offset:8;	size:1;	signed:1;
@@ -386,6 +386,8 @@ fails 'Cannot use --all' --all --to-trace-dat="$work/new.dat"
 python3 "$work/make.py" "$work/bad" little 8 4096 no-cpu > /dev/null
 fails 'no CPU: record with -a or --sample-cpu' -i "$work/bad" --to-trace-dat="$work/new.dat"
 python3 "$work/make.py" "$work/bad" little 8 4096 no-formats > /dev/null
+fails 'Cannot read .*, or has no formats of tracepoints' -i "$work/bad" --to-trace-dat="$work/new.dat"
+python3 "$work/make.py" "$work/bad" little 8 4096 bad-formats > /dev/null
 fails 'Cannot read .*, or has no formats of tracepoints' -i "$work/bad" --to-trace-dat="$work/new.dat"
 "$PERF" record -a -o "$work/clock" -e cpu-clock -- true 2> "$work/record.err"
 fails 'none of its events is a tracepoint' -i "$work/clock" --to-trace-dat="$work/new.dat"
