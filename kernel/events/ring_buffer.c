@@ -504,7 +504,12 @@ static __always_inline void start_record(struct perf_output_handle *handle,
 	}
 }
 
-/* Warn once if the record was not filled: its sizes disagree. */
+/*
+ * Warn once if the record was not filled: its sizes disagree. The code that
+ * outputs a field must write or skip as many bytes as the header counts for it,
+ * even if the data cannot be read: perf_output_copy_aux() and perf_raw_frag.copy leave
+ * that to their callers.
+ */
 static __always_inline void check_filled(struct perf_output_handle *handle)
 {
 	WARN_ON_ONCE(handle->addr != handle->end || handle->rest);
