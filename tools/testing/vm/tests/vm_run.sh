@@ -121,6 +121,30 @@ VM_ICOUNT=1 guest 'echo "cpus $(nproc)"; sleep 300'
 check 'a guest that counts instructions does not wait for time' [ "${status}" = 0 ]
 check 'a guest that counts instructions has one CPU' has 'cpus 1'
 
+# A QEMU that dies during its first boots, as many as the file deaths has lines
+mkdir -p "${VM_DIR}/bin"
+cat >"${VM_DIR}/bin/qemu-system-x86_64" <<'EOF'
+#!/bin/bash
+if [ -s "${VM_DIR}/deaths" ]; then
+	sed -i 1d "${VM_DIR}/deaths"
+	echo 'Linux version' >"${VM_DIR}/console.log"
+	kill -SEGV $$
+fi
+PATH=${PATH#*:} exec qemu-system-x86_64 "$@"
+EOF
+chmod +x "${VM_DIR}/bin/qemu-system-x86_64"
+echo 1 >"${VM_DIR}/deaths"
+PATH=${VM_DIR}/bin:${PATH} guest 'exit 3'
+check 'run boots again if QEMU dies during the boot' [ "${status}" = 3 ]
+check 'it prints how QEMU ended' \
+	runner_printed 'QEMU was killed by signal 11 during the boot: booting again'
+seq 9 >"${VM_DIR}/deaths"
+PATH=${VM_DIR}/bin:${PATH} guest 'exit 3'
+check 'run gives up after five boots' [ "$(wc -l <"${VM_DIR}/deaths")" = 4 ]
+check 'exit status is 1 if QEMU always dies' [ "${status}" = 1 ]
+check 'the last line tells how QEMU ended' \
+	runner_printed 'the guest ended before the command did: QEMU was killed by signal 11'
+
 if [ -x "${PERF:=${BUILD}/perf/perf}" ]; then
 	guest "cd /tmp &&
 		'${PERF}' record -o perf.data -a -e sched:sched_switch/overwrite/ sleep 1 &&
