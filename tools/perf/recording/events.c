@@ -248,8 +248,8 @@ static void explain_other_user(const struct evsel *evsel)
 		if (tid <= 0 || stat(path, &st) || st.st_uid == geteuid())
 			continue;
 		pr_err("Hint:\tTask %d belongs to user %u. This user, %u, may not record it, whatever "
-		       "perf_event_paranoid is:\n\trun as root, or with CAP_PERFMON.\n", tid, st.st_uid,
-		       geteuid());
+		       "perf_event_paranoid is:\n\t"
+		       "run as root, or with CAP_PERFMON.\n", tid, st.st_uid, geteuid());
 		return;
 	}
 }
