@@ -28,6 +28,7 @@
 #include "recording/lib/compat.h"
 #include "recording/lib/eventfd.h"
 #include "recording/ring/channel.h"
+#include "recording/write/zstd_records.h"
 
 static int output__fd(struct output *output)
 {
@@ -48,7 +49,7 @@ static void describe_compression(struct output *output)
 		return;
 	session->header.env.comp_type = PERF_COMP_ZSTD;
 	session->header.env.comp_level = level;
-	session->header.env.comp_mmap_len = CHUNK_SIZE;
+	session->header.env.comp_mmap_len = ZSTD_RECORDS_MMAP_LEN;
 	perf_header__set_feat(&session->header, HEADER_COMPRESSED);
 	zstd_fini(&session->zstd_data);		/* decompresses when the file is read back */
 	zstd_init(&session->zstd_data, 0);

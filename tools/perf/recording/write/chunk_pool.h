@@ -3,6 +3,10 @@
  * Allocate the memory for records on their way to the file: a bounded number of chunks, shared by
  * all rings.
  *
+ * A chunk costs some locks, wake-ups and a system call, however large it is: large pools have chunks
+ * of CHUNK_SIZE_MAX. In small pools they are smaller, so that some can be filled while others are
+ * written.
+ *
  * Memory is touched when it is first needed, and the chunk freed last is reused first: a recording
  * that writes little uses little memory.
  */
@@ -14,9 +18,11 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
-#define CHUNK_SIZE		(256 << 10)
+#define CHUNK_SIZE_MIN		(256 << 10)
+#define CHUNK_SIZE_MAX		(1 << 20)
 #define CHUNK_ALIGN		4096		/* the largest alignment that direct I/O needs */
 #define CHUNK_POOL_MIN_CHUNKS	4
+#define CHUNK_POOL_NR_CHUNKS	32		/* smaller pools have smaller chunks */
 
 #define CHUNK_AWAITED		(1U << 31)	/* somebody waits until all is copied */
 #define CHUNK_UNSEALED		(1U << 30)
@@ -24,7 +30,7 @@
 /**
  * struct chunk - a piece of the file on its way there
  *
- *	  @memory                                        @memory + CHUNK_SIZE
+ *	  @memory                                          @memory + @size
  *	  |      @data                         @data + @len     |
  *	  |      |                                   |          |
  *	  +------+-----+---------+------+--//--+-----+----------+
@@ -35,7 +41,8 @@
  *	                                         or end in the next
  *
  * @node:	in the pool's free list, or in a list of chunks in the same state
- * @memory:	CHUNK_SIZE bytes, aligned to CHUNK_ALIGN
+ * @memory:	@size bytes, aligned to CHUNK_ALIGN
+ * @size:	size of each chunk of the pool [bytes]
  * @index:	index of the chunk in the pool
  * @nr:		number of the chunk in the order of the files, once no more is appended to it
  * @pos:	position of @data in the file [bytes]
@@ -59,6 +66,7 @@
 struct chunk {
 	struct list_head node;
 	void		*memory;
+	size_t		 size;
 	unsigned int	 index;
 	u64		 nr;
 	u64		 pos;
@@ -81,6 +89,7 @@ struct chunk {
  * @memory:	memory of all chunks
  * @chunks:	array of @nr chunks
  * @nr:		number of chunks
+ * @chunk_size:	size of each of them [bytes]
  * @free:	free chunks, @nr_free of them
  * @min_free:	smallest @nr_free so far: so many chunks were never used, and take no memory
  */
@@ -88,6 +97,7 @@ struct chunk_pool {
 	void		*memory;
 	struct chunk	*chunks;
 	unsigned int	 nr;
+	size_t		 chunk_size;
 	struct list_head free;
 	unsigned int	 nr_free;
 	unsigned int	 min_free;
@@ -119,7 +129,7 @@ void chunk_pool__put(struct chunk_pool *pool, struct chunk *chunk);
 /** chunk__space - how many bytes can still be appended to @chunk */
 static inline size_t chunk__space(const struct chunk *chunk)
 {
-	return chunk->memory + CHUNK_SIZE - chunk->data - chunk->len;
+	return chunk->memory + chunk->size - chunk->data - chunk->len;
 }
 
 /** chunk__seal - @chunk takes no more. Caller locks. */

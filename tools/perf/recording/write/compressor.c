@@ -12,7 +12,7 @@
 #include "recording/lib/records.h"
 
 /* Incompressible data grow a little, and each record has a header. */
-#define RECORDS_BYTES	ZSTD_RECORDS_BYTES(CHUNK_SIZE)
+#define RECORDS_BYTES	ZSTD_RECORDS_BYTES(CHUNK_SIZE_MAX)
 
 /**
  * struct compressed_chunk - a chunk whose compressed records were appended to the file's queue

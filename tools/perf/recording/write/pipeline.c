@@ -220,7 +220,7 @@ u64 pipeline__unused_memory(const struct pipeline *pipeline)
 {
 	const struct chunk_pool *pool = &pipeline->file_queue.pool;
 
-	return (u64)__atomic_load_n(&pool->min_free, __ATOMIC_RELAXED) * CHUNK_SIZE;
+	return (u64)__atomic_load_n(&pool->min_free, __ATOMIC_RELAXED) * pool->chunk_size;
 }
 
 static void log_queue(const struct write_queue *queue, const char *name)

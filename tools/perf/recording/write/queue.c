@@ -15,7 +15,7 @@
  */
 
 #define LOCKED_COPY_BYTES	4096	/* copy no more than this while holding @append */
-#define MAX_PIECES		32	/* reserve no more than this before copying: 8 MB */
+#define MAX_PIECES		32	/* reserve no more than this before copying: 8 to 32 MB */
 
 /**
  * struct append - append the records of one call

@@ -98,7 +98,7 @@ static void writer_uring__close(struct writer *writer)
 /* Registering memory locks it: register only chunks that are used. */
 static bool register_chunk(struct writer_uring *uring, const struct chunk *chunk)
 {
-	struct iovec iov = { chunk->memory, CHUNK_SIZE };
+	struct iovec iov = { chunk->memory, chunk->size };
 
 	if (!uring->registered)
 		return false;

@@ -17,6 +17,9 @@
 /* So many bytes always fit into one record, even if they cannot be compressed. */
 #define ZSTD_RECORDS_PIECE	(60UL << 10)
 
+/* What a reader of the file allocates for the data of a record (COMPRESSED's mmap_len) [bytes] */
+#define ZSTD_RECORDS_MMAP_LEN	(256UL << 10)
+
 /** ZSTD_RECORDS_BYTES - bound of the records of @len bytes of data [bytes] */
 #define ZSTD_RECORDS_BYTES(len)	(DIV_ROUND_UP(len, ZSTD_RECORDS_PIECE) * PERF_SAMPLE_MAX_SIZE)
 

@@ -403,7 +403,7 @@ static void test_failing_while_held(void)
 	struct write_queue queue;
 
 	memset(&reported, 0, sizeof(reported));
-	if (start_queue(&queue, 1, START + CHUNK_SIZE, 1)) {
+	if (start_queue(&queue, 1, START + CHUNK_SIZE_MIN, 1)) {
 		check(false, "a thread that holds the queue can wait for an error");
 		return;
 	}
@@ -423,7 +423,7 @@ static void test_failing_while_held(void)
 
 static void append_bytes(struct appender *app, size_t bytes)
 {
-	char buffer[CHUNK_SIZE];
+	char buffer[CHUNK_SIZE_MIN];
 	size_t pos;
 	struct records run;
 
@@ -482,7 +482,7 @@ static void test_failures(void)
 	unsigned int i, seed = 0, good = 0, nr = 0, anywhere = 1;
 	u64 end, at;
 
-	for (at = CHUNK_SIZE; at < 4 * CHUNK_SIZE; at += CHUNK_SIZE) {
+	for (at = CHUNK_SIZE_MIN; at < 4 * CHUNK_SIZE_MIN; at += CHUNK_SIZE_MIN) {
 		for (i = 0; i < ARRAY_SIZE(near); i++, nr++)
 			good += run(1 + nr % MAX_DEPTH, at + near[i], 512 << 10, seed++, &end);
 	}
@@ -515,7 +515,7 @@ static bool names_rescued(const struct rescue *rescue, u32 nr)
 static void test_each_byte(void)
 {
 	static char records[NR * SIZE];
-	const u64 border = CHUNK_SIZE;
+	const u64 border = CHUNK_SIZE_MIN;
 	unsigned int good = 0, rescued = 0, nr = 0, i;
 	struct write_queue queue;
 	struct records run;
@@ -590,7 +590,7 @@ static void test_partial_chunk(void)
 
 static void test_finished_at_once(void)
 {
-	static char records[CHUNK_POOL_BYTES + CHUNK_SIZE] __attribute__((aligned(8)));
+	static char records[CHUNK_POOL_BYTES + CHUNK_SIZE_MIN] __attribute__((aligned(8)));
 	struct records run = records__of(records, sizeof(records));
 	struct write_queue queue;
 	size_t pos;
@@ -912,9 +912,9 @@ static void test_stopped_copy(void)
 	alarm(60);		/* the other thread waits for ever */
 	sigaction(SIGSEGV, &action, &saved);
 	check(run_stopped(8192, false), "a thread that stops while it copies does not stop others");
-	check(run_stopped(CHUNK_SIZE - 8192, false), "... nor in the next chunk");
+	check(run_stopped(CHUNK_SIZE_MIN - 8192, false), "... nor in the next chunk");
 	check(run_stopped(8192, true), "after an error, what it copies is waited for, and counted");
-	check(run_stopped(CHUNK_SIZE - 8192, true), "... in the next chunk as well");
+	check(run_stopped(CHUNK_SIZE_MIN - 8192, true), "... in the next chunk as well");
 	sigaction(SIGSEGV, &saved, NULL);
 	alarm(0);
 }

@@ -26,7 +26,7 @@
 #include "perf/tests/tap.h"
 
 #define NR_CHUNKS	12
-#define FILE_BYTES	(NR_CHUNKS * CHUNK_SIZE)
+#define FILE_BYTES	(NR_CHUNKS * CHUNK_SIZE_MIN)
 
 int verbose;
 int debug_peo_args;
@@ -70,7 +70,7 @@ struct job {
 static bool begin(struct job *job, const struct writer_choice *choice, u64 start, unsigned int seed)
 {
 	*job = (struct job){ .seed = seed, .start = start, .end = start, .failed = -1 };
-	if (chunk_pool__init(&job->pool, NR_CHUNKS * CHUNK_SIZE))
+	if (chunk_pool__init(&job->pool, NR_CHUNKS * CHUNK_SIZE_MIN))
 		return false;
 	job->writer = writer__new(choice, &job->pool);
 	job->fd = open("data", O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -183,7 +183,7 @@ static void test_limit(const struct writer_choice *choice)
 	u64 limit;
 
 	for (seed = 0; seed < 16; seed++) {
-		limit = (1 + seed % 3) * CHUNK_SIZE + near[seed % ARRAY_SIZE(near)];
+		limit = (1 + seed % 3) * CHUNK_SIZE_MIN + near[seed % ARRAY_SIZE(near)];
 		if (!begin(&job, choice, 328, seed + 100))
 			break;
 		limit_file(limit);
@@ -237,7 +237,7 @@ int main(void)
 	for (choice.nr_aio = 1; choice.nr_aio <= WRITER_AIO_MAX; choice.nr_aio += 3)
 		test_kind(&choice, choice.nr_aio == 1 ? "aio" : "aio=4");
 
-	chunk_pool__init(&pool, CHUNK_SIZE);
+	chunk_pool__init(&pool, CHUNK_SIZE_MIN);
 	uring = writer_uring__new(&pool);
 	if (uring) {
 		choice.kind = WRITER_URING;
