@@ -124,7 +124,7 @@ static void compressor__submit(struct writer *writer, struct chunk *chunk)
 	compressor->chunk = chunk;
 }
 
-static struct chunk *compressor__complete(struct writer *writer)
+static struct chunk *compressor__complete(struct writer *writer, u64 timeout_ns __maybe_unused)
 {
 	return compressor_of(writer)->chunk;
 }

@@ -229,10 +229,11 @@ static void log_queue(const struct write_queue *queue, const char *name)
 
 	if (!counters->chunks)
 		return;
-	pr_debug("%s: %" PRIu64 " chunks (%" PRIu64 " direct); appends locked %" PRIu64
-		 " times, waited for a chunk %" PRIu64 " times; the thread slept %" PRIu64
+	pr_debug("%s: %" PRIu64 " chunks (%" PRIu64 " direct, %" PRIu64 " released early); appends locked "
+		 "%" PRIu64 " times, waited for a chunk %" PRIu64 " times; the thread slept %" PRIu64
 		 " times, for a copy %" PRIu64 " times\n", name, counters->chunks, counters->direct,
-		 counters->locked, counters->pool_waits, counters->sleeps, counters->copy_waits);
+		 counters->released, counters->locked, counters->pool_waits, counters->sleeps,
+		 counters->copy_waits);
 }
 
 void pipeline__log(const struct pipeline *pipeline)

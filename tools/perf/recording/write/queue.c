@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <time.h>
 #include <linux/kernel.h>
+#include <linux/time64.h>
 #include "util/time-utils.h"
 #include "recording/lib/thread.h"
 #include "queue_internal.h"
@@ -287,7 +288,11 @@ int write_queue__init(struct write_queue *queue, size_t size,
 {
 	int err;
 
-	*queue = (struct write_queue){ .failed = failed, .arg = arg };
+	*queue = (struct write_queue){
+		.failed = failed,
+		.arg = arg,
+		.avoid_direct_ns = WRITE_QUEUE_AVOID_DIRECT_S * NSEC_PER_SEC,
+	};
 	INIT_LIST_HEAD(&queue->full);
 	INIT_LIST_HEAD(&queue->next_full);
 	INIT_LIST_HEAD(&queue->submitted);

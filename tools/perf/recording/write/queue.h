@@ -16,10 +16,23 @@
  * the pool has no free chunk. Then the caller waits. The queue never drops records, except after an
  * error.
  *
- * Chunks are written to the page cache, which usually takes them at once. When the page cache is
- * full, its writers wait for the disk, perhaps longer than the rest of the pool lasts. So after a
- * write that had to wait, chunks are written by direct I/O for WRITE_QUEUE_STALLED_MS, as long as
- * more than half of the pool is in use.
+ * Choosing direct I/O: a chunk that goes from the pool to the disk costs half of the CPU time of
+ * one that is copied to the page cache, needs no new memory, and evicts nothing that others need.
+ * But the page cache holds gigabytes, while the pool lasts for fractions of a second. So
+ *
+ *	1. A whole chunk is written directly while an eighth of the pool is enough, one at a time.
+ *	2. If that takes longer than WRITE_QUEUE_STALL_MS, or if more of the pool is in use,
+ *	   the disk is slow: all chunks go to the page cache, for
+ *	   WRITE_QUEUE_AVOID_DIRECT_S or longer. Later the disk has to write what the page cache
+ *	   holds, and the next direct write waits for that.
+ *	3. While less than half of the pool is free, chunks go to the page cache. If that takes
+ *	   longer than WRITE_QUEUE_STALL_MS, the page cache is full, too, and makes its writers wait
+ *	   for the disk: for WRITE_QUEUE_STALLED_MS, chunks are written directly, several at a time.
+ *
+ * A direct write of rule 1 may be stuck while the page cache takes what is behind it. Chunks are
+ * freed in the order of the file, so the pool would be used up all the same. When less than half of
+ * it is free, written chunks behind the stuck one are released. Their records are counted before
+ * (@released), because they are lost if the stuck write fails.
  *
  * A chunk is written when it is full. A partly filled chunk is written when no other write is in
  * flight and the chunk is WRITE_QUEUE_FLUSH_MS old, or at once if the file is a pipe. A chunk of the
@@ -60,10 +73,12 @@
 struct writer;
 
 #define WRITE_QUEUE_FLUSH_MS		100
-/* A write to the page cache that takes so long had to wait for the disk ... */
-#define WRITE_QUEUE_STALL_MS		8
-/* ... and the page cache is avoided for so long. */
+/* If a write takes so long, the page cache had to wait for the disk, or the disk is slow ... */
+#define WRITE_QUEUE_STALL_MS		20
+/* ... and the page cache is avoided for so long ... */
 #define WRITE_QUEUE_STALLED_MS		1000
+/* ... or direct I/O, at first. */
+#define WRITE_QUEUE_AVOID_DIRECT_S	10
 
 /**
  * struct unsaved - records that were appended, but could not be written
@@ -81,6 +96,7 @@ struct unsaved {
  * struct write_counters - what a queue has cost, all files together
  * @chunks:	chunks that were submitted
  * @direct:	of @chunks, those for direct I/O
+ * @released:	of @chunks, those whose memory was released behind a stuck write
  * @locked:	appends that took @append: the others fitted into the chunk being filled
  * @pool_waits:	times that an append waited for a free chunk
  * @copy_waits:	times that the thread waited until a chunk was copied
@@ -89,6 +105,7 @@ struct unsaved {
 struct write_counters {
 	u64	chunks;
 	u64	direct;
+	u64	released;
 	u64	locked;
 	u64	pool_waits;
 	u64	copy_waits;
@@ -124,8 +141,12 @@ struct write_counters {
  * @submitted:	chunks that were submitted, in the order of the file; a completed chunk stays here
  *		until all before it are completed
  * @nr_in_flight: how many of them the writer has
- * @stalled_until: until then the page cache is avoided [ns of CLOCK_MONOTONIC]; used by the thread
- *		only
+ * @cache_stalled_until: until then the page cache is avoided [ns of CLOCK_MONOTONIC]
+ * @direct_from: until then direct I/O is not the first choice [ns of CLOCK_MONOTONIC]
+ * @avoid_direct_ns: for how long to avoid it when the disk is slow again [ns]
+ * @direct:	the chunk that was written directly by rule 1, the first of @submitted, or NULL
+ * @direct_ns:	when it was submitted [ns of CLOCK_MONOTONIC]
+ * @released:	records of the released chunks behind @direct; @nr_released: number of the last one
  * @seekable:	a regular file: partly filled chunks may wait
  * @failing:	a write has failed, others may be in flight
  * @err:	negative errno of that write, once nothing is in flight: nothing can be appended any
@@ -160,7 +181,13 @@ struct write_queue {
 	u64			file_end;
 	struct list_head	submitted;
 	unsigned int		nr_in_flight;
-	u64			stalled_until;
+	u64			cache_stalled_until;
+	u64			direct_from;
+	u64			avoid_direct_ns;
+	struct chunk	       *direct;
+	u64			direct_ns;
+	struct unsaved		released;
+	u64			nr_released;
 	bool			seekable;
 	bool			failing;
 	int			err;

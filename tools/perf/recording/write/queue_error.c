@@ -7,11 +7,10 @@
 #include <perf/event.h>
 #include "queue_internal.h"
 
-/* Count the records of @records that begin in [@pos, @end) as dropped; only one if @single. */
-static void count_dropped(struct write_queue *queue, const struct records *records, size_t pos,
+/* Add the records of @records that begin in [@pos, @end) to @unsaved; only one if @single. */
+static void count_dropped(struct unsaved *unsaved, const struct records *records, size_t pos,
 			  size_t end, bool single)
 {
-	struct unsaved *unsaved = &queue->unsaved;
 	size_t size;
 	u32 type;
 
@@ -40,7 +39,7 @@ static void rescue_dropped(struct write_queue *queue, const struct records *reco
 void write_queue__drop_rest(struct write_queue *queue, struct records_cursor *cursor)
 {
 	records_cursor__find(cursor);
-	count_dropped(queue, cursor->records, cursor->next, cursor->len, cursor->single);
+	count_dropped(&queue->unsaved, cursor->records, cursor->next, cursor->len, cursor->single);
 	queue->unsaved.bytes += cursor->len - cursor->pos;
 }
 
@@ -62,17 +61,18 @@ static u64 saved_end(const struct chunk *chunk)
 }
 
 /*
- * Drop the records of @chunk that begin at position @end of the file or behind it. The last one may
- * end in the chunk @next, if there is one.
+ * Drop the records of @chunk that begin at position @end of the file or behind it, and add their
+ * number to @unsaved. The last one may end in the next chunk of @list.
  */
-static void drop_chunk(struct write_queue *queue, const struct chunk *chunk,
-		       const struct chunk *next, u64 end)
+static void drop_chunk(struct write_queue *queue, struct list_head *list, struct chunk *chunk,
+		       u64 end, struct unsaved *unsaved)
 {
+	const struct chunk *next = list_next_entry(chunk, node);
 	size_t pos = max(end, chunk->first_record) - chunk->pos;
 	struct records records = records__of(chunk->data, chunk->len);
 
-	count_dropped(queue, &records, pos, chunk->len, false);
-	if (next)
+	count_dropped(unsaved, &records, pos, chunk->len, false);
+	if (!list_is_last(&chunk->node, list) && next->pos == chunk->pos + chunk->len)
 		records.part[1] = (struct iovec){ next->data, next->len };
 	if (queue->rescue)
 		rescue_dropped(queue, &records, pos, chunk->len);
@@ -83,9 +83,16 @@ static void drop_list(struct write_queue *queue, struct list_head *list, u64 end
 	struct chunk *chunk, *tmp;
 
 	list_for_each_entry_safe(chunk, tmp, list, node) {
-		drop_chunk(queue, chunk, list_is_last(&chunk->node, list) ? NULL : tmp, end);
+		drop_chunk(queue, list, chunk, end, &queue->unsaved);
 		chunk_pool__put(&queue->pool, chunk);
 	}
+}
+
+void write_queue__release_chunk(struct write_queue *queue, struct chunk *chunk)
+{
+	queue->released.bytes += chunk->len;
+	drop_chunk(queue, &queue->submitted, chunk, 0, &queue->released);
+	chunk_pool__put(&queue->pool, chunk);
 }
 
 /*
@@ -106,6 +113,10 @@ static void drop_file(struct write_queue *queue)
 			queue->unsaved.samples += failed->record_type == PERF_RECORD_SAMPLE;
 		}
 		queue->unsaved.bytes += write_queue__file_end(queue) - end;
+		queue->unsaved.records += queue->released.records;
+		queue->unsaved.samples += queue->released.samples;
+		queue->released = (struct unsaved){ 0 };
+		queue->direct = NULL;
 		drop_list(queue, &queue->submitted, end);
 	}
 	if (queue->in_next_file)

@@ -41,6 +41,14 @@ static inline void write_queue__seal(struct write_queue *queue)
 /** write_queue__run - the function of the queue's thread; @arg: the queue */
 void *write_queue__run(void *arg);
 
+/**
+ * write_queue__release_chunk - count the records of a written chunk behind a stuck one, and free it
+ *
+ * Adds to @released and @rescue. A name on the border of a chunk may not be rescued later. Caller
+ * holds @lock.
+ */
+void write_queue__release_chunk(struct write_queue *queue, struct chunk *chunk);
+
 /** write_queue__drop_rest - drop and count what @cursor has not copied yet. Caller holds @lock. */
 void write_queue__drop_rest(struct write_queue *queue, struct records_cursor *cursor);
 

@@ -36,7 +36,7 @@ bool rescue__add(struct rescue *rescue, const struct records *records, size_t po
 /** rescue__add_all - add all records of @records that name tasks or maps */
 void rescue__add_all(struct rescue *rescue, const struct records *records);
 
-/** rescue__exit - free the records */
+/** rescue__exit - free the records; @rescue is empty afterwards */
 void rescue__exit(struct rescue *rescue);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdlib.h>
+#include <linux/kernel.h>
 #include <unistd.h>
 #include "writer.h"
 
@@ -30,6 +31,7 @@ ssize_t writer__write_once(const struct writer *writer, const struct chunk *chun
 	const void *data = chunk->data + chunk->done;
 	ssize_t ret;
 
+	len = min(len, WRITER_MAX_BYTES);
 	if (writer->seekable)
 		ret = pwrite(writer->fd, data, len, chunk->pos + chunk->done);
 	else

@@ -33,7 +33,7 @@ struct writer;
  * @name:	its name in --io
  * @open:	prepare for writer->fd; may be NULL
  * @submit:	see writer__submit()
- * @complete:	see writer__complete()
+ * @complete:	see writer__complete(); may ignore the timeout unless it sets writer->direct_first
  * @close:	undo @open; may be NULL
  * @delete:	release resources before the writer is freed; may be NULL
  */
@@ -41,7 +41,7 @@ struct writer_ops {
 	const char	 *name;
 	void		(*open)(struct writer *writer);
 	void		(*submit)(struct writer *writer, struct chunk *chunk);
-	struct chunk   *(*complete)(struct writer *writer);
+	struct chunk   *(*complete)(struct writer *writer, u64 timeout_ns);
 	void		(*close)(struct writer *writer);
 	void		(*delete)(struct writer *writer);
 };
@@ -52,12 +52,14 @@ struct writer_ops {
  * @depth:	how many chunks can be in flight
  * @fd:		the file, or -1
  * @seekable:	write chunks at their positions; otherwise in the order of submission
+ * @direct_first: the file is known to take direct I/O, which may be the first choice; set by @open
  */
 struct writer {
 	const struct writer_ops	*ops;
 	unsigned int		 depth;
 	int			 fd;
 	bool			 seekable;
+	bool			 direct_first;
 };
 
 /**
@@ -78,10 +80,15 @@ static inline void writer__submit(struct writer *writer, struct chunk *chunk)
 	writer->ops->submit(writer, chunk);
 }
 
-/** writer__complete - wait for a chunk that was submitted. Return: a finished chunk */
-static inline struct chunk *writer__complete(struct writer *writer)
+/**
+ * writer__complete - wait for a chunk that was submitted
+ * @timeout_ns:	how long to wait for a direct write; 0: as long as it takes
+ *
+ * Return: a finished chunk, or NULL after @timeout_ns.
+ */
+static inline struct chunk *writer__complete(struct writer *writer, u64 timeout_ns)
 {
-	return writer->ops->complete(writer);
+	return writer->ops->complete(writer, timeout_ns);
 }
 
 /** writer__close - let go of the file. No chunk is in flight. */
@@ -121,8 +128,14 @@ struct writer *writer__alloc(size_t size, const struct writer_ops *ops, unsigned
  */
 bool chunk__advance(struct chunk *chunk, ssize_t ret);
 
+/*
+ * Largest write to the page cache [bytes]. The kernel allocates folios as large as the write if it
+ * can: with 1 MB, a copy took up to twice the time.
+ */
+#define WRITER_MAX_BYTES	((size_t)256 << 10)
+
 /**
- * writer__write_once - write up to @len bytes of the rest of @chunk by one blocking system call
+ * writer__write_once - write the next @len bytes of @chunk, or fewer, by one blocking system call
  *
  * Return: bytes written, or a negative errno.
  */

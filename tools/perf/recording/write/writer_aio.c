@@ -78,7 +78,7 @@ static bool finish(struct writer *writer, struct aio_block *block)
 	return true;
 }
 
-static struct chunk *writer_aio__complete(struct writer *writer)
+static struct chunk *writer_aio__complete(struct writer *writer, u64 timeout_ns __maybe_unused)
 {
 	struct writer_aio *aio = container_of(writer, struct writer_aio, writer);
 	const struct aiocb *pending[WRITER_AIO_MAX];

@@ -28,7 +28,7 @@ static void writer_sync__submit(struct writer *writer, struct chunk *chunk)
 	sync->chunk = chunk;
 }
 
-static struct chunk *writer_sync__complete(struct writer *writer)
+static struct chunk *writer_sync__complete(struct writer *writer, u64 timeout_ns __maybe_unused)
 {
 	struct writer_sync *sync = container_of(writer, struct writer_sync, writer);
 

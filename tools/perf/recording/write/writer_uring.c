@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Write chunks to the page cache while it keeps up, otherwise by io_uring and direct I/O, where the
- * file system supports that. The queue decides for each chunk (chunk->buffered).
+ * Write chunks by io_uring and direct I/O, where the file system supports that, or to the page
+ * cache. The queue decides for each chunk (chunk->buffered, see "Choosing direct I/O" in queue.h).
  *
- * A write to the page cache is done when the bytes are copied. A direct write is done when a kernel
- * thread reports it, which waits for a busy CPU like any other task, and all later chunks wait with
- * it. So direct I/O is the second choice, for when the page cache is full and makes its writers
- * wait, too.
+ * statx(2) tells since Linux 6.1 whether a file takes direct I/O (STATX_DIOALIGN). Where it does
+ * not tell, direct I/O is tried when the page cache does not keep up.
  *
  * This thread itself writes to the page cache. Through io_uring kernel threads would do it, which
  * wait for each other, and take longer than the rings last under a storm of events. So where direct
  * I/O is not supported, this writer does the same as writer_sync.c.
+ *
+ * A direct write that extends a file holds the lock of its inode on ext4 until the disk has
+ * answered, and a write to the page cache would wait for that lock. So extend the file before, by
+ * unwritten extents, and cut it when it is closed. Where that is not possible, direct I/O is not the
+ * first choice. If the recorder is killed, the file ends with zeros.
  *
  * Direct writes begin and end at multiples of CHUNK_ALIGN. The first bytes of a file, the last
  * ones, and the borders of chunks that were flushed are written to the page cache: buffered and
@@ -32,11 +35,14 @@
 #include <string.h>
 #include <unistd.h>
 #include <linux/kernel.h>
+#include <linux/time64.h>
+#include <sys/stat.h>
 #include "util/debug.h"
 #include "writer.h"
 #include "writer_uring.h"
 
 #define DEPTH		8
+#define EXTEND_BYTES	(32 << 20)
 
 /**
  * struct writer_uring
@@ -47,6 +53,8 @@
  *		kernel registers none.
  * @direct_fd:	the file, opened for direct I/O, or -1
  * @direct:	the file system supports direct I/O
+ * @extended:	position up to which the file was extended, or 0
+ * @end:	position where the last chunk ends
  * @fixed:	@direct_fd is registered with the kernel, as file 0
  * @in_flight:	chunks with a write pending in the kernel, @nr_in_flight of them
  * @finished:	chunks to be returned by writer__complete(), @nr_finished of them
@@ -58,6 +66,8 @@ struct writer_uring {
 	bool		*registered;
 	int		 direct_fd;
 	bool		 direct;
+	u64		 extended;
+	u64		 end;
 	bool		 fixed;
 	struct chunk	*in_flight[DEPTH];
 	unsigned int	 nr_in_flight;
@@ -70,6 +80,23 @@ static struct writer_uring *uring_of(struct writer *writer)
 	return container_of(writer, struct writer_uring, writer);
 }
 
+/*
+ * tmpfs and others accept O_DIRECT, and write to the page cache nevertheless: STATX_DIOALIGN tells
+ * them apart.
+ */
+static bool takes_direct_io(int fd __maybe_unused)
+{
+#ifdef STATX_DIOALIGN
+	struct statx stat;
+
+	return !statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &stat) &&
+	       (stat.stx_mask & STATX_DIOALIGN) && stat.stx_dio_offset_align &&
+	       CHUNK_ALIGN % stat.stx_dio_offset_align == 0 && CHUNK_ALIGN % stat.stx_dio_mem_align == 0;
+#else
+	return false;
+#endif
+}
+
 static void writer_uring__open(struct writer *writer)
 {
 	struct writer_uring *uring = uring_of(writer);
@@ -78,15 +105,42 @@ static void writer_uring__open(struct writer *writer)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", writer->fd);
 	uring->direct_fd = open(path, O_WRONLY | O_DIRECT | O_CLOEXEC);
 	uring->direct = uring->direct_fd >= 0;
+	uring->extended = uring->end = 0;
+	writer->direct_first = uring->direct && takes_direct_io(uring->direct_fd);
 	uring->fixed = uring->direct && !io_uring_register_files(&uring->ring, &uring->direct_fd, 1);
 	if (!uring->direct)
 		pr_debug("Direct I/O is not available: %m\n");
+}
+
+/* Make sure that the direct write of @chunk does not extend the file. */
+static bool extend_file(struct writer_uring *uring, const struct chunk *chunk)
+{
+	if (uring->end <= uring->extended)
+		return true;
+	if (fallocate(uring->writer.fd, 0, chunk->pos, EXTEND_BYTES)) {
+		pr_debug("Direct I/O is not the first choice: fallocate: %m\n");
+		return false;
+	}
+	uring->extended = chunk->pos + EXTEND_BYTES;
+	return true;
+}
+
+/* After an error the file ends earlier, and is cut already. */
+static void cut_file(const struct writer_uring *uring)
+{
+	struct stat stat;
+
+	if (!fstat(uring->writer.fd, &stat) && stat.st_size > (off_t)uring->end &&
+	    ftruncate(uring->writer.fd, uring->end))
+		pr_debug("Cannot cut the file behind the last record: %m\n");
 }
 
 static void writer_uring__close(struct writer *writer)
 {
 	struct writer_uring *uring = uring_of(writer);
 
+	if (uring->extended)
+		cut_file(uring);
 	if (uring->fixed)
 		io_uring_unregister_files(&uring->ring);
 	uring->fixed = false;
@@ -150,7 +204,14 @@ static void advance(struct writer_uring *uring, struct chunk *chunk)
 
 static void writer_uring__submit(struct writer *writer, struct chunk *chunk)
 {
-	advance(uring_of(writer), chunk);
+	struct writer_uring *uring = uring_of(writer);
+
+	uring->end = max(uring->end, chunk->pos + chunk->len);
+	if (writer->direct_first && !chunk->buffered && !extend_file(uring, chunk)) {
+		writer->direct_first = false;
+		chunk->buffered = true;
+	}
+	advance(uring, chunk);
 }
 
 /*
@@ -163,7 +224,7 @@ static bool use_page_cache(struct writer_uring *uring, int ret)
 {
 	if (ret == -EINVAL || ret == -EOPNOTSUPP) {
 		pr_debug("The file system does not support direct I/O: %s\n", strerror(-ret));
-		uring->direct = false;
+		uring->direct = uring->writer.direct_first = false;
 		return true;
 	}
 	return ret == -ENOSPC || ret == -EDQUOT || ret == -EFBIG || ret == -EAGAIN;
@@ -195,15 +256,22 @@ static void fail_all(struct writer_uring *uring, int err)
 	}
 }
 
-static struct chunk *writer_uring__complete(struct writer *writer)
+static struct chunk *writer_uring__complete(struct writer *writer, u64 timeout_ns)
 {
 	struct writer_uring *uring = uring_of(writer);
+	struct __kernel_timespec timeout = {
+		.tv_sec	 = timeout_ns / NSEC_PER_SEC,
+		.tv_nsec = timeout_ns % NSEC_PER_SEC,
+	};
 	struct io_uring_cqe *cqe;
-	int ret;
+	int ret = 0;
 
 	while (!uring->nr_finished) {
-		ret = io_uring_submit_and_wait(&uring->ring, 1);
-		if (ret < 0 && ret != -EINTR && ret != -EAGAIN && ret != -EBUSY)
+		if (ret == -ETIME)
+			return NULL;
+		ret = io_uring_submit_and_wait_timeout(&uring->ring, &cqe, 1,
+						       timeout_ns ? &timeout : NULL, NULL);
+		if (ret < 0 && ret != -ETIME && ret != -EINTR && ret != -EAGAIN && ret != -EBUSY)
 			fail_all(uring, ret);
 		while (!io_uring_peek_cqe(&uring->ring, &cqe)) {
 			struct chunk *chunk = io_uring_cqe_get_data(cqe);

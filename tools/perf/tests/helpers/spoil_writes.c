@@ -12,7 +12,8 @@
  *	close ERRNO	closing the file SPOIL_FILE fails, by any of its descriptors
  *
  * A write is pwrite(2), aio_write(3) or a request submitted to io_uring. A write that fails writes
- * nothing, a short one no more than it returns.
+ * nothing, a short one no more than it returns. A write that stalls blocks its thread; in io_uring
+ * it blocks nothing, and is not complete.
  *
  * Writes of the main thread, in which perf writes the header, have no faults.
  */
@@ -21,6 +22,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <liburing.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +33,17 @@
 #define MAX_REFUSED	64
 #define BLOCK		4096U	/* a short direct write is a multiple of this */
 
-/* Return how many bytes of the next write, of @len bytes, to write, or a negative errno. */
-static ssize_t spoil(size_t len)
+static void wait_for_file(void)
+{
+	while (access(getenv("SPOIL_UNTIL"), F_OK))
+		usleep(10000);
+}
+
+/*
+ * Return how many bytes of the next write, of @len bytes, to write, or a negative errno. If the
+ * write is to stall, set *@stalled, or wait if that is NULL.
+ */
+static ssize_t spoil(size_t len, bool *stalled)
 {
 	static __thread unsigned int calls;
 	const char *fault = getenv("SPOIL_WRITES");
@@ -45,8 +57,10 @@ static ssize_t spoil(size_t len)
 	if (sscanf(fault, "%15s %u %d", name, &nr, &err) < 2)
 		abort();
 	if (!strcmp(name, "stall") && call == nr) {
-		while (access(getenv("SPOIL_UNTIL"), F_OK))
-			usleep(10000);
+		if (stalled)
+			*stalled = true;
+		else
+			wait_for_file();
 	}
 	if ((!strcmp(name, "fail") && call >= nr) || (!strcmp(name, "once") && call == nr))
 		return -err;
@@ -67,7 +81,7 @@ static ssize_t spoil(size_t len)
 ssize_t pwrite64(int fd, const void *buf, size_t len, off64_t pos)
 {
 	ssize_t (*real)(int, const void *, size_t, off64_t) = dlsym(RTLD_NEXT, "pwrite64");
-	ssize_t part = spoil(len);
+	ssize_t part = spoil(len, NULL);
 
 	if (part < 0) {
 		errno = -part;
@@ -114,7 +128,7 @@ int close(int fd)
 int aio_write64(struct aiocb64 *cb)
 {
 	int (*real)(struct aiocb64 *) = dlsym(RTLD_NEXT, "aio_write64");
-	ssize_t part = spoil(cb->aio_nbytes);
+	ssize_t part = spoil(cb->aio_nbytes, NULL);
 
 	if (part == -EAGAIN) {
 		errno = EAGAIN;
@@ -136,7 +150,8 @@ int aio_write(struct aiocb *cb)
 
 /*
  * io_uring: submit a no-op instead of a write that is to fail. It is complete when the call
- * returns; replace its result.
+ * returns; replace its result. Instead of a write that is to stall, submit one that waits for a
+ * pipe, and then tells to try again.
  */
 
 static __thread struct {
@@ -145,10 +160,38 @@ static __thread struct {
 } refused[MAX_REFUSED];
 static __thread unsigned int nr_refused;
 
+static void *write_when_file_exists(void *fd)
+{
+	wait_for_file();
+	if (write(*(int *)fd, "", 1) != 1)
+		abort();
+	return NULL;
+}
+
+static void stall_submission(struct io_uring_sqe *sqe)
+{
+	static int fds[2];
+	__u64 user_data = sqe->user_data;
+	pthread_t thread;
+
+	if (pipe(fds) || pthread_create(&thread, NULL, write_when_file_exists, &fds[1]))
+		abort();
+	pthread_detach(thread);
+	io_uring_prep_poll_add(sqe, fds[0], POLLIN);
+	sqe->user_data = user_data;
+	refused[nr_refused].user_data = user_data;
+	refused[nr_refused++].err = -EINTR;
+}
+
 static void spoil_submission(struct io_uring_sqe *sqe)
 {
-	ssize_t part = spoil(sqe->len);
+	bool stalled = false;
+	ssize_t part = spoil(sqe->len, &stalled);
 
+	if (stalled) {
+		stall_submission(sqe);
+		return;
+	}
 	if (part >= 0) {
 		part = (part + BLOCK - 1) / BLOCK * BLOCK;
 		sqe->len = part < sqe->len ? part : sqe->len;
@@ -173,9 +216,13 @@ static void spoil_completion(struct io_uring_cqe *cqe)
 	}
 }
 
-int io_uring_submit_and_wait(struct io_uring *ring, unsigned int wait_nr)
+int io_uring_submit_and_wait_timeout(struct io_uring *ring, struct io_uring_cqe **cqe,
+				     unsigned int wait_nr, struct __kernel_timespec *timeout,
+				     sigset_t *mask)
 {
-	int (*real)(struct io_uring *, unsigned int) = dlsym(RTLD_NEXT, "io_uring_submit_and_wait");
+	int (*real)(struct io_uring *, struct io_uring_cqe **, unsigned int,
+		    struct __kernel_timespec *, sigset_t *) =
+		dlsym(RTLD_NEXT, "io_uring_submit_and_wait_timeout");
 	struct io_uring_sq *sq = &ring->sq;
 	struct io_uring_cq *cq = &ring->cq;
 	unsigned int i;
@@ -183,7 +230,7 @@ int io_uring_submit_and_wait(struct io_uring *ring, unsigned int wait_nr)
 
 	for (i = sq->sqe_head; i != sq->sqe_tail; i++)
 		spoil_submission(&sq->sqes[i & sq->ring_mask]);
-	ret = real(ring, wait_nr);
+	ret = real(ring, cqe, wait_nr, timeout, mask);
 	for (i = *cq->khead; i != io_uring_smp_load_acquire(cq->ktail); i++)
 		spoil_completion(&cq->cqes[i & cq->ring_mask]);
 	return ret;

@@ -59,7 +59,7 @@ static void submit(struct writer *writer, struct chunk *chunk)
 	submitted = chunk;
 }
 
-static struct chunk *complete(struct writer *writer)
+static struct chunk *complete(struct writer *writer, u64 timeout_ns __maybe_unused)
 {
 	(void)writer;
 	return submitted;

@@ -53,7 +53,8 @@ static struct faulty {
 	unsigned int	 stall_us;
 	unsigned int	 max_chunks;	/* most chunks ever in flight */
 	unsigned int	 left;		/* chunks in flight when it was closed */
-	unsigned int	 nr_direct;	/* chunks submitted for direct I/O */
+	unsigned int	 nr_direct;	/* chunks submitted for direct I/O; atomic */
+	bool		 stuck;		/* the first direct write is not finished */
 	bool		 finish_at_once;	/* wait until the pool is empty, then finish all chunks */
 	bool		 stolen;	/* a chunk in flight was given to the pool */
 	char		 file[FILE_BYTES] __attribute__((aligned(8)));
@@ -98,7 +99,7 @@ static void faulty__submit(struct writer *writer, struct chunk *chunk)
 	find_stolen();
 	faulty.chunk[faulty.nr++] = chunk;
 	faulty.max_chunks = max(faulty.max_chunks, faulty.nr);
-	faulty.nr_direct += !chunk->buffered;
+	__atomic_fetch_add(&faulty.nr_direct, !chunk->buffered, __ATOMIC_RELAXED);
 	while (faulty.finish_at_once) {
 		usleep(2 * WRITE_QUEUE_STALL_MS * 1000);
 		if (pool_is_empty())
@@ -123,17 +124,37 @@ static void faulty__finish(struct chunk *chunk)
 	chunk->finished = true;
 }
 
-static struct chunk *faulty__complete(struct writer *writer)
+static bool is_stuck(const struct chunk *chunk)
 {
-	unsigned int i = faulty.finish_at_once ? 0 : random_below(&faulty.seed, faulty.nr), all;
-	struct chunk *chunk = faulty.chunk[i];
+	return !chunk->buffered && __atomic_load_n(&faulty.stuck, __ATOMIC_RELAXED);
+}
+
+/* Return the index of the chunk to finish, or @nr if all are stuck. */
+static unsigned int choose_chunk(void)
+{
+	unsigned int i = faulty.finish_at_once ? 0 : random_below(&faulty.seed, faulty.nr), tries;
+
+	for (tries = 0; tries < faulty.nr && is_stuck(faulty.chunk[i]); tries++)
+		i = (i + 1) % faulty.nr;
+	return tries < faulty.nr ? i : faulty.nr;
+}
+
+static struct chunk *faulty__complete(struct writer *writer, u64 timeout_ns)
+{
+	unsigned int i = choose_chunk(), all;
+	struct chunk *chunk;
 
 	(void)writer;
 	find_stolen();
+	if (i == faulty.nr) {
+		usleep(timeout_ns / 1000);
+		return NULL;
+	}
+	chunk = faulty.chunk[i];
 	if (faulty.stall_us)
 		usleep(faulty.stall_us);
 	faulty__finish(chunk);
-	if (faulty.finish_at_once || !random_below(&faulty.seed, 4)) {
+	if (faulty.finish_at_once || (!faulty.stuck && !random_below(&faulty.seed, 4))) {
 		for (all = 0; all < faulty.nr; all++)
 			faulty__finish(faulty.chunk[all]);
 		faulty.finish_at_once = false;
@@ -615,6 +636,94 @@ static void test_finished_at_once(void)
 	check(faulty.nr_direct > 0, "chunks are written by direct I/O when the page cache is slow");
 }
 
+/*
+ * The first chunk is written directly, and stuck. Append more than the pool takes, then let the
+ * write end, or fail.
+ */
+static bool run_stuck(bool fails)
+{
+	enum { STUCK_BYTES = 4 << 20 };
+	struct appender app = { 0 };
+	struct rescue rescue = { 0 };
+	struct write_queue queue;
+	struct content content;
+	u64 released;
+	bool ok;
+
+	memset(&reported, 0, sizeof(reported));
+	if (start_queue(&queue, 4, 0, 3))
+		return false;
+	queue.rescue = &rescue;
+	faulty.writer.direct_first = true;
+	faulty.stuck = true;
+	app.queue = &queue;
+	write_queue__open(&queue, &faulty.writer, 0, START, true);
+	append_bytes(&app, CHUNK_SIZE_MIN);
+	while (!__atomic_load_n(&faulty.nr_direct, __ATOMIC_RELAXED))
+		usleep(100);
+	while (app.records * 512 < STUCK_BYTES && !app.err)
+		append_bytes(&app, 64 << 10);
+	ok = !app.err && !write_queue__written(&queue);
+	pthread_mutex_lock(&queue.lock);
+	released = queue.released.records;
+	ok &= released * 512 > STUCK_BYTES - CHUNK_POOL_BYTES - CHUNK_SIZE_MIN;
+	pthread_mutex_unlock(&queue.lock);
+	if (fails)
+		__atomic_store_n(&faulty.fail_at, START + 1000, __ATOMIC_RELAXED);
+	__atomic_store_n(&faulty.stuck, false, __ATOMIC_RELAXED);
+	ok &= write_queue__close(&queue) == (fails ? -ENOSPC : 0);
+	content = read_file(write_queue__end(&queue));
+	ok &= content.sound && content.records == (fails ? 1 : app.records) &&
+	      content.samples + queue.unsaved.samples == app.samples &&
+	      content.records + queue.unsaved.records == app.records &&
+	      queue.unsaved.bytes == 512 * queue.unsaved.records && faulty.nr_direct > 0 &&
+	      !faulty.stolen && reported.calls == fails;
+	if (!ok)
+		printf("# %llu appended, %llu released, %llu in the file, %llu not saved, %llu bytes\n",
+		       (unsigned long long)app.records, (unsigned long long)released,
+		       (unsigned long long)content.records,
+		       (unsigned long long)queue.unsaved.records,
+		       (unsigned long long)queue.unsaved.bytes);
+	write_queue__exit(&queue);
+	rescue__exit(&rescue);
+	return ok;
+}
+
+static void test_stuck(void)
+{
+	alarm(60);		/* appending would wait for ever */
+	check(run_stuck(false), "while a direct write is stuck, the page cache takes more than the pool");
+	check(run_stuck(true), "... and all is counted if that write fails");
+	alarm(0);
+}
+
+/* Whole chunks are written directly, one at a time, and others to the page cache. */
+static void test_direct_first(void)
+{
+	struct appender app = { 0 };
+	struct write_queue queue;
+	unsigned int i, tries = 0;
+	bool ok;
+
+	do {		/* on a busy machine a write may take too long: try again */
+		if (start_queue(&queue, MAX_DEPTH, 0, 1)) {
+			check(false, "whole chunks are written directly, one at a time");
+			return;
+		}
+		app = (struct appender){ .queue = &queue };
+		faulty.writer.direct_first = true;
+		write_queue__open(&queue, &faulty.writer, 0, START, true);
+		for (i = 0; i < 4; i++) {
+			append_bytes(&app, CHUNK_SIZE_MIN);
+			usleep(1000);
+		}
+		ok = !write_queue__close(&queue) && read_file(faulty.end).records == app.records;
+		ok &= faulty.max_chunks == 1;
+		write_queue__exit(&queue);
+	} while (ok && faulty.nr_direct != 4 && ++tries < 10);
+	check(ok && faulty.nr_direct == 4, "whole chunks are written directly, one at a time");
+}
+
 static bool run_slow(void)
 {
 	struct appender app = { .bytes = 3 << 20, .seed = 5 };
@@ -928,6 +1037,8 @@ int main(void)
 	test_failures();
 	test_each_byte();
 	test_partial_chunk();
+	test_direct_first();
+	test_stuck();
 	test_slow();
 	test_append_after_error();
 	test_files();

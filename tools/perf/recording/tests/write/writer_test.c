@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <linux/kernel.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "recording/write/writer.h"
 #include "recording/write/writer_aio.h"
@@ -82,7 +83,7 @@ static bool begin(struct job *job, const struct writer_choice *choice, u64 start
 
 static void collect(struct job *job)
 {
-	struct chunk *chunk = writer__complete(job->writer);
+	struct chunk *chunk = writer__complete(job->writer, 0);
 
 	if (chunk->err && chunk->pos + chunk->done < job->failed) {
 		job->failed = chunk->pos + chunk->done;
@@ -135,11 +136,13 @@ static void write_all(struct job *job, const char *spoil)
 static u64 end(struct job *job)
 {
 	u64 size = min(job->end, job->failed);
+	struct stat stat;
 	bool same = false;
 
 	if (size > job->start && pread(job->fd, found, size, 0) == (ssize_t)size)
 		same = !memcmp(found + job->start, expected + job->start, size - job->start);
 	writer__close(job->writer);
+	same &= !fstat(job->fd, &stat) && (u64)stat.st_size <= job->end;
 	close(job->fd);
 	unlink("data");
 	writer__delete(job->writer);
