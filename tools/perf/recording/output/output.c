@@ -40,6 +40,12 @@ static const char *output__name(const struct output *output)
 	return output->data.is_pipe ? "standard output" : output->data.path;
 }
 
+/* Is the file read when it is complete, for build-ids or the times of samples? */
+static bool output__is_read_back(const struct output *output)
+{
+	return output->build_ids || output->cache_binaries || output->sample_times;
+}
+
 static void describe_compression(struct output *output)
 {
 	struct perf_session *session = output->session;
@@ -119,6 +125,7 @@ static int output__start_file(struct output *output)
 	pr_debug("Writing to %s by %s.\n", output__name(output),
 		 pipeline__writer_name(&output->pipeline, output->regular));
 	output->pipeline.compressor.cuttable = output->droppable;
+	output->pipeline.read_back = output__is_read_back(output);
 	pipeline__open(&output->pipeline, output__fd(output), start, output->regular);
 	return 0;
 }
@@ -477,7 +484,7 @@ static void output__finish_file(struct output *output)
 		end_span(output);
 	output->evlist->first_sample_time = output->ended_span.first;
 	output->evlist->last_sample_time = output->ended_span.last;
-	if (output->build_ids || output->cache_binaries || output->sample_times)
+	if (output__is_read_back(output))
 		output_tool__read_back(output->session, output->all_build_ids);
 	if (output->cache_binaries)
 		perf_session__cache_binaries(session);

@@ -87,6 +87,7 @@ void pipeline__resume(struct pipeline *pipeline, int fd, u64 pos, bool regular)
 {
 	struct writer *writer = regular ? pipeline->writer : pipeline->stream_writer;
 
+	writer->keep_cached = pipeline->read_back;
 	write_queue__open(&pipeline->file_queue, writer, fd, pos, regular);
 	if (!pipeline->level)
 		return;

@@ -56,6 +56,7 @@ struct pipeline_ops {
  * @file_queue:	what to write to the file
  * @writer:	back end for regular files
  * @stream_writer: back end for pipes and devices
+ * @read_back:	the file is read when it is complete; set by the caller before pipeline__open()
  * @start:	position of the first byte in the file [bytes]
  * @rescue:	names of tasks and maps that could not be written; valid when the file is closed. The
  *		caller may add to it after pipeline__flush() has returned an error.
@@ -71,6 +72,7 @@ struct pipeline {
 	struct write_queue		 file_queue;
 	struct writer			*writer;
 	struct writer			*stream_writer;
+	bool				 read_back;
 	u64				 start;
 	struct rescue			 rescue;
 };

@@ -52,6 +52,8 @@ struct writer_ops {
  * @depth:	how many chunks can be in flight
  * @fd:		the file, or -1
  * @seekable:	write chunks at their positions; otherwise in the order of submission
+ * @keep_cached: the file is read when it is complete: leave it in the page cache; set by the caller
+ *		before writer__open()
  * @direct_first: the file is known to take direct I/O, which may be the first choice; set by @open
  */
 struct writer {
@@ -59,6 +61,7 @@ struct writer {
 	unsigned int		 depth;
 	int			 fd;
 	bool			 seekable;
+	bool			 keep_cached;
 	bool			 direct_first;
 };
 

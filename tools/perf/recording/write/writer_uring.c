@@ -106,7 +106,8 @@ static void writer_uring__open(struct writer *writer)
 	uring->direct_fd = open(path, O_WRONLY | O_DIRECT | O_CLOEXEC);
 	uring->direct = uring->direct_fd >= 0;
 	uring->extended = uring->end = 0;
-	writer->direct_first = uring->direct && takes_direct_io(uring->direct_fd);
+	writer->direct_first = uring->direct && !writer->keep_cached &&
+			       takes_direct_io(uring->direct_fd);
 	uring->fixed = uring->direct && !io_uring_register_files(&uring->ring, &uring->direct_fd, 1);
 	if (!uring->direct)
 		pr_debug("Direct I/O is not available: %m\n");
