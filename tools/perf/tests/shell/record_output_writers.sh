@@ -67,6 +67,29 @@ if [ "$old_perf" ]; then
 fi
 rm -f "$out"
 
+# written_directly OPTION...: record, and print how many blocks io_uring has written directly
+written_directly() {
+	"$PERF" record -v -a -m 32M --call-graph "dwarf,4096" "${event[@]}" -o "$out" "$@" -- \
+		"$work/$comm" --threads 1 --noise --count 2003 > "$work/issued" 2> "$work/record.err" &&
+		numbered_check "$out" -- --quiet --from-start --expect "$work/issued" > /dev/null &&
+		sed -n 's/^File queue: .* chunks (\([0-9]*\) direct.*/\1/p' "$work/record.err"
+	rm -f "$out"
+}
+
+# Linux 6.1 tells which files take direct I/O, first for these file systems.
+subtest "full blocks are written directly, unless the file is read back"
+if [ $uring = sync ]; then
+	inconclusive "no io_uring"
+elif ! stat -f -c %T "$work" | grep -qx -e ext2/ext3 -e xfs -e f2fs ||
+	[ "$(printf '%s\n' 6.1 "$(uname -r)" | sort -V | head -n 1)" != 6.1 ]; then
+	inconclusive "$(stat -f -c %T "$work") on Linux $(uname -r) may not tell that it takes direct I/O"
+else
+	nr=$(written_directly -B)
+	((nr > 0)) || error "-B: '$nr' blocks were written directly"
+	nr=$(written_directly)
+	[ "$nr" = 0 ] || error "read back: '$nr' blocks were written directly"
+fi
+
 options=(-z19 --switch-output=100K --no-buildid)
 record "$PERF"
 find_snapshots "$out"
