@@ -33,7 +33,7 @@ struct writer;
  * @name:	its name in --io
  * @open:	prepare for writer->fd; may be NULL
  * @submit:	see writer__submit()
- * @complete:	see writer__complete(); may ignore the timeout unless it sets writer->direct_first
+ * @complete:	see writer__complete(); may ignore the timeout unless @open sets direct_first
  * @close:	undo @open; may be NULL
  * @delete:	release resources before the writer is freed; may be NULL
  */

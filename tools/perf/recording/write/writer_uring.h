@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Write chunks to the page cache while it keeps up, otherwise by io_uring and direct I/O.
+ * Write chunks by io_uring and direct I/O, or to the page cache, as the queue decides.
  */
 #ifndef PERF_RECORDING_WRITER_URING_H
 #define PERF_RECORDING_WRITER_URING_H

@@ -17,7 +17,7 @@
 /* So many bytes always fit into one record, even if they cannot be compressed. */
 #define ZSTD_RECORDS_PIECE	(60UL << 10)
 
-/* What a reader of the file allocates for the data of a record (COMPRESSED's mmap_len) [bytes] */
+/* Readers of the file allocate this for the data of each record (mmap_len of the header) [bytes] */
 #define ZSTD_RECORDS_MMAP_LEN	(256UL << 10)
 
 /** ZSTD_RECORDS_BYTES - bound of the records of @len bytes of data [bytes] */
