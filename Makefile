@@ -19,7 +19,7 @@ export BASE BUILD LINUX_SOURCE
 	test-programs unit-programs ring-vectors ring-programs pt-programs event-fuzzer \
 	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover litmus herd7 \
 	bench bench-append bench-aux bench-ring bench-snapshot bench-snapshot-guest bench-loss bench-keep \
-	bench-cost bench-cost-guest lint lint-scripts series clean
+	bench-cost bench-cost-guest lint lint-scripts html series clean
 MAKEFLAGS += --no-print-directory
 
 # Warnings are errors with the compiler that CI uses. Newer compilers have new warnings, which must
@@ -406,6 +406,12 @@ bench-ring: tree		## measure the time per record in our ring buffer and upstream
 	@$(BUILD)/tests/ring_buffer/bench_ring
 	@$(BUILD)/tests/ring_buffer/bench_walk
 	@[ $(SRCARCH) != x86 ] || $(BUILD)/tests/ring_buffer/bench_layout
+
+html: deps			## build the pages of Documentation in build/html; start with index.html
+	@sphinx-build -C -W --keep-going -q -D root_doc=perf-record -D project='perf flight recorder' \
+		-D html_theme=alabaster Documentation $(BUILD)/html
+	@ln -sf perf-record.html $(BUILD)/html/index.html
+	@echo '$(BUILD)/html/index.html'
 
 series: tree			## write build/series/*/*.patch, our changes as commits for git am
 	@scripts/make-series

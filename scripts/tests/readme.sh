@@ -1,11 +1,11 @@
 #!/bin/bash
-# README: the examples run when they are pasted
+# README and guide: the examples run when they are pasted
 # SPDX-License-Identifier: GPL-2.0-only
 # tags: parallel
 # timeout: 600
 #
-# Runs each example of the section "Uses" in a shell and a folder of its own, line by line. No
-# command may fail, and each example must print something.
+# Runs each recipe of README.md and of Documentation/perf-record-guide.rst in a shell and a folder of
+# its own, line by line. No command may fail, and each recipe must print something.
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
 # shellcheck source=../../tools/perf/tests/shell/lib/harness.sh
@@ -16,22 +16,27 @@ export HOME=$PWD		# for ~/.perfconfig and ~/.debug
 need_root
 need_tracepoint sched:sched_switch
 
-# Extract the indented blocks under "Uses" to NN.sh, and the bold words before them to NN.title.
+# Extract the indented blocks to NN.sh, and their titles to NN.title: in the README, the bold words
+# before a block below "## Recipes"; in the guide, the headings. There, only a paragraph that ends with
+# "::" introduces commands.
 awk '
-	/^## / { uses = $0 == "## Uses" }
-	!uses { next }
-	match($0, /^\*\*[^*]*\*\*/) {
+	FNR == 1 { recipes = 0; title = before = "" }
+	FILENAME ~ /md$/ && /^## / { recipes = $0 == "## Recipes" }
+	FILENAME ~ /md$/ && recipes && match($0, /^\*\*[^*]*\*\*/) {
 		title = substr($0, 3, RLENGTH - 4)
 		sub(/[.,]$/, "", title)
 	}
-	/^    / && title != "" {
+	FILENAME ~ /rst$/ && /^===/ { title = before }
+	FILENAME ~ /rst$/ && /^[^ ]/ { recipes = /::$/ && !/^\.\./ }
+	/^    / && recipes && title != "" {
 		if (title != last) {
 			name = sprintf("%02d", ++nr)
 			print title > (name ".title")
 			last = title
 		}
 		print substr($0, 5) > (name ".sh")
-	}' "$top/README.md"
+	}
+	/./ { before = $0 }' "$top/README.md" "$top/Documentation/perf-record-guide.rst"
 
 # cannot_run EXAMPLE: print why this machine cannot run the example, or nothing
 cannot_run() {
