@@ -26,8 +26,23 @@ saves() {
 	sort -nc "$work/times" 2> "$work/sort.err" ||
 		error "perf script prints events out of order: $(cat "$work/sort.err")"
 	grep -qiE 'out of order|unordered' "$work/script.err" && error "$(cat "$work/script.err")"
-	"$PERF" report -f -i "$out" --stats 2> /dev/null | grep -qE 'FINISHED_ROUND events: +[1-9]' ||
-		error "no FINISHED_ROUND record"
+}
+
+# marks [options]: check that marks are written during the recording, so that readers need not hold
+# all of it in memory. A recording shorter than a round has none, on a busy machine a longer one.
+marks() {
+	local seconds
+
+	subtest "FINISHED_ROUND records: record ${*:-without options}"
+	for seconds in 1 4 16 64; do
+		rm -f "$out"*
+		"$PERF" record -B -a -m 16 "${event[@]}" -o "$out" "$@" -- "$work/$comm" --idle --threads 1 \
+			--rate 5000 --duration $seconds > "$work/issued" 2> "$work/record.err" ||
+			error "perf record exits with status $?"
+		"$PERF" report -f -i "$out" --stats 2> /dev/null |
+			grep -qE 'FINISHED_ROUND events: +[1-9]' && return
+	done
+	error "a recording of $seconds s has none"
 }
 
 # own_threads: print the threads of the recorder, without those that io_uring may start
@@ -62,6 +77,12 @@ saves --affinity=cpu --threads=package
 saves --affinity=node
 saves -r 3 --mmap-flush=64K
 saves --no-buffering --no-threads -m 64M
+
+marks
+marks --no-threads
+marks --threads=0/0
+marks -r 3 --mmap-flush=16K
+marks --no-buffering
 
 # There is a reader thread for each CPU and one for the side-band rings. The thread that writes and
 # the one that waits for triggers have a priority one below theirs. Without the permission for
