@@ -30,7 +30,7 @@ killed() {
 	taskset -c 0 "$work/$comm" --idle --rate 10000 --duration 60 > "$work/issued" &
 	numbered=$!
 	started+=("$numbered")
-	wait_until 40 has_enough || error "the file does not grow: $(samples "$out") samples"
+	wait_until 100 has_enough || error "the file does not grow: $(samples "$out") samples"
 	kill -KILL "$recorder"
 	kill -TERM "$numbered"
 	wait "$recorder" "$numbered" 2> /dev/null
@@ -87,14 +87,17 @@ done
 subtest "a complete file, truncated"
 count_first "$work/whole"
 all=$count before=$count
-# Truncated first after the records, then in them. The records at the beginning are about tasks; 6000
-# samples have more than 800 kB.
-for cut in 1 1000 200003 400009 600011; do
-	head -c -$cut "$work/whole" > "$out"
+# Truncated first after the records, then in a sample: those before it are left.
+read -r start size < <(od -An -tu8 -j 40 -N 16 "$work/whole")
+mapfile -t places < <("$PERF" script -f -i "$work/whole" --dump-unsorted-raw-trace 2> /dev/null |
+	grep -aoE '0x[0-9a-f]+ \[0x[0-9a-f]+\]: PERF_RECORD_SAMPLE' | cut -d ' ' -f 1)
+((${#places[@]} == all)) || error "${#places[@]} samples are dumped, $all printed"
+for left in $all 5003 2503 7; do
+	bytes=$((left < all ? places[left] + 8 : start + size + 1))
+	head -c $bytes "$work/whole" > "$out"
 	count_first "$out"
-	note "$cut bytes less: $count samples"
-	((cut > 1000 ? count > 0 && count < before : count == all)) ||
-		error "$cut bytes less: $count of $before samples"
+	note "$bytes bytes: $count samples"
+	((count == left)) || error "$bytes bytes: $count samples, not $left"
 	before=$count
 	"$PERF" report "${no_symbols[@]}" -i "$out" --stdio 2>&1 > /dev/null | grep -q 'file is truncated' ||
 		error "perf report does not report a truncated file"
