@@ -1,7 +1,6 @@
 #!/bin/bash
 # perf record /overwrite/: snapshots hold every call once without membarrier(2), too
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 90
 # tags: parallel
 
 # shellcheck source=lib/numbered.sh
@@ -13,7 +12,7 @@ need_numbered deny_membarrier
 subtest "membarrier is refused: visit each CPU"
 wrapper=("$BUILD/tests/deny_membarrier")
 expect_gapless signal 2 --switch-output=signal
-((${#snapshots[@]} >= 4)) || error "only ${#snapshots[@]} files in 2 s"
+((${#snapshots[@]} > 1)) || inconclusive "all requests were merged"
 grep -i membarrier "$work/record.err" | grep -qi refused ||
 	error "-v does not report that membarrier is refused"
 

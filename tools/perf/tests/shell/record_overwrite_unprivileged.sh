@@ -17,7 +17,7 @@ for name in cpu-clock task-clock; do
 		subtest "$name:u ${ring:-default -m}"
 		# shellcheck disable=SC2086 # no word, or two
 		"${as_nobody[@]}" "$PERF" record -o "$public/data" $ring -c 100000 -e "$name/overwrite/u" -- \
-			"$helpers/numbered" --rate 0 --duration 1 > "$work/issued" 2> "$work/record.err"
+			"$helpers/numbered" --rate 0 --count 3000017 > "$work/issued" 2> "$work/record.err"
 		status=$?
 		rm -f
 		[ $status = 0 ] || { error "exit status $status"; continue; }
@@ -43,11 +43,26 @@ done
 	error "a ring of one page has as many samples as the default: ${counts[*]}"
 
 subtest "-p: a task of the same user"
-"${as_nobody[@]}" "$helpers/numbered" --rate 0 --duration 20 --threads 1 > "$work/issued" &
+"${as_nobody[@]}" "$helpers/numbered" --rate 0 --duration 1000 --threads 1 > "$work/issued" &
 started+=($!)
 task=$!
+# perf records the threads that exist.
+has_thread() {
+	local threads=("/proc/$task/task"/*)
+
+	((${#threads[@]} > 1))
+}
+wait_until 20 has_thread || fatal "the workload does not start"
+cat > "$helpers/computed" <<'END'
+#!/bin/bash
+# Wait until a process has computed for a second.
+ticks() { cut -d ' ' -f 14 "/proc/$task/stat"; }
+task=$1 end=$(($(ticks) + 100))
+until (($(ticks) >= end)); do sleep 0.1; done
+END
+chmod +x "$helpers/computed"
 "${as_nobody[@]}" "$PERF" record -o "$public/data" -e cpu-clock/overwrite/u -p "$task" -- \
-	"$helpers/numbered" --duration 0.3 > "$work/record.out" 2> "$work/record.err" ||
+	"$helpers/computed" "$task" > "$work/record.out" 2> "$work/record.err" ||
 	error "perf record exits with status $?"
 count=$(samples "$public/data")
 ((count > 10)) || error "$count samples"
