@@ -129,8 +129,9 @@ cleanup() {
 	local i
 
 	# SIGTERM first: the recorder then ends its workload.
+	patience=1
 	kill -TERM "${started[@]}" 2> /dev/null
-	wait_until 5 all_gone || kill -KILL "${started[@]}" 2> /dev/null
+	wait_until 10 all_gone || kill -KILL "${started[@]}" 2> /dev/null
 	wait 2> /dev/null
 	for i in "${mounted[@]}"; do
 		umount "$i"
@@ -152,9 +153,12 @@ pause() {
 	read -rt "$1" -u "$never" || true
 }
 
-# wait_until SECONDS COMMAND...: return 0 as soon as the command does, 1 at the deadline
+# wait_until SECONDS COMMAND...: return 0 as soon as the command does, 1 at the deadline. SECONDS is
+# enough on an idle machine. The deadline is there for what never happens: wait longer, since a busy
+# machine may give a task a small part of a CPU.
+patience=10
 wait_until() {
-	local deadline=$((SECONDS + $1 + 1))
+	local deadline=$((SECONDS + $1 * patience + 1))
 
 	shift
 	until "$@"; do

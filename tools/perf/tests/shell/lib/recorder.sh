@@ -31,7 +31,7 @@ recorder_launch() {
 # control COMMAND...: return 0 if the command is acknowledged; fail at once if the recorder has
 # exited. Set $answer to the answer.
 control() {
-	local part deadline=$((SECONDS + 20))
+	local part deadline=$((SECONDS + 20 * patience))
 
 	answer=
 	echo "$*" >&"$ctl"
