@@ -1320,8 +1320,11 @@ static int prepare_recorder(void)
 
 	/* Threads may exit between reading /proc and attaching to them. */
 	opts->ignore_missing_thread = opts->target.pid || target__user(&opts->target);
-	/* -t records the thread without the tasks that it starts, unless -i was negated. */
-	if (opts->target.tid && !opts->no_inherit_set)
+	/*
+	 * -t records the thread without the tasks that it starts, unless -i was negated. For -p,
+	 * target__validate() has set tid as well.
+	 */
+	if (opts->target.tid && !opts->target.pid && !opts->no_inherit_set)
 		opts->no_inherit = true;
 	if (record_opts__config(opts))
 		return -EINVAL;
