@@ -81,21 +81,28 @@ static void configure_tracking(struct recorder *rec)
 		evsel->core.attr.enable_on_exec = 1;
 }
 
-/* Give all side-band records one format: the live state (state.h) takes only one. */
-static void configure_side_band(struct recorder *rec)
+/* The fields of the sample id at the end of side-band records */
+#define SAMPLE_ID_FIELDS	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |	\
+				 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
+
+/*
+ * Give all events the sample id fields that any of them has. The live state (state.h) takes one
+ * format. Some readers, such as that of hotspot, read all side-band records by the first event.
+ */
+static void unify_sample_ids(struct evlist *evlist)
 {
 	struct evsel *evsel;
+	u64 fields = 0, bit;
 
-	evlist__for_each_entry(rec->evlist, evsel) {
-		enum channel_kind kind = evsel__channel(evsel);
-
-		if (kind != CHANNEL_TRACKING && kind != CHANNEL_AUX)
-			continue;
-		evsel__set_sample_bit(evsel, TID);
-		evsel__set_sample_bit(evsel, CPU);
-		if (rec->opts.sample_time)
-			evsel__set_sample_bit(evsel, TIME);
+	evlist__for_each_entry(evlist, evsel)
+		fields |= evsel->core.attr.sample_type & SAMPLE_ID_FIELDS;
+	evlist__for_each_entry(evlist, evsel) {
+		for (bit = 1; bit <= fields; bit <<= 1) {
+			if (fields & bit)
+				__evsel__set_sample_bit(evsel, bit);
+		}
 	}
+	evlist__set_id_pos(evlist);
 }
 
 /* Return: whether an event before @evsel writes the stacks of its samples to the same rings. */
@@ -153,13 +160,17 @@ static int configure_recorded(struct recorder *rec)
 	configure_tracking(rec);
 	configure_deferred(evlist);
 	off_cpu__configure(&rec->off_cpu);
+	/* Snapshots of AUX areas need the CPU on which a task was traced. */
 	if (aux__takes_snapshots(&rec->aux))
-		configure_side_band(rec);
-
+		evsel__set_sample_bit(rec->tracking, CPU);
 	/*
 	 * util omits the time where all records come through one ring, in order. Here, side-band
 	 * records have rings of their own.
 	 */
+	if (rec->opts.sample_time)
+		evsel__set_sample_bit(rec->tracking, TIME);
+	unify_sample_ids(evlist);
+
 	evlist__for_each_entry(evlist, evsel) {
 		overwrite |= evsel__channel(evsel) == CHANNEL_OVERWRITE;
 		if (rec->mem_info)
@@ -168,11 +179,6 @@ static int configure_recorded(struct recorder *rec)
 	if (overwrite && sizeof(long) < sizeof(u64)) {
 		pr_err("Overwrite events need a 64-bit perf and kernel.\n");
 		return -EOPNOTSUPP;
-	}
-	if (rec->opts.sample_time) {
-		evlist__for_each_entry(evlist, evsel)
-			evsel__set_sample_bit(evsel, TIME);
-		evlist__set_id_pos(evlist);
 	}
 	return 0;
 }

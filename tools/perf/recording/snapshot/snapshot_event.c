@@ -29,14 +29,6 @@
 			 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_INTR | \
 			 PERF_SAMPLE_AUX)
 
-/* Without PERF_SAMPLE_IDENTIFIER, the id must be at the same place in samples of all events. */
-static u64 sample_type(struct evlist *evlist)
-{
-	u64 type = (__evlist__combined_sample_type(evlist) & ~LEFT_OUT) | PERF_SAMPLE_RAW;
-
-	return type & PERF_SAMPLE_IDENTIFIER ? type | PERF_SAMPLE_TID | PERF_SAMPLE_CPU : type;
-}
-
 static struct evsel *new_evsel(struct evlist *evlist)
 {
 	const struct perf_event_attr *first = &evlist__first(evlist)->core.attr;
@@ -44,7 +36,7 @@ static struct evsel *new_evsel(struct evlist *evlist)
 		.type		= PERF_TYPE_SOFTWARE,
 		.size		= sizeof(attr),
 		.config		= PERF_COUNT_SW_BPF_OUTPUT,
-		.sample_type	= sample_type(evlist),
+		.sample_type	= (__evlist__combined_sample_type(evlist) & ~LEFT_OUT) | PERF_SAMPLE_RAW,
 		.sample_period	= 1,
 		.read_format	= first->read_format,
 		.sample_id_all	= first->sample_id_all,
