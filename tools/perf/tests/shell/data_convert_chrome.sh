@@ -178,6 +178,17 @@ if convert "$work/system" --time 40%-60%; then
 	((syscalls < whole)) || error "--time leaves nothing out"
 fi
 
+subtest "--time ends at the record of a new name, which is newer than the last sample"
+"$PERF" record -a -o "$work/exec" -e sched:sched_switch -- sh -c 'for i in 1 2 3 4 5; do /bin/true; done' \
+	2> "$work/record.err" || fatal "perf record fails"
+"$PERF" script "${no_symbols[@]}" -i "$work/exec" --ns --show-task-events -F time,event 2> /dev/null |
+	awk '/PERF_RECORD_COMM exec: true/ { sub(":", "", $1); print $1 }' > "$work/execs"
+note "$(wc -l < "$work/execs") programs are executed"
+(($(wc -l < "$work/execs") == 5)) || error "not 5 programs are executed"
+while read -r time; do
+	convert "$work/exec" --time ",$time"
+done < "$work/execs"
+
 subtest "Lost records"
 numbered_event
 "$PERF" record -o "$work/losses" -B -m 1 --no-threads -a "${event[@]}" \

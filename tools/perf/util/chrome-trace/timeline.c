@@ -322,6 +322,7 @@ void timeline__renamed(struct timeline *tl, const struct moment *at)
 
 	if (row && row->drawn && row->tid == at->tid && at->time >= row->begin) {
 		there.cpu = task->cpu;
+		tl->end = max(tl->end, at->time);
 		write_end(tl, cpu_track(there.cpu), at->time, row->name);
 		begin_running(tl, row, &there, thread);
 	}
