@@ -54,7 +54,6 @@ static int next_round(struct rounds *rounds)
 	rounds->nr_visited = 0;
 	__atomic_store_n(&rounds->bytes, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&rounds->begin_ns, rdclock(), __ATOMIC_RELAXED);
-	__atomic_store_n(&rounds->asked, false, __ATOMIC_RELAXED);
 	__atomic_store_n(&rounds->nr, rounds->nr + 1, __ATOMIC_RELEASE);
 	return err;
 }
@@ -80,19 +79,27 @@ int rounds__end(struct rounds *rounds, unsigned int visitor, u64 round, size_t b
 	return err;
 }
 
+/*
+ * @asked is the number of a round, and no flag that next_round() clears: a flag that a late visitor
+ * of the old round sets after that would stop all questions in the new one.
+ */
 bool rounds__due(struct rounds *rounds)
 {
+	u64 asked = __atomic_load_n(&rounds->asked, __ATOMIC_RELAXED);
+	u64 nr = __atomic_load_n(&rounds->nr, __ATOMIC_ACQUIRE);
 	u64 bytes = __atomic_load_n(&rounds->bytes, __ATOMIC_RELAXED);
 
-	if (!bytes || rounds__asked(rounds) ||
+	if (!bytes || asked == nr ||
 	    age(rounds) < (bytes < ROUND_BYTES ? ROUND_NS : rounds->late_ns))
 		return false;
-	return !__atomic_exchange_n(&rounds->asked, true, __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(&rounds->asked, &asked, nr, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED);
 }
 
 bool rounds__asked(const struct rounds *rounds)
 {
-	return __atomic_load_n(&rounds->asked, __ATOMIC_RELAXED);
+	return __atomic_load_n(&rounds->asked, __ATOMIC_RELAXED) ==
+	       __atomic_load_n(&rounds->nr, __ATOMIC_RELAXED);
 }
 
 bool rounds__missing(const struct rounds *rounds, unsigned int visitor)

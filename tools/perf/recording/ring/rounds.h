@@ -58,7 +58,7 @@
  * @bytes:	written in the round so far [bytes]
  * @begin_ns:	when the round began [ns of CLOCK_MONOTONIC]
  * @late_ns:	ROUND_LATE_NS
- * @asked:	the missing visitors have been asked
+ * @asked:	number of the last round whose missing visitors have been asked
  * @visited:	for each visitor the number of the round in which it was counted last
  * @nr_visitors: number of @visited; 0: no marks are written here
  * @nr_visited:	visitors counted in this round
@@ -71,7 +71,7 @@ struct rounds {
 	u64		 bytes;
 	u64		 begin_ns;
 	u64		 late_ns;
-	bool		 asked;
+	u64		 asked;
 	u64		*visited;
 	unsigned int	 nr_visitors;
 	unsigned int	 nr_visited;
