@@ -1,0 +1,57 @@
+#!/bin/bash
+# perf record: maps of a program that exec() has replaced are not used for stacks
+# SPDX-License-Identifier: GPL-2.0-only
+# tags: parallel
+# timeout: 240
+
+# A library that two programs map at different addresses breaks the unwinding of user stacks if both
+# maps are attributed to one process. Without address space randomization, the libc of bash is below
+# that of the numbered workload, because bash maps another library before.
+
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
+
+need_numbered
+setarch -R true 2> /dev/null || skip "setarch -R fails: the addresses of maps are random"
+"$PERF" version --build-options | grep -q 'dwarf-unwind: \[ on' ||
+	skip "this perf cannot unwind user stacks"
+
+calls="$work/$comm --threads 1 --count 53 --rate 0"
+
+# check_stacks NAME: check that the stack of each sample has the function that makes the calls
+check_stacks() {
+	local whole
+
+	whole=$("$PERF" script "${no_symbols[@]}" -i "$(echo "$work"/data*)" -F event,ip,sym 2> /dev/null |
+		awk -v RS= '/sys_enter/ && / work\n/ { n++ } END { print n + 0 }')
+	[ "$whole" = 53 ] || error "$1: $whole stacks of 53 are whole"
+}
+
+# record_stacks OPTIONS... -- COMMAND...
+record_stacks() {
+	rm -f "$work"/data*
+	"$PERF" record -m 4M "${event[@]}" --call-graph dwarf -B -o "$work/data" "$@" > /dev/null \
+		2> "$work/record.err" || error "perf record $* exits with status $?"
+	check_stacks "$*"
+}
+
+subtest "stacks of a command"
+# shellcheck disable=SC2086 # several words
+for kind in "" overwrite; do
+	numbered_event $kind
+	record_stacks -- setarch -R $calls
+done
+numbered_event
+# shellcheck disable=SC2086
+record_stacks --keep=60s,128M -- setarch -R $calls
+
+subtest "stacks of a program that a shell starts"
+for kind in "" overwrite; do
+	numbered_event $kind
+	record_stacks -- setarch -R bash -c "$calls; true"
+done
+numbered_event
+record_stacks --keep=60s,128M -- setarch -R bash -c "$calls; true"
+record_stacks --switch-output=1h -- setarch -R bash -c "$calls; true"
+
+finish
