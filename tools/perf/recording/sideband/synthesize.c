@@ -85,27 +85,29 @@ static void synthesize_kernel(struct synthesis *synthesis)
 		pr_warning("Cannot synthesize the maps of kernel modules: check /proc/modules.\n");
 }
 
-static bool command_runs(const struct evlist *evlist)
+/* Return: whether the command has been forked, and waits for the start of the recording. */
+static bool command_waits(const struct evlist *evlist)
 {
-	return evlist->workload.pid > 0 && evlist->workload.cork_fd < 0;
+	return evlist->workload.pid > 0 && evlist->workload.cork_fd >= 0;
 }
 
 /*
  * Synthesize the tasks in the thread map: those of -p, -t and -u, or the command that waits to be
- * started. A command that runs already has descendants, which the map does not have; and util fails
- * for the whole map if one of its tasks has exited. In both cases, synthesize all tasks in /proc:
- * more than needed does no harm.
+ * started. It is a fork of perf still, whose maps exec() replaces before the first sample. A
+ * command that runs already has descendants, which the map does not have; and util fails for the
+ * whole map if one of its tasks has exited. In both cases, synthesize all tasks in /proc: more than
+ * needed does no harm.
  */
 static int synthesize_tasks(struct synthesis *synthesis)
 {
 	const struct perf_tool *tool = synthesis->tool;
 	struct record_opts *opts = synthesis->opts;
 	struct output *output = synthesis->output;
-	bool maps = opts->synth & PERF_SYNTH_MMAP;
+	bool waits = target__none(&opts->target) && command_waits(output->evlist);
+	bool maps = (opts->synth & PERF_SYNTH_MMAP) && !waits;
 	int err = -1;
 
-	if (!target__has_cpu(&opts->target) &&
-	    !(target__none(&opts->target) && command_runs(output->evlist)))
+	if (target__has_task(&opts->target) || waits)
 		err = perf_event__synthesize_thread_map(tool, output->evlist->core.threads,
 							synthesis->handle, synthesis->host, maps,
 							synthesis->data_maps);
