@@ -21,9 +21,24 @@ static int describe(struct recorder *rec)
 	return err;
 }
 
+/*
+ * Where the names and maps of the existing tasks alone have the size of a file, each file would be
+ * complete at once, without events. Let at least half of a file be what is recorded.
+ */
+static void limit_file(struct recorder *rec)
+{
+	if (rec->rotation.size)
+		__atomic_store_n(&rec->output.max_file_bytes,
+				 max(rec->rotation.size, 2 * output__bytes(&rec->output)),
+				 __ATOMIC_RELAXED);
+}
+
 int recorder__begin_file(struct recorder *rec)
 {
-	return describe(rec) ?: sideband__begin_file(&rec->sideband);
+	int err = describe(rec) ?: sideband__begin_file(&rec->sideband);
+
+	limit_file(rec);
+	return err;
 }
 
 /* A file that was moved has what it should have, and a name that somebody gave it. */

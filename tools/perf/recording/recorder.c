@@ -411,7 +411,7 @@ static bool reached_max_size(const struct recorder *rec)
 
 static bool reached_file_size(const struct recorder *rec)
 {
-	return rec->rotation.size && output__bytes(&rec->output) >= rec->rotation.size;
+	return rec->rotation.size && output__bytes(&rec->output) >= rec->output.max_file_bytes;
 }
 
 /* All tasks that events are attached to have exited. SIGCHLD tells when the command has. */

@@ -242,10 +242,11 @@ static void output__compress_failed(void *arg, int err)
 
 int output__answer(const struct output *output)
 {
+	u64 max_file_bytes = __atomic_load_n(&output->max_file_bytes, __ATOMIC_RELAXED);
+
 	if (output->max_bytes && output__kept(output) >= output->max_bytes)
 		return SINK_STOP_READING;
-	return output->max_file_bytes && output__bytes(output) >= output->max_file_bytes ?
-	       SINK_WAKE_RECORDER : 0;
+	return max_file_bytes && output__bytes(output) >= max_file_bytes ? SINK_WAKE_RECORDER : 0;
 }
 
 static int write_stream(struct record_sink *sink, const struct records *records, struct ring *ring)

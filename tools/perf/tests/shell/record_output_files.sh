@@ -97,6 +97,31 @@ done
 numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" ||
 	error "calls are missing or repeated"
 
+next "--switch-output=SIZE, smaller than the names and maps of the existing tasks"
+python3 -c 'import mmap, time
+file = open("/proc/self/exe", "rb")
+kept = [mmap.mmap(file.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC) for i in range(2003)]
+print(flush=True)
+time.sleep(1000)' > "$work/mapped" &
+started+=($!)
+wait_until 60 test -s "$work/mapped" || fatal "the process with 2003 maps does not start"
+"$PERF" record -a -m 512 --no-buffering "${streamed[@]}" -o "$out" --switch-output=64K -- \
+	"$numbered" --idle --threads 1 --rate 5000 --count 10007 > "$work/issued" 2> "$work/record.err" ||
+	error "perf record exits with status $?"
+find_snapshots "$out"
+note "${#snapshots[@]} files"
+((${#snapshots[@]} > 1)) || error "only one file"
+for ((i = 0; i < ${#snapshots[@]} - 1; i++)); do
+	read -r start size < <(od -An -tu8 -j 40 -N 16 "${snapshots[i]}")
+	place=$("$PERF" script -f -i "${snapshots[i]}" --dump-unsorted-raw-trace 2> /dev/null |
+		grep -aoE '0x[0-9a-f]+ \[0x8\]: PERF_RECORD_FINISHED_INIT' | cut -d ' ' -f 1)
+	((size >= 2 * (place - start) && place > 200000)) ||
+		error "${snapshots[i]##*/}: $size bytes, of which $((place - start)) are names and maps"
+done
+numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" ||
+	error "calls are missing or repeated"
+kill "${started[-1]}"
+
 for how in overwritten streamed; do
 	next "--switch-output=TIME, $how"
 	declare -n events=$how
