@@ -54,18 +54,39 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* Would a tmpfs at @mountpoint hide @dir, which is in the checkout? */
-static int hides(const char *mountpoint, const char *dir)
+/*
+ * Mount a file system. If it would hide @dir, keep what is below the mount point on the way to @dir
+ * visible: for /tmp and /tmp/perf/build/vm, that is /tmp/perf.
+ */
+static int mount_beside(const char *type, const char *mountpoint, const char *options, const char *dir)
 {
 	size_t length = strlen(mountpoint);
+	int fd = -1, hides = !strncmp(dir, mountpoint, length) && dir[length] == '/';
+	char path[4096], kept[4096], link[64];
 
-	return !strncmp(dir, mountpoint, length) && dir[length] == '/';
+	snprintf(path, sizeof(path), ".%s", mountpoint);
+	mkdir(path, 0755);
+	if (hides) {
+		snprintf(kept, sizeof(kept), ".%.*s",
+			 (int)(length + 1 + strcspn(dir + length + 1, "/")), dir);
+		fd = open(kept, O_PATH | O_CLOEXEC);
+		if (fd < 0)
+			return -1;
+	}
+	if (mount(type, path, type, 0, options))
+		return -1;
+	if (!hides)
+		return 0;
+	snprintf(link, sizeof(link), "./proc/self/fd/%d", fd);
+	if ((mkdir(kept, 0755) && errno != EEXIST) || mount(link, kept, NULL, MS_BIND, NULL))
+		return -1;
+	return close(fd);
 }
 
 /* Make the host's root, mounted read-only at /, the lower layer of the new root. */
 static void mount_root(const char *dir)
 {
-	char path[4096], out[4096];
+	char out[4096];
 
 	if (mount("tmpfs", "/tmp", "tmpfs", 0, "size=75%,mode=755"))
 		die("tmpfs");
@@ -76,12 +97,8 @@ static void mount_root(const char *dir)
 		die("overlayfs");
 
 	for (size_t i = 0; i < sizeof(mounts) / sizeof(*mounts); i++) {
-		if (hides(mounts[i].dir, dir))
-			continue;
-		snprintf(path, sizeof(path), ".%s", mounts[i].dir);
-		mkdir(path, 0755);
 		/* The kernel may lack one of these file systems. */
-		if (mount(mounts[i].type, path, mounts[i].type, 0, mounts[i].options))
+		if (mount_beside(mounts[i].type, mounts[i].dir, mounts[i].options, dir))
 			fprintf(stderr, "vm-init: %s: %s\n", mounts[i].dir, strerror(errno));
 	}
 
