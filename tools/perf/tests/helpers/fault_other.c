@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * See fault.h. A container of the tests has no libraries.
+ *
+ * flags: -static
+ */
+#define TOUCH touch_other
+#include "fault.h"
