@@ -202,6 +202,13 @@ static inline int resolve_callchain(struct thread *thread, struct callchain_curs
 	return thread__resolve_callchain(thread, cursor, sample, NULL, NULL, max_stack);
 }
 
+/* Of a sample of a tracepoint */
+static inline int sample__common_pid(struct evsel *evsel, struct perf_sample *sample)
+{
+	sample->evsel = evsel;
+	return perf_sample__intval_common(sample, "common_pid");
+}
+
 /* Samples without PERF_SAMPLE_READ and PERF_SAMPLE_BRANCH_STACK */
 static inline size_t sample_event_size(const struct perf_sample *sample, u64 type)
 {
@@ -302,6 +309,11 @@ static inline void evlist__set_session(struct evlist *evlist, struct perf_sessio
 static inline struct perf_env *evlist__env(struct evlist *evlist)
 {
 	return evlist->env;
+}
+
+static inline int sample__common_pid(struct evsel *evsel, struct perf_sample *sample)
+{
+	return evsel__intval_common(evsel, sample, "common_pid");
 }
 
 static inline size_t sample_event_size(const struct perf_sample *sample, u64 type)

@@ -32,6 +32,7 @@
 #include "convert.h"
 #include "fields.h"
 #include "page.h"
+#include "pid_map.h"
 #include "stack.h"
 #include "timeline.h"
 
@@ -43,23 +44,29 @@
  * @tool:	callbacks
  * @session:	input
  * @timeline:	output
+ * @pids:	initial ids of tasks, if the file was recorded in a PID namespace
+ * @tasks:	the same tasks as @session has, by their initial ids; in a namespace only
  * @html:	write a page that contains the trace
  * @switch_event: the file has the tracepoint sched:sched_switch
  * @ranges:	times to convert; others are left out
  * @nr_ranges:	number of @ranges
  * @nr_samples:	converted samples
  * @nr_without_time: samples that could not be converted
+ * @nr_unknown:	samples of tasks whose initial ids are not known
  */
 struct conversion {
 	struct perf_tool		 tool;
 	struct perf_session		*session;
 	struct timeline			 timeline;
+	struct pid_map			 pids;
+	struct machine			 tasks;
 	bool				 html;
 	bool				 switch_event;
 	struct perf_time_interval	*ranges;
 	int				 nr_ranges;
 	u64				 nr_samples;
 	u64				 nr_without_time;
+	u64				 nr_unknown;
 };
 
 static bool has_time(const struct perf_sample *sample)
@@ -78,6 +85,30 @@ static struct moment moment_of(const struct perf_sample *sample)
 	return (struct moment){ sample->time, (int)sample->cpu, (int)sample->pid, (int)sample->tid };
 }
 
+/* Replace the ids of a task in the recorder's namespace, whose own id is 0 outside it. */
+static void use_initial_ids(struct conversion *conv, struct moment *at, int common_pid)
+{
+	if (!conv->pids.in_namespace)
+		return;
+	at->pid = pid_map__initial(&conv->pids, at->pid);
+	at->tid = common_pid > 0 ? common_pid : pid_map__initial(&conv->pids, at->tid);
+}
+
+/* Give a task of @conv->tasks the name that it has by its id in the namespace. */
+static void copy_name(struct conversion *conv, const struct moment *at, struct thread *named)
+{
+	struct thread *thread;
+
+	if (!conv->pids.in_namespace || at->tid <= 0 || !named || thread__tid(named) <= 0 ||
+	    !thread__comm_set(named))
+		return;
+	thread = machine__findnew_thread(&conv->tasks, at->pid, at->tid);
+	if (thread && (!thread__comm_set(thread) ||
+		       strcmp(thread__comm_str(thread), thread__comm_str(named))))
+		thread__set_comm(thread, thread__comm_str(named), at->time);
+	thread__put(thread);
+}
+
 /* Look at the events, which are known before the first sample, in pipes as well. */
 static void begin_timeline(struct conversion *conv, u64 time)
 {
@@ -93,7 +124,8 @@ static void begin_timeline(struct conversion *conv, u64 time)
 	}
 	conv->timeline.switches |= conv->switch_event;
 	conv->timeline.json.base = time - time % TIME_MODULUS;
-	conv->timeline.host = &conv->session->machines.host;
+	conv->timeline.host = conv->pids.in_namespace ? &conv->tasks :
+							&conv->session->machines.host;
 }
 
 /* ---- samples */
@@ -157,42 +189,41 @@ static void convert_other(struct conversion *conv, struct evsel *evsel, struct p
 	json__arg_number(json, "CPU", at->cpu);
 	if (evsel->core.attr.type == PERF_TYPE_TRACEPOINT)
 		fields__write(json, evsel, sample);
-	stack__write_place(json, evsel, sample, conv->timeline.host);
+	stack__write_place(json, evsel, sample, &conv->session->machines.host);
 	stack__write(json, evsel, sample, thread);
 	json__end(json);
 }
 
 static void convert_sample(struct conversion *conv, struct evsel *evsel, struct perf_sample *sample,
-			   struct thread *thread)
+			   const struct moment *at, struct thread *thread)
 {
 	const struct event_fields *fields = fields__get(evsel);
 	struct timeline *tl = &conv->timeline;
-	struct moment at = moment_of(sample);
 	char name[64], comm[COMM_SIZE];
 
 	switch (fields->kind) {
 	case SAMPLE_SWITCH:
-		convert_switch(conv, evsel, sample, &at, thread);
+		convert_switch(conv, evsel, sample, at, thread);
 		break;
 	case SAMPLE_WAKEUP:
 		fields__comm(sample, fields->comm, comm);
-		timeline__wakeup(tl, &at, fields__number(evsel, sample, fields->pid, -1), comm);
+		timeline__wakeup(tl, at, fields__number(evsel, sample, fields->pid, -1), comm);
 		break;
 	case SAMPLE_SYSCALL_ENTER:
-		timeline__begin_syscall(tl, &at, syscall_of(conv, evsel, sample, name, sizeof(name)));
+		timeline__begin_syscall(tl, at, syscall_of(conv, evsel, sample, name, sizeof(name)));
 		stack__write(&tl->json, evsel, sample, thread);
 		json__end(&tl->json);
 		break;
 	case SAMPLE_SYSCALL_EXIT:
-		timeline__end_syscall(tl, &at, syscall_of(conv, evsel, sample, name, sizeof(name)),
+		timeline__end_syscall(tl, at, syscall_of(conv, evsel, sample, name, sizeof(name)),
 				      fields__number(evsel, sample, fields->ret, 0));
 		break;
 	case SAMPLE_SNAPSHOT:
-		timeline__snapshot(tl, &at, sample->raw_data ?: "", sample->raw_size);
+		timeline__snapshot(tl, at, sample->raw_data ?: "", sample->raw_size);
 		break;
 	case SAMPLE_OTHER:
 	default:
-		convert_other(conv, evsel, sample, &at, thread);
+		convert_other(conv, evsel, sample, at, thread);
 		break;
 	}
 }
@@ -204,6 +235,7 @@ static int process_sample(const struct perf_tool *tool, union perf_event *event 
 	const struct event_fields *fields = fields__get(evsel);
 	struct moment at = moment_of(sample);
 	struct thread *thread;
+	int common_pid = 0;
 
 	if (!fields)
 		return -ENOMEM;
@@ -215,16 +247,30 @@ static int process_sample(const struct perf_tool *tool, union perf_event *event 
 	}
 	if (is_left_out(conv, sample))
 		return 0;
+	if (pid_map__differs(evsel, sample) && !conv->pids.in_namespace) {
+		pr_err("Cannot convert a pipe that was recorded in a PID namespace: record to a file\n");
+		return -(conv->timeline.json.err = EOPNOTSUPP);
+	}
+	if (conv->pids.in_namespace) {
+		common_pid = pid_map__common_pid(evsel, sample);
+		if (pid_map__learn(&conv->pids, evsel, sample))
+			return -ENOMEM;
+	}
+	thread = at.tid >= 0 ? machine__findnew_thread(machine, at.pid, at.tid) : NULL;
+	use_initial_ids(conv, &at, common_pid);
+	conv->nr_unknown += conv->pids.in_namespace && at.tid < 0 && (int)sample->tid >= 0;
+	copy_name(conv, &at, thread);
 	begin_timeline(conv, sample->time);
 	/* perf and its BPF programs write such samples where and when they like. */
 	if (!evsel__is_bpf_output(evsel)) {
 		if (timeline__sample(&conv->timeline, &at,
-				     !perf_overwrite__is_configured(&evsel->core.attr)))
+				     !perf_overwrite__is_configured(&evsel->core.attr))) {
+			thread__put(thread);
 			return -ENOMEM;
+		}
 		timeline__running(&conv->timeline, &at);
 	}
-	thread = at.tid >= 0 ? machine__findnew_thread(machine, at.pid, at.tid) : NULL;
-	convert_sample(conv, evsel, sample, thread);
+	convert_sample(conv, evsel, sample, &at, thread);
 	thread__put(thread);
 	conv->nr_samples++;
 	return -conv->timeline.json.err;
@@ -243,6 +289,7 @@ static int process_switch(const struct perf_tool *tool, union perf_event *event,
 
 	if (!machine__is_host(machine) || !has_time(sample) || is_left_out(conv, sample))
 		return 0;
+	use_initial_ids(conv, &at, 0);
 	begin_timeline(conv, sample->time);
 	if (conv->switch_event)
 		return 0;
@@ -268,7 +315,11 @@ static int process_comm(const struct perf_tool *tool, union perf_event *event,
 	struct conversion *conv = container_of(tool, struct conversion, tool);
 	struct moment at = { sample->time, -1, (int)event->comm.pid, (int)event->comm.tid };
 	int err = perf_event__process_comm(tool, event, sample, machine);
+	struct thread *thread = machine__find_thread(machine, at.pid, at.tid);
 
+	use_initial_ids(conv, &at, 0);
+	copy_name(conv, &at, thread);
+	thread__put(thread);
 	if (!err && conv->timeline.host && machine__is_host(machine) && has_time(sample) &&
 	    !is_left_out(conv, sample))
 		timeline__renamed(&conv->timeline, &at);
@@ -281,6 +332,7 @@ static int process_lost(const struct perf_tool *tool, union perf_event *event,
 	struct conversion *conv = container_of(tool, struct conversion, tool);
 	struct moment at = moment_of(sample);
 
+	use_initial_ids(conv, &at, 0);
 	if (!has_time(sample))
 		at.time = 0;
 	else if (is_left_out(conv, sample))
@@ -318,6 +370,7 @@ static int process_task(const struct perf_tool *tool, union perf_event *event,
 			     (int)event->fork.pid, (int)event->fork.tid };
 	bool exits = event->header.type == PERF_RECORD_EXIT;
 
+	use_initial_ids(conv, &at, 0);
 	if (conv->timeline.host && machine__is_host(machine))
 		(exits ? timeline__exited : timeline__replaced)(&conv->timeline, &at);
 	return exits ? perf_event__process_exit(tool, event, sample, machine) :
@@ -461,6 +514,11 @@ static void report(const struct conversion *conv, const char *input, const char 
 {
 	fprintf(stderr, "[ perf data convert: Converted %" PRIu64 " samples of %s to %s ]\n",
 		conv->nr_samples, input, output);
+	if (conv->pids.in_namespace)
+		pr_warning("The file was recorded in a PID namespace. Tasks have the ids of the initial one; the names of tasks outside the recorder's are only in fields of events.\n");
+	if (conv->nr_unknown)
+		pr_warning("%" PRIu64 " samples are shown without their task: its id in the initial PID namespace is not known.\n",
+			   conv->nr_unknown);
 	if (conv->nr_without_time)
 		pr_warning("Left out %" PRIu64 " samples without a time: record with -T.\n",
 			   conv->nr_without_time);
@@ -485,7 +543,8 @@ int convert__perf2chrome(const char *input, const char *output, bool html,
 		return -1;
 	}
 	timeline__init(&conv.timeline);
-	if (open_session(&conv, &data, opts))
+	machine__init(&conv.tasks, "", HOST_KERNEL_ID);
+	if (open_session(&conv, &data, opts) || pid_map__read(&conv.pids, &data))
 		goto out;
 	conv.timeline.json.file = open_output(output, opts->force);
 	if (!conv.timeline.json.file)
@@ -501,6 +560,9 @@ out:
 			fields__put(evsel);
 		perf_session__delete(conv.session);
 	}
+	machine__delete_threads(&conv.tasks);
+	machine__exit(&conv.tasks);
+	pid_map__exit(&conv.pids);
 	timeline__exit(&conv.timeline);
 	zfree(&conv.ranges);
 	return err ? -1 : 0;

@@ -63,7 +63,7 @@ struct cpu_counts {
 /**
  * struct timeline
  * @json:	output
- * @host:	names of the tasks
+ * @host:	tasks with their names, by the ids to show
  * @cpus:	rows
  * @nr_cpus:	number of @cpus
  * @switches:	the file has context switches

@@ -224,6 +224,8 @@ static int note_comm(struct conversion *conv, const struct perf_sample *sample,
 		return 0;
 	if (pid != (int)sample->tid)
 		conv->in_namespace = true;
+	if (!sample->tid)			/* a task outside the recorder's PID namespace */
+		return 0;
 	thread = machine__findnew_thread(machine, sample->pid, sample->tid);
 	if (thread && thread__comm_set(thread))
 		err = comms__set(conv->comms, pid, thread__comm_str(thread));
@@ -235,14 +237,15 @@ static int note_comm(struct conversion *conv, const struct perf_sample *sample,
 static int add_snapshot(struct conversion *conv, const struct perf_sample *sample,
 			struct machine *machine)
 {
-	int err = note_comm(conv, sample, machine, sample->tid);
+	/* In a namespace, no record tells the id that the recorder has in the initial one. */
+	int pid = conv->in_namespace ? 0 : max(0, (int)sample->tid);
+	int err = note_comm(conv, sample, machine, pid);
 	char text[512];
 
 	snprintf(text, sizeof(text), "snapshot: %.*s", (int)sample->raw_size,
 		 (const char *)sample->raw_data);
 	conv->nr_samples++;
-	return err ?: print__add(&conv->pages, sample->cpu, sample->time, max(0, (int)sample->tid),
-				 text);
+	return err ?: print__add(&conv->pages, sample->cpu, sample->time, pid, text);
 }
 
 static int process_sample(const struct perf_tool *tool, union perf_event *event __maybe_unused,
@@ -534,6 +537,8 @@ static void report(const struct conversion *conv, const char *input, const char 
 	if (conv->nr_incomplete)
 		pr_warning("Left out %" PRIu64 " samples without time, CPU or fields.\n",
 			   conv->nr_incomplete);
+	if (conv->in_namespace)
+		pr_warning("The file was recorded in a PID namespace. Tasks have the ids of the initial one; the names of tasks outside the recorder's are only in fields of events.\n");
 	if (conv->no_symbols)
 		pr_warning("Addresses are not shown as symbols: the file has no build-id of the kernel, or its symbols are neither in /proc/kallsyms nor in the build-id cache.\n");
 	if (nr_placed)
