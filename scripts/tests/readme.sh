@@ -56,7 +56,7 @@ paste_it() {
 	mkdir folder
 	(
 		cd folder || exit
-		timeout 100 bash -c '
+		timeout 500 bash -c '
 			trap '\''ended=$?; [ $ended = 141 ] || echo "status $ended: $BASH_COMMAND" >> ../errors'\'' ERR
 			set -o pipefail
 			. "$0"' "../$1" > ../output 2>&1 < /dev/null

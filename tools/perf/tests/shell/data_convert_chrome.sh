@@ -257,7 +257,7 @@ fails 'Cannot read .*/none' -i "$work/none" --to-chrome="$work/new.json"
 fails 'more than one --to' --to-chrome="$work/new.json" --to-json="$work/new2.json"
 fails 'Cannot use --tod' --tod --to-chrome="$work/new.json"
 head -c $(($(stat -c %s "$work/system") / 2)) "$work/system" > "$work/truncated"
-timeout 20 "$PERF" data convert -i "$work/truncated" --to-chrome="$work/new.json" 2> /dev/null
+timeout 200 "$PERF" data convert -i "$work/truncated" --to-chrome="$work/new.json" 2> /dev/null
 (($? < 124)) || error "a truncated file crashes perf"
 
 finish

@@ -370,7 +370,7 @@ fails() {
 	local message=$1
 
 	shift
-	timeout 20 "$PERF" data convert -i "$work/system" "$@" > /dev/null 2> "$work/convert.err" &&
+	timeout 200 "$PERF" data convert -i "$work/system" "$@" > /dev/null 2> "$work/convert.err" &&
 		error "no failure: $*"
 	grep -q "$message" "$work/convert.err" || error "$*: $(< "$work/convert.err")"
 }

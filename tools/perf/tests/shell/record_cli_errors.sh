@@ -27,7 +27,7 @@ run() {
 	shift
 	note "${*/#$PERF/perf}"
 	rm -rf "$out"*
-	timeout 20 "$@" > "$work/record.out" 2> "$work/record.err"
+	timeout 200 "$@" > "$work/record.out" 2> "$work/record.err"
 	status=$?
 	[ $status = "$want" ] || error "exit status $status, not $want"
 	nothing_left

@@ -35,7 +35,7 @@ failed() {
 
 # run COMMAND...: run perf with a time limit
 run() {
-	timeout 60 "$@" 2>"${tmp}/log"
+	timeout 300 "$@" 2>"${tmp}/log"
 }
 
 verbose() {

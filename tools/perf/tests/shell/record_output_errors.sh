@@ -34,7 +34,7 @@ ended() {
 # endless [record options]: record until an error ends the recording
 calls=(--idle --duration 60)
 endless() {
-	timeout 60 "$PERF" record -B -a -m 256 "${event[@]}" "$@" -- "$work/$comm" "${calls[@]}" \
+	timeout 300 "$PERF" record -B -a -m 256 "${event[@]}" "$@" -- "$work/$comm" "${calls[@]}" \
 		> "$work/issued" 2> "$work/record.err"
 	status=$?
 }
@@ -122,7 +122,7 @@ named_tasks() {
 		ln -sf "$(realpath -m "$BUILD/tests/numbered")" "$work/task$i"
 	done
 	# shellcheck disable=SC2016
-	timeout 60 "$PERF" record -B -a -e raw_syscalls:sys_enter --filter "id == $("$work/$comm" --print-nr)" \
+	timeout 300 "$PERF" record -B -a -e raw_syscalls:sys_enter --filter "id == $("$work/$comm" --print-nr)" \
 		-o "$small/data" "$@" -- sh -c '
 			while :; do
 				for i in 0 1 2 3 4 5 6 7 8 9; do
@@ -171,7 +171,7 @@ grep -q 'records could not be written' "$work/record.err" ||
 
 # spoiled FAULT [record options] -- COMMAND: record with faults in writes (helpers/spoil_writes.c)
 spoiled() {
-	SPOIL_WRITES=$1 SPOIL_UNTIL=$work/over LD_PRELOAD=$(realpath "$BUILD/tests/spoil_writes") timeout -k 5 150 \
+	SPOIL_WRITES=$1 SPOIL_UNTIL=$work/over LD_PRELOAD=$(realpath "$BUILD/tests/spoil_writes") timeout -k 5 600 \
 		"$PERF" record -B -a "${event[@]}" -o "$work/data" "${@:2}" > "$work/issued" 2> "$work/record.err"
 	status=$?
 }

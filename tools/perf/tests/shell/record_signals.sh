@@ -20,15 +20,15 @@ signals='/^SigIgn/; /^SigBlk/ { sub(/8000000$/, "0000000"); print }'
 subtest "SIGCHLD inherited as ignored: the recording ends with its command"
 # shellcheck disable=SC2016 # perl's variables
 ignoring=(perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV')
-timeout 20 "${ignoring[@]}" "$PERF" record -e dummy -o "$work/data" -- sh -c 'exit 7' 2> "$work/record.err"
+timeout 200 "${ignoring[@]}" "$PERF" record -e dummy -o "$work/data" -- sh -c 'exit 7' 2> "$work/record.err"
 status=$?
 [ "$status" = 7 ] || error "exit status $status, not 7, that of the command"
 
 subtest "the command has the signals that perf was started with"
 for start in env "${ignoring[*]@Q}" nohup; do
 	# timeout changes what becomes of SIGHUP.
-	eval "timeout 20 $start awk '$signals' /proc/self/status" > "$work/signals" 2> /dev/null
-	eval "timeout 20 $start $PERF record -e dummy -o $work/data -- awk '$signals' /proc/self/status" \
+	eval "timeout 200 $start awk '$signals' /proc/self/status" > "$work/signals" 2> /dev/null
+	eval "timeout 200 $start $PERF record -e dummy -o $work/data -- awk '$signals' /proc/self/status" \
 		> "$work/recorded" 2> "$work/record.err"
 	cmp -s "$work/signals" "$work/recorded" ||
 		error "${start%% *}: $(xargs < "$work/recorded"), not $(xargs < "$work/signals")"
@@ -40,7 +40,7 @@ subtest "SIGUSR2 before the recording begins: the snapshot is taken when it has 
 recorder=$!
 started+=("$recorder")
 # The command is forked before the events are opened. Do not pause: opening takes tens of ms.
-deadline=$((SECONDS + 20))
+deadline=$((SECONDS + 20 * patience))
 child=
 until [ -n "$child" ]; do
 	# The status is 1: no newline.

@@ -144,11 +144,11 @@ subtest "--no-buffering for an event that each sleep of a reader causes"
 cpu=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')
 for event in sched:sched_switch 'cpu-clock --switch-events'; do
 	# shellcheck disable=SC2086 # several words
-	timeout -s KILL 30 "$PERF" record -C "$cpu" --no-buffering -e $event -o "$out" -- sleep 0.1 2> "$work/record.err"
+	timeout -s KILL 300 "$PERF" record -C "$cpu" --no-buffering -e $event -o "$out" -- sleep 0.1 2> "$work/record.err"
 	status=$?
 	[ $status = 0 ] || error "$event: exit status $status"
 	# shellcheck disable=SC2086 # several words
-	timeout -s KILL 30 "$PERF" record -r 2 -C "$cpu" --no-buffering -e $event -o "$out" -- sleep 0.1 2> "$work/record.err"
+	timeout -s KILL 300 "$PERF" record -r 2 -C "$cpu" --no-buffering -e $event -o "$out" -- sleep 0.1 2> "$work/record.err"
 	grep -q 'Cannot combine -r with --no-buffering' "$work/record.err" || error "$event: -r 2 is accepted"
 done
 

@@ -12,7 +12,7 @@ set -u
 here=$(dirname "$(realpath "$0")")
 top=${here%/tools/testing/vm/tests}
 export BUILD=${BUILD:-${top}/build}
-export VM_DIR=${BUILD}/vm/selftest VM_TIMEOUT=120
+export VM_DIR=${BUILD}/vm/selftest VM_TIMEOUT=600
 image=${KERNEL:-${BUILD}/kernel}/vmlinux
 
 skip() {
@@ -102,7 +102,7 @@ check 'the last line without a newline arrives' [ "${out%no newline at the end}"
 
 guest 'sleep 1000 & exit 7'
 check 'exit status of the command' [ "${status}" = 7 ]
-check 'run does not wait for background processes' [ "${seconds}" -lt 60 ]
+check 'run does not wait for background processes' [ "${seconds}" -lt 500 ]
 
 guest 'echo "WARNING: a test" >/dev/kmsg'
 check 'exit status is 1 after a WARNING' [ "${status}" = 1 ]
@@ -111,9 +111,13 @@ check 'the WARNING is printed' runner_printed 'WARNING: a test'
 guest 'echo c >/proc/sysrq-trigger; sleep 1000'
 check 'exit status is 1 after a panic' [ "${status}" = 1 ]
 check 'the panic is printed' runner_printed 'Kernel panic'
-check 'run ends at once after a panic' [ "${seconds}" -lt 60 ]
+check 'run ends at once after a panic' [ "${seconds}" -lt 500 ]
 
-VM_TIMEOUT=15 guest 'echo started; sleep 1000'
+# On a busy machine the boot takes longer.
+for limit in 15 60 240; do
+	VM_TIMEOUT=${limit} guest 'echo started; sleep 1000'
+	! has started || break
+done
 check 'exit status is 124 at the time limit' [ "${status}" = 124 ]
 check 'output before the time limit is printed' has started
 
