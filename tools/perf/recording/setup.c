@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <internal/lib.h>
 #include <linux/kernel.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include "util/debug.h"
@@ -221,6 +222,17 @@ static void raise_file_limit(struct hook *hook)
 	rlimit__increase_nofile(&raised);
 }
 
+/*
+ * Keep the capabilities of the recorder away from the commands of --exec-snapshot: a service has
+ * ambient ones, which every program that it executes would inherit. The workload is forked before,
+ * and has those that perf was started with.
+ */
+static void clear_ambient_capabilities(void)
+{
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
+		pr_debug("Cannot clear ambient capabilities: %m\n");	/* Linux before 4.3 */
+}
+
 void recorder__explain_file_limit(void)
 {
 	struct rlimit limit = { 0 };
@@ -280,6 +292,7 @@ int recorder__prepare(struct recorder *rec, int argc, const char **argv)
 	if (err)
 		return err;
 	raise_file_limit(&rec->hook);
+	clear_ambient_capabilities();
 	err = init_capture(rec) ?: keep__init(&rec->keep);
 	if (!err)
 		err = init_output(rec);

@@ -88,6 +88,28 @@ start --exec-snapshot "$work/hook fail"
 stop
 grep -q 'has failed with status 7' "$work/record.err" || error "no message about the failure"
 
+subtest "--exec-snapshot: the command has no capabilities of the recorder, a recorded command has"
+if [ "$(id -u)" = 0 ] && as_nobody_ready; then
+	caps=-all,+perfmon,+dac_read_search
+	install -m 600 /dev/null "$work/secret"
+	cat > "$public/hook" <<-END
+		#!/bin/sh
+		cat "$work/secret" && touch "$public/read.\$1"
+		grep -h '^CapAmb' /proc/self/status > "$public/ambient.\$1"
+	END
+	chmod +x "$public/hook"
+	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=$caps --ambient-caps=$caps \
+		"$PERF" record -e page-faults/overwrite/u -o "$public/data" \
+		--exec-snapshot "$public/hook snapshot" -- "$public/hook" workload 2> "$work/record.err" ||
+		error "perf record fails"
+	[ ! -e "$public/read.snapshot" ] || error "the command of --exec-snapshot reads a file of root"
+	[ "$(cat "$public/ambient.snapshot")" = "CapAmb:	0000000000000000" ] ||
+		error "the command has $(cat "$public/ambient.snapshot")"
+	[ -e "$public/read.workload" ] || error "the recorded command has lost its capabilities"
+else
+	inconclusive "${reason:-needs root}"
+fi
+
 subtest "what cannot work is refused"
 "$PERF" record --cooldown=1s -e cpu-clock -o "$work/none" true 2> "$work/err" &&
 	error "--cooldown alone"
