@@ -20,10 +20,12 @@
 
 /**
  * struct own_file - a file that this recorder has completed
+ * @order:	number of the file, from 1
  * @data_bytes:	length of its data section [bytes]
  */
 struct own_file {
 	struct list_head	node;
+	u64			order;
 	u64			data_bytes;
 	char			name[];
 };
@@ -31,12 +33,12 @@ struct own_file {
 /**
  * struct completed - a completed file in the directory of the output
  * @name:	owned
- * @mtime:	when it was completed
+ * @order:	that of struct own_file, 0 for files of earlier runs
  * @size:	of all its files, if it is a directory [bytes]
  */
 struct completed {
 	char		*name;
-	struct timespec	 mtime;
+	u64		 order;
 	u64		 size;
 };
 
@@ -59,6 +61,7 @@ void kept_files__exit(struct kept_files *kept)
 		return;
 	list_for_each_entry_safe(own, next, &kept->own, node)
 		free(own);
+	kept->nr_own = 0;
 	INIT_LIST_HEAD(&kept->own);
 }
 
@@ -115,7 +118,7 @@ static int add_completed(struct completed_list *list, char *name)
 	}
 	list->files = files;
 	files += list->nr++;
-	*files = (struct completed){ .name = name, .mtime = st.st_mtim, .size = size_of(name) };
+	*files = (struct completed){ .name = name, .size = size_of(name) };
 	list->size += files->size;
 	return 0;
 }
@@ -151,15 +154,48 @@ static int find_completed(const char *path, struct completed_list *list)
 	return err;
 }
 
+/*
+ * The wall clock may have been set back: the files of this recorder are newer than all others,
+ * whatever their names and times say.
+ */
 static int compare_age(const void *a, const void *b)
 {
 	const struct completed *x = a, *y = b;
 
-	if (x->mtime.tv_sec != y->mtime.tv_sec)
-		return x->mtime.tv_sec < y->mtime.tv_sec ? -1 : 1;
-	if (x->mtime.tv_nsec != y->mtime.tv_nsec)
-		return x->mtime.tv_nsec < y->mtime.tv_nsec ? -1 : 1;
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
 	return strverscmp(x->name, y->name);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct own_file *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+static int compare_with_own(const void *name, const void *own)
+{
+	return strcmp(name, (*(const struct own_file *const *)own)->name);
+}
+
+static int find_orders(struct kept_files *kept, struct completed_list *list)
+{
+	struct own_file **sorted = calloc(kept->nr_own, sizeof(*sorted)), *own, **found;
+	struct completed *file;
+	size_t nr = 0;
+
+	if (!sorted)
+		return -ENOMEM;
+	list_for_each_entry(own, &kept->own, node)
+		sorted[nr++] = own;
+	qsort(sorted, nr, sizeof(*sorted), compare_names);
+	for (file = list->files; file < list->files + list->nr; file++) {
+		found = bsearch(file->name, sorted, nr, sizeof(*sorted), compare_with_own);
+		file->order = found ? (*found)->order : 0;
+	}
+	free(sorted);
+	return 0;
 }
 
 /* Forget a file that was deleted. Return: length of its data section if it was added [bytes]. */
@@ -173,6 +209,7 @@ static u64 forget_own(struct kept_files *kept, const char *name)
 			continue;
 		data_bytes = own->data_bytes;
 		list_del(&own->node);
+		kept->nr_own--;
 		free(own);
 		return data_bytes;
 	}
@@ -209,8 +246,10 @@ static int add_own(struct kept_files *kept, const char *name, u64 data_bytes)
 
 	if (!own)
 		return -ENOMEM;
+	own->order = ++kept->last_order;
 	own->data_bytes = data_bytes;
 	strcpy(own->name, name);
+	kept->nr_own++;
 	list_add_tail(&own->node, &kept->own);
 	return 0;
 }
@@ -225,6 +264,7 @@ u64 kept_files__add(struct kept_files *kept, const char *path, const char *name,
 	if (!kept->max_nr && !kept->max_bytes)
 		return 0;
 	err = add_own(kept, name, data_bytes) ?: find_completed(path, &list);
+	err = find_orders(kept, &list) ?: err;
 	if (err)
 		pr_warning("Cannot find all completed files of %s: %s\n", path, strerror(-err));
 	qsort(list.files, list.nr, sizeof(*list.files), compare_age);

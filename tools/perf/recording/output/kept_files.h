@@ -6,10 +6,14 @@
  * Files count if their name is one that output__close_as() gives, FILE.<timestamp>[-<n>], and if
  * they are recordings of this user: those of this recorder and those of earlier runs with the same -o.
  * The directory is read each time, so files that are removed or moved meanwhile do not count.
+ *
+ * Files of earlier runs are older than those of this recorder, and have the order of their names.
+ * Those of this recorder have the order in which they were completed.
  */
 #ifndef PERF_RECORDING_KEPT_FILES_H
 #define PERF_RECORDING_KEPT_FILES_H
 
+#include <stddef.h>
 #include <linux/list.h>
 #include <linux/types.h>
 
@@ -18,11 +22,15 @@
  * @max_nr:	number of completed files to keep, 0 for all
  * @max_bytes:	size of all completed files to keep, 0 for any [bytes]
  * @own:	struct own_file: files that this recorder has completed; empty without limits
+ * @nr_own:	their number
+ * @last_order:	the number that the last of them has got
  */
 struct kept_files {
 	unsigned int	 max_nr;
 	u64		 max_bytes;
 	struct list_head own;
+	size_t		 nr_own;
+	u64		 last_order;
 };
 
 /** kept_files__init - set @own; the limits stay */

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shift the time of day of a program by $CLOCK_SHIFT_NS, a number of nanoseconds: a library for
- * $LD_PRELOAD. Time namespaces shift only the other clocks.
+ * Shift the time of day of a program by a number of nanoseconds: $CLOCK_SHIFT_NS, or the first line
+ * of the file $CLOCK_SHIFT_FILE, if that exists. A library for $LD_PRELOAD. Time namespaces shift
+ * only the other clocks.
  * flags: -shared -fPIC
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/time.h>
 #include <time.h>
@@ -14,9 +16,16 @@
 
 static long long shift(void)
 {
-	const char *value = getenv("CLOCK_SHIFT_NS");
+	const char *value = getenv("CLOCK_SHIFT_NS"), *path = getenv("CLOCK_SHIFT_FILE");
+	FILE *file = path ? fopen(path, "re") : NULL;
+	long long ns = value ? atoll(value) : 0;
 
-	return value ? atoll(value) : 0;
+	if (file) {
+		if (fscanf(file, "%lld", &ns) != 1)
+			abort();
+		fclose(file);
+	}
+	return ns;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *ts)

@@ -10,7 +10,7 @@
 . "$(dirname "$0")/lib/files.sh"
 
 need_perf
-need_helpers numbered
+need_helpers numbered shift_clock
 
 out=$work/out/data
 
@@ -45,12 +45,41 @@ kept_are "${earlier[@]:3}" "${snapshots[-1]}"
 [ "${snapshots[-1]}" != "${earlier[-1]}" ] || error "the new file is not kept"
 readable "${snapshots[@]}" || error "a file cannot be read"
 
-next "age counts, not the name"
+next "files of earlier runs are older than those of this run, whatever their names and times"
 record_one
 find_snapshots "$out"
 mv "${snapshots[0]}" "$out.9999010100000000"
+touch -d 2099-01-01 "$out.9999010100000000"
 record_one --switch-max-files=1
 [ ! -e "$out.9999010100000000" ] || error "the older file is kept"
+
+next "the wall clock is set back: the oldest files are deleted, not the newest"
+for ((i = 0; i < 3; i++)); do
+	record_one
+done
+find_snapshots "$out"
+for ((i = 0; i < 3; i++)); do
+	mv "${snapshots[i]}" "$out.999901010000000$i"
+	touch -d 2099-01-01 "$out.999901010000000$i"
+done
+echo 0 > "$work/shift"
+wrapper=(env LD_PRELOAD="$BUILD/tests/shift_clock" CLOCK_SHIFT_FILE="$work/shift")
+recorder_start -e page-faults/overwrite/u -o "$out" --switch-output --switch-max-files=5 -- \
+	sleep 1000
+wrapper=()
+names=()
+for hours in 0 1 -1 -2 -2; do
+	echo "$((hours * 3600))000000000" > "$work/shift"
+	control snapshot || error "no snapshot"
+	name=${answer#ack } name=${name%% *}
+	names+=("$name")
+done
+recorder_stop
+find_snapshots "$out"
+for name in "${names[@]:1}"; do
+	[ -e "$name" ] || error "${name##*/} was deleted, one of the last 5 files"
+done
+[ "${#snapshots[@]}" = 5 ] || error "${#snapshots[@]} files, not 5: ${snapshots[*]##*/}"
 
 next "other files are neither counted nor deleted"
 record_one
