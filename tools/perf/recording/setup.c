@@ -66,6 +66,11 @@ static int init_capture(struct recorder *rec)
 	return err ?: pollset__add(&rec->pollset, capture->wake_fd);
 }
 
+static bool works_on(void *hook, const char *file)
+{
+	return hook__works_on(hook, file);
+}
+
 static int init_output(struct recorder *rec)
 {
 	int err;
@@ -75,6 +80,10 @@ static int init_output(struct recorder *rec)
 		rec->output.pipeline.level = 0;
 	}
 	rec->output.max_file_bytes = rec->rotation.size;
+	if (rec->hook.command) {
+		rec->kept.in_use = works_on;
+		rec->kept.in_use_arg = &rec->hook;
+	}
 	kept_files__init(&rec->kept);
 	rec->output.kept_level = rec->keep.level;
 	err = output__init(&rec->output);

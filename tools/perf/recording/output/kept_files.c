@@ -31,13 +31,16 @@ struct own_file {
 };
 
 /**
- * struct completed - a completed file in the directory of the output
+ * struct completed - a completed file in the directory of the output, or one that the command of
+ * --exec-snapshot has made of it
  * @name:	owned
+ * @recording:	name of the completed file, which may be gone; owned
  * @order:	that of struct own_file, 0 for files of earlier runs
  * @size:	of all its files, if it is a directory [bytes]
  */
 struct completed {
 	char		*name;
+	char		*recording;
 	u64		 order;
 	u64		 size;
 };
@@ -65,16 +68,18 @@ void kept_files__exit(struct kept_files *kept)
 	INIT_LIST_HEAD(&kept->own);
 }
 
-static bool is_suffix(const char *text)
+/* Return the length of the suffix that output__close_as() gives, or 0. */
+static size_t suffix_len(const char *text)
 {
 	static const char digits[] = "0123456789";
+	size_t len = TIMESTAMP_DIGITS + 1, nr;
 
-	if (*text++ != '.' || strspn(text, digits) < TIMESTAMP_DIGITS)
-		return false;
-	text += TIMESTAMP_DIGITS;
-	if (!*text)
-		return true;
-	return *text++ == '-' && *text && strspn(text, digits) == strlen(text);
+	if (*text != '.' || strspn(text + 1, digits) != TIMESTAMP_DIGITS)
+		return 0;
+	if (text[len] != '-')
+		return len;
+	nr = strspn(text + len + 1, digits);
+	return nr ? len + 1 + nr : 0;
 }
 
 static u64 size_of(const char *name)
@@ -101,53 +106,69 @@ static bool is_own_recording(const char *name, struct stat *st)
 	       is_perf_data(name);
 }
 
-/* Add the file if it is a recording. @name: allocated, owned by @list from now on. */
-static int add_completed(struct completed_list *list, char *name)
+/* A command writes files of any format. */
+static bool is_own_file(const char *name, struct stat *st)
+{
+	return !lstat(name, st) && S_ISREG(st->st_mode) && st->st_uid == geteuid();
+}
+
+/*
+ * Add the file if it counts.
+ * @name: allocated, owned by @list from now on
+ * @len: length of the name of the recording
+ */
+static int add_completed(struct completed_list *list, char *name, size_t len)
 {
 	struct completed *files;
+	char *recording;
 	struct stat st;
 
-	if (!is_own_recording(name, &st)) {
+	if (name[len] ? !is_own_file(name, &st) : !is_own_recording(name, &st)) {
 		free(name);
 		return 0;
 	}
-	files = reallocarray(list->files, list->nr + 1, sizeof(*files));
+	recording = strndup(name, len);
+	files = recording ? reallocarray(list->files, list->nr + 1, sizeof(*files)) : NULL;
 	if (!files) {
+		free(recording);
 		free(name);
 		return -ENOMEM;
 	}
 	list->files = files;
 	files += list->nr++;
-	*files = (struct completed){ .name = name, .size = size_of(name) };
+	*files = (struct completed){ .name = name, .recording = recording, .size = size_of(name) };
 	list->size += files->size;
 	return 0;
 }
 
-static int find_in(DIR *dir, int dir_len, const char *path, struct completed_list *list)
+static int find_in(DIR *dir, int dir_len, const char *path, bool extensions,
+		   struct completed_list *list)
 {
-	const char *base = path + dir_len;
-	size_t len = strlen(base);
+	const char *base = path + dir_len, *rest;
+	size_t len = strlen(base), suffix;
 	struct dirent *entry;
 	char *name;
 	int err = 0;
 
 	while (!err && (entry = readdir(dir))) {
-		if (strncmp(entry->d_name, base, len) || !is_suffix(entry->d_name + len))
+		suffix = strncmp(entry->d_name, base, len) ? 0 : suffix_len(entry->d_name + len);
+		rest = entry->d_name + len + suffix;
+		if (!suffix || (*rest && !(extensions && *rest == '.')))
 			continue;
 		err = asprintf(&name, "%.*s%s", dir_len, path, entry->d_name) < 0 ?
-		      -ENOMEM : add_completed(list, name);
+		      -ENOMEM : add_completed(list, name, dir_len + len + suffix);
 	}
 	return err;
 }
 
-static int find_completed(const char *path, struct completed_list *list)
+static int find_completed(const char *path, bool extensions, struct completed_list *list)
 {
 	const char *slash = strrchr(path, '/');
 	int dir_len = slash ? slash + 1 - path : 0, err;
 	char *dir_name = strndup(dir_len ? path : ".", dir_len ?: 1);
 	DIR *dir = dir_name ? opendir(dir_name) : NULL;
 
-	err = dir ? find_in(dir, dir_len, path, list) : -errno;
+	err = dir ? find_in(dir, dir_len, path, extensions, list) : -errno;
 	if (dir)
 		closedir(dir);
 	free(dir_name);
@@ -164,7 +185,7 @@ static int compare_age(const void *a, const void *b)
 
 	if (x->order != y->order)
 		return x->order < y->order ? -1 : 1;
-	return strverscmp(x->name, y->name);
+	return strverscmp(x->recording, y->recording) ?: strcmp(x->name, y->name);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -191,7 +212,7 @@ static int find_orders(struct kept_files *kept, struct completed_list *list)
 		sorted[nr++] = own;
 	qsort(sorted, nr, sizeof(*sorted), compare_names);
 	for (file = list->files; file < list->files + list->nr; file++) {
-		found = bsearch(file->name, sorted, nr, sizeof(*sorted), compare_with_own);
+		found = bsearch(file->recording, sorted, nr, sizeof(*sorted), compare_with_own);
 		file->order = found ? (*found)->order : 0;
 	}
 	free(sorted);
@@ -216,25 +237,60 @@ static u64 forget_own(struct kept_files *kept, const char *name)
 	return 0;
 }
 
+static const struct completed *end_of_recording(const struct completed_list *list,
+						const struct completed *file)
+{
+	const struct completed *next = file + 1;
+
+	while (next < list->files + list->nr && !strcmp(next->recording, file->recording))
+		next++;
+	return next;
+}
+
+static bool is_deletable(const struct kept_files *kept, const char *recording, const char *newest)
+{
+	return strcmp(recording, newest) && !claim__check(recording) &&
+	       !(kept->in_use && kept->in_use(kept->in_use_arg, recording));
+}
+
+static int delete(const struct completed *file)
+{
+	int err = strcmp(file->name, file->recording) ? unlink(file->name) :
+							rm_rf_perf_data(file->name);
+
+	if (err)
+		pr_warning("Cannot delete %s: %m\n", file->name);
+	return err;
+}
+
 static u64 delete_oldest(struct kept_files *kept, const struct completed_list *list,
 			 const char *newest)
 {
+	const struct completed *end = list->files + list->nr, *file, *next;
 	u64 size = list->size, data_bytes = 0;
-	const struct completed *file;
-	size_t nr = list->nr;
+	const char *recording;
+	size_t nr = 0;
+	bool deleted;
 
-	for (file = list->files; file < list->files + list->nr; file++) {
+	for (file = list->files; file < end; file = end_of_recording(list, file))
+		nr++;
+	for (file = list->files; file < end; file = next) {
 		if ((!kept->max_nr || nr <= kept->max_nr) &&
 		    (!kept->max_bytes || size <= kept->max_bytes))
 			break;
-		if (!strcmp(file->name, newest) || claim__check(file->name))
+		recording = file->recording;
+		next = end_of_recording(list, file);
+		if (!is_deletable(kept, recording, newest))
 			continue;
-		if (rm_rf_perf_data(file->name)) {
-			pr_warning("Cannot delete %s: %m\n", file->name);
-			continue;
+		for (deleted = true; file < next; file++) {
+			if (delete(file))
+				deleted = false;
+			else
+				size -= file->size;
 		}
-		data_bytes += forget_own(kept, file->name);
-		size -= file->size;
+		if (!deleted)
+			continue;
+		data_bytes += forget_own(kept, recording);
 		nr--;
 	}
 	return data_bytes;
@@ -263,14 +319,16 @@ u64 kept_files__add(struct kept_files *kept, const char *path, const char *name,
 
 	if (!kept->max_nr && !kept->max_bytes)
 		return 0;
-	err = add_own(kept, name, data_bytes) ?: find_completed(path, &list);
+	err = add_own(kept, name, data_bytes) ?: find_completed(path, kept->in_use, &list);
 	err = find_orders(kept, &list) ?: err;
 	if (err)
 		pr_warning("Cannot find all completed files of %s: %s\n", path, strerror(-err));
 	qsort(list.files, list.nr, sizeof(*list.files), compare_age);
 	deleted = delete_oldest(kept, &list, name);
-	for (i = 0; i < list.nr; i++)
+	for (i = 0; i < list.nr; i++) {
 		free(list.files[i].name);
+		free(list.files[i].recording);
+	}
 	free(list.files);
 	return deleted;
 }

@@ -9,9 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 #include <linux/kernel.h>
+#include <linux/zalloc.h>
 #include <sys/wait.h>
 #include "util/debug.h"
 #include "hook.h"
+
+#define for_each_slot(hook, command)						\
+	for (command = (hook)->running; command < (hook)->running + HOOK_MAX_RUNNING; command++)
 
 static void report(const struct hook *hook, int status)
 {
@@ -27,14 +31,15 @@ static void report(const struct hook *hook, int status)
 
 static void reap(struct hook *hook, int flags)
 {
-	pid_t *pid;
+	struct hook_command *command;
 	int status;
 
-	for (pid = hook->pids; pid < hook->pids + HOOK_MAX_RUNNING; pid++) {
-		if (!*pid || waitpid(*pid, &status, flags) != *pid)
+	for_each_slot(hook, command) {
+		if (!command->pid || waitpid(command->pid, &status, flags) != command->pid)
 			continue;
 		report(hook, status);
-		*pid = 0;
+		command->pid = 0;
+		zfree(&command->file);
 	}
 }
 
@@ -48,6 +53,17 @@ void hook__wait(struct hook *hook)
 {
 	if (hook->command)
 		reap(hook, 0);
+}
+
+bool hook__works_on(const struct hook *hook, const char *file)
+{
+	const struct hook_command *command;
+
+	for_each_slot(hook, command) {
+		if (command->pid && !strcmp(command->file, file))
+			return true;
+	}
+	return false;
 }
 
 #define REASON	"PERF_SNAPSHOT_REASON="
@@ -102,13 +118,13 @@ static int spawn(const char *script, const char *command, const char *file, char
 	return -err;
 }
 
-static pid_t *free_slot(struct hook *hook)
+static struct hook_command *free_slot(struct hook *hook)
 {
-	pid_t *pid;
+	struct hook_command *command;
 
-	for (pid = hook->pids; pid < hook->pids + HOOK_MAX_RUNNING; pid++) {
-		if (!*pid)
-			return pid;
+	for_each_slot(hook, command) {
+		if (!command->pid)
+			return command;
 	}
 	return NULL;
 }
@@ -116,30 +132,32 @@ static pid_t *free_slot(struct hook *hook)
 void hook__run(struct hook *hook, const char *file)
 {
 	char *script = NULL, *reason = NULL, **env = NULL, limit[48] = "";
-	pid_t *pid;
+	struct hook_command *command;
 	int err = -ENOMEM;
 
 	if (!hook->command)
 		return;
 	hook__reap(hook);
-	pid = free_slot(hook);
-	if (!pid) {
+	command = free_slot(hook);
+	if (!command) {
 		pr_warning("--exec-snapshot: not run for %s: %d commands are still running.\n", file,
 			   HOOK_MAX_RUNNING);
 		return;
 	}
 	if (hook->max_files)
 		scnprintf(limit, sizeof(limit), "ulimit -Sn %" PRIu64 "\n", hook->max_files);
-	if (asprintf(&script, "%s%s \"$@\"", limit, hook->command) >= 0 &&
+	command->file = strdup(file);
+	if (command->file && asprintf(&script, "%s%s \"$@\"", limit, hook->command) >= 0 &&
 	    asprintf(&reason, REASON "%s", hook->reason ?: "exit") >= 0)
 		env = environment(reason);
 	if (env)
-		err = spawn(script, hook->command, file, env, pid);
+		err = spawn(script, hook->command, file, env, &command->pid);
 	free(env);
 	free(reason);
 	free(script);
 	if (!err)
 		return;
-	*pid = 0;
+	command->pid = 0;
+	zfree(&command->file);
 	pr_warning("--exec-snapshot: cannot run the command for %s: %s\n", file, strerror(-err));
 }

@@ -13,6 +13,12 @@ need_perf
 need_helpers numbered shift_clock
 
 out=$work/out/data
+copy=$work/copy_file		# a command for --exec-snapshot
+cat > "$copy" <<-'END'
+	#!/bin/sh
+	cp "$1" "$1.copy"
+END
+chmod +x "$copy"
 
 # next TITLE: begin a subtest with an empty output directory
 next() {
@@ -150,6 +156,67 @@ kept_are "${earlier[@]:2}" "$(find "$work/out" -newer "${earlier[3]}" -name 'dat
 record_one --switch-max-size=1B
 find_snapshots "$out"
 [ "${#snapshots[@]}" = 1 ] || error "${#snapshots[@]} files, not the newest"
+
+next "--exec-snapshot: files that the command has compressed count, those of earlier runs as well"
+for ((i = 0; i < 4; i++)); do
+	record_one --exec-snapshot gzip
+done
+find_snapshots "$out"
+earlier=("${snapshots[@]}")
+[[ ${#earlier[@]} = 4 && ${earlier[0]} = *.gz ]] || error "not compressed: ${earlier[*]##*/}"
+truncate -s 1M "${earlier[@]}"
+echo note > "${earlier[0]%.gz}.txt"
+others=("$out.2026112300000000x.gz" "$out.old.gz" "$work/out/data2.2026112300000000.gz")
+touch -d '2 days ago' "${others[@]}"
+mkdir "$out.2026112300000000.d"
+ln -s "${earlier[0]}" "$out.2026112300000001.gz"
+record_one --switch-max-files=1
+[ -e "${earlier[0]}" ] || error "compressed files are deleted without --exec-snapshot"
+record_one --exec-snapshot gzip --switch-max-size=3M
+for i in "${earlier[@]:0:2}" "${earlier[0]%.gz}.txt"; do
+	[ ! -e "$i" ] || error "${i##*/} is kept"
+done
+for i in "${earlier[@]:2}" "${others[@]}" "$out.2026112300000000.d" "$out.2026112300000001.gz"; do
+	[ -e "$i" ] || [ -L "$i" ] || error "${i##*/} was deleted"
+done
+
+next "--exec-snapshot: a file and what the command made of it are one file of --switch-max-files"
+for ((i = 0; i < 3; i++)); do
+	record_one --exec-snapshot "$copy" --switch-max-files=2
+done
+find_snapshots "$out"
+[[ ${#snapshots[@]} = 4 && ${snapshots[1]} = "${snapshots[0]}.copy" ]] ||
+	error "${#snapshots[@]} files, not two and their copies: ${snapshots[*]##*/}"
+
+next "--exec-snapshot: a file is not deleted while its command runs"
+mkfifo "$work/blocked"
+cat > "$work/hook" <<-END
+	#!/bin/sh
+	read -r line < "$work/blocked"
+END
+chmod +x "$work/hook"
+recorder_start -e page-faults/overwrite/u -o "$out" --switch-output --switch-max-files=1 \
+	--exec-snapshot "$work/hook" -- sleep 1000
+names=()
+for ((i = 0; i < 3; i++)); do
+	control snapshot || error "no snapshot"
+	name=${answer#ack } names+=("${name%% *}")
+done
+find_snapshots "$out"
+[ "${snapshots[*]}" = "${names[*]}" ] ||
+	error "left: ${snapshots[*]##*/}, and commands run for ${names[*]##*/}"
+exec {blocked}<> "$work/blocked"
+yes >&"$blocked" &
+started+=($!)
+hooks_ended() {
+	! pgrep -P "$recorder" -f "$work/hook" > "$work/hooks"
+}
+wait_until 20 hooks_ended || error "the commands do not end"
+control snapshot || error "no snapshot"
+find_snapshots "$out"
+[ "${#snapshots[@]}" = 1 ] || error "${#snapshots[@]} files are left after the commands"
+recorder_stop
+exec {blocked}<&-
 
 next "record.switch-max-size in perfconfig"
 for ((i = 0; i < 4; i++)); do
