@@ -833,7 +833,7 @@ static int set_option(const char *name, const char *value)
 static bool read_option(const char *name, const char *value, int *err)
 {
 	static const char * const names[] = {
-		"cooldown", "exec-snapshot", "keep-first", "mmap-pages", "summary",
+		"compression-level", "cooldown", "exec-snapshot", "keep-first", "mmap-pages", "summary",
 		"switch-max-files", "switch-max-size", "switch-output", "write-buffer",
 	};
 	const struct {
@@ -1244,7 +1244,7 @@ static int check_hook(void)
 
 	if (!command || command[strspn(command, " \t\n")])
 		return 0;
-	pr_err("--exec-snapshot: the command is empty. Example: --exec-snapshot 'gzip'\n");
+	pr_err("--exec-snapshot: the command is empty. Example: --exec-snapshot 'logger -t perf'\n");
 	return -EINVAL;
 }
 

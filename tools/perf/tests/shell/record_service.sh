@@ -107,7 +107,13 @@ grep -q 'kept record' "$work/record.err" || error "nothing was kept"
 "$PERF" record -a --no-keep -o "$work/out/kept" -- true 2> "$work/record.err" || error "exit status $?"
 ! grep -q 'kept record' "$work/record.err" || error "records were kept"
 
-for line in 'cooldown = x' 'keep-first = -1' 'mmap-pages = 1.5' 'switch-max-size = 5' 'switch-output = x' \
+subtest "files are compressed if that is configured"
+configured 'event = page-faults/overwrite/u' 'compression-level = 1'
+"$PERF" record -o "$work/out/compressed" -- true 2> "$work/record.err" || error "exit status $?"
+"$PERF" report --header-only -i "$work/out/compressed" | grep -q '^# compressed : Zstd, level = 1,' ||
+	error "the file is not compressed"
+
+for line in 'compression-level = x' 'cooldown = x' 'keep-first = -1' 'mmap-pages = 1.5' 'switch-max-size = 5' 'switch-output = x' \
 	'switch-max-files = x' 'write-buffer = 1K' 'event = no:event' 'switch-output-event = no:event'; do
 	subtest "record.$line is refused"
 	configured "$line"
