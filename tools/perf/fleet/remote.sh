@@ -129,6 +129,9 @@ print_file() {
 	file=${answer##*/}
 	[[ $file =~ \.[0-9]{16}(-[0-9]+)?$ ]] ||
 		fail "the recorder has not completed a file: it needs --switch-output"
+	if [ ! -e "$file" ] && [ -n "$(compgen -G "$file.*")" ]; then
+		fail "--exec-snapshot has replaced $file by $(compgen -G "$file.*" | head -n 1)"
+	fi
 	if [ ! -f "$file" ] || [ -L "$file" ]; then
 		fail "the recorder names a file that is not in $state"
 	fi
