@@ -28,7 +28,37 @@ rm "$dest$UNITDIR"/*
 [ "$(find "$dest" -type f)" = "$installed" ] || error "left: $(find "$dest" -type f)"
 cp "$config" "$installed"
 "$top/packaging/install" --remove "$work/stage" "$dest" || error "cannot remove the rest"
-[ -z "$(find "$dest" -mindepth 1 2> /dev/null)" ] || error "left: $(find "$dest")"
+[ -z "$(find "$dest" -mindepth 1 ! -type d 2> /dev/null)" ] || error "left: $(find "$dest" -type f)"
+[ -z "$(find "$dest" -name '*perf-recorder*' 2> /dev/null)" ] || error "left: $(find "$dest" -name '*perf-recorder*')"
+
+subtest "uninstalling leaves directories that were there before, also empty ones"
+mkdir -p "$dest$SYSCONFDIR" "$dest$UNITDIR" "$dest$PREFIX/lib"
+"$top/packaging/install" --copy "$work/stage" "$dest" || error "cannot copy"
+"$top/packaging/install" --remove "$work/stage" "$dest" || error "cannot remove"
+for dir in "$SYSCONFDIR" "$UNITDIR" "$PREFIX/lib"; do
+	[ -d "$dest$dir" ] || error "$dir was removed"
+done
+
+subtest "an upgrade goes on if a recorder does not start again"
+mkdir "$work/bin"
+cat > "$work/bin/systemctl" <<-'END'
+	#!/bin/sh
+	echo "$*" >> "${0%/*}/calls"
+	exit 1
+END
+chmod +x "$work/bin/systemctl"
+if unshare -m true 2> "$work/log"; then
+	for script in 'postinst configure 1.0' 'prerm remove' 'postrm remove'; do
+		rm -f "$work/bin/calls"
+		# shellcheck disable=SC2016,SC2086 # for the other shell; arguments of the script
+		PATH=$work/bin:$PATH unshare -m sh -c 'mount -t tmpfs none /run &&
+			mkdir -p /run/systemd/system && exec sh "$@"' - \
+			"$top/packaging/debian/perf-recorder."$script || error "$script fails with systemctl"
+		[ -s "$work/bin/calls" ] || error "$script does not call systemctl"
+	done
+else
+	inconclusive "cannot unshare: $(cat "$work/log")"
+fi
 
 subtest "systemd accepts the unit"
 if command -v systemd-analyze > /dev/null; then
