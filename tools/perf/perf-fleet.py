@@ -72,7 +72,7 @@ def parse_fanout(text):
 
 
 def parse_instance(text):
-    if not nodes.NAME.fullmatch(text):
+    if not nodes.RECORDER.fullmatch(text):
         raise argparse.ArgumentTypeError(f"'{text}' is not the name of a recorder")
     return text
 
@@ -292,7 +292,7 @@ def find_machines(options):
     else:
         first = None
     if getattr(options, 'file', None) and names:
-        names = [name for name in names if name not in nodes.own_names()]
+        names = [name for name in names if nodes.host_of(name) not in nodes.own_names()]
     return names, first
 
 

@@ -6,23 +6,48 @@ import socket
 import subprocess
 
 MAX_PEERS = 4096
+MAX_NODES = 10000
+RECORDER = re.compile(r'[A-Za-z0-9_][A-Za-z0-9_.:%-]*')
 # ssh takes a name that begins with "-" for an option.
-NAME = re.compile(r'[A-Za-z0-9_][A-Za-z0-9_.:%-]*')
+NAME = re.compile(r'([A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9_:][A-Za-z0-9_.:%-]*')
+RANGES = re.compile(r'\[([^\]]*)\]')
+RANGE = re.compile(r'(\d+)-(\d+)(?:/(\d+))?')
+# Node sets have no such brackets, and no ranges with a colon.
+BRACKETED_ADDRESS = re.compile(r'\[([0-9A-Fa-f.]*:[^\]]*)\](?=[,!&^\s]|$)')
 
 
 class NodesError(Exception):
     pass
 
 
+def count_ranges(text):
+    """Return how many machines the ranges of a node set have at most, without building the set."""
+    total = 0
+    for part in re.split(r'[,!&^](?![^\[]*\])', text):
+        product = 1
+        for ranges in RANGES.findall(part):
+            product *= sum((int(last) - int(first)) // (int(step or 1) or 1) + 1
+                           for first, last, step in RANGE.findall(ranges)) + ranges.count(',') + 1
+        total += product
+    return total
+
+
 def node_set(text):
     try:
         from ClusterShell.NodeSet import NodeSet, NodeSetException
+        from ClusterShell.NodeUtils import GroupResolverError, GroupSourceError
     except ImportError:
         raise NodesError('Cannot import ClusterShell: install python3-clustershell') from None
+    text = BRACKETED_ADDRESS.sub(r'\1', text)
+    if count_ranges(text) > 2 * MAX_NODES:
+        raise NodesError(f"Cannot use the node set '{text}': it has more than {MAX_NODES} machines")
     try:
         return NodeSet(text)
     except NodeSetException as error:
         raise NodesError(f"Cannot use the node set '{text}': {error}") from None
+    except (GroupResolverError, GroupSourceError) as error:
+        raise NodesError(f"Cannot use the node set '{text}': no group source {error}, see "
+                         'groups.conf(5)') from None
 
 
 def select(wanted, excluded=None):
@@ -30,6 +55,8 @@ def select(wanted, excluded=None):
     nodes = node_set(wanted)
     if excluded:
         nodes.difference_update(node_set(excluded))
+    if len(nodes) > MAX_NODES:
+        raise NodesError(f"Cannot use the node set '{wanted}': it has more than {MAX_NODES} machines")
     names = list(nodes)
     for name in names:
         if not NAME.fullmatch(name):
@@ -57,9 +84,14 @@ def own_names():
     return {own_name(), own_name().partition('.')[0], socket.getfqdn()}
 
 
+def host_of(name):
+    """Return the name of a machine without a user."""
+    return name.rpartition('@')[2]
+
+
 def addresses_of(name):
     try:
-        return {info[4][0].partition('%')[0] for info in socket.getaddrinfo(name, None)}
+        return {info[4][0].partition('%')[0] for info in socket.getaddrinfo(host_of(name), None)}
     except (OSError, UnicodeError):
         return set()
 

@@ -20,11 +20,12 @@ cat > "$work/ssh" <<'END'
 #!/bin/bash
 name=${*: -2:1} command=${*: -1}
 [[ $command =~ head\ -c\ ([0-9]+) ]] && head -c "${BASH_REMATCH[1]}" > "${0%/*}/text.$name"
+name=${name#*@}
 facts() { printf 'perf-fleet\nkernel 6.1\nperf perf version 6.12\nready\n'; }
 clocks() { for _ in {1..8}; do read -r; echo "time $EPOCHREALTIME"; done; read -r; }
 file() { echo "size ${1-6} 1.5 time ${2-perf.data.2026112310461093}"; read -r; }
 case $name in
-good*)		facts; clocks; file; printf abcdef ;;
+good* | *:*)	facts; clocks; file; printf abcdef ;;
 noisy)		echo "Welcome!"; facts; clocks; file; printf abcdef ;;
 escape)		facts; clocks; file 6 ../../../etc/passwd; printf abcdef ;;
 more)		facts; clocks; file 6; printf 'abcdef and more' ;;
@@ -90,6 +91,12 @@ keys="'kernel', 'perf', 'size', 'complete_s', 'limit', 'remote_file'"
 clock="h['good1']['clock']"
 [ "$(manifest "abs(${clock}['offset_ns']) <= ${clock}['bound_ns']")" = True ] || error "wrong clock"
 grep -qE '^t.tar: 6 of 6 machines, .* clocks within [0-9.]+ ms' out || error "printed: $(cat out)"
+
+subtest "users and IPv6 addresses are names of machines"
+snapshot 0 -w 'root@good[1-2],::1,[fe80::2],::ffff:10.0.0.1,u@[fe80::3]'
+[ "$(manifest "sorted(h)")" = \
+	"['::1', '::ffff:10.0.0.1', 'fe80::2', 'root@good1', 'root@good2', 'u@fe80::3']" ] ||
+	error "wrong machines: $(manifest "sorted(h)")"
 
 subtest "a file name from a machine does not reach the archive"
 snapshot 0 -w escape
@@ -233,7 +240,17 @@ for options in "" "-w n[1" "-w -oProxyCommand=touch" "-w n1 --timeout 0" "-w n1 
 	fleet snapshot $options
 	[ "$status" = 129 ] || error "exit status $status for '$options'"
 	[ -s err ] || error "no message for '$options'"
+	! grep -q Traceback err || error "$(tail -n 1 err) for '$options'"
 done
+before=$SECONDS
+for nodes in @no-such-group '*' '@no:such' 'n[1-100000000]' 'n[1-1000]x[1-1000]' '@g[1-1000000000]' \
+	'[::1]:22' 'user@-x' ''; do
+	fleet snapshot -w "$nodes"
+	[ "$status" = 129 ] || error "exit status $status for '$nodes'"
+	! grep -q Traceback err || error "$(tail -n 1 err) for '$nodes'"
+	[[ $nodes != *1000* ]] || grep -q 'more than 10000 machines' err || error "'$nodes': $(cat err)"
+done
+((SECONDS - before < 40)) || error "wrong node sets take $((SECONDS - before)) s"
 "$PERF" fleet -h > out || error "-h fails"
 grep -q 'examples:' out || error "no examples"
 
