@@ -770,6 +770,9 @@ static struct option options[] = {
 	OPT_CALLBACK(0, "switch-max-size", &rec.kept.max_bytes, "size",
 		     "delete the oldest completed files while all have more than this size",
 		     parse_max_files_size),
+	OPT_BOOLEAN(0, "fsync", &rec.fsync,
+		    "acknowledge a snapshot when the disk has its file (default); --no-fsync: when it "
+		    "is written"),
 	OPT_BOOLEAN(0, "timestamp-filename", &rec.timestamp_filename,
 		    "append a timestamp to the name of the file"),
 	OPT_CALLBACK(0, "max-size", &rec.output.max_bytes, "size",
@@ -929,6 +932,10 @@ static int read_config(const char *var, const char *value, void *cb)
 		args.keep_events = perf_config_bool(var, value);
 		return 0;
 	}
+	if (!strcmp(var, "record.fsync")) {
+		rec.fsync = perf_config_bool(var, value);
+		return 0;
+	}
 	if (!strcmp(var, "record.io")) {
 		if (!writer__parse(&rec.output.pipeline.io, value))
 			return 0;
@@ -972,6 +979,7 @@ static void set_defaults(void)
 	memset(&args, 0, sizeof(args));
 	args.named_last = &rec.evlist;
 	rec = (struct recorder){
+		.fsync = true,
 		.output = {
 			.reserve.fd	= -1,
 			.error_fd	= -1,

@@ -341,6 +341,15 @@ static const char *snapshot_file(const struct recorder *rec)
 	return rec->rotation.enabled ? rec->summary.last_file : rec->output.data.path;
 }
 
+/* The snapshot was asked for and is written. Sync it before the answer says so. */
+static void sync_snapshot(struct recorder *rec)
+{
+	const char *file = snapshot_file(rec);
+
+	if (rec->fsync && file && output__sync(&rec->output, file))
+		rec->nr_missing++;
+}
+
 /* Leave messages to a command that is recorded: the service manager may wait for them. */
 static bool notifies(const struct recorder *rec)
 {
@@ -385,6 +394,8 @@ static int react(struct recorder *rec, unsigned int what, unsigned int nr_comman
 	}
 	if (error)
 		pr_warning("Cannot take a snapshot: %s.\n", error);
+	else if (what & TRIGGER_SNAPSHOTS && !err && rec->nr_missing == nr_missing)
+		sync_snapshot(rec);
 	if (err || rec->nr_missing > nr_missing)
 		error = "the snapshot could not be written, see the messages of perf record";
 	if (what & TRIGGER_SNAPSHOTS && notifies(rec))
@@ -603,6 +614,7 @@ static void omit_build_ids(struct output *output)
 
 static int end(struct recorder *rec, int err)
 {
+	const unsigned int nr_missing = rec->nr_missing;
 	unsigned int nr_commands;
 
 	rec->advice.end_ns = rdclock();
@@ -630,9 +642,12 @@ static int end(struct recorder *rec, int err)
 		return err;
 	}
 	err = recorder__close_file(rec, rec->rotation.enabled || rec->timestamp_filename) ?: err;
+	if (!err && (rec->rotation.enabled || recorder__has_snapshots(rec)))
+		sync_snapshot(rec);
 	/* Commands that the main loop did not see before it ended are part of the last snapshot. */
 	capture__asked(&rec->capture, &nr_commands);
-	answer_commands(rec, nr_commands, err ? "the recording has failed" : NULL);
+	answer_commands(rec, nr_commands,
+			err || rec->nr_missing > nr_missing ? "the recording has failed" : NULL);
 	return err;
 }
 

@@ -114,6 +114,7 @@
  * @include_self: record the recorder as well (--no-exclude-perf)
  * @self_excluded: rings that are drained all the time have no events of the recorder
  * @hook:	--exec-snapshot
+ * @fsync:	wait for the disk before a snapshot is acknowledged
  * @timestamp_filename: append a timestamp to the name of the last file as well
  * @build_id_mmap: let the kernel put build-ids into mmap records
  * @mem_info:	sample the data source
@@ -151,6 +152,7 @@ struct recorder {
 	bool			 include_self;
 	bool			 self_excluded;
 	struct hook		 hook;
+	bool			 fsync;
 	bool			 timestamp_filename;
 	bool			 build_id_mmap;
 	bool			 mem_info;

@@ -3,7 +3,9 @@
  * Open, complete, rename and remove perf.data files, and report write errors.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -584,6 +586,31 @@ int output__close(struct output *output)
 	if (output->err || !pipeline__has_next(&output->pipeline))
 		drop_next(output);
 	return output->err;
+}
+
+/* Pipes, devices and some file systems cannot be synced. */
+static int sync_path(const char *path, bool all)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	err = (all ? syncfs(fd) : fsync(fd)) && errno != EINVAL ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+int output__sync(const struct output *output, const char *name)
+{
+	char *copy = strdup(name);
+	int err = copy ? 0 : -ENOMEM;
+
+	/* With --kcore there are other files, and another directory. */
+	err = err ?: sync_path(name, output->kcore) ?: sync_path(dirname(copy), false);
+	free(copy);
+	if (err)
+		pr_err("Cannot sync %s to the disk: %s. See --no-fsync.\n", name, strerror(-err));
+	return err;
 }
 
 /* Return whether the file was removed. Devices, pipes and files of others are not removed. */

@@ -289,6 +289,17 @@ int output__close(struct output *output);
 int output__close_as(struct output *output, const char *suffix, char **name);
 
 /**
+ * output__sync - wait until the disk has a file that is complete, or complete up to here
+ * @name:	of the file: output__close_as(), or @data.path after output__flush()
+ *
+ * May take seconds if the disk is busy. A file that was moved meanwhile is no error, nor is a pipe
+ * or a device.
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int output__sync(const struct output *output, const char *name);
+
+/**
  * output__discard - remove the file, instead of output__close()
  *
  * The file that was renamed to .old gets its name back.

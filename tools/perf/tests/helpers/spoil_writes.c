@@ -9,7 +9,8 @@
  *	fail N ERRNO	write N and all later ones fail
  *	once N ERRNO	only write N fails
  *	trouble N	from N on, writes are short or fail with EINTR or EAGAIN, and succeed when retried
- *	close ERRNO	closing the file SPOIL_FILE fails, by any of its descriptors
+ *	close ERRNO	closing a file whose name matches the pattern SPOIL_FILE fails
+ *	sync ERRNO	fsync(2) of a file fails whose name matches the pattern SPOIL_FILE
  *
  * A write is pwrite(2), aio_write(3) or a request submitted to io_uring. A write that fails writes
  * nothing, a short one no more than it returns. A write that stalls blocks its thread; in io_uring
@@ -20,6 +21,7 @@
 #include <aio.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <liburing.h>
 #include <poll.h>
@@ -106,7 +108,18 @@ static bool is_file_to_spoil(int fd)
 	if (!file || len < 0)
 		return false;
 	name[len] = '\0';
-	return !strcmp(name, file);
+	return !fnmatch(file, name, 0);
+}
+
+int fsync(int fd)
+{
+	int (*real)(int) = dlsym(RTLD_NEXT, "fsync");
+	const char *fault = getenv("SPOIL_WRITES");
+
+	if (!fault || strncmp(fault, "sync ", 5) || !is_file_to_spoil(fd))
+		return real(fd);
+	errno = atoi(fault + 5);
+	return -1;
 }
 
 int close(int fd)

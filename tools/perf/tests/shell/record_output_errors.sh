@@ -188,6 +188,29 @@ SPOIL_FILE=$(realpath -m "$work/data") spoiled 'close 122' -m 256 -- "$work/$com
 [ "$status" = 254 ] || error "exit status $status, not 254"
 grep -q "^Cannot save $work/data: Disk quota exceeded" "$work/record.err" || error "no message"
 
+subtest "a snapshot is acknowledged only if its file and its directory are synced"
+mkdir "$work/synced"
+synced=$(realpath "$work/synced")
+# The file of appended snapshots, that of one snapshot, and the directory
+for pattern in "$synced/data" "$synced/data.2*" "$synced"; do
+	options=(-e page-faults/overwrite/u -o "$synced/data")
+	[[ $pattern = "$synced/data" ]] || options+=(--switch-output)
+	wrapper=(env "LD_PRELOAD=$(realpath "$BUILD/tests/spoil_writes")" "SPOIL_WRITES=sync 5"
+		"SPOIL_FILE=$pattern")
+	recorder_start "${options[@]}" -- sleep 1000
+	! control snapshot || error "acknowledged although $pattern cannot be synced"
+	[[ $answer = "error: the snapshot could not be written"* ]] || error "the answer is '$answer'"
+	echo stop >&"$ctl"
+	recorder_end
+	[ "$status" = 255 ] || error "exit status $status, not 255"
+	grep -q "^Cannot sync $synced/data.* to the disk: Input/output error" "$work/record.err" ||
+		error "no message"
+	recorder_start "${options[@]}" --no-fsync -- sleep 1000
+	control snapshot || error "--no-fsync: no snapshot"
+	recorder_stop
+done
+wrapper=()
+
 for io in sync aio uring; do
 	subtest "--io=$io: an I/O error"
 	spoiled 'once 9 5' --io=$io -m 256 -- "$work/$comm" "${calls[@]}"
