@@ -453,12 +453,9 @@ static void print_json(const struct loss *loss)
 
 static int draw(struct loss *loss, const char *path)
 {
-	FILE *file = fopen(path, "we");
-	int err = -errno;
+	int err = loss_svg__save(path, loss->session->data->path, &loss->metric, loss->rows,
+				 loss->nr);
 
-	if (file)
-		err = loss_svg__write(file, loss->session->data->path, &loss->metric, loss->rows,
-				      loss->nr);
 	if (err)
 		pr_err("Cannot write %s: %s\n", path, strerror(-err));
 	return err;

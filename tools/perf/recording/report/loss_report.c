@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/stat.h>
 #include <linux/zalloc.h>
 #include "util/debug.h"
 #include "recording/ring/channel.h"
@@ -21,7 +23,7 @@ static int add_channel(struct loss_report *report, struct channel *channel, stru
 		row->cpu = ring->map.cpu.cpu;
 		row->tid = channel__ring_tid(channel, evlist, ring);
 		row->overwrite = channel->kind == CHANNEL_OVERWRITE;
-		if (!report->file || channel->kind == CHANNEL_OVERWRITE)
+		if (!report->path || channel->kind == CHANNEL_OVERWRITE)
 			continue;
 		ring->stats.timeline = zalloc(sizeof(*ring->stats.timeline));
 		if (!ring->stats.timeline)
@@ -30,16 +32,31 @@ static int add_channel(struct loss_report *report, struct channel *channel, stru
 	return 0;
 }
 
+/* Fail before the recording, not after it. The file is written at the end. */
+static int check_path(const char *path)
+{
+	char *copy = strdup(path);
+	struct stat st;
+	int err = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		err = -EISDIR;
+	else if (eaccess(path, W_OK) && (errno != ENOENT || eaccess(dirname(copy), W_OK | X_OK)))
+		err = -errno;
+	free(copy);
+	return err;
+}
+
 int loss_report__init(struct loss_report *report, struct channels *channels, struct evlist *evlist)
 {
 	int kind, nr = 0, err = 0;
 
-	if (report->path) {
-		report->file = fopen(report->path, "we");
-		err = report->file ? 0 : -errno;
-	}
+	if (report->path)
+		err = check_path(report->path);
 	if (err) {
-		pr_err("Cannot create %s for --loss-report: %s\n", report->path, strerror(-err));
+		pr_err("Cannot write %s for --loss-report: %s\n", report->path, strerror(-err));
 		return err;
 	}
 	for (kind = 0; kind < NR_CHANNELS; kind++)
@@ -59,10 +76,9 @@ void loss_report__finish(struct loss_report *report, const char *title)
 	int err;
 
 	loss_metric__compute(&report->metric, report->rows, report->nr);
-	if (!report->file)
+	if (!report->path)
 		return;
-	err = loss_svg__write(report->file, title, &report->metric, report->rows, report->nr);
-	report->file = NULL;
+	err = loss_svg__save(report->path, title, &report->metric, report->rows, report->nr);
 	if (err)
 		pr_err("Cannot write %s for --loss-report: %s\n", report->path, strerror(-err));
 }
@@ -75,9 +91,4 @@ void loss_report__exit(struct loss_report *report)
 		zfree(&row->stats->timeline);
 	zfree(&report->rows);
 	report->nr = 0;
-	if (report->file) {		/* not drawn: the recording did not begin */
-		fclose(report->file);
-		unlink(report->path);
-	}
-	report->file = NULL;
 }

@@ -5,7 +5,6 @@
 #ifndef PERF_RECORDING_LOSS_REPORT_H
 #define PERF_RECORDING_LOSS_REPORT_H
 
-#include <stdio.h>
 #include "recording/stats/loss_metric.h"
 
 struct channels;
@@ -14,22 +13,20 @@ struct evlist;
 /**
  * struct loss_report
  * @path:	file for the picture, or NULL for no picture
- * @file:	@path, open; NULL if there is none, or it is written
  * @rows:	one row for each ring; owned
  * @nr:		number of @rows
  * @metric:	the metric of all rings together
  */
 struct loss_report {
 	const char		*path;
-	FILE			*file;
 	struct loss_row		*rows;
 	int			 nr;
 	struct loss_metric	 metric;
 };
 
 /**
- * loss_report__init - make a row for each ring; with @path, create the file and let the rings keep
- * timelines
+ * loss_report__init - make a row for each ring; with @path, check that the file can be written, and
+ * let the rings keep timelines
  * @report:	zeroed but for @path
  *
  * A timeline takes 16 kB for each drained ring.

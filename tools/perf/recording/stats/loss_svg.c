@@ -3,7 +3,10 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/time64.h>
@@ -431,4 +434,47 @@ int loss_svg__write(FILE *file, const char *title, const struct loss_metric *met
 	}
 	fputs("</svg>\n", file);
 	return close_file(file);
+}
+
+static int write_beside(const char *path, const char *title, const struct loss_metric *metric,
+			struct loss_row *rows, int nr)
+{
+	struct stat st;
+	char *part;
+	FILE *file;
+	int err;
+
+	if (asprintf(&part, "%s.%d", path, getpid()) < 0)
+		return -ENOMEM;
+	file = fopen(part, "wxe");
+	err = file ? 0 : -errno;
+	if (file && !stat(path, &st))
+		fchmod(fileno(file), st.st_mode & 0777);
+	if (file)
+		err = loss_svg__write(file, title, metric, rows, nr);
+	if (!err && rename(part, path))
+		err = -errno;
+	if (file && err)
+		unlink(part);
+	free(part);
+	return err;
+}
+
+int loss_svg__save(const char *path, const char *title, const struct loss_metric *metric,
+		   struct loss_row *rows, int nr)
+{
+	char *target = realpath(path, NULL);	/* a symbolic link stays */
+	bool is_special;
+	struct stat st;
+	FILE *file;
+	int err;
+
+	is_special = !stat(path, &st) && !S_ISREG(st.st_mode);
+	err = is_special ? -EPERM : write_beside(target ?: path, title, metric, rows, nr);
+	free(target);
+	if (err != -EACCES && err != -EPERM)
+		return err;
+	/* A pipe or a device, or the directory cannot be written, but maybe the file. */
+	file = fopen(path, "we");
+	return file ? loss_svg__write(file, title, metric, rows, nr) : -errno;
 }

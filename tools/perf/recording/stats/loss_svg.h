@@ -30,4 +30,13 @@
 int loss_svg__write(FILE *file, const char *title, const struct loss_metric *metric,
 		    struct loss_row *rows, int nr);
 
+/**
+ * loss_svg__save - draw all rows to a file; an existing one is replaced when the new one is complete
+ * @path:	of the file, or of a pipe or a device
+ *
+ * Return: 0, or a negative errno.
+ */
+int loss_svg__save(const char *path, const char *title, const struct loss_metric *metric,
+		   struct loss_row *rows, int nr);
+
 #endif

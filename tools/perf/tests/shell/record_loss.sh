@@ -211,4 +211,25 @@ head -c 100000 "${snapshots[0]}" > "$work/half"
 [ $? = 255 ] && grep -q "$work/no/such.svg" "$work/record.err" ||
 	error "a picture that cannot be created is not an error"
 
+subtest "--loss-report: a file that exists is replaced at the end of a recording that succeeds"
+echo old > "$work/old.svg"
+chmod 640 "$work/old.svg"
+ln -s old.svg "$work/link.svg"
+ln -s /dev/null "$work/null.svg"
+for name in old link null; do
+	"$PERF" record --loss-report="$work/$name.svg" -e dummy -o "$work/no/such" -- true \
+		2> "$work/record.err" && error "the recording does not fail"
+	[ "$(cat "$work/old.svg")" = old ] || error "$name.svg is lost with the recording"
+	[ -e "$work/$name.svg" ] || error "$name.svg is deleted"
+done
+for name in null link; do
+	"$PERF" record --loss-report="$work/$name.svg" -e dummy -o "$work/data" -- true \
+		2> "$work/record.err" || error "perf record exits with status $?"
+	[ -L "$work/$name.svg" ] || error "the link $name.svg is replaced"
+done
+drawn "$work/old.svg" 0
+[ "$(stat -c %a "$work/old.svg")" = 640 ] || error "the mode is $(stat -c %a "$work/old.svg")"
+[ -c /dev/null ] || error "/dev/null is replaced"
+[ "$(echo "$work"/*.svg.*)" = "$work/*.svg.*" ] || error "left: $(echo "$work"/*.svg.*)"
+
 finish
