@@ -3,54 +3,26 @@
 #include <inttypes.h>
 #include <string.h>
 #include <linux/time64.h>
+#include "recording/lib/utf8.h"
 #include "json.h"
-
-/*
- * Return: the length of the UTF-8 sequence at @text, or 0 if it is invalid: truncated, longer than
- * necessary, a surrogate, or beyond U+10FFFF.
- */
-static size_t utf8_len(const unsigned char *text, size_t size)
-{
-	static const unsigned int min[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	unsigned int code;
-	size_t len, i;
-
-	if (text[0] < 0x80)
-		return 1;
-	if (text[0] < 0xc0 || text[0] >= 0xf8)
-		return 0;
-	len = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-	if (len > size)
-		return 0;
-	code = text[0] & (0xff >> (len + 1));
-	for (i = 1; i < len; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (text[i] & 0x3f);
-	}
-	if (code < min[len] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-		return 0;
-	return len;
-}
 
 /* '<' is escaped as well: the text may be part of a script in a HTML page. */
 void json__string(FILE *file, const char *text, size_t size)
 {
-	const unsigned char *s = (const unsigned char *)text;
 	size_t len;
 
 	putc('"', file);
-	for (; size && *s; s += len, size -= len) {
-		len = utf8_len(s, size);
+	for (; size && *text; text += len, size -= len) {
+		len = utf8__len(text, size);
 		if (!len) {
 			fputs("\\ufffd", file);
 			len = 1;
-		} else if (*s == '"' || *s == '\\') {
-			fprintf(file, "\\%c", *s);
-		} else if (*s < ' ' || *s == '<' || *s == 0x7f) {
-			fprintf(file, "\\u%04x", *s);
+		} else if (*text == '"' || *text == '\\') {
+			fprintf(file, "\\%c", *text);
+		} else if ((unsigned char)*text < ' ' || *text == '<' || *text == 0x7f) {
+			fprintf(file, "\\u%04x", *text);
 		} else {
-			fwrite(s, 1, len, file);
+			fwrite(text, 1, len, file);
 		}
 	}
 	putc('"', file);
