@@ -2,10 +2,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <linux/kernel.h>
 #include <linux/time64.h>
 #include "recording/aux/snapshot.h"
 #include "recording/keep/keep.h"
+#include "recording/lib/utf8.h"
 #include "recording/output/output.h"
 #include "recording/snapshot/overwrite.h"
 #include "advice.h"
@@ -25,14 +27,19 @@ struct json {
 
 static void put_string(FILE *file, const char *text)
 {
+	size_t len;
+
 	fputc('"', file);
-	for (; *text; text++) {
-		if ((unsigned char)*text < ' ' || *text == '\x7f')
+	for (; *text; text += len ?: 1) {
+		len = utf8__len(text, strlen(text));
+		if (!len)
+			fputs("\\ufffd", file);
+		else if ((unsigned char)*text < ' ' || *text == '\x7f')
 			fprintf(file, "\\u%04x", *text);
 		else if (*text == '"' || *text == '\\')
 			fprintf(file, "\\%c", *text);
 		else
-			fputc(*text, file);
+			fwrite(text, 1, len, file);
 	}
 	fputc('"', file);
 }

@@ -10,6 +10,7 @@
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/time64.h>
+#include "recording/lib/utf8.h"
 #include "loss_svg.h"
 #include "timeline.h"
 
@@ -83,11 +84,16 @@ static const char style[] =
 
 static void put_escaped(FILE *file, const char *text)
 {
-	for (; *text; text++) {
-		if (strchr("<>&\"'", *text))
+	size_t len;
+
+	for (; *text; text += len ?: 1) {
+		len = utf8__len(text, strlen(text));
+		if (!len || (unsigned char)*text < ' ')
+			fputc('?', file);
+		else if (strchr("<>&\"'", *text))
 			fprintf(file, "&#%d;", *text);
 		else
-			fputc((unsigned char)*text < ' ' ? '?' : *text, file);
+			fwrite(text, 1, len, file);
 	}
 }
 

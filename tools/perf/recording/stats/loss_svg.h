@@ -20,7 +20,7 @@
 /**
  * loss_svg__write - draw the picture, and close the file
  * @file:	closed on error as well
- * @title:	what was recorded, UTF-8
+ * @title:	what was recorded; bytes that are not UTF-8 are replaced
  * @rows:	rings; those are drawn that count in the metric and have a timeline
  *
  * Brings the timelines to one resolution.

@@ -15,7 +15,7 @@ command -v python3 > /dev/null || skip "no python3 to read JSON"
 objects() {
 	python3 - "$work/record.err" "$1" <<- 'READ'
 		import json, sys
-		o = [json.loads(line) for line in open(sys.argv[1]) if line.startswith('{')]
+		o = [json.loads(line) for line in open(sys.argv[1], 'rb') if line.startswith(b'{')]
 		def of(kind):
 		    return [object for object in o if object['type'] == kind]
 		print(eval(sys.argv[2]))
@@ -54,6 +54,13 @@ is "of('end')[0]['lost']" 0
 is "of('end')[0]['files']" 2
 is "all(x['rings']['newest'] > x['rings']['complete'] > 0 for x in of('snapshot'))" True
 [ "$(grep -vc '^{' "$work/record.err")" = 0 ] || error "-q prints text: $(grep -v '^{' "$work/record.err")"
+
+subtest "a name that is not UTF-8: bytes are replaced, and the objects and the picture are valid"
+"$PERF" record --summary=json --loss-report="$work/loss.svg" -e dummy --timestamp-filename \
+	-o "$work/"$'\xff\xc3\xa9\xe2\x82' -- true 2> "$work/record.err" || error "exit status $?"
+is "ascii(of('file')[0]['name'].rpartition('.')[0])" "'$work/\\ufffd\\xe9\\ufffd\\ufffd'"
+python3 -c 'import sys, xml.etree.ElementTree as tree; tree.parse(sys.argv[1])' "$work/loss.svg" ||
+	error "the picture is not XML"
 
 subtest "kept streams"
 recorder_start -a --summary=json -e sched:sched_switch --keep=60s,64M -o "$work/kept"
