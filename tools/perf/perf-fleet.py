@@ -247,7 +247,7 @@ def add_trace(manifest, machines, archive):
     path, merged = archive.spooled(TRACE), []
     try:
         merged = trace.write(path, machines, lambda machine: archive.spooled(machine['file']),
-                             manifest['created_s'], manifest['reason'], complain)
+                             archive.budget, manifest['created_s'], manifest['reason'], complain)
     except OSError as error:
         warn(f'Cannot write {TRACE}: {error.strerror}. The archive has no trace')
     manifest['trace'] = merged

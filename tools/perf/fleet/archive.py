@@ -10,11 +10,11 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import tarfile
 import tempfile
 import time
 
+from . import sandbox
 from .machine import Failed
 
 MANIFEST = 'manifest.json'
@@ -129,7 +129,7 @@ def to_ns(text):
 def describe_file(path):
     """Return what perf tells of a file: losses, clock pair, times of the first and last sample."""
     found = {}
-    text = run_perf('script', '--header-only', '-i', path)
+    text = sandbox.text(path, 'script', '--header-only')
     # Texts of the machine, which the header has, may repeat such a line with other numbers.
     for key, pattern in (('first_s', r'^# time of first sample : ([0-9]{1,12}\.[0-9]{1,9})$'),
                          ('last_s', r'^# time of last sample : ([0-9]{1,12}\.[0-9]{1,9})$')):
@@ -139,16 +139,6 @@ def describe_file(path):
                       r'([0-9]{1,12}\.[0-9]{1,9}) \(', text, re.M)
     if match:
         found['clock_pair'] = {'time_of_day_ns': to_ns(match[1]), 'clock_ns': to_ns(match[2])}
-    match = re.search(r'^Events lost +([0-9]{1,20}) ', run_perf('loss', '-i', path), re.M)
+    match = re.search(r'^Events lost +([0-9]{1,20}) ', sandbox.text(path, 'loss'), re.M)
     found['lost_events'] = int(match[1]) if match else None
     return found
-
-
-def run_perf(*args):
-    """Return the output of a perf command, or nothing if it fails."""
-    try:
-        done = subprocess.run(('perf',) + args, capture_output=True, text=True, errors='replace',
-                              stdin=subprocess.DEVNULL, timeout=600, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ''
-    return done.stdout if done.returncode == 0 else ''

@@ -3,10 +3,13 @@
 import ipaddress
 import re
 import socket
-import subprocess
+
+from . import sandbox
 
 MAX_PEERS = 4096
 MAX_NODES = 10000
+MAX_ADDRESSES = 1 << 20
+MAX_LINE = 1 << 20
 RECORDER = re.compile(r'[A-Za-z0-9_][A-Za-z0-9_.:%-]*')
 # ssh takes a name that begins with "-" for an option.
 NAME = re.compile(r'([A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9_:][A-Za-z0-9_.:%-]*')
@@ -126,13 +129,15 @@ def peers_in_file(file):
 
     In the events of sockets, saddr is the end of the machine that recorded them.
     """
-    command = ['perf', 'script', '-i', file, '--kallsyms', '/dev/null', '-F', 'trace']
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                          text=True, errors='replace') as script:
-        own, others = set(), set()
-        for line in script.stdout:
-            own.update(re.findall(r'\bsaddr(?:v6)?=([0-9a-fA-F.:]+)', line))
-            others.update(re.findall(r'\bdaddr(?:v6)?=([0-9a-fA-F.:]+)', line))
-    if script.returncode:
-        raise NodesError(f'Cannot read {file}: run perf script -i {file}')
+    own, others = set(), set()
+    with sandbox.perf(file, 'script', '--kallsyms', '/dev/null', '-F', 'trace') as script:
+        while line := script.stdout.readline(MAX_LINE):
+            text = line.decode(errors='replace')
+            own.update(re.findall(r'\bsaddr(?:v6)?=([0-9a-fA-F.:]{1,64})', text))
+            others.update(re.findall(r'\bdaddr(?:v6)?=([0-9a-fA-F.:]{1,64})', text))
+            if max(len(own), len(others)) > MAX_ADDRESSES:
+                raise NodesError(f'Cannot use {file}: it has more than {MAX_ADDRESSES} addresses')
+        failure = script.failure()
+    if failure:
+        raise NodesError(f'Cannot read {file}: {failure}')
     return others - own

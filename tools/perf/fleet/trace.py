@@ -5,17 +5,22 @@ perf data convert --to-chrome writes each event on a line, with its process, thr
 Each machine gets a range of process ids: viewers then show its processes together.
 """
 import concurrent.futures
+import contextlib
 import gzip
 import json
 import os
 import re
-import subprocess
 
-STRIDE = 10**7                  # between the process ids of two machines; perf data uses ids below
+from . import sandbox
+
+MAX_DIGITS = 7                  # of a process id; perf data uses ids below 10**7
+STRIDE = 10**MAX_DIGITS         # between the process ids of two machines
 MAX_MACHINES = 200              # viewers have 32 bits for a process id
 MAX_PID = 1 << 22
 MODULUS = 10**6                 # viewers have 53 bits for a time: leave out multiples of this [s]
-TIMEOUT = 600                   # of one conversion [s]
+MAX_LINE = 1 << 20
+MAX_RATIO = 1000                # of JSON to a file: 26 is usual, more if the file is compressed
+CHUNK = 1 << 18
 EVENT = re.compile(rb'\{"ph":"(.)","pid":(\d+),"tid":(\d+)(?:,"ts":(-?\d+)\.(\d{3}))?(.*?\}),?\n')
 INDEX = re.compile(rb'-?\d+')
 FLOW = re.compile(rb'"id":(\d+)')
@@ -26,19 +31,49 @@ class TraceError(Exception):
     pass
 
 
-def convert(path):
-    """Write path.json, and return by how much its times were reduced [s]."""
-    try:
-        done = subprocess.run(('perf', 'data', 'convert', f'--to-chrome={path}.json', '-i', path),
-                              capture_output=True, text=True, errors='replace',
-                              stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=False)
-    except subprocess.TimeoutExpired:
-        raise TraceError(f'perf data convert has not ended within {TIMEOUT} s') from None
-    if done.returncode:
-        raise TraceError(done.stderr.strip().split('\n')[-1] or 'perf data convert has failed')
-    with open(path + '.json', 'rb') as file:
-        file.seek(max(0, os.path.getsize(path + '.json') - 4096))
-        match = OFFSET.search(file.read())
+class Limited:
+    """A file to write to, whose size is limited."""
+
+    def __init__(self, file, left):
+        self.file, self.left = file, left
+
+    def write(self, data):
+        self.left -= len(data)
+        return self.file.write(data)
+
+    def flush(self):
+        self.file.flush()
+
+    def check(self):
+        if self.left < 0:
+            raise TraceError('the trace is too large, see --max-size')
+
+
+@contextlib.contextmanager
+def compressed(path, level, limit):
+    """Open a compressed file to write. Also yield an object that checks its size."""
+    with open(path, 'wb') as file:
+        limited = Limited(file, limit)
+        with gzip.GzipFile('', 'wb', level, limited, mtime=0) as out:
+            yield out, limited
+
+
+def convert(path, limit):
+    """Write path.json.gz of at most @limit bytes. Return by how much its times were reduced [s]."""
+    left, tail = os.path.getsize(path) * MAX_RATIO, b''
+    with compressed(path + '.json.gz', 1, limit) as (out, limited), \
+            sandbox.perf(path, 'data', 'convert', '--to-chrome=-') as run:
+        while data := run.stdout.read(CHUNK):
+            out.write(data)
+            limited.check()
+            left -= len(data)
+            if left < 0:
+                raise TraceError(f'the trace has more than {MAX_RATIO} times the size of the file')
+            tail = (tail + data)[-4096:]
+        failure = run.failure()
+    if failure:
+        raise TraceError(failure)
+    match = OFFSET.search(tail)
     if not match:
         raise TraceError('the trace of perf data convert is not complete')
     return int(match[1])
@@ -47,18 +82,21 @@ def convert(path):
 def rewrite(line, machine, name, shift_ns):
     """Move one event to the clock of the collector and to the process ids of the @machine.
 
-    Return None for a line without event.
+    Return None for a line without event, or with ids that would be those of another machine.
     """
     match = EVENT.fullmatch(line)
     if not match:
         return None
     phase, pid, tid, us, ns, rest = match.groups()
+    if max(len(pid), len(tid)) > MAX_DIGITS:
+        return None
     time = b''
     if us:
         whole = int(us + ns) + shift_ns
         time = b',"ts":%s%d.%03d' % (b'-' if whole < 0 else b'', *divmod(abs(whole), 1000))
     if phase in b'stf':
-        rest = FLOW.sub(lambda flow: b'"id":%d' % (machine << 32 | int(flow[1])), rest, count=1)
+        rest = FLOW.sub(lambda flow: b'"id":%d' % (machine << 32 | int(flow[1]) & 0xffffffff), rest,
+                        count=1)
     elif phase == b'M' and b'"name":"process_name"' in rest:
         rest = rest.replace(b'"args":{"name":"', b'"args":{"name":"' + name + b': ', 1)
     elif phase == b'M' and b'"name":"process_sort_index"' in rest:
@@ -80,18 +118,21 @@ def shift_of(result, zero_s, offset_s):
         (offset_s - zero_s) * 10**9
 
 
-def append(out, path, result, machine, zero_s, offset_s):
+def append(out, limited, path, result, machine, zero_s, offset_s):
     name = json.dumps(result['machine'])[1:-1].encode()
     shift_ns = shift_of(result, zero_s, offset_s)
-    with open(path + '.json', 'rb') as source:
-        for line in source:
+    with gzip.open(path + '.json.gz') as source:
+        while line := source.readline(MAX_LINE):
             event = rewrite(line, machine, name, shift_ns)
             if event:
                 out.write(b',\n' + event)
+                limited.check()
 
 
-def write(output, results, path_of, created_s, reason, complain):
+def write(output, results, path_of, budget, created_s, reason, complain):
     """Write a compressed trace of all machines. Call @complain(name, reason) for those left out.
+
+    All files that are written have at most @budget bytes together.
 
     Return the names of the machines in the trace.
     """
@@ -105,25 +146,25 @@ def write(output, results, path_of, created_s, reason, complain):
     usable = usable[:MAX_MACHINES]
     workers = os.cpu_count() or 1
     merged = []
-    with gzip.open(output, 'wb', compresslevel=3) as out, \
+    with compressed(output, 3, budget // 2) as (out, limited), \
             concurrent.futures.ThreadPoolExecutor(workers) as pool:
         # An event of the collector is first, so that all others follow a comma.
         out.write(b'{"traceEvents":[\n{"ph":"i","pid":0,"tid":0,"ts":%d,"s":"g","name":%s}' %
                   ((created_s - zero_s) * 1e6, json.dumps(f'perf fleet: {reason}').encode()))
-        # Few JSON files exist at a time: they are ten times as large as the files.
+        # Few JSON files exist at a time: compressed, they are as large as the files or larger.
         for begin in range(0, len(usable), workers):
             batch = usable[begin:begin + workers]
-            offsets = [pool.submit(convert, path_of(result)) for result in batch]
+            offsets = [pool.submit(convert, path_of(result), budget // 2 // workers) for result in batch]
             for number, (result, offset) in enumerate(zip(batch, offsets), begin + 1):
                 path = path_of(result)
                 try:
-                    append(out, path, result, number, zero_s, offset.result())
+                    append(out, limited, path, result, number, zero_s, offset.result())
                     merged.append(result['machine'])
                 except TraceError as error:
                     complain(result['machine'], str(error))
                 finally:
-                    if os.path.exists(path + '.json'):
-                        os.unlink(path + '.json')
+                    if os.path.exists(path + '.json.gz'):
+                        os.unlink(path + '.json.gz')
         bounds = {result['machine']: result['clock']['bound_ns'] for result in usable
                   if result['machine'] in merged}
         out.write(b'\n],\n"displayTimeUnit":"ns",\n"otherData":%s}\n' %

@@ -2,7 +2,7 @@
 # perf fleet: answers of machines are checked, and no machine is waited for longer than the timeout
 # SPDX-License-Identifier: GPL-2.0-only
 # tags: parallel
-# timeout: 60
+# timeout: 180
 
 # shellcheck source=lib/harness.sh
 . "$(dirname "$0")/lib/harness.sh"
@@ -44,6 +44,7 @@ flood)		yes ;;
 facts)		echo perf-fleet; yes "kernel 6.1" ;;
 hang)		facts; exec sleep 60 ;;
 deaf)		trap '' TERM HUP; exec sleep 60 ;;
+real)		facts; clocks; file "$(stat -c %s real.data)"; cat real.data ;;
 trickle)	facts; clocks; file 6; printf abc; exec sleep 60 ;;
 esac
 END
@@ -205,7 +206,9 @@ cat > "$work/lines" <<-'END'
 	{"ph":"M","pid":18,"tid":19,"name":"process_name","args":{"name":"a\"name\":"}},
 	{"ph":"i","pid":18,"tid":19,"ts":51736000.000,"name":"x \"id\":1","s":"t","args":{"pid":18}},
 	{"ph":"s","pid":5000000,"tid":5000001,"ts":51736000.001,"name":"wakeup","cat":"wakeup","id":3},
-	{"ph":"E","pid":18,"tid":18,"ts":-430822000000.000}
+	{"ph":"E","pid":18,"tid":18,"ts":-430822000000.000},
+	{"ph":"i","pid":10000123,"tid":1,"ts":51736000.000,"name":"of another machine","s":"t"},
+	{"ph":"i","pid":1,"tid":4294967295,"ts":51736000.000,"name":"of another machine","s":"t"}
 	],
 	"displayTimeUnit":"ns",
 END
@@ -221,6 +224,83 @@ END
 /usr/bin/python3 "$work/rewrite.py" "$tests_dir/.." < "$work/lines" > "$work/rewritten" ||
 	error "the trace cannot be rewritten"
 diff "$work/expected" "$work/rewritten" || error "the events are wrong"
+
+subtest "a recording in the archive and in the trace"
+"$PERF" record -q -e page-faults:u -o real.data -- true 2> err || error "cannot record: $(cat err)"
+snapshot 0 -w real
+[ "$(manifest "m['trace'], h['real']['lost_events'], h['real']['last_s'] >= h['real']['first_s'] > 0")" = \
+	"['real'] 0 True" ] || error "wrong manifest: $(manifest m), $(cat err)"
+tar -xOf t.tar t/trace.json.gz | gzip -d | /usr/bin/python3 -c "
+import json, sys
+names = {event.get('name') for event in json.load(sys.stdin)['traceEvents']}
+sys.exit('page-faults:u' not in names)" || error "the trace does not have the event"
+
+# This perf does with a file what a file may make the real one do.
+mkdir "$work/stub"
+chmod 711 "$work"
+chmod 755 "$work/stub"
+echo secret > "$work/secret"
+echo contents > "$work/recording"
+chmod 600 "$work/secret" "$work/recording"
+cat > "$work/stub/perf" <<-END
+	#!/bin/bash
+	[ "\$1" = --version ] && exit
+	[ "\$1" != data ] || exec yes '{"ph":"i","pid":1,"tid":1,"ts":1.000,"name":"x","s":"t"},'
+	cat "\${*: -1}" "$work/secret"
+	echo written > "$work/secret"
+	touch "$work/created"
+	kill -0 $$ && echo "killed a process"
+	[ "\$(grep -c : /proc/net/dev)" = 1 ] || echo "has the network"
+	((\$(ulimit -v) <= 1 << 22)) || echo "has all memory"
+	exit 0
+END
+chmod 755 "$work/stub/perf"
+cat > "$work/sandbox.py" <<-'END'
+	import sys
+	sys.dont_write_bytecode = True
+	sys.path.append(sys.argv[1])
+	from fleet import sandbox, trace
+	if sys.argv[2] == 'convert':
+	    try:
+	        trace.convert(sys.argv[3], int(sys.argv[4]))
+	    except trace.TraceError as error:
+	        print(error)
+	elif sys.argv[2] in ('any', sandbox.kind()):
+	    print(sandbox.text(sys.argv[3], 'script'), end='')
+	else:
+	    print('is', sandbox.kind())
+END
+# sandboxed ARGUMENTS...
+sandboxed() {
+	PATH=$work/stub:${confining:-}$PATH /usr/bin/python3 "$work/sandbox.py" "$tests_dir/.." "$@" 2>&1
+}
+
+for kind in bubblewrap nobody; do
+	subtest "perf on a file of a machine can read nothing else, and write nothing: $kind"
+	confining=
+	if [ $kind = nobody ]; then
+		mkdir "$work/without"
+		printf '#!/bin/sh\nexit 1\n' > "$work/without/bwrap"
+		chmod +x "$work/without/bwrap"
+		confining=$work/without:
+	fi
+	sandboxed $kind "$work/recording" > out
+	case $(cat out) in
+	contents)	;;
+	"is "* | *"with your rights"*)	inconclusive "$kind does not work here" ;;
+	*)		error "printed: $(cat out)" ;;
+	esac
+	[ "$(cat "$work/secret")" = secret ] && [ ! -e "$work/created" ] || error "a file was written"
+done
+
+subtest "a file whose trace does not end is given up"
+confining=
+head -c 100000 /dev/zero > "$work/recording"
+sandboxed convert "$work/recording" 20000 > out
+grep -q 'too large, see --max-size' out || error "printed: $(cat out)"
+[ "$(stat -c %s "$work/recording.json.gz")" -lt 200000 ] || error "the limit is exceeded"
+sandboxed convert "$work/recording" 1000000000 > out
+grep -q 'more than 1000 times' out || error "printed: $(cat out)"
 
 subtest "start, status: machines are folded by their state"
 cat > "$work/ssh" <<'END'
