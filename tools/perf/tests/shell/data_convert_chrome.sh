@@ -239,6 +239,38 @@ scripts = re.findall('<script[^>]*>(.*?)</script>', page, re.S)
 sys.exit(len(scripts) != 2 or scripts[0] != trace or page.count('</html>') != 1)
 END
 
+subtest "Stacks of tasks that have exited: their samples have the tid -1"
+"$PERF" record -o "$work/exited" -g -e page-faults -c 1 -- /bin/true > /dev/null \
+	2> "$work/record.err" || fatal "perf record fails"
+python3 - "$work/exited" <<'END' || error "cannot change the tids"
+import struct
+import sys
+
+IP, TID, IDENTIFIER = 1 << 0, 1 << 1, 1 << 16
+with open(sys.argv[1], 'r+b') as file:
+    image = bytearray(file.read())
+    attrs, _, at, size = struct.unpack_from('<4Q', image, 24)
+    sample_type, = struct.unpack_from('<Q', image, attrs + 24)
+    if not sample_type & IP or not sample_type & TID:
+        sys.exit(f'# ERROR: sample_type {sample_type:#x}')
+    tid = 16 + 8 * bool(sample_type & IDENTIFIER)
+    end, changed = at + size, 0
+    while at < end:
+        kind, _, size = struct.unpack_from('<IHH', image, at)
+        if kind == 9:
+            struct.pack_into('<ii', image, at + tid, -1, -1)
+            changed += 1
+        at += size
+    file.seek(0)
+    file.write(image)
+    sys.exit(not changed)
+END
+faults=$(in_script "$work/exited" page-faults)
+if convert "$work/exited"; then
+	expect points "$faults" "page faults"
+	[ "$(grep -c '"stack":\["' "$work/trace.json")" = "$faults" ] || error "some have no stack"
+fi
+
 # fails MESSAGE [options]: check that the conversion fails with this message
 fails() {
 	local message=$1

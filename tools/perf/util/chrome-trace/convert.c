@@ -256,7 +256,7 @@ static int process_sample(const struct perf_tool *tool, union perf_event *event 
 		if (pid_map__learn(&conv->pids, evsel, sample))
 			return -ENOMEM;
 	}
-	thread = at.tid >= 0 ? machine__findnew_thread(machine, at.pid, at.tid) : NULL;
+	thread = machine__findnew_thread(machine, at.pid, at.tid);
 	use_initial_ids(conv, &at, common_pid);
 	conv->nr_unknown += conv->pids.in_namespace && at.tid < 0 && (int)sample->tid >= 0;
 	copy_name(conv, &at, thread);

@@ -74,7 +74,7 @@ void stack__write(struct json_writer *json, struct evsel *evsel, struct perf_sam
 	char name[FRAME_SIZE];
 	bool first = true;
 
-	if (!sample->callchain || !cursor ||
+	if (!thread || !sample->callchain || !cursor ||
 	    resolve_callchain(thread, cursor, evsel, sample, PERF_MAX_STACK_DEPTH))
 		return;
 	callchain_cursor_commit(cursor);

@@ -18,7 +18,7 @@ void stack__prepare(const struct evsel *evsel);
 void stack__write_place(struct json_writer *json, struct evsel *evsel, struct perf_sample *sample,
 			struct machine *machine);
 
-/* Write the stack, innermost function first, if the sample has one. */
+/* Write the stack, innermost function first, if the sample has one and @thread is not NULL. */
 void stack__write(struct json_writer *json, struct evsel *evsel, struct perf_sample *sample,
 		  struct thread *thread);
 
