@@ -1,0 +1,130 @@
+#!/bin/bash
+# perf script, sched, data convert: the last samples of a task that exits have its tid and its name
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 120
+# tags: parallel
+
+# shellcheck source=lib/harness.sh
+. "$(dirname "$0")/lib/harness.sh"
+
+need_perf
+need_tracepoint sched:sched_switch
+
+# Print "NAME PID TID" of 23 threads and of 23 children that nobody waits for. Each one sleeps once.
+cat > "$work/workload.py" <<'END'
+import os
+import signal
+import threading
+import time
+
+def task(name):
+    tid = threading.get_native_id()
+    with open(f'/proc/self/task/{tid}/comm', 'w', encoding='ascii') as file:
+        file.write(name)
+    os.write(1, f'{name} {os.getpid()} {tid}\n'.encode())
+    time.sleep(0.001)
+
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for i in range(23):
+    thread = threading.Thread(target=task, args=('xthread',))
+    thread.start()
+    thread.join()
+    child = os.fork()
+    if not child:
+        task('xchild')
+        os._exit(0)
+    try:
+        os.waitpid(child, 0)
+    except ChildProcessError:
+        pass
+END
+
+# Print how many samples have the tid -1 in the file.
+cat > "$work/exited.py" <<'END'
+import struct
+import sys
+
+IP, TID, IDENTIFIER = 1 << 0, 1 << 1, 1 << 16
+with open(sys.argv[1], 'rb') as file:
+    image = file.read()
+attrs, _, at, size = struct.unpack_from('<4Q', image, 24)
+sample_type, = struct.unpack_from('<Q', image, attrs + 24)
+if not sample_type & TID:
+    sys.exit(f'# ERROR: sample_type {sample_type:#x}')
+tid = 12 + 8 * bool(sample_type & IDENTIFIER) + 8 * bool(sample_type & IP)
+end, exited = at + size, 0
+while at < end:
+    kind, _, size = struct.unpack_from('<IHH', image, at)
+    exited += kind == 9 and struct.unpack_from('<i', image, at + tid) == (-1,)
+    at += size
+print(exited)
+END
+
+# Record the switches of the workload's tasks only. The tasks are in $work/tasks.
+filter='prev_comm == "xthread" || prev_comm == "xchild"'
+
+# record FILE [command]: record the workload with perf run by a command
+record() {
+	local file=$1
+
+	shift
+	"$@" "$PERF" record -a -o "$file" -e "$event" --filter "$filter" \
+		-- python3 "$work/workload.py" > "$work/tasks" 2> "$work/record.err"
+}
+
+# same_tasks FILE: check that all samples have name, pid and tid of a task, and that none is missing
+same_tasks() {
+	local name samples
+
+	exited=$(python3 "$work/exited.py" "$1") || { error "$exited"; return; }
+	note "the tid of $exited samples is -1 in the file"
+	"$PERF" script "${no_symbols[@]}" -i "$1" -F comm,pid,tid,event 2> /dev/null |
+		awk '/sched_switch/ { sub("/", " "); print $1, $2, $3 }' > "$work/samples"
+	samples=$(wc -l < "$work/samples")
+	sort -u "$work/samples" | diff - <(sort -u "$work/tasks") > "$work/diff" ||
+		error "samples (<) of other tasks than those of the workload (>): $(head -n 4 "$work/diff")"
+	for name in xthread xchild; do
+		[ "$(grep -c "^$name" "$work/tasks")" = 23 ] || error "the workload is incomplete"
+	done
+	((samples >= 2 * 46)) || error "$samples switches of 46 tasks that sleep and exit"
+	((exited)) || inconclusive "this kernel writes the tid of a task that has exited"
+}
+
+subtest "A file"
+event=sched:sched_switch
+record "$work/file" || fatal "perf record fails"
+same_tasks "$work/file"
+
+subtest "perf sched timehist and replay, perf report"
+"$PERF" sched timehist "${no_symbols[@]}" -i "$work/file" > "$work/timehist" 2> /dev/null ||
+	error "perf sched timehist fails"
+grep -q 'xthread\[' "$work/timehist" || error "perf sched timehist prints no thread"
+! grep -m 1 -e ':-1' -e '\[-1' "$work/timehist" || error "perf sched timehist prints this"
+"$PERF" sched replay -r 1 -i "$work/file" > "$work/replay" 2>&1 ||
+	error "perf sched replay fails: $(tail -n 1 "$work/replay")"
+"$PERF" report "${no_symbols[@]}" -i "$work/file" --stdio -s pid 2> /dev/null > "$work/report"
+grep -q ':xthread\|:xchild\|:python3' "$work/report" || error "perf report prints no name"
+! grep -m 1 -e '-1:' "$work/report" || error "perf report prints this"
+
+subtest "perf data convert"
+for format in json chrome trace-dat; do
+	"$PERF" data convert -i "$work/file" --to-$format="$work/file.$format" 2> "$work/convert.err" ||
+		error "--to-$format: $(< "$work/convert.err")"
+done
+! grep -a -m 1 '"tid": *-1' "$work/file.json" "$work/file.chrome" || error "this is converted"
+
+subtest "A snapshot of an overwritten event"
+event=sched:sched_switch/overwrite/
+record "$work/snapshot" || fatal "perf record fails"
+same_tasks "$work/snapshot"
+
+subtest "A recorder in a pid namespace: tids are those of the namespace"
+event=sched:sched_switch
+if unshare -pf --mount-proc true 2> "$work/unshare.err"; then
+	record "$work/namespace" unshare -pf --mount-proc || fatal "perf record fails"
+	same_tasks "$work/namespace"
+else
+	inconclusive "no pid namespace: $(< "$work/unshare.err")"
+fi
+
+finish
