@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The program of a container: the same with another name of the function, and without libraries
+ *
+ * flags: -static -fno-omit-frame-pointer
+ */
+#define WORK work_inside
+#include "parity.c"

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The same program at a fixed address
+ *
+ * flags: -no-pie -fno-pie -fno-omit-frame-pointer
+ */
+#define WORK work_fixed
+#include "parity.c"

@@ -1,0 +1,26 @@
+#!/bin/bash
+# perf record: files tell the same as those of upstream's perf record
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 3600
+# tags: parallel long
+# needs: upstream-perf
+#
+# ../parity/parity.py compares the pairs of recordings that ../parity/scenarios lists. With NIGHT set,
+# it also compares random ones.
+
+# shellcheck source=lib/harness.sh
+. "$(dirname "$0")/lib/harness.sh"
+
+need_perf
+need_root
+need_helpers parity parity_inside parity_nonpie parity_library
+need_tracepoint raw_syscalls:sys_enter
+[ -x "${UPSTREAM_PERF:-}" ] || skip "no upstream perf: make upstream-perf"
+note "$("$PERF" --version), and as peer $("$UPSTREAM_PERF" --version)"
+
+export PERF UPSTREAM_PERF BUILD TMPDIR=$work
+PERF=$(command -v "$PERF")
+chmod 755 "$work"
+"$tests_dir/parity/parity.py" ${NIGHT:+--random 500} &
+started+=("$!")
+wait "$!"
