@@ -415,16 +415,18 @@ static __always_inline bool reserve(struct perf_buffer *rb, unsigned int size,
  * An interrupting writer may find the same wake-up due; the compare and
  * exchange makes it count once. The record of that writer may lie after this
  * one, and rb->wakeup may be ahead of @end already: compare the difference as a
- * signed number.
+ * signed number. Records larger than the watermark must not let rb->wakeup fall
+ * behind by more and more: beyond LONG_MAX the difference would be negative.
  */
 static __always_inline void advance_wakeup(struct perf_buffer *rb,
 					   unsigned long end)
 {
 	long wakeup = local_read(&rb->wakeup);
+	long due = end - wakeup - rb->watermark;
 
-	if (unlikely((long)(end - wakeup) > (long)rb->watermark))
+	if (unlikely(due > 0))
 		(void)local_try_cmpxchg(&rb->wakeup, &wakeup,
-					wakeup + rb->watermark);
+					wakeup + max_t(long, due, rb->watermark));
 }
 
 /*
