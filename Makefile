@@ -250,8 +250,11 @@ ring-vectors: tree		## write build/ring-vectors: test vectors for readers of ove
 RING := $(MAKE) -C tools/testing/ring_buffer LINUX=$(LINUX) OUT=$(BUILD)/tests/ring_buffer \
 	SRCARCH=$(SRCARCH)
 
+# m32: where the compiler can link 32-bit programs; m32/m32.sh is skipped elsewhere.
 ring-programs: tree
-	@$(RING) tests fuzz
+	@$(RING) tests fuzz $(if $(filter x86,$(SRCARCH)),$(shell \
+		echo 'int main(void) { return 0; }' | $(CC) -m32 -fsanitize=undefined -x c -o /dev/null - 2>/dev/null && \
+		echo m32))
 
 # What is traced by intel_pt in the guest, and what decodes it.
 pt-programs: tree

@@ -126,7 +126,8 @@ u64 ring_head(const struct ring *ring)
 {
 	u64 head = smp_load_acquire(&ring->user->data_head);	/* C, pairs with B */
 
-	return is_backward(ring) ? -head : head;
+	/* Heads of 32-bit kernels have 32 bits. */
+	return is_backward(ring) ? (unsigned long)-head : head;
 }
 
 u64 ring_reserved(const struct ring *ring)
@@ -140,8 +141,8 @@ u64 ring_reserved(const struct ring *ring)
 
 void ring_copy(const struct ring *ring, void *dst, u64 begin, size_t len)
 {
-	u64 offset = (is_backward(ring) ? -(begin + len) : begin) & (ring->size - 1);
-	size_t until_end = min(len, ring->size - offset);
+	size_t offset = (is_backward(ring) ? -(begin + len) : begin) & (ring->size - 1);
+	size_t until_end = min_t(size_t, len, ring->size - offset);
 
 	memcpy(dst, ring->data + offset, until_end);
 	memcpy(dst + until_end, ring->data, len - until_end);
@@ -343,7 +344,8 @@ void ring_walk_trailers(const struct ring *ring, const void *bytes, size_t len, 
 void ring_consume(struct ring *ring, struct ring_records *records)
 {
 	u64 head = ring_head(ring);
-	u64 tail = is_backward(ring) ? -ring->user->data_tail : ring->user->data_tail;
+	u64 tail = is_backward(ring) ? (unsigned long)-ring->user->data_tail :
+				       ring->user->data_tail;
 	unsigned char *bytes;
 
 	if (head - tail > ring->size) {
