@@ -202,12 +202,14 @@ static inline int resolve_callchain(struct thread *thread, struct callchain_curs
 	return thread__resolve_callchain(thread, cursor, sample, NULL, NULL, max_stack);
 }
 
+#ifdef HAVE_LIBTRACEEVENT
 /* Of a sample of a tracepoint */
 static inline int sample__common_pid(struct evsel *evsel, struct perf_sample *sample)
 {
 	sample->evsel = evsel;
 	return perf_sample__intval_common(sample, "common_pid");
 }
+#endif
 
 /* Samples without PERF_SAMPLE_READ and PERF_SAMPLE_BRANCH_STACK */
 static inline size_t sample_event_size(const struct perf_sample *sample, u64 type)
@@ -311,10 +313,12 @@ static inline struct perf_env *evlist__env(struct evlist *evlist)
 	return evlist->env;
 }
 
+#ifdef HAVE_LIBTRACEEVENT
 static inline int sample__common_pid(struct evsel *evsel, struct perf_sample *sample)
 {
 	return evsel__intval_common(evsel, sample, "common_pid");
 }
+#endif
 
 static inline size_t sample_event_size(const struct perf_sample *sample, u64 type)
 {
