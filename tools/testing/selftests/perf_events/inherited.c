@@ -112,6 +112,21 @@ static int check_counts(struct __test_metadata *_metadata,
 	return nr;
 }
 
+/*
+ * Each child wrote its counts to the ring of the CPU that it was pinned to, and
+ * to others if it ran there before.
+ */
+static void check_all_counts(struct __test_metadata *_metadata,
+			     FIXTURE_DATA(inherited) *self)
+{
+	for (int i = 0; i < self->nr_cpus; i++) {
+		int nr = check_counts(_metadata, &self->rings[i], nth_cpu(i));
+
+		EXPECT_GE(nr, CHILDREN);
+		EXPECT_LE(nr, CHILDREN * self->nr_cpus);
+	}
+}
+
 /* attr.inherit_stat: the counts of a task are written when it exits. */
 TEST_F(inherited, counts_at_exit)
 {
@@ -124,10 +139,7 @@ TEST_F(inherited, counts_at_exit)
 	nr = check_counts(_metadata, &self->rings[0], nth_cpu(0));
 	if (!nr)
 		SKIP(return, "this kernel writes no counts at exit");
-	for (int i = 0; i < self->nr_cpus; i++)
-		EXPECT_EQ(CHILDREN * self->nr_cpus,
-			  check_counts(_metadata, &self->rings[i],
-				       nth_cpu(i)));
+	check_all_counts(_metadata, self);
 }
 
 /* The same if its events are removed because it executes a program. */
@@ -137,10 +149,7 @@ TEST_F(inherited, counts_at_exec)
 		SKIP(return, "needs two CPUs");
 	count_children(_metadata, self, true);
 	run_children(_metadata, self, true);
-	for (int i = 0; i < self->nr_cpus; i++)
-		EXPECT_EQ(CHILDREN * self->nr_cpus,
-			  check_counts(_metadata, &self->rings[i],
-				       nth_cpu(i)));
+	check_all_counts(_metadata, self);
 }
 
 /*
