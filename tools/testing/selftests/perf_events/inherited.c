@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Test that the events of children, which write to the ring of the parent's
- * event, never write to one ring on two CPUs at once: writers on one CPU nest,
- * and nothing else keeps them apart.
+ * Test events of tasks that are forked, execute programs and exit.
+ *
+ * The events of children, which write to the ring of the parent's event, must
+ * never write to one ring on two CPUs at once: writers on one CPU nest, and
+ * nothing else keeps them apart.
  */
 #include "ring.h"
 
@@ -150,6 +152,47 @@ TEST_F(inherited, counts_at_exec)
 	count_children(_metadata, self, true);
 	run_children(_metadata, self, true);
 	check_all_counts(_metadata, self);
+}
+
+/* Use CPU time without being preempted, and execute a program. */
+static void compute_and_exec(long ms)
+{
+	struct sched_param param = { .sched_priority = 1 };
+	struct timespec used;
+
+	if (sched_setscheduler(0, SCHED_FIFO, &param))
+		_exit(KSFT_SKIP);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	while (used.tv_sec * 1000 + used.tv_nsec / 1000000 < ms);
+	execl("/bin/true", "true", NULL);
+	_exit(1);
+}
+
+/* attr.remove_on_exec: the parent's event gets all that was counted. */
+TEST_F(inherited, sum_at_exec)
+{
+	struct perf_event_attr attr =
+		ATTR_DUMMY(.config = PERF_COUNT_SW_TASK_CLOCK, .inherit = 1,
+			   .sample_period = 0, .exclude_kernel = 0,
+			   .remove_on_exec = 1);
+	int fd = perf_open(&attr, 0, -1), status;
+	uint64_t ns;
+	pid_t child;
+
+	ASSERT_GE(fd, 0)
+		TH_LOG("perf_event_open: %s", strerror(errno));
+	child = fork();
+	ASSERT_GE(child, 0);
+	if (!child)
+		compute_and_exec(40);
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	if (WEXITSTATUS(status) == KSFT_SKIP)
+		SKIP(return, "cannot use SCHED_FIFO");
+	ASSERT_EQ(0, status);
+	ASSERT_EQ(sizeof(ns), read(fd, &ns, sizeof(ns)));
+	close(fd);
+	EXPECT_GE(ns, 20000000);
 }
 
 /*
