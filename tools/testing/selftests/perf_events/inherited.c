@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #define CHILDREN	7	/* for each CPU */
+#define THREADS		31
 #define MAX_CPUS	64
 
 FIXTURE(inherited)
@@ -193,6 +194,54 @@ TEST_F(inherited, sum_at_exec)
 	ASSERT_EQ(sizeof(ns), read(fd, &ns, sizeof(ns)));
 	close(fd);
 	EXPECT_GE(ns, 20000000);
+}
+
+static void *exit_at_once(void *arg)
+{
+	return NULL;
+}
+
+/*
+ * The last sample of a thread is its last context switch. A thread that is not
+ * the leader has been reaped by then.
+ */
+TEST_F(inherited, exiting_threads)
+{
+	struct perf_event_attr attr =
+		ATTR_DUMMY(.config = PERF_COUNT_SW_CONTEXT_SWITCHES,
+			   .exclude_kernel = 0,
+			   .sample_type = PERF_SAMPLE_TID);
+	struct ring *ring = &self->rings[0];
+	const struct {
+		struct perf_event_header	header;
+		uint32_t			pid, tid;
+	} *sample;
+	int fd, own = 0, unknown = 0;
+	static struct record record;
+	uint64_t at = 0, head;
+
+	pin_to_cpu(nth_cpu(0));
+	fd = perf_open(&attr, -1, nth_cpu(0));
+	if (fd < 0 && errno == EACCES)
+		SKIP(return, "needs CAP_PERFMON");
+	ASSERT_EQ(0, ring_map(ring, fd, 256, PROT_READ | PROT_WRITE));
+	for (int i = 0; i < THREADS; i++) {
+		pthread_t thread;
+
+		ASSERT_EQ(0, pthread_create(&thread, NULL, exit_at_once, NULL));
+		ASSERT_EQ(0, pthread_join(thread, NULL));
+	}
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	for (head = ring_head(ring); at < head; at += record.header.size) {
+		ASSERT_TRUE(ring_record_at(ring, at, head, &record));
+		sample = (const void *)record.bytes;
+		if (record.header.type != PERF_RECORD_SAMPLE)
+			continue;
+		own += sample->pid == (uint32_t)getpid();
+		unknown += sample->tid == (uint32_t)-1;
+	}
+	EXPECT_GE(own, THREADS);
+	EXPECT_EQ(0, unknown);
 }
 
 /*
