@@ -136,7 +136,10 @@ static unsigned long copy_part(void *dst, const void *src, unsigned long off,
 	return len - 16;
 }
 
-/* A copy of raw data that fails must not move the fields after it. */
+/*
+ * A copy of raw data that fails leaves zeros, not bytes of older records, and
+ * must not move the fields after it.
+ */
 static void raw_copy_fails(struct kunit *test)
 {
 	struct kring *ring = new_sample_ring(test, 1);
@@ -148,6 +151,7 @@ static void raw_copy_fails(struct kunit *test)
 		},
 	};
 	u64 size = overhead(ring) + raw.frag.size + sizeof(u64), at, source;
+	u8 rest[64 + sizeof(u32) - 16];
 
 	ring->event.attr.sample_type |= PERF_SAMPLE_DATA_SRC;
 	ring->event.header_size += sizeof(u64);
@@ -164,6 +168,8 @@ static void raw_copy_fails(struct kunit *test)
 		at -= sizeof(struct perf_event_trailer);
 	kring_read(ring, at, &source, sizeof(source));
 	KUNIT_EXPECT_EQ(test, source, ring->data.data_src.val);
+	kring_read(ring, at - sizeof(rest), rest, sizeof(rest));
+	KUNIT_EXPECT_NULL(test, memchr_inv(rest, 0, sizeof(rest)));
 }
 
 /*
