@@ -339,6 +339,14 @@ static int parse_io(const struct option *opt, const char *arg, int unset __maybe
 	return -1;
 }
 
+static int parse_bpf_ring(const struct option *opt, const char *arg, int unset __maybe_unused)
+{
+	if (!bpf_ring__parse(opt->value, arg))
+		return 0;
+	pr_err("--bpf-ring=%s: must be auto, yes or no.\n", arg);
+	return -1;
+}
+
 static void use_aio(unsigned long nr)
 {
 	rec.output.pipeline.io.kind = WRITER_AIO;
@@ -592,6 +600,9 @@ static struct option options[] = {
 			   "events, unless --no-exclude-perf", parse_exclude_perf),
 	OPT_BOOLEAN(0, "overwrite", &rec.opts.overwrite,
 		    "record all events in overwrite mode, as with the term /overwrite/"),
+	OPT_CALLBACK_NONEG(0, "bpf-ring", &rec.bpf_ring.mode, "auto|yes|no",
+			   "let BPF programs write frequent events in overwrite mode (default: auto)",
+			   parse_bpf_ring),
 	OPT_U64('c', "count", &rec.opts.user_interval, "sample once per this number of events"),
 	OPT_CALLBACK_NONEG('F', "freq", &rec.opts, "n|max", "sample at this frequency [Hz]",
 			   parse_frequency),
@@ -836,7 +847,8 @@ static int set_option(const char *name, const char *value)
 static bool read_option(const char *name, const char *value, int *err)
 {
 	static const char * const names[] = {
-		"compression-level", "cooldown", "exec-snapshot", "keep-first", "mmap-pages", "summary",
+		"bpf-ring", "compression-level", "cooldown", "exec-snapshot", "keep-first",
+		"mmap-pages", "summary",
 		"switch-max-files", "switch-max-size", "switch-output", "write-buffer",
 	};
 	const struct {

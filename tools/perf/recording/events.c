@@ -156,6 +156,7 @@ static int configure_recorded(struct recorder *rec)
 	if (callchain_param.enabled && callchain_param.record_mode == CALLCHAIN_FP)
 		record_opts__add_leaf_frames(&rec->opts);
 
+	bpf_ring__choose_clock(&rec->bpf_ring, evlist, &rec->opts);
 	evlist__config(evlist, &rec->opts, &callchain_param);
 	configure_tracking(rec);
 	configure_deferred(evlist);
@@ -320,13 +321,29 @@ static bool config_overwrite(struct evlist *evlist, enum perf_overwrite_kind kin
 	return any;
 }
 
+/* A dummy event in the place of one that BPF writes: its descriptors have ids, and cost nothing. */
+static int open_placeholder(struct recorder *rec, struct evlist *evlist, struct evsel *evsel)
+{
+	const struct perf_event_attr recorded = evsel->core.attr;
+	int err;
+
+	evsel->core.attr = (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .size = recorded.size,
+		.disabled = 1, .read_format = recorded.read_format,
+	};
+	err = open_event(rec, evlist, &evsel);
+	evsel->core.attr = recorded;
+	return err;
+}
+
 static int open_all(struct recorder *rec, struct evlist *evlist)
 {
 	struct evsel *evsel;
 	int err;
 
 	evlist__for_each_entry(evlist, evsel) {
-		err = open_event(rec, evlist, &evsel);
+		err = evsel__is_bpf_written(evsel) ? open_placeholder(rec, evlist, evsel) :
+						     open_event(rec, evlist, &evsel);
 		if (err)
 			return err;
 	}
@@ -466,8 +483,11 @@ static void warn_of_inherit_stat(struct record_opts *opts)
 int events__open(struct recorder *rec)
 {
 	struct evlist *evlist = rec->evlist, *triggers = rec->triggers.events.evlist;
-	int err = open_of_best_kind(rec);
+	int err = bpf_ring__add_events(&rec->bpf_ring, evlist, &rec->opts,
+				       excludes_self(rec) ? getpid() : 0);
 
+	if (!err)
+		err = open_of_best_kind(rec);
 	if (!err && triggers)
 		err = open_all(rec, triggers);
 	if (err)

@@ -571,8 +571,10 @@ static int begin(struct recorder *rec)
 	rec->advice.begin_ns = rdclock();
 
 	/* Events that exec enables, and those that --delay holds back, stay disabled. */
-	if (!target__none(target) && !target->initial_delay)
+	if (!target__none(target) && !target->initial_delay) {
 		evlist__enable(rec->evlist);
+		bpf_ring__sync(rec->evlist);
+	}
 	off_cpu__start(&rec->off_cpu);
 	if (!target__none(target) && target->initial_delay <= 0)
 		trigger_events__enable(&rec->triggers.events);
@@ -590,6 +592,7 @@ static int stop(struct recorder *rec, int err)
 {
 	err = capture__stop(&rec->capture) ?: err;
 	evlist__disable(rec->evlist);
+	bpf_ring__sync(rec->evlist);
 	events__warn_of_hotplug(rec);
 	err = readers__stop(&rec->readers) ?: err;
 	drain_thread__stop(&rec->drain_thread);

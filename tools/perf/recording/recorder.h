@@ -15,6 +15,7 @@
  *        |      reader_spec.c, reader_sched.c	which thread drains what, where, at which priority
  *        |      rounds.c		in which order a reader of the file may rely on records
  *        |      sample_ids.c	samples with the id of another recorder's event
+ *        |      bpf_ring.c		events that BPF programs write, not perf
  *        |      lost_counters.c	lost events as the kernel counts them (PERF_FORMAT_LOST)
  *        +-- keep/		streamed records kept in memory, compressed, until asked for (--keep)
  *        |      keep.c			append, drop the oldest, hand over
@@ -65,6 +66,7 @@
 #include "recording/report/advice.h"
 #include "recording/report/loss_report.h"
 #include "recording/report/summary.h"
+#include "recording/ring/bpf_ring.h"
 #include "recording/ring/channel.h"
 #include "recording/ring/lost_counters.h"
 #include "recording/ring/readers.h"
@@ -86,6 +88,7 @@
  * @tracking:	the dummy event that side-band records come from
  * @bpf_thread:	follows BPF programs that are loaded
  * @channels:	the rings
+ * @bpf_ring:	lets BPF programs write overwrite events
  * @readers:	drain the stream channel
  * @rounds:	of the file; without visitors where snapshots finish them
  * @keep:	keeps the stream channel in memory (--keep)
@@ -126,6 +129,7 @@ struct recorder {
 	struct evsel		*tracking;
 	struct bpf_thread	 bpf_thread;
 	struct channels		 channels;
+	struct bpf_ring		 bpf_ring;
 	struct readers		 readers;
 	struct rounds		 rounds;
 	struct keep		 keep;

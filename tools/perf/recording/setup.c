@@ -24,7 +24,8 @@ static struct channel *channel(struct recorder *rec, enum channel_kind kind)
 
 bool recorder__has_overwrite(const struct recorder *rec)
 {
-	return rec->channels.channel[CHANNEL_OVERWRITE].nr_mapped > 0;
+	return rec->channels.channel[CHANNEL_OVERWRITE].nr_mapped ||
+	       rec->channels.channel[CHANNEL_BPF].nr_mapped;
 }
 
 bool recorder__has_snapshots(const struct recorder *rec)
@@ -129,8 +130,8 @@ static int init_readers(struct recorder *rec)
 
 static int init_snapshots(struct recorder *rec)
 {
-	int err = snapshotter__init(&rec->snapshotter, channel(rec, CHANNEL_OVERWRITE),
-				    rec->overwrite, evlist__defers(rec->evlist));
+	int err = snapshotter__init(&rec->snapshotter, &rec->channels, rec->overwrite,
+				    evlist__defers(rec->evlist));
 
 	if (!err)
 		err = aux__map(&rec->aux, channel(rec, CHANNEL_AUX));
@@ -286,6 +287,9 @@ static int open_rings(struct recorder *rec)
 		err = events__open(rec);
 	if (!err)
 		err = channels__map(&rec->channels, rec->evlist, rec->opts.mmap_pages);
+	if (!err)
+		err = bpf_ring__map(&rec->bpf_ring, channel(rec, CHANNEL_BPF), rec->evlist,
+				    rec->opts.mmap_pages);
 	return err ?: check_ring_sizes(rec);
 }
 
@@ -335,6 +339,7 @@ void recorder__cleanup(struct recorder *rec)
 	drain_thread__exit(&rec->drain_thread);
 	readers__exit(&rec->readers);
 	rounds__exit(&rec->rounds);
+	bpf_ring__exit(&rec->bpf_ring);
 	channels__unmap(&rec->channels);
 	evlist__close(rec->evlist);
 	output__exit(&rec->output);

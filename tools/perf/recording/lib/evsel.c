@@ -22,3 +22,9 @@ bool evlist__defers(struct evlist *evlist)
 	}
 	return false;
 }
+
+/* perf record uses the private pointer of its events for nothing else. */
+bool evsel__is_bpf_written(const struct evsel *evsel)
+{
+	return evsel->priv != NULL;
+}

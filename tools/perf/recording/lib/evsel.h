@@ -13,6 +13,9 @@ struct evsel;
 /** evsel__is_off_cpu - is @evsel the event of --off-cpu, in a recording or in any file? */
 bool evsel__is_off_cpu(const struct evsel *evsel);
 
+/** evsel__is_bpf_written - is @evsel recorded, and written by BPF programs (ring/bpf_ring.h)? */
+bool evsel__is_bpf_written(const struct evsel *evsel);
+
 /**
  * evlist__defers - does the kernel write user stacks as records of their own, for any event?
  *

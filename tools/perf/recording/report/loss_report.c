@@ -22,8 +22,8 @@ static int add_channel(struct loss_report *report, struct channel *channel, stru
 		row->stats = &ring->stats;
 		row->cpu = ring->map.cpu.cpu;
 		row->tid = channel__ring_tid(channel, evlist, ring);
-		row->overwrite = channel->kind == CHANNEL_OVERWRITE;
-		if (!report->path || channel->kind == CHANNEL_OVERWRITE)
+		row->overwrite = channel__overwrites(channel);
+		if (!report->path || channel__overwrites(channel))
 			continue;
 		ring->stats.timeline = zalloc(sizeof(*ring->stats.timeline));
 		if (!ring->stats.timeline)

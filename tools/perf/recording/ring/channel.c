@@ -19,6 +19,7 @@
 #include "util/evsel.h"
 #include "util/util.h"
 #include "channel.h"
+#include "recording/lib/evsel.h"
 #include "recording/lib/pollset.h"
 
 /* Sizes of the rings in one attempt to map all of them [pages]. */
@@ -30,6 +31,7 @@ struct sizes {
 static const char * const channel_names[NR_CHANNELS] = {
 	[CHANNEL_STREAM]    = "stream",
 	[CHANNEL_OVERWRITE] = "overwrite",
+	[CHANNEL_BPF]	    = "BPF",
 	[CHANNEL_TRACKING]  = "tracking",
 	[CHANNEL_AUX]	    = "AUX",
 };
@@ -45,6 +47,8 @@ static bool is_side_band(const struct evsel *evsel)
 
 enum channel_kind evsel__channel(const struct evsel *evsel)
 {
+	if (evsel__is_bpf_written(evsel))
+		return CHANNEL_BPF;
 	if (evsel->needs_auxtrace_mmap || evsel->core.attr.aux_output)
 		return CHANNEL_AUX;
 	if (is_side_band(evsel))
@@ -52,6 +56,11 @@ enum channel_kind evsel__channel(const struct evsel *evsel)
 	if (perf_overwrite__is_configured(&evsel->core.attr))
 		return CHANNEL_OVERWRITE;
 	return CHANNEL_STREAM;
+}
+
+bool channel__overwrites(const struct channel *channel)
+{
+	return channel->kind == CHANNEL_OVERWRITE || channel->kind == CHANNEL_BPF;
 }
 
 void *ring__data(const struct ring *ring)
@@ -86,24 +95,32 @@ static int ring__map(struct ring *ring, struct channel *channel, struct evsel *e
 		     struct perf_cpu cpu)
 {
 	struct perf_mmap_param param = {
-		.prot = channel->kind == CHANNEL_OVERWRITE ? PROT_READ : PROT_READ | PROT_WRITE,
+		.prot = channel__overwrites(channel) ? PROT_READ : PROT_READ | PROT_WRITE,
 		.mask = channel->pages * page_size - 1,
 	};
 
-	perf_mmap__init(&ring->map, NULL, channel->kind == CHANNEL_OVERWRITE, NULL);
+	perf_mmap__init(&ring->map, NULL, channel__overwrites(channel), NULL);
 	if (perf_mmap__mmap(&ring->map, &param, fd, cpu) < 0)
 		return -errno;
 	ring->owner = evsel;
-	if (channel->kind != CHANNEL_OVERWRITE)		/* a full overwrite ring loses nothing */
+	if (!channel__overwrites(channel))		/* a full overwrite ring loses nothing */
 		ring->stats.evlist = evsel->evlist;
 	channel->nr_mapped++;
 	return 0;
+}
+
+int channel__add_foreign(struct channel *channel, int slot, struct evsel *owner, int fd,
+			 struct perf_cpu cpu)
+{
+	return ring__map(&channel->rings[slot], channel, owner, fd, cpu);
 }
 
 static int channel__add_evsel(struct channel *channel, struct evlist *evlist, struct evsel *evsel)
 {
 	int cpu_idx, thread;
 
+	if (channel->kind == CHANNEL_BPF)		/* bpf_ring__map() */
+		return 0;
 	evsel__for_each_fd(evsel, cpu_idx, thread) {
 		struct ring *ring = channel__ring(channel, evlist, evsel, cpu_idx, thread);
 		int fd = evsel__fd(evsel, cpu_idx, thread);
@@ -309,6 +326,11 @@ static int channels__register(struct channels *channels, struct evlist *evlist)
 		}
 	}
 	return 0;
+}
+
+size_t channels__ring_bytes(unsigned int pages)
+{
+	return (size_t)(pages != UINT_MAX ? pages : perf_event_mlock_kb_in_pages()) * page_size;
 }
 
 int channels__map(struct channels *channels, struct evlist *evlist, unsigned int pages)

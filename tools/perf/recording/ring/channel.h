@@ -20,6 +20,9 @@
  * redirected to it (PERF_EVENT_IOC_SET_OUTPUT). Drained rings are mapped read-write: the kernel
  * respects data_tail. Overwrite rings are mapped read-only: the kernel ignores data_tail.
  *
+ * Overwrite events that BPF programs write (bpf_ring.h) have a channel of their own, "bpf". Its
+ * rings are treated as those of the overwrite channel.
+ *
  * Tracking always has a channel of its own: the names of tasks and their maps must neither be
  * overwritten by events nor be lost because a stream's ring is full. The AUX event has a channel of
  * its own because it must own the ring that the area belongs to.
@@ -39,6 +42,7 @@ struct ring_drainer;
 enum channel_kind {
 	CHANNEL_STREAM,
 	CHANNEL_OVERWRITE,
+	CHANNEL_BPF,
 	CHANNEL_TRACKING,
 	CHANNEL_AUX,
 	NR_CHANNELS,
@@ -118,6 +122,23 @@ int channels__map(struct channels *channels, struct evlist *evlist, unsigned int
  * Return: 0, or a negative errno after an error message.
  */
 int channels__poll(struct channels *channels, struct evlist *evlist);
+
+/** channels__ring_bytes - size of the rings of channels__map() [bytes] */
+size_t channels__ring_bytes(unsigned int pages);
+
+/**
+ * channel__add_foreign - map a ring that the kernel's perf does not write
+ * @slot:	of its CPU
+ * @owner:	an event whose records it has
+ * @fd:		to be mapped read-only; the caller keeps ownership
+ *
+ * Return: 0, or a negative errno.
+ */
+int channel__add_foreign(struct channel *channel, int slot, struct evsel *owner, int fd,
+			 struct perf_cpu cpu);
+
+/** channel__overwrites - do the rings of this channel overwrite themselves? */
+bool channel__overwrites(const struct channel *channel);
 
 /** channels__unmap - unmap all rings; harmless if there are none */
 void channels__unmap(struct channels *channels);

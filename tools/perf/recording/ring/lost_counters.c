@@ -13,8 +13,10 @@
 #include "util/evsel.h"
 #include "util/sample.h"
 #include "util/synthetic-events.h"
+#include "bpf_ring.h"
 #include "channel.h"
 #include "lost_counters.h"
+#include "recording/lib/evsel.h"
 
 static int add_record(struct lost_counters *counters, struct evsel *evsel,
 		      const struct perf_sample_id *sid, u64 lost, u16 misc)
@@ -55,7 +57,12 @@ static int count_fd(struct lost_counters *counters, struct ring *ring, struct ev
 	struct perf_sample_id *sid = NULL;
 	u64 lost;
 
-	if (perf_evsel__read(&evsel->core, cpu_idx, thread, &now) < 0 || now.lost == before->lost)
+	if (perf_evsel__read(&evsel->core, cpu_idx, thread, &now) < 0)
+		return 0;
+	/* The programs' misses are counted for all CPUs together. */
+	if (evsel__is_bpf_written(evsel))
+		now.lost = cpu_idx ? 0 : bpf_ring__lost(evsel);
+	if (now.lost == before->lost)
 		return 0;
 	lost = now.lost - before->lost;
 	*before = now;
@@ -68,14 +75,16 @@ static int count_fd(struct lost_counters *counters, struct ring *ring, struct ev
 int lost_counters__read(struct lost_counters *counters, struct channels *channels,
 			struct evlist *evlist, bool overwrite)
 {
+	enum channel_kind kind;
 	struct evsel *evsel;
 	struct ring *ring;
 	int cpu_idx, thread;
 	int err;
 
 	evlist__for_each_entry(evlist, evsel) {
+		kind = evsel__channel(evsel);
 		if (!(evsel->core.attr.read_format & PERF_FORMAT_LOST) || !evsel->core.fd ||
-		    (evsel__channel(evsel) == CHANNEL_OVERWRITE) != overwrite)
+		    channel__overwrites(&channels->channel[kind]) != overwrite)
 			continue;
 		if (!evsel->counts && evsel__alloc_counts(evsel))
 			return -ENOMEM;

@@ -14,6 +14,7 @@
 #include "capture.h"
 #include "cause.h"
 #include "recording/keep/keep.h"
+#include "recording/ring/bpf_ring.h"
 #include "recording/ring/lost_counters.h"
 #include "overwrite.h"
 #include "recording/lib/thread.h"
@@ -77,6 +78,7 @@ static void enable_events(struct capture *capture)
 {
 	pthread_mutex_lock(&capture->enabling);
 	evlist__enable(capture->evlist);
+	bpf_ring__sync(capture->evlist);
 	pthread_mutex_unlock(&capture->enabling);
 	trigger_events__enable(&capture->triggers->events);
 	pr_info(EVLIST_ENABLED_MSG);

@@ -14,6 +14,7 @@
 #include "util/evsel.h"
 #include "util/evsel_fprintf.h"
 #include "util/record.h"
+#include "recording/ring/bpf_ring.h"
 #include "control.h"
 
 int control__init(struct control *control, struct evlist *evlist, const struct record_opts *opts)
@@ -81,6 +82,7 @@ static void enable(struct control *control, const char *name, bool on)
 		scnprintf(reason, sizeof(reason), "no event '%s' is recorded", name);
 		return refuse(control, reason);
 	}
+	bpf_ring__sync(evlist);
 	answer(control, "ack", "");
 }
 

@@ -17,6 +17,12 @@
 #include "recording/output/output.h"
 #include "overwrite.h"
 
+/* The rings that overwrite themselves, in the order of the snapshots */
+#define for_each_ring(snapshotter, channel, ring)					\
+	for ((channel) = (snapshotter)->channels;					\
+	     (channel) < (snapshotter)->channels + ARRAY_SIZE((snapshotter)->channels); (channel)++) \
+		channel__for_each_ring(*(channel), ring)
+
 /*
  * Memory
  */
@@ -38,46 +44,48 @@ static int add_ring(struct snapshotter *snapshotter, struct ring *ring,
 	return 0;
 }
 
-static int add_rings(struct snapshotter *snapshotter, enum perf_overwrite_kind kind)
+static int add_rings(struct snapshotter *snapshotter, int nr, enum perf_overwrite_kind kind)
 {
-	struct channel *channel = snapshotter->channel;
 	struct snapshot_set *sets = snapshotter->sets;
+	struct channel **channel;
 	struct ring *ring;
 	int err = 0;
 
-	snapshotter->rings = calloc(channel->nr_mapped, sizeof(*snapshotter->rings));
-	sets[0].snapshots = calloc(channel->nr_mapped, sizeof(*sets[0].snapshots));
-	sets[1].snapshots = calloc(channel->nr_mapped, sizeof(*sets[1].snapshots));
+	snapshotter->rings = calloc(nr, sizeof(*snapshotter->rings));
+	sets[0].snapshots = calloc(nr, sizeof(*sets[0].snapshots));
+	sets[1].snapshots = calloc(nr, sizeof(*sets[1].snapshots));
 	if (!snapshotter->rings || !sets[0].snapshots || !sets[1].snapshots)
 		return -ENOMEM;
-	channel__for_each_ring(channel, ring) {
-		err = add_ring(snapshotter, ring, kind);
-		if (err)
-			break;
+	for_each_ring(snapshotter, channel, ring) {
+		err = err ?: add_ring(snapshotter, ring, (*channel)->kind == CHANNEL_BPF ?
+				      PERF_OVERWRITE_SIZED : kind);
 	}
 	return err;
 }
 
-int snapshotter__init(struct snapshotter *snapshotter, struct channel *channel,
+int snapshotter__init(struct snapshotter *snapshotter, struct channels *channels,
 		      enum perf_overwrite_kind kind, bool defers)
 {
-	int err;
+	struct channel *perf = &channels->channel[CHANNEL_OVERWRITE];
+	struct channel *bpf = &channels->channel[CHANNEL_BPF];
+	int nr = perf->nr_mapped + bpf->nr_mapped, err;
 
-	*snapshotter = (struct snapshotter){ .channel = channel, .defers = defers };
+	*snapshotter = (struct snapshotter){ .channels = { perf, bpf }, .defers = defers };
 	double_buffer__init(&snapshotter->buffer);
-	if (!channel->nr_mapped)
+	if (!nr)
 		return 0;
 
-	err = add_rings(snapshotter, kind);
+	err = add_rings(snapshotter, nr, kind);
 	if (!err) {
-		pr_debug("Snapshots of %d rings by %s.\n", snapshotter->nr,
+		pr_debug("Snapshots of %d rings written by BPF, %d by %s.\n", bpf->nr_mapped,
+			 perf->nr_mapped,
 			 kind == PERF_OVERWRITE_SIZED ? "PERF_SAMPLE_SIZE_AT_END" :
 							"write_backward");
 		return 0;
 	}
 	if (err == -ENOMEM)
 		pr_err("Not enough memory for copies of %d overwrite rings: use a smaller -m.\n",
-		       channel->nr_mapped);
+		       nr);
 	else
 		pr_err("Cannot take snapshots of the overwrite rings: %s\n", strerror(-err));
 	snapshotter__exit(snapshotter);
@@ -281,6 +289,7 @@ int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 		       struct output *output, struct snapshot_stats *stats)
 {
 	struct deferred_stacks stacks = { 0 };
+	struct channel **channel;
 	struct snapshot_set *set;
 	struct ring *ring;
 	int i = 0, err = 0, ret;
@@ -290,8 +299,8 @@ int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 		return 0;
 	set = &snapshotter->sets[snapshotter->buffer.filled];
 	*stats = set->stats;
-	channel__for_each_ring(snapshotter->channel, ring) {	/* in the order of @snapshots */
-		ret = write_records(set->snapshots[i++], snapshotter->channel, ring, evlist, output,
+	for_each_ring(snapshotter, channel, ring) {
+		ret = write_records(set->snapshots[i++], *channel, ring, evlist, output,
 				    snapshotter->defers ? &stacks : NULL, stats);
 		err = err ?: ret;
 	}

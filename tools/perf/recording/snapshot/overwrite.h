@@ -22,6 +22,7 @@
 #include "deferred.h"
 
 struct channel;
+struct channels;
 struct evlist;
 struct output;
 
@@ -61,8 +62,8 @@ struct snapshot_set {
 };
 
 /**
- * struct snapshotter - takes snapshots of one channel
- * @channel:	the overwrite channel
+ * struct snapshotter - takes snapshots of all rings that overwrite themselves
+ * @channels:	those of perf, and those of BPF programs
  * @rings:	one for each mapped ring
  * @nr:		number of @rings
  * @buffer:	which of @sets is filled, which is written; its lock is the rings', too
@@ -71,7 +72,7 @@ struct snapshot_set {
  * @defers:	the kernel writes user stacks as records of their own
  */
 struct snapshotter {
-	struct channel		 *channel;
+	struct channel		 *channels[2];
 	struct perf_overwrite	**rings;
 	int			  nr;
 	struct double_buffer	  buffer;
@@ -82,14 +83,14 @@ struct snapshotter {
 
 /**
  * snapshotter__init - allocate the sets
- * @kind:	how the events of the channel were opened
+ * @kind:	how perf's events in overwrite mode were opened
  * @defers:	see struct snapshotter
  *
  * Memory: twice the size of all rings.
  *
  * Return: 0 (also without any overwrite ring), or a negative errno after an error message.
  */
-int snapshotter__init(struct snapshotter *snapshotter, struct channel *channel,
+int snapshotter__init(struct snapshotter *snapshotter, struct channels *channels,
 		      enum perf_overwrite_kind kind, bool defers);
 
 /** snapshotter__exit - free the sets; harmless if there are none */

@@ -49,13 +49,14 @@ numbered_calls() {
 		fatal "the numbered workload failed"
 }
 
+trace_options=()			# of perf script
 # numbered_trace FILE...: print what numbered_check reads; fail if a file cannot be read
 numbered_trace() {
 	local file
 
 	for file; do
 		echo "# file ${file##*/}"
-		"$PERF" script "${no_symbols[@]}" -f -i "$file" -F trace 2> "$work/script.err" && continue
+		"$PERF" script "${no_symbols[@]}" "${trace_options[@]}" -f -i "$file" -F trace 2> "$work/script.err" && continue
 		echo "# cannot read $file" >&2
 		sed 's/^/#   | /' "$work/script.err" >&2
 		return 1

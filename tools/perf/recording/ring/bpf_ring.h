@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Let BPF programs write frequent tracepoints to overwrite rings, at a third of perf's cost.
+ *
+ *	tracepoint ---- perf: perf_event_output() ----> ring of the event's perf_event
+ *	           ---- BPF:  event_ring.bpf.c -------> BPF array, one for each CPU, mapped read-only
+ *
+ * Such a ring has the control page, the records and the trailers of an overwrite ring of
+ * PERF_SAMPLE_SIZE_AT_END (util/bpf_skel/event_ring.h), with data_reserved: libperf's snapshots
+ * need neither a grace period nor a pause, on stock kernels as well. All else stays as with perf's
+ * rings: each event has descriptors, but of dummy events, which give it ids and cost nothing.
+ *
+ * The programs know a table of events, and one sample format. bpf_ring__add_events() marks the
+ * events that they write (evsel__is_bpf_written() of lib/evsel.h), and says of the others why not. The time of all
+ * events of the recording is CLOCK_MONOTONIC then.
+ *
+ * All functions run in the main thread, except for bpf_ring__sync() and bpf_ring__lost().
+ */
+#ifndef PERF_RECORDING_BPF_RING_H
+#define PERF_RECORDING_BPF_RING_H
+
+#include <stdbool.h>
+#include <linux/types.h>
+#include <sys/types.h>
+
+struct bpf_programs;
+struct channel;
+struct evlist;
+struct evsel;
+struct record_opts;
+
+/** enum bpf_ring_mode - --bpf-ring */
+enum bpf_ring_mode {
+	BPF_RING_AUTO,
+	BPF_RING_YES,
+	BPF_RING_NO,
+};
+
+/* Number of events that the programs know; the enum ring_event of the skeleton */
+#define BPF_RING_EVENTS	6
+
+/**
+ * struct bpf_written_event - what the private pointer of a marked event points to
+ * @index:	in the table of events
+ * @program_fd:	of the program that writes the event; -1 before the program is attached
+ * @enabled:	a word of the program; NULL before the program is attached
+ * @lost:	likewise
+ */
+struct bpf_written_event {
+	int	 index;
+	int	 program_fd;
+	unsigned char *enabled;
+	const unsigned long long *lost;
+};
+
+/**
+ * struct bpf_ring
+ * @mode:	an option
+ * @events:	one for each event of the table
+ * @programs:	NULL: no event is written by BPF
+ * @reason:	why no event at all can be written by BPF, or NULL
+ */
+struct bpf_ring {
+	enum bpf_ring_mode	 mode;
+	struct bpf_written_event events[BPF_RING_EVENTS];
+	struct bpf_programs	*programs;
+	const char		*reason;
+};
+
+/** bpf_ring__parse - parse "auto", "yes" or "no". Return: 0, or -EINVAL */
+int bpf_ring__parse(enum bpf_ring_mode *mode, const char *text);
+
+/**
+ * bpf_ring__choose_clock - record with CLOCK_MONOTONIC if an event may be written by BPF
+ *
+ * Before the events are configured. Notes in @ring->reason why none may be.
+ */
+void bpf_ring__choose_clock(struct bpf_ring *ring, struct evlist *evlist, struct record_opts *opts);
+
+/**
+ * bpf_ring__add_events - load the programs for the events that they can write, and mark these
+ * @evlist:	configured, not opened
+ * @own_tgid:	process whose system calls are excluded; 0: none
+ *
+ * Return: 0, also if perf's rings take all events; -EOPNOTSUPP after an error message if that was
+ * ruled out by --bpf-ring=yes.
+ */
+int bpf_ring__add_events(struct bpf_ring *ring, struct evlist *evlist,
+			 const struct record_opts *opts, pid_t own_tgid);
+
+/**
+ * bpf_ring__map - create and map a ring for each CPU, and attach the programs, disabled
+ * @channel:	receives the rings; channels__unmap() unmaps them
+ * @evlist:	opened, with ids
+ * @pages:	as of channels__map()
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int bpf_ring__map(struct bpf_ring *ring, struct channel *channel, struct evlist *evlist,
+		  unsigned int pages);
+
+/** bpf_ring__sync - enable and disable in the programs what is enabled and disabled in @evlist */
+void bpf_ring__sync(struct evlist *evlist);
+
+/**
+ * bpf_ring__lost - number of events that the programs missed since they were loaded
+ *
+ * The kernel does not run a program that has interrupted itself, and a program that has interrupted
+ * too many others writes nothing. In any thread.
+ */
+u64 bpf_ring__lost(const struct evsel *evsel);
+
+/** bpf_ring__exit - detach the programs and free everything; harmless if there is nothing */
+void bpf_ring__exit(struct bpf_ring *ring);
+
+#endif
