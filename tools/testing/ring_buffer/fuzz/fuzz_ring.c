@@ -98,6 +98,7 @@ static bool model_begin(unsigned int size)
 		.begin = model.head, .size = size, .number = number, .lost = model.lost,
 	};
 	u64 used = has_flag(RING_STREAMING) ? (model.head - model.tail) % ring->size + 1 : 0;
+	s64 due;
 
 	if (model.lost)
 		w.lost_size = sizeof(struct ring_lost_record) + ring_record_tail(ring);
@@ -113,8 +114,9 @@ static bool model_begin(unsigned int size)
 	model.head += w.lost_size + size;
 	if (!has_flag(RING_STREAMING))
 		model.reserved[depth] += w.lost_size + size;
-	if (model.head - model.wakeup > model.watermark)
-		model.wakeup += model.watermark;
+	due = (s64)(model.head - model.wakeup - model.watermark);
+	if (due > 0)
+		model.wakeup += max_t(u64, due, model.watermark);
 	return true;
 }
 
