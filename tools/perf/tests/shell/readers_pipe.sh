@@ -1,0 +1,47 @@
+#!/bin/bash
+# perf sched, kwork, trace, inject: compressed files and pipes have the contents of plain files
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 180
+# tags: parallel
+
+# shellcheck source=lib/harness.sh
+. "$(dirname "$0")/lib/harness.sh"
+
+need_perf
+need_tracepoint sched:sched_switch
+need_tracepoint irq:softirq_entry
+need_tracepoint workqueue:workqueue_execute_start
+
+"$PERF" record -a -z -o "$work/compressed" -e sched:sched_switch -e sched:sched_wakeup \
+	-e irq:irq_handler_entry -e irq:irq_handler_exit -e irq:softirq_entry -e irq:softirq_exit \
+	-e raw_syscalls:sys_enter -e raw_syscalls:sys_exit \
+	-- sleep 0.05 > /dev/null 2> "$work/record.err" || fatal "perf record fails"
+"$PERF" inject -i "$work/compressed" -o "$work/file" 2> "$work/inject.err" ||
+	fatal "perf inject fails: $(< "$work/inject.err")"
+
+# same FILE COMMAND...: check that a command prints the same of the file and of FILE
+same() {
+	local other=$1 input
+
+	shift
+	for input in file "$other"; do
+		"$PERF" "$@" -i "$work/$input" > "$work/$input.out" 2> "$work/$input.err" ||
+			error "perf $* of a $input fails: $(tail -n 1 "$work/$input.err")"
+	done
+	[ -s "$work/file.out" ] || error "perf $* prints nothing"
+	cmp -s "$work/file.out" "$work/$other.out" ||
+		error "perf $*: $(diff "$work/file.out" "$work/$other.out" | head -n 5)"
+}
+
+for input in compressed; do
+	subtest "A $input: perf sched, kwork, trace, script"
+	same $input script "${no_symbols[@]}"
+	same $input sched latency
+	same $input sched timehist "${no_symbols[@]}"
+	same $input sched map
+	same $input kwork -k irq,softirq report
+	same $input kwork -k irq,softirq timehist
+	same $input trace -s -o /dev/stdout
+done
+
+finish
