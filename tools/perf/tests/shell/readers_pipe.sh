@@ -18,6 +18,8 @@ need_tracepoint workqueue:workqueue_execute_start
 	-- sleep 0.05 > /dev/null 2> "$work/record.err" || fatal "perf record fails"
 "$PERF" inject -i "$work/compressed" -o "$work/file" 2> "$work/inject.err" ||
 	fatal "perf inject fails: $(< "$work/inject.err")"
+"$PERF" inject -i "$work/file" -o - 2> "$work/inject.err" | cat > "$work/pipe" ||
+	fatal "perf inject fails: $(< "$work/inject.err")"
 
 # same FILE COMMAND...: check that a command prints the same of the file and of FILE
 same() {
@@ -43,5 +45,19 @@ for input in compressed; do
 	same $input kwork -k irq,softirq timehist
 	same $input trace -s -o /dev/stdout
 done
+
+subtest "A pipe: perf script"
+same pipe script "${no_symbols[@]}"
+
+subtest "A pipe: perf buildid-list"
+"$PERF" buildid-list -H -i "$work/pipe" > "$work/ids" 2> "$work/ids.err" ||
+	error "$(< "$work/ids.err")"
+! grep . "$work/ids.err" || error "perf buildid-list prints this"
+
+subtest "A pipe: perf inject"
+"$PERF" inject -i - -o - < "$work/pipe" 2> "$work/inject.err" | cat > "$work/piped" ||
+	error "perf inject fails: $(< "$work/inject.err")"
+cp "$work/piped" "$work/again"
+same again script "${no_symbols[@]}"
 
 finish
