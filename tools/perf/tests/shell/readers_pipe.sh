@@ -35,7 +35,7 @@ same() {
 		error "perf $*: $(diff "$work/file.out" "$work/$other.out" | head -n 5)"
 }
 
-for input in compressed; do
+for input in compressed pipe; do
 	subtest "A $input: perf sched, kwork, trace, script"
 	same $input script "${no_symbols[@]}"
 	same $input sched latency
@@ -45,9 +45,6 @@ for input in compressed; do
 	same $input kwork -k irq,softirq timehist
 	same $input trace -s -o /dev/stdout
 done
-
-subtest "A pipe: perf script"
-same pipe script "${no_symbols[@]}"
 
 subtest "A pipe: perf buildid-list"
 "$PERF" buildid-list -H -i "$work/pipe" > "$work/ids" 2> "$work/ids.err" ||
