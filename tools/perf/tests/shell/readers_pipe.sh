@@ -51,6 +51,23 @@ subtest "A pipe: perf buildid-list"
 	error "$(< "$work/ids.err")"
 ! grep . "$work/ids.err" || error "perf buildid-list prints this"
 
+subtest "A pipe: perf data convert --to-json"
+for input in file pipe; do
+	"$PERF" data convert -i "$work/$input" --to-json="$work/$input.json" 2> "$work/json.err" ||
+		error "$(< "$work/json.err")"
+done
+python3 - "$work/file.json" "$work/pipe.json" <<'END' ||
+import json
+import sys
+
+file, pipe = (json.load(open(path, encoding='utf-8')) for path in sys.argv[1:])
+for key in 'hostname', 'os-release', 'arch', 'perf-version':
+    if file['headers'][key] != pipe['headers'][key] or not pipe['headers'][key]:
+        sys.exit(f'# ERROR: {key}: {pipe["headers"][key]}')
+sys.exit(not file['samples'] or file['samples'] != pipe['samples'])
+END
+	error "the pipe has other samples or headers"
+
 subtest "A pipe: perf inject"
 "$PERF" inject -i - -o - < "$work/pipe" 2> "$work/inject.err" | cat > "$work/piped" ||
 	error "perf inject fails: $(< "$work/inject.err")"
