@@ -271,6 +271,29 @@ if convert "$work/exited"; then
 	[ "$(grep -c '"stack":\["' "$work/trace.json")" = "$faults" ] || error "some have no stack"
 fi
 
+subtest "A damaged file: the host's name has no end"
+cp "$work/exited" "$work/endless"
+python3 - "$work/endless" <<'END' || error "cannot change the name"
+import struct
+import sys
+
+HOSTNAME, SIZE = 3, 56	# malloc() reserves no byte more than these
+with open(sys.argv[1], 'r+b') as file:
+    image = file.read()
+    _, _, data, size, _, _, features = struct.unpack_from('<7Q', image, 24)
+    section = data + size + 16 * bin(features & ((1 << HOSTNAME) - 1)).count('1')
+    if not features >> HOSTNAME & 1:
+        sys.exit('# ERROR: the file has no hostname')
+    file.seek(struct.unpack_from('<Q', image, section)[0])
+    file.write(struct.pack('<I', SIZE) + SIZE * b'H')
+END
+if convert "$work/endless"; then
+	python3 -c "
+import json, sys
+sys.exit(json.load(open(sys.argv[1]))['otherData']['hostname'] != 56 * 'H')
+" "$work/trace.json" || error "the trace has $(grep -ao '"hostname":[^,]*' "$work/trace.json")"
+fi
+
 # fails MESSAGE [options]: check that the conversion fails with this message
 fails() {
 	local message=$1
