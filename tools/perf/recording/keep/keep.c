@@ -7,6 +7,7 @@
 #include <linux/kernel.h>
 #include <linux/zalloc.h>
 #include "util/debug.h"
+#include "util/time-utils.h"
 #include "recording/lib/records.h"
 #include "recording/lib/thread.h"
 #include "recording/ring/channel.h"
@@ -60,7 +61,8 @@ static void drop(struct keep *keep, struct keep_block *block, enum keep_limit li
 
 static bool is_too_old(const struct keep *keep, const struct keep_block *block)
 {
-	return keep->max_ns && !keep->requested && block->last + keep->max_ns < keep->newest;
+	return keep->max_ns && !keep->requested && block->last + keep->max_ns < keep->newest &&
+	       block->arrived + keep->max_ns < keep->arrived;
 }
 
 void keep__trim(struct keep *keep)
@@ -92,6 +94,7 @@ static void seal(struct keep *keep, bool ends_round)
 	pthread_mutex_lock(&keep->lock);
 	list_add_tail(&block->node, &keep->blocks);
 	keep->newest = max(keep->newest, block->last);
+	keep->arrived = max(keep->arrived, block->arrived);
 	if (keep->level) {
 		keep__set_raw(keep, block);
 	} else {
@@ -151,6 +154,7 @@ static void copy(struct keep_block *block, const struct records *records, struct
 	block->len += len;
 	block->records += stats->records - nr_records;
 	block->samples += stats->samples - nr_samples;
+	block->arrived = rdclock();
 	if (!stats->run_first)
 		return;
 	if (!block->first || stats->run_first < block->first)

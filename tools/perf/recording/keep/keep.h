@@ -96,8 +96,8 @@ struct keep_stats {
 /**
  * struct keep
  * @sink:	takes the records of streamed rings
- * @max_ns:	drop records that are older than the newest one by this [ns]; 0: only when the
- *		memory is full
+ * @max_ns:	drop records that are older than the newest one by this, see keep__trim() [ns];
+ *		0: only when the memory is full
  * @max_bytes:	memory of the recorder [bytes]; 0: --keep was not given
  * @level:	compression level, 0 for none
  * @overlap:	each snapshot has everything that is kept, again
@@ -118,7 +118,8 @@ struct keep_stats {
  * @base_bytes:	memory of the recorder when it began to keep, with @reserved_bytes; set by
  *		keep__begin() [bytes]
  * @peak_bytes:	largest memory of the recorder that was seen [bytes]
- * @newest:	time of the newest record [ns]
+ * @newest:	time of the newest record, or of the side-band [ns]
+ * @arrived:	when it arrived [ns of CLOCK_MONOTONIC]
  * @dropped_last: time of the newest record that was dropped since the last snapshot [ns], or 0
  * @limit:	why it was dropped
  * @unsaved_last: @dropped_last if the snapshot that is being written is not saved
@@ -157,6 +158,7 @@ struct keep {
 	u64			 base_bytes;
 	u64			 peak_bytes;
 	u64			 newest;
+	u64			 arrived;
 	u64			 dropped_last;
 	enum keep_limit		 limit;
 	u64			 unsaved_last;

@@ -22,7 +22,12 @@ void keep__put(struct keep *keep, struct keep_block *block);
 /** keep__put_taken - drop the snapshot's reference to its next block. Caller holds @lock */
 void keep__put_taken(struct keep *keep);
 
-/** keep__trim - drop the oldest blocks: those that are too old, or too much. Caller holds @lock */
+/**
+ * keep__trim - drop the oldest blocks: those that are too old, or too much. Caller holds @lock
+ *
+ * A block is too old if its records are, and if they arrived so long ago: the clock of the records
+ * may be set (-k CLOCK_REALTIME).
+ */
 void keep__trim(struct keep *keep);
 
 /** keep__other_bytes - return the memory of the recorder beside the blocks [bytes] */

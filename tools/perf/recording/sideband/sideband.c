@@ -315,6 +315,15 @@ int sideband__finish_snapshot(struct sideband *sideband)
 	return writes_in_parts(sideband) ? write_state(sideband) : 0;
 }
 
+/* Kept records are older than what was forgotten if the clock was set back meanwhile. */
+static u64 kept_horizon(struct sideband *sideband)
+{
+	u64 horizon = keep__horizon(sideband->keep);
+
+	state__move_back(&sideband->state, horizon);
+	return horizon;
+}
+
 void sideband__end_snapshot(struct sideband *sideband, u64 horizon)
 {
 	if (!sideband->route)
@@ -323,7 +332,7 @@ void sideband__end_snapshot(struct sideband *sideband, u64 horizon)
 	if (!sideband->has_overwrite && !aux__takes_snapshots(sideband->aux))
 		horizon = sideband->state.final_time;
 	if (keep__enabled(sideband->keep))
-		horizon = min(horizon, keep__horizon(sideband->keep));
+		horizon = min(horizon, kept_horizon(sideband));
 	state__forget(&sideband->state, horizon);
 }
 

@@ -224,6 +224,17 @@ void state__collect(struct state *state, const struct task_refs *refs)
 	set_collect_limits(state);
 }
 
+void state__move_back(struct state *state, u64 time)
+{
+	struct process *process;
+
+	if (time >= state->horizon)
+		return;
+	state->horizon = time;
+	tasks__for_each_process(&state->tasks, process)
+		process->base_time = min(process->base_time, time);
+}
+
 void state__forget(struct state *state, u64 time)
 {
 	state->horizon = max(state->horizon, min(time, state->final_time));

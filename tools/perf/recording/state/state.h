@@ -156,6 +156,13 @@ void state__find_stale_maps(struct state *state, proc_maps_read_t read);
  */
 void state__forget(struct state *state, u64 time);
 
+/**
+ * state__move_back - records as old as @time may still be written: the clock was set back
+ *
+ * Moves the horizon back if it is newer [ns]. The BASE views stay what they are at that time.
+ */
+void state__move_back(struct state *state, u64 time);
+
 /** state__must_collect - has the state doubled? Then search the rings and call state__collect(). */
 bool state__must_collect(const struct state *state);
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <internal/lib.h>
 #include <linux/kernel.h>
@@ -40,6 +41,16 @@ int eprintf(int level, int var, const char *fmt, ...)
 	printf("# ");
 	vprintf(fmt, args);
 	va_end(args);
+	return 0;
+}
+
+/* Advances by 1 ns with each record that is appended. */
+static u64 monotonic_ns;
+
+int clock_gettime(clockid_t clock, struct timespec *ts)
+{
+	(void)clock;
+	*ts = (struct timespec){ .tv_nsec = __atomic_load_n(&monotonic_ns, __ATOMIC_RELAXED) };
 	return 0;
 }
 
@@ -172,6 +183,7 @@ static void append_run(struct appender *appender)
 		run[i].thread = appender->thread;
 		run[i].nr = ++appender->nr;
 	}
+	__atomic_fetch_add(&monotonic_ns, RUN_RECORDS, __ATOMIC_RELAXED);
 	appender->keep->sink.write(&appender->keep->sink, &records, &appender->ring);
 }
 
@@ -331,6 +343,37 @@ static void test_time(void)
 	check(is_complete_from(stats.begin) && !found.disorder, "nothing is missing in the span");
 	check(stats.records + keep.dropped.records == 3 * 1000 * RUN_RECORDS,
 	      "what was dropped is counted");
+	keep__exit(&keep);
+}
+
+/* Append @runs from one thread, whose clock is @time. */
+static void append_from(struct keep *keep, u64 time, u64 runs)
+{
+	appenders[0].keep = keep;
+	appenders[0].nr = time;
+	appenders[0].runs = runs;
+	appenders[0].ring.stats.evlist = (void *)keep;
+	append(&appenders[0]);
+}
+
+/* After a snapshot, only later records are there. */
+static void test_clock_set(s64 step, bool between, const char *what)
+{
+	struct keep_stats stats;
+	struct keep keep;
+
+	begin(&keep, 10000, 1ULL << 40, 0, false);
+	append_from(&keep, 1000000, 1000);
+	if (between)
+		snapshot(&keep);
+	append_from(&keep, 1000000 + step, 200);
+	stats = snapshot(&keep);
+	check(stats.records >= (between ? 200 * RUN_RECORDS : 10000) &&
+	      found.last[0] == appenders[0].nr, what);
+	append_from(&keep, 1000000 + step + 200 * RUN_RECORDS, 4000);
+	stats = snapshot(&keep);
+	check(stats.records >= 10000 && stats.records < 60000 && stats.end - stats.begin >= 10000,
+	      "later, the time limits what is kept");
 	keep__exit(&keep);
 }
 
@@ -500,6 +543,9 @@ int main(void)
 	test_everything();
 	test_compressed();
 	test_time();
+	test_clock_set(-30000, false, "records are kept when the clock is set back");
+	test_clock_set(-60000, true, "records are kept if it was set back after a snapshot");
+	test_clock_set(1000000, false, "records are kept when the clock is set forward");
 	test_memory(0);
 	test_memory(1);
 	test_overlap();

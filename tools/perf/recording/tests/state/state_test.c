@@ -55,6 +55,34 @@ static void test_clock_set_back(void)
 	end();
 }
 
+/* The task that is kept is older than what was forgotten before the clock was set. */
+static void test_forget_set_back(void)
+{
+	u64 t;
+
+	begin();
+	emit_comm(10, 10, "old", 0);
+	emit_mmap(10, 0x1000, 0x1000, 0, "/old");
+	make_final();
+	state__forget(&state, state.final_time);
+	now -= 3 * SB_RECORD_DELAY_NS;
+	t = now;
+	emit_fork(20, 20, 10, 10);
+	emit_comm(20, 20, "short", PERF_RECORD_MISC_COMM_EXEC);
+	emit_mmap(20, 0x2000, 0x1000, 0, "/short");
+	emit_exit(20, 20);
+	state__end_round(&state);
+	state__end_round(&state);
+	state__move_back(&state, t);
+	state__forget(&state, t);
+	new_file();
+	read_file(now);
+	check(resolves(20, 20, 0x2000, "short", "/short", 0) &&
+	      resolves(10, 10, 0x1000, "old", "/old", 0),
+	      "tasks are remembered after the clock was set back");
+	end();
+}
+
 /* Samples of an earlier snapshot in the same file must still resolve. */
 static void test_same_file(void)
 {
@@ -423,6 +451,7 @@ int main(void)
 {
 	test_order();
 	test_clock_set_back();
+	test_forget_set_back();
 	test_same_file();
 	test_cut_file();
 	test_parts();
