@@ -91,12 +91,18 @@ int recorder__write_lost(struct recorder *rec, struct lost_counters *counters)
 	return err;
 }
 
-int recorder__write_end(struct recorder *rec)
+int recorder__read_lost(struct recorder *rec)
 {
 	struct lost_counters lost = { 0 };
 	int err = lost_counters__read(&lost, &rec->channels, rec->evlist, false);
 
-	err = recorder__write_lost(rec, &lost) ?: err;
+	return recorder__write_lost(rec, &lost) ?: err;
+}
+
+int recorder__write_end(struct recorder *rec)
+{
+	int err = recorder__read_lost(rec);
+
 	return sideband__end_file(&rec->sideband) ?: err;
 }
 

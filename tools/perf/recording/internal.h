@@ -96,6 +96,13 @@ int events__exclude_threads(struct recorder *rec);
  */
 int recorder__begin_file(struct recorder *rec);
 
+/**
+ * recorder__read_lost - write what events of streams have lost since the last call (lost_counters.h)
+ *
+ * Return: 0, or a negative errno.
+ */
+int recorder__read_lost(struct recorder *rec);
+
 /** recorder__write_lost - write @counters, and clear them. Return: 0, or a negative errno */
 int recorder__write_lost(struct recorder *rec, struct lost_counters *counters);
 

@@ -165,6 +165,26 @@ static void describe_snapshot(struct recorder *rec, const struct snapshot *snaps
 			    request_time(rec, snapshot), rings, aux, kept);
 }
 
+/* A ring of streams that was full ends the time for which a snapshot is complete. */
+static void note_losses(struct recorder *rec, struct snapshot *snapshot)
+{
+	struct channel *channel = &rec->channels.channel[CHANNEL_STREAM];
+	struct coverage_ring covered;
+	struct ring *ring;
+
+	channel__for_each_ring(channel, ring) {
+		covered = (struct coverage_ring){
+			.cpu = ring->map.cpu.cpu,
+			.tid = channel__ring_tid(channel, rec->evlist, ring),
+			.oldest = ring_stats__lost_since(&ring->stats),
+		};
+		if (keep__enabled(&rec->keep))
+			keep_stats__lose(&snapshot->kept, covered.oldest);
+		else
+			coverage__lose(&snapshot->rings.coverage, &covered);
+	}
+}
+
 /*
  * Take the kept blocks for this snapshot. Records that arrive later belong to the next one, even if
  * the disk delays this one.
@@ -174,6 +194,8 @@ static int hand_over_kept(struct recorder *rec, struct snapshot *snapshot,
 {
 	int err = keep__hand_over(&rec->keep, &snapshot->kept);
 
+	if (keep__enabled(&rec->keep))
+		note_losses(rec, snapshot);
 	if (keep__enabled(&rec->keep) && usual)
 		release_readers(rec, usual);
 	return err;
@@ -199,6 +221,8 @@ static int append_snapshot(struct recorder *rec, struct snapshot *snapshot,
 	if (usual)
 		err = err ?: snapshot->drain_err;
 
+	ret = recorder__read_lost(rec);
+	err = err ?: ret;
 	snapshotter__hand_over(&rec->snapshotter);
 	aux_snapshotter__hand_over(&rec->aux_snapshotter);
 	ret = hand_over_kept(rec, snapshot, usual);
@@ -207,6 +231,8 @@ static int append_snapshot(struct recorder *rec, struct snapshot *snapshot,
 		err = sideband__begin_snapshot(&rec->sideband);
 	ret = snapshotter__write(&rec->snapshotter, rec->evlist, &rec->output, &snapshot->rings);
 	err = err ?: ret;
+	if (!keep__enabled(&rec->keep))
+		note_losses(rec, snapshot);
 	ret = aux_snapshotter__write(&rec->aux_snapshotter, &rec->output, &snapshot->aux);
 	err = err ?: ret;
 	if (!snapshot->rings.cause.reason)	/* after a request, the end needed no other copy */

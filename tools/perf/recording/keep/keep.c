@@ -300,6 +300,15 @@ int keep__hand_over(struct keep *keep, struct keep_stats *stats)
 	return err;
 }
 
+void keep_stats__lose(struct keep_stats *stats, u64 time)
+{
+	time = min(time, stats->end);
+	if (time <= stats->begin)
+		return;
+	stats->begin = time;
+	stats->limit = KEEP_LIMIT_LOST;
+}
+
 /*
  * Take the blocks of the snapshot out of the list, or leave them to the next snapshot if this one
  * was not saved, unless newer blocks were dropped meanwhile.
@@ -392,6 +401,7 @@ const char *keep_limit__name(enum keep_limit limit)
 		[KEEP_LIMIT_TIME]   = "time",
 		[KEEP_LIMIT_MEMORY] = "memory",
 		[KEEP_LIMIT_CPU]    = "cpu",
+		[KEEP_LIMIT_LOST]   = "lost",
 	};
 
 	return names[limit];

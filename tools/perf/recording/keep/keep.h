@@ -66,9 +66,12 @@ enum keep_limit {
 	KEEP_LIMIT_TIME,
 	KEEP_LIMIT_MEMORY,
 	KEEP_LIMIT_CPU,		/* of memory, for records that could not be compressed in time */
+	KEEP_LIMIT_LOST,	/* the kernel lost records because a ring was full */
 };
 
-/** keep_limit__name - return one word for programs: "none", "time", "memory" or "cpu" */
+/**
+ * keep_limit__name - return one word for programs: "none", "time", "memory", "cpu", "lost" or "space"
+ */
 const char *keep_limit__name(enum keep_limit limit);
 
 /**
@@ -79,7 +82,7 @@ const char *keep_limit__name(enum keep_limit limit);
  * @bytes:	memory that they took [bytes]
  * @begin:	no record newer than this is missing [ns]; 0 if there are none
  * @end:	time of the newest record [ns]
- * @limit:	why there are no older ones
+ * @limit:	why older ones are missing
  * @advised_bytes: memory that the wanted time would take at this rate [bytes]; 0 if it was enough
  */
 struct keep_stats {
@@ -236,6 +239,11 @@ void keep__request(struct keep *keep);
  * Return: 0, or -ENOMEM: then nothing is taken.
  */
 int keep__hand_over(struct keep *keep, struct keep_stats *stats);
+
+/**
+ * keep_stats__lose - records older than @time were lost before they could be kept [ns]
+ */
+void keep_stats__lose(struct keep_stats *stats, u64 time);
 
 /**
  * struct keep_writer - writes what comes between the blocks of a snapshot

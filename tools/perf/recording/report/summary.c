@@ -63,8 +63,9 @@ static void format_coverage(const struct summary *summary, const struct snapshot
 	if (!coverage->newest)
 		return;
 	if (coverage->limiting.oldest)
-		snprintf(buf, size, ", complete for the last %.6f s (%s), up to %.6f", covered,
-			 ring_name(&coverage->limiting, limiting, sizeof(limiting)), end);
+		snprintf(buf, size, ", complete for the last %.6f s (%s%s), up to %.6f", covered,
+			 ring_name(&coverage->limiting, limiting, sizeof(limiting)),
+			 coverage->limiting.lost ? " lost events" : "", end);
 	else
 		snprintf(buf, size, ", the %.6f s up to %.6f, complete since the %s", covered, end,
 			 summary->snapshots + summary->dropped > 1 ? "previous snapshot" : "start");
@@ -116,7 +117,7 @@ static void print_record_snapshot(const struct summary *summary, const struct sn
 	};
 	const struct perf_snapshot_stats *taken = &stats->taken;
 	const struct ring_stats *written = &stats->written;
-	char coverage[128] = "", overwritten[64] = "";
+	char coverage[160] = "", overwritten[64] = "";
 
 	format_coverage(summary, stats, coverage, sizeof(coverage));
 	if (stats->overwritten)
@@ -167,6 +168,7 @@ static void print_kept(const struct summary *summary, const struct keep_stats *s
 		[KEEP_LIMIT_MEMORY] = "older ones were dropped because the memory was full",
 		[KEEP_LIMIT_CPU]    = "older ones were dropped because the memory was full: too little CPU "
 				      "time to compress",
+		[KEEP_LIMIT_LOST]   = "older ones were lost because a ring was full",
 	};
 	char period[64] = "";
 
@@ -203,7 +205,8 @@ static void note_complete(struct summary *summary, const struct snapshot_stats *
 	if (stats && stats->coverage.limiting.oldest) {
 		if (summary->limit == KEEP_NO_LIMIT || ns < summary->complete_ns) {
 			summary->complete_ns = ns;
-			summary->limit = KEEP_LIMIT_MEMORY;
+			summary->limit = stats->coverage.limiting.lost ? KEEP_LIMIT_LOST :
+									 KEEP_LIMIT_MEMORY;
 		}
 	} else if (summary->limit == KEEP_NO_LIMIT) {
 		summary->complete_ns = max(summary->complete_ns, ns);

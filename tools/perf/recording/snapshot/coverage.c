@@ -16,6 +16,15 @@ void coverage__add(struct coverage *coverage, const struct coverage_ring *ring, 
 		coverage->limiting = *ring;
 }
 
+void coverage__lose(struct coverage *coverage, const struct coverage_ring *ring)
+{
+	if (!coverage->reaching.oldest || ring->oldest <= coverage->reaching.oldest ||
+	    ring->oldest <= coverage->limiting.oldest)
+		return;
+	coverage->limiting = *ring;
+	coverage->limiting.lost = true;
+}
+
 /* Times of nested records may be out of order: never return a negative length. */
 static u64 reach(const struct coverage *coverage, const struct coverage_ring *ring)
 {
@@ -48,7 +57,7 @@ u64 coverage__ring_size(const struct coverage *coverage)
 {
 	u64 ns = coverage__ns(coverage);
 
-	if (!coverage->limiting.oldest || !ns)
+	if (!coverage->limiting.oldest || coverage->limiting.lost || !ns)
 		return 0;
 	return coverage__round_size((double)coverage->limiting.size *
 				    coverage__longest_ns(coverage) / ns);

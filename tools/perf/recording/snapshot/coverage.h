@@ -15,6 +15,7 @@
 #ifndef PERF_RECORDING_COVERAGE_H
 #define PERF_RECORDING_COVERAGE_H
 
+#include <stdbool.h>
 #include <linux/types.h>
 
 /* Time of the oldest record of a ring that has none left */
@@ -27,6 +28,7 @@
  * @size:	of the ring [bytes]
  * @bytes:	size of the records [bytes]
  * @oldest:	time of the oldest record [ns], or COVERAGE_NOTHING
+ * @lost:	the ring is streamed, and lost what is older than @oldest
  */
 struct coverage_ring {
 	int	cpu;
@@ -34,14 +36,15 @@ struct coverage_ring {
 	u64	size;
 	u64	bytes;
 	u64	oldest;
+	bool	lost;
 };
 
 /**
  * struct coverage - the time that a snapshot covers
  * @newest:	time of the newest record in any ring [ns]; 0 if records have no time
  * @reaching:	the ring with the oldest record; @oldest is 0 if no ring was added
- * @limiting:	of the rings that have overwritten records, the one with the newest oldest record;
- *		@oldest is 0 if no ring has
+ * @limiting:	of the rings that have overwritten or lost records, the one with the newest oldest
+ *		record; @oldest is 0 if no ring has
  */
 struct coverage {
 	u64			newest;
@@ -57,6 +60,14 @@ struct coverage {
  */
 void coverage__add(struct coverage *coverage, const struct coverage_ring *ring, u64 newest,
 		   u64 overwritten);
+
+/**
+ * coverage__lose - add a ring that was streamed meanwhile, and has lost records
+ * @ring:	the ring; @oldest: time of the first record after the loss [ns]
+ *
+ * To be called after coverage__add(). Does nothing if the loss is older than all records.
+ */
+void coverage__lose(struct coverage *coverage, const struct coverage_ring *ring);
 
 /** coverage__ns - return the length of the time for which all rings are complete [ns] */
 u64 coverage__ns(const struct coverage *coverage);

@@ -86,6 +86,7 @@ static void add_kept(const struct keep_stats *kept, char *text, size_t size)
 		[KEEP_LIMIT_TIME]   = "limited by time",
 		[KEEP_LIMIT_MEMORY] = "limited by memory",
 		[KEEP_LIMIT_CPU]    = "limited by CPU time",
+		[KEEP_LIMIT_LOST]   = "limited by a loss",
 	};
 	size_t len = strlen(text);
 
@@ -99,11 +100,15 @@ static void add_rings(const struct coverage *coverage, char *text, size_t size)
 
 	len += scnprintf(text + len, size - len, "; rings %.6f s", seconds(coverage__ns(coverage)));
 	if (!coverage->limiting.oldest)
-		scnprintf(text + len, size - len, ", nothing overwritten");
+		len += scnprintf(text + len, size - len, ", nothing overwritten");
 	else if (coverage->limiting.cpu >= 0)
-		scnprintf(text + len, size - len, ", limited by CPU %d", coverage->limiting.cpu);
+		len += scnprintf(text + len, size - len, ", limited by CPU %d",
+				 coverage->limiting.cpu);
 	else
-		scnprintf(text + len, size - len, ", limited by thread %d", coverage->limiting.tid);
+		len += scnprintf(text + len, size - len, ", limited by thread %d",
+				 coverage->limiting.tid);
+	if (coverage->limiting.lost)
+		scnprintf(text + len, size - len, ", which lost events");
 }
 
 static void add_aux(const struct aux_snapshot_stats *aux, char *text, size_t size)

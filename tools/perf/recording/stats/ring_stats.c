@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdint.h>
+#include <linux/kernel.h>
 #include <perf/event.h>
 #include "util/event.h"
 #include "util/evlist.h"
@@ -89,6 +91,7 @@ size_t ring_stats__add(struct ring_stats *stats, const struct records *records, 
 		case PERF_RECORD_LOST_SAMPLES:
 			stats->lost_samples += field(records, iter.pos, &iter.header,
 					offsetof(struct perf_record_lost_samples, lost));
+			stats->lost_at = time_at(stats, records, iter.pos) ?: stats->lost_at;
 			break;
 		case PERF_RECORD_THROTTLE:
 			stats->throttles++;
@@ -113,12 +116,22 @@ void ring_stats__lose(struct ring_stats *stats, u64 lost, u64 before, u64 at)
 	stats->lost += lost;
 	if (!at)
 		return;
+	if (stats->lost > stats->lost_noted)
+		stats->lost_at = at;
 	if (!before || before > at)
 		before = at;
 	stats->holes++;
 	stats->hole_ns += at - before;
 	if (stats->timeline)
 		timeline__lose(stats->timeline, before, at, lost);
+}
+
+u64 ring_stats__lost_since(struct ring_stats *stats)
+{
+	if (stats->counter_lost <= max(stats->lost, stats->lost_noted))
+		return stats->lost_at;
+	stats->lost_noted = stats->counter_lost;
+	return UINT64_MAX;
 }
 
 void ring_stats__merge(struct ring_stats *stats, const struct ring_stats *from)

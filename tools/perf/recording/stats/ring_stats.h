@@ -32,6 +32,9 @@ struct timeline;
  * @run_last:	time of the last record in that run [ns], or 0
  * @holes:	number of gaps in which events were lost, see loss_metric.h
  * @hole_ns:	sum of their lengths [ns]
+ * @lost_at:	time of the first record after the last loss [ns], or 0
+ * @lost_noted:	events that had been lost when the caller last asked, with or without a
+ *		PERF_RECORD_LOST: they do not change @lost_at any more
  * @evlist:	used to find the time of a record. NULL if these are not the records of one ring:
  *		then all times, @holes and @hole_ns stay 0.
  * @timeline:	gets the same over time; may be NULL
@@ -54,6 +57,8 @@ struct ring_stats {
 	u64		 run_last;
 	u64		 holes;
 	u64		 hole_ns;
+	u64		 lost_at;
+	u64		 lost_noted;
 	struct evlist	*evlist;
 	struct timeline	*timeline;
 };
@@ -75,6 +80,17 @@ size_t ring_stats__add(struct ring_stats *stats, const struct records *records, 
  * @at:		time of the record after the loss [ns]; 0 if unknown: then there is no hole
  */
 void ring_stats__lose(struct ring_stats *stats, u64 lost, u64 before, u64 at);
+
+/**
+ * ring_stats__lost_since - find out since when nothing was lost
+ *
+ * The last loss of a ring has no PERF_RECORD_LOST yet if nothing was recorded since: only the
+ * kernel's counter tells (lost_counters.h).
+ *
+ * Return: time of the first record after the last loss [ns]; 0 if there was none; UINT64_MAX if
+ * events were lost since the last call, and no record came after them.
+ */
+u64 ring_stats__lost_since(struct ring_stats *stats);
 
 /** ring_stats__merge - add the counts of @from to @stats, but not its times and holes */
 void ring_stats__merge(struct ring_stats *stats, const struct ring_stats *from);

@@ -377,6 +377,19 @@ static void test_clock_set(s64 step, bool between, const char *what)
 	keep__exit(&keep);
 }
 
+static void test_lost(void)
+{
+	struct keep_stats stats = { .begin = 100, .end = 200, .limit = KEEP_LIMIT_TIME };
+
+	keep_stats__lose(&stats, 100);
+	check(stats.begin == 100 && stats.limit == KEEP_LIMIT_TIME,
+	      "a loss before the first record changes nothing");
+	keep_stats__lose(&stats, 150);
+	check(stats.begin == 150 && stats.limit == KEEP_LIMIT_LOST, "a later one ends the span");
+	keep_stats__lose(&stats, UINT64_MAX);
+	check(stats.begin == 200, "one that lasts leaves nothing");
+}
+
 static void test_memory(int level)
 {
 	struct keep_stats stats;
@@ -546,6 +559,7 @@ int main(void)
 	test_clock_set(-30000, false, "records are kept when the clock is set back");
 	test_clock_set(-60000, true, "records are kept if it was set back after a snapshot");
 	test_clock_set(1000000, false, "records are kept when the clock is set forward");
+	test_lost();
 	test_memory(0);
 	test_memory(1);
 	test_overlap();

@@ -39,6 +39,29 @@ static void test_limited(void)
 	check(coverage__ring_size(&coverage) == 4 * SIZE, "the size that all rings need");
 }
 
+static void test_lost(void)
+{
+	struct coverage_ring stream = { .cpu = 7, .oldest = END - 5 * NSEC_PER_SEC };
+	struct coverage coverage = { 0 };
+
+	coverage__lose(&coverage, &stream);
+	check(!coverage.limiting.oldest, "without records, a loss limits nothing");
+	add(&coverage, 0, 4 * NSEC_PER_SEC, 0);
+	coverage__lose(&coverage, &stream);
+	check(!coverage.limiting.oldest, "a loss before the first record limits nothing");
+	stream.oldest = END - NSEC_PER_SEC;
+	coverage__lose(&coverage, &stream);
+	check(coverage.limiting.cpu == 7 && coverage.limiting.lost &&
+	      coverage__ns(&coverage) == NSEC_PER_SEC, "a ring of streams that has lost events limits");
+	check(!coverage__ring_size(&coverage), "no size of overwrite rings helps");
+	stream.oldest = END - 2 * NSEC_PER_SEC;
+	coverage__lose(&coverage, &stream);
+	check(coverage__ns(&coverage) == NSEC_PER_SEC, "an older loss limits no more");
+	stream.oldest = COVERAGE_NOTHING;
+	coverage__lose(&coverage, &stream);
+	check(!coverage__ns(&coverage), "a loss that lasts leaves nothing");
+}
+
 static void test_rounded(void)
 {
 	struct coverage coverage = { 0 };
@@ -80,6 +103,7 @@ static void test_nothing_left(void)
 int main(void)
 {
 	test_limited();
+	test_lost();
 	test_rounded();
 	test_complete();
 	test_nothing_left();

@@ -122,6 +122,19 @@ int main(void)
 	ring_stats__merge(&sum, &stats);
 	check(sum.records == 2 && sum.bytes == 48, "merged statistics add up");
 
+	stats = (struct ring_stats){ 0 };
+	ring_stats__lose(&stats, 10, 90, 100);
+	stats.counter_lost = 10;
+	check(ring_stats__lost_since(&stats) == 100, "a loss ends with the record after it");
+	stats.counter_lost = 15;
+	check(ring_stats__lost_since(&stats) == UINT64_MAX && ring_stats__lost_since(&stats) == 100,
+	      "one that has no record yet lasts, and is reported once");
+	ring_stats__lose(&stats, 5, 100, 200);
+	check(ring_stats__lost_since(&stats) == 100, "its record, when it comes, is no other loss");
+	stats.counter_lost = 16;
+	ring_stats__lose(&stats, 1, 200, 300);
+	check(ring_stats__lost_since(&stats) == 300, "a later one is");
+
 	run = records__of_ring(records, 1024, 1000, 1048);
 	check(run.part[0].iov_len == 24 && run.part[1].iov_len == 24 && records__len(&run) == 48,
 	      "a run across the end of the ring has two pieces");

@@ -1,0 +1,89 @@
+#!/bin/bash
+# perf record: a loss of a streamed ring ends the time for which a snapshot is complete
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 120
+# tags: parallel
+
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
+
+need_numbered
+numbered_event
+
+# in_json FIELD: print a field of the last snapshot
+in_json() {
+	grep '"type":"snapshot"' "$work/record.err" | tail -n 1 |
+		python3 -c "import json; print(json.loads(input())$1)"
+}
+
+# take: take a snapshot; set $seconds and $limit to what the answer says
+take() {
+	control snapshot || fatal "the snapshot is not acknowledged: $answer"
+	read -r _ file seconds limit <<< "$answer"
+	note "$answer"
+}
+
+# lose: let rings overflow while the recorder is stopped
+lose() {
+	kill -STOP "$recorder"
+	wait_until 20 grep -q '^State:.T' "/proc/$recorder/status" || fatal "it does not stop"
+	numbered_calls 20 20011
+	kill -CONT "$recorder"
+}
+
+# lost: return 0 if the file lacks calls that were made while the recorder was stopped
+lost() {
+	! numbered_check "$file" > "$work/checked" || [[ $(numbered_ranges "$file") != *20:1-20011* ]]
+}
+
+# is_complete: of what the file has in the last $seconds before its newest record, no call is missing
+is_complete() {
+	local newest
+
+	newest=$("$PERF" script "${no_symbols[@]}" -f -i "$file" --ns -F time 2> /dev/null |
+		tr -d : | sort -n | tail -n 1)
+	"$PERF" script "${no_symbols[@]}" -f -i "$file" -F trace \
+		--time "$(awk -v t="$newest" -v s="$seconds" 'BEGIN { printf "%.9f", t - s }')," \
+		2> "$work/script.err" > "$work/span"
+	grep -q . "$work/span" || return 0
+	"$BUILD/tests/numbered_check" < "$work/span"
+}
+
+subtest "--keep: in the answer, the summary and the sample of the snapshot"
+recorder_start -a -m 16 "${event[@]}" -o "$work/data" --keep=60s,64M --switch-output --summary=json
+numbered_calls 10 101
+take
+[ "$limit" = none ] || error "the limit is '$limit' before anything is lost"
+numbered_calls 11 101
+lose
+numbered_calls 30 101
+take
+lost || inconclusive "no call was lost"
+[ "$limit" = lost ] || error "the answer says '$limit'"
+[ "$(in_json "['kept']['limit']")" = lost ] || error "the summary says $(in_json "['kept']")"
+"$PERF" script "${no_symbols[@]}" -f -i "$file" 2> /dev/null | grep -q 'limited by a loss' ||
+	error "the sample does not say it"
+is_complete || error "calls are missing in the last $seconds s"
+numbered_calls 40 101
+take
+[ "$limit" = none ] || error "the limit is '$limit' after the next snapshot"
+recorder_stop
+
+subtest "streams beside overwritten events"
+recorder_start -a -m 16 "${event[@]}" -e raw_syscalls:sys_exit/overwrite/ --filter "comm == \"$comm\"" \
+	-o "$work/mixed" --switch-output
+numbered_calls 10 101
+take
+[ "$limit" != lost ] || error "the limit is '$limit' before anything is lost"
+numbered_calls 11 11
+lose
+numbered_calls 30 11
+take
+lost || inconclusive "no call was lost"
+"$PERF" script "${no_symbols[@]}" -f -i "$file" 2> /dev/null | grep -q 'which lost events' ||
+	error "the sample does not say it"
+[ "$limit" = lost ] || error "the answer says '$limit'"
+is_complete || error "calls are missing in the last $seconds s"
+recorder_stop
+
+finish
