@@ -77,8 +77,9 @@ int snapshotter__init(struct snapshotter *snapshotter, struct channels *channels
 
 	err = add_rings(snapshotter, nr, kind);
 	if (!err) {
-		pr_debug("Snapshots of %d rings written by BPF, %d by %s.\n", bpf->nr_mapped,
-			 perf->nr_mapped,
+		if (bpf->nr_mapped)
+			pr_debug("Snapshots of %d rings written by BPF.\n", bpf->nr_mapped);
+		pr_debug("Snapshots of %d rings by %s.\n", perf->nr_mapped,
 			 kind == PERF_OVERWRITE_SIZED ? "PERF_SAMPLE_SIZE_AT_END" :
 							"write_backward");
 		return 0;
