@@ -601,7 +601,7 @@ static struct option options[] = {
 	OPT_BOOLEAN(0, "overwrite", &rec.opts.overwrite,
 		    "record all events in overwrite mode, as with the term /overwrite/"),
 	OPT_CALLBACK_NONEG(0, "bpf-ring", &rec.bpf_ring.mode, "auto|yes|no",
-			   "let BPF programs write frequent events in overwrite mode (default: auto)",
+			   "let BPF programs write frequent events in overwrite mode (default: no)",
 			   parse_bpf_ring),
 	OPT_U64('c', "count", &rec.opts.user_interval, "sample once per this number of events"),
 	OPT_CALLBACK_NONEG('F', "freq", &rec.opts, "n|max", "sample at this frequency [Hz]",
@@ -1001,6 +1001,7 @@ static void set_defaults(void)
 			},
 		},
 		.readers.priority = -1,
+		.bpf_ring.mode = BPF_RING_NO,
 		.capture.wake_fd = -1,
 		.capture.stop_fd = -1,
 		.opts = {
