@@ -23,7 +23,7 @@
 #include "task-root.h"
 #include "vdso.h"
 
-/* What a record without build-id tells of the file. */
+/* Identify a file by the fields of an mmap record without build-id. */
 struct file_id {
 	u32	maj;
 	u32	min;

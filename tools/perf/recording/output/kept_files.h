@@ -12,7 +12,7 @@
  * the completed file, and are deleted with it.
  *
  * Files of earlier runs are older than those of this recorder, and have the order of their names.
- * Those of this recorder have the order in which they were completed.
+ * Files of this recorder are ordered by completion.
  */
 #ifndef PERF_RECORDING_KEPT_FILES_H
 #define PERF_RECORDING_KEPT_FILES_H

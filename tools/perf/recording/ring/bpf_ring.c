@@ -41,7 +41,7 @@ int bpf_ring__parse(enum bpf_ring_mode *mode, const char *text)
 #include "bpf_programs.h"
 #include "channel.h"
 
-/* What the programs write, in this order */
+/* The fields of a sample, in the order in which the programs write them */
 #define SAMPLE_FORMAT (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
 		       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW)
 
@@ -98,7 +98,7 @@ static const struct ring_event_info infos[NR_RING_EVENTS] = {
 };
 
 /*
- * What can be written
+ * Selection of events
  */
 
 /* Return: the index of @evsel in the table, or -1. */

@@ -183,7 +183,7 @@ subtest "--time ends at the record of a new name, which is newer than the last s
 	2> "$work/record.err" || fatal "perf record fails"
 "$PERF" script "${no_symbols[@]}" -i "$work/exec" --ns --show-task-events -F time,event 2> /dev/null |
 	awk '/PERF_RECORD_COMM exec: true/ { sub(":", "", $1); print $1 }' > "$work/execs"
-# Those of other tasks are recorded, too.
+# Other tasks may execute programs meanwhile, which are recorded, too.
 note "$(wc -l < "$work/execs") programs are executed"
 (($(wc -l < "$work/execs") >= 5)) || error "not 5 programs are executed"
 while read -r time; do
