@@ -7,7 +7,7 @@
 #include <linux/time64.h>
 #include "recording/aux/snapshot.h"
 #include "recording/keep/keep.h"
-#include "recording/lib/utf8.h"
+#include "util/utf8.h"
 #include "recording/output/output.h"
 #include "recording/snapshot/overwrite.h"
 #include "advice.h"

@@ -10,7 +10,7 @@
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/time64.h>
-#include "recording/lib/utf8.h"
+#include "util/utf8.h"
 #include "loss_svg.h"
 #include "timeline.h"
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <linux/time64.h>
-#include "recording/lib/utf8.h"
+#include "util/utf8.h"
 #include "json.h"
 
 /* '<' is escaped as well: the text may be part of a script in a HTML page. */

@@ -2,8 +2,8 @@
 /*
  * Check UTF-8 before it is written to formats that allow nothing else, such as JSON and XML.
  */
-#ifndef PERF_RECORDING_UTF8_H
-#define PERF_RECORDING_UTF8_H
+#ifndef PERF_UTF8_H
+#define PERF_UTF8_H
 
 #include <stddef.h>
 
