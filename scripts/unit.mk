@@ -36,7 +36,7 @@ ring-members := $(filter-out %/bpf_programs.c,$(ring-members))
 # Not grace.c: tools/arch hides <asm/unistd.h>, which has the number of membarrier(2).
 libperf-members := $(filter-out %/grace.c,$(wildcard tools/lib/perf/*.c))
 libperf-tests-members := $(addprefix tools/lib/perf/tests/,image.c ring_writer.c vectors.c)
-util-members := tools/perf/util/kernel-symbols.c
+util-members := $(addprefix tools/perf/util/,json.c kernel-symbols.c)
 upstream-members := $(addprefix tools/,lib/api/fs/fs.c lib/ctype.c lib/perf/cpumap.c \
 	lib/symbol/kallsyms.c lib/zalloc.c perf/util/hashmap.c)
 

@@ -123,7 +123,7 @@ static void begin_timeline(struct conversion *conv, u64 time)
 		conv->timeline.switches |= evsel->core.attr.context_switch;
 	}
 	conv->timeline.switches |= conv->switch_event;
-	conv->timeline.json.base = time - time % TIME_MODULUS;
+	conv->timeline.events.base = time - time % TIME_MODULUS;
 	conv->timeline.host = conv->pids.in_namespace ? &conv->tasks :
 							&conv->session->machines.host;
 }
@@ -155,8 +155,8 @@ static void convert_switch(struct conversion *conv, struct evsel *evsel, struct 
 		prev.pid = -1;
 	}
 	if (timeline__begin_off_cpu(&conv->timeline, &prev, off_cpu_of(state))) {
-		stack__write(&conv->timeline.json, evsel, sample, thread);
-		json__end(&conv->timeline.json);
+		stack__write(&conv->timeline.events, evsel, sample, thread);
+		chrome_event__end(&conv->timeline.events);
 	}
 	timeline__switch_out(&conv->timeline, at);
 	next.pid = -1;
@@ -183,15 +183,15 @@ static const char *syscall_of(struct conversion *conv, struct evsel *evsel,
 static void convert_other(struct conversion *conv, struct evsel *evsel, struct perf_sample *sample,
 			  const struct moment *at, struct thread *thread)
 {
-	struct json_writer *json = &conv->timeline.json;
+	struct chrome_events *events = &conv->timeline.events;
 
 	timeline__begin_point(&conv->timeline, at, evsel__name(evsel));
-	json__arg_number(json, "CPU", at->cpu);
+	chrome_event__arg_number(events, "CPU", at->cpu);
 	if (evsel->core.attr.type == PERF_TYPE_TRACEPOINT)
-		fields__write(json, evsel, sample);
-	stack__write_place(json, evsel, sample, &conv->session->machines.host);
-	stack__write(json, evsel, sample, thread);
-	json__end(json);
+		fields__write(events, evsel, sample);
+	stack__write_place(events, evsel, sample, &conv->session->machines.host);
+	stack__write(events, evsel, sample, thread);
+	chrome_event__end(events);
 }
 
 static void convert_sample(struct conversion *conv, struct evsel *evsel, struct perf_sample *sample,
@@ -211,8 +211,8 @@ static void convert_sample(struct conversion *conv, struct evsel *evsel, struct 
 		break;
 	case SAMPLE_SYSCALL_ENTER:
 		timeline__begin_syscall(tl, at, syscall_of(conv, evsel, sample, name, sizeof(name)));
-		stack__write(&tl->json, evsel, sample, thread);
-		json__end(&tl->json);
+		stack__write(&tl->events, evsel, sample, thread);
+		chrome_event__end(&tl->events);
 		break;
 	case SAMPLE_SYSCALL_EXIT:
 		timeline__end_syscall(tl, at, syscall_of(conv, evsel, sample, name, sizeof(name)),
@@ -249,7 +249,7 @@ static int process_sample(const struct perf_tool *tool, union perf_event *event 
 		return 0;
 	if (pid_map__differs(evsel, sample) && !conv->pids.in_namespace) {
 		pr_err("Cannot convert a pipe that was recorded in a PID namespace: record to a file\n");
-		return -(conv->timeline.json.err = EOPNOTSUPP);
+		return -(conv->timeline.events.err = EOPNOTSUPP);
 	}
 	if (conv->pids.in_namespace) {
 		common_pid = pid_map__common_pid(evsel, sample);
@@ -273,7 +273,7 @@ static int process_sample(const struct perf_tool *tool, union perf_event *event 
 	convert_sample(conv, evsel, sample, &at, thread);
 	thread__put(thread);
 	conv->nr_samples++;
-	return -conv->timeline.json.err;
+	return -conv->timeline.events.err;
 }
 DEFINE_SAMPLE_CALLBACK(sample_callback, process_sample)
 
@@ -304,7 +304,7 @@ static int process_switch(const struct perf_tool *tool, union perf_event *event,
 	timeline__running(&conv->timeline, &at);
 	if (timeline__begin_off_cpu(&conv->timeline, &at,
 				    preempted ? OFF_CPU_RUNNABLE : OFF_CPU_SLEEPING))
-		json__end(&conv->timeline.json);
+		chrome_event__end(&conv->timeline.events);
 	timeline__switch_out(&conv->timeline, &at);
 	return 0;
 }
@@ -424,22 +424,23 @@ static void init_tool(struct perf_tool *tool)
 static void write_other(struct conversion *conv)
 {
 	const struct perf_env *env = session__env(conv->session);
-	FILE *file = conv->timeline.json.file;
+	struct json *json = &conv->timeline.events.json;
 	const struct { const char *key, *text; } texts[] = {
 		{ "hostname", env->hostname }, { "release", env->os_release },
 		{ "perf", env->version },
 	};
 	size_t i;
 
-	fprintf(file, "\n],\n\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"offset_s\":%" PRIu64,
-		conv->timeline.json.base / NSEC_PER_SEC);
+	fputs("\n],\n\"displayTimeUnit\":\"ns\",\n\"otherData\":", json->file);
+	json->comma = false;
+	json__open(json, NULL, '{');
+	json__number(json, "offset_s", conv->timeline.events.base / NSEC_PER_SEC);
 	for (i = 0; i < ARRAY_SIZE(texts); i++) {
-		if (!texts[i].text)
-			continue;
-		fprintf(file, ",\"%s\":", texts[i].key);
-		json__string(file, texts[i].text, strlen(texts[i].text));
+		if (texts[i].text)
+			json__text(json, texts[i].key, texts[i].text);
 	}
-	fputs("}}\n", file);
+	json__close(json, '}');
+	fputs("}\n", json->file);
 }
 
 /* Return: 0, or a negative errno after an error message. */
@@ -448,10 +449,10 @@ static int write_trace(struct conversion *conv)
 	int err;
 
 	if (conv->html)
-		page__begin(conv->timeline.json.file);
-	fputs("{\"traceEvents\":[", conv->timeline.json.file);
+		page__begin(conv->timeline.events.json.file);
+	fputs("{\"traceEvents\":[", conv->timeline.events.json.file);
 	err = perf_session__process_events(conv->session);
-	if (err && !conv->timeline.json.err) {
+	if (err && !conv->timeline.events.err) {
 		pr_err("Cannot read %s: %s\n", conv->session->data->path,
 		       err < -1 ? strerror(-err) : "the file is damaged");
 		return err;
@@ -459,7 +460,7 @@ static int write_trace(struct conversion *conv)
 	timeline__finish(&conv->timeline);
 	write_other(conv);
 	if (conv->html)
-		page__end(conv->timeline.json.file);
+		page__end(conv->timeline.events.json.file);
 	return 0;
 }
 
@@ -487,13 +488,13 @@ static int open_session(struct conversion *conv, struct perf_data *data,
 }
 
 /* Return: 0, or -1 after an error message. */
-static int close_output(struct json_writer *json, const char *path)
+static int close_output(struct chrome_events *events, const char *path)
 {
-	if (fclose(json->file) && !json->err)
-		json->err = errno;
-	if (!json->err)
+	if (fclose(events->json.file) && !events->err)
+		events->err = errno;
+	if (!events->err)
 		return 0;
-	pr_err("Cannot write %s: %s\n", path, strerror(json->err));
+	pr_err("Cannot write %s: %s\n", path, strerror(events->err));
 	return -1;
 }
 
@@ -546,11 +547,11 @@ int convert__perf2chrome(const char *input, const char *output, bool html,
 	machine__init(&conv.tasks, "", HOST_KERNEL_ID);
 	if (open_session(&conv, &data, opts) || pid_map__read(&conv.pids, &data))
 		goto out;
-	conv.timeline.json.file = open_output(output, opts->force);
-	if (!conv.timeline.json.file)
+	conv.timeline.events.json.file = open_output(output, opts->force);
+	if (!conv.timeline.events.json.file)
 		goto out;
 	err = write_trace(&conv);
-	if (close_output(&conv.timeline.json, output))
+	if (close_output(&conv.timeline.events, output))
 		err = -1;
 	if (!err)
 		report(&conv, data.path, output);

@@ -7,7 +7,7 @@
 #include "util/evsel.h"
 #include "util/sample.h"
 #include "fields.h"
-#include "json.h"
+#include "chrome_event.h"
 
 static bool is_event(const struct tep_event *format, const char *system, const char *name)
 {
@@ -115,7 +115,7 @@ void fields__comm(const struct perf_sample *sample, const struct tep_format_fiel
 }
 
 /* Write a text, in the field itself or, if the field says where, behind the others. */
-static void write_text(struct json_writer *json, struct evsel *evsel,
+static void write_text(struct chrome_events *events, struct evsel *evsel,
 		       const struct perf_sample *sample, struct tep_format_field *field)
 {
 	size_t offset = field->offset, size = field->size;
@@ -130,10 +130,12 @@ static void write_text(struct json_writer *json, struct evsel *evsel,
 			offset += field->offset + field->size;
 	}
 	if (in_sample(sample, offset, size))
-		json__arg_text(json, field->name, (const char *)sample->raw_data + offset, size);
+		json__bytes(chrome_event__args(events), field->name,
+			    (const char *)sample->raw_data + offset, size);
 }
 
-void fields__write(struct json_writer *json, struct evsel *evsel, const struct perf_sample *sample)
+void fields__write(struct chrome_events *events, struct evsel *evsel,
+		   const struct perf_sample *sample)
 {
 	const struct tep_event *format = evsel__tp_format(evsel);
 	struct tep_format_field *field;
@@ -142,12 +144,14 @@ void fields__write(struct json_writer *json, struct evsel *evsel, const struct p
 		if (!has_field(sample, field))
 			continue;
 		if (field->flags & TEP_FIELD_IS_STRING)
-			write_text(json, evsel, sample, field);
+			write_text(events, evsel, sample, field);
 		else if (field->flags & TEP_FIELD_IS_ARRAY)
 			continue;
 		else if (field->flags & (TEP_FIELD_IS_POINTER | TEP_FIELD_IS_FLAG))
-			json__arg_hex(json, field->name, fields__number(evsel, sample, field, 0));
+			chrome_event__arg_hex(events, field->name,
+					      fields__number(evsel, sample, field, 0));
 		else
-			json__arg_number(json, field->name, fields__number(evsel, sample, field, 0));
+			chrome_event__arg_number(events, field->name,
+						 fields__number(evsel, sample, field, 0));
 	}
 }

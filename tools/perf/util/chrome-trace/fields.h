@@ -9,7 +9,7 @@
 #include <linux/types.h>
 
 struct evsel;
-struct json_writer;
+struct chrome_events;
 struct perf_sample;
 struct perf_session;
 struct tep_format_field;
@@ -60,6 +60,7 @@ void fields__comm(const struct perf_sample *sample, const struct tep_format_fiel
 		  char comm[COMM_SIZE]);
 
 /* Add all fields of a sample of a tracepoint to the arguments of the current event. */
-void fields__write(struct json_writer *json, struct evsel *evsel, const struct perf_sample *sample);
+void fields__write(struct chrome_events *events, struct evsel *evsel,
+		   const struct perf_sample *sample);
 
 #endif

@@ -13,7 +13,7 @@
 #include "util/sample.h"
 #include "util/symbol.h"
 #include "util/thread.h"
-#include "json.h"
+#include "chrome_event.h"
 #include "stack.h"
 
 #define FRAME_SIZE	512
@@ -46,8 +46,8 @@ static const char *frame_name(char name[FRAME_SIZE], u64 ip, const struct symbol
 	return name;
 }
 
-void stack__write_place(struct json_writer *json, struct evsel *evsel, struct perf_sample *sample,
-			struct machine *machine)
+void stack__write_place(struct chrome_events *events, struct evsel *evsel,
+			struct perf_sample *sample, struct machine *machine)
 {
 	u64 type = evsel->core.attr.sample_type;
 	struct addr_location al;
@@ -58,32 +58,32 @@ void stack__write_place(struct json_writer *json, struct evsel *evsel, struct pe
 	if (type & PERF_SAMPLE_IP) {
 		addr_location__init(&al);
 		if (machine__resolve(machine, &al, sample) >= 0)
-			json__arg_text(json, "at", frame_name(name, sample->ip, al.sym, al.map),
-				       FRAME_SIZE);
+			json__text(chrome_event__args(events), "at",
+				   frame_name(name, sample->ip, al.sym, al.map));
 		addr_location__exit(&al);
 	}
 	if (type & PERF_SAMPLE_ADDR)
-		json__arg_hex(json, "addr", sample->addr);
+		chrome_event__arg_hex(events, "addr", sample->addr);
 }
 
-void stack__write(struct json_writer *json, struct evsel *evsel, struct perf_sample *sample,
+void stack__write(struct chrome_events *events, struct evsel *evsel, struct perf_sample *sample,
 		  struct thread *thread)
 {
 	struct callchain_cursor *cursor = get_tls_callchain_cursor();
 	struct callchain_cursor_node *node;
 	char name[FRAME_SIZE];
-	bool first = true;
+	struct json *json;
 
 	if (!thread || !sample->callchain || !cursor ||
 	    resolve_callchain(thread, cursor, evsel, sample, PERF_MAX_STACK_DEPTH))
 		return;
 	callchain_cursor_commit(cursor);
-	json__arg_list_begin(json, "stack");
+	json = chrome_event__args(events);
+	json__open(json, "stack", '[');
 	while ((node = callchain_cursor_current(cursor)) != NULL) {
 		frame_name(name, node->ip, node->ms.sym, node->ms.map);
-		json__arg_list_item(json, name, sizeof(name), first);
-		first = false;
+		json__text(json, NULL, name);
 		callchain_cursor_advance(cursor);
 	}
-	json__arg_list_end(json);
+	json__close(json, ']');
 }

@@ -6,7 +6,7 @@
 #define PERF_CHROME_TRACE_STACK_H
 
 struct evsel;
-struct json_writer;
+struct chrome_events;
 struct machine;
 struct perf_sample;
 struct thread;
@@ -15,11 +15,11 @@ struct thread;
 void stack__prepare(const struct evsel *evsel);
 
 /* Write the symbol and the data address of a sample, unless it is one of a tracepoint. */
-void stack__write_place(struct json_writer *json, struct evsel *evsel, struct perf_sample *sample,
-			struct machine *machine);
+void stack__write_place(struct chrome_events *events, struct evsel *evsel,
+			struct perf_sample *sample, struct machine *machine);
 
 /* Write the stack, innermost function first, if the sample has one and @thread is not NULL. */
-void stack__write(struct json_writer *json, struct evsel *evsel, struct perf_sample *sample,
+void stack__write(struct chrome_events *events, struct evsel *evsel, struct perf_sample *sample,
 		  struct thread *thread);
 
 #endif

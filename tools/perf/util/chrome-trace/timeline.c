@@ -58,53 +58,53 @@ void timeline__exit(struct timeline *tl)
 	zfree(&tl->counts);
 }
 
-static struct json_track cpu_track(int cpu)
+static struct chrome_track cpu_track(int cpu)
 {
-	return (struct json_track){ GROUP_CPUS, GROUP_CPUS + 1 + cpu };
+	return (struct chrome_track){ GROUP_CPUS, GROUP_CPUS + 1 + cpu };
 }
 
-static struct json_track records_track(int cpu)
+static struct chrome_track records_track(int cpu)
 {
-	return (struct json_track){ GROUP_RECORDS, GROUP_RECORDS + 1 + cpu };
+	return (struct chrome_track){ GROUP_RECORDS, GROUP_RECORDS + 1 + cpu };
 }
 
-static struct json_track task_track(struct thread *thread)
+static struct chrome_track task_track(struct thread *thread)
 {
-	return (struct json_track){ thread__pid(thread), thread__tid(thread) };
+	return (struct chrome_track){ thread__pid(thread), thread__tid(thread) };
 }
 
-static void begin_named(struct timeline *tl, char phase, struct json_track track, u64 time,
+static void begin_named(struct timeline *tl, char phase, struct chrome_track track, u64 time,
 			const char *name)
 {
-	json__begin(&tl->json, phase, track, time);
-	json__text(&tl->json, "name", name, INT_MAX);
+	chrome_event__begin(&tl->events, phase, track, time);
+	json__text(&tl->events.json, "name", name);
 }
 
 /* @name is that of the slice's beginning: the Firefox Profiler refuses a file without it. */
-static void write_end(struct timeline *tl, struct json_track track, u64 time, const char *name)
+static void write_end(struct timeline *tl, struct chrome_track track, u64 time, const char *name)
 {
 	begin_named(tl, 'E', track, time, name);
-	json__end(&tl->json);
+	chrome_event__end(&tl->events);
 }
 
 /* ---- titles */
 
-static void write_title(struct timeline *tl, const char *what, struct json_track track,
+static void write_title(struct timeline *tl, const char *what, struct chrome_track track,
 			const char *title)
 {
 	begin_named(tl, 'M', track, 0, what);
-	json__arg_text(&tl->json, "name", title, INT_MAX);
-	json__end(&tl->json);
+	json__text(chrome_event__args(&tl->events), "name", title);
+	chrome_event__end(&tl->events);
 }
 
 static void write_group(struct timeline *tl, int group, const char *title, int position)
 {
-	struct json_track track = { group, group };
+	struct chrome_track track = { group, group };
 
 	write_title(tl, "process_name", track, title);
 	begin_named(tl, 'M', track, 0, "process_sort_index");
-	json__arg_number(&tl->json, "sort_index", position);
-	json__end(&tl->json);
+	chrome_event__arg_number(&tl->events, "sort_index", position);
+	chrome_event__end(&tl->events);
 }
 
 static void write_cpu_titles(struct timeline *tl, int cpu)
@@ -195,7 +195,7 @@ static int add_cpu(struct timeline *tl, const struct moment *at)
 	tl->cpus[at->cpu].last = at->time;
 	write_cpu_titles(tl, at->cpu);
 	begin_named(tl, 'B', records_track(at->cpu), at->time, recorded);
-	json__end(&tl->json);
+	chrome_event__end(&tl->events);
 	return 0;
 }
 
@@ -272,9 +272,9 @@ static void begin_running(struct timeline *tl, struct cpu_row *row, const struct
 	row->drawn = true;
 	begin_named(tl, 'B', cpu_track(at->cpu), at->time, row->name);
 	if (thread)
-		json__arg_number(&tl->json, "pid", thread__pid(thread));
-	json__arg_number(&tl->json, "tid", at->tid);
-	json__end(&tl->json);
+		chrome_event__arg_number(&tl->events, "pid", thread__pid(thread));
+	chrome_event__arg_number(&tl->events, "tid", at->tid);
+	chrome_event__end(&tl->events);
 }
 
 static void start_running(struct timeline *tl, const struct moment *at, const char *comm)
@@ -303,10 +303,10 @@ static void start_running(struct timeline *tl, const struct moment *at, const ch
 	}
 	if (row && task && task->flow) {
 		begin_named(tl, 'f', cpu_track(at->cpu), at->time, "wakeup");
-		json__word(&tl->json, "cat", "wakeup");
-		json__word(&tl->json, "bp", "e");
-		json__number(&tl->json, "id", task->flow);
-		json__end(&tl->json);
+		json__text(&tl->events.json, "cat", "wakeup");
+		json__text(&tl->events.json, "bp", "e");
+		json__number(&tl->events.json, "id", task->flow);
+		chrome_event__end(&tl->events);
 		task->flow = 0;
 	}
 	thread__put(thread);
@@ -419,12 +419,12 @@ void timeline__switch_in(struct timeline *tl, const struct moment *at, const cha
 static void write_arrow(struct timeline *tl, const struct moment *at, struct task *task, int tid)
 {
 	begin_named(tl, task->flow ? 't' : 's', cpu_track(at->cpu), at->time, "wakeup");
-	json__word(&tl->json, "cat", "wakeup");
+	json__text(&tl->events.json, "cat", "wakeup");
 	if (!task->flow)
 		task->flow = ++tl->nr_flows;
-	json__number(&tl->json, "id", task->flow);
-	json__arg_number(&tl->json, "wakes", tid);
-	json__end(&tl->json);
+	json__number(&tl->events.json, "id", task->flow);
+	chrome_event__arg_number(&tl->events, "wakes", tid);
+	chrome_event__end(&tl->events);
 }
 
 static void begin_runnable(struct timeline *tl, const struct moment *at, struct thread *thread,
@@ -435,10 +435,10 @@ static void begin_runnable(struct timeline *tl, const struct moment *at, struct 
 	task->off_cpu = "runnable";
 	begin_named(tl, 'B', task_track(thread), at->time, task->off_cpu);
 	if (waker && thread__comm_set(waker))
-		json__arg_text(&tl->json, "woken by", thread__comm_str(waker), INT_MAX);
-	json__arg_number(&tl->json, "waker tid", at->tid);
-	json__arg_number(&tl->json, "waker CPU", at->cpu);
-	json__end(&tl->json);
+		json__text(chrome_event__args(&tl->events), "woken by", thread__comm_str(waker));
+	chrome_event__arg_number(&tl->events, "waker tid", at->tid);
+	chrome_event__arg_number(&tl->events, "waker CPU", at->cpu);
+	chrome_event__end(&tl->events);
 	thread__put(waker);
 }
 
@@ -460,9 +460,9 @@ void timeline__wakeup(struct timeline *tl, const struct moment *at, int tid, con
 	} else {
 		snprintf(name, sizeof(name), "wakes %s", comm);
 		timeline__begin_point(tl, at, name);
-		json__word(&tl->json, "cat", "wakeup");
-		json__arg_number(&tl->json, "wakes", tid);
-		json__end(&tl->json);
+		json__text(&tl->events.json, "cat", "wakeup");
+		chrome_event__arg_number(&tl->events, "wakes", tid);
+		chrome_event__end(&tl->events);
 	}
 	if (task && task->off_cpu && !task->woken) {
 		write_end(tl, task_track(thread), at->time, task->off_cpu);
@@ -492,7 +492,7 @@ void timeline__begin_syscall(struct timeline *tl, const struct moment *at, const
 	} else {
 		timeline__begin_point(tl, at, name);
 	}
-	json__word(&tl->json, "cat", "syscall");
+	json__text(&tl->events.json, "cat", "syscall");
 	thread__put(thread);
 }
 
@@ -512,19 +512,19 @@ void timeline__end_syscall(struct timeline *tl, const struct moment *at, const c
 		u64 begin = task->running_since ?: row ? row->begin : at->time;
 
 		begin_syscall(tl, thread, task, begin, name);
-		json__word(&tl->json, "cat", "syscall");
-		json__arg_text(&tl->json, "cut", "begin", INT_MAX);
-		json__end(&tl->json);
+		json__text(&tl->events.json, "cat", "syscall");
+		json__text(chrome_event__args(&tl->events), "cut", "begin");
+		chrome_event__end(&tl->events);
 	}
 	if (task && *task->syscall) {
 		begin_named(tl, 'E', task_track(thread), at->time, task->syscall);
 		*task->syscall = 0;
 	} else {
 		timeline__begin_point(tl, at, name);
-		json__word(&tl->json, "cat", "syscall");
+		json__text(&tl->events.json, "cat", "syscall");
 	}
-	json__arg_number(&tl->json, "ret", ret);
-	json__end(&tl->json);
+	chrome_event__arg_number(&tl->events, "ret", ret);
+	chrome_event__end(&tl->events);
 	thread__put(thread);
 }
 
@@ -534,14 +534,14 @@ void timeline__begin_point(struct timeline *tl, const struct moment *at, const c
 {
 	struct thread *thread = at->tid > 0 ? machine__findnew_thread(tl->host, at->pid, at->tid) :
 					      NULL;
-	struct json_track track = { at->pid, at->tid };
+	struct chrome_track track = { at->pid, at->tid };
 
 	if (draw_task(tl, thread))
 		track = task_track(thread);
 	else if (find_cpu(tl, at->cpu))
 		track = cpu_track(at->cpu);
 	begin_named(tl, 'i', track, at->time, name);
-	json__word(&tl->json, "s", "t");
+	json__text(&tl->events.json, "s", "t");
 	thread__put(thread);
 }
 
@@ -552,17 +552,17 @@ void timeline__snapshot(struct timeline *tl, const struct moment *at, const char
 	tl->end = max(tl->end, at->time);
 	snprintf(name, sizeof(name), "snapshot: %.*s", (int)strnlen(text, min(size, sizeof(name))),
 		 text);
-	begin_named(tl, 'i', (struct json_track){ at->pid, at->tid }, at->time, name);
-	json__word(&tl->json, "s", "g");
-	json__end(&tl->json);
+	begin_named(tl, 'i', (struct chrome_track){ at->pid, at->tid }, at->time, name);
+	json__text(&tl->events.json, "s", "g");
+	chrome_event__end(&tl->events);
 }
 
 /* ---- losses */
 
-static struct json_track loss_track(struct timeline *tl, int cpu)
+static struct chrome_track loss_track(struct timeline *tl, int cpu)
 {
 	return find_cpu(tl, cpu) ? records_track(cpu) :
-				   (struct json_track){ GROUP_RECORDS, GROUP_RECORDS };
+				   (struct chrome_track){ GROUP_RECORDS, GROUP_RECORDS };
 }
 
 /* The kernel reports a loss with the next record that the ring has room for. */
@@ -576,9 +576,9 @@ int timeline__lost(struct timeline *tl, const struct moment *at, u64 nr)
 	tl->end = max(tl->end, at->time);
 	snprintf(name, sizeof(name), "%" PRIu64 " lost", nr);
 	begin_named(tl, 'B', records_track(at->cpu), row->last, name);
-	json__word(&tl->json, "cat", "lost");
-	json__arg_number(&tl->json, "lost", nr);
-	json__end(&tl->json);
+	json__text(&tl->events.json, "cat", "lost");
+	chrome_event__arg_number(&tl->events, "lost", nr);
+	chrome_event__end(&tl->events);
 	write_end(tl, records_track(at->cpu), at->time, name);
 	row->nr_lost += nr;
 	row->last = at->time;
@@ -619,10 +619,10 @@ static void write_counts(struct timeline *tl, unsigned int index)
 			continue;
 		snprintf(name, sizeof(name), "%" PRIu64 " %s", nr, names[kind]);
 		begin_named(tl, 'i', loss_track(tl, (int)index - 1), tl->end, name);
-		json__word(&tl->json, "s", "t");
-		json__word(&tl->json, "cat", "lost");
-		json__arg_number(&tl->json, names[kind], nr);
-		json__end(&tl->json);
+		json__text(&tl->events.json, "s", "t");
+		json__text(&tl->events.json, "cat", "lost");
+		chrome_event__arg_number(&tl->events, names[kind], nr);
+		chrome_event__end(&tl->events);
 	}
 }
 
@@ -681,8 +681,8 @@ void timeline__finish(struct timeline *tl)
 			continue;
 		stop_running(tl, cpu, tl->end);
 		begin_named(tl, 'E', records_track(cpu), tl->end, recorded);
-		json__arg_number(&tl->json, "samples", row->nr_samples);
-		json__arg_number(&tl->json, "lost", row->nr_lost);
-		json__end(&tl->json);
+		chrome_event__arg_number(&tl->events, "samples", row->nr_samples);
+		chrome_event__arg_number(&tl->events, "lost", row->nr_lost);
+		chrome_event__end(&tl->events);
 	}
 }

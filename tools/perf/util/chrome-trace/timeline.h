@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <linux/types.h>
 #include "fields.h"
-#include "json.h"
+#include "chrome_event.h"
 
 struct machine;
 struct thread;
@@ -62,7 +62,7 @@ struct cpu_counts {
 
 /**
  * struct timeline
- * @json:	output
+ * @events:	output
  * @host:	tasks with their names, by the ids to show
  * @cpus:	rows
  * @nr_cpus:	number of @cpus
@@ -74,7 +74,7 @@ struct cpu_counts {
  * @nr_counts:	number of @counts
  */
 struct timeline {
-	struct json_writer	 json;
+	struct chrome_events	 events;
 	struct machine		*host;
 	struct cpu_row		*cpus;
 	int			 nr_cpus;
@@ -109,7 +109,7 @@ void timeline__running(struct timeline *tl, const struct moment *at);
 /* Note that a task has another name. */
 void timeline__renamed(struct timeline *tl, const struct moment *at);
 
-/* Begin the slice of a task that leaves the CPU. Arguments may follow until json__end(). */
+/* Begin the slice of a task that leaves the CPU. Arguments may follow until chrome_event__end(). */
 bool timeline__begin_off_cpu(struct timeline *tl, const struct moment *at, enum off_cpu state);
 void timeline__switch_out(struct timeline *tl, const struct moment *at);
 void timeline__switch_in(struct timeline *tl, const struct moment *at, const char *comm);
@@ -119,7 +119,7 @@ void timeline__wakeup(struct timeline *tl, const struct moment *at, int tid, con
 void timeline__begin_syscall(struct timeline *tl, const struct moment *at, const char *name);
 void timeline__end_syscall(struct timeline *tl, const struct moment *at, const char *name, s64 ret);
 
-/* Begin a point in time in the row of the task. Arguments may follow until json__end(). */
+/* Begin a point in time in the row of the task. Arguments may follow until chrome_event__end(). */
 void timeline__begin_point(struct timeline *tl, const struct moment *at, const char *name);
 void timeline__snapshot(struct timeline *tl, const struct moment *at, const char *text,
 			size_t size);
