@@ -15,7 +15,8 @@ need_tracepoint workqueue:workqueue_execute_start
 "$PERF" record -a -z -o "$work/compressed" -e sched:sched_switch -e sched:sched_wakeup \
 	-e irq:irq_handler_entry -e irq:irq_handler_exit -e irq:softirq_entry -e irq:softirq_exit \
 	-e raw_syscalls:sys_enter -e raw_syscalls:sys_exit \
-	-- sleep 0.05 > /dev/null 2> "$work/record.err" || fatal "perf record fails"
+	-- sh -c 'exec sleep 0.05' $'\xc3\xa4\xff' > /dev/null 2> "$work/record.err" ||
+	fatal "perf record fails"
 "$PERF" inject -i "$work/compressed" -o "$work/file" 2> "$work/inject.err" ||
 	fatal "perf inject fails: $(< "$work/inject.err")"
 "$PERF" inject -i "$work/file" -o - 2> "$work/inject.err" | cat > "$work/pipe" ||
@@ -52,18 +53,20 @@ subtest "A pipe: perf buildid-list"
 ! grep . "$work/ids.err" || error "perf buildid-list prints this"
 
 subtest "A pipe: perf data convert --to-json"
-for input in file pipe; do
+for input in compressed file pipe; do
 	"$PERF" data convert -i "$work/$input" --to-json="$work/$input.json" 2> "$work/json.err" ||
 		error "$(< "$work/json.err")"
 done
-python3 - "$work/file.json" "$work/pipe.json" <<'END' ||
+python3 - "$work"/{compressed,file,pipe}.json <<'END' ||
 import json
 import sys
 
-file, pipe = (json.load(open(path, encoding='utf-8')) for path in sys.argv[1:])
+compressed, file, pipe = (json.load(open(path, encoding='utf-8')) for path in sys.argv[1:])
 for key in 'hostname', 'os-release', 'arch', 'perf-version':
     if file['headers'][key] != pipe['headers'][key] or not pipe['headers'][key]:
         sys.exit(f'# ERROR: {key}: {pipe["headers"][key]}')
+if compressed['headers']['cmdline'][-1] != '\u00e4\ufffd':
+    sys.exit(f'# ERROR: text that is not ASCII: {compressed["headers"]["cmdline"]}')
 sys.exit(not file['samples'] or file['samples'] != pipe['samples'])
 END
 	error "the pipe has other samples or headers"
