@@ -27,6 +27,7 @@
 #include "builtin.h"
 #include "recording/recorder.h"
 #include "recording/lib/compat.h"
+#include "recording/lib/quantity.h"
 #include "recording/sideband/build_id_probe.h"
 #include "recording/snapshot/signals.h"
 #include "util/bpf-filter.h"
@@ -195,20 +196,13 @@ static int parse_exclude_perf(const struct option *opt __maybe_unused, const cha
 	return unset ? 0 : exclude_perf(&named_last, arg, unset);
 }
 
-/* Accept digits only: neither "-1" nor "4x". */
-static bool parse_number(const char *arg, unsigned long *number)
-{
-	errno = 0;
-	*number = strtoul(arg, NULL, 10);
-	return *arg && strspn(arg, "0123456789") == strlen(arg) && !errno;
-}
-
 /* Refuse what atoi() would take for 0. */
 static int parse_frequency(const struct option *opt, const char *arg, int unset)
 {
 	unsigned long number;
 
-	if (strcasecmp(arg, "max") && (!parse_number(arg, &number) || !number || number > INT_MAX)) {
+	if (strcasecmp(arg, "max") &&
+	    (!quantity__parse_number(arg, INT_MAX, &number) || !number)) {
 		pr_err("-F %s: neither a number of samples per second nor 'max'. Example: -F 999\n", arg);
 		return -1;
 	}
@@ -234,11 +228,11 @@ static int check_pages(unsigned long pages, const char *arg, const char *of, con
 /* Return: number of pages, 0 if @arg is neither a number nor a size with a unit. */
 static unsigned long parse_pages(const char *arg)
 {
-	unsigned long bytes = rotation__parse_size(arg), pages = 0;
+	unsigned long bytes = quantity__parse_size(arg), pages = 0;
 
 	if (bytes)
 		return (bytes - 1) / page_size + 1;
-	return parse_number(arg, &pages) ? pages : 0;
+	return quantity__parse_number(arg, ULONG_MAX, &pages) ? pages : 0;
 }
 
 /* util rounds up to a power of two. Check before: its messages about an error name no value. */
@@ -279,7 +273,7 @@ static int parse_max_size(const struct option *opt, const char *arg, int unset)
 {
 	u64 *size = opt->value;
 
-	*size = unset ? 0 : rotation__parse_size(arg);
+	*size = unset ? 0 : quantity__parse_size(arg);
 	if (unset || *size)
 		return 0;
 	pr_err("--max-size=%s: not a size with a unit: B, K, M or G. Example: --max-size=100M\n", arg);
@@ -291,7 +285,7 @@ static int parse_max_files(const struct option *opt, const char *arg, int unset)
 	unsigned int *nr = opt->value;
 	unsigned long number = 0;
 
-	if (!unset && (!parse_number(arg, &number) || number > INT_MAX)) {
+	if (!unset && !quantity__parse_number(arg, INT_MAX, &number)) {
 		pr_err("--switch-max-files=%s: not a number of files. Example: --switch-max-files=10\n",
 		       arg);
 		return -1;
@@ -305,7 +299,7 @@ static int parse_max_files_size(const struct option *opt, const char *arg, int u
 {
 	u64 *size = opt->value;
 
-	*size = unset ? 0 : rotation__parse_size(arg);
+	*size = unset ? 0 : quantity__parse_size(arg);
 	args.switch_max_set |= !unset;
 	if (unset || *size)
 		return 0;
@@ -320,7 +314,7 @@ static int parse_write_buffer(const struct option *opt, const char *arg, int uns
 	u64 *size = opt->value;
 
 	args.write_buffer_set = true;
-	*size = rotation__parse_size(arg);
+	*size = quantity__parse_size(arg);
 	if (*size < PIPELINE_MIN_BYTES)
 		pr_err("--write-buffer=%s: not a size of 1M or more with a unit: M or G. "
 		       "Example: --write-buffer=256M\n", arg);
@@ -360,7 +354,7 @@ static int parse_aio(const struct option *opt __maybe_unused, const char *arg, i
 {
 	unsigned long nr = 1;
 
-	if (arg && !parse_number(arg, &nr)) {
+	if (arg && !quantity__parse_number(arg, ULONG_MAX, &nr)) {
 		pr_err("--aio=%s: not a number. Example: --aio=4\n", arg);
 		return -1;
 	}
@@ -377,7 +371,7 @@ static int parse_synthesizers(const struct option *opt, const char *arg, int uns
 	unsigned int *nr = opt->value;
 	unsigned long number;
 
-	if (!parse_number(arg, &number) || !number || number > INT_MAX) {
+	if (!quantity__parse_number(arg, INT_MAX, &number) || !number) {
 		pr_err("--num-thread-synthesize=%s: not a number of threads, 1 or more. Example: "
 		       "--num-thread-synthesize=4\n", arg);
 		return -1;
@@ -391,7 +385,8 @@ static int parse_compression(const struct option *opt, const char *arg, int unse
 	unsigned long level = !unset;
 
 	args.compression_set = true;
-	if ((unset || !arg || parse_number(arg, &level)) && level <= COMPRESSION_MAX) {
+	if (unset || !arg ? level <= COMPRESSION_MAX :
+			    quantity__parse_number(arg, COMPRESSION_MAX, &level)) {
 		*(int *)opt->value = level;
 		return 0;
 	}
@@ -415,11 +410,11 @@ static int parse_keep(const struct option *opt, const char *arg, int unset)
 
 static int parse_advise(const struct option *opt __maybe_unused, const char *arg, int unset)
 {
-	u64 seconds = arg ? rotation__parse_time(arg) : 0;
+	u64 seconds = arg ? quantity__parse_seconds(arg) : 0;
 
 	args.advise = !unset;
 	args.advise_ns = seconds * NSEC_PER_SEC;
-	if (!arg || (seconds && seconds <= INT_MAX))
+	if (!arg || seconds)
 		return 0;
 	pr_err("--advise=%s: not a time with a unit: s, m, h or d. Example: --advise=60s\n", arg);
 	return -1;
@@ -427,10 +422,10 @@ static int parse_advise(const struct option *opt __maybe_unused, const char *arg
 
 static int parse_cooldown(const struct option *opt, const char *arg, int unset)
 {
-	u64 *ns = opt->value, seconds = unset ? 0 : rotation__parse_time(arg);
+	u64 *ns = opt->value, seconds = unset ? 0 : quantity__parse_seconds(arg);
 
 	*ns = seconds * NSEC_PER_SEC;
-	if (unset || (seconds && seconds <= INT_MAX))
+	if (unset || seconds)
 		return 0;
 	pr_err("--cooldown=%s: not a time with a unit: s, m, h or d. Example: --cooldown=10s\n", arg);
 	return -1;
@@ -457,7 +452,7 @@ static int parse_priority(const struct option *opt, const char *arg, int unset)
 	unsigned long max = sched_get_priority_max(SCHED_FIFO), number = 0;
 	int *priority = opt->value;
 
-	if (!unset && (!parse_number(arg, &number) || number > max)) {
+	if (!unset && !quantity__parse_number(arg, max, &number)) {
 		pr_err("-r %s: not a priority from 1 to %lu, or 0 for the normal class.\n", arg, max);
 		return -1;
 	}
@@ -481,9 +476,9 @@ static int parse_affinity(const struct option *opt, const char *arg, int unset _
 static int parse_mmap_flush(const struct option *opt, const char *arg, int unset)
 {
 	size_t *min_bytes = opt->value;
-	unsigned long bytes = unset ? 1 : rotation__parse_size(arg);
+	unsigned long bytes = unset ? 1 : quantity__parse_size(arg);
 
-	if (bytes || (parse_number(arg, &bytes) && bytes)) {
+	if (bytes || (quantity__parse_number(arg, ULONG_MAX, &bytes) && bytes)) {
 		*min_bytes = bytes;
 		return 0;
 	}
@@ -536,7 +531,7 @@ static int parse_off_cpu_thresh(const struct option *opt, const char *arg, int u
 {
 	unsigned long ms;
 
-	if (!parse_number(arg, &ms) || ms > UINT_MAX) {
+	if (!quantity__parse_number(arg, UINT_MAX, &ms)) {
 		pr_err("--off-cpu-thresh=%s: not a number of milliseconds. Example: "
 		       "--off-cpu-thresh=100\n", arg);
 		return -1;
@@ -826,7 +821,7 @@ static int set_option(const char *name, const char *value)
 	if (opt->type == OPTION_CALLBACK)
 		return opt->callback(opt, value, 0);
 	if (opt->type == OPTION_U64) {
-		if (!parse_number(value, &number))
+		if (!quantity__parse_number(value, ULONG_MAX, &number))
 			return -EINVAL;
 		*(u64 *)opt->value = number;
 		return 0;
@@ -929,7 +924,7 @@ static int read_config(const char *var, const char *value, void *cb)
 	if (!strcmp(var, "record.aio")) {
 		unsigned long nr;
 
-		if (parse_number(value, &nr)) {
+		if (quantity__parse_number(value, ULONG_MAX, &nr)) {
 			use_aio(nr);
 			return 0;
 		}

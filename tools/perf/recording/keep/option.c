@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/kernel.h>
 #include <linux/time64.h>
 #include "util/debug.h"
 #include "util/util.h"
-#include "recording/output/rotation.h"
+#include "recording/lib/quantity.h"
 #include "keep.h"
 
 /**
@@ -23,9 +22,9 @@ struct parts {
 /* Return whether @part is a time or a size, and the first one. */
 static bool parse_part(struct parts *parts, const char *part)
 {
-	u64 seconds = rotation__parse_time(part), bytes = rotation__parse_size(part);
+	u64 seconds = quantity__parse_seconds(part), bytes = quantity__parse_size(part);
 
-	if (seconds && seconds <= INT_MAX && !parts->ns) {
+	if (seconds && !parts->ns) {
 		parts->ns = seconds * NSEC_PER_SEC;
 		return true;
 	}

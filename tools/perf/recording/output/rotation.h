@@ -30,18 +30,4 @@ struct rotation {
  */
 int rotation__parse(struct rotation *rotation, const char *arg, u64 min_size);
 
-/**
- * rotation__parse_size - parse a number with a unit (B, K, M or G)
- *
- * Return: bytes, or 0 if invalid.
- */
-u64 rotation__parse_size(const char *arg);
-
-/**
- * rotation__parse_time - parse a number with a unit (s, m, h or d)
- *
- * Return: seconds, or 0 if invalid.
- */
-u64 rotation__parse_time(const char *arg);
-
 #endif
