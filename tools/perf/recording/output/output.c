@@ -282,7 +282,7 @@ int output__init(struct output *output)
 	int err;
 
 	output->sink.write = write_stream;
-	pthread_mutex_init(&output->span_lock, NULL);
+	pthread_mutex_init(&output->spans.lock, NULL);
 	output->error_fd = eventfd__new();
 	err = min(output->error_fd, 0);
 	if (!err)
@@ -297,38 +297,15 @@ void output__exit(struct output *output)
 {
 	pipeline__log(&output->pipeline);
 	pipeline__exit(&output->pipeline);
-	pthread_mutex_destroy(&output->span_lock);
+	pthread_mutex_destroy(&output->spans.lock);
 	eventfd__free(&output->error_fd);
 	output__free_session(output);
 }
 
-/* Extend the span of the file that is appended to. */
-static void extend_span(struct output *output, u64 first, u64 last)
-{
-	struct time_span *span = &output->span;
-
-	if (!first)
-		return;
-	pthread_mutex_lock(&output->span_lock);
-	if (!span->first || first < span->first)
-		span->first = first;
-	span->last = max(span->last, last);
-	pthread_mutex_unlock(&output->span_lock);
-}
-
-/* Extend it by the run that @stats have counted last. */
+/* Extend the span by the run that @stats have counted last. */
 static void note_times(struct output *output, const struct ring_stats *stats)
 {
-	extend_span(output, stats->run_first, stats->run_last);
-}
-
-/* The file that was appended to until now has ended. */
-static void end_span(struct output *output)
-{
-	pthread_mutex_lock(&output->span_lock);
-	output->ended_span = output->span;
-	output->span = (struct time_span){ 0 };
-	pthread_mutex_unlock(&output->span_lock);
+	file_spans__extend(&output->spans, stats->run_first, stats->run_last);
 }
 
 /* The records may come to the next file if output__next() is called meanwhile: note both. */
@@ -354,7 +331,7 @@ int output__write(struct output *output, const struct records *records, struct r
 int output__write_kept(struct output *output, const struct records *records, u64 raw_len,
 		       const struct time_span *span)
 {
-	extend_span(output, span->first, span->last);
+	file_spans__extend(&output->spans, span->first, span->last);
 	output->kept_raw += raw_len;
 	output->kept_bytes += records__len(records);
 	return output__write(output, records, NULL);
@@ -428,7 +405,7 @@ void output__next(struct output *output)
 	if (!output->open)
 		return;
 	pipeline__next(&output->pipeline);
-	end_span(output);
+	file_spans__end(&output->spans);
 }
 
 u64 output__bytes(const struct output *output)
@@ -484,9 +461,9 @@ static void output__finish_file(struct output *output)
 	aux_index__cut(&session->auxtrace_index, output->pipeline.start + bytes);
 	output->data.file.size = lseek(output__fd(output), output->pipeline.start + bytes, SEEK_SET);
 	if (!pipeline__has_next(&output->pipeline))
-		end_span(output);
-	output->evlist->first_sample_time = output->ended_span.first;
-	output->evlist->last_sample_time = output->ended_span.last;
+		file_spans__end(&output->spans);
+	output->evlist->first_sample_time = output->spans.ended.first;
+	output->evlist->last_sample_time = output->spans.ended.last;
 	if (output__is_read_back(output))
 		output_tool__read_back(output->session, output->all_build_ids);
 	if (output->cache_binaries)
@@ -643,7 +620,7 @@ void output__drop(struct output *output)
 	if (output->open)
 		remove_file(output);
 	pipeline__reset(&output->pipeline);
-	end_span(output);
+	file_spans__end(&output->spans);
 	eventfd__clear(output->error_fd);
 	forget_error(output);
 }
@@ -652,7 +629,7 @@ void output__set_whole(struct output *output)
 {
 	output->has_whole = output->regular;
 	output->whole_bytes = output__bytes(output);
-	output->whole_span = output->span;
+	output->whole_span = output->spans.present;
 }
 
 int output__cut(struct output *output)
@@ -668,7 +645,7 @@ int output__cut(struct output *output)
 	}
 	pipeline__reset(&output->pipeline);
 	pipeline__resume(&output->pipeline, fd, end, output->regular);
-	output->span = output->whole_span;
+	output->spans.present = output->whole_span;
 	eventfd__clear(output->error_fd);
 	forget_error(output);
 	return 0;

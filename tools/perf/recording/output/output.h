@@ -29,7 +29,6 @@
 #ifndef PERF_RECORDING_OUTPUT_H
 #define PERF_RECORDING_OUTPUT_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <linux/types.h>
 #include "util/data.h"
@@ -40,22 +39,13 @@
 #include "recording/write/pipeline.h"
 #include "claim.h"
 #include "reserve.h"
+#include "span.h"
 
 struct evlist;
 struct machine;
 struct perf_sample;
 struct perf_session;
 union perf_event;
-
-/**
- * struct time_span - times of samples
- * @first:	[ns]; 0 if there are none
- * @last:	[ns]
- */
-struct time_span {
-	u64	first;
-	u64	last;
-};
 
 /**
  * struct output
@@ -75,10 +65,7 @@ struct time_span {
  * @replaced:	a file of this name existed, and is now called .old
  * @max_bytes:	stop reading streams when output__kept() reaches this, 0 for never [bytes]
  * @max_file_bytes: wake the recorder when the file has this many bytes of data, 0 for never
- * @span_lock:	protects @span and @ended_span
- * @span:	times of the samples in the file that is appended to. The span may be larger by one
- *		run of records of each ring, which was appended while files were switched.
- * @ended_span:	times of the samples in the file that output__next() has ended
+ * @spans:	times of the samples in this file and the one before
  * @closed:	length of the data sections of all closed files, without deleted ones [bytes]
  * @removed:	of @closed, what this recorder has deleted since [bytes]
  * @pipeline:	takes records to the file; the caller sets its options (-z, --io, --write-buffer)
@@ -115,9 +102,7 @@ struct output {
 	bool			 replaced;
 	u64			 max_bytes;
 	u64			 max_file_bytes;
-	pthread_mutex_t		 span_lock;
-	struct time_span	 span;
-	struct time_span	 ended_span;
+	struct file_spans	 spans;
 	u64			 closed;
 	u64			 removed;
 	struct pipeline		 pipeline;
