@@ -36,6 +36,7 @@ ring-members := $(filter-out %/bpf_programs.c,$(ring-members))
 # Not grace.c: tools/arch hides <asm/unistd.h>, which has the number of membarrier(2).
 libperf-members := $(filter-out %/grace.c,$(wildcard tools/lib/perf/*.c))
 libperf-tests-members := $(addprefix tools/lib/perf/tests/,image.c ring_writer.c vectors.c)
+stubs-members := $(wildcard tools/perf/recording/tests/stubs/*.c)
 util-members := $(addprefix tools/perf/util/,json.c kernel-symbols.c)
 upstream-members := $(addprefix tools/,lib/api/fs/fs.c lib/ctype.c lib/perf/cpumap.c \
 	lib/symbol/kallsyms.c lib/zalloc.c perf/util/hashmap.c)
@@ -56,9 +57,9 @@ $(foreach name,$(3),$(eval $(call archive,$(1),$(name))))
 $(1)-archives := $(patsubst %,$(LIB)/$(1)/%.a,$(3))
 endef
 
-$(eval $(call variant,asan,$$(CC) $(SANITIZE),$(FOLDERS) util libperf libperf-tests upstream))
-$(eval $(call variant,tsan,$$(CC) -fsanitize=thread,lib stats ring write keep aux output upstream))
-$(eval $(call variant,plain,$$(CC),lib stats ring write aux output upstream libperf libperf-tests))
+$(eval $(call variant,asan,$$(CC) $(SANITIZE),$(FOLDERS) stubs util libperf libperf-tests upstream))
+$(eval $(call variant,tsan,$$(CC) -fsanitize=thread,lib stats ring write keep aux output stubs upstream))
+$(eval $(call variant,plain,$$(CC),lib stats ring write aux output stubs upstream libperf libperf-tests))
 $(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests))
 
 # ---- programs

@@ -42,13 +42,6 @@
  * In place of util and of the rest of the recorder. No thread is moved to another CPU.
  */
 
-int verbose;
-int eprintf(int level, int var, const char *fmt, ...)
-{
-	(void)level, (void)var, (void)fmt;
-	return 0;
-}
-
 int reader_spec__find(const struct reader_spec *spec, struct perf_cpu cpu)
 {
 	return cpu.cpu < spec->nr ? cpu.cpu : -1;

@@ -8,7 +8,6 @@
  * the numbers go. Prints KTAP.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,23 +25,6 @@
 
 #define NR_THREADS	3
 #define RUN_RECORDS	32
-
-unsigned int page_size;
-int verbose;
-bool quiet;
-
-int eprintf(int level, int var, const char *fmt, ...)
-{
-	va_list args;
-
-	if (level > var)
-		return 0;
-	va_start(args, fmt);
-	printf("# ");
-	vprintf(fmt, args);
-	va_end(args);
-	return 0;
-}
 
 /* Advances by 1 ns with each record that is appended. */
 static u64 monotonic_ns;

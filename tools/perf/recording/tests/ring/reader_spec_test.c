@@ -6,7 +6,6 @@
  * Prints KTAP.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,25 +14,12 @@
 #include "util/cputopo.h"
 #include "recording/ring/reader_spec.h"
 #include "perf/tests/tap.h"
-
-static char message_text[512];
+#include "recording/tests/stubs/debug.h"
 
 /* Stands in for libperf's. */
 void libperf_print(int level, const char *fmt, ...)
 {
 	(void)level, (void)fmt;
-}
-
-int verbose;
-int eprintf(int level, int var, const char *fmt, ...)
-{
-	va_list args;
-
-	(void)level, (void)var;
-	va_start(args, fmt);
-	vsnprintf(message_text, sizeof(message_text), fmt, args);
-	va_end(args);
-	return 0;
 }
 
 /*
@@ -109,13 +95,13 @@ static void refuses(struct perf_cpu_map *all, const char *text, int err, const c
 	char what[128];
 	bool ok;
 
-	message_text[0] = '\0';
+	debug_message[0] = '\0';
 	ok = reader_spec__parse(&spec, text, all) == err && !spec.nr &&
-	     strstr(message_text, message);
+	     strstr(debug_message, message);
 	snprintf(what, sizeof(what), "--threads='%.40s' is refused: %s", text, message);
 	check(ok, what);
 	if (!ok)
-		printf("# message: %s\n", message_text);
+		printf("# message: %s\n", debug_message);
 	reader_spec__exit(&spec);
 }
 

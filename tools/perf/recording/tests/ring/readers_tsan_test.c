@@ -26,13 +26,6 @@
 #include "recording/lib/records.h"
 #include "perf/tests/tap.h"
 
-int verbose;
-int eprintf(int level, int var, const char *fmt, ...)
-{
-	(void)level, (void)var, (void)fmt;
-	return 0;
-}
-
 /*
  * Places: reader N has the ring of CPU N. No thread is moved to another CPU.
  */

@@ -20,19 +20,9 @@
 #include "recording/ring/drain.h"
 #include "recording/ring/sample_ids.h"
 #include "perf/tests/tap.h"
+#include "recording/tests/stubs/debug.h"
 
 #define RING_BYTES	4096
-
-unsigned int page_size;
-int verbose;
-static int nr_errors;
-
-int eprintf(int level, int var, const char *fmt, ...)
-{
-	(void)level, (void)var, (void)fmt;
-	nr_errors++;
-	return 0;
-}
 
 void *ring__data(const struct ring *ring)
 {
@@ -80,9 +70,9 @@ int main(void)
 	check(drains(limit - 64, limit + 192, 256), "a 64-bit kernel counts on after 4 GB");
 	check(drains(limit - 64, 192, 256), "a 32-bit kernel begins again after 4 GB");
 	check(drains(limit - RING_BYTES, 0, RING_BYTES), "... also when data_head is 0 then");
-	check(!nr_errors && !drains(0, RING_BYTES + 8, 0) && nr_errors == 1,
+	check(!debug_nr_messages && !drains(0, RING_BYTES + 8, 0) && debug_nr_messages == 1,
 	      "more data than the ring can hold is an error");
-	check(!drains(limit - 8, RING_BYTES, 0) && nr_errors == 2,
+	check(!drains(limit - 8, RING_BYTES, 0) && debug_nr_messages == 2,
 	      "... also where a 32-bit kernel begins again");
 	return tap_end();
 }

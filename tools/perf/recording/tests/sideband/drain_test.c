@@ -55,13 +55,6 @@ int ring__drain(struct ring *ring, size_t min_bytes, struct record_sink *sink, s
  * Replacements of functions that are not under test
  */
 
-int verbose;
-int eprintf(int level, int var, const char *fmt, ...)
-{
-	(void)level, (void)var, (void)fmt;
-	return 0;
-}
-
 int fixup__pass(struct evlist *evlist, const struct records *records, union fixup_copy *copy,
 		struct record_sink *sink, struct ring *ring)
 {

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,22 +27,6 @@
 
 #define NR_CHUNKS	12
 #define FILE_BYTES	(NR_CHUNKS * CHUNK_SIZE_MIN)
-
-int verbose;
-int debug_peo_args;
-
-int eprintf(int level, int var, const char *fmt, ...)
-{
-	va_list args;
-
-	if (level > var)
-		return 0;
-	va_start(args, fmt);
-	printf("# ");
-	vprintf(fmt, args);
-	va_end(args);
-	return 0;
-}
 
 static unsigned int random_below(unsigned int *seed, unsigned int n)
 {
