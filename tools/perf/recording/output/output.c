@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Open, complete, rename and remove perf.data files, and report write errors.
+ * Open, complete and remove perf.data files, and report write errors.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,18 +12,17 @@
 #include <linux/bitmap.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
-#include <linux/zalloc.h>
 #include <internal/lib.h>
 #include <sys/stat.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/header.h"
-#include "util/path.h"
 #include "util/session.h"
 #include "util/symbol.h"
 #include "util/util.h"
 #include "aux_index.h"
 #include "features.h"
+#include "names.h"
 #include "output.h"
 #include "tool.h"
 #include "recording/lib/compat.h"
@@ -142,20 +140,6 @@ static void output__free_session(struct output *output)
 	output->session = NULL;
 }
 
-/*
- * A recording can be a directory with a file "data" (--kcore). Never rename any other directory to
- * .old.
- */
-static bool is_other_directory(const char *path, const struct stat *st)
-{
-	char data[PATH_MAX];
-
-	if (!S_ISDIR(st->st_mode))
-		return false;
-	path__join(data, sizeof(data), path, "data");
-	return !is_perf_data(data);
-}
-
 /* Decide as perf_data__open() will: the workload must know before the output is opened. */
 bool output__will_be_pipe(const struct output *output)
 {
@@ -176,7 +160,7 @@ int output__open(struct output *output)
 
 	output->reserve.fd = -1;
 	output->replaced = !stat(path, &st) && st.st_size;
-	if (is_other_directory(path, &st)) {
+	if (name__is_other_directory(path, &st)) {
 		pr_err("Cannot write to -o %s: it is a directory. Example: -o %s/perf.data\n",
 		       path, path);
 		return -EISDIR;
@@ -565,29 +549,9 @@ int output__close(struct output *output)
 	return output->err;
 }
 
-/* Pipes, devices and some file systems cannot be synced. */
-static int sync_path(const char *path, bool all)
-{
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err;
-
-	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	err = (all ? syncfs(fd) : fsync(fd)) && errno != EINVAL ? -errno : 0;
-	close(fd);
-	return err;
-}
-
 int output__sync(const struct output *output, const char *name)
 {
-	char *copy = strdup(name);
-	int err = copy ? 0 : -ENOMEM;
-
-	/* With --kcore there are other files, and another directory. */
-	err = err ?: sync_path(name, output->kcore) ?: sync_path(dirname(copy), false);
-	free(copy);
-	if (err)
-		pr_err("Cannot sync %s to the disk: %s. See --no-fsync.\n", name, strerror(-err));
-	return err;
+	return name__sync(name, output->kcore);
 }
 
 /* Return whether the file was removed. Devices, pipes and files of others are not removed. */
@@ -602,15 +566,9 @@ static bool remove_file(struct output *output)
 
 void output__discard(struct output *output)
 {
-	char *old = NULL;
-
 	pipeline__close(&output->pipeline);
-	if (!remove_file(output))
-		return;
-	if (output->replaced && asprintf(&old, "%s.old", output->data.path) >= 0 &&
-	    rename(old, output->data.path))
-		pr_warning("Cannot rename %s to %s: %m\n", old, output->data.path);
-	free(old);
+	if (remove_file(output) && output->replaced)
+		name__restore_old(output->data.path);
 }
 
 void output__drop(struct output *output)
@@ -651,39 +609,16 @@ int output__cut(struct output *output)
 	return 0;
 }
 
-/* Never replace a file: two may be closed within the resolution of the suffix. */
-static char *free_name(const char *path, const char *suffix)
-{
-	char *name = NULL;
-	int nr;
-
-	if (asprintf(&name, "%s.%s", path, suffix) < 0)
-		return NULL;
-	for (nr = 1; !access(name, F_OK); nr++) {
-		free(name);
-		if (asprintf(&name, "%s.%s-%d", path, suffix, nr) < 0)
-			return NULL;
-	}
-	return name;
-}
-
 int output__close_as(struct output *output, const char *suffix, char **name)
 {
 	bool open = output->open;
-	int err = output__close(output);
+	int err = output__close(output), rename_err;
 
 	*name = NULL;
 	if (!open || output->fate != FILE_KEPT)
 		return err;
-	*name = free_name(output->data.path, suffix);
-	if (!*name)
-		return err ?: -ENOMEM;
-	if (rename(output->data.path, *name)) {
-		err = err ?: -errno;
-		pr_err("Cannot rename %s to %s: %m\n", output->data.path, *name);
-		zfree(name);
-	}
-	return err;
+	rename_err = name__add_suffix(output->data.path, suffix, name);
+	return err ?: rename_err;
 }
 
 int output__reopen(struct output *output)
