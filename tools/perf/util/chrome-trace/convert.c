@@ -30,9 +30,9 @@
 #include "util/time-utils.h"
 #include "util/tool.h"
 #include "convert.h"
-#include "fields.h"
+#include "util/convert/fields.h"
 #include "page.h"
-#include "pid_map.h"
+#include "util/convert/pid_map.h"
 #include "stack.h"
 #include "timeline.h"
 

@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 #include <linux/types.h>
-#include "fields.h"
+#include "util/convert/fields.h"
 #include "chrome_event.h"
 
 struct machine;

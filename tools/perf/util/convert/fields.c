@@ -7,7 +7,7 @@
 #include "util/evsel.h"
 #include "util/sample.h"
 #include "fields.h"
-#include "chrome_event.h"
+#include "util/chrome-trace/chrome_event.h"
 
 static bool is_event(const struct tep_event *format, const char *system, const char *name)
 {
