@@ -565,29 +565,9 @@ static struct chrome_track loss_track(struct timeline *tl, int cpu)
 				   (struct chrome_track){ GROUP_RECORDS, GROUP_RECORDS };
 }
 
-/* The kernel reports a loss with the next record that the ring has room for. */
-int timeline__lost(struct timeline *tl, const struct moment *at, u64 nr)
+static int count_loss(struct timeline *tl, const struct loss *loss)
 {
-	struct cpu_row *row = at->time ? find_cpu(tl, at->cpu) : NULL;
-	char name[64];
-
-	if (!row)
-		return timeline__count(tl, at->cpu, COUNT_LOST, nr);
-	tl->end = max(tl->end, at->time);
-	snprintf(name, sizeof(name), "%" PRIu64 " lost", nr);
-	begin_named(tl, 'B', records_track(at->cpu), row->last, name);
-	json__text(&tl->events.json, "cat", "lost");
-	chrome_event__arg_number(&tl->events, "lost", nr);
-	chrome_event__end(&tl->events);
-	write_end(tl, records_track(at->cpu), at->time, name);
-	row->nr_lost += nr;
-	row->last = at->time;
-	return 0;
-}
-
-int timeline__count(struct timeline *tl, int cpu, enum count kind, u64 nr)
-{
-	unsigned int index = cpu >= 0 && cpu < MAX_CPUS ? cpu + 1 : 0;
+	unsigned int index = loss->cpu >= 0 && loss->cpu < MAX_CPUS ? loss->cpu + 1 : 0;
 	struct cpu_counts *counts;
 
 	if (index >= tl->nr_counts) {
@@ -598,21 +578,41 @@ int timeline__count(struct timeline *tl, int cpu, enum count kind, u64 nr)
 		tl->counts = counts;
 		tl->nr_counts = index + 1;
 	}
-	tl->counts[index].nr[kind] += nr;
+	tl->counts[index].nr[loss->kind] += loss->nr;
+	return 0;
+}
+
+/* The kernel reports a loss with the next record that the ring has room for. */
+int timeline__lost(struct timeline *tl, const struct loss *loss)
+{
+	struct cpu_row *row = find_cpu(tl, loss->cpu);
+	char name[64];
+
+	if (!row || !loss->time || loss->kind != LOSS_RECORD)
+		return count_loss(tl, loss);
+	tl->end = max(tl->end, loss->time);
+	snprintf(name, sizeof(name), "%" PRIu64 " lost", loss->nr);
+	begin_named(tl, 'B', records_track(loss->cpu), row->last, name);
+	json__text(&tl->events.json, "cat", "lost");
+	chrome_event__arg_number(&tl->events, "lost", loss->nr);
+	chrome_event__end(&tl->events);
+	write_end(tl, records_track(loss->cpu), loss->time, name);
+	row->nr_lost += loss->nr;
+	row->last = loss->time;
 	return 0;
 }
 
 static void write_counts(struct timeline *tl, unsigned int index)
 {
 	static const char * const names[] = {
-		[COUNT_LOST]	    = "lost",
-		[COUNT_LOST_IN_ALL] = "lost in all",
-		[COUNT_FILTERED]    = "filtered out",
+		[LOSS_RECORD]	= "lost",
+		[LOSS_COUNTER]	= "lost in all",
+		[LOSS_FILTERED]	= "filtered out",
 	};
 	char name[64];
 	int kind;
 
-	for (kind = 0; kind < NR_COUNTS; kind++) {
+	for (kind = 0; kind < NR_LOSS_KINDS; kind++) {
 		u64 nr = tl->counts[index].nr[kind];
 
 		if (!nr)

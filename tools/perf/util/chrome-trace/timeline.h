@@ -16,7 +16,9 @@
 
 #include <stdbool.h>
 #include <linux/types.h>
+#include "util/convert/common.h"
 #include "util/convert/fields.h"
+#include "util/convert/task_ids.h"
 #include "chrome_event.h"
 
 struct machine;
@@ -49,15 +51,8 @@ struct cpu_row {
 };
 
 /* Losses without a time: they are drawn at the end. */
-enum count {
-	COUNT_LOST,		/* records of losses */
-	COUNT_LOST_IN_ALL,	/* the kernel's counters, which include those records */
-	COUNT_FILTERED,		/* dropped on request */
-	NR_COUNTS
-};
-
 struct cpu_counts {
-	u64	nr[NR_COUNTS];
+	u64	nr[NR_LOSS_KINDS];
 };
 
 /**
@@ -84,14 +79,6 @@ struct timeline {
 	u64			 nr_flows;
 	struct cpu_counts	*counts;
 	unsigned int		 nr_counts;
-};
-
-/* A place and a time. @cpu is -1 if it is unknown, @tid as well. */
-struct moment {
-	u64	time;
-	int	cpu;
-	int	pid;
-	int	tid;
 };
 
 /* The state of a task that leaves the CPU */
@@ -124,9 +111,8 @@ void timeline__begin_point(struct timeline *tl, const struct moment *at, const c
 void timeline__snapshot(struct timeline *tl, const struct moment *at, const char *text,
 			size_t size);
 
-/* Draw a record of a loss, whose time is 0 if it is unknown. Return: 0, or -ENOMEM. */
-int timeline__lost(struct timeline *tl, const struct moment *at, u64 nr);
-int timeline__count(struct timeline *tl, int cpu, enum count kind, u64 nr);
+/* Draw a loss: now if its time is known, at the end otherwise. Return: 0, or -ENOMEM. */
+int timeline__lost(struct timeline *tl, const struct loss *loss);
 
 /* Close what is open for a task that exits, for one whose tid another task gets, and for all. */
 void timeline__exited(struct timeline *tl, const struct moment *at);

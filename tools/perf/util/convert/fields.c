@@ -7,7 +7,6 @@
 #include "util/evsel.h"
 #include "util/sample.h"
 #include "fields.h"
-#include "util/chrome-trace/chrome_event.h"
 
 static bool is_event(const struct tep_event *format, const char *system, const char *name)
 {
@@ -114,9 +113,9 @@ void fields__comm(const struct perf_sample *sample, const struct tep_format_fiel
 	comm[size] = 0;
 }
 
-/* Write a text, in the field itself or, if the field says where, behind the others. */
-static void write_text(struct chrome_events *events, struct evsel *evsel,
-		       const struct perf_sample *sample, struct tep_format_field *field)
+/* Pass a text, which is in the field itself or, if the field says where, behind the others. */
+static void pass_text(struct evsel *evsel, const struct perf_sample *sample,
+		      struct tep_format_field *field, const struct field_sink *sink, void *arg)
 {
 	size_t offset = field->offset, size = field->size;
 
@@ -130,12 +129,11 @@ static void write_text(struct chrome_events *events, struct evsel *evsel,
 			offset += field->offset + field->size;
 	}
 	if (in_sample(sample, offset, size))
-		json__bytes(chrome_event__args(events), field->name,
-			    (const char *)sample->raw_data + offset, size);
+		sink->text(arg, field->name, (const char *)sample->raw_data + offset, size);
 }
 
-void fields__write(struct chrome_events *events, struct evsel *evsel,
-		   const struct perf_sample *sample)
+void fields__pass(struct evsel *evsel, const struct perf_sample *sample,
+		  const struct field_sink *sink, void *arg)
 {
 	const struct tep_event *format = evsel__tp_format(evsel);
 	struct tep_format_field *field;
@@ -144,14 +142,9 @@ void fields__write(struct chrome_events *events, struct evsel *evsel,
 		if (!has_field(sample, field))
 			continue;
 		if (field->flags & TEP_FIELD_IS_STRING)
-			write_text(events, evsel, sample, field);
-		else if (field->flags & TEP_FIELD_IS_ARRAY)
-			continue;
-		else if (field->flags & (TEP_FIELD_IS_POINTER | TEP_FIELD_IS_FLAG))
-			chrome_event__arg_hex(events, field->name,
-					      fields__number(evsel, sample, field, 0));
-		else
-			chrome_event__arg_number(events, field->name,
-						 fields__number(evsel, sample, field, 0));
+			pass_text(evsel, sample, field, sink, arg);
+		else if (!(field->flags & TEP_FIELD_IS_ARRAY))
+			sink->number(arg, field->name, fields__number(evsel, sample, field, 0),
+				     field->flags & (TEP_FIELD_IS_POINTER | TEP_FIELD_IS_FLAG));
 	}
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Find out what an event means for the picture, and read fields of its samples.
+ * Find out what an event means, and read fields of its samples.
  */
-#ifndef PERF_CHROME_TRACE_FIELDS_H
-#define PERF_CHROME_TRACE_FIELDS_H
+#ifndef PERF_CONVERT_FIELDS_H
+#define PERF_CONVERT_FIELDS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <linux/types.h>
 
 struct evsel;
-struct chrome_events;
 struct perf_sample;
 struct perf_session;
 struct tep_format_field;
@@ -59,8 +59,18 @@ s64 fields__number(struct evsel *evsel, const struct perf_sample *sample,
 void fields__comm(const struct perf_sample *sample, const struct tep_format_field *field,
 		  char comm[COMM_SIZE]);
 
-/* Add all fields of a sample of a tracepoint to the arguments of the current event. */
-void fields__write(struct chrome_events *events, struct evsel *evsel,
-		   const struct perf_sample *sample);
+/**
+ * struct field_sink - where the fields of a sample go
+ * @text:	of @size bytes, or up to a zero
+ * @number:	an integer; an address or flags if @hex is set
+ */
+struct field_sink {
+	void (*text)(void *arg, const char *name, const char *text, size_t size);
+	void (*number)(void *arg, const char *name, s64 number, bool hex);
+};
+
+/* Pass all fields of a sample of a tracepoint, but arrays, to the sink. */
+void fields__pass(struct evsel *evsel, const struct perf_sample *sample,
+		  const struct field_sink *sink, void *arg);
 
 #endif

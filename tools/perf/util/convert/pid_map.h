@@ -7,8 +7,8 @@
  * namespace. A sample of a tracepoint has both. Only the ids of the initial namespace are unique,
  * so all tasks are shown with these.
  */
-#ifndef PERF_CHROME_TRACE_PID_MAP_H
-#define PERF_CHROME_TRACE_PID_MAP_H
+#ifndef PERF_CONVERT_PID_MAP_H
+#define PERF_CONVERT_PID_MAP_H
 
 #include <stdbool.h>
 

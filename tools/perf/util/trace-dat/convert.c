@@ -15,13 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 #include <internal/lib.h>
-#include <linux/err.h>
-#include <linux/zalloc.h>
 #include <traceevent/event-parse.h>
 #include "recording/lib/compat.h"
 #include "util/comm.h"
-#include "util/data.h"
-#include "util/data-convert.h"
+#include "util/convert/common.h"
 #include "util/debug.h"
 #include "util/event.h"
 #include "util/evlist.h"
@@ -32,7 +29,6 @@
 #include "util/session.h"
 #include "util/symbol.h"
 #include "util/thread.h"
-#include "util/time-utils.h"
 #include "util/tool.h"
 #include "comms.h"
 #include "convert.h"
@@ -44,18 +40,13 @@
 #define MIN_PAYLOAD	8		/* fields that all tracepoints have */
 
 /**
- * struct conversion
- * @tool:	callbacks
- * @session:	input
+ * struct trace_dat - a conversion
+ * @base:	input and output
  * @front:	begin of the output
  * @pages:	rest of it
  * @comms:	name of each task
- * @err:	negative errno of writing, 0 if all is well
  * @no_symbols:	formats print symbols, and the kernel's are not found
  * @in_namespace: the pids of samples are those of a pid namespace
- * @ranges:	times to convert; others are left out
- * @nr_ranges:	number of @ranges
- * @nr_samples:	converted samples, including those that describe a snapshot
  * @end:	time of the last converted sample [ns]
  * @nr_other:	samples of events that are not tracepoints, and of guests
  * @nr_too_large: samples that do not fit in a page
@@ -63,36 +54,20 @@
  * @nr_lost:	lost events of PERF_RECORD_LOST
  * @nr_counted:	lost samples of PERF_RECORD_LOST_SAMPLES, which may include @nr_lost
  */
-struct conversion {
-	struct perf_tool		 tool;
-	struct perf_session		*session;
-	struct front			 front;
-	struct pages			 pages;
-	struct hashmap			*comms;
-	int				 err;
-	bool				 no_symbols;
-	bool				 in_namespace;
-	struct perf_time_interval	*ranges;
-	int				 nr_ranges;
-	u64				 nr_samples;
-	u64				 end;
-	u64				 nr_other;
-	u64				 nr_too_large;
-	u64				 nr_incomplete;
-	u64				 nr_lost;
-	u64				 nr_counted;
+struct trace_dat {
+	struct conversion	 base;
+	struct front		 front;
+	struct pages		 pages;
+	struct hashmap		*comms;
+	bool			 no_symbols;
+	bool			 in_namespace;
+	u64			 end;
+	u64			 nr_other;
+	u64			 nr_too_large;
+	u64			 nr_incomplete;
+	u64			 nr_lost;
+	u64			 nr_counted;
 };
-
-static bool has_time(const struct perf_sample *sample)
-{
-	return sample->time && sample->time != -1ULL;
-}
-
-static bool is_left_out(const struct conversion *conv, const struct perf_sample *sample)
-{
-	return conv->ranges &&
-	       perf_time__ranges_skip_sample(conv->ranges, conv->nr_ranges, sample->time);
-}
 
 static bool is_tracepoint(const struct evsel *evsel)
 {
@@ -112,14 +87,14 @@ static const char *clock_name(struct evlist *evlist)
 }
 
 /* Check the events and read the formats. Return: 0, or -1 after an error message. */
-static int begin(struct conversion *conv)
+static int begin(struct trace_dat *conv)
 {
-	const char *path = conv->session->data->path;
+	const char *path = conv->base.session->data->path;
 	struct page_format format;
 	bool tracepoints = false;
 	struct evsel *evsel;
 
-	evlist__for_each_entry(conv->session->evlist, evsel) {
+	evlist__for_each_entry(conv->base.session->evlist, evsel) {
 		u64 type = evsel->core.attr.sample_type;
 
 		if (!is_tracepoint(evsel))
@@ -156,7 +131,7 @@ static int begin(struct conversion *conv)
 		return -1;
 	}
 	conv->pages.format = format;
-	conv->front.clock = clock_name(conv->session->evlist);
+	conv->front.clock = clock_name(conv->base.session->evlist);
 	return 0;
 }
 
@@ -164,7 +139,7 @@ static int begin(struct conversion *conv)
 static int read_section(struct perf_file_section *section,
 			struct perf_header *header __maybe_unused, int feat, int fd, void *data)
 {
-	struct conversion *conv = data;
+	struct trace_dat *conv = data;
 	struct stat st;
 
 	if (feat != HEADER_TRACING_DATA)
@@ -187,7 +162,7 @@ static int read_section(struct perf_file_section *section,
  */
 static int copy_tracing_data(struct perf_session *session, union perf_event *event)
 {
-	struct conversion *conv = container_of(session->tool, struct conversion, tool);
+	struct trace_dat *conv = container_of(session->tool, struct trace_dat, base.tool);
 	int pipe = perf_data__fd(session->data), saved, copy, err = -1;
 	size_t size = event->tracing_data.size;
 
@@ -214,7 +189,7 @@ DEFINE_SESSION_CALLBACK(tracing_data_callback, copy_tracing_data)
 /* ---- samples */
 
 /* Note which name the task @pid of ftrace has. Return: 0, or -ENOMEM. */
-static int note_comm(struct conversion *conv, const struct perf_sample *sample,
+static int note_comm(struct trace_dat *conv, const struct perf_sample *sample,
 		     struct machine *machine, int pid)
 {
 	struct thread *thread;
@@ -234,7 +209,7 @@ static int note_comm(struct conversion *conv, const struct perf_sample *sample,
 }
 
 /* Print why a snapshot was taken, at the time and the CPU of the request. */
-static int add_snapshot(struct conversion *conv, const struct perf_sample *sample,
+static int add_snapshot(struct trace_dat *conv, const struct perf_sample *sample,
 			struct machine *machine)
 {
 	/* In a namespace, no record tells the id that the recorder has in the initial one. */
@@ -244,26 +219,28 @@ static int add_snapshot(struct conversion *conv, const struct perf_sample *sampl
 
 	snprintf(text, sizeof(text), "snapshot: %.*s", (int)sample->raw_size,
 		 (const char *)sample->raw_data);
-	conv->nr_samples++;
+	conv->base.nr_samples++;
 	return err ?: print__add(&conv->pages, sample->cpu, sample->time, pid, text);
 }
 
 static int process_sample(const struct perf_tool *tool, union perf_event *event __maybe_unused,
 			  struct perf_sample *sample, struct evsel *evsel, struct machine *machine)
 {
-	struct conversion *conv = container_of(tool, struct conversion, tool);
+	struct trace_dat *conv = container_of(tool, struct trace_dat, base.tool);
 	struct tep_record record = { .data = sample->raw_data, .size = (int)sample->raw_size };
 	bool snapshot = evsel__is_bpf_output(evsel) && !strcmp(evsel__name(evsel), "snapshot");
 
-	if (has_time(sample) && is_left_out(conv, sample))
+	if (conversion__omits(&conv->base, sample))
 		return 0;
 	if (!(snapshot || is_tracepoint(evsel)) || !machine__is_host(machine)) {
 		conv->nr_other++;
 		return 0;
 	}
 	/* In a pipe, all events are known before the first sample. */
-	if (!conv->pages.format.size && begin(conv))
-		return conv->err = -EINVAL;
+	if (!conv->pages.format.size && begin(conv)) {
+		conv->base.reported = true;
+		return -EINVAL;
+	}
 	if (!has_time(sample) || sample->cpu >= TRACE_DAT_MAX_CPUS || !sample->raw_data ||
 	    sample->raw_size < MIN_PAYLOAD) {
 		conv->nr_incomplete++;
@@ -271,52 +248,42 @@ static int process_sample(const struct perf_tool *tool, union perf_event *event 
 	}
 	conv->end = sample->time;
 	if (snapshot)
-		return conv->err = add_snapshot(conv, sample, machine);
+		return conv->base.err = add_snapshot(conv, sample, machine);
 	if (sample->raw_size > pages__max_event(&conv->pages)) {
 		conv->nr_too_large++;
 		return 0;
 	}
-	conv->err = pages__add(&conv->pages, sample->cpu, sample->time, sample->raw_data,
-			       sample->raw_size);
-	if (!conv->err)
-		conv->err = note_comm(conv, sample, machine,
-				      tep_data_pid(conv->session->tevent.pevent, &record));
-	conv->nr_samples++;
-	return conv->err;
+	conv->base.err = pages__add(&conv->pages, sample->cpu, sample->time,
+				    sample->raw_data, sample->raw_size);
+	if (!conv->base.err)
+		conv->base.err = note_comm(conv, sample, machine,
+					   tep_data_pid(conv->base.session->tevent.pevent,
+							&record));
+	conv->base.nr_samples++;
+	return conv->base.err;
 }
 DEFINE_SAMPLE_CALLBACK(sample_callback, process_sample)
 
 /* ---- other records */
 
-static int process_lost(const struct perf_tool *tool, union perf_event *event,
-			struct perf_sample *sample, struct machine *machine __maybe_unused)
+static int add_loss(struct conversion *base, const struct loss *loss)
 {
-	struct conversion *conv = container_of(tool, struct conversion, tool);
+	struct trace_dat *conv = container_of(base, struct trace_dat, base);
+	bool known_cpu = loss->cpu >= 0 && loss->cpu < TRACE_DAT_MAX_CPUS;
 
-	if (has_time(sample) && is_left_out(conv, sample))
-		return 0;
-	conv->nr_lost += event->lost.lost;
-	if (has_time(sample) && sample->cpu < TRACE_DAT_MAX_CPUS)
-		conv->err = pages__lost(&conv->pages, sample->cpu, sample->time, event->lost.lost);
-	return conv->err;
-}
-
-static int process_lost_samples(const struct perf_tool *tool, union perf_event *event,
-				struct perf_sample *sample, struct machine *machine __maybe_unused)
-{
-	struct conversion *conv = container_of(tool, struct conversion, tool);
-	const struct perf_sample_id *sid = evlist__id2sid(conv->session->evlist, sample->id);
-	unsigned int cpu = sid ? (unsigned int)sid->cpu.cpu : sample->cpu;
-
-	if (event->header.misc & PERF_RECORD_MISC_LOST_SAMPLES_BPF)
-		return 0;
-	conv->nr_counted += event->lost_samples.lost;
-	if (cpu >= TRACE_DAT_MAX_CPUS)
-		return 0;
-	conv->err = pages__grow(&conv->pages, cpu + 1);
-	if (!conv->err)
-		conv->pages.cpus[cpu].nr_counted += event->lost_samples.lost;
-	return conv->err;
+	if (loss->kind == LOSS_RECORD) {
+		conv->nr_lost += loss->nr;
+		if (loss->time && known_cpu)
+			base->err = pages__lost(&conv->pages, loss->cpu, loss->time, loss->nr);
+	} else if (loss->kind == LOSS_COUNTER) {
+		conv->nr_counted += loss->nr;
+		if (!known_cpu)
+			return 0;
+		base->err = pages__grow(&conv->pages, loss->cpu + 1);
+		if (!base->err)
+			conv->pages.cpus[loss->cpu].nr_counted += loss->nr;
+	}
+	return base->err;
 }
 
 /* The kernel's symbols need its maps, whose addresses differ for each boot. */
@@ -330,92 +297,44 @@ static int process_kernel_map(const struct perf_tool *tool, union perf_event *ev
 	       perf_event__process_mmap2(tool, event, sample, machine);
 }
 
-/* In a pipe, features are records, and a feature of no known number is the last. */
-static int read_feature(struct perf_session *session, union perf_event *event)
+static void set_callbacks(struct trace_dat *conv)
 {
-	return event->feat.feat_id < HEADER_LAST_FEATURE ? process_feature(session, event) : 0;
-}
-DEFINE_SESSION_CALLBACK(feature_callback, read_feature)
+	struct perf_tool *tool = &conv->base.tool;
 
-static void init_tool(struct perf_tool *tool)
-{
-	perf_tool__init(tool, /*ordered_events=*/true);
 	tool->sample = sample_callback;
 	tool->mmap = process_kernel_map;
 	tool->mmap2 = process_kernel_map;
-	tool->comm = perf_event__process_comm;
-	tool->namespaces = perf_event__process_namespaces;
-	tool->fork = perf_event__process_fork;
-	tool->exit = perf_event__process_exit;
-	tool->lost = process_lost;
-	tool->lost_samples = process_lost_samples;
-	tool->attr = perf_event__process_attr;
-	tool->event_update = perf_event__process_event_update;
 	tool->tracing_data = tracing_data_callback;
-	tool->build_id = perf_event__process_build_id;
-	tool->id_index = perf_event__process_id_index;
-	tool->feature = feature_callback;
-	tool->ordering_requires_timestamps = true;
+	conv->base.lost = add_loss;
 }
 
 /* ---- files */
 
-/* Return: 0, or -1 after an error message. */
-static int open_session(struct conversion *conv, struct perf_data *data,
-			const struct perf_data_convert_opts *opts)
+/* Read the formats of a file; those of a pipe follow. Return: 0, or -1 after an error message. */
+static int read_formats(struct trace_dat *conv)
 {
-	int size;
+	struct perf_session *session = conv->base.session;
 
-	init_tool(&conv->tool);
-	conv->session = perf_session__new(data, &conv->tool);
-	if (IS_ERR(conv->session)) {
-		conv->session = NULL;
-		pr_err("Cannot read %s: it is no perf.data file, or has no formats of tracepoints\n", data->path);
-		return -1;
-	}
-	if (!perf_data__is_pipe(data) &&
-	    (perf_header__process_sections(&conv->session->header, perf_data__fd(data), conv,
-					   read_section) < 0 || begin(conv)))
-		return -1;
-	if (!opts->time_str)
+	if (perf_data__is_pipe(session->data))
 		return 0;
-	return perf_time__parse_for_ranges(opts->time_str, conv->session, &conv->ranges, &size,
-					   &conv->nr_ranges);
-}
-
-static FILE *open_output(const char *path, bool force)
-{
-	int fd = strcmp(path, "-") ?
-		 open(path, O_CREAT | O_WRONLY | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666) :
-		 fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-
-	if (!file)
-		pr_err("Cannot create %s: %m%s\n", path,
-		       errno == EEXIST ? "; --force overwrites the file" : "");
-	return file;
-}
-
-static bool is_regular(FILE *file)
-{
-	struct stat st;
-
-	return !fstat(fileno(file), &st) && S_ISREG(st.st_mode);
+	if (perf_header__process_sections(&session->header, perf_data__fd(session->data), conv,
+					  read_section) < 0)
+		return -1;
+	return begin(conv);
 }
 
 /*
  * Create the temporary file, beside the output if that is a file: there is space for it. Return: a
  * descriptor, or -1 after an error message.
  */
-static int open_spool(FILE *output, const char *path)
+static int open_spool(const struct conversion *base)
 {
 	const char *dir = getenv("TMPDIR") ?: "/tmp";
 	char *name;
 	int fd;
 
-	if (strcmp(path, "-") && is_regular(output) ?
-	    asprintf(&name, "%s.XXXXXX", path) < 0 :
-	    asprintf(&name, "%s/trace-dat.XXXXXX", dir) < 0)
+	if (conversion__is_regular(base) ? asprintf(&name, "%s.XXXXXX", base->path) < 0 :
+					   asprintf(&name, "%s/trace-dat.XXXXXX", dir) < 0)
 		return -1;
 	fd = mkostemp(name, O_CLOEXEC);
 	if (fd < 0)
@@ -428,7 +347,7 @@ static int open_spool(FILE *output, const char *path)
 
 static int add_thread(struct thread *thread, void *data)
 {
-	struct conversion *conv = data;
+	struct trace_dat *conv = data;
 
 	if (thread__tid(thread) <= 0 || !thread__comm_set(thread))
 		return 0;
@@ -436,17 +355,18 @@ static int add_thread(struct thread *thread, void *data)
 }
 
 /* Complete what is known of tasks and the machine after the last record. Return: 0, or -ENOMEM. */
-static int describe(struct conversion *conv)
+static int describe(struct trace_dat *conv)
 {
-	struct perf_env *env = session__env(conv->session);
+	struct perf_env *env = session__env(conv->base.session);
 	int err = 0;
 
 	/* Tasks that other events are about, sched:sched_wakeup for example */
 	if (!conv->in_namespace)
-		err = machine__for_each_thread(&conv->session->machines.host, add_thread, conv);
+		err = machine__for_each_thread(&conv->base.session->machines.host, add_thread,
+					       conv);
 	conv->front.comms = err ? NULL : comms__text(conv->comms, &conv->front.comms_size);
 	if (!conv->front.has_symbols && front__prints_symbols(&conv->front)) {
-		conv->front.symbols = kallsyms__text(&conv->session->machines.host,
+		conv->front.symbols = kallsyms__text(&conv->base.session->machines.host,
 						     &conv->front.symbols_size);
 		conv->no_symbols = !conv->front.symbols;
 	}
@@ -463,7 +383,7 @@ static int describe(struct conversion *conv)
 }
 
 /* Print the losses that no event follows, and those of which only the number is known. */
-static int print_losses(struct conversion *conv)
+static int print_losses(struct trace_dat *conv)
 {
 	unsigned int i;
 	char text[64];
@@ -476,7 +396,7 @@ static int print_losses(struct conversion *conv)
 			snprintf(text, sizeof(text), "%" PRIu64 " events lost", cpu->pending_lost);
 			err = print__add(&conv->pages, i, cpu->lost_time, 0, text);
 		}
-		if (err || conv->ranges || cpu->nr_counted <= cpu->nr_lost)
+		if (err || conv->base.ranges || cpu->nr_counted <= cpu->nr_lost)
 			continue;
 		snprintf(text, sizeof(text), "%" PRIu64 " events lost at unknown times",
 			 cpu->nr_counted - cpu->nr_lost);
@@ -485,33 +405,24 @@ static int print_losses(struct conversion *conv)
 	return err;
 }
 
-/* Return: 0, or -1 after an error message. */
-static int convert(struct conversion *conv, FILE *output, const char *path)
+/* Return: 0, or -1 after an error message, or with base.err. */
+static int convert(struct trace_dat *conv)
 {
-	int err;
+	struct conversion *base = &conv->base;
 
-	err = perf_session__process_events(conv->session);
-	if (err && !conv->err) {
-		pr_err("Cannot read %s: %s\n", conv->session->data->path,
-		       err < -1 ? strerror(-err) : "the file is damaged");
+	conv->pages.spool = open_spool(base);
+	if (conv->pages.spool < 0 || conversion__read(base))
 		return -1;
-	}
 	/* A pipe without samples */
-	if (!conv->pages.format.size && (conv->err || begin(conv)))
+	if (!conv->pages.format.size && begin(conv))
 		return -1;
-	err = conv->err ?: print_losses(conv);
-	err = err ?: pages__flush(&conv->pages);
-	err = err ?: describe(conv);
-	err = err ?: front__write(&conv->front, &conv->pages, output);
-	err = err ?: pages__copy(&conv->pages, output);
-	if (!err && (fflush(output) || ferror(output)))
-		err = -errno ?: -EIO;
-	if (err)
-		pr_err("Cannot write %s: %s\n", path, strerror(-err));
-	return err ? -1 : 0;
+	base->err = print_losses(conv) ?: pages__flush(&conv->pages) ?: describe(conv) ?:
+		    front__write(&conv->front, &conv->pages, base->file) ?:
+		    pages__copy(&conv->pages, base->file);
+	return base->err ? -1 : 0;
 }
 
-static u64 nr_lost_placed(const struct conversion *conv)
+static u64 nr_lost_placed(const struct trace_dat *conv)
 {
 	u64 nr = 0;
 	unsigned int i;
@@ -521,13 +432,11 @@ static u64 nr_lost_placed(const struct conversion *conv)
 	return nr;
 }
 
-static void report(const struct conversion *conv, const char *input, const char *output)
+static void report(const struct trace_dat *conv)
 {
-	u64 nr_lost = conv->ranges ? conv->nr_lost : max(conv->nr_lost, conv->nr_counted);
+	u64 nr_lost = conv->base.ranges ? conv->nr_lost : max(conv->nr_lost, conv->nr_counted);
 	u64 nr_placed = nr_lost_placed(conv);
 
-	fprintf(stderr, "[ perf data convert: Converted %" PRIu64 " samples of %s to %s ]\n",
-		conv->nr_samples, input, output);
 	if (conv->nr_other)
 		pr_warning("Left out %" PRIu64 " samples of events that are not tracepoints.\n",
 			   conv->nr_other);
@@ -546,57 +455,27 @@ static void report(const struct conversion *conv, const char *input, const char 
 	if (nr_lost > nr_placed)
 		pr_warning("%" PRIu64 " lost events are not, because their times are unknown.\n",
 			   nr_lost - nr_placed);
-	if (!conv->nr_samples)
-		pr_warning("No sample was converted%s.\n",
-			   conv->ranges ? ": --time may have selected none" : "");
 }
 
 int convert__perf2trace_dat(const char *input, const char *output,
 			    const struct perf_data_convert_opts *opts)
 {
-	struct perf_data data = {
-		.mode = PERF_DATA_MODE_READ, .path = input ?: "perf.data", .force = opts->force,
-	};
-	struct conversion conv = { .session = NULL };
-	FILE *file = NULL;
-	bool remove = false;
-	int spool = -1, err = -1;
+	struct trace_dat conv = { .no_symbols = false };
+	int err;
 
-	if (opts->all || opts->tod) {
-		pr_err("Cannot use --%s with --to-trace-dat\n", opts->all ? "all" : "tod");
-		return -1;
-	}
+	conversion__init(&conv.base, "trace-dat");
+	set_callbacks(&conv);
 	pages__init(&conv.pages, -1);
-	if (comms__init(&conv.comms) || open_session(&conv, &data, opts))
-		goto out;
-	file = open_output(output, opts->force);
-	if (!file)
-		goto out;
-	remove = strcmp(output, "-") && is_regular(file);
-	spool = open_spool(file, output);
-	if (spool < 0)
-		goto out;
-	conv.pages.spool = spool;
-	err = convert(&conv, file, output);
-	if (fclose(file) && !err) {
-		pr_err("Cannot write %s: %m\n", output);
-		err = -1;
-	}
-	file = NULL;
+	err = comms__init(&conv.comms) ?: conversion__open(&conv.base, input, opts) ?:
+	      read_formats(&conv) ?: conversion__create(&conv.base, output) ?: convert(&conv);
+	err = conversion__close(&conv.base, err);
 	if (!err)
-		report(&conv, data.path, output);
-out:
-	if (file)
-		fclose(file);
-	if (err && remove)
-		unlink(output);
-	if (spool >= 0)
-		close(spool);
+		report(&conv);
+	if (conv.pages.spool >= 0)
+		close(conv.pages.spool);
 	pages__exit(&conv.pages);
 	comms__exit(conv.comms);
 	front__exit(&conv.front);
-	if (conv.session)
-		perf_session__delete(conv.session);
-	zfree(&conv.ranges);
-	return err ? -1 : 0;
+	conversion__exit(&conv.base);
+	return err;
 }

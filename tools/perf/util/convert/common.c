@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+#include "recording/lib/compat.h"
+#include "util/data-convert.h"
+#include "util/debug.h"
+#include "util/event.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "util/header.h"
+#include "util/machine.h"
+#include "util/session.h"
+#include "util/time-utils.h"
+#include "common.h"
+
+bool conversion__omits(const struct conversion *conv, const struct perf_sample *sample)
+{
+	return conv->ranges && has_time(sample) &&
+	       perf_time__ranges_skip_sample(conv->ranges, conv->nr_ranges, sample->time);
+}
+
+/* ---- losses */
+
+static int process_lost(const struct perf_tool *tool, union perf_event *event,
+			struct perf_sample *sample, struct machine *machine __maybe_unused)
+{
+	struct conversion *conv = container_of(tool, struct conversion, tool);
+	struct loss loss = {
+		.kind = LOSS_RECORD,
+		.nr   = event->lost.lost,
+		.time = has_time(sample) ? sample->time : 0,
+		.cpu  = (int)sample->cpu,
+	};
+
+	if (!conv->lost || conversion__omits(conv, sample))
+		return 0;
+	return conv->lost(conv, &loss);
+}
+
+/*
+ * The kernel's counters, or perf's. They are records at the end of the file, but without a time:
+ * perf passes them on before those that wait to be sorted. Their event tells the CPU.
+ */
+static int process_lost_samples(const struct perf_tool *tool, union perf_event *event,
+				struct perf_sample *sample, struct machine *machine __maybe_unused)
+{
+	struct conversion *conv = container_of(tool, struct conversion, tool);
+	const struct perf_sample_id *sid = evlist__id2sid(conv->session->evlist, sample->id);
+	struct loss loss = {
+		.kind = event->header.misc & PERF_RECORD_MISC_LOST_SAMPLES_BPF ? LOSS_FILTERED :
+										 LOSS_COUNTER,
+		.nr   = event->lost_samples.lost,
+		.time = has_time(sample) ? sample->time : 0,
+		.cpu  = sid && !has_time(sample) ? sid->cpu.cpu : (int)sample->cpu,
+	};
+
+	if (!conv->lost || conversion__omits(conv, sample))
+		return 0;
+	return conv->lost(conv, &loss);
+}
+
+/* ---- input */
+
+/* In a pipe, features are records, and a feature of no known number is the last. */
+static int read_feature(struct perf_session *session, union perf_event *event)
+{
+	return event->feat.feat_id < HEADER_LAST_FEATURE ? process_feature(session, event) : 0;
+}
+DEFINE_SESSION_CALLBACK(feature_callback, read_feature)
+
+void conversion__init(struct conversion *conv, const char *format)
+{
+	struct perf_tool *tool = &conv->tool;
+
+	conv->format = format;
+	perf_tool__init(tool, /*ordered_events=*/true);
+	tool->mmap = perf_event__process_mmap;
+	tool->mmap2 = perf_event__process_mmap2;
+	tool->comm = perf_event__process_comm;
+	tool->namespaces = perf_event__process_namespaces;
+	tool->fork = perf_event__process_fork;
+	tool->exit = perf_event__process_exit;
+	tool->lost = process_lost;
+	tool->lost_samples = process_lost_samples;
+	tool->attr = perf_event__process_attr;
+	tool->event_update = perf_event__process_event_update;
+	tool->tracing_data = perf_event__process_tracing_data;
+	tool->build_id = perf_event__process_build_id;
+	tool->id_index = perf_event__process_id_index;
+	tool->feature = feature_callback;
+	tool->ordering_requires_timestamps = true;
+}
+
+int conversion__open(struct conversion *conv, const char *input,
+		     const struct perf_data_convert_opts *opts)
+{
+	int size;
+
+	if (opts->all || opts->tod) {
+		pr_err("Cannot use --%s with --to-%s\n", opts->all ? "all" : "tod", conv->format);
+		return -1;
+	}
+	conv->force = opts->force;
+	conv->data = (struct perf_data){
+		.mode = PERF_DATA_MODE_READ, .path = input ?: "perf.data", .force = opts->force,
+	};
+	conv->session = perf_session__new(&conv->data, &conv->tool);
+	if (IS_ERR(conv->session)) {
+		conv->session = NULL;
+		pr_err("Cannot read %s: it is no perf.data file, or has no formats of tracepoints\n",
+		       conv->data.path);
+		return -1;
+	}
+	if (!opts->time_str)
+		return 0;
+	return perf_time__parse_for_ranges(opts->time_str, conv->session, &conv->ranges, &size,
+					   &conv->nr_ranges) ? -1 : 0;
+}
+
+int conversion__read(struct conversion *conv)
+{
+	int err = perf_session__process_events(conv->session);
+
+	if (err && !conv->err && !conv->reported)
+		pr_err("Cannot read %s: %s\n", conv->data.path,
+		       err < -1 ? strerror(-err) : "the file is damaged");
+	return err || conv->err ? -1 : 0;
+}
+
+/* ---- output */
+
+int conversion__create(struct conversion *conv, const char *path)
+{
+	int flags = O_CREAT | O_WRONLY | O_CLOEXEC | (conv->force ? O_TRUNC : O_EXCL);
+	int fd = strcmp(path, "-") ? open(path, flags, 0666) :
+				     fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+
+	conv->path = path;
+	conv->file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (conv->file)
+		return 0;
+	pr_err("Cannot create %s: %m%s\n", path,
+	       errno == EEXIST ? "; --force overwrites the file" : "");
+	return -1;
+}
+
+bool conversion__is_regular(const struct conversion *conv)
+{
+	struct stat st;
+
+	return strcmp(conv->path, "-") && !fstat(fileno(conv->file), &st) && S_ISREG(st.st_mode);
+}
+
+int conversion__close(struct conversion *conv, int err)
+{
+	bool remove;
+
+	if (!conv->file)
+		return -1;
+	remove = conversion__is_regular(conv);
+	if (ferror(conv->file) && !conv->err)
+		conv->err = -EIO;
+	if (fclose(conv->file) && (!conv->err || conv->err == -EIO))
+		conv->err = -errno;
+	conv->file = NULL;
+	if (conv->err && !conv->reported)
+		pr_err("Cannot write %s: %s\n", conv->path, strerror(-conv->err));
+	if (err || conv->err) {
+		if (remove)
+			unlink(conv->path);
+		return -1;
+	}
+	fprintf(stderr, "[ perf data convert: Converted %" PRIu64 " samples of %s to %s ]\n",
+		conv->nr_samples, conv->data.path, conv->path);
+	if (!conv->nr_samples)
+		pr_warning("No sample was converted%s.\n",
+			   conv->ranges ? ": --time may have selected none" : "");
+	return 0;
+}
+
+void conversion__exit(struct conversion *conv)
+{
+	if (conv->session)
+		perf_session__delete(conv->session);
+	conv->session = NULL;
+	zfree(&conv->ranges);
+}
