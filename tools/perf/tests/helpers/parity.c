@@ -24,6 +24,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,10 +32,12 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/sdt.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef WORK
@@ -76,6 +79,7 @@ __attribute__((noinline, noclone)) void WORK(const struct work *work)
 {
 	for (unsigned long i = 1; i <= work->calls; i++) {
 		numbered_call(work->run, work->tag, i);
+		DTRACE_PROBE(parity, call);
 		work->pages[i * PAGE] = 1;
 	}
 	for (unsigned long i = 0; i < work->spins; i++)
@@ -447,6 +451,75 @@ static void jit(void)
 	batch_by((void *)code, "work_compiled", 1, "compiled");
 }
 
+/* What a JIT tells perf inject -j: tools/perf/Documentation/jitdump-specification.txt */
+struct jitdump {
+	uint32_t magic, version, size, machine, unused, pid;
+	uint64_t time, flags;
+	struct {
+		uint32_t id, size;
+		uint64_t time;
+		uint32_t pid, tid;
+		uint64_t vma, address, code_size, index;
+		char name[16];
+		char code[CODE];
+	} load;
+};
+
+static uint64_t monotonic(void)
+{
+	struct timespec spec;
+
+	clock_gettime(CLOCK_MONOTONIC, &spec);
+	return spec.tv_sec * 1000000000ULL + spec.tv_nsec;
+}
+
+static uint16_t elf_machine(void)
+{
+	int file = open("/proc/self/exe", O_RDONLY);
+	uint16_t machine;
+
+	if (pread(file, &machine, sizeof(machine), 18) != sizeof(machine))
+		fail("/proc/self/exe");
+	close(file);
+	return machine;
+}
+
+/* Run a copy of WORK(), with a dump of its code beside this program. */
+static void jitdump(void)
+{
+	char *code = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct jitdump dump = {
+		.magic = 0x4a695444, .version = 1, .size = offsetof(struct jitdump, load),
+		.machine = elf_machine(), .pid = getpid(), .time = monotonic(),
+		.load = {
+			.size = sizeof(dump.load), .pid = getpid(), .tid = getpid(),
+			.vma = (uintptr_t)code, .address = (uintptr_t)code, .code_size = CODE,
+			.name = "work_compiled",
+		},
+	};
+	char path[PATH_MAX];
+	int file;
+
+	if (code == MAP_FAILED)
+		fail("mmap");
+	memcpy(code, (void *)WORK, CODE);
+	__builtin___clear_cache(code, code + CODE);
+	memcpy(dump.load.code, code, CODE);
+	wait_go();
+	snprintf(path, sizeof(path), "%.*s/jit-%d.dump", (int)(strrchr(self, '/') - self), self,
+		 getpid());
+	file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	check(file, path);
+	/* The mapping tells perf which file it is. */
+	if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0) == MAP_FAILED)
+		fail(path);
+	dump.load.time = monotonic();
+	if (write(file, &dump, sizeof(dump)) != sizeof(dump))
+		fail(path);
+	batch_by((void *)code, "work_compiled", 1, "compiled");
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -463,6 +536,7 @@ static const struct {
 	{ "killed",	killed },
 	{ "memfd",	memory_file },
 	{ "jit",	jit },
+	{ "jitdump",	jitdump },
 };
 
 static int usage(void)

@@ -23,6 +23,7 @@ import random
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,7 @@ DEADLINE = 60                   # seconds without any progress
 MODES = {'stream': ('', '', ()),
          'overwrite': ('/overwrite/', ',overwrite', ()),
          'keep': ('', '', ('--keep=1h,64M',))}
-RING = '-m', '4M'               # holds what a workload causes: a busy machine makes no difference
+RING = '-m', '16M'              # holds what a workload causes: a busy machine makes no difference
 NR_SHOWN = 4                    # differences of one kind
 SIDE_BAND = {'mmap', 'mmap_data', 'mmap2', 'comm', 'comm_exec', 'task', 'ksymbol', 'bpf_event',
              'namespaces', 'cgroup', 'text_poke', 'build_id', 'context_switch'}
@@ -118,20 +119,26 @@ class Recording:
         program = f'{self.programs}/parity'
         values = dict(parity=program, dir=self.programs, alone=alone, term=term, id=self.run,
                       inside=program + '_inside', nonpie=program + '_nonpie',
-                      library=program + '_library', uid='games',
+                      library=program + '_library',
+                      uid={'upstream': 'games', 'ours': 'news'}[os.path.basename(directory)],
                       cgroup=f'parity{self.run}', probe=f'parity{self.run}',
+                      usdt=f'parity{self.run}usdt',
                       nr=subprocess.check_output([program, 'nr'], text=True).strip())
 
         def expand(section, names):
             lines = [scenarios.words[section][name] for name in names.split('+') if name != '-']
             return [word.format(**values) for line in lines for word in shlex.split(line)]
 
-        if '{probe}' in ' '.join(scenarios.words['events'][name] for name in events.split('+')):
+        event_words = ' '.join(scenarios.words['events'][name] for name in events.split('+'))
+        if '{probe}' in event_words:
             self.add_probe(values['probe'], program)
+        if '{usdt}' in event_words:
+            self.add_usdt(values['usdt'], program)
 
         self.values = values
         self.options = [*expand('events', events), *expand('options', options), *mode_options]
         self.workload = expand('workloads', workload)
+        self.jitdump = 'jitdump' in self.workload
         self.environment = dict(os.environ, HOME=directory, PARITY_RUN=str(self.run))
         self.environment.pop('PERF_CONFIG', None)
         if set(events.split('+')).intersection(('clock', 'task-clock')):
@@ -148,6 +155,13 @@ class Recording:
             define_probe(f'{kind}:{group}/{name} {program}:0x{offset}')
             self.exit.callback(define_probe, f'-:{group}/{name}')
 
+    def add_usdt(self, group, program):
+        """Add the static probe of the program, as perf probe does."""
+        notes = subprocess.check_output(['readelf', '-n', program], text=True)
+        offset = re.search(r'Name: call\s+Location: 0x0*(\w+)', notes)[1]
+        define_probe(f'p:{group}/call {program}:0x{offset}')
+        self.exit.callback(define_probe, f'-:{group}/call')
+
     def start(self, command, **more):
         self.children.append(subprocess.Popen(command, cwd=self.dir, env=self.environment,
                                               pass_fds=[self.truth], **more))
@@ -160,11 +174,12 @@ class Recording:
     def record(self):
         """Record the workload; add the exit status to the facts."""
         try:
-            before, _, after = self.target.partition('--')
-            if '--' in self.target:
-                status = self.record_command(shlex.split(before), shlex.split(after))
+            words = self.target.split()
+            if '--' in words:
+                split = words.index('--')
+                status = self.record_command(words[:split], words[split + 1:])
             else:
-                status = self.record_tasks(before)
+                status = self.record_tasks(self.target)
             self.facts.append(f'status {status}')
         except Problem as problem:
             self.facts.append(f'status: {problem}')
@@ -225,6 +240,10 @@ class Recording:
             if '-D' in self.options:
                 os.write(control, b'enable\n')
                 wait_until(answered, 'answer of perf record')
+            if '--switch-output=signal' in self.options:
+                perf.send_signal(signal.SIGUSR2)
+                wait_until(lambda: len(self.files()) > 1 or glob.glob(f'{self.dir}/data.2*'),
+                           'file after a signal')
             tasks.stdin.write(b'go' * 16)
             tasks.stdin.flush()
             wait_until(lambda: 'stays' in self.report() or tasks.poll() is not None, 'end of tasks')
@@ -287,9 +306,9 @@ class Facts:
         self.records, self.events, self.missing = [], [], set()
         self.lines = [*recording.facts]
 
-    def run(self, *command):
+    def run(self, *command, perf=None):
         with open(f'{self.recording.dir}/read.err', 'ab') as err:
-            result = subprocess.run([self.reader, *command], cwd=self.recording.dir, check=False,
+            result = subprocess.run([perf or self.reader, *command], cwd=self.recording.dir, check=False,
                                     env=self.recording.environment, stdin=subprocess.DEVNULL,
                                     stdout=subprocess.PIPE, stderr=err)
         if result.returncode:
@@ -300,6 +319,10 @@ class Facts:
         files = self.recording.files()
         self.lines.append(f'files {"several" if len(files) > 1 else len(files)}')
         for path in files:
+            if self.recording.jitdump:
+                self.run('inject', '-f', '--jit', '-i', path, '-o', f'{path}.jit',
+                         perf=self.recording.perf)
+                path += '.jit'
             self.parse(self.run('script', '-f', '-i', path, '--header', '--kallsyms', '/dev/null',
                                 '-F', 'comm,pid,tid,time,event,trace,ip,sym,dso',
                                 '--show-task-events', '--show-mmap-events',
@@ -321,7 +344,8 @@ class Facts:
         sample, frames = None, []
         for line in [*lines, '']:
             line = line.replace(self.recording.values['cgroup'], 'RUN')
-            line = re.sub(r'perf-\d+\.map', 'perf-PID.map', line)
+            line = re.sub(r'(perf|jit)-\d+\.(map|dump)', r'\1-PID.\2', line)
+            line = re.sub(r'jitted-\d+-\d+\.so', 'jitted.so', line)
             if line.startswith('#'):
                 self.header(line)
                 continue
@@ -385,23 +409,31 @@ class Facts:
         for line in lines:
             build_id, path = line.rsplit(' ', 1)
             path = self.place(path)
+            if 'jitted-' in path:               # has the process id in it
+                continue
             if re.match('DIR|/parity|/memfd', path):
                 self.lines.append(f'build-id {build_id.strip() or "unknown"} {path}')
 
     def tasks(self):
         """Tell the names of each task of the workload, how it began and ended, and its maps."""
-        lives = collections.defaultdict(list)
+        lives, told = collections.defaultdict(list), set()
         for record in self.records:
             kind, rest = record['kind'], record['rest']
             existing = '' if float(record['time']) else 'existing '
+            if existing:                # told again in each file
+                if (kind, rest) in told:
+                    continue
+                told.add((kind, rest))
             if kind in ('FORK', 'EXIT'):
                 tid, parent = re.match(r'\(-?\d+:(-?\d+)\):\(-?\d+:(-?\d+)\)', rest).groups()
                 if kind == 'FORK' and parent in self.own and not existing:
                     self.own.add(tid)
                 lives[tid].append(('', existing + kind.lower()))
             elif kind == 'COMM':
-                executed, name, tid = re.match(r'( exec)?: (.*):-?\d+/(-?\d+)', rest).groups()
-                lives[tid].append((name, f'{existing}{(executed or " comm")[1:]}'))
+                # A name of another task may have a newline.
+                match = re.match(r'( exec)?: (.*):-?\d+/(-?\d+)', rest)
+                if match:
+                    lives[match[3]].append((match[2], f'{existing}{(match[1] or " comm")[1:]}'))
             elif kind == 'NAMESPACES':
                 lives[re.match(r' (\d+)/(\d+)', rest)[2]].append(('', existing + 'namespaces'))
             elif kind.startswith('MMAP'):
