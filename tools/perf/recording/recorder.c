@@ -458,6 +458,36 @@ static bool targets_exited(struct recorder *rec)
 	       target__has_task(&rec->opts.target);
 }
 
+/*
+ * A ring with few events reaches its watermark after hours. A recorder that is killed loses what is
+ * in the rings, and a reader of a pipe waits for it.
+ */
+static int flush_streams(struct recorder *rec)
+{
+	u64 final_time = rec->sideband.state.final_time;
+	int err;
+
+	if (!rec->readers.nr)
+		return 0;
+	rec->flushed_ns = rdclock();
+	err = readers__sync(&rec->readers);
+	keep__synced(&rec->keep, final_time);
+	return err;
+}
+
+static bool must_flush_streams(const struct recorder *rec)
+{
+	return rdclock() - rec->flushed_ns >= STREAM_FLUSH_MS * NSEC_PER_MSEC;
+}
+
+/* The live state forgets nothing newer than the last flush. */
+static int tidy(struct recorder *rec)
+{
+	int err = sideband__must_reduce(&rec->sideband) ? flush_streams(rec) : 0;
+
+	return err ?: sideband__tidy(&rec->sideband);
+}
+
 /* Drain the rings that woke this thread up. */
 static int drain_round(struct recorder *rec)
 {
@@ -470,7 +500,7 @@ static int drain_round(struct recorder *rec)
 		return bytes;
 	rec->summary.wakeups += bytes > 0;
 	err = rounds__end(&rec->rounds, readers__recorder(&rec->readers), round, bytes, whole) ?:
-	      sideband__tidy(&rec->sideband);
+	      tidy(rec);
 	if (!err && rounds__due(&rec->rounds))
 		readers__ask(&rec->readers);
 	return err;
@@ -481,23 +511,6 @@ static int snapshot_of_size(struct recorder *rec)
 	const struct snapshot_cause cause = snapshot_cause__now("size");
 
 	return capture__take(&rec->capture, TRIGGER_TIME, &cause) ?: snapshot(rec, true);
-}
-
-/*
- * A ring with few events reaches its watermark after hours. A recorder that is killed loses what is
- * in the rings, and a reader of a pipe waits for it.
- */
-static int flush_streams(struct recorder *rec)
-{
-	u64 now = rdclock(), final_time = rec->sideband.state.final_time;
-	int err;
-
-	if (!rec->readers.nr || now - rec->flushed_ns < STREAM_FLUSH_MS * NSEC_PER_MSEC)
-		return 0;
-	rec->flushed_ns = now;
-	err = readers__sync(&rec->readers);
-	keep__synced(&rec->keep, final_time);
-	return err;
 }
 
 /*
@@ -525,7 +538,8 @@ static int record_until_stop(struct recorder *rec)
 			return err;
 
 		pollset__wait(&rec->pollset, rec->readers.nr ? STREAM_FLUSH_MS : -1);
-		err = flush_streams(rec);
+		if (must_flush_streams(rec))
+			err = flush_streams(rec);
 		if (err)
 			return err;
 		hook__reap(&rec->hook);

@@ -32,6 +32,7 @@ enum keep_form {
  * @raw_len:	length of the records [bytes]
  * @first:	time of the oldest record [ns], or 0 if none has a time
  * @last:	time of the newest record [ns]
+ * @begun:	when the block was begun [ns of CLOCK_MONOTONIC]
  * @arrived:	when records were appended last [ns of CLOCK_MONOTONIC]
  * @records:	number of records
  * @samples:	PERF_RECORD_SAMPLE among them
@@ -51,6 +52,7 @@ struct keep_block {
 	size_t		 raw_len;
 	u64		 first;
 	u64		 last;
+	u64		 begun;
 	u64		 arrived;
 	u64		 records;
 	u64		 samples;

@@ -7,7 +7,8 @@
  * The second term is everything else: the live state of tasks and maps, data that wait for the
  * disk, util's structures. Reserved is the part of --write-buffer that was never used so far. When
  * the state grows in a storm of processes, blocks are dropped, and with the oldest record the state
- * may forget as well.
+ * may forget as well. The blocks of rare events are small: if dropping them down to
+ * KEEP_MIN_BLOCKS_BYTES is not enough, sideband__tidy() drops more of them (keep__drop_oldest()).
  *
  * The rings are locked memory of the kernel, and not counted (-m).
  */
@@ -43,6 +44,13 @@ static u64 other_bytes(const struct keep *keep, u64 all)
 {
 	return (all > keep->bytes ? all - keep->bytes : 0) +
 	       __atomic_load_n(&keep->reserved_bytes, __ATOMIC_RELAXED);
+}
+
+u64 keep__growth_limit(const struct keep *keep)
+{
+	u64 used = keep->base_bytes + KEEP_MIN_BLOCKS_BYTES;
+
+	return keep->max_bytes > used ? keep->max_bytes - used : 0;
 }
 
 u64 keep__other_bytes(struct keep *keep)

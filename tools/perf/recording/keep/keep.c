@@ -121,8 +121,10 @@ static int begin_block(struct keep *keep)
 	pthread_mutex_unlock(&keep->lock);
 	memory = memory ?: keep_memory__map();
 	keep->filling = keep_block__new(memory);
-	if (keep->filling)
+	if (keep->filling) {
+		keep->filling->begun = rdclock();
 		return 0;
+	}
 	if (memory)
 		keep_memory__unmap(memory);
 	pthread_mutex_lock(&keep->lock);
@@ -218,6 +220,71 @@ int keep__end_round(struct keep *keep)
 		seal(keep, true);
 	pthread_mutex_unlock(&keep->append);
 	return 0;
+}
+
+/*
+ * Records of rare events
+ */
+
+/* Seal the block that is filled before the age of its first record keeps too much of others. */
+static void seal_old(struct keep *keep, u64 time, u64 now)
+{
+	const struct keep_block *block = keep->filling;
+	u64 max_age = keep->max_ns / SEAL_PART;
+
+	if (block && block->first + max_age <= time && block->begun + max_age <= now)
+		seal(keep, false);
+}
+
+void keep__age(struct keep *keep, u64 time)
+{
+	u64 now = rdclock();
+
+	if (!keep->max_ns)
+		return;
+	pthread_mutex_lock(&keep->append);
+	seal_old(keep, time, now);
+	pthread_mutex_unlock(&keep->append);
+	pthread_mutex_lock(&keep->lock);
+	keep->newest = max(keep->newest, time);
+	keep->arrived = max(keep->arrived, now);
+	keep__trim(keep);
+	pthread_mutex_unlock(&keep->lock);
+}
+
+/* Return: what is older than this is to be dropped [ns]. Caller holds @lock. */
+static u64 end_of_first_quarter(const struct keep *keep)
+{
+	const struct keep_block *block;
+	u64 first = UINT64_MAX;
+
+	list_for_each_entry(block, &keep->blocks, node) {
+		if (block->first)
+			first = min(first, block->first);
+	}
+	return first < keep->newest ? first + (keep->newest - first) / 4 : first;
+}
+
+bool keep__drop_oldest(struct keep *keep)
+{
+	struct keep_block *block, *next;
+	bool dropped = false;
+	u64 time;
+
+	pthread_mutex_lock(&keep->append);
+	if (keep->filling)
+		seal(keep, false);
+	pthread_mutex_lock(&keep->lock);
+	time = end_of_first_quarter(keep);
+	list_for_each_entry_safe(block, next, &keep->blocks, node) {
+		if (dropped && block->first > time)
+			break;
+		drop(keep, block, KEEP_LIMIT_MEMORY);
+		dropped = true;
+	}
+	pthread_mutex_unlock(&keep->lock);
+	pthread_mutex_unlock(&keep->append);
+	return dropped;
 }
 
 /*

@@ -8,7 +8,8 @@
  *	     v
  *	@blocks   oldest [zzz] [zzz] [zzz] [records] [records] newest
  *	     |       |            ^ the compressor's thread, newest first
- *	     |       +-- dropped when older than the time, or when the memory is full
+ *	     |       +-- dropped when older than the time, when the memory is full, or when the
+ *	     |		 live state that they need is too large
  *	     |
  *	     v  keep__hand_over()
  *	@taken ---> keep__write() ---> output
@@ -214,11 +215,31 @@ void keep__exit(struct keep *keep);
  */
 int keep__end_round(struct keep *keep);
 
+/**
+ * keep__age - drop what is too old by the clock of the side-band; in the main thread
+ * @time:	of the newest side-band record [ns]
+ *
+ * Records of rare events fill no block, and do not age each other.
+ */
+void keep__age(struct keep *keep, u64 time);
+
+/**
+ * keep__drop_oldest - drop the oldest quarter of the kept time, at least; in the main thread
+ *
+ * The live state may then forget as much. Not while a snapshot is written.
+ *
+ * Return: is anything dropped?
+ */
+bool keep__drop_oldest(struct keep *keep);
+
 /** keep__begin - note the memory that the recorder needs before it keeps anything */
 void keep__begin(struct keep *keep);
 
 /** keep__measure - measure the memory of the recorder, and drop blocks if there is too little */
 void keep__measure(struct keep *keep);
+
+/** keep__growth_limit - return by how much the recorder may grow beside the blocks [bytes] */
+u64 keep__growth_limit(const struct keep *keep);
 
 /** keep__reserve - leave this memory to the output, which does not use it yet [bytes] */
 static inline void keep__reserve(struct keep *keep, u64 bytes)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <linux/kernel.h>
 #include <linux/time64.h>
@@ -135,7 +136,10 @@ static int read_proc(struct sideband *sideband)
 
 int sideband__begin(struct sideband *sideband)
 {
-	return sideband->route ? read_proc(sideband) : 0;
+	int err = sideband->route ? read_proc(sideband) : 0;
+
+	sideband->begin_bytes = state__bytes(&sideband->state);
+	return err;
 }
 
 static bool task_exists(u32 tid)
@@ -399,6 +403,31 @@ static int collect(struct sideband *sideband)
 }
 
 /*
+ * Return: the memory that the state may take with --keep [bytes]. A sixteenth more than at the
+ * beginning in any case: reducing the state at each new task would save little.
+ */
+static size_t state_limit(const struct sideband *sideband)
+{
+	const struct keep *keep = sideband->keep;
+
+	return sideband->begin_bytes + max(keep__growth_limit(keep), keep->max_bytes / 16);
+}
+
+/* After the state was reduced: a part of it that is still needed must not be looked at each time. */
+static void set_reduce_bytes(struct sideband *sideband)
+{
+	size_t limit = state_limit(sideband);
+
+	sideband->reduce_bytes = max(limit, state__bytes(&sideband->state) + limit / 8);
+}
+
+bool sideband__must_reduce(const struct sideband *sideband)
+{
+	return keep__enabled(sideband->keep) && sideband->reduce_bytes &&
+	       state__bytes(&sideband->state) > sideband->reduce_bytes;
+}
+
+/*
  * The memory of the live state is missing for kept records. So collect more often than the size
  * doubles, as far as that takes little time.
  */
@@ -406,24 +435,48 @@ static bool must_collect(const struct sideband *sideband, u64 now)
 {
 	const struct state *state = &sideband->state;
 
-	return state__must_collect(state) ||
+	return state__must_collect(state) || sideband__must_reduce(sideband) ||
 	       (keep__enabled(sideband->keep) && now >= sideband->collect_at &&
 		state->log.bytes > sideband->keep->max_bytes / 16);
 }
 
+/* Drop kept records until the state that they need takes less than three quarters of the limit. */
+static int reduce(struct sideband *sideband)
+{
+	size_t enough = state_limit(sideband) * 3 / 4;
+	int err = 0;
+
+	while (!err && state__bytes(&sideband->state) > enough &&
+	       keep__drop_oldest(sideband->keep))
+		err = collect(sideband);
+	set_reduce_bytes(sideband);
+	malloc_trim(0);
+	return err;
+}
+
 int sideband__tidy(struct sideband *sideband)
 {
+	bool keeps = keep__enabled(sideband->keep), reduces = false;
 	u64 now = rdclock(), took;
 	int err;
 
 	if (!sideband->route)
 		return 0;
 	state__find_stale_maps(&sideband->state, proc_maps__read);
+	if (keeps) {
+		keep__age(sideband->keep, sideband->state.newest);
+		if (!sideband->reduce_bytes)
+			set_reduce_bytes(sideband);
+		state__shorten_delay(&sideband->state, state_limit(sideband) / 8);
+		reduces = sideband__must_reduce(sideband);
+	}
 	if (!must_collect(sideband, now))
 		return 0;
-	if (keep__enabled(sideband->keep))
+	if (keeps)
 		keep__measure(sideband->keep);
 	err = collect(sideband);
+	if (!err && reduces)
+		err = reduce(sideband);
 	took = rdclock() - now;
 	sideband->collect_at = now + max(16 * took, (u64)NSEC_PER_SEC);
 	return err;

@@ -70,6 +70,8 @@ enum sideband_route {
  * @init_finished: the file has a PERF_RECORD_FINISHED_INIT
  * @log_next:	see state__write_until()
  * @collect_at:	when to collect again to save memory for @keep [ns of CLOCK_MONOTONIC]
+ * @begin_bytes: memory of @state before the recording [bytes]
+ * @reduce_bytes: memory of @state at which to reduce it; 0: before sideband__tidy() [bytes]
  */
 struct sideband {
 	struct evlist		*evlist;
@@ -91,6 +93,8 @@ struct sideband {
 	bool			 init_finished;
 	size_t			 log_next;
 	u64			 collect_at;
+	size_t			 begin_bytes;
+	size_t			 reduce_bytes;
 };
 
 /**
@@ -144,6 +148,9 @@ ssize_t sideband__drain(struct sideband *sideband);
  * All other threads that drain or append have ended.
  */
 void sideband__rescue(struct sideband *sideband);
+
+/** sideband__must_reduce - does the live state take more memory than --keep leaves to it? */
+bool sideband__must_reduce(const struct sideband *sideband);
 
 /**
  * sideband__tidy - if the live state has become large, drop what nothing refers to, and maps that

@@ -179,6 +179,13 @@ static void end_folding(struct state *state, struct process *process)
 		share_maps(process);
 }
 
+/* The records and map sets of all states are counted: a process has one state. */
+size_t state__bytes(const struct state *state)
+{
+	return sb_records__bytes() + mapsets__bytes() + state->tasks.nr * TASK_BYTES +
+	       state->log.capacity * sizeof(*state->log.entries);
+}
+
 static size_t bytes_without_maps(const struct state *state)
 {
 	return state->log.bytes + state->tasks.nr * TASK_BYTES;

@@ -6,6 +6,13 @@
 #include "proc_maps.h"
 #include "sb_record.h"
 
+static size_t nr_nodes;
+
+size_t mapsets__bytes(void)
+{
+	return nr_nodes * (sizeof(struct mapset) + 2 * sizeof(size_t));	/* malloc() adds as much */
+}
+
 void mapset__put(struct mapset *set)
 {
 	if (!set || --set->refcount)
@@ -14,6 +21,7 @@ void mapset__put(struct mapset *set)
 	mapset__put(set->right);
 	sb_record__put(set->map.record);
 	free(set);
+	nr_nodes--;
 }
 
 void mapset__visit(const struct mapset *set, mapset_visit_t visit, void *arg)
@@ -57,6 +65,7 @@ static struct mapset *new_node(struct build *build, const struct mapping *map,
 	if (right)
 		set->bytes += right->bytes;
 	sb_record__get(map->record);
+	nr_nodes++;
 	return set;
 }
 

@@ -95,4 +95,7 @@ static inline struct mapset *mapset__get(struct mapset *set)
 /** mapset__put - drop a reference; @set may be NULL */
 void mapset__put(struct mapset *set);
 
+/** mapsets__bytes - return the memory that all sets take without their records [bytes] */
+size_t mapsets__bytes(void);
+
 #endif

@@ -122,13 +122,35 @@ static bool is_valid(const union perf_event *event, size_t id_size)
 	return sb_record__body_size(event, size - id_size) <= size - id_size;
 }
 
+static size_t all_bytes;
+
+size_t sb_records__bytes(void)
+{
+	return all_bytes;
+}
+
+/* Return: the memory of a record of @size, with what malloc() adds [bytes]. */
+static size_t allocated_bytes(size_t size)
+{
+	return offsetof(struct sb_record, header) + size + 2 * sizeof(size_t);
+}
+
+/* The record has no header yet, so pass @size to sb_record__free(). */
 static struct sb_record *sb_record__alloc(size_t size)
 {
 	struct sb_record *record = malloc(offsetof(struct sb_record, header) + size);
 
-	if (record)
-		record->refcount = 1;
+	if (!record)
+		return NULL;
+	record->refcount = 1;
+	all_bytes += allocated_bytes(size);
 	return record;
+}
+
+static void sb_record__free(struct sb_record *record, size_t size)
+{
+	all_bytes -= allocated_bytes(size);
+	free(record);
 }
 
 struct sb_record *sb_record__new(const struct id_format *format, const struct records *records,
@@ -140,7 +162,7 @@ struct sb_record *sb_record__new(const struct id_format *format, const struct re
 		return ERR_PTR(-ENOMEM);
 	records__copy(records, pos, &record->header, size);
 	if (!is_valid(sb_record__event(record), format->size)) {
-		free(record);
+		sb_record__free(record, size);
 		return ERR_PTR(-EINVAL);
 	}
 	memcpy(&record->time, (void *)&record->header + size - format->time, sizeof(record->time));
@@ -170,5 +192,5 @@ struct sb_record *sb_record__new_synthesized(const struct id_format *format,
 void sb_record__put(struct sb_record *record)
 {
 	if (record && !--record->refcount)
-		free(record);
+		sb_record__free(record, record->header.size);
 }

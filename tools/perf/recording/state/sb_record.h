@@ -128,4 +128,7 @@ static inline struct sb_record *sb_record__get(struct sb_record *record)
 /** sb_record__put - drop a reference; @record may be NULL */
 void sb_record__put(struct sb_record *record);
 
+/** sb_records__bytes - return the memory that all records take [bytes] */
+size_t sb_records__bytes(void);
+
 #endif

@@ -5,13 +5,16 @@
 #include <linux/kernel.h>
 #include "state.h"
 
+#define SHORT_DELAY_NS		(SB_RECORD_DELAY_NS / 8)
+
 /* Sorting pending records takes time, so do not do it in each round. */
-#define APPLY_INTERVAL_NS	(SB_RECORD_DELAY_NS / 4)
+#define APPLY_INTERVALS		4	/* in @delay_ns */
 
 void state__init(struct state *state, const struct id_format *format)
 {
 	*state = (struct state){
 		.format		   = *format,
+		.delay_ns	   = SB_RECORD_DELAY_NS,
 		.collect_bytes	   = STATE_MIN_COLLECT_BYTES,
 		.collect_map_bytes = STATE_MIN_COLLECT_BYTES,
 	};
@@ -143,18 +146,27 @@ static bool apply(void *arg, struct log_entry *entry)
  */
 void state__end_round(struct state *state)
 {
-	u64 time = state->round_newest > SB_RECORD_DELAY_NS ?
-		   state->round_newest - SB_RECORD_DELAY_NS : 0;
+	u64 time = state->round_newest > state->delay_ns ?
+		   state->round_newest - state->delay_ns : 0;
 
 	state->round_newest = state->newest;
 	stale_maps__end_round(&state->stale_maps, state->newest);
-	if (time < state->final_time + APPLY_INTERVAL_NS && !state->has_late)
+	if (time < state->final_time + state->delay_ns / APPLY_INTERVALS && !state->has_late)
 		return;
 	state->final_time = max(state->final_time, time);
 	state->has_late = false;
 	state_log__apply(&state->log, state->final_time, apply, state);
 	stale_maps__apply(&state->stale_maps, &state->tasks, state->final_time);
 	state->map_bytes = tasks__map_bytes(&state->tasks);
+}
+
+void state__shorten_delay(struct state *state, size_t max_bytes)
+{
+	const struct state_log *log = &state->log;
+	size_t pending = log->nr - log->nr_applied;
+
+	state->delay_ns = log->nr && log->bytes * pending / log->nr > max_bytes ?
+			  SHORT_DELAY_NS : SB_RECORD_DELAY_NS;
 }
 
 void state__find_stale_maps(struct state *state, proc_maps_read_t read)

@@ -18,7 +18,8 @@
  *   They wait in the log until they are final.
  * - Final: no older record can arrive any more. The record is older by SB_RECORD_DELAY_NS than the
  *   newest one that was known when the last round began, which read all rings. So all older records
- *   were published before that round, and it has read them.
+ *   were published before that round, and it has read them. If so many records arrive in that time
+ *   that they need too much memory, a shorter one is used: see state__shorten_delay().
  * - Applied: when records become final, they are applied to the NOW views, in the order of time.
  * - Horizon: nothing that can still be written to a file refers to an earlier time of the process.
  *   It is the end of the last snapshot, or a later time that a search through the rings found
@@ -87,6 +88,7 @@ struct state_loss {
  * @system_wide: data that belongs to no task; it has one view, BASE
  * @stale_maps:	maps that are to be dropped
  * @log:	pending and applied records
+ * @delay_ns:	SB_RECORD_DELAY_NS, or less [ns]
  * @newest:	time of the newest record [ns]
  * @round_newest: value of @newest when the last round ended [ns]
  * @final_time:	records up to this time are final [ns]
@@ -106,6 +108,7 @@ struct state {
 	struct system_wide	system_wide;
 	struct stale_maps	stale_maps;
 	struct state_log	log;
+	u64			delay_ns;
 	u64			newest;
 	u64			round_newest;
 	u64			final_time;
@@ -162,6 +165,17 @@ void state__forget(struct state *state, u64 time);
  * Moves the horizon back if it is newer [ns]. The BASE views stay what they are at that time.
  */
 void state__move_back(struct state *state, u64 time);
+
+/**
+ * state__shorten_delay - use an eighth of SB_RECORD_DELAY_NS while pending records take more memory
+ * @max_bytes:	than this [bytes]
+ *
+ * A record that is published later than that is applied late: after newer ones.
+ */
+void state__shorten_delay(struct state *state, size_t max_bytes);
+
+/** state__bytes - return the memory that the state takes [bytes] */
+size_t state__bytes(const struct state *state);
 
 /** state__must_collect - has the state doubled? Then search the rings and call state__collect(). */
 bool state__must_collect(const struct state *state);

@@ -6,6 +6,8 @@
 
 # shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
 # shellcheck source=lib/recorder.sh
 . "$(dirname "$0")/lib/recorder.sh"
 
@@ -15,6 +17,8 @@ processes=${processes:-5000}
 need_perf
 need_root
 need_helpers storm
+need_numbered
+numbered_event
 
 # check_names FILE: check that every sample of the storm has a name and a map, which match
 check_names() {
@@ -76,5 +80,24 @@ subtest "the memory is bounded"
 run_storm --keep=60s,48M --switch-output
 check
 ((anonymous < 50 << 10)) || error "the recorder uses $anonymous kB"
+
+subtest "the memory is bounded although hardly anything is recorded"
+name_self() {
+	for ((i = 0; i < 250007; i++)); do
+		echo "name$i" > "/proc/$BASHPID/comm"
+	done
+}
+rm -rf "$work"/data*
+recorder_start -B -N -a "${event[@]}" -o "$work/data" --keep=60s,32M
+numbered_calls 1 3
+name_self &
+wait $!
+control ping || error "no answer"
+anonymous=$(recorder_anonymous)
+recorder_stop
+note "anonymous memory: $anonymous kB"
+((anonymous < 34 << 10)) || error "the recorder uses $anonymous kB"
+grep -q 'dropped because the memory was full' "$work/record.err" ||
+	error "the summary does not say why the records are missing"
 
 finish

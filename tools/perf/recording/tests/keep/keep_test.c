@@ -433,6 +433,57 @@ static void test_overlap_dropped(void)
 	keep__exit(&keep);
 }
 
+/* Records of rare events fill no block: the clock of the side-band tells their age. */
+static void test_rare(void)
+{
+	struct keep_stats stats;
+	struct keep keep;
+	u64 newest;
+
+	begin(&keep, 2000, 1ULL << 40, 0, false);
+	append_from(&keep, 1000, 3);
+	keep__synced(&keep, 1000000);
+	newest = appenders[0].nr;
+	keep__age(&keep, newest + 1000);
+	check(keep__horizon(&keep) == 1001, "a block that is filled is not dropped before its time");
+	monotonic_ns += 10000;
+	keep__age(&keep, newest + 1000);
+	check(keep__horizon(&keep) == 1001, "time alone drops nothing");
+	keep__age(&keep, newest + 2001);
+	check(keep__horizon(&keep) == 1000000, "the clock of the side-band ages records of rare events");
+	append_from(&keep, newest + 3000, 1);
+	stats = snapshot(&keep);
+	check(stats.limit == KEEP_LIMIT_TIME && stats.records == RUN_RECORDS &&
+	      stats.begin > newest && keep.dropped.records == 3 * RUN_RECORDS,
+	      "what was dropped is counted");
+	keep__exit(&keep);
+}
+
+/* The live state is too large. */
+static void test_drop_oldest(void)
+{
+	struct keep_stats stats;
+	struct keep keep;
+	u64 first;
+
+	begin(&keep, 0, 1ULL << 40, 0, false);
+	keep__synced(&keep, UINT64_MAX);
+	check(!keep__drop_oldest(&keep), "if nothing is kept, nothing can be dropped");
+	append_from(&keep, 0, 1000);
+	first = keep__horizon(&keep);
+	check(keep__drop_oldest(&keep) && keep__horizon(&keep) > first + 1000 * RUN_RECORDS / 4 &&
+	      keep__horizon(&keep) < first + 1000 * RUN_RECORDS / 2,
+	      "the oldest quarter is dropped");
+	stats = snapshot(&keep);
+	check(stats.limit == KEEP_LIMIT_MEMORY && is_complete_from(stats.begin) &&
+	      stats.records + keep.dropped.records == 1000 * RUN_RECORDS,
+	      "what was dropped is counted, and nothing newer is missing");
+	append_from(&keep, 1000000, 1);
+	check(keep__drop_oldest(&keep) && keep__horizon(&keep) == UINT64_MAX &&
+	      !keep__drop_oldest(&keep), "so is a block that is filled");
+	keep__exit(&keep);
+}
+
 static void test_unsaved(void)
 {
 	struct keep_stats first, second;
@@ -546,6 +597,8 @@ int main(void)
 	test_memory(1);
 	test_overlap();
 	test_overlap_dropped();
+	test_rare();
+	test_drop_oldest();
 	test_unsaved();
 	test_unsaved_limits(0, 1, KEEP_LIMIT_MEMORY);
 	test_unsaved_limits(3000, 1ULL << 40, KEEP_LIMIT_TIME);
