@@ -59,9 +59,9 @@ cp -a "$tested/pristine/old" "$work/folder"
 [ "${#touched[@]}" -gt 100 ] || fatal "only ${#touched[@]} files in $tested/pristine"
 
 subtest "a folder"
-touch -d '2001-01-01' "$checkout/tools/perf/recording/recorder.c"
+touch -d '2001-01-01' "$checkout/tools/perf/recording/run.c"
 ready "$work/folder"
-[ "$(stat -c %y "$checkout/tools/perf/recording/recorder.c" | cut -c1-4)" = 2001 ] ||
+[ "$(stat -c %y "$checkout/tools/perf/recording/run.c" | cut -c1-4)" = 2001 ] ||
 	error "the date of a file that replaces none has changed: other bases are built again"
 
 subtest "a tarball"

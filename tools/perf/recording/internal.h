@@ -2,7 +2,7 @@
 /*
  * The parts of the recorder, as they call each other:
  *
- *	recorder.c	main loop, reactions, begin and end
+ *	run.c		main loop, reactions, begin and end
  *	   +-- setup.c		prepare everything that a recording needs, and tear it down
  *	   |      +-- events.c	target, attributes, open
  *	   +-- files.c		begin, end and switch files

@@ -4,7 +4,7 @@
  *
  *   builtin-record.c		options
  *        |
- *   recorder.c			main loop; internal.h has its parts:
+ *   run.c			main loop; internal.h has its parts:
  *        |			setup.c, events.c, files.c, exclude_self.c, own_tids.c, off_cpu.c
  *        |
  *        |   The folders, along the way of the data:
