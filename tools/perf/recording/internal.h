@@ -3,6 +3,7 @@
  * The parts of the recorder, as they call each other:
  *
  *	run.c		main loop, reactions, begin and end
+ *	   +-- take.c		take, write and drop snapshots
  *	   +-- setup.c		prepare everything that a recording needs, and tear it down
  *	   |      +-- events.c	target, attributes, open
  *	   +-- files.c		begin, end and switch files
@@ -16,6 +17,36 @@
 
 struct lost_counters;
 struct recorder;
+
+/*
+ * take.c
+ */
+
+/**
+ * recorder__take_snapshot - write what the capture thread has copied, and what is kept
+ * @to_next_file: complete the file with it, and begin the next
+ *
+ * Return: 0, also if it was dropped after a message (@rec->nr_missing), or a negative errno that
+ * ends the recording.
+ */
+int recorder__take_snapshot(struct recorder *rec, bool to_next_file);
+
+/**
+ * recorder__take_last - write the snapshot at the end of the recording, when the readers have ended
+ *
+ * Return: 0, or a negative errno.
+ */
+int recorder__take_last(struct recorder *rec);
+
+/**
+ * recorder__drop_snapshot - drop the file, or its end, that could not be written
+ *
+ * The rings go on, and kept records stay for the next snapshot. If the file has earlier snapshots,
+ * the next one is appended to them, otherwise it creates another file.
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int recorder__drop_snapshot(struct recorder *rec);
 
 /*
  * setup.c

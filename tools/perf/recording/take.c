@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Write a snapshot: to this file, or as the end of it; drop one that cannot be written.
+ */
+#include <string.h>
+#include <linux/kernel.h>
+#include "util/evlist.h"
+#include "util/session.h"
+#include "util/time-utils.h"
+#include "recording/lib/clock_pair.h"
+#include "recording/ring/reader_sched.h"
+#include "internal.h"
+#include "recorder.h"
+
+/**
+ * struct snapshot
+ * @rings:	copies of overwrite rings, and what asked for them
+ * @aux:	copies of AUX areas
+ * @kept:	kept streams
+ * @saved:	it is written
+ * @drain_err:	error of draining streams, or 0: the last snapshot is written all the same
+ */
+struct snapshot {
+	struct snapshot_stats	  rings;
+	struct aux_snapshot_stats aux;
+	struct keep_stats	  kept;
+	bool			  saved;
+	int			  drain_err;
+};
+
+/*
+ * Where copies are written as well, hold the readers to keep the order (see append_snapshot()).
+ * Where records have no time, hold them so that what begins a file is written first. Where AUX areas
+ * are streamed, hold them so that trace, index and PERF_RECORD_AUX end at the same place.
+ */
+static bool needs_hold(struct recorder *rec)
+{
+	return recorder__has_snapshots(rec) || aux__streams(&rec->aux) ||
+	       rec->sideband.route == SIDEBAND_TO_FILE;
+}
+
+static int sync_and_drain(struct recorder *rec)
+{
+	u64 final_time = rec->sideband.state.final_time;
+	ssize_t bytes = needs_hold(rec) ? readers__hold(&rec->readers) :
+					  readers__sync(&rec->readers);
+
+	if (!bytes) {
+		keep__synced(&rec->keep, final_time);
+		bytes = sideband__drain(&rec->sideband);
+	}
+	return bytes < 0 ? bytes : 0;
+}
+
+/*
+ * Held readers wait for the main thread, so it is scheduled as the writing threads are. Completing
+ * a file takes long, and only the chunk pool fills meanwhile: that is left to the usual class.
+ */
+static int raise_main_thread(struct recorder *rec, struct reader_sched *usual)
+{
+	reader_sched__save(usual);
+	return rec->readers.nr ? readers__raise(&rec->readers, pthread_self(), false) : 0;
+}
+
+static void release_readers(struct recorder *rec, const struct reader_sched *usual)
+{
+	readers__release(&rec->readers);
+	reader_sched__restore(usual);
+}
+
+static void measure_kept(struct recorder *rec)
+{
+	keep__reserve(&rec->keep, pipeline__unused_memory(&rec->output.pipeline));
+	keep__measure(&rec->keep);
+}
+
+/* Writing the kept records may take long. */
+static int before_block(void *arg)
+{
+	struct recorder *rec = arg;
+	ssize_t bytes = sideband__drain(&rec->sideband);
+
+	measure_kept(rec);
+	return bytes < 0 ? bytes : 0;
+}
+
+static int before_mark(void *arg, u64 time, bool *complete)
+{
+	struct recorder *rec = arg;
+
+	return snapshot_event__write_until(&rec->snapshot_event, &rec->output, time) ?:
+	       sideband__write_until(&rec->sideband, time, complete);
+}
+
+static int write_kept(struct recorder *rec)
+{
+	const struct keep_writer writer = {
+		.before_block = before_block, .before_mark = before_mark, .arg = rec,
+	};
+
+	if (!keep__enabled(&rec->keep))
+		return 0;
+	return keep__write(&rec->keep, &rec->output, &writer) ?:
+	       sideband__finish_snapshot(&rec->sideband);
+}
+
+/*
+ * Return the time of the request on the clock of the events. If streamed records are written all
+ * the time, return the present time instead: marks of rounds may promise that no older record
+ * follows. The sample follows the records of overwrite rings, and must not be older than these.
+ */
+static u64 request_time(struct recorder *rec, const struct snapshot *snapshot)
+{
+	u64 time = rec->rounds.nr_visitors && !keep__enabled(&rec->keep) ?
+		   rdclock() : snapshot->rings.cause.time;
+
+	if (clock_pair__from_monotonic(rec->output.session->header.env.clock.clockid, &time))
+		return snapshot->kept.end ?: snapshot->rings.coverage.newest;
+	return keep__enabled(&rec->keep) ? time : max(time, snapshot->rings.coverage.newest);
+}
+
+/* Prepare the record that says what requested the snapshot, if anything did, and was copied. */
+static void describe_snapshot(struct recorder *rec, const struct snapshot *snapshot)
+{
+	const struct snapshot_stats *rings = recorder__has_overwrite(rec) ? &snapshot->rings : NULL;
+	const struct aux_snapshot_stats *aux = snapshot->aux.requests ? &snapshot->aux : NULL;
+	const struct keep_stats *kept = keep__enabled(&rec->keep) ? &snapshot->kept : NULL;
+
+	if (snapshot->rings.cause.is_exit || (!rings && !aux && !kept))
+		return;
+	snapshot_event__set(&rec->snapshot_event, &snapshot->rings.cause,
+			    request_time(rec, snapshot), rings, aux, kept);
+}
+
+/* A ring of streams that was full ends the time for which a snapshot is complete. */
+static void note_losses(struct recorder *rec, struct snapshot *snapshot)
+{
+	struct channel *channel = &rec->channels.channel[CHANNEL_STREAM];
+	struct coverage_ring covered;
+	struct ring *ring;
+
+	channel__for_each_ring(channel, ring) {
+		covered = (struct coverage_ring){
+			.cpu = ring->map.cpu.cpu,
+			.tid = channel__ring_tid(channel, rec->evlist, ring),
+			.oldest = ring_stats__lost_since(&ring->stats),
+		};
+		if (keep__enabled(&rec->keep))
+			keep_stats__lose(&snapshot->kept, covered.oldest);
+		else
+			coverage__lose(&snapshot->rings.coverage, &covered);
+	}
+}
+
+/*
+ * Take the kept blocks for this snapshot. Records that arrive later belong to the next one, even if
+ * the disk delays this one.
+ */
+static int hand_over_kept(struct recorder *rec, struct snapshot *snapshot,
+			  const struct reader_sched *usual)
+{
+	int err = keep__hand_over(&rec->keep, &snapshot->kept);
+
+	if (keep__enabled(&rec->keep))
+		note_losses(rec, snapshot);
+	if (keep__enabled(&rec->keep) && usual)
+		release_readers(rec, usual);
+	return err;
+}
+
+/*
+ * Hand the copies over after the streams were drained: then no later snapshot has records older
+ * than what was drained. Hand them over before anything is written: a request that arrives while
+ * the output hangs belongs to the next snapshot. Leaves the readers held where needs_hold().
+ *
+ * The copies are used up after an error, too. If the snapshot can be dropped, the caller ends it when
+ * it is known to be saved, or dropped. At the end of the recording, what is in memory is written even
+ * if the rings cannot be drained.
+ *
+ * @usual: how the main thread was scheduled, or NULL if the readers have ended.
+ */
+static int append_snapshot(struct recorder *rec, struct snapshot *snapshot,
+			   const struct reader_sched *usual)
+{
+	int err = rec->output.open ? 0 : recorder__resume_file(rec), ret;
+
+	snapshot->drain_err = sync_and_drain(rec);
+	if (usual)
+		err = err ?: snapshot->drain_err;
+
+	ret = recorder__read_lost(rec);
+	err = err ?: ret;
+	snapshotter__hand_over(&rec->snapshotter);
+	aux_snapshotter__hand_over(&rec->aux_snapshotter);
+	ret = hand_over_kept(rec, snapshot, usual);
+	err = err ?: ret;
+	if (!err)
+		err = sideband__begin_snapshot(&rec->sideband);
+	ret = snapshotter__write(&rec->snapshotter, rec->evlist, &rec->output, &snapshot->rings);
+	err = err ?: ret;
+	if (!keep__enabled(&rec->keep))
+		note_losses(rec, snapshot);
+	ret = aux_snapshotter__write(&rec->aux_snapshotter, &rec->output, &snapshot->aux);
+	err = err ?: ret;
+	if (!snapshot->rings.cause.reason)	/* after a request, the end needed no other copy */
+		snapshot->rings.cause = snapshot_cause__exit();
+	rec->hook.reason = snapshot->rings.cause.reason;
+	if (!err)
+		describe_snapshot(rec, snapshot);
+	if (!err)
+		err = write_kept(rec) ?: snapshot_event__write_until(&rec->snapshot_event,
+								     &rec->output, UINT64_MAX);
+	snapshot->saved = false;
+	if (!err && !rec->output.droppable)
+		sideband__end_snapshot(&rec->sideband, snapshot->rings.horizon);
+	return err;
+}
+
+/* Report the snapshot when it is saved. The disk decides when that is: the readers must run. */
+static int report_snapshot(struct recorder *rec, struct snapshot *snapshot)
+{
+	int err = 0;
+
+	if (recorder__has_snapshots(rec) && snapshot->rings.requests)
+		err = output__flush(&rec->output);
+	if (!err)
+		summary__snapshot(&rec->summary,
+				  recorder__has_overwrite(rec) ? &snapshot->rings : NULL,
+				  snapshot->aux.requests ? &snapshot->aux : NULL,
+				  keep__enabled(&rec->keep) ? &snapshot->kept : NULL,
+				  &snapshot->rings.cause);
+	snapshot->saved = !err;
+	return err;
+}
+
+static int snapshot_to_this_file(struct recorder *rec, struct snapshot *snapshot,
+				 const struct reader_sched *usual)
+{
+	int err = append_snapshot(rec, snapshot, usual);
+
+	if (!err && (!rec->rounds.nr_visitors || keep__enabled(&rec->keep)))
+		err = output__mark(&rec->output, PERF_RECORD_FINISHED_ROUND);
+	release_readers(rec, usual);
+	err = err ?: report_snapshot(rec, snapshot);
+	if (!err && rec->output.droppable)
+		output__set_whole(&rec->output);
+	return err;
+}
+
+static int switch_files(struct recorder *rec, struct snapshot *snapshot,
+			const struct reader_sched *usual)
+{
+	int err = append_snapshot(rec, snapshot, usual);
+
+	if (!err)
+		err = recorder__end_data(rec);
+	if (recorder__reads_on(rec))
+		release_readers(rec, usual);
+	if (!err)
+		err = report_snapshot(rec, snapshot);
+	if (!err)
+		err = recorder__next_file(rec);
+	release_readers(rec, usual);
+	return err;
+}
+
+/* A ring that is paused for the last copy loses only events after the end of the recording. */
+int recorder__take_last(struct recorder *rec)
+{
+	struct snapshot snapshot;
+	int err = append_snapshot(rec, &snapshot, NULL);
+
+	snapshot.rings.taken.paused = 0;
+	err = err ?: report_snapshot(rec, &snapshot);
+	keep__end_snapshot(&rec->keep, true);
+	return err ?: snapshot.drain_err;
+}
+
+int recorder__drop_snapshot(struct recorder *rec)
+{
+	int err = 0;
+
+	rec->nr_missing++;
+	if (!rec->output.open || !rec->output.has_whole) {
+		output__drop(&rec->output);
+		aux__end_file(&rec->aux, &rec->output);
+		return 0;
+	}
+	err = output__cut(&rec->output);
+	aux__cut_index(&rec->aux, rec->output.pipeline.start + rec->output.whole_bytes);
+	sideband__rewrite_file(&rec->sideband);
+	return err;
+}
+
+int recorder__take_snapshot(struct recorder *rec, bool to_next_file)
+{
+	struct snapshot snapshot = { .rings.cause = snapshot_cause__now("request") };
+	struct reader_sched usual;
+	int err;
+
+	/* The previous snapshot, which was being written, has answered this request as well. */
+	if (!snapshotter__pending(&rec->snapshotter))
+		return 0;
+	err = raise_main_thread(rec, &usual);
+	if (!err)
+		err = to_next_file ? switch_files(rec, &snapshot, &usual) :
+				     snapshot_to_this_file(rec, &snapshot, &usual);
+	if (err && rec->output.droppable) {
+		if (!snapshot.saved)
+			summary__dropped(&rec->summary, &snapshot.rings, &snapshot.kept,
+					 &snapshot.rings.cause);
+		err = recorder__drop_snapshot(rec);
+	}
+	keep__end_snapshot(&rec->keep, snapshot.saved || !rec->output.droppable);
+	if (rec->output.droppable)
+		sideband__end_snapshot(&rec->sideband, snapshot.rings.horizon);
+	return err;
+}
