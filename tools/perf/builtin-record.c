@@ -7,27 +7,23 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <locale.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/stat.h>
 #include <internal/lib.h>
-#include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/string.h>
-#include <linux/time64.h>
 #include <perf/cpumap.h>
 #include <subcmd/parse-options.h>
 #include "builtin.h"
+#include "recording/options.h"
 #include "recording/recorder.h"
 #include "recording/lib/compat.h"
-#include "recording/lib/quantity.h"
 #include "recording/sideband/build_id_probe.h"
 #include "recording/snapshot/signals.h"
 #include "util/bpf-filter.h"
@@ -62,12 +58,6 @@ static const char * const record_usages[] = {
 };
 const char * const *record_usage = record_usages;
 
-#ifdef HAVE_ZSTD_SUPPORT
-#define COMPRESSION_MAX	22
-#else
-#define COMPRESSION_MAX	0
-#endif
-
 /* The status with which parse_options() exits. */
 #define EXIT_USAGE	129
 
@@ -88,9 +78,6 @@ static struct {
 	bool		 latency;
 	bool		 data_mmap_set;
 	bool		 switch_output_set;
-	bool		 switch_max_set;
-	bool		 compression_set;
-	bool		 write_buffer_set;
 	bool		 advise;
 	u64		 advise_ns;
 	const char	*keep_defaults;
@@ -196,208 +183,6 @@ static int parse_exclude_perf(const struct option *opt __maybe_unused, const cha
 	return unset ? 0 : exclude_perf(&named_last, arg, unset);
 }
 
-/* Refuse what atoi() would take for 0. */
-static int parse_frequency(const struct option *opt, const char *arg, int unset)
-{
-	unsigned long number;
-
-	if (strcasecmp(arg, "max") &&
-	    (!quantity__parse_number(arg, INT_MAX, &number) || !number)) {
-		pr_err("-F %s: neither a number of samples per second nor 'max'. Example: -F 999\n", arg);
-		return -1;
-	}
-	return record__parse_freq(opt, arg, unset);
-}
-
-/* @pages: parsed from @arg, 0 if it is invalid. */
-static int check_pages(unsigned long pages, const char *arg, const char *of, const char *example)
-{
-	unsigned int most = (INT_MAX / 2 + 1) / page_size;	/* struct perf_mmap counts in int */
-
-	if (!pages)
-		pr_err("-m %s: not a number of pages, or a size with a unit. Example: %s\n", arg,
-		       example);
-	else if (pages > most)
-		pr_err("-m %s: %s has at most %u pages (%zu MB).\n", arg, of, most,
-		       ((size_t)most * page_size) >> 20);
-	else
-		return 0;
-	return -1;
-}
-
-/* Return: number of pages, 0 if @arg is neither a number nor a size with a unit. */
-static unsigned long parse_pages(const char *arg)
-{
-	unsigned long bytes = quantity__parse_size(arg), pages = 0;
-
-	if (bytes)
-		return (bytes - 1) / page_size + 1;
-	return quantity__parse_number(arg, ULONG_MAX, &pages) ? pages : 0;
-}
-
-/* util rounds up to a power of two. Check before: its messages about an error name no value. */
-static int parse_data_pages(unsigned int *pages, const char *arg)
-{
-	if (check_pages(parse_pages(arg), arg, "a ring", "-m 1M"))
-		return -1;
-	return __evlist__parse_mmap_pages(pages, arg);
-}
-
-/* Do not round up yet: some drivers take any number of pages (aux__configure()). */
-static int parse_aux_pages(unsigned int *pages, const char *arg)
-{
-	unsigned long nr = parse_pages(arg);
-
-	*pages = nr;
-	return check_pages(nr, arg, "an AUX area", "-m ,4M");
-}
-
-static int parse_ring_pages(const struct option *opt, const char *arg, int unset __maybe_unused)
-{
-	struct record_opts *opts = opt->value;
-	const char *comma = strchrnul(arg, ',');
-	char *rings = strndup(arg, comma - arg);
-	int err = -1;
-
-	if (!rings)
-		return -1;
-	if (*rings || !*comma)
-		err = parse_data_pages(&opts->mmap_pages, rings);
-	if (*comma && (err == 0 || !*rings))
-		err = parse_aux_pages(&opts->auxtrace_mmap_pages, comma + 1);
-	free(rings);
-	return err;
-}
-
-static int parse_max_size(const struct option *opt, const char *arg, int unset)
-{
-	u64 *size = opt->value;
-
-	*size = unset ? 0 : quantity__parse_size(arg);
-	if (unset || *size)
-		return 0;
-	pr_err("--max-size=%s: not a size with a unit: B, K, M or G. Example: --max-size=100M\n", arg);
-	return -1;
-}
-
-static int parse_max_files(const struct option *opt, const char *arg, int unset)
-{
-	unsigned int *nr = opt->value;
-	unsigned long number = 0;
-
-	if (!unset && !quantity__parse_number(arg, INT_MAX, &number)) {
-		pr_err("--switch-max-files=%s: not a number of files. Example: --switch-max-files=10\n",
-		       arg);
-		return -1;
-	}
-	*nr = number;
-	args.switch_max_set |= !!number;
-	return 0;
-}
-
-static int parse_max_files_size(const struct option *opt, const char *arg, int unset)
-{
-	u64 *size = opt->value;
-
-	*size = unset ? 0 : quantity__parse_size(arg);
-	args.switch_max_set |= !unset;
-	if (unset || *size)
-		return 0;
-	pr_err("--switch-max-size=%s: not a size with a unit: B, K, M or G. Example: "
-	       "--switch-max-size=10G\n", arg);
-	return -1;
-}
-
-static int parse_write_buffer(const struct option *opt, const char *arg, int unset __maybe_unused)
-{
-	u64 memory = (u64)sysconf(_SC_PHYS_PAGES) * page_size;
-	u64 *size = opt->value;
-
-	args.write_buffer_set = true;
-	*size = quantity__parse_size(arg);
-	if (*size < PIPELINE_MIN_BYTES)
-		pr_err("--write-buffer=%s: not a size of 1M or more with a unit: M or G. "
-		       "Example: --write-buffer=256M\n", arg);
-	else if (*size > memory)
-		pr_err("--write-buffer=%s: this machine has %" PRIu64 "M of memory.\n", arg, memory >> 20);
-	else
-		return 0;
-	return -1;
-}
-
-static int parse_io(const struct option *opt, const char *arg, int unset __maybe_unused)
-{
-	if (!writer__parse(opt->value, arg))
-		return 0;
-	pr_err("--io=%s: must be uring, aio or sync.\n", arg);
-	return -1;
-}
-
-static int parse_bpf_ring(const struct option *opt, const char *arg, int unset __maybe_unused)
-{
-	if (!bpf_ring__parse(opt->value, arg))
-		return 0;
-	pr_err("--bpf-ring=%s: must be auto, yes or no.\n", arg);
-	return -1;
-}
-
-static void use_aio(unsigned long nr)
-{
-	rec.output.pipeline.io.kind = WRITER_AIO;
-	rec.output.pipeline.io.nr_aio = clamp(nr, 1UL, (unsigned long)WRITER_AIO_MAX);
-	if (rec.output.pipeline.io.nr_aio != nr)
-		pr_warning("--aio: cannot use %lu control blocks, only 1 to %d. Using %u.\n", nr,
-			   WRITER_AIO_MAX, rec.output.pipeline.io.nr_aio);
-}
-
-static int parse_aio(const struct option *opt __maybe_unused, const char *arg, int unset)
-{
-	unsigned long nr = 1;
-
-	if (arg && !quantity__parse_number(arg, ULONG_MAX, &nr)) {
-		pr_err("--aio=%s: not a number. Example: --aio=4\n", arg);
-		return -1;
-	}
-	if (unset)
-		rec.output.pipeline.io.kind = WRITER_BEST;
-	else
-		use_aio(nr);
-	return 0;
-}
-
-/* util starts at most one thread per task. */
-static int parse_synthesizers(const struct option *opt, const char *arg, int unset __maybe_unused)
-{
-	unsigned int *nr = opt->value;
-	unsigned long number;
-
-	if (!quantity__parse_number(arg, INT_MAX, &number) || !number) {
-		pr_err("--num-thread-synthesize=%s: not a number of threads, 1 or more. Example: "
-		       "--num-thread-synthesize=4\n", arg);
-		return -1;
-	}
-	*nr = number;
-	return 0;
-}
-
-static int parse_compression(const struct option *opt, const char *arg, int unset)
-{
-	unsigned long level = !unset;
-
-	args.compression_set = true;
-	if (unset || !arg ? level <= COMPRESSION_MAX :
-			    quantity__parse_number(arg, COMPRESSION_MAX, &level)) {
-		*(int *)opt->value = level;
-		return 0;
-	}
-	if (!COMPRESSION_MAX) {
-		pr_err("-z: cannot compress: this perf was built without zstd.\n");
-		return -1;
-	}
-	pr_err("-z %s: not a compression level, 0 to %d.\n", arg, COMPRESSION_MAX);
-	return -1;
-}
-
 static int parse_keep(const struct option *opt, const char *arg, int unset)
 {
 	struct keep *keep = opt->value;
@@ -408,27 +193,10 @@ static int parse_keep(const struct option *opt, const char *arg, int unset)
 	return 0;
 }
 
-static int parse_advise(const struct option *opt __maybe_unused, const char *arg, int unset)
+static int parse_advise(const struct option *opt, const char *arg, int unset)
 {
-	u64 seconds = arg ? quantity__parse_seconds(arg) : 0;
-
 	args.advise = !unset;
-	args.advise_ns = seconds * NSEC_PER_SEC;
-	if (!arg || seconds)
-		return 0;
-	pr_err("--advise=%s: not a time with a unit: s, m, h or d. Example: --advise=60s\n", arg);
-	return -1;
-}
-
-static int parse_cooldown(const struct option *opt, const char *arg, int unset)
-{
-	u64 *ns = opt->value, seconds = unset ? 0 : quantity__parse_seconds(arg);
-
-	*ns = seconds * NSEC_PER_SEC;
-	if (unset || seconds)
-		return 0;
-	pr_err("--cooldown=%s: not a time with a unit: s, m, h or d. Example: --cooldown=10s\n", arg);
-	return -1;
+	return option__parse_time(opt, arg, unset);
 }
 
 static int parse_threads(const struct option *opt __maybe_unused, const char *arg, int unset)
@@ -438,145 +206,10 @@ static int parse_threads(const struct option *opt __maybe_unused, const char *ar
 	return 0;
 }
 
-static int parse_online(struct reader_spec *spec, const char *text)
-{
-	struct perf_cpu_map *online = perf_cpu_map__new_online_cpus();
-	int err = online ? reader_spec__parse(spec, text, online) : -ENOMEM;
-
-	perf_cpu_map__put(online);
-	return err;
-}
-
-static int parse_priority(const struct option *opt, const char *arg, int unset)
-{
-	unsigned long max = sched_get_priority_max(SCHED_FIFO), number = 0;
-	int *priority = opt->value;
-
-	if (!unset && !quantity__parse_number(arg, max, &number)) {
-		pr_err("-r %s: not a priority from 1 to %lu, or 0 for the normal class.\n", arg, max);
-		return -1;
-	}
-	*priority = number;
-	return 0;
-}
-
-static int parse_affinity(const struct option *opt, const char *arg, int unset __maybe_unused)
-{
-	struct reader_spec *homes = opt->value;
-
-	reader_spec__exit(homes);
-	if (!strcmp(arg, "node"))
-		return parse_online(homes, "numa");
-	if (!strcmp(arg, "cpu"))
-		return parse_online(homes, "cpu");
-	pr_err("--affinity=%s: neither 'node' nor 'cpu'.\n", arg);
-	return -1;
-}
-
-static int parse_mmap_flush(const struct option *opt, const char *arg, int unset)
-{
-	size_t *min_bytes = opt->value;
-	unsigned long bytes = unset ? 1 : quantity__parse_size(arg);
-
-	if (bytes || (quantity__parse_number(arg, ULONG_MAX, &bytes) && bytes)) {
-		*min_bytes = bytes;
-		return 0;
-	}
-	pr_err("--mmap-flush=%s: not a number of bytes, or a size with a unit. Example: "
-	       "--mmap-flush=16K\n", arg);
-	return -1;
-}
-
-/* True also if there is none. */
-static bool is_fifo(int fd)
-{
-	struct stat st;
-
-	return fd < 0 || (!fstat(fd, &st) && S_ISFIFO(st.st_mode));
-}
-
-static int parse_control(const struct option *opt, const char *arg, int unset __maybe_unused)
-{
-	struct record_opts *opts = opt->value;
-	int err = evlist__parse_control(arg, &opts->ctl_fd, &opts->ctl_fd_ack, &opts->ctl_fd_close);
-
-	/* A descriptor that is not open could become one of perf's own. */
-	if (!err && (fcntl(opts->ctl_fd, F_GETFD) < 0 ||
-		     (opts->ctl_fd_ack != -1 && fcntl(opts->ctl_fd_ack, F_GETFD) < 0)))
-		err = -EBADF;
-	if (!err && opts->ctl_fd_close && !(is_fifo(opts->ctl_fd) && is_fifo(opts->ctl_fd_ack))) {
-		pr_err("--control=%s: not a FIFO. Create one by mkfifo(1).\n", arg);
-		return -EINVAL;
-	}
-	if (err == -EINVAL)
-		pr_err("--control=%s: neither descriptors nor names of FIFOs. Examples: "
-		       "--control=fd:10,11 --control=fifo:ctl,ack\n", arg);
-	else if (err)
-		pr_err("--control=%s: %s\n", arg, strerror(-err));
-	return err;
-}
-
-static int parse_delay(const struct option *opt, const char *arg, int unset)
-{
-	struct recorder *recorder = opt->value;
-	int err = evlist__parse_event_enable_time(recorder->evlist, &recorder->opts, arg, unset);
-
-	if (err)
-		pr_err("-D %s: neither a number of milliseconds, nor -1, nor ascending "
-		       "ranges. Example: -D 10-20,30-40\n", arg);
-	return err;
-}
-
-static int parse_off_cpu_thresh(const struct option *opt, const char *arg, int unset __maybe_unused)
-{
-	unsigned long ms;
-
-	if (!quantity__parse_number(arg, UINT_MAX, &ms)) {
-		pr_err("--off-cpu-thresh=%s: not a number of milliseconds. Example: "
-		       "--off-cpu-thresh=100\n", arg);
-		return -1;
-	}
-	if (!record_opts__set_off_cpu_thresh(opt->value, ms * NSEC_PER_MSEC))
-		return 0;
-	pr_err("--off-cpu-thresh: the BPF program of the perf of Linux 6.12 has no threshold, and "
-	       "only adds up times.\n");
-	return -1;
-}
-
-static int parse_summary(const struct option *opt, const char *arg, int unset __maybe_unused)
-{
-	bool *json = opt->value;
-
-	*json = !strcmp(arg, "json");
-	if (*json || !strcmp(arg, "text"))
-		return 0;
-	pr_err("--summary=%s: neither text nor json.\n", arg);
-	return -1;
-}
-
-static int parse_synth(const struct option *opt, const char *arg, int unset)
-{
-	struct record_opts *opts = opt->value;
-	char *copy;
-
-	opts->synth = PERF_SYNTH_ALL;
-	if (unset || !arg)
-		return 0;
-	copy = strdup(arg);
-	if (!copy)
-		return -1;
-	opts->synth = parse_synth_opt(copy);
-	free(copy);
-	if (opts->synth >= 0)
-		return 0;
-	pr_err("--synth=%s: must be no, all, or a list of task, mmap and cgroup.\n", arg);
-	return -1;
-}
-
 /* OPT_CALLBACK without --no-NAME, for callbacks that need their argument. */
-#define OPT_CALLBACK_NONEG(s, l, v, a, h, f)						\
+#define OPT_CALLBACK_NONEG(s, l, v, a, h, f, ...)					\
 	{ .type = OPTION_CALLBACK, .short_name = (s), .long_name = (l), .value = (v),	\
-	  .argh = (a), .help = (h), .callback = (f), .flags = PARSE_OPT_NONEG }
+	  .argh = (a), .help = (h), .callback = (f), .flags = PARSE_OPT_NONEG, __VA_ARGS__ }
 
 static struct option options[] = {
 	OPT_GROUP("Event selection"),
@@ -597,10 +230,10 @@ static struct option options[] = {
 		    "record all events in overwrite mode, as with the term /overwrite/"),
 	OPT_CALLBACK_NONEG(0, "bpf-ring", &rec.bpf_ring.mode, "auto|yes|no",
 			   "let BPF programs write frequent events in overwrite mode (default: no)",
-			   parse_bpf_ring),
+			   option__parse_bpf_ring),
 	OPT_U64('c', "count", &rec.opts.user_interval, "sample once per this number of events"),
 	OPT_CALLBACK_NONEG('F', "freq", &rec.opts, "n|max", "sample at this frequency [Hz]",
-			   parse_frequency),
+			   option__parse_frequency),
 	OPT_BOOLEAN(0, "latency", &args.latency,
 		    "record what perf report --latency needs: context switches (not system-wide)"),
 	OPT_BOOLEAN(0, "strict-freq", &rec.opts.strict_freq,
@@ -675,10 +308,10 @@ static struct option options[] = {
 		    "record off-CPU time by stack, summed up by a BPF program"),
 	OPT_CALLBACK_NONEG(0, "off-cpu-thresh", &rec.opts, "ms",
 			   "with --off-cpu, record a sample for each time off the CPU of at least "
-			   "<ms> (default: 500)", parse_off_cpu_thresh),
+			   "<ms> (default: 500)", option__parse_off_cpu_thresh),
 	OPT_BOOLEAN(0, "no-bpf-event", &rec.opts.no_bpf_event, "do not record the loading of BPF programs"),
 	OPT_CALLBACK(0, "synth", &rec.opts, "no|all|task|mmap|cgroup",
-		     "records to synthesize for existing tasks (default: all)", parse_synth),
+		     "records to synthesize for existing tasks (default: all)", option__parse_synth),
 	OPT_BOOLEAN(0, "tail-synthesize", &rec.opts.tail_synthesize,
 		    "synthesize existing tasks at the end of the file"),
 	OPT_UINTEGER(0, "proc-map-timeout", &proc_map_timeout,
@@ -705,13 +338,13 @@ static struct option options[] = {
 	OPT_GROUP("Rings and threads"),
 	OPT_CALLBACK_NONEG('m', "mmap-pages", &rec.opts, "size[,aux]",
 			   "size of each ring and AUX area, in pages or with a unit (B, K, M, G)",
-			   parse_ring_pages),
+			   option__parse_ring_pages),
 	OPT_CALLBACK('D', "delay", &rec, "ms|-1|ranges",
 		     "enable events after this delay; -1: leave them disabled, see --control; "
-		     "ranges: enable events in these, such as 10-20,30-40", parse_delay),
+		     "ranges: enable events in these, such as 10-20,30-40", option__parse_delay),
 	OPT_CALLBACK_NONEG(0, "control", &rec.opts, "fd:n[,ack]|fifo:path[,ack]",
 			   "accept commands: enable, disable, snapshot, stop, evlist, ping",
-			   parse_control),
+			   option__parse_control),
 	OPT_BOOLEAN(0, "no-buffering", &rec.opts.no_buffering, "wake up at every event"),
 	OPT_CALLBACK_OPTARG(0, "threads", NULL, NULL, "spec",
 			    "drain the rings in one thread per cpu (default), core, package, numa node, "
@@ -719,15 +352,15 @@ static struct option options[] = {
 	OPT_CALLBACK('r', "realtime", &rec.readers.priority, "n",
 		     "real-time priority of draining threads (default: 2, if permitted); "
 		     "--no-realtime: none",
-		     parse_priority),
+		     option__parse_priority),
 	OPT_CALLBACK_NONEG(0, "affinity", &rec.readers.homes, "node|cpu",
 			   "move a thread that drains several rings to the node or CPU of each ring",
-			   parse_affinity),
+			   option__parse_affinity),
 	OPT_CALLBACK(0, "mmap-flush", &rec.readers.min_bytes, "bytes",
-		     "drain a ring only when it holds this many bytes (default: 1)", parse_mmap_flush),
+		     "drain a ring only when it holds this many bytes (default: 1)", option__parse_mmap_flush),
 	OPT_CALLBACK_NONEG(0, "num-thread-synthesize", &rec.opts.nr_threads_synthesize, "n",
 			   "threads that synthesize existing tasks (default: 1)",
-			   parse_synthesizers),
+			   option__parse_count, .defval = 1),
 
 	OPT_GROUP("AUX area tracing, such as intel_pt//"),
 	OPT_STRING_OPTARG('S', "snapshot", &rec.opts.auxtrace_snapshot_opts, "[e][size]",
@@ -740,22 +373,22 @@ static struct option options[] = {
 	OPT_STRING('o', "output", &rec.output.data.path, "file",
 		   "output file (default: perf.data); '-' for standard output"),
 	OPT_CALLBACK_NONEG(0, "io", &rec.output.pipeline.io, "uring|aio|sync",
-			   "write by io_uring, POSIX AIO or write(2) (default: uring, if the kernel has it)", parse_io),
-	OPT_CALLBACK_OPTARG(0, "aio", NULL, NULL, "n",
-			    "write by POSIX AIO with n control blocks (1 to 4, default: 1)", parse_aio),
+			   "write by io_uring, POSIX AIO or write(2) (default: uring, if the kernel has it)", option__parse_io),
+	OPT_CALLBACK_OPTARG(0, "aio", &rec.output.pipeline.io, NULL, "n",
+			    "write by POSIX AIO with n control blocks (1 to 4, default: 1)", option__parse_aio),
 	OPT_CALLBACK_OPTARG('z', "compression-level", &rec.output.pipeline.level, NULL, "n",
 			    "compress records with zstd at this level (1 to 22, default: 1)",
-			    parse_compression),
+			    option__parse_compression),
 	OPT_CALLBACK_OPTARG(0, "keep", &rec.keep, NULL, "time,memory",
 			    "keep the records of this time, compressed, in this much memory; write them "
 			    "when a snapshot is taken (default: 60s,256M)", parse_keep),
 	OPT_BOOLEAN(0, "keep-overlap", &rec.keep.overlap,
 		    "write all that is kept to each file, also what the file before has"),
-	OPT_CALLBACK_OPTARG(0, "advise", NULL, NULL, "time",
+	OPT_CALLBACK_OPTARG(0, "advise", &args.advise_ns, NULL, "time",
 			    "measure without writing a file, and print which --keep or -m holds this time "
 			    "(default: that of --keep, or 60s)", parse_advise),
 	OPT_CALLBACK_NONEG(0, "write-buffer", &rec.output.pipeline.max_bytes, "size",
-			   "memory for data that wait to be written (default: 128M)", parse_write_buffer),
+			   "memory for data that wait to be written (default: 128M)", option__parse_write_buffer),
 	OPT_STRING_OPTARG_SET(0, "switch-output", &args.switch_output, &args.switch_output_set,
 			      "signal|size|time",
 			      "take a snapshot and continue in a new file: on SIGUSR2, at this size, or "
@@ -765,28 +398,28 @@ static struct option options[] = {
 			   "event is not recorded", parse_trigger_event),
 	OPT_CALLBACK(0, "cooldown", &rec.triggers.events.limit.cooldown_ns, "time",
 		     "after an event of --switch-output-event, ignore others for this time",
-		     parse_cooldown),
+		     option__parse_time),
 	OPT_U64(0, "keep-first", &rec.triggers.events.limit.max,
 		"take snapshots of only this number of events of --switch-output-event"),
 	OPT_STRING(0, "exec-snapshot", &rec.hook.command, "command",
 		   "run this command for each completed file, with its name as argument"),
 	OPT_CALLBACK(0, "switch-max-files", &rec.kept.max_nr, "n",
 		     "keep only this number of completed files, those of earlier runs included",
-		     parse_max_files),
+		     option__parse_count),
 	OPT_CALLBACK(0, "switch-max-size", &rec.kept.max_bytes, "size",
 		     "delete the oldest completed files while all have more than this size",
-		     parse_max_files_size),
+		     option__parse_size),
 	OPT_BOOLEAN(0, "fsync", &rec.fsync,
 		    "acknowledge a snapshot when the disk has its file (default); --no-fsync: when it "
 		    "is written"),
 	OPT_BOOLEAN(0, "timestamp-filename", &rec.timestamp_filename,
 		    "append a timestamp to the name of the file"),
 	OPT_CALLBACK(0, "max-size", &rec.output.max_bytes, "size",
-		     "stop recording when the files that are kept have this size", parse_max_size),
+		     "stop recording when the files that are kept have this size", option__parse_size),
 	OPT_STRING_OPTARG(0, "loss-report", &rec.report.path, "file.svg",
 			  "draw recorded and lost events over time", "loss.svg"),
 	OPT_CALLBACK_NONEG(0, "summary", &rec.summary.json, "text|json",
-			   "print what was recorded as text, or one JSON object per line", parse_summary),
+			   "print what was recorded as text, or one JSON object per line", option__parse_summary),
 	OPT_STRING(0, "setup-filter", &args.setup_filter, "pin|unpin",
 		   "as root: load or unload the BPF program that ordinary users need for --filter on "
 		   "events that are not tracepoints; records nothing"),
@@ -799,86 +432,39 @@ static struct option options[] = {
 struct option *record_options = options;
 
 /*
- * From the command line to a recorder
+ * Configuration. -e and --filter of the command line replace the events and filters of it: keep
+ * these until the command line has been read.
  */
-
-static const struct option *find_option(const char *name)
-{
-	const struct option *opt = options;
-
-	while (opt->type != OPTION_END && (!opt->long_name || strcmp(opt->long_name, name)))
-		opt++;
-	return opt;
-}
-
-/* Set an option; options of other types are strings. Copy them: the configuration is freed. */
-static int set_option(const char *name, const char *value)
-{
-	const struct option *opt = find_option(name);
-	unsigned long number;
-	char *copy;
-
-	if (opt->type == OPTION_CALLBACK)
-		return opt->callback(opt, value, 0);
-	if (opt->type == OPTION_U64) {
-		if (!quantity__parse_number(value, ULONG_MAX, &number))
-			return -EINVAL;
-		*(u64 *)opt->value = number;
-		return 0;
-	}
-	copy = strdup(value);
-	*(const char **)opt->value = copy;
-	if (opt->set)
-		*opt->set = true;
-	return copy ? 0 : -ENOMEM;
-}
-
-/*
- * Read a variable that has the name of an option. -e and --filter of the command line replace the
- * events and filters of the configuration: keep these until the command line has been read.
- *
- * Return: false if @name is no such variable. @err: 0, or a negative value after a message.
- */
-static bool read_option(const char *name, const char *value, int *err)
-{
-	static const char * const names[] = {
-		"bpf-ring", "compression-level", "cooldown", "exec-snapshot", "keep-first",
-		"mmap-pages", "summary",
-		"switch-max-files", "switch-max-size", "switch-output", "write-buffer",
-	};
-	const struct {
-		const char	 *name;
-		const char	**value;
-	} events[] = {
-		{ "event",		  &args.event },
-		{ "filter",		  &args.filter },
-		{ "switch-output-event",  &args.trigger },
-		{ "switch-output-filter", &args.trigger_filter },
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(name, names[i]))
-			continue;
-		*err = set_option(name, value);
-		if (*err)
-			pr_err("record.%s = %s: not a value of --%s.\n", name, value, name);
-		return true;
-	}
-	for (i = 0; i < ARRAY_SIZE(events); i++) {
-		if (strcmp(name, events[i].name))
-			continue;
-		*events[i].value = strdup(value);
-		*err = *events[i].value ? 0 : -ENOMEM;
-		return true;
-	}
-	return false;
-}
+static const struct option_variable variables[] = {
+	{ "aio",		  VARIABLE_OPTION, NULL },
+	{ "bpf-ring",		  VARIABLE_OPTION, NULL },
+	{ "compression-level",	  VARIABLE_OPTION, NULL },
+	{ "cooldown",		  VARIABLE_OPTION, NULL },
+	{ "debuginfod",		  VARIABLE_OPTION, NULL },
+	{ "event",		  VARIABLE_STRING, &args.event },
+	{ "exec-snapshot",	  VARIABLE_OPTION, NULL },
+	{ "filter",		  VARIABLE_STRING, &args.filter },
+	{ "fsync",		  VARIABLE_OPTION, NULL },
+	{ "io",			  VARIABLE_OPTION, NULL },
+	{ "keep",		  VARIABLE_STRING, &args.keep_defaults },
+	{ "keep-events",	  VARIABLE_BOOL,   &args.keep_events },
+	{ "keep-first",		  VARIABLE_OPTION, NULL },
+	{ "mmap-pages",		  VARIABLE_OPTION, NULL },
+	{ "summary",		  VARIABLE_OPTION, NULL },
+	{ "switch-max-files",	  VARIABLE_OPTION, NULL },
+	{ "switch-max-size",	  VARIABLE_OPTION, NULL },
+	{ "switch-output",	  VARIABLE_OPTION, NULL },
+	{ "switch-output-event",  VARIABLE_STRING, &args.trigger },
+	{ "switch-output-filter", VARIABLE_STRING, &args.trigger_filter },
+	{ "write-buffer",	  VARIABLE_OPTION, NULL },
+	{ }
+};
 
 /* Add the events of the configuration if the command line has none. */
 static int add_configured(const char *option, const char *event, const char *filter)
 {
-	if (!set_option(option, event) && (!filter || !set_option("filter", filter)))
+	if (!options__set(options, option, event) &&
+	    (!filter || !options__set(options, "filter", filter)))
 		return 0;
 	pr_err("The event %s%s%s is from the configuration: record.%s\n", event,
 	       filter ? " with the filter " : "", filter ?: "", option);
@@ -896,7 +482,7 @@ static int add_configured_events(void)
 	return err;
 }
 
-static int read_config(const char *var, const char *value, void *cb)
+static int read_build_id(const char *value)
 {
 	const struct {
 		const char	*value;
@@ -910,47 +496,6 @@ static int read_config(const char *var, const char *value, void *cb)
 		{ "no-mmap",  &rec.build_id_mmap,      false },
 	};
 	size_t i;
-	int err;
-
-	if (strstarts(var, "record.") && read_option(var + strlen("record."), value, &err))
-		return err;
-	if (!strcmp(var, "record.debuginfod")) {
-		args.debuginfod.urls = strdup(value);
-		args.debuginfod.set = true;
-		return args.debuginfod.urls ? 0 : -ENOMEM;
-	}
-	if (!strcmp(var, "record.call-graph"))
-		return perf_default_config("call-graph.record-mode", value, cb);
-	if (!strcmp(var, "record.aio")) {
-		unsigned long nr;
-
-		if (quantity__parse_number(value, ULONG_MAX, &nr)) {
-			use_aio(nr);
-			return 0;
-		}
-		pr_err("record.aio = %s: must be a number from 1 to %d.\n", value, WRITER_AIO_MAX);
-		return -1;
-	}
-	if (!strcmp(var, "record.keep")) {
-		args.keep_defaults = strdup(value);
-		return args.keep_defaults ? 0 : -ENOMEM;
-	}
-	if (!strcmp(var, "record.keep-events")) {
-		args.keep_events = perf_config_bool(var, value);
-		return 0;
-	}
-	if (!strcmp(var, "record.fsync")) {
-		rec.fsync = perf_config_bool(var, value);
-		return 0;
-	}
-	if (!strcmp(var, "record.io")) {
-		if (!writer__parse(&rec.output.pipeline.io, value))
-			return 0;
-		pr_err("record.io = %s: must be uring, aio or sync.\n", value);
-		return -1;
-	}
-	if (strcmp(var, "record.build-id"))
-		return 0;
 
 	for (i = 0; i < ARRAY_SIZE(build_id); i++) {
 		if (strcmp(value, build_id[i].value))
@@ -961,6 +506,17 @@ static int read_config(const char *var, const char *value, void *cb)
 	}
 	pr_err("record.build-id = %s: must be cache, no-cache, skip, mmap or no-mmap.\n", value);
 	return -1;
+}
+
+static int read_config(const char *var, const char *value, void *cb)
+{
+	if (!strcmp(var, "record.call-graph"))
+		return perf_default_config("call-graph.record-mode", value, cb);
+	if (!strcmp(var, "record.build-id"))
+		return read_build_id(value);
+	if (!strstarts(var, "record."))
+		return 0;
+	return options__read_variable(variables, options, var + strlen("record."), value);
 }
 
 static int setup_filter(const char *what)
@@ -991,7 +547,7 @@ static void set_defaults(void)
 			.reserve.fd	= -1,
 			.error_fd	= -1,
 			.pipeline = {
-				.max_bytes = PIPELINE_DEFAULT_BYTES,
+				.level	   = -1,
 				.io.nr_aio = 1,
 			},
 		},
@@ -1237,7 +793,7 @@ static int choose_advise(void)
 	rec.timestamp_filename = false;
 	rec.hook.command = NULL;
 	args.switch_output = NULL;
-	args.switch_max_set = false;
+	rec.kept = (struct kept_files){ 0 };
 	evlist__put(rec.triggers.events.evlist);
 	rec.triggers.events = (struct trigger_events){ 0 };
 	return 0;
@@ -1272,7 +828,7 @@ static int choose_rotation(void)
 	if (rec.opts.mmap_pages != UINT_MAX)
 		rings = (u64)rec.opts.mmap_pages * page_size;
 	rings *= sysconf(_SC_NPROCESSORS_ONLN);
-	if (args.switch_max_set && !when && !rec.timestamp_filename)
+	if ((rec.kept.max_nr || rec.kept.max_bytes) && !when && !rec.timestamp_filename)
 		pr_warning("--switch-max-files and --switch-max-size have no effect without "
 			   "--switch-output.\n");
 	return when ? rotation__parse(&rec.rotation, when, rings) : 0;
@@ -1282,7 +838,13 @@ static int choose_rotation(void)
 static int choose_keep(void)
 {
 	struct pipeline *pipeline = &rec.output.pipeline;
+	int level = pipeline->level;
 
+	/* Without -z, the level is -1. Without --write-buffer, its size is 0. */
+	pipeline->level = max(level, 0);
+	if (!pipeline->max_bytes)
+		pipeline->max_bytes = keep__enabled(&rec.keep) ? KEEP_WRITE_BUFFER_BYTES :
+								 PIPELINE_DEFAULT_BYTES;
 	if (!keep__enabled(&rec.keep)) {
 		if (!rec.keep.overlap)
 			return 0;
@@ -1293,10 +855,8 @@ static int choose_keep(void)
 		pr_err("--keep-overlap needs a file for each snapshot: add --switch-output.\n");
 		return -EINVAL;
 	}
-	rec.keep.level = args.compression_set ? pipeline->level : min(1, COMPRESSION_MAX);
+	rec.keep.level = level < 0 ? min(1, COMPRESSION_MAX) : level;
 	pipeline->level = 0;
-	if (!args.write_buffer_set)
-		pipeline->max_bytes = KEEP_WRITE_BUFFER_BYTES;
 	return 0;
 }
 
@@ -1322,7 +882,7 @@ static int prepare_recorder(void)
 	err = choose_latency(opts);
 	if (err)
 		return err;
-	if (!rec.readers.no_threads && parse_online(&rec.readers.spec, args.threads))
+	if (!rec.readers.no_threads && reader_spec__parse_online(&rec.readers.spec, args.threads))
 		return -EINVAL;
 	err = aux__init(&rec.aux, rec.evlist, opts) ?: check_side_band(opts) ?: check_kcore() ?:
 	      choose_advise() ?: check_trigger_limits() ?: check_hook() ?: choose_rotation() ?:

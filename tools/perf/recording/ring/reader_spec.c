@@ -220,6 +220,15 @@ int reader_spec__parse(struct reader_spec *spec, const char *text, struct perf_c
 	return err;
 }
 
+int reader_spec__parse_online(struct reader_spec *spec, const char *text)
+{
+	struct perf_cpu_map *online = perf_cpu_map__new_online_cpus();
+	int err = online ? reader_spec__parse(spec, text, online) : -ENOMEM;
+
+	perf_cpu_map__put(online);
+	return err;
+}
+
 void reader_spec__exit(struct reader_spec *spec)
 {
 	int i;

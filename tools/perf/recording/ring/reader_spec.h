@@ -41,6 +41,9 @@ struct reader_spec {
  */
 int reader_spec__parse(struct reader_spec *spec, const char *text, struct perf_cpu_map *all);
 
+/** reader_spec__parse_online - as reader_spec__parse(), with the CPUs that are online */
+int reader_spec__parse_online(struct reader_spec *spec, const char *text);
+
 /** reader_spec__exit - harmless if @spec is zeroed */
 void reader_spec__exit(struct reader_spec *spec);
 
