@@ -4,22 +4,40 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
+#include <linux/stringify.h>
 #include <linux/time64.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
 #include "util/evsel_fprintf.h"
 #include "util/record.h"
+#include "recording/lib/thread.h"
 #include "recording/ring/bpf_ring.h"
 #include "control.h"
+
+#define ID_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+#define INVALID_ID "an id has 1 to " __stringify(CONTROL_MAX_ID) " letters, digits, '_', '.' or '-'"
+
+/**
+ * struct control_snapshot - a "snapshot" without answer
+ * @next:	the command that followed it
+ * @id:		of the command, or ""
+ */
+struct control_snapshot {
+	struct control_snapshot	*next;
+	char			 id[CONTROL_MAX_ID + 1];
+};
 
 int control__init(struct control *control, struct evlist *evlist, const struct record_opts *opts)
 {
 	control->evlist = evlist;
+	thread__init_lock(&control->lock);
+	control->last = &control->first;
 	control->ack_fd = opts->ctl_fd_ack;
 	if (evlist__initialize_ctlfd(evlist, opts->ctl_fd, opts->ctl_fd_ack))
 		return -EBADF;
@@ -29,39 +47,86 @@ int control__init(struct control *control, struct evlist *evlist, const struct r
 }
 
 /* One write: answers of two threads do not mix. */
-static void answer(const struct control *control, const char *what, const char *text)
+static void answer(const struct control *control, const char *id, const char *what,
+		   const char *text)
 {
-	char line[PATH_MAX + 48];
+	char line[PATH_MAX + 48 + CONTROL_MAX_ID];
 	int len;
 
 	if (control->ack_fd < 0)
 		return;
-	len = scnprintf(line, sizeof(line), "%s%s\n", what, text);
+	len = scnprintf(line, sizeof(line), "%s%s%s%s%s\n", what, *id ? " id=" : "", id,
+			*text ? " " : "", text);
 	if (write(control->ack_fd, line, len + 1) < 0)
 		pr_err("Cannot answer a command of --control: %m\n");
 }
 
-static void refuse(const struct control *control, const char *reason)
+static void acknowledge(const struct control *control, const char *id)
 {
-	pr_warning("--control: %s\n", reason);
-	answer(control, "error: ", reason);
+	answer(control, id, "ack", "");
 }
 
-void control__answer(const struct control *control, const char *error, const char *file,
+static void refuse(const struct control *control, const char *id, const char *reason)
+{
+	pr_warning("--control: %s\n", reason);
+	answer(control, id, "error:", reason);
+}
+
+static void request_snapshot(struct control *control, const char *id,
+			     struct control_requests *requests)
+{
+	struct control_snapshot *snapshot = calloc(1, sizeof(*snapshot));
+
+	if (!snapshot)
+		return refuse(control, id, "not enough memory");
+	strcpy(snapshot->id, id);
+	pthread_mutex_lock(&control->lock);
+	*control->last = snapshot;
+	control->last = &snapshot->next;
+	pthread_mutex_unlock(&control->lock);
+	requests->snapshots++;
+}
+
+/* Return: the oldest "snapshot" without answer, or NULL. */
+static struct control_snapshot *next_snapshot(struct control *control)
+{
+	struct control_snapshot *snapshot;
+
+	pthread_mutex_lock(&control->lock);
+	snapshot = control->first;
+	if (snapshot)
+		control->first = snapshot->next;
+	if (!control->first)
+		control->last = &control->first;
+	pthread_mutex_unlock(&control->lock);
+	return snapshot;
+}
+
+void control__answer(struct control *control, const char *error, const char *file,
 		     u64 complete_ns, const char *limit)
 {
+	struct control_snapshot *snapshot = next_snapshot(control);
 	char text[PATH_MAX + 40];
 
-	if (error)
-		return answer(control, "error: ", error);
-	scnprintf(text, sizeof(text), "%s%s", file ? " " : "", file ?: "");
+	if (!snapshot)
+		return;
+	scnprintf(text, sizeof(text), "%s", file ?: "");
 	if (file && complete_ns)
 		scnprintf(text + strlen(text), sizeof(text) - strlen(text), " %.6f %s",
 			  (double)complete_ns / NSEC_PER_SEC, limit);
-	answer(control, "ack", text);
+	answer(control, snapshot->id, error ? "error:" : "ack", error ?: text);
+	free(snapshot);
 }
 
-static void enable(struct control *control, const char *name, bool on)
+void control__exit(struct control *control)
+{
+	struct control_snapshot *snapshot;
+
+	while ((snapshot = next_snapshot(control)) != NULL)
+		free(snapshot);
+}
+
+static void enable(struct control *control, const char *id, const char *name, bool on)
 {
 	struct evlist *evlist = control->evlist;
 	char reason[CONTROL_MAX_LEN + 32];
@@ -80,13 +145,13 @@ static void enable(struct control *control, const char *name, bool on)
 		pr_info("Event %s %s\n", name, on ? "enabled" : "disabled");
 	} else {
 		scnprintf(reason, sizeof(reason), "no event '%s' is recorded", name);
-		return refuse(control, reason);
+		return refuse(control, id, reason);
 	}
 	bpf_ring__sync(evlist);
-	answer(control, "ack", "");
+	acknowledge(control, id);
 }
 
-static void list(struct control *control, const char *option)
+static void list(struct control *control, const char *id, const char *option)
 {
 	struct perf_attr_details details = {
 		.verbose     = !strcmp(option, "-v"),
@@ -96,35 +161,52 @@ static void list(struct control *control, const char *option)
 	struct evsel *evsel;
 
 	if (*option && !details.verbose && !details.event_group && !details.freq)
-		return refuse(control, "evlist takes -v, -g or -F");
+		return refuse(control, id, "evlist takes -v, -g or -F");
 	evlist__for_each_entry(control->evlist, evsel)
 		evsel__fprintf(evsel, &details, stderr);
-	answer(control, "ack", "");
+	acknowledge(control, id);
+}
+
+/* Cut " id=ID" off the end of a line. Return: ID, "" if there is none, or NULL if it is invalid. */
+static const char *cut_id(char *line)
+{
+	char *word = strrchr(line, ' ');
+	size_t len;
+
+	if (!word || !strstarts(word, " id="))
+		return "";
+	*word = '\0';
+	word += strlen(" id=");
+	len = strspn(word, ID_CHARS);
+	return len && !word[len] && len <= CONTROL_MAX_ID ? word : NULL;
 }
 
 static void execute(struct control *control, char *line, struct control_requests *requests)
 {
+	const char *id = cut_id(line);
 	char *arg = strchrnul(line, ' ');
 	char reason[CONTROL_MAX_LEN + 128];
 
+	if (!id)
+		return refuse(control, "", INVALID_ID);
 	if (*arg)
 		*arg++ = '\0';
 	if (!strcmp(line, "enable") || !strcmp(line, "disable")) {
-		enable(control, arg, *line == 'e');
+		enable(control, id, arg, *line == 'e');
 	} else if (!strcmp(line, "evlist")) {
-		list(control, arg);
+		list(control, id, arg);
 	} else if (!strcmp(line, "snapshot") && !*arg) {
-		requests->snapshots++;
+		request_snapshot(control, id, requests);
 	} else if (!strcmp(line, "stop") && !*arg) {
 		requests->stop = true;
-		answer(control, "ack", "");
+		acknowledge(control, id);
 	} else if (!strcmp(line, "ping") && !*arg) {
-		answer(control, "ack", "");
+		acknowledge(control, id);
 	} else if (*line) {
 		scnprintf(reason, sizeof(reason), "unknown command '%s%s%s'. Known commands: enable [event], "
 			  "disable [event], evlist [-v|-g|-F], snapshot, stop, ping", line, *arg ? " " : "",
 			  arg);
-		refuse(control, reason);
+		refuse(control, id, reason);
 	}
 }
 

@@ -11,22 +11,26 @@
  *						those of AUX areas; "ack" if the output is a pipe
  *	any command that fails			"error: REASON"
  *	any other line				"error: REASON"
+ *	a command and " id=ID"			the same with "id=ID" after "ack" or "error:"
  *
- * A line ends with a newline, a NUL, or the end of what was written at once; an answer with a
+ * The client chooses the id, and so recognizes the answer to its command. A line ends with a newline, a NUL, or the end of what was written at once; an answer with a
  * newline and a NUL, as perf stat's do. There is one answer to each command, in the order of the
  * commands; but those to "snapshot" may come later than answers to the commands that follow.
  */
 #ifndef PERF_RECORDING_CONTROL_H
 #define PERF_RECORDING_CONTROL_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+struct control_snapshot;
 struct evlist;
 struct record_opts;
 
 /* Longer than any command. The rest of a longer line is ignored. */
 #define CONTROL_MAX_LEN	256
+#define CONTROL_MAX_ID	32
 
 /**
  * struct control - commands of --control
@@ -34,12 +38,18 @@ struct record_opts;
  * @ack_fd:	where the answers go, or -1; the caller's
  * @line:	what was read of a line that is not complete
  * @len:	length of @line [bytes]
+ * @lock:	protects @first and @last: the thread that reads commands does not answer snapshots
+ * @first:	commands "snapshot" without answer, oldest first
+ * @last:	where the next one is appended
  */
 struct control {
 	struct evlist	*evlist;
 	int		 ack_fd;
 	char		 line[CONTROL_MAX_LEN];
 	size_t		 len;
+	pthread_mutex_t	 lock;
+	struct control_snapshot *first;
+	struct control_snapshot **last;
 };
 
 /** struct control_requests - what the commands ask the recorder for */
@@ -65,14 +75,17 @@ int control__init(struct control *control, struct evlist *evlist, const struct r
  */
 void control__process(struct control *control, struct control_requests *requests);
 
+/** control__exit - forget the snapshots without answer */
+void control__exit(struct control *control);
+
 /**
- * control__answer - answer a "snapshot"; in any thread
+ * control__answer - answer the oldest "snapshot" without answer; in any thread
  * @error:	why it could not be written, or NULL
  * @file:	where it is, or NULL
  * @complete_ns: how long it reaches back on all CPUs [ns]; 0 if that is not known
  * @limit:	what limits that, one word; used if @complete_ns is not 0
  */
-void control__answer(const struct control *control, const char *error, const char *file,
+void control__answer(struct control *control, const char *error, const char *file,
 		     u64 complete_ns, const char *limit);
 
 #endif

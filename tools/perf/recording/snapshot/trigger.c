@@ -193,6 +193,7 @@ void triggers__exit(struct triggers *triggers)
 		close_entry(triggers, &triggers->period);
 		close_entry(triggers, &triggers->signals);
 		trigger_events__close(&triggers->events);
+		control__exit(&triggers->control);
 	}
 	signals__restore();
 	/* The signals are restored: where the command ignores SIGTERM, ^C ends the wait for it. */

@@ -55,6 +55,27 @@ for command in no-such-command 'snapshot now' 'enable nosuch' 'disable nosuch' '
 	[[ $answer = "error: "* ]] || error "the answer to '$command' is '$answer'"
 done
 control ping || error "'ping' is not acknowledged after an unknown command"
+
+# answered COMMAND ANSWER: check the whole answer, which is a pattern
+answered() {
+	control "$1"
+	# shellcheck disable=SC2053 # a pattern
+	[[ $answer = $2 ]] || error "the answer to '$1' is '$answer'"
+}
+
+subtest "the answer repeats the id of the command"
+longest=$(printf 'x%.0s' {1..32})
+answered "ping id=7" "ack id=7"
+answered "ping id=$longest" "ack id=$longest"
+answered "enable raw_syscalls:sys_enter id=a-Z_0.9" "ack id=a-Z_0.9"
+answered "evlist -x id=7" "error: id=7 evlist takes *"
+answered "snapshot id=7" "ack id=7 $work/data"
+answered "snapshot now id=7" "error: id=7 unknown command 'snapshot now'. *"
+answered "disable nosuch id=7" "error: id=7 no event 'nosuch' is recorded"
+for id in '' "x$longest" 'a/b' 'a"'; do
+	answered "ping id=$id" "error: an id has 1 to 32 letters, digits, *"
+done
+answered ping ack
 grep -q 'unknown command' "$work/record.err" || error "no message about the unknown command"
 grep -q "no event 'nosuch'" "$work/record.err" || error "no message about the unknown event"
 
@@ -93,11 +114,11 @@ for how in "" --switch-output; do
 	# shellcheck disable=SC2086 # no word, or one
 	recorder_start -a -m 1024 "${event[@]}" -o "$work/data" $how
 	for ((i = 1; i <= 23; i++)); do
-		echo snapshot >&"$ctl"
+		echo "snapshot id=$i" >&"$ctl"
 	done
 	for ((i = 1; i <= 23; i++)); do
 		read -rt 20 -u "$ack" answer || fatal "$((i - 1)) answers to 23 commands"
-		[[ $answer = "ack $work/data"* ]] || error "the answer to a command is '$answer'"
+		[[ $answer = "ack id=$i $work/data"* ]] || error "answer $i to a command is '$answer'"
 	done
 	# The last command may be seen together with the end.
 	printf 'snapshot\nstop\n' >&"$ctl"
