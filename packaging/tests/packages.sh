@@ -48,7 +48,9 @@ subtest "the test vectors in the library's package can be read as they are"
 # --- a clean Debian ----------------------------------------------------------------------------
 
 subtest "perf fleet is in the package"
-dpkg-deb -c "$package" | grep '/libexec/perf-core/fleet/remote.sh$' > /dev/null || error "remote.sh is missing"
+for script in perf-core/fleet/remote.sh perf-core/fleet/control.sh snapshot control.sh; do
+	dpkg-deb -c "$package" | grep "/libexec/$script$" > /dev/null || error "$script is missing"
+done
 dpkg-deb -c "$package" | grep '^-rwx.*/libexec/perf-core/perf-fleet$' > /dev/null || error "perf-fleet is missing"
 
 subtest "the package is installed"

@@ -62,7 +62,7 @@ fi
 
 subtest "systemd accepts the unit"
 if command -v systemd-analyze > /dev/null; then
-	install -D "$snapshot" "$PREFIX/lib/perf-recorder/libexec/snapshot"
+	install -D -t "$PREFIX/lib/perf-recorder/libexec" "${snapshot%/*}"/*
 	mkdir "$PREFIX/lib/perf-recorder/bin"
 	ln -s "$(realpath "$(command -v "$PERF")")" "$PREFIX/lib/perf-recorder/bin/perf"
 	systemd-analyze verify --man=no "$unit" > "$work/verify" 2>&1
@@ -85,43 +85,58 @@ mkdir "$work/run"
 mkfifo "$work/run/control" "$work/run/answers"
 exec 3<> "$work/run/control" 4<> "$work/run/answers"
 
-# asked: wait for a command
+# asked: wait for a command, and set $id
 asked() {
 	local command
 
-	read -rt 20 -u 3 command && [ "$command" = snapshot ] || error "asked for '$command'"
+	id=
+	read -rt 20 -u 3 command id && [ "$command" = snapshot ] && [[ $id =~ ^id=[A-Za-z0-9_.-]{1,32}$ ]] ||
+		error "asked for '$command $id'"
 }
 
-# answer TEXT: as perf record does
+# answer WORD [TEXT]: as perf record does
 answer() {
-	printf '%s\n\0' "$1" >&4
+	printf '%s\n\0' "$1 $id${2:+ $2}" >&4
 }
 
 subtest "an answer decides the exit status"
-for text in "ack perf.data.1 59.2" "error: the disk is full" ack; do
+for text in "perf.data.1 59.2" "the disk is full" ''; do
 	expected=0
-	[[ $text = ack* ]] || expected=1
+	[[ $text != the* ]] || expected=1
 	"$snapshot" "$work/run" 20 2> "$work/log" &
 	asked
-	answer "$text"
+	if [ $expected = 0 ]; then answer ack "$text"; else answer error: "$text"; fi
 	wait $!
 	status=$?
 	[ $status = $expected ] || error "exit status $status for '$text'"
-	[ $expected = 0 ] || grep -qxF "$text" "$work/log" || error "the reason is not printed"
+	[ $expected = 0 ] || grep -q "answers: $text$" "$work/log" || error "the reason is not printed"
 done
+
+subtest "an older recorder, which knows no ids, says so at once"
+"$snapshot" "$work/run" 20 2> "$work/log" &
+asked
+printf '%s\n\0' "error: unknown command 'snapshot $id'. Known commands: ping" >&4
+wait $! && error "no error"
+grep -q 'unknown command' "$work/log" || error "the reason is not printed"
 
 subtest "an answer that comes late is not taken for that of the next snapshot"
 "$snapshot" "$work/run" 1 2> "$work/log" && error "no answer is success"
 grep -q 'has not answered within 1 s' "$work/log" || error "no message"
 asked
+late=$id
 "$snapshot" "$work/run" 20 2> "$work/log" &
 asked
-answer "ack perf.data.1"
-answer "error: it failed"
-wait $! && error "the first answer was taken"
+own=$id
+id=$late answer ack perf.data.1
+id=${own%?} answer ack perf.data.2
+id=${own}1 answer ack perf.data.2
+id=${own}1 answer error: "another failed"
+answer error: "it failed"
+wait $! && error "the answer of another was taken"
+grep -q 'answers: it failed$' "$work/log" || error "the error of another was taken"
 "$snapshot" "$work/run" 20 &
 asked
-answer "ack perf.data.3"
+answer ack perf.data.3
 wait $! || error "the third answer was not taken"
 
 subtest "two at a time: the second asks when the first is answered"
@@ -130,9 +145,9 @@ first=$!
 "$snapshot" "$work/run" 20 &
 asked
 ! read -rt 0.5 -u 3 || error "both ask at once"
-answer "ack perf.data.1"
+answer ack perf.data.1
 asked
-answer "ack perf.data.2"
+answer ack perf.data.2
 wait $! || error "the second fails"
 wait $first || error "the first fails"
 

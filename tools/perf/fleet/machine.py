@@ -19,7 +19,8 @@ MAX_NOISE = 1000                # lines that a login shell may print before ours
 MAX_FACTS = 10000               # most of them peers
 MAX_LINE = 8192
 CHUNK = 1 << 18
-REMOTE = os.path.join(os.path.dirname(os.path.realpath(__file__)), 'remote.sh')
+FOLDER = os.path.dirname(os.path.realpath(__file__))
+SCRIPTS = ('control.sh', 'remote.sh')
 # ssh must never ask, and an untrusted machine gets no access to this one.
 SSH_OPTIONS = ('-T', '-o', 'BatchMode=yes', '-o', 'ForwardAgent=no', '-o', 'ForwardX11=no',
                '-o', 'ClearAllForwardings=yes', '-o', 'ControlMaster=no')
@@ -53,10 +54,11 @@ class Machine:
         parameters = {'action': action, 'instance': self.settings.instance,
                       'seconds': int(self.settings.timeout), 'record': self.settings.record or '',
                       'list_peers': '1' if list_peers else ''}
-        with open(REMOTE, encoding='utf-8') as file:
-            text = file.read()
-        head = (f'{key}={shlex.quote(str(value))}\n' for key, value in parameters.items())
-        data = (''.join(head) + text).encode()
+        text = ''.join(f'{key}={shlex.quote(str(value))}\n' for key, value in parameters.items())
+        for name in SCRIPTS:
+            with open(os.path.join(FOLDER, name), encoding='utf-8') as file:
+                text += file.read()
+        data = text.encode()
         sudo = 'sudo -n ' if self.settings.sudo else ''
         command = f"exec {sudo}bash -c 'in_state=; text=$(head -c {len(data)}); eval \"$text\"'"
         self.ssh = await asyncio.create_subprocess_exec(

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Control the recorder of this machine for perf fleet, which sends this text over ssh
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck disable=SC2154 # assignments in front of this text: action instance seconds ...
+# shellcheck disable=SC2154 # assignments and control.sh in front of this text: action seconds ...
 #
 # Standard output has one line for each fact, a keyword and its value. An error ends the script:
 #
@@ -69,37 +69,14 @@ become_recorder() {
 	exit
 }
 
-# Send a command to the recorder. Each command gets one answer, which may come after the timeout of
-# the client. The file "unanswered" counts such commands, so that the next client reads their
-# answers first. The snapshot script of the service follows the same protocol.
-request() {
-	exec 9>> "$run/unanswered" || fail "cannot write $run/unanswered"
-	flock -w "$seconds" 9 ||
-		fail "the recorder has not answered another client within $seconds s"
-	exec 8<> "$run/control" 7<> "$run/answers"
-	unanswered=0
-	read -r unanswered < "$run/unanswered"
-	[[ $unanswered =~ ^[0-9]{1,3}$ ]] || unanswered=0
-	echo "$((++unanswered))" > "$run/unanswered"
-	echo "$1" >&8
+# ask COMMAND: send a command to the recorder
+ask() {
+	request "$run" "$1" "$seconds" || fail "$reason"
 }
 
-# Wait for the answer to request(), without its "ack".
-await_answer() {
-	local deadline=$((SECONDS + seconds)) left
-
-	while ((unanswered > 0)); do
-		left=$((deadline - SECONDS))
-		if ((left <= 0)) || ! IFS= read -rt "$left" -u 7 answer; then
-			fail "the recorder has not answered within $seconds s"
-		fi
-		echo "$((--unanswered))" > "$run/unanswered"
-	done
-	exec 9>&-
-	case $answer in
-	ack*)	answer=${answer#ack} answer=${answer# } ;;
-	*)	fail "the recorder answers: ${answer#error: }" ;;
-	esac
+# Wait for the answer to ask().
+receive() {
+	await_answer "$seconds" || fail "$reason"
 }
 
 # Print the peers of this machine's TCP connections.
@@ -143,12 +120,12 @@ snapshot() {
 	local line
 
 	become_recorder
-	request snapshot
+	ask snapshot
 	describe_machine
 	while read -r line; do
 		case $line in
 		clock)	echo "time ${EPOCHREALTIME:-$(date +%s.%N)}" ;;
-		answer)	await_answer && print_file ;;
+		answer)	receive && print_file ;;
 		send)	exec dd if="./$file" iflag=nofollow bs=256K status=none ;;
 		esac
 	done
@@ -178,12 +155,11 @@ start_in_background() {
 	setsid $scope bash -c 'run=$1; shift; flock 3; "$@"; rm -r "$run"' - "$run" \
 		"$program" record --control="fifo:$run/control,$run/answers" $record \
 		> "$state/log" 2>&1 < /dev/null 3> "$run/lock" &
-	request ping
-	until read -rt 0.2 -u 7 answer; do
+	ask ping
+	until await_answer 1; do
 		[ -e "$run" ] || fail "the recorder has ended: $(tail -n 1 "$state/log")"
 		((SECONDS < seconds)) || fail "the recorder has not started within $seconds s"
 	done
-	echo 0 > "$run/unanswered"
 }
 
 start_service() {
@@ -213,8 +189,8 @@ status() {
 		fail "the service is $(systemctl show -P ActiveState "$unit")"
 	fi
 	become_recorder
-	request ping
-	await_answer
+	ask ping
+	receive
 	echo "state records"
 }
 
@@ -223,8 +199,8 @@ stop() {
 		systemctl stop "$unit" || fail "the service does not stop"
 	else
 		become_recorder
-		request stop
-		await_answer
+		ask stop
+		receive
 		while [ -e "$run" ] && ((SECONDS < seconds)); do sleep 0.1; done
 		[ ! -e "$run" ] || fail "the recorder has not ended within $seconds s"
 	fi

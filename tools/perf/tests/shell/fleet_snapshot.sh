@@ -227,6 +227,14 @@ END
 	error "the trace is wrong"
 
 subtest "a recorder that hangs is named, and answers the next client"
+# files_of_h1: print the number of files that the recorder has
+files_of_h1() {
+	in_machine h1 find /var/lib/perf-recorder/default -name 'perf.data.*' | wc -l
+}
+has_more_files() {
+	[ "$(files_of_h1)" -gt "$files" ]
+}
+files=$(files_of_h1)
 kill -STOP "$(recorder_of h1)"
 fleet snapshot -w 'h[1-2]' -o "$work/hang.tar" --timeout 10
 [ "$status" = 1 ] || error "exit status $status, not 1"
@@ -234,9 +242,10 @@ manifest "$work/hang.tar" "h['h1']['error']" |
 	grep -q 'the recorder has not answered\|no answer of the recorder' ||
 	error "the manifest says: $(manifest "$work/hang.tar" "h['h1']")"
 kill -CONT "$(recorder_of h1)"
-# The snapshot that h1 was asked for is complete when all answers are read.
 fleet status -w h1
 [ "$status" = 0 ] || error "exit status $status"
+# Nobody waits for the snapshot that h1 was asked for.
+wait_until 20 has_more_files || error "the snapshot of h1 is not written"
 "$marker"
 "$marker"
 fleet snapshot -w 'h[1-2]' -o "$work/resumed.tar"
@@ -267,15 +276,15 @@ subtest "a recorder with another user can only name files of its own"
 # The directories are those of a service with DynamicUser=yes.
 cat > "$work/fake" <<-'END'
 	#!/bin/bash
-	# fake NAME [FILE]: answer each request with this file; FILE is where requests are counted
+	# fake NAME [FILE]: answer each request with this file; clients find the answers in FILE
 	cd /var/lib/perf-recorder/private/fake || exit
 	setpriv --reuid=65534 --regid=65534 --clear-groups bash -c '
 		exec 8<> /run/perf-recorder/fake/control 7<> /run/perf-recorder/fake/answers
 		echo content > perf.data.2026112300000000
 		ln -s /etc/shadow perf.data.2026112300000001
-		[ -z "${1-}" ] || ln -s "$1" /run/perf-recorder/fake/unanswered
+		[ -z "${1-}" ] || ln -sf "$1" /run/perf-recorder/fake/answers
 		echo > /run/perf-recorder/fake/ready
-		while read -r <&8; do echo "ack $0" >&7; done' "$@"
+		while read -r _ id <&8; do echo "ack $id $0" >&7; done' "$@"
 END
 chmod +x "$work/fake"
 in_machine h4 bash -c 'cd /var/lib/perf-recorder && mkdir -m 700 private &&
@@ -288,7 +297,7 @@ for file in perf.data.2026112300000000 ../../perf.data.2026112300000000 /etc/sha
 	perf.data.2026112300000001 perf.data.2026112300000002 perf.data \
 	"perf.data.2026112300000003 /etc/secret"; do
 	in_machine h4 rm -f /var/lib/perf-recorder/fake/perf.data.2026112300000001 \
-		/run/perf-recorder/fake/{unanswered,ready}
+		/run/perf-recorder/fake/ready
 	# shellcheck disable=SC2086 # one or two arguments
 	nsenter -t "${machine_pid[h4]}" --net --mount "$work/fake" $file &
 	fake=$!
