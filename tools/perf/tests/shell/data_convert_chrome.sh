@@ -6,10 +6,11 @@
 
 # shellcheck disable=SC2154 # variables that check() sets
 
-# shellcheck source=lib/numbered.sh
-. "$(dirname "$0")/lib/numbered.sh"
-# shellcheck source=lib/files.sh
-. "$(dirname "$0")/lib/files.sh"
+# shellcheck source=lib/convert.sh
+. "$(dirname "$0")/lib/convert.sh"
+
+format=chrome
+output=$work/trace.json
 
 need_numbered
 need_tracepoint sched:sched_switch
@@ -77,18 +78,9 @@ with open(sys.argv[1] + '.titles', 'w', encoding='utf-8') as file:
     file.write('\n'.join(sorted(titles)))
 END
 
-# convert FILE [options]: convert it to $work/trace.json, and set the variables that check.py prints
-convert() {
-	local file=$1
-
-	shift
-	rm -f "$work/trace.json"
-	if ! "$PERF" data convert -f -i "$file" --to-chrome="$work/trace.json" "$@" \
-		2> "$work/convert.err"; then
-		error "cannot convert ${file##*/}: $(< "$work/convert.err")"
-		return 1
-	fi
-	check "$work/trace.json"
+# draw FILE [options]: convert it, and set the variables that check.py prints
+draw() {
+	convert "$@" && check "$output"
 }
 
 check() {
@@ -114,7 +106,7 @@ ln -s "$BUILD/tests/numbered" "$work/$odd"
 	-e sched:sched_wakeup -e page-faults --switch-events --sample-cpu -c 1 \
 	-- "$work/$odd" --threads 2 --count 1009 --idle --rate 20000 > /dev/null 2> "$work/record.err" ||
 	fatal "perf record fails"
-if convert "$work/tasks"; then
+if draw "$work/tasks"; then
 	enters=$(in_script "$work/tasks" raw_syscalls:sys_enter)
 	exits=$(in_script "$work/tasks" raw_syscalls:sys_exit)
 	note "$enters system calls, $returned returned, $cut cut; $running times on a CPU, $off_cpu off"
@@ -134,7 +126,7 @@ fi
 subtest "A snapshot, which has no EXIT records: tasks that exit are not drawn to its end"
 "$PERF" record -o "$work/kept" --keep -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit \
 	-- sh -c '/bin/true; sleep 0.2; /bin/true' 2> "$work/record.err" || fatal "perf record fails"
-if convert "$work/kept"; then
+if draw "$work/kept"; then
 	python3 - "$work/trace.json" <<-'END' || error "a task that exits is drawn for longer"
 		import json
 		import sys
@@ -162,7 +154,7 @@ ours="comm == \"$comm\""
 	-e raw_syscalls:sys_enter --filter "$ours" -e raw_syscalls:sys_exit --filter "$ours" \
 	-- "$work/$comm" --threads 2 --count 211 --idle --rate 5000 > /dev/null 2> "$work/record.err" ||
 	fatal "perf record fails"
-if convert "$work/system"; then
+if draw "$work/system"; then
 	wakings=$(in_script "$work/system" sched:sched_waking)
 	note "$wakings wake-ups, $arrows arrows that arrive, $running times on a CPU"
 	expect wakeups $((wakings + $(in_script "$work/system" sched:sched_wakeup))) "wake-ups"
@@ -173,7 +165,7 @@ fi
 whole=$syscalls
 
 subtest "--time selects a span, and slices are cut at its ends"
-if convert "$work/system" --time 40%-60%; then
+if draw "$work/system" --time 40%-60%; then
 	note "$syscalls of $whole system calls"
 	((syscalls < whole)) || error "--time leaves nothing out"
 fi
@@ -187,45 +179,29 @@ subtest "--time ends at the record of a new name, which is newer than the last s
 note "$(wc -l < "$work/execs") programs are executed"
 (($(wc -l < "$work/execs") >= 5)) || error "not 5 programs are executed"
 while read -r time; do
-	convert "$work/exec" --time ",$time"
+	draw "$work/exec" --time ",$time"
 done < "$work/execs"
 
 subtest "Lost records"
-numbered_event
-"$PERF" record -o "$work/losses" -B -m 1 --no-threads -a "${event[@]}" \
-	-- "$work/$comm" --threads 2 --count 1009 --idle --burst 61 --rate 20000 \
-	> /dev/null 2> "$work/record.err" || fatal "perf record fails"
-if convert "$work/losses"; then
-	"$PERF" loss --json "$work/losses" > "$work/loss.json"
-	read -r records events < <(python3 -c "import json
-loss = json.load(open('$work/loss.json')); print(loss['lost_records'], loss['lost'])")
+record_losses
+if draw "$work/losses"; then
 	note "$called calls recorded, $lost lost in $losses places"
-	((losses > 0)) || inconclusive "no event was lost"
 	expect losses "$records" "records of losses"
-	expect lost "$events" "lost events"
-	expect called $((2 * 1009 - events)) "recorded calls"
+	expect lost "$in_all" "lost events"
+	expect called $((2 * 1009 - in_all)) "recorded calls"
 fi
 
 subtest "Snapshots of --keep: compressed files, which say why they exist"
-recorder_start "${event[@]}" -a --keep=60s,32M --switch-output -o "$work/kept"
-numbered_calls 1 997
-control snapshot || error "no snapshot"
-recorder_stop
-find_snapshots "$work/kept"
-if convert "${snapshots[0]}"; then
+record_kept
+if draw "${snapshots[0]}"; then
 	expect snapshots 1 "samples that say why"
 	expect called 997 "numbered calls"
 	grep -q '"name":"snapshot: control' "$work/trace.json" || error "the trace does not say why"
 fi
 
 subtest "Pipes"
-"$PERF" record -a -o - "${event[@]}" -- sh -c "'$work/$comm' --threads 1 --count 499 --idle > '$work/issued'" \
-	2> "$work/record.err" | cat > "$work/piped"
-if "$PERF" data convert -i - --to-chrome=- < <(cat "$work/piped") > "$work/trace.json" \
-	2> "$work/convert.err"; then
-	check "$work/trace.json" && expect called 499 "numbered calls"
-else
-	error "cannot convert a pipe: $(< "$work/convert.err")"
+if convert_pipe; then
+	check "$output" && expect called 499 "numbered calls"
 fi
 
 subtest "--to-html: the page contains the same trace"
@@ -267,7 +243,7 @@ with open(sys.argv[1], 'r+b') as file:
     sys.exit(not changed)
 END
 faults=$(in_script "$work/exited" page-faults)
-if convert "$work/exited"; then
+if draw "$work/exited"; then
 	expect points "$faults" "page faults"
 	[ "$(grep -c '"stack":\["' "$work/trace.json")" = "$faults" ] || error "some have no stack"
 fi
@@ -288,32 +264,14 @@ with open(sys.argv[1], 'r+b') as file:
     file.seek(struct.unpack_from('<Q', image, section)[0])
     file.write(struct.pack('<I', SIZE) + SIZE * b'H')
 END
-if convert "$work/endless"; then
+if draw "$work/endless"; then
 	python3 -c "
 import json, sys
 sys.exit(json.load(open(sys.argv[1]))['otherData']['hostname'] != 56 * 'H')
 " "$work/trace.json" || error "the trace has $(grep -ao '"hostname":[^,]*' "$work/trace.json")"
 fi
 
-# fails MESSAGE [options]: check that the conversion fails with this message
-fails() {
-	local message=$1
-
-	shift
-	"$PERF" data convert -i "$work/system" "$@" > /dev/null 2> "$work/convert.err" &&
-		error "no failure: $*"
-	grep -q "$message" "$work/convert.err" || error "$*: $(< "$work/convert.err")"
-}
-
 subtest "Errors"
-fails 'Cannot create .*File exists; --force' --to-chrome="$work/trace.json"
-fails 'Cannot create .*No such file' --to-chrome="$work/none/trace.json"
-fails 'Cannot write /dev/full: No space' --to-chrome=/dev/full --force
-fails 'Cannot read .*/none' -i "$work/none" --to-chrome="$work/new.json"
-fails 'more than one --to' --to-chrome="$work/new.json" --to-json="$work/new2.json"
-fails 'Cannot use --tod' --tod --to-chrome="$work/new.json"
-head -c $(($(stat -c %s "$work/system") / 2)) "$work/system" > "$work/truncated"
-timeout 200 "$PERF" data convert -i "$work/truncated" --to-chrome="$work/new.json" 2> /dev/null
-(($? < 124)) || error "a truncated file crashes perf"
+common_failures
 
 finish

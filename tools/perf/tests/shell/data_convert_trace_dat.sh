@@ -6,10 +6,11 @@
 
 # shellcheck disable=SC2154 # variables that compare() sets
 
-# shellcheck source=lib/numbered.sh
-. "$(dirname "$0")/lib/numbered.sh"
-# shellcheck source=lib/files.sh
-. "$(dirname "$0")/lib/files.sh"
+# shellcheck source=lib/convert.sh
+. "$(dirname "$0")/lib/convert.sh"
+
+format=trace-dat
+output=$work/trace.dat
 
 need_numbered
 need_tracepoint sched:sched_switch
@@ -76,18 +77,6 @@ for fault in faults[:5]:
 sys.exit(f'# ERROR: {len(faults)} faults' if faults else 0)
 END
 
-# convert FILE [options]: convert it to $work/trace.dat; $work/convert.err has the messages
-convert() {
-	local file=$1
-
-	shift
-	rm -f "$work/trace.dat"
-	"$PERF" data convert -f -i "$file" --to-trace-dat="$work/trace.dat" "$@" \
-		2> "$work/convert.err" && return
-	error "cannot convert ${file##*/}: $(< "$work/convert.err")"
-	return 1
-}
-
 # compare FILE [script options]: compare $work/trace.dat with the events of the file that do not
 # match $left_out, and set the variables that compare.py prints
 left_out='^$'
@@ -103,11 +92,6 @@ compare() {
 		2> "$work/compare.err" || error "${file##*/}: $(cat "$work/compare.err")"
 	. "$work/counts"
 	note "$events events on $cpus CPUs, $renamed tasks renamed, $lost events lost in $losses places"
-}
-
-# said TEXT: check that the converter printed this
-said() {
-	grep -q "$1" "$work/convert.err" || error "not said: $1; but: $(< "$work/convert.err")"
 }
 
 # same_snapshots REASON: check that the files that were compared say why and when one snapshot was
@@ -172,15 +156,9 @@ if convert "$work/renamed"; then
 fi
 
 subtest "Lost events"
-numbered_event
-"$PERF" record -o "$work/losses" -B -m 1 --no-threads -a "${event[@]}" \
-	-- "$work/$comm" --threads 2 --count 1009 --idle --burst 61 --rate 20000 \
-	> /dev/null 2> "$work/record.err" || fatal "perf record fails"
+record_losses
 if convert "$work/losses"; then
 	compare "$work/losses"
-	"$PERF" loss --json "$work/losses" > "$work/loss.json"
-	in_all=$(python3 -c "import json; print(json.load(open('$work/loss.json'))['lost'])")
-	((in_all > 0)) || inconclusive "no event was lost"
 	[ "$((events + in_all))" = $((2 * 1009)) ] || error "$events events, $in_all lost"
 	((lost == 0)) || said "$lost lost events are marked"
 	((lost == in_all)) || said "$((in_all - lost)) lost events are not"
@@ -188,12 +166,7 @@ if convert "$work/losses"; then
 fi
 
 subtest "A snapshot of --keep, which is compressed"
-numbered_event
-recorder_start "${event[@]}" -e sched:sched_wakeup -a --keep=60s,32M --switch-output -o "$work/kept"
-numbered_calls 1 997
-control snapshot || error "no snapshot"
-recorder_stop
-find_snapshots "$work/kept"
+record_kept
 if convert "${snapshots[0]}"; then
 	compare "${snapshots[0]}"
 	((events >= 997)) || error "$events events"
@@ -215,15 +188,9 @@ done
 same_snapshots control
 
 subtest "Pipes"
-numbered_event
-"$PERF" record -a -o - "${event[@]}" -- sh -c "'$work/$comm' --threads 1 --count 499 --idle > '$work/issued'" \
-	2> "$work/record.err" | cat > "$work/piped"
-if "$PERF" data convert -i - --to-trace-dat=- < <(cat "$work/piped") 2> "$work/convert.err" |
-	cat > "$work/trace.dat"; then
+if convert_pipe; then
 	compare "$work/piped"
 	[ "$events" = 499 ] || error "$events events"
-else
-	error "cannot convert a pipe: $(< "$work/convert.err")"
 fi
 
 cat > "$work/make.py" <<'END'
@@ -365,24 +332,9 @@ for machine in "little 8 4096" "little 8 16384" "little 4 4096" "big 8 4096" "bi
 	made "$work/made.data" $machine
 done
 
-# fails MESSAGE [options]: check that the conversion fails with this message
-fails() {
-	local message=$1
-
-	shift
-	timeout 200 "$PERF" data convert -i "$work/system" "$@" > /dev/null 2> "$work/convert.err" &&
-		error "no failure: $*"
-	grep -q "$message" "$work/convert.err" || error "$*: $(< "$work/convert.err")"
-}
-
 subtest "Errors"
+common_failures
 rm -f "$work/new.dat"
-fails 'Cannot create .*File exists; --force' --to-trace-dat="$work/trace.dat"
-fails 'Cannot create .*No such file' --to-trace-dat="$work/none/trace.dat"
-fails 'Cannot write /dev/full: No space' --to-trace-dat=/dev/full --force
-fails 'Cannot read .*/none' -i "$work/none" --to-trace-dat="$work/new.dat"
-fails 'more than one --to' --to-trace-dat="$work/new.dat" --to-json="$work/new2.json"
-fails 'Cannot use --all' --all --to-trace-dat="$work/new.dat"
 python3 "$work/make.py" "$work/bad" little 8 4096 no-cpu > /dev/null
 fails 'no CPU: record with -a or --sample-cpu' -i "$work/bad" --to-trace-dat="$work/new.dat"
 python3 "$work/make.py" "$work/bad" little 8 4096 no-formats > /dev/null
@@ -393,18 +345,7 @@ fails 'Cannot read .*, or has no formats of tracepoints' -i "$work/bad" --to-tra
 fails 'none of its events is a tracepoint' -i "$work/clock" --to-trace-dat="$work/new.dat"
 [ ! -e "$work/new.dat" ] || error "a failed conversion leaves a file"
 
-subtest "A full disk: no file is left"
-mkdir "$work/small"
-if mount -t tmpfs -o size=64k none "$work/small" 2> /dev/null; then
-	mounted+=("$work/small")
-	fails 'Cannot write .*No space' --to-trace-dat="$work/small/trace.dat"
-	[ -z "$(ls -A "$work/small")" ] || error "left: $(ls -A "$work/small")"
-else
-	inconclusive "cannot mount a tmpfs"
-fi
-
 subtest "A truncated file"
-head -c $(($(stat -c %s "$work/system") / 2)) "$work/system" > "$work/truncated"
 fails 'no formats of tracepoints.*perf inject' -i "$work/truncated" --to-trace-dat="$work/new.dat"
 if "$PERF" inject -i "$work/truncated" -o "$work/completed" > /dev/null 2> "$work/inject.err"; then
 	convert "$work/completed" && compare "$work/completed"

@@ -18,24 +18,6 @@ start() {
 	recorder_start -a "${event[@]}" -o "$out/data" --keep=60s,64M --switch-output "$@"
 }
 
-printed() {
-	[ "$(grep -cE -- "$1" "$work/record.err")" = "$2" ]
-}
-
-# request N PATTERN: request a snapshot, wait until a message about it is printed for the Nth time
-request() {
-	kill -USR2 "$recorder" || fatal "the recorder has exited"
-	wait_until 20 printed "$2" "$1" || error "not $1 messages '$2'"
-}
-
-# holds FILE RANGES: check which calls a file holds
-holds() {
-	local ranges
-
-	ranges=$(numbered_ranges "$1")
-	[ "$ranges" = "$2" ] || error "${1##*/} holds '$ranges', not '$2'"
-}
-
 subtest "the disk does not answer while more is kept"
 wrapper=(env "LD_PRELOAD=$(realpath "$BUILD/tests/spoil_writes")"
 	"SPOIL_WRITES=stall 1" "SPOIL_UNTIL=$work/answers")

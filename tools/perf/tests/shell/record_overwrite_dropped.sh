@@ -13,16 +13,6 @@ numbered_event overwrite
 out=$work/out
 mkdir "$out"
 
-printed() {
-	[ "$(grep -cE -- "$1" "$work/record.err")" = "$2" ]
-}
-
-# request N PATTERN: request a snapshot, and wait until a message about it is printed for the Nth time
-request() {
-	kill -USR2 "$recorder" || fatal "the recorder has exited"
-	wait_until 20 printed "$2" "$1" || error "not $1 messages '$2'"
-}
-
 # start [record options]
 start() {
 	rm -rf "${out:?}"/*
@@ -35,14 +25,6 @@ end() {
 	recorder_end
 	[ "$status" = "$1" ] || error "exit status $status, not $1"
 	find_snapshots "$out/data"
-}
-
-# holds FILE RANGES: check which calls a file holds
-holds() {
-	local ranges
-
-	ranges=$(numbered_ranges "$1")
-	[ "$ranges" = "$2" ] || error "${1##*/} holds '$ranges', not '$2'"
 }
 
 # sleeps_of PID: how often the threads of a process have slept. The idle workload sleeps before each

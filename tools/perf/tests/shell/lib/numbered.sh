@@ -81,6 +81,14 @@ numbered_ranges() {
 	numbered_check "$1" | awk '$1 == "thread" { print $2 $4 "-" $6 }' | tr -d , | xargs
 }
 
+# holds FILE RANGES: check which calls a file holds
+holds() {
+	local ranges
+
+	ranges=$(numbered_ranges "$1")
+	[ "$ranges" = "$2" ] || error "${1##*/} holds '$ranges', not '$2'"
+}
+
 # --- snapshots of the workload -------------------------------------------------------------
 
 # overwritten_between: for each snapshot but the first, print the number of bytes overwritten before

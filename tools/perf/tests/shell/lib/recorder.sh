@@ -47,6 +47,17 @@ control() {
 	return 1
 }
 
+# printed PATTERN N: has the recorder printed N lines that match?
+printed() {
+	[ "$(grep -cE -- "$1" "$work/record.err")" = "$2" ]
+}
+
+# request N PATTERN: request a snapshot, wait until a message about it is printed for the Nth time
+request() {
+	kill -USR2 "$recorder" || fatal "the recorder has exited"
+	wait_until 20 printed "$2" "$1" || error "not $1 messages '$2'"
+}
+
 # recorder_idle: return 0 if the recorder uses no CPU time for a second
 recorder_idle() {
 	local before
