@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Interface of the BPF programs that judge durations (durations.bpf.c) with perf record, which
+ * includes linux/types.h or vmlinux.h before.
+ *
+ * All times are in ns of CLOCK_MONOTONIC. Ids of tasks are those of the initial PID namespace.
+ */
+#ifndef PERF_BPF_SKEL_DURATIONS_H
+#define PERF_BPF_SKEL_DURATIONS_H
+
+#define DURATION_MAX_CONDITIONS	64
+#define DURATION_MAX_SYSCALLS	16	/* that one condition names */
+#define DURATION_MAX_TASKS	65536	/* that are followed at a time */
+#define DURATION_COMM_LEN	16
+
+/* Switches of a CPU that are remembered, to tell who held it; a power of two */
+#define DURATION_NR_TURNS	32
+
+enum duration_kind {
+	DURATION_SCHED_DELAY,	/* a task is runnable, until it runs */
+	DURATION_OFF_CPU,	/* a task does not run */
+	DURATION_ON_CPU,	/* a task runs, without a switch */
+	DURATION_SYSCALL,	/* a system call */
+	DURATION_IRQ,		/* a handler of an interrupt */
+	DURATION_SOFTIRQ,	/* a handler of a softirq */
+	DURATION_PAIR,		/* from one event to another */
+	NR_DURATION_KINDS,
+};
+
+/* Why a task is off the CPU: bits of duration_condition.states, in the order of their letters */
+#define DURATION_STATE_LETTERS	"RSDTtXZPI"
+#define DURATION_STATES_USUAL	0x1f	/* R S D T t: all but dead, parked and idle tasks */
+
+/* Filters of a condition */
+#define DURATION_IF_COMM	0x01
+#define DURATION_IF_PID		0x02
+#define DURATION_IF_CGROUP	0x04
+#define DURATION_UNLESS_COMM	0x10
+#define DURATION_UNLESS_PID	0x20
+#define DURATION_UNLESS_CGROUP	0x40
+
+/**
+ * struct duration_condition - what is too long
+ * @threshold_ns: longer durations are reported
+ * @kind:	enum duration_kind
+ * @states:	of DURATION_OFF_CPU
+ * @filters:	a set of DURATION_IF_ and DURATION_UNLESS_
+ * @pid:	process to compare with
+ * @cgroup:	id of the cgroup to compare with; its descendants belong to it
+ * @comm:	name to compare with, padded with zeros
+ * @nr_syscalls: of DURATION_SYSCALL; 0: all
+ * @syscalls:	their numbers
+ */
+struct duration_condition {
+	__u64	threshold_ns;
+	__u64	cgroup;
+	__u32	kind;
+	__u32	states;
+	__u32	filters;
+	__u32	pid;
+	char	comm[DURATION_COMM_LEN];
+	__u32	nr_syscalls;
+	__u32	syscalls[DURATION_MAX_SYSCALLS];
+	__u32	unused;
+};
+
+/**
+ * struct duration_turn - a task begins to run on a CPU
+ * @since:	[ns]; 0: none yet
+ * @tid:	0 for the idle task
+ */
+struct duration_turn {
+	__u64	since;
+	__u32	pid;
+	__u32	tid;
+	char	comm[DURATION_COMM_LEN];
+};
+
+/**
+ * struct duration_turns - what ran on a CPU at last
+ * @next:	number of turns since the programs were attached
+ * @turn:	the last of them: turn n is at n % DURATION_NR_TURNS
+ */
+struct duration_turns {
+	__u32	next;
+	__u32	unused;
+	struct duration_turn turn[DURATION_NR_TURNS];
+};
+
+/* Memory for reports that perf record has not read yet */
+#define DURATION_REPORT_BYTES	(512 * 1024)
+
+/**
+ * struct duration_constants - what perf record sets before it loads the programs
+ * @min_ns:	lowest threshold of each kind; -1 of those that no condition has
+ * @own_tgid:	process whose durations are not reported; 0: those of all are
+ * @nr_conditions: number of @conditions
+ */
+struct duration_constants {
+	__u64	min_ns[NR_DURATION_KINDS];
+	__u32	own_tgid;
+	__u32	nr_conditions;
+	struct duration_condition conditions[DURATION_MAX_CONDITIONS];
+};
+
+/**
+ * struct duration_words - what perf record and the programs share
+ * @checked:	when open durations were checked last: those that were too long then are reported
+ *		already [ns]
+ * @now:	time of this check; perf record writes both
+ * @next:	when the next open duration will be too long, at the end of a check; 0: no such
+ * @nr_tasks:	tasks that are followed
+ * @nr_ignored:	tasks that are not, as there are too many
+ * @nr_unreported: durations that were too long, when the memory for reports was full
+ * @quiet_until: durations that end before this time are only counted, in @nr_quiet [ns]; perf record
+ *		writes it
+ */
+struct duration_words {
+	__u64	checked;
+	__u64	now;
+	__u64	next;
+	__u64	nr_tasks;
+	__u64	nr_ignored;
+	__u64	nr_unreported;
+	__u64	nr_quiet;
+	__u64	quiet_until;
+};
+
+/**
+ * struct duration_report - a duration that is too long
+ * @begin:	[ns]
+ * @end:	[ns]; if @open, when that was noticed
+ * @key:	value of the field of DURATION_PAIR, or 0
+ * @cgroup:	id of the cgroup (v2) of the task
+ * @condition:	index of the condition
+ * @open:	the duration has not ended
+ * @pid, @tid, @comm: the task; of an interrupt, the task that it interrupted
+ * @cpu:	where the duration ended, or where the task is
+ * @number:	of the system call, the interrupt, or the softirq; index of the state of
+ *		DURATION_OFF_CPU
+ * @name:	of the interrupt
+ * @turns_cpu:	the CPU that the task waited for at first
+ * @next_turn:	number of turns that this CPU has had
+ * @turns:	of DURATION_SCHED_DELAY, what ran there: a ring
+ */
+struct duration_report {
+	__u64	begin;
+	__u64	end;
+	__u64	key;
+	__u64	cgroup;
+	__u32	condition;
+	__u32	open;
+	__u32	pid;
+	__u32	tid;
+	char	comm[DURATION_COMM_LEN];
+	__u32	cpu;
+	__u32	number;
+	char	name[DURATION_COMM_LEN];
+	__u32	turns_cpu;
+	__u32	next_turn;
+	struct duration_turn turns[DURATION_NR_TURNS];
+};
+
+#endif
