@@ -33,6 +33,7 @@ $(foreach folder,$(FOLDERS),$(eval \
 	$(folder)-members := $(wildcard tools/perf/recording/$(folder)/*.c)))
 # Not what needs libbpf and perf's skeletons.
 ring-members := $(filter-out %/bpf_programs.c,$(ring-members))
+when-members := $(filter-out %/programs.c,$(when-members))
 # Not grace.c: tools/arch hides <asm/unistd.h>, which has the number of membarrier(2).
 libperf-members := $(filter-out %/grace.c,$(wildcard tools/lib/perf/*.c))
 libperf-tests-members := $(addprefix tools/lib/perf/tests/,image.c ring_writer.c vectors.c)

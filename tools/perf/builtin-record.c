@@ -84,6 +84,7 @@ static struct {
 	bool		 keep_events;
 	const char	*event, *filter;		/* from the configuration */
 	const char	*trigger, *trigger_filter;
+	bool		 conditions_configured;
 	bool		 no_build_ids, no_build_ids_set;
 	bool		 no_build_id_cache, no_build_id_cache_set;
 	bool		 build_id_mmap_set;
@@ -197,6 +198,17 @@ static int parse_advise(const struct option *opt, const char *arg, int unset)
 {
 	args.advise = !unset;
 	return option__parse_time(opt, arg, unset);
+}
+
+/* Conditions of the command line replace those of the configuration. */
+static int parse_condition(const struct option *opt, const char *arg, int unset __maybe_unused)
+{
+	struct when *when = opt->value;
+
+	if (args.conditions_configured)
+		when__clear(when);
+	args.conditions_configured = false;
+	return when__add(when, "--switch-output-when", arg);
 }
 
 static int parse_threads(const struct option *opt __maybe_unused, const char *arg, int unset)
@@ -396,11 +408,18 @@ static struct option options[] = {
 	OPT_CALLBACK_NONEG(0, "switch-output-event", &trigger_option, "event",
 			   "take a snapshot and continue in a new file when this event happens; the "
 			   "event is not recorded", parse_trigger_event),
+	OPT_CALLBACK_NONEG(0, "switch-output-when", &rec.triggers.when, "condition",
+			   "take a snapshot and continue in a new file when something takes too long, such "
+			   "as 'sched-delay>10ms' or 'syscall(fsync)>50ms'", parse_condition),
+	OPT_CALLBACK(0, "after", &rec.triggers.after_ns, "time",
+		     "take the snapshot so long after the signal, event or duration that requested it",
+		     option__parse_after),
 	OPT_CALLBACK(0, "cooldown", &rec.triggers.events.limit.cooldown_ns, "time",
-		     "after an event of --switch-output-event, ignore others for this time",
+		     "after an event of --switch-output-event, or a duration of --switch-output-when, ignore "
+		     "others for this time",
 		     option__parse_time),
 	OPT_U64(0, "keep-first", &rec.triggers.events.limit.max,
-		"take snapshots of only this number of events of --switch-output-event"),
+		"take snapshots of only this number of such events and durations"),
 	OPT_STRING(0, "exec-snapshot", &rec.hook.command, "command",
 		   "run this command for each completed file, with its name as argument"),
 	OPT_CALLBACK(0, "switch-max-files", &rec.kept.max_nr, "n",
@@ -436,6 +455,7 @@ struct option *record_options = options;
  * these until the command line has been read.
  */
 static const struct option_variable variables[] = {
+	{ "after",		  VARIABLE_OPTION, NULL },
 	{ "aio",		  VARIABLE_OPTION, NULL },
 	{ "bpf-ring",		  VARIABLE_OPTION, NULL },
 	{ "compression-level",	  VARIABLE_OPTION, NULL },
@@ -514,6 +534,11 @@ static int read_config(const char *var, const char *value, void *cb)
 		return perf_default_config("call-graph.record-mode", value, cb);
 	if (!strcmp(var, "record.build-id"))
 		return read_build_id(value);
+	/* A variable has one value: record.switch-output-when-NAME are further conditions. */
+	if (strstarts(var, "record.switch-output-when")) {
+		args.conditions_configured = true;
+		return when__add(&rec.triggers.when, var, value);
+	}
 	if (!strstarts(var, "record."))
 		return 0;
 	return options__read_variable(variables, options, var + strlen("record."), value);
@@ -555,6 +580,7 @@ static void set_defaults(void)
 		.bpf_ring.mode = BPF_RING_NO,
 		.capture.wake_fd = -1,
 		.capture.stop_fd = -1,
+		.triggers.when.fd = -1,
 		.opts = {
 			.target = {
 				.default_per_cpu = true,
@@ -796,6 +822,7 @@ static int choose_advise(void)
 	rec.kept = (struct kept_files){ 0 };
 	evlist__put(rec.triggers.events.evlist);
 	rec.triggers.events = (struct trigger_events){ 0 };
+	when__clear(&rec.triggers.when);
 	return 0;
 }
 
@@ -803,9 +830,10 @@ static int check_trigger_limits(void)
 {
 	const struct trigger_limit *limit = &rec.triggers.events.limit;
 
-	if ((!limit->cooldown_ns && !limit->max) || rec.triggers.events.evlist)
+	if ((!limit->cooldown_ns && !limit->max) || rec.triggers.events.evlist || rec.triggers.when.nr)
 		return 0;
-	pr_err("--cooldown and --keep-first limit snapshots of --switch-output-event: add that option.\n");
+	pr_err("--cooldown and --keep-first limit snapshots of --switch-output-event and "
+	       "--switch-output-when: add one of these options.\n");
 	return -EINVAL;
 }
 
@@ -822,7 +850,8 @@ static int check_hook(void)
 
 static int choose_rotation(void)
 {
-	const char *when = args.switch_output ?: rec.triggers.events.evlist ? "signal" : NULL;
+	bool triggered = rec.triggers.events.evlist || rec.triggers.when.nr;
+	const char *when = args.switch_output ?: triggered ? "signal" : NULL;
 	u64 rings = (u64)perf_event_mlock_kb_in_pages() * page_size;
 
 	if (rec.opts.mmap_pages != UINT_MAX)
@@ -957,5 +986,6 @@ out:
 	reader_spec__exit(&rec.readers.homes);
 	evlist__put(rec.evlist);
 	evlist__put(rec.triggers.events.evlist);
+	when__clear(&rec.triggers.when);
 	return status;
 }

@@ -29,6 +29,7 @@ int option__parse_count(const struct option *opt, const char *arg, int unset);
  * Callbacks of one option each
  */
 
+int option__parse_after(const struct option *opt, const char *arg, int unset);
 int option__parse_affinity(const struct option *opt, const char *arg, int unset);
 int option__parse_aio(const struct option *opt, const char *arg, int unset);
 int option__parse_bpf_ring(const struct option *opt, const char *arg, int unset);

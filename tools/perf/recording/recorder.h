@@ -20,6 +20,7 @@
  *        +-- keep/		streamed records kept in memory, compressed, until asked for (--keep)
  *        |      keep.c			append, drop the oldest, hand over
  *        |      block.c, compress.c, budget.c, advice.c, write.c, option.c
+ *        +-- when/		durations that are too long, judged by BPF programs (--switch-output-when)
  *        +-- snapshot/		overwritten rings -> copies -> file, when asked
  *        |      trigger.c, trigger_event.c, workload.c	what asks: signals, timers, events
  *        |      hook.c			runs a command for each completed file
@@ -45,7 +46,7 @@
  *
  * A folder includes only headers of folders below it:
  *
- *	report, sideband > snapshot > keep, aux > state, output > write > ring > stats > lib
+ *	report, sideband > snapshot > keep, aux > state, output > write > ring > stats, when > lib
  *
  * The main thread writes all structures, except for what capture.h, overwrite.h, keep.h, queue.h,
  * readers.h, aux/drain.h and drain_thread.h assign to their threads. util's side-band thread adds

@@ -97,7 +97,7 @@ static int react(struct recorder *rec, unsigned int what, unsigned int nr_comman
 {
 	const struct rotation *rotation = &rec->rotation;
 	bool to_next_file = rotation->enabled &&
-			    ((what & (TRIGGER_TIME | TRIGGER_CONTROL | TRIGGER_EVENT)) ||
+			    ((what & (TRIGGER_TIME | TRIGGER_CONTROL | TRIGGER_EVENT | TRIGGER_WHEN)) ||
 			     ((what & TRIGGER_SNAPSHOT) && rotation->on_signal));
 	const unsigned int nr_missing = rec->nr_missing;
 	const char *error = NULL;
@@ -310,7 +310,7 @@ static int begin(struct recorder *rec)
 	}
 	off_cpu__start(&rec->off_cpu);
 	if (!target__none(target) && target->initial_delay <= 0)
-		trigger_events__enable(&rec->triggers.events);
+		triggers__enable(&rec->triggers);
 	if (target->initial_delay)
 		pr_info(EVLIST_DISABLED_MSG);
 	capture__start(&rec->capture);
@@ -406,7 +406,7 @@ static int report(struct recorder *rec, const char *command)
 
 	if (!workload->exec_errno) {
 		loss_report__finish(&rec->report, rec->output.data.path);
-		summary__triggers(&rec->triggers.events.limit);
+		summary__triggers(&rec->summary, &rec->triggers.events.limit, &rec->triggers.when);
 		print_summary(rec);
 	}
 	return status;

@@ -13,6 +13,7 @@
 #include "util/evsel.h"
 #include "util/rlimit.h"
 #include "internal.h"
+#include "own_tids.h"
 #include "recorder.h"
 #include "recording/aux/drain.h"
 #include "recording/lib/evsel.h"
@@ -210,10 +211,30 @@ static int init_rounds(struct recorder *rec)
 			    write_mark, &rec->output);
 }
 
+/* Programs see the ids of the initial PID namespace. */
+static int open_when(struct recorder *rec)
+{
+	struct own_tids own = { .process = 0 };
+	int err = 0;
+
+	if (!rec->triggers.when.nr)
+		return 0;
+	if (!rec->include_self)
+		err = own_tids__find_process(&own);
+	if (err)
+		pr_err("Cannot exclude the recorder from --switch-output-when: its process id is unknown: "
+		       "%s.\nUse --no-exclude-perf to include it.\n", strerror(-err));
+	err = err ?: when__open(&rec->triggers.when, own.process);
+	own_tids__free(&own);
+	return err;
+}
+
 static int init_triggers(struct recorder *rec)
 {
-	int err = triggers__init(&rec->triggers, rec->evlist, &rec->opts, rec->rotation.seconds);
+	int err = open_when(rec);
 
+	if (!err)
+		err = triggers__init(&rec->triggers, rec->evlist, &rec->opts, rec->rotation.seconds);
 	return err ?: triggers__add_stop(&rec->triggers, rec->capture.stop_fd);
 }
 

@@ -119,6 +119,16 @@ static u64 request_time(struct recorder *rec, const struct snapshot *snapshot)
 	return keep__enabled(&rec->keep) ? time : max(time, snapshot->rings.coverage.newest);
 }
 
+/* Convert the times of a duration to the clock of the events; 0 if that cannot be done. */
+static void convert_duration(struct recorder *rec, struct when_report *report)
+{
+	clockid_t clock = rec->output.session->header.env.clock.clockid;
+
+	if (clock_pair__from_monotonic(clock, &report->begin) ||
+	    clock_pair__from_monotonic(clock, &report->end))
+		report->begin = report->end = 0;
+}
+
 /* Prepare the record that says what requested the snapshot, if anything did, and was copied. */
 static void describe_snapshot(struct recorder *rec, const struct snapshot *snapshot)
 {
@@ -204,7 +214,8 @@ static int append_snapshot(struct recorder *rec, struct snapshot *snapshot,
 	err = err ?: ret;
 	if (!snapshot->rings.cause.reason)	/* after a request, the end needed no other copy */
 		snapshot->rings.cause = snapshot_cause__exit();
-	rec->hook.reason = snapshot->rings.cause.reason;
+	convert_duration(rec, &snapshot->rings.cause.report);
+	hook__set_reason(&rec->hook, &snapshot->rings.cause);
 	if (!err)
 		describe_snapshot(rec, snapshot);
 	if (!err)

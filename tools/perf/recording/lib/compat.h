@@ -195,6 +195,16 @@ static inline const char *session__syscall_name(struct perf_session *session, in
 	return syscalltbl__name(perf_session__e_machine(session, /*e_flags=*/NULL), id);
 }
 
+static inline const char *host_syscall_name(int id)
+{
+	return syscalltbl__name(EM_HOST, id);
+}
+
+static inline int host_syscall_id(const char *name)
+{
+	return syscalltbl__id(EM_HOST, name);
+}
+
 static inline int resolve_callchain(struct thread *thread, struct callchain_cursor *cursor,
 				    struct evsel *evsel, struct perf_sample *sample, int max_stack)
 {
@@ -432,16 +442,30 @@ static inline struct perf_env *session__env(struct perf_session *session)
 }
 
 /* perf has the names of the machine that it was built for. */
+static inline struct syscalltbl *host_syscalls(void)
+{
+	static struct syscalltbl *table;
+
+	if (!table)
+		table = syscalltbl__new();
+	return table;
+}
+
+static inline const char *host_syscall_name(int id)
+{
+	return host_syscalls() ? syscalltbl__name(host_syscalls(), id) : NULL;
+}
+
+static inline int host_syscall_id(const char *name)
+{
+	return host_syscalls() ? syscalltbl__id(host_syscalls(), name) : -1;
+}
+
 static inline const char *session__syscall_name(struct perf_session *session, int id)
 {
 	const char *arch = perf_env__arch(session__env(session));
-	static struct syscalltbl *table;
 
-	if (!arch || strcmp(arch, perf_env__arch(NULL)))
-		return NULL;
-	if (!table)
-		table = syscalltbl__new();
-	return table ? syscalltbl__name(table, id) : NULL;
+	return !arch || strcmp(arch, perf_env__arch(NULL)) ? NULL : host_syscall_name(id);
 }
 
 static inline int resolve_callchain(struct thread *thread, struct callchain_cursor *cursor,

@@ -15,6 +15,8 @@
 #include "recording/output/output.h"
 #include "recording/snapshot/overwrite.h"
 #include "recording/snapshot/trigger_limit.h"
+#include "recording/when/condition.h"
+#include "recording/when/when.h"
 #include "summary.h"
 #include "summary_json.h"
 
@@ -184,11 +186,44 @@ static void print_kept(const struct summary *summary, const struct keep_stats *s
 		 megabytes(stats->bytes));
 }
 
-void summary__triggers(const struct trigger_limit *limit)
+void summary__triggers(const struct summary *summary, const struct trigger_limit *limit,
+		       const struct when *when)
 {
-	if (limit->nr_stopped)
-		print_line("%" PRIu64 " events took no snapshot (--cooldown, --keep-first)",
-			   limit->nr_stopped);
+	const u64 nr_stopped = limit->nr_stopped + when__quiet(when);
+	unsigned int i;
+
+	when__warn(when);
+	if (summary->json)
+		return summary_json__triggers(when, nr_stopped);
+	for (i = 0; i < when->nr; i++)
+		print_line("%s: %" PRIu64 " duration%s", when->conditions[i].text, when->nr_too_long[i],
+			   plural(when->nr_too_long[i]));
+	if (nr_stopped)
+		print_line("%" PRIu64 " %s took no snapshot (--cooldown, --keep-first)", nr_stopped,
+			   when->nr ? "triggers" : "events");
+}
+
+/* Who took too long, and which requests the same snapshot answers */
+static void print_cause(const struct snapshot_cause *cause)
+{
+	char text[WHEN_REPORT_TEXT + 128];
+	unsigned int i;
+
+	if (cause->report.condition) {
+		snapshot_cause__print(cause, text, sizeof(text));
+		print_line("%s", text);
+	}
+	for (i = 0; i < cause->nr_merged && i < CAUSE_MAX_MERGED; i++) {
+		const struct merged_cause *merged = &cause->merged[i];
+		char took[32] = "";
+
+		if (merged->duration_ns)
+			scnprintf(took, sizeof(took), ", %.3f ms", merged->duration_ns / 1e6);
+		print_line("The same snapshot is for %s%s%s (tid %d)%s", merged->reason,
+			   merged->comm[0] ? " by " : "", merged->comm, merged->tid, took);
+	}
+	if (cause->nr_merged > CAUSE_MAX_MERGED)
+		print_line("and for %u more", cause->nr_merged - CAUSE_MAX_MERGED);
 }
 
 /*
@@ -223,6 +258,7 @@ void summary__snapshot(struct summary *summary, const struct snapshot_stats *sta
 	summary->aux_snapshots += aux != NULL;
 	if (summary->json)
 		return summary_json__snapshot(summary->snapshots, stats, aux, kept, cause);
+	print_cause(cause);
 	if (kept)
 		print_kept(summary, kept, cause->reason);
 	if (stats)

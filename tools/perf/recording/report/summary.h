@@ -18,6 +18,7 @@ struct output;
 struct snapshot_cause;
 struct snapshot_stats;
 struct trigger_limit;
+struct when;
 
 /**
  * struct summary
@@ -70,8 +71,12 @@ void summary__snapshot(struct summary *summary, const struct snapshot_stats *sta
 void summary__dropped(struct summary *summary, const struct snapshot_stats *stats,
 		      const struct keep_stats *kept, const struct snapshot_cause *cause);
 
-/** summary__triggers - print how many trigger events took no snapshot, if any */
-void summary__triggers(const struct trigger_limit *limit);
+/**
+ * summary__triggers - print how many durations were too long, and how many triggers took no snapshot
+ * @when:	not closed yet
+ */
+void summary__triggers(const struct summary *summary, const struct trigger_limit *limit,
+		       const struct when *when);
 
 /** summary__file - count and print an output file that was closed and renamed to @name */
 void summary__file(struct summary *summary, const char *name);

@@ -8,6 +8,8 @@
 #include "recording/keep/keep.h"
 #include "recording/output/output.h"
 #include "recording/snapshot/overwrite.h"
+#include "recording/when/condition.h"
+#include "recording/when/when.h"
 #include "util/json.h"
 #include "advice.h"
 #include "loss_report.h"
@@ -102,15 +104,66 @@ static void put_aux(struct json *json, const struct aux_snapshot_stats *stats)
 	json__close(json, '}');
 }
 
+static void put_duration(struct json *json, const struct when_report *report)
+{
+	json__open(json, "duration", '{');
+	put_time(json, "time", report->ns);
+	if (report->end) {
+		put_time(json, "begin", report->begin);
+		put_time(json, "end", report->end);
+	}
+	json__key(json, "open");
+	fputs(report->open ? "true" : "false", json->file);
+	json__number(json, "cpu", report->cpu);
+	if (report->cgroup[0])
+		json__text(json, "cgroup", report->cgroup);
+	if (report->what[0])
+		json__text(json, "what", report->what);
+	if (report->holder_comm[0]) {
+		json__open(json, "holder", '{');
+		json__text(json, "comm", report->holder_comm);
+		json__number(json, "tid", report->holder_tid);
+		json__number(json, "cpu", report->holder_cpu);
+		put_time(json, "time", report->holder_ns);
+		json__close(json, '}');
+	}
+	json__close(json, '}');
+}
+
+static void put_merged(struct json *json, const struct snapshot_cause *cause)
+{
+	unsigned int i;
+
+	json__number(json, "merged_requests", cause->nr_merged);
+	json__open(json, "merged", '[');
+	for (i = 0; i < cause->nr_merged && i < CAUSE_MAX_MERGED; i++) {
+		const struct merged_cause *merged = &cause->merged[i];
+
+		json__open(json, NULL, '{');
+		json__text(json, "reason", merged->reason);
+		json__number(json, "tid", merged->tid);
+		if (merged->comm[0])
+			json__text(json, "comm", merged->comm);
+		if (merged->duration_ns)
+			put_time(json, "time", merged->duration_ns);
+		json__close(json, '}');
+	}
+	json__close(json, ']');
+}
+
 static void put_cause(struct json *json, const struct snapshot_cause *cause)
 {
 	json__text(json, "reason", cause->reason);
-	if (!snapshot_cause__is_other(cause))
-		return;
-	json__number(json, "pid", cause->pid);
-	json__number(json, "tid", cause->tid);
-	if (cause->comm[0])
-		json__text(json, "comm", cause->comm);
+	if (snapshot_cause__is_other(cause)) {
+		json__number(json, "pid", cause->pid);
+		json__number(json, "tid", cause->tid);
+		if (cause->comm[0])
+			json__text(json, "comm", cause->comm);
+	}
+	if (cause->report.condition)
+		put_duration(json, &cause->report);
+	if (cause->nr_merged)
+		put_merged(json, cause);
 }
 
 void summary_json__snapshot(u64 number, const struct snapshot_stats *stats,
@@ -142,6 +195,26 @@ void summary_json__dropped(const struct keep_stats *kept, const struct snapshot_
 		return;
 	put_cause(json, cause);
 	json__number(json, "kept_records", kept->records);
+	end(&line);
+}
+
+void summary_json__triggers(const struct when *when, u64 nr_stopped)
+{
+	struct line line;
+	struct json *json = when->nr ? begin(&line, "triggers") : NULL;
+	unsigned int i;
+
+	if (!json)
+		return;
+	json__open(json, "conditions", '[');
+	for (i = 0; i < when->nr; i++) {
+		json__open(json, NULL, '{');
+		json__text(json, "condition", when->conditions[i].text);
+		json__number(json, "durations", when->nr_too_long[i]);
+		json__close(json, '}');
+	}
+	json__close(json, ']');
+	json__number(json, "without_snapshot", nr_stopped);
 	end(&line);
 }
 

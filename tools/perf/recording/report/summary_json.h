@@ -18,6 +18,7 @@ struct loss_report;
 struct output;
 struct snapshot_cause;
 struct snapshot_stats;
+struct when;
 
 /**
  * summary_json__snapshot - print a snapshot; parameters as for summary__snapshot()
@@ -32,6 +33,12 @@ void summary_json__snapshot(u64 number, const struct snapshot_stats *stats,
  * summary__dropped()
  */
 void summary_json__dropped(const struct keep_stats *kept, const struct snapshot_cause *cause);
+
+/**
+ * summary_json__triggers - print how many durations were too long, if there are conditions
+ * @nr_stopped:	triggers that took no snapshot
+ */
+void summary_json__triggers(const struct when *when, u64 nr_stopped);
 
 /** summary_json__file - print a file that was closed and renamed */
 void summary_json__file(const char *name);

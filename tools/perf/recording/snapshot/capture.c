@@ -80,9 +80,22 @@ static void enable_events(struct capture *capture)
 	evlist__enable(capture->evlist);
 	bpf_ring__sync(capture->evlist);
 	pthread_mutex_unlock(&capture->enabling);
-	trigger_events__enable(&capture->triggers->events);
+	triggers__enable(capture->triggers);
 	pr_info(EVLIST_ENABLED_MSG);
 	event_enable_timer__start(capture->evlist->eet);
+}
+
+static struct snapshot_cause describe_durations(const struct when *when)
+{
+	struct snapshot_cause cause = snapshot_cause__too_long(&when->reports[0]), other;
+	unsigned int i;
+
+	for (i = 1; i < min(when->nr_reports, (unsigned int)WHEN_MAX_REPORTS); i++) {
+		other = snapshot_cause__too_long(&when->reports[i]);
+		snapshot_cause__merge(&cause, &other);
+	}
+	cause.nr_merged += when->nr_reports - i;
+	return cause;
 }
 
 static struct snapshot_cause describe(const struct triggers *triggers, unsigned int what)
@@ -90,6 +103,8 @@ static struct snapshot_cause describe(const struct triggers *triggers, unsigned 
 	const struct trigger_events *events = &triggers->events;
 	struct snapshot_cause cause = snapshot_cause__now("signal");
 
+	if (what & TRIGGER_WHEN)
+		return describe_durations(&triggers->when);
 	if (what & TRIGGER_EVENT) {
 		cause = (struct snapshot_cause){
 			.reason = evsel__name(events->evsel), .time = events->time, .pid = events->pid,
@@ -110,23 +125,55 @@ static struct snapshot_cause describe(const struct triggers *triggers, unsigned 
 }
 
 /*
+ * Hold requests back until --after is over. What arrives meanwhile becomes part of the first one.
+ * @cause: receives the description of the request, if one is left.
+ *
+ * Return: @what without those that are held back, with those that were; or a negative errno.
+ */
+static int hold_back(struct capture *capture, unsigned int what, struct snapshot_cause *cause)
+{
+	struct triggers *triggers = capture->triggers;
+	unsigned int held = triggers->after_ns ? what & TRIGGER_DELAYED : 0;
+	int err;
+
+	if (held && !triggers->waiting) {
+		capture->held_cause = describe(triggers, held);
+		capture->held_cause.after_ns = triggers->after_ns;
+		capture->held = 0;
+		err = triggers__wait(triggers);
+		if (err)
+			return err;
+	} else if (held) {
+		*cause = describe(triggers, held);
+		snapshot_cause__merge(&capture->held_cause, cause);
+	}
+	capture->held |= held;
+	what &= ~held;
+	if (triggers->waiting && what & (TRIGGER_AFTER | TRIGGER_STOP)) {
+		triggers->waiting = false;
+		*cause = capture->held_cause;
+		return what | capture->held;
+	}
+	if (what & (TRIGGER_SNAPSHOTS | TRIGGER_STOP))
+		*cause = describe(triggers, what);
+	return what;
+}
+
+/*
  * Take the last copy before the events are disabled, so that the rings do not fill with events of
  * stopping. Read the counters before the copy: events that a paused ring misses during it are no
  * loss.
  */
-static int act(struct capture *capture, unsigned int what)
+static int act(struct capture *capture, unsigned int what, const struct snapshot_cause *cause)
 {
-	struct snapshot_cause cause;
 	int err = 0;
 
 	if (what & TRIGGER_ENABLE)
 		enable_events(capture);
 	if (what & TRIGGER_STOP)
 		err = lost_counters__read(capture->lost, capture->channels, capture->evlist, true);
-	if (what & (TRIGGER_SNAPSHOTS | TRIGGER_STOP)) {
-		cause = describe(capture->triggers, what);
-		err = capture__take(capture, what, &cause) ?: err;
-	}
+	if (what & (TRIGGER_SNAPSHOTS | TRIGGER_STOP))
+		err = capture__take(capture, what, cause) ?: err;
 	return err;
 }
 
@@ -141,6 +188,7 @@ static void pause_since(u64 begin)
 
 static void wait_and_act(struct capture *capture)
 {
+	struct snapshot_cause cause = { 0 };
 	unsigned int nr_commands;
 	int what, err;
 	u64 begin;
@@ -151,7 +199,8 @@ static void wait_and_act(struct capture *capture)
 		pthread_mutex_lock(&capture->enabling);		/* --control enable, disable */
 		what = triggers__process(capture->triggers, &nr_commands);
 		pthread_mutex_unlock(&capture->enabling);
-		err = what < 0 ? what : act(capture, what);
+		what = what < 0 ? what : hold_back(capture, what, &cause);
+		err = what < 0 ? what : act(capture, what, &cause);
 		if (err) {
 			capture->err = err;
 			what = TRIGGER_STOP;

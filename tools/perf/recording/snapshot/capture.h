@@ -37,13 +37,13 @@
 #include <stdbool.h>
 #include <linux/types.h>
 #include <sys/types.h>
+#include "cause.h"
 
 struct aux_snapshotter;
 struct channels;
 struct evlist;
 struct keep;
 struct lost_counters;
-struct snapshot_cause;
 struct snapshotter;
 struct triggers;
 
@@ -59,6 +59,8 @@ struct triggers;
  * @lost:	receives the losses of the overwrite rings before the last copy
  * @defers:	samples may have deferred user stacks: wait for them
  * @enabling:	see above
+ * @held:	a set of enum trigger that waits until --after is over
+ * @held_cause:	the first of them, with the others
  * @wake_fd:	readable when the main thread has something to do
  * @stop_fd:	makes the capture thread end
  * @asked:	a set of enum trigger that the main thread has not seen yet
@@ -78,6 +80,8 @@ struct capture {
 	struct lost_counters		*lost;
 	bool			 defers;
 	pthread_mutex_t		 enabling;
+	unsigned int		 held;
+	struct snapshot_cause	 held_cause;
 	int			 wake_fd;
 	int			 stop_fd;
 	unsigned int		 asked;

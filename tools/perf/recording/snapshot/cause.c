@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include <linux/kernel.h>
+#include <linux/time64.h>
 #include <string.h>
 #include <unistd.h>
 #include "util/time-utils.h"
+#include "recording/when/condition.h"
 #include "cause.h"
 
 struct snapshot_cause snapshot_cause__now(const char *reason)
@@ -22,6 +25,57 @@ struct snapshot_cause snapshot_cause__exit(void)
 
 	cause.is_exit = true;
 	return cause;
+}
+
+struct snapshot_cause snapshot_cause__too_long(const struct when_report *report)
+{
+	struct snapshot_cause cause = {
+		.reason = report->condition->text, .time = report->end, .pid = report->pid,
+		.tid = report->tid, .cpu = report->cpu, .is_event = true, .report = *report,
+	};
+
+	memcpy(cause.comm, report->comm, sizeof(cause.comm));
+	when_report__find_cgroup(&cause.report);
+	return cause;
+}
+
+static void add_merged(struct snapshot_cause *cause, const struct merged_cause *merged)
+{
+	if (cause->nr_merged++ < CAUSE_MAX_MERGED)
+		cause->merged[cause->nr_merged - 1] = *merged;
+}
+
+void snapshot_cause__merge(struct snapshot_cause *cause, const struct snapshot_cause *other)
+{
+	struct merged_cause merged = {
+		.reason = other->reason, .time = other->time, .tid = other->tid,
+		.duration_ns = other->report.ns,
+	};
+	unsigned int i;
+
+	memcpy(merged.comm, other->comm, sizeof(merged.comm));
+	add_merged(cause, &merged);
+	for (i = 0; i < other->nr_merged && i < CAUSE_MAX_MERGED; i++)
+		add_merged(cause, &other->merged[i]);
+	if (other->nr_merged > CAUSE_MAX_MERGED)
+		cause->nr_merged += other->nr_merged - CAUSE_MAX_MERGED;
+}
+
+void snapshot_cause__print(const struct snapshot_cause *cause, char *text, size_t size)
+{
+	const struct when_report *report = &cause->report;
+	size_t len = scnprintf(text, size, "%s", cause->reason);
+
+	if (!report->condition) {
+		scnprintf(text + len, size - len, "%s%s", cause->comm[0] ? " by " : "", cause->comm);
+		return;
+	}
+	len += scnprintf(text + len, size - len, ": ");
+	when_report__print(report, text + len, size - len);
+	len = strlen(text);
+	if (report->end)
+		scnprintf(text + len, size - len, "; from %.6f to %.6f", (double)report->begin / NSEC_PER_SEC,
+			  (double)report->end / NSEC_PER_SEC);
 }
 
 /* A task chooses its own name: leave nothing in it that a terminal would act on. */

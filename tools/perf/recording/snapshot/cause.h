@@ -9,17 +9,39 @@
 #include <linux/types.h>
 #include <sys/types.h>
 #include <unistd.h>
+#include "recording/when/report.h"
+
+/* Requests that are listed beside the first one; more are counted */
+#define CAUSE_MAX_MERGED	8
+
+/**
+ * struct merged_cause - a request that became part of the snapshot of an earlier one
+ * @reason, @time, @tid, @comm: see struct snapshot_cause
+ * @duration_ns: of a condition, or 0
+ */
+struct merged_cause {
+	const char	*reason;
+	u64		 time;
+	u64		 duration_ns;
+	pid_t		 tid;
+	char		 comm[16];
+};
 
 /**
  * struct snapshot_cause
- * @reason:	"signal", "control", "time", "size", "exit", or the name of the trigger event
- * @time:	of the request, or of the trigger event [ns of CLOCK_MONOTONIC]
+ * @reason:	"signal", "control", "time", "size", "exit", the name of the trigger event, or the
+ *		condition of --switch-output-when
+ * @time:	of the request, of the trigger event, or of the end of the duration [ns of
+ *		CLOCK_MONOTONIC]
  * @pid:	process that requested it; the recorder if no other is known
  * @tid:	its thread
  * @cpu:	CPU of the event, or of the recorder
  * @comm:	name of @tid, printable; empty if the recorder requested it, or if @tid has exited
- * @is_event:	a trigger event
+ * @is_event:	a trigger event, or a duration
  * @is_exit:	nothing requested it: the recording ends
+ * @after_ns:	how long after @time the copy was to be taken (--after) [ns]
+ * @report:	the duration that was too long; its condition is NULL otherwise
+ * @merged:	later requests that the same copy answers, @nr_merged in all
  */
 struct snapshot_cause {
 	const char	*reason;
@@ -30,6 +52,10 @@ struct snapshot_cause {
 	char		 comm[16];
 	bool		 is_event;
 	bool		 is_exit;
+	u64		 after_ns;
+	struct when_report  report;
+	struct merged_cause merged[CAUSE_MAX_MERGED];
+	unsigned int	 nr_merged;
 };
 
 /** snapshot_cause__now - describe a request that the recorder makes, or receives, now */
@@ -37,6 +63,19 @@ struct snapshot_cause snapshot_cause__now(const char *reason);
 
 /** snapshot_cause__exit - describe the snapshot at the end of the recording */
 struct snapshot_cause snapshot_cause__exit(void);
+
+/** snapshot_cause__too_long - describe a request because of a duration that is too long */
+struct snapshot_cause snapshot_cause__too_long(const struct when_report *report);
+
+/** snapshot_cause__merge - list @other, and what is merged with it, as part of @cause */
+void snapshot_cause__merge(struct snapshot_cause *cause, const struct snapshot_cause *other);
+
+/**
+ * snapshot_cause__print - write the reason, who caused it, and the duration
+ *
+ * The times of a duration are those of @cause->report, in seconds.
+ */
+void snapshot_cause__print(const struct snapshot_cause *cause, char *text, size_t size);
 
 /** snapshot_cause__is_other - did another process request it than the recorder? */
 static inline bool snapshot_cause__is_other(const struct snapshot_cause *cause)

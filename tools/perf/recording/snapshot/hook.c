@@ -12,6 +12,7 @@
 #include <linux/zalloc.h>
 #include <sys/wait.h>
 #include "util/debug.h"
+#include "cause.h"
 #include "hook.h"
 
 #define for_each_slot(hook, command)						\
@@ -118,6 +119,14 @@ static int spawn(const char *script, const char *command, const char *file, char
 	return -err;
 }
 
+void hook__set_reason(struct hook *hook, const struct snapshot_cause *cause)
+{
+	if (cause->report.condition)
+		snapshot_cause__print(cause, hook->reason, sizeof(hook->reason));
+	else
+		scnprintf(hook->reason, sizeof(hook->reason), "%s", cause->reason);
+}
+
 static struct hook_command *free_slot(struct hook *hook)
 {
 	struct hook_command *command;
@@ -148,7 +157,7 @@ void hook__run(struct hook *hook, const char *file)
 		scnprintf(limit, sizeof(limit), "ulimit -Sn %" PRIu64 "\n", hook->max_files);
 	command->file = strdup(file);
 	if (command->file && asprintf(&script, "%s%s \"$@\"", limit, hook->command) >= 0 &&
-	    asprintf(&reason, REASON "%s", hook->reason ?: "exit") >= 0)
+	    asprintf(&reason, REASON "%s", *hook->reason ? hook->reason : "exit") >= 0)
 		env = environment(reason);
 	if (env)
 		err = spawn(script, hook->command, file, env, &command->pid);

@@ -16,6 +16,8 @@
 
 #define HOOK_MAX_RUNNING	16
 
+struct snapshot_cause;
+
 /**
  * struct hook_command - a command that runs
  * @pid:	0 in a free slot
@@ -30,15 +32,20 @@ struct hook_command {
  * struct hook
  * @command:	for the shell; NULL for none
  * @max_files:	its soft limit of open files; 0: that of the recorder
- * @reason:	of the last snapshot, see struct snapshot_cause; NULL before the first one
+ * @reason:	of the last snapshot; empty before the first one
  * @running:	commands that run, and free slots
  */
 struct hook {
 	const char	*command;
 	u64		 max_files;
-	const char	*reason;
+	char		 reason[512];
 	struct hook_command running[HOOK_MAX_RUNNING];
 };
+
+/**
+ * hook__set_reason - set the reason of the next commands: one word, or who took too long, in words
+ */
+void hook__set_reason(struct hook *hook, const struct snapshot_cause *cause);
 
 /** hook__run - start the command for @file; an error costs a warning */
 void hook__run(struct hook *hook, const char *file);

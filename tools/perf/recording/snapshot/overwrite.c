@@ -153,8 +153,10 @@ void snapshotter__take(struct snapshotter *snapshotter, const struct snapshot_ca
 	stats = &filling(snapshotter)->stats;
 	if (!stats->requests++)
 		stats->cause = *cause;
-	if (cause->is_event)
-		stats->latency_ns = max(stats->latency_ns, end - cause->time);
+	else
+		snapshot_cause__merge(&stats->cause, cause);
+	if (cause->is_event && end > cause->time + cause->after_ns)
+		stats->latency_ns = max(stats->latency_ns, end - cause->time - cause->after_ns);
 	pthread_mutex_unlock(&snapshotter->buffer.lock);
 }
 

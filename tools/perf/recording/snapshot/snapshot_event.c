@@ -124,14 +124,13 @@ void snapshot_event__set(struct snapshot_event *event, const struct snapshot_cau
 {
 	union perf_event *record = (union perf_event *)event->record;
 	u64 type = event->evsel->core.attr.sample_type;
-	char text[512] = "";
+	char text[768] = "";
 	struct perf_sample sample = {
 		.id = SNAPSHOT_EVENT_ID, .pid = cause->pid, .tid = cause->tid, .cpu = cause->cpu,
 		.time = time, .period = 1, .raw_data = text,
 	};
 
-	scnprintf(text, sizeof(text) - 128, "%s%s%s", cause->reason, cause->comm[0] ? " by " : "",
-		  cause->comm);
+	snapshot_cause__print(cause, text, sizeof(text) - 128);
 	if (kept)
 		add_kept(kept, text, sizeof(text));
 	if (rings && rings->coverage.newest)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <linux/kernel.h>
+#include <linux/time64.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include "util/debug.h"
@@ -24,6 +25,12 @@ static int add_fd(struct evlist *evlist, int fd)
 	if (pos < 0)
 		close(fd);
 	return pos;
+}
+
+/* Add a descriptor that stays the caller's. Return: its position, or a negative errno. */
+static int watch(struct evlist *evlist, int fd)
+{
+	return perf_evlist__add_pollfd(&evlist->core, fd, NULL, POLLIN, fdarray_flag__nonfilterable);
 }
 
 static int entry_fd(const struct triggers *triggers, int pos)
@@ -63,6 +70,7 @@ int triggers__init(struct triggers *triggers, struct evlist *evlist,
 	triggers->evlist = evlist;
 	triggers->watching = true;
 	triggers->signals = triggers->delay = triggers->period = triggers->stop = -1;
+	triggers->too_long = triggers->after = -1;
 
 	err = watch_signals(triggers);
 	if (!err && period_sec) {
@@ -75,8 +83,16 @@ int triggers__init(struct triggers *triggers, struct evlist *evlist,
 		triggers->delay = add_timer(evlist);
 		err = triggers->delay < 0 ? triggers->delay : 0;
 	}
+	if (!err && triggers->after_ns) {
+		triggers->after = add_timer(evlist);
+		err = min(triggers->after, 0);
+	}
 	if (!err)
 		err = trigger_events__map(&triggers->events, evlist);
+	if (!err && triggers->when.nr) {
+		triggers->too_long = watch(evlist, triggers->when.fd);
+		err = min(triggers->too_long, 0);
+	}
 	if (!err)
 		err = control__init(&triggers->control, evlist, opts);
 	if (err)
@@ -99,9 +115,20 @@ int triggers__start(struct triggers *triggers, const struct record_opts *opts)
 
 int triggers__add_stop(struct triggers *triggers, int fd)
 {
-	triggers->stop = perf_evlist__add_pollfd(&triggers->evlist->core, fd, NULL, POLLIN,
-						 fdarray_flag__nonfilterable);
-	return triggers->stop < 0 ? triggers->stop : 0;
+	triggers->stop = watch(triggers->evlist, fd);
+	return min(triggers->stop, 0);
+}
+
+void triggers__enable(struct triggers *triggers)
+{
+	trigger_events__enable(&triggers->events);
+	when__enable(&triggers->when);
+}
+
+int triggers__wait(struct triggers *triggers)
+{
+	triggers->waiting = true;
+	return arm_timer(triggers, triggers->after, triggers->after_ns / NSEC_PER_MSEC, 0);
 }
 
 static unsigned int process_signal(struct triggers *triggers, const struct signalfd_siginfo *info)
@@ -153,6 +180,44 @@ static unsigned int process_control(struct triggers *triggers, unsigned int *nr_
 	return (requests.snapshots ? TRIGGER_CONTROL : 0) | (requests.stop ? TRIGGER_STOP : 0);
 }
 
+/* May a trigger at @time [ns] take a snapshot, or become part of one that waits? */
+static bool passes(struct triggers *triggers, u64 time)
+{
+	return triggers->waiting || trigger_limit__pass(&triggers->events.limit, time);
+}
+
+static unsigned int process_events(struct triggers *triggers)
+{
+	struct trigger_events *events = &triggers->events;
+
+	return trigger_events__process(events, triggers->evlist) && passes(triggers, events->time) ?
+	       TRIGGER_EVENT : 0;
+}
+
+/*
+ * Once the limit refuses a snapshot, the programs only count durations until it lets one pass. Where
+ * --after is given, durations at any time may become part of a snapshot.
+ */
+static int process_durations(struct triggers *triggers)
+{
+	const struct trigger_limit *limit = &triggers->events.limit;
+	struct when *when = &triggers->when;
+	int err;
+
+	if (!readable(triggers, triggers->too_long))
+		return 0;
+	err = when__process(when);
+	if (err || !when->nr_reports)
+		return err;
+	if (passes(triggers, when->reports[0].end))
+		return TRIGGER_WHEN;
+	if (limit->max && limit->nr_passed >= limit->max)
+		when__be_quiet(when, UINT64_MAX);
+	else
+		when__be_quiet(when, limit->last + limit->cooldown_ns);
+	return 0;
+}
+
 int triggers__process(struct triggers *triggers, unsigned int *nr_commands)
 {
 	int what = 0, ret;
@@ -165,8 +230,13 @@ int triggers__process(struct triggers *triggers, unsigned int *nr_commands)
 		what |= TRIGGER_TIME;
 	if (readable(triggers, triggers->stop))
 		what |= TRIGGER_STOP;
-	if (trigger_events__process(&triggers->events, triggers->evlist))
-		what |= TRIGGER_EVENT;
+	if (timer_expired(triggers, triggers->after))
+		what |= TRIGGER_AFTER;
+	what |= process_events(triggers);
+	ret = process_durations(triggers);
+	if (ret < 0)
+		return ret;
+	what |= ret;
 	what |= process_control(triggers, nr_commands);
 	ret = event_enable_timer__process(triggers->evlist->eet);
 	if (ret < 0) {
@@ -191,9 +261,11 @@ void triggers__exit(struct triggers *triggers)
 	if (triggers->watching) {
 		close_entry(triggers, &triggers->delay);
 		close_entry(triggers, &triggers->period);
+		close_entry(triggers, &triggers->after);
 		close_entry(triggers, &triggers->signals);
 		trigger_events__close(&triggers->events);
 		control__exit(&triggers->control);
+		when__close(&triggers->when);
 	}
 	signals__restore();
 	/* The signals are restored: where the command ignores SIGTERM, ^C ends the wait for it. */

@@ -11,6 +11,8 @@
  *   --control	stop, snapshot (control.h)
  *   --delay ranges	util's event_enable_timer
  *   --switch-output-event	the events' rings (trigger_event.h)
+ *   --switch-output-when	reports of BPF programs (when/when.h)
+ *   timerfd	--after
  */
 #ifndef PERF_RECORDING_TRIGGER_H
 #define PERF_RECORDING_TRIGGER_H
@@ -18,6 +20,7 @@
 #include <stdbool.h>
 #include <linux/types.h>
 #include "control.h"
+#include "recording/when/when.h"
 #include "trigger_event.h"
 #include "workload.h"
 
@@ -32,17 +35,25 @@ enum trigger {
 	TRIGGER_TIME		= 1 << 3,	/* --switch-output=TIME is over */
 	TRIGGER_ENABLE		= 1 << 4,	/* --delay is over */
 	TRIGGER_EVENT		= 1 << 5,	/* --switch-output-event */
+	TRIGGER_WHEN		= 1 << 6,	/* --switch-output-when */
+	TRIGGER_AFTER		= 1 << 7,	/* --after is over */
 };
 
-#define TRIGGER_SNAPSHOTS (TRIGGER_SNAPSHOT | TRIGGER_CONTROL | TRIGGER_TIME | TRIGGER_EVENT)
+/* Those whose snapshot --after delays */
+#define TRIGGER_DELAYED	(TRIGGER_SNAPSHOT | TRIGGER_EVENT | TRIGGER_WHEN)
+
+#define TRIGGER_SNAPSHOTS (TRIGGER_DELAYED | TRIGGER_CONTROL | TRIGGER_TIME)
 
 /**
  * struct triggers
  * @evlist:	its poll set has the descriptors
  * @watching:	triggers__init() was called
- * @signals, @delay, @period, @stop: positions in the poll set, -1 where not used
+ * @signals, @delay, @period, @stop, @too_long, @after: positions in the poll set, -1 where not used
  * @control:	commands of --control
- * @events:	the events of --switch-output-event
+ * @events:	the events of --switch-output-event; their limit is that of @when as well
+ * @when:	the conditions of --switch-output-when
+ * @after_ns:	--after [ns]
+ * @waiting:	a request waits until --after is over: others become part of it, without a limit
  * @workload:	the command
  * @signal_pid:	process that sent the last SIGUSR2
  * @stop_signal: the signal that ended the recording, or 0
@@ -54,8 +65,13 @@ struct triggers {
 	int		 delay;
 	int		 period;
 	int		 stop;
+	int		 too_long;
+	int		 after;
 	struct control	 control;
 	struct trigger_events events;
+	struct when	 when;
+	u64		 after_ns;
+	bool		 waiting;
 	struct workload	 workload;
 	pid_t		 signal_pid;
 	int		 stop_signal;
@@ -84,6 +100,12 @@ int triggers__add_stop(struct triggers *triggers, int fd);
  * Return: 0, or a negative errno after an error message.
  */
 int triggers__start(struct triggers *triggers, const struct record_opts *opts);
+
+/** triggers__enable - let events and durations be triggers from now on */
+void triggers__enable(struct triggers *triggers);
+
+/** triggers__wait - let TRIGGER_AFTER come when --after is over. Return: 0, or a negative errno */
+int triggers__wait(struct triggers *triggers);
 
 /**
  * triggers__process - collect the requests after a poll

@@ -142,7 +142,7 @@ bool trigger_events__process(struct trigger_events *events, struct evlist *waite
 	events->evsel = NULL;
 	for (i = 0; i < events->evlist->core.nr_mmaps; i++)
 		drain(events, &events->evlist->mmap[i]);
-	return events->evsel && trigger_limit__pass(&events->limit, events->time);
+	return events->evsel;
 }
 
 void trigger_events__close(struct trigger_events *events)

@@ -28,7 +28,7 @@ struct record_opts;
  *		CLOCK_MONOTONIC]
  * @evsel:	which event that was
  * @pid, @tid, @cpu: where the last event happened
- * @limit:	of the snapshots in a storm of events
+ * @limit:	of the snapshots in a storm of events; the caller applies it
  */
 struct trigger_events {
 	struct evlist	*evlist;
@@ -66,7 +66,7 @@ void trigger_events__enable(struct trigger_events *events);
 /**
  * trigger_events__process - after a poll: empty the rings, set @time and @evsel
  *
- * Return: has an event happened that is to take a snapshot?
+ * Return: has an event happened?
  */
 bool trigger_events__process(struct trigger_events *events, struct evlist *waiter);
 

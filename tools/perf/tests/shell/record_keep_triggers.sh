@@ -113,7 +113,7 @@ fi
 subtest "what cannot work is refused"
 "$PERF" record --cooldown=1s -e cpu-clock -o "$work/none" true 2> "$work/err" &&
 	error "--cooldown alone"
-grep -q 'add that option' "$work/err" || error "no reason for --cooldown"
+grep -q 'add one of these options' "$work/err" || error "no reason for --cooldown"
 for options in "--keep=1x" "--keep=1M" "--keep=60s --keep-overlap" "--keep -o -" \
 	"--keep --tail-synthesize" "--keep -e cpu-clock/overwrite/" "--keep-overlap"; do
 	# shellcheck disable=SC2086 # several options

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/kernel.h>
+#include <linux/time64.h>
+#include <linux/zalloc.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include "util/cpumap.h"
+#include "util/debug.h"
+#include "util/time-utils.h"
+#include "condition.h"
+#include "names.h"
+#include "programs.h"
+#include "when.h"
+
+/* Checks of what is open: at least this far apart, and so far that they take 5 % of a CPU */
+#define MIN_CHECK_NS	NSEC_PER_MSEC
+#define CHECK_SHARE	20
+
+/* A power of two */
+#define MAX_OPEN	4096
+
+/**
+ * struct when_open - a duration that was reported while it was open
+ *
+ * A table of them is indexed by a hash. One that is replaced by another would be reported once more
+ * when it ends.
+ */
+struct when_open {
+	u64	begin;
+	u32	tid;
+	u32	condition;
+};
+
+int when__add(struct when *when, const char *option, const char *text)
+{
+	struct when_condition *conditions;
+	struct when_error error;
+	int err;
+
+	if (when->nr == DURATION_MAX_CONDITIONS) {
+		pr_err("%s: more than %d conditions.\n", option, DURATION_MAX_CONDITIONS);
+		return -EINVAL;
+	}
+	conditions = realloc(when->conditions, (when->nr + 1) * sizeof(*conditions));
+	if (!conditions)
+		return -ENOMEM;
+	when->conditions = conditions;
+	err = when_condition__parse(conditions + when->nr, text, &when_names, &error);
+	if (!err)
+		when->nr++;
+	else if (err == -EINVAL)
+		pr_err("Cannot parse %s, at column %zu: %s.\n    %s\n    %*s^\n", option, error.at + 1,
+		       error.text, text, (int)error.at, "");
+	return err;
+}
+
+void when__clear(struct when *when)
+{
+	while (when->nr)
+		when_condition__exit(&when->conditions[--when->nr]);
+	zfree(&when->conditions);
+}
+
+/*
+ * Begin and end
+ */
+
+static void fill_constants(const struct when *when, struct duration_constants *constants, pid_t own_tgid)
+{
+	unsigned int i;
+
+	memset(constants->min_ns, 0xff, sizeof(constants->min_ns));
+	constants->own_tgid = own_tgid;
+	constants->nr_conditions = when->nr;
+	for (i = 0; i < when->nr; i++) {
+		const struct duration_condition *judged = &when->conditions[i].judged;
+
+		constants->conditions[i] = *judged;
+		constants->min_ns[judged->kind] = min(constants->min_ns[judged->kind], judged->threshold_ns);
+	}
+}
+
+static bool has_pairs(const struct when *when)
+{
+	unsigned int i;
+
+	for (i = 0; i < when->nr; i++) {
+		if (when->conditions[i].judged.kind == DURATION_PAIR)
+			return true;
+	}
+	return false;
+}
+
+/* Is this the end of a duration that was reported before? Note it if it is open. */
+static bool was_reported(struct when *when, const struct duration_report *judged)
+{
+	u64 hash = (judged->begin ^ judged->tid * 0x9e3779b97f4a7c15ULL ^ judged->condition) *
+		   0x9e3779b97f4a7c15ULL;
+	struct when_open *open = &when->reported[hash >> 52 & (MAX_OPEN - 1)];
+	bool same = open->begin == judged->begin && open->tid == judged->tid &&
+		    open->condition == judged->condition;
+
+	if (judged->open)
+		*open = (struct when_open){
+			.begin = judged->begin, .tid = judged->tid, .condition = judged->condition,
+		};
+	else if (same)
+		open->begin = 0;
+	return same;
+}
+
+static void take(void *arg, const struct duration_report *judged)
+{
+	const struct when_condition *condition;
+	struct when *when = arg;
+	struct when_report report;
+	char text[WHEN_REPORT_TEXT];
+
+	if (judged->condition >= when->nr || was_reported(when, judged) || !when->enabled ||
+	    judged->end < when->enabled)
+		return;
+	condition = &when->conditions[judged->condition];
+	when->nr_too_long[judged->condition]++;
+	if (when->nr_reports++ >= WHEN_MAX_REPORTS && verbose <= 0)
+		return;
+	when_report__init(&report, condition, judged, when_names__syscall);
+	if (when->nr_reports <= WHEN_MAX_REPORTS)
+		when->reports[when->nr_reports - 1] = report;
+	if (verbose <= 0)
+		return;
+	when_report__print(&report, text, sizeof(text));
+	pr_debug("%s: %s, from %" PRIu64 " to %" PRIu64 "\n", condition->text, text, report.begin,
+		 report.end);
+}
+
+static int add_fd(const struct when *when, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return fd < 0 || epoll_ctl(when->fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int open_fds(struct when *when)
+{
+	int err;
+
+	when->fd = epoll_create1(EPOLL_CLOEXEC);
+	when->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	when->reported = calloc(MAX_OPEN, sizeof(*when->reported));
+	if (!when->reported)
+		return -ENOMEM;
+	err = when->fd < 0 ? -errno : add_fd(when, when->timer_fd);
+	return err ?: add_fd(when, when_programs__fd(when->programs));
+}
+
+int when__open(struct when *when, pid_t own_tgid)
+{
+	struct duration_constants *constants;
+	const char *reason = "";
+	int err;
+
+	if (!when->nr)
+		return 0;
+	if (has_pairs(when)) {
+		pr_err("--switch-output-when: EVENT..EVENT is not implemented.\n");
+		return -EOPNOTSUPP;
+	}
+	constants = calloc(1, sizeof(*constants));
+	if (!constants)
+		return -ENOMEM;
+	fill_constants(when, constants, own_tgid);
+	err = when_programs__new(&when->programs, constants, cpu__max_cpu().cpu, take, when,
+				 &reason);
+	free(constants);
+	if (err) {
+		pr_err("Cannot judge durations for --switch-output-when: %s (%s).\n", reason,
+		       strerror(-err));
+		return err;
+	}
+	err = open_fds(when);
+	if (err)
+		pr_err("Cannot wait for the reports of --switch-output-when: %s\n", strerror(-err));
+	return err;
+}
+
+void when__close(struct when *when)
+{
+	if (!when->nr)
+		return;
+	if (when->programs) {
+		close(when->timer_fd);
+		close(when->fd);
+	}
+	when_programs__delete(when->programs);
+	when->programs = NULL;
+	zfree(&when->reported);
+	when->fd = when->timer_fd = -1;
+}
+
+/*
+ * Checks of what is open
+ */
+
+/* Return: the shortest threshold of durations that a check judges [ns]; 0 if there are none. */
+static u64 min_open_ns(const struct when *when)
+{
+	u64 min_ns = 0;
+	unsigned int i;
+
+	for (i = 0; i < when->nr; i++) {
+		const struct duration_condition *judged = &when->conditions[i].judged;
+
+		if (judged->kind <= DURATION_SYSCALL && (!min_ns || judged->threshold_ns < min_ns))
+			min_ns = judged->threshold_ns;
+	}
+	return min_ns;
+}
+
+/*
+ * @next: when an open duration will be too long, or 0. One that begins after @now cannot be too long
+ * before the threshold.
+ */
+static void arm(const struct when *when, u64 now, u64 next, u64 check_ns)
+{
+	u64 min_ns = min_open_ns(when), at = now + min_ns;
+	u64 pause_ns = max((u64)MIN_CHECK_NS, check_ns * CHECK_SHARE);
+	struct itimerspec spec = { 0 };
+
+	if (!min_ns)
+		return;
+	if (next)
+		at = min(at, next + 1);
+	at = max(at, now + pause_ns);
+	spec.it_value.tv_sec = at / NSEC_PER_SEC;
+	spec.it_value.tv_nsec = at % NSEC_PER_SEC;
+	timerfd_settime(when->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL);
+}
+
+static int check(struct when *when)
+{
+	u64 now = rdclock(), next;
+	int err = when_programs__check(when->programs, now, &next);
+
+	arm(when, now, next, rdclock() - now);
+	return err;
+}
+
+void when__enable(struct when *when)
+{
+	if (!when->nr || when->enabled)
+		return;
+	when->enabled = rdclock();
+	arm(when, when->enabled, 0, 0);
+}
+
+int when__process(struct when *when)
+{
+	u64 expired;
+	int err = 0;
+
+	when->nr_reports = 0;
+	if (read(when->timer_fd, &expired, sizeof(expired)) == sizeof(expired))
+		err = check(when);
+	err = err ?: when_programs__read(when->programs);
+	if (err)
+		pr_err("Cannot read the reports of --switch-output-when: %s\n", strerror(-err));
+	return err;
+}
+
+/*
+ * Figures
+ */
+
+void when__be_quiet(struct when *when, u64 until)
+{
+	if (when->programs)
+		when_programs__words(when->programs)->quiet_until = until;
+}
+
+u64 when__quiet(const struct when *when)
+{
+	return when->programs ? when_programs__words(when->programs)->nr_quiet : 0;
+}
+
+void when__warn(const struct when *when)
+{
+	const struct duration_words *words;
+
+	if (!when->programs)
+		return;
+	words = when_programs__words(when->programs);
+	if (words->nr_ignored)
+		pr_warning("--switch-output-when: %llu tasks were not judged: more than %d at a time.\n",
+			   words->nr_ignored, DURATION_MAX_TASKS);
+	if (words->nr_unreported)
+		pr_warning("--switch-output-when: %llu durations that were too long are not counted: too many "
+			   "at a time.\n", words->nr_unreported);
+}

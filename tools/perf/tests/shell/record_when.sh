@@ -1,0 +1,216 @@
+#!/bin/bash
+# perf record --switch-output-when: durations above the threshold take snapshots, others do not
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 300
+# tags: parallel
+
+# shellcheck source=lib/recorder.sh
+. "$(dirname "$0")/lib/recorder.sh"
+# shellcheck source=lib/files.sh
+. "$(dirname "$0")/lib/files.sh"
+
+need_perf
+need_root
+need_helpers delays
+need_tracepoint sched:sched_process_exec
+
+events=(-a -e sched:sched_process_exec "--keep=60s,32M")
+"$PERF" record "${events[@]}" --switch-output-when='irq>1000s' -o "$work/data" -- true \
+	2> "$work/record.err" ||
+	skip "$(grep -m 1 'Cannot judge' "$work/record.err" || tail -n 1 "$work/record.err")"
+
+# Other tests may run the helper, too.
+delays=$work/dly$$
+ln -s "$BUILD/tests/delays" "$delays"
+comm=${delays##*/}
+
+# start CONDITION [record options]
+start() {
+	rm -f "$work"/data*
+	recorder_start "${events[@]}" -v -o "$work/data" --switch-output-when="$1 if comm==$comm" "${@:2}"
+}
+
+# make KIND MS...: let the helper make delays
+make() {
+	"$delays" "$@" > "$work/truth" || fatal "delays $*: status $?"
+}
+
+nr_reported() {
+	(($(grep -c " if comm==$comm: $comm (pid" "$work/record.err") >= $1))
+}
+
+# check MS: compare the reports with the truth
+check() {
+	local status
+
+	sleep 0.2	# a report that is wrong would arrive late
+	recorder_stop
+	"$tests_dir/shell/lib/delays_check.py" "$1" "$work/truth" "$work/record.err" > "$work/check"
+	status=$?
+	sed 's/^/# /' "$work/check"
+	[ $status = 2 ] && inconclusive "no delay is surely above the threshold, or none below"
+	[ $status = 1 ] && error "the reports differ from the truth"
+}
+
+# Delays below, above, below ...; primes
+lengths=(2 41 3 61 5 67 2 43 3 5 59)
+
+for kind in 'syscall' 'syscall(nanosleep,clock_nanosleep)' 'off-cpu' 'off-cpu(S)' 'on-cpu' 'sched-delay'; do
+	subtest "$kind"
+	start "$kind>23ms"
+	make "${kind%(*}" "${lengths[@]}"
+	wait_until 10 nr_reported 6 || note "fewer than 6 reports"
+	check 23
+done
+
+subtest "a system call, a state and a name that do not match"
+for condition in 'syscall(fsync)>23ms' 'off-cpu(D)>23ms'; do
+	start "$condition"
+	make syscall 41 43
+	recorder_stop
+	nr_reported 1 && error "a report for $condition"
+done
+rm -f "$work"/data*
+recorder_start "${events[@]}" -v -o "$work/data" --switch-output-when="syscall>23ms if comm==no$comm" \
+	--switch-output-when="syscall>23ms if comm==$comm, pid==1" \
+	--switch-output-when="syscall>23ms if comm==$comm, pid!=1"
+make syscall 41 43
+wait_until 10 nr_reported 0
+recorder_stop
+found=$(grep -oE 'if comm==.*: [0-9]+ durations?' "$work/record.err" | tr '\n' ';')
+[ "$found" = "if comm==no$comm: 0 durations;if comm==$comm, pid==1: 0 durations;if comm==$comm, pid!=1: 2 durations;" ] ||
+	error "found $found"
+
+subtest "a call that does not end is reported while it lasts, once"
+start 'syscall>307ms'
+"$delays" syscall 60000 > /dev/null &
+started+=($!)
+wait_until 20 nr_reported 1 || error "not reported"
+kill -0 $! || error "the call has ended"
+kill $!
+wait $! 2> /dev/null
+recorder_stop
+grep -q "$comm (pid $!, tid $!.*) has been in .* for 3[0-9][0-9]\..* ms" "$work/record.err" ||
+	note "the check came late"
+[ "$(grep -c "$comm (pid $!.* from .* to [0-9]*$" "$work/record.err")" = 1 ] || error "not reported once"
+
+subtest "the snapshot says who"
+start 'sched-delay>23ms' --exec-snapshot "echo \"\$PERF_SNAPSHOT_REASON\" >> $work/reason"
+make sched-delay 41
+wait_until 20 test -s "$work/reason" || error "no snapshot"
+recorder_stop
+find_snapshots "$work/data"
+[ "${#snapshots[@]}" = 2 ] || error "${#snapshots[@]} files, not 2"
+tid=$(cut -d ' ' -f 1 "$work/truth")
+who="sched-delay>23ms if comm==$comm: $comm \(pid [0-9]+, tid $tid(, cgroup [^ ]+)?\) (has )?waited [0-9.]+ ms for a CPU"
+holder="; $comm \(tid [0-9]+\) held CPU 0 for [0-9.]+ ms of them"
+for text in "$(head -n 1 "$work/reason")" "$(grep -m 1 '^\[ perf record: sched-delay' "$work/record.err")" \
+	"$("$PERF" script "${no_symbols[@]}" -i "${snapshots[0]}" 2> /dev/null | grep -m 1 'BPF string')"; do
+	note "$text"
+	[[ $text =~ $who$holder"; from "[0-9.]+" to "[0-9.]+ ]] || error "not as expected: $text"
+done
+
+subtest "as JSON"
+start 'sched-delay>23ms' --summary=json
+make sched-delay 41
+wait_until 20 grep -q '"type":"snapshot"' "$work/record.err" || error "no snapshot"
+recorder_stop
+grep '^{' "$work/record.err" | python3 -c '
+import json, sys
+objects = [json.loads(line) for line in sys.stdin]
+first = next(o for o in objects if o["type"] == "snapshot")
+took = first["duration"]
+assert first["reason"].startswith("sched-delay>23ms if comm=="), first
+assert 0.023 < took["time"] < took["end"] and abs(took["end"] - took["begin"] - took["time"]) < 1e-6, took
+assert took["holder"]["cpu"] == 0 and took["holder"]["tid"] != first["tid"], took
+triggers = next(o for o in objects if o["type"] == "triggers")
+assert triggers["conditions"][0]["durations"] >= 1, triggers
+' || error "the JSON is wrong"
+
+subtest "--cooldown and --keep-first limit the snapshots"
+start 'syscall>23ms' --cooldown=1h
+make syscall 41 43 47 53
+wait_until 20 grep -q 'Snapshot 1 ' "$work/record.err" || error "no snapshot"
+recorder_stop
+find_snapshots "$work/data"
+[ "${#snapshots[@]}" = 2 ] || error "${#snapshots[@]} files, not 2"
+grep -q '[1-9] triggers took no snapshot' "$work/record.err" || error "they are not counted"
+start 'syscall>23ms' --keep-first 2
+make syscall 41 43 47 53
+wait_until 20 grep -q 'Snapshot 1 ' "$work/record.err" || error "no snapshot"
+recorder_stop
+find_snapshots "$work/data"
+((${#snapshots[@]} <= 3)) || error "${#snapshots[@]} files, more than 3"
+
+subtest "--after: later durations, and signals, become part of the snapshot"
+start 'syscall>23ms' --after=1s
+make syscall 41 43
+kill -USR2 "$recorder"
+wait_until 20 grep -q 'Snapshot 1 ' "$work/record.err" || error "no snapshot"
+recorder_stop
+find_snapshots "$work/data"
+[ "${#snapshots[@]}" = 2 ] || error "${#snapshots[@]} files, not 2"
+for text in "syscall>23ms if comm==$comm: $comm (pid" "The same snapshot is for syscall>23ms if comm==$comm by" \
+	"The same snapshot is for signal by"; do
+	grep -qF "$text" "$work/record.err" || error "the summary lacks: $text"
+done
+start 'syscall>1000s' --after=300ms
+kill -USR2 "$recorder"
+control snapshot || error "--control waits for --after"
+wait_until 20 grep -q 'Snapshot 2 (signal' "$work/record.err" || error "no snapshot for the signal"
+recorder_stop
+start 'syscall>1000s' --after=1m
+kill -USR2 "$recorder"
+control ping
+recorder_stop
+grep -q 'Snapshot 1 (signal' "$work/record.err" || error "the end of the recording loses the request"
+
+subtest "the configuration has conditions, which the command line replaces"
+cat > "$work/config" <<- END
+	[record]
+		switch-output-when = syscall>23ms if comm==$comm
+		switch-output-when-sleep = off-cpu>23ms if comm==$comm
+		after = 10ms
+END
+PERF_CONFIG=$work/config "$PERF" record "${events[@]}" -o "$work/data" -- "$delays" syscall 41 \
+	> /dev/null 2> "$work/record.err" || error "perf record fails"
+[ "$(grep -c "if comm==$comm: 1 duration " "$work/record.err")" = 2 ] || error "not two durations"
+PERF_CONFIG=$work/config "$PERF" record "${events[@]}" --switch-output-when='on-cpu>1000s' -o "$work/data" \
+	-- "$delays" syscall 41 > /dev/null 2> "$work/record.err" || error "perf record fails"
+grep -qF 'on-cpu>1000s: 0 durations' "$work/record.err" || error "not the condition of the command line"
+grep -qF 'syscall>23ms' "$work/record.err" && error "a condition of the configuration"
+
+subtest "the recorder's own durations are not reported"
+rm -f "$work"/data*
+recorder_start "${events[@]}" -v -o "$work/data" --switch-output-when='syscall>1us if comm==perf' --keep-first 1
+control ping
+recorder_stop
+grep -q "(pid $recorder," "$work/record.err" && error "they are"
+
+subtest "errors"
+# refused TEXT OPTION...
+refused() {
+	"$PERF" record "${events[@]}" -o "$work/data" "${@:2}" -- true > "$work/record.err" 2>&1 && error "accepted: ${*:2}"
+	grep -qF -- "$1" "$work/record.err" || error "the message for ${*:2} lacks: $1"
+}
+refused "at column 12: no system call 'fsnyc'; did you mean 'fsync'?" --switch-output-when='   syscall(fsnyc)>1s'
+refused '               ^' --switch-output-when='   syscall(fsnyc)>1s'
+refused 'no cgroup (v2)' --switch-output-when='irq>1s if cgroup==/none/such'
+refused 'not a time of 1ms or more' --after=2
+many=()
+for ((i = 0; i < 65; i++)); do
+	many+=(--switch-output-when='irq>1000s')
+done
+refused 'more than 64 conditions' "${many[@]}"
+"$PERF" record "${events[@]}" -o "$work/data" "${many[@]:1}" -- true > "$work/record.err" 2>&1 ||
+	error "64 conditions are refused"
+if as_nobody_ready; then
+	"${as_nobody[@]}" "$PERF" record -e cpu-clock:u --keep --switch-output-when='irq>1s' -o "$public/data" \
+		-- true > "$work/record.err" 2>&1 && error "accepted from an ordinary user"
+	grep -q 'Cannot judge durations .*: run as root, or with CAP_BPF and CAP_PERFMON' "$work/record.err" ||
+		error "the reason is missing"
+else
+	note "$reason"
+fi
+
+finish

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Measure how long tasks wait, run and stay in system calls, and how long interrupts take.
+ *
+ * Each task has its times in task storage. It is allocated when the task is created, in process
+ * context, or by the first check: not in the scheduler. Each word has one writer at a time, as the
+ * scheduler orders the events of a task:
+ *
+ *	sched_switch, task stops	runs = 0; off, and waits if it is still runnable
+ *	sched_wakeup			waits
+ *	sched_switch, task begins	runs; off = waits = 0
+ *	sys_enter, sys_exit		call
+ *
+ * A duration is judged when it ends. check_open() judges those that have not ended: perf record
+ * runs it when the oldest of them is too long. It reads times that change meanwhile: what it reports
+ * was open at the time of the check.
+ *
+ * Programs do not miss events: none of these tracepoints interrupts itself.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+#include <stddef.h>
+#include "durations.h"
+#include "durations_report.bpf.h"
+
+#define TASK_UNINTERRUPTIBLE	0x0002
+#define TASK_DEAD		0x0080
+#define TASK_IDLE		0x0402
+#define TASK_RTLOCK_WAIT	0x1000
+#define TASK_FROZEN		0x8000
+
+/* Indices of DURATION_STATE_LETTERS */
+#define STATE_RUNNABLE		0
+#define STATE_UNINTERRUPTIBLE	2
+#define STATE_IDLE		8
+
+struct thread_info___when {
+	__u32			cpu;
+} __attribute__((preserve_access_index));
+
+struct task_struct___cpu {
+	struct thread_info___when thread_info;
+} __attribute__((preserve_access_index));
+
+struct irqaction___when {
+	const char		*name;
+} __attribute__((preserve_access_index));
+
+/**
+ * struct task_times - since when a task is in its state [ns]; 0: it is not, or that is unknown
+ * @runs:	has a CPU
+ * @off:	has none, in the state @off_state
+ * @waits:	could run, on the queue of the CPU @waits_on at first
+ * @call:	is in the system call @call_number
+ */
+struct task_times {
+	__u64	runs;
+	__u64	off;
+	__u64	waits;
+	__u64	call;
+	__u32	off_state;
+	__u32	waits_on;
+	__u32	call_number;
+	__u32	unused;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_times);
+} tasks SEC(".maps");
+
+/* What ran on each CPU */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);					/* perf record sets the number */
+	__type(key, __u32);
+	__type(value, struct duration_turns);
+} turns SEC(".maps");
+
+/**
+ * struct interrupt_times - since when this CPU handles an interrupt, and a softirq [ns], or 0
+ */
+struct interrupt_times {
+	__u64	irq;
+	__u64	softirq;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct interrupt_times);
+} interrupts SEC(".maps");
+
+static __always_inline bool judges(enum duration_kind kind)
+{
+	return constants.min_ns[kind] != (__u64)-1;
+}
+
+/* Is a duration long enough for the lowest threshold? Nothing is if @begin is unknown. */
+static __always_inline bool is_long(enum duration_kind kind, __u64 begin, __u64 end)
+{
+	return begin && end - begin > constants.min_ns[kind];
+}
+
+static __always_inline struct task_times *times_of(struct task_struct___when *task)
+{
+	return bpf_task_storage_get(&tasks, (struct task_struct *)task, 0, 0);
+}
+
+/* Begin to follow a task. */
+static __always_inline void follow(struct task_struct___when *task)
+{
+	struct task_times *times;
+
+	if (words.nr_tasks >= DURATION_MAX_TASKS) {
+		__sync_fetch_and_add(&words.nr_ignored, 1);
+		return;
+	}
+	times = bpf_task_storage_get(&tasks, (struct task_struct *)task, 0,
+				     BPF_LOCAL_STORAGE_GET_F_CREATE);
+	__sync_fetch_and_add(times ? &words.nr_tasks : &words.nr_ignored, 1);
+}
+
+SEC("tp_btf/task_newtask")
+int BPF_PROG(on_newtask, struct task_struct___when *task)
+{
+	follow(task);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct___when *task)
+{
+	if (times_of(task))
+		__sync_fetch_and_add(&words.nr_tasks, -1);
+	return 0;
+}
+
+/*
+ * Scheduling
+ */
+
+/* Return: index of the state that sched_switch reports */
+static __always_inline __u32 state_index(bool preempt, __u32 state)
+{
+	__u32 bit;
+
+	if (preempt)
+		return STATE_RUNNABLE;
+	if ((state & TASK_IDLE) == TASK_IDLE)
+		return STATE_IDLE;
+	if (state & (TASK_RTLOCK_WAIT | TASK_FROZEN))
+		return STATE_UNINTERRUPTIBLE;
+	for (bit = 7; bit; bit--) {
+		if (state & (1 << (bit - 1)))
+			return bit;
+	}
+	return STATE_RUNNABLE;
+}
+
+static __always_inline void stop(struct task_struct___when *task, __u64 now, __u32 cpu, bool preempt,
+				 __u32 state)
+{
+	struct task_times *times = times_of(task);
+	__u64 runs;
+
+	if (!times)
+		return;
+	runs = times->runs;
+	times->runs = 0;
+	if (!preempt && state & TASK_DEAD) {
+		times->off = times->waits = times->call = 0;
+	} else {
+		times->off_state = state_index(preempt, state);
+		times->waits_on = cpu;
+		times->waits = times->off_state == STATE_RUNNABLE ? now : 0;
+		times->off = now;
+	}
+	if (judges(DURATION_ON_CPU) && is_long(DURATION_ON_CPU, runs, now)) {
+		struct measured measured = {
+			.begin = runs, .end = now, .task = task, .kind = DURATION_ON_CPU, .cpu = cpu,
+		};
+		judge(&measured);
+	}
+}
+
+static __always_inline void begin(struct task_struct___when *task, __u64 now, __u32 cpu)
+{
+	struct task_times *times = times_of(task);
+	__u64 waits, off;
+
+	if (!times)
+		return;
+	waits = times->waits;
+	off = times->off;
+	times->waits = times->off = 0;
+	times->runs = now;
+	if (judges(DURATION_SCHED_DELAY) && is_long(DURATION_SCHED_DELAY, waits, now)) {
+		__u32 waits_on = times->waits_on;
+		struct measured measured = {
+			.begin = waits, .end = now, .task = task, .kind = DURATION_SCHED_DELAY, .cpu = cpu,
+			.turns_cpu = waits_on, .turns = bpf_map_lookup_elem(&turns, &waits_on),
+		};
+		judge(&measured);
+	}
+	if (judges(DURATION_OFF_CPU) && is_long(DURATION_OFF_CPU, off, now)) {
+		struct measured measured = {
+			.begin = off, .end = now, .task = task, .kind = DURATION_OFF_CPU, .cpu = cpu,
+			.number = times->off_state,
+		};
+		judge(&measured);
+	}
+}
+
+/* Interrupts are off: the slot has no other writer. */
+static __always_inline void note_turn(struct task_struct___when *task, __u64 now, __u32 cpu)
+{
+	struct duration_turns *of_cpu = bpf_map_lookup_elem(&turns, &cpu);
+	struct duration_turn *turn;
+
+	if (!of_cpu)
+		return;
+	turn = &of_cpu->turn[of_cpu->next % DURATION_NR_TURNS];
+	turn->since = now;
+	turn->pid = task->tgid;
+	turn->tid = task->pid;
+	__builtin_memcpy(turn->comm, task->comm, DURATION_COMM_LEN);
+	of_cpu->next++;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct___when *prev, struct task_struct___when *next,
+	     unsigned int prev_state)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	__u64 now = bpf_ktime_get_ns();
+
+	if (prev->pid)
+		stop(prev, now, cpu, preempt, prev_state);
+	if (next->pid)
+		begin(next, now, cpu);
+	if (judges(DURATION_SCHED_DELAY))
+		note_turn(next, now, cpu);
+	return 0;
+}
+
+static __always_inline int wake(struct task_struct___when *task)
+{
+	struct task_times *times = times_of(task);
+
+	/* A task that runs, or waits already, may be woken up. */
+	if (!times || times->runs || times->waits)
+		return 0;
+	times->waits_on = ((struct task_struct___cpu *)task)->thread_info.cpu;
+	times->waits = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct___when *task)
+{
+	return wake(task);
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_wakeup_new, struct task_struct___when *task)
+{
+	return wake(task);
+}
+
+/*
+ * System calls
+ */
+
+static __always_inline struct task_struct___when *current(void)
+{
+	return (void *)bpf_get_current_task_btf();
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs *regs, long number)
+{
+	struct task_times *times = times_of(current());
+
+	if (!times)
+		return 0;
+	times->call_number = number;
+	times->call = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+{
+	struct task_struct___when *task = current();
+	struct task_times *times = times_of(task);
+	__u64 now, call;
+
+	if (!times)
+		return 0;
+	call = times->call;
+	times->call = 0;
+	now = bpf_ktime_get_ns();
+	if (is_long(DURATION_SYSCALL, call, now)) {
+		struct measured measured = {
+			.begin = call, .end = now, .task = task, .kind = DURATION_SYSCALL,
+			.cpu = bpf_get_smp_processor_id(), .number = times->call_number,
+		};
+		judge(&measured);
+	}
+	return 0;
+}
+
+/*
+ * Interrupts
+ */
+
+static __always_inline struct interrupt_times *interrupt_times(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&interrupts, &zero);
+}
+
+static __always_inline int end_interrupt(enum duration_kind kind, __u64 *since, __u32 number,
+					 const char *name)
+{
+	__u64 begin = *since, now = bpf_ktime_get_ns();
+
+	*since = 0;
+	if (is_long(kind, begin, now)) {
+		struct measured measured = {
+			.begin = begin, .end = now, .task = current(), .kind = kind,
+			.cpu = bpf_get_smp_processor_id(), .number = number, .name = name,
+		};
+		judge(&measured);
+	}
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(on_irq_entry)
+{
+	struct interrupt_times *times = interrupt_times();
+
+	if (times)
+		times->irq = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(on_irq_exit, int irq, struct irqaction___when *action)
+{
+	struct interrupt_times *times = interrupt_times();
+
+	return times ? end_interrupt(DURATION_IRQ, &times->irq, irq, action->name) : 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(on_softirq_entry)
+{
+	struct interrupt_times *times = interrupt_times();
+
+	if (times)
+		times->softirq = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(on_softirq_exit, unsigned int vector)
+{
+	struct interrupt_times *times = interrupt_times();
+
+	return times ? end_interrupt(DURATION_SOFTIRQ, &times->softirq, vector, NULL) : 0;
+}
+
+/*
+ * What has not ended
+ */
+
+/* Note when an open duration will be too long, if that is before all others. */
+static __always_inline void note_next(enum duration_kind kind, __u64 begin)
+{
+	__u64 crosses;
+	__u32 i;
+
+	for (i = 0; i < DURATION_MAX_CONDITIONS && i < constants.nr_conditions; i++) {
+		if (constants.conditions[i].kind != kind)
+			continue;
+		crosses = begin + constants.conditions[i].threshold_ns;
+		if (crosses >= words.now && (!words.next || crosses < words.next))
+			words.next = crosses;
+	}
+}
+
+static __always_inline void check(struct task_struct___when *task, enum duration_kind kind, __u64 begin,
+				  __u32 number, __u32 waits_on)
+{
+	struct measured measured = {
+		.begin = begin, .end = words.now, .task = task, .kind = kind, .open = true,
+		.cpu = ((struct task_struct___cpu *)task)->thread_info.cpu, .number = number,
+		.turns_cpu = waits_on,
+	};
+
+	if (!judges(kind) || !begin || begin >= words.now)
+		return;
+	if (kind == DURATION_SCHED_DELAY)
+		measured.turns = bpf_map_lookup_elem(&turns, &waits_on);
+	if (is_long(kind, begin, words.now))
+		judge(&measured);
+	note_next(kind, begin);
+}
+
+/* The context of an iterator of tasks, as the verifier knows it */
+struct iterator {
+	void				*meta;
+	struct task_struct___when	*task;
+};
+
+SEC("iter/task")
+int check_open(struct iterator *iterator)
+{
+	struct task_struct___when *task = iterator->task;
+	struct task_times *times;
+
+	if (!task || !task->pid)
+		return 0;
+	times = times_of(task);
+	if (!times)
+		return 0;
+	check(task, DURATION_SCHED_DELAY, times->waits, 0, times->waits_on);
+	check(task, DURATION_ON_CPU, times->runs, 0, 0);
+	check(task, DURATION_OFF_CPU, times->off, times->off_state, 0);
+	check(task, DURATION_SYSCALL, times->call, times->call_number, 0);
+	return 0;
+}
+
+/* Follow the tasks that exist. */
+SEC("iter/task")
+int follow_existing(struct iterator *iterator)
+{
+	struct task_struct___when *task = iterator->task;
+
+	if (task && task->pid && !times_of(task))
+		follow(task);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Compare a duration with the conditions, and report it to perf record if it is too long.
+ *
+ * Included by the programs that measure durations. They call judge() only for durations that are
+ * longer than the lowest threshold of their kind, so nothing here costs anything below it.
+ */
+#ifndef PERF_BPF_SKEL_DURATIONS_REPORT_H
+#define PERF_BPF_SKEL_DURATIONS_REPORT_H
+
+#define MAX_CGROUP_DEPTH	16
+
+struct task_struct___when {
+	int			pid;
+	int			tgid;
+	char			comm[DURATION_COMM_LEN];
+	struct css_set		*cgroups;
+} __attribute__((preserve_access_index));
+
+struct cgroup_subsys_state___when {
+	struct cgroup_subsys_state___when *parent;
+} __attribute__((preserve_access_index));
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, DURATION_REPORT_BYTES);
+} reports SEC(".maps");
+
+const volatile struct duration_constants constants;
+struct duration_words words;
+
+/**
+ * struct measured - a duration
+ * @task:	whose duration it is
+ * @open:	not ended at @end
+ * @number:	see struct duration_report
+ * @turns:	of the CPU that the task waited for; NULL for other kinds than DURATION_SCHED_DELAY
+ */
+struct measured {
+	__u64				 begin;
+	__u64				 end;
+	__u64				 key;
+	struct task_struct___when	*task;
+	const struct duration_turns	*turns;
+	const char			*name;
+	__u32				 kind;
+	__u32				 open;
+	__u32				 cpu;
+	__u32				 number;
+	__u32				 turns_cpu;
+};
+
+static __always_inline __u64 cgroup_id(const struct task_struct___when *task)
+{
+	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+}
+
+static __always_inline bool is_comm(const char *comm, __u32 condition)
+{
+	__u32 i;
+
+	for (i = 0; i < DURATION_COMM_LEN; i++) {
+		if (comm[i] != constants.conditions[condition].comm[i])
+			return false;
+		if (!comm[i])
+			return true;
+	}
+	return true;
+}
+
+/* The state of a cgroup itself is its first member: its parent is that of the cgroup's parent. */
+static __noinline bool is_in_cgroup(struct task_struct___when *task, __u64 id)
+{
+	struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	int i;
+
+	for (i = 0; i < MAX_CGROUP_DEPTH && cgroup; i++) {
+		if (BPF_CORE_READ(cgroup, kn, id) == id)
+			return true;
+		cgroup = (void *)BPF_CORE_READ((struct cgroup_subsys_state___when *)cgroup, parent);
+	}
+	return false;
+}
+
+static __always_inline bool passes(const struct measured *measured, const char *comm, __u32 i)
+{
+	const volatile struct duration_condition *condition = &constants.conditions[i];
+	__u32 filters = condition->filters;
+	bool same;
+
+	if (filters & (DURATION_IF_COMM | DURATION_UNLESS_COMM)) {
+		same = is_comm(comm, i);
+		if (same != !!(filters & DURATION_IF_COMM))
+			return false;
+	}
+	if (filters & (DURATION_IF_PID | DURATION_UNLESS_PID)) {
+		same = measured->task->tgid == condition->pid;
+		if (same != !!(filters & DURATION_IF_PID))
+			return false;
+	}
+	if (filters & (DURATION_IF_CGROUP | DURATION_UNLESS_CGROUP)) {
+		same = is_in_cgroup(measured->task, condition->cgroup);
+		if (same != !!(filters & DURATION_IF_CGROUP))
+			return false;
+	}
+	return true;
+}
+
+static __always_inline bool names(__u32 i, __u32 number)
+{
+	const volatile struct duration_condition *condition = &constants.conditions[i];
+	__u32 j;
+
+	if (condition->kind == DURATION_OFF_CPU)
+		return condition->states & (1 << (number & 31));
+	if (condition->kind != DURATION_SYSCALL || !condition->nr_syscalls)
+		return true;
+	for (j = 0; j < DURATION_MAX_SYSCALLS && j < condition->nr_syscalls; j++) {
+		if (condition->syscalls[j] == number)
+			return true;
+	}
+	return false;
+}
+
+static __always_inline void fill(struct duration_report *report, const struct measured *measured,
+				 const char *comm, __u32 condition)
+{
+	report->begin = measured->begin;
+	report->end = measured->end;
+	report->key = measured->key;
+	report->cgroup = cgroup_id(measured->task);
+	report->condition = condition;
+	report->open = measured->open;
+	report->pid = measured->task->tgid;
+	report->tid = measured->task->pid;
+	__builtin_memcpy(report->comm, comm, DURATION_COMM_LEN);
+	report->cpu = measured->cpu;
+	report->number = measured->number;
+	__builtin_memset(report->name, 0, DURATION_COMM_LEN);
+	if (measured->name)
+		bpf_probe_read_kernel_str(report->name, DURATION_COMM_LEN, measured->name);
+	report->turns_cpu = measured->turns_cpu;
+	report->next_turn = 0;
+}
+
+static __always_inline void copy_turns(struct duration_report *report,
+				       const struct duration_turns *turns)
+{
+	__u32 i;
+
+	report->next_turn = turns->next;
+	for (i = 0; i < DURATION_NR_TURNS; i++)
+		report->turns[i] = turns->turn[i];
+}
+
+static __always_inline void send(const struct measured *measured, const char *comm, __u32 condition)
+{
+	struct duration_report *report;
+
+	if (measured->end < words.quiet_until) {
+		__sync_fetch_and_add(&words.nr_quiet, 1);
+		return;
+	}
+	if (measured->turns) {
+		report = bpf_ringbuf_reserve(&reports, sizeof(*report), 0);
+		if (report) {
+			fill(report, measured, comm, condition);
+			copy_turns(report, measured->turns);
+		}
+	} else {
+		report = bpf_ringbuf_reserve(&reports, offsetof(struct duration_report, turns), 0);
+		if (report)
+			fill(report, measured, comm, condition);
+	}
+	if (report)
+		bpf_ringbuf_submit(report, 0);
+	else
+		__sync_fetch_and_add(&words.nr_unreported, 1);
+}
+
+/* Report a duration to perf record once for each condition that it meets. */
+static __noinline int judge(const struct measured *measured)
+{
+	const volatile struct duration_condition *condition;
+	char comm[DURATION_COMM_LEN];
+	__u64 crossed;
+	__u32 i;
+
+	if (!measured->task || measured->task->tgid == constants.own_tgid)
+		return 0;
+	__builtin_memcpy(comm, measured->task->comm, sizeof(comm));
+	for (i = 0; i < DURATION_MAX_CONDITIONS && i < constants.nr_conditions; i++) {
+		condition = &constants.conditions[i];
+		if (condition->kind != measured->kind)
+			continue;
+		crossed = measured->begin + condition->threshold_ns;
+		if (crossed >= measured->end)
+			continue;
+		/* An earlier check has reported what is still open. */
+		if (measured->open && crossed < words.checked)
+			continue;
+		if (names(i, measured->number) && passes(measured, comm, i))
+			send(measured, comm, i);
+	}
+	return 0;
+}
+
+#endif
