@@ -160,4 +160,10 @@ static inline bool chunk__is_copied(struct chunk *chunk)
 		 ~CHUNK_AWAITED);
 }
 
+/** chunk_pool__is_half_free - is half of the chunks, or more, free? */
+static inline bool chunk_pool__is_half_free(const struct chunk_pool *pool)
+{
+	return pool->nr_free >= pool->nr / 2;
+}
+
 #endif

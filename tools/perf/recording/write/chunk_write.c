@@ -6,7 +6,9 @@
  */
 #include <linux/time64.h>
 #include "util/time-utils.h"
-#include "queue_internal.h"
+#include "chunk_write.h"
+#include "queue_data.h"
+#include "queue_error.h"
 #include "writer.h"
 
 /* No chunk is in flight. */
@@ -23,102 +25,32 @@ static void report_failure(struct write_queue *queue)
 	pthread_cond_broadcast(&queue->progress);
 }
 
-#define STALL_NS	(WRITE_QUEUE_STALL_MS * NSEC_PER_MSEC)
-#define STALLED_NS	(WRITE_QUEUE_STALLED_MS * NSEC_PER_MSEC)
-#define AVOID_DIRECT_MIN_NS	((u64)WRITE_QUEUE_AVOID_DIRECT_S * NSEC_PER_SEC)
-#define AVOID_DIRECT_MAX_NS	(64 * AVOID_DIRECT_MIN_NS)
-
-static bool half_of_pool_is_free(const struct write_queue *queue)
-{
-	return queue->pool.nr_free >= queue->pool.nr / 2;
-}
-
-/*
- * The page cache may be slow, too, so leave most of the pool for it. One chunk is being filled, one
- * waits, and one is written.
- */
-static bool disk_keeps_up(const struct write_queue *queue)
-{
-	return queue->pool.nr - queue->pool.nr_free <= max(queue->pool.nr / 8, 3U);
-}
-
-/* Wait for a direct write while there is time, instead of using the page cache. */
-static bool waits_for_disk(const struct write_queue *queue)
-{
-	return queue->direct && disk_keeps_up(queue) &&
-	       rdclock() < queue->direct_ns + STALL_NS;
-}
-
-/*
- * Rule 2. A slow disk stays slow: avoid direct I/O twice as long each time, and half as long after a
- * fast write.
- */
-static void avoid_direct(struct write_queue *queue, u64 now)
-{
-	queue->direct_from = now + queue->avoid_direct_ns;
-	queue->avoid_direct_ns = min(2 * queue->avoid_direct_ns, AVOID_DIRECT_MAX_NS);
-}
-
-static void note_direct_time(struct write_queue *queue, u64 now, bool completed)
-{
-	if (now - queue->direct_ns <= STALL_NS) {
-		if (completed)
-			queue->avoid_direct_ns = max(queue->avoid_direct_ns / 2,
-						     AVOID_DIRECT_MIN_NS);
-	} else if (now >= queue->direct_from) {
-		avoid_direct(queue, now);
-	}
-}
-
 /* Submit in the order of the file. @work is signalled when the next chunk is copied. */
 static bool can_submit(const struct write_queue *queue)
 {
 	return !queue->failing && !list_empty(&queue->full) &&
 	       queue->nr_in_flight < queue->writer->depth &&
 	       chunk__is_copied(list_first_entry(&queue->full, struct chunk, node)) &&
-	       !waits_for_disk(queue);
-}
-
-/* Rule 1. The chunk becomes the first of @submitted: what is released behind it needs no list. */
-static bool direct_is_first_choice(struct write_queue *queue, const struct chunk *chunk, u64 now)
-{
-	if (!queue->writer->direct_first || chunk__space(chunk) || now < queue->direct_from)
-		return false;
-	if (!disk_keeps_up(queue)) {
-		avoid_direct(queue, now);
-		return false;
-	}
-	return list_empty(&queue->submitted);
-}
-
-/* Rule 3 */
-static bool direct_is_last_choice(const struct write_queue *queue, u64 now)
-{
-	return now < queue->cache_stalled_until && !half_of_pool_is_free(queue);
+	       !direct_io__waits(&queue->direct, &queue->pool, rdclock());
 }
 
 static void submit(struct write_queue *queue)
 {
 	struct chunk *chunk = list_first_entry(&queue->full, struct chunk, node);
 	u64 begin = rdclock(), end;
-	bool first = direct_is_first_choice(queue, chunk, begin);
-	bool buffered = !first && !direct_is_last_choice(queue, begin);
+	enum write_path path = direct_io__choose(&queue->direct, &queue->pool, queue->writer, chunk,
+						 list_empty(&queue->submitted), begin);
 
-	if (first) {
-		queue->direct = chunk;
-		queue->direct_ns = begin;
-	}
 	list_move_tail(&chunk->node, &queue->submitted);
 	queue->nr_in_flight++;
 	queue->counters.chunks++;
-	queue->counters.direct += !buffered;
-	chunk->buffered = buffered;
+	queue->counters.direct += path != WRITE_CACHED;
+	chunk->buffered = path == WRITE_CACHED;
 	pthread_mutex_unlock(&queue->lock);
 	writer__submit(queue->writer, chunk);
 	end = rdclock();
-	if (buffered && end - begin > STALL_NS)
-		queue->cache_stalled_until = end + STALLED_NS;
 	pthread_mutex_lock(&queue->lock);
+	direct_io__submitted(&queue->direct, path, begin, end);
 }
 
 /* The stuck write was successful: nothing is lost of what was released behind it. */
@@ -134,11 +66,11 @@ static void forget_released(struct write_queue *queue)
 /* Release what is written behind a direct write that is stuck, while less than half is free. */
 static void release_behind_stuck(struct write_queue *queue)
 {
-	struct chunk *chunk;
+	struct chunk *alone = queue->direct.alone, *chunk;
 
-	while (queue->direct && !queue->failing && !half_of_pool_is_free(queue) &&
-	       !list_is_last(&queue->direct->node, &queue->submitted)) {
-		chunk = list_next_entry(queue->direct, node);
+	while (alone && !queue->failing && !chunk_pool__is_half_free(&queue->pool) &&
+	       !list_is_last(&alone->node, &queue->submitted)) {
+		chunk = list_next_entry(alone, node);
 		if (!chunk->completed)
 			break;
 		queue->nr_released = chunk->nr;
@@ -153,7 +85,7 @@ static void release_behind_stuck(struct write_queue *queue)
  */
 static void complete(struct write_queue *queue)
 {
-	u64 timeout_ns = queue->direct ? STALL_NS : 0, now;
+	u64 timeout_ns = direct_io__timeout(&queue->direct), now;
 	struct chunk *chunk;
 
 	pthread_mutex_unlock(&queue->lock);
@@ -161,8 +93,7 @@ static void complete(struct write_queue *queue)
 	now = rdclock();
 	pthread_mutex_lock(&queue->lock);
 
-	if (queue->direct)
-		note_direct_time(queue, now, chunk == queue->direct);
+	direct_io__note_time(&queue->direct, now, chunk == queue->direct.alone);
 	if (!chunk)
 		return;
 	chunk->completed = true;
@@ -174,10 +105,10 @@ static void complete(struct write_queue *queue)
 			break;
 		__atomic_store_n(&queue->written, chunk->pos + chunk->len, __ATOMIC_RELAXED);
 		queue->nr_written = chunk->nr;
-		if (chunk == queue->direct && queue->released.bytes)
+		if (chunk == queue->direct.alone && queue->released.bytes)
 			forget_released(queue);
-		if (chunk == queue->direct)
-			queue->direct = NULL;
+		if (chunk == queue->direct.alone)
+			queue->direct.alone = NULL;
 		chunk_pool__put(&queue->pool, chunk);
 	}
 	release_behind_stuck(queue);

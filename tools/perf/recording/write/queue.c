@@ -5,10 +5,11 @@
 #include <errno.h>
 #include <time.h>
 #include <linux/kernel.h>
-#include <linux/time64.h>
 #include "util/time-utils.h"
 #include "recording/lib/thread.h"
-#include "queue_internal.h"
+#include "chunk_write.h"
+#include "queue.h"
+#include "queue_error.h"
 #include "writer.h"
 
 /*
@@ -291,8 +292,8 @@ int write_queue__init(struct write_queue *queue, size_t size,
 	*queue = (struct write_queue){
 		.failed = failed,
 		.arg = arg,
-		.avoid_direct_ns = WRITE_QUEUE_AVOID_DIRECT_S * NSEC_PER_SEC,
 	};
+	direct_io__init(&queue->direct);
 	INIT_LIST_HEAD(&queue->full);
 	INIT_LIST_HEAD(&queue->next_full);
 	INIT_LIST_HEAD(&queue->submitted);

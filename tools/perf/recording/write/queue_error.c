@@ -5,7 +5,8 @@
  */
 #include <linux/kernel.h>
 #include <perf/event.h>
-#include "queue_internal.h"
+#include "queue_data.h"
+#include "queue_error.h"
 
 /* Add the records of @records that begin in [@pos, @end) to @unsaved; only one if @single. */
 static void count_dropped(struct unsaved *unsaved, const struct records *records, size_t pos,
@@ -116,7 +117,7 @@ static void drop_file(struct write_queue *queue)
 		queue->unsaved.records += queue->released.records;
 		queue->unsaved.samples += queue->released.samples;
 		queue->released = (struct unsaved){ 0 };
-		queue->direct = NULL;
+		queue->direct.alone = NULL;
 		drop_list(queue, &queue->submitted, end);
 	}
 	if (queue->in_next_file)

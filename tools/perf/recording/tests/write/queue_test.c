@@ -101,7 +101,7 @@ static void faulty__submit(struct writer *writer, struct chunk *chunk)
 	faulty.max_chunks = max(faulty.max_chunks, faulty.nr);
 	__atomic_fetch_add(&faulty.nr_direct, !chunk->buffered, __ATOMIC_RELAXED);
 	while (faulty.finish_at_once) {
-		usleep(2 * WRITE_QUEUE_STALL_MS * 1000);
+		usleep(2 * DIRECT_STALL_MS * 1000);
 		if (pool_is_empty())
 			break;
 	}
