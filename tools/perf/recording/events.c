@@ -140,13 +140,6 @@ static void configure_deferred(struct evlist *evlist)
 	}
 }
 
-/*
- * An architecture whose leaf functions save no frame overrides this, and samples their registers.
- */
-void __weak arch__add_leaf_frame_record_opts(struct record_opts *opts __maybe_unused)
-{
-}
-
 static int configure_recorded(struct recorder *rec)
 {
 	struct evlist *evlist = rec->evlist;

@@ -5,6 +5,7 @@
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/time-utils.h"
+#include "recording/aux/write.h"
 #include "recording/sideband/synthesize.h"
 #include "internal.h"
 #include "recorder.h"

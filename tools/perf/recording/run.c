@@ -12,6 +12,7 @@
 #include "util/session.h"
 #include "util/target.h"
 #include "util/time-utils.h"
+#include "recording/aux/write.h"
 #include "recording/lib/notify.h"
 #include "recording/output/features.h"
 #include "recording/ring/reader_sched.h"

@@ -7,6 +7,7 @@
 #include "util/evlist.h"
 #include "util/session.h"
 #include "util/time-utils.h"
+#include "recording/aux/write.h"
 #include "recording/lib/clock_pair.h"
 #include "recording/ring/reader_sched.h"
 #include "internal.h"

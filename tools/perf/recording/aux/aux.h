@@ -122,42 +122,6 @@ int aux__map(struct aux *aux, struct channel *channel);
  */
 int aux__describe(struct aux *aux, struct output *output, const struct perf_event_mmap_page *page);
 
-/**
- * aux__end_file - move the index of all areas to the session of @output; later pieces of traces
- * belong to the next file
- *
- * The readers are held, or have ended. The session keeps the index until the next call.
- */
-void aux__end_file(struct aux *aux, struct output *output);
-
-/** aux__cut_index - after output__cut(): forget the traces at position @end of the file or behind */
-void aux__cut_index(struct aux *aux, u64 end);
-
-/**
- * aux__write_hw_ids - write the hardware ids that the file lacks
- *
- * Return: 0, or the errno of the output.
- */
-int aux__write_hw_ids(struct aux *aux, struct aux_area *area, struct output *output);
-
-/**
- * aux__write_all_hw_ids - the same for all areas
- *
- * Return: 0, or the errno of the output.
- */
-int aux__write_all_hw_ids(struct aux *aux, struct output *output);
-
-/**
- * aux__write - write a piece of a trace
- * @data:	the piece, oldest byte first
- * @position:	of the oldest byte [bytes]
- * @reference:	from auxtrace_record__reference()
- *
- * Return: 0, or the errno of the output.
- */
-int aux__write(struct aux *aux, struct aux_area *area, const struct records *data, u64 position,
-	       u64 reference, struct output *output);
-
 #else
 
 static inline int aux__init(struct aux *aux __maybe_unused, struct evlist *evlist __maybe_unused,
@@ -182,27 +146,9 @@ static inline int aux__map(struct aux *aux __maybe_unused, struct channel *chann
 	return 0;
 }
 
-static inline void aux__end_file(struct aux *aux __maybe_unused,
-				 struct output *output __maybe_unused) {}
-
-static inline void aux__cut_index(struct aux *aux __maybe_unused, u64 end __maybe_unused) {}
-
 static inline int aux__describe(struct aux *aux __maybe_unused,
 				struct output *output __maybe_unused,
 				const struct perf_event_mmap_page *page __maybe_unused)
-{
-	return 0;
-}
-
-static inline int aux__write_all_hw_ids(struct aux *aux __maybe_unused,
-					struct output *output __maybe_unused)
-{
-	return 0;
-}
-
-static inline int aux__write_hw_ids(struct aux *aux __maybe_unused,
-				    struct aux_area *area __maybe_unused,
-				    struct output *output __maybe_unused)
 {
 	return 0;
 }

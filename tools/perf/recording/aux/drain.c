@@ -6,6 +6,7 @@
 #include "aux.h"
 #include "drain.h"
 #include "sideband.h"
+#include "write.h"
 #include "recording/lib/compat.h"
 #include "recording/output/output.h"
 #include "recording/ring/channel.h"

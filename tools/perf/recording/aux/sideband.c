@@ -12,6 +12,7 @@
 #include "recording/state/task_refs.h"
 #include "aux.h"
 #include "sideband.h"
+#include "write.h"
 
 /* Room for a record that passes the end of a ring. */
 union event_copy {

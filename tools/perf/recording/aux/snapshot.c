@@ -13,6 +13,7 @@
 #include "util/time-utils.h"
 #include "aux.h"
 #include "snapshot.h"
+#include "write.h"
 #include "recording/lib/compat.h"
 #include "recording/output/output.h"
 

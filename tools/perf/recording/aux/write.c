@@ -9,6 +9,7 @@
 #include "recording/lib/compat.h"
 #include "recording/output/aux_index.h"
 #include "recording/output/output.h"
+#include "write.h"
 
 /*
  * Some traces have records that never wrap: cut off the rest of the area that holds no whole

@@ -12,6 +12,7 @@
  * Prints KTAP.
  */
 #include "fake_areas.h"
+#include "recording/aux/write.h"
 #include "recording/write/writer.h"
 #include "perf/tests/tap.h"
 
