@@ -18,8 +18,8 @@
  *        |      bpf_ring.c		events that BPF programs write, not perf
  *        |      lost_counters.c	lost events as the kernel counts them (PERF_FORMAT_LOST)
  *        +-- keep/		streamed records kept in memory, compressed, until asked for (--keep)
- *        |      keep.c			append, drop the oldest, hand over
- *        |      block.c, compress.c, budget.c, advice.c, write.c, option.c
+ *        |      keep.c			append, hand over
+ *        |      block.c, compress.c, budget.c, drop.c, stock.c, write.c, option.c
  *        +-- when/		durations that are too long, judged by BPF programs (--switch-output-when)
  *        +-- snapshot/		overwritten rings -> copies -> file, when asked
  *        |      trigger.c, trigger_event.c, workload.c	what asks: signals, timers, events

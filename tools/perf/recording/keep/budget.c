@@ -11,13 +11,25 @@
  * KEEP_MIN_BLOCKS_BYTES is not enough, sideband__tidy() drops more of them (keep__drop_oldest()).
  *
  * The rings are locked memory of the kernel, and not counted (-m).
+ *
+ * Another time would need:
+ *
+ *	needed = memory before anything was kept + blocks that are filled or compressed
+ *		 + wanted time / measured time * all that has come since
+ *
+ * What has come since are the compressed records and the live state: both grow with the time.
  */
 #include <stdio.h>
 #include <fcntl.h>
 #include <unistd.h>
 #include <linux/kernel.h>
 #include <internal/lib.h>
-#include "keep_internal.h"
+#include "budget.h"
+#include "drop.h"
+#include "keep_data.h"
+
+/* The block that is filled, one that is being compressed, and spare memory. */
+#define WORKING_BYTES	((KEEP_MAX_SPARE + 2) * KEEP_BLOCK_BYTES + KEEP_BUFFER_BYTES)
 
 /* Return: the anonymous memory of this process [bytes], or 0 if /proc does not tell. */
 static u64 anonymous_bytes(void)
@@ -74,4 +86,32 @@ void keep__measure(struct keep *keep)
 	keep->peak_bytes = max(keep->peak_bytes, all);
 	keep__trim(keep);
 	pthread_mutex_unlock(&keep->lock);
+}
+
+void keep__reserve(struct keep *keep, u64 bytes)
+{
+	__atomic_store_n(&keep->reserved_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+void keep__begin(struct keep *keep)
+{
+	if (keep__enabled(keep))
+		keep->base_bytes = keep__other_bytes(keep);
+}
+
+/* An eighth more: blocks are dropped as a whole, and not every minute is like the other. */
+u64 keep__needed_bytes(const struct keep *keep, u64 bytes, u64 ns, u64 wanted_ns)
+{
+	u64 needed = keep->base_bytes + WORKING_BYTES + 1.125 * bytes * wanted_ns / ns;
+
+	return max((u64)KEEP_MIN_BYTES, needed);
+}
+
+u64 keep__needed_instead(const struct keep *keep, u64 ns)
+{
+	u64 fixed = keep->base_bytes + WORKING_BYTES, bytes = KEEP_MIN_BLOCKS_BYTES;
+
+	if (keep->max_bytes > fixed + bytes)
+		bytes = keep->max_bytes - fixed;
+	return keep__needed_bytes(keep, bytes, ns, keep->max_ns);
 }

@@ -5,23 +5,10 @@
 #include <linux/zalloc.h>
 #include "recording/lib/thread.h"
 #include "recording/write/zstd_records.h"
-#include "keep_internal.h"
-
-void keep__set_raw(struct keep *keep, struct keep_block *block)
-{
-	block->form = KEEP_RAW;
-	list_add(&block->raw_node, &keep->raw);
-	keep->raw_bytes += block->mapped;
-	pthread_cond_signal(&keep->work);
-}
-
-void keep__unset_raw(struct keep *keep, struct keep_block *block)
-{
-	if (list_empty(&block->raw_node))
-		return;
-	list_del_init(&block->raw_node);
-	keep->raw_bytes -= block->mapped;
-}
+#include "budget.h"
+#include "compress.h"
+#include "drop.h"
+#include "keep_data.h"
 
 /* Keep the memory for the next block, or free it. Caller holds @lock. */
 static void recycle(struct keep *keep, void *memory)

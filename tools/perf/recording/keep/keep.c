@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Append records to blocks, drop the oldest blocks, hand the others over to a snapshot. */
+/* Append records to blocks, and hand these over to a snapshot. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,74 +11,13 @@
 #include "recording/lib/records.h"
 #include "recording/lib/thread.h"
 #include "recording/ring/channel.h"
-#include "keep_internal.h"
+#include "compress.h"
+#include "drop.h"
+#include "keep.h"
 
 /* A round that ends seals a block of this size, or of this part of the time to keep. */
 #define SEAL_BYTES	(KEEP_BLOCK_BYTES / 4)
 #define SEAL_PART	16
-
-void keep__put(struct keep *keep, struct keep_block *block)
-{
-	if (--block->refs)
-		return;
-	keep__unset_raw(keep, block);
-	keep->bytes -= block->mapped;
-	keep_block__free(block);
-}
-
-void keep__put_taken(struct keep *keep)
-{
-	struct keep_block *block = keep->taken[keep->nr_written++];
-
-	block->taken = false;
-	keep__put(keep, block);
-}
-
-/*
- * Dropping
- */
-
-static void count(struct keep_stats *stats, const struct keep_block *block)
-{
-	stats->records += block->records;
-	stats->samples += block->samples;
-	stats->raw_bytes += block->raw_len;
-	stats->bytes += block->mapped;
-}
-
-static void drop(struct keep *keep, struct keep_block *block, enum keep_limit limit)
-{
-	bool in_snapshot = block->written && !keep->overlap;	/* and in no later one */
-	u64 *last = in_snapshot ? &keep->unsaved_last : &keep->dropped_last;
-
-	list_del_init(&block->node);
-	*last = max(*last, block->last);
-	*(in_snapshot ? &keep->unsaved_limit : &keep->limit) = limit;
-	if (!block->saved)
-		count(block->written ? &keep->unsaved : &keep->dropped, block);
-	keep__put(keep, block);
-}
-
-static bool is_too_old(const struct keep *keep, const struct keep_block *block)
-{
-	return keep->max_ns && !keep->requested && block->last + keep->max_ns < keep->newest &&
-	       block->arrived + keep->max_ns < keep->arrived;
-}
-
-void keep__trim(struct keep *keep)
-{
-	struct keep_block *block, *next;
-
-	list_for_each_entry_safe(block, next, &keep->blocks, node) {
-		if (is_too_old(keep, block))
-			drop(keep, block, KEEP_LIMIT_TIME);
-		else if (keep->bytes <= keep->limit_bytes)
-			break;
-		else if (!block->taken)		/* dropping that frees no memory yet */
-			drop(keep, block, keep->raw_bytes > keep->limit_bytes / 2 ?
-				     KEEP_LIMIT_CPU : KEEP_LIMIT_MEMORY);
-	}
-}
 
 /*
  * Appending; caller holds @append
@@ -279,7 +218,7 @@ bool keep__drop_oldest(struct keep *keep)
 	list_for_each_entry_safe(block, next, &keep->blocks, node) {
 		if (dropped && block->first > time)
 			break;
-		drop(keep, block, KEEP_LIMIT_MEMORY);
+		keep__drop(keep, block, KEEP_LIMIT_MEMORY);
 		dropped = true;
 	}
 	pthread_mutex_unlock(&keep->lock);
@@ -326,7 +265,7 @@ static void take(struct keep *keep, struct keep_stats *stats)
 	u64 first = 0;
 
 	list_for_each_entry(block, &keep->blocks, node) {
-		count(stats, block);
+		keep_stats__count(stats, block);
 		if (block->first && (!first || block->first < first))
 			first = block->first;
 		stats->end = max(stats->end, block->last);
@@ -391,7 +330,7 @@ static void settle(struct keep *keep, bool saved)
 		if (leave)
 			block->written = false;
 		else
-			drop(keep, block, keep->limit);
+			keep__drop(keep, block, keep->limit);
 	}
 }
 

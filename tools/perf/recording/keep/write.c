@@ -5,7 +5,9 @@
 #include <perf/event.h>
 #include "recording/lib/records.h"
 #include "recording/output/output.h"
-#include "keep_internal.h"
+#include "compress.h"
+#include "drop.h"
+#include "keep.h"
 
 /*
  * Leave out the last mark. Records of the next snapshot were published after it; so the mark that

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/kernel.h>
+#include "drop.h"
+
+void keep__set_raw(struct keep *keep, struct keep_block *block)
+{
+	block->form = KEEP_RAW;
+	list_add(&block->raw_node, &keep->raw);
+	keep->raw_bytes += block->mapped;
+	pthread_cond_signal(&keep->work);
+}
+
+void keep__unset_raw(struct keep *keep, struct keep_block *block)
+{
+	if (list_empty(&block->raw_node))
+		return;
+	list_del_init(&block->raw_node);
+	keep->raw_bytes -= block->mapped;
+}
+
+void keep__put(struct keep *keep, struct keep_block *block)
+{
+	if (--block->refs)
+		return;
+	keep__unset_raw(keep, block);
+	keep->bytes -= block->mapped;
+	keep_block__free(block);
+}
+
+void keep__put_taken(struct keep *keep)
+{
+	struct keep_block *block = keep->taken[keep->nr_written++];
+
+	block->taken = false;
+	keep__put(keep, block);
+}
+
+void keep_stats__count(struct keep_stats *stats, const struct keep_block *block)
+{
+	stats->records += block->records;
+	stats->samples += block->samples;
+	stats->raw_bytes += block->raw_len;
+	stats->bytes += block->mapped;
+}
+
+void keep__drop(struct keep *keep, struct keep_block *block, enum keep_limit limit)
+{
+	bool in_snapshot = block->written && !keep->overlap;	/* and in no later one */
+	u64 *last = in_snapshot ? &keep->unsaved_last : &keep->dropped_last;
+
+	list_del_init(&block->node);
+	*last = max(*last, block->last);
+	*(in_snapshot ? &keep->unsaved_limit : &keep->limit) = limit;
+	if (!block->saved)
+		keep_stats__count(block->written ? &keep->unsaved : &keep->dropped, block);
+	keep__put(keep, block);
+}
+
+static bool is_too_old(const struct keep *keep, const struct keep_block *block)
+{
+	return keep->max_ns && !keep->requested && block->last + keep->max_ns < keep->newest &&
+	       block->arrived + keep->max_ns < keep->arrived;
+}
+
+void keep__trim(struct keep *keep)
+{
+	struct keep_block *block, *next;
+
+	list_for_each_entry_safe(block, next, &keep->blocks, node) {
+		if (is_too_old(keep, block))
+			keep__drop(keep, block, KEEP_LIMIT_TIME);
+		else if (keep->bytes <= keep->limit_bytes)
+			break;
+		else if (!block->taken)		/* dropping that frees no memory yet */
+			keep__drop(keep, block, keep->raw_bytes > keep->limit_bytes / 2 ?
+				   KEEP_LIMIT_CPU : KEEP_LIMIT_MEMORY);
+	}
+}
