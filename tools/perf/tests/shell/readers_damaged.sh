@@ -1,5 +1,5 @@
 #!/bin/bash
-# perf script, buildid-list: counts and sizes in the header of a damaged file crash none
+# perf script, buildid-list: damaged counts, sizes and CPUs crash none
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 300
 # tags: parallel
@@ -12,21 +12,21 @@ need_perf
 # Write FILE with another number at each of the first words of each section of the header, and run
 # the readers. Print the number of runs, and those that a signal ended.
 cat > "$work/damage.py" <<'END'
-import os, struct, subprocess, sys
+import struct, subprocess, sys
 
 perf, source = sys.argv[1:]
 names = ['TRACING_DATA', 'BUILD_ID', 'HOSTNAME', 'OSRELEASE', 'VERSION', 'ARCH', 'NRCPUS', 'CPUDESC',
          'CPUID', 'TOTAL_MEM', 'CMDLINE', 'EVENT_DESC', 'CPU_TOPOLOGY', 'NUMA_TOPOLOGY']
-readers = ['script', '--header-only', '-I'], ['buildid-list']
+HEADER_READERS = ['script', '--header-only', '-I'], ['buildid-list']
 runs, crashes = 0, 0
 
 
-def read(damaged, what):
-    """Let the readers read damaged bytes."""
+def read(damaged, what, *readers):
+    """Let readers read damaged bytes."""
     global runs, crashes
     with open(source + '.damaged', 'wb') as file:
         file.write(damaged)
-    for reader in readers:
+    for reader in readers or HEADER_READERS:
         try:
             status = subprocess.run([perf, *reader, '-f', '-i', source + '.damaged'],
                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -57,15 +57,23 @@ for number, feature in enumerate(features):
 place = data.find(b'header_event\0')            # its size follows
 if place >= 0:
     read(data[:place + 13] + b'\xff' * 8 + data[place + 21:], 'TRACING_DATA, size of header_event')
+start, size = struct.unpack_from('<QQ', data, 40)
+damaged, place = bytearray(data), start
+while place < start + size:                     # a CPU in each sample that does not exist
+    kind, _, length = struct.unpack_from('<IHH', data, place)
+    if kind == 9:
+        struct.pack_into('<I', damaged, place + 40, 0x7fffff00)
+    place += length
+read(damaged, 'samples, CPU', ['script'])
 print(f'# {runs} runs of {len(features)} features')
 sys.exit(crashes > 0)
 END
 
-subtest "Counts and sizes in the header"
+subtest "Counts and sizes in the header, CPUs of samples"
 events=(-e cpu-clock:u)
 [ ! -r /sys/kernel/tracing/events/raw_syscalls/sys_enter/id ] ||
 	events+=(-e raw_syscalls:sys_enter)
-"$PERF" record -q "${events[@]}" -o "$work/data" -- true 2> "$work/err" ||
+"$PERF" record -q --sample-cpu "${events[@]}" -o "$work/data" -- true 2> "$work/err" ||
 	fatal "perf record fails: $(< "$work/err")"
 python3 "$work/damage.py" "$PERF" "$work/data" || error "a signal ends readers"
 finish
