@@ -12,6 +12,7 @@
 #include "recording/lib/compat.h"
 #include "util/convert/common.h"
 #include "util/convert/fields.h"
+#include "util/convert/stacks.h"
 #include "util/convert/task_ids.h"
 #include "util/debug.h"
 #include "util/event.h"
@@ -299,7 +300,7 @@ static int process_attr(const struct perf_tool *tool, union perf_event *event,
 	int err = perf_event__process_attr(tool, event, pevlist);
 
 	if (!err)
-		stack__prepare(evlist__last(*pevlist));
+		stacks__prepare(evlist__last(*pevlist));
 	return err;
 }
 
@@ -362,41 +363,25 @@ static int write_trace(struct chrome *conv)
 	return 0;
 }
 
-/* Prepare for stacks before the maps of tasks are read. Return: 0, or -1 after an error message. */
-static int prepare_symbols(struct chrome *conv)
-{
-	struct evsel *evsel;
-
-	evlist__for_each_entry(conv->base.session->evlist, evsel)
-		stack__prepare(evsel);
-	return symbol__init(session__env(conv->base.session)) < 0 ? -1 : 0;
-}
-
 int convert__perf2chrome(const char *input, const char *output, bool html,
 			 const struct perf_data_convert_opts *opts)
 {
 	struct chrome conv = { .html = html };
-	struct evsel *evsel;
 	int err;
 
 	conversion__init(&conv.base, html ? "html" : "chrome");
 	set_callbacks(&conv);
 	timeline__init(&conv.timeline);
 	task_ids__init(&conv.ids, &conv.base);
-	err = conversion__open(&conv.base, input, opts) ?: prepare_symbols(&conv) ?:
+	err = conversion__open(&conv.base, input, opts) ?: stacks__prepare_all(conv.base.session) ?:
 	      task_ids__read(&conv.ids) ?: conversion__create(&conv.base, output) ?:
 	      write_trace(&conv);
 	err = conversion__close(&conv.base, err);
 	if (!err) {
 		task_ids__report(&conv.ids);
-		if (conv.nr_without_time)
-			pr_warning("Left out %" PRIu64 " samples without a time: record with -T.\n",
-				   conv.nr_without_time);
+		conversion__report_omitted(conv.nr_without_time, "without a time: record with -T");
 	}
-	if (conv.base.session) {
-		evlist__for_each_entry(conv.base.session->evlist, evsel)
-			fields__put(evsel);
-	}
+	fields__put_all(&conv.base);
 	conversion__exit(&conv.base);
 	task_ids__exit(&conv.ids);
 	timeline__exit(&conv.timeline);

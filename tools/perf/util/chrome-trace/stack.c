@@ -18,18 +18,6 @@
 
 #define FRAME_SIZE	512
 
-void stack__prepare(const struct evsel *evsel)
-{
-	u64 type = evsel->core.attr.sample_type;
-
-	if (type & PERF_SAMPLE_CALLCHAIN)
-		symbol_conf.use_callchain = true;
-	if (type & PERF_SAMPLE_REGS_USER && type & PERF_SAMPLE_STACK_USER) {
-		callchain_param.record_mode = CALLCHAIN_DWARF;
-		dwarf_callchain_users = true;
-	}
-}
-
 static const char *frame_name(char name[FRAME_SIZE], u64 ip, const struct symbol *sym,
 			      struct map *map)
 {

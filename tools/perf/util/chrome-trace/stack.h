@@ -11,9 +11,6 @@ struct machine;
 struct perf_sample;
 struct thread;
 
-/* Prepare for the stacks of @evsel; call it before the maps of tasks are read. */
-void stack__prepare(const struct evsel *evsel);
-
 /* Write the symbol and the data address of a sample, unless it is one of a tracepoint. */
 void stack__write_place(struct chrome_events *events, struct evsel *evsel,
 			struct perf_sample *sample, struct machine *machine);

@@ -185,6 +185,12 @@ int conversion__close(struct conversion *conv, int err)
 	return 0;
 }
 
+void conversion__report_omitted(u64 nr, const char *which)
+{
+	if (nr)
+		pr_warning("Left out %" PRIu64 " samples %s.\n", nr, which);
+}
+
 void conversion__exit(struct conversion *conv)
 {
 	if (conv->session)

@@ -30,7 +30,7 @@ struct perf_time_interval;
 
 enum loss_kind {
 	LOSS_RECORD,	/* a record in the place of the lost events */
-	LOSS_COUNTER,	/* a counter of lost samples at the end, which includes the kernel's records */
+	LOSS_COUNTER,	/* a counter at the end, which includes the kernel's records */
 	LOSS_FILTERED,	/* a counter of samples that a filter dropped on request */
 	NR_LOSS_KINDS
 };
@@ -113,6 +113,9 @@ int conversion__read(struct conversion *conv);
  */
 int conversion__close(struct conversion *conv, int err);
 void conversion__exit(struct conversion *conv);
+
+/* Print that @nr samples were left out, unless that is 0. */
+void conversion__report_omitted(u64 nr, const char *which);
 
 static inline bool has_time(const struct perf_sample *sample)
 {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
 #include <string.h>
 #include <linux/string.h>
 #include <linux/zalloc.h>
 #include <traceevent/event-parse.h>
 #include "recording/lib/compat.h"
+#include "util/evlist.h"
 #include "util/evsel.h"
 #include "util/sample.h"
+#include "util/session.h"
+#include "common.h"
 #include "fields.h"
 
 static bool is_event(const struct tep_event *format, const char *system, const char *name)
@@ -65,9 +69,19 @@ const struct event_fields *fields__get(struct evsel *evsel)
 	return fields;
 }
 
-void fields__put(struct evsel *evsel)
+void fields__put_all(struct conversion *conv)
 {
-	zfree(&evsel->priv);
+	struct event_fields *fields;
+	struct evsel *evsel;
+
+	if (!conv->session)
+		return;
+	evlist__for_each_entry(conv->session->evlist, evsel) {
+		fields = evsel->priv;
+		if (fields)
+			free(fields->converter);
+		zfree(&evsel->priv);
+	}
 }
 
 /* The format and the sample come from the file: neither is trusted to fit the other. */
@@ -113,23 +127,53 @@ void fields__comm(const struct perf_sample *sample, const struct tep_format_fiel
 	comm[size] = 0;
 }
 
-/* Pass a text, which is in the field itself or, if the field says where, behind the others. */
-static void pass_text(struct evsel *evsel, const struct perf_sample *sample,
-		      struct tep_format_field *field, const struct field_sink *sink, void *arg)
+unsigned int fields__count(const struct tep_format_field *field)
 {
-	size_t offset = field->offset, size = field->size;
+	return field->elementsize ? field->size / field->elementsize : 0;
+}
 
+u64 fields__element(struct evsel *evsel, const struct perf_sample *sample,
+		    const struct tep_format_field *field, unsigned int index)
+{
+	struct tep_format_field element = *field;
+
+	element.size = field->elementsize;
+	element.offset += index * field->elementsize;
+	element.flags &= ~TEP_FIELD_IS_ARRAY;
+	return fields__number(evsel, sample, &element, 0);
+}
+
+/* The text is in the field itself or, if the field says where, behind the others. */
+const char *fields__text(struct evsel *evsel, const struct perf_sample *sample,
+			 struct tep_format_field *field, size_t *size)
+{
+	size_t offset = field->offset;
+
+	*size = field->size;
+	if (!has_field(sample, field))
+		return NULL;
 	if (field->flags & TEP_FIELD_IS_DYNAMIC) {
 		u64 place = format_field__intval(field, (struct perf_sample *)sample,
 						 evsel->needs_swap);
 
 		offset = place & 0xffff;
-		size = place >> 16 & 0xffff;
+		*size = place >> 16 & 0xffff;
 		if (field->flags & TEP_FIELD_IS_RELATIVE)
 			offset += field->offset + field->size;
 	}
-	if (in_sample(sample, offset, size))
-		sink->text(arg, field->name, (const char *)sample->raw_data + offset, size);
+	if (!in_sample(sample, offset, *size))
+		return NULL;
+	return (const char *)sample->raw_data + offset;
+}
+
+static void pass_text(struct evsel *evsel, const struct perf_sample *sample,
+		      struct tep_format_field *field, const struct field_sink *sink, void *arg)
+{
+	size_t size;
+	const char *text = fields__text(evsel, sample, field, &size);
+
+	if (text)
+		sink->text(arg, field->name, text, size);
 }
 
 void fields__pass(struct evsel *evsel, const struct perf_sample *sample,

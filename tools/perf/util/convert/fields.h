@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <linux/types.h>
 
+struct conversion;
 struct evsel;
 struct perf_sample;
 struct perf_session;
@@ -35,6 +36,7 @@ enum sample_kind {
  * @prev_state:	its state
  * @id:		number of the system call
  * @ret:	what the system call returned
+ * @converter:	what a converter notes; freed by fields__put_all()
  */
 struct event_fields {
 	enum sample_kind	 kind;
@@ -45,15 +47,25 @@ struct event_fields {
 	struct tep_format_field	*prev_state;
 	struct tep_format_field	*id;
 	struct tep_format_field	*ret;
+	void			*converter;
 };
 
-/* Return: the fields of @evsel, or NULL if memory is short. Release them with fields__put(). */
+/* Return: the fields of @evsel, or NULL if memory is short. Release them with fields__put_all(). */
 const struct event_fields *fields__get(struct evsel *evsel);
-void fields__put(struct evsel *evsel);
+void fields__put_all(struct conversion *conv);
 
 /* Return: the integer in @field, or @missing if the sample does not have it. */
 s64 fields__number(struct evsel *evsel, const struct perf_sample *sample,
 		   struct tep_format_field *field, s64 missing);
+
+/* Return: the number of elements of an array, and one of them, or 0 if the sample lacks it. */
+unsigned int fields__count(const struct tep_format_field *field);
+u64 fields__element(struct evsel *evsel, const struct perf_sample *sample,
+		    const struct tep_format_field *field, unsigned int index);
+
+/* Return: a text of at most @size bytes, or NULL if the sample does not have it. */
+const char *fields__text(struct evsel *evsel, const struct perf_sample *sample,
+			 struct tep_format_field *field, size_t *size);
 
 /* Copy the text in @field, or an empty one if the sample does not have it. */
 void fields__comm(const struct perf_sample *sample, const struct tep_format_field *field,
