@@ -1,0 +1,446 @@
+#!/bin/bash
+# perf data convert --to-perfetto: another reader finds what perf script, report and sched print
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 180
+# tags: parallel
+
+# shellcheck disable=SC2154 # variables that read_trace() sets
+
+# shellcheck source=lib/convert.sh
+. "$(dirname "$0")/lib/convert.sh"
+
+format=perfetto
+output=$work/trace.pftrace
+
+need_numbered
+need_tracepoint sched:sched_switch
+need_tracepoint irq:softirq_entry
+command -v protoc > /dev/null || skip "protoc is not installed"
+/usr/bin/python3 -c 'import google.protobuf' 2> /dev/null || skip "no protobuf for Python"
+
+# The numbers are those of Perfetto's documentation, not of the converter's header.
+cat > "$work/trace.proto" <<'PROTO'
+syntax = "proto2";
+message Trace { repeated Packet packet = 1; }
+message Packet {
+  optional Bundle bundle = 1;		optional Tree tree = 2;
+  optional Clocks clocks = 6;		optional uint64 time = 8;
+  optional uint32 sequence = 10;	optional TrackEvent event = 11;
+  optional Interned interned = 12;	optional uint32 flags = 13;
+  optional System system = 45;		optional Defaults defaults = 59;
+  optional Track track = 60;		optional Sample sample = 66;
+}
+message Bundle { optional uint32 cpu = 1; repeated Event event = 2; }
+message Event {
+  optional uint64 time = 1;		optional uint32 pid = 2;
+  optional Switch sched_switch = 4;	optional Wakeup sched_wakeup = 17;
+  optional Wakeup sched_waking = 20;	optional Softirq softirq_entry = 24;
+  optional Softirq softirq_exit = 25;	optional Softirq softirq_raise = 26;
+  optional Irq irq_handler_entry = 36;	optional IrqExit irq_handler_exit = 37;
+  optional Wakeup sched_wakeup_new = 114; optional Generic generic = 327;
+  optional Enter sys_enter = 329;	optional Exit sys_exit = 330;
+}
+message Switch {
+  optional string prev_comm = 1; optional int32 prev_pid = 2; optional int32 prev_prio = 3;
+  optional int64 prev_state = 4; optional string next_comm = 5; optional int32 next_pid = 6;
+  optional int32 next_prio = 7;
+}
+message Wakeup {
+  optional string comm = 1; optional int32 pid = 2; optional int32 prio = 3;
+  optional int32 success = 4; optional int32 target_cpu = 5;
+}
+message Softirq { optional uint32 vec = 1; }
+message Irq { optional int32 irq = 1; optional string name = 2; }
+message IrqExit { optional int32 irq = 1; optional int32 ret = 2; }
+message Enter { optional int64 id = 1; repeated uint64 args = 2; }
+message Exit { optional int64 id = 1; optional int64 ret = 2; }
+message Generic { optional string name = 1; repeated Field field = 2; }
+message Field {
+  optional string name = 1; optional string text = 3; optional int64 int = 4;
+  optional uint64 uint = 5;
+}
+message Tree { repeated Process process = 1; repeated Thread thread = 2; }
+message Process { optional int32 pid = 1; optional int32 ppid = 2; repeated string cmdline = 3; }
+message Thread { optional int32 tid = 1; optional string name = 2; optional int32 tgid = 3; }
+message Clocks { repeated Clock clock = 1; }
+message Clock { optional uint32 id = 1; optional uint64 time = 2; }
+message TrackEvent {
+  repeated Annotation annotation = 4; optional uint32 type = 9; optional uint64 track = 11;
+  repeated string category = 22; optional string name = 23;
+}
+message Annotation {
+  optional uint64 number = 3; optional string text = 6; optional string name = 10;
+}
+message Track { optional uint64 uuid = 1; optional string name = 2; optional uint64 parent = 5; }
+message Interned {
+  repeated String function = 5; repeated Frame frame = 6; repeated Stack stack = 7;
+  repeated String build_id = 16; repeated String path = 17; repeated Mapping mapping = 19;
+}
+message String { optional uint64 iid = 1; optional bytes str = 2; }
+message Frame { optional uint64 iid = 1; optional uint64 function = 2; optional uint64 mapping = 3;
+  optional uint64 address = 4; }
+message Stack { optional uint64 iid = 1; repeated uint64 frame = 2; }
+message Mapping { optional uint64 iid = 1; optional uint64 build_id = 2; repeated uint64 path = 7; }
+message System { optional Utsname utsname = 1; }
+message Utsname {
+  optional string sysname = 1; optional string release = 3; optional string machine = 4;
+}
+message Defaults { optional SampleDefaults sample = 12; }
+message SampleDefaults { optional Timebase timebase = 1; }
+message Timebase { optional uint64 period = 1; optional uint64 frequency = 2; optional Raw raw = 5;
+  optional string name = 10; }
+message Raw { optional uint32 type = 1; optional uint64 config = 2; }
+message Sample {
+  optional uint32 cpu = 1; optional uint32 pid = 2; optional uint32 tid = 3;
+  optional uint64 stack = 4; optional uint32 mode = 5; optional uint64 count = 6;
+}
+PROTO
+protoc -I "$work" --python_out="$work" "$work/trace.proto" || fatal "protoc fails"
+
+cat > "$work/read.py" <<'END'
+"""read.py TRACE [CALL]: check the structure of a trace, print numbers as shell variables, and write
+TRACE.events, TRACE.stacks, TRACE.slices, TRACE.tasks and TRACE.annotations."""
+import collections
+import sys
+
+sys.path.insert(0, sys.argv[1].rpartition('/')[0])
+import trace_pb2  # noqa: E402
+
+with open(sys.argv[1], 'rb') as file:
+    data = file.read()
+trace = trace_pb2.Trace.FromString(data)
+size = len(data)
+again = trace_pb2.Trace.FromString(data)
+again.DiscardUnknownFields()
+if again.ByteSize() != trace.ByteSize():
+    sys.exit('# ERROR: fields that the schema lacks')
+
+interned, names, cleared = {}, {}, set()
+tracks, depth, annotations = {}, collections.Counter(), []
+events, stacks, slices, tasks, waking = [], [], [], {}, {}
+running, count = {}, collections.Counter()
+lost = lost_in_all = losses = snapshots = called = 0
+call = int(sys.argv[2]) if len(sys.argv) > 2 else -1
+
+
+def name_of(event):
+    kind = [field.name for field, _ in event.ListFields() if field.message_type]
+    if len(kind) != 1:
+        sys.exit(f'# ERROR: an event has the messages {kind}')
+    return kind[0] if kind[0] != 'generic' else event.generic.name
+
+
+def stack_of(packet):
+    table = interned[packet.sequence]
+    frames = [table['frame', iid] for iid in table['stack', packet.sample.stack].frame]
+    for frame in frames:
+        if frame.mapping:
+            mapping = table['mapping', frame.mapping]
+            table['path', mapping.path[0]]
+            if mapping.build_id and len(table['build_id', mapping.build_id].str) not in (16, 20):
+                sys.exit('# ERROR: the size of a build-id')
+    return [table['function', frame.function].str.decode() for frame in frames]
+
+
+for packet in trace.packet:
+    if packet.flags & 1:
+        interned[packet.sequence] = {}
+        cleared.add(packet.sequence)
+        names[packet.sequence] = packet.defaults.sample.timebase.name
+    for kind in 'function', 'frame', 'stack', 'build_id', 'path', 'mapping':
+        for value in getattr(packet.interned, kind):
+            if interned[packet.sequence].setdefault((kind, value.iid), value) is not value:
+                sys.exit(f'# ERROR: {kind} {value.iid} is defined twice')
+    for event in packet.bundle.event:
+        name = name_of(event)
+        count[name] += 1
+        called += (name == 'sys_enter' and event.sys_enter.id == call)
+        events.append((packet.bundle.cpu, event.time, event.pid, name, event))
+    if packet.HasField('sample'):
+        if packet.sequence not in cleared or not packet.flags & 2:
+            sys.exit('# ERROR: a sample without the state of its sequence')
+        count[names[packet.sequence]] += 1
+        stack = stack_of(packet) if packet.sample.stack else []
+        stacks.append((packet.time, packet.sample.tid, names[packet.sequence], stack))
+    for process in packet.tree.process:
+        tasks.setdefault(process.pid, {}).update(
+            {'ppid': process.ppid} if process.HasField('ppid') else {})
+    for thread in packet.tree.thread:
+        tasks.setdefault(thread.tid, {}).update(tgid=thread.tgid, name=thread.name)
+    if packet.HasField('track'):
+        if packet.track.parent and packet.track.parent not in tracks:
+            sys.exit('# ERROR: a track without its parent')
+        tracks[packet.track.uuid] = packet.track.name
+# Tracks nest in the order of time; of two events at one time, the first in the file is first.
+for packet in sorted((p for p in trace.packet if p.HasField('event')), key=lambda p: p.time):
+    event = packet.event
+    if event.track not in tracks:
+        sys.exit('# ERROR: an event on a track without a name')
+    depth[event.track] += {1: 1, 2: -1, 3: 0}[event.type]
+    if depth[event.track] < 0:
+        sys.exit('# ERROR: the end of no slice')
+    values = {a.name: a.number for a in event.annotation}
+    if 'lost' in event.category:
+        losses += event.type == 1
+        lost += values.get('lost', 0)
+        lost_in_all += values.get('lost in all', 0)
+    if event.type == 3 and tracks[event.track] == 'Snapshots':
+        snapshots += 1
+        annotations.append(event.name)
+if any(depth.values()):
+    sys.exit('# ERROR: a slice without an end')
+
+for cpu, time, pid, name, event in sorted(events, key=lambda e: (e[1], e[0])):
+    if name == 'sched_switch':
+        if pid and pid != event.sched_switch.prev_pid:
+            sys.exit(f'# ERROR: the switch of {event.sched_switch.prev_pid} is one of {pid}')
+        begin, tid = running.pop(cpu, (None, None))
+        if begin and event.sched_switch.prev_pid:
+            known = tid == event.sched_switch.prev_pid
+            slices.append((begin if known else None, time, cpu, event.sched_switch.prev_pid))
+        running[cpu] = (time, event.sched_switch.next_pid)
+
+
+def text_of(name, event):
+    if name == 'sched_switch':
+        e = event.sched_switch
+        return f'{e.prev_comm} {e.prev_pid} {e.prev_prio} {e.next_comm} {e.next_pid} {e.next_prio}'
+    if name.startswith('sched_wak'):
+        e = getattr(event, name)
+        return f'{e.comm} {e.pid} {e.prio} {e.target_cpu}'
+    if name == 'sys_enter':
+        e = event.sys_enter
+        return f'NR {e.id} ({", ".join(f"{arg:x}" for arg in e.args)})'
+    if name == 'sys_exit':
+        return f'NR {event.sys_exit.id} = {event.sys_exit.ret}'
+    if name.startswith('softirq'):
+        return f'vec={getattr(event, name).vec}'
+    return ''
+
+
+def write(suffix, lines):
+    with open(sys.argv[1] + suffix, 'w', encoding='utf-8') as file:
+        file.writelines(line + '\n' for line in lines)
+
+
+def at(time):
+    return f'{time // 10**9}.{time % 10**9:09d}'
+
+
+write('.events', sorted(f'{cpu} {at(time)} {name} {text_of(name, event)}'.rstrip()
+                        for cpu, time, _, name, event in events))
+write('.stacks', sorted(f'{at(time)} {name} {";".join(stack)}' for time, _, name, stack in stacks))
+write('.slices', sorted(f'{cpu} {tid} {at(end)} {(end - begin + 500) // 1000 if begin else "?"}'
+                        for begin, end, cpu, tid in slices))
+write('.tasks', (f'{tid} {task.get("tgid")} {task.get("ppid")} {task.get("name")}'
+                 for tid, task in tasks.items()))
+write('.annotations', annotations)
+write('.counts', (f'{name} {number}' for name, number in sorted(count.items())))
+clocks = {c.id: c.time for p in trace.packet for c in p.clocks.clock}
+print(f'events={len(events)} samples={len(stacks)} slices={len(slices)} size={size}')
+print(f'losses={losses} lost={max(lost, lost_in_all)} taken={snapshots} called={called}')
+machine = trace.packet[0].system.utsname.machine
+print(f'clocks="{" ".join(map(str, sorted(clocks)))}" machine={machine}')
+END
+
+# read_trace: read $output, and set the variables that read.py prints. 110 is getppid on x86.
+read_trace() {
+	/usr/bin/python3 "$work/read.py" "$output" 110 > "$work/counts" 2>&1 && . "$work/counts" &&
+		return
+	error "$(tail -n 1 "$work/counts")"
+	return 1
+}
+
+# script FILE FIELDS [options]: print what perf script finds, without leading blanks
+script() {
+	"$PERF" script -f -i "$1" --ns -F "$2" "${@:3}" 2> /dev/null | sed 's/^ *//'
+}
+
+# same WHAT: compare $work/expected and $work/found
+same() {
+	LC_ALL=C sort -o "$work/expected" "$work/expected"
+	LC_ALL=C sort -o "$work/found" "$work/found"
+	[ -s "$work/expected" ] || inconclusive "no $1"
+	cmp -s "$work/expected" "$work/found" ||
+		error "$1 differ: $(diff "$work/expected" "$work/found" | head -n 12)"
+}
+
+# same_counts FILE: each event has as many samples as perf script finds
+same_counts() {
+	script "$1" event "${no_symbols[@]}" |
+		sed -E 's/: *$//; /^snapshot$/d; s/^sched:(sched_(switch|waking|wakeup|wakeup_new))$/\1/
+			s/^raw_syscalls:(sys_)/\1/; s/^irq:(softirq_|irq_)/\1/' |
+		sort | uniq -c | awk '{ print $2, $1 }' > "$work/expected"
+	cp "$output.counts" "$work/found"
+	same "numbers of samples"
+}
+
+subtest "The whole system: each event with its fields, as perf script prints them"
+odd=$'q"\\<\xff\xc3\xa9'
+ln -s "$BUILD/tests/numbered" "$work/$odd"
+"$PERF" record -a -o "$work/system" -e sched:sched_switch -e sched:sched_waking \
+	-e sched:sched_wakeup -e irq:softirq_entry -e irq:softirq_exit -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit \
+	-e sched:sched_process_exec -e timer:hrtimer_start \
+	-- "$work/$odd" --threads 2 --count 499 --idle --rate 5000 > /dev/null 2> "$work/record.err" ||
+	fatal "perf record fails"
+if convert "$work/system" && read_trace; then
+	note "$events events, $slices slices, $size bytes"
+	said "Converted $events samples"
+	same_counts "$work/system"
+	[ "$machine" != x86_64 ] || ((called >= 2 * 499)) || error "$called numbered calls"
+	script "$work/system" cpu,time,event,trace "${no_symbols[@]}" > "$work/script"
+	/usr/bin/python3 - "$work/script" > "$work/expected" <<'END' || error "cannot read perf script"
+"""Bring lines of perf script to the form of read.py."""
+import re
+import sys
+
+SWITCH = (r'prev_comm=(.*) prev_pid=(\d+) prev_prio=(\d+) prev_state=\S+ ==> '
+          r'next_comm=(.*) next_pid=(\d+) next_prio=(\d+)',
+          r'(.*):(\d+) \[(\d+)\] \S+ ==> (.*):(\d+) \[(\d+)\]')
+WAKEUP = (r'comm=(.*) pid=(\d+) prio=(\d+) target_cpu=(\d+)',
+          r'(.*):(\d+) \[(\d+)\](?: success=1)? CPU:(\d+)')
+for line in open(sys.argv[1], encoding='utf-8', errors='replace'):
+    cpu, time, event, text = re.match(r'\[(\d+)\] +(\d+\.\d{9}): +(\S+): ?(.*)', line).groups()
+    name = event.partition(':')[2]
+    if name.startswith(('sched_switch', 'sched_wak')):
+        for pattern in SWITCH if name == 'sched_switch' else WAKEUP:
+            match = re.fullmatch(pattern, text)
+            if match:
+                text = ' '.join(str(int(g)) if g.isdigit() else g for g in match.groups())
+                break
+    elif name.startswith('softirq'):
+        text = text.split()[0]
+    elif not name.startswith('sys_'):
+        name, text = event, ''
+    print(f'{int(cpu)} {time} {name} {text}'.rstrip())
+END
+	cp "$output.events" "$work/found"
+	same events
+fi
+
+subtest "Times on a CPU are those of perf sched timehist"
+"$PERF" sched timehist "${no_symbols[@]}" -f -i "$work/system" > "$work/timehist" 2> /dev/null
+/usr/bin/python3 - "$work/timehist" "$output.slices" <<'END' || error "times on a CPU differ"
+import collections
+import re
+import sys
+
+# timehist prints microseconds. Each slice is found once. If a switch is missing, as those of the
+# recorder are, timehist counts the time of one task to the next: us is then "?".
+found = collections.defaultdict(list)
+for line in open(sys.argv[2], encoding='utf-8'):
+    cpu, tid, end, us = line.split()
+    found[int(cpu), int(tid)].append((float(end), us != '?' and int(us)))
+faults = same = 0
+for line in open(sys.argv[1], encoding='utf-8', errors='replace'):
+    match = re.match(r' *(\d+\.\d+) \[0*(\d+)\].*\[(\d+)(?:/\d+)?\] +[\d.]+ +[\d.]+ +([\d.]+) *$', line)
+    if not match or float(match[4]) == 0:
+        continue
+    end, task, us = float(match[1]), (int(match[2]), int(match[3])), float(match[4]) * 1000
+    near = [slice for slice in found[task]
+            if abs(slice[0] - end) < 2e-6 and (slice[1] is False or abs(slice[1] - us) < 2)]
+    if near:
+        found[task].remove(near[0])
+        same += near[0][1] is not False
+    else:
+        faults += 1
+        print(f'# not found: {line.strip()}')
+print(f'# {same} times on a CPU are the same')
+sys.exit(faults or not same)
+END
+
+subtest "Stacks are those of perf script"
+"$PERF" record -a -g -o "$work/stacks" -e cpu-clock -c 500000 -e sched:sched_process_exec \
+	-- sh -c 'for i in 1 2 3; do sort /etc/services > /dev/null; done' 2> "$work/record.err" ||
+	fatal "perf record fails"
+if convert "$work/stacks" && read_trace; then
+	"$PERF" script -f -i "$work/stacks" --ns -F time,event,ip,sym 2> /dev/null | awk '
+		function flush() { if (head != "") print head stack; head = stack = "" }
+		/^ *[0-9]+\.[0-9]+: / {
+			flush()
+			sub(":", "", $1)
+			sub(/:$/, "", $2)
+			head = $1 " " $2 " "
+			next
+		}
+		NF { sub(/^[ \t]*[0-9a-f]+ /, ""); stack = $0 (stack == "" ? "" : ";" stack) }
+		END { flush() }' > "$work/expected"
+	cp "$output.stacks" "$work/found"
+	same stacks
+	note "$samples stacks"
+fi
+
+subtest "Tasks have their names, processes and parents"
+"$PERF" record -o "$work/tasks" -e sched:sched_process_exec \
+	-- sh -c 'echo $$; /bin/true & echo $!; wait' > "$work/ids" 2> "$work/record.err" ||
+	fatal "perf record fails"
+{ read -r parent && read -r child; } < "$work/ids"
+if convert "$work/tasks" && read_trace; then
+	grep -qx "$child $child $parent true" "$output.tasks" ||
+		error "no process $child of $parent: $(grep "^$child " "$output.tasks")"
+	grep -qx "$parent $parent [^ ]* sh" "$output.tasks" || error "no process $parent"
+fi
+
+subtest "System calls of their own tracepoints: the number and the arguments"
+"$PERF" record -o "$work/calls" -e syscalls:sys_enter_getppid -e syscalls:sys_exit_getppid \
+	-- "$work/$comm" --threads 2 --count 211 --idle > /dev/null 2> "$work/record.err" ||
+	fatal "perf record fails"
+if convert "$work/calls" && read_trace; then
+	grep -qx "sys_exit 422" "$output.counts" || error "$(cat "$output.counts")"
+	[ "$machine" != x86_64 ] || [ "$called" = 422 ] || error "$called numbered calls"
+fi
+
+subtest "The clock"
+"$PERF" record -k mono -o "$work/mono" -e dummy -- true 2> "$work/record.err" ||
+	fatal "perf record fails"
+convert "$work/mono" && read_trace && [ "$clocks" != "1 3 6" ] && error "the clocks are $clocks"
+
+subtest "--time selects a span"
+if convert "$work/system" && read_trace; then
+	whole=$events
+	convert "$work/system" --time 40%-60% && read_trace
+	((events > 0 && events < whole)) || error "$events of $whole events"
+fi
+
+subtest "Lost events"
+record_losses
+if convert "$work/losses" && read_trace; then
+	note "$called calls recorded, $lost lost in $losses places"
+	[ "$losses" = "$records" ] || error "$losses places, $records records of losses"
+	[ "$lost" = "$in_all" ] || error "$lost lost events, not $in_all"
+	[ "$events" = $((2 * 1009 - in_all)) ] || error "$events events"
+fi
+
+subtest "A snapshot of --keep says why it exists"
+record_kept
+if convert "${snapshots[0]}" && read_trace; then
+	same_counts "${snapshots[0]}"
+	[ "$taken" = 1 ] && grep -q '^snapshot: control' "$output.annotations" ||
+		error "$taken snapshots: $(< "$output.annotations")"
+fi
+
+subtest "A PID namespace: tasks have their ids of the initial one"
+if unshare --pid --fork --mount-proc true 2> /dev/null; then
+	unshare --pid --fork --mount-proc "$PERF" record -a -o "$work/inside" -e sched:sched_switch \
+		-- "$work/$comm" --threads 2 --count 101 --idle --rate 1000 > /dev/null \
+		2> "$work/record.err" || fatal "perf record fails"
+	if convert "$work/inside" && read_trace; then
+		said 'PID namespace'
+		awk -v comm="$comm" '$3 == "sched_switch" && $4 == comm { print $5 }' "$output.events" |
+			sort -u > "$work/tids"
+		[ -s "$work/tids" ] || inconclusive "no thread was seen to leave a CPU"
+		while read -r tid; do
+			grep -q "^$tid [0-9]* .* $comm$" "$output.tasks" || error "no name of the task $tid"
+		done < "$work/tids"
+	fi
+else
+	inconclusive "this machine allows no new PID namespace"
+fi
+
+subtest "Pipes"
+convert_pipe && read_trace && [ "$events" != 499 ] && error "$events events"
+
+subtest "Errors"
+common_failures
+
+finish

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Convert a perf.data file to a trace of Perfetto, for ui.perfetto.dev and for questions in SQL.
+ *
+ * Samples of tracepoints become events of ftrace (ftrace.h), all others, and those with a stack,
+ * become samples (samples.h). Names, snapshots and losses are in tracks.h.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <internal/overwrite-kind.h>
+#include "recording/lib/compat.h"
+#include "util/convert/common.h"
+#include "util/convert/fields.h"
+#include "util/convert/stacks.h"
+#include "util/convert/task_ids.h"
+#include "util/debug.h"
+#include "util/event.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "util/machine.h"
+#include "util/sample.h"
+#include "util/session.h"
+#include "util/symbol.h"
+#include "util/thread.h"
+#include "util/tool.h"
+#include "convert.h"
+#include "ftrace.h"
+#include "samples.h"
+#include "tracks.h"
+
+/**
+ * struct perfetto - a conversion
+ * @base:	input and output
+ * @ids:	whom records belong to
+ * @packets:	the output
+ * @ftrace:	samples of tracepoints
+ * @samples:	samples with a place or a stack
+ * @tracks:	names, snapshots, losses
+ * @begun:	the machine was written: its features are known before the first sample
+ * @nr_without_time: samples that could not be converted
+ * @nr_without_cpu: samples of tracepoints that could not be converted
+ */
+struct perfetto {
+	struct conversion	base;
+	struct task_ids		ids;
+	struct packets		packets;
+	struct ftrace		ftrace;
+	struct samples		samples;
+	struct tracks		tracks;
+	bool			begun;
+	u64			nr_without_time;
+	u64			nr_without_cpu;
+};
+
+static struct perfetto *of_tool(const struct perf_tool *tool)
+{
+	return container_of(tool, struct perfetto, base.tool);
+}
+
+static int begin(struct perfetto *conv)
+{
+	if (conv->begun)
+		return 0;
+	conv->begun = true;
+	conv->packets.file = conv->base.file;
+	ftrace__prepare(&conv->ftrace, conv->base.session->evlist);
+	return tracks__write_machine(&conv->tracks, session__env(conv->base.session));
+}
+
+static int convert_sample(struct perfetto *conv, struct evsel *evsel, struct perf_sample *sample,
+			  const struct moment *at, struct thread *thread)
+{
+	bool tracepoint = evsel->core.attr.type == PERF_TYPE_TRACEPOINT;
+	int err = 0;
+
+	if (fields__get(evsel)->kind == SAMPLE_SNAPSHOT)
+		return tracks__snapshot(&conv->tracks, at, sample->raw_data ?: "",
+					sample->raw_size);
+	/* perf and its BPF programs write such samples where and when they like. */
+	if (!evsel__is_bpf_output(evsel))
+		err = tracks__sample(&conv->tracks, at,
+				     !perf_overwrite__is_configured(&evsel->core.attr));
+	if (!err && tracepoint)
+		err = ftrace__add(&conv->ftrace, evsel, sample, at);
+	if (!err && (!tracepoint || sample->callchain))
+		err = samples__add(&conv->samples, evsel, sample, at,
+				   &conv->base.session->machines.host, thread);
+	return err;
+}
+
+static int process_sample(const struct perf_tool *tool, union perf_event *event __maybe_unused,
+			  struct perf_sample *sample, struct evsel *evsel, struct machine *machine)
+{
+	struct perfetto *conv = of_tool(tool);
+	struct thread *thread;
+	struct moment at;
+	int err;
+
+	if (!fields__get(evsel))
+		return -ENOMEM;
+	if (!machine__is_host(machine))
+		return 0;
+	if (!has_time(sample)) {
+		conv->nr_without_time++;
+		return 0;
+	}
+	if (conversion__omits(&conv->base, sample))
+		return 0;
+	if (evsel->core.attr.type == PERF_TYPE_TRACEPOINT && (int)sample->cpu < 0) {
+		conv->nr_without_cpu++;
+		return 0;
+	}
+	err = task_ids__sample(&conv->ids, evsel, sample, &at, &thread);
+	if (err)
+		return err;
+	err = begin(conv) ?: convert_sample(conv, evsel, sample, &at, thread);
+	thread__put(thread);
+	conv->base.nr_samples++;
+	return conv->base.err = err;
+}
+DEFINE_SAMPLE_CALLBACK(sample_callback, process_sample)
+
+static u64 time_of(const struct perf_sample *sample)
+{
+	return has_time(sample) ? sample->time : 0;
+}
+
+static int process_comm(const struct perf_tool *tool, union perf_event *event,
+			struct perf_sample *sample, struct machine *machine)
+{
+	struct perfetto *conv = of_tool(tool);
+	int pid = event->comm.pid, tid = event->comm.tid;
+	struct moment at = task_ids__record(&conv->ids, sample, pid, tid);
+	int err = perf_event__process_comm(tool, event, sample, machine);
+
+	task_ids__named(&conv->ids, &at, pid, tid);
+	if (err || !machine__is_host(machine) || conversion__omits(&conv->base, sample))
+		return err;
+	return conv->base.err = begin(conv) ?:
+	       tracks__task(&conv->tracks, time_of(sample), at.pid, at.tid, -1, event->comm.comm);
+}
+
+/* A process has a parent, a thread a process. Both begin with the name of the parent. */
+static int process_fork(const struct perf_tool *tool, union perf_event *event,
+			struct perf_sample *sample, struct machine *machine)
+{
+	struct perfetto *conv = of_tool(tool);
+	struct moment at = task_ids__record(&conv->ids, sample, event->fork.pid, event->fork.tid);
+	struct moment parent = task_ids__record(&conv->ids, sample, event->fork.ppid,
+						event->fork.ptid);
+	int err = perf_event__process_fork(tool, event, sample, machine);
+	struct thread *thread;
+
+	if (err || !machine__is_host(machine) || conversion__omits(&conv->base, sample))
+		return err;
+	thread = machine__find_thread(machine, event->fork.pid, event->fork.tid);
+	err = begin(conv) ?:
+	      tracks__task(&conv->tracks, time_of(sample), at.pid, at.tid, parent.pid,
+			   thread && thread__comm_set(thread) ? thread__comm_str(thread) : NULL);
+	thread__put(thread);
+	return conv->base.err = err;
+}
+
+static int process_loss(struct conversion *base, const struct loss *loss)
+{
+	struct perfetto *conv = container_of(base, struct perfetto, base);
+
+	return base->err = begin(conv) ?: tracks__lost(&conv->tracks, loss);
+}
+
+/* In a pipe, events are records. */
+static int process_attr(const struct perf_tool *tool, union perf_event *event,
+			struct evlist **pevlist)
+{
+	int err = perf_event__process_attr(tool, event, pevlist);
+
+	if (!err)
+		stacks__prepare(evlist__last(*pevlist));
+	return err;
+}
+
+static void set_callbacks(struct perfetto *conv)
+{
+	struct perf_tool *tool = &conv->base.tool;
+
+	tool->sample = sample_callback;
+	tool->comm = process_comm;
+	tool->fork = process_fork;
+	tool->ksymbol = perf_event__process_ksymbol;
+	tool->bpf = perf_event__process_bpf;
+	tool->text_poke = perf_event__process_text_poke;
+	tool->attr = process_attr;
+	conv->base.lost = process_loss;
+}
+
+static int write_end(struct perfetto *conv)
+{
+	conv->base.err = begin(conv) ?: ftrace__flush(&conv->ftrace) ?:
+			 tracks__finish(&conv->tracks);
+	return conv->base.err ? -1 : 0;
+}
+
+int convert__perf2perfetto(const char *input, const char *output,
+			   const struct perf_data_convert_opts *opts)
+{
+	struct perfetto conv = { .begun = false };
+	int err;
+
+	conversion__init(&conv.base, "perfetto");
+	set_callbacks(&conv);
+	task_ids__init(&conv.ids, &conv.base);
+	ftrace__init(&conv.ftrace, &conv.packets);
+	samples__init(&conv.samples, &conv.packets);
+	tracks__init(&conv.tracks, &conv.packets);
+	err = conversion__open(&conv.base, input, opts) ?: stacks__prepare_all(conv.base.session) ?:
+	      task_ids__read(&conv.ids) ?: conversion__create(&conv.base, output) ?:
+	      conversion__read(&conv.base) ?: write_end(&conv);
+	err = conversion__close(&conv.base, err);
+	if (!err) {
+		task_ids__report(&conv.ids);
+		conversion__report_omitted(conv.nr_without_time, "without a time: record with -T");
+		conversion__report_omitted(conv.nr_without_cpu,
+					   "without a CPU: record with --sample-cpu");
+	}
+	fields__put_all(&conv.base);
+	conversion__exit(&conv.base);
+	task_ids__exit(&conv.ids);
+	ftrace__exit(&conv.ftrace);
+	samples__exit(&conv.samples);
+	tracks__exit(&conv.tracks);
+	packets__exit(&conv.packets);
+	return err;
+}

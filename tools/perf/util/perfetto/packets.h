@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Write packets, of which a trace of Perfetto consists, to a file.
+ */
+#ifndef PERF_PERFETTO_PACKETS_H
+#define PERF_PERFETTO_PACKETS_H
+
+#include <stdio.h>
+#include "proto.h"
+#include "schema.h"
+
+/* Packets that share no interned data have the same sequence; each event has one of its own. */
+#define SEQUENCE_COMMON		1
+#define SEQUENCE_OF_EVENT	2	/* plus the index of the event */
+
+/**
+ * struct packets
+ * @file:	output; the caller's
+ * @packet:	the packet that was begun
+ * @err:	negative errno of the first failure, or 0
+ */
+struct packets {
+	FILE		*file;
+	struct proto	 packet;
+	int		 err;
+};
+
+/**
+ * packets__begin - begin a packet
+ * @time:	[ns]; 0 if the packet has none
+ *
+ * Return: where to add fields of enum packet.
+ */
+struct proto *packets__begin(struct packets *packets, unsigned int sequence, u64 time);
+
+/** packets__end - write the packet. Return: @packets->err */
+int packets__end(struct packets *packets);
+void packets__exit(struct packets *packets);
+
+#endif

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+#include "util/env.h"
+#include "tracks.h"
+
+#define MAX_CPUS	(1 << 20)
+
+/* Each track has a number. Other files may be merged with this one: 0 to 1,000 are likely taken. */
+#define UUID_RECORDS	0x70657266000001ULL
+#define UUID_SNAPSHOTS	0x70657266000002ULL
+#define UUID_CPU	0x70657266100000ULL	/* plus the number of the CPU plus one */
+
+void tracks__init(struct tracks *tracks, struct packets *packets)
+{
+	*tracks = (struct tracks){ .packets = packets };
+}
+
+void tracks__exit(struct tracks *tracks)
+{
+	zfree(&tracks->cpus);
+	zfree(&tracks->counts);
+}
+
+/* ---- the machine */
+
+static void write_clock(struct proto *packet, enum clock_id id, u64 time)
+{
+	size_t begin = proto__begin(packet, SNAPSHOT_CLOCK);
+
+	proto__number(packet, CLOCK_ID, id);
+	proto__number(packet, CLOCK_TIME, time);
+	proto__end(packet, begin);
+}
+
+/*
+ * Perfetto takes all times for those of BOOTTIME, whichever clock perf has recorded with: they stay
+ * as perf prints them.
+ */
+static int write_clocks(struct tracks *tracks, const struct perf_env *env)
+{
+	struct proto *packet = packets__begin(tracks->packets, SEQUENCE_COMMON, 0);
+	size_t begin = proto__begin(packet, PACKET_CLOCK_SNAPSHOT);
+
+	write_clock(packet, ID_BOOTTIME, env->clock.clockid_ns);
+	write_clock(packet, ID_REALTIME, env->clock.tod_ns);
+	if (env->clock.clockid == CLOCK_MONOTONIC)
+		write_clock(packet, ID_MONOTONIC, env->clock.clockid_ns);
+	else if (env->clock.clockid == CLOCK_MONOTONIC_RAW)
+		write_clock(packet, ID_MONOTONIC_RAW, env->clock.clockid_ns);
+	proto__end(packet, begin);
+	return packets__end(tracks->packets);
+}
+
+int tracks__write_machine(struct tracks *tracks, const struct perf_env *env)
+{
+	struct proto *packet = packets__begin(tracks->packets, SEQUENCE_COMMON, 0);
+	size_t begin = proto__begin(packet, PACKET_SYSTEM_INFO);
+	size_t name = proto__begin(packet, SYSTEM_UTSNAME);
+	int err;
+
+	proto__text(packet, UTSNAME_SYSTEM, "Linux", SIZE_MAX);
+	if (env->os_release)
+		proto__text(packet, UTSNAME_RELEASE, env->os_release, SIZE_MAX);
+	if (env->arch)
+		proto__text(packet, UTSNAME_MACHINE, env->arch, SIZE_MAX);
+	proto__end(packet, name);
+	proto__end(packet, begin);
+	err = packets__end(tracks->packets);
+	if (!err && env->clock.enabled)
+		err = write_clocks(tracks, env);
+	return err;
+}
+
+int tracks__task(struct tracks *tracks, u64 time, int pid, int tid, int parent, const char *name)
+{
+	struct proto *packet;
+	size_t tree, begin;
+
+	if (tid <= 0 || pid < 0)
+		return 0;
+	packet = packets__begin(tracks->packets, SEQUENCE_COMMON, time);
+	tree = proto__begin(packet, PACKET_PROCESS_TREE);
+	if (pid == tid) {
+		begin = proto__begin(packet, TREE_PROCESS);
+		proto__number(packet, PROCESS_PID, pid);
+		if (parent >= 0)
+			proto__number(packet, PROCESS_PARENT, parent);
+		if (name)
+			proto__text(packet, PROCESS_COMMAND, name, SIZE_MAX);
+		proto__end(packet, begin);
+	}
+	begin = proto__begin(packet, TREE_THREAD);
+	proto__number(packet, THREAD_TID, tid);
+	proto__number(packet, THREAD_PID, pid);
+	if (name)
+		proto__text(packet, THREAD_NAME, name, SIZE_MAX);
+	proto__end(packet, begin);
+	proto__end(packet, tree);
+	return packets__end(tracks->packets);
+}
+
+/* ---- tracks */
+
+static int describe(struct tracks *tracks, u64 uuid, u64 parent, const char *name)
+{
+	struct proto *packet = packets__begin(tracks->packets, SEQUENCE_COMMON, 0);
+	size_t begin = proto__begin(packet, PACKET_TRACK_DESCRIPTOR);
+
+	proto__number(packet, TRACK_UUID, uuid);
+	if (parent)
+		proto__number(packet, TRACK_PARENT, parent);
+	proto__text(packet, TRACK_NAME, name, SIZE_MAX);
+	proto__end(packet, begin);
+	return packets__end(tracks->packets);
+}
+
+static int describe_common(struct tracks *tracks)
+{
+	if (tracks->described)
+		return 0;
+	tracks->described = true;
+	return describe(tracks, UUID_RECORDS, 0, "Records") ?:
+	       describe(tracks, UUID_SNAPSHOTS, 0, "Snapshots");
+}
+
+/* Begin an event; annotations may follow until end_event(). */
+static size_t begin_event(struct tracks *tracks, u64 uuid, u64 time, enum track_event_type type,
+			  const char *name, size_t size)
+{
+	struct proto *packet = packets__begin(tracks->packets, SEQUENCE_COMMON, time);
+	size_t begin = proto__begin(packet, PACKET_TRACK_EVENT);
+
+	proto__number(packet, EVENT_TYPE, type);
+	proto__number(packet, EVENT_TRACK, uuid);
+	if (name)
+		proto__text(packet, EVENT_NAME, name, size);
+	return begin;
+}
+
+static void annotate(struct tracks *tracks, const char *name, u64 number)
+{
+	struct proto *packet = &tracks->packets->packet;
+	size_t begin = proto__begin(packet, EVENT_ANNOTATION);
+
+	proto__number(packet, ANNOTATION_NUMBER, number);
+	proto__text(packet, ANNOTATION_NAME, name, SIZE_MAX);
+	proto__end(packet, begin);
+}
+
+static int end_event(struct tracks *tracks, size_t begin)
+{
+	proto__end(&tracks->packets->packet, begin);
+	return packets__end(tracks->packets);
+}
+
+static int write_event(struct tracks *tracks, u64 uuid, u64 time, enum track_event_type type,
+		       const char *name)
+{
+	return end_event(tracks, begin_event(tracks, uuid, time, type, name, SIZE_MAX));
+}
+
+static struct cpu_track *find_cpu(struct tracks *tracks, int cpu)
+{
+	return cpu >= 0 && cpu < tracks->nr_cpus && tracks->cpus[cpu].begin ? &tracks->cpus[cpu] :
+									     NULL;
+}
+
+static int begin_cpu(struct tracks *tracks, const struct moment *at)
+{
+	struct cpu_track *cpus;
+	char name[32];
+
+	if (at->cpu >= tracks->nr_cpus) {
+		cpus = realloc(tracks->cpus, (at->cpu + 1) * sizeof(*cpus));
+		if (!cpus)
+			return -ENOMEM;
+		memset(cpus + tracks->nr_cpus, 0, (at->cpu + 1 - tracks->nr_cpus) * sizeof(*cpus));
+		tracks->cpus = cpus;
+		tracks->nr_cpus = at->cpu + 1;
+	}
+	tracks->cpus[at->cpu].begin = tracks->cpus[at->cpu].last = at->time;
+	snprintf(name, sizeof(name), "Records of CPU %d", at->cpu);
+	return describe_common(tracks) ?:
+	       describe(tracks, UUID_CPU + at->cpu + 1, UUID_RECORDS, name) ?:
+	       write_event(tracks, UUID_CPU + at->cpu + 1, at->time, TYPE_BEGIN, "recorded");
+}
+
+int tracks__sample(struct tracks *tracks, const struct moment *at, bool may_be_lost)
+{
+	struct cpu_track *cpu = find_cpu(tracks, at->cpu);
+	int err;
+
+	tracks->end = max(tracks->end, at->time);
+	if (at->cpu < 0 || at->cpu >= MAX_CPUS)
+		return 0;
+	if (!cpu) {
+		err = begin_cpu(tracks, at);
+		if (err)
+			return err;
+		cpu = &tracks->cpus[at->cpu];
+	}
+	cpu->nr_samples++;
+	if (may_be_lost)
+		cpu->last = at->time;
+	return 0;
+}
+
+int tracks__snapshot(struct tracks *tracks, const struct moment *at, const char *text, size_t size)
+{
+	char name[512];
+	size_t begin;
+	int err = describe_common(tracks);
+
+	if (err)
+		return err;
+	tracks->end = max(tracks->end, at->time);
+	snprintf(name, sizeof(name), "snapshot: %.*s", (int)strnlen(text, min(size, sizeof(name))),
+		 text);
+	begin = begin_event(tracks, UUID_SNAPSHOTS, at->time, TYPE_INSTANT, name, SIZE_MAX);
+	if (at->cpu >= 0)
+		annotate(tracks, "cpu", at->cpu);
+	if (at->tid > 0)
+		annotate(tracks, "tid", at->tid);
+	return end_event(tracks, begin);
+}
+
+/* ---- losses */
+
+static int count_loss(struct tracks *tracks, const struct loss *loss)
+{
+	unsigned int index = loss->cpu >= 0 && loss->cpu < MAX_CPUS ? loss->cpu + 1 : 0;
+	u64 (*counts)[NR_LOSS_KINDS];
+
+	if (index >= tracks->nr_counts) {
+		counts = realloc(tracks->counts, (index + 1) * sizeof(*counts));
+		if (!counts)
+			return -ENOMEM;
+		memset(counts + tracks->nr_counts, 0,
+		       (index + 1 - tracks->nr_counts) * sizeof(*counts));
+		tracks->counts = counts;
+		tracks->nr_counts = index + 1;
+	}
+	tracks->counts[index][loss->kind] += loss->nr;
+	return 0;
+}
+
+/* A loss lies between the sample before it and the record that reports it. */
+int tracks__lost(struct tracks *tracks, const struct loss *loss)
+{
+	struct cpu_track *cpu = find_cpu(tracks, loss->cpu);
+	u64 uuid = UUID_CPU + loss->cpu + 1, from;
+	char name[64];
+	size_t begin;
+
+	if (!cpu || !loss->time || loss->kind != LOSS_RECORD)
+		return count_loss(tracks, loss);
+	from = cpu->last;
+	cpu->nr_lost += loss->nr;
+	cpu->last = loss->time;
+	tracks->end = max(tracks->end, loss->time);
+	snprintf(name, sizeof(name), "%" PRIu64 " lost", loss->nr);
+	begin = begin_event(tracks, uuid, from, TYPE_BEGIN, name, SIZE_MAX);
+	proto__text(&tracks->packets->packet, EVENT_CATEGORY, "lost", SIZE_MAX);
+	annotate(tracks, "lost", loss->nr);
+	return end_event(tracks, begin) ?: write_event(tracks, uuid, loss->time, TYPE_END, NULL);
+}
+
+static int write_counts(struct tracks *tracks, unsigned int index)
+{
+	static const char * const names[] = {
+		[LOSS_RECORD]	= "lost at an unknown time",
+		[LOSS_COUNTER]	= "lost in all",
+		[LOSS_FILTERED]	= "filtered out",
+	};
+	u64 uuid = find_cpu(tracks, (int)index - 1) ? UUID_CPU + index : UUID_RECORDS;
+	int kind, err = 0;
+	char name[64];
+	size_t begin;
+
+	for (kind = 0; kind < NR_LOSS_KINDS && !err; kind++) {
+		u64 nr = tracks->counts[index][kind];
+
+		if (!nr)
+			continue;
+		err = describe_common(tracks);
+		snprintf(name, sizeof(name), "%" PRIu64 " %s", nr, names[kind]);
+		begin = begin_event(tracks, uuid, tracks->end, TYPE_INSTANT, name, SIZE_MAX);
+		proto__text(&tracks->packets->packet, EVENT_CATEGORY, "lost", SIZE_MAX);
+		annotate(tracks, names[kind], nr);
+		err = err ?: end_event(tracks, begin);
+	}
+	return err;
+}
+
+static int end_cpu(struct tracks *tracks, int cpu)
+{
+	struct cpu_track *track = find_cpu(tracks, cpu);
+	size_t begin;
+
+	if (!track)
+		return 0;
+	begin = begin_event(tracks, UUID_CPU + cpu + 1, tracks->end, TYPE_END, NULL, 0);
+	annotate(tracks, "samples", track->nr_samples);
+	annotate(tracks, "lost", track->nr_lost);
+	return end_event(tracks, begin);
+}
+
+int tracks__finish(struct tracks *tracks)
+{
+	unsigned int i;
+	int cpu, err = 0;
+
+	for (i = 0; i < tracks->nr_counts && !err; i++)
+		err = write_counts(tracks, i);
+	for (cpu = 0; cpu < tracks->nr_cpus && !err; cpu++)
+		err = end_cpu(tracks, cpu);
+	return err;
+}
