@@ -33,14 +33,14 @@ $(foreach folder,$(FOLDERS),$(eval \
 	$(folder)-members := $(wildcard tools/perf/recording/$(folder)/*.c)))
 # Not what needs libbpf and perf's skeletons.
 ring-members := $(filter-out %/bpf_programs.c,$(ring-members))
-when-members := $(filter-out %/programs.c,$(when-members))
+when-members := $(filter-out %/iterate.c %/pair.c %/programs.c,$(when-members))
 # Not grace.c: tools/arch hides <asm/unistd.h>, which has the number of membarrier(2).
 libperf-members := $(filter-out %/grace.c,$(wildcard tools/lib/perf/*.c))
 libperf-tests-members := $(addprefix tools/lib/perf/tests/,image.c ring_writer.c vectors.c)
 stubs-members := $(wildcard tools/perf/recording/tests/stubs/*.c)
 util-members := $(addprefix tools/perf/util/,json.c kernel-symbols.c)
-upstream-members := $(addprefix tools/,lib/api/fs/fs.c lib/ctype.c lib/perf/cpumap.c \
-	lib/symbol/kallsyms.c lib/zalloc.c perf/util/hashmap.c)
+upstream-members := $(addprefix tools/,lib/api/fs/fs.c lib/api/fs/tracing_path.c lib/ctype.c lib/perf/cpumap.c \
+	lib/str_error_r.c lib/symbol/kallsyms.c lib/vsprintf.c lib/zalloc.c perf/util/hashmap.c)
 
 # $(call archive,VARIANT,NAME)
 define archive

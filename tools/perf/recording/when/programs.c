@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,17 +10,23 @@
 #include <bpf/libbpf.h>
 #include <linux/kernel.h>
 #include "util/debug.h"
+#include "condition.h"
+#include "iterate.h"
+#include "pair.h"
 #include "programs.h"
 #include "util/bpf_skel/durations.skel.h"	/* needs durations.h */
 
 /**
  * struct when_programs
- * @skel:	the programs of all kinds but DURATION_PAIR
+ * @skel:	the programs of all kinds but DURATION_PAIR, and the map for reports
+ * @pairs:	those of conditions of DURATION_PAIR, @nr_pairs of them
  * @reports:	reader of their ring buffer
  * @report, @arg: see when_programs__new()
  */
 struct when_programs {
 	struct durations_bpf	*skel;
+	struct when_pair	*pairs[DURATION_MAX_CONDITIONS];
+	unsigned int		 nr_pairs;
 	struct ring_buffer	*reports;
 	when_report_fn		 report;
 	void			*arg;
@@ -75,30 +82,13 @@ static void select_programs(struct durations_bpf *skel, const struct duration_co
 		bpf_program__set_autoload(programs[i].program, programs[i].load);
 }
 
-/* Let an iterator of tasks run over all tasks. Return: 0, or a negative errno. */
-static int iterate(struct bpf_link *link)
-{
-	int fd = bpf_iter_create(bpf_link__fd(link));
-	ssize_t len;
-	char none;
-
-	if (fd < 0)
-		return -errno;
-	do {
-		len = read(fd, &none, sizeof(none));
-	} while (len > 0 || (len < 0 && (errno == EINTR || errno == EAGAIN)));
-	len = len < 0 ? -errno : 0;
-	close(fd);
-	return len;
-}
-
 /* A task that is created meanwhile is followed already. */
 static int attach(struct durations_bpf *skel)
 {
 	int err = durations_bpf__attach(skel);
 
 	if (!err && skel->links.follow_existing)
-		err = iterate(skel->links.follow_existing);
+		err = bpf_link__iterate(skel->links.follow_existing);
 	return err;
 }
 
@@ -118,15 +108,51 @@ static const char *explain(int err)
 	}
 }
 
-static int load(struct when_programs *programs, const struct duration_constants *constants, int nr_cpus)
+static void fill_constants(struct duration_constants *constants, const struct when_condition *conditions,
+			   unsigned int nr, pid_t own_tgid)
+{
+	unsigned int i;
+
+	memset(constants->min_ns, 0xff, sizeof(constants->min_ns));
+	constants->own_tgid = own_tgid;
+	constants->nr_conditions = nr;
+	for (i = 0; i < nr; i++) {
+		const struct duration_condition *judged = &conditions[i].judged;
+
+		constants->conditions[i] = *judged;
+		constants->min_ns[judged->kind] = min(constants->min_ns[judged->kind], judged->threshold_ns);
+	}
+}
+
+static int load_pairs(struct when_programs *programs, const struct when_condition *conditions,
+		      unsigned int nr, pid_t own_tgid, char *reason, size_t size)
+{
+	const int reports_fd = bpf_map__fd(programs->skel->maps.reports);
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < nr && !err; i++) {
+		if (conditions[i].judged.kind != DURATION_PAIR)
+			continue;
+		err = when_pair__new(&programs->pairs[programs->nr_pairs], conditions + i, i, own_tgid,
+				     reports_fd, reason, size);
+		programs->nr_pairs += !err;
+	}
+	return err;
+}
+
+static int load(struct when_programs *programs, const struct when_condition *conditions, unsigned int nr,
+		pid_t own_tgid, int nr_cpus)
 {
 	struct durations_bpf *skel = durations_bpf__open();
+	struct duration_constants *constants;
 	int err;
 
 	if (!skel)
 		return -errno;
 	programs->skel = skel;
-	memcpy((void *)&skel->rodata->constants, constants, sizeof(*constants));
+	constants = (void *)&skel->rodata->constants;
+	fill_constants(constants, conditions, nr, own_tgid);
 	select_programs(skel, constants);
 	err = bpf_map__set_max_entries(skel->maps.turns, nr_cpus) ?: durations_bpf__load(skel);
 	if (err)
@@ -135,21 +161,25 @@ static int load(struct when_programs *programs, const struct duration_constants 
 	return programs->reports ? attach(skel) : -errno;
 }
 
-int when_programs__new(struct when_programs **pprograms, const struct duration_constants *constants,
-		       int nr_cpus, when_report_fn report, void *arg, const char **reason)
+int when_programs__new(struct when_programs **pprograms, const struct when_condition *conditions,
+		       unsigned int nr, pid_t own_tgid, int nr_cpus, when_report_fn report, void *arg,
+		       char *reason, size_t size)
 {
 	struct when_programs *programs = calloc(1, sizeof(*programs));
 	libbpf_print_fn_t print = libbpf_set_print(print_debug);
 	int err = -ENOMEM;
 
+	*reason = '\0';
 	if (programs) {
 		programs->report = report;
 		programs->arg = arg;
-		err = load(programs, constants, nr_cpus);
+		err = load(programs, conditions, nr, own_tgid, nr_cpus) ?:
+		      load_pairs(programs, conditions, nr, own_tgid, reason, size);
 	}
 	libbpf_set_print(print);
 	if (err) {
-		*reason = explain(err);
+		if (!*reason)
+			snprintf(reason, size, "%s (%s)", explain(err), strerror(-err));
 		when_programs__delete(programs);
 		programs = NULL;
 	}
@@ -171,30 +201,58 @@ int when_programs__read(struct when_programs *programs)
 
 int when_programs__check(struct when_programs *programs, u64 now, u64 *next)
 {
-	struct duration_words *words = &programs->skel->bss->words;
 	struct bpf_link *link = programs->skel->links.check_open;
-	int err;
+	unsigned int i;
+	int err = 0;
+	u64 other;
 
 	*next = 0;
-	if (!link)
-		return 0;
-	words->checked = words->now;
-	words->now = now;
-	words->next = 0;
-	err = iterate(link);
-	*next = words->next;
+	if (link)
+		err = when__iterate(link, &programs->skel->bss->words, now, next);
+	for (i = 0; i < programs->nr_pairs && !err; i++) {
+		err = when_pair__check(programs->pairs[i], now, &other);
+		if (other && (!*next || other < *next))
+			*next = other;
+	}
 	return err;
 }
 
-struct duration_words *when_programs__words(struct when_programs *programs)
+void when_programs__be_quiet(struct when_programs *programs, u64 until)
 {
-	return &programs->skel->bss->words;
+	unsigned int i;
+
+	programs->skel->bss->words.quiet_until = until;
+	for (i = 0; i < programs->nr_pairs; i++)
+		when_pair__words(programs->pairs[i])->quiet_until = until;
+}
+
+static void add_figures(struct when_figures *figures, const struct duration_words *words)
+{
+	figures->quiet += words->nr_quiet;
+	figures->ignored += words->nr_ignored;
+	figures->unreported += words->nr_unreported;
+}
+
+void when_programs__figures(struct when_programs *programs, struct when_figures *figures)
+{
+	unsigned int i;
+
+	*figures = (struct when_figures){ 0 };
+	add_figures(figures, &programs->skel->bss->words);
+	for (i = 0; i < programs->nr_pairs; i++) {
+		add_figures(figures, when_pair__words(programs->pairs[i]));
+		figures->missed += when_pair__misses(programs->pairs[i]);
+	}
 }
 
 void when_programs__delete(struct when_programs *programs)
 {
+	unsigned int i;
+
 	if (!programs)
 		return;
+	for (i = 0; i < programs->nr_pairs; i++)
+		when_pair__delete(programs->pairs[i]);
 	ring_buffer__free(programs->reports);
 	durations_bpf__destroy(programs->skel);
 	free(programs);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Load the BPF programs that judge durations (util/bpf_skel/durations.bpf.c), and read their reports.
+ * Load the BPF programs that judge durations (util/bpf_skel/durations.bpf.c,
+ * duration_pair.bpf.c), and read their reports.
  *
  * when.c decides what is done with a report. This file is apart from it because it needs libbpf.
  */
@@ -8,30 +9,50 @@
 #define PERF_RECORDING_WHEN_PROGRAMS_H
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <linux/compiler.h>
 #include <linux/types.h>
+#include <sys/types.h>
 #include "util/bpf_skel/durations.h"
 
+struct when_condition;
 struct when_programs;
 
 /** when_report_fn - take a report, which is overwritten after the call */
 typedef void (*when_report_fn)(void *arg, const struct duration_report *report);
 
+/**
+ * struct when_figures - what the programs have counted
+ * @quiet:	durations that were too long after when_programs__be_quiet()
+ * @ignored:	tasks, and durations between two events, that were not followed: too many at a time
+ * @unreported:	durations that were too long, when the memory for reports was full
+ * @missed:	events whose programs the kernel did not run
+ */
+struct when_figures {
+	u64	quiet;
+	u64	ignored;
+	u64	unreported;
+	u64	missed;
+};
+
 #ifdef HAVE_BPF_SKEL
 
 /**
  * when_programs__new - load the programs that the conditions need, and attach them
- * @constants:	of the programs
+ * @conditions:	@nr of them, kept
+ * @own_tgid:	process in the initial PID namespace whose durations are not reported; 0: all are
  * @nr_cpus:	more than the highest number of a CPU
  * @report:	called by when_programs__read()
+ * @reason:	receives what the kernel lacks, or refuses
  *
  * Only what happens from now on is judged: it is unknown since when tasks are in their states.
  *
- * Return: 0, with @programs to be deleted; or a negative errno, with @reason, which says what the
- * kernel lacks, or refuses.
+ * Return: 0, with @programs to be deleted; or a negative errno, with @reason.
  */
-int when_programs__new(struct when_programs **programs, const struct duration_constants *constants,
-		       int nr_cpus, when_report_fn report, void *arg, const char **reason);
+int when_programs__new(struct when_programs **programs, const struct when_condition *conditions,
+		       unsigned int nr, pid_t own_tgid, int nr_cpus, when_report_fn report, void *arg,
+		       char *reason, size_t size);
 
 /** when_programs__fd - descriptor that is readable when there are reports */
 int when_programs__fd(const struct when_programs *programs);
@@ -48,12 +69,11 @@ int when_programs__read(struct when_programs *programs);
  */
 int when_programs__check(struct when_programs *programs, u64 now, u64 *next);
 
-/**
- * when_programs__words - figures of the programs
- *
- * The caller writes only quiet_until.
- */
-struct duration_words *when_programs__words(struct when_programs *programs);
+/** when_programs__be_quiet - only count the durations that end before @until [ns] */
+void when_programs__be_quiet(struct when_programs *programs, u64 until);
+
+/** when_programs__figures - read what the programs have counted */
+void when_programs__figures(struct when_programs *programs, struct when_figures *figures);
 
 /** when_programs__delete - detach the programs; @programs may be NULL */
 void when_programs__delete(struct when_programs *programs);
@@ -61,12 +81,13 @@ void when_programs__delete(struct when_programs *programs);
 #else
 
 static inline int when_programs__new(struct when_programs **programs,
-				     const struct duration_constants *constants __maybe_unused,
+				     const struct when_condition *conditions __maybe_unused,
+				     unsigned int nr __maybe_unused, pid_t own_tgid __maybe_unused,
 				     int nr_cpus __maybe_unused, when_report_fn report __maybe_unused,
-				     void *arg __maybe_unused, const char **reason)
+				     void *arg __maybe_unused, char *reason, size_t size)
 {
 	*programs = NULL;
-	*reason = "this perf was built without BPF skeletons";
+	snprintf(reason, size, "this perf was built without BPF skeletons");
 	return -EOPNOTSUPP;
 }
 
@@ -87,9 +108,15 @@ static inline int when_programs__check(struct when_programs *programs __maybe_un
 	return 0;
 }
 
-static inline struct duration_words *when_programs__words(struct when_programs *programs __maybe_unused)
+static inline void when_programs__be_quiet(struct when_programs *programs __maybe_unused,
+					   u64 until __maybe_unused)
 {
-	return NULL;
+}
+
+static inline void when_programs__figures(struct when_programs *programs __maybe_unused,
+					  struct when_figures *figures)
+{
+	*figures = (struct when_figures){ 0 };
 }
 
 static inline void when_programs__delete(struct when_programs *programs __maybe_unused)

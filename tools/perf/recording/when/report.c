@@ -51,7 +51,8 @@ static void name_what(struct when_report *report, enum duration_kind kind,
 		break;
 	case DURATION_PAIR:
 		if (judged->key)
-			scnprintf(report->what, sizeof(report->what), "%llu", judged->key);
+			scnprintf(report->what, sizeof(report->what), judged->key >> 63 ? "%#llx" : "%llu",
+				  judged->key);	/* an address of the kernel, or a number */
 		break;
 	case DURATION_SCHED_DELAY:
 	case DURATION_ON_CPU:
@@ -168,8 +169,8 @@ static size_t print_took(const struct when_report *report, char *text, size_t si
 	case DURATION_PAIR:
 	case NR_DURATION_KINDS:
 	default:
-		return scnprintf(text, size, ": %s..%s took %.3f ms%s%s%s%s", condition->begin,
-				 condition->end, ms, *what ? ", " : "", *what ? condition->field : "",
+		return scnprintf(text, size, ": %s..%s %s %.3f ms%s%s%s%s", condition->begin,
+				 condition->end, report->open ? "has taken" : "took", ms, *what ? ", " : "", *what ? condition->field : "",
 				 *what ? " " : "", what);
 	}
 }

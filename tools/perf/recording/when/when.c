@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,32 +71,6 @@ void when__clear(struct when *when)
  * Begin and end
  */
 
-static void fill_constants(const struct when *when, struct duration_constants *constants, pid_t own_tgid)
-{
-	unsigned int i;
-
-	memset(constants->min_ns, 0xff, sizeof(constants->min_ns));
-	constants->own_tgid = own_tgid;
-	constants->nr_conditions = when->nr;
-	for (i = 0; i < when->nr; i++) {
-		const struct duration_condition *judged = &when->conditions[i].judged;
-
-		constants->conditions[i] = *judged;
-		constants->min_ns[judged->kind] = min(constants->min_ns[judged->kind], judged->threshold_ns);
-	}
-}
-
-static bool has_pairs(const struct when *when)
-{
-	unsigned int i;
-
-	for (i = 0; i < when->nr; i++) {
-		if (when->conditions[i].judged.kind == DURATION_PAIR)
-			return true;
-	}
-	return false;
-}
-
 /* Is this the end of a duration that was reported before? Note it if it is open. */
 static bool was_reported(struct when *when, const struct duration_report *judged)
 {
@@ -114,6 +89,16 @@ static bool was_reported(struct when *when, const struct duration_report *judged
 	return same;
 }
 
+/*
+ * What a thread has begun, and not ended, is no longer open when the thread has exited. The map may
+ * keep it.
+ */
+static bool is_left(const struct when_condition *condition, const struct duration_report *judged)
+{
+	return condition->judged.kind == DURATION_PAIR && !condition->field && judged->open &&
+	       kill(judged->tid, 0) && errno == ESRCH;
+}
+
 static void take(void *arg, const struct duration_report *judged)
 {
 	const struct when_condition *condition;
@@ -121,10 +106,12 @@ static void take(void *arg, const struct duration_report *judged)
 	struct when_report report;
 	char text[WHEN_REPORT_TEXT];
 
-	if (judged->condition >= when->nr || was_reported(when, judged) || !when->enabled ||
-	    judged->end < when->enabled)
+	if (judged->condition >= when->nr)
 		return;
 	condition = &when->conditions[judged->condition];
+	if (is_left(condition, judged) || was_reported(when, judged) || !when->enabled ||
+	    judged->end < when->enabled)
+		return;
 	when->nr_too_long[judged->condition]++;
 	if (when->nr_reports++ >= WHEN_MAX_REPORTS && verbose <= 0)
 		return;
@@ -160,26 +147,15 @@ static int open_fds(struct when *when)
 
 int when__open(struct when *when, pid_t own_tgid)
 {
-	struct duration_constants *constants;
-	const char *reason = "";
+	char reason[512];
 	int err;
 
 	if (!when->nr)
 		return 0;
-	if (has_pairs(when)) {
-		pr_err("--switch-output-when: EVENT..EVENT is not implemented.\n");
-		return -EOPNOTSUPP;
-	}
-	constants = calloc(1, sizeof(*constants));
-	if (!constants)
-		return -ENOMEM;
-	fill_constants(when, constants, own_tgid);
-	err = when_programs__new(&when->programs, constants, cpu__max_cpu().cpu, take, when,
-				 &reason);
-	free(constants);
+	err = when_programs__new(&when->programs, when->conditions, when->nr, own_tgid, cpu__max_cpu().cpu,
+				 take, when, reason, sizeof(reason));
 	if (err) {
-		pr_err("Cannot judge durations for --switch-output-when: %s (%s).\n", reason,
-		       strerror(-err));
+		pr_err("Cannot judge durations for --switch-output-when: %s.\n", reason);
 		return err;
 	}
 	err = open_fds(when);
@@ -215,7 +191,7 @@ static u64 min_open_ns(const struct when *when)
 	for (i = 0; i < when->nr; i++) {
 		const struct duration_condition *judged = &when->conditions[i].judged;
 
-		if (judged->kind <= DURATION_SYSCALL && (!min_ns || judged->threshold_ns < min_ns))
+		if (judged->kind != DURATION_IRQ && judged->kind != DURATION_SOFTIRQ && (!min_ns || judged->threshold_ns < min_ns))
 			min_ns = judged->threshold_ns;
 	}
 	return min_ns;
@@ -278,26 +254,34 @@ int when__process(struct when *when)
 
 void when__be_quiet(struct when *when, u64 until)
 {
-	if (when->programs)
-		when_programs__words(when->programs)->quiet_until = until;
+	when_programs__be_quiet(when->programs, until);
 }
 
 u64 when__quiet(const struct when *when)
 {
-	return when->programs ? when_programs__words(when->programs)->nr_quiet : 0;
+	struct when_figures figures = { .quiet = 0 };
+
+	if (when->programs)
+		when_programs__figures(when->programs, &figures);
+	return figures.quiet;
 }
 
 void when__warn(const struct when *when)
 {
-	const struct duration_words *words;
+	struct when_figures figures;
 
 	if (!when->programs)
 		return;
-	words = when_programs__words(when->programs);
-	if (words->nr_ignored)
-		pr_warning("--switch-output-when: %llu tasks were not judged: more than %d at a time.\n",
-			   words->nr_ignored, DURATION_MAX_TASKS);
-	if (words->nr_unreported)
-		pr_warning("--switch-output-when: %llu durations that were too long are not counted: too many "
-			   "at a time.\n", words->nr_unreported);
+	when_programs__figures(when->programs, &figures);
+	if (figures.ignored)
+		pr_warning("--switch-output-when: %" PRIu64 " tasks or durations were not judged: more than %d "
+			   "tasks, or %d durations between two events, at a time.\n", figures.ignored,
+			   DURATION_MAX_TASKS, DURATION_MAX_PAIRS);
+	if (figures.unreported)
+		pr_warning("--switch-output-when: %" PRIu64 " durations that were too long are not counted: too "
+			   "many at a time.\n", figures.unreported);
+	if (figures.missed)
+		pr_warning("--switch-output-when: the kernel skipped the programs at %" PRIu64 " events, which "
+			   "interrupted other BPF programs: durations between events may be missing, or too "
+			   "long.\n", figures.missed);
 }

@@ -10,7 +10,9 @@
  *
  *	TID LOWER UPPER BEGIN END	[ns of CLOCK_MONOTONIC]
  *
- * The delay of thread TID is between LOWER and UPPER long, and lies between BEGIN and END.
+ * The delay of thread TID is between LOWER and UPPER long, and lies between BEGIN and END. The thread
+ * that has the delays of sched-delay is called as the program, with a "w" at the end. All run with a
+ * real-time priority, if permitted: so the load of the machine makes no delays of its own.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -69,10 +71,8 @@ static void set_priority(int priority)
 {
 	const struct sched_param param = { .sched_priority = priority };
 
-	if (sched_setscheduler(0, SCHED_FIFO, &param)) {
+	if (sched_setscheduler(0, SCHED_FIFO, &param))
 		perror("delays: sched_setscheduler");
-		exit(2);
-	}
 }
 
 /* Both sleeps before and after are switches: the thread runs at least from one to the other. */
@@ -108,8 +108,10 @@ static void pin(void)
 static void *wait_for_cpu(void *arg)
 {
 	uint64_t value;
+	char name[16];
 
-	(void)arg;
+	snprintf(name, sizeof(name), "%.14sw", (const char *)arg);
+	pthread_setname_np(pthread_self(), name);
 	pin();
 	set_priority(2);
 	waiter = gettid();
@@ -138,7 +140,7 @@ static void make_delay(unsigned long ms)
 	print(waiter, end - woken, ran - begin, begin, now());
 }
 
-static void make_delays(char **lengths)
+static void make_delays(char *name, char **lengths)
 {
 	uint64_t value = 1000;
 	pthread_t thread;
@@ -147,7 +149,7 @@ static void make_delays(char **lengths)
 	done_fd = eventfd(0, 0);
 	pin();
 	set_priority(3);
-	if (pthread_create(&thread, NULL, wait_for_cpu, NULL))
+	if (pthread_create(&thread, NULL, wait_for_cpu, name))
 		exit(2);
 	while (!waiter)
 		sleep_ms(1);
@@ -186,7 +188,7 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc > 2 && !strcmp(argv[1], "sched-delay")) {
-		make_delays(argv + 2);
+		make_delays(basename(argv[0]), argv + 2);
 		return 0;
 	}
 	if (argc > 2 && (!strcmp(argv[1], "syscall") || !strcmp(argv[1], "off-cpu")))
@@ -199,10 +201,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: delays syscall|off-cpu|on-cpu|sched-delay|recursive MS...\n");
 		return 2;
 	}
-	if (make == make_spin) {
+	if (make == make_spin)
 		pin();
-		set_priority(3);
-	}
+	set_priority(3);
 	for (i = 2; i < argc; i++)
 		make(strtoul(argv[i], NULL, 10));
 	return 0;

@@ -91,15 +91,36 @@ struct duration_turns {
 #define DURATION_REPORT_BYTES	(512 * 1024)
 
 /**
+ * struct duration_field - a field of a tracepoint
+ * @offset:	in the record of the tracepoint [bytes]
+ * @size:	1, 2, 4 or 8 bytes
+ */
+struct duration_field {
+	__u32	offset;
+	__u32	size;
+};
+
+/* Durations of one condition of DURATION_PAIR that are open at a time */
+#define DURATION_MAX_PAIRS	16384
+
+/**
  * struct duration_constants - what perf record sets before it loads the programs
  * @min_ns:	lowest threshold of each kind; -1 of those that no condition has
  * @own_tgid:	process whose durations are not reported; 0: those of all are
  * @nr_conditions: number of @conditions
+ * @first_condition: index of the first of them in reports
+ * @calls:	of DURATION_PAIR: the events are the beginning and the return of a function
+ * @begin_field, @end_field: of DURATION_PAIR, the field that tells which beginning belongs to an end;
+ *		of size 0: the thread does
  */
 struct duration_constants {
 	__u64	min_ns[NR_DURATION_KINDS];
 	__u32	own_tgid;
 	__u32	nr_conditions;
+	__u32	first_condition;
+	__u32	calls;
+	struct duration_field begin_field;
+	struct duration_field end_field;
 	struct duration_condition conditions[DURATION_MAX_CONDITIONS];
 };
 
@@ -110,7 +131,7 @@ struct duration_constants {
  * @now:	time of this check; perf record writes both
  * @next:	when the next open duration will be too long, at the end of a check; 0: no such
  * @nr_tasks:	tasks that are followed
- * @nr_ignored:	tasks that are not, as there are too many
+ * @nr_ignored:	tasks, or open durations of DURATION_PAIR, that are not, as there are too many
  * @nr_unreported: durations that were too long, when the memory for reports was full
  * @quiet_until: durations that end before this time are only counted, in @nr_quiet [ns]; perf record
  *		writes it

@@ -6,7 +6,8 @@ usage: delays_check.py THRESHOLD_MS TRUTH LOG
 
 Prints each delay that was not reported once, each report without a delay, and each report whose length
 is wrong. The kernel's times of a delay are between those of the helper, whose clock is the same. A
-delay that may be on both sides of the threshold is not judged.
+delay that may be on both sides of the threshold is not judged, and neither is what the helper does
+before its first delay, and after the last one.
 
 Exit status: 0; 1 if anything is wrong; 2 if no delay is above the threshold, or none below.
 """
@@ -25,7 +26,9 @@ def main():
         reports = [tuple(map(int, match.groups())) for match in map(REPORT.search, file) if match]
     wrong, above, below = 0, 0, 0
     tids = {delay[0] for delay in truth}
-    reports = [report for report in reports if report[0] in tids]
+    first_begin, last_end = min(delay[3] for delay in truth), max(delay[4] for delay in truth)
+    reports = [report for report in reports
+               if report[0] in tids and first_begin - SLACK_NS <= report[1] < last_end]
     for tid, lower, upper, begin, end in truth:
         found = [(first, last) for other, first, last in reports
                  if other == tid and begin - SLACK_NS <= first < end]

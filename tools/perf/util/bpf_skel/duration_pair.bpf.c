@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Measure how long it takes from one event to another, by thread or by a field of both.
+ *
+ * Each condition has an instance of this object. The programs of its two events depend on their kind:
+ *
+ *	tracepoint, by thread		raw_tp, which misses no event
+ *	tracepoint, by a field;		tp, which gets the record of the tracepoint; the kernel runs
+ *	syscalls:*			one such program at a time on a CPU, and counts what it misses
+ *	uprobe, USDT probe, kprobe	kprobe
+ *
+ * The last beginning before an end counts. Where the events are the beginning and the return of a
+ * function, the outermost call does: the stack pointer tells which it is, and that a function was left
+ * without a return.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+#include <stddef.h>
+#include "durations.h"
+#include "durations_report.bpf.h"
+
+struct pt_regs___when {
+	unsigned long sp;
+} __attribute__((preserve_access_index));
+
+struct task_struct___birth {
+	__u64 start_time;
+} __attribute__((preserve_access_index));
+
+/**
+ * struct open_pair - what has begun
+ * @begin:	[ns]
+ * @birth:	of the thread, to know another one with the same id
+ * @sp:		stack pointer at the beginning of the call
+ */
+struct open_pair {
+	__u64			begin;
+	__u64			birth;
+	__u64			sp;
+	struct duration_owner	owner;
+	__u32			cpu;
+	__u32			unused;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, DURATION_MAX_PAIRS);
+	__type(key, __u64);
+	__type(value, struct open_pair);
+} pairs SEC(".maps");
+
+static __always_inline struct task_struct___when *current(void)
+{
+	return (void *)bpf_get_current_task_btf();
+}
+
+static __always_inline __u64 birth_of(struct task_struct___when *task)
+{
+	return ((struct task_struct___birth *)task)->start_time;
+}
+
+static __always_inline __u64 stack_pointer(struct pt_regs___when *regs)
+{
+	return bpf_core_field_exists(regs->sp) ? regs->sp : 0;
+}
+
+/* Return: the field's value, or the id of the thread. */
+static __always_inline __u64 key_of(void *record, const volatile struct duration_field *field)
+{
+	void *value = record + field->offset;
+	__u64 key = 0;
+
+	switch (field->size) {
+	case 1:
+		bpf_probe_read_kernel(&key, 1, value);
+		return key;
+	case 2:
+		bpf_probe_read_kernel(&key, 2, value);
+		return key;
+	case 4:
+		bpf_probe_read_kernel(&key, 4, value);
+		return key;
+	case 8:
+		bpf_probe_read_kernel(&key, 8, value);
+		return key;
+	default:
+		return (__u32)bpf_get_current_pid_tgid();
+	}
+}
+
+static __always_inline int begin(__u64 key, __u64 sp)
+{
+	struct task_struct___when *task = current();
+	struct open_pair pair = { .birth = birth_of(task), .sp = sp }, *outer;
+
+	if (constants.calls) {
+		outer = bpf_map_lookup_elem(&pairs, &key);
+		if (outer && outer->birth == pair.birth && sp < outer->sp)
+			return 0;
+	}
+	own(&pair.owner, task);
+	if (!passes(task, pair.owner.comm, 0))
+		return 0;
+	pair.cpu = bpf_get_smp_processor_id();
+	pair.begin = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&pairs, &key, &pair, BPF_ANY))
+		__sync_fetch_and_add(&words.nr_ignored, 1);
+	return 0;
+}
+
+static __always_inline int end(__u64 key, __u64 sp)
+{
+	struct open_pair *open = bpf_map_lookup_elem(&pairs, &key), pair;
+	__u64 now;
+
+	if (!open)
+		return 0;
+	if (!constants.end_field.size && open->birth != birth_of(current()))
+		return 0;
+	if (constants.calls && sp && sp <= open->sp)
+		return 0;
+	pair = *open;
+	bpf_map_delete_elem(&pairs, &key);
+	now = bpf_ktime_get_ns();
+	if (now - pair.begin > constants.min_ns[DURATION_PAIR]) {
+		struct measured measured = {
+			.begin = pair.begin, .end = now, .owner = &pair.owner, .kind = DURATION_PAIR,
+			.cpu = bpf_get_smp_processor_id(), .key = constants.end_field.size ? key : 0,
+		};
+		judge(&measured);
+	}
+	return 0;
+}
+
+SEC("raw_tp")
+int begin_raw(void *ctx)
+{
+	return begin((__u32)bpf_get_current_pid_tgid(), 0);
+}
+
+SEC("raw_tp")
+int end_raw(void *ctx)
+{
+	return end((__u32)bpf_get_current_pid_tgid(), 0);
+}
+
+SEC("tp")
+int begin_record(void *ctx)
+{
+	return begin(key_of(ctx, &constants.begin_field), 0);
+}
+
+SEC("tp")
+int end_record(void *ctx)
+{
+	return end(key_of(ctx, &constants.end_field), 0);
+}
+
+SEC("kprobe")
+int begin_probe(struct pt_regs___when *regs)
+{
+	return begin((__u32)bpf_get_current_pid_tgid(), stack_pointer(regs));
+}
+
+SEC("kprobe")
+int end_probe(struct pt_regs___when *regs)
+{
+	return end((__u32)bpf_get_current_pid_tgid(), stack_pointer(regs));
+}
+
+/* The context of an iterator of a map's elements, as the verifier knows it */
+struct iterator {
+	void			*meta;
+	void			*map;
+	__u64			*key;
+	struct open_pair	*pair;
+};
+
+/* Judge what has not ended, and note when the next one will be too long. */
+SEC("iter/bpf_map_elem")
+int check_open(struct iterator *iterator)
+{
+	struct open_pair *open = iterator->pair;
+	__u64 *key = iterator->key, crosses;
+	struct duration_owner owner;
+
+	if (!open || !key || open->begin >= words.now)
+		return 0;
+	owner = open->owner;
+	crosses = open->begin + constants.min_ns[DURATION_PAIR];
+	if (crosses >= words.now) {
+		if (!words.next || crosses < words.next)
+			words.next = crosses;
+	} else {
+		struct measured measured = {
+			.begin = open->begin, .end = words.now, .owner = &owner, .kind = DURATION_PAIR,
+			.cpu = open->cpu, .open = true, .key = constants.end_field.size ? *key : 0,
+		};
+		judge(&measured);
+	}
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
