@@ -31,8 +31,8 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -U__SANITIZE_
 FOLDERS := $(patsubst tools/perf/recording/%/Build,%,$(wildcard tools/perf/recording/*/Build))
 $(foreach folder,$(FOLDERS),$(eval \
 	$(folder)-members := $(wildcard tools/perf/recording/$(folder)/*.c)))
-# Not what needs libbpf and perf's skeletons.
-ring-members := $(filter-out %/bpf_programs.c,$(ring-members))
+# Not what needs libbpf, libtraceevent, and skeletons of perf.
+ring-members := $(filter-out %/bpf_events.c %/bpf_programs.c,$(ring-members))
 when-members := $(filter-out %/iterate.c %/pair.c %/programs.c,$(when-members))
 # Not grace.c: tools/arch hides <asm/unistd.h>, which has the number of membarrier(2).
 libperf-members := $(filter-out %/grace.c,$(wildcard tools/lib/perf/*.c))

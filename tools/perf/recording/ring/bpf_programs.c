@@ -19,7 +19,8 @@
  * @object:	libbpf's
  * @links:	of the programs that are attached
  * @words:	mapped memory of the programs
- * @selected:	events to load programs for
+ * @selected:	programs to load
+ * @constants:	for them
  * @data_bytes:	size of a data area
  * @fds:	the ring of each CPU, or -1
  * @nr_fds:	number of @fds
@@ -29,19 +30,14 @@ struct bpf_programs {
 	struct bpf_link		*links[NR_RING_EVENTS];
 	struct event_ring_words	*words;
 	bool			 selected[NR_RING_EVENTS];
+	struct event_ring_constants constants;
 	size_t			 data_bytes;
 	int			*fds;
 	int			 nr_fds;
 };
 
-static const char * const names[NR_RING_EVENTS] = {
-	[RING_EVENT_SYS_ENTER]	      = "on_sys_enter",
-	[RING_EVENT_SYS_EXIT]	      = "on_sys_exit",
-	[RING_EVENT_SCHED_SWITCH]     = "on_sched_switch",
-	[RING_EVENT_SCHED_WAKING]     = "on_sched_waking",
-	[RING_EVENT_SCHED_WAKEUP]     = "on_sched_wakeup",
-	[RING_EVENT_SCHED_WAKEUP_NEW] = "on_sched_wakeup_new",
-};
+#define PROGRAM_NAME(name) "on_" #name,
+static const char * const names[] = { RING_PROGRAMS(PROGRAM_NAME) };	/* by enum ring_event */
 
 static int print_debug(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -58,9 +54,18 @@ struct bpf_programs *bpf_programs__new(void)
 	return calloc(1, sizeof(struct bpf_programs));
 }
 
-void bpf_programs__select(struct bpf_programs *programs, enum ring_event event)
+void bpf_programs__select(struct bpf_programs *programs, enum ring_event program, int variant)
 {
-	programs->selected[event] = true;
+	programs->selected[program] = true;
+	programs->constants.variant[program] = variant;
+}
+
+void bpf_programs__select_calls(struct bpf_programs *programs, enum ring_event program)
+{
+	if (program == RING_EVENT_sys_enter)
+		programs->constants.enter_calls = 1;
+	else
+		programs->constants.exit_calls = 1;
 }
 
 /* Return: a descriptor, or a negative errno. */
@@ -84,8 +89,7 @@ static void *section(struct bpf_object *object, const char *name)
 }
 
 /* Load one build of the programs. */
-static int load_object(struct bpf_programs *programs, const void *elf, size_t bytes, int pattern,
-		       pid_t own_tgid)
+static int load_object(struct bpf_programs *programs, const void *elf, size_t bytes, int pattern)
 {
 	struct bpf_object *object = bpf_object__open_mem(elf, bytes, NULL);
 	struct event_ring_constants *constants;
@@ -101,8 +105,7 @@ static int load_object(struct bpf_programs *programs, const void *elf, size_t by
 	rings = bpf_object__find_map_by_name(object, "rings");
 	err = constants && rings ? 0 : -EINVAL;
 	if (!err) {
-		constants->data_mask = programs->data_bytes - sizeof(__u64);
-		constants->own_tgid = own_tgid;
+		*constants = programs->constants;
 		err = bpf_map__set_inner_map_fd(rings, pattern) ?:
 		      bpf_map__set_max_entries(rings, programs->nr_fds) ?: bpf_object__load(object);
 	}
@@ -115,7 +118,7 @@ static int load_object(struct bpf_programs *programs, const void *elf, size_t by
 	return 0;
 }
 
-static int load_any(struct bpf_programs *programs, int pattern, pid_t own_tgid)
+static int load_any(struct bpf_programs *programs, int pattern)
 {
 	libbpf_print_fn_t print = libbpf_set_print(print_debug);
 	const void *elf;
@@ -123,10 +126,10 @@ static int load_any(struct bpf_programs *programs, int pattern, pid_t own_tgid)
 	int err;
 
 	elf = event_ring_bpf__elf_bytes(&bytes);
-	err = load_object(programs, elf, bytes, pattern, own_tgid);
+	err = load_object(programs, elf, bytes, pattern);
 	if (err) {
 		elf = event_ring_plain_bpf__elf_bytes(&bytes);
-		err = load_object(programs, elf, bytes, pattern, own_tgid);
+		err = load_object(programs, elf, bytes, pattern);
 	}
 	libbpf_set_print(print);
 	return err;
@@ -143,7 +146,9 @@ int bpf_programs__load(struct bpf_programs *programs, size_t data_bytes, int nr_
 		programs->fds[i] = -1;
 	programs->nr_fds = programs->fds ? nr_cpus : 0;
 	programs->data_bytes = data_bytes;
-	err = programs->fds ? load_any(programs, pattern, own_tgid) : -ENOMEM;
+	programs->constants.data_mask = data_bytes - sizeof(__u64);
+	programs->constants.own_tgid = own_tgid;
+	err = programs->fds ? load_any(programs, pattern) : -ENOMEM;
 	close(pattern);
 	return err;
 }
@@ -178,9 +183,9 @@ struct event_ring_words *bpf_programs__words(struct bpf_programs *programs)
 	return programs->words;
 }
 
-int bpf_programs__fd(const struct bpf_programs *programs, enum ring_event event)
+int bpf_programs__fd(const struct bpf_programs *programs, enum ring_event program)
 {
-	return bpf_program__fd(find(programs, event));
+	return bpf_program__fd(find(programs, program));
 }
 
 int bpf_programs__attach(struct bpf_programs *programs)

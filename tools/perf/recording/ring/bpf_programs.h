@@ -17,8 +17,11 @@ struct bpf_programs;
 /** bpf_programs__new - Return: an object without programs, to be deleted; NULL without memory */
 struct bpf_programs *bpf_programs__new(void);
 
-/** bpf_programs__select - load the program that writes @event, too */
-void bpf_programs__select(struct bpf_programs *programs, enum ring_event event);
+/** bpf_programs__select - load a program, too, to write in the layout @variant */
+void bpf_programs__select(struct bpf_programs *programs, enum ring_event program, int variant);
+
+/** bpf_programs__select_calls - let @program also write events of single system calls */
+void bpf_programs__select_calls(struct bpf_programs *programs, enum ring_event program);
 
 /**
  * bpf_programs__load - load the programs that were selected
@@ -42,8 +45,8 @@ int bpf_programs__add_ring(struct bpf_programs *programs, int cpu, int node);
 /** bpf_programs__words - Return: what may be changed while the programs run; once they are loaded */
 struct event_ring_words *bpf_programs__words(struct bpf_programs *programs);
 
-/** bpf_programs__fd - descriptor of the program that writes @event */
-int bpf_programs__fd(const struct bpf_programs *programs, enum ring_event event);
+/** bpf_programs__fd - descriptor of a program */
+int bpf_programs__fd(const struct bpf_programs *programs, enum ring_event program);
 
 /** bpf_programs__attach - attach the programs. Return: 0, or a negative errno */
 int bpf_programs__attach(struct bpf_programs *programs);

@@ -26,17 +26,16 @@ int bpf_ring__parse(enum bpf_ring_mode *mode, const char *text)
 #include <internal/lib.h>
 #include <linux/perf_event.h>
 #include <linux/time64.h>
+#include <linux/zalloc.h>
+#include <symbol/kallsyms.h>
 #include <sys/stat.h>
-#include <traceevent/event-parse.h>
 #include "util/cpumap.h"
 #include "util/event.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
 #include "util/evsel_config.h"
 #include "util/record.h"
-#include "util/strbuf.h"
 #include "util/target.h"
-#include "util/trace-event.h"
 #include "recording/lib/compat.h"
 #include "bpf_programs.h"
 #include "channel.h"
@@ -51,70 +50,9 @@ int bpf_ring__parse(enum bpf_ring_mode *mode, const char *text)
 /* Where all mount and pid namespaces begin (PROC_PID_INIT_INO) */
 #define INIT_PID_NS_INO 0xEFFFFFFC
 
-/**
- * struct ring_event_info - an event that the programs write
- * @name:	of the tracepoint
- * @fields:	"name@offset+size " of each field beside the common ones: the layout that the
- *		program writes
- * @function:	has the tracepoint; its address is the instruction pointer of the samples
- */
-struct ring_event_info {
-	const char	*name;
-	const char	*fields;
-	const char	*function;
-};
-
-#define WAKEUP_FIELDS "comm@8+16 pid@24+4 prio@28+4 target_cpu@32+4 "
-
-_Static_assert(BPF_RING_EVENTS == NR_RING_EVENTS, "struct bpf_ring has an entry for each event");
-
-static const struct ring_event_info infos[NR_RING_EVENTS] = {
-	[RING_EVENT_SYS_ENTER] = {
-		.name = "raw_syscalls:sys_enter",
-		.fields = "id@8+8 args@16+48 ", .function = "syscall_trace_enter",
-	},
-	[RING_EVENT_SYS_EXIT] = {
-		.name = "raw_syscalls:sys_exit",
-		.fields = "id@8+8 ret@16+8 ", .function = "syscall_exit_work",
-	},
-	[RING_EVENT_SCHED_SWITCH] = {
-		.name = "sched:sched_switch",
-		.fields = "prev_comm@8+16 prev_pid@24+4 prev_prio@28+4 prev_state@32+8 "
-			  "next_comm@40+16 next_pid@56+4 next_prio@60+4 ",
-		.function = "__schedule",
-	},
-	[RING_EVENT_SCHED_WAKING] = {
-		.name = "sched:sched_waking",
-		.fields = WAKEUP_FIELDS, .function = "try_to_wake_up",
-	},
-	[RING_EVENT_SCHED_WAKEUP] = {
-		.name = "sched:sched_wakeup",
-		.fields = WAKEUP_FIELDS, .function = "ttwu_do_activate",
-	},
-	[RING_EVENT_SCHED_WAKEUP_NEW] = {
-		.name = "sched:sched_wakeup_new",
-		.fields = WAKEUP_FIELDS, .function = "wake_up_new_task",
-	},
-};
-
 /*
  * Selection of events
  */
-
-/* Return: the index of @evsel in the table, or -1. */
-static int find_info(const struct evsel *evsel)
-{
-	const char *name = evsel__name((struct evsel *)evsel);
-	size_t i;
-
-	if (evsel->core.attr.type != PERF_TYPE_TRACEPOINT)
-		return -1;
-	for (i = 0; i < ARRAY_SIZE(infos); i++) {
-		if (!strcmp(name, infos[i].name))
-			return i;
-	}
-	return -1;
-}
 
 static struct bpf_written_event *written_event(const struct evsel *evsel)
 {
@@ -138,8 +76,9 @@ static const char *unsuitable_recording(const struct record_opts *opts)
 {
 	const struct target *target = &opts->target;
 
-	if (!target->system_wide || target->cpu_list || target->pid || target->tid)
-		return "only recordings of all CPUs (-a) can";
+	if (target->pid || target->tid || target__user(target) ||
+	    (!target->system_wide && !target->cpu_list))
+		return "only recordings of CPUs (-a or -C) can";
 	if (opts->use_clockid && opts->clockid != CLOCK_MONOTONIC)
 		return "the programs have no clock but CLOCK_MONOTONIC";
 	if (!is_initial_pid_namespace())
@@ -147,22 +86,8 @@ static const char *unsuitable_recording(const struct record_opts *opts)
 	return NULL;
 }
 
-static bool has_format(struct evsel *evsel, const struct ring_event_info *info)
-{
-	struct tep_event *format = evsel__tp_format(evsel);
-	struct strbuf fields = STRBUF_INIT;
-	struct tep_format_field *field;
-	bool same;
-
-	for (field = format ? format->format.fields : NULL; field; field = field->next)
-		strbuf_addf(&fields, "%s@%d+%d ", field->name, field->offset, field->size);
-	same = !strcmp(fields.buf, info->fields);
-	strbuf_release(&fields);
-	return same;
-}
-
 /* Return: why @evsel, which is in the table, cannot be written by BPF, or NULL. */
-static const char *unsuitable_event(struct evsel *evsel, const struct ring_event_info *info)
+static const char *unsuitable_event(struct evsel *evsel, struct bpf_event_kind *kind)
 {
 	const struct perf_event_attr *attr = &evsel->core.attr;
 
@@ -176,7 +101,7 @@ static const char *unsuitable_event(struct evsel *evsel, const struct ring_event
 		return "it is bound to a cgroup";
 	if (attr->freq || attr->sample_period != 1 || attr->sample_type != SAMPLE_FORMAT)
 		return "its samples have other fields, or another period";
-	if (!has_format(evsel, info))
+	if (!bpf_events__find(evsel, kind))
 		return "this kernel has another format for it";
 	return NULL;
 }
@@ -198,7 +123,7 @@ void bpf_ring__choose_clock(struct bpf_ring *ring, struct evlist *evlist, struct
 	if (ring->reason || opts->use_clockid)
 		return;
 	evlist__for_each_entry(evlist, evsel) {
-		if (find_info(evsel) < 0 || !will_overwrite(evsel, opts))
+		if (!bpf_events__know(evsel) || !will_overwrite(evsel, opts))
 			continue;
 		clock_getres(CLOCK_MONOTONIC, &resolution);
 		opts->use_clockid = true;
@@ -222,84 +147,119 @@ static void give_up(struct bpf_ring *ring, struct evlist *evlist, const char *re
 		evsel->priv = NULL;
 	bpf_programs__delete(ring->programs);
 	ring->programs = NULL;
+	zfree(&ring->events);
 }
 
-static void mark_events(struct bpf_ring *ring, struct evlist *evlist, int *nr)
+/* Return: the number of marked events, or -ENOMEM. */
+static int mark_events(struct bpf_ring *ring, struct evlist *evlist)
 {
+	struct bpf_event_kind kind;
 	const char *reason;
 	struct evsel *evsel;
+	int nr = 0;
 
+	ring->events = calloc(evlist->core.nr_entries, sizeof(*ring->events));
+	if (!ring->events)
+		return -ENOMEM;
 	evlist__for_each_entry(evlist, evsel) {
-		int index = find_info(evsel);
-
-		if (index < 0)
+		if (!bpf_events__know(evsel))
 			continue;
-		reason = unsuitable_event(evsel, &infos[index]);
+		reason = unsuitable_event(evsel, &kind);
 		pr_debug("%s is written by %s%s\n", evsel__name(evsel), reason ? "perf: " : "BPF",
 			 reason ?: "");
 		if (reason) {
 			ring->reason = reason;
 			continue;
 		}
-		ring->events[index] = (struct bpf_written_event){ .index = index, .program_fd = -1 };
-		evsel->priv = &ring->events[index];
-		++*nr;
+		ring->events[nr] = (struct bpf_written_event){ .kind = kind, .program_fd = -1 };
+		evsel->priv = &ring->events[nr++];
 	}
+	return nr;
+}
+
+static bool is_same(const struct bpf_event_kind *a, const struct bpf_event_kind *b)
+{
+	return a->program == b->program && a->call == b->call;
 }
 
 /* An event that is recorded twice needs two records. */
-static bool has_twins(struct evlist *evlist)
+static bool has_twins(const struct bpf_ring *ring, int nr)
 {
-	bool seen[NR_RING_EVENTS] = { false };
-	struct bpf_written_event *event;
-	struct evsel *evsel;
+	int i, k;
 
-	for_each_written(evlist, evsel, event) {
-		if (seen[event->index])
-			return true;
-		seen[event->index] = true;
+	for (i = 0; i < nr; i++) {
+		for (k = 0; k < i; k++) {
+			if (is_same(&ring->events[i].kind, &ring->events[k].kind))
+				return true;
+		}
 	}
 	return false;
 }
 
 static int refuse(const struct bpf_ring *ring)
 {
-	if (ring->mode != BPF_RING_YES)
+	if (ring->mode != BPF_RING_YES) {
+		if (ring->reason)
+			pr_debug("No event is written by BPF: %s.\n", ring->reason);
 		return 0;
+	}
 	pr_err("--bpf-ring=yes: no event can be written by BPF: %s.\n",
 	       ring->reason ?: "there is none that the programs know");
 	return -EOPNOTSUPP;
 }
 
+static void select_programs(struct bpf_ring *ring, int nr)
+{
+	const struct bpf_event_kind *kind;
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		kind = &ring->events[i].kind;
+		bpf_programs__select(ring->programs, kind->program, kind->variant);
+		if (kind->call >= 0)
+			bpf_programs__select_calls(ring->programs, kind->program);
+	}
+}
+
+/* Return: NULL, or why the programs cannot write the @nr events. */
+static const char *load(struct bpf_ring *ring, const struct record_opts *opts, int nr, pid_t own_tgid)
+{
+	if (has_twins(ring, nr))
+		return "an event is recorded twice";
+	ring->programs = bpf_programs__new();
+	if (!ring->programs)
+		return "memory is short";
+	select_programs(ring, nr);
+	switch (-bpf_programs__load(ring->programs, channels__ring_bytes(opts->mmap_pages),
+				    cpu__max_cpu().cpu, own_tgid)) {
+	case 0:
+		return NULL;
+	case EPERM:
+	case EACCES:
+		return "this user may not load BPF programs";
+	case E2BIG:
+		return "the rings are too large for BPF arrays of this kernel";
+	default:
+		return "this kernel does not load the programs (-vv prints its messages)";
+	}
+}
+
 int bpf_ring__add_events(struct bpf_ring *ring, struct evlist *evlist,
 			 const struct record_opts *opts, pid_t own_tgid)
 {
-	struct bpf_written_event *event;
-	struct evsel *evsel;
-	int nr = 0, err;
+	const char *reason;
+	int nr;
 
 	if (ring->reason)
 		return refuse(ring);
-	mark_events(ring, evlist, &nr);
-	if (!nr)
+	nr = mark_events(ring, evlist);
+	if (nr <= 0)
 		return refuse(ring);
-
-	ring->programs = bpf_programs__new();
-	if (!ring->programs) {
-		give_up(ring, evlist, "memory is short");
-		return refuse(ring);
-	}
-	for_each_written(evlist, evsel, event)
-		bpf_programs__select(ring->programs, event->index);
-	err = has_twins(evlist) ? -EEXIST :
-	      bpf_programs__load(ring->programs, channels__ring_bytes(opts->mmap_pages),
-				 cpu__max_cpu().cpu, own_tgid);
-	if (err)
-		give_up(ring, evlist, err == -EEXIST ? "an event is recorded twice" :
-			err == -EPERM || err == -EACCES ? "this user may not load BPF programs" :
-			err == -E2BIG ? "the rings are too large for BPF arrays of this kernel" :
-			"this kernel does not load the programs (-vv prints its messages)");
-	return ring->programs ? 0 : refuse(ring);
+	reason = load(ring, opts, nr, own_tgid);
+	if (!reason)
+		return 0;
+	give_up(ring, evlist, reason);
+	return refuse(ring);
 }
 
 /*
@@ -333,23 +293,48 @@ static int map_rings(struct bpf_ring *ring, struct channel *channel, struct evli
 	return 0;
 }
 
+/* Take the start of the functions that the tracepoints are in, as far as they are known. */
+static int note_function(void *arg, const char *name, char type, u64 start)
+{
+	struct event_ring_words *words = arg;
+	size_t i;
+
+	if (type != 't' && type != 'T')
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(words->events); i++) {
+		if (!words->events[i].ip && !strcmp(name, bpf_events__function(i)))
+			words->events[i].ip = start;
+	}
+	return 0;
+}
+
+static struct ring_event_config *find_config(struct event_ring_words *words,
+					     const struct bpf_event_kind *kind)
+{
+	if (kind->call < 0)
+		return &words->events[kind->program];
+	return kind->program == RING_EVENT_sys_enter ? &words->enter[kind->call] :
+						       &words->exit[kind->call];
+}
+
 static int attach(struct bpf_ring *ring, struct evlist *evlist)
 {
-	struct bpf_written_event *event;
 	struct event_ring_words *words = bpf_programs__words(ring->programs);
+	bool counted[NR_RING_EVENTS] = { false };
+	struct bpf_written_event *event;
 	struct ring_event_config *config;
 	struct evsel *evsel;
-	u64 ip;
 
+	kallsyms__parse("/proc/kallsyms", words, note_function);
 	for_each_written(evlist, evsel, event) {
-		config = &words->config[event->index];
+		config = find_config(words, &event->kind);
 		config->id = evsel->core.id[0];
 		config->type = evsel->core.attr.config;
-		if (!kallsyms__get_function_start("/proc/kallsyms", infos[event->index].function, &ip))
-			config->ip = ip;
-		event->program_fd = bpf_programs__fd(ring->programs, event->index);
-		event->enabled = &words->enabled[event->index];
-		event->lost = &words->lost[event->index];
+		config->nr_args = event->kind.nr_args;
+		event->config = config;
+		if (!counted[event->kind.program])
+			event->program_fd = bpf_programs__fd(ring->programs, event->kind.program);
+		counted[event->kind.program] = true;
 	}
 	return bpf_programs__attach(ring->programs);
 }
@@ -375,8 +360,8 @@ void bpf_ring__sync(struct evlist *evlist)
 	struct evsel *evsel;
 
 	for_each_written(evlist, evsel, event) {
-		if (event->enabled)
-			*event->enabled = !evsel->disabled;
+		if (event->config)
+			event->config->enabled = !evsel->disabled;
 	}
 }
 
@@ -384,13 +369,17 @@ u64 bpf_ring__lost(const struct evsel *evsel)
 {
 	const struct bpf_written_event *event = written_event(evsel);
 
-	return event->lost ? *event->lost + bpf_program_fd__misses(event->program_fd) : 0;
+	if (!event->config)
+		return 0;
+	return event->config->lost +
+	       (event->program_fd < 0 ? 0 : bpf_program_fd__misses(event->program_fd));
 }
 
 void bpf_ring__exit(struct bpf_ring *ring)
 {
 	bpf_programs__delete(ring->programs);
 	ring->programs = NULL;
+	zfree(&ring->events);
 }
 
 #else /* no BPF skeletons, or another architecture */

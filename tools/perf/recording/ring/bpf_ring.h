@@ -22,12 +22,14 @@
 #include <stdbool.h>
 #include <linux/types.h>
 #include <sys/types.h>
+#include "bpf_events.h"
 
 struct bpf_programs;
 struct channel;
 struct evlist;
 struct evsel;
 struct record_opts;
+struct ring_event_config;
 
 /** enum bpf_ring_mode - --bpf-ring */
 enum bpf_ring_mode {
@@ -36,33 +38,28 @@ enum bpf_ring_mode {
 	BPF_RING_NO,
 };
 
-/* Number of events that the programs know; the enum ring_event of the skeleton */
-#define BPF_RING_EVENTS	6
-
 /**
  * struct bpf_written_event - what the private pointer of a marked event points to
- * @index:	in the table of events
- * @program_fd:	of the program that writes the event; -1 before the program is attached
- * @enabled:	a word of the program; NULL before the program is attached
- * @lost:	likewise
+ * @kind:	how the event is written
+ * @config:	shared with the program; NULL before the program is attached
+ * @program_fd:	program whose misses are those of this event; -1: they are another event's
  */
 struct bpf_written_event {
-	int	 index;
-	int	 program_fd;
-	unsigned char *enabled;
-	const unsigned long long *lost;
+	struct bpf_event_kind		  kind;
+	volatile struct ring_event_config *config;
+	int				  program_fd;
 };
 
 /**
  * struct bpf_ring
  * @mode:	an option
- * @events:	one for each event of the table
+ * @events:	those that are written by BPF; NULL: none
  * @programs:	NULL: no event is written by BPF
  * @reason:	why no event at all can be written by BPF, or NULL
  */
 struct bpf_ring {
 	enum bpf_ring_mode	 mode;
-	struct bpf_written_event events[BPF_RING_EVENTS];
+	struct bpf_written_event *events;
 	struct bpf_programs	*programs;
 	const char		*reason;
 };

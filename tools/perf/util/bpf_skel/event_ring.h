@@ -20,50 +20,103 @@
 #define EVENT_RING_DATA		4096
 #define EVENT_RING_SLACK	256
 
-/* Events that the programs can write, in the order of the table in ring/bpf_ring.c */
+/*
+ * The programs: "on_NAME" is attached to the tracepoint NAME. The first two also write the events
+ * of single system calls.
+ */
+#define RING_PROGRAMS(X)	\
+	X(sys_enter)		\
+	X(sys_exit)		\
+	X(sched_switch)		\
+	X(sched_waking)		\
+	X(sched_wakeup)		\
+	X(sched_wakeup_new)	\
+	X(sched_migrate_task)	\
+	X(sched_stat_runtime)	\
+	X(sched_process_fork)	\
+	X(sched_process_exit)	\
+	X(irq_handler_entry)	\
+	X(irq_handler_exit)	\
+	X(softirq_entry)	\
+	X(softirq_exit)		\
+	X(softirq_raise)	\
+	X(page_fault_user)	\
+	X(page_fault_kernel)	\
+	X(timer_start)		\
+	X(timer_cancel)		\
+	X(timer_expire_entry)	\
+	X(timer_expire_exit)	\
+	X(hrtimer_start)	\
+	X(hrtimer_cancel)	\
+	X(hrtimer_expire_entry)	\
+	X(hrtimer_expire_exit)	\
+	X(block_rq_insert)	\
+	X(block_rq_issue)	\
+	X(block_rq_complete)	\
+	X(net_dev_queue)	\
+	X(net_dev_xmit)		\
+	X(netif_rx)		\
+	X(netif_receive_skb)	\
+	X(napi_poll)		\
+	X(workqueue_queue_work)		\
+	X(workqueue_activate_work)	\
+	X(workqueue_execute_start)	\
+	X(workqueue_execute_end)
+
+#define RING_EVENT_OF(name)	RING_EVENT_##name,
 enum ring_event {
-	RING_EVENT_SYS_ENTER,
-	RING_EVENT_SYS_EXIT,
-	RING_EVENT_SCHED_SWITCH,
-	RING_EVENT_SCHED_WAKING,
-	RING_EVENT_SCHED_WAKEUP,
-	RING_EVENT_SCHED_WAKEUP_NEW,
+	RING_PROGRAMS(RING_EVENT_OF)
 	NR_RING_EVENTS,
 };
 
+/* System calls with a number below this can have events of their own. */
+#define NR_RING_CALLS		512
+
 /**
- * struct ring_event_config - what perf record tells the programs of an event
+ * struct ring_event_config - what perf record and a program share about an event
  * @id:		sample id
- * @ip:		instruction pointer of its samples
+ * @ip:		instruction pointer of the samples; not of single system calls
+ * @lost:	number of events that found MAX_DEPTH programs writing; the program counts it
  * @type:	id of the tracepoint
+ * @enabled:	is the event recorded now? perf record writes it at any time
+ * @nr_args:	of the system call
  */
 struct ring_event_config {
 	unsigned long long	id;
 	unsigned long long	ip;
-	unsigned int		type;
+	unsigned long long	lost;
+	unsigned short		type;
+	unsigned char		enabled;
+	unsigned char		nr_args;
+	unsigned int		unused;
 };
 
 /**
  * struct event_ring_constants - what perf record sets before it loads the programs
  * @data_mask:	size of a data area - 8 [bytes]
  * @own_tgid:	process whose system calls are not recorded; 0: all are
+ * @enter_calls: are there events of entering single system calls?
+ * @exit_calls:	likewise, of leaving
+ * @variant:	which of the layouts that a program knows is that of the kernel
  */
 struct event_ring_constants {
 	unsigned long long	data_mask;
 	unsigned int		own_tgid;
-	unsigned int		unused;
+	unsigned char		enter_calls;
+	unsigned char		exit_calls;
+	unsigned char		variant[NR_RING_EVENTS];
 };
 
 /**
- * struct event_ring_words - what perf record and the programs share
- * @config:	of each event; perf record writes it before the event is enabled
- * @lost:	events that found MAX_DEPTH programs writing; the programs count them
- * @enabled:	events that are recorded now; perf record writes it at any time
+ * struct event_ring_words - what perf record and the programs share while they run
+ * @events:	of the tracepoints that have a program
+ * @enter:	of single system calls, by number
+ * @exit:	likewise
  */
 struct event_ring_words {
-	struct ring_event_config config[NR_RING_EVENTS];
-	unsigned long long	 lost[NR_RING_EVENTS];
-	unsigned char		 enabled[NR_RING_EVENTS];
+	struct ring_event_config events[NR_RING_EVENTS];
+	struct ring_event_config enter[NR_RING_CALLS];
+	struct ring_event_config exit[NR_RING_CALLS];
 };
 
 /**

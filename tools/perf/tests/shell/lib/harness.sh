@@ -190,11 +190,15 @@ need_helpers() {
 	done
 }
 
-need_tracepoint() {
+has_tracepoint() {
 	local dir
 
 	for dir in /sys/kernel/tracing /sys/kernel/debug/tracing; do
 		[ -d "$dir/events/${1/://}" ] && return
 	done
-	skip "no tracepoint $1 (tracefs is not mounted, or the kernel lacks the event)"
+	return 1
+}
+
+need_tracepoint() {
+	has_tracepoint "$1" || skip "no tracepoint $1 (tracefs is not mounted, or the kernel lacks the event)"
 }

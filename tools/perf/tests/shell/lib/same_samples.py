@@ -2,23 +2,107 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Compare samples of tracepoints that were recorded twice at the same time.
 
-usage: same_samples.py FILE [--without-context]
+usage: same_samples.py FILE [--without-context] EVENT...
 
-The events of FILE are pairs: event 2n is written by perf, event 2n + 1 by BPF; both are the same
-tracepoint. On each CPU, the samples of the second must be a contiguous part of those of the first,
-equal in all fields but identifier, time and instruction pointer. --without-context leaves out
-common_flags and common_preempt_count. In common_flags, NEED_RESCHED alone is not compared: it may be
-set by another CPU between the two.
+The events of FILE are pairs: event 2n is written by perf, event 2n + 1 by BPF; both are the nth EVENT.
+On each CPU, perf writes its sample of a hit before the program writes the other one, so that each
+sample of BPF belongs to the last sample of perf before it. Within the time that the second ring
+covers, every sample of perf must have its counterpart, equal in everything that the format of the
+tracepoint defines, but identifier, time and instruction pointer (this as well for samples of user
+space). --without-context leaves out common_flags and common_preempt_count. Not compared:
 
-Prints one line for each event. Exit status 1 if samples differ, 2 if an event has no samples.
+- NEED_RESCHED of common_flags, which another CPU may set in between.
+- The ids of a task that is exiting: perf records -1, BPF the ids that common_pid has as well.
+- What is behind the end of the string rwbs, which perf leaves as it was.
+- The clock tick that jiffies may make in between, and the step from EXIT_ZOMBIE to EXIT_DEAD.
+
+perf records no software event while it wakes up a reader (perf_pending_irq() holds the recursion
+context). Samples that only BPF has are allowed for the events that a wake-up causes: they are counted.
+
+Prints "TAB" separated for each event: the result (same, differ, none), its name, and what was found.
+Exit status 1 if samples differ, 2 if events were lost.
 """
+import bisect
 import collections
 import struct
 import sys
 
 NEED_RESCHED = 0x24
-SAMPLE, LOST = 9, 2
-Sample = collections.namedtuple('Sample', 'time key')
+SAMPLE, LOST, LOST_SAMPLES = 9, 2, 13
+USER = 2
+NOBODY = 0xffffffff
+EXIT_STATES = (0x10, 0x20)
+MAX_NESTED_NS = 2_000_000
+CAUSED_BY_WAKEUP = {
+    'sched:sched_waking', 'sched:sched_wakeup', 'sched:sched_migrate_task', 'sched:sched_stat_runtime',
+    'timer:timer_start', 'timer:timer_cancel', 'timer:hrtimer_start', 'timer:hrtimer_cancel',
+    'workqueue:workqueue_queue_work', 'workqueue:workqueue_activate_work', 'irq:softirq_raise',
+}
+Sample = collections.namedtuple('Sample', 'time ip misc pid tid period raw')
+Field = collections.namedtuple('Field', 'name offset size dynamic')
+
+
+class Format:
+    """The fields of a tracepoint."""
+
+    def __init__(self, event):
+        self.fields = []
+        self.jiffies = event in ('timer:timer_start', 'timer:timer_expire_entry')
+        for root in '/sys/kernel/tracing', '/sys/kernel/debug/tracing':
+            try:
+                with open(f'{root}/events/{event.replace(":", "/")}/format', encoding='ascii') as file:
+                    self.parse(file)
+                return
+            except OSError:
+                pass
+        sys.exit(f'no format of {event}')
+
+    def parse(self, file):
+        for line in file:
+            words = line.strip().split(';\t')
+            if not words[0].startswith('field:'):
+                continue
+            name = words[0].split()[-1].split('[')[0]
+            offset, size = (int(word.split(':')[1]) for word in words[1:3])
+            self.fields.append(Field(name, offset, size, '__data_loc' in words[0]))
+
+    def differing(self, ours, theirs, context):
+        """Return the names of the fields that differ."""
+        names = []
+        for field in self.fields:
+            one, other = (raw[field.offset:field.offset + field.size] for raw in (ours, theirs))
+            if field.dynamic and one == other:
+                location, = struct.unpack('<I', one)
+                place = slice(location & 0xffff, (location & 0xffff) + (location >> 16))
+                one, other = ours[place], theirs[place]
+            if field.name in ('common_flags', 'common_preempt_count'):
+                mask = NEED_RESCHED if field.name == 'common_flags' else 0
+                if not context or (one[0] | mask) == (other[0] | mask):
+                    continue
+            if field.name == 'rwbs':
+                one, other = (value.split(b'\0')[0] for value in (one, other))
+            if one == other:
+                continue
+            a, b = (int.from_bytes(value, 'little') for value in (one, other))
+            if field.name == 'prev_state' and a in EXIT_STATES and b in EXIT_STATES:
+                continue
+            if field.name == 'now' and self.jiffies and a - b in (0, 1):
+                continue
+            names.append(f'{field.name} {other.hex()} {one.hex()}')
+        if len(ours) != len(theirs):
+            names.append('raw size')
+        return names
+
+
+def differing(ours, theirs, form, context):
+    names = form.differing(ours.raw, theirs.raw, context)
+    for name in 'misc', 'period', 'pid', 'tid':
+        one, other = getattr(ours, name), getattr(theirs, name)
+        if one != other and not (name in ('pid', 'tid') and other == NOBODY):
+            names.append(f'{name} {other:#x} {one:#x}')
+    if ours.misc == USER and ours.ip != theirs.ip:
+        names.append('ip')
+    return names
 
 
 def events_of_ids(data):
@@ -32,7 +116,7 @@ def events_of_ids(data):
     return ids
 
 
-def read(path, context):
+def read(path):
     """Return {(event, cpu): [Sample]} and whether anything was lost."""
     with open(path, 'rb') as file:
         data = file.read()
@@ -41,46 +125,71 @@ def read(path, context):
     end = offset + length
     while offset < end:
         kind, misc, size = struct.unpack_from('<IHH', data, offset)
-        lost |= kind == LOST
+        lost |= kind in (LOST, LOST_SAMPLES)
         if kind == SAMPLE:
-            ident, _, pid, tid, time, cpu, _, period, raw_size = \
+            ident, ip, pid, tid, time, cpu, _, period, raw_size = \
                 struct.unpack_from('<QQIIQIIQI', data, offset + 8)
             if ids.get(ident) is not None and raw_size >= 8:
-                raw = bytearray(data[offset + 60:offset + 60 + raw_size])
-                raw[2] &= ~NEED_RESCHED
-                if not context:
-                    raw[2:4] = b'\0\0'
-                samples[ids[ident], cpu].append(
-                    Sample(time, (misc, pid, tid, period, bytes(raw))))
+                samples[ids[ident], cpu].append(Sample(
+                    time, ip, misc, pid, tid, period, data[offset + 60:offset + 60 + raw_size]))
         offset += size
     return samples, lost
 
 
-def differences(ours, theirs):
-    """Return the number of samples of ours that are not in theirs, in the same order."""
-    first = min((index for index, sample in enumerate(theirs) if sample.key == ours[0].key),
-                key=lambda index: abs(theirs[index].time - ours[0].time), default=None)
-    if first is None:
-        return len(ours)
-    part = theirs[first:first + len(ours)]
-    return sum(a.key != b.key for a, b in zip(ours, part)) + len(ours) - len(part)
+def compare(ours, theirs, form, context):
+    """Return how many samples are only in ours, only in theirs, and what differs."""
+    times = [sample.time for sample in theirs]
+    paired, extra, differences = {}, 0, []
+    for sample in ours:
+        last = index = bisect.bisect_left(times, sample.time) - 1
+        # An interrupt may have come between the two samples of a hit.
+        while index in paired and index > 0 and times[last] - times[index - 1] < MAX_NESTED_NS:
+            index -= 1
+        if index < 0 or index in paired:
+            extra += 1
+            continue
+        names = differing(sample, theirs[index], form, context)
+        if names and last in paired:
+            extra += 1
+            continue
+        paired[index] = True
+        if names:
+            differences.append(names)
+    if not paired:
+        return extra, 0, differences
+    first, last = min(paired), max(paired)
+    # In the rings' order of time, what comes first in ours may have come before theirs began.
+    return extra, last - first + 1 - len(paired), differences
 
 
 def main():
-    samples, lost = read(sys.argv[1], '--without-context' not in sys.argv)
+    context = '--without-context' not in sys.argv
+    events = [word for word in sys.argv[2:] if word != '--without-context']
+    samples, lost = read(sys.argv[1])
     if lost:
         print('events were lost')
         return 2
-    status = 0
-    for event in range(1, max(event for event, _ in samples) + 1, 2):
-        total = wrong = 0
+    failed = False
+    for number, event in enumerate(events):
+        total = extra = missing = 0
+        differences = []
+        form = Format(event)
         for (index, cpu), ours in samples.items():
-            if index == event:
-                total += len(ours)
-                wrong += differences(ours, samples[event - 1, cpu])
-        print(f'event {event // 2}: {total} samples, {wrong} differ')
-        status = max(status, 1 if wrong else 0 if total else 2)
-    return status
+            if index != number * 2 + 1:
+                continue
+            result = compare(ours, samples[number * 2, cpu], form, context)
+            total += len(ours)
+            extra += result[0]
+            missing += result[1]
+            differences += result[2]
+        wrong = missing or differences or extra and event not in CAUSED_BY_WAKEUP
+        failed |= bool(wrong)
+        print('differ' if wrong else 'same' if total else 'none', event,
+              f'{total} samples of BPF, {len(differences)} differ, {missing} only of perf, '
+              f'{extra} only of BPF', sep='\t')
+        for names in differences[:3]:
+            print('#', 'perf, BPF:', *names)
+    return 1 if failed else 0
 
 
 if __name__ == '__main__':

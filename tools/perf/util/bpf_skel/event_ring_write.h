@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Reserve a record in the ring of this CPU, fill in what all records have, and commit it.
+ *
+ * Barriers. Only this CPU writes its ring. A reader on another CPU needs the order of E and B
+ * (perf/overwrite.h): data_reserved before the record, the record before data_head. On x86 stores
+ * become visible in program order, and the JIT keeps that order; other architectures do not load
+ * these programs.
+ */
+#define MISC_KERNEL			1	/* PERF_RECORD_MISC_KERNEL */
+#define MISC_USER			2	/* PERF_RECORD_MISC_USER */
+#define MAX_DEPTH			4	/* words of data_reserved */
+#define MAX_PUBLISH			8
+
+/* Bits of common_flags, as in the kernel's trace_events.h */
+#define IRQS_ON				0x00
+#define IRQS_OFF			0x01
+#define TRACE_FLAG_NEED_RESCHED		0x04
+#define TRACE_FLAG_HARDIRQ		0x08
+#define TRACE_FLAG_SOFTIRQ		0x10
+#define TRACE_FLAG_PREEMPT_RESCHED	0x20
+#define TRACE_FLAG_NMI			0x40
+#define TRACE_FLAG_BH_OFF		0x80
+
+/* Fields of preempt_count() on x86 */
+#define PREEMPT_BITS			0x000000ff
+#define SOFTIRQ_BITS			0x0000ff00
+#define SERVING_SOFTIRQ			0x00000100
+#define HARDIRQ_BITS			0x000f0000
+#define NMI_BITS			0x00f00000
+#define NO_RESCHED			0x80000000
+
+#ifndef NO_PREEMPT_COUNT
+struct pcpu_hot___ring {
+	int			preempt_count;
+} __attribute__((preserve_access_index));
+
+/* One of them exists: pcpu_hot from Linux 6.2 to 6.14, __preempt_count before and after. */
+extern const int __preempt_count __ksym __weak;
+extern const struct pcpu_hot___ring pcpu_hot __ksym __weak;
+#endif
+
+struct ring_array {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE | BPF_F_NUMA_NODE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, EVENT_RING_DATA + 4096 + EVENT_RING_SLACK);	/* perf record sets the size */
+};
+
+/* The ring of each CPU */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);					/* perf record sets the number */
+	__uint(key_size, sizeof(__u32));
+	__array(values, struct ring_array);
+} rings SEC(".maps");
+
+const volatile struct event_ring_constants constants = { .data_mask = 4096 - 8 };
+struct event_ring_words words;
+
+/* IDENTIFIER | IP | TID | TIME | CPU | PERIOD */
+struct sample {
+	__u32	type;
+	__u16	misc;
+	__u16	size;
+	__u64	id;
+	__u64	ip;
+	__u32	pid, tid;
+	__u64	time;
+	__u32	cpu, unused;
+	__u64	period;
+};
+
+/* RAW, and the common fields of a tracepoint */
+struct raw {
+	__u32	size;
+	__u16	common_type;
+	__u8	common_flags;
+	__u8	common_preempt_count;
+	__u32	common_pid;
+};
+
+/* A record begins with these. It is packed, because 64-bit fields are at odd multiples of 4. */
+#define SAMPLE		struct sample sample; struct raw raw
+#define __record	__attribute__((packed, aligned(8)))
+
+/* Offset of the field at @offset of the format file in a record */
+#define RAW_OFFSET(offset) (sizeof(struct sample) + sizeof(__u32) + (offset))
+
+/* Size of a record whose tracepoint has @bytes of data, as perf pads it, and a trailer */
+#define RECORD_SIZE(bytes) ((RAW_OFFSET(bytes) + 7) / 8 * 8 + sizeof(__u64))
+
+/**
+ * struct place - where and how a record is written
+ * @event:	has the program
+ * @config:	of the event
+ * @size:	of the record with its trailer [bytes]
+ * @flags:	IRQS_OFF or IRQS_ON: what the tracepoint decides of common_flags, hardirqs excepted
+ * @usual_count: preempt_count() where the tracepoint is in a task's own code; for
+ *		event_ring_plain.bpf.c
+ * @page:	begin of the ring
+ * @state:	of the ring
+ * @data:	begin of the data area
+ * @record:	the record
+ * @position:	of the record, counted from the first byte ever written
+ */
+struct place {
+	volatile struct ring_event_config *config;
+	__u32				 size;
+	__u8				 flags;
+	__u8				 usual_count;
+	struct perf_event_mmap_page	*page;
+	volatile struct event_ring_state *state;
+	void				*data;
+	void				*record;
+	__u64				 position;
+};
+
+/* Return: the place of @place->size bytes; NULL if they were counted as lost, or without a ring. */
+static __always_inline void *reserve(struct place *place)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), zero = 0, depth;
+	volatile struct event_ring_state *state;
+	volatile __u64 *reserved;
+	void *ring;
+
+	ring = bpf_map_lookup_elem(&rings, &cpu);
+	if (!ring)
+		return NULL;
+	ring = bpf_map_lookup_elem(ring, &zero);
+	if (!ring)
+		return NULL;
+	state = ring + EVENT_RING_STATE;
+	depth = state->nesting;
+	if (depth >= MAX_DEPTH) {
+		__sync_fetch_and_add(&place->config->lost, 1);
+		return NULL;
+	}
+	state->nesting = depth + 1;
+
+	place->page = ring;
+	place->state = state;
+	place->data = ring + EVENT_RING_DATA;
+	/* Announce the bytes before they are taken: the word of this depth has no other writer. */
+	reserved = &place->page->data_reserved[depth & (MAX_DEPTH - 1)];
+	*reserved += place->size;
+	barrier();								/* (E) */
+	place->position = __sync_fetch_and_add(&state->head, place->size);
+	place->record = place->data + (place->position & constants.data_mask);
+	return place->record;
+}
+
+/* Copy what was written beyond the end of the data area to its beginning. */
+static __always_inline void wrap(struct place *place)
+{
+	__u64 end = (place->position & constants.data_mask) + place->size;
+	__u64 area = constants.data_mask + 8;
+	__u32 i;
+
+	for (i = 0; i < EVENT_RING_SLACK && area + i < end; i += 8)
+		*(volatile __u64 *)(place->data + i) = *(volatile __u64 *)(place->data + area + i);
+}
+
+/*
+ * Publish the record, unless this program has interrupted another one, which will publish both.
+ * An interrupt that wrote between the load of the head and the end of the nesting did not publish:
+ * look again, and leave the rest to the next record.
+ */
+static __always_inline void commit(struct place *place)
+{
+	volatile struct event_ring_state *state = place->state;
+	volatile __u64 *data_head = &place->page->data_head;
+	__u32 nesting;
+	__u64 head;
+	int i;
+
+	*(volatile __u64 *)(place->record + place->size - 8) =
+		(place->position << 16) >> 16 | (__u64)place->size << 48;
+	wrap(place);
+	barrier();								/* (B) */
+	nesting = state->nesting;
+	if (nesting != 1) {
+		state->nesting = nesting - 1;
+		return;
+	}
+	for (i = 0; i < MAX_PUBLISH; i++) {
+		state->nesting = 1;
+		barrier();
+		head = state->head;
+		*data_head = head;
+		barrier();
+		state->nesting = 0;
+		barrier();
+		if (state->head == head)
+			return;
+	}
+}
+
+/* @usual: the count where the tracepoint is in a task's own code */
+static __always_inline __u32 preempt_count(__u32 usual)
+{
+#ifndef NO_PREEMPT_COUNT
+	if (bpf_ksym_exists(&__preempt_count))
+		return *(const __u32 *)bpf_this_cpu_ptr(&__preempt_count);
+	if (bpf_ksym_exists(&pcpu_hot))
+		return ((const struct pcpu_hot___ring *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
+#endif
+	return usual | NO_RESCHED;
+}
+
+/* perf's function for a tracepoint and this program run with the same preempt_count(). */
+static __always_inline void fill(struct place *place, struct sample *sample, struct raw *raw,
+				 __u64 ip, __u16 misc)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	__u32 count = preempt_count(place->usual_count), depth = count & PREEMPT_BITS;
+	__u8 flags = place->flags;
+
+	if (count & NMI_BITS)
+		flags |= TRACE_FLAG_NMI;
+	if (count & HARDIRQ_BITS)
+		flags |= TRACE_FLAG_HARDIRQ | IRQS_OFF;
+	if (count & SERVING_SOFTIRQ)
+		flags |= TRACE_FLAG_SOFTIRQ;
+	if ((count & SOFTIRQ_BITS) > SERVING_SOFTIRQ)
+		flags |= TRACE_FLAG_BH_OFF;
+	if (!(count & NO_RESCHED))
+		flags |= TRACE_FLAG_NEED_RESCHED | TRACE_FLAG_PREEMPT_RESCHED;
+
+	/* As perf does: fields overwrite what is not padding. */
+	*(volatile __u64 *)(place->record + place->size - 16) = 0;
+	barrier();
+	sample->type = PERF_RECORD_SAMPLE;
+	sample->misc = misc;
+	sample->size = place->size;
+	sample->id = place->config->id;
+	sample->ip = ip;
+	sample->pid = pid_tgid >> 32;
+	sample->tid = pid_tgid;
+	sample->time = bpf_ktime_get_ns();
+	sample->cpu = bpf_get_smp_processor_id();
+	sample->unused = 0;
+	sample->period = 1;
+	raw->size = place->size - sizeof(*sample) - sizeof(raw->size) - sizeof(__u64);
+	raw->common_type = place->config->type;
+	raw->common_flags = flags;
+	raw->common_preempt_count = depth < 0xf ? depth : 0xf;
+	raw->common_pid = pid_tgid;
+}
+
+/*
+ * Store 64 bits, which may be a pointer, at an odd multiple of 4. The compiler would make two stores
+ * of a packed member, and the verifier allows only whole pointers.
+ */
+static __always_inline void put64(void *field, __u64 value)
+{
+	*(volatile __u64 *)field = value;
+}
+
+/*
+ * Begin a record of @place->size bytes.
+ *
+ * Return: it, to be passed to commit() with the tracepoint's own fields filled in; NULL if the event
+ * is disabled or was lost.
+ */
+static __always_inline void *begin(struct place *place)
+{
+	struct { SAMPLE; } __record *record;
+
+	if (!place->config->enabled)
+		return NULL;
+	record = reserve(place);
+	if (record)
+		fill(place, &record->sample, &record->raw, place->config->ip, MISC_KERNEL);
+	return record;
+}
+
+/* The place of a record of @type that is written by the program of the tracepoint @event */
+#define PLACE_OF(event, bytes, irqs, count)						\
+	{ .config = &words.events[event], .size = (bytes), .flags = (irqs), .usual_count = (count) }
