@@ -23,12 +23,14 @@ int bpf_ring__parse(enum bpf_ring_mode *mode, const char *text)
 
 #if defined(HAVE_BPF_SKEL) && defined(__x86_64__)
 #include <time.h>
+#include <unistd.h>
 #include <internal/lib.h>
 #include <linux/perf_event.h>
 #include <linux/time64.h>
 #include <linux/zalloc.h>
 #include <symbol/kallsyms.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include "util/cpumap.h"
 #include "util/event.h"
 #include "util/evlist.h"
@@ -71,6 +73,13 @@ static bool is_initial_pid_namespace(void)
 	return !stat("/proc/self/ns/pid", &st) && st.st_ino == INIT_PID_NS_INO;
 }
 
+static bool is_preempt_rt(void)
+{
+	struct utsname name;
+
+	return !uname(&name) && strstr(name.version, "PREEMPT_RT");
+}
+
 /* Return: why no event of this recording can be written by BPF, or NULL. */
 static const char *unsuitable_recording(const struct record_opts *opts)
 {
@@ -83,6 +92,10 @@ static const char *unsuitable_recording(const struct record_opts *opts)
 		return "the programs have no clock but CLOCK_MONOTONIC";
 	if (!is_initial_pid_namespace())
 		return "perf is in a PID namespace";
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return "the kernel has no BTF (/sys/kernel/btf/vmlinux)";
+	if (is_preempt_rt())
+		return "the kernel is PREEMPT_RT: it may preempt the programs";
 	return NULL;
 }
 
