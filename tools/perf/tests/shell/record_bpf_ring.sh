@@ -2,7 +2,7 @@
 # perf record --bpf-ring: BPF writes every event once, as perf does
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 400
-# tags: parallel night
+# tags: parallel long
 
 # shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"
