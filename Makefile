@@ -19,7 +19,7 @@ export BASE BUILD LINUX_SOURCE
 	test-programs unit-programs ring-vectors ring-programs pt-programs event-fuzzer \
 	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover litmus herd7 \
 	bench bench-append bench-aux bench-ring bench-snapshot bench-snapshot-guest bench-loss bench-keep \
-	bench-cost bench-cost-guest lint lint-scripts html series clean
+	bench-cost bench-cost-guest bench-emit lint lint-scripts html series clean
 MAKEFLAGS += --no-print-directory
 
 # Warnings are errors with the compiler that CI uses. Newer compilers have new warnings, which must
@@ -359,7 +359,7 @@ test-night:			## build and run the tests, and checks, that make test leaves out 
 run-test-night: tree
 	@scripts/run-tests --build --night $(T)
 
-bench: bench-ring bench-append bench-aux bench-snapshot bench-snapshot-guest bench-loss bench-keep bench-cost bench-cost-guest	## run all benchmarks; prints RESULT <name> <value> <unit>
+bench: bench-ring bench-append bench-aux bench-snapshot bench-snapshot-guest bench-loss bench-keep bench-cost bench-cost-guest bench-emit	## run all benchmarks; prints RESULT <name> <value> <unit>
 
 # $(call run-bench,NAMES[,NEWEST_PERF])
 define run-bench
@@ -390,6 +390,9 @@ bench-keep: perf test-programs	## measure how long --keep reaches back for its m
 
 bench-cost: perf test-programs	## measure what it costs servers, and a build, to leave a recorder on
 	$(call run-bench,cost,$(wildcard $(CURDIR)/build/newest-perf/perf))
+
+bench-emit: perf test-programs	## measure the CPU time that an event takes: perf's rings, BPF's, counting
+	$(call run-bench,emit)
 
 # KERNEL=PATH is another kernel to boot. NIGHT=1 builds one with the distributions' optimization.
 bench-cost-guest: perf kernel test-programs	## count the instructions that recorders take for an event, in the guest

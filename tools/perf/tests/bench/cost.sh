@@ -6,7 +6,8 @@
 # (5) rounds it is measured once without a recorder, and once for each event set of SETS and each
 # recorder of RECORDERS, which have been recording for a second by then:
 #
-#	overwrite	this perf, -e event/overwrite/ -m 4M
+#	overwrite	this perf, -e event/overwrite/ -m 4M: BPF writes the events
+#	overwrite-perf	the same with --bpf-ring=no
 #	keep		this perf, --keep
 #	perf-overwrite	OTHER_PERF (/usr/bin/perf) --overwrite -m 4M
 #	perf-overwrite-newest	the same with NEWEST_PERF, that of the newest Linux (make newest-perf)
@@ -32,7 +33,7 @@ scale=${SCALE:-5}
 ours=$PERF
 other=${OTHER_PERF:-/usr/bin/perf}
 newest=${NEWEST_PERF:-}
-recorders=" ${RECORDERS:-count overwrite keep perf-overwrite perf-overwrite-newest trace-cmd} "
+recorders=" ${RECORDERS:-count overwrite overwrite-perf keep perf-overwrite perf-overwrite-newest trace-cmd} "
 [ -x "$other" ] || recorders=${recorders/ perf-overwrite / }
 [ -x "$newest" ] || recorders=${recorders/ perf-overwrite-newest / }
 if [[ $recorders == *trace-cmd* ]]; then
@@ -67,8 +68,9 @@ recorder_on() {
 		recorder=
 		return
 		;;
-	overwrite)
+	overwrite*)
 		options=(-m 4M)
+		[ "$1" = overwrite ] || options+=(--bpf-ring=no)
 		events=("${events[@]/%//overwrite/}")
 		;;
 	count) command=(stat -a) ;;
