@@ -27,7 +27,8 @@ message Packet {
   optional Clocks clocks = 6;		optional uint64 time = 8;
   optional uint32 sequence = 10;	optional TrackEvent event = 11;
   optional Interned interned = 12;	optional uint32 flags = 13;
-  optional System system = 45;		optional Defaults defaults = 59;
+  optional System system = 45;		optional bytes compressed = 50;
+  optional Defaults defaults = 59;
   optional Track track = 60;		optional Sample sample = 66;
 }
 message Bundle { optional uint32 cpu = 1; repeated Event event = 2; }
@@ -102,15 +103,18 @@ cat > "$work/read.py" <<'END'
 TRACE.events, TRACE.stacks, TRACE.slices, TRACE.tasks and TRACE.annotations."""
 import collections
 import sys
+import zlib
 
 sys.path.insert(0, sys.argv[1].rpartition('/')[0])
 import trace_pb2  # noqa: E402
 
 with open(sys.argv[1], 'rb') as file:
     data = file.read()
-trace = trace_pb2.Trace.FromString(data)
 size = len(data)
-again = trace_pb2.Trace.FromString(data)
+data = b''.join(zlib.decompress(packet.compressed) if packet.HasField('compressed') else
+                trace_pb2.Trace(packet=[packet]).SerializeToString()
+                for packet in trace_pb2.Trace.FromString(data).packet)
+trace, again = (trace_pb2.Trace.FromString(data) for _ in range(2))
 again.DiscardUnknownFields()
 if again.ByteSize() != trace.ByteSize():
     sys.exit('# ERROR: fields that the schema lacks')

@@ -197,7 +197,7 @@ static void set_callbacks(struct perfetto *conv)
 static int write_end(struct perfetto *conv)
 {
 	conv->base.err = begin(conv) ?: ftrace__flush(&conv->ftrace) ?:
-			 tracks__finish(&conv->tracks);
+			 tracks__finish(&conv->tracks) ?: packets__flush(&conv->packets);
 	return conv->base.err ? -1 : 0;
 }
 

@@ -20,6 +20,7 @@ enum packet {
 	PACKET_INTERNED_DATA		= 12,
 	PACKET_SEQUENCE_FLAGS		= 13,
 	PACKET_SYSTEM_INFO		= 45,
+	PACKET_COMPRESSED		= 50,	/* packets, by zlib */
 	PACKET_DEFAULTS			= 59,	/* of the packets of a sequence */
 	PACKET_TRACK_DESCRIPTOR		= 60,
 	PACKET_PERF_SAMPLE		= 66,
