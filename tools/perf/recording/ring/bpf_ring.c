@@ -112,6 +112,8 @@ static const char *unsuitable_event(struct evsel *evsel, struct bpf_event_kind *
 		return "it is in a group";
 	if (evsel->cgrp)
 		return "it is bound to a cgroup";
+	if (!perf_cpu_map__equal(evsel->core.cpus, evsel->evlist->core.user_requested_cpus))
+		return "it has CPUs of its own";
 	if (attr->freq || attr->sample_period != 1 || attr->sample_type != SAMPLE_FORMAT)
 		return "its samples have other fields, or another period";
 	if (!bpf_events__find(evsel, kind))
@@ -296,7 +298,8 @@ static int map_rings(struct bpf_ring *ring, struct channel *channel, struct evli
 	int i, fd, err;
 
 	perf_cpu_map__for_each_cpu(cpu, i, evlist->core.all_cpus) {
-		if (cpu.cpu < 0)
+		/* With -C, other CPUs have side-band events only: without a ring, nothing is written. */
+		if (cpu.cpu < 0 || !perf_cpu_map__has(owner->core.cpus, cpu))
 			continue;
 		fd = bpf_programs__add_ring(ring->programs, cpu.cpu, max(cpu__get_node(cpu), 0));
 		err = fd < 0 ? fd : channel__add_foreign(channel, i, owner, fd, cpu);

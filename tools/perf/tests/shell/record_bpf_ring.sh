@@ -72,10 +72,10 @@ events=("${there[@]}")
 for attempt in 1 2 3; do
 	compare_samples
 	status=$?
-	[ $status = 2 ] || break
+	[ "$status" = 2 ] || break
 	note "$attempt: events were lost"
 done
-if [ $status = 2 ]; then
+if [ "$status" = 2 ]; then
 	inconclusive "events were lost"
 	: > "$work/same"
 fi
@@ -104,6 +104,14 @@ grep -q "$enter" "$work/counts" || error "no $enter"
 grep -q sched_process_exec "$work/counts" || error "no sched_process_exec"
 "$PERF" script "${no_symbols[@]}" -F time -i "$work/data" 2> /dev/null | sort -c -n ||
 	error "the times of both are not of one clock"
+
+subtest "only the CPUs of -C are recorded"
+"$PERF" record -v -C 0 --bpf-ring=yes -e "$enter/overwrite/" -e syscalls:sys_exit_getppid/overwrite/ \
+	-o "$work/data" -- taskset -c 0 "$work/$comm" --threads 1 --tag 15 --count 127 \
+	> "$work/issued" 2> "$work/record.err" || error "perf record failed"
+"$PERF" script "${no_symbols[@]}" -F comm,cpu,event -i "$work/data" 2> /dev/null > "$work/samples"
+[ "$(grep -o '\[[0-9]*\]' "$work/samples" | sort -u)" = "[000]" ] || error "samples of other CPUs than 0"
+grep -q "$comm.*$enter" "$work/samples" || error "no calls of the workload"
 
 subtest "reasons"
 # reason TEXT OPTIONS...
