@@ -2,8 +2,10 @@
 /*
  * Write a snapshot: to this file, or as the end of it; drop one that cannot be written.
  */
+#include <inttypes.h>
 #include <string.h>
 #include <linux/kernel.h>
+#include "util/debug.h"
 #include "util/evlist.h"
 #include "util/session.h"
 #include "util/time-utils.h"
@@ -277,15 +279,77 @@ static int switch_files(struct recorder *rec, struct snapshot *snapshot,
 }
 
 /* A ring that is paused for the last copy loses only events after the end of the recording. */
+static int write_last_snapshot(struct recorder *rec, struct snapshot *snapshot)
+{
+	int err = append_snapshot(rec, snapshot, NULL);
+
+	snapshot->rings.taken.paused = 0;
+	if (!err && rec->output.droppable)
+		err = recorder__write_end(rec) ?: output__flush(&rec->output);
+	return err ?: report_snapshot(rec, snapshot);
+}
+
+/*
+ * If there is no space for the last snapshot, it can be cut off the file and written once more with
+ * fewer records: kept blocks stay, but copies of overwrite rings and AUX areas are used up.
+ */
+static bool can_shrink(struct recorder *rec)
+{
+	return keep__enabled(&rec->keep) && rec->sideband.route == SIDEBAND_TO_STATE &&
+	       !recorder__has_overwrite(rec) && !aux__takes_snapshots(&rec->aux) &&
+	       rec->output.open && rec->output.regular && !output__flush(&rec->output);
+}
+
+/*
+ * Cut the incomplete snapshot off, and drop the oldest records until the others have no more than
+ * @max_bytes in the file. Return: 0, -ENOSPC if nothing is left, or another negative errno.
+ */
+static int shrink_snapshot(struct recorder *rec, u64 max_bytes)
+{
+	int err;
+
+	keep__end_snapshot(&rec->keep, false);
+	err = output__cut(&rec->output);
+	if (err)
+		return err;
+	sideband__rewrite_file(&rec->sideband);
+	if (!keep__limit_size(&rec->keep, max_bytes))
+		return -ENOSPC;
+	sideband__end_snapshot(&rec->sideband, UINT64_MAX);	/* forget what only they needed */
+	return 0;
+}
+
+/*
+ * The last moments are what a snapshot is for. If the disk has no space for all of it, write the
+ * newest records, and fewer of them as long as these do not fit beside the live state.
+ */
 int recorder__take_last(struct recorder *rec)
 {
+	bool shrinks = can_shrink(rec);
 	struct snapshot snapshot;
-	int err = append_snapshot(rec, &snapshot, NULL);
+	u64 max_bytes = 0;
+	int err, first_err;
 
-	snapshot.rings.taken.paused = 0;
-	err = err ?: report_snapshot(rec, &snapshot);
+	if (shrinks) {
+		output__set_whole(&rec->output);
+		rec->output.droppable = true;
+	}
+	err = first_err = write_last_snapshot(rec, &snapshot);
+	while (err && shrinks && output__no_space(&rec->output)) {
+		u64 written = output__bytes(&rec->output) - rec->output.whole_bytes;
+
+		max_bytes = max_bytes ? max_bytes / 4 * 3 : written - written / 8;
+		pr_debug("Writing %" PRIu64 " bytes of the kept records instead, after %" PRIu64
+			 " were written.\n", max_bytes, written);
+		if (shrink_snapshot(rec, max_bytes))
+			break;
+		err = write_last_snapshot(rec, &snapshot);
+	}
+	if (first_err && !err)
+		pr_err("The newest records of the last snapshot are saved.\n");
+	rec->output.droppable = false;
 	keep__end_snapshot(&rec->keep, true);
-	return err ?: snapshot.drain_err;
+	return first_err ?: snapshot.drain_err;
 }
 
 int recorder__drop_snapshot(struct recorder *rec)

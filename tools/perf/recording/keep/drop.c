@@ -52,7 +52,9 @@ void keep__drop(struct keep *keep, struct keep_block *block, enum keep_limit lim
 	*last = max(*last, block->last);
 	*(in_snapshot ? &keep->unsaved_limit : &keep->limit) = limit;
 	if (!block->saved)
-		keep_stats__count(block->written ? &keep->unsaved : &keep->dropped, block);
+		keep_stats__count(block->written ? &keep->unsaved :
+				  limit == KEEP_LIMIT_SPACE ? &keep->unwritten :
+				  &keep->dropped, block);
 	keep__put(keep, block);
 }
 

@@ -377,6 +377,26 @@ void keep__end_snapshot(struct keep *keep, bool saved)
 	keep->nr_taken = keep->nr_written = 0;
 }
 
+bool keep__limit_size(struct keep *keep, u64 max_bytes)
+{
+	struct keep_block *block, *next;
+	u64 bytes = 0;
+
+	pthread_mutex_lock(&keep->lock);
+	list_for_each_entry(block, &keep->blocks, node) {
+		keep__wait_compressed(keep, block);
+		bytes += block->len;
+	}
+	list_for_each_entry_safe(block, next, &keep->blocks, node) {
+		if (bytes <= max_bytes)
+			break;
+		bytes -= block->len;
+		keep__drop(keep, block, KEEP_LIMIT_SPACE);
+	}
+	pthread_mutex_unlock(&keep->lock);
+	return bytes;
+}
+
 void keep__synced(struct keep *keep, u64 time)
 {
 	keep->synced_time = time;
@@ -408,6 +428,7 @@ const char *keep_limit__name(enum keep_limit limit)
 		[KEEP_LIMIT_MEMORY] = "memory",
 		[KEEP_LIMIT_CPU]    = "cpu",
 		[KEEP_LIMIT_LOST]   = "lost",
+		[KEEP_LIMIT_SPACE]  = "space",
 	};
 
 	return names[limit];

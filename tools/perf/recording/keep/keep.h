@@ -148,6 +148,15 @@ int keep__write(struct keep *keep, struct output *output, const struct keep_writ
 void keep__end_snapshot(struct keep *keep, bool saved);
 
 /**
+ * keep__limit_size - drop the oldest blocks until the others have no more than @max_bytes; after the
+ * readers have stopped, and after keep__end_snapshot()
+ * @max_bytes:	their size in a file [bytes]
+ *
+ * Return: is anything left?
+ */
+bool keep__limit_size(struct keep *keep, u64 max_bytes);
+
+/**
  * keep__take_stock - compress all that is kept, and count it; in the main thread, after the readers
  * have stopped
  * @stats:	what a snapshot would have. @bytes includes the tasks that it refers to.

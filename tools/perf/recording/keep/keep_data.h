@@ -43,6 +43,7 @@ enum keep_limit {
 	KEEP_LIMIT_MEMORY,
 	KEEP_LIMIT_CPU,		/* of memory, for records that could not be compressed in time */
 	KEEP_LIMIT_LOST,	/* the kernel lost records because a ring was full */
+	KEEP_LIMIT_SPACE,	/* the disk had no space for them */
 };
 
 /**
@@ -99,7 +100,8 @@ struct keep_stats {
  * @unsaved_last: @dropped_last if the snapshot that is being written is not saved
  * @unsaved_limit: @limit if the snapshot is not saved
  * @unsaved:	records that are lost if the snapshot is not saved
- * @dropped:	all records that were dropped, and are in no snapshot
+ * @dropped:	all records that were dropped, and are in no snapshot, but for @unwritten
+ * @unwritten:	all records for which the disk had no space
  * @requested:	a snapshot will be taken soon: time drops nothing
  * @synced_time: what was not appended yet is newer than this [ns]; the main thread's
  * @taken:	array of @nr_taken blocks to be written, the first @nr_written are; the main thread's
@@ -139,6 +141,7 @@ struct keep {
 	enum keep_limit		 unsaved_limit;
 	struct keep_stats	 unsaved;
 	struct keep_stats	 dropped;
+	struct keep_stats	 unwritten;
 	bool			 requested;
 	u64			 synced_time;
 	struct keep_block	**taken;

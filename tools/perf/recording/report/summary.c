@@ -171,6 +171,7 @@ static void print_kept(const struct summary *summary, const struct keep_stats *s
 		[KEEP_LIMIT_CPU]    = "older ones were dropped because the memory was full: too little CPU "
 				      "time to compress",
 		[KEEP_LIMIT_LOST]   = "older ones were lost because a ring was full",
+		[KEEP_LIMIT_SPACE]  = "the disk had no space for older ones",
 	};
 	char period[64] = "";
 
@@ -368,13 +369,15 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 	const struct loss_row *row;
 	const struct unsaved unsaved = output__unsaved(output);
 	u64 samples = metric->samples - unsaved.samples - summary->dropped_samples -
-		      keep->dropped.samples;
+		      keep->dropped.samples - keep->unwritten.samples;
 	const struct summary_totals totals = {
 		.files	   = summary->files,
 		.snapshots = summary->snapshots,
 		.dropped   = summary->dropped,
 		.samples   = samples,
-		.unwritten = unsaved.records + summary->dropped_records,
+		.unwritten = unsaved.records + summary->dropped_records + keep->unwritten.records,
+		.unwritten_samples = unsaved.samples + summary->dropped_samples +
+				     keep->unwritten.samples,
 	};
 
 	if (summary->json)

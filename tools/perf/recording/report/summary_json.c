@@ -251,6 +251,17 @@ void summary_json__advice(const struct advice *advice, const struct loss_metric 
 	end(&line);
 }
 
+/* Of the time in which no ring was full, the same share is missing as of the samples. */
+static double total_loss_percent(const struct summary_totals *totals,
+				 const struct loss_metric *metric)
+{
+	double rings = metric->end > metric->begin ? loss_metric__percent(metric) : 0;
+	double unwritten = percent(totals->unwritten_samples,
+				   totals->samples + totals->unwritten_samples);
+
+	return rings + (100 - rings) * unwritten / 100;
+}
+
 void summary_json__end(const struct summary_totals *totals, const struct loss_report *report,
 		       const struct output *output, const struct keep *keep)
 {
@@ -275,7 +286,7 @@ void summary_json__end(const struct summary_totals *totals, const struct loss_re
 	json__number(json, "lost", metric->lost);
 	put_time(json, "lost_time", metric->hole_ns);
 	json__key(json, "data_loss_percent");
-	fprintf(json->file, "%.4f", metric->end > metric->begin ? loss_metric__percent(metric) : 0);
+	fprintf(json->file, "%.4f", total_loss_percent(totals, metric));
 	json__number(json, "throttled", all.throttles);
 	json__number(json, "aux_truncated", all.aux_truncated);
 	json__number(json, "aux_partial", all.aux_partial);

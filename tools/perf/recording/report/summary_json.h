@@ -50,6 +50,7 @@ void summary_json__file(const char *name);
  * @dropped:	snapshots that could not be written
  * @samples:	that were written
  * @unwritten:	records that could not be written
+ * @unwritten_samples: samples among them
  */
 struct summary_totals {
 	u64	files;
@@ -57,6 +58,7 @@ struct summary_totals {
 	u64	dropped;
 	u64	samples;
 	u64	unwritten;
+	u64	unwritten_samples;
 };
 
 /** summary_json__advice - print what --advise has found */

@@ -87,6 +87,7 @@ static void add_kept(const struct keep_stats *kept, char *text, size_t size)
 		[KEEP_LIMIT_MEMORY] = "limited by memory",
 		[KEEP_LIMIT_CPU]    = "limited by CPU time",
 		[KEEP_LIMIT_LOST]   = "limited by a loss",
+		[KEEP_LIMIT_SPACE]  = "limited by disk space",
 	};
 	size_t len = strlen(text);
 

@@ -503,6 +503,31 @@ static void test_unsaved(void)
 	keep__exit(&keep);
 }
 
+/* The disk has no space for the whole snapshot: the newest blocks are for the next attempt. */
+static void test_limit_size(int level)
+{
+	struct keep_stats first, second;
+	struct keep keep;
+	u64 bytes;
+
+	begin(&keep, 0, 1ULL << 40, level, false);
+	append_from(&keep, 0, 1000);
+	first = attempt(&keep, false);
+	bytes = 1000 * sizeof(struct numbered) * RUN_RECORDS / (level ? 4 : 1) / 2;
+	check(keep__limit_size(&keep, bytes), "the newest blocks are left");
+	second = snapshot(&keep);
+	check(second.limit == KEEP_LIMIT_SPACE && second.records < first.records &&
+	      second.records > first.records / 4 && second.begin > 0 && found.last[0] >= first.end - 3,
+	      "they are written in the next attempt, which says why others are missing");
+	check(second.records + keep.unwritten.records == first.records && !keep.dropped.records,
+	      "the others are counted");
+	append_from(&keep, first.end, 1000);
+	attempt(&keep, false);
+	check(!keep__limit_size(&keep, 0) && keep.unwritten.records > first.records,
+	      "nothing is left without space");
+	keep__exit(&keep);
+}
+
 /* Records that are put back may need too much memory, or be too old. */
 static void test_unsaved_limits(u64 max_ns, u64 max_bytes, enum keep_limit limit)
 {
@@ -600,6 +625,8 @@ int main(void)
 	test_rare();
 	test_drop_oldest();
 	test_unsaved();
+	test_limit_size(0);
+	test_limit_size(1);
 	test_unsaved_limits(0, 1, KEEP_LIMIT_MEMORY);
 	test_unsaved_limits(3000, 1ULL << 40, KEEP_LIMIT_TIME);
 	test_full_while_writing(true);
