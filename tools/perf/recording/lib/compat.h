@@ -2,7 +2,8 @@
 /*
  * Hide the differences between the util/ of perf in Linux 6.12 and in mainline.
  *
- * Only this header asks which of them it is compiled with.
+ * Only this header asks which of them it is compiled with. scripts/check-compat finds functions that
+ * are not needed any more: those that work with the util/ of both.
  */
 #ifndef PERF_RECORDING_COMPAT_H
 #define PERF_RECORDING_COMPAT_H
@@ -183,11 +184,6 @@ static inline void perf_header__clear_unavailable(struct perf_header *header)
 static inline int process_feature(struct perf_session *session, union perf_event *event)
 {
 	return perf_event__process_feature(session->tool, session, event);
-}
-
-static inline struct perf_env *session__env(struct perf_session *session)
-{
-	return perf_session__env(session);
 }
 
 static inline const char *session__syscall_name(struct perf_session *session, int id)
@@ -417,7 +413,7 @@ static inline bool perf_event__is_too_new(const union perf_event *event)
 	return false;
 }
 
-/* Writing a table of build-ids copies the binaries as well. */
+/* Here, writing a table of build-ids copies the binaries as well: a difference that no compiler sees. */
 static inline void perf_session__cache_binaries(struct perf_session *session)
 {
 	if (perf_header__has_feat(&session->header, HEADER_BUILD_ID))
@@ -434,11 +430,6 @@ static inline void perf_header__clear_unavailable(struct perf_header *header)
 static inline int process_feature(struct perf_session *session, union perf_event *event)
 {
 	return perf_event__process_feature(session, event);
-}
-
-static inline struct perf_env *session__env(struct perf_session *session)
-{
-	return &session->header.env;
 }
 
 /* perf has the names of the machine that it was built for. */
@@ -463,7 +454,7 @@ static inline int host_syscall_id(const char *name)
 
 static inline const char *session__syscall_name(struct perf_session *session, int id)
 {
-	const char *arch = perf_env__arch(session__env(session));
+	const char *arch = perf_env__arch(&session->header.env);
 
 	return !arch || strcmp(arch, perf_env__arch(NULL)) ? NULL : host_syscall_name(id);
 }

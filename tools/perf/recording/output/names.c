@@ -29,7 +29,7 @@ static int rename_to_free(const char *path, const char *name)
 {
 	if (!renameat2(AT_FDCWD, path, AT_FDCWD, name, RENAME_NOREPLACE))
 		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
+	if (errno != EINVAL)
 		return -errno;
 	if (!access(name, F_OK))
 		return -EEXIST;

@@ -324,7 +324,7 @@ static void set_callbacks(struct chrome *conv)
 
 static void write_other(struct chrome *conv)
 {
-	const struct perf_env *env = session__env(conv->base.session);
+	const struct perf_env *env = &conv->base.session->header.env;
 	struct json *json = &conv->timeline.events.json;
 	const struct { const char *key, *text; } texts[] = {
 		{ "hostname", env->hostname }, { "release", env->os_release },

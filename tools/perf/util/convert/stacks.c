@@ -25,5 +25,5 @@ int stacks__prepare_all(struct perf_session *session)
 
 	evlist__for_each_entry(session->evlist, evsel)
 		stacks__prepare(evsel);
-	return symbol__init(session__env(session)) < 0 ? -1 : 0;
+	return symbol__init(&session->header.env) < 0 ? -1 : 0;
 }

@@ -65,7 +65,7 @@ static int begin(struct perfetto *conv)
 	conv->begun = true;
 	conv->packets.file = conv->base.file;
 	ftrace__prepare(&conv->ftrace, conv->base.session->evlist);
-	return tracks__write_machine(&conv->tracks, session__env(conv->base.session));
+	return tracks__write_machine(&conv->tracks, &conv->base.session->header.env);
 }
 
 static int convert_sample(struct perfetto *conv, struct evsel *evsel, struct perf_sample *sample,

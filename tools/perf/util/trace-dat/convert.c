@@ -357,7 +357,7 @@ static int add_thread(struct thread *thread, void *data)
 /* Complete what is known of tasks and the machine after the last record. Return: 0, or -ENOMEM. */
 static int describe(struct trace_dat *conv)
 {
-	struct perf_env *env = session__env(conv->base.session);
+	struct perf_env *env = &conv->base.session->header.env;
 	int err = 0;
 
 	/* Tasks that other events are about, sched:sched_wakeup for example */
