@@ -40,7 +40,7 @@ libperf-tests-members := $(addprefix tools/lib/perf/tests/,image.c ring_writer.c
 stubs-members := $(wildcard tools/perf/recording/tests/stubs/*.c)
 util-members := $(addprefix tools/perf/util/,json.c kernel-symbols.c)
 upstream-members := $(addprefix tools/,lib/api/fs/fs.c lib/api/fs/tracing_path.c lib/ctype.c lib/perf/cpumap.c \
-	lib/str_error_r.c lib/symbol/kallsyms.c lib/vsprintf.c lib/zalloc.c perf/util/hashmap.c)
+	lib/str_error_r.c lib/symbol/kallsyms.c lib/vsprintf.c lib/zalloc.c perf/util/hashmap.c perf/util/units.c)
 
 # $(call archive,VARIANT,NAME)
 define archive
