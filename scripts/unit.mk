@@ -38,7 +38,8 @@ when-members := $(filter-out %/iterate.c %/pair.c %/programs.c,$(when-members))
 libperf-members := $(filter-out %/grace.c,$(wildcard tools/lib/perf/*.c))
 libperf-tests-members := $(addprefix tools/lib/perf/tests/,image.c ring_writer.c vectors.c)
 stubs-members := $(wildcard tools/perf/recording/tests/stubs/*.c)
-util-members := $(addprefix tools/perf/util/,json.c kernel-symbols.c)
+util-members := $(addprefix tools/perf/util/,json.c kernel-symbols.c \
+	perfetto/intern.c perfetto/proto.c)
 upstream-members := $(addprefix tools/,lib/api/fs/fs.c lib/api/fs/tracing_path.c lib/ctype.c lib/perf/cpumap.c \
 	lib/str_error_r.c lib/symbol/kallsyms.c lib/vsprintf.c lib/zalloc.c perf/util/hashmap.c perf/util/units.c)
 

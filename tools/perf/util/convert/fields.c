@@ -127,9 +127,11 @@ void fields__comm(const struct perf_sample *sample, const struct tep_format_fiel
 	comm[size] = 0;
 }
 
-unsigned int fields__count(const struct tep_format_field *field)
+unsigned int fields__count(const struct perf_sample *sample, const struct tep_format_field *field)
 {
-	return field->elementsize ? field->size / field->elementsize : 0;
+	if (!has_field(sample, field) || !field->elementsize)
+		return 0;
+	return field->size / field->elementsize;
 }
 
 u64 fields__element(struct evsel *evsel, const struct perf_sample *sample,

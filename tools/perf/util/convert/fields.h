@@ -58,8 +58,8 @@ void fields__put_all(struct conversion *conv);
 s64 fields__number(struct evsel *evsel, const struct perf_sample *sample,
 		   struct tep_format_field *field, s64 missing);
 
-/* Return: the number of elements of an array, and one of them, or 0 if the sample lacks it. */
-unsigned int fields__count(const struct tep_format_field *field);
+/* Return: the number of elements of an array, 0 if the sample lacks it; and one of them. */
+unsigned int fields__count(const struct perf_sample *sample, const struct tep_format_field *field);
 u64 fields__element(struct evsel *evsel, const struct perf_sample *sample,
 		    const struct tep_format_field *field, unsigned int index);
 

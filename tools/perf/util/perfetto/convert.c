@@ -29,6 +29,8 @@
 #include "samples.h"
 #include "tracks.h"
 
+#define MAX_CPUS	(1 << 16)	/* memory is allocated for each one up to the last */
+
 /**
  * struct perfetto - a conversion
  * @base:	input and output
@@ -107,13 +109,15 @@ static int process_sample(const struct perf_tool *tool, union perf_event *event 
 	}
 	if (conversion__omits(&conv->base, sample))
 		return 0;
-	if (evsel->core.attr.type == PERF_TYPE_TRACEPOINT && (int)sample->cpu < 0) {
+	if (evsel->core.attr.type == PERF_TYPE_TRACEPOINT && sample->cpu >= MAX_CPUS) {
 		conv->nr_without_cpu++;
 		return 0;
 	}
 	err = task_ids__sample(&conv->ids, evsel, sample, &at, &thread);
 	if (err)
 		return err;
+	if (at.cpu >= MAX_CPUS)
+		at.cpu = -1;
 	err = begin(conv) ?: convert_sample(conv, evsel, sample, &at, thread);
 	thread__put(thread);
 	conv->base.nr_samples++;

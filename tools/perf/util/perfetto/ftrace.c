@@ -207,7 +207,7 @@ static void write_known(struct proto *event, const struct layout *layout, struct
 			if (text)
 				proto__text(event, number, text, size);
 		} else if (field->flags & TEP_FIELD_IS_ARRAY) {
-			for (j = 0; j < fields__count(field); j++)
+			for (j = 0; j < fields__count(sample, field); j++)
 				proto__number(event, number,
 					      fields__element(evsel, sample, field, j));
 		} else {

@@ -10,7 +10,7 @@
 #include "util/env.h"
 #include "tracks.h"
 
-#define MAX_CPUS	(1 << 20)
+#define MAX_CPUS	(1 << 16)
 
 /* Each track has a number. Other files may be merged with this one: 0 to 1,000 are likely taken. */
 #define UUID_RECORDS	0x70657266000001ULL
