@@ -19,7 +19,7 @@ export BASE BUILD LINUX_SOURCE
 	test-programs unit-programs ring-vectors ring-programs pt-programs event-fuzzer \
 	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover litmus herd7 \
 	bench bench-append bench-aux bench-ring bench-snapshot bench-snapshot-guest bench-loss bench-keep \
-	bench-cost bench-cost-guest bench-emit lint lint-scripts html series clean
+	bench-cost bench-cost-guest bench-sample-cost bench-emit lint lint-scripts html series clean
 MAKEFLAGS += --no-print-directory
 
 # Warnings are errors with the compiler that CI uses. Newer compilers have new warnings, which must
@@ -359,7 +359,7 @@ test-night:			## build and run the tests, and checks, that make test leaves out 
 run-test-night: tree
 	@scripts/run-tests --build --night $(T)
 
-bench: bench-ring bench-append bench-aux bench-snapshot bench-snapshot-guest bench-loss bench-keep bench-cost bench-cost-guest bench-emit	## run all benchmarks; prints RESULT <name> <value> <unit>
+bench: bench-ring bench-append bench-aux bench-snapshot bench-snapshot-guest bench-loss bench-keep bench-cost bench-cost-guest bench-sample-cost bench-emit	## run all benchmarks; prints RESULT <name> <value> <unit>
 
 # $(call run-bench,NAMES[,NEWEST_PERF])
 define run-bench
@@ -397,6 +397,9 @@ bench-emit: perf test-programs	## measure the CPU time that an event takes: perf
 # KERNEL=PATH is another kernel to boot. NIGHT=1 builds one with the distributions' optimization.
 bench-cost-guest: perf kernel test-programs	## count the instructions that recorders take for an event, in the guest
 	$(call run-bench,cost-guest,$(wildcard $(CURDIR)/build/newest-perf/perf))
+
+bench-sample-cost: kernel $(BUILD)/tests/sample_cost	## count the instructions of several kinds of events, without perf, in the guest
+	$(call run-bench,sample-cost-guest)
 
 # With BASE=mainline, the perf of that base is a peer, too; perf of 6.12 cannot read its files.
 bench-loss: perf upstream-perf test-programs	## measure losses and overhead of streaming, ours and upstream's
