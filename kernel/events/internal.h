@@ -259,6 +259,28 @@ unsigned long perf_output_split(struct perf_output_handle *handle,
 				perf_copy_f copy, const void *buf,
 				unsigned long len);
 
+/*
+ * perf_plain_size - decide whether the samples of @event are plain
+ *
+ * See plain_sample.c. The result does not change while the event is open.
+ *
+ * Return: the size of a sample without raw data [bytes]; 0 if it is not plain.
+ */
+u16 perf_plain_size(struct perf_event *event);
+
+/*
+ * perf_output_plain - output a sample of @event, which has a plain_size
+ * @data:	in: ip and period; raw, which is NULL or has one fragment, of 4
+ *		bytes less than a multiple of 8. Fields that the event does not
+ *		record need not be set. The rest is used here.
+ * @misc:	header.misc
+ *
+ * Context: any, with interrupts disabled: @event cannot be removed. A lost
+ * sample is counted.
+ */
+void perf_output_plain(struct perf_event *event, struct perf_sample_data *data,
+		       u16 misc);
+
 /**
  * rb_alloc_aux - allocate the AUX area of a ring buffer that has none
  * @rb:		the ring buffer

@@ -34,6 +34,7 @@
 #include <linux/vmalloc.h>
 
 #include "internal.h"
+#include "plain_sample.h"
 
 /* header.size is 16 bits wide, and record sizes are multiples of 8. */
 #define MAX_RECORD	round_down(U16_MAX, 8)
@@ -285,16 +286,10 @@ static __always_inline void publish(struct perf_buffer *rb, unsigned long head)
  * and leaves the publishing to the outermost writer, or it runs after nest = 0
  * and publishes itself. Because of the former case, compare head again.
  */
-static __always_inline void writer_end(struct perf_output_handle *handle)
+static __always_inline void outermost_end(struct perf_buffer *rb)
 {
-	struct perf_buffer *rb = handle->rb;
 	unsigned long head;
 
-	if (unlikely(active_writers(rb) > 1)) {
-		WRITE_ONCE(rb->nest, active_writers(rb) - 1);
-		preempt_enable();
-		return;
-	}
 	for (;;) {
 		head = local_read(&rb->head);
 		publish(rb, head);
@@ -309,6 +304,18 @@ static __always_inline void writer_end(struct perf_output_handle *handle)
 		/* nest = 1 before reading head again. */
 		barrier();
 	}
+}
+
+static __always_inline void writer_end(struct perf_output_handle *handle)
+{
+	struct perf_buffer *rb = handle->rb;
+
+	if (unlikely(active_writers(rb) > 1)) {
+		WRITE_ONCE(rb->nest, active_writers(rb) - 1);
+		preempt_enable();
+		return;
+	}
+	outermost_end(rb);
 	if (handle->wakeup != local_read(&rb->wakeup))
 		perf_output_wakeup(handle);
 	preempt_enable();
@@ -756,4 +763,97 @@ unsigned int perf_output_copy(struct perf_output_handle *handle,
 			      const void *buf, unsigned int len)
 {
 	return __output_copy(handle, buf, len);
+}
+
+/*
+ * Plain samples
+ */
+
+/* Write a reserved sample that continues in another extent. */
+static noinline void put_plain_across(struct perf_buffer *rb,
+				      struct perf_event_header header,
+				      struct perf_sample_data *data,
+				      struct perf_event *event,
+				      unsigned long at, u64 position)
+{
+	struct perf_output_handle handle = {
+		.rb = rb,
+		.event = plain_output_event(event),
+	};
+
+	start_record(&handle, at, position, header.size);
+	put_split_plain(&handle, header, data, event);
+	check_filled(&handle);
+}
+
+static noinline void wakeup_plain(struct perf_buffer *rb,
+				  struct perf_event *event)
+{
+	struct perf_output_handle handle = { .rb = rb, .event = event };
+
+	perf_output_wakeup(&handle);
+}
+
+/*
+ * Reserve, write and commit as the outermost writer of an overwrite ring:
+ * perf_output_begin() and perf_output_end() without a handle, and without what
+ * other rings and nested writers need. Interrupts are disabled: the ring stays
+ * alive, and only NMIs nest.
+ */
+static noinline void write_plain(struct perf_buffer *rb,
+				 struct perf_event_header header,
+				 struct perf_sample_data *data,
+				 struct perf_event *event)
+{
+	unsigned long begin, at, offset;
+	unsigned int size = header.size;
+	void *addr, *end;
+	long wakeup;
+
+	plain_time(event, data);
+	wakeup = local_read(&rb->wakeup);	/* before nest: writer_begin() */
+	barrier();
+	WRITE_ONCE(rb->nest, 1);
+	barrier();
+	begin = reserve_overwrite(rb, size);
+	advance_wakeup(rb, begin + size);
+	at = reserved_at(begin, begin + size, rb->backward);
+
+	offset = at & (extent_size(rb) - 1);
+	if (unlikely(offset + size > extent_size(rb))) {
+		put_plain_across(rb, header, data, event, at, begin);
+	} else {
+		addr = extent(rb, at >> PAGE_SHIFT) + offset;
+		end = addr + size;
+		if (rb->trailer) {
+			end -= sizeof(struct perf_event_trailer);
+			put_trailer(end, begin, size);
+		}
+		WARN_ON_ONCE(put_plain(addr, header, data, event) != end);
+	}
+
+	outermost_end(rb);
+	if (unlikely(wakeup != local_read(&rb->wakeup)))
+		wakeup_plain(rb, plain_output_event(event));
+}
+
+/*
+ * perf_output_plain - output a plain sample, see internal.h
+ *
+ * Only look at the ring here, and leave the rest to one of two functions.
+ */
+void perf_output_plain(struct perf_event *event, struct perf_sample_data *data,
+		       u16 misc)
+{
+	struct perf_event_header header = plain_header(event, data, misc);
+	struct perf_buffer *rb;
+
+	/* sparse complains: event->rb is not marked __rcu. */
+	rb = rcu_dereference_sched(plain_output_event(event)->rb);
+	if (likely(rb && rb->overwrite && !active_writers(rb) &&
+		   !local_read(&rb->lost) && !READ_ONCE(rb->paused) &&
+		   header.size <= rb->max_record))
+		write_plain(rb, header, data, event);
+	else
+		output_any_plain(event, data, header);
 }

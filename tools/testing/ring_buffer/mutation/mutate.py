@@ -47,7 +47,7 @@ BUILD = os.environ.get('BUILD') or f'{TOP}/build'
 EVENTS = f'{TOP}/kernel/events'
 SOURCES = ('ring_buffer.c', 'internal.h')
 TESTS = ('data_area_test', 'control_page_test', 'alloc_test', 'upstream_test', 'aux_test',
-         'nesting_test', 'snapshot_race_test', 'fuzz_ring')
+         'plain_test', 'nesting_test', 'plain_nesting_test', 'snapshot_race_test', 'fuzz_ring')
 RELAXED = {'smp_store_release': 'WRITE_ONCE', 'smp_load_acquire': 'READ_ONCE'}
 TIME_LIMIT = 300            # of one test: a mutant may never end [s]
 FUZZ = ('-max_total_time=10', '-max_len=400', '-timeout=10', '-seed=1')

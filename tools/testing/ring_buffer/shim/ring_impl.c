@@ -5,6 +5,8 @@
  * Compiled twice, against our internal.h and against upstream's; see upstream_names.h.
  */
 #include <linux/perf_event.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
 #include "internal.h"
 
 #include "ring.h"
@@ -32,6 +34,57 @@ void perf_event__output_id_sample(struct perf_event *event, struct perf_output_h
 	for (unsigned int i = 0; i < event->id_header_size; i += sizeof(id))
 		perf_output_put(handle, id);
 }
+
+#ifndef IMPL_IS_UPSTREAM
+/* Output a sample field by field, in the order of the ABI. */
+void perf_output_sample(struct perf_output_handle *handle, struct perf_event_header *header,
+			struct perf_sample_data *data, struct perf_event *event)
+{
+	u64 type = data->type;
+
+	perf_output_put(handle, *header);
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		perf_output_put(handle, data->id);
+	if (type & PERF_SAMPLE_IP)
+		perf_output_put(handle, data->ip);
+	if (type & PERF_SAMPLE_TID)
+		perf_output_put(handle, data->tid_entry);
+	if (type & PERF_SAMPLE_TIME)
+		perf_output_put(handle, data->time);
+	if (type & PERF_SAMPLE_ID)
+		perf_output_put(handle, data->id);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		perf_output_put(handle, data->stream_id);
+	if (type & PERF_SAMPLE_CPU)
+		perf_output_put(handle, data->cpu_entry);
+	if (type & PERF_SAMPLE_PERIOD)
+		perf_output_put(handle, data->period);
+	if (type & PERF_SAMPLE_RAW) {
+		u32 none[] = { sizeof(u32), 0 };
+
+		if (data->raw) {
+			perf_output_put(handle, data->raw->size);
+			perf_output_copy(handle, data->raw->frag.data, data->raw->size);
+		} else {
+			perf_output_put(handle, none);
+		}
+	}
+}
+
+/* Handlers of events, which are only compared. */
+void perf_event_output_forward(struct perf_event *event, struct perf_sample_data *data,
+			       struct pt_regs *regs)
+{
+}
+
+void perf_event_output_backward(struct perf_event *event, struct perf_sample_data *data,
+				struct pt_regs *regs)
+{
+}
+
+struct pid_namespace init_pid_ns;
+struct task_struct shim_task = { .pid = 4712, .tgid = 4711 };
+#endif
 
 struct perf_buffer *ring_buffer_get(struct perf_event *event)
 {

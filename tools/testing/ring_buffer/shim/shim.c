@@ -353,3 +353,11 @@ bool shim_balanced(void)
 	return !shim.preempt && !shim.rcu && !shim.pagefault && !shim.objects && !shim.pages &&
 	       !shim.mappings && !work_list;
 }
+
+/* hweight64() of tools/include calls it. */
+unsigned long __sw_hweight64(u64 w);
+
+unsigned long __sw_hweight64(u64 w)
+{
+	return __builtin_popcountll(w);
+}

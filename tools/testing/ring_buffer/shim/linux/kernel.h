@@ -19,6 +19,7 @@
 #define order_base_2(n)		((n) > 1 ? ilog2((n) - 1) + 1 : 0)
 #define EXPORT_SYMBOL_GPL(name)	extern typeof(name) name
 #define data_race(expression)	(expression)
+#define __uninitialized		__attribute__((__uninitialized__))
 
 /* Count warnings; a test fails on any warning that it does not expect. */
 #define WARN_ON_ONCE(condition)						\

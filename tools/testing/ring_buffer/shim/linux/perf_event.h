@@ -29,6 +29,13 @@ struct perf_buffer;
 struct fasync_struct;
 struct perf_event;
 
+struct perf_sample_data;
+struct pid_namespace;
+struct pt_regs;
+
+typedef void (*perf_overflow_handler_t)(struct perf_event *event, struct perf_sample_data *data,
+					struct pt_regs *regs);
+
 struct pmu {
 	int	capabilities;
 	void	*(*setup_aux)(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
@@ -42,6 +49,10 @@ struct perf_event {
 	struct pmu		*pmu;
 	u64			id;
 	u16			id_header_size;
+	u16			plain_size;
+	u64			(*clock)(void);
+	struct pid_namespace	*ns;
+	perf_overflow_handler_t	overflow_handler;
 	int			cpu;
 	atomic64_t		lost_samples;
 	unsigned int		pending_wakeup;
@@ -52,9 +63,31 @@ struct perf_event {
 	struct fasync_struct	*fasync;
 };
 
-/* The sample id at the end of a record consists of id_header_size bytes of this value. */
+/* Raw data of one fragment, which is copied by memcpy(). */
+struct perf_raw_record {
+	struct {
+		void		*data;
+		u32		size;
+	}			frag;
+	u32			size;
+};
+
+/*
+ * The sample id at the end of a side-band record consists of id_header_size bytes of @id_fill. The
+ * other members are for samples.
+ */
 struct perf_sample_data {
 	unsigned char		id_fill;
+	u64			sample_flags;
+	u64			type;
+	u64			id;
+	u64			stream_id;
+	u64			ip;
+	u64			time;
+	u64			period;
+	struct { u32 pid, tid; } tid_entry;
+	struct { u32 cpu, reserved; } cpu_entry;
+	struct perf_raw_record	*raw;
 };
 
 typedef unsigned long (*perf_copy_f)(void *dst, const void *src, unsigned long off,
@@ -87,6 +120,23 @@ void perf_event_header__init(struct perf_event_header *header, struct perf_sampl
 			     int type, int misc, size_t size, struct perf_event *event);
 void perf_event__output_id_sample(struct perf_event *event, struct perf_output_handle *handle,
 				  struct perf_sample_data *sample);
+void perf_output_sample(struct perf_output_handle *handle, struct perf_event_header *header,
+			struct perf_sample_data *data, struct perf_event *event);
+void perf_event_output_forward(struct perf_event *event, struct perf_sample_data *data,
+			       struct pt_regs *regs);
+void perf_event_output_backward(struct perf_event *event, struct perf_sample_data *data,
+				struct pt_regs *regs);
+
+static inline bool is_sampling_event(struct perf_event *event)
+{
+	return event->attr.sample_period != 0;
+}
+
+static inline bool is_default_overflow_handler(struct perf_event *event)
+{
+	return event->overflow_handler == perf_event_output_forward ||
+	       event->overflow_handler == perf_event_output_backward;
+}
 
 static inline void perf_event_disable_inatomic(struct perf_event *event)
 {

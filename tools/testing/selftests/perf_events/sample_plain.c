@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Test events whose samples the kernel outputs in one go (plain samples), where
+ * they have to be output in another way: with a limit, another period, a
+ * signal, in another namespace. Change such events while they are written.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "ring.h"
+
+#define FIELDS (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID)
+
+struct plain_sample {
+	struct perf_event_header	header;
+	uint64_t			id, ip;
+	uint32_t			pid, tid;
+};
+
+FIXTURE(plain)
+{
+	struct faults	faults;
+	struct ring	ring;
+	uint64_t	id;
+};
+
+FIXTURE_SETUP(plain)
+{
+	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = FIELDS,
+						  .disabled = 1);
+	int fd;
+
+	ASSERT_TRUE(faults_init(&self->faults, 64));
+	fd = perf_open(&attr, 0, -1);
+	ASSERT_GE(fd, 0)
+		TH_LOG("perf_event_open: %s", strerror(errno));
+	ASSERT_EQ(0, ring_map(&self->ring, fd, 8, PROT_READ | PROT_WRITE));
+	ASSERT_EQ(0, ioctl(fd, PERF_EVENT_IOC_ID, &self->id));
+}
+
+FIXTURE_TEARDOWN(plain)
+{
+	ring_close(&self->ring);
+	faults_free(&self->faults);
+}
+
+/*
+ * Read the samples of the ring, and check their fields. Returns the number of
+ * those of task @tid of process @pid, or -1 if a record is wrong.
+ */
+static int count_samples(const struct ring *ring, uint64_t id, pid_t pid,
+			 pid_t tid)
+{
+	static struct record record;
+	const struct plain_sample *sample = (const void *)record.bytes;
+	uint64_t at = ring->page->data_tail, head = ring_head(ring);
+	int nr = 0;
+
+	for (; at < head; at += record.header.size) {
+		if (!ring_record_at(ring, at, head, &record))
+			return -1;
+		if (record.header.type != PERF_RECORD_SAMPLE)
+			continue;
+		if (record.header.size != sizeof(*sample) ||
+		    sample->id != id || !sample->ip)
+			return -1;
+		nr += sample->pid == pid && sample->tid == tid;
+	}
+	ring_set_tail(ring, head);
+	return nr;
+}
+
+/* Cause @nr page faults while the event is as it is. Returns new samples. */
+static int sample(FIXTURE_DATA(plain) *self, int nr)
+{
+	int i;
+
+	for (i = 0; i < nr; i++)
+		fault(&self->faults, i);
+	return count_samples(&self->ring, self->id, getpid(), gettid());
+}
+
+/*
+ * Other code of this process may cause a page fault as well. It does not once it
+ * has run.
+ */
+static void warm_up(FIXTURE_DATA(plain) *self)
+{
+	ioctl(self->ring.fd, PERF_EVENT_IOC_ENABLE, 0);
+	sample(self, 1);
+	ioctl(self->ring.fd, PERF_EVENT_IOC_DISABLE, 0);
+	sample(self, 1);
+}
+
+TEST_F(plain, enable_and_disable)
+{
+	warm_up(self);
+	EXPECT_EQ(0, sample(self, 7));
+	ASSERT_EQ(0, ioctl(self->ring.fd, PERF_EVENT_IOC_ENABLE, 0));
+	EXPECT_EQ(7, sample(self, 7));
+	ASSERT_EQ(0, ioctl(self->ring.fd, PERF_EVENT_IOC_DISABLE, 0));
+	EXPECT_EQ(0, sample(self, 7));
+}
+
+TEST_F(plain, refresh_limits_samples)
+{
+	warm_up(self);
+	ASSERT_EQ(0, ioctl(self->ring.fd, PERF_EVENT_IOC_REFRESH, 3));
+	EXPECT_EQ(3, sample(self, 11));
+	ASSERT_EQ(0, ioctl(self->ring.fd, PERF_EVENT_IOC_REFRESH, 5));
+	EXPECT_EQ(5, sample(self, 11));
+}
+
+TEST_F(plain, period_changes)
+{
+	uint64_t period = 3;
+
+	warm_up(self);
+	ASSERT_EQ(0, ioctl(self->ring.fd, PERF_EVENT_IOC_PERIOD, &period));
+	ASSERT_EQ(0, ioctl(self->ring.fd, PERF_EVENT_IOC_ENABLE, 0));
+	sample(self, 3);	/* the first period begins anywhere */
+	EXPECT_EQ(5, sample(self, 15));
+	period = 1;
+	ASSERT_EQ(0, ioctl(self->ring.fd, PERF_EVENT_IOC_PERIOD, &period));
+	EXPECT_EQ(13, sample(self, 13));
+}
+
+static volatile sig_atomic_t signals;
+
+static void count_signal(int signal)
+{
+	signals++;
+}
+
+TEST_F(plain, each_sample_signals)
+{
+	int fd = self->ring.fd;
+
+	ASSERT_NE(SIG_ERR, signal(SIGIO, count_signal));
+	ASSERT_EQ(0, fcntl(fd, F_SETOWN, getpid()));
+	warm_up(self);
+	ASSERT_EQ(0, ioctl(fd, PERF_EVENT_IOC_ENABLE, 0));
+	EXPECT_EQ(5, sample(self, 5));
+	EXPECT_EQ(0, signals);
+	ASSERT_EQ(0, fcntl(fd, F_SETFL, O_ASYNC));
+	/* The handler's first run may cause faults. */
+	EXPECT_LE(5, sample(self, 5));
+	EXPECT_LE(1, signals);
+	ASSERT_EQ(0, fcntl(fd, F_SETFL, 0));
+	sample(self, 1);
+	signals = 0;
+	EXPECT_EQ(5, sample(self, 5));
+	EXPECT_EQ(0, signals);
+}
+
+/* Count samples of faults of a process that is number 1 of a namespace. */
+static int sample_in_namespace(struct faults *faults)
+{
+	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = FIELDS);
+	struct ring ring;
+	uint64_t id;
+	int fd = perf_open(&attr, 0, -1), i;
+
+	if (fd < 0 || ring_map(&ring, fd, 8, PROT_READ | PROT_WRITE) ||
+	    ioctl(fd, PERF_EVENT_IOC_ID, &id))
+		return -1;
+	for (i = 0; i < 5; i++)
+		fault(faults, i);
+	return count_samples(&ring, id, 1, 1);
+}
+
+TEST_F(plain, pid_of_namespace)
+{
+	int status = 1;
+	pid_t child;
+
+	REQUIRE_ROOT();
+	if (unshare(CLONE_NEWPID))
+		SKIP(return, "no PID namespaces: %s", strerror(errno));
+	child = fork();
+	if (!child)
+		_exit(sample_in_namespace(&self->faults) < 5);
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+/* Children write to the ring of their parent, with its id. */
+TEST_F(plain, inherited)
+{
+	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = FIELDS,
+						  .inherit = 1);
+	struct ring ring;
+	uint64_t id;
+	int cpu = nth_cpu(0), fd, i;
+	pid_t child;
+
+	ASSERT_EQ(0, pin_to_cpu(cpu));
+	fd = perf_open(&attr, 0, cpu);
+	ASSERT_GE(fd, 0)
+		TH_LOG("perf_event_open: %s", strerror(errno));
+	ASSERT_EQ(0, ring_map(&ring, fd, 64, PROT_READ | PROT_WRITE));
+	ASSERT_EQ(0, ioctl(fd, PERF_EVENT_IOC_ID, &id));
+	child = fork();
+	if (!child) {
+		for (i = 0; i < 50; i++)
+			fault(&self->faults, i);
+		_exit(0);
+	}
+	ASSERT_EQ(child, waitpid(child, NULL, 0));
+	EXPECT_LE(50, count_samples(&ring, id, child, child));
+	ring_close(&ring);
+}
+
+/*
+ * Change an event in all ways while another thread causes it. Each record must
+ * be complete, in whichever ring it is.
+ */
+TEST(changed_while_written)
+{
+	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = FIELDS);
+	struct perf_event_attr target = ATTR_DUMMY(.sample_type = FIELDS);
+	struct fault_thread thread;
+	struct ring rings[2];
+	uint64_t id, end, rounds;
+	int fd, i, nr, samples = 0;
+
+	ASSERT_TRUE(fault_thread_start(&thread));
+	fd = perf_open(&attr, thread.tid, -1);
+	ASSERT_GE(fd, 0)
+		TH_LOG("perf_event_open: %s", strerror(errno));
+	ASSERT_EQ(0, ioctl(fd, PERF_EVENT_IOC_ID, &id));
+	for (i = 0; i < 2; i++) {
+		int ring_fd = perf_open(&target, thread.tid, -1);
+
+		ASSERT_GE(ring_fd, 0);
+		ASSERT_EQ(0, ring_map(&rings[i], ring_fd, 8,
+				      PROT_READ | PROT_WRITE));
+	}
+
+	end = now_ms() + 2000;
+	for (rounds = 0; now_ms() < end || !samples; rounds++) {
+		uint64_t period = 1 + rounds % 3;
+		int ring = rounds % 3;
+
+		ASSERT_EQ(0, ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT,
+				   ring < 2 ? (long)rings[ring].fd : -1L))
+			TH_LOG("ring %d: %s", ring, strerror(errno));
+		ioctl(fd, PERF_EVENT_IOC_PERIOD, &period);
+		if (rounds % 5 == 0)
+			ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+		if (rounds % 7 == 0)
+			ioctl(fd, PERF_EVENT_IOC_REFRESH, 2);
+		if (rounds % 11 == 0)
+			ioctl(rings[0].fd, PERF_EVENT_IOC_PAUSE_OUTPUT,
+			      rounds % 2);
+		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+		for (i = 0; i < 2; i++) {
+			nr = count_samples(&rings[i], id, getpid(), thread.tid);
+			ASSERT_LE(0, nr);
+			samples += nr;
+		}
+		ASSERT_LT(now_ms(), end + 60000);
+	}
+	fault_thread_stop(&thread);
+	for (i = 0; i < 2; i++) {
+		EXPECT_LE(0, count_samples(&rings[i], id, getpid(),
+					   thread.tid));
+		ring_close(&rings[i]);
+	}
+	close(fd);
+}
+
+TEST_HARNESS_MAIN
