@@ -95,7 +95,7 @@ static int before_mark(void *arg, u64 time, bool *complete)
 	       sideband__write_until(&rec->sideband, time, complete);
 }
 
-static int write_kept(struct recorder *rec)
+static int write_kept(struct recorder *rec, struct keep_stats *stats)
 {
 	const struct keep_writer writer = {
 		.before_block = before_block, .before_mark = before_mark, .arg = rec,
@@ -103,7 +103,7 @@ static int write_kept(struct recorder *rec)
 
 	if (!keep__enabled(&rec->keep))
 		return 0;
-	return keep__write(&rec->keep, &rec->output, &writer) ?:
+	return keep__write(&rec->keep, &rec->output, &writer, stats) ?:
 	       sideband__finish_snapshot(&rec->sideband);
 }
 
@@ -222,8 +222,8 @@ static int append_snapshot(struct recorder *rec, struct snapshot *snapshot,
 	if (!err)
 		describe_snapshot(rec, snapshot);
 	if (!err)
-		err = write_kept(rec) ?: snapshot_event__write_until(&rec->snapshot_event,
-								     &rec->output, UINT64_MAX);
+		err = write_kept(rec, &snapshot->kept) ?:
+		      snapshot_event__write_until(&rec->snapshot_event, &rec->output, UINT64_MAX);
 	snapshot->saved = false;
 	if (!err && !rec->output.droppable)
 		sideband__end_snapshot(&rec->sideband, snapshot->rings.horizon);

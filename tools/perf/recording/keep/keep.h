@@ -133,12 +133,14 @@ struct keep_writer {
 
 /**
  * keep__write - write what was handed over, in the same thread
+ * @stats:	of keep__hand_over(); receives @compressed_bytes
  *
  * When the memory is full, blocks that were copied to the output are dropped first.
  *
  * Return: 0, or a negative errno: then the rest is not written.
  */
-int keep__write(struct keep *keep, struct output *output, const struct keep_writer *writer);
+int keep__write(struct keep *keep, struct output *output, const struct keep_writer *writer,
+		struct keep_stats *stats);
 
 /**
  * keep__end_snapshot - after keep__hand_over(): free what was handed over

@@ -52,6 +52,7 @@ enum keep_limit {
  * @samples:	PERF_RECORD_SAMPLE among them
  * @raw_bytes:	their length [bytes]
  * @bytes:	memory that they took [bytes]
+ * @compressed_bytes: length in which they were written to the output, by keep__write() [bytes]
  * @begin:	no record newer than this is missing [ns]; 0 if there are none
  * @end:	time of the newest record [ns]
  * @limit:	why older ones are missing
@@ -62,6 +63,7 @@ struct keep_stats {
 	u64		samples;
 	u64		raw_bytes;
 	u64		bytes;
+	u64		compressed_bytes;
 	u64		begin;
 	u64		end;
 	enum keep_limit	limit;

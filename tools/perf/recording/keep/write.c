@@ -51,7 +51,8 @@ static int write_mark(const struct keep_writer *writer, struct output *output, u
 	return err || !complete ? err : output__mark(output, PERF_RECORD_FINISHED_ROUND);
 }
 
-int keep__write(struct keep *keep, struct output *output, const struct keep_writer *writer)
+int keep__write(struct keep *keep, struct output *output, const struct keep_writer *writer,
+		struct keep_stats *stats)
 {
 	size_t nr_marks = last_mark(keep);
 	u64 newest = 0;
@@ -62,6 +63,8 @@ int keep__write(struct keep *keep, struct output *output, const struct keep_writ
 
 		newest = max(newest, block->last);
 		err = writer->before_block(writer->arg) ?: write_block(keep, block, output);
+		if (!err)
+			stats->compressed_bytes += block->len;
 		if (!err && block->ends_round && keep->nr_written + 1 < nr_marks)
 			err = write_mark(writer, output, newest);
 		if (!err)

@@ -73,6 +73,7 @@ is "[x['reason'] for x in of('snapshot') if 'kept' in x and 'rings' not in x]" "
 is "[(x['pid'], x['tid'], x['comm']) for x in of('snapshot') if 'pid' in x]" "[($$, $$, '$(< /proc/$$/comm)')]"
 is "of('snapshot')[0]['kept']['limit']" none
 is "of('snapshot')[0]['kept']['records'] > 0" True
+is "0 < of('snapshot')[0]['kept']['compressed_bytes'] <= of('snapshot')[0]['kept']['raw_bytes']" True
 
 subtest "a snapshot that cannot be written"
 mkdir "$work/small"

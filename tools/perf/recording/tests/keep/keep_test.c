@@ -211,7 +211,7 @@ static struct keep_stats attempt(struct keep *keep, bool saved)
 
 	found = (struct found){ 0 };
 	keep__request(keep);
-	if (keep__hand_over(keep, &stats) || keep__write(keep, NULL, &writer))
+	if (keep__hand_over(keep, &stats) || keep__write(keep, NULL, &writer, &stats))
 		printf("# a snapshot fails\n");
 	keep__end_snapshot(keep, saved);
 	return stats;
@@ -301,6 +301,9 @@ static void test_compressed(void)
 	stats = snapshot(&keep);
 	check(stats.records == 3 * 400 * RUN_RECORDS && sum(found.nr) == stats.records / 4 &&
 	      !found.disorder, "blocks are compressed when they are written");
+	check(stats.raw_bytes == stats.records * sizeof(struct numbered) &&
+	      stats.compressed_bytes == sum(found.nr) * sizeof(struct numbered),
+	      "the lengths before and after compression are counted");
 	incompressible = true;
 	append_all(&keep, 400);
 	join_all();
@@ -574,7 +577,7 @@ static void test_full_while_writing(bool saved)
 	append_all(&keep, 60);
 	join_all();
 	found = (struct found){ 0 };
-	check(!keep__hand_over(&keep, &first) && !keep__write(&keep, NULL, &writer) &&
+	check(!keep__hand_over(&keep, &first) && !keep__write(&keep, NULL, &writer, &first) &&
 	      sum(found.nr) == first.records && first.records == 3 * 60 * RUN_RECORDS,
 	      "a snapshot is whole, though the memory is full meanwhile");
 	keep__end_snapshot(&keep, saved);
