@@ -821,7 +821,8 @@ static int choose_advise(void)
 	rec.kept = (struct kept_files){ 0 };
 	evlist__put(rec.triggers.events.evlist);
 	rec.triggers.events = (struct trigger_events){ 0 };
-	when__clear(&rec.triggers.when);
+	rec.triggers.when.measures = true;
+	rec.triggers.after_ns = 0;
 	return 0;
 }
 
@@ -849,7 +850,7 @@ static int check_hook(void)
 
 static int choose_rotation(void)
 {
-	bool triggered = rec.triggers.events.evlist || rec.triggers.when.nr;
+	bool triggered = rec.triggers.events.evlist || (rec.triggers.when.nr && !rec.triggers.when.measures);
 	const char *when = args.switch_output ?: triggered ? "signal" : NULL;
 	u64 rings = (u64)perf_event_mlock_kb_in_pages() * page_size;
 

@@ -187,18 +187,38 @@ static void print_kept(const struct summary *summary, const struct keep_stats *s
 		 megabytes(stats->bytes));
 }
 
+static void print_quantiles(const struct when *when, unsigned int condition)
+{
+	struct when_quantiles quantiles;
+
+	if (when__measure(when, condition, &quantiles))
+		return;
+	print_line("%s: %" PRIu64 " of %" PRIu64 " durations are too long; median %.3f ms, 99 %% up to %.3f ms, 99.9 %% up to "
+		   "%.3f ms, longest %.3f ms", when->conditions[condition].text, quantiles.nr_too_long,
+		   quantiles.nr, quantiles.median_ns / 1e6, quantiles.p99_ns / 1e6,
+		   quantiles.p999_ns / 1e6, quantiles.max_ns / 1e6);
+	print_line("Once an hour at most: >%.3f ms", quantiles.hourly_ns / 1e6);
+}
+
 void summary__triggers(const struct summary *summary, const struct trigger_limit *limit,
 		       const struct when *when)
 {
-	const u64 nr_stopped = limit->nr_stopped + when__quiet(when);
+	u64 nr_stopped = limit->nr_stopped, nr;
 	unsigned int i;
 
+	for (i = 0; i < when->nr; i++)
+		when__too_long(when, i, &nr_stopped);
 	when__warn(when);
 	if (summary->json)
 		return summary_json__triggers(when, nr_stopped);
-	for (i = 0; i < when->nr; i++)
-		print_line("%s: %" PRIu64 " duration%s", when->conditions[i].text, when->nr_too_long[i],
-			   plural(when->nr_too_long[i]));
+	for (i = 0; i < when->nr && when->measures; i++)
+		print_quantiles(when, i);
+	if (when->measures)
+		return;
+	for (i = 0; i < when->nr; i++) {
+		nr = when__too_long(when, i, NULL);
+		print_line("%s: %" PRIu64 " duration%s", when->conditions[i].text, nr, plural(nr));
+	}
 	if (nr_stopped)
 		print_line("%" PRIu64 " %s took no snapshot (--cooldown, --keep-first)", nr_stopped,
 			   when->nr ? "triggers" : "events");

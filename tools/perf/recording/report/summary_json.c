@@ -200,10 +200,22 @@ void summary_json__dropped(const struct keep_stats *kept, const struct snapshot_
 	end(&line);
 }
 
+static void put_quantiles(struct json *json, const struct when_quantiles *quantiles)
+{
+	json__number(json, "durations", quantiles->nr_too_long);
+	json__number(json, "measured", quantiles->nr);
+	put_time(json, "median", quantiles->median_ns);
+	put_time(json, "p99", quantiles->p99_ns);
+	put_time(json, "p999", quantiles->p999_ns);
+	put_time(json, "longest", quantiles->max_ns);
+	put_time(json, "hourly", quantiles->hourly_ns);
+}
+
 void summary_json__triggers(const struct when *when, u64 nr_stopped)
 {
 	struct line line;
 	struct json *json = when->nr ? begin(&line, "triggers") : NULL;
+	struct when_quantiles quantiles;
 	unsigned int i;
 
 	if (!json)
@@ -212,7 +224,10 @@ void summary_json__triggers(const struct when *when, u64 nr_stopped)
 	for (i = 0; i < when->nr; i++) {
 		json__open(json, NULL, '{');
 		json__text(json, "condition", when->conditions[i].text);
-		json__number(json, "durations", when->nr_too_long[i]);
+		if (when->measures && !when__measure(when, i, &quantiles))
+			put_quantiles(json, &quantiles);
+		else
+			json__number(json, "durations", when__too_long(when, i, NULL));
 		json__close(json, '}');
 	}
 	json__close(json, ']');

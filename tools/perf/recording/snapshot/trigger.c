@@ -200,7 +200,7 @@ static unsigned int process_events(struct triggers *triggers)
  */
 static int process_durations(struct triggers *triggers)
 {
-	const struct trigger_limit *limit = &triggers->events.limit;
+	struct trigger_limit *limit = &triggers->events.limit;
 	struct when *when = &triggers->when;
 	int err;
 
@@ -211,6 +211,7 @@ static int process_durations(struct triggers *triggers)
 		return err;
 	if (passes(triggers, when->reports[0].end))
 		return TRIGGER_WHEN;
+	limit->nr_stopped += when->nr_reports - 1;
 	if (limit->max && limit->nr_passed >= limit->max)
 		when__be_quiet(when, UINT64_MAX);
 	else

@@ -12,6 +12,7 @@
 #include "condition.h"
 #include "iterate.h"
 #include "pair.h"
+#include "setup.h"
 #include "tracepoint.h"
 #include "util/bpf_skel/duration_pair.skel.h"	/* needs durations.h */
 
@@ -33,13 +34,14 @@ struct when_pair {
 };
 
 static void fill_constants(struct when_pair *pair, const struct when_condition *condition,
-			   unsigned int index, pid_t own_tgid)
+			   unsigned int index, const struct when_setup *setup)
 {
 	struct duration_constants *constants = (void *)&pair->skel->rodata->constants;
 
 	memset(constants->min_ns, 0xff, sizeof(constants->min_ns));
-	constants->min_ns[DURATION_PAIR] = condition->judged.threshold_ns;
-	constants->own_tgid = own_tgid;
+	constants->min_ns[DURATION_PAIR] = setup->measures ? 0 : condition->judged.threshold_ns;
+	constants->own_tgid = setup->own_tgid;
+	constants->measures = setup->measures;
 	constants->nr_conditions = 1;
 	constants->conditions[0] = condition->judged;
 	constants->first_condition = index;
@@ -119,21 +121,23 @@ static int attach_iterator(struct when_pair *pair)
 
 /* The end first: a beginning without its end would be a duration that never ends. */
 static int load(struct when_pair *pair, const struct when_condition *condition, unsigned int index,
-		pid_t own_tgid, int reports_fd)
+		const struct when_setup *setup, const struct when_pair_maps *maps)
 {
 	int err;
 
 	pair->skel = duration_pair_bpf__open();
 	if (!pair->skel)
 		return -errno;
-	fill_constants(pair, condition, index, own_tgid);
-	err = select_programs(pair) ?: bpf_map__reuse_fd(pair->skel->maps.reports, reports_fd) ?:
+	fill_constants(pair, condition, index, setup);
+	err = select_programs(pair) ?: bpf_map__reuse_fd(pair->skel->maps.reports, maps->reports_fd) ?:
+	      bpf_map__reuse_fd(pair->skel->maps.distributions, maps->distributions_fd) ?:
 	      duration_pair_bpf__load(pair->skel) ?: attach_iterator(pair);
 	return err ?: attach_event(pair, 1, &pair->end) ?: attach_event(pair, 0, &pair->begin);
 }
 
 int when_pair__new(struct when_pair **ppair, const struct when_condition *condition, unsigned int index,
-		   pid_t own_tgid, int reports_fd, char *reason, size_t size)
+		   const struct when_setup *setup, const struct when_pair_maps *maps, char *reason,
+		   size_t size)
 {
 	struct when_pair *pair = calloc(1, sizeof(*pair));
 	int err = pair ? 0 : -ENOMEM;
@@ -145,7 +149,7 @@ int when_pair__new(struct when_pair **ppair, const struct when_condition *condit
 	if (!err)
 		err = when_tracepoint__find(&pair->end, condition->end, condition->field, reason, size);
 	if (!err)
-		err = load(pair, condition, index, own_tgid, reports_fd);
+		err = load(pair, condition, index, setup, maps);
 	if (!err) {
 		*ppair = pair;
 		return 0;
@@ -159,6 +163,11 @@ int when_pair__new(struct when_pair **ppair, const struct when_condition *condit
 int when_pair__check(struct when_pair *pair, u64 now, u64 *next)
 {
 	return when__iterate(pair->iterator, &pair->skel->bss->words, now, next);
+}
+
+unsigned int when_pair__index(const struct when_pair *pair)
+{
+	return pair->skel->rodata->constants.first_condition;
 }
 
 struct duration_words *when_pair__words(struct when_pair *pair)

@@ -12,22 +12,31 @@
 
 struct when_condition;
 struct when_pair;
+struct when_setup;
+
+/** struct when_pair_maps - maps that the programs of all conditions share */
+struct when_pair_maps {
+	int	reports_fd;
+	int	distributions_fd;
+};
 
 /**
  * when_pair__new - load and attach the programs of one condition
  * @condition:	of DURATION_PAIR; kept
  * @index:	of the condition in reports
- * @own_tgid:	see when__open()
- * @reports_fd:	the map for reports
  * @reason:	receives why not
  *
  * Return: 0, with @pair to be deleted; or a negative errno.
  */
 int when_pair__new(struct when_pair **pair, const struct when_condition *condition, unsigned int index,
-		   pid_t own_tgid, int reports_fd, char *reason, size_t size);
+		   const struct when_setup *setup, const struct when_pair_maps *maps, char *reason,
+		   size_t size);
 
 /** when_pair__check - judge what has not ended; as when_programs__check() */
 int when_pair__check(struct when_pair *pair, u64 now, u64 *next);
+
+/** when_pair__index - of the condition */
+unsigned int when_pair__index(const struct when_pair *pair);
 
 /** when_pair__words - figures of the programs */
 struct duration_words *when_pair__words(struct when_pair *pair);

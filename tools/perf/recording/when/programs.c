@@ -109,40 +109,45 @@ static const char *explain(int err)
 }
 
 static void fill_constants(struct duration_constants *constants, const struct when_condition *conditions,
-			   unsigned int nr, pid_t own_tgid)
+			   unsigned int nr, const struct when_setup *setup)
 {
 	unsigned int i;
 
 	memset(constants->min_ns, 0xff, sizeof(constants->min_ns));
-	constants->own_tgid = own_tgid;
+	constants->own_tgid = setup->own_tgid;
+	constants->measures = setup->measures;
 	constants->nr_conditions = nr;
 	for (i = 0; i < nr; i++) {
 		const struct duration_condition *judged = &conditions[i].judged;
 
 		constants->conditions[i] = *judged;
-		constants->min_ns[judged->kind] = min(constants->min_ns[judged->kind], judged->threshold_ns);
+		constants->min_ns[judged->kind] = setup->measures ? 0 :
+			min(constants->min_ns[judged->kind], judged->threshold_ns);
 	}
 }
 
 static int load_pairs(struct when_programs *programs, const struct when_condition *conditions,
-		      unsigned int nr, pid_t own_tgid, char *reason, size_t size)
+		      unsigned int nr, const struct when_setup *setup, char *reason, size_t size)
 {
-	const int reports_fd = bpf_map__fd(programs->skel->maps.reports);
+	const struct when_pair_maps maps = {
+		.reports_fd = bpf_map__fd(programs->skel->maps.reports),
+		.distributions_fd = bpf_map__fd(programs->skel->maps.distributions),
+	};
 	unsigned int i;
 	int err = 0;
 
 	for (i = 0; i < nr && !err; i++) {
 		if (conditions[i].judged.kind != DURATION_PAIR)
 			continue;
-		err = when_pair__new(&programs->pairs[programs->nr_pairs], conditions + i, i, own_tgid,
-				     reports_fd, reason, size);
+		err = when_pair__new(&programs->pairs[programs->nr_pairs], conditions + i, i, setup,
+				     &maps, reason, size);
 		programs->nr_pairs += !err;
 	}
 	return err;
 }
 
 static int load(struct when_programs *programs, const struct when_condition *conditions, unsigned int nr,
-		pid_t own_tgid, int nr_cpus)
+		const struct when_setup *setup)
 {
 	struct durations_bpf *skel = durations_bpf__open();
 	struct duration_constants *constants;
@@ -152,9 +157,12 @@ static int load(struct when_programs *programs, const struct when_condition *con
 		return -errno;
 	programs->skel = skel;
 	constants = (void *)&skel->rodata->constants;
-	fill_constants(constants, conditions, nr, own_tgid);
+	fill_constants(constants, conditions, nr, setup);
 	select_programs(skel, constants);
-	err = bpf_map__set_max_entries(skel->maps.turns, nr_cpus) ?: durations_bpf__load(skel);
+	err = bpf_map__set_max_entries(skel->maps.turns, setup->nr_cpus);
+	if (!err && setup->measures)
+		err = bpf_map__set_max_entries(skel->maps.distributions, nr);
+	err = err ?: durations_bpf__load(skel);
 	if (err)
 		return err;
 	programs->reports = ring_buffer__new(bpf_map__fd(skel->maps.reports), take_report, programs, NULL);
@@ -162,7 +170,7 @@ static int load(struct when_programs *programs, const struct when_condition *con
 }
 
 int when_programs__new(struct when_programs **pprograms, const struct when_condition *conditions,
-		       unsigned int nr, pid_t own_tgid, int nr_cpus, when_report_fn report, void *arg,
+		       unsigned int nr, const struct when_setup *setup, when_report_fn report, void *arg,
 		       char *reason, size_t size)
 {
 	struct when_programs *programs = calloc(1, sizeof(*programs));
@@ -173,8 +181,8 @@ int when_programs__new(struct when_programs **pprograms, const struct when_condi
 	if (programs) {
 		programs->report = report;
 		programs->arg = arg;
-		err = load(programs, conditions, nr, own_tgid, nr_cpus) ?:
-		      load_pairs(programs, conditions, nr, own_tgid, reason, size);
+		err = load(programs, conditions, nr, setup) ?:
+		      load_pairs(programs, conditions, nr, setup, reason, size);
 	}
 	libbpf_set_print(print);
 	if (err) {
@@ -226,9 +234,25 @@ void when_programs__be_quiet(struct when_programs *programs, u64 until)
 		when_pair__words(programs->pairs[i])->quiet_until = until;
 }
 
+void when_programs__count(struct when_programs *programs)
+{
+	unsigned int i;
+
+	programs->skel->bss->words.counting = 1;
+	for (i = 0; i < programs->nr_pairs; i++)
+		when_pair__words(programs->pairs[i])->counting = 1;
+}
+
+int when_programs__read_distribution(struct when_programs *programs, unsigned int condition,
+				     struct duration_distribution *distribution)
+{
+	int fd = bpf_map__fd(programs->skel->maps.distributions);
+
+	return bpf_map_lookup_elem(fd, &condition, distribution) ? -errno : 0;
+}
+
 static void add_figures(struct when_figures *figures, const struct duration_words *words)
 {
-	figures->quiet += words->nr_quiet;
 	figures->ignored += words->nr_ignored;
 	figures->unreported += words->nr_unreported;
 }
@@ -239,8 +263,11 @@ void when_programs__figures(struct when_programs *programs, struct when_figures 
 
 	*figures = (struct when_figures){ 0 };
 	add_figures(figures, &programs->skel->bss->words);
+	memcpy(figures->quiet, programs->skel->bss->words.nr_quiet, sizeof(figures->quiet));
 	for (i = 0; i < programs->nr_pairs; i++) {
 		add_figures(figures, when_pair__words(programs->pairs[i]));
+		figures->quiet[when_pair__index(programs->pairs[i])] +=
+			when_pair__words(programs->pairs[i])->nr_quiet[0];
 		figures->missed += when_pair__misses(programs->pairs[i]);
 	}
 }

@@ -14,6 +14,7 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 #include <sys/types.h>
+#include "setup.h"
 #include "util/bpf_skel/durations.h"
 
 struct when_condition;
@@ -24,13 +25,13 @@ typedef void (*when_report_fn)(void *arg, const struct duration_report *report);
 
 /**
  * struct when_figures - what the programs have counted
- * @quiet:	durations that were too long after when_programs__be_quiet()
+ * @quiet:	durations that were too long after when_programs__be_quiet(), by condition
  * @ignored:	tasks, and durations between two events, that were not followed: too many at a time
  * @unreported:	durations that were too long, when the memory for reports was full
  * @missed:	events whose programs the kernel did not run
  */
 struct when_figures {
-	u64	quiet;
+	u64	quiet[DURATION_MAX_CONDITIONS];
 	u64	ignored;
 	u64	unreported;
 	u64	missed;
@@ -41,8 +42,6 @@ struct when_figures {
 /**
  * when_programs__new - load the programs that the conditions need, and attach them
  * @conditions:	@nr of them, kept
- * @own_tgid:	process in the initial PID namespace whose durations are not reported; 0: all are
- * @nr_cpus:	more than the highest number of a CPU
  * @report:	called by when_programs__read()
  * @reason:	receives what the kernel lacks, or refuses
  *
@@ -51,7 +50,7 @@ struct when_figures {
  * Return: 0, with @programs to be deleted; or a negative errno, with @reason.
  */
 int when_programs__new(struct when_programs **programs, const struct when_condition *conditions,
-		       unsigned int nr, pid_t own_tgid, int nr_cpus, when_report_fn report, void *arg,
+		       unsigned int nr, const struct when_setup *setup, when_report_fn report, void *arg,
 		       char *reason, size_t size);
 
 /** when_programs__fd - descriptor that is readable when there are reports */
@@ -72,6 +71,13 @@ int when_programs__check(struct when_programs *programs, u64 now, u64 *next);
 /** when_programs__be_quiet - only count the durations that end before @until [ns] */
 void when_programs__be_quiet(struct when_programs *programs, u64 until);
 
+/** when_programs__count - begin to add durations to the distributions */
+void when_programs__count(struct when_programs *programs);
+
+/** when_programs__read_distribution - of the condition with this index. Return: 0, or a negative errno */
+int when_programs__read_distribution(struct when_programs *programs, unsigned int condition,
+				     struct duration_distribution *distribution);
+
 /** when_programs__figures - read what the programs have counted */
 void when_programs__figures(struct when_programs *programs, struct when_figures *figures);
 
@@ -82,8 +88,9 @@ void when_programs__delete(struct when_programs *programs);
 
 static inline int when_programs__new(struct when_programs **programs,
 				     const struct when_condition *conditions __maybe_unused,
-				     unsigned int nr __maybe_unused, pid_t own_tgid __maybe_unused,
-				     int nr_cpus __maybe_unused, when_report_fn report __maybe_unused,
+				     unsigned int nr __maybe_unused,
+				     const struct when_setup *setup __maybe_unused,
+				     when_report_fn report __maybe_unused,
 				     void *arg __maybe_unused, char *reason, size_t size)
 {
 	*programs = NULL;
@@ -111,6 +118,17 @@ static inline int when_programs__check(struct when_programs *programs __maybe_un
 static inline void when_programs__be_quiet(struct when_programs *programs __maybe_unused,
 					   u64 until __maybe_unused)
 {
+}
+
+static inline void when_programs__count(struct when_programs *programs __maybe_unused)
+{
+}
+
+static inline int when_programs__read_distribution(struct when_programs *programs __maybe_unused,
+						   unsigned int condition __maybe_unused,
+						   struct duration_distribution *distribution __maybe_unused)
+{
+	return -EOPNOTSUPP;
 }
 
 static inline void when_programs__figures(struct when_programs *programs __maybe_unused,

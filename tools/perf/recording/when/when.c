@@ -147,13 +147,16 @@ static int open_fds(struct when *when)
 
 int when__open(struct when *when, pid_t own_tgid)
 {
+	const struct when_setup setup = {
+		.own_tgid = own_tgid, .nr_cpus = cpu__max_cpu().cpu, .measures = when->measures,
+	};
 	char reason[512];
 	int err;
 
 	if (!when->nr)
 		return 0;
-	err = when_programs__new(&when->programs, when->conditions, when->nr, own_tgid, cpu__max_cpu().cpu,
-				 take, when, reason, sizeof(reason));
+	err = when_programs__new(&when->programs, when->conditions, when->nr, &setup, take, when, reason,
+				 sizeof(reason));
 	if (err) {
 		pr_err("Cannot judge durations for --switch-output-when: %s.\n", reason);
 		return err;
@@ -231,7 +234,10 @@ void when__enable(struct when *when)
 	if (!when->nr || when->enabled)
 		return;
 	when->enabled = rdclock();
-	arm(when, when->enabled, 0, 0);
+	if (when->measures)
+		when_programs__count(when->programs);
+	else
+		arm(when, when->enabled, 0, 0);
 }
 
 int when__process(struct when *when)
@@ -257,13 +263,29 @@ void when__be_quiet(struct when *when, u64 until)
 	when_programs__be_quiet(when->programs, until);
 }
 
-u64 when__quiet(const struct when *when)
+u64 when__too_long(const struct when *when, unsigned int condition, u64 *nr_quiet)
 {
-	struct when_figures figures = { .quiet = 0 };
+	struct when_figures figures = { .quiet = { 0 } };
 
 	if (when->programs)
 		when_programs__figures(when->programs, &figures);
-	return figures.quiet;
+	if (nr_quiet)
+		*nr_quiet += figures.quiet[condition];
+	return when->nr_too_long[condition] + figures.quiet[condition];
+}
+
+int when__measure(const struct when *when, unsigned int condition, struct when_quantiles *quantiles)
+{
+	struct duration_distribution *distribution = calloc(1, sizeof(*distribution));
+	int err = distribution && when->programs ?
+		  when_programs__read_distribution(when->programs, condition, distribution) : -ENOMEM;
+
+	if (!err)
+		*quantiles = when_quantiles__compute(distribution,
+						     when->conditions[condition].judged.threshold_ns,
+						     rdclock() - when->enabled);
+	free(distribution);
+	return err;
 }
 
 void when__warn(const struct when *when)

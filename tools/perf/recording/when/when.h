@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <linux/types.h>
 #include <sys/types.h>
+#include "distribution.h"
 #include "report.h"
 
 struct when_condition;
@@ -32,6 +33,7 @@ struct when_open;
 /**
  * struct when
  * @conditions:	@nr of them, owned
+ * @measures:	measure how long all durations take, and report none (--advise); set before when__open()
  * @programs:	NULL before when__open()
  * @fd:		readable when there is something to do; -1 if there are no conditions
  * @timer_fd:	for the next check
@@ -44,6 +46,7 @@ struct when_open;
 struct when {
 	struct when_condition	*conditions;
 	unsigned int		 nr;
+	bool			 measures;
 	struct when_programs	*programs;
 	int			 fd;
 	int			 timer_fd;
@@ -86,8 +89,20 @@ int when__process(struct when *when);
 /** when__be_quiet - let the programs only count the durations that end before @until [ns] */
 void when__be_quiet(struct when *when, u64 until);
 
-/** when__quiet - how many durations were only counted */
-u64 when__quiet(const struct when *when);
+/**
+ * when__too_long - return how many durations of a condition were too long
+ * @condition:	its index
+ * @nr_quiet:	those that were only counted are added to it; NULL: nowhere
+ */
+u64 when__too_long(const struct when *when, unsigned int condition, u64 *nr_quiet);
+
+/**
+ * when__measure - say how long the durations of a condition took, if @when->measures
+ * @condition:	its index
+ *
+ * Return: 0, or a negative errno.
+ */
+int when__measure(const struct when *when, unsigned int condition, struct when_quantiles *quantiles);
 
 /** when__warn - after the recording: tell what could not be judged or reported, if anything */
 void when__warn(const struct when *when);

@@ -5,7 +5,8 @@
  *
  * usage: delays KIND MS...
  *
- * KIND is syscall, off-cpu, on-cpu, sched-delay, or recursive. One delay of each length is made, in
+ * KIND is syscall, off-cpu, on-cpu, sched-delay, recursive, or calls. The latter makes so many calls of
+ * getppid() instead, and prints nothing. One delay of each length is made, in
  * this order. For each, a line is printed:
  *
  *	TID LOWER UPPER BEGIN END	[ns of CLOCK_MONOTONIC]
@@ -191,6 +192,11 @@ int main(int argc, char **argv)
 		make_delays(basename(argv[0]), argv + 2);
 		return 0;
 	}
+	if (argc > 2 && !strcmp(argv[1], "calls")) {
+		for (i = strtol(argv[2], NULL, 10); i; i--)
+			syscall(SYS_getppid);
+		return 0;
+	}
 	if (argc > 2 && (!strcmp(argv[1], "syscall") || !strcmp(argv[1], "off-cpu")))
 		make = make_sleep;
 	else if (argc > 2 && !strcmp(argv[1], "on-cpu"))
@@ -198,7 +204,7 @@ int main(int argc, char **argv)
 	else if (argc > 2 && !strcmp(argv[1], "recursive"))
 		make = make_call;
 	if (!make) {
-		fprintf(stderr, "usage: delays syscall|off-cpu|on-cpu|sched-delay|recursive MS...\n");
+		fprintf(stderr, "usage: delays syscall|off-cpu|on-cpu|sched-delay|recursive|calls MS...\n");
 		return 2;
 	}
 	if (make == make_spin)

@@ -103,10 +103,43 @@ struct duration_field {
 /* Durations of one condition of DURATION_PAIR that are open at a time */
 #define DURATION_MAX_PAIRS	16384
 
+/* Buckets of a distribution: 16 for each power of two, and one for each number below 16 */
+#define DURATION_BUCKETS	976
+
+/**
+ * struct duration_distribution - how long the durations of a condition took, whatever its threshold
+ * @max_ns:	of the longest
+ * @counts:	by duration_bucket()
+ */
+struct duration_distribution {
+	__u64	max_ns;
+	__u64	counts[DURATION_BUCKETS];
+};
+
+static inline __attribute__((always_inline)) __u32 duration_bucket(__u64 ns)
+{
+	__u32 log = 0, bits;
+
+	if (ns < 16)
+		return ns;
+	for (bits = 32; bits; bits >>= 1) {
+		if (ns >> (log + bits))
+			log += bits;
+	}
+	return (log - 3) * 16 + ((ns >> (log - 4)) & 15);
+}
+
+/* Return: the shortest duration in a bucket [ns]. */
+static inline __attribute__((always_inline)) __u64 duration_bucket_begin(__u32 bucket)
+{
+	return bucket < 16 ? bucket : (__u64)(16 + bucket % 16) << (bucket / 16 - 1);
+}
+
 /**
  * struct duration_constants - what perf record sets before it loads the programs
  * @min_ns:	lowest threshold of each kind; -1 of those that no condition has
  * @own_tgid:	process whose durations are not reported; 0: those of all are
+ * @measures:	add durations to the distributions instead of reporting them
  * @nr_conditions: number of @conditions
  * @first_condition: index of the first of them in reports
  * @calls:	of DURATION_PAIR: the events are the beginning and the return of a function
@@ -119,6 +152,8 @@ struct duration_constants {
 	__u32	nr_conditions;
 	__u32	first_condition;
 	__u32	calls;
+	__u32	measures;
+	__u32	unused;
 	struct duration_field begin_field;
 	struct duration_field end_field;
 	struct duration_condition conditions[DURATION_MAX_CONDITIONS];
@@ -133,8 +168,9 @@ struct duration_constants {
  * @nr_tasks:	tasks that are followed
  * @nr_ignored:	tasks, or open durations of DURATION_PAIR, that are not, as there are too many
  * @nr_unreported: durations that were too long, when the memory for reports was full
- * @quiet_until: durations that end before this time are only counted, in @nr_quiet [ns]; perf record
- *		writes it
+ * @counting:	durations are added to the distributions; perf record writes it
+ * @quiet_until: durations that end before this time are only counted, in @nr_quiet of the
+ *		condition [ns]; perf record writes it
  */
 struct duration_words {
 	__u64	checked;
@@ -143,8 +179,9 @@ struct duration_words {
 	__u64	nr_tasks;
 	__u64	nr_ignored;
 	__u64	nr_unreported;
-	__u64	nr_quiet;
+	__u64	nr_quiet[DURATION_MAX_CONDITIONS];
 	__u64	quiet_until;
+	__u64	counting;
 };
 
 /**

@@ -26,6 +26,13 @@ struct {
 	__uint(max_entries, DURATION_REPORT_BYTES);
 } reports SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);					/* perf record sets the number */
+	__type(key, __u32);
+	__type(value, struct duration_distribution);
+} distributions SEC(".maps");
+
 const volatile struct duration_constants constants;
 struct duration_words words;
 
@@ -178,7 +185,7 @@ static __always_inline void send(const struct measured *measured, const struct d
 	struct duration_report *report;
 
 	if (measured->end < words.quiet_until) {
-		__sync_fetch_and_add(&words.nr_quiet, 1);
+		__sync_fetch_and_add(&words.nr_quiet[condition & (DURATION_MAX_CONDITIONS - 1)], 1);
 		return;
 	}
 	if (measured->turns) {
@@ -196,6 +203,21 @@ static __always_inline void send(const struct measured *measured, const struct d
 		bpf_ringbuf_submit(report, 0);
 	else
 		__sync_fetch_and_add(&words.nr_unreported, 1);
+}
+
+static __always_inline void count(__u32 condition, __u64 ns)
+{
+	__u32 key = constants.first_condition + condition, bucket = duration_bucket(ns);
+	struct duration_distribution *distribution;
+
+	if (!words.counting || bucket >= DURATION_BUCKETS)
+		return;
+	distribution = bpf_map_lookup_elem(&distributions, &key);
+	if (!distribution)
+		return;
+	__sync_fetch_and_add(&distribution->counts[bucket], 1);
+	if (ns > distribution->max_ns)
+		distribution->max_ns = ns;	/* of two CPUs at a time, one may win */
 }
 
 /* Report a duration to perf record once for each condition that it meets. */
@@ -218,6 +240,12 @@ static __noinline void judge(const struct measured *measured)
 		condition = &constants.conditions[i];
 		if (condition->kind != measured->kind)
 			continue;
+		if (constants.measures) {
+			if (names(i, measured->number) &&
+			    (!measured->task || passes(measured->task, owner.comm, i)))
+				count(i, measured->end - measured->begin);
+			continue;
+		}
 		crossed = measured->begin + condition->threshold_ns;
 		if (crossed >= measured->end)
 			continue;
