@@ -158,7 +158,8 @@ NIGHT_CONFIG := $(GUEST_CONFIG) $(VM)/night.config
 # is as fast. The ring is compiled as distributions do.
 ifeq ($(BASE)$(NIGHT),6.12)
 KERNEL_CONFIG := $(GUEST_CONFIG) $(VM)/lean.config
-KERNEL_FLAGS := KCFLAGS=-O1 CFLAGS_ring_buffer.o=-O2 CFLAGS_ring_buffer_aux.o=-O2
+KERNEL_FLAGS := KCFLAGS=-O1 CFLAGS_ring_buffer.o=-O2 CFLAGS_ring_buffer_aux.o=-O2 \
+	CFLAGS_plain_sample.o=-O2
 else
 KERNEL_CONFIG := $(NIGHT_CONFIG)
 endif
@@ -181,7 +182,7 @@ debug-kernel: tree $(VM_PROGRAMS)	## build build/kernel-debug, with KASAN, lockd
 kcsan-kernel: tree $(VM_PROGRAMS)	## build build/kernel-kcsan, which reports data races of the ring buffer
 	@$(VM)/build-kernel $(LINUX) $(BUILD)/kernel-kcsan \
 		$(NIGHT_CONFIG) $(VM)/ours.config $(VM)/kcsan.config -- vmlinux KCSAN_SANITIZE=n \
-		KCSAN_SANITIZE_ring_buffer_aux.o=y \
+		KCSAN_SANITIZE_ring_buffer_aux.o=y KCSAN_SANITIZE_plain_sample.o=y \
 		'KCSAN_SANITIZE_ring_buffer.o=$$(kcsan-$$(obj))' kcsan-kernel/events=y
 
 upstream-kernel: upstream-tree $(VM_PROGRAMS)	## build build/kernel-upstream, the unmodified kernel

@@ -215,7 +215,7 @@ class Worker:
         self.events, self.out, self.scratch = (f'{directory}/{name}'
                                                for name in ('events', 'out', 'scratch'))
         os.makedirs(self.events)
-        for name in *SOURCES, 'ring_buffer_aux.c':
+        for name in *SOURCES, 'ring_buffer_aux.c', 'plain_sample.c', 'plain_sample.h':
             shutil.copy(f'{EVENTS}/{name}', self.events)
 
     def make(self, target):
