@@ -96,7 +96,7 @@ recorder_off() {
 		trace-cmd stop && trace-cmd reset
 		return
 	fi
-	kill -INT "$recorder"
+	kill -TERM "$recorder"		# SIGINT is ignored in the background, until perf is ready
 	wait "$recorder"
 }
 

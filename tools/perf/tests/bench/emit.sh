@@ -25,8 +25,12 @@ other=${OTHER_PERF:-/usr/bin/perf}
 read -r -a recorders <<< "${RECORDERS:-count perf bpf calls-perf calls-bpf perf-overwrite}"
 [ -x "$other" ] || recorders=("${recorders[@]/perf-overwrite/}")
 
+started_or_gone() {
+	grep -q 'perf record has started' "$work/record.err" || gone "$recorder"
+}
+
 recorder_on() {
-	local perf=$PERF command=(record -a -o "$work/data" -m 4M) overwritten=/overwrite/
+	local perf=$PERF command=(record -v -a -o "$work/data" -m 4M) overwritten=/overwrite/
 	local events=(raw_syscalls:sys_enter raw_syscalls:sys_exit) event
 
 	case $1 in
@@ -39,7 +43,7 @@ recorder_on() {
 		;;
 	*bpf) command+=(--bpf-ring=yes) ;;
 	perf-overwrite)
-		perf=$other command+=(--overwrite)
+		perf=$other command=(record -a -o "$work/data" -m 4M --overwrite)
 		overwritten=''
 		;;
 	*perf) command+=(--bpf-ring=no) ;;
@@ -50,12 +54,17 @@ recorder_on() {
 	"$perf" "${command[@]}" > "$work/record.out" 2> "$work/record.err" &
 	recorder=$!
 	started+=("$recorder")
-	pause 1
+	if [[ ${command[*]} == "record -v"* ]]; then
+		wait_until 20 started_or_gone
+	else
+		pause 2
+	fi
 	kill -0 "$recorder" 2> /dev/null || fatal "$(cat "$work/record.err")"
 }
 
+# A recorder in the background ignores SIGINT until it has set up its signals.
 recorder_off() {
-	kill -INT "$recorder"
+	kill -TERM "$recorder"
 	wait "$recorder"
 }
 
