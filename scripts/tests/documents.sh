@@ -78,11 +78,13 @@ check_paths() {
 }
 
 check_functions() {
-	local found=0 path function
+	local found=0 path function root
 
 	while IFS=: read -r path function; do
 		found=$((found + 1))
-		[ ! -e "tools/perf/recording/$path" ] || path=tools/perf/recording/$path
+		for root in tools/perf/recording tools/perf/util/bpf_skel; do
+			[ ! -e "$root/$path" ] || path=$root/$path
+		done
 		if [ ! -e "$path" ]; then
 			echo "$path does not exist"
 		elif ! grep -qE "^([a-z].*[ *])?${function%()}\([^;]*$" "$path"; then
