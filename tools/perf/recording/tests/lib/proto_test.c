@@ -38,11 +38,11 @@ static void test_texts(void)
 	struct proto proto = { 0 };
 
 	proto__text(&proto, 1, "a\xff\xc3\xa4", SIZE_MAX);
-	check_bytes(&proto, "\x0a\x06" "a\xef\xbf\xbd\xc3\xa4", 8,
+	check_bytes(&proto, "\x0a\x06\x61\xef\xbf\xbd\xc3\xa4", 8,
 		    "a byte that is no UTF-8 is replaced");
 	proto__text(&proto, 1, "abc", 2);
 	proto__text(&proto, 1, "", SIZE_MAX);
-	check_bytes(&proto, "\x0a\x02" "ab\x0a\x00", 6, "a text ends at its size, or is empty");
+	check_bytes(&proto, "\x0a\x02\x61\x62\x0a\x00", 6, "a text ends at its size, or is empty");
 }
 
 /* A message of @len bytes inside two others, between two numbers */
