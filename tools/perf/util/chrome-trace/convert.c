@@ -12,6 +12,7 @@
 #include "recording/lib/compat.h"
 #include "util/convert/common.h"
 #include "util/convert/fields.h"
+#include "util/convert/run.h"
 #include "util/convert/stacks.h"
 #include "util/convert/task_ids.h"
 #include "util/debug.h"
@@ -39,7 +40,6 @@
  * @ids:	whom records belong to
  * @html:	write a page that contains the trace
  * @switch_event: the file has the tracepoint sched:sched_switch
- * @nr_without_time: samples that could not be converted
  */
 struct chrome {
 	struct conversion	base;
@@ -47,7 +47,6 @@ struct chrome {
 	struct task_ids		ids;
 	bool			html;
 	bool			switch_event;
-	u64			nr_without_time;
 };
 
 static struct chrome *of_tool(const struct perf_tool *tool)
@@ -197,17 +196,9 @@ static int process_sample(const struct perf_tool *tool, union perf_event *event 
 
 	if (!fields__get(evsel))
 		return -ENOMEM;
-	if (!machine__is_host(machine))
-		return 0;
-	if (!has_time(sample)) {
-		conv->nr_without_time++;
-		return 0;
-	}
-	if (conversion__omits(&conv->base, sample))
-		return 0;
-	err = task_ids__sample(&conv->ids, evsel, sample, &at, &thread);
+	err = task_ids__sample(&conv->ids, evsel, sample, machine, &at, &thread);
 	if (err)
-		return err;
+		return err < 0 ? err : 0;
 	begin_timeline(conv, sample->time);
 	/* perf and its BPF programs write such samples where and when they like. */
 	if (!evsel__is_bpf_output(evsel)) {
@@ -345,21 +336,22 @@ static void write_other(struct chrome *conv)
 }
 
 /* Return: 0, or -1 after an error message, or with base.err. */
-static int write_trace(struct chrome *conv)
+static int write_trace(struct conversion *base)
 {
-	FILE *file = conv->base.file;
+	struct chrome *conv = container_of(base, struct chrome, base);
+	FILE *file = base->file;
 
 	conv->timeline.events.json.file = file;
 	if (conv->html)
 		page__begin(file);
 	fputs("{\"traceEvents\":[", file);
-	if (conversion__read(&conv->base))
+	if (conversion__read(base))
 		return -1;
 	timeline__finish(&conv->timeline);
 	write_other(conv);
 	if (conv->html)
 		page__end(file);
-	conv->base.err = -conv->timeline.events.err;
+	base->err = -conv->timeline.events.err;
 	return 0;
 }
 
@@ -373,17 +365,7 @@ int convert__perf2chrome(const char *input, const char *output, bool html,
 	set_callbacks(&conv);
 	timeline__init(&conv.timeline);
 	task_ids__init(&conv.ids, &conv.base);
-	err = conversion__open(&conv.base, input, opts) ?: stacks__prepare_all(conv.base.session) ?:
-	      task_ids__read(&conv.ids) ?: conversion__create(&conv.base, output) ?:
-	      write_trace(&conv);
-	err = conversion__close(&conv.base, err);
-	if (!err) {
-		task_ids__report(&conv.ids);
-		conversion__report_omitted(conv.nr_without_time, "without a time: record with -T");
-	}
-	fields__put_all(&conv.base);
-	conversion__exit(&conv.base);
-	task_ids__exit(&conv.ids);
+	err = conversion__run(&conv.base, &conv.ids, input, output, opts, write_trace);
 	timeline__exit(&conv.timeline);
 	return err;
 }

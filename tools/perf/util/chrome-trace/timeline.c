@@ -55,7 +55,7 @@ void timeline__init(struct timeline *tl)
 void timeline__exit(struct timeline *tl)
 {
 	zfree(&tl->cpus);
-	zfree(&tl->counts);
+	loss_counts__exit(&tl->counts);
 }
 
 static struct chrome_track cpu_track(int cpu)
@@ -565,23 +565,6 @@ static struct chrome_track loss_track(struct timeline *tl, int cpu)
 				   (struct chrome_track){ GROUP_RECORDS, GROUP_RECORDS };
 }
 
-static int count_loss(struct timeline *tl, const struct loss *loss)
-{
-	unsigned int index = loss->cpu >= 0 && loss->cpu < MAX_CPUS ? loss->cpu + 1 : 0;
-	struct cpu_counts *counts;
-
-	if (index >= tl->nr_counts) {
-		counts = realloc(tl->counts, (index + 1) * sizeof(*counts));
-		if (!counts)
-			return -ENOMEM;
-		memset(counts + tl->nr_counts, 0, (index + 1 - tl->nr_counts) * sizeof(*counts));
-		tl->counts = counts;
-		tl->nr_counts = index + 1;
-	}
-	tl->counts[index].nr[loss->kind] += loss->nr;
-	return 0;
-}
-
 /* The kernel reports a loss with the next record that the ring has room for. */
 int timeline__lost(struct timeline *tl, const struct loss *loss)
 {
@@ -589,7 +572,7 @@ int timeline__lost(struct timeline *tl, const struct loss *loss)
 	char name[64];
 
 	if (!row || !loss->time || loss->kind != LOSS_RECORD)
-		return count_loss(tl, loss);
+		return loss_counts__add(&tl->counts, loss, MAX_CPUS);
 	tl->end = max(tl->end, loss->time);
 	snprintf(name, sizeof(name), "%" PRIu64 " lost", loss->nr);
 	begin_named(tl, 'B', records_track(loss->cpu), row->last, name);
@@ -613,7 +596,7 @@ static void write_counts(struct timeline *tl, unsigned int index)
 	int kind;
 
 	for (kind = 0; kind < NR_LOSS_KINDS; kind++) {
-		u64 nr = tl->counts[index].nr[kind];
+		u64 nr = tl->counts.nr[index][kind];
 
 		if (!nr)
 			continue;
@@ -670,7 +653,7 @@ void timeline__finish(struct timeline *tl)
 	unsigned int i;
 	int cpu;
 
-	for (i = 0; i < tl->nr_counts; i++)
+	for (i = 0; i < tl->counts.len; i++)
 		write_counts(tl, i);
 	if (tl->host)
 		machine__for_each_thread(tl->host, finish_task, tl);

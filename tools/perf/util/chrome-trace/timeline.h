@@ -16,8 +16,8 @@
 
 #include <stdbool.h>
 #include <linux/types.h>
-#include "util/convert/common.h"
 #include "util/convert/fields.h"
+#include "util/convert/loss_counts.h"
 #include "util/convert/task_ids.h"
 #include "chrome_event.h"
 
@@ -50,11 +50,6 @@ struct cpu_row {
 	u64	nr_lost;
 };
 
-/* Losses without a time: they are drawn at the end. */
-struct cpu_counts {
-	u64	nr[NR_LOSS_KINDS];
-};
-
 /**
  * struct timeline
  * @events:	output
@@ -65,8 +60,7 @@ struct cpu_counts {
  * @titled:	the groups have titles
  * @end:	time of the newest record
  * @nr_flows:	number of arrows
- * @counts:	for unknown CPUs, CPU 0, CPU 1 ...
- * @nr_counts:	number of @counts
+ * @counts:	losses without a time, which are drawn at the end
  */
 struct timeline {
 	struct chrome_events	 events;
@@ -77,8 +71,7 @@ struct timeline {
 	bool			 titled;
 	u64			 end;
 	u64			 nr_flows;
-	struct cpu_counts	*counts;
-	unsigned int		 nr_counts;
+	struct loss_counts	 counts;
 };
 
 /* The state of a task that leaves the CPU */

@@ -58,11 +58,17 @@ static void copy_name(struct task_ids *ids, const struct moment *at, struct thre
 }
 
 int task_ids__sample(struct task_ids *ids, struct evsel *evsel, struct perf_sample *sample,
-		     struct moment *at, struct thread **thread)
+		     struct machine *machine, struct moment *at, struct thread **thread)
 {
 	int common_pid = 0;
 
 	*thread = NULL;
+	if (!machine__is_host(machine) || conversion__omits(ids->conv, sample))
+		return 1;
+	if (!has_time(sample)) {
+		ids->nr_without_time++;
+		return 1;
+	}
 	*at = (struct moment){ sample->time, (int)sample->cpu, (int)sample->pid, (int)sample->tid };
 	if (pid_map__differs(evsel, sample) && !ids->pids.in_namespace) {
 		pr_err("Cannot convert a pipe that was recorded in a PID namespace: record to a file\n");
@@ -74,7 +80,7 @@ int task_ids__sample(struct task_ids *ids, struct evsel *evsel, struct perf_samp
 		if (pid_map__learn(&ids->pids, evsel, sample))
 			return -ENOMEM;
 	}
-	*thread = machine__findnew_thread(&ids->conv->session->machines.host, at->pid, at->tid);
+	*thread = machine__findnew_thread(machine, at->pid, at->tid);
 	use_initial_ids(ids, at, common_pid);
 	ids->nr_unknown += ids->pids.in_namespace && at->tid < 0 && (int)sample->tid >= 0;
 	copy_name(ids, at, *thread);
@@ -105,4 +111,5 @@ void task_ids__report(const struct task_ids *ids)
 	if (ids->nr_unknown)
 		pr_warning("%" PRIu64 " samples are shown without their task: its id in the initial PID namespace is not known.\n",
 			   ids->nr_unknown);
+	conversion__report_omitted(ids->nr_without_time, "without a time: record with -T");
 }

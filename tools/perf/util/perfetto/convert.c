@@ -12,6 +12,7 @@
 #include "recording/lib/compat.h"
 #include "util/convert/common.h"
 #include "util/convert/fields.h"
+#include "util/convert/run.h"
 #include "util/convert/stacks.h"
 #include "util/convert/task_ids.h"
 #include "util/debug.h"
@@ -40,7 +41,6 @@
  * @samples:	samples with a place or a stack
  * @tracks:	names, snapshots, losses
  * @begun:	the machine was written: its features are known before the first sample
- * @nr_without_time: samples that could not be converted
  * @nr_without_cpu: samples of tracepoints that could not be converted
  */
 struct perfetto {
@@ -51,7 +51,6 @@ struct perfetto {
 	struct samples		samples;
 	struct tracks		tracks;
 	bool			begun;
-	u64			nr_without_time;
 	u64			nr_without_cpu;
 };
 
@@ -101,21 +100,13 @@ static int process_sample(const struct perf_tool *tool, union perf_event *event 
 
 	if (!fields__get(evsel))
 		return -ENOMEM;
-	if (!machine__is_host(machine))
-		return 0;
-	if (!has_time(sample)) {
-		conv->nr_without_time++;
-		return 0;
-	}
-	if (conversion__omits(&conv->base, sample))
-		return 0;
 	if (evsel->core.attr.type == PERF_TYPE_TRACEPOINT && sample->cpu >= MAX_CPUS) {
 		conv->nr_without_cpu++;
 		return 0;
 	}
-	err = task_ids__sample(&conv->ids, evsel, sample, &at, &thread);
+	err = task_ids__sample(&conv->ids, evsel, sample, machine, &at, &thread);
 	if (err)
-		return err;
+		return err < 0 ? err : 0;
 	if (at.cpu >= MAX_CPUS)
 		at.cpu = -1;
 	err = begin(conv) ?: convert_sample(conv, evsel, sample, &at, thread);
@@ -198,11 +189,16 @@ static void set_callbacks(struct perfetto *conv)
 	conv->base.lost = process_loss;
 }
 
-static int write_end(struct perfetto *conv)
+/* Return: 0, or -1 after an error message, or with base.err. */
+static int write_trace(struct conversion *base)
 {
-	conv->base.err = begin(conv) ?: ftrace__flush(&conv->ftrace) ?:
-			 tracks__finish(&conv->tracks) ?: packets__flush(&conv->packets);
-	return conv->base.err ? -1 : 0;
+	struct perfetto *conv = container_of(base, struct perfetto, base);
+
+	if (conversion__read(base))
+		return -1;
+	base->err = begin(conv) ?: ftrace__flush(&conv->ftrace) ?: tracks__finish(&conv->tracks) ?:
+		    packets__flush(&conv->packets);
+	return base->err ? -1 : 0;
 }
 
 int convert__perf2perfetto(const char *input, const char *output,
@@ -217,19 +213,10 @@ int convert__perf2perfetto(const char *input, const char *output,
 	ftrace__init(&conv.ftrace, &conv.packets);
 	samples__init(&conv.samples, &conv.packets);
 	tracks__init(&conv.tracks, &conv.packets);
-	err = conversion__open(&conv.base, input, opts) ?: stacks__prepare_all(conv.base.session) ?:
-	      task_ids__read(&conv.ids) ?: conversion__create(&conv.base, output) ?:
-	      conversion__read(&conv.base) ?: write_end(&conv);
-	err = conversion__close(&conv.base, err);
-	if (!err) {
-		task_ids__report(&conv.ids);
-		conversion__report_omitted(conv.nr_without_time, "without a time: record with -T");
+	err = conversion__run(&conv.base, &conv.ids, input, output, opts, write_trace);
+	if (!err)
 		conversion__report_omitted(conv.nr_without_cpu,
 					   "without a CPU: record with --sample-cpu");
-	}
-	fields__put_all(&conv.base);
-	conversion__exit(&conv.base);
-	task_ids__exit(&conv.ids);
 	ftrace__exit(&conv.ftrace);
 	samples__exit(&conv.samples);
 	tracks__exit(&conv.tracks);

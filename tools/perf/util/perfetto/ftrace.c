@@ -46,7 +46,7 @@ static const struct known_event {
 
 /**
  * struct layout - how the samples of a tracepoint are written; event_fields->converter
- * @number:	of the event in enum ftrace_event
+ * @number:	of the event in enum ftrace_event_fields
  * @nr:		number of @fields; unused if the event is generic
  * @fields:	fields to write with their numbers
  */

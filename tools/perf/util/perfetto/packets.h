@@ -33,7 +33,7 @@ struct packets {
  * packets__begin - begin a packet
  * @time:	[ns]; 0 if the packet has none
  *
- * Return: where to add fields of enum packet.
+ * Return: where to add enum packet_fields.
  */
 struct proto *packets__begin(struct packets *packets, unsigned int sequence, u64 time);
 

@@ -10,7 +10,7 @@
 /* A file is a sequence of packets. */
 #define TRACE_PACKET			1
 
-enum packet {
+enum packet_fields {
 	PACKET_FTRACE_EVENTS		= 1,	/* bundle */
 	PACKET_PROCESS_TREE		= 2,
 	PACKET_CLOCK_SNAPSHOT		= 6,
@@ -31,12 +31,12 @@ enum sequence_flags {
 	SEQUENCE_NEEDS_STATE		= 2,	/* refers to interned data */
 };
 
-enum bundle {
+enum bundle_fields {
 	BUNDLE_CPU			= 1,
 	BUNDLE_EVENT			= 2,	/* ftrace_event */
 };
 
-enum ftrace_event {
+enum ftrace_event_fields {
 	FTRACE_TIMESTAMP		= 1,
 	FTRACE_PID			= 2,
 	FTRACE_SCHED_SWITCH		= 4,
@@ -54,7 +54,7 @@ enum ftrace_event {
 };
 
 /* The fields of the other events are in the table of ftrace.c. */
-enum generic {
+enum generic_fields {
 	GENERIC_NAME			= 1,
 	GENERIC_FIELD			= 2,	/* generic_field */
 };
@@ -87,7 +87,7 @@ enum clock_snapshot {
 	SNAPSHOT_CLOCK			= 1,
 };
 
-enum clock {
+enum clock_fields {
 	CLOCK_ID			= 1,	/* clock_id */
 	CLOCK_TIME			= 2,
 };
@@ -100,7 +100,7 @@ enum clock_id {
 	ID_BOOTTIME			= 6,
 };
 
-enum system_info {
+enum system_info_fields {
 	SYSTEM_UTSNAME			= 1,
 };
 
@@ -116,7 +116,7 @@ enum track_descriptor {
 	TRACK_PARENT			= 5,
 };
 
-enum track_event {
+enum track_event_fields {
 	EVENT_ANNOTATION		= 4,
 	EVENT_TYPE			= 9,	/* track_event_type */
 	EVENT_TRACK			= 11,	/* uuid */
@@ -130,13 +130,13 @@ enum track_event_type {
 	TYPE_INSTANT			= 3,
 };
 
-enum annotation {
+enum annotation_fields {
 	ANNOTATION_NUMBER		= 3,
 	ANNOTATION_TEXT			= 6,
 	ANNOTATION_NAME			= 10,
 };
 
-enum defaults {
+enum defaults_fields {
 	DEFAULTS_PERF_SAMPLE		= 12,
 };
 
@@ -144,14 +144,14 @@ enum perf_sample_defaults {
 	SAMPLE_DEFAULTS_TIMEBASE	= 1,
 };
 
-enum timebase {
+enum timebase_fields {
 	TIMEBASE_PERIOD			= 1,
 	TIMEBASE_FREQUENCY		= 2,
 	TIMEBASE_RAW_EVENT		= 5,
 	TIMEBASE_NAME			= 10,
 };
 
-enum raw_event {
+enum raw_event_fields {
 	RAW_TYPE			= 1,
 	RAW_CONFIG			= 2,
 };
@@ -185,17 +185,17 @@ enum interned_string {
 	STRING_BYTES			= 2,
 };
 
-enum frame {
+enum frame_fields {
 	FRAME_FUNCTION			= 2,
 	FRAME_MAPPING			= 3,
 	FRAME_ADDRESS			= 4,	/* in the file that is mapped */
 };
 
-enum callstack {
+enum callstack_fields {
 	CALLSTACK_FRAME			= 2,	/* outermost first */
 };
 
-enum mapping {
+enum mapping_fields {
 	MAPPING_BUILD_ID		= 2,
 	MAPPING_PATH			= 7,
 };

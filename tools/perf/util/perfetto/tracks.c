@@ -25,7 +25,7 @@ void tracks__init(struct tracks *tracks, struct packets *packets)
 void tracks__exit(struct tracks *tracks)
 {
 	zfree(&tracks->cpus);
-	zfree(&tracks->counts);
+	loss_counts__exit(&tracks->counts);
 }
 
 /* ---- the machine */
@@ -233,24 +233,6 @@ int tracks__snapshot(struct tracks *tracks, const struct moment *at, const char 
 
 /* ---- losses */
 
-static int count_loss(struct tracks *tracks, const struct loss *loss)
-{
-	unsigned int index = loss->cpu >= 0 && loss->cpu < MAX_CPUS ? loss->cpu + 1 : 0;
-	u64 (*counts)[NR_LOSS_KINDS];
-
-	if (index >= tracks->nr_counts) {
-		counts = realloc(tracks->counts, (index + 1) * sizeof(*counts));
-		if (!counts)
-			return -ENOMEM;
-		memset(counts + tracks->nr_counts, 0,
-		       (index + 1 - tracks->nr_counts) * sizeof(*counts));
-		tracks->counts = counts;
-		tracks->nr_counts = index + 1;
-	}
-	tracks->counts[index][loss->kind] += loss->nr;
-	return 0;
-}
-
 /* A loss lies between the sample before it and the record that reports it. */
 int tracks__lost(struct tracks *tracks, const struct loss *loss)
 {
@@ -260,7 +242,7 @@ int tracks__lost(struct tracks *tracks, const struct loss *loss)
 	size_t begin;
 
 	if (!cpu || !loss->time || loss->kind != LOSS_RECORD)
-		return count_loss(tracks, loss);
+		return loss_counts__add(&tracks->counts, loss, MAX_CPUS);
 	from = cpu->last;
 	cpu->nr_lost += loss->nr;
 	cpu->last = loss->time;
@@ -285,7 +267,7 @@ static int write_counts(struct tracks *tracks, unsigned int index)
 	size_t begin;
 
 	for (kind = 0; kind < NR_LOSS_KINDS && !err; kind++) {
-		u64 nr = tracks->counts[index][kind];
+		u64 nr = tracks->counts.nr[index][kind];
 
 		if (!nr)
 			continue;
@@ -317,7 +299,7 @@ int tracks__finish(struct tracks *tracks)
 	unsigned int i;
 	int cpu, err = 0;
 
-	for (i = 0; i < tracks->nr_counts && !err; i++)
+	for (i = 0; i < tracks->counts.len && !err; i++)
 		err = write_counts(tracks, i);
 	for (cpu = 0; cpu < tracks->nr_cpus && !err; cpu++)
 		err = end_cpu(tracks, cpu);

@@ -9,7 +9,7 @@
 #ifndef PERF_PERFETTO_TRACKS_H
 #define PERF_PERFETTO_TRACKS_H
 
-#include "util/convert/common.h"
+#include "util/convert/loss_counts.h"
 #include "util/convert/task_ids.h"
 #include "packets.h"
 
@@ -34,8 +34,7 @@ struct cpu_track {
  * @packets:	output
  * @cpus:	tracks of records
  * @nr_cpus:	number of @cpus
- * @counts:	losses without a time, by kind: for unknown CPUs, CPU 0, CPU 1 ...
- * @nr_counts:	number of @counts
+ * @counts:	losses without a time
  * @end:	time of the newest record
  * @described:	the tracks that all files have are described
  */
@@ -43,8 +42,7 @@ struct tracks {
 	struct packets	 *packets;
 	struct cpu_track *cpus;
 	int		  nr_cpus;
-	u64		(*counts)[NR_LOSS_KINDS];
-	unsigned int	  nr_counts;
+	struct loss_counts counts;
 	u64		  end;
 	bool		  described;
 };
