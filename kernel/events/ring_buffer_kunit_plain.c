@@ -62,7 +62,7 @@ static void set_fields(struct kring *ring, u64 type)
 	event->plain_size = perf_plain_size(event);
 }
 
-/* The members of struct perf_event that core.c uses, and of the two outputs */
+/* What both outputs write: raw data, if there is any, and what core.c sets. */
 struct sample {
 	struct perf_raw_record	raw;
 	bool			has_raw;
@@ -90,7 +90,8 @@ static void output_plain(struct kring *ring, struct sample *sample)
 	data->raw = sample->has_raw ? &sample->raw : NULL;
 	data->ip = sample->ip;
 	data->period = sample->period;
-	perf_output_plain(&ring->event, data, sample->misc);
+	scoped_guard(irqsave)
+		perf_output_plain(&ring->event, data, sample->misc);
 }
 
 /* Find out what depends on registers: core.c passes it to the output. */
