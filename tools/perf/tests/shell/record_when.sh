@@ -50,7 +50,12 @@ check() {
 	status=$?
 	sed 's/^/# /' "$work/check"
 	[ $status = 2 ] && inconclusive "no delay is surely above the threshold, or none below"
-	[ $status = 1 ] && error "the reports differ from the truth"
+	[ $status = 1 ] || return
+	if grep -q 'the kernel skipped the programs' "$work/record.err"; then
+		inconclusive "the kernel skipped programs, and the summary says so"
+	else
+		error "the reports differ from the truth"
+	fi
 }
 
 # Delays below, above, below ...; primes
