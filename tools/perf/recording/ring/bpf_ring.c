@@ -295,7 +295,8 @@ static int map_rings(struct bpf_ring *ring, struct channel *channel, struct evli
 {
 	struct evsel *owner = first_written(evlist);
 	struct perf_cpu cpu;
-	int i, fd, err;
+	cpu_index_t i;
+	int fd, err;
 
 	perf_cpu_map__for_each_cpu(cpu, i, evlist->core.all_cpus) {
 		/* With -C, other CPUs have side-band events only: without a ring, nothing is written. */
