@@ -101,7 +101,7 @@ static int load_object(struct bpf_programs *programs, const void *elf, size_t by
 	programs->object = object;
 	for (event = 0; event < NR_RING_EVENTS; event++)
 		bpf_program__set_autoload(find(programs, event), programs->selected[event]);
-	constants = section(object, ".rodata");
+	constants = section(object, ".rodata.constants");
 	rings = bpf_object__find_map_by_name(object, "rings");
 	err = constants && rings ? 0 : -EINVAL;
 	if (!err) {

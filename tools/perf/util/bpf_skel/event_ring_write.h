@@ -56,7 +56,10 @@ struct {
 	__array(values, struct ring_array);
 } rings SEC(".maps");
 
-const volatile struct event_ring_constants constants = { .data_mask = 4096 - 8 };
+/* In a section of their own: perf's build adds its version to .rodata. */
+const volatile struct event_ring_constants constants SEC(".rodata.constants") = {
+	.data_mask = 4096 - 8,
+};
 struct event_ring_words words;
 
 /* IDENTIFIER | IP | TID | TIME | CPU | PERIOD */
