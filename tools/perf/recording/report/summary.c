@@ -234,7 +234,7 @@ static void print_cause(const struct snapshot_cause *cause)
 		snapshot_cause__print(cause, text, sizeof(text));
 		print_line("%s", text);
 	}
-	for (i = 0; i < cause->nr_merged && i < CAUSE_MAX_MERGED; i++) {
+	for (i = 0; i < cause->nr_merged; i++) {
 		const struct merged_cause *merged = &cause->merged[i];
 		char took[32] = "";
 
@@ -243,8 +243,8 @@ static void print_cause(const struct snapshot_cause *cause)
 		print_line("The same snapshot is for %s%s%s (tid %d)%s", merged->reason,
 			   merged->comm[0] ? " by " : "", merged->comm, merged->tid, took);
 	}
-	if (cause->nr_merged > CAUSE_MAX_MERGED)
-		print_line("and for %u more", cause->nr_merged - CAUSE_MAX_MERGED);
+	if (cause->nr_unlisted)
+		print_line("and for %u more", cause->nr_unlisted);
 }
 
 /*

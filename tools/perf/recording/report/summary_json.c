@@ -136,9 +136,9 @@ static void put_merged(struct json *json, const struct snapshot_cause *cause)
 {
 	unsigned int i;
 
-	json__number(json, "merged_requests", cause->nr_merged);
+	json__number(json, "merged_requests", cause->nr_merged + cause->nr_unlisted);
 	json__open(json, "merged", '[');
-	for (i = 0; i < cause->nr_merged && i < CAUSE_MAX_MERGED; i++) {
+	for (i = 0; i < cause->nr_merged; i++) {
 		const struct merged_cause *merged = &cause->merged[i];
 
 		json__open(json, NULL, '{');

@@ -94,7 +94,7 @@ static struct snapshot_cause describe_durations(const struct when *when)
 		other = snapshot_cause__too_long(&when->reports[i]);
 		snapshot_cause__merge(&cause, &other);
 	}
-	cause.nr_merged += when->nr_reports - i;
+	cause.nr_unlisted += when->nr_reports - i;
 	return cause;
 }
 

@@ -41,8 +41,10 @@ struct snapshot_cause snapshot_cause__too_long(const struct when_report *report)
 
 static void add_merged(struct snapshot_cause *cause, const struct merged_cause *merged)
 {
-	if (cause->nr_merged++ < CAUSE_MAX_MERGED)
-		cause->merged[cause->nr_merged - 1] = *merged;
+	if (cause->nr_merged < CAUSE_MAX_MERGED)
+		cause->merged[cause->nr_merged++] = *merged;
+	else
+		cause->nr_unlisted++;
 }
 
 void snapshot_cause__merge(struct snapshot_cause *cause, const struct snapshot_cause *other)
@@ -55,10 +57,9 @@ void snapshot_cause__merge(struct snapshot_cause *cause, const struct snapshot_c
 
 	memcpy(merged.comm, other->comm, sizeof(merged.comm));
 	add_merged(cause, &merged);
-	for (i = 0; i < other->nr_merged && i < CAUSE_MAX_MERGED; i++)
+	for (i = 0; i < other->nr_merged; i++)
 		add_merged(cause, &other->merged[i]);
-	if (other->nr_merged > CAUSE_MAX_MERGED)
-		cause->nr_merged += other->nr_merged - CAUSE_MAX_MERGED;
+	cause->nr_unlisted += other->nr_unlisted;
 }
 
 void snapshot_cause__print(const struct snapshot_cause *cause, char *text, size_t size)

@@ -41,7 +41,8 @@ struct merged_cause {
  * @is_exit:	nothing requested it: the recording ends
  * @after_ns:	how long after @time the copy was to be taken (--after) [ns]
  * @report:	the duration that was too long; its condition is NULL otherwise
- * @merged:	later requests that the same copy answers, @nr_merged in all
+ * @merged:	later requests that the same copy answers, the first @nr_merged
+ * @nr_unlisted: further ones, which @merged has no room for
  */
 struct snapshot_cause {
 	const char	*reason;
@@ -56,6 +57,7 @@ struct snapshot_cause {
 	struct when_report  report;
 	struct merged_cause merged[CAUSE_MAX_MERGED];
 	unsigned int	 nr_merged;
+	unsigned int	 nr_unlisted;
 };
 
 /** snapshot_cause__now - describe a request that the recorder makes, or receives, now */
