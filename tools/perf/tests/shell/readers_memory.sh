@@ -14,7 +14,7 @@ numbered_event
 # More than 100 bytes of memory for each call, if all are in memory at once
 calls=600011
 many=(--threads 1 --count "$calls")
-max_more=$((24 << 10))
+max_more=$((48 << 10))
 
 # memory COMMAND...: set $memory to the largest resident size that the command had [kB]
 memory() {

@@ -12,13 +12,14 @@ need_root
 need_helpers numbered
 need_tracepoint syscalls:sys_enter_getppid
 
-# recorded NAME EVENT CALLS: record so many calls of each thread; set $size to the size of the file
+# recorded NAME EVENT CALLS: record so many calls of each thread; set $size to the size of the records,
+# without the header, which describes BPF programs of other tests, too
 recorded() {
 	"$PERF" record -o "$work/$1" -m 1 --call-graph dwarf,128 -e "$2" -- \
 		"$work/$comm" --rate 50000 --count "$3" > "$work/issued" 2> "$work/record.err" ||
 		fatal "perf record -e $2 exits with status $?"
 	readable "$work/$1" || error "the file of $3 calls cannot be read"
-	size=$(stat -c %s "$work/$1")
+	size=$(($(od -An -t u8 -j 48 -N 8 "$work/$1")))
 	count=$(samples "$work/$1")
 	note "-e $2, $3 calls by each thread: $size bytes, $count samples"
 	((count > 0)) || error "the file has no sample"
