@@ -364,7 +364,7 @@ bench: bench-ring bench-append bench-aux bench-snapshot bench-snapshot-guest ben
 
 # $(call run-bench,NAMES[,NEWEST_PERF])
 define run-bench
-	@export TOP=$(CURDIR) PERF=$(BUILD)/perf/perf \
+	@export TOP=$(CURDIR) LINUX=$(LINUX) PERF=$(BUILD)/perf/perf \
 		UPSTREAM_PERF=$(wildcard $(CURDIR)/build/upstream-perf/perf) \
 		NEWEST_PERF=$(or $2,$(filter-out $(CURDIR)/build/upstream-perf/perf,$(BUILD)/upstream-perf/perf)); \
 	for bench in $(1:%=tools/perf/tests/bench/%.sh); do \
