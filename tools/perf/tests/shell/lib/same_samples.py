@@ -17,10 +17,10 @@ space). --without-context leaves out common_flags and common_preempt_count. Not 
 - The clock tick that jiffies may make in between, and the step from EXIT_ZOMBIE to EXIT_DEAD.
 
 perf records no software event while it wakes up a reader (perf_pending_irq() holds the recursion
-context). Samples that only BPF has are counted. If they are of events that a wake-up does not cause itself, the
+context). Samples that only BPF has are counted. If a wake-up does not cause such events itself, the
 result is "more" instead of "same".
 
-Prints "TAB" separated for each event: the result (same, differ, none), its name, and what was found.
+Prints "TAB" separated for each event: the result (same, more, differ, none), its name, and what was found.
 Exit status 1 if samples differ, 2 if events were lost.
 """
 import bisect
