@@ -62,7 +62,7 @@ static void set_fields(struct kring *ring, u64 type)
 	event->plain_size = perf_plain_size(event);
 }
 
-/* What both outputs write: raw data, if there is any, and what core.c sets. */
+/* A sample for both outputs: raw data, if any, and the fields of core.c */
 struct sample {
 	struct perf_raw_record	raw;
 	bool			has_raw;
@@ -255,7 +255,7 @@ static void set_namespace(struct perf_event *event)
 	event->ns = NULL;
 }
 
-/* What an event must not have to be plain */
+/* Events with any of these attributes are not plain. */
 static void other_attributes(struct kunit *test)
 {
 	static void (*const changes[])(struct perf_event *event) = {

@@ -17,7 +17,7 @@
  *	needed = memory before anything was kept + blocks that are filled or compressed
  *		 + wanted time / measured time * all that has come since
  *
- * What has come since are the compressed records and the live state: both grow with the time.
+ * The compressed records and the live state have come since: both grow with the time.
  */
 #include <stdio.h>
 #include <fcntl.h>

@@ -224,7 +224,7 @@ void summary__triggers(const struct summary *summary, const struct trigger_limit
 			   when->nr ? "triggers" : "events");
 }
 
-/* Who took too long, and which requests the same snapshot answers */
+/* Print the task that took too long, and the requests that the same snapshot answers. */
 static void print_cause(const struct snapshot_cause *cause)
 {
 	char text[WHEN_REPORT_TEXT + 128];

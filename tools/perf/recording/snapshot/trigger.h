@@ -39,7 +39,7 @@ enum trigger {
 	TRIGGER_AFTER		= 1 << 7,	/* --after is over */
 };
 
-/* Those whose snapshot --after delays */
+/* Triggers whose snapshot --after delays */
 #define TRIGGER_DELAYED	(TRIGGER_SNAPSHOT | TRIGGER_EVENT | TRIGGER_WHEN)
 
 #define TRIGGER_SNAPSHOTS (TRIGGER_DELAYED | TRIGGER_CONTROL | TRIGGER_TIME)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the BPF programs of all conditions have in common.
+ * Describe the settings that the BPF programs of all conditions share.
  */
 #ifndef PERF_RECORDING_WHEN_SETUP_H
 #define PERF_RECORDING_WHEN_SETUP_H

@@ -90,8 +90,8 @@ static bool was_reported(struct when *when, const struct duration_report *judged
 }
 
 /*
- * What a thread has begun, and not ended, is no longer open when the thread has exited. The map may
- * keep it.
+ * Recognize a duration that a thread began, and did not end before the thread exited. The map may keep
+ * it.
  */
 static bool is_left(const struct when_condition *condition, const struct duration_report *judged)
 {

@@ -6,9 +6,8 @@
  *	programs.h	BPF programs judge durations in the kernel, and report those that are too long
  *	report.h	report -> words
  *
- * Nothing comes to user space below the thresholds. What has not ended is judged by a check that
- * runs when the oldest of these durations will be too long: no earlier, and not for those that ended
- * before.
+ * Nothing comes to user space below the thresholds. A check judges open durations: it runs when the
+ * oldest of them will be too long, no earlier, and not for those that ended before.
  *
  * when__add() to when__open() run in the main thread, all else in the capture thread, from
  * capture__start() to capture__stop().

@@ -451,7 +451,7 @@ static void jit(void)
 	batch_by((void *)code, "work_compiled", 1, "compiled");
 }
 
-/* What a JIT tells perf inject -j: tools/perf/Documentation/jitdump-specification.txt */
+/* The file of a JIT for perf inject -j: tools/perf/Documentation/jitdump-specification.txt */
 struct jitdump {
 	uint32_t magic, version, size, machine, unused, pid;
 	uint64_t time, flags;

@@ -244,7 +244,7 @@ manifest "$work/hang.tar" "h['h1']['error']" |
 kill -CONT "$(recorder_of h1)"
 fleet status -w h1
 [ "$status" = 0 ] || error "exit status $status"
-# Nobody waits for the snapshot that h1 was asked for.
+# No command waits for the snapshot that was requested of h1.
 wait_until 20 has_more_files || error "the snapshot of h1 is not written"
 "$marker"
 "$marker"

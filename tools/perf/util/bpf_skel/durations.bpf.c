@@ -73,7 +73,7 @@ struct {
 	__type(value, struct task_times);
 } tasks SEC(".maps");
 
-/* What ran on each CPU */
+/* The task that ran on each CPU */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);					/* perf record sets the number */
@@ -380,7 +380,7 @@ int BPF_PROG(on_softirq_exit, unsigned int vector)
 }
 
 /*
- * What has not ended
+ * Durations that have not ended
  */
 
 /* Note when an open duration will be too long, if that is before all others. */

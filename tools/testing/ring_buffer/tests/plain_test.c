@@ -75,7 +75,7 @@ static u64 random_fields(const struct ring *ring)
 	return type;
 }
 
-/* What perf_prepare_sample() and __perf_event_output() of core.c do */
+/* Do what perf_prepare_sample() and __perf_event_output() of core.c do. */
 static void output_fields(struct perf_event *event, struct perf_sample_data *data, u16 misc)
 {
 	struct perf_event_header header = { PERF_RECORD_SAMPLE, misc, sizeof(header) };

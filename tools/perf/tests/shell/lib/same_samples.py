@@ -4,7 +4,8 @@
 
 usage: same_samples.py FILE [--without-context] EVENT...
 
-The events of FILE are pairs: event 2n is written by perf, event 2n + 1 by BPF; both are the nth EVENT.
+The events of FILE are pairs: event 2n is written by perf, event 2n + 1 by BPF; both are the nth
+EVENT.
 On each CPU, perf writes its sample of a hit before the program writes the other one, so that each
 sample of BPF belongs to the last sample of perf before it. Within the time that the second ring
 covers, every sample of perf must have its counterpart, equal in everything that the format of the
@@ -20,7 +21,8 @@ perf records no software event while it wakes up a reader (perf_pending_irq() ho
 context). Samples that only BPF has are counted. If a wake-up does not cause such events itself, the
 result is "more" instead of "same".
 
-Prints "TAB" separated for each event: the result (same, more, differ, none), its name, and what was found.
+Prints "TAB" separated for each event: the result (same, more, differ, none), its name, and what was
+found.
 Exit status 1 if samples differ, 2 if events were lost.
 """
 import bisect
