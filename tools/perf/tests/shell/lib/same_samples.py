@@ -142,7 +142,7 @@ def read(path):
 def compare(ours, theirs, form, context):
     """Return how many samples are only in ours, only in theirs, and what differs."""
     times = [sample.time for sample in theirs]
-    paired, extra, differences = {}, 0, []
+    paired, extra, mismatches = {}, 0, []
     for sample in ours:
         last = index = bisect.bisect_left(times, sample.time) - 1
         # An interrupt may have come between the two samples of a hit.
@@ -153,16 +153,18 @@ def compare(ours, theirs, form, context):
             extra += bool(times) and times[0] < sample.time < times[-1]
             continue
         names = differing(sample, theirs[index], form, context)
-        if names and last in paired:
+        if names:
+            # They may be of two hits. If they are of one, that of perf stays without a partner.
             extra += 1
+            mismatches.append((index, names))
             continue
         paired[index] = True
-        if names:
-            differences.append(names)
     if not paired:
-        return extra, 0, differences
+        return extra, 0, [names for _, names in mismatches]
     first, last = min(paired), max(paired)
     # In the rings' order of time, what comes first in ours may have come before theirs began.
+    differences = [names for index, names in mismatches if first < index < last and
+                   index not in paired]
     return extra, last - first + 1 - len(paired), differences
 
 
