@@ -317,7 +317,7 @@ SCRIPTS := tools/perf/fleet/control.sh tools/perf/fleet/remote.sh packaging/inst
 
 lint-scripts: deps
 	@printf '%s\n' $(SCRIPTS) | xargs -P $$(nproc) -n 4 \
-		shellcheck -x -P SCRIPTDIR:tools/perf/tests/shell/lib -S warning
+		shellcheck -x -P SCRIPTDIR:tools/perf/tests/shell/lib:. -S warning
 	@scripts/check-layers
 
 lint: lint-scripts tree		## check scripts, includes, and the style of C files in tools/

@@ -9,7 +9,6 @@
 # kernel from an image of it, with the initramfs that the installation made.
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
-# shellcheck source=lib/container.sh
 . "$top/packaging/tests/lib/container.sh"
 
 directory=${KERNEL_PACKAGES:-$BUILD/deb-kernel}

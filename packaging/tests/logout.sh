@@ -8,7 +8,6 @@
 # the recorders run in the container of lib/container.sh.
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
-# shellcheck source=lib/container.sh
 . "$top/packaging/tests/lib/container.sh"
 
 mount_container

@@ -7,7 +7,6 @@
 # lib/container.sh describes the clean Debian.
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
-# shellcheck source=lib/container.sh
 . "$top/packaging/tests/lib/container.sh"
 
 mount_container

@@ -5,7 +5,6 @@
 # timeout: 60
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
-# shellcheck source=../../tools/perf/tests/shell/lib/harness.sh
 . "$top/tools/perf/tests/shell/lib/harness.sh"
 
 export PREFIX=$work/prefix SYSCONFDIR=$work/etc UNITDIR=$work/units LIBDIR=$work/lib LINUX=$BUILD/linux

@@ -11,7 +11,6 @@
 # shellcheck disable=SC2016 # backquotes in single quotes are meant literally
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
-# shellcheck source=../../tools/perf/tests/shell/lib/harness.sh
 . "$top/tools/perf/tests/shell/lib/harness.sh"
 
 roots=(. tools/perf/recording tools/perf tools/lib/perf tools/lib/perf/include

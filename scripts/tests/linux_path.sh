@@ -8,7 +8,6 @@
 # base that our files and patches change; all of Linux would take a minute.
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
-# shellcheck source=../../tools/perf/tests/shell/lib/harness.sh
 . "$top/tools/perf/tests/shell/lib/harness.sh"
 
 base=${BASE:-6.12}

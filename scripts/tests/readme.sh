@@ -8,7 +8,6 @@
 # its own, line by line. No command may fail, and each recipe must print something.
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
-# shellcheck source=../../tools/perf/tests/shell/lib/harness.sh
 . "$top/tools/perf/tests/shell/lib/harness.sh"
 export PATH=${BUILD:-$top/build}/perf:$PATH
 export HOME=$PWD		# for ~/.perfconfig and ~/.debug

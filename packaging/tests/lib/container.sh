@@ -14,7 +14,6 @@
 #
 # Each skips the test, or the current result, if what it needs is missing.
 
-# shellcheck source=../../../tools/perf/tests/shell/lib/harness.sh
 . "$top/tools/perf/tests/shell/lib/harness.sh"
 
 unset MAKEFLAGS MFLAGS MAKELEVEL

@@ -8,7 +8,6 @@
 set -eu
 
 here=$(dirname "$(readlink -f "$0")")
-# shellcheck source=fuzz.sh
 . "$here/fuzz.sh"
 
 fuzz "$BUILD/tests/fuzz_recover" "$here/corpus-recover" "$BUILD/tests/fuzz_recover-corpus" "$@"

@@ -22,7 +22,6 @@
 # the same round. Does not judge them. A workload or recorder whose packages are not installed is left
 # out.
 
-# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 need_helpers load
@@ -47,7 +46,6 @@ fi
 read -r -a recorders <<< "$recorders"
 read -r -a sets <<< "${SETS:-sched syscalls}"
 
-# shellcheck source=servers.sh
 . "$(dirname "$0")/servers.sh"
 
 # events SET: set @events

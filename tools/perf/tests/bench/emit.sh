@@ -14,7 +14,6 @@
 # Prints the median of what an event adds to the CPU time of the thread, and the median of its ratios
 # to that of "perf" in the same round. Does not judge them.
 
-# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 need_helpers load

@@ -25,7 +25,6 @@
 # The kept records may not fill the memory within a round: seconds-per-mb is that of the memory used.
 # Prints the medians as RESULT lines. Does not judge them.
 
-# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 need_helpers spend

@@ -2,7 +2,6 @@
 # shellcheck shell=bash
 # Functions for benchmarks of recorders.
 
-# shellcheck source=../shell/lib/numbered.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../shell/lib/numbered.sh"
 
 need_perf

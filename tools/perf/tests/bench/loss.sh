@@ -32,7 +32,6 @@
 # Prints the medians as a table, and RESULT lines with the median and (smallest..largest). Does not
 # judge them. A recording may take 3 GB of disk, and is removed before the next.
 
-# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 need_peer

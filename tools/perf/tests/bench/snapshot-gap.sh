@@ -7,7 +7,6 @@
 # RATE (100000) calls per second. WHO (ours) is the name of this perf in the results. Prints RESULT
 # lines, does not judge them.
 
-# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 need_helpers numbered numbered_check

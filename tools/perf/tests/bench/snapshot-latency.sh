@@ -6,7 +6,6 @@
 # reports how long after the event each copy was complete; upstream's perf does not. WHO (ours) is
 # its name in the results. Prints RESULT lines, does not judge them.
 
-# shellcheck source=../shell/lib/numbered.sh
 . "$(dirname "$0")/../shell/lib/numbered.sh"
 
 need_numbered

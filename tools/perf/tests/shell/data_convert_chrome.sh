@@ -6,7 +6,6 @@
 
 # shellcheck disable=SC2154 # variables that check() sets
 
-# shellcheck source=lib/convert.sh
 . "$(dirname "$0")/lib/convert.sh"
 
 format=chrome

@@ -4,7 +4,6 @@
 # timeout: 120
 # tags: night
 
-# shellcheck source=lib/harness.sh
 . "$(dirname "$0")/lib/harness.sh"
 
 need_perf

@@ -6,7 +6,6 @@
 
 # shellcheck disable=SC2154 # variables that compare() sets
 
-# shellcheck source=lib/convert.sh
 . "$(dirname "$0")/lib/convert.sh"
 
 format=trace-dat

@@ -9,7 +9,6 @@
 # the kernel, so all record the same executions: these must be at the same time in the archive.
 
 [ -n "${fleet_namespaces-}" ] || exec unshare --net --mount env fleet_namespaces=1 "$0" "$@"
-# shellcheck source=lib/recorder.sh
 . "$(dirname "$0")/lib/recorder.sh"
 
 need_perf

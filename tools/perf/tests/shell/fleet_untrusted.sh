@@ -4,7 +4,6 @@
 # tags: parallel
 # timeout: 300
 
-# shellcheck source=lib/harness.sh
 . "$(dirname "$0")/lib/harness.sh"
 
 need_perf

@@ -4,9 +4,7 @@
 # timeout: 120
 # tags: parallel
 
-# shellcheck source=lib/harness.sh
 . "$(dirname "$0")/lib/harness.sh"
-# shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"
 
 need_perf

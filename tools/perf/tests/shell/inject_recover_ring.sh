@@ -8,7 +8,6 @@
 # PERF_SAMPLE_SIZE_AT_END has in its rings, so that the test runs on any kernel.
 # tools/testing/vm/tests/inject_recover_ring_in_guest.sh uses images of such a kernel.
 
-# shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"
 
 need_numbered ring_image

@@ -8,7 +8,6 @@
 # so that each recorder may leave something to each. Every perf must read each file, and all files
 # must tell the same.
 
-# shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"
 
 need_perf

@@ -4,7 +4,6 @@
 # timeout: 400
 # tags: parallel long
 
-# shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"
 
 need_numbered

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # tags: parallel
 
-# shellcheck source=lib/harness.sh
 . "$(dirname "$0")/lib/harness.sh"
 
 [ -e "$BUILD/perf/.builtin-record.o.cmd" ] || skip "$BUILD/perf has no objects of perf"

@@ -3,9 +3,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # tags: parallel
 
-# shellcheck source=lib/recorder.sh
 . "$(dirname "$0")/lib/recorder.sh"
-# shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"
 
 need_perf

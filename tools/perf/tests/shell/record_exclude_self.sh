@@ -4,9 +4,7 @@
 # tags: parallel
 # timeout: 180
 
-# shellcheck source=lib/recorder.sh
 . "$(dirname "$0")/lib/recorder.sh"
-# shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"
 
 need_perf

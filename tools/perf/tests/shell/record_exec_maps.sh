@@ -8,7 +8,6 @@
 # maps are attributed to one process. Without address space randomization, the libc of bash is below
 # that of the numbered workload, because bash maps another library before.
 
-# shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"
 
 need_numbered

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # tags: fast parallel
 
-# shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"
 
 need_helpers numbered numbered_check deny_membarrier

@@ -4,7 +4,6 @@
 # tags: fast parallel
 # timeout: 60
 
-# shellcheck source=lib/recorder.sh
 . "$(dirname "$0")/lib/recorder.sh"
 
 need_perf

@@ -7,7 +7,6 @@
 # The recorded process starts a child with two threads, waits for it, and executes another program,
 # which starts two threads. The threads issue numbered calls; the process itself calls execve().
 
-# shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"
 
 need_numbered

@@ -4,11 +4,8 @@
 # timeout: 600
 # tags: parallel long
 
-# shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"
-# shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"
-# shellcheck source=lib/recorder.sh
 . "$(dirname "$0")/lib/recorder.sh"
 
 processes=${STORM_PROCESSES:-${NIGHT:+100000}}

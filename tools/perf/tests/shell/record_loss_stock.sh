@@ -4,7 +4,6 @@
 # tags: parallel
 # timeout: 180
 
-# shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"
 
 need_perf

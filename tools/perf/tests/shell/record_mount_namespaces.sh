@@ -4,7 +4,6 @@
 # timeout: 480
 # tags: parallel
 
-# shellcheck source=lib/recorder.sh
 . "$(dirname "$0")/lib/recorder.sh"
 
 need_perf

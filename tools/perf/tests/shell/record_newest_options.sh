@@ -8,7 +8,6 @@
 # The attributes of both perfs differ without any option: this recorder has events of its own for
 # side-band records. The test compares the differences that an option makes.
 
-# shellcheck source=lib/harness.sh
 . "$(dirname "$0")/lib/harness.sh"
 
 need_perf

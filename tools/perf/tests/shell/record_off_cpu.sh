@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # tags: parallel
 
-# shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"
 
 need_perf

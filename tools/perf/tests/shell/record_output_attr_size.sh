@@ -10,7 +10,6 @@
 # Environment: PERF, the perf under test; OLD_PERF, the one that must read its files; VERBOSE=1,
 # show what is compared.
 
-# shellcheck source=lib/harness.sh
 . "$(dirname "$0")/lib/harness.sh"
 
 perf=$(command -v "$PERF")

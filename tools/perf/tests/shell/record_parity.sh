@@ -8,7 +8,6 @@
 # ../parity/parity.py compares the pairs of recordings that ../parity/scenarios lists. With NIGHT set,
 # it also compares random ones.
 
-# shellcheck source=lib/harness.sh
 . "$(dirname "$0")/lib/harness.sh"
 
 need_perf

@@ -7,7 +7,6 @@
 # Side-band records end with the sample id: task, time, id and CPU. Some readers, such as that of
 # hotspot, take its layout from the first event, and stop if another event has other fields.
 
-# shellcheck source=lib/harness.sh
 . "$(dirname "$0")/lib/harness.sh"
 
 need_perf

@@ -4,7 +4,6 @@
 # timeout: 60
 # tags: parallel
 
-# shellcheck source=lib/recorder.sh
 . "$(dirname "$0")/lib/recorder.sh"
 
 [ "$(id -u)" = 0 ] || skip "needs root"

@@ -4,7 +4,6 @@
 # tags: parallel
 # timeout: 180
 
-# shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"
 
 need_perf

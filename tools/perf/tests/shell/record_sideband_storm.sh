@@ -4,7 +4,6 @@
 # timeout: 900
 # tags: parallel long
 
-# shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"
 
 # Each process takes page faults in user space; the rings keep the last ones. The processes live for

@@ -4,7 +4,6 @@
 # timeout: 120
 # tags: parallel
 
-# shellcheck source=lib/files.sh
 . "$(dirname "$0")/lib/files.sh"
 
 need_perf

@@ -4,7 +4,6 @@
 # timeout: 300
 # tags: parallel
 
-# shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"
 
 need_numbered spoil_writes

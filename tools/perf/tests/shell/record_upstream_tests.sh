@@ -7,7 +7,6 @@
 # Some of these tests record for a second and look for one function, which may not have run on a
 # busy machine: a test that fails is run up to three times.
 
-# shellcheck source=lib/harness.sh
 . "$(dirname "$0")/lib/harness.sh"
 
 need_perf

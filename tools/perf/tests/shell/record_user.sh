@@ -7,7 +7,6 @@
 # The perf of Linux 6.12 attaches to the tasks that it finds; mainline's lets BPF filter the samples of
 # all tasks, a program that the kernel takes 10 s or more to verify.
 
-# shellcheck source=lib/harness.sh
 . "$(dirname "$0")/lib/harness.sh"
 
 need_perf

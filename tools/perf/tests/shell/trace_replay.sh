@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # tags: fast parallel
 
-# shellcheck source=lib/harness.sh
 . "$(dirname "$0")/lib/harness.sh"
 
 need_perf

@@ -11,7 +11,6 @@
 # Environment: FUZZ has the arguments of perf_event_fuzz, KERNEL is another build of the kernel than
 # build/kernel, VM_TIMEOUT a longer time limit for a slow one.
 
-# shellcheck source=../../vm/guest.sh
 . "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
 fuzz=$BUILD/tests/perf_event_fuzz
 

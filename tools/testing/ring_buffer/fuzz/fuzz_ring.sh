@@ -7,7 +7,6 @@
 set -eu
 
 here=$(dirname "$(readlink -f "$0")")
-# shellcheck source=../../../lib/perf/tests/fuzz.sh
 . "$here/../../../lib/perf/tests/fuzz.sh"
 
 fuzz "$BUILD/tests/ring_buffer/fuzz_ring" "$here/corpus" "$BUILD/tests/ring_buffer/fuzz-corpus" "$@"

@@ -16,7 +16,6 @@
 # MINUTES=60 runs that long, mostly asleep. MAPS is the number of maps of "rarely"; with 100 of
 # them perf script needs VM_MEM=8G. KERNEL is another build than build/kernel.
 
-# shellcheck source=../../vm/guest.sh
 . "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
 churn=$BUILD/tests/soft_pt/churn parts=$BUILD/tests/soft_pt/parts
 
@@ -28,8 +27,7 @@ if [ "${1-}" != --inside ]; then
 fi
 shift
 
-# shellcheck source=../../../perf/tests/shell/lib/recorder.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/recorder.sh"
+. "$TOP/tools/perf/tests/shell/lib/recorder.sh"
 [ -d /sys/bus/event_source/devices/intel_pt ] || skip_all "no intel_pt in this kernel"
 trap 'print_check_output; cleanup' EXIT
 

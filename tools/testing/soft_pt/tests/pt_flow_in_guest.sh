@@ -11,7 +11,6 @@
 # libipt and perf decode must equal that, instruction by instruction. KERNEL is another build of
 # the kernel than build/kernel.
 
-# shellcheck source=../../vm/guest.sh
 . "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
 bin=$BUILD/tests/soft_pt
 pmu=/sys/bus/event_source/devices/intel_pt
@@ -25,8 +24,7 @@ if [ "${1-}" != --inside ]; then
 	boot_guest setarch -R "$test_file" --inside
 fi
 
-# shellcheck source=../../../perf/tests/shell/lib/recorder.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/recorder.sh"
+. "$TOP/tools/perf/tests/shell/lib/recorder.sh"
 
 trap 'print_check_output; cleanup' EXIT
 # Debian's perf; PATH has ours before it.

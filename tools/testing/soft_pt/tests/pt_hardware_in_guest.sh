@@ -6,7 +6,6 @@
 #
 # QEMU cannot trace, but can announce the feature.
 
-# shellcheck source=../../vm/guest.sh
 . "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
 
 if [ "${1-}" != --inside ]; then
@@ -16,8 +15,7 @@ if [ "${1-}" != --inside ]; then
 	boot_guest "$test_file" --inside
 fi
 
-# shellcheck source=../../../perf/tests/shell/lib/recorder.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/recorder.sh"
+. "$TOP/tools/perf/tests/shell/lib/recorder.sh"
 trap 'print_check_output; cleanup' EXIT
 
 not_registered() {

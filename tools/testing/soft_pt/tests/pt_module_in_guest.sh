@@ -10,7 +10,6 @@
 # stress.c checks the trap flag. Threads and children of the program start and exit all the time.
 # KERNEL is another build of a kernel, with CONFIG_MODULES and without soft_pt built in.
 
-# shellcheck source=../../vm/guest.sh
 . "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
 bin=$BUILD/tests/soft_pt stress=$BUILD/tests/soft_pt/stress
 # Not the default folder: pt_module_build.sh may run at the same time.
@@ -32,9 +31,7 @@ if [ "${1-}" != --inside ]; then
 	boot_guest setarch -R "$test_file" --inside
 fi
 
-# shellcheck source=../../../perf/tests/shell/lib/recorder.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/recorder.sh"
-# shellcheck source=../rounds.sh
+. "$TOP/tools/perf/tests/shell/lib/recorder.sh"
 . "$TOP/tools/testing/soft_pt/rounds.sh"
 trap 'print_check_output; cleanup' EXIT
 

@@ -11,7 +11,6 @@
 # CPU, because there is an event for each CPU. KERNEL is another build of the kernel than
 # build/kernel.
 
-# shellcheck source=../../vm/guest.sh
 . "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
 bin=$BUILD/tests/soft_pt
 
@@ -23,8 +22,7 @@ if [ "${1-}" != --inside ]; then
 	boot_guest setarch -R taskset -c 1 "$test_file" --inside
 fi
 
-# shellcheck source=../../../perf/tests/shell/lib/recorder.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/recorder.sh"
+. "$TOP/tools/perf/tests/shell/lib/recorder.sh"
 
 trap 'print_check_output; cleanup' EXIT
 cd "$work" || exit

@@ -8,7 +8,6 @@
 # Run the functions of test_intel_pt.sh one at a time. The guest has no hardware counters: where a
 # function uses one to get samples of it, replace it with cpu-clock.
 
-# shellcheck source=../../vm/guest.sh
 . "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
 suite=$BUILD/linux/tools/perf/tests/shell/test_intel_pt.sh
 
@@ -18,8 +17,7 @@ if [ "${1-}" != --inside ]; then
 	boot_guest "$test_file" --inside
 fi
 
-# shellcheck source=../../../perf/tests/shell/lib/recorder.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/recorder.sh"
+. "$TOP/tools/perf/tests/shell/lib/recorder.sh"
 trap 'print_check_output; cleanup' EXIT
 
 # Functions that need what soft_pt lacks. By name, so that a new function is not left out silently.

@@ -10,7 +10,6 @@
 # shows that none is left. KERNEL is another build of the kernel than build/kernel; VM_TIMEOUT a
 # longer time limit for a slow one.
 
-# shellcheck source=../../vm/guest.sh
 . "$(dirname "$(realpath "$0")")/../../vm/guest.sh"
 stress=$BUILD/tests/soft_pt/stress
 
@@ -21,11 +20,9 @@ if [ "${1-}" != --inside ]; then
 	boot_guest "$test_file" --inside
 fi
 
-# shellcheck source=../../../perf/tests/shell/lib/recorder.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/recorder.sh"
+. "$TOP/tools/perf/tests/shell/lib/recorder.sh"
 
 [ -d /sys/bus/event_source/devices/intel_pt ] || skip_all "no intel_pt in this kernel"
-# shellcheck source=../rounds.sh
 . "$TOP/tools/testing/soft_pt/rounds.sh"
 trap 'print_check_output; cleanup' EXIT
 event=(-e intel_pt//u -m ",64K")

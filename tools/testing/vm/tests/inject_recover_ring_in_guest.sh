@@ -12,11 +12,9 @@
 #
 # Environment: RATE, of the calls, default 4000 a second, because the guest is emulated.
 
-# shellcheck source=../guest.sh
 . "$(dirname "$(realpath "$0")")/../guest.sh"
 
-# shellcheck source=../../../perf/tests/shell/lib/numbered.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/numbered.sh"
+. "$TOP/tools/perf/tests/shell/lib/numbered.sh"
 
 # copy_memory PID FILE: write all readable mappings, one after the other. In small pieces, because
 # the guest has little memory, and the recorder reserves more than it uses.

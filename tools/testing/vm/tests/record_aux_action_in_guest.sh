@@ -7,7 +7,6 @@
 #
 # The PMU is soft_pt. Tools of Linux 6.12 do not know the term.
 
-# shellcheck source=../guest.sh
 . "$(dirname "$(realpath "$0")")/../guest.sh"
 
 if [ "${1-}" != --inside ]; then
@@ -18,8 +17,7 @@ if [ "${1-}" != --inside ]; then
 	boot_guest setarch -R "$test_file" --inside
 fi
 
-# shellcheck source=../../../perf/tests/shell/lib/recorder.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/recorder.sh"
+. "$TOP/tools/perf/tests/shell/lib/recorder.sh"
 
 trap 'print_check_output; cleanup' EXIT
 

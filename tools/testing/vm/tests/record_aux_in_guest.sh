@@ -8,7 +8,6 @@
 # The traced program executes the same instructions in each run, and none while a snapshot is taken:
 # all snapshots together must contain the same branches as the full trace.
 
-# shellcheck source=../guest.sh
 . "$(dirname "$(realpath "$0")")/../guest.sh"
 
 if [ "${1-}" != --inside ]; then
@@ -17,8 +16,7 @@ if [ "${1-}" != --inside ]; then
 	boot_guest "$test_file" --inside "$@"
 fi
 
-# shellcheck source=../../../perf/tests/shell/lib/recorder.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/recorder.sh"
+. "$TOP/tools/perf/tests/shell/lib/recorder.sh"
 
 [ -d /sys/bus/event_source/devices/intel_pt ] || skip_all "no intel_pt in this kernel"
 [ -x "$BUILD/tests/branches" ] || skip_all "$BUILD/tests/branches is not built (make test-programs)"

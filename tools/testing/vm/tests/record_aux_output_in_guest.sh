@@ -11,7 +11,6 @@
 # record once, but each file must contain it. The program executes the same instructions in each
 # run, and none while a snapshot is taken.
 
-# shellcheck source=../guest.sh
 . "$(dirname "$(realpath "$0")")/../guest.sh"
 
 if [ "${1-}" != --inside ]; then
@@ -20,8 +19,7 @@ if [ "${1-}" != --inside ]; then
 	boot_guest setarch -R "$test_file" --inside
 fi
 
-# shellcheck source=../../../perf/tests/shell/lib/recorder.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/recorder.sh"
+. "$TOP/tools/perf/tests/shell/lib/recorder.sh"
 
 [ -d /sys/bus/event_source/devices/soft_pebs ] || skip_all "no soft_pebs in this kernel"
 [ -x "$BUILD/tests/branches" ] ||

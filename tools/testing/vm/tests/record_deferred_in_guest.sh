@@ -5,7 +5,6 @@
 # tags: parallel
 # needs: kernel
 
-# shellcheck source=../guest.sh
 . "$(dirname "$(realpath "$0")")/../guest.sh"
 
 if [ "${1-}" != --inside ]; then
@@ -16,8 +15,7 @@ if [ "${1-}" != --inside ]; then
 	boot_guest "$test_file" --inside
 fi
 
-# shellcheck source=../../../perf/tests/shell/lib/recorder.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/recorder.sh"
+. "$TOP/tools/perf/tests/shell/lib/recorder.sh"
 
 trap 'print_check_output; cleanup' EXIT
 

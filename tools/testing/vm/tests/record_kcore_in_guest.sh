@@ -7,7 +7,6 @@
 #
 # On the unmodified kernel. perf's util/ needs /proc/modules, that is CONFIG_MODULES.
 
-# shellcheck source=../guest.sh
 . "$(dirname "$(realpath "$0")")/../guest.sh"
 
 if [ "${1-}" != --inside ]; then
@@ -18,8 +17,7 @@ if [ "${1-}" != --inside ]; then
 	boot_guest "$test_file" --inside
 fi
 
-# shellcheck source=../../../perf/tests/shell/lib/files.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/files.sh"
+. "$TOP/tools/perf/tests/shell/lib/files.sh"
 
 trap 'print_check_output; cleanup' EXIT
 out=$work/data

@@ -8,7 +8,6 @@
 # Environment: GAPLESS_SECONDS, the length of each run, default 2, at night 10; RATE, of the numbered
 # calls, default 4000 a second, because the guest is emulated. At night the CPUs are busy meanwhile.
 
-# shellcheck source=../guest.sh
 . "$(dirname "$(realpath "$0")")/../guest.sh"
 
 if [ "${1-}" != --inside ]; then
@@ -19,8 +18,7 @@ if [ "${1-}" != --inside ]; then
 		"$test_file" --inside
 fi
 
-# shellcheck source=../../../perf/tests/shell/lib/numbered.sh
-. "$BUILD/linux/tools/perf/tests/shell/lib/numbered.sh"
+. "$TOP/tools/perf/tests/shell/lib/numbered.sh"
 
 # checked_on_host FUNCTION FILE: run a function of files.sh on the host, which is much faster
 checked_on_host() {

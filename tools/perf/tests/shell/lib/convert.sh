@@ -6,9 +6,7 @@
 
 [ -z "${convert_sh-}" ] || return 0
 convert_sh=1
-# shellcheck source=numbered.sh
 . "${BASH_SOURCE[0]%/*}/numbered.sh"
-# shellcheck source=files.sh
 . "${BASH_SOURCE[0]%/*}/files.sh"
 
 # convert FILE [options]: convert it to $output; $work/convert.err has the messages

@@ -4,7 +4,6 @@
 
 [ -z "${files_sh-}" ] || return 0
 files_sh=1
-# shellcheck source=harness.sh
 . "${BASH_SOURCE[0]%/*}/harness.sh"
 
 # find_snapshots FILE: set $snapshots to FILE.<timestamp>..., oldest first

@@ -7,9 +7,7 @@
 
 [ -z "${numbered_sh-}" ] || return 0
 numbered_sh=1
-# shellcheck source=recorder.sh
 . "${BASH_SOURCE[0]%/*}/recorder.sh"
-# shellcheck source=files.sh
 . "${BASH_SOURCE[0]%/*}/files.sh"
 
 # The workload gets a name of its own, which tells it from that of another test in system-wide

@@ -4,7 +4,6 @@
 
 [ -z "${recorder_sh-}" ] || return 0
 recorder_sh=1
-# shellcheck source=harness.sh
 . "${BASH_SOURCE[0]%/*}/harness.sh"
 
 wrapper=()		# a command to run the recorder under
