@@ -9,8 +9,7 @@ top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
 . "$top/tools/perf/tests/shell/lib/harness.sh"
 export BUILD
 
-need_root
-need_tracepoint sched:sched_switch
+need root sched:sched_switch
 
 # shows TEXT COMMAND...: check that the demo succeeds and prints a line with the text
 shows() {

@@ -12,8 +12,7 @@ top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
 export PATH=${BUILD:-$top/build}/perf:$PATH
 export HOME=$PWD		# for ~/.perfconfig and ~/.debug
 
-need_root
-need_tracepoint sched:sched_switch
+need root sched:sched_switch
 
 # Extract the indented blocks to NN.sh, and their titles to NN.title: in the README, the bold words
 # before a block below "## Recipes"; in the guide, the headings. There, only a paragraph that ends with

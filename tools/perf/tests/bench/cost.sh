@@ -24,9 +24,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-need_helpers load
-need_tracepoint sched:sched_switch
-need_tracepoint raw_syscalls:sys_enter
+need load sched:sched_switch raw_syscalls:sys_enter
 rounds=${ROUNDS:-5}
 scale=${SCALE:-5}
 ours=$PERF

@@ -16,8 +16,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-need_helpers load
-need_tracepoint raw_syscalls:sys_enter
+need load raw_syscalls:sys_enter
 rounds=${ROUNDS:-5}
 calls=${CALLS:-2000000}
 other=${OTHER_PERF:-/usr/bin/perf}

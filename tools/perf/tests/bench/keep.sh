@@ -27,9 +27,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-need_helpers spend
-need_tracepoint sched:sched_switch
-need_tracepoint raw_syscalls:sys_enter
+need spend sched:sched_switch raw_syscalls:sys_enter
 
 rounds=${ROUNDS:-3}
 seconds=${ROUND_SECONDS:-8}

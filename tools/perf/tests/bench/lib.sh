@@ -4,8 +4,7 @@
 
 . "$(dirname "${BASH_SOURCE[0]}")/../shell/lib/numbered.sh"
 
-need_perf
-need_root
+need perf root
 UPSTREAM_PERF=${UPSTREAM_PERF:-}
 
 # need_peer: say so if there is no unmodified perf to compare with

@@ -35,8 +35,7 @@
 . "$(dirname "$0")/lib.sh"
 
 need_peer
-need_helpers load spend
-need_tracepoint raw_syscalls:sys_enter
+need load spend raw_syscalls:sys_enter
 
 workloads=${WORKLOADS:-storm hogs compute disk rings}
 pages=${PAGES:-16 128}

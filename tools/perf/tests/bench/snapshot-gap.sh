@@ -9,8 +9,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-need_helpers numbered numbered_check
-need_tracepoint raw_syscalls:sys_enter
+need numbered numbered_check raw_syscalls:sys_enter
 need_peer
 
 who=${WHO:-ours}

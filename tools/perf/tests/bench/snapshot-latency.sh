@@ -8,8 +8,7 @@
 
 . "$(dirname "$0")/../shell/lib/numbered.sh"
 
-need_numbered
-need_tracepoint sched:sched_process_exec
+need_numbered sched:sched_process_exec
 
 who=${WHO:-ours}
 triggers=${TRIGGERS:-31}

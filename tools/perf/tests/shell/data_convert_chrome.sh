@@ -11,9 +11,7 @@
 format=chrome
 output=$work/trace.json
 
-need_numbered
-need_tracepoint sched:sched_switch
-need_tracepoint raw_syscalls:sys_exit
+need_numbered sched:sched_switch raw_syscalls:sys_exit
 
 cat > "$work/check.py" <<'END'
 """Check a trace, and print what it contains as shell variables."""

@@ -6,9 +6,7 @@
 
 . "$(dirname "$0")/lib/harness.sh"
 
-need_perf
-need_root
-need_tracepoint sched:sched_switch
+need perf root sched:sched_switch
 browser=$(command -v chromium) || skip "chromium is not installed"
 
 subtest "The page draws the trace"

@@ -6,8 +6,7 @@
 
 . "$(dirname "$0")/lib/numbered.sh"
 
-need_numbered
-need_tracepoint sched:sched_switch
+need_numbered sched:sched_switch
 unshare --pid --fork --mount-proc true 2> /dev/null || skip "this machine allows no new PID namespace"
 
 inside=in$$ outside=out$$ calls=101

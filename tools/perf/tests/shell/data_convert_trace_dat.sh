@@ -11,8 +11,7 @@
 format=trace-dat
 output=$work/trace.dat
 
-need_numbered
-need_tracepoint sched:sched_switch
+need_numbered sched:sched_switch
 command -v trace-cmd > /dev/null || skip "trace-cmd is not installed"
 
 cat > "$work/compare.py" <<'END'

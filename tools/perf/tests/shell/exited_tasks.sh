@@ -6,8 +6,7 @@
 
 . "$(dirname "$0")/lib/harness.sh"
 
-need_perf
-need_tracepoint sched:sched_switch
+need perf sched:sched_switch
 
 # Print "NAME PID TID" of 23 threads and of 23 children that nobody waits for. Each one sleeps once.
 cat > "$work/workload.py" <<'END'

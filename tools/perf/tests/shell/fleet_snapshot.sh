@@ -11,10 +11,7 @@
 [ -n "${fleet_namespaces-}" ] || exec unshare --net --mount env fleet_namespaces=1 "$0" "$@"
 . "$(dirname "$0")/lib/recorder.sh"
 
-need_perf
-need_root
-need_helpers shift_clock
-need_tracepoint sched:sched_process_exec
+need perf root shift_clock sched:sched_process_exec
 "${TOP:-$tests_dir/../../..}/scripts/install-deps" fleet > "$work/log" 2>&1 ||
 	skip "cannot install sshd and ClusterShell: $(tail -n 1 "$work/log")"
 sshd=$(command -v sshd || echo /usr/sbin/sshd)

@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/lib/harness.sh"
 
-need_perf
+need perf
 /usr/bin/python3 -c 'import ClusterShell' 2> /dev/null ||
 	skip "python3-clustershell is not installed"
 unset PERF_SNAPSHOT_REASON

@@ -7,8 +7,7 @@
 . "$(dirname "$0")/lib/harness.sh"
 . "$(dirname "$0")/lib/files.sh"
 
-need_perf
-need_tracepoint sched:sched_switch
+need perf sched:sched_switch
 
 compressed() {
 	[ "$("$PERF" report -i "$1" --stats 2> /dev/null | grep -c ' COMPRESSED events: *[1-9]')" = 1 ]

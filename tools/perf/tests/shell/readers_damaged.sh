@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/lib/harness.sh"
 
-need_perf
+need perf
 
 # Write FILE with another number at each of the first words of each section of the header, and run
 # the readers. Print the number of runs, and those that a signal ended.

@@ -6,10 +6,7 @@
 
 . "$(dirname "$0")/lib/harness.sh"
 
-need_perf
-need_tracepoint sched:sched_switch
-need_tracepoint irq:softirq_entry
-need_tracepoint workqueue:workqueue_execute_start
+need perf sched:sched_switch irq:softirq_entry workqueue:workqueue_execute_start
 
 "$PERF" record -a -z -o "$work/compressed" -e sched:sched_switch -e sched:sched_wakeup \
 	-e irq:irq_handler_entry -e irq:irq_handler_exit -e irq:softirq_entry -e irq:softirq_exit \

@@ -10,9 +10,7 @@
 
 . "$(dirname "$0")/lib/files.sh"
 
-need_perf
-need_root
-need_tracepoint raw_syscalls:sys_enter
+need perf root raw_syscalls:sys_enter
 
 perfs=("$PERF" ${old_perf:+"$old_perf"})
 [ -x "${UPSTREAM_PERF:=$BUILD/upstream-perf/perf}" ] && perfs+=("$UPSTREAM_PERF")

@@ -5,7 +5,7 @@
 
 . "$(dirname "$0")/lib/files.sh"
 
-need_perf
+need perf
 
 binary=$(readlink -f "$(command -v sh)")
 id=$("$PERF" buildid-list -i "$binary") || skip "$binary has no build-id"

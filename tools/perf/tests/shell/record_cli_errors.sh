@@ -6,10 +6,7 @@
 
 . "$(dirname "$0")/lib/numbered.sh"
 
-need_perf
-need_root
-need_helpers numbered
-need_tracepoint raw_syscalls:sys_enter
+need perf root numbered raw_syscalls:sys_enter
 
 out=$work/data
 numbered=$work/$comm

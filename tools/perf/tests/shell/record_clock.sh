@@ -6,9 +6,7 @@
 . "$(dirname "$0")/lib/recorder.sh"
 . "$(dirname "$0")/lib/files.sh"
 
-need_perf
-need_root
-need_tracepoint sched:sched_process_exec
+need perf root sched:sched_process_exec
 
 event=(-e sched:sched_process_exec)
 

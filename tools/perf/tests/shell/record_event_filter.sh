@@ -7,8 +7,7 @@
 . "$(dirname "$0")/lib/recorder.sh"
 . "$(dirname "$0")/lib/files.sh"
 
-need_perf
-need_root
+need perf root
 "$PERF" version --build-options | grep -q 'bpf_skeletons: \[ on' ||
 	skip "this perf has no BPF skeletons"
 

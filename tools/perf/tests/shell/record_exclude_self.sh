@@ -7,9 +7,7 @@
 . "$(dirname "$0")/lib/recorder.sh"
 . "$(dirname "$0")/lib/files.sh"
 
-need_perf
-need_root
-need_tracepoint raw_syscalls:sys_enter
+need perf root raw_syscalls:sys_enter
 
 # own_samples [record options]: print for each event how many samples are of the recorder itself
 own_samples() {
@@ -75,7 +73,7 @@ triggers() {
 # On a stock kernel perf itself calls membarrier(2) for each snapshot. So do recorders beside this one.
 subtest "a snapshot does not trigger the next one"
 nr=$(printf '#include <sys/syscall.h>\nSYS_membarrier\n' | cc -E -P - 2> /dev/null | tail -n 1)
-if [ -n "$nr" ] && need_tracepoint syscalls:sys_enter_membarrier; then
+if [ -n "$nr" ] && need syscalls:sys_enter_membarrier; then
 	recorder_start -a -e raw_syscalls:sys_enter/overwrite/ -o "$work/triggered" \
 		--switch-output-event syscalls:sys_enter_membarrier
 	perl -e 'syscall($ARGV[0] + 0, 0, 0)' "$nr"
@@ -94,7 +92,7 @@ fi
 # A filter would cost every task time for each event, unless BPF writes it. The second snapshot has
 # the call for the first.
 subtest "overwritten events have no filter: they show what the recorder does"
-need_tracepoint syscalls:sys_enter_membarrier
+need syscalls:sys_enter_membarrier
 recorder_start -v -a --bpf-ring=no -e syscalls:sys_enter_membarrier/overwrite/ -o "$work/data"
 control snapshot
 control snapshot

@@ -5,7 +5,7 @@
 
 . "$(dirname "$0")/lib/numbered.sh"
 
-need_helpers numbered numbered_check deny_membarrier
+need numbered numbered_check deny_membarrier
 
 # trace FILE-OR-NUMBER...: print these numbers of thread 1 as perf script does; a letter begins a
 # file

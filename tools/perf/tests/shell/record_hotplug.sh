@@ -6,8 +6,7 @@
 
 . "$(dirname "$0")/lib/recorder.sh"
 
-need_perf
-need_root
+need perf root
 unshare -m true 2> "$work/unshare.err" || skip "no mount namespaces: $(cat "$work/unshare.err")"
 
 online=/sys/devices/system/cpu/online

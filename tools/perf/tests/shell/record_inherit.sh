@@ -9,8 +9,7 @@
 
 . "$(dirname "$0")/lib/numbered.sh"
 
-need_numbered
-need_tracepoint sched:sched_process_exec
+need_numbered sched:sched_process_exec
 
 program=$work/$comm
 child="$program --threads 2 --tag 10 --count 101 --rate 0"

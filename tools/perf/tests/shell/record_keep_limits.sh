@@ -93,7 +93,7 @@ numbered_trace "$work/data" | sort | uniq -d | grep . && error "calls are repeat
 (($(samples "$work/data") > 10007)) || error "$(samples "$work/data") samples are saved"
 
 subtest "the file has marks of rounds, which keep their promise"
-need_helpers storm
+need storm
 mkdir "$work/code"
 recorder_start -a -e raw_syscalls:sys_enter -e sched:sched_switch -o "$work/marked" --keep=60s,256M
 for ((i = 0; i < 6; i++)); do

@@ -11,9 +11,7 @@
 processes=${STORM_PROCESSES:-${NIGHT:+100000}}
 processes=${processes:-5000}
 
-need_perf
-need_root
-need_helpers storm
+need perf root storm
 need_numbered
 numbered_event
 

@@ -6,8 +6,7 @@
 
 . "$(dirname "$0")/lib/numbered.sh"
 
-need_numbered
-need_tracepoint sched:sched_process_exec
+need_numbered sched:sched_process_exec
 numbered_event
 marker=$work/marker$$		# no other program triggers
 ln -s /bin/true "$marker"

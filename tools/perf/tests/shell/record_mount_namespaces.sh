@@ -6,9 +6,7 @@
 
 . "$(dirname "$0")/lib/recorder.sh"
 
-need_perf
-need_root
-need_helpers fault_ours fault_other
+need perf root fault_ours fault_other
 unshare --mount true 2> /dev/null || skip "this machine allows no new mount namespace"
 
 pages=101

@@ -10,8 +10,7 @@
 
 . "$(dirname "$0")/lib/harness.sh"
 
-need_perf
-need_root
+need perf root
 [ -x "${NEWEST_PERF:-}" ] || skip "no newer perf: make newest-perf could not download it"
 note "$("$PERF" --version), and as peer $("$NEWEST_PERF" --version)"
 

@@ -5,8 +5,7 @@
 
 . "$(dirname "$0")/lib/files.sh"
 
-need_perf
-need_root
+need perf root
 "$PERF" version --build-options | grep -q 'bpf_skeletons: \[ on' ||
 	skip "perf is built without BPF skeletons"
 "$PERF" record -q --off-cpu -e dummy -o /dev/null -- true > "$work/probe" 2>&1 ||

@@ -7,8 +7,7 @@
 . "$(dirname "$0")/lib/recorder.sh"
 . "$(dirname "$0")/lib/files.sh"
 
-need_perf
-need_helpers numbered shift_clock
+need perf numbered shift_clock
 
 out=$work/out/data
 copy=$work/copy_file		# a command for --exec-snapshot

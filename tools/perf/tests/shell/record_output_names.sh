@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib/recorder.sh"
 . "$(dirname "$0")/lib/files.sh"
 
-need_perf
+need perf
 
 out=$work/out
 mkdir "$out"

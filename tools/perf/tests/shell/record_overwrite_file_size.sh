@@ -6,10 +6,7 @@
 
 . "$(dirname "$0")/lib/numbered.sh"
 
-need_perf
-need_root
-need_helpers numbered
-need_tracepoint syscalls:sys_enter_getppid
+need perf root numbered syscalls:sys_enter_getppid
 
 # recorded NAME EVENT CALLS: record so many calls of each thread; set $size to the size of the records,
 # without the header, which describes BPF programs of other tests, too

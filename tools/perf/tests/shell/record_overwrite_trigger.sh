@@ -6,8 +6,7 @@
 
 . "$(dirname "$0")/lib/numbered.sh"
 
-need_numbered bpf_output
-need_tracepoint sched:sched_process_exec
+need_numbered bpf_output sched:sched_process_exec
 
 numbered_event overwrite
 trigger=$work/trigger$$

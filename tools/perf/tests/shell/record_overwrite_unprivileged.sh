@@ -6,9 +6,8 @@
 
 . "$(dirname "$0")/lib/numbered.sh"
 
-need_perf
-need_helpers numbered
-need_root	# to become another user
+need perf numbered
+need root	# to become another user
 as_nobody_ready || skip "$reason"
 
 for name in cpu-clock task-clock; do

@@ -6,8 +6,7 @@
 
 . "$(dirname "$0")/lib/numbered.sh"
 
-need_numbered spoil_writes
-need_tracepoint syscalls:sys_enter_getppid
+need_numbered spoil_writes syscalls:sys_enter_getppid
 
 count=50021
 nr=$("$work/$comm" --print-nr)

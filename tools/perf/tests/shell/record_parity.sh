@@ -10,10 +10,7 @@
 
 . "$(dirname "$0")/lib/harness.sh"
 
-need_perf
-need_root
-need_helpers parity parity_inside parity_nonpie parity_library
-need_tracepoint raw_syscalls:sys_enter
+need perf root parity parity_inside parity_nonpie parity_library raw_syscalls:sys_enter
 [ -x "${UPSTREAM_PERF:-}" ] || skip "no upstream perf: make upstream-perf"
 note "$("$PERF" --version), and as peer $("$UPSTREAM_PERF" --version)"
 

@@ -9,9 +9,7 @@
 
 . "$(dirname "$0")/lib/harness.sh"
 
-need_perf
-need_root
-need_tracepoint raw_syscalls:sys_enter
+need perf root raw_syscalls:sys_enter
 
 tracepoint=raw_syscalls:sys_enter
 

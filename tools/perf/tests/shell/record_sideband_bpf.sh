@@ -5,9 +5,7 @@
 
 . "$(dirname "$0")/lib/numbered.sh"
 
-need_perf
-need_root
-need_helpers bpf_load
+need perf root bpf_load
 why=$("$BUILD/tests/bpf_load" --probe)
 case $? in
 0) ;;

@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/lib/files.sh"
 
-need_perf
+need perf
 
 # names FILE: print the names of the tasks that have samples
 names() {

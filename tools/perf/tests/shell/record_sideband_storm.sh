@@ -18,9 +18,7 @@ processes=${processes:-7001}
 buffer=1024
 backlog=8192
 
-need_perf
-need_root
-need_helpers storm
+need perf root storm
 
 # memory VmRSS|VmHWM: print the memory of the recorder [kB]
 memory() {

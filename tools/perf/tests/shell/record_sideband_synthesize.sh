@@ -6,8 +6,7 @@
 
 . "$(dirname "$0")/lib/files.sh"
 
-need_perf
-need_root
+need perf root
 command -v python3 > /dev/null || skip "no python3"
 
 # Start tasks that do not change: processes, some of them with 13 threads and 1009 maps, so that

@@ -7,9 +7,7 @@
 . "$(dirname "$0")/lib/recorder.sh"
 . "$(dirname "$0")/lib/files.sh"
 
-need_perf
-need_root
-need_tracepoint sched:sched_switch
+need perf root sched:sched_switch
 
 # signals: an awk program that prints the signals which its own process ignores and blocks; perf blocks
 # SIGWINCH (0x8000000) in all its commands

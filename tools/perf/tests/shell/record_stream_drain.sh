@@ -72,7 +72,7 @@ stays_in_ring() {
 	error "samples below the threshold are drained: $1"
 }
 
-need_tracepoint syscalls:sys_enter_kill
+need syscalls:sys_enter_kill
 
 flush_start
 stays_in_ring "half of a ring"

@@ -9,8 +9,7 @@
 
 . "$(dirname "$0")/lib/harness.sh"
 
-need_perf
-need_root
+need perf root
 
 tests=(
 	'perf record tests'

@@ -9,8 +9,7 @@
 
 . "$(dirname "$0")/lib/harness.sh"
 
-need_perf
-need_root
+need perf root
 command -v setpriv > /dev/null || skip "no setpriv to become another user with"
 
 # One that exists, and has no other tasks

@@ -7,10 +7,7 @@
 . "$(dirname "$0")/lib/recorder.sh"
 . "$(dirname "$0")/lib/files.sh"
 
-need_perf
-need_root
-need_helpers delays
-need_tracepoint sched:sched_process_exec
+need perf root delays sched:sched_process_exec
 
 events=(-a -e sched:sched_process_exec "--keep=60s,32M")
 "$PERF" record "${events[@]}" --switch-output-when='irq>1000s' -o "$work/data" -- true \

@@ -5,9 +5,7 @@
 
 . "$(dirname "$0")/lib/harness.sh"
 
-need_perf
-need_root
-need_tracepoint raw_syscalls:sys_enter
+need perf root raw_syscalls:sys_enter
 
 subtest "system calls of one command"
 "$PERF" trace record -o "$work/data" -- sh -c 'exit 113' 2> "$work/record.err"

@@ -37,10 +37,7 @@ END
 }
 
 run_inside() {
-	need_perf
-	need_root
-	need_helpers numbered
-	need_tracepoint raw_syscalls:sys_enter
+	need perf root numbered raw_syscalls:sys_enter
 
 	numbered_event overwrite
 	recorder_start -v -a -m 64 "${event[@]}" -o "$work/data" --switch-output=signal \
@@ -112,7 +109,7 @@ if [ "${1-}" = --inside ]; then
 fi
 
 need_guest
-need_perf
+need perf
 export VM_DIR=$work/vm VM_TIMEOUT=${VM_TIMEOUT:-300} VM_MEM=768M
 mkdir "$VM_DIR"
 # A sparse file beside the checkout, because /tmp may be small.

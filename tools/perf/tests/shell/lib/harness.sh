@@ -173,20 +173,23 @@ gone() {
 
 # --- requirements --------------------------------------------------------------------------
 
-need_perf() {
-	command -v "$PERF" > /dev/null || skip "no $PERF; set PERF"
-}
+# need WORD...: skip the test unless it can run here. A word is one of these:
+#
+#	perf		$PERF is there
+#	root		the user is root
+#	SYSTEM:NAME	the kernel has this tracepoint
+#	NAME		this program of tests/helpers is built
+need() {
+	local word
 
-need_root() {
-	[ "$(id -u)" = 0 ] || skip "needs root"
-}
-
-# need_helpers NAME...: skip the test unless these programs of tests/helpers are built
-need_helpers() {
-	local name
-
-	for name; do
-		[ -x "$BUILD/tests/$name" ] || skip "$BUILD/tests/$name is not built"
+	for word; do
+		case $word in
+		perf)	command -v "$PERF" > /dev/null || skip "no $PERF; set PERF" ;;
+		root)	[ "$(id -u)" = 0 ] || skip "needs root" ;;
+		*:*)	has_tracepoint "$word" ||
+				skip "no tracepoint $word (tracefs is not mounted, or the kernel lacks the event)" ;;
+		*)	[ -x "$BUILD/tests/$word" ] || skip "$BUILD/tests/$word is not built" ;;
+		esac
 	done
 }
 
@@ -197,8 +200,4 @@ has_tracepoint() {
 		[ -d "$dir/events/${1/://}" ] && return
 	done
 	return 1
-}
-
-need_tracepoint() {
-	has_tracepoint "$1" || skip "no tracepoint $1 (tracefs is not mounted, or the kernel lacks the event)"
 }

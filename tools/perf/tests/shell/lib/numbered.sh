@@ -15,13 +15,10 @@ numbered_sh=1
 comm=numb$$
 ln -s "$(realpath -m "$BUILD/tests/numbered")" "$work/$comm"
 
-# need_numbered [HELPER...]: skip the test unless the numbered workload can be recorded and checked,
-# and these further helpers are built
+# need_numbered [WORD...]: skip the test unless the numbered workload can be recorded and checked; the
+# words are those of need
 need_numbered() {
-	need_perf
-	need_root
-	need_helpers numbered numbered_check "$@"
-	need_tracepoint raw_syscalls:sys_enter
+	need perf root numbered numbered_check raw_syscalls:sys_enter "$@"
 }
 
 # Start the workload in the background: $numbered is its process id, $work/issued its report.
