@@ -10,7 +10,9 @@
  *
  * Prints KTAP.
  */
+#include <err.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +25,7 @@
 #include "recording/write/queue.h"
 #include "recording/write/writer.h"
 #include "perf/tests/tap.h"
+#include "../random.h"
 
 #ifndef NR_RUNS
 #define NR_RUNS		20
@@ -33,11 +36,7 @@
 #define FILE_BYTES	(6 << 20)
 #define CHUNK_POOL_BYTES	(1 << 20)	/* less than the file: appending threads wait */
 
-static unsigned int random_below(unsigned int *seed, unsigned int n)
-{
-	*seed = *seed * 1664525 + 1013904223;
-	return (*seed >> 8) % n;
-}
+static struct write_queue queue;
 
 /*
  * The writer
@@ -45,11 +44,10 @@ static unsigned int random_below(unsigned int *seed, unsigned int n)
 
 static struct faulty {
 	struct writer	 writer;
-	struct write_queue	*queue;
-	struct chunk	*chunk[MAX_DEPTH];
-	unsigned int	 nr;
 	unsigned int	 seed;
 	u64		 fail_at;	/* position that cannot be written, 0 for none */
+	struct chunk	*chunk[MAX_DEPTH];
+	unsigned int	 nr;
 	unsigned int	 stall_us;
 	unsigned int	 max_chunks;	/* most chunks ever in flight */
 	unsigned int	 left;		/* chunks in flight when it was closed */
@@ -57,9 +55,10 @@ static struct faulty {
 	bool		 stuck;		/* the first direct write is not finished */
 	bool		 finish_at_once;	/* wait until the pool is empty, then finish all chunks */
 	bool		 stolen;	/* a chunk in flight was given to the pool */
-	char		 file[FILE_BYTES] __attribute__((aligned(8)));
-	u64		 end;
+	u64		 end;		/* of what was written to @file */
 } faulty;
+
+static char file[FILE_BYTES] __attribute__((aligned(8)));
 
 static bool is_one_of(const struct list_head *list, const struct chunk *wanted)
 {
@@ -77,20 +76,20 @@ static void find_stolen(void)
 {
 	unsigned int i;
 
-	pthread_mutex_lock(&faulty.queue->lock);
+	pthread_mutex_lock(&queue.lock);
 	for (i = 0; i < faulty.nr; i++)
-		faulty.stolen |= !is_one_of(&faulty.queue->submitted, faulty.chunk[i]);
-	pthread_mutex_unlock(&faulty.queue->lock);
+		faulty.stolen |= !is_one_of(&queue.submitted, faulty.chunk[i]);
+	pthread_mutex_unlock(&queue.lock);
 }
 
-static bool pool_is_empty(void)
+static unsigned int nr_free_chunks(void)
 {
-	bool empty;
+	unsigned int nr;
 
-	pthread_mutex_lock(&faulty.queue->lock);
-	empty = list_empty(&faulty.queue->pool.free);
-	pthread_mutex_unlock(&faulty.queue->lock);
-	return empty;
+	pthread_mutex_lock(&queue.lock);
+	nr = queue.pool.nr_free;
+	pthread_mutex_unlock(&queue.lock);
+	return nr;
 }
 
 static void faulty__submit(struct writer *writer, struct chunk *chunk)
@@ -102,7 +101,7 @@ static void faulty__submit(struct writer *writer, struct chunk *chunk)
 	__atomic_fetch_add(&faulty.nr_direct, !chunk->buffered, __ATOMIC_RELAXED);
 	while (faulty.finish_at_once) {
 		usleep(2 * DIRECT_STALL_MS * 1000);
-		if (pool_is_empty())
+		if (!nr_free_chunks())
 			break;
 	}
 }
@@ -119,7 +118,7 @@ static void faulty__finish(struct chunk *chunk)
 		chunk->err = -ENOSPC;
 		chunk->done = chunk->pos < fail_at ? fail_at - chunk->pos : 0;
 	}
-	memcpy(faulty.file + chunk->pos, chunk->data, chunk->done);
+	memcpy(file + chunk->pos, chunk->data, chunk->done);
 	faulty.end = max(faulty.end, chunk->pos + chunk->done);
 	chunk->finished = true;
 }
@@ -177,13 +176,45 @@ static const struct writer_ops faulty_ops = {
 	.close	  = faulty__close,
 };
 
-static void faulty__init(unsigned int depth, u64 fail_at, unsigned int seed)
+static struct {
+	int	err;
+	u64	end;
+	int	calls;
+} reported;
+
+static void failed(void *arg, int err, u64 end)
 {
+	(void)arg;
+	reported.err = err;
+	reported.end = end;
+	reported.calls++;
+}
+
+/* Start the queue; its writer has room for @depth chunks. Set other faults before open_file(). */
+static void start_queue(unsigned int depth, u64 fail_at, unsigned int seed)
+{
+	memset(&reported, 0, sizeof(reported));
+	memset(file, 0, sizeof(file));
 	faulty = (struct faulty){
 		.writer = { .ops = &faulty_ops, .depth = depth, .fd = -1 },
 		.fail_at = fail_at,
 		.seed = seed,
 	};
+	if (write_queue__init(&queue, CHUNK_POOL_BYTES, failed, NULL))
+		errx(1, "cannot create the queue");
+}
+
+static void open_file(void)
+{
+	write_queue__open(&queue, &faulty.writer, 0, START, true);
+}
+
+static int end_queue(void)
+{
+	int err = write_queue__close(&queue);
+
+	write_queue__exit(&queue);
+	return err;
 }
 
 /*
@@ -197,7 +228,6 @@ struct sample {
 };
 
 struct appender {
-	struct write_queue	*queue;
 	pthread_t	 pthread;
 	unsigned int	 thread;
 	unsigned int	 seed;
@@ -238,7 +268,7 @@ static size_t append_records(struct appender *app, char *buffer, size_t max)
 	}
 	cut = random_below(&app->seed, len + 1);
 	run = (struct records){ .part = { { buffer, cut }, { buffer + cut, len - cut } } };
-	app->err = write_queue__append(app->queue, &run);
+	app->err = write_queue__append(&queue, &run);
 	return len;
 }
 
@@ -262,7 +292,7 @@ static size_t append_aux(struct appender *app, char *buffer, size_t max)
 		((struct perf_event_header *)buffer)[i] = (struct perf_event_header){
 			.type = PERF_RECORD_SAMPLE, .size = 8,
 		};
-	app->err = write_queue__append_unit(app->queue, &unit, &pos);
+	app->err = write_queue__append_unit(&queue, &unit, &pos);
 	if (!app->err && pos < START)
 		app->err = -ERANGE;
 	return sizeof(aux) + aux.size;
@@ -281,7 +311,7 @@ static void *append(void *arg)
 		else
 			bytes += append_records(app, buffer, 100000);
 		if (!random_below(&app->seed, 30))
-			write_queue__flush(app->queue);
+			write_queue__flush(&queue);
 	}
 	free(buffer);
 	__atomic_store_n(&app->stopped, true, __ATOMIC_RELEASE);
@@ -305,7 +335,7 @@ static struct content read_on(u64 end, u32 *next)
 	struct content content = { .end = START, .sound = true };
 
 	while (content.end < end) {
-		struct sample *sample = (void *)faulty.file + content.end;
+		struct sample *sample = (void *)file + content.end;
 		struct perf_record_auxtrace *aux = (void *)sample;
 		u64 size = sample->header.size, thread = sample->thread;
 
@@ -343,76 +373,72 @@ static struct content read_file(u64 end)
  * Runs
  */
 
-static struct {
-	int	err;
-	u64	end;
-	int	calls;
-} reported;
-
-static void failed(void *arg, int err, u64 end)
+static void start_appenders(struct appender *app, size_t bytes, unsigned int seed)
 {
-	(void)arg;
-	reported.err = err;
-	reported.end = end;
-	reported.calls++;
-}
+	int i;
 
-static int start_queue(struct write_queue *queue, unsigned int depth, u64 fail_at, unsigned int seed)
-{
-	faulty__init(depth, fail_at, seed);
-	faulty.queue = queue;
-	return write_queue__init(queue, CHUNK_POOL_BYTES, failed, NULL);
-}
-
-static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed, u64 *end)
-{
-	struct appender app[NR_THREADS] = { 0 };
-	u64 records = 0, samples = 0;
-	struct content content;
-	struct write_queue queue;
-	bool ok;
-	int i, err;
-
-	memset(&reported, 0, sizeof(reported));
-	if (start_queue(&queue, depth, fail_at, seed))
-		return false;
-	faulty.stall_us = seed % 2 * 200;	/* with several chunks in flight */
-	write_queue__open(&queue, &faulty.writer, 0, START, true);
 	for (i = 0; i < NR_THREADS; i++) {
-		app[i] = (struct appender){
-			.queue = &queue, .thread = i, .seed = seed * 7919 + i, .bytes = bytes,
-		};
+		app[i] = (struct appender){ .thread = i, .seed = seed * 7919 + i, .bytes = bytes };
 		pthread_create(&app[i].pthread, NULL, append, &app[i]);
 	}
+}
+
+/* Return what the threads have appended, or failed to append. */
+static struct content join_appenders(struct appender *app)
+{
+	struct content sum = { 0 };
+	int i;
+
 	for (i = 0; i < NR_THREADS; i++) {
 		pthread_join(app[i].pthread, NULL);
-		records += app[i].records;
-		samples += app[i].samples;
+		sum.records += app[i].records;
+		sum.samples += app[i].samples;
 	}
+	return sum;
+}
+
+/* Are @appended in the file, or counted as not saved? */
+static bool all_accounted(struct content content, struct content appended)
+{
+	return content.sound && content.records + queue.unsaved.records == appended.records &&
+	       content.samples + queue.unsaved.samples == appended.samples;
+}
+
+static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed)
+{
+	struct appender app[NR_THREADS];
+	struct content content, appended;
+	bool ok;
+	u64 end;
+	int err;
+
+	start_queue(depth, fail_at, seed);
+	faulty.stall_us = seed % 2 * 200;	/* with several chunks in flight */
+	open_file();
+	start_appenders(app, bytes, seed);
+	appended = join_appenders(app);
 	err = write_queue__close(&queue);
-	*end = write_queue__end(&queue);
-	content = read_file(*end);
-	ok = content.sound && content.records + queue.unsaved.records == records &&
-	     content.samples + queue.unsaved.samples == samples;
+	end = write_queue__end(&queue);
+	content = read_file(end);
+	ok = all_accounted(content, appended);
 	if (fail_at && fail_at < START + NR_THREADS * bytes) {
-		ok &= err == -ENOSPC && reported.calls == 1 && reported.err == err && reported.end == *end &&
-		      *end <= fail_at && write_queue__error(&queue) == err;
+		const struct perf_event_header *next = (void *)file + end;
+
+		ok &= err == -ENOSPC && reported.calls == 1 && reported.err == err && reported.end == end &&
+		      end <= fail_at && write_queue__error(&queue) == err;
 		/* The next record must not fit, or it would be in the file. */
-		ok &= *end + ((struct sample *)(faulty.file + *end))->header.size > fail_at ||
-		      ((struct sample *)(faulty.file + *end))->header.type == PERF_RECORD_AUXTRACE ||
-		      fail_at - *end < sizeof(struct perf_event_header);
+		ok &= end + next->size > fail_at || next->type == PERF_RECORD_AUXTRACE ||
+		      fail_at - end < sizeof(*next);
 	} else {
-		ok &= !err && !reported.calls && !queue.unsaved.records && faulty.end == *end;
+		ok &= !err && !reported.calls && !queue.unsaved.records && faulty.end == end;
 	}
 	ok &= faulty.max_chunks <= depth && !faulty.nr && !faulty.left && !faulty.stolen;
 	if (!ok)
-		printf("# depth %u, fail at %llu, seed %u: err %d, end %llu (reported %llu), %llu records in the file, "
-		       "%llu not saved, %llu appended; samples %llu, %llu, %llu\n", depth,
-		       (unsigned long long)fail_at, seed, err, (unsigned long long)*end,
-		       (unsigned long long)reported.end, (unsigned long long)content.records,
-		       (unsigned long long)queue.unsaved.records, (unsigned long long)records,
-		       (unsigned long long)content.samples, (unsigned long long)queue.unsaved.samples,
-		       (unsigned long long)samples);
+		printf("# depth %u, fail at %" PRIu64 ", seed %u: err %d, end %" PRIu64 " (reported %" PRIu64
+		       "), records: %" PRIu64 " in the file, %" PRIu64 " not saved, %" PRIu64 " appended; samples "
+		       "%" PRIu64 ", %" PRIu64 ", %" PRIu64 "\n", depth, fail_at, seed, err, end, reported.end,
+		       content.records, queue.unsaved.records, appended.records, content.samples,
+		       queue.unsaved.samples, appended.samples);
 	write_queue__exit(&queue);
 	return ok;
 }
@@ -422,24 +448,17 @@ static void test_failing_while_held(void)
 {
 	static char buffer[100000];
 	struct appender app = { .bytes = FILE_BYTES };
-	struct write_queue queue;
 
-	memset(&reported, 0, sizeof(reported));
-	if (start_queue(&queue, 1, START + CHUNK_SIZE_MIN, 1)) {
-		check(false, "a thread that holds the queue can wait for an error");
-		return;
-	}
 	alarm(60);		/* a deadlock ends the test */
-	app.queue = &queue;
-	write_queue__open(&queue, &faulty.writer, 0, START, true);
+	start_queue(1, START + CHUNK_SIZE_MIN, 1);
+	open_file();
 	write_queue__hold(&queue);
 	while (!app.err)
 		append_records(&app, buffer, sizeof(buffer));
 	check(write_queue__flush(&queue) == -ENOSPC && reported.calls == 1, "a thread that holds the queue can wait for an error");
 	check(write_queue__append(&queue, &(struct records){ 0 }) == 0 && queue.holder, "... and holds the queue afterwards");
 	write_queue__release(&queue);
-	write_queue__close(&queue);
-	write_queue__exit(&queue);
+	end_queue();
 	alarm(0);
 }
 
@@ -452,7 +471,7 @@ static void append_bytes(struct appender *app, size_t bytes)
 	for (pos = 0; pos < bytes; pos += 512)
 		fill_record(app, buffer + pos, 512, PERF_RECORD_SAMPLE);
 	run = records__of(buffer, bytes);
-	app->err = write_queue__append(app->queue, &run);
+	app->err = write_queue__append(&queue, &run);
 }
 
 static void *append_once(void *arg)
@@ -465,15 +484,10 @@ static void *append_once(void *arg)
 static void test_holding(void)
 {
 	struct appender app[2] = { { .thread = 0 }, { .thread = 1 } };
-	struct write_queue queue;
 	bool alone;
 
-	if (start_queue(&queue, 1, 0, 1)) {
-		check(false, "other threads wait while one holds the queue");
-		return;
-	}
-	app[0].queue = app[1].queue = &queue;
-	write_queue__open(&queue, &faulty.writer, 0, START, true);
+	start_queue(1, 0, 1);
+	open_file();
 	write_queue__hold(&queue);
 	append_bytes(&app[0], 8192);
 	pthread_create(&app[1].pthread, NULL, append_once, &app[1]);
@@ -482,18 +496,16 @@ static void test_holding(void)
 	alone = write_queue__end(&queue) == START + 2 * 8192;
 	write_queue__release(&queue);
 	pthread_join(app[1].pthread, NULL);
-	check(alone && !write_queue__close(&queue) && read_file(faulty.end).sound,
+	check(!end_queue() && alone && read_file(faulty.end).sound,
 	      "other threads wait while one holds the queue");
-	write_queue__exit(&queue);
 }
 
 static void test_order(void)
 {
 	unsigned int seed, good = 0;
-	u64 end;
 
 	for (seed = 0; seed < NR_RUNS; seed++)
-		good += run(1 + seed % MAX_DEPTH, 0, 1 << 20, seed, &end);
+		good += run(1 + seed % MAX_DEPTH, 0, 1 << 20, seed);
 	check(good == NR_RUNS, "records of three threads are in the file, whole and in order");
 }
 
@@ -502,15 +514,15 @@ static void test_failures(void)
 {
 	static const int near[] = { -4096, -9, -8, -1, 0, 1, 7, 8, 4096 };
 	unsigned int i, seed = 0, good = 0, nr = 0, anywhere = 1;
-	u64 end, at;
+	u64 at;
 
 	for (at = CHUNK_SIZE_MIN; at < 4 * CHUNK_SIZE_MIN; at += CHUNK_SIZE_MIN) {
 		for (i = 0; i < ARRAY_SIZE(near); i++, nr++)
-			good += run(1 + nr % MAX_DEPTH, at + near[i], 512 << 10, seed++, &end);
+			good += run(1 + nr % MAX_DEPTH, at + near[i], 512 << 10, seed++);
 	}
 	for (i = 0; i < 2 * NR_RUNS; i++, nr++) {
 		at = START + random_below(&anywhere, 1400 << 10);
-		good += run(1 + nr % MAX_DEPTH, at, 512 << 10, seed++, &end);
+		good += run(1 + nr % MAX_DEPTH, at, 512 << 10, seed++);
 	}
 	check(good == nr, "after a failed write, all records before it are in the file, all others are counted");
 }
@@ -539,7 +551,6 @@ static void test_each_byte(void)
 	static char records[NR * SIZE];
 	const u64 border = CHUNK_SIZE_MIN;
 	unsigned int good = 0, rescued = 0, nr = 0, i;
-	struct write_queue queue;
 	struct records run;
 	u64 at;
 
@@ -550,13 +561,11 @@ static void test_each_byte(void)
 			.nr = i,
 		};
 	for (at = border - 2 * SIZE; at < border + 2 * SIZE; at++, nr++) {
-		memset(&reported, 0, sizeof(reported));
 		struct rescue rescue = { 0 };
 
-		if (start_queue(&queue, 2, at, at))
-			break;
+		start_queue(2, at, at);
 		queue.rescue = &rescue;
-		write_queue__open(&queue, &faulty.writer, 0, START, true);
+		open_file();
 		run = records__of(records, sizeof(records));
 		write_queue__append(&queue, &run);
 		good += write_queue__close(&queue) == -ENOSPC &&
@@ -571,17 +580,16 @@ static void test_each_byte(void)
 	check(rescued == nr, "... and all names behind it are rescued, whole and in order");
 }
 
-static bool wait_for(struct write_queue *queue, u64 end)
+static bool wait_for(u64 end)
 {
 	int ms;
 
 	for (ms = 0; ms < 30000; ms++) {
 		bool there;
 
-		pthread_mutex_lock(&queue->lock);
-		there = list_empty(&queue->submitted) && list_empty(&queue->full) &&
-			faulty.end == end;
-		pthread_mutex_unlock(&queue->lock);
+		pthread_mutex_lock(&queue.lock);
+		there = list_empty(&queue.submitted) && list_empty(&queue.full) && faulty.end == end;
+		pthread_mutex_unlock(&queue.lock);
 		if (there)
 			return true;
 		usleep(1000);
@@ -593,19 +601,16 @@ static void test_partial_chunk(void)
 {
 	struct sample sample = { .header = { .type = PERF_RECORD_SAMPLE, .size = sizeof(sample) } };
 	struct records run = records__of(&sample, sizeof(sample));
-	struct write_queue queue;
 	int i, good = 0;
 
 	for (i = 0; i < 2; i++) {
-		if (start_queue(&queue, 2, 0, 0))
-			break;
+		start_queue(2, 0, 0);
 		write_queue__open(&queue, &faulty.writer, 0, START, !i);
 		write_queue__append(&queue, &run);
-		good += wait_for(&queue, START + sizeof(sample));
+		good += wait_for(START + sizeof(sample));
 		write_queue__append(&queue, &run);
-		good += wait_for(&queue, START + 2 * sizeof(sample)) && !faulty.nr_direct;
-		write_queue__close(&queue);
-		write_queue__exit(&queue);
+		good += wait_for(START + 2 * sizeof(sample)) && !faulty.nr_direct;
+		end_queue();
 	}
 	check(good == 4, "a partly filled chunk is written after a while, to the page cache");
 }
@@ -614,26 +619,19 @@ static void test_finished_at_once(void)
 {
 	static char records[CHUNK_POOL_BYTES + CHUNK_SIZE_MIN] __attribute__((aligned(8)));
 	struct records run = records__of(records, sizeof(records));
-	struct write_queue queue;
 	size_t pos;
-	bool ok;
 
 	for (pos = 0; pos < sizeof(records); pos += 256)
 		*(struct perf_event_header *)(records + pos) = (struct perf_event_header){
 			.type = PERF_RECORD_SAMPLE, .size = 256,
 		};
-	if (start_queue(&queue, 2, 0, 0)) {
-		check(false, "a finished chunk belongs to the writer until it is returned");
-		return;
-	}
+	start_queue(2, 0, 0);
 	faulty.finish_at_once = true;
-	write_queue__open(&queue, &faulty.writer, 0, START, true);
+	open_file();
 	write_queue__append(&queue, &run);
-	write_queue__close(&queue);
-	ok = faulty.max_chunks == 2 && !faulty.stolen && !faulty.left &&
-	     faulty.end == START + sizeof(records);
-	write_queue__exit(&queue);
-	check(ok, "a finished chunk belongs to the writer until it is returned");
+	end_queue();
+	check(faulty.max_chunks == 2 && !faulty.stolen && !faulty.left &&
+	      faulty.end == START + sizeof(records), "a finished chunk belongs to the writer until it is returned");
 	check(faulty.nr_direct > 0, "chunks are written by direct I/O when the page cache is slow");
 }
 
@@ -646,19 +644,15 @@ static bool run_stuck(bool fails)
 	enum { STUCK_BYTES = 4 << 20 };
 	struct appender app = { 0 };
 	struct rescue rescue = { 0 };
-	struct write_queue queue;
 	struct content content;
 	u64 released;
 	bool ok;
 
-	memset(&reported, 0, sizeof(reported));
-	if (start_queue(&queue, 4, 0, 3))
-		return false;
+	start_queue(4, 0, 3);
 	queue.rescue = &rescue;
 	faulty.writer.direct_first = true;
 	faulty.stuck = true;
-	app.queue = &queue;
-	write_queue__open(&queue, &faulty.writer, 0, START, true);
+	open_file();
 	append_bytes(&app, CHUNK_SIZE_MIN);
 	while (!__atomic_load_n(&faulty.nr_direct, __ATOMIC_RELAXED))
 		usleep(100);
@@ -674,17 +668,13 @@ static bool run_stuck(bool fails)
 	__atomic_store_n(&faulty.stuck, false, __ATOMIC_RELAXED);
 	ok &= write_queue__close(&queue) == (fails ? -ENOSPC : 0);
 	content = read_file(write_queue__end(&queue));
-	ok &= content.sound && content.records == (fails ? 1 : app.records) &&
-	      content.samples + queue.unsaved.samples == app.samples &&
-	      content.records + queue.unsaved.records == app.records &&
-	      queue.unsaved.bytes == 512 * queue.unsaved.records && faulty.nr_direct > 0 &&
+	ok &= all_accounted(content, (struct content){ .records = app.records, .samples = app.samples }) &&
+	      content.records == (fails ? 1 : app.records) && queue.unsaved.bytes == 512 * queue.unsaved.records && faulty.nr_direct > 0 &&
 	      !faulty.stolen && reported.calls == fails;
 	if (!ok)
-		printf("# %llu appended, %llu released, %llu in the file, %llu not saved, %llu bytes\n",
-		       (unsigned long long)app.records, (unsigned long long)released,
-		       (unsigned long long)content.records,
-		       (unsigned long long)queue.unsaved.records,
-		       (unsigned long long)queue.unsaved.bytes);
+		printf("# %" PRIu64 " appended, %" PRIu64 " released, %" PRIu64 " in the file, %" PRIu64
+		       " not saved, %" PRIu64 " bytes\n", app.records, released, content.records,
+		       queue.unsaved.records, queue.unsaved.bytes);
 	write_queue__exit(&queue);
 	rescue__exit(&rescue);
 	return ok;
@@ -702,25 +692,20 @@ static void test_stuck(void)
 static void test_direct_first(void)
 {
 	struct appender app = { 0 };
-	struct write_queue queue;
 	unsigned int i, tries = 0;
 	bool ok, alone;
 
 	do {		/* on a busy machine a write may take too long: try again */
-		if (start_queue(&queue, MAX_DEPTH, 0, 1)) {
-			check(false, "whole chunks are written directly, one at a time");
-			return;
-		}
-		app = (struct appender){ .queue = &queue };
+		app = (struct appender){ 0 };
+		start_queue(MAX_DEPTH, 0, 1);
 		faulty.writer.direct_first = true;
-		write_queue__open(&queue, &faulty.writer, 0, START, true);
+		open_file();
 		for (i = 0; i < 4; i++) {
 			append_bytes(&app, CHUNK_SIZE_MIN);
 			usleep(1000);
 		}
-		ok = !write_queue__close(&queue) && read_file(faulty.end).records == app.records;
+		ok = !end_queue() && read_file(faulty.end).records == app.records;
 		alone = faulty.nr_direct == 4 && faulty.max_chunks == 1;
-		write_queue__exit(&queue);
 	} while (ok && !alone && ++tries < 10);
 	check(ok && alone, "whole chunks are written directly, one at a time");
 }
@@ -728,16 +713,12 @@ static void test_direct_first(void)
 static bool run_slow(void)
 {
 	struct appender app = { .bytes = 3 << 20, .seed = 5 };
-	struct write_queue queue;
 
-	if (start_queue(&queue, 2, 0, 1))
-		return false;
+	start_queue(2, 0, 1);
 	faulty.stall_us = 20000;
-	write_queue__open(&queue, &faulty.writer, 0, START, true);
-	app.queue = &queue;
+	open_file();
 	append(&app);
-	write_queue__close(&queue);
-	write_queue__exit(&queue);
+	end_queue();
 	return !app.err && read_file(faulty.end).records == app.records;
 }
 
@@ -758,20 +739,14 @@ static void test_append_after_error(void)
 {
 	struct sample sample = { .header = { .type = PERF_RECORD_SAMPLE, .size = sizeof(sample) } };
 	struct records run = records__of(&sample, sizeof(sample));
-	struct write_queue queue;
 	bool ok;
 
-	if (start_queue(&queue, 1, START, 0)) {
-		check(false, "no record is accepted after an error");
-		return;
-	}
-	memset(&reported, 0, sizeof(reported));
-	write_queue__open(&queue, &faulty.writer, 0, START, true);
+	start_queue(1, START, 0);
+	open_file();
 	ok = !write_queue__append(&queue, &run) && write_queue__flush(&queue) == -ENOSPC;
 	ok &= write_queue__append(&queue, &run) == -ENOSPC && write_queue__flush(&queue) == -ENOSPC;
 	ok &= queue.unsaved.records == 2 && reported.calls == 1 && reported.end == START;
-	write_queue__close(&queue);
-	write_queue__exit(&queue);
+	end_queue();
 	check(ok, "no record is accepted after an error, and those are counted, too");
 }
 
@@ -799,73 +774,58 @@ static void count_file(struct content *sum, u64 end, u32 *next)
  * End one file and open the next. Between the two no file is open. If @last, do not open another
  * file (@why is -EIO), or let all writes fail (@why is -ENOSPC).
  */
-static int next_file(struct write_queue *queue, bool last, int why, struct content *sum, u32 *next)
+static int next_file(bool last, int why, struct content *sum, u32 *next)
 {
 	int err;
 
-	write_queue__hold(queue);
-	write_queue__next_file(queue, START);
-	write_queue__release(queue);
+	write_queue__hold(&queue);
+	write_queue__next_file(&queue, START);
+	write_queue__release(&queue);
 	if (last && why == -ENOSPC)
 		__atomic_store_n(&faulty.fail_at, START, __ATOMIC_RELAXED);
 	usleep(1000);
-	err = write_queue__close(queue);
-	count_file(sum, write_queue__file_end(queue), next);
+	err = write_queue__close(&queue);
+	count_file(sum, write_queue__file_end(&queue), next);
 	if (last && why == -EIO)
 		err = why;
 	if (err) {
-		write_queue__drop_next(queue, err);
+		write_queue__drop_next(&queue, err);
 	} else {
 		faulty.end = 0;
-		write_queue__open(queue, &faulty.writer, 0, START, true);
+		open_file();
 	}
 	return err;
 }
 
 static bool run_files(unsigned int seed, unsigned int last, int why, unsigned int *failed_runs)
 {
-	struct appender app[NR_THREADS] = { 0 };
-	struct content sum = { .sound = true };
+	struct content sum = { .sound = true }, appended;
+	struct appender app[NR_THREADS];
 	u32 next[NR_THREADS] = { 0 };
-	u64 records = 0, samples = 0;
 	unsigned int nr = 0;
-	struct write_queue queue;
-	int i, err = 0;
+	int err = 0;
 	bool ok;
 
-	memset(&reported, 0, sizeof(reported));
-	if (start_queue(&queue, 1 + seed % MAX_DEPTH, 0, seed))
-		return false;
-	write_queue__open(&queue, &faulty.writer, 0, START, true);
-	for (i = 0; i < NR_THREADS; i++) {
-		app[i] = (struct appender){
-			.queue = &queue, .thread = i, .seed = seed * 7919 + i, .bytes = 1 << 20,
-		};
-		pthread_create(&app[i].pthread, NULL, append, &app[i]);
-	}
+	start_queue(1 + seed % MAX_DEPTH, 0, seed);
+	open_file();
+	start_appenders(app, 1 << 20, seed);
 	while (!err && !all_stopped(app)) {
 		if (write_queue__end(&queue) < START + FILE_BYTES / 50)
 			usleep(50);
 		else
-			err = next_file(&queue, nr++ == last, why, &sum, next);
+			err = next_file(nr++ == last, why, &sum, next);
 	}
-	for (i = 0; i < NR_THREADS; i++) {
-		pthread_join(app[i].pthread, NULL);
-		records += app[i].records;
-		samples += app[i].samples;
-	}
+	appended = join_appenders(app);
 	if (!err) {
 		err = write_queue__close(&queue);
 		count_file(&sum, write_queue__end(&queue), next);
 	}
-	ok = sum.sound && sum.records + queue.unsaved.records == records &&
-	     sum.samples + queue.unsaved.samples == samples && !queue.in_next_file;
+	ok = all_accounted(sum, appended) && !queue.in_next_file;
 	ok &= err ? err == why : !queue.unsaved.records;
 	*failed_runs += err != 0;
 	if (!ok)
-		printf("# seed %u: %u files, %llu records, %llu not saved, %llu appended; err %d\n", seed, nr,
-		       (unsigned long long)sum.records, (unsigned long long)queue.unsaved.records,
-		       (unsigned long long)records, err);
+		printf("# seed %u: %u files, %" PRIu64 " records, %" PRIu64 " not saved, %" PRIu64 " appended; "
+		       "err %d\n", seed, nr, sum.records, queue.unsaved.records, appended.records, err);
 	write_queue__exit(&queue);
 	return ok;
 }
@@ -894,30 +854,22 @@ static void test_slow_completion(void)
 {
 	struct sample sample = { .header = { .type = PERF_RECORD_SAMPLE, .size = sizeof(sample) } };
 	struct records run = records__of(&sample, sizeof(sample));
-	struct write_queue queue;
-	unsigned int i, nr_free;
+	unsigned int i;
 
-	if (start_queue(&queue, 2, 0, 0)) {
-		check(false, "records of the next file share a chunk, however slowly they come");
-		return;
-	}
-	write_queue__open(&queue, &faulty.writer, 0, START, true);
+	start_queue(2, 0, 0);
+	open_file();
 	write_queue__next_file(&queue, START);
 	for (i = 0; i < 3; i++) {
 		write_queue__append(&queue, &run);
 		usleep(2 * WRITE_QUEUE_FLUSH_MS * 1000);
 	}
-	pthread_mutex_lock(&queue.lock);
-	nr_free = queue.pool.nr_free;
-	pthread_mutex_unlock(&queue.lock);
-	check(nr_free == queue.pool.nr - 1,
+	check(nr_free_chunks() == queue.pool.nr - 1,
 	      "records of the next file share a chunk, however slowly they come");
 	write_queue__close(&queue);
-	write_queue__open(&queue, &faulty.writer, 0, START, true);
-	check(wait_for(&queue, START + 3 * sizeof(sample)),
+	open_file();
+	check(wait_for(START + 3 * sizeof(sample)),
 	      "... which is written when the next file is open");
-	write_queue__close(&queue);
-	write_queue__exit(&queue);
+	end_queue();
 }
 
 /*
@@ -948,14 +900,14 @@ static void *append_and_stop(void *arg)
 	struct appender *app = arg;
 	struct records run = records__of(stopping.memory, STOPPING_BYTES);
 
-	app->err = write_queue__append(app->queue, &run);
+	app->err = write_queue__append(&queue, &run);
 	return NULL;
 }
 
-static void *close_queue(void *queue)
+static void *close_queue(void *arg)
 {
-	write_queue__close(queue);
-	return NULL;
+	write_queue__close(&queue);
+	return arg;
 }
 
 /*
@@ -967,15 +919,11 @@ static bool run_stopped(size_t before, bool fails)
 {
 	struct appender app[2] = { { .thread = 0 }, { .thread = 1 } };
 	pthread_t closing;
-	struct write_queue queue;
 	struct content content;
 	size_t pos;
 	bool ok;
 
-	memset(&reported, 0, sizeof(reported));
-	if (start_queue(&queue, 2, 0, 1))
-		return false;
-	app[0].queue = app[1].queue = &queue;
+	start_queue(2, 0, 1);
 	stopping = (struct stopping){
 		.memory = mmap(NULL, STOPPING_BYTES, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
@@ -984,7 +932,7 @@ static bool run_stopped(size_t before, bool fails)
 		fill_record(&app[1], stopping.memory + pos, 512, PERF_RECORD_SAMPLE);
 	mprotect(stopping.memory + STOPPING_BYTES - 4096, 4096, PROT_NONE);
 
-	write_queue__open(&queue, &faulty.writer, 0, START, true);
+	open_file();
 	append_bytes(&app[0], before);
 	pthread_create(&app[1].pthread, NULL, append_and_stop, &app[1]);
 	while (!__atomic_load_n(&stopping.stopped, __ATOMIC_ACQUIRE))
@@ -996,7 +944,7 @@ static bool run_stopped(size_t before, bool fails)
 		append_bytes(&app[0], 512);
 	}
 	ok = !app[0].err;
-	pthread_create(&closing, NULL, close_queue, &queue);
+	pthread_create(&closing, NULL, close_queue, NULL);
 	usleep(50000);
 	pthread_mutex_lock(&queue.lock);
 	ok &= !reported.calls && faulty.end <= START + before + STOPPING_BYTES - 4096;

@@ -24,15 +24,10 @@
 #include "recording/write/writer_kind.h"
 #include "recording/write/writer_uring.h"
 #include "perf/tests/tap.h"
+#include "../random.h"
 
 #define NR_CHUNKS	12
 #define FILE_BYTES	(NR_CHUNKS * CHUNK_SIZE_MIN)
-
-static unsigned int random_below(unsigned int *seed, unsigned int n)
-{
-	*seed = *seed * 1664525 + 1013904223;
-	return (*seed >> 8) % n;
-}
 
 /*
  * A file of chunks
