@@ -55,7 +55,6 @@
  * @direct:	the file system supports direct I/O
  * @extended:	position up to which the file was extended, or 0
  * @end:	position where the last chunk ends
- * @fixed:	@direct_fd is registered with the kernel, as file 0
  * @in_flight:	chunks with a write pending in the kernel, @nr_in_flight of them
  * @finished:	chunks to be returned by writer__complete(), @nr_finished of them
  */
@@ -68,7 +67,6 @@ struct writer_uring {
 	bool		 direct;
 	u64		 extended;
 	u64		 end;
-	bool		 fixed;
 	struct chunk	*in_flight[DEPTH];
 	unsigned int	 nr_in_flight;
 	struct chunk	*finished[DEPTH];
@@ -108,7 +106,6 @@ static void writer_uring__open(struct writer *writer)
 	uring->extended = uring->end = 0;
 	writer->direct_first = uring->direct && !writer->keep_cached &&
 			       takes_direct_io(uring->direct_fd);
-	uring->fixed = uring->direct && !io_uring_register_files(&uring->ring, &uring->direct_fd, 1);
 	if (!uring->direct)
 		pr_debug("Direct I/O is not available: %m\n");
 }
@@ -142,9 +139,6 @@ static void writer_uring__close(struct writer *writer)
 
 	if (uring->extended)
 		cut_file(uring);
-	if (uring->fixed)
-		io_uring_unregister_files(&uring->ring);
-	uring->fixed = false;
 	if (uring->direct_fd >= 0)
 		close(uring->direct_fd);
 	uring->direct_fd = -1;
@@ -167,16 +161,13 @@ static bool register_chunk(struct writer_uring *uring, const struct chunk *chunk
 static void queue_write(struct writer_uring *uring, struct chunk *chunk, size_t len)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&uring->ring);
-	int fd = uring->fixed ? 0 : uring->direct_fd;
 	void *data = chunk->data + chunk->done;
+	u64 pos = chunk->pos + chunk->done;
 
 	if (register_chunk(uring, chunk))
-		io_uring_prep_write_fixed(sqe, fd, data, len, chunk->pos + chunk->done,
-					  chunk->index);
+		io_uring_prep_write_fixed(sqe, uring->direct_fd, data, len, pos, chunk->index);
 	else
-		io_uring_prep_write(sqe, fd, data, len, chunk->pos + chunk->done);
-	if (uring->fixed)
-		sqe->flags |= IOSQE_FIXED_FILE;
+		io_uring_prep_write(sqe, uring->direct_fd, data, len, pos);
 	io_uring_sqe_set_data(sqe, chunk);
 	uring->in_flight[uring->nr_in_flight++] = chunk;
 }
