@@ -16,70 +16,32 @@
  * The number of CPUs is that of the machine. With more readers than CPUs, readers are preempted
  * while they append. Then a lock that is held too long shows as sleeps and as time.
  */
-#include <err.h>
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
-#include <linux/kernel.h>
 #include <perf/event.h>
 
 #include "recording/lib/records.h"
 #include "recording/write/queue.h"
-#include "recording/write/writer.h"
 #include "recording/write/writer_sync.h"
+#include "../bench.h"
 
-#define NR_ROUNDS	5
 #define RECORD_BYTES	1024
-#define POOL_BYTES	(128 << 20)
 
-enum figure { WALL, CPU, SLEEPS, NR_FIGURES };
+enum { WALL, CPU, SLEEPS, NR_FIGURES };
 
-static const char * const names[] = {
-	[WALL] = "us-per-MB", [CPU] = "cpu-us-per-MB", [SLEEPS] = "sleeps-per-MB",
+static const struct figure figures[] = {
+	[WALL]	 = { "us-per-MB", "us" },
+	[CPU]	 = { "cpu-us-per-MB", "us" },
+	[SLEEPS] = { "sleeps-per-MB", "sleeps" },
 };
 
 static int nr_rings = 272;
 static size_t run_bytes = 32 << 10;
 static char *rings;
 static const char *path;		/* the file, or NULL */
-
-/* A file that takes each chunk at once. */
-
-static struct chunk *submitted;
-
-static void submit(struct writer *writer, struct chunk *chunk)
-{
-	(void)writer;
-	chunk->done = chunk->len;
-	chunk->finished = true;
-	submitted = chunk;
-}
-
-static struct chunk *complete(struct writer *writer, u64 timeout_ns __maybe_unused)
-{
-	(void)writer;
-	return submitted;
-}
-
-static const struct writer_ops sink_ops = {
-	.name = "sink", .submit = submit, .complete = complete,
-};
-
-static void failed(void *arg, int error, u64 end)
-{
-	(void)arg;
-	(void)end;
-	errx(1, "the queue fails: %d", error);
-}
-
-static struct writer *sink__new(void)
-{
-	return writer__alloc(sizeof(struct writer), &sink_ops, 1);
-}
+static long mb = 4096;
 
 struct reader {
 	struct write_queue *queue;	/* or NULL: write from the ring */
@@ -122,25 +84,22 @@ static void *read_rings(void *arg)
 	return NULL;
 }
 
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec + time.tv_nsec / 1e9;
-}
-
-static double cpu_seconds(const struct rusage *usage)
+static double user_and_system(const struct rusage *usage)
 {
 	return usage->ru_utime.tv_sec + usage->ru_stime.tv_sec +
 	       (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
 }
 
-/* Append @mb megabytes by @nr_readers, from the rings or by the queue, and set @value. */
-static void measure(int nr_readers, long mb, bool from_ring, double value[NR_FIGURES])
+/*
+ * Append @mb megabytes, and set @value. The first way: by a thread for each ring. The second: by one
+ * thread, or if there is a file, from the rings by a thread for each.
+ */
+static void measure(int way, double *value)
 {
+	bool from_ring = way && path;
+	int nr_readers = way && !path ? 1 : nr_rings;
 	int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
-	struct writer *writer = path ? writer_sync__new() : sink__new();
+	struct writer *writer = path ? writer_sync__new() : writer__alloc(sizeof(*writer), &sink_ops, 1);
 	struct reader *readers = calloc(nr_readers, sizeof(*readers));
 	struct rusage before, after;
 	struct write_queue queue;
@@ -150,11 +109,11 @@ static void measure(int nr_readers, long mb, bool from_ring, double value[NR_FIG
 
 	if (path && fd < 0)
 		err(1, "cannot open %s", path);
-	if (!readers || !writer || write_queue__init(&queue, POOL_BYTES, failed, NULL))
+	if (!readers || !writer || write_queue__init(&queue, POOL_BYTES, sink_failed, NULL))
 		errx(1, "no memory");
 	write_queue__open(&queue, writer, fd, 0, true);
 	getrusage(RUSAGE_SELF, &before);
-	begin = now();
+	begin = seconds(CLOCK_MONOTONIC);
 	for (i = 0; i < nr_readers; i++) {
 		readers[i] = (struct reader){
 			.queue = from_ring ? NULL : &queue, .fd = fd, .end = &end,
@@ -168,9 +127,9 @@ static void measure(int nr_readers, long mb, bool from_ring, double value[NR_FIG
 	for (i = 0; i < nr_readers; i++)
 		pthread_join(readers[i].thread, NULL);
 	write_queue__close(&queue);
-	value[WALL] = (now() - begin) * 1e6 / mb;
+	value[WALL] = (seconds(CLOCK_MONOTONIC) - begin) * 1e6 / mb;
 	getrusage(RUSAGE_SELF, &after);
-	value[CPU] = (cpu_seconds(&after) - cpu_seconds(&before)) * 1e6 / mb;
+	value[CPU] = (user_and_system(&after) - user_and_system(&before)) * 1e6 / mb;
 	value[SLEEPS] = (double)(after.ru_nvcsw - before.ru_nvcsw) / mb;
 	write_queue__exit(&queue);
 	writer__delete(writer);
@@ -179,32 +138,13 @@ static void measure(int nr_readers, long mb, bool from_ring, double value[NR_FIG
 		err(1, "cannot remove %s", path);
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static void print(const char *what, int nr_readers, double value[NR_FIGURES][NR_ROUNDS])
-{
-	int i;
-
-	for (i = 0; i < NR_FIGURES; i++) {
-		qsort(value[i], NR_ROUNDS, sizeof(value[i][0]), compare);
-		printf("RESULT %s-%s-%d-readers %.2f %s (%.2f..%.2f)\n", what, names[i],
-		       nr_readers, value[i][NR_ROUNDS / 2], i == SLEEPS ? "sleeps" : "us",
-		       value[i][0], value[i][NR_ROUNDS - 1]);
-	}
-}
-
 int main(int argc, char **argv)
 {
-	double many[NR_FIGURES][NR_ROUNDS], other[NR_FIGURES][NR_ROUNDS], value[NR_FIGURES];
-	long mb = argc > 1 ? atol(argv[1]) : 4096;
+	char way_names[2][32];
 	size_t pos;
-	int i, k;
 
+	if (argc > 1)
+		mb = atol(argv[1]);
 	if (argc > 2)
 		nr_rings = atoi(argv[2]);
 	if (argc > 3)
@@ -220,19 +160,10 @@ int main(int argc, char **argv)
 		*(struct perf_event_header *)(rings + pos) = (struct perf_event_header){
 			.type = PERF_RECORD_SAMPLE, .size = RECORD_BYTES,
 		};
-	for (i = 0; i < NR_ROUNDS; i++) {
-		measure(nr_rings, mb, false, value);
-		for (k = 0; k < NR_FIGURES; k++)
-			many[k][i] = value[k];
-		measure(path ? nr_rings : 1, mb, path != NULL, value);
-		for (k = 0; k < NR_FIGURES; k++)
-			other[k][i] = value[k];
-	}
-	print("append", nr_rings, many);
-	if (path)
-		print("from-ring", nr_rings, other);
-	else
-		print("append", 1, other);
+	snprintf(way_names[0], sizeof(way_names[0]), "%d-readers", nr_rings);
+	snprintf(way_names[1], sizeof(way_names[1]), path ? "from-ring" : "1-readers");
+	run_rounds("append", figures, NR_FIGURES,
+		   (const char *[]){ way_names[0], way_names[1] }, measure);
 	free(rings);
 	return 0;
 }
