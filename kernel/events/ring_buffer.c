@@ -27,6 +27,7 @@
 #include <linux/irq_work.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
+#include <linux/once_lite.h>
 #include <linux/perf_event.h>
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
@@ -514,14 +515,36 @@ static __always_inline void start_record(struct perf_output_handle *handle,
 }
 
 /*
- * Warn once if the record was not filled: its sizes disagree. The code that
- * outputs a field must write or skip as many bytes as the header counts for it,
- * even if the data cannot be read: perf_output_copy_aux() and perf_raw_frag.copy leave
- * that to their callers.
+ * Report once that the fields of a record disagree with its size. The writer
+ * may be an NMI: an irq_work prints the warning, and names the writer, as the
+ * backtrace shows the irq_work only.
+ */
+static unsigned long wrong_writer;
+
+static void warn_wrong_size(struct irq_work *work)
+{
+	WARN(true, "perf: %pS writes a record of another size than it reserves\n",
+	     (void *)READ_ONCE(wrong_writer));
+}
+
+static DEFINE_IRQ_WORK(wrong_size_work, warn_wrong_size);
+
+static noinline void report_wrong_size(unsigned long writer)
+{
+	WRITE_ONCE(wrong_writer, writer);
+	DO_ONCE_LITE(irq_work_queue, &wrong_size_work);
+}
+
+/*
+ * Report the record if it was not filled. The code that outputs a field must
+ * write or skip as many bytes as the header counts for it, even if the data
+ * cannot be read: perf_output_copy_aux() and perf_raw_frag.copy leave that to
+ * their callers.
  */
 static __always_inline void check_filled(struct perf_output_handle *handle)
 {
-	WARN_ON_ONCE(handle->addr != handle->end || handle->rest);
+	if (unlikely(handle->addr != handle->end || handle->rest))
+		report_wrong_size(_RET_IP_);
 }
 
 struct lost_record {
@@ -690,7 +713,7 @@ int perf_output_begin_backward(struct perf_output_handle *handle,
  * perf_output_end - commit a record
  * @handle:	initialized by perf_output_begin()
  *
- * Warn once if less was written than reserved.
+ * Report once if less was written than reserved.
  *
  * Context: the same as the matching perf_output_begin(). Enables preemption.
  */
@@ -701,12 +724,13 @@ void perf_output_end(struct perf_output_handle *handle)
 }
 
 /*
- * Warn about a field that does not fit in its record, and drop all later ones.
- * The backtrace shows who writes more than was reserved.
+ * Report a field of @writer that does not fit in its record, and drop all later
+ * ones.
  */
-static void output_overrun(struct perf_output_handle *handle)
+static void output_overrun(struct perf_output_handle *handle,
+			   unsigned long writer)
 {
-	WARN_ON_ONCE(true);
+	report_wrong_size(writer);
 	handle->addr = handle->end;
 	handle->rest = 0;
 }
@@ -729,7 +753,7 @@ unsigned long perf_output_split(struct perf_output_handle *handle,
 	unsigned long done = 0, left = 0, part;
 
 	if (len > output_room(handle) + handle->rest) {
-		output_overrun(handle);
+		output_overrun(handle, _RET_IP_);
 		return len;
 	}
 	while (done < len && !left) {
@@ -829,7 +853,8 @@ static noinline void write_plain(struct perf_buffer *rb,
 			end -= sizeof(struct perf_event_trailer);
 			put_trailer(end, begin, size);
 		}
-		WARN_ON_ONCE(put_plain(addr, header, data, event) != end);
+		if (unlikely(put_plain(addr, header, data, event) != end))
+			report_wrong_size(_RET_IP_);
 	}
 
 	outermost_end(rb);

@@ -31,6 +31,7 @@ static unsigned int next_page;
 
 void shim_warn(const char *file, int line, const char *condition)
 {
+	shim.deferred_warnings += !!shim.irq_work;
 	if (shim.warnings++ < 10 && !shim.quiet)
 		fprintf(stderr, "%s:%d: warning: %s\n", file, line, condition);
 }

@@ -14,7 +14,9 @@ struct page;
  * @rcu:	depth of rcu_read_lock()
  * @pagefault:	depth of pagefault_disable()
  * @user_readable: number of bytes after which a copy from user memory faults
+ * @irq_work:	depth of functions that irq_work_queue() runs
  * @warnings:	number of WARN_ON_ONCE()s that were hit; repeated ones count
+ * @deferred_warnings: those of @warnings that an irq_work printed
  * @quiet:	do not print warnings
  * @in_order:	allocate pages in address order where possible
  * @allocations: calls of all allocators so far
@@ -30,7 +32,9 @@ struct shim {
 	volatile int	rcu;
 	volatile int	pagefault;
 	unsigned long	user_readable;
+	int		irq_work;
 	unsigned long	warnings;
+	unsigned long	deferred_warnings;
 	bool		quiet;
 	bool		in_order;
 	unsigned long	allocations;

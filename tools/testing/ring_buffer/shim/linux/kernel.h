@@ -31,6 +31,9 @@
 		warn_;							\
 	})
 
+/* The message is not printed. */
+#define WARN(condition, ...) WARN_ON_ONCE(condition)
+
 void shim_warn(const char *file, int line, const char *condition);
 
 #endif
