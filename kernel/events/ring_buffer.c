@@ -65,13 +65,6 @@ static struct page *ring_page(struct perf_buffer *rb, unsigned long pgoff)
 
 static void free_area(struct perf_buffer *rb)
 {
-	int i;
-
-	/* core.c may map pages on faults, which leaves page->mapping set. */
-	for (i = 0; rb->user_page && i <= rb->nr_pages; i++) {
-		ring_page(rb, i)->mapping = NULL;
-		cond_resched();
-	}
 	vfree(rb->user_page);
 }
 
@@ -117,11 +110,7 @@ static void *alloc_ring_page(int node)
 
 static void free_ring_page(void *addr)
 {
-	struct page *page = virt_to_page(addr);
-
-	/* core.c may map pages on faults, which leaves page->mapping set. */
-	page->mapping = NULL;
-	__free_page(page);
+	__free_page(virt_to_page(addr));
 }
 
 static void free_area(struct perf_buffer *rb)

@@ -165,7 +165,6 @@ static void free_aux_pages(void **pages, int nr_pages)
 		struct page *page = virt_to_page(pages[i]);
 
 		ClearPagePrivate(page);
-		page->mapping = NULL;
 		__free_page(page);
 	}
 	kfree(pages);

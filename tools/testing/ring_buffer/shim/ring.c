@@ -14,18 +14,14 @@ static void *check_alloc(void *memory)
 	return memory;
 }
 
-/* Map control page and data pages, as page faults would do one by one. */
+/* Map control page and data pages, as core.c does. */
 static void map_for_user(struct ring *ring)
 {
 	unsigned int nr = MAPPED_PAGES(ring);
 	struct page **pages = check_alloc(calloc(nr, sizeof(*pages)));
 
-	for (unsigned int i = 0; i < nr; i++) {
+	for (unsigned int i = 0; i < nr; i++)
 		pages[i] = check_alloc(ring->impl->page(ring->rb, i));
-		/* Set by the fault handler of Linux 6.12; upstream's ring on mainline expects none. */
-		if (ring->impl == &ring_impl)
-			pages[i]->mapping = ring;
-	}
 	ring->user = shim_reserve((size_t)nr << PAGE_SHIFT);
 	ring->data = (unsigned char *)ring->user + PAGE_SIZE;
 	shim_map_pages(ring->user, pages, nr, PROT_READ | PROT_WRITE);

@@ -159,7 +159,7 @@ void split_page(struct page *page, int order)
 /* Abort where the kernel would report "bad page state". */
 void __free_page(struct page *page)
 {
-	if (!page->allocated || page->order || page->mapping || page->has_private)
+	if (!page->allocated || page->order || page->has_private)
 		abort();
 	page->allocated = false;
 	memset(page_address(page), 0x6b, PAGE_SIZE);
@@ -291,8 +291,10 @@ void vfree(const void *address)
 		die("cannot allocate memory");
 	memcpy(pages, find_mapping(address)->pages, nr * sizeof(*pages));
 	vunmap(address);
-	while (nr)
+	while (nr) {
 		__free_page(pages[--nr]);
+		cond_resched();
+	}
 	free(pages);
 }
 

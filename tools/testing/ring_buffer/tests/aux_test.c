@@ -770,16 +770,6 @@ static void test_mmap_to_page(void)
 	delete_ring(ring);
 }
 
-/* The page->mapping that the fault handler sets is cleared before the pages are freed. */
-static void test_mapped_pages(void)
-{
-	struct ring *ring = new_ring(0, 0);
-
-	for (unsigned int i = 0; i < 8; i++)
-		perf_mmap_to_page(ring->rb, 17 + i)->mapping = ring;
-	delete_ring(ring);
-}
-
 int main(void)
 {
 	TAP_RUN(test_no_aux, "ring without an AUX area");
@@ -803,6 +793,5 @@ int main(void)
 	TAP_RUN(test_other_size, "new area of another size in the same ring");
 	TAP_RUN(test_sizes_accepted, "sizes that a PMU accepts");
 	TAP_RUN(test_mmap_to_page, "bounds of perf_mmap_to_page()");
-	TAP_RUN(test_mapped_pages, "page->mapping is cleared");
 	return tap_end();
 }

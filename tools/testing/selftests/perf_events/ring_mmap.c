@@ -6,6 +6,7 @@
 #include "ring.h"
 
 #include <sys/resource.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 #define AUX_PAGES	4
@@ -123,6 +124,44 @@ TEST(second_mapping)
 	EXPECT_GT(1000, ring_head(&first));
 	faults_free(&faults);
 	ring_close(&first);
+}
+
+static long page_faults(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_minflt;
+}
+
+/* Reading a ring causes no page faults, and its pages cannot be pinned. */
+TEST(pages_of_the_kernel)
+{
+	unsigned char bytes[8];
+	struct iovec to = { bytes, sizeof(bytes) };
+	int fd = open_faults();
+	struct ring ring;
+	long faults;
+
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, ring_map(&ring, fd, 64, PROT_READ | PROT_WRITE));
+	page_faults();	/* may fault its code in */
+	faults = page_faults();
+	for (size_t i = 0; i < 64; i++)
+		(void)*(volatile unsigned char *)(ring.data + i * page_size());
+	EXPECT_EQ(faults, page_faults());
+
+	for (size_t i = 0; i <= 64; i++) {
+		void *page = (char *)ring.page + i * page_size();
+		struct iovec from = { page, sizeof(bytes) };
+
+		EXPECT_EQ(-1, process_vm_readv(getpid(), &to, 1, &from, 1, 0));
+		EXPECT_EQ(EFAULT, errno);
+	}
+	/* The first write makes the control page writable. */
+	ring.page->data_tail = 8;
+	EXPECT_EQ(8, ring.page->data_tail);
+	ring_close(&ring);
 }
 
 TEST(partial_unmap_rejected)
