@@ -5,11 +5,18 @@
 #ifndef PERF_RECORDING_TESTS_RANDOM_H
 #define PERF_RECORDING_TESTS_RANDOM_H
 
-/* Return a number from 0 to @n - 1, and advance @seed. */
-static inline unsigned int random_below(unsigned int *seed, unsigned int n)
+#include <linux/types.h>
+
+/* Return a number from 0 to @n - 1, and advance @state (xorshift64, Marsaglia). */
+static inline u64 random_below(u64 *state, u64 n)
 {
-	*seed = *seed * 1664525 + 1013904223;
-	return (*seed >> 8) % n;
+	u64 x = *state ?: 88172645463325252ULL;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	*state = x;
+	return x % n;
 }
 
 #endif

@@ -35,6 +35,7 @@
 #include "recording/ring/reader_sched.h"
 #include "recording/ring/readers.h"
 #include "recording/write/queue.h"
+#include "../random.h"
 
 #define NR_AREAS	4
 
@@ -144,7 +145,7 @@ struct fake_area {
 	bool				 waiting;
 	int				 fd;
 	pthread_t			 thread;
-	unsigned int			 seed;
+	u64				 seed;
 };
 
 static struct fake_area fakes[NR_AREAS];
@@ -237,8 +238,7 @@ static void *produce(void *arg)
 	u64 pos = 0, woken = 0, space, len, done;
 
 	while ((space = wait_for_space(fake))) {
-		fake->seed = fake->seed * 1664525 + 1013904223;
-		len = min(space, bytes_per_ms ?: 8 + (fake->seed >> 8) % (area_bytes / 4) / 8 * 8);
+		len = min(space, bytes_per_ms ?: 8 + random_below(&fake->seed, area_bytes / 4) / 8 * 8);
 		for (done = 0; fill_areas && done < len; done += 8)
 			*(u64 *)(fake->memory + (pos + done) % area_bytes) = trace_word(i, pos + done);
 		pos += len;
@@ -246,7 +246,7 @@ static void *produce(void *arg)
 		fake->head = pos;
 		__atomic_store_n(&fake->page.aux_head, pos, __ATOMIC_RELEASE);
 		pthread_mutex_unlock(&fake->lock);
-		if (pos - woken >= area_bytes / 2 || (fill_areas && (fake->seed >> 16) % 4 == 0)) {
+		if (pos - woken >= area_bytes / 2 || (fill_areas && !random_below(&fake->seed, 4))) {
 			woken = pos;
 			wake_reader(fake);
 		}

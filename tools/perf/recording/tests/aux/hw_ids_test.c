@@ -11,18 +11,11 @@
 
 #include "recording/aux/hw_ids.h"
 #include "perf/tests/tap.h"
+#include "../random.h"
 
 #define COUNTERS	8
 
-static uint64_t random_word = 88172645463325252ULL;
-
-static uint64_t below(uint64_t n)
-{
-	random_word ^= random_word << 13;
-	random_word ^= random_word >> 7;
-	random_word ^= random_word << 17;
-	return random_word % n;
-}
+static u64 random_state;
 
 /* A record with a sample id of one word: the id of the event. */
 struct record {
@@ -137,12 +130,12 @@ static bool bounded(void)
 	hw_ids__init(&outputs);
 	for (i = 1; ok && i < 100000; i++) {
 		/* The last counter changes only once, at the beginning. */
-		uint64_t counter = i == 1 ? COUNTERS - 1 : below(COUNTERS - 1), id = 1 + below(5);
+		uint64_t counter = i == 1 ? COUNTERS - 1 : random_below(&random_state, COUNTERS - 1), id = 1 + random_below(&random_state, 5);
 
 		truth[counter] = id;
 		add(&outputs, counter, id, 0);
 		ok = outputs.nr <= HW_IDS_MAX;
-		if (below(100) == 0) {
+		if (random_below(&random_state, 100) == 0) {
 			struct file file = { 0 };
 
 			hw_ids__begin_file(&outputs);

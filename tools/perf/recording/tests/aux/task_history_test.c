@@ -14,20 +14,13 @@
 #include "recording/aux/task_history.h"
 #include "recording/state/task_refs.h"
 #include "perf/tests/tap.h"
+#include "../random.h"
 
 #define LEN	4096
 #define TASKS	13
 #define SWITCHES 65536
 
-static uint64_t random_word = 88172645463325252ULL;
-
-static uint64_t below(uint64_t n)
-{
-	random_word ^= random_word << 13;
-	random_word ^= random_word >> 7;
-	random_word ^= random_word << 17;
-	return random_word % n;
-}
+static u64 random_state;
 
 /*
  * Byte n of the trace is at n % LEN while it is in the area. @switched has the newest context
@@ -60,17 +53,17 @@ static void switch_to(struct model *model, uint32_t tid)
 /* Some switches have no record: the kernel swaps the events of two tasks instead. */
 static void trace(struct model *model, struct task_history *history, bool counted, uint64_t most)
 {
-	uint64_t bytes = 1 + below(most), i;
+	uint64_t bytes = 1 + random_below(&random_state, most), i;
 	uint32_t tid;
 
 	/* Otherwise the event was stopped and started, and the task went on. */
-	if (!model->running || below(4))
-		switch_to(model, 1 + below(TASKS));
+	if (!model->running || random_below(&random_state, 4))
+		switch_to(model, 1 + random_below(&random_state, TASKS));
 	else
 		model->since = model->now;
 	for (i = 0; i < bytes; i++) {
-		if (!below(most))
-			switch_to(model, 1 + below(TASKS));
+		if (!random_below(&random_state, most))
+			switch_to(model, 1 + random_below(&random_state, TASKS));
 		model->tid[model->written % LEN] = model->running;
 		model->run[model->written % LEN] = model->since;
 		model->time[model->written++ % LEN] = ++model->now;
@@ -136,8 +129,8 @@ static bool all_there(bool counted, uint64_t most)
 	task_history__init(&history, LEN);
 	for (i = 0; i < 20000 && extra >= 0; i++) {
 		trace(&model, &history, counted, most);
-		later = model.now > LEN ? model.now - below(LEN) : 0;
-		if (!below(50) && later > horizon)	/* a snapshot */
+		later = model.now > LEN ? model.now - random_below(&random_state, LEN) : 0;
+		if (!random_below(&random_state, 50) && later > horizon)	/* a snapshot */
 			horizon = later;
 		if (i % 7 == 0)
 			extra = compare(&model, &history, horizon);

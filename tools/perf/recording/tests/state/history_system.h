@@ -13,6 +13,7 @@
 #include <linux/kernel.h>
 #include <perf/event.h>
 #include "recording/state/state.h"
+#include "../random.h"
 
 #define HISTORY_CPUS		3
 #define HISTORY_TASKS		48
@@ -87,10 +88,7 @@ struct history {
 
 static inline u64 history__random(struct history *history, u64 below)
 {
-	history->random ^= history->random << 13;
-	history->random ^= history->random >> 7;
-	history->random ^= history->random << 17;
-	return history->random % below;
+	return random_below(&history->random, below);
 }
 
 static inline void history_list__add(struct history_list *list, u64 time, const void *bytes,

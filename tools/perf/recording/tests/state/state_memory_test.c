@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include "recording/state/task_refs.h"
 #include "recording/state/state.h"
+#include "../random.h"
 
 static bool in_state;
-static u64 random_word = 88172645463325252ULL, chance, nr_failed;
+static u64 random_state, chance, nr_failed;
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t nr, size_t size);
@@ -23,8 +24,7 @@ void *__real_realloc(void *old, size_t size);
 
 static bool fails(void)
 {
-	random_word = random_word * 6364136223846793005ULL + 1442695040888963407ULL;
-	if (!in_state || (random_word >> 33) % 1000 >= chance)
+	if (!in_state || random_below(&random_state, 1000) >= chance)
 		return false;
 	nr_failed++;
 	return true;

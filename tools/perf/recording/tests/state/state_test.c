@@ -7,6 +7,7 @@
  */
 #include "state_fixture.h"
 #include "perf/tests/tap.h"
+#include "../random.h"
 
 static void test_order(void)
 {
@@ -416,19 +417,16 @@ static void test_malformed(void)
 		};
 	} record;
 	unsigned int type, size, fill;
-	u64 random = 88172645463325252ULL;
+	u64 random = 0;
 	size_t i;
 
 	begin();
 	for (type = 0; type < 24; type++) {
 		for (size = 0; size < sizeof(record); size += 4) {
 			for (fill = 0; fill < 3; fill++) {
-				for (i = 0; i < sizeof(record); i++) {
-					random = random * 6364136223846793005ULL +
-						 1442695040888963407ULL;
-					record.bytes[i] = fill == 2 ? random >> 56 :
+				for (i = 0; i < sizeof(record); i++)
+					record.bytes[i] = fill == 2 ? random_below(&random, 256) :
 							  fill ? 0xff : 0;
-				}
 				record.header = (struct perf_event_header){ .type = type, .misc = 2,
 									    .size = size };
 				add_bytes(&record, size);

@@ -44,7 +44,7 @@ static struct write_queue queue;
 
 static struct faulty {
 	struct writer	 writer;
-	unsigned int	 seed;
+	u64		 seed;
 	u64		 fail_at;	/* position that cannot be written, 0 for none */
 	struct chunk	*chunk[MAX_DEPTH];
 	unsigned int	 nr;
@@ -230,7 +230,7 @@ struct sample {
 struct appender {
 	pthread_t	 pthread;
 	unsigned int	 thread;
-	unsigned int	 seed;
+	u64		 seed;
 	size_t		 bytes;		/* stop after appending so many */
 	u64		 records;	/* appended, or failed to append */
 	u64		 samples;
@@ -513,8 +513,8 @@ static void test_order(void)
 static void test_failures(void)
 {
 	static const int near[] = { -4096, -9, -8, -1, 0, 1, 7, 8, 4096 };
-	unsigned int i, seed = 0, good = 0, nr = 0, anywhere = 1;
-	u64 at;
+	unsigned int i, seed = 0, good = 0, nr = 0;
+	u64 at, anywhere = 1;
 
 	for (at = CHUNK_SIZE_MIN; at < 4 * CHUNK_SIZE_MIN; at += CHUNK_SIZE_MIN) {
 		for (i = 0; i < ARRAY_SIZE(near); i++, nr++)

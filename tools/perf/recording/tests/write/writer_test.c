@@ -39,7 +39,7 @@ struct job {
 	struct chunk_pool	 pool;
 	struct writer	*writer;
 	int		 fd;
-	unsigned int	 seed;
+	u64		 seed;
 	u64		 start;
 	u64		 end;
 	u64		 failed;	/* position of the first byte that could not be written, or -1 */
