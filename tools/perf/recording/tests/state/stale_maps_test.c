@@ -48,8 +48,7 @@ static void emit_unmapped(u32 pid)
 static size_t maps_in_file(void)
 {
 	collect(0, 0, 0);
-	new_file();
-	read_file(now);
+	read_new_file(now);
 	return count(PERF_RECORD_MMAP2);
 }
 
@@ -96,8 +95,7 @@ static void test_stale_maps(void)
 	ok = check(ok, "/proc is read once for a process with many maps");
 	/* A sample was taken after /proc was read. */
 	collect(10, 10, sample_time);
-	new_file();
-	read_file(sample_time);
+	read_new_file(sample_time);
 	check(resolves(10, 10, 0x2010, "jit", "/unmapped", 0x10),
 	      "an unmapped map is kept while a ring refers to it");
 	ok = maps_in_file() == 2 && resolves(10, 10, 0x1000010, "jit", "/mapped", 0x10) &&
@@ -134,16 +132,14 @@ static void test_stale_maps(void)
 	state__find_stale_maps(&state, read_maps);
 	finish_lookup();
 	collect(10, 10, sample_time);
-	new_file();
-	read_file(sample_time);
-	ok = resolves(10, 10, 0x2010, "jit", "/unmapped", 0x10);
-	check(ok, "unmapped maps are kept if no record arrived since");
+	read_new_file(sample_time);
+	check(resolves(10, 10, 0x2010, "jit", "/unmapped", 0x10),
+	      "unmapped maps are kept if no record arrived since");
 	sample_time = now++;
 	emit_mmap(10, 0x2000000, 0x1000, 0, "/new");
 	make_final();
 	collect(10, 10, sample_time);
-	new_file();
-	read_file(now);
+	read_new_file(now);
 	check(count(PERF_RECORD_MMAP2) == 2,
 	      "they are dropped when no ring refers to them any more");
 	end();

@@ -184,6 +184,13 @@ static inline void new_file(void)
 	state__begin_file(&state, false);
 }
 
+/* Begin another file, write it, and read it up to @time, inclusive. */
+static inline void read_new_file(u64 time)
+{
+	new_file();
+	read_file(time);
+}
+
 static inline bool resolves(u32 pid, u32 tid, u64 addr, const char *comm, const char *map,
 			    u64 offset)
 {

@@ -12,7 +12,6 @@
 static void test_order(void)
 {
 	u64 t;
-	bool ok;
 
 	/* The records of the parent's CPU arrive a round after those of the child's CPU. */
 	begin();
@@ -30,9 +29,9 @@ static void test_order(void)
 	make_final();
 	collect(0, 0, 0);
 	read_file(now);
-	ok = resolves(20, 20, 0x2000, "child", "/child", 0) &&
-	     resolves(30, 30, 0x1000, "parent", "/parent", 0);
-	check(ok, "records are applied in the order of their times, not of their arrival");
+	check(resolves(20, 20, 0x2000, "child", "/child", 0) &&
+	      resolves(30, 30, 0x1000, "parent", "/parent", 0),
+	      "records are applied in the order of their times, not of their arrival");
 	end();
 }
 
@@ -76,8 +75,7 @@ static void test_forget_set_back(void)
 	state__end_round(&state);
 	state__move_back(&state, t);
 	state__forget(&state, t);
-	new_file();
-	read_file(now);
+	read_new_file(now);
 	check(resolves(20, 20, 0x2000, "short", "/short", 0) &&
 	      resolves(10, 10, 0x1000, "old", "/old", 0),
 	      "tasks are remembered after the clock was set back");
@@ -88,7 +86,6 @@ static void test_forget_set_back(void)
 static void test_same_file(void)
 {
 	u64 before, after;
-	bool ok;
 
 	begin();
 	emit_comm(10, 10, "one", 0);
@@ -111,14 +108,13 @@ static void test_same_file(void)
 	make_final();
 	collect(0, 0, 0);
 	read_file(before);
-	ok = resolves(10, 10, 0x1000, "one", "/one", 0) &&
-	     resolves(10, 11, 0x1000, "one", "/one", 0);
-	check(ok,
+	check(resolves(10, 10, 0x1000, "one", "/one", 0) &&
+	      resolves(10, 11, 0x1000, "one", "/one", 0),
 	      "a later snapshot in the same file does not change what earlier samples resolve to");
 	read_file(after + SB_RECORD_DELAY_NS * 8);
-	ok = resolves(10, 10, 0x1000, "two", "/two", 0) &&
-	     resolves(10, 12, 0x1000, "thread", "/two", 0);
-	check(ok, "a later snapshot has the changes, even if they were folded before it");
+	check(resolves(10, 10, 0x1000, "two", "/two", 0) &&
+	      resolves(10, 12, 0x1000, "thread", "/two", 0),
+	      "a later snapshot has the changes, even if they were folded before it");
 	check(count(PERF_RECORD_KSYMBOL) == 2,
 	      "a symbol that the file has is unregistered in it, another one is not");
 
@@ -179,8 +175,7 @@ static void test_cut_file(void)
 	for (i = whole; i < file.nr; i++)
 		ok &= file.record[i].time >= horizon;
 	check(ok, "... as records that are newer than those that it has");
-	new_file();
-	read_file(now);
+	read_new_file(now);
 	check(count(PERF_RECORD_KSYMBOL) == 1, "the next file has what is registered");
 	end();
 }
@@ -362,15 +357,13 @@ static void test_switches(void)
 		emit_switch_wide(7, 8);
 	make_final();
 	collect_traced(20, begun);
-	new_file();
-	read_file(now);
+	read_new_file(now);
 	check(count(PERF_RECORD_SWITCH_CPU_WIDE) == 12, "all switches are kept below the limit");
 	for (i = 0; i < nr; i++)
 		emit_switch_wide(7, 8);
 	make_final();
 	collect_traced(20, begun);
-	new_file();
-	read_file(now);
+	read_new_file(now);
 	check(count(PERF_RECORD_SWITCH_CPU_WIDE) == 2 && !state__loss(&state).passthrough,
 	      "above the limit switches of traced tasks are kept, whatever their age");
 	end();
@@ -383,8 +376,6 @@ static bool all_but_30(u32 tid)
 
 static void test_lost_exit(void)
 {
-	bool ok;
-
 	begin();
 	emit_comm(20, 20, "alive", 0);
 	emit_comm(30, 30, "gone", 0);
@@ -392,8 +383,8 @@ static void test_lost_exit(void)
 	state__mark_exited(&state, all_but_30);
 	collect(0, 0, 0);
 	read_file(now);
-	ok = resolves(20, 20, 0, "alive", "", 0) && resolves(30, 30, 0, "", "", 0);
-	check(ok, "tasks whose EXIT record was lost are forgotten");
+	check(resolves(20, 20, 0, "alive", "", 0) && resolves(30, 30, 0, "", "", 0),
+	      "tasks whose EXIT record was lost are forgotten");
 	end();
 }
 

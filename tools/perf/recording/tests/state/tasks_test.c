@@ -11,7 +11,6 @@
 static void test_fork(void)
 {
 	u64 before, after;
-	bool ok;
 
 	begin();
 	emit_comm(10, 10, "shell", 0);
@@ -25,20 +24,17 @@ static void test_fork(void)
 	after = now++;
 
 	read_file(before);
-	ok = resolves(20, 20, 0x1800, "shell", "/sh", 0x800);
-	check(ok, "a child inherits the name and the maps of its parent");
+	check(resolves(20, 20, 0x1800, "shell", "/sh", 0x800),
+	      "a child inherits the name and the maps of its parent");
 	read_file(after);
-	ok = resolves(20, 20, 0x9010, "ls", "/ls", 0x410);
-	check(ok, "exec replaces the name and the maps");
+	check(resolves(20, 20, 0x9010, "ls", "/ls", 0x410), "exec replaces the name and the maps");
 
 	make_final();
 	collect(0, 0, 0);
-	new_file();
-	read_file(now);
-	ok = resolves(20, 20, 0x9010, "ls", "/ls", 0x410) &&
-	     resolves(20, 20, 0x1800, "ls", "", 0) &&
-	     resolves(10, 10, 0x1800, "make", "/make", 0x800);
-	check(ok, "exec drops the previous maps");
+	read_new_file(now);
+	check(resolves(20, 20, 0x9010, "ls", "/ls", 0x410) &&
+	      resolves(20, 20, 0x1800, "ls", "", 0) &&
+	      resolves(10, 10, 0x1800, "make", "/make", 0x800), "exec drops the previous maps");
 	check(count(PERF_RECORD_MMAP2) == 2, "the file has no dropped maps");
 	end();
 
@@ -51,9 +47,9 @@ static void test_fork(void)
 	make_final();
 	collect(0, 0, 0);
 	read_file(now);
-	ok = resolves(20, 20, 0x1800, "shell", "/sh", 0x800) &&
-	     resolves(10, 10, 0x1800, "make", "/make", 0x800);
-	check(ok, "changes of the parent after the fork do not affect the child");
+	check(resolves(20, 20, 0x1800, "shell", "/sh", 0x800) &&
+	      resolves(10, 10, 0x1800, "make", "/make", 0x800),
+	      "changes of the parent after the fork do not affect the child");
 	end();
 
 	begin();
@@ -65,9 +61,9 @@ static void test_fork(void)
 	make_final();
 	collect(20, 20, now);
 	read_file(now);
-	ok = resolves(20, 20, 0x1800, "shell", "/sh", 0x800) &&
-	     resolves(20, 20, 0x5000, "shell", "/lib", 0) && resolves(10, 10, 0x1800, "", "", 0);
-	check(ok, "a child keeps what it inherited from a parent that is forgotten");
+	check(resolves(20, 20, 0x1800, "shell", "/sh", 0x800) &&
+	      resolves(20, 20, 0x5000, "shell", "/lib", 0) && resolves(10, 10, 0x1800, "", "", 0),
+	      "a child keeps what it inherited from a parent that is forgotten");
 	end();
 }
 
@@ -76,7 +72,6 @@ static void test_late_child(void)
 {
 	u64 before, after;
 	unsigned int i;
-	bool ok;
 
 	begin();
 	emit_comm(10, 10, "shell", 0);
@@ -90,9 +85,8 @@ static void test_late_child(void)
 	make_final();
 	collect_family(10, before, 20, after);
 	read_file(after);
-	ok = resolves(20, 20, 0x4800, "shell", "/sh", 0x800) &&
-	     resolves(20, 20, 0x9000, "shell", "/lib", 0);
-	check(ok && count(PERF_RECORD_MMAP2) == 5,
+	check(resolves(20, 20, 0x4800, "shell", "/sh", 0x800) &&
+	      resolves(20, 20, 0x9000, "shell", "/lib", 0) && count(PERF_RECORD_MMAP2) == 5,
 	      "the file has inherited maps once, not again for the child");
 
 	for (i = 0; i < 8; i++)
@@ -100,19 +94,15 @@ static void test_late_child(void)
 	after = now++;
 	make_final();
 	collect_family(10, before, 20, after);
-	new_file();
-	read_file(after);
-	ok = resolves(20, 20, 0x4800, "shell", "/sh", 0x800) &&
-	     resolves(20, 20, 0x9000, "shell", "/last", 0);
-	check(ok && count(PERF_RECORD_MMAP2) == 9,
+	read_new_file(after);
+	check(resolves(20, 20, 0x4800, "shell", "/sh", 0x800) &&
+	      resolves(20, 20, 0x9000, "shell", "/last", 0) && count(PERF_RECORD_MMAP2) == 9,
 	      "the maps are written for the child if its log records would take more");
 
 	collect_family(10, after, 20, after);
-	new_file();
-	read_file(after);
-	ok = resolves(20, 20, 0x4800, "shell", "/sh", 0x800) &&
-	     resolves(20, 20, 0x9000, "shell", "/last", 0);
-	check(ok && count(PERF_RECORD_MMAP2) == 9,
+	read_new_file(after);
+	check(resolves(20, 20, 0x4800, "shell", "/sh", 0x800) &&
+	      resolves(20, 20, 0x9000, "shell", "/last", 0) && count(PERF_RECORD_MMAP2) == 9,
 	      "the maps are written for the child if the parent's past is folded");
 	end();
 
@@ -128,16 +118,15 @@ static void test_late_child(void)
 	make_final();
 	collect_family(10, after, 20, after);
 	read_file(after);
-	ok = resolves(20, 20, 0x4800, "shell", "/sh", 0x800) &&
-	     resolves(10, 10, 0x4800, "shell", "/over", 0x3800);
-	check(ok, "a child inherits the maps that its parent had at the fork");
+	check(resolves(20, 20, 0x4800, "shell", "/sh", 0x800) &&
+	      resolves(10, 10, 0x4800, "shell", "/over", 0x3800),
+	      "a child inherits the maps that its parent had at the fork");
 	end();
 }
 
 static void test_threads(void)
 {
 	u64 time;
-	bool ok;
 
 	begin();
 	emit_comm(10, 10, "server", PERF_RECORD_MISC_COMM_EXEC);
@@ -150,10 +139,10 @@ static void test_threads(void)
 	make_final();
 	collect(0, 0, 0);
 	read_file(now);
-	ok = resolves(10, 10, 0x1000, "server", "/server", 0) &&
-	     resolves(10, 11, 0x4000, "worker", "/plugin", 0) &&
-	     resolves(10, 12, 0x4000, "worker", "/plugin", 0);
-	check(ok, "threads share maps and have separate names");
+	check(resolves(10, 10, 0x1000, "server", "/server", 0) &&
+	      resolves(10, 11, 0x4000, "worker", "/plugin", 0) &&
+	      resolves(10, 12, 0x4000, "worker", "/plugin", 0),
+	      "threads share maps and have separate names");
 	check(reader__find(&the_reader, 12)->ns == 7 && reader__find(&the_reader, 10)->ns == 0,
 	      "threads have separate namespaces");
 
@@ -161,28 +150,25 @@ static void test_threads(void)
 	make_final();
 	time = now;
 	collect(10, 10, now);
-	new_file();
-	read_file(time);
-	ok = resolves(10, 11, 0x4000, "", "/plugin", 0) &&
-	     resolves(10, 12, 0x4000, "worker", "/plugin", 0);
-	check(ok, "an exited thread is forgotten, its process is not");
+	read_new_file(time);
+	check(resolves(10, 11, 0x4000, "", "/plugin", 0) &&
+	      resolves(10, 12, 0x4000, "worker", "/plugin", 0),
+	      "an exited thread is forgotten, its process is not");
 
 	emit_exit(10, 10);
 	make_final();
 	collect(0, 0, 0);
-	new_file();
-	read_file(now);
-	ok = resolves(10, 12, 0x4000, "worker", "/plugin", 0);
-	check(ok, "a process is kept after its leader has exited");
+	read_new_file(now);
+	check(resolves(10, 12, 0x4000, "worker", "/plugin", 0),
+	      "a process is kept after its leader has exited");
 
 	emit_comm(10, 10, "next", PERF_RECORD_MISC_COMM_EXEC);
 	emit_mmap(10, 0x2000, 0x1000, 0, "/next");
 	make_final();
 	collect(0, 0, 0);
-	new_file();
-	read_file(now);
-	ok = resolves(10, 10, 0x2000, "next", "/next", 0) && resolves(10, 12, 0x4000, "", "", 0);
-	check(ok, "after exec by a thread only the leader is left");
+	read_new_file(now);
+	check(resolves(10, 10, 0x2000, "next", "/next", 0) && resolves(10, 12, 0x4000, "", "", 0),
+	      "after exec by a thread only the leader is left");
 	end();
 }
 
@@ -204,47 +190,39 @@ static void test_exit(void)
 	make_final();
 
 	read_file(first + 2);
-	ok = resolves(10, 10, 0x1000, "old", "/old", 0);
-	check(ok, "a task keeps its name after its EXIT record");
+	check(resolves(10, 10, 0x1000, "old", "/old", 0),
+	      "a task keeps its name after its EXIT record");
 	read_file(second);
-	ok = resolves(10, 10, 0x1000, "new", "/new", 0);
-	check(ok, "the name ends when another task gets the tid");
+	check(resolves(10, 10, 0x1000, "new", "/new", 0),
+	      "the name ends when another task gets the tid");
 
 	collect(10, 10, first);
-	new_file();
-	read_file(first);
+	read_new_file(first);
 	ok = resolves(10, 10, 0x1000, "old", "/old", 0);
 	read_file(now);
 	ok = ok && resolves(10, 10, 0x1000, "new", "/new", 0);
 	check(ok, "both incarnations of a tid are kept if a ring refers to the older one");
 
 	collect(10, 10, second);
-	new_file();
-	read_file(now);
-	ok = resolves(10, 10, 0x1000, "new", "/new", 0);
-	check(ok && count(PERF_RECORD_MMAP2) == 1,
+	read_new_file(now);
+	check(resolves(10, 10, 0x1000, "new", "/new", 0) && count(PERF_RECORD_MMAP2) == 1,
 	      "the older incarnation is forgotten if no ring refers to it");
 
 	emit_exit(10, 10);
 	make_final();
 	state__forget(&state, second);
-	new_file();
-	read_file(now);
-	ok = resolves(10, 10, 0x1000, "new", "/new", 0);
-	check(ok, "a task that exited after the horizon is kept");
+	read_new_file(now);
+	check(resolves(10, 10, 0x1000, "new", "/new", 0),
+	      "a task that exited after the horizon is kept");
 	state__forget(&state, now);
-	new_file();
-	read_file(now);
-	ok = resolves(10, 10, 0x1000, "", "", 0);
-	check(ok && count(PERF_RECORD_MMAP2) == 0,
+	read_new_file(now);
+	check(resolves(10, 10, 0x1000, "", "", 0) && count(PERF_RECORD_MMAP2) == 0,
 	      "a task that exited before the horizon is forgotten");
 	end();
 }
 
 static void test_overlap(void)
 {
-	bool ok;
-
 	begin();
 	emit_comm(10, 10, "maps", 0);
 	emit_mmap(10, 0x10000, 0x10000, 0x100000, "/a");
@@ -255,22 +233,21 @@ static void test_overlap(void)
 	make_final();
 	collect(0, 0, 0);
 	read_file(now);
-	ok = resolves(10, 10, 0x12000, "maps", "/a", 0x102000) &&
-	     resolves(10, 10, 0x14800, "maps", "/b", 0x200800) &&
-	     resolves(10, 10, 0x15800, "maps", "/e", 0x500800) &&
-	     resolves(10, 10, 0x16800, "maps", "/b", 0x202800) &&
-	     resolves(10, 10, 0x18800, "maps", "/a", 0x108800) &&
-	     resolves(10, 10, 0x1f800, "maps", "/c", 0x300800) &&
-	     resolves(10, 10, 0x0f800, "maps", "/d", 0x400800) &&
-	     resolves(10, 10, 0x10800, "maps", "/d", 0x401800);
-	check(ok, "the parts of a map that newer maps do not cover keep their file offsets");
+	check(resolves(10, 10, 0x12000, "maps", "/a", 0x102000) &&
+	      resolves(10, 10, 0x14800, "maps", "/b", 0x200800) &&
+	      resolves(10, 10, 0x15800, "maps", "/e", 0x500800) &&
+	      resolves(10, 10, 0x16800, "maps", "/b", 0x202800) &&
+	      resolves(10, 10, 0x18800, "maps", "/a", 0x108800) &&
+	      resolves(10, 10, 0x1f800, "maps", "/c", 0x300800) &&
+	      resolves(10, 10, 0x0f800, "maps", "/d", 0x400800) &&
+	      resolves(10, 10, 0x10800, "maps", "/d", 0x401800),
+	      "the parts of a map that newer maps do not cover keep their file offsets");
 	check(count(PERF_RECORD_MMAP2) == 7, "each part is written once");
 
 	emit_mmap(10, 0x0, 0x100000, 0, "/all");
 	make_final();
 	collect(0, 0, 0);
-	new_file();
-	read_file(now);
+	read_new_file(now);
 	check(count(PERF_RECORD_MMAP2) == 1, "a map that covers all others replaces them");
 	end();
 }
