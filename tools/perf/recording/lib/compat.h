@@ -3,7 +3,55 @@
  * Hide the differences between the util/ of perf in Linux 6.12 and in mainline.
  *
  * Only this header asks which of them it is compiled with. scripts/check-compat finds functions that
- * are not needed any more: those that work with the util/ of both.
+ * are not needed any more, those that work with the util/ of both, and those that this table lacks.
+ * The release is the first with the commit, "later" one after 6.19. Where there is no hash, only the
+ * subject is known for sure.
+ *
+ *	6.14	8a0f49a7f1da ("perf tools: Parse aux-action")
+ *		auxtrace_parse_aux_action
+ *	6.14	c46d634a03a3 ("perf evsel: Add/use accessor for tp_format")
+ *		evsel__tp_format
+ *	6.15	5c2938fe789c ("perf syscalltbl: Remove struct syscalltbl")
+ *		host_syscall_name, host_syscall_id, session__syscall_name
+ *	6.15	dc6d2bc2d893 ("perf sample: Make user_regs and intr_regs optional")
+ *		perf_sample__exit
+ *	6.16	7d45f402d311 ("perf evlist: Make uniquifying counter names consistent")
+ *		evlist__uniquify_name
+ *	6.16	9557c0007687 ("perf record --off-cpu: Add --off-cpu-thresh option")
+ *		record_opts__set_off_cpu_thresh
+ *	6.17	b4c658d4d63d ("perf target: Remove uid from target")
+ *		TARGET_NO_USER, target__user, target__select_user
+ *	6.17	57ddb9cbb54f ("perf evlist: Change env variable to session")
+ *		evlist__env, evlist__set_session
+ *	6.17	53b00ff358dc ("perf record: Make --buildid-mmap the default")
+ *		symbol_conf__set_buildid_mmap2
+ *	6.17	ab38e84ba9a8 ("perf record: collect BPF metadata from existing BPF programs")
+ *		perf_event__is_too_new
+ *	6.19	("perf record: Make sure to update build-ID cache")
+ *		perf_session__cache_binaries
+ *	6.19	71062e282d6a ("perf tool: Add the perf_tool argument to all callbacks")
+ *		process_tracing_data, process_id_index, process_feature, DEFINE_SESSION_CALLBACK
+ *	6.19	("perf record: Enable defer_callchain for user callchains")
+ *		callchain_param__defers, evsel__defers, evsel__set_defer_output,
+ *		perf_sample__stack_cookie, perf_event__stack_cookie
+ *	later	d40c68a49f69 ("perf header: Support CPU DOMAIN relation info")
+ *		perf_header__clear_unavailable
+ *	later	83c338369a88 ("libperf cpumap: Make index and nr types unsigned")
+ *		cpu_index_t
+ *	later	daac18e7c42c ("perf inject: Fix itrace branch stack synthesis")
+ *		sample_event_size, synthesize_sample
+ *	later	fd7dd303c430 ("perf evsel: Refactor evsel tracepoint sample accessors perf_sample")
+ *		evsel__intval, sample__common_pid
+ *	later	859e49597088 ("perf callchain: Don't pass evsel and sample")
+ *		resolve_callchain
+ *	later	fc444d05b4e4 ("perf tool: Remove evsel from tool APIs that pass the sample")
+ *		mark_dso_hit, DEFINE_SAMPLE_CALLBACK
+ *	later	("perf evlist: Add reference count", "perf evsel: Add reference count")
+ *		evlist__put, evsel__put
+ *	later	("perf evlist: Add reference count checking")
+ *		evlist__do_mmap, evlist__do_munmap, evlist__set_sb_thread_done
+ *	unknown	add_leaf_frame_caller_opts_aarch64() replaces arch__add_leaf_frame_record_opts()
+ *		record_opts__add_leaf_frames
  */
 #ifndef PERF_RECORDING_COMPAT_H
 #define PERF_RECORDING_COMPAT_H
