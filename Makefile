@@ -419,7 +419,7 @@ bench-ring: tree		## measure the time per record in our ring buffer and upstream
 
 html: deps			## build the pages of Documentation in build/html; start with index.html
 	@sphinx-build -C -W --keep-going -q -D root_doc=perf-record -D project='perf flight recorder' \
-		-D html_theme=alabaster Documentation $(BUILD)/html
+		-D extensions=sphinx.ext.graphviz -D graphviz_output_format=svg -D html_theme=alabaster Documentation $(BUILD)/html
 	@ln -sf perf-record.html $(BUILD)/html/index.html
 	@echo '$(BUILD)/html/index.html'
 

@@ -36,7 +36,7 @@ check() {
 # Sphinx warns of a page that no table of contents lists, unless the page is marked as an orphan, as
 # the index is.
 build_pages() {
-	sphinx-build -C -W --keep-going -q -b dummy -D root_doc=$index Documentation "$work/doctrees"
+	sphinx-build -C -W --keep-going -q -b dummy -D extensions=sphinx.ext.graphviz -D root_doc=$index Documentation "$work/doctrees"
 	grep -l '^:orphan:' "${pages[@]}" | grep -v "/$index\.rst$" |
 		sed 's/$/: :orphan: hides that the index does not list this page/'
 }
