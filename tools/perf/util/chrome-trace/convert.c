@@ -284,17 +284,6 @@ static int process_task(const struct perf_tool *tool, union perf_event *event,
 		       perf_event__process_fork(tool, event, sample, machine);
 }
 
-/* In a pipe, events are records. */
-static int process_attr(const struct perf_tool *tool, union perf_event *event,
-			struct evlist **pevlist)
-{
-	int err = perf_event__process_attr(tool, event, pevlist);
-
-	if (!err)
-		stacks__prepare(evlist__last(*pevlist));
-	return err;
-}
-
 static void set_callbacks(struct chrome *conv)
 {
 	struct perf_tool *tool = &conv->base.tool;
@@ -304,10 +293,7 @@ static void set_callbacks(struct chrome *conv)
 	tool->fork = process_task;
 	tool->exit = process_task;
 	tool->context_switch = process_switch;
-	tool->ksymbol = perf_event__process_ksymbol;
-	tool->bpf = perf_event__process_bpf;
-	tool->text_poke = perf_event__process_text_poke;
-	tool->attr = process_attr;
+	stacks__set_callbacks(tool);
 	conv->base.lost = draw_loss;
 }
 

@@ -5,13 +5,18 @@
 #ifndef PERF_CONVERT_STACKS_H
 #define PERF_CONVERT_STACKS_H
 
-struct evsel;
 struct perf_session;
+struct perf_tool;
 
-/** stacks__prepare - prepare for the stacks of an event, before the maps of tasks are read */
-void stacks__prepare(const struct evsel *evsel);
+/** stacks__set_callbacks - follow the events of a pipe, and code that has no file */
+void stacks__set_callbacks(struct perf_tool *tool);
 
-/** stacks__prepare_all - prepare for those of all events, and for symbols. Return: 0 or -1 */
+/**
+ * stacks__prepare_all - prepare for the stacks of all events, before the maps of tasks are read, and
+ * for symbols
+ *
+ * Return: 0 or -1.
+ */
 int stacks__prepare_all(struct perf_session *session);
 
 #endif

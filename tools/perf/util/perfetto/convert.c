@@ -164,17 +164,6 @@ static int process_loss(struct conversion *base, const struct loss *loss)
 	return base->err = begin(conv) ?: tracks__lost(&conv->tracks, loss);
 }
 
-/* In a pipe, events are records. */
-static int process_attr(const struct perf_tool *tool, union perf_event *event,
-			struct evlist **pevlist)
-{
-	int err = perf_event__process_attr(tool, event, pevlist);
-
-	if (!err)
-		stacks__prepare(evlist__last(*pevlist));
-	return err;
-}
-
 static void set_callbacks(struct perfetto *conv)
 {
 	struct perf_tool *tool = &conv->base.tool;
@@ -182,10 +171,7 @@ static void set_callbacks(struct perfetto *conv)
 	tool->sample = sample_callback;
 	tool->comm = process_comm;
 	tool->fork = process_fork;
-	tool->ksymbol = perf_event__process_ksymbol;
-	tool->bpf = perf_event__process_bpf;
-	tool->text_poke = perf_event__process_text_poke;
-	tool->attr = process_attr;
+	stacks__set_callbacks(tool);
 	conv->base.lost = process_loss;
 }
 
