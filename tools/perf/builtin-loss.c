@@ -311,7 +311,7 @@ static int count_file(struct loss *loss)
 	loss->metric.samples += unknown;
 	loss->metric.events += unknown;
 	if (err || loss->session->header.truncated)
-		pr_err("%s is %s: counted only the %" PRIu64 " samples before that place.\n",
+		pr_err("%s is %s: counted only the %" PRIu64 " samples before the damage.\n",
 		       loss->session->data->path, err ? "damaged" : "truncated",
 		       loss->metric.samples);
 	return err ?: loss->session->header.truncated ? -EIO : 0;

@@ -236,8 +236,8 @@ static struct option options[] = {
 	OPT_CALLBACK_NONEG(0, "filter", NULL, "filter",
 			   "condition for the last event before this option", parse_event_filter),
 	OPT_CALLBACK_NOOPT(0, "exclude-perf", NULL, NULL,
-			   "exclude perf itself from the tracepoint; -a and -C exclude it from all "
-			   "events, unless --no-exclude-perf", parse_exclude_perf),
+			   "exclude perf itself from the last tracepoint before this option; with -a and -C "
+			   "perf is excluded from all events, unless --no-exclude-perf", parse_exclude_perf),
 	OPT_BOOLEAN(0, "overwrite", &rec.opts.overwrite,
 		    "record all events in overwrite mode, as with the term /overwrite/"),
 	OPT_CALLBACK_NONEG(0, "bpf-ring", &rec.bpf_ring.mode, "auto|yes|no",
@@ -395,7 +395,7 @@ static struct option options[] = {
 			    "keep the records of this time, compressed, in this much memory; write them "
 			    "when a snapshot is taken (default: 60s,256M)", parse_keep),
 	OPT_BOOLEAN(0, "keep-overlap", &rec.keep.overlap,
-		    "write all that is kept to each file, also what the file before has"),
+		    "write all kept records to each file, including those that the previous file has"),
 	OPT_CALLBACK_OPTARG(0, "advise", &args.advise_ns, NULL, "time",
 			    "measure without writing a file, and print which --keep or -m holds this time "
 			    "(default: that of --keep, or 60s)", parse_advise),
@@ -412,29 +412,28 @@ static struct option options[] = {
 			   "take a snapshot and continue in a new file when something takes too long, such "
 			   "as 'sched-delay>10ms' or 'syscall(fsync)>50ms'", parse_condition),
 	OPT_CALLBACK(0, "after", &rec.triggers.after_ns, "time",
-		     "take the snapshot so long after the signal, event or duration that requested it",
+		     "delay each snapshot by this time after the signal, event or duration that requested it",
 		     option__parse_after),
 	OPT_CALLBACK(0, "cooldown", &rec.triggers.events.limit.cooldown_ns, "time",
-		     "after an event of --switch-output-event, or a duration of --switch-output-when, ignore "
-		     "others for this time",
+		     "after a snapshot for --switch-output-event or --switch-output-when, take no other one for "
+		     "this time",
 		     option__parse_time),
 	OPT_U64(0, "keep-first", &rec.triggers.events.limit.max,
-		"take snapshots of only this number of such events and durations"),
+		"take at most this number of snapshots for --switch-output-event and --switch-output-when"),
 	OPT_STRING(0, "exec-snapshot", &rec.hook.command, "command",
 		   "run this command for each completed file, with its name as argument"),
 	OPT_CALLBACK(0, "switch-max-files", &rec.kept.max_nr, "n",
 		     "keep only this number of completed files, those of earlier runs included",
 		     option__parse_count),
 	OPT_CALLBACK(0, "switch-max-size", &rec.kept.max_bytes, "size",
-		     "delete the oldest completed files while all have more than this size",
+		     "delete the oldest completed files while all files together exceed this size",
 		     option__parse_size),
 	OPT_BOOLEAN(0, "fsync", &rec.fsync,
-		    "acknowledge a snapshot when the disk has its file (default); --no-fsync: when it "
-		    "is written"),
+		    "sync each snapshot to the disk before acknowledging it (default)"),
 	OPT_BOOLEAN(0, "timestamp-filename", &rec.timestamp_filename,
 		    "append a timestamp to the name of the file"),
 	OPT_CALLBACK(0, "max-size", &rec.output.max_bytes, "size",
-		     "stop recording when the files that are kept have this size", option__parse_size),
+		     "stop recording when all kept files together have this size", option__parse_size),
 	OPT_STRING_OPTARG(0, "loss-report", &rec.report.path, "file.svg",
 			  "draw recorded and lost events over time", "loss.svg"),
 	OPT_CALLBACK_NONEG(0, "summary", &rec.summary.json, "text|json",

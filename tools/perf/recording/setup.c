@@ -100,8 +100,8 @@ static int choose_priority(struct recorder *rec)
 	struct readers *readers = &rec->readers;
 
 	if (wakes_itself && readers->priority > 0) {
-		pr_err("Cannot combine -r with --no-buffering here: a reader that goes to sleep causes an event, "
-		       "which wakes it up. Leave out one of them.\n");
+		pr_err("Cannot combine -r with --no-buffering while perf records itself: a reader that goes to "
+		       "sleep causes an event, which wakes the reader up. Leave out one of them.\n");
 		return -EINVAL;
 	}
 	if ((wakes_itself || rec->include_self) && readers->priority < 0)

@@ -303,7 +303,7 @@ int output__write(struct output *output, const struct records *records, struct r
 	/* Count first: records that cannot be written are subtracted in the end. */
 	whole = ring_stats__add(stats ?: &ignored, records, len);
 	if (whole < len)
-		pr_warning("Malformed record: %zu bytes from there on may not be readable.\n",
+		pr_warning("Malformed record: the last %zu bytes of a run of records may not be readable.\n",
 			   len - whole);
 	note_times(output, stats ?: &ignored);
 	if (pipeline__append(&output->pipeline, records))
@@ -460,7 +460,7 @@ static void output__finish_file(struct output *output)
 	err = errno ? -errno : -EIO;
 	pr_err("Cannot complete the header of %s: %s. %s\n", output__name(output), strerror(-err),
 	       write_bare_header(output) ? "perf report --force may read it." :
-	       "It lacks hostname, build-ids and tracepoint formats.");
+	       "The file lacks hostname, build-ids and tracepoint formats.");
 	output->err = output->err ?: err;
 }
 

@@ -189,7 +189,8 @@ int drain_thread__start(struct drain_thread *drain_thread)
 		return 0;
 	err = thread__create(&drain_thread->thread, run, drain_thread);
 	if (err) {
-		pr_err("Cannot create a thread for the tracking rings: %s. Use --no-threads to do without.\n",
+		pr_err("Cannot create a thread for the tracking rings: %s. Use --no-threads to drain them "
+		       "in the main thread.\n",
 		       strerror(-err));
 		return err;
 	}

@@ -86,8 +86,8 @@ static void warn_of_loss(const struct state_loss *loss)
 	if (loss->malformed)
 		pr_warning("Left out %" PRIu64 " malformed records about tasks.\n", loss->malformed);
 	if (loss->passthrough)
-		pr_warning("Left out %" PRIu64 " context switches and the like: the live state keeps %lu MB "
-			   "of them.\n", loss->passthrough, STATE_MAX_PASSTHROUGH_BYTES >> 20);
+		pr_warning("Left out %" PRIu64 " context switches and similar records: the live state "
+			   "keeps %lu MB of them.\n", loss->passthrough, STATE_MAX_PASSTHROUGH_BYTES >> 20);
 	if (loss->cgroups)
 		pr_warning("Left out %" PRIu64 " cgroups: the files have the newest %d.\n",
 			   loss->cgroups, SYSTEM_WIDE_MAX_CGROUPS);

@@ -53,7 +53,7 @@ int trigger_events__configure(struct trigger_events *events, struct evlist *reco
 		evsel__set_sample_bit(evsel, CPU);
 		if (evsel->core.attr.sample_period || evsel->core.attr.freq)
 			continue;
-		pr_err("--switch-output-event=%s: after how many events is a snapshot wanted? "
+		pr_err("--switch-output-event=%s: the event needs a period. "
 		       "Example: %s/period=1000000/\n", evsel__name(evsel), evsel__name(evsel));
 		return -EINVAL;
 	}
