@@ -93,7 +93,7 @@ static void complete(struct write_queue *queue)
 	now = rdclock();
 	pthread_mutex_lock(&queue->lock);
 
-	direct_io__note_time(&queue->direct, now, chunk == queue->direct.alone);
+	direct_io__note_time(&queue->direct, now);
 	if (!chunk)
 		return;
 	chunk->completed = true;

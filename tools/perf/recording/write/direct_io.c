@@ -7,8 +7,7 @@
 
 #define STALL_NS	(DIRECT_STALL_MS * NSEC_PER_MSEC)
 #define CACHE_FULL_NS	(DIRECT_CACHE_FULL_MS * NSEC_PER_MSEC)
-#define AVOID_MIN_NS	((u64)DIRECT_AVOID_S * NSEC_PER_SEC)
-#define AVOID_MAX_NS	(64 * AVOID_MIN_NS)
+#define AVOID_NS	((u64)DIRECT_AVOID_S * NSEC_PER_SEC)
 
 /*
  * The page cache may be slow, too, so leave most of the pool for it. One chunk is being filled, one
@@ -19,13 +18,6 @@ static bool disk_keeps_up(const struct chunk_pool *pool)
 	return pool->nr - pool->nr_free <= max(pool->nr / 8, 3U);
 }
 
-/* Rule 2. A slow disk stays slow. */
-static void avoid(struct direct_io *direct, u64 now)
-{
-	direct->alone_from = now + direct->avoid_ns;
-	direct->avoid_ns = min(2 * direct->avoid_ns, AVOID_MAX_NS);
-}
-
 /* Rule 1. The chunk becomes the first of all submitted: what is released behind it needs no list. */
 static bool may_write_alone(struct direct_io *direct, const struct chunk_pool *pool,
 			    const struct writer *writer, const struct chunk *chunk, bool idle, u64 now)
@@ -33,7 +25,7 @@ static bool may_write_alone(struct direct_io *direct, const struct chunk_pool *p
 	if (!writer->direct_first || chunk__space(chunk) || now < direct->alone_from)
 		return false;
 	if (!disk_keeps_up(pool)) {
-		avoid(direct, now);
+		direct->alone_from = now + AVOID_NS;	/* rule 2 */
 		return false;
 	}
 	return idle;
@@ -43,11 +35,6 @@ static bool may_write_alone(struct direct_io *direct, const struct chunk_pool *p
 static bool cache_is_full(const struct direct_io *direct, const struct chunk_pool *pool, u64 now)
 {
 	return now < direct->cache_full_until && !chunk_pool__is_half_free(pool);
-}
-
-void direct_io__init(struct direct_io *direct)
-{
-	*direct = (struct direct_io){ .avoid_ns = AVOID_MIN_NS };
 }
 
 enum write_path direct_io__choose(struct direct_io *direct, const struct chunk_pool *pool,
@@ -77,15 +64,9 @@ u64 direct_io__timeout(const struct direct_io *direct)
 	return direct->alone ? STALL_NS : 0;
 }
 
-/* Avoid a disk that was slow half as long after a fast write. */
-void direct_io__note_time(struct direct_io *direct, u64 now, bool completed)
+/* Rule 2. A write that is stuck for long counts once. */
+void direct_io__note_time(struct direct_io *direct, u64 now)
 {
-	if (!direct->alone)
-		return;
-	if (now - direct->alone_ns <= STALL_NS) {
-		if (completed)
-			direct->avoid_ns = max(direct->avoid_ns / 2, AVOID_MIN_NS);
-	} else if (now >= direct->alone_from) {
-		avoid(direct, now);
-	}
+	if (direct->alone && now - direct->alone_ns > STALL_NS && now >= direct->alone_from)
+		direct->alone_from = now + AVOID_NS;
 }

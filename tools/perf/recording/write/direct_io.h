@@ -15,8 +15,8 @@
  *	-	always						page cache
  *
  * Rule 2: the disk is slow if a write by rule 1 takes longer than DIRECT_STALL_MS, or if more of the
- * pool is in use. Then rule 1 does not apply for DIRECT_AVOID_S, and twice as long each time the disk
- * is slow again: it has to write what the page cache holds, and the next direct write waits for that.
+ * pool is in use. Then rule 1 does not apply for DIRECT_AVOID_S: the disk has to write what the page
+ * cache holds, and the next direct write waits for that.
  *
  * The page cache is full if a write to it takes longer than DIRECT_STALL_MS: it makes its writers
  * wait for the disk. Rule 3 then applies for DIRECT_CACHE_FULL_MS.
@@ -54,18 +54,14 @@ enum write_path {
  * @alone:	the chunk that is written by rule 1, or NULL
  * @alone_ns:	when it was submitted [ns of CLOCK_MONOTONIC]
  * @alone_from:	until then rule 1 does not apply [ns of CLOCK_MONOTONIC]
- * @avoid_ns:	for how long when the disk is slow again [ns]
  * @cache_full_until: until then rule 3 applies [ns of CLOCK_MONOTONIC]
  */
 struct direct_io {
 	struct chunk	*alone;
 	u64		 alone_ns;
 	u64		 alone_from;
-	u64		 avoid_ns;
 	u64		 cache_full_until;
 };
-
-void direct_io__init(struct direct_io *direct);
 
 /**
  * direct_io__choose - choose the path of @chunk
@@ -86,7 +82,7 @@ bool direct_io__waits(const struct direct_io *direct, const struct chunk_pool *p
 /** direct_io__timeout - return how long to wait for a completion [ns], or 0: as long as it takes */
 u64 direct_io__timeout(const struct direct_io *direct);
 
-/** direct_io__note_time - @alone, if there is any, was @completed, or is still in flight at @now */
-void direct_io__note_time(struct direct_io *direct, u64 now, bool completed);
+/** direct_io__note_time - @alone, if there is any, was completed, or is still in flight at @now */
+void direct_io__note_time(struct direct_io *direct, u64 now);
 
 #endif

@@ -293,7 +293,6 @@ int write_queue__init(struct write_queue *queue, size_t size,
 		.failed = failed,
 		.arg = arg,
 	};
-	direct_io__init(&queue->direct);
 	INIT_LIST_HEAD(&queue->full);
 	INIT_LIST_HEAD(&queue->next_full);
 	INIT_LIST_HEAD(&queue->submitted);
