@@ -236,6 +236,13 @@ int state__write(struct state *state, state_write_t write, void *arg);
 int state__write_until(struct state *state, u64 time, size_t *next, bool *complete,
 		       state_write_t write, void *arg);
 
+/**
+ * state__dump - write what a file would have to begin with now, whatever the present file has
+ *
+ * Changes nothing. Return: as state__write().
+ */
+int state__dump(struct state *state, state_write_t write, void *arg);
+
 /** state__loss - get what is missing so far */
 struct state_loss state__loss(const struct state *state);
 

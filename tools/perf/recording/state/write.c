@@ -6,9 +6,13 @@
 #include "mapset.h"
 #include "state.h"
 
-/* Gather records, to save calls of @write. Any record fits into @buf. */
+/*
+ * Gather records, to save calls of @write. Any record fits into @buf. @all: write what a new file
+ * needs, and do not note that the present one has it.
+ */
 struct batch {
 	struct state	*state;
+	bool		 all;
 	state_write_t	 write;
 	void		*arg;
 	int		 err;
@@ -140,7 +144,8 @@ static void write_task(struct batch *batch, struct task *task)
 	}
 	if (task__is_leader(task))
 		write_maps(batch, task);
-	task->file = batch->state->file;
+	if (!batch->all)
+		task->file = batch->state->file;
 }
 
 /* Records that the file may have already must not be older than what follows them there. */
@@ -160,6 +165,10 @@ static void write_system_wide(struct batch *batch)
 	struct system_wide_record *entry;
 
 	system_wide__for_each(&batch->state->system_wide, entry) {
+		if (batch->all) {
+			batch__copy(batch, entry->record);
+			continue;
+		}
 		if (entry->file == state->file)
 			continue;
 		if (state->rewritten && entry->record->time < state->horizon)
@@ -181,7 +190,8 @@ static void write_base(struct batch *batch, u64 until)
 
 	tasks__for_each_process(&batch->state->tasks, process) {
 		process__for_each_task(process, task) {
-			if (!task->fork_logged && task->file != batch->state->file &&
+			if (!task->fork_logged &&
+			    (batch->all || task->file != batch->state->file) &&
 			    task_base_time(task) <= until)
 				write_task(batch, task);
 		}
@@ -192,9 +202,12 @@ static void write_entry(struct batch *batch, struct log_entry *entry)
 {
 	struct state *state = batch->state;
 
-	if (entry->file == state->file || entry->record->header.type == PERF_RECORD_EXIT)
+	if ((!batch->all && entry->file == state->file) ||
+	    entry->record->header.type == PERF_RECORD_EXIT)
 		return;
 	batch__copy(batch, entry->record);
+	if (batch->all)
+		return;
 	entry->file = state->file;
 	if (entry->task && entry->record->header.type == PERF_RECORD_FORK)
 		entry->task->file = state->file;
@@ -226,13 +239,25 @@ int state__write_until(struct state *state, u64 time, size_t *next, bool *comple
 	return batch.err;
 }
 
+static int write_all(struct batch *batch)
+{
+	write_system_wide(batch);
+	write_base(batch, UINT64_MAX);
+	write_log(batch);
+	batch__flush(batch);
+	return batch->err;
+}
+
 int state__write(struct state *state, state_write_t write, void *arg)
 {
 	struct batch batch = { .state = state, .write = write, .arg = arg };
 
-	write_system_wide(&batch);
-	write_base(&batch, UINT64_MAX);
-	write_log(&batch);
-	batch__flush(&batch);
-	return batch.err;
+	return write_all(&batch);
+}
+
+int state__dump(struct state *state, state_write_t write, void *arg)
+{
+	struct batch batch = { .state = state, .all = true, .write = write, .arg = arg };
+
+	return write_all(&batch);
 }
