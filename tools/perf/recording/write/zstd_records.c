@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/kernel.h>
 #include "util/debug.h"
+#include "recording/lib/records.h"
 #include "zstd_records.h"
 
 #define HEADER_BYTES	sizeof(struct perf_record_compressed)
@@ -69,7 +70,42 @@ ssize_t zstd_records__compress(struct zstd_data *zstd, int level, const void *da
 	}
 	return size < 0 ? size : (ssize_t)done;
 }
+
+static ssize_t decompress(ZSTD_DStream *stream, const void *records, size_t len, void *at,
+			  size_t space)
+{
+	ZSTD_outBuffer out = { at, space, 0 };
+	struct records run = records__of(records, len);
+	struct record_iter iter;
+	size_t ret = 1;
+
+	records__for_each(&run, iter) {
+		ZSTD_inBuffer in = { records + iter.pos + HEADER_BYTES, iter.size - HEADER_BYTES, 0 };
+
+		if (iter.header.type != PERF_RECORD_COMPRESSED)
+			return -EILSEQ;
+		ret = ZSTD_decompressStream(stream, &out, &in);
+		if (ZSTD_isError(ret) || in.pos < in.size)
+			return -EILSEQ;
+	}
+	return ret || iter.pos < len ? -EILSEQ : (ssize_t)out.pos;
+}
+
+ssize_t zstd_records__decompress(const void *records, size_t len, void *at, size_t space)
+{
+	ZSTD_DStream *stream = ZSTD_createDStream();
+	ssize_t ret = stream ? decompress(stream, records, len, at, space) : -ENOMEM;
+
+	ZSTD_freeDStream(stream);
+	return ret;
+}
 #else
+ssize_t zstd_records__decompress(const void *records __maybe_unused, size_t len __maybe_unused,
+				 void *at __maybe_unused, size_t space __maybe_unused)
+{
+	return -EOPNOTSUPP;
+}
+
 ssize_t zstd_records__compress(struct zstd_data *zstd __maybe_unused, int level __maybe_unused,
 			       const void *data __maybe_unused, size_t len __maybe_unused,
 			       void *at __maybe_unused, bool end __maybe_unused)

@@ -38,4 +38,14 @@
 ssize_t zstd_records__compress(struct zstd_data *zstd, int level, const void *data, size_t len,
 			       void *at, bool end);
 
+/**
+ * zstd_records__decompress - decompress records of one frame
+ * @records:	@len bytes, made by zstd_records__compress() with @end set, and undamaged
+ * @at:		@space bytes
+ *
+ * Return: length of the data [bytes], or a negative errno: -EILSEQ if the records are others, or if
+ * the data need more space; -EOPNOTSUPP without zstd.
+ */
+ssize_t zstd_records__decompress(const void *records, size_t len, void *at, size_t space);
+
 #endif
