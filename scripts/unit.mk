@@ -41,7 +41,7 @@ stubs-members := $(wildcard tools/perf/recording/tests/stubs/*.c)
 util-members := $(addprefix tools/perf/util/,json.c kernel-symbols.c \
 	perfetto/intern.c perfetto/proto.c)
 upstream-members := $(addprefix tools/,lib/api/fs/fs.c lib/api/fs/tracing_path.c lib/ctype.c lib/perf/cpumap.c \
-	lib/str_error_r.c lib/symbol/kallsyms.c lib/vsprintf.c lib/zalloc.c perf/util/hashmap.c perf/util/units.c)
+	lib/bitmap.c lib/find_bit.c lib/hweight.c lib/str_error_r.c lib/symbol/kallsyms.c lib/vsprintf.c lib/zalloc.c perf/util/hashmap.c perf/util/units.c)
 
 # $(call archive,VARIANT,NAME)
 define archive

@@ -81,6 +81,7 @@ static struct {
 	bool		 advise;
 	u64		 advise_ns;
 	const char	*keep_defaults;
+	const char	*keep_file;
 	bool		 keep_events;
 	const char	*event, *filter;		/* from the configuration */
 	const char	*trigger, *trigger_filter;
@@ -394,6 +395,9 @@ static struct option options[] = {
 	OPT_CALLBACK_OPTARG(0, "keep", &rec.keep, NULL, "time,memory",
 			    "keep the records of this time, compressed, in this much memory; write them "
 			    "when a snapshot is taken (default: 60s,256M)", parse_keep),
+	OPT_STRING(0, "keep-file", &rec.keep.file, "file",
+		   "keep the records of --keep in this file, which has their size and outlives perf: see "
+		   "perf inject --recover-keep"),
 	OPT_BOOLEAN(0, "keep-overlap", &rec.keep.overlap,
 		    "write all kept records to each file, including those that the previous file has"),
 	OPT_CALLBACK_OPTARG(0, "advise", &args.advise_ns, NULL, "time",
@@ -467,6 +471,7 @@ static const struct option_variable variables[] = {
 	{ "io",			  VARIABLE_OPTION, NULL },
 	{ "keep",		  VARIABLE_STRING, &args.keep_defaults },
 	{ "keep-events",	  VARIABLE_BOOL,   &args.keep_events },
+	{ "keep-file",		  VARIABLE_STRING, &args.keep_file },
 	{ "keep-first",		  VARIABLE_OPTION, NULL },
 	{ "mmap-pages",		  VARIABLE_OPTION, NULL },
 	{ "summary",		  VARIABLE_OPTION, NULL },
@@ -809,6 +814,7 @@ static int choose_advise(void)
 	rec.advice.wanted_ns = args.advise_ns ?: rec.keep.max_ns ?: KEEP_DEFAULT_NS;
 	rec.keep.max_ns = rec.advice.wanted_ns;
 	rec.keep.overlap = false;
+	rec.keep.file = args.keep_file = NULL;
 	stream_all_events(rec.evlist);
 
 	rec.output.data.path = "/dev/null";
@@ -874,9 +880,9 @@ static int choose_keep(void)
 		pipeline->max_bytes = keep__enabled(&rec.keep) ? KEEP_WRITE_BUFFER_BYTES :
 								 PIPELINE_DEFAULT_BYTES;
 	if (!keep__enabled(&rec.keep)) {
-		if (!rec.keep.overlap)
+		if (!rec.keep.overlap && !rec.keep.file)
 			return 0;
-		pr_err("--keep-overlap needs --keep.\n");
+		pr_err("%s needs --keep.\n", rec.keep.file ? "--keep-file" : "--keep-overlap");
 		return -EINVAL;
 	}
 	if (rec.keep.overlap && !rec.rotation.enabled) {
@@ -885,7 +891,7 @@ static int choose_keep(void)
 	}
 	rec.keep.level = level < 0 ? min(1, COMPRESSION_MAX) : level;
 	pipeline->level = 0;
-	return 0;
+	return rec.keep.file ? 0 : keep__set_file(&rec.keep, args.keep_file);
 }
 
 static int prepare_recorder(void)

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 #include <linux/kernel.h>
+#include <sys/mman.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/time-utils.h"
 #include "recording/aux/write.h"
+#include "recording/output/template.h"
 #include "recording/sideband/synthesize.h"
 #include "internal.h"
 #include "recorder.h"
@@ -39,6 +43,23 @@ int recorder__begin_file(struct recorder *rec)
 	int err = describe(rec) ?: sideband__begin_file(&rec->sideband);
 
 	limit_file(rec);
+	return err;
+}
+
+int recorder__store_session(struct recorder *rec)
+{
+	int fd, err;
+
+	if (!rec->keep.box)
+		return 0;
+	fd = memfd_create("session", MFD_CLOEXEC);
+	if (fd < 0) {
+		err = -errno;
+		pr_err("Cannot create a file in memory: %s\n", strerror(-err));
+		return err;
+	}
+	err = output__write_template(&rec->output, fd) ?: keep__store_session(&rec->keep, fd);
+	close(fd);
 	return err;
 }
 

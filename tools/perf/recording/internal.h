@@ -128,6 +128,14 @@ int events__exclude_threads(struct recorder *rec);
 int recorder__begin_file(struct recorder *rec);
 
 /**
+ * recorder__store_session - after recorder__begin_file(): let the file of --keep-file, if there is
+ * one, have all that is needed to make a file of what is kept
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int recorder__store_session(struct recorder *rec);
+
+/**
  * recorder__read_lost - write what events of streams have lost since the last call (lost_counters.h)
  *
  * Return: 0, or a negative errno.

@@ -40,13 +40,14 @@
  *        +-- output/		perf.data: header, features, switching files, deleting old ones
  *        +-- write/		memory -> disk: queue, compression, io_uring, POSIX AIO or write(2)
  *        +-- report/		what the user is told at the end
+ *        +-- recover/		perf inject --recover-keep: a file of what a killed recorder kept
  *        |
  *        +-- stats/		records and losses of a ring, and when; shared with perf loss
  *        +-- lib/		helpers that know nothing of recording
  *
  * A folder includes only headers of folders below it:
  *
- *	report, sideband > snapshot > keep, aux > state, output > write > ring > stats, when > lib
+ *	report, sideband, recover > snapshot > keep, aux > state, output > write > ring > stats, when > lib
  *
  * The main thread writes all structures, except for what capture.h, overwrite.h, keep.h, queue.h,
  * readers.h, aux/drain.h and drain_thread.h assign to their threads. util's side-band thread adds

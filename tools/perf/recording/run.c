@@ -294,7 +294,8 @@ static int begin(struct recorder *rec)
 	if (!err)
 		err = sideband__begin(&rec->sideband);
 	if (!err)
-		err = recorder__begin_file(rec) ?: prepare_to_drop(rec);
+		err = recorder__begin_file(rec) ?: recorder__store_session(rec) ?:
+		      prepare_to_drop(rec);
 	if (!err)
 		err = start_readers(rec);
 	if (!err)
@@ -381,6 +382,7 @@ static int end(struct recorder *rec, int err)
 	err = recorder__close_file(rec, rec->rotation.enabled || rec->timestamp_filename) ?: err;
 	if (!err && (rec->rotation.enabled || recorder__has_snapshots(rec)))
 		sync_snapshot(rec);
+	rec->keep.unsaved_end = err || rec->nr_missing > nr_missing;
 	/* Commands that the main loop did not see before it ended are part of the last snapshot. */
 	capture__asked(&rec->capture, &nr_commands);
 	answer_commands(rec, nr_commands,

@@ -291,11 +291,12 @@ static int write_last_snapshot(struct recorder *rec, struct snapshot *snapshot)
 
 /*
  * If there is no space for the last snapshot, it can be cut off the file and written once more with
- * fewer records: kept blocks stay, but copies of overwrite rings and AUX areas are used up.
+ * fewer records: kept blocks stay, but copies of overwrite rings and AUX areas are used up. With
+ * --keep-file, all of them stay in that file instead.
  */
 static bool can_shrink(struct recorder *rec)
 {
-	return keep__enabled(&rec->keep) && rec->sideband.route == SIDEBAND_TO_STATE &&
+	return keep__enabled(&rec->keep) && !rec->keep.box && rec->sideband.route == SIDEBAND_TO_STATE &&
 	       !recorder__has_overwrite(rec) && !aux__takes_snapshots(&rec->aux) &&
 	       rec->output.open && rec->output.regular && !output__flush(&rec->output);
 }
@@ -348,7 +349,8 @@ int recorder__take_last(struct recorder *rec)
 	if (first_err && !err)
 		pr_err("The newest records of the last snapshot are saved.\n");
 	rec->output.droppable = false;
-	keep__end_snapshot(&rec->keep, true);
+	/* A file of --keep-file remains, and has what is in no other. */
+	keep__end_snapshot(&rec->keep, !err || !rec->keep.box);
 	return first_err ?: snapshot.drain_err;
 }
 

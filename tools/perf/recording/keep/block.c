@@ -5,38 +5,58 @@
 #include <sys/mman.h>
 #include <internal/lib.h>
 #include "block.h"
+#include "box.h"
 
 static size_t pages_of(size_t len)
 {
 	return DIV_ROUND_UP(len, page_size) * page_size;
 }
 
-static void *map(size_t len)
+static void *map(struct keep_box *box, size_t len)
 {
-	void *data = mmap(NULL, pages_of(len), PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *data;
 
+	if (box)
+		return keep_box__alloc(box, len);
+	data = mmap(NULL, pages_of(len), PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	return data == MAP_FAILED ? NULL : data;
 }
 
-void *keep_memory__map(void)
+static void unmap(struct keep_box *box, void *data, size_t len)
 {
-	return map(KEEP_BLOCK_BYTES);
+	if (keep_box__contains(box, data))
+		keep_box__free(box, data, len);
+	else
+		munmap(data, len);
 }
 
-void keep_memory__unmap(void *memory)
+void *keep_memory__map(struct keep_box *box)
 {
-	munmap(memory, KEEP_BLOCK_BYTES);
+	return map(box, KEEP_BLOCK_BYTES);
 }
 
-struct keep_block *keep_block__new(void *memory)
+void keep_memory__unmap(struct keep_box *box, void *memory)
+{
+	unmap(box, memory, KEEP_BLOCK_BYTES);
+}
+
+struct keep_block *keep_block__new(struct keep_box *box, void *memory)
 {
 	struct keep_block *block = memory ? calloc(1, sizeof(*block)) : NULL;
 
 	if (!block)
 		return NULL;
+	if (keep_box__contains(box, memory)) {
+		block->slot = keep_box__open(box, BOX_EVENTS, 0, memory);
+		if (!block->slot) {
+			free(block);
+			return NULL;
+		}
+	}
 	INIT_LIST_HEAD(&block->node);
 	INIT_LIST_HEAD(&block->raw_node);
+	block->box = box;
 	block->refs = 1;
 	block->mapped = KEEP_BLOCK_BYTES;
 	block->data = memory;
@@ -45,22 +65,83 @@ struct keep_block *keep_block__new(void *memory)
 
 void keep_block__free(struct keep_block *block)
 {
-	munmap(block->data, block->mapped);
+	if (block->slot)
+		keep_box__free_slot(block->box, block->slot);
+	unmap(block->box, block->data, block->mapped);
 	free(block);
 }
 
-void *keep_block__compressed(const void *records, size_t len)
+void keep_block__discard(struct keep_block *block)
 {
-	void *data = map(len);
-
-	return data ? memcpy(data, records, len) : NULL;
+	if (block->slot)
+		free(block);
+	else
+		keep_block__free(block);
 }
 
-void *keep_block__replace(struct keep_block *block, void *data, size_t len)
+void keep_block__append(struct keep_block *block, size_t len)
 {
-	void *memory = block->data;
+	block->len += len;
+	if (block->slot)
+		keep_box__set_len(block->slot, block->len);
+}
 
-	block->data = data;
+static struct box_slot describe(const struct keep_block *block, size_t len)
+{
+	return (struct box_slot){
+		.len	 = len,
+		.kind	 = BOX_EVENTS,
+		.flags	 = block->ends_round ? BOX_ENDS_ROUND : 0,
+		.raw_len = block->raw_len,
+		.first	 = block->first,
+		.last	 = block->last,
+		.records = block->records,
+		.samples = block->samples,
+	};
+}
+
+void keep_block__seal(struct keep_block *block)
+{
+	struct box_slot fields = describe(block, block->len);
+
+	if (block->slot)
+		keep_box__close(block->slot, &fields);
+}
+
+u64 keep_block__seq(const struct keep_block *block)
+{
+	return block->slot ? block->slot->seq : 0;
+}
+
+/* Return: may @data take the place of the records? For an instant, both are in the file. */
+static bool replace_slot(struct keep_block *block, const void *data, size_t len)
+{
+	struct box_slot fields = describe(block, len), *slot;
+
+	fields.encoding = BOX_ZSTD_RECORDS;
+	fields.data_sum = checksum(data, len);
+	fields.seq = keep_block__seq(block);
+	slot = keep_box__add(block->box, &fields, data);
+	if (!slot)
+		return false;
+	keep_box__free_slot(block->box, block->slot);
+	block->slot = slot;
+	return true;
+}
+
+void *keep_block__replace(struct keep_block *block, const void *data, size_t len)
+{
+	struct keep_box *box = block->slot ? block->box : NULL;
+	void *memory = block->data, *copy = map(box, len);
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, data, len);
+	if (box && !replace_slot(block, copy, len)) {
+		unmap(box, copy, len);
+		return NULL;
+	}
+	block->data = copy;
 	block->len = len;
 	block->mapped = pages_of(len);
 	return memory;
@@ -72,6 +153,6 @@ void keep_block__trim(struct keep_block *block)
 
 	if (used == block->mapped)
 		return;
-	munmap(block->data + used, block->mapped - used);
+	unmap(block->box, block->data + used, block->mapped - used);
 	block->mapped = used;
 }

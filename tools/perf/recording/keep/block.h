@@ -2,7 +2,10 @@
 /*
  * Allocate blocks: pieces of the kept streams, first as they were recorded, then compressed.
  *
- * Each block has pages of its own, so that memory returns to the system when it is dropped.
+ * Each block has pages of its own, so that memory returns to the system when it is dropped. With
+ * --keep-file they are pages of the file, and a slot describes the block there (box.h).
+ *
+ * Where there is a box, the caller holds keep->lock.
  */
 #ifndef PERF_RECORDING_KEEP_BLOCK_H
 #define PERF_RECORDING_KEEP_BLOCK_H
@@ -10,9 +13,9 @@
 #include <stdbool.h>
 #include <linux/list.h>
 #include <linux/types.h>
+#include "box_format.h"
 
-/* Large enough for a good ratio, small enough to be the unit in which records are dropped. */
-#define KEEP_BLOCK_BYTES	(1UL << 20)
+struct keep_box;
 
 enum keep_form {
 	KEEP_RAW,		/* records, waiting to be compressed */
@@ -23,6 +26,8 @@ enum keep_form {
 
 /**
  * struct keep_block
+ * @box:	file that has the block, or NULL
+ * @slot:	describes it there; NULL if there was no room
  * @node:	in the list of kept blocks
  * @raw_node:	in the list of blocks that wait to be compressed, if KEEP_RAW
  * @refs:	the list, the compressor, and the snapshot that is being written hold one each
@@ -42,6 +47,8 @@ enum keep_form {
  * @taken:	the snapshot that is being written does not contain the block yet
  */
 struct keep_block {
+	struct keep_box	*box;
+	struct box_slot	*slot;
 	struct list_head node;
 	struct list_head raw_node;
 	unsigned int	 refs;
@@ -62,27 +69,46 @@ struct keep_block {
 	bool		 taken;
 };
 
-/** keep_memory__map - allocate memory for the records of a block. Return: NULL: -ENOMEM */
-void *keep_memory__map(void);
+/**
+ * keep_memory__map - allocate memory for the records of a block
+ * @box:	the file that the memory is to be part of, or NULL
+ *
+ * Return: NULL: -ENOMEM, or no room in the file.
+ */
+void *keep_memory__map(struct keep_box *box);
 
 /** keep_memory__unmap - free what keep_memory__map() has returned */
-void keep_memory__unmap(void *memory);
+void keep_memory__unmap(struct keep_box *box, void *memory);
 
-/** keep_block__new - create an empty block of @memory. Return: NULL: -ENOMEM, or no @memory */
-struct keep_block *keep_block__new(void *memory);
+/**
+ * keep_block__new - create an empty block of @memory
+ *
+ * Return: NULL: -ENOMEM, no @memory, or no room in the file. The memory remains the caller's then.
+ */
+struct keep_block *keep_block__new(struct keep_box *box, void *memory);
 
 /** keep_block__free - free the block, whatever its @refs */
 void keep_block__free(struct keep_block *block);
 
-/** keep_block__compressed - copy what the block becomes. Return: the copy, or NULL: -ENOMEM */
-void *keep_block__compressed(const void *records, size_t len);
+/** keep_block__discard - likewise, but leave its records in the file, if they are there */
+void keep_block__discard(struct keep_block *block);
+
+/** keep_block__append - @len bytes behind the records were written: they belong to the block now */
+void keep_block__append(struct keep_block *block, size_t len);
+
+/** keep_block__seal - nothing will be appended any more: all fields are set */
+void keep_block__seal(struct keep_block *block);
+
+/** keep_block__seq - return the number of the block in its file, or 0 */
+u64 keep_block__seq(const struct keep_block *block);
 
 /**
- * keep_block__replace - replace the records by their compressed form, @len bytes at @data
+ * keep_block__replace - replace the records by a copy of their compressed form, @len bytes at @data
  *
- * Return: the memory of the records, which is the caller's now.
+ * Return: the memory of the records, which is the caller's now. NULL if there was no memory, or no
+ * room in the file: then the block is unchanged.
  */
-void *keep_block__replace(struct keep_block *block, void *data, size_t len);
+void *keep_block__replace(struct keep_block *block, const void *data, size_t len);
 
 /** keep_block__trim - give memory behind the records back */
 void keep_block__trim(struct keep_block *block);

@@ -10,6 +10,10 @@
  * may forget as well. The blocks of rare events are small: if dropping them down to
  * KEEP_MIN_BLOCKS_BYTES is not enough, sideband__tidy() drops more of them (keep__drop_oldest()).
  *
+ * With --keep-file, the limit of the blocks is that of the file, less what it has of the live state
+ * (journal.h). The file has a fixed size, and everything else comes on top: the live state may grow
+ * by a quarter of --keep, but by no more than KEEP_DEFAULT_BYTES.
+ *
  * The rings are locked memory of the kernel, and not counted (-m).
  *
  * Another time would need:
@@ -51,10 +55,12 @@ static u64 anonymous_bytes(void)
 	return (u64)(resident - shared) * page_size;
 }
 
-/* @all: memory of this process [bytes]. Caller holds @lock. */
+/* @all: anonymous memory of this process [bytes]. Caller holds @lock. */
 static u64 other_bytes(const struct keep *keep, u64 all)
 {
-	return (all > keep->bytes ? all - keep->bytes : 0) +
+	u64 blocks = keep->box ? 0 : keep->bytes;
+
+	return (all > blocks ? all - blocks : 0) +
 	       __atomic_load_n(&keep->reserved_bytes, __ATOMIC_RELAXED);
 }
 
@@ -62,6 +68,8 @@ u64 keep__growth_limit(const struct keep *keep)
 {
 	u64 used = keep->base_bytes + KEEP_MIN_BLOCKS_BYTES;
 
+	if (keep->box)
+		return min(keep->max_bytes / 4, (u64)KEEP_DEFAULT_BYTES);
 	return keep->max_bytes > used ? keep->max_bytes - used : 0;
 }
 
@@ -75,15 +83,26 @@ u64 keep__other_bytes(struct keep *keep)
 	return others;
 }
 
+/* Return: the memory that is not for blocks, out of @max [bytes]. Caller holds @lock. */
+static u64 taken_bytes(const struct keep *keep, u64 all, u64 *max)
+{
+	if (!keep->box) {
+		*max = keep->max_bytes;
+		return other_bytes(keep, all);
+	}
+	*max = keep_box__capacity(keep->box);
+	return keep->journal.mapped;
+}
+
 void keep__measure(struct keep *keep)
 {
-	u64 all = anonymous_bytes(), others;
+	u64 all = anonymous_bytes(), others, max_bytes;
 
 	pthread_mutex_lock(&keep->lock);
-	others = other_bytes(keep, all);
-	keep->limit_bytes = keep->max_bytes > others + KEEP_MIN_BLOCKS_BYTES ?
-			    keep->max_bytes - others : KEEP_MIN_BLOCKS_BYTES;
-	keep->peak_bytes = max(keep->peak_bytes, all);
+	others = taken_bytes(keep, all, &max_bytes);
+	keep->limit_bytes = max_bytes > others + KEEP_MIN_BLOCKS_BYTES ?
+			    max_bytes - others : KEEP_MIN_BLOCKS_BYTES;
+	keep->peak_bytes = max(keep->peak_bytes, all + (keep->box ? keep->box->bytes : 0));
 	keep__trim(keep);
 	pthread_mutex_unlock(&keep->lock);
 }

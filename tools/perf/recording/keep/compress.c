@@ -13,27 +13,36 @@
 /* Keep the memory for the next block, or free it. Caller holds @lock. */
 static void recycle(struct keep *keep, void *memory)
 {
-	if (keep->nr_spare == KEEP_MAX_SPARE) {
-		keep_memory__unmap(memory);
+	bool outside = keep->box && !keep_box__contains(keep->box, memory);
+
+	if (outside || keep->nr_spare == KEEP_MAX_SPARE) {
+		keep_memory__unmap(keep->box, memory);
 		return;
 	}
 	keep->spare[keep->nr_spare++] = memory;
 	keep->bytes += KEEP_BLOCK_BYTES;
 }
 
-/* Replace the records of @block, unless they are smaller. Caller holds @lock. */
+/*
+ * Replace the records of @block, unless they are smaller. In a file that is full, older blocks make
+ * room. Caller holds @lock.
+ */
 static void finish(struct keep *keep, struct keep_block *block, ssize_t len)
 {
-	void *data = NULL;
+	bool smaller = len > 0 && (size_t)len < block->len;
+	void *memory = NULL;
 
 	keep->bytes -= block->mapped;
-	if (len > 0 && (size_t)len < block->len)
-		data = keep_block__compressed(keep->records, len);
-	if (data)
-		recycle(keep, keep_block__replace(block, data, len));
+	if (smaller) {
+		do {
+			memory = keep_block__replace(block, keep->records, len);
+		} while (!memory && keep->box && keep__make_room(keep));
+	}
+	if (memory)
+		recycle(keep, memory);
 	else
 		keep_block__trim(block);
-	block->form = data ? KEEP_COMPRESSED : KEEP_INCOMPRESSIBLE;
+	block->form = memory ? KEEP_COMPRESSED : KEEP_INCOMPRESSIBLE;
 	keep->bytes += block->mapped;
 	pthread_cond_broadcast(&keep->compressed);
 }

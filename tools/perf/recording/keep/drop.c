@@ -48,6 +48,8 @@ void keep__drop(struct keep *keep, struct keep_block *block, enum keep_limit lim
 	bool in_snapshot = block->written && !keep->overlap;	/* and in no later one */
 	u64 *last = in_snapshot ? &keep->unsaved_last : &keep->dropped_last;
 
+	if (keep->box && keep_block__seq(block) > keep->box->header->saved)
+		keep_box__note_dropped(keep->box, block->last, limit);
 	list_del_init(&block->node);
 	*last = max(*last, block->last);
 	*(in_snapshot ? &keep->unsaved_limit : &keep->limit) = limit;
@@ -64,6 +66,25 @@ static bool is_too_old(const struct keep *keep, const struct keep_block *block)
 	       block->arrived + keep->max_ns < keep->arrived;
 }
 
+static void drop_for_space(struct keep *keep, struct keep_block *block)
+{
+	keep__drop(keep, block, keep->raw_bytes > keep->limit_bytes / 2 ? KEEP_LIMIT_CPU :
+									  KEEP_LIMIT_MEMORY);
+}
+
+bool keep__make_room(struct keep *keep)
+{
+	struct keep_block *block;
+
+	list_for_each_entry(block, &keep->blocks, node) {
+		if (block->taken)
+			continue;
+		drop_for_space(keep, block);
+		return true;
+	}
+	return false;
+}
+
 void keep__trim(struct keep *keep)
 {
 	struct keep_block *block, *next;
@@ -74,7 +95,6 @@ void keep__trim(struct keep *keep)
 		else if (keep->bytes <= keep->limit_bytes)
 			break;
 		else if (!block->taken)		/* dropping that frees no memory yet */
-			keep__drop(keep, block, keep->raw_bytes > keep->limit_bytes / 2 ?
-				   KEEP_LIMIT_CPU : KEEP_LIMIT_MEMORY);
+			drop_for_space(keep, block);
 	}
 }

@@ -21,6 +21,13 @@ void keep__put_taken(struct keep *keep);
  */
 void keep__trim(struct keep *keep);
 
+/**
+ * keep__make_room - drop the oldest block that no snapshot is writing. Caller holds @lock
+ *
+ * Return: false if there is none.
+ */
+bool keep__make_room(struct keep *keep);
+
 /** keep__drop - drop @block because of @limit, and count what is lost. Caller holds @lock */
 void keep__drop(struct keep *keep, struct keep_block *block, enum keep_limit limit);
 

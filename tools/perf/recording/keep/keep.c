@@ -13,6 +13,7 @@
 #include "recording/ring/channel.h"
 #include "compress.h"
 #include "drop.h"
+#include "journal.h"
 #include "keep.h"
 
 /* A round that ends seals a block of this size, or of this part of the time to keep. */
@@ -31,8 +32,12 @@ static void seal(struct keep *keep, bool ends_round)
 	block->ends_round = ends_round;
 	block->raw_len = block->len;
 	pthread_mutex_lock(&keep->lock);
+	keep_block__seal(block);
+	if (keep->box && !block->slot)
+		keep_box__note_dropped(keep->box, block->last, KEEP_LIMIT_MEMORY);
 	list_add_tail(&block->node, &keep->blocks);
 	keep->newest = max(keep->newest, block->last);
+	keep->newest_record = max(keep->newest_record, block->last);
 	keep->arrived = max(keep->arrived, block->arrived);
 	if (keep->level) {
 		keep__set_raw(keep, block);
@@ -48,28 +53,46 @@ static void seal(struct keep *keep, bool ends_round)
 		keep__measure(keep);
 }
 
+/* Return: an empty block in the memory that --keep leaves, or NULL. Caller holds @lock. */
+static struct keep_block *new_block(struct keep *keep, struct keep_box *box)
+{
+	struct keep_block *block;
+	void *memory;
+
+	if (keep->nr_spare) {
+		memory = keep->spare[--keep->nr_spare];
+	} else {
+		memory = keep_memory__map(box);
+		keep->bytes += memory ? KEEP_BLOCK_BYTES : 0;
+	}
+	block = keep_block__new(box, memory);
+	if (!block && memory) {
+		keep_memory__unmap(box, memory);
+		keep->bytes -= KEEP_BLOCK_BYTES;
+	}
+	return block;
+}
+
+/*
+ * A file that is full makes room. Where a snapshot is being written and has all of it, records go to
+ * memory outside: they will be in the next snapshot, but nobody can recover them.
+ */
 static int begin_block(struct keep *keep)
 {
-	void *memory = NULL;
+	struct keep_block *block;
 
 	pthread_mutex_lock(&keep->lock);
-	if (keep->nr_spare)
-		memory = keep->spare[--keep->nr_spare];
-	else
-		keep->bytes += KEEP_BLOCK_BYTES;
+	do {
+		block = new_block(keep, keep->box);
+	} while (!block && keep->box && keep__make_room(keep));
+	if (!block && keep->box)
+		block = new_block(keep, NULL);
+	keep->filling = block;
 	pthread_mutex_unlock(&keep->lock);
-	memory = memory ?: keep_memory__map();
-	keep->filling = keep_block__new(memory);
-	if (keep->filling) {
-		keep->filling->begun = rdclock();
-		return 0;
-	}
-	if (memory)
-		keep_memory__unmap(memory);
-	pthread_mutex_lock(&keep->lock);
-	keep->bytes -= KEEP_BLOCK_BYTES;
-	pthread_mutex_unlock(&keep->lock);
-	return -ENOMEM;
+	if (!block)
+		return -ENOMEM;
+	block->begun = rdclock();
+	return 0;
 }
 
 /* Return: length of the whole records from @pos on that fit into @space [bytes]. */
@@ -92,7 +115,7 @@ static void copy(struct keep_block *block, const struct records *records, struct
 
 	ring_stats__add(stats, records, len);
 	records__copy(records, 0, block->data + block->len, len);
-	block->len += len;
+	keep_block__append(block, len);
 	block->records += stats->records - nr_records;
 	block->samples += stats->samples - nr_samples;
 	block->arrived = rdclock();
@@ -140,6 +163,8 @@ static int write_kept(struct record_sink *sink, const struct records *records, s
 	first = !keep->no_memory;
 	err = keep->no_memory ? -ENOMEM : append(keep, records, &ring->stats);
 	keep->no_memory = err;
+	if (keep->box)
+		keep_box__note_lost(keep->box, ring->stats.lost_at);
 	pthread_mutex_unlock(&keep->append);
 	if (err && first)
 		pr_err("\nNot enough memory to keep more records: this process cannot map another %lu MB (ulimit -v, "
@@ -148,11 +173,30 @@ static int write_kept(struct record_sink *sink, const struct records *records, s
 	return err;
 }
 
+/*
+ * Records that are appended after this mark are not older than any record before the last one
+ * (rounds.h). Caller holds @append.
+ */
+static void note_complete(struct keep *keep)
+{
+	const struct keep_block *block = keep->filling;
+
+	if (!keep->box || (block && !block->slot))
+		return;
+	keep_box__note_complete(keep->box, keep->round_newest);
+	pthread_mutex_lock(&keep->lock);
+	keep->round_newest = max(keep->round_newest, keep->newest_record);
+	pthread_mutex_unlock(&keep->lock);
+	if (block)
+		keep->round_newest = max(keep->round_newest, block->last);
+}
+
 int keep__end_round(struct keep *keep)
 {
 	const struct keep_block *block;
 
 	pthread_mutex_lock(&keep->append);
+	note_complete(keep);
 	block = keep->filling;
 	if (block && (block->len >= SEAL_BYTES ||
 		      (keep->max_ns && block->last - block->first >= keep->max_ns / SEAL_PART)))
@@ -273,6 +317,7 @@ static void take(struct keep *keep, struct keep_stats *stats)
 		block->written = true;
 		block->taken = true;
 		block->refs++;
+		keep->taken_seq = max(keep->taken_seq, keep_block__seq(block));
 	}
 	stats->begin = max(first, keep->dropped_last);
 	stats->limit = keep->dropped_last ? keep->limit : KEEP_NO_LIMIT;
@@ -363,6 +408,8 @@ void keep__end_snapshot(struct keep *keep, bool saved)
 	pthread_mutex_lock(&keep->lock);
 	while (keep->nr_written < keep->nr_taken)
 		keep__put_taken(keep);
+	if (keep->box && saved && !keep->overlap)
+		keep_box__note_saved(keep->box, keep->taken_seq);
 	if (keep->overlap)
 		note_saved(keep, saved);
 	else
@@ -451,6 +498,9 @@ int keep__init(struct keep *keep)
 	pthread_cond_init(&keep->compressed, NULL);
 	INIT_LIST_HEAD(&keep->blocks);
 	INIT_LIST_HEAD(&keep->raw);
+	err = keep->file ? keep_box__new(keep->file, keep->max_bytes, &keep->box) : 0;
+	if (err)
+		return err;
 	keep__measure(keep);
 	err = keep__start_compressor(keep);
 	if (err)
@@ -458,18 +508,32 @@ int keep__init(struct keep *keep)
 	return err;
 }
 
-void keep__exit(struct keep *keep)
+/* What is in the file of --keep-file stays there: it is removed as a whole, or remains. */
+static void free_blocks(struct keep *keep)
 {
 	struct keep_block *block, *next;
+	void *memory;
 
+	if (keep->filling)
+		keep_block__discard(keep->filling);
+	list_for_each_entry_safe(block, next, &keep->blocks, node)
+		keep_block__discard(block);
+	while (keep->nr_spare) {
+		memory = keep->spare[--keep->nr_spare];
+		if (!keep->box)
+			keep_memory__unmap(NULL, memory);
+	}
+}
+
+void keep__exit(struct keep *keep)
+{
 	if (!keep->sink.write)
 		return;
 	keep__stop_compressor(keep);
-	if (keep->filling)
-		keep_block__free(keep->filling);
-	list_for_each_entry_safe(block, next, &keep->blocks, node)
-		keep_block__free(block);
-	while (keep->nr_spare)
-		keep_memory__unmap(keep->spare[--keep->nr_spare]);
+	free_blocks(keep);
+	if (keep->box)
+		keep_box__delete(keep->box, !keep->unsaved_end);
+	keep->box = NULL;
+	journal__exit(&keep->journal);
 	keep->sink.write = NULL;
 }

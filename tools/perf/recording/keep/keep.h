@@ -31,7 +31,8 @@
  *     promise, nor does leaving out what is before a mark.
  *  4. A record is in one snapshot at most, unless @overlap.
  *
- * Memory: budget.c.
+ * Memory: budget.c. With --keep-file, the blocks are in a file that outlives the recorder (box.h),
+ * with what they need of the live state (journal.h).
  *
  * Two locks, taken in this order:
  *
@@ -63,6 +64,14 @@ const char *keep_limit__name(enum keep_limit limit);
 int keep__parse(struct keep *keep, const char *arg, const char *defaults);
 
 /**
+ * keep__set_file - set the file of --keep-file from the configuration (record.keep-file)
+ * @path:	a relative one is in $RUNTIME_DIRECTORY, which systemd sets for services; may be NULL
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int keep__set_file(struct keep *keep, const char *path);
+
+/**
  * keep__init - begin to keep; the choices are set. Does nothing without --keep
  *
  * The thread takes no signals.
@@ -71,8 +80,22 @@ int keep__parse(struct keep *keep, const char *arg, const char *defaults);
  */
 int keep__init(struct keep *keep);
 
-/** keep__exit - end the thread, free all blocks; harmless if keep__init() failed, or never ran */
+/**
+ * keep__exit - end the thread, free all blocks; harmless if keep__init() failed, or never ran
+ *
+ * Removes the file of --keep-file, unless @unsaved_end is set.
+ */
 void keep__exit(struct keep *keep);
+
+/**
+ * keep__store_session - store what describes the recording in the file of --keep-file
+ * @fd:		a perf.data file without samples (template.h)
+ *
+ * From then on the file is worth recovering.
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int keep__store_session(struct keep *keep, int fd);
 
 /**
  * keep__end_round - end the round, as PERF_RECORD_FINISHED_ROUND does in a file; in any thread

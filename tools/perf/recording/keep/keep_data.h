@@ -19,6 +19,8 @@
 #include "recording/ring/sink.h"
 #include "util/compress.h"
 #include "block.h"
+#include "box.h"
+#include "journal_data.h"
 
 #define KEEP_DEFAULT_NS		(60ULL * 1000000000)
 #define KEEP_DEFAULT_BYTES	(256ULL << 20)
@@ -77,9 +79,14 @@ struct keep_stats {
  *		0: only when the memory is full
  * @max_bytes:	memory of the recorder [bytes]; 0: --keep was not given
  * @level:	compression level, 0 for none
+ * @file:	of --keep-file, or NULL
+ * @box:	has the blocks, with --keep-file
+ * @journal:	what @box has of the live state; the main thread's
+ * @unsaved_end: the recording ends, but could not save what is kept: @box is to remain
  * @overlap:	each snapshot has everything that is kept, again
  * @append:	see above
  * @filling:	the block that records are appended to, or NULL
+ * @round_newest: time of the newest record when the last round ended [ns]
  * @no_memory:	a block could not be allocated, as was reported: nothing is appended any more
  * @lock:	see above; protects the fields below
  * @blocks:	the kept blocks, oldest first
@@ -96,6 +103,7 @@ struct keep_stats {
  *		keep__begin() [bytes]
  * @peak_bytes:	largest memory of the recorder that was seen [bytes]
  * @newest:	time of the newest record, or of the side-band [ns]
+ * @newest_record: time of the newest record in a block that is sealed [ns]
  * @arrived:	when it arrived [ns of CLOCK_MONOTONIC]
  * @dropped_last: time of the newest record that was dropped since the last snapshot [ns], or 0
  * @limit:	why it was dropped
@@ -107,6 +115,7 @@ struct keep_stats {
  * @requested:	a snapshot will be taken soon: time drops nothing
  * @synced_time: what was not appended yet is newer than this [ns]; the main thread's
  * @taken:	array of @nr_taken blocks to be written, the first @nr_written are; the main thread's
+ * @taken_seq:	number in @box of the newest block that was taken
  * @zstd:	the compressor's stream
  * @records:	its buffer
  * @thread:	the compressor's; @running until it is joined
@@ -117,9 +126,14 @@ struct keep {
 	u64			 max_ns;
 	u64			 max_bytes;
 	int			 level;
+	const char		*file;
+	struct keep_box		*box;
+	struct journal		 journal;
+	bool			 unsaved_end;
 	bool			 overlap;
 	pthread_mutex_t		 append;
 	struct keep_block	*filling;
+	u64			 round_newest;
 	bool			 no_memory;
 	pthread_mutex_t		 lock;
 	struct list_head	 blocks;
@@ -136,6 +150,7 @@ struct keep {
 	u64			 base_bytes;
 	u64			 peak_bytes;
 	u64			 newest;
+	u64			 newest_record;
 	u64			 arrived;
 	u64			 dropped_last;
 	enum keep_limit		 limit;
@@ -149,6 +164,7 @@ struct keep {
 	struct keep_block	**taken;
 	size_t			 nr_taken;
 	size_t			 nr_written;
+	u64			 taken_seq;
 	struct zstd_data	 zstd;
 	void			*records;
 	pthread_t		 thread;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/kernel.h>
@@ -65,4 +66,18 @@ int keep__parse(struct keep *keep, const char *arg, const char *defaults)
 	pr_err("--keep=%s: the memory must be %lluM or more.\n", arg ?: defaults,
 	       KEEP_MIN_BYTES >> 20);
 	return -EINVAL;
+}
+
+int keep__set_file(struct keep *keep, const char *path)
+{
+	const char *dir = getenv("RUNTIME_DIRECTORY");
+	char *file = NULL;
+
+	keep->file = path;
+	if (!path || !dir || path[0] == '/')
+		return 0;
+	if (asprintf(&file, "%s/%s", dir, path) < 0)
+		return -ENOMEM;
+	keep->file = file;		/* until the process ends */
+	return 0;
 }

@@ -17,6 +17,7 @@
 #include "recording/aux/aux.h"
 #include "recording/aux/sideband.h"
 #include "recording/aux/snapshot.h"
+#include "recording/keep/journal.h"
 #include "recording/keep/keep.h"
 #include "recording/lib/compat.h"
 #include "recording/lib/thread.h"
@@ -46,11 +47,17 @@ static bool find_format(const struct evsel *evsel, struct id_format *format)
 	return id_format__init(format, attr->sample_type, id);
 }
 
+static void take_in(struct sideband *sideband, const struct records *records)
+{
+	state__add(&sideband->state, records);
+	journal__add(sideband->keep, records);
+}
+
 static int write_to_state(struct record_sink *sink, const struct records *records, struct ring *ring)
 {
 	struct sideband *sideband = container_of(sink, struct sideband, to_state);
 
-	state__add(&sideband->state, records);
+	take_in(sideband, records);
 	ring_stats__add(&ring->stats, records, records__len(records));
 	return 0;
 }
@@ -134,10 +141,30 @@ static int read_proc(struct sideband *sideband)
 				  sideband->data_maps, add_synthesized);
 }
 
+static int write_to_journal(void *keep, const void *data, size_t len)
+{
+	struct records records = records__of(data, len);
+
+	journal__add(keep, &records);
+	return 0;
+}
+
+/* Let the file of --keep-file have the live state as it is now. */
+static void store_state(struct sideband *sideband)
+{
+	if (!sideband->keep->box)
+		return;
+	journal__begin_state(sideband->keep);
+	state__dump(&sideband->state, write_to_journal, sideband->keep);
+	journal__end_state(sideband->keep);
+}
+
 int sideband__begin(struct sideband *sideband)
 {
 	int err = sideband->route ? read_proc(sideband) : 0;
 
+	if (!err)
+		store_state(sideband);
 	sideband->begin_bytes = state__bytes(&sideband->state);
 	return err;
 }
@@ -150,13 +177,17 @@ static bool task_exists(u32 tid)
 static int make_up_for_loss(struct sideband *sideband)
 {
 	u64 lost = sideband->state.loss.lost;
+	int err;
 
 	if (lost == sideband->lost)
 		return 0;
 	pr_debug("%" PRIu64 " tracking records lost: reading /proc again.\n", lost - sideband->lost);
 	sideband->lost = lost;
 	state__mark_exited(&sideband->state, task_exists);
-	return read_proc(sideband);
+	err = read_proc(sideband);
+	if (!err)
+		store_state(sideband);
+	return err;
 }
 
 /*
@@ -226,9 +257,7 @@ int sideband__end_file(struct sideband *sideband)
 
 static void add_to_state(void *arg, const struct records *records)
 {
-	struct sideband *sideband = arg;
-
-	state__add(&sideband->state, records);
+	take_in(arg, records);
 }
 
 /* The rings of areas that are streamed are drained by readers (aux/drain.h). */
@@ -463,6 +492,8 @@ int sideband__tidy(struct sideband *sideband)
 	if (!sideband->route)
 		return 0;
 	state__find_stale_maps(&sideband->state, proc_maps__read);
+	if (journal__due(sideband->keep))
+		store_state(sideband);
 	if (keeps) {
 		keep__age(sideband->keep, sideband->state.newest);
 		if (!sideband->reduce_bytes)

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/compiler.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include "util/debug.h"
+#include "box_file.h"
+#include "box_format.h"
+
+static int explain_open(const char *path)
+{
+	int err = -errno;
+
+	if (err == -ELOOP)
+		pr_err("--keep-file=%s is a symbolic link: give the name of the file itself.\n", path);
+	else
+		pr_err("Cannot create --keep-file=%s: %s\n", path, strerror(-err));
+	return err;
+}
+
+/* Return: does @path lead to the file that is open as @fd? */
+static bool names(const char *path, int fd)
+{
+	struct stat named, opened;
+
+	return !lstat(path, &named) && !fstat(fd, &opened) && named.st_dev == opened.st_dev &&
+	       named.st_ino == opened.st_ino;
+}
+
+/* Of another file that has the lock, the header tells whose it is. */
+static int explain_locked(int fd, const char *path)
+{
+	struct box_header header = { .pid = 0 };
+
+	if (pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
+	    !memcmp(header.magic, BOX_MAGIC, sizeof(header.magic)))
+		pr_err("--keep-file=%s is in use by perf record, process %" PRIu64 ". Use another name.\n",
+		       path, (u64)header.pid);
+	else
+		pr_err("--keep-file=%s is locked by another process. Use another name.\n", path);
+	return -EBUSY;
+}
+
+/* Others must not be able to read what is kept, nor to change it. */
+static int check_owner(const struct stat *st, const char *path)
+{
+	if (!S_ISREG(st->st_mode)) {
+		pr_err("--keep-file=%s: must be a regular file.\n", path);
+		return -EINVAL;
+	}
+	if (st->st_uid == geteuid() && st->st_nlink == 1)
+		return 0;
+	pr_err("--keep-file=%s exists, and %s. Use another name.\n", path,
+	       st->st_nlink == 1 ? "belongs to another user" : "has other names");
+	return -EPERM;
+}
+
+/* Do not overwrite what is no box, nor records that are in no other file. */
+static int check_contents(int fd, const struct stat *st, const char *path)
+{
+	struct box_header header;
+
+	if (!st->st_size)
+		return 0;
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
+	    memcmp(header.magic, BOX_MAGIC, sizeof(header.magic))) {
+		pr_err("--keep-file=%s exists, and is no file of --keep-file. Remove it, or use another name.\n",
+		       path);
+		return -EEXIST;
+	}
+	if (header.version == BOX_VERSION && header.byte_order == BOX_BYTE_ORDER &&
+	    header.state != BOX_RECORDING && header.state != BOX_UNSAVED)
+		return 0;
+	pr_err("--keep-file=%s has the records of a recorder that was killed, or could not save them. Save them\n"
+	       "with: perf inject --recover-keep %s -o FILE\nor remove the file.\n", path, path);
+	return -EEXIST;
+}
+
+static int explain_space(int fd, const char *path, u64 bytes, int err)
+{
+	struct statvfs fs;
+
+	pr_err("Cannot reserve %" PRIu64 " MB for --keep-file=%s: %s.", bytes >> 20, path, strerror(err));
+	if (err == ENOSPC && !fstatvfs(fd, &fs))
+		pr_err(" The file system has %" PRIu64 " MB free: use a smaller --keep, or another file system.",
+		       (u64)fs.f_bavail * fs.f_frsize >> 20);
+	pr_err("\n");
+	return -err;
+}
+
+/* Whenever this process is killed, the next one finds an empty file, or a box without records. */
+static int mark(int fd)
+{
+	struct box_header header = { .byte_order = BOX_BYTE_ORDER, .version = BOX_VERSION };
+
+	memcpy(header.magic, BOX_MAGIC, sizeof(header.magic));
+	return pwrite(fd, &header, sizeof(header), 0) == sizeof(header) ? 0 : errno;
+}
+
+/* A file with holes would fail later, by SIGBUS. */
+static int reserve(int fd, const char *path, u64 bytes)
+{
+	int err;
+
+	if (ftruncate(fd, 0) || fchmod(fd, 0600)) {
+		err = errno;
+		pr_err("Cannot empty --keep-file=%s: %s\n", path, strerror(err));
+		return -err;
+	}
+	err = mark(fd) ?: posix_fallocate(fd, 0, bytes);
+	return err ? explain_space(fd, path, bytes, err) : 0;
+}
+
+/* Caller closes @fd, or removes the file, after an error. @existed: it was not created just now. */
+static int prepare(int fd, const char *path, u64 bytes, bool *existed)
+{
+	struct stat st;
+	int err;
+
+	if (flock(fd, LOCK_EX | LOCK_NB)) {
+		*existed = true;
+		return explain_locked(fd, path);
+	}
+	if (fstat(fd, &st))
+		return explain_open(path);
+	*existed = st.st_size;
+	err = check_owner(&st, path) ?: check_contents(fd, &st, path);
+	return err ?: reserve(fd, path, bytes);
+}
+
+int box_file__create(const char *path, u64 bytes)
+{
+	bool existed = false;
+	int fd, err;
+
+	/* A recorder that ends may remove the file between open and lock. */
+	do {
+		fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+		if (fd < 0)
+			return explain_open(path);
+		err = prepare(fd, path, bytes, &existed);
+		if (!err && names(path, fd))
+			return fd;
+		if (err && !existed)
+			box_file__remove(fd, path);
+		close(fd);
+	} while (!err);
+	return err;
+}
+
+void box_file__remove(int fd, const char *path)
+{
+	if (names(path, fd) && unlink(path))
+		pr_warning("Cannot remove %s: %m\n", path);
+}

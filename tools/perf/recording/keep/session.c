@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Store what describes the recording in the file of --keep-file. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/kernel.h>
+#include <sys/stat.h>
+#include "util/debug.h"
+#include "keep.h"
+
+static int read_all(int fd, void *to, size_t len)
+{
+	size_t pos = 0;
+	ssize_t n;
+
+	while (pos < len) {
+		n = pread(fd, to + pos, len - pos, pos);
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		pos += n;
+	}
+	return 0;
+}
+
+/* The extent and its slot remain until the file is closed. */
+static int store(struct keep *keep, int fd, size_t len)
+{
+	struct box_slot fields = { .kind = BOX_SESSION, .len = len, .raw_len = len };
+	void *data = keep_box__alloc(keep->box, len);
+	int err = data ? read_all(fd, data, len) : -ENOSPC;
+
+	if (err)
+		return err;
+	fields.data_sum = checksum(data, len);
+	if (!keep_box__add(keep->box, &fields, data))
+		return -ENOSPC;
+	keep->bytes += len;
+	keep_box__set_state(keep->box, BOX_RECORDING);
+	return 0;
+}
+
+int keep__store_session(struct keep *keep, int fd)
+{
+	struct stat st;
+	int err = fstat(fd, &st) ? -errno : 0;
+
+	pthread_mutex_lock(&keep->lock);
+	err = err ?: store(keep, fd, st.st_size);
+	pthread_mutex_unlock(&keep->lock);
+	if (err)
+		pr_err("Cannot store the description of the events in --keep-file=%s: %s\n", keep->file,
+		       strerror(-err));
+	return err;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Define the data of a recovery, for its parts; recover.h explains the whole.
+ */
+#ifndef PERF_RECORDING_RECOVER_INTERNAL_H
+#define PERF_RECORDING_RECOVER_INTERNAL_H
+
+#include <stdbool.h>
+#include <linux/types.h>
+#include "recording/keep/box_read.h"
+#include "recording/lib/records.h"
+
+struct evlist;
+struct perf_session;
+struct perf_tool;
+union perf_event;
+
+/**
+ * struct sideband_record - a side-band record
+ * @time:	of the record [ns]
+ * @pos:	where it begins in @data of struct recovered_sideband
+ * @order:	position among all, as they were drained
+ */
+struct sideband_record {
+	u64	time;
+	size_t	pos;
+	size_t	order;
+};
+
+/**
+ * struct recovered_sideband - side-band records, by time
+ * @data:	@len bytes in memory of @space
+ * @records:	@nr in memory of @max
+ * @next:	the first @next are written
+ */
+struct recovered_sideband {
+	void			*data;
+	size_t			 len;
+	size_t			 space;
+	struct sideband_record	*records;
+	size_t			 nr;
+	size_t			 max;
+	size_t			 next;
+};
+
+/**
+ * struct recovery
+ * @path:	of the file, the caller's
+ * @fd:		the file, locked
+ * @session_fd:	a file in memory with the session
+ * @input:	its name
+ * @reader:	of the file
+ * @evlist:	events of the session
+ * @packed, @raw: memory for one block, and for its records
+ * @sideband:	side-band records
+ * @tool, @write: where records go
+ * @session:	perf inject's
+ * @same_boot:	the machine was not started again since
+ * @records, @samples: written so far, without side-band
+ * @first, @last: times of the oldest and the newest record [ns]
+ * @broken:	records up to this time may be missing because of damage [ns]
+ * @damaged:	blocks that are left out, in whole or in part
+ * @damaged_sideband: extents of side-band records, likewise
+ */
+struct recovery {
+	const char		 *path;
+	int			  fd;
+	int			  session_fd;
+	char			  input[32];
+	struct box_reader	  reader;
+	struct evlist		 *evlist;
+	void			 *packed;
+	void			 *raw;
+	struct recovered_sideband sideband;
+	const struct perf_tool	 *tool;
+	int			(*write)(const struct perf_tool *tool, union perf_event *event);
+	struct perf_session	 *session;
+	bool			  same_boot;
+	u64			  records;
+	u64			  samples;
+	u64			  first;
+	u64			  last;
+	u64			  broken;
+	u64			  damaged;
+	u64			  damaged_sideband;
+};
+
+/*
+ * blocks.c
+ */
+
+/**
+ * recovery__read_block - read the records of a slot into @recovery->raw
+ * @records:	receives those that are intact
+ *
+ * Return: are all of them intact?
+ */
+bool recovery__read_block(struct recovery *recovery, const struct box_slot *slot,
+			  struct records *records);
+
+/** recovery__time - return the time of a record [ns], or 0 */
+u64 recovery__time(const struct recovery *recovery, union perf_event *event);
+
+/*
+ * sideband.c
+ */
+
+/** recovery__load_sideband - read all side-band records. Return: 0, or -ENOMEM */
+int recovery__load_sideband(struct recovery *recovery);
+
+/**
+ * recovery__write_sideband - write those up to @time [ns] that are not written yet
+ *
+ * Return: 0, or the value of @recovery->write.
+ */
+int recovery__write_sideband(struct recovery *recovery, u64 time);
+
+/** recovery__free_sideband - harmless if they were never loaded */
+void recovery__free_sideband(struct recovered_sideband *sideband);
+
+#endif

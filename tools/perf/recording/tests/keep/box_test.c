@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kill a recorder at each store to the file of --keep-file: what remains is whole.
+ * timeout: 120
+ * tags: parallel
+ *
+ * The file is mapped without permission to write. So each store to its header and its slots faults
+ * first. The handler then reads the file, as perf inject does after a SIGKILL at this instant, lets
+ * the store happen by a single step, and protects the file again. Pages of data fault once between
+ * two such stores. Nothing is marked in the code under test. Prints KTAP.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <internal/lib.h>
+#include <linux/kernel.h>
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+
+#include "recording/keep/box_read.h"
+#include "recording/keep/drop.h"
+#include "recording/keep/journal.h"
+#include "recording/keep/keep.h"
+#include "recording/output/output.h"
+#include "recording/ring/channel.h"
+#include "recording/write/zstd_records.h"
+#include "perf/tests/tap.h"
+
+#define FILE_BYTES	(8UL << 20)
+#define STATE_RECORDS	600
+#define NR_STEPS	260
+
+/* A record of the workload, or of the side-band; its time is @nr. */
+struct numbered {
+	struct perf_event_header header;
+	u64			 nr;
+	u64			 state;		/* belongs to the live state up to @nr */
+	char			 filler[488];
+};
+
+/* What a fake compressor makes of records with numbers that follow each other. */
+struct packed {
+	struct perf_event_header header;
+	u64			 first;
+	u64			 nr;
+	u64			 state;
+};
+
+static u64 monotonic_ns;
+
+int clock_gettime(clockid_t clock, struct timespec *ts)
+{
+	(void)clock;
+	*ts = (struct timespec){ .tv_nsec = monotonic_ns };
+	return 0;
+}
+
+int evlist__parse_sample_timestamp(struct evlist *evlist, union perf_event *event, u64 *timestamp)
+{
+	(void)evlist;
+	*timestamp = ((struct numbered *)event)->nr;
+	return 0;
+}
+
+int output__write_kept(struct output *output, const struct records *records, u64 raw_len,
+		       const struct time_span *span)
+{
+	(void)output, (void)records, (void)raw_len, (void)span;
+	return 0;
+}
+
+int output__mark(struct output *output, unsigned int type)
+{
+	(void)output, (void)type;
+	return 0;
+}
+
+/* Side-band records of one extent may begin in the live state and continue behind it. */
+ssize_t zstd_records__compress(struct zstd_data *zstd, int level, const void *data, size_t len,
+			       void *at, bool end)
+{
+	const struct numbered *record = data, *stop = data + len;
+	struct packed *to = at;
+
+	(void)zstd, (void)level, (void)end;
+	while (record < stop) {
+		*to = (struct packed){
+			.header = { .type = PERF_RECORD_COMPRESSED, .size = sizeof(*to) },
+			.first = record->nr, .state = record->state,
+		};
+		do {
+			to->nr++;
+			record++;
+		} while (record < stop && record->state == to->state &&
+			 record->nr == to->first + (to->state ? 0 : to->nr));
+		to++;
+	}
+	return (void *)to - at;
+}
+
+/*
+ * Read the file, as after a SIGKILL
+ */
+
+/**
+ * struct found - what a reader finds
+ * @first, @last: numbers of the workload's records; 0 if there are none
+ * @state:	number up to which the live state is
+ * @sideband:	number of the last side-band record
+ * @faults:	records that are missing or repeated
+ */
+struct found {
+	u64		 first;
+	u64		 last;
+	u64		 state;
+	u64		 state_records;
+	u64		 sideband;
+	struct box_header header;
+	unsigned int	 faults;
+};
+
+static struct keep keep;
+static int file = -1;
+
+static void find(struct found *found, enum box_kind kind, u64 first, u64 nr, u64 state)
+{
+	if (kind == BOX_EVENTS) {
+		found->faults += found->last && first != found->last + 1;
+		found->first = found->first ?: first;
+		found->last = first + nr - 1;
+	} else if (state) {
+		found->faults += found->state && found->state != first;
+		found->state = found->sideband = first;
+		found->state_records += nr;
+	} else {
+		found->faults += first != found->sideband + 1;
+		found->sideband = first + nr - 1;
+	}
+}
+
+static void find_slot(struct found *found, const struct box_reader *reader,
+		      const struct box_slot *slot)
+{
+	static char data[KEEP_BLOCK_BYTES];
+	const struct numbered *record = (void *)data;
+	const struct packed *packed = (void *)data;
+	size_t pos;
+
+	if (box_reader__read(reader, slot, data)) {
+		found->faults++;
+	} else if (slot->encoding == BOX_RECORDS) {
+		for (pos = 0; pos < slot->len; pos += sizeof(*record), record++) {
+			found->faults += record->header.size != sizeof(*record);
+			find(found, slot->kind, record->nr, 1, record->state);
+		}
+	} else {
+		for (pos = 0; pos < slot->len; pos += sizeof(*packed), packed++)
+			find(found, slot->kind, packed->first, packed->nr, packed->state);
+	}
+}
+
+static struct found look(void)
+{
+	struct found found = { .faults = 0 };
+	struct box_reader reader;
+	const char *problem;
+	unsigned int kind;
+	size_t i;
+
+	if (box_reader__init(&reader, file, &problem)) {
+		printf("# the file cannot be read: %s\n", problem);
+		found.faults = 1;
+		return found;
+	}
+	found.faults += reader.damaged_slots;
+	for (kind = BOX_EVENTS; kind <= BOX_SIDEBAND; kind++) {
+		for (i = 0; i < reader.nr[kind]; i++)
+			find_slot(&found, &reader, &reader.slots[kind][i]);
+	}
+	found.header = reader.header;
+	box_reader__exit(&reader);
+	return found;
+}
+
+/*
+ * What must be found
+ */
+
+/**
+ * struct model
+ * @appended:	records that were appended before this step
+ * @appending:	and those that it may append
+ * @saved:	records up to this number are in a file that is saved
+ * @sideband, @adding: likewise, of side-band records
+ */
+static struct model {
+	u64	appended;
+	u64	appending;
+	u64	saved;
+	u64	sideband;
+	u64	adding;
+	u64	looks;
+	u64	faults;
+	u64	packed;
+	u64	dropped;
+	u64	generations;
+} model;
+
+static void fail(const struct found *found, const char *what)
+{
+	if (model.faults++ < 5)
+		printf("# %s: events %lu to %lu of %lu, dropped %lu, saved %lu, lost %lu, complete %lu; "
+		       "side-band: %lu of the state at %lu, last %lu of %lu\n", what, found->first, found->last,
+		       model.appending, found->header.dropped_last, model.saved, found->header.lost_since,
+		       found->header.complete, found->state_records, found->state, found->sideband,
+		       model.adding);
+}
+
+static void examine(void)
+{
+	struct found found = look();
+	u64 gone = max(found.header.dropped_last, model.saved);
+
+	model.looks++;
+	if (found.faults)
+		fail(&found, "missing, repeated or damaged");
+	if ((found.first ?: model.appended + 1) > gone + 1)
+		fail(&found, "an older record is missing than the file says");
+	if ((found.last ?: gone) < model.appended || found.last > model.appending)
+		fail(&found, "the newest record is another");
+	if (found.header.complete > model.appended)
+		fail(&found, "the file claims to be complete up to what is not there");
+	if (found.state_records != STATE_RECORDS || found.sideband < model.sideband ||
+	    found.sideband > model.adding)
+		fail(&found, "the side-band is another");
+}
+
+/*
+ * Stop before each store
+ */
+
+static void *mapping;
+
+static void protect(void)
+{
+	mprotect(mapping, FILE_BYTES, PROT_READ);
+}
+
+#ifdef __x86_64__
+#define TRAP_FLAG	0x100
+
+static void step(ucontext_t *context, bool on)
+{
+	greg_t *flags = &context->uc_mcontext.gregs[REG_EFL];
+
+	*flags = on ? *flags | TRAP_FLAG : *flags & ~TRAP_FLAG;
+}
+#define CAN_STEP 1
+#else
+static void step(ucontext_t *context, bool on)
+{
+	(void)context, (void)on;
+}
+#define CAN_STEP 0
+#endif
+
+static void on_store(int sig, siginfo_t *info, void *context)
+{
+	void *page = (void *)((unsigned long)info->si_addr / page_size * page_size);
+
+	if (!mapping || page < mapping || page >= mapping + FILE_BYTES) {
+		signal(sig, SIG_DFL);
+		return;
+	}
+	examine();
+	mprotect(page, page_size, PROT_READ | PROT_WRITE);
+	if (page < mapping + keep.box->header->arena_at)
+		step(context, true);
+}
+
+static void on_step(int sig, siginfo_t *info, void *context)
+{
+	(void)sig, (void)info;
+	protect();
+	step(context, false);
+}
+
+static void catch(int sig, void (*handler)(int, siginfo_t *, void *))
+{
+	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_NODEFER };
+
+	sigaction(sig, &action, NULL);
+}
+
+/*
+ * Steps of a recorder
+ */
+
+static struct ring ring;
+
+static struct numbered record_of(u64 nr, u64 state)
+{
+	return (struct numbered){
+		.header = { .type = PERF_RECORD_SAMPLE, .size = sizeof(struct numbered) },
+		.nr = nr, .state = state,
+	};
+}
+
+static void append(unsigned int nr)
+{
+	static struct numbered run[128];
+	struct records records = records__of(run, nr * sizeof(*run));
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		run[i] = record_of(++model.appending, 0);
+	monotonic_ns += nr;
+	keep.sink.write(&keep.sink, &records, &ring);
+	model.appended = model.appending;
+}
+
+static void add_sideband(unsigned int nr)
+{
+	struct numbered record;
+	struct records records = records__of(&record, sizeof(record));
+
+	while (nr--) {
+		record = record_of(++model.adding, 0);
+		journal__add(&keep, &records);
+		model.sideband = model.adding;
+	}
+}
+
+static void store_state(void)
+{
+	struct numbered record = record_of(model.sideband, 1);
+	struct records records = records__of(&record, sizeof(record));
+	unsigned int i;
+
+	journal__begin_state(&keep);
+	for (i = 0; i < STATE_RECORDS; i++)
+		journal__add(&keep, &records);
+	journal__end_state(&keep);
+	model.generations++;
+}
+
+/* What the compressor's thread does with the oldest block that it has not looked at. */
+static void pack(void)
+{
+	static char packed[KEEP_BLOCK_BYTES];
+	struct keep_block *block;
+	void *memory = NULL;
+	size_t mapped, len;
+
+	pthread_mutex_lock(&keep.lock);
+	list_for_each_entry(block, &keep.blocks, node) {
+		if (block->form != KEEP_RAW)
+			continue;
+		keep__unset_raw(&keep, block);
+		mapped = block->mapped;
+		len = zstd_records__compress(NULL, 1, block->data, block->len, packed, true);
+		memory = keep_block__replace(block, packed, len);
+		if (memory) {
+			block->form = KEEP_COMPRESSED;
+			keep.bytes -= mapped - block->mapped;
+			keep_box__free(keep.box, memory, mapped);
+			model.packed++;
+		}
+		break;
+	}
+	pthread_mutex_unlock(&keep.lock);
+}
+
+static void snapshot(bool saved)
+{
+	struct keep_stats stats;
+
+	keep__hand_over(&keep, &stats);
+	if (saved)
+		model.saved = model.appended;
+	keep__end_snapshot(&keep, saved);
+}
+
+static void take_step(unsigned int what)
+{
+	switch (what % 16) {
+	case 0 ... 6:
+		append(1 + what / 16 % 96);
+		break;
+	case 7:
+	case 8:
+		keep__end_round(&keep);
+		break;
+	case 9 ... 11:
+		pack();
+		break;
+	case 12 ... 13:
+		add_sideband(1 + what / 16 % 8);
+		break;
+	case 14:
+		store_state();
+		break;
+	default:
+		if (what / 16 % 4 == 0)
+			snapshot(what / 64 % 2);
+	}
+}
+
+static void store_session(void)
+{
+	char name[] = "/tmp/box_test_session.XXXXXX";
+	int fd = mkstemp(name);
+
+	unlink(name);
+	check(fd >= 0 && write(fd, "session", 7) == 7 && !keep__store_session(&keep, fd),
+	      "a session is stored");
+	close(fd);
+}
+
+static void begin(const char *path)
+{
+	keep = (struct keep){ .max_ns = 16 * 100, .max_bytes = FILE_BYTES, .file = path };
+	check(!keep__init(&keep), "the file is created");
+	keep.level = 1;			/* without a thread: of the journal alone */
+	ring.stats.evlist = (void *)&keep;
+	store_state();
+	store_session();
+	file = open(path, O_RDONLY);
+	mapping = keep.box->map;
+}
+
+int main(void)
+{
+	char dir[] = "/tmp/box_test.XXXXXX", path[64];
+	unsigned int i, seed = 37;
+
+	setvbuf(stdout, NULL, _IONBF, 0);
+	page_size = sysconf(_SC_PAGESIZE);
+	if (!mkdtemp(dir))
+		return 1;
+	snprintf(path, sizeof(path), "%s/box", dir);
+	begin(path);
+	if (CAN_STEP) {
+		catch(SIGSEGV, on_store);
+		catch(SIGTRAP, on_step);
+		protect();
+	}
+	for (i = 0; i < NR_STEPS; i++) {
+		take_step(rand_r(&seed));
+		examine();
+	}
+	mprotect(mapping, FILE_BYTES, PROT_READ | PROT_WRITE);
+	signal(SIGSEGV, SIG_DFL);
+	printf("# killed %lu times in %lu records, %lu side-band records, %lu blocks packed, %lu generations, "
+	       "dropped up to %lu, saved up to %lu\n", model.looks, model.appended, model.sideband,
+	       model.packed, model.generations, keep.box->header->dropped_last, model.saved);
+	check(!model.faults, "what a killed recorder leaves is whole");
+	check(model.packed > 10 && model.generations > 5 && model.saved &&
+	      keep.box->header->dropped_last, "blocks were packed, saved and dropped");
+	mapping = NULL;
+	keep__exit(&keep);
+	check(access(path, F_OK), "a recorder that has saved everything removes the file");
+	close(file);
+	rmdir(dir);
+	return tap_end();
+}

@@ -1,0 +1,252 @@
+#!/bin/bash
+# perf record --keep-file: what a killed recorder had kept is recovered, each record once
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 300
+# tags: parallel long
+
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
+
+kills=${NIGHT:+1000}
+kills=${kills:-3}
+damages=${NIGHT:+1000}
+damages=${damages:-16}
+
+need_numbered
+command -v python3 > /dev/null || skip "no python3"
+numbered_event
+box=$work/box
+
+# keep [record options]: record the calls of 2 threads, which change their CPU
+keep() {
+	rm -f "$work"/data* "$work/recovered"
+	recorder_start -a "${event[@]}" -o "$work/data" --keep-file="$box" "$@"
+	numbered_start --threads 2 --unpinned --rate 60000
+}
+
+# kill_recorder SECONDS: kill the recorder after this time; nothing can prepare for SIGKILL
+kill_recorder() {
+	pause "$1"
+	kill -KILL "$recorder"
+	{ wait "$recorder"; kill "$numbered"; wait "$numbered"; } 2> /dev/null
+	exec {ctl}>&- {ack}>&-
+}
+
+# recover [FILE]: write what is in the box to $work/recovered, and set $begin and $end to the times
+# between which nothing is missing
+recover() {
+	rm -f "$work/recovered"
+	"$PERF" inject --recover-keep "${1:-$box}" -o "$work/recovered" 2> "$work/inject.err" || return
+	read -r begin end < <(sed -n 's/.*missing from \([0-9.]*\) to \([0-9.]*\) s.*/\1 \2/p' "$work/inject.err")
+	[ -n "$end" ] || error "no span: $(< "$work/inject.err")"
+}
+
+# has_span: had all rings been read twice before the recorder was killed?
+has_span() {
+	awk "BEGIN { exit !($begin < $end) }"
+}
+
+# is_complete FILE...: check that the files hold each call between $begin and $end once
+is_complete() {
+	trace_options=(--time "$begin,$end")
+	numbered_check "$@" ||
+		error "calls are missing or repeated from $begin to $end: $(< "$work/inject.err")"
+	trace_options=()
+}
+
+killed=0
+try() {
+	local seconds
+
+	seconds=$((RANDOM % 2)).$((RANDOM % 900 + 100))
+	((RANDOM % 4)) || seconds=$((RANDOM % 3 + 2)).5
+	keep "$@"
+	kill_recorder "$seconds"
+	if recover; then
+		has_span || return
+		is_complete "$work/recovered"
+		killed=$((killed + 1))
+	else
+		grep -q 'before it kept' "$work/inject.err" || error "not recovered: $(< "$work/inject.err")"
+		rm -f "$box"
+	fi
+}
+
+subtest "killed at random instants, $kills times"
+for ((i = 0; i < 2 * kills && killed < kills && !result_errors; i++)); do
+	case $((i % 3)) in
+	0) try --keep=60s,64M ;;
+	1) try --keep=32M -z0 ;;	# 32 MB are full after 4 s
+	2) try --keep=1s,32M ;;
+	esac
+done
+note "$killed recovered, of which something was complete"
+((killed || result_errors)) || inconclusive "the readers got no CPU in time"
+
+subtest "a file with names, build-ids and the reason"
+keep --keep=60s
+kill_recorder 1.5
+recover || error "not recovered: $(< "$work/inject.err")"
+readable "$work/recovered" || error "it cannot be read"
+"$PERF" script "${no_symbols[@]}" -i "$work/recovered" -F comm,event 2> /dev/null |
+	grep -v snapshot: | sort -u > "$work/comms"
+grep -qv "$comm " "$work/comms" && error "names: $(< "$work/comms")"
+"$PERF" buildid-list -i "$work/recovered" | grep -q "/numbered$" || error "no build-id of the workload"
+"$PERF" script -i "$work/recovered" 2> /dev/null |
+	grep -q 'recorder was killed; kept [0-9.]* s, nothing dropped' || error "no reason"
+
+subtest "what is in a snapshot is not recovered again"
+keep --keep=60s --switch-output
+pause 0.5
+control snapshot || fatal "no snapshot"
+kill_recorder 0.7
+recover || error "not recovered: $(< "$work/inject.err")"
+find_snapshots "$work/data"
+begin=0
+is_complete "${snapshots[@]}" "$work/recovered"
+
+subtest "processes that begin and end: new generations of the live state"
+keep --keep=60s,32M -vv
+for ((i = 0; i < 40; i++)); do
+	for ((j = 0; j < 25; j++)); do
+		"$work/$comm" --print-nr
+	done > /dev/null
+	[ "$(grep -c 'The live state takes' "$work/record.err")" -lt 4 ] || break
+done
+grep -c 'The live state takes' "$work/record.err" > "$work/generations"
+kill_recorder 0.3
+recover || error "not recovered: $(< "$work/inject.err")"
+(($(< "$work/generations") >= 2)) || error "$(< "$work/generations") generations"
+"$PERF" script "${no_symbols[@]}" -i "$work/recovered" -F comm,event 2> /dev/null |
+	grep -v snapshot: | sort -u > "$work/comms"
+grep -qv "$comm " "$work/comms" && error "names: $(< "$work/comms")"
+
+subtest "a recorder that ends removes the file"
+keep --keep=32M
+recorder_stop
+kill "$numbered" 2> /dev/null
+[ ! -e "$box" ] || error "it is left"
+
+subtest "what has no space on the disk stays in the file"
+mkdir "$work/small"
+if mount -t tmpfs -o size=1M none "$work/small" 2> /dev/null; then
+	mounted+=("$work/small")
+	recorder_start -a "${event[@]}" -o "$work/small/data" --keep-file="$box" --keep=32M
+	numbered_calls 1 997
+	head -c 2M /dev/zero > "$work/small/zeros" 2> /dev/null
+	control stop
+	recorder_end
+	[ "$status" = 254 ] || error "exit status $status"
+	if [ -e "$box" ]; then
+		grep -q 'still in .*perf inject --recover-keep' "$work/record.err" || error "it is not said"
+		recover || error "not recovered: $(< "$work/inject.err")"
+		holds "$work/recovered" 1:1-997
+	else
+		inconclusive "the disk had space for the snapshot"
+	fi
+	rm -f "$box"
+else
+	inconclusive "cannot mount a tmpfs"
+fi
+
+# refused MESSAGE [record options]: check that perf record does not begin, and says why
+refused() {
+	local message=$1
+
+	shift
+	"$PERF" record -a "${event[@]}" --keep=32M -o "$work/none" "$@" -- true 2> "$work/record.err" &&
+		error "accepted: $*"
+	grep -q -- "$message" "$work/record.err" || error "not said: $message"
+}
+
+subtest "files that are refused"
+keep --keep=60s
+before=$(stat -c %i "$box")
+[ "$(stat -c %a "$box")" = 600 ] || error "mode $(stat -c %a "$box")"
+refused "in use by perf record, process $recorder" --keep-file="$box"
+recover && error "a file in use is recovered"
+kill_recorder 0.5
+refused 'perf inject --recover-keep' --keep-file="$box"
+[ "$(stat -c %i "$box")" = "$before" ] || error "it was replaced"
+ln -s "$box" "$work/link"
+refused 'symbolic link' --keep-file="$work/link"
+echo text > "$work/text"
+refused 'no file of --keep-file' --keep-file="$work/text"
+[ "$(< "$work/text")" = text ] || error "a file of others was overwritten"
+touch "$work/other"
+chown 65534 "$work/other"
+refused 'another user' --keep-file="$work/other"
+refused 'regular file' --keep-file="$work/never"
+refused 'No such file' --keep-file="$work/none/box"
+if [ "${#mounted[@]}" != 0 ]; then
+	refused 'Cannot reserve 32 MB .*No space left.* has 0 MB free' --keep-file="$work/small/box"
+	[ ! -e "$work/small/box" ] || error "it is left"
+fi
+refused 'needs --keep' --no-keep --keep-file="$work/new"
+[ ! -e "$work/new" ] || error "a file is left"
+
+subtest "files from which nothing can be recovered"
+for file in "$work/text" "$work/never" "$work/none" /dev/null; do
+	recover "$file" && error "$file is accepted"
+	[ ! -e "$work/recovered" ] || error "$file: an output is left"
+	grep -q 'Cannot' "$work/inject.err" || error "$file: no message"
+done
+"$PERF" inject --recover-keep "$box" -i "$work/text" -o "$work/recovered" 2> "$work/inject.err" &&
+	error "an input file is accepted"
+
+# Change the bytes of a copy, and recover. What is recovered may lack calls, but repeats none.
+cat > "$work/damage.py" << 'END'
+import random, re, subprocess, sys
+
+perf, path, copy, out, times = sys.argv[1:]
+seed = random.randrange(1 << 32)
+random.seed(seed)
+print(f'# seed {seed}')
+with open(path, 'rb') as file:
+    data = file.read()
+slots, arena = (int.from_bytes(data[at:at + 8], 'little') for at in (48, 56))
+used = [at for at in range(slots, arena, 128) if data[at]]
+bad, recovered, said = 0, 0, 0
+for run in range(int(times)):
+    damaged = bytearray(data)
+    for _ in range(random.choice((1, 4, 64))):
+        slot = random.choice(used)
+        at = int.from_bytes(data[slot + 16:slot + 24], 'little')
+        length = max(int.from_bytes(data[slot + 8:slot + 16], 'little'), 1)
+        place = random.choice((random.randrange(512), slot + random.randrange(128),
+                               at + random.randrange(length)))
+        damaged[place] = random.choice((0, 255, damaged[place] ^ 1 << random.randrange(8)))
+    if random.randrange(4) == 0:
+        del damaged[random.randrange(len(damaged)):]
+    with open(copy, 'wb') as file:
+        file.write(damaged)
+    inject = subprocess.run([perf, 'inject', '--recover-keep', copy, '-o', out],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=600)
+    text = inject.stderr.decode(errors='replace')
+    what = ''
+    if inject.returncode < 0:
+        what = f'perf inject is ended by signal {-inject.returncode}'
+    elif inject.returncode and 'Cannot' not in text:
+        what = f'perf inject fails without a reason: {text}'
+    elif not inject.returncode:
+        recovered += 1
+        said += 'damaged' in text
+        script = subprocess.run([perf, 'script', '--kallsyms', '/dev/null', '-f', '-i', out, '-F', 'trace'],
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=600)
+        calls = re.findall(rb'\((.*)\)', script.stdout)
+        if script.returncode < 0:
+            what = f'perf script is ended by signal {-script.returncode}'
+        elif len(calls) != len(set(calls)):
+            what = f'{len(calls) - len(set(calls))} calls are repeated'
+    if what:
+        bad += 1
+        print(f'# run {run}: {what}')
+print(f'# {recovered} of {times} recovered, {said} said to be damaged')
+sys.exit(bad > 0)
+END
+
+subtest "damaged files, $damages times"
+[ -e "$box" ] || fatal "no file"
+python3 "$work/damage.py" "$PERF" "$box" "$work/copy" "$work/out" "$damages" || error "a damaged file misleads"
+
+finish
