@@ -306,7 +306,7 @@ demo-pt: perf kernel $(BUILD)/tests/branches	## show the branches of a program b
 	@scripts/demo-pt
 
 # perf's own build checks no scripts here: it does not follow our symbolic links.
-SCRIPTS := tools/perf/fleet/control.sh tools/perf/fleet/remote.sh packaging/install packaging/build-deb packaging/build-deb-kernel packaging/systemd/snapshot $(wildcard packaging/debian/*.p*) \
+SCRIPTS := tools/perf/fleet/control.sh tools/perf/fleet/remote.sh packaging/install packaging/build-deb packaging/build-deb-kernel packaging/systemd/snapshot packaging/systemd/recover $(wildcard packaging/debian/*.p*) \
 	scripts/prepare-chroot scripts/version \
 	scripts/install-deps scripts/apt-suite.sh scripts/fetch-base scripts/fetch-perf \
 	scripts/prepare-herd7 scripts/demo scripts/demo-overwrite scripts/demo-pt scripts/lint-kernel scripts/make-series \

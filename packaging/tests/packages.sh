@@ -119,6 +119,28 @@ done
 "$PERF" script -f -i "$(compgen -G "$state/perf.data.2*" | tail -n 1)" 2> "$work/log" | grep -q sched_switch ||
 	error "the file has no events: $(cat "$work/log")"
 
+subtest "what a killed recorder had kept is saved, and the journal names the file"
+printf '[record]\n\tevent = sched:sched_switch\n\tkeep-events = true\n\tkeep = 32M\n\tkeep-file = kept
+	switch-output = signal\n' > "$root/etc/perf-recorder/keeps.conf"
+manager systemctl start perf-recorder@keeps || error "it does not start"
+pause 2
+manager systemctl kill --signal=KILL --kill-whom=main perf-recorder@keeps
+kept_state=/proc/$init/root/var/lib/private/perf-recorder/keeps
+recovered() {
+	file=$(manager journalctl --no-pager -o cat -u perf-recorder@keeps |
+		sed -n 's/.*had kept: \(perf.data.2.*\)/\1/p' | head -n 1)
+	[ -n "$file" ]
+}
+if wait_until 20 recovered; then
+	"$PERF" script -f -i "$kept_state/$file" 2> "$work/log" | grep -q sched_switch ||
+		error "the file has no events: $(cat "$work/log")"
+	[ "$(stat -c %s "/proc/$init/root/run/private/perf-recorder/keeps/kept.unsaved" 2> /dev/null)" = "" ] ||
+		error "kept.unsaved is left"
+else
+	error "no file: $(manager journalctl --no-pager -o cat -u perf-recorder@keeps -n 15)"
+fi
+manager systemctl stop perf-recorder@keeps
+
 subtest "a recorder that is killed is restarted, and files of earlier runs count"
 before=$(main)
 manager systemctl kill --signal=KILL --kill-whom=main perf-recorder@default

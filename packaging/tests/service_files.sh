@@ -59,6 +59,59 @@ else
 	inconclusive "cannot unshare: $(cat "$work/log")"
 fi
 
+subtest "what a killed recorder had kept is saved, once"
+libexec=$work/private/libexec
+install -D -t "$libexec" "${snapshot%/*}"/*
+mkdir "$work/private/bin"
+# recorder COMMAND...: let this be perf
+recorder() {
+	printf '#!/bin/sh\n%s\n' "$*" > "$work/private/bin/perf"
+	chmod +x "$work/private/bin/perf"
+}
+mkdir "$work/state"
+# saves STATUS: run the script, as ExecStopPost
+saves() {
+	(cd "$work/state" && "$libexec/recover" "$work/kept") 2> "$work/log"
+	status=$?
+	[ $status = "$1" ] || error "exit status $status: $(cat "$work/log")"
+}
+# shellcheck disable=SC2016 # for the other shell
+succeed='[ "$1 $2" = "inject --recover-keep" ] && cat "$3" > "$5"'
+recorder "$succeed"
+saves 0
+[ -z "$(ls -A "$work/state")" ] || error "files without a recorder that was killed"
+echo one > "$work/kept"
+saves 0
+files=("$work"/state/perf.data.????????????????)
+[ "$(cat "${files[@]}")" = one ] || error "not saved"
+grep -q "had kept: ${files[0]##*/}$" "$work/log" || error "the name is not printed"
+[ ! -e "$work/kept" ] || error "it is left"
+recorder 'echo part > "$5"; exit 1'
+echo two > "$work/kept"
+saves 1
+[ "$(cat "$work/kept.unsaved")" = two ] && [ ! -e "$work/kept" ] || error "it did not make room for a recorder"
+echo three > "$work/kept"
+saves 1
+[ "$(cat "$work/kept.unsaved" "$work/kept")" = $'two\nthree' ] || error "records were overwritten"
+[ "$(find "$work/state" -type f | wc -l)" = 1 ] || error "a part is left: $(ls "$work/state")"
+flock --no-fork "$work/kept" sleep 60 &
+holder=$!
+started+=("$holder")
+locked() { ! flock --shared --nonblock "$work/kept" true; }
+wait_until 10 locked || error "not locked"
+recorder "$succeed"
+saves 1
+[ -e "$work/kept" ] || error "a file in use was taken"
+kill "$holder"
+wait_until 10 flock --shared --nonblock "$work/kept" true || error "still locked"
+saves 0
+[ ! -e "$work/kept" ] && [ ! -e "$work/kept.unsaved" ] || error "left: $(cat "$work/log")"
+[ "$(sort "$work"/state/perf.data.* | tr '\n' ' ')" = "one three two " ] || error "not all are saved"
+recorder 'echo "Cannot recover: perf record was killed before it kept anything." >&2; exit 1'
+echo four > "$work/kept"
+saves 0
+[ ! -e "$work/kept" ] || error "a file without records is left"
+
 subtest "systemd accepts the unit"
 if command -v systemd-analyze > /dev/null; then
 	install -D -t "$PREFIX/lib/perf-recorder/libexec" "${snapshot%/*}"/*
