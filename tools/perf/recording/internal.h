@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The parts of the recorder, as they call each other:
+ * Declare what the parts of the recorder call of each other:
  *
  *	run.c		main loop, reactions, begin and end
  *	   +-- take.c		take, write and drop snapshots

@@ -2,9 +2,9 @@
 /*
  * List the threads of the recorder by the ids that filters of the kernel compare with.
  *
- * These are the ids of the initial PID namespace. In another namespace /proc does not tell them.
- * There the recorder sends each of its threads a signal that is ignored, and reads the id from the
- * tracepoint signal:signal_generate.
+ * Filters compare with ids of the initial PID namespace. A recorder in another namespace does not
+ * find its ids of the initial one in /proc. Such a recorder sends each of its threads a signal that
+ * is ignored, and reads the id from the tracepoint signal:signal_generate.
  */
 #ifndef PERF_RECORDING_OWN_TIDS_H
 #define PERF_RECORDING_OWN_TIDS_H

@@ -4,9 +4,8 @@
  *
  * A driver publishes its position only when its event stops: while the event runs, neither aux_head
  * nor aux_written are current. So the trace is stopped for the copy, in all areas at once, and
- * resumed when the last one is copied. What a task does meanwhile is not traced; the task itself is
- * not stopped. Only new bytes are copied, to memory: this takes a memcpy of them, not the time of
- * the disk.
+ * resumed when the last one is copied. Meanwhile a task goes on, and is not traced. Only new bytes
+ * are copied, to memory: this takes a memcpy of them, not the time of the disk.
  *
  *	cap_aux_written		The snapshot has exactly the bytes written since the previous one, or the
  *				newest of them, and the number of the missing ones.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Two sets of copies that change places: one is filled while the other is written.
+ * Swap two sets of copies: one is filled while the other is written.
  *
  *	capture thread	rings --> sets[@filling]	again and again, as often as it is asked to
  *	main thread	swap, then sets[@filled] --> output

@@ -14,10 +14,11 @@
  * append, also between output__next() and output__reopen(), but not while the last file is being
  * closed. All other functions are called by the recorder's thread only.
  *
- * output__next() ends a file at one position of what all threads append. What the recorder's thread
- * appends between output__hold() and output__next() is the end of the first file: other threads
- * wait meanwhile. The data section begins at the same position in all files, because they describe
- * the same events. So the positions in the next file are known before that exists.
+ * output__next() ends a file at one position of what all threads append. Records that the
+ * recorder's thread appends between output__hold() and output__next() are the end of the first
+ * file: other threads wait meanwhile. The data section begins at the same position in all files,
+ * because they describe the same events. So the positions in the next file are known before that
+ * exists.
  *
  * An error (disk full, file size limit, I/O) ends the recording, but the file stays readable: it is
  * cut behind the last whole record that was written, and output__close() completes it. Disk space

@@ -45,8 +45,8 @@ int lost_counters__read(struct lost_counters *counters, struct channels *channel
  * lost_counters__read_filtered - add the samples that BPF filters dropped (--filter, not of
  * tracepoints)
  *
- * These are no losses, and in no ring's statistics. The file has their number once, at its end, as
- * upstream's files do.
+ * Samples that a filter dropped are no losses, and in no ring's statistics. The file has their
+ * number once, at its end, as upstream's files do.
  *
  * Return: 0, or -ENOMEM.
  */

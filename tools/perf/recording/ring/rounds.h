@@ -7,8 +7,8 @@
  * more than two rounds in memory.
  *
  * Each thread that drains rings is a visitor. A visit reads the head of each of its rings and
- * writes what is below. Whatever is in a ring after that was published after the visit began. A
- * visit of only those rings that have something does not count.
+ * writes what is below. A record that is left in a ring was published after the visit began. A
+ * visit of only those rings that have records does not count.
  *
  *	file	... mark n-1   visits of round n, each begun after mark n-1 was written   mark n ...
  *

@@ -51,7 +51,7 @@ int synthesize__describe(struct output *output, const struct perf_event_mmap_pag
 	return err < 0 ? err : 0;
 }
 
-/* What is synthesized, and where it goes. */
+/* Which records are synthesized, and where they go. */
 struct synthesis {
 	struct output		*output;
 	const struct perf_tool	*tool;

@@ -125,7 +125,7 @@ static struct snapshot_cause describe(const struct triggers *triggers, unsigned 
 }
 
 /*
- * Hold requests back until --after is over. What arrives meanwhile becomes part of the first one.
+ * Hold requests back until --after is over. Requests that arrive meanwhile join the first.
  * @cause: receives the description of the request, if one is left.
  *
  * Return: @what without those that are held back, with those that were; or a negative errno.

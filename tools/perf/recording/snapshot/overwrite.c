@@ -351,8 +351,8 @@ int snapshotter__look(struct snapshotter *snapshotter,
 	for (i = 0; i < snapshotter->nr && !err; i++)
 		err = look_at(snapshotter, i, see, arg);
 	/*
-	 * What was taken meanwhile may have been overwritten before it was seen here. Whatever is
-	 * taken from now on was seen, or is newer.
+	 * Records that were copied meanwhile may have been overwritten before they were seen here. All
+	 * records copied from now on were seen, or are newer.
 	 */
 	if (!err && snapshotter__pending(snapshotter))
 		err = -EAGAIN;

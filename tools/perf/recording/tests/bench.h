@@ -51,7 +51,7 @@ static inline double seconds(clockid_t clock)
 	return time.tv_sec + time.tv_nsec / 1e9;
 }
 
-/* What is measured in a round */
+/* A value that a round measures */
 struct figure {
 	const char	*name;
 	const char	*unit;

@@ -4,8 +4,8 @@
  *
  * Samples and side-band records come from different rings. After a write error the file ends with
  * samples whose tasks and maps are described by records behind its end: in the queues, or still in
- * the side-band rings. These are few, and fit in the disk space that was reserved for the features
- * of the header (reserve.h).
+ * the side-band rings. These records are few, and fit in the disk space that was reserved for the
+ * features of the header (reserve.h).
  */
 #ifndef PERF_RECORDING_RESCUE_H
 #define PERF_RECORDING_RESCUE_H

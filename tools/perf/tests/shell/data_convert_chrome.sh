@@ -26,7 +26,7 @@ open_slices = collections.defaultdict(list)
 count = collections.Counter()
 names, lost, lost_in_all = (collections.Counter() for _ in range(3))
 flows, titles = {}, set()
-# Viewers sort by time. What has the same time stays in the order of the file.
+# Viewers sort by time. Events of the same time stay in the order of the file.
 for event in sorted((e for e in events if e['ph'] != 'M'), key=lambda e: e['ts']):
     track, time = (event['pid'], event['tid']), event['ts']
     category = event.get('cat', '')

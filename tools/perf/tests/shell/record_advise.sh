@@ -44,7 +44,7 @@ compgen -G "$work/data.*" && error "a file was written"
 [ "$(json time)" = "$wanted.000000000" ] || error "not the wanted time"
 ring=$(json ring_bytes) keep=$(json keep_bytes)
 [ "${ring:-0}" -gt 0 ] && [ "${keep:-0}" -gt 0 ] || fatal "no advice"
-# How fast the calls are is up to this machine. What counts is how many of them fit.
+# The rate of the calls depends on the machine. The test is about the number of calls that fit.
 fitting=$(awk -v n="$measured" -v wanted="$wanted" -v s="$(json measured)" '
 	BEGIN { print int(n * wanted / s) }')
 bytes=$(awk -v rate="$(json busiest_bytes_per_second)" -v s="$wanted" 'BEGIN { print int(rate * s) }')

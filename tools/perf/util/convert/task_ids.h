@@ -2,7 +2,7 @@
 /*
  * Tell which task a record belongs to, by ids that are unique in the whole file.
  *
- * These are the ids of perf script, unless the file was recorded in a PID namespace: pid_map.h.
+ * The ids are those of perf script, unless the file was recorded in a PID namespace: pid_map.h.
  */
 #ifndef PERF_CONVERT_TASK_IDS_H
 #define PERF_CONVERT_TASK_IDS_H
