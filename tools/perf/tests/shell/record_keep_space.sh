@@ -9,10 +9,7 @@
 need_numbered
 numbered_event
 small=$work/small
-mkdir "$small"
-mount -t tmpfs -o size=3m tmpfs "$small" 2> "$work/mount.err" ||
-	skip "cannot mount a small tmpfs: $(cat "$work/mount.err")"
-mounted+=("$small")
+mount_small "$small" 3m || skip "$result_skip"
 
 # in_json TYPE FIELD: print a field of the summary
 in_json() {

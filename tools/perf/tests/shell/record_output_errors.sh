@@ -43,15 +43,10 @@ for io in sync aio uring; do
 	# One file system for each back end: deleted files may be freed late.
 	number=$((number + 1))
 	small=$work/small$number
-	mkdir "$small"
-	if mount -t tmpfs -o size=2m tmpfs "$small" 2> "$work/mount.err"; then
-		mounted+=("$small")
-		subtest "--io=$io: a full disk"
+	subtest "--io=$io: a full disk"
+	if mount_small "$small" 2m; then
 		endless --io=$io -o "$small/data"
 		ended "$small/data" "No space left on device"
-	else
-		subtest "--io=$io: a full disk"
-		inconclusive "cannot mount a small tmpfs: $(cat "$work/mount.err")"
 	fi
 
 	# Not a multiple of the block size of direct I/O
@@ -69,14 +64,10 @@ done
 
 # Too little space for the usual reserve: perf takes a small one for the header's features.
 tiny=$work/tiny
-mkdir "$tiny"
 subtest "a full disk of 1 MB"
-if mount -t tmpfs -o size=1m tmpfs "$tiny" 2> "$work/mount.err"; then
-	mounted+=("$tiny")
+if mount_small "$tiny" 1m; then
 	endless -o "$tiny/data"
 	ended "$tiny/data" "No space left on device"
-else
-	inconclusive "cannot mount a small tmpfs: $(cat "$work/mount.err")"
 fi
 subtest "a limit of the file size below 1 MB"
 (

@@ -143,6 +143,18 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/perf_record_test.XXXXXX") || exit 1
 trap cleanup EXIT
 trap 'exit 1' INT TERM HUP
 
+# mount_small DIR SIZE: create DIR, and mount a file system of this size there. If that is not allowed,
+# the current result is inconclusive: return 1.
+mount_small() {
+	mkdir -p "$1"
+	if mount -t tmpfs -o "size=$2" tmpfs "$1" 2> "$work/mount.err"; then
+		mounted+=("$1")
+	else
+		inconclusive "cannot mount a small tmpfs: $(cat "$work/mount.err")"
+		return 1
+	fi
+}
+
 # --- waiting -------------------------------------------------------------------------------
 
 # This fifo has no writer: a read from it with a timeout sleeps without starting a process.
