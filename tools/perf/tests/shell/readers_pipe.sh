@@ -73,4 +73,14 @@ subtest "A pipe: perf inject"
 cp "$work/piped" "$work/again"
 same again script "${no_symbols[@]}"
 
+subtest "A pipe: perf inject writes a file that has the formats of tracepoints"
+"$PERF" inject -i - -o "$work/again" < "$work/pipe" 2> "$work/inject.err" ||
+	error "perf inject fails: $(< "$work/inject.err")"
+same again script "${no_symbols[@]}"
+same again sched timehist "${no_symbols[@]}"
+rm "$work/again"
+"$PERF" inject -b -i "$work/pipe" -o "$work/again" 2> "$work/inject.err" ||
+	error "perf inject -b fails: $(< "$work/inject.err")"
+same again script "${no_symbols[@]}"
+
 finish
