@@ -25,13 +25,14 @@ check_names() {
 				# comm pid/tid event: ip sym (dso)
 				$3 == "snapshot:" { next }
 				{ samples++; number = substr($1, 3) }
-				$1 ~ /^:/ || /\[unknown\]\)$/ ||
+				{ own = $1 ~ /^(ex|fk|pv|th)[0-9]+$/ }
+				$1 ~ /^:/ || own && /\[unknown\]\)$/ ||
 				($NF ~ /\/code\.[0-7]\)$/ &&
 				 ($1 !~ /^pv/ || $NF !~ ("code\\." number % 8 "\\)$"))) {
 					if (++wrong <= 5)
 						print "# wrong: " $0
 				}
-				$1 ~ /^(ex|fk|pv|th)[0-9]+$/ { seen[$1] = 1 }
+				own { seen[$1] = 1 }
 				END {
 					for (name in seen)
 						names++
