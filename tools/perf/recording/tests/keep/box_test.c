@@ -196,12 +196,14 @@ static struct found look(void)
  * @appended:	records that were appended before this step
  * @appending:	and those that it may append
  * @saved:	records up to this number are in a file that is saved
+ * @oldest:	the oldest record before it was saved
  * @sideband, @adding: likewise, of side-band records
  */
 static struct model {
 	u64	appended;
 	u64	appending;
 	u64	saved;
+	u64	oldest;
 	u64	sideband;
 	u64	adding;
 	u64	looks;
@@ -231,6 +233,8 @@ static void examine(void)
 		fail(&found, "missing, repeated or damaged");
 	if ((found.first ?: model.appended + 1) > gone + 1)
 		fail(&found, "an older record is missing than the file says");
+	if (found.first && found.first <= model.saved && found.first != model.oldest)
+		fail(&found, "part of a saved snapshot is left");
 	if ((found.last ?: gone) < model.appended || found.last > model.appending)
 		fail(&found, "the newest record is another");
 	if (found.header.complete > model.appended)
@@ -381,6 +385,7 @@ static void snapshot(bool saved)
 	struct keep_stats stats;
 
 	keep__hand_over(&keep, &stats);
+	model.oldest = look().first;
 	if (saved)
 		model.saved = model.appended;
 	keep__end_snapshot(&keep, saved);
