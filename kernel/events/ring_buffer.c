@@ -525,15 +525,28 @@ static noinline void report_wrong_size(unsigned long writer)
 }
 
 /*
- * Report the record if it was not filled. The code that outputs a field must
- * write or skip as many bytes as the header counts for it, even if the data
- * cannot be read: perf_output_copy_aux() and perf_raw_frag.copy leave that to
- * their callers.
+ * Tell whether the record was filled. The code that outputs a field must write
+ * or skip as many bytes as the header counts for it, even if the data cannot be
+ * read: perf_output_copy_aux() and perf_raw_frag.copy leave that to their
+ * callers.
  */
+static __always_inline bool is_filled(struct perf_output_handle *handle)
+{
+	return handle->addr == handle->end && !handle->rest;
+}
+
 static __always_inline void check_filled(struct perf_output_handle *handle)
 {
-	if (unlikely(handle->addr != handle->end || handle->rest))
+	if (unlikely(!is_filled(handle)))
 		report_wrong_size(_RET_IP_);
+}
+
+/* Out of line, for perf_output_end() to need no stack frame. */
+static noinline void end_wrong_size(struct perf_output_handle *handle,
+				    unsigned long writer)
+{
+	report_wrong_size(writer);
+	writer_end(handle);
 }
 
 struct lost_record {
@@ -708,8 +721,10 @@ int perf_output_begin_backward(struct perf_output_handle *handle,
  */
 void perf_output_end(struct perf_output_handle *handle)
 {
-	check_filled(handle);
-	writer_end(handle);
+	if (unlikely(!is_filled(handle)))
+		end_wrong_size(handle, _RET_IP_);	/* a tail call */
+	else
+		writer_end(handle);
 }
 
 /*
