@@ -7,6 +7,12 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 
+/* The fields that perf record has in samples of tracepoints. */
+#define PLAIN_COMMON							\
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |	\
+	 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |	\
+	 PERF_SAMPLE_RAW)
+
 /* An inherited event writes in the name of its parent. */
 static __always_inline struct perf_event *
 plain_output_event(struct perf_event *event)
@@ -36,18 +42,15 @@ static __always_inline void *put_plain_raw(void *to,
 	return to + sizeof(u32) + raw->size;
 }
 
-/*
- * Store the sample, which is contiguous. The order of its fields is that of
- * perf_output_sample().
- */
-static __always_inline void *put_plain(void *addr,
-				       struct perf_event_header header,
-				       struct perf_sample_data *data,
-				       struct perf_event *event)
+/* Store the fields of @type. Their order is that of perf_output_sample(). */
+static __always_inline void *put_plain_fields(void *addr,
+					      struct perf_event_header header,
+					      struct perf_sample_data *data,
+					      struct perf_event *event,
+					      u32 type)
 {
 	struct { u32 pid, tid; } tid = { current->tgid, current->pid };
 	struct { u32 cpu, reserved; } cpu = { raw_smp_processor_id(), 0 };
-	u64 type = event->attr.sample_type;
 	u64 id = plain_output_event(event)->id;
 	u64 *field = addr;
 
@@ -69,6 +72,23 @@ static __always_inline void *put_plain(void *addr,
 	if (type & PERF_SAMPLE_PERIOD)
 		field = put_field(field, &data->period);
 	return type & PERF_SAMPLE_RAW ? put_plain_raw(field, data->raw) : field;
+}
+
+/*
+ * Store the sample, which is contiguous. Its fields are in the lower half of
+ * sample_type; the upper half has PERF_SAMPLE_SIZE_AT_END.
+ */
+static __always_inline void *put_plain(void *addr,
+				       struct perf_event_header header,
+				       struct perf_sample_data *data,
+				       struct perf_event *event)
+{
+	u32 type = event->attr.sample_type;
+
+	if (likely(type == PLAIN_COMMON))
+		return put_plain_fields(addr, header, data, event,
+					PLAIN_COMMON);
+	return put_plain_fields(addr, header, data, event, type);
 }
 
 /* Return the header of the sample. */

@@ -10,6 +10,7 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include "internal.h"
+#include "plain_sample.h"
 
 #include "shim/ring.h"
 #include "shim/expect.h"
@@ -65,11 +66,14 @@ static void init_event(struct ring *ring, struct perf_event *event, bool inherit
 	}
 }
 
+/* A quarter of the samples have the fields that have code of their own. */
 static u64 random_fields(const struct ring *ring)
 {
 	u32 bits = random_number();
 	u64 type = ring->flags & RING_SIZED ? PERF_SAMPLE_SIZE_AT_END : 0;
 
+	if (!(bits >> 30))
+		return type | PLAIN_COMMON;
 	for (unsigned int i = 0; i < ARRAY_SIZE(fields); i++)
 		type |= bits & (1u << i) ? fields[i] : 0;
 	return type;
