@@ -119,6 +119,7 @@ if again.ByteSize() != trace.ByteSize():
 interned, names, cleared = {}, {}, set()
 tracks, depth, annotations = {}, collections.Counter(), []
 events, stacks, slices, tasks, waking = [], [], [], {}, {}
+too_long, too_long_ends = [], []
 running, count = {}, collections.Counter()
 lost = lost_in_all = losses = snapshots = called = 0
 call = int(sys.argv[2]) if len(sys.argv) > 2 else -1
@@ -185,6 +186,10 @@ for packet in sorted((p for p in trace.packet if p.HasField('event')), key=lambd
         losses += event.type == 1
         lost += values.get('lost', 0)
         lost_in_all += values.get('lost in all', 0)
+    if event.type == 1 and event.category == ['too-long']:
+        too_long.append([packet.time, event, values])
+    if event.type == 2 and tracks[event.track].startswith('Too long'):
+        too_long_ends.append(packet.time)
     if event.type == 3 and tracks[event.track] == 'Snapshots':
         snapshots += 1
         annotations.append(event.name)
@@ -236,6 +241,8 @@ write('.slices', sorted(f'{cpu} {tid} {at(end)} {(end - begin + 500) // 1000 if 
 write('.tasks', (f'{tid} {task.get("tgid")} {task.get("ppid")} {task.get("name")}'
                  for tid, task in tasks.items()))
 write('.annotations', annotations)
+write('.too_long', (f'{begin} {end} {values.get("tid")} {event.name}'
+                    for (begin, event, values), end in zip(too_long, too_long_ends)))
 write('.counts', (f'{name} {number}' for name, number in sorted(count.items())))
 clocks = {c.id: c.time for p in trace.packet for c in p.clocks.clock}
 print(f'events={len(events)} samples={len(stacks)} slices={len(slices)} size={size}')
@@ -418,6 +425,25 @@ if convert "${snapshots[0]}" && read_trace; then
 	same_counts "${snapshots[0]}"
 	[ "$taken" = 1 ] && grep -q '^snapshot: control' "$output.annotations" ||
 		error "$taken snapshots: $(< "$output.annotations")"
+fi
+
+subtest "What was too long is a slice of its own"
+ln -s "$BUILD/tests/delays" "$work/dly$$"
+recorder_start -a -k mono -e sched:sched_switch --keep=60s,32M --switch-output --switch-output-when \
+	"syscall>23ms if comm==dly$$" --cooldown=1h -o "$work/slow"
+"$work/dly$$" syscall 41 > "$work/truth"
+recorder_stop
+find_snapshots "$work/slow"
+if grep -q 'Cannot judge durations' "$work/record.err"; then
+	inconclusive "$(grep -m 1 'Cannot judge' "$work/record.err")"
+elif convert "${snapshots[0]}" && read_trace; then
+	read -r tid lower _ begin end < "$work/truth"
+	note "$(< "$output.too_long")"
+	awk -v begin="$begin" -v end="$end" -v lower="$lower" -v tid="$tid" '
+		NR == 1 { exit !($1 >= begin - 100000 && $2 <= end + 100000 && $2 - $1 > 23000000 && $3 == tid) }
+		END { if (NR != 1) exit 1 }' "$output.too_long" &&
+		grep -qF " syscall>23ms if comm==dly$$: dly$$ (pid " "$output.too_long" ||
+		error "another slice than the delay: $(< "$work/truth")"
 fi
 
 subtest "A PID namespace: tasks have their ids of the initial one"

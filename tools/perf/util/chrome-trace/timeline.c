@@ -545,8 +545,34 @@ void timeline__begin_point(struct timeline *tl, const struct moment *at, const c
 	thread__put(thread);
 }
 
+/* Draw the duration that caused a snapshot in a row of its own: it may begin before the file. */
+static void draw_too_long(struct timeline *tl, const struct moment *at, const char *text,
+			  struct too_long *too_long)
+{
+	int lane = too_long__choose_lane(&tl->too_long, too_long);
+	struct chrome_track track = { GROUP_TOO_LONG, GROUP_TOO_LONG + 1 + lane };
+	char name[640], title[32] = "too long";
+
+	if (!tl->too_long_titled) {
+		write_group(tl, GROUP_TOO_LONG, "Too long", -3);
+		tl->too_long_titled = true;
+	}
+	if (lane)
+		snprintf(title, sizeof(title), "too long (%d)", lane + 1);
+	write_title(tl, "thread_name", track, title);
+	snprintf(name, sizeof(name), "%.*s", (int)too_long->len, text);
+	begin_named(tl, 'B', track, too_long->begin, name);
+	json__text(&tl->events.json, "cat", "too-long");
+	chrome_event__arg_number(&tl->events, "pid", at->pid);
+	chrome_event__arg_number(&tl->events, "tid", at->tid);
+	chrome_event__arg_number(&tl->events, "CPU", at->cpu);
+	chrome_event__end(&tl->events);
+	write_end(tl, track, too_long->end, name);
+}
+
 void timeline__snapshot(struct timeline *tl, const struct moment *at, const char *text, size_t size)
 {
+	struct too_long too_long;
 	char name[512];
 
 	tl->end = max(tl->end, at->time);
@@ -555,6 +581,8 @@ void timeline__snapshot(struct timeline *tl, const struct moment *at, const char
 	begin_named(tl, 'i', (struct chrome_track){ at->pid, at->tid }, at->time, name);
 	json__text(&tl->events.json, "s", "g");
 	chrome_event__end(&tl->events);
+	if (too_long__parse(&too_long, text, size))
+		draw_too_long(tl, at, text, &too_long);
 }
 
 /* ---- losses */

@@ -4,6 +4,7 @@
  *
  * CPUs		a row for each CPU: the task that runs; arrows from a wake-up to the task
  * Records	a row for each CPU: from its first sample on; what was lost
+ * Too long	durations that caused snapshots, with their conditions
  * a process	a row for each thread: its system calls; while off the CPU, sleeping or runnable
  *
  * Only what is open is kept: memory is bounded by the numbers of CPUs and of living tasks.
@@ -19,12 +20,14 @@
 #include "util/convert/fields.h"
 #include "util/convert/loss_counts.h"
 #include "util/convert/task_ids.h"
+#include "util/convert/too_long.h"
 #include "chrome_event.h"
 
 struct machine;
 struct thread;
 
 /* Pids end at 1 << 22. Rows in these groups are numbered from the group's number plus one. */
+#define GROUP_TOO_LONG	4900000
 #define GROUP_CPUS	5000000
 #define GROUP_RECORDS	6000000
 
@@ -58,8 +61,10 @@ struct cpu_row {
  * @nr_cpus:	number of @cpus
  * @switches:	the file has context switches
  * @titled:	the groups have titles
+ * @too_long_titled: the group of durations has a title
  * @end:	time of the newest record
  * @nr_flows:	number of arrows
+ * @too_long:	rows of durations
  * @counts:	losses without a time, which are drawn at the end
  */
 struct timeline {
@@ -69,8 +74,10 @@ struct timeline {
 	int			 nr_cpus;
 	bool			 switches;
 	bool			 titled;
+	bool			 too_long_titled;
 	u64			 end;
 	u64			 nr_flows;
+	struct too_long_lanes	 too_long;
 	struct loss_counts	 counts;
 };
 

@@ -15,6 +15,7 @@
 /* Each track has a number. Other files may be merged with this one: 0 to 1,000 are likely taken. */
 #define UUID_RECORDS	0x70657266000001ULL
 #define UUID_SNAPSHOTS	0x70657266000002ULL
+#define UUID_TOO_LONG	0x70657266000010ULL	/* plus the number of the lane */
 #define UUID_CPU	0x70657266100000ULL	/* plus the number of the CPU plus one */
 
 void tracks__init(struct tracks *tracks, struct packets *packets)
@@ -212,8 +213,39 @@ int tracks__sample(struct tracks *tracks, const struct moment *at, bool may_be_l
 	return 0;
 }
 
+static void annotate_task(struct tracks *tracks, const struct moment *at)
+{
+	if (at->cpu >= 0)
+		annotate(tracks, "cpu", at->cpu);
+	if (at->tid > 0)
+		annotate(tracks, "tid", at->tid);
+}
+
+/* Draw the duration that caused a snapshot: it may begin before the file. */
+static int draw_too_long(struct tracks *tracks, const struct moment *at, const char *text,
+			 struct too_long *too_long)
+{
+	unsigned int lane = too_long__choose_lane(&tracks->too_long, too_long);
+	u64 uuid = UUID_TOO_LONG + lane;
+	char title[32] = "Too long";
+	size_t begin;
+	int err = 0;
+
+	if (lane)
+		snprintf(title, sizeof(title), "Too long (%u)", lane + 1);
+	if (lane >= tracks->nr_too_long) {
+		err = describe(tracks, uuid, 0, title);
+		tracks->nr_too_long = lane + 1;
+	}
+	begin = begin_event(tracks, uuid, too_long->begin, TYPE_BEGIN, text, too_long->len);
+	proto__text(&tracks->packets->packet, EVENT_CATEGORY, "too-long", SIZE_MAX);
+	annotate_task(tracks, at);
+	return err ?: end_event(tracks, begin) ?: write_event(tracks, uuid, too_long->end, TYPE_END, NULL);
+}
+
 int tracks__snapshot(struct tracks *tracks, const struct moment *at, const char *text, size_t size)
 {
+	struct too_long too_long;
 	char name[512];
 	size_t begin;
 	int err = describe_common(tracks);
@@ -224,11 +256,9 @@ int tracks__snapshot(struct tracks *tracks, const struct moment *at, const char 
 	snprintf(name, sizeof(name), "snapshot: %.*s", (int)strnlen(text, min(size, sizeof(name))),
 		 text);
 	begin = begin_event(tracks, UUID_SNAPSHOTS, at->time, TYPE_INSTANT, name, SIZE_MAX);
-	if (at->cpu >= 0)
-		annotate(tracks, "cpu", at->cpu);
-	if (at->tid > 0)
-		annotate(tracks, "tid", at->tid);
-	return end_event(tracks, begin);
+	annotate_task(tracks, at);
+	err = end_event(tracks, begin);
+	return !err && too_long__parse(&too_long, text, size) ? draw_too_long(tracks, at, text, &too_long) : err;
 }
 
 /* ---- losses */

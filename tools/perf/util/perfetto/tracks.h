@@ -3,6 +3,7 @@
  * Write what is neither an event of ftrace nor a sample.
  *
  * Snapshots	why perf record took each one
+ * Too long	durations that caused snapshots, with their conditions
  * Records	a track for each CPU: from its first sample on; what was lost
  * and names of tasks with their processes, the clocks, and the machine.
  */
@@ -11,6 +12,7 @@
 
 #include "util/convert/loss_counts.h"
 #include "util/convert/task_ids.h"
+#include "util/convert/too_long.h"
 #include "packets.h"
 
 struct perf_env;
@@ -35,6 +37,8 @@ struct cpu_track {
  * @cpus:	tracks of records
  * @nr_cpus:	number of @cpus
  * @counts:	losses without a time
+ * @too_long:	tracks of durations
+ * @nr_too_long: those that are described
  * @end:	time of the newest record
  * @described:	the tracks that all files have are described
  */
@@ -43,6 +47,8 @@ struct tracks {
 	struct cpu_track *cpus;
 	int		  nr_cpus;
 	struct loss_counts counts;
+	struct too_long_lanes too_long;
+	unsigned int	  nr_too_long;
 	u64		  end;
 	bool		  described;
 };
