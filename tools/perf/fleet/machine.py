@@ -157,7 +157,11 @@ class Machine:
                 await self.measure_clock()
                 self.step = 'answer of the recorder'
                 await self.send(b'answer\n')
-                size, span, limit, name = self.check_file((await self.reply('size'))[1])
+                keyword, value = await self.reply('cause', 'size')
+                if keyword == 'cause':
+                    self.result['cause'] = printable(value, 512)
+                    value = (await self.reply('size'))[1]
+                size, span, limit, name = self.check_file(value)
                 self.result.update(remote_file=name, size=size, limit=limit,
                                    complete_s=span and float(span))
             async with gates.copying:

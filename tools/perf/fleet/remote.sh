@@ -12,7 +12,8 @@
 # and obeys commands on standard input:
 #
 #	clock	-> time SECONDS		the time of day
-#	answer	-> size BYTES SPAN LIMIT FILE	when the snapshot is written
+#	answer	-> cause TEXT			only if something took too long: who, and for how long
+#		   size BYTES SPAN LIMIT FILE	when the snapshot is written
 #	send	-> the bytes of the file, and the end
 #
 # The recorder has less privilege than the user who logs in, and must not make that user read or
@@ -98,8 +99,11 @@ describe_machine() {
 
 # Find the file that the recorder has named. perf adds a time stamp to the name of a completed file.
 print_file() {
-	local span='' limit=''
+	local span='' limit='' cause=''
 
+	if [[ $answer = *'; '* ]]; then		# no file of the service has such a name
+		cause=${answer#*; } answer=${answer%%; *}
+	fi
 	if [[ $answer =~ ^(.*)\ ([0-9.]+)\ ([a-z]+)$ ]]; then
 		answer=${BASH_REMATCH[1]} span=${BASH_REMATCH[2]} limit=${BASH_REMATCH[3]}
 	fi
@@ -113,6 +117,7 @@ print_file() {
 		fail "the recorder names a file that is not in $state"
 	fi
 	size=$(stat -c %s "./$file") || fail "the file has disappeared"
+	[ -z "$cause" ] || echo "cause $cause"
 	echo "size $size ${span:--} ${limit:--} $file"
 }
 

@@ -83,15 +83,17 @@ static void notify_snapshot(const struct recorder *rec, const char *error)
 	if (error)
 		notify__send("STATUS=Recording; the last snapshot failed");
 	else
-		notify__send("STATUS=Recording; snapshot %" PRIu64 " is in %s",
-			     rec->summary.snapshots, file ?: "a pipe");
+		notify__send("STATUS=Recording; snapshot %" PRIu64 " is in %s%s%s",
+			     rec->summary.snapshots, file ?: "a pipe",
+			     rec->summary.too_long[0] ? ": " : "", rec->summary.too_long);
 }
 
 static void answer_commands(struct recorder *rec, unsigned int nr, const char *error)
 {
 	while (nr--)
 		control__answer(&rec->triggers.control, error, snapshot_file(rec),
-				rec->summary.complete_ns, keep_limit__name(rec->summary.limit));
+				rec->summary.complete_ns, keep_limit__name(rec->summary.limit),
+				rec->summary.too_long);
 }
 
 static int react(struct recorder *rec, unsigned int what, unsigned int nr_commands)

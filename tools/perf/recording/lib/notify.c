@@ -30,7 +30,7 @@ void notify__send(const char *fmt, ...)
 {
 	const char *name = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un address;
-	char text[PATH_MAX + 128];
+	char text[PATH_MAX + 1024];
 	socklen_t address_len;
 	va_list args;
 	int len, fd;

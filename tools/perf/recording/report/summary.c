@@ -225,15 +225,12 @@ void summary__triggers(const struct summary *summary, const struct trigger_limit
 }
 
 /* Print the task that took too long, and the requests that the same snapshot answers. */
-static void print_cause(const struct snapshot_cause *cause)
+static void print_cause(const struct summary *summary, const struct snapshot_cause *cause)
 {
-	char text[WHEN_REPORT_TEXT + 128];
 	unsigned int i;
 
-	if (cause->report.condition) {
-		snapshot_cause__print(cause, text, sizeof(text));
-		print_line("%s", text);
-	}
+	if (summary->too_long[0])
+		print_line("%s", summary->too_long);
 	for (i = 0; i < cause->nr_merged; i++) {
 		const struct merged_cause *merged = &cause->merged[i];
 		char took[32] = "";
@@ -276,10 +273,13 @@ void summary__snapshot(struct summary *summary, const struct snapshot_stats *sta
 	if (stats || aux || kept)
 		summary->snapshots++;
 	note_complete(summary, stats, kept);
+	summary->too_long[0] = '\0';
+	if (cause->report.condition)
+		snapshot_cause__print(cause, summary->too_long, sizeof(summary->too_long));
 	summary->aux_snapshots += aux != NULL;
 	if (summary->json)
 		return summary_json__snapshot(summary->snapshots, stats, aux, kept, cause);
-	print_cause(cause);
+	print_cause(summary, cause);
 	if (kept)
 		print_kept(summary, kept, cause->reason);
 	if (stats)

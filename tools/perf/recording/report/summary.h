@@ -10,12 +10,12 @@
 #include <stdbool.h>
 #include <linux/types.h>
 #include "recording/keep/keep.h"
+#include "recording/snapshot/cause.h"
 
 struct advice;
 struct aux_snapshot_stats;
 struct loss_report;
 struct output;
-struct snapshot_cause;
 struct snapshot_stats;
 struct trigger_limit;
 struct when;
@@ -31,6 +31,7 @@ struct when;
  * @complete_ns: time up to its newest record for which the last snapshot is complete, on all CPUs
  *		[ns]
  * @limit:	what limits that: KEEP_LIMIT_MEMORY also for the size of an overwrite ring
+ * @too_long:	who took how long, if that caused the last snapshot; otherwise empty
  * @normal_class: the threads that drain rings were refused a real-time priority
  * @dropped:	number of snapshots that could not be written
  * @dropped_records: their records, as far as perf tried to write them
@@ -45,6 +46,7 @@ struct summary {
 	u64	aux_snapshots;
 	u64	complete_ns;
 	enum keep_limit limit;
+	char	too_long[CAUSE_TEXT];
 	bool	normal_class;
 	u64	dropped;
 	u64	dropped_records;

@@ -14,6 +14,9 @@
 /* Requests that are listed beside the first one; more are counted */
 #define CAUSE_MAX_MERGED	8
 
+/* Space for the text of snapshot_cause__print() */
+#define CAUSE_TEXT		(WHEN_REPORT_TEXT + 128)
+
 /**
  * struct merged_cause - a request that became part of the snapshot of an earlier one
  * @reason, @time, @tid, @comm: see struct snapshot_cause

@@ -18,6 +18,7 @@
 #include "util/record.h"
 #include "recording/lib/thread.h"
 #include "recording/ring/bpf_ring.h"
+#include "cause.h"
 #include "control.h"
 
 #define ID_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
@@ -50,7 +51,7 @@ int control__init(struct control *control, struct evlist *evlist, const struct r
 static void answer(const struct control *control, const char *id, const char *what,
 		   const char *text)
 {
-	char line[PATH_MAX + 48 + CONTROL_MAX_ID];
+	char line[PATH_MAX + CAUSE_TEXT + 64 + CONTROL_MAX_ID];
 	int len;
 
 	if (control->ack_fd < 0)
@@ -103,17 +104,20 @@ static struct control_snapshot *next_snapshot(struct control *control)
 }
 
 void control__answer(struct control *control, const char *error, const char *file,
-		     u64 complete_ns, const char *limit)
+		     u64 complete_ns, const char *limit, const char *too_long)
 {
 	struct control_snapshot *snapshot = next_snapshot(control);
-	char text[PATH_MAX + 40];
+	char text[PATH_MAX + CAUSE_TEXT + 48];
+	size_t len;
 
 	if (!snapshot)
 		return;
-	scnprintf(text, sizeof(text), "%s", file ?: "");
+	len = scnprintf(text, sizeof(text), "%s", file ?: "");
 	if (file && complete_ns)
-		scnprintf(text + strlen(text), sizeof(text) - strlen(text), " %.6f %s",
-			  (double)complete_ns / NSEC_PER_SEC, limit);
+		len += scnprintf(text + len, sizeof(text) - len, " %.6f %s",
+				 (double)complete_ns / NSEC_PER_SEC, limit);
+	if (*too_long)
+		scnprintf(text + len, sizeof(text) - len, "; %s", too_long);
 	answer(control, snapshot->id, error ? "error:" : "ack", error ?: text);
 	free(snapshot);
 }

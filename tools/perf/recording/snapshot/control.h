@@ -8,13 +8,15 @@
  *	evlist [-v|-g|-F], ping, stop
  *	snapshot				"ack FILE SECONDS LIMIT" when the records are in
  *						that file; "ack FILE" if they cover no time, as
- *						those of AUX areas; "ack" if the output is a pipe
+ *						those of AUX areas; "ack" if the output is a pipe;
+ *						followed by "; CAUSE" if the snapshot was taken
+ *						because something took too long
  *	any command that fails			"error: REASON"
  *	any other line				"error: REASON"
  *	a command and " id=ID"			the same with "id=ID" after "ack" or "error:"
  *
- * The client chooses the id, and so recognizes the answer to its command. A line ends with a newline, a NUL, or the end of what was written at once; an answer with a
- * newline and a NUL, as perf stat's do. There is one answer to each command, in the order of the
+ * The client chooses the id, and so recognizes the answer to its command. A line ends with a newline,
+ * a NUL, or the end of what was written at once; an answer with a newline and a NUL, as perf stat's do. There is one answer to each command, in the order of the
  * commands; but those to "snapshot" may come later than answers to the commands that follow.
  */
 #ifndef PERF_RECORDING_CONTROL_H
@@ -84,8 +86,9 @@ void control__exit(struct control *control);
  * @file:	where it is, or NULL
  * @complete_ns: how long it reaches back on all CPUs [ns]; 0 if that is not known
  * @limit:	what limits that, one word; used if @complete_ns is not 0
+ * @too_long:	who took how long, or ""
  */
 void control__answer(struct control *control, const char *error, const char *file,
-		     u64 complete_ns, const char *limit);
+		     u64 complete_ns, const char *limit, const char *too_long);
 
 #endif

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,17 +77,30 @@ static void set_priority(int priority)
 		perror("delays: sched_setscheduler");
 }
 
-/* Both sleeps before and after are switches: the thread runs at least from one to the other. */
+static long nr_preempted(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_THREAD, &usage) ? 0 : usage.ru_nivcsw;
+}
+
+/*
+ * Both sleeps before and after are switches: the thread runs at least from one to the other, unless a
+ * task of higher priority takes its CPU.
+ */
 static void make_spin(unsigned long ms)
 {
 	uint64_t before = now(), begin, end;
+	long preempted;
 
 	sleep_ms(1);
 	begin = now();
+	preempted = nr_preempted();
 	spin_ms(ms);
 	end = now();
+	preempted = nr_preempted() - preempted;
 	sleep_ms(1);
-	print(gettid(), end - begin, now() - before - NS_PER_MS, before, now());
+	print(gettid(), preempted ? 0 : end - begin, now() - before - NS_PER_MS, before, now());
 }
 
 /*

@@ -11,7 +11,7 @@
 format=perfetto
 output=$work/trace.pftrace
 
-need_numbered sched:sched_switch irq:softirq_entry
+need_numbered delays sched:sched_switch irq:softirq_entry
 command -v protoc > /dev/null || skip "protoc is not installed"
 /usr/bin/python3 -c 'import google.protobuf' 2> /dev/null || skip "no protobuf for Python"
 

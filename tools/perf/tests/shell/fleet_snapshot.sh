@@ -11,7 +11,7 @@
 [ -n "${fleet_namespaces-}" ] || exec unshare --net --mount env fleet_namespaces=1 "$0" "$@"
 . "$(dirname "$0")/lib/recorder.sh"
 
-need perf root shift_clock sched:sched_process_exec
+need perf root shift_clock delays sched:sched_process_exec
 "${TOP:-$tests_dir/../../..}/scripts/install-deps" fleet > "$work/log" 2>&1 ||
 	skip "cannot install sshd and ClusterShell: $(tail -n 1 "$work/log")"
 sshd=$(command -v sshd || echo /usr/sbin/sshd)
@@ -331,6 +331,47 @@ recorder_stop
 	"sched:sched_process_exec 4 4" ] ||
 	error "wrong manifest: $(manifest "$work/trigger.tar" "m")"
 ! grep -q 'has failed' "$work/record.err" || error "the command failed: it asked all again"
+
+subtest "a condition on one machine asks all, and the manifest says who took how long"
+rm "$work/trigger.tar"
+ln -s "$BUILD/tests/delays" "$work/dly$$"
+recorder_start -a -e sched:sched_process_exec --filter "$marked" --keep=60s,32M --switch-output \
+	--switch-output-when "syscall>23ms if comm==dly$$" --cooldown=1h --exec-snapshot "$work/hook" \
+	-o "$work/local"
+"$marker"
+"$work/dly$$" syscall 41 > "$work/truth"
+wait_until 30 test -e "$work/trigger.tar" || error "no archive"
+recorder_stop
+reason=$(manifest "$work/trigger.tar" "m['reason'], len(h), sum('file' in f for f in h.values())")
+note "$reason"
+[[ $reason =~ ^"syscall>23ms if comm==dly$$: dly$$ (pid "[0-9]+", tid $(cut -d ' ' -f 1 "$work/truth")".*" ms; from "[0-9.]+" to "[0-9.]+" 4 4"$ ]] ||
+	error "wrong manifest: $(manifest "$work/trigger.tar" "m")"
+
+subtest "a snapshot that a condition has requested before fleet did says so"
+fleet start -w h3 --instance slow --record "$record --switch-output-when=off-cpu(T)>23ms"
+slow=$(pgrep -f '[c]ontrol=fifo:/run/perf-recorder/slow/control' | while read -r pid; do
+	[ "$(cat "/proc/$pid/comm")" = perf-recorder ] && echo "$pid"
+done)
+started+=("$slow")
+sleep 100 &
+stopped=$!
+started+=("$stopped")
+# When the recorder goes on, both requests have arrived, unless ssh took too long.
+kill -STOP "$slow"
+kill -STOP "$stopped"
+sleep 0.1
+kill -CONT "$stopped"
+{ sleep 4; kill -CONT "$slow"; } &
+fleet snapshot -w h3 --instance slow -o "$work/slow.tar"
+[ "$status" = 0 ] || error "exit status $status"
+cause=$(manifest "$work/slow.tar" "h['h3'].get('cause')")
+note "$cause"
+[ "$cause" != None ] || inconclusive "fleet has asked too late"
+[ "$cause" = None ] ||
+	[[ $cause =~ ^"off-cpu(T)>23ms: sleep (pid $stopped, tid $stopped".*", in state T"(; from .*)?$ ]] ||
+	error "not as expected: $(manifest "$work/slow.tar" h)"
+kill "$stopped"
+fleet stop -w h3 --instance slow
 
 # --- stop ----------------------------------------------------------------------------------
 

@@ -153,6 +153,54 @@ for text in "$(head -n 1 "$work/reason")" "$(grep -m 1 '^\[ perf record: sched-d
 	[[ $text =~ $says$holder"; from "[0-9.]+" to "[0-9.]+ ]] || error "not as expected: $text"
 done
 
+subtest "viewers mark the interval"
+read -r _ begin _ end < <(grep -o 'from [0-9.]* to [0-9.]*' "$work/reason" | head -n 1)
+for format in chrome perfetto; do
+	"$PERF" data convert -i "${snapshots[0]}" "--to-$format=$work/trace.$format" 2> "$work/convert.err" ||
+		error "cannot convert: $(< "$work/convert.err")"
+done
+python3 - "$work/trace.chrome" "$begin" "$end" "$tid" "sched-delay>23ms if comm==$who: $who (pid" <<'END' ||
+import json
+import sys
+
+path, begin, end, tid, text = sys.argv[1:]
+events = json.load(open(path))['traceEvents']
+first, = [e for e in events if e['ph'] == 'B' and e.get('cat') == 'too-long']
+track = first['pid'], first['tid']
+last, = [e for e in events if e['ph'] == 'E' and (e['pid'], e['tid']) == track]
+assert abs(first['ts'] - 1e6 * float(begin)) < 0.5 and abs(last['ts'] - 1e6 * float(end)) < 0.5, (first, last)
+assert first['args']['tid'] == int(tid) and first['name'].startswith(text), first
+END
+	error "--to-chrome has another interval: $(grep -a too-long "$work/trace.chrome")"
+
+subtest "--control and the service manager are told"
+# Both requests have arrived when the recorder goes on.
+export NOTIFY_SOCKET=$work/notify
+python3 -c '
+import socket, sys
+notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+notify.bind(sys.argv[1])
+while True:
+    print(notify.recv(8192).decode(), flush=True)
+' "$NOTIFY_SOCKET" > "$work/notified" &
+started+=($!)
+wait_until 10 test -S "$NOTIFY_SOCKET" || fatal "no socket"
+start 'sched-delay>23ms' --switch-output
+unset NOTIFY_SOCKET
+kill -STOP "$recorder"
+make sched-delay 41
+echo "snapshot id=7" >&"$ctl"
+kill -CONT "$recorder"
+control ping id=8
+until [[ $answer = *id=7* ]] || ! IFS= read -rt 20 -u "$ack" answer; do :; done
+told=$answer
+recorder_stop
+note "$told"
+says="sched-delay>23ms if comm==$who: $who \(pid [0-9]+, tid $(cut -d ' ' -f 1 "$work/truth")"
+[[ $told =~ "ack id=7 $work/data."[0-9]+[^\;]*"; "$says ]] || error "the answer is '$told'"
+grep -qE "^STATUS=Recording; snapshot 1 is in $work/data\.[0-9]+: $says" "$work/notified" ||
+	error "the status is $(< "$work/notified")"
+
 subtest "as JSON"
 start 'sched-delay>23ms' --summary=json
 make sched-delay 41
