@@ -1,12 +1,13 @@
 #!/bin/bash
-# perf data convert --to-html: a browser draws the page
+# perf data convert --to-html: a browser draws the page, opens it at what was too long, and obeys keys
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 120
 # tags: night
 
-. "$(dirname "$0")/lib/harness.sh"
+. "$(dirname "$0")/lib/recorder.sh"
+. "$(dirname "$0")/lib/files.sh"
 
-need perf root sched:sched_switch
+need perf root delays sched:sched_switch
 browser=$(command -v chromium) || skip "chromium is not installed"
 
 subtest "The page draws the trace"
@@ -26,4 +27,77 @@ note "$shown events, from $range"
 [ "${shown:-0}" = "$events" ] ||
 	error "the page shows ${shown:-no} of $events events"
 [ -n "$range" ] || error "nothing was drawn"
+
+# run_in PAGE [flag]: run $work/script.js in the page; $work/sent has what it sends
+run_in() {
+	"$tests_dir/shell/lib/browser.py" "$browser" "$1" "$work/script.js" "${@:2}" > "$work/sent" 2> "$work/browser.err" ||
+		error "the page sends nothing: $(tail -n 1 "$work/browser.err")"
+}
+
+subtest "Keys zoom, move, search and show all"
+cat > "$work/script.js" <<'END'
+const key = key => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: key, bubbles: true }));
+const wrong = [];
+const check = (condition, text) => { if (!condition) wrong.push(text); };
+const span = () => end - begin;
+key("0");
+check(begin == first && end == last, "0 shows all");
+key("w");
+check(span() < last - first, "w zooms in");
+let before = span(), at = begin;
+key("d");
+check(begin > at && Math.abs(span() - before) < 1e-3, "d moves");
+key("a");
+check(Math.abs(begin - at) < 1e-3, "a moves back");
+key("ArrowRight");
+check(begin > at, "an arrow moves");
+key("s");
+check(span() > before, "s zooms out");
+key("/");
+check(document.activeElement == byId("find"), "/ searches");
+byId("find").dispatchEvent(new KeyboardEvent("keydown", { key: "w", bubbles: true }));
+check(span() > before, "a letter of the search is no key");
+byId("find").dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+check(document.activeElement != byId("find"), "Escape leaves the search");
+key("?");
+check(!byId("help").hidden && byId("help").textContent.includes("zoom"), "? shows the keys");
+key("?");
+check(byId("help").hidden, "? hides the keys");
+// The table has the longest system calls, in the order of their lengths.
+byId("kind").value = "syscall";
+listLongest();
+const all = [...groups.values()].flatMap(g => [...g.rows.values()]).flatMap(r => r.slices.flat())
+	.filter(s => s.cat == "syscall").map(s => s.end - s.begin).sort((a, b) => b - a);
+const listed = longest.syscall.slices.map(s => s.end - s.begin);
+check(listed.length && listed.length == Math.min(all.length, MAX_LONGEST), "the number of calls");
+check(listed.every((us, i) => us == all[i]), "the longest calls");
+byId("rows").rows[0].onclick();
+check(selected == longest.syscall.slices[0] && begin <= selected.begin && end >= selected.end, "a click goes there");
+fetch("/", { method: "POST", body: `${wrong.join("; ") || "right"} ${theme == DARK ? "dark" : "light"}` });
+END
+run_in "$work/page.html"
+[ "$(< "$work/sent")" = "right light" ] || error "wrong: $(< "$work/sent")"
+
+subtest "The theme is that of the system"
+run_in "$work/page.html" --blink-settings=preferredColorScheme=0
+[ "$(< "$work/sent")" = "right dark" ] || error "wrong: $(< "$work/sent")"
+
+subtest "The page opens at what was too long"
+ln -s "$BUILD/tests/delays" "$work/dly$$"
+recorder_start -a -e sched:sched_switch --keep=60s,32M --switch-output --switch-output-when \
+	"syscall>23ms if comm==dly$$" --after=300ms --cooldown=1h -o "$work/slow"
+"$work/dly$$" syscall 41 > "$work/truth"
+recorder_stop
+find_snapshots "$work/slow"
+"$PERF" data convert -i "${snapshots[0]}" --to-html="$work/slow.html" 2> "$work/convert.err" ||
+	error "perf data convert fails: $(< "$work/convert.err")"
+cat > "$work/script.js" <<'END'
+const it = intervals[0];
+fetch("/", { method: "POST", body: `${intervals.length} ${begin <= it.begin && end >= it.end &&
+	end - begin < 2 * (it.end - it.begin)} ${selected == it} ${it.args.tid} ${it.name}` });
+END
+run_in "$work/slow.html"
+note "$(< "$work/sent")"
+[[ $(< "$work/sent") = "1 true true $(cut -d ' ' -f 1 "$work/truth") syscall>23ms if comm==dly$$: dly$$ (pid "* ]] ||
+	error "another view"
 finish
