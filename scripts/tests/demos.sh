@@ -24,6 +24,7 @@ shows() {
 subtest "demo"
 if chrt -f 60 true 2> chrt.err; then
 	shows 'Converted [1-9][0-9]* samples' "$top/scripts/demo" --fast
+	grep -q 'Recovered [0-9]* samples of process' output || error "nothing was recovered"
 else
 	inconclusive "no real-time priority for the incident: $(< chrt.err)"
 fi
