@@ -2,23 +2,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <linux/kernel.h>
+#include "recording/lib/id_map.h"
 #include "task_refs.h"
-
-static size_t hash_id(long id, void *ctx __maybe_unused)
-{
-	return id;
-}
-
-static bool same_id(long a, long b, void *ctx __maybe_unused)
-{
-	return a == b;
-}
 
 void task_refs__init(struct task_refs *refs)
 {
 	*refs = (struct task_refs){ .oldest = UINT64_MAX };
-	hashmap__init(&refs->processes, hash_id, same_id, NULL);
-	hashmap__init(&refs->tasks, hash_id, same_id, NULL);
+	id_map__init(&refs->processes);
+	id_map__init(&refs->tasks);
 }
 
 static void free_all(struct hashmap *map)

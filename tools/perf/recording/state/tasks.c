@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 #include <linux/kernel.h>
+#include "recording/lib/id_map.h"
 #include "mapset.h"
 #include "tasks.h"
 #include "sb_record.h"
-
-static size_t hash_tid(long tid, void *ctx __maybe_unused)
-{
-	return tid;
-}
-
-static bool same_tid(long a, long b, void *ctx __maybe_unused)
-{
-	return a == b;
-}
 
 void tasks__init(struct tasks *tasks)
 {
 	*tasks = (struct tasks){ .min_prune_threshold = DEFAULT_MIN_PRUNE_THRESHOLD };
 	INIT_LIST_HEAD(&tasks->processes);
-	hashmap__init(&tasks->by_tid, hash_tid, same_tid, NULL);
+	id_map__init(&tasks->by_tid);
 }
 
 void tasks__exit(struct tasks *tasks)

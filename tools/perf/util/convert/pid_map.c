@@ -3,10 +3,10 @@
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include "recording/lib/compat.h"
+#include "recording/lib/id_map.h"
 #include "util/data.h"
 #include "util/debug.h"
 #include "util/evsel.h"
-#include "util/hashmap.h"
 #include "util/sample.h"
 #include "util/session.h"
 #include "util/tool.h"
@@ -17,16 +17,6 @@ struct reader {
 	struct pid_map		*map;
 	int			 err;
 };
-
-static size_t hash_tid(long tid, void *ctx __maybe_unused)
-{
-	return tid;
-}
-
-static bool equal_tids(long a, long b, void *ctx __maybe_unused)
-{
-	return a == b;
-}
 
 int pid_map__common_pid(struct evsel *evsel, struct perf_sample *sample)
 {
@@ -84,7 +74,7 @@ int pid_map__read(struct pid_map *map, struct perf_data *input)
 	struct reader reader = { .map = map };
 	struct perf_session *session;
 
-	map->initial = hashmap__new(hash_tid, equal_tids, NULL);
+	map->initial = id_map__new();
 	if (IS_ERR(map->initial)) {
 		map->initial = NULL;
 		return -ENOMEM;

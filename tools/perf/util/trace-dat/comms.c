@@ -3,24 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "util/hashmap.h"
+#include "recording/lib/id_map.h"
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include "comms.h"
 
-static size_t hash_pid(long pid, void *ctx __maybe_unused)
-{
-	return pid;
-}
-
-static bool equal_pids(long a, long b, void *ctx __maybe_unused)
-{
-	return a == b;
-}
-
 int comms__init(struct hashmap **comms)
 {
-	*comms = hashmap__new(hash_pid, equal_pids, NULL);
+	*comms = id_map__new();
 	if (!IS_ERR(*comms))
 		return 0;
 	*comms = NULL;
