@@ -4,7 +4,6 @@
 # timeout: 300
 # tags: parallel long
 
-# shellcheck source=lib/numbered.sh
 . "$(dirname "$0")/lib/numbered.sh"
 
 kills=${NIGHT:+1000}

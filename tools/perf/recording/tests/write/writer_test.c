@@ -7,6 +7,7 @@
  * The limit is RLIMIT_FSIZE: the kernel then writes exactly the bytes below it. spoil_writes.c
  * causes short writes and errors. Prints KTAP.
  */
+#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -46,17 +47,16 @@ struct job {
 	int		 err;
 };
 
-static bool begin(struct job *job, const struct writer_choice *choice, u64 start, unsigned int seed)
+static void begin(struct job *job, const struct writer_choice *choice, u64 start, unsigned int seed)
 {
 	*job = (struct job){ .seed = seed, .start = start, .end = start, .failed = -1 };
 	if (chunk_pool__init(&job->pool, NR_CHUNKS * CHUNK_SIZE_MIN))
-		return false;
+		errx(1, "no memory");
 	job->writer = writer__new(choice, &job->pool);
 	job->fd = open("data", O_RDWR | O_CREAT | O_TRUNC, 0600);
 	if (!job->writer || job->fd < 0)
-		return false;
+		err(1, "cannot begin");
 	writer__open(job->writer, job->fd, true);
-	return true;
 }
 
 static void collect(struct job *job)
@@ -148,8 +148,7 @@ static void test_writes(const struct writer_choice *choice, const char *spoil,
 	struct job job;
 
 	for (seed = 0; seed < 10; seed++) {
-		if (!begin(&job, choice, seed * 1000, seed))
-			break;
+		begin(&job, choice, seed * 1000, seed);
 		write_all(&job, spoil);
 		good += end(&job) == job.end && !job.err;
 	}
@@ -165,8 +164,7 @@ static void test_limit(const struct writer_choice *choice)
 
 	for (seed = 0; seed < 16; seed++) {
 		limit = (1 + seed % 3) * CHUNK_SIZE_MIN + near[seed % ARRAY_SIZE(near)];
-		if (!begin(&job, choice, 328, seed + 100))
-			break;
+		begin(&job, choice, 328, seed + 100);
 		limit_file(limit);
 		write_all(&job, NULL);
 		limit_file(0);
@@ -176,16 +174,15 @@ static void test_limit(const struct writer_choice *choice)
 }
 
 static void test_error(const struct writer_choice *choice, const char *spoil,
-		       int err, const char *what)
+		       int error, const char *what)
 {
 	unsigned int seed, good = 0;
 	struct job job;
 
 	for (seed = 0; seed < 10; seed++) {
-		if (!begin(&job, choice, 328, seed))
-			break;
+		begin(&job, choice, 328, seed);
 		write_all(&job, spoil);
-		good += end(&job) == job.failed && job.failed > job.start && job.err == -err;
+		good += end(&job) == job.failed && job.failed > job.start && job.err == -error;
 	}
 	check(good == 10, what);
 }
