@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Build the unit tests of perf record and libperf, libperf's fuzzers, and what writes test vectors.
+# Build the unit tests of perf record and libperf, their fuzzers, and what writes test vectors.
 #
 # Called by the top Makefile: LINUX is the prepared tree, OUT the output directory. Each folder of
 # tools/perf/recording becomes an archive, in one variant for each sanitizer. A test is linked with
@@ -12,7 +12,7 @@ LIB := $(OUT)/lib
 TESTS := $(wildcard tools/perf/recording/tests/*/*_test.c tools/lib/perf/tests/*_test.c)
 THREADED := $(filter %_tsan_test.c,$(TESTS))
 BENCHES := $(wildcard tools/perf/recording/tests/*/*_bench.c)
-FUZZERS := $(wildcard tools/lib/perf/tests/fuzz_*.c)
+FUZZERS := $(wildcard tools/lib/perf/tests/fuzz_*.c tools/perf/recording/tests/*/fuzz_*.c)
 WRITERS := tools/lib/perf/tests/write_vectors.c
 programs = $(patsubst %.c,$(OUT)/%,$(notdir $(1)))
 
@@ -31,6 +31,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -U__SANITIZE_
 FOLDERS := $(patsubst tools/perf/recording/%/Build,%,$(wildcard tools/perf/recording/*/Build))
 $(foreach folder,$(FOLDERS),$(eval \
 	$(folder)-members := $(wildcard tools/perf/recording/$(folder)/*.c)))
+columns-members := tools/perf/recording/keep/columns.c
 # Not what needs libbpf, libtraceevent, and skeletons of perf.
 ring-members := $(filter-out %/bpf_events.c %/bpf_programs.c,$(ring-members))
 when-members := $(filter-out %/iterate.c %/pair.c %/programs.c,$(when-members))
@@ -62,7 +63,7 @@ endef
 $(eval $(call variant,asan,$$(CC) $(SANITIZE),$(FOLDERS) stubs util libperf libperf-tests upstream))
 $(eval $(call variant,tsan,$$(CC) -fsanitize=thread,lib stats ring write keep aux output stubs upstream))
 $(eval $(call variant,plain,$$(CC),lib stats ring write aux output stubs upstream libperf libperf-tests))
-$(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests))
+$(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests columns))
 
 # ---- programs
 

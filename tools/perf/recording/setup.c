@@ -87,7 +87,7 @@ static int init_output(struct recorder *rec)
 		rec->kept.in_use_arg = &rec->hook;
 	}
 	kept_files__init(&rec->kept);
-	rec->output.kept_level = rec->keep.level;
+	rec->output.kept_level = min(rec->keep.level, PIPELINE_FAST_LEVEL);	/* restore.c */
 	err = output__init(&rec->output);
 	keep__reserve(&rec->keep, pipeline__unused_memory(&rec->output.pipeline));
 	return err ?: pollset__add(&rec->pollset, rec->output.error_fd);
@@ -327,6 +327,7 @@ int recorder__prepare(struct recorder *rec, int argc, const char **argv)
 		return err;
 	raise_file_limit(&rec->hook);
 	clear_ambient_capabilities();
+	rec->keep.evlist = rec->evlist;
 	err = init_capture(rec) ?: keep__init(&rec->keep);
 	if (!err)
 		err = init_output(rec);

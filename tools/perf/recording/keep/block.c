@@ -118,7 +118,7 @@ static bool replace_slot(struct keep_block *block, const void *data, size_t len)
 {
 	struct box_slot fields = describe(block, len), *slot;
 
-	fields.encoding = BOX_ZSTD_RECORDS;
+	fields.encoding = BOX_PACKED;
 	fields.data_sum = checksum(data, len);
 	fields.seq = keep_block__seq(block);
 	slot = keep_box__add(block->box, &fields, data);

@@ -21,7 +21,7 @@ enum keep_form {
 	KEEP_RAW,		/* records, waiting to be compressed */
 	KEEP_COMPRESSING,	/* records, being compressed */
 	KEEP_INCOMPRESSIBLE,	/* records that stay as they are */
-	KEEP_COMPRESSED,	/* PERF_RECORD_COMPRESSED, a zstd frame of its own */
+	KEEP_COMPRESSED,	/* a packed block (pack.h) */
 };
 
 /**
@@ -35,6 +35,7 @@ enum keep_form {
  * @data:	@len bytes
  * @mapped:	memory that @data occupies [bytes]
  * @raw_len:	length of the records [bytes]
+ * @file_len:	length in the file that it was written to last [bytes], or 0
  * @first:	time of the oldest record [ns], or 0 if none has a time
  * @last:	time of the newest record [ns]
  * @begun:	when the block was begun [ns of CLOCK_MONOTONIC]
@@ -57,6 +58,7 @@ struct keep_block {
 	size_t		 len;
 	size_t		 mapped;
 	size_t		 raw_len;
+	size_t		 file_len;
 	u64		 first;
 	u64		 last;
 	u64		 begun;

@@ -124,6 +124,7 @@ enum box_kind {
 enum box_encoding {
 	BOX_RECORDS,		/* as they were recorded */
 	BOX_ZSTD_RECORDS,	/* PERF_RECORD_COMPRESSED, a zstd frame of its own */
+	BOX_PACKED,		/* as pack.h says */
 	BOX_NR_ENCODINGS,
 };
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Run the compressor's thread. */
 #include <errno.h>
-#include <stdlib.h>
-#include <linux/zalloc.h>
 #include "recording/lib/thread.h"
-#include "recording/write/zstd_records.h"
 #include "budget.h"
 #include "compress.h"
 #include "drop.h"
 #include "keep_data.h"
+#include "pack.h"
 
 /* Keep the memory for the next block, or free it. Caller holds @lock. */
 static void recycle(struct keep *keep, void *memory)
@@ -24,18 +22,17 @@ static void recycle(struct keep *keep, void *memory)
 }
 
 /*
- * Replace the records of @block, unless they are smaller. In a file that is full, older blocks make
- * room. Caller holds @lock.
+ * Replace the records of @block by @len bytes at @packed, or leave them if @len is 0. In a file that
+ * is full, older blocks make room. Caller holds @lock.
  */
-static void finish(struct keep *keep, struct keep_block *block, ssize_t len)
+static void finish(struct keep *keep, struct keep_block *block, const void *packed, size_t len)
 {
-	bool smaller = len > 0 && (size_t)len < block->len;
 	void *memory = NULL;
 
 	keep->bytes -= block->mapped;
-	if (smaller) {
+	if (len) {
 		do {
-			memory = keep_block__replace(block, keep->records, len);
+			memory = keep_block__replace(block, packed, len);
 		} while (!memory && keep->box && keep__make_room(keep));
 	}
 	if (memory)
@@ -47,23 +44,31 @@ static void finish(struct keep *keep, struct keep_block *block, ssize_t len)
 	pthread_cond_broadcast(&keep->compressed);
 }
 
+/*
+ * Return: do records that wait take memory from others? While there is memory, waiting costs
+ * nothing. Caller holds @lock.
+ */
+static bool is_behind(const struct keep *keep)
+{
+	return keep->bytes >= keep->limit_bytes / 4 * 3 && keep->raw_bytes > keep->limit_bytes / 4;
+}
+
 /* Caller holds @lock, which is released meanwhile. */
 static void compress(struct keep *keep, struct keep_block *block)
 {
-	ssize_t len;
+	bool fast = is_behind(keep);
+	const void *packed;
+	size_t len;
 
 	keep__unset_raw(keep, block);
 	block->form = KEEP_COMPRESSING;
 	block->refs++;
 	pthread_mutex_unlock(&keep->lock);
 
-	len = zstd_records__compress(&keep->zstd, keep->level, block->data, block->len,
-				     keep->records, true);
-	if (len < 0)		/* a stream after an error is in no defined state */
-		zstd_fini(&keep->zstd);
+	len = keep_packer__pack(keep->packer, block->data, block->len, fast, &packed);
 
 	pthread_mutex_lock(&keep->lock);
-	finish(keep, block, len);
+	finish(keep, block, packed, len);
 	keep__put(keep, block);
 	pthread_mutex_unlock(&keep->lock);
 
@@ -110,9 +115,8 @@ int keep__start_compressor(struct keep *keep)
 
 	if (!keep->level)
 		return 0;
-	zstd_init(&keep->zstd, keep->level);
-	keep->records = malloc(ZSTD_RECORDS_BYTES(KEEP_BLOCK_BYTES));
-	if (!keep->records)
+	keep->packer = keep_packer__new(KEEP_BLOCK_BYTES, keep->level, keep->evlist);
+	if (!keep->packer)
 		return -ENOMEM;
 	err = thread__create(&keep->thread, run, keep);
 	keep->running = !err;
@@ -129,6 +133,6 @@ void keep__stop_compressor(struct keep *keep)
 		pthread_join(keep->thread, NULL);
 		keep->running = false;
 	}
-	zstd_fini(&keep->zstd);
-	zfree(&keep->records);
+	keep_packer__free(keep->packer);
+	keep->packer = NULL;
 }

@@ -424,6 +424,12 @@ void keep__end_snapshot(struct keep *keep, bool saved)
 	keep->nr_taken = keep->nr_written = 0;
 }
 
+/* Return: what the block takes in a file [bytes]: records take twice their columns. */
+static u64 file_bytes(const struct keep_block *block)
+{
+	return block->file_len ?: block->form == KEEP_COMPRESSED ? 2 * block->len : block->len;
+}
+
 bool keep__limit_size(struct keep *keep, u64 max_bytes)
 {
 	struct keep_block *block, *next;
@@ -432,12 +438,12 @@ bool keep__limit_size(struct keep *keep, u64 max_bytes)
 	pthread_mutex_lock(&keep->lock);
 	list_for_each_entry(block, &keep->blocks, node) {
 		keep__wait_compressed(keep, block);
-		bytes += block->len;
+		bytes += file_bytes(block);
 	}
 	list_for_each_entry_safe(block, next, &keep->blocks, node) {
 		if (bytes <= max_bytes)
 			break;
-		bytes -= block->len;
+		bytes -= file_bytes(block);
 		keep__drop(keep, block, KEEP_LIMIT_SPACE);
 	}
 	pthread_mutex_unlock(&keep->lock);
@@ -502,7 +508,7 @@ int keep__init(struct keep *keep)
 	if (err)
 		return err;
 	keep__measure(keep);
-	err = keep__start_compressor(keep);
+	err = restorer__init(&keep->restorer, keep->level) ?: keep__start_compressor(keep);
 	if (err)
 		pr_err("Cannot create the thread that compresses what is kept: %s\n", strerror(-err));
 	return err;
@@ -530,6 +536,7 @@ void keep__exit(struct keep *keep)
 	if (!keep->sink.write)
 		return;
 	keep__stop_compressor(keep);
+	restorer__exit(&keep->restorer);
 	free_blocks(keep);
 	if (keep->box)
 		keep_box__delete(keep->box, !keep->unsaved_end);

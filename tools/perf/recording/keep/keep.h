@@ -23,8 +23,8 @@
  * dropped next.
  *
  * Invariants:
- *  1. A block begins and ends with whole records, and its compressed form is a zstd frame of its
- *     own. So a file may begin with any block.
+ *  1. A block begins and ends with whole records, and its compressed form can be restored alone
+ *     (pack.h). So a file may begin with any block.
  *  2. Blocks are dropped from the oldest on. So of all records newer than the newest dropped one
  *     (@dropped_last), on all CPUs, none is missing.
  *  3. A block that ends a round (rounds.h) is followed by a mark. Leaving out marks breaks no

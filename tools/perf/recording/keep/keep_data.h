@@ -3,7 +3,10 @@
  * Define the data of the kept streams, for their parts:
  *
  *	keep.c		append, hand over
+ *	write.c		write a snapshot
+ *	restore.c	restore the records of a block for it
  *	compress.c	the compressor's thread
+ *	pack.c		pack and unpack a block
  *	budget.c	how much memory the blocks may take, or would need
  *	drop.c		drop blocks
  *
@@ -17,10 +20,10 @@
 #include <linux/list.h>
 #include <linux/types.h>
 #include "recording/ring/sink.h"
-#include "util/compress.h"
 #include "block.h"
 #include "box.h"
 #include "journal_data.h"
+#include "restore.h"
 
 #define KEEP_DEFAULT_NS		(60ULL * 1000000000)
 #define KEEP_DEFAULT_BYTES	(256ULL << 20)
@@ -32,11 +35,17 @@
 /* Buffers that are allocated when they are first used: of zstd, of the live state. */
 #define KEEP_BUFFER_BYTES	(2ULL << 20)
 
+/* What the first snapshot allocates: a block of records, its columns, and both once more by zstd. */
+#define KEEP_RESTORE_BYTES	(4ULL << 20)
+
 /* Memory whose pages are touched saves the readers page faults. */
 #define KEEP_MAX_SPARE		4
 
 /* Default of --write-buffer: the file is written from what was kept. */
 #define KEEP_WRITE_BUFFER_BYTES	(8ULL << 20)
+
+struct evlist;
+struct keep_packer;
 
 /* Why the records before a snapshot's first one are missing. */
 enum keep_limit {
@@ -54,7 +63,8 @@ enum keep_limit {
  * @samples:	PERF_RECORD_SAMPLE among them
  * @raw_bytes:	their length [bytes]
  * @bytes:	memory that they took [bytes]
- * @compressed_bytes: length in which they were written to the output, by keep__write() [bytes]
+ * @compressed_bytes: length to which they were compressed in memory; set by keep__write() [bytes]
+ * @written_bytes: length in which they were written to the output; set by keep__write() [bytes]
  * @begin:	no record newer than this is missing [ns]; 0 if there are none
  * @end:	time of the newest record [ns]
  * @limit:	why older ones are missing
@@ -66,6 +76,7 @@ struct keep_stats {
 	u64		raw_bytes;
 	u64		bytes;
 	u64		compressed_bytes;
+	u64		written_bytes;
 	u64		begin;
 	u64		end;
 	enum keep_limit	limit;
@@ -83,6 +94,7 @@ struct keep_stats {
  * @box:	has the blocks, with --keep-file
  * @journal:	what @box has of the live state; the main thread's
  * @unsaved_end: the recording ends, but could not save what is kept: @box is to remain
+ * @evlist:	the events that are recorded; may be NULL
  * @overlap:	each snapshot has everything that is kept, again
  * @append:	see above
  * @filling:	the block that records are appended to, or NULL
@@ -112,12 +124,13 @@ struct keep_stats {
  * @unsaved:	records that are lost if the snapshot is not saved
  * @dropped:	all records that were dropped, and are in no snapshot, but for @unwritten
  * @unwritten:	all records for which the disk had no space
+ * @restored:	the memory of @restorer was touched
  * @requested:	a snapshot will be taken soon: time drops nothing
  * @synced_time: what was not appended yet is newer than this [ns]; the main thread's
  * @taken:	array of @nr_taken blocks to be written, the first @nr_written are; the main thread's
  * @taken_seq:	number in @box of the newest block that was taken
- * @zstd:	the compressor's stream
- * @records:	its buffer
+ * @restorer:	restores records for snapshots; the main thread's
+ * @packer:	the compressor's
  * @thread:	the compressor's; @running until it is joined
  * @stop:	asks it to end
  */
@@ -130,6 +143,7 @@ struct keep {
 	struct keep_box		*box;
 	struct journal		 journal;
 	bool			 unsaved_end;
+	struct evlist		*evlist;
 	bool			 overlap;
 	pthread_mutex_t		 append;
 	struct keep_block	*filling;
@@ -159,14 +173,15 @@ struct keep {
 	struct keep_stats	 unsaved;
 	struct keep_stats	 dropped;
 	struct keep_stats	 unwritten;
+	bool			 restored;
 	bool			 requested;
 	u64			 synced_time;
 	struct keep_block	**taken;
 	size_t			 nr_taken;
 	size_t			 nr_written;
 	u64			 taken_seq;
-	struct zstd_data	 zstd;
-	void			*records;
+	struct restorer		 restorer;
+	struct keep_packer	*packer;
 	pthread_t		 thread;
 	bool			 running;
 	bool			 stop;

@@ -26,12 +26,22 @@ static int write_block(struct keep *keep, struct keep_block *block, struct outpu
 {
 	struct time_span span = { block->first, block->last };
 	struct records records;
+	int err;
 
 	pthread_mutex_lock(&keep->lock);
 	keep__wait_compressed(keep, block);
+	keep->restored |= block->form == KEEP_COMPRESSED;
 	pthread_mutex_unlock(&keep->lock);
 	records = records__of(block->data, block->len);
-	return output__write_kept(output, &records, block->raw_len, &span);
+	err = block->form == KEEP_COMPRESSED ? restorer__restore(&keep->restorer, &records) : 0;
+	block->file_len = records__len(&records);
+	return err ?: output__write_kept(output, &records, block->raw_len, &span);
+}
+
+static void count(struct keep_stats *stats, const struct keep_block *block)
+{
+	stats->compressed_bytes += block->len;
+	stats->written_bytes += block->file_len;
 }
 
 /* The block is copied to the output: its memory may be used. */
@@ -64,7 +74,7 @@ int keep__write(struct keep *keep, struct output *output, const struct keep_writ
 		newest = max(newest, block->last);
 		err = writer->before_block(writer->arg) ?: write_block(keep, block, output);
 		if (!err)
-			stats->compressed_bytes += block->len;
+			count(stats, block);
 		if (!err && block->ends_round && keep->nr_written + 1 < nr_marks)
 			err = write_mark(writer, output, newest);
 		if (!err)

@@ -6,6 +6,7 @@
 #include "util/evlist.h"
 #include "util/sample.h"
 #include "recording/keep/block.h"
+#include "recording/keep/pack.h"
 #include "recording/lib/compat.h"
 #include "recording/write/zstd_records.h"
 #include "internal.h"
@@ -57,6 +58,8 @@ static ssize_t decode(struct recovery *recovery, const struct box_slot *slot, vo
 	*data = recovery->packed;
 	if (slot->encoding == BOX_RECORDS)
 		return slot->len;
+	if (slot->encoding == BOX_PACKED)
+		return keep_unpacker__unpack(recovery->unpacker, recovery->packed, slot->len, data);
 	*data = recovery->raw;
 	return zstd_records__decompress(recovery->packed, slot->len, recovery->raw, KEEP_BLOCK_BYTES);
 }

@@ -11,6 +11,7 @@
 #include "recording/lib/records.h"
 
 struct evlist;
+struct keep_unpacker;
 struct perf_session;
 struct perf_tool;
 union perf_event;
@@ -52,6 +53,7 @@ struct recovered_sideband {
  * @reader:	of the file
  * @evlist:	events of the session
  * @packed, @raw: memory for one block, and for its records
+ * @unpacker:	restores the records of packed blocks
  * @sideband:	side-band records
  * @tool, @write: where records go
  * @session:	perf inject's
@@ -71,6 +73,7 @@ struct recovery {
 	struct evlist		 *evlist;
 	void			 *packed;
 	void			 *raw;
+	struct keep_unpacker	 *unpacker;
 	struct recovered_sideband sideband;
 	const struct perf_tool	 *tool;
 	int			(*write)(const struct perf_tool *tool, union perf_event *event);
@@ -90,7 +93,7 @@ struct recovery {
  */
 
 /**
- * recovery__read_block - read the records of a slot into @recovery->raw
+ * recovery__read_block - read the records of a slot; they are valid until the next call
  * @records:	receives those that are intact
  *
  * Return: are all of them intact?

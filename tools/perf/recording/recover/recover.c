@@ -22,6 +22,7 @@
 #include "util/session.h"
 #include "recording/keep/block.h"
 #include "recording/keep/keep_data.h"
+#include "recording/keep/pack.h"
 #include "recording/snapshot/cause.h"
 #include "recording/snapshot/snapshot_event.h"
 #include "internal.h"
@@ -103,7 +104,9 @@ static int open_all(struct recovery *recovery)
 	recovery->same_boot = is_same_boot(&recovery->reader.header);
 	recovery->packed = malloc(KEEP_BLOCK_BYTES);
 	recovery->raw = malloc(KEEP_BLOCK_BYTES);
-	return recovery->packed && recovery->raw ? copy_session(recovery) : -ENOMEM;
+	recovery->unpacker = keep_unpacker__new(KEEP_BLOCK_BYTES);
+	return recovery->packed && recovery->raw && recovery->unpacker ?
+	       copy_session(recovery) : -ENOMEM;
 }
 
 int recovery__new(const char *path, struct recovery **recovery)
@@ -152,6 +155,7 @@ void recovery__delete(struct recovery *recovery, bool saved)
 	recovery__free_sideband(&recovery->sideband);
 	free(recovery->packed);
 	free(recovery->raw);
+	keep_unpacker__free(recovery->unpacker);
 	if (recovery->session_fd >= 0)
 		close(recovery->session_fd);
 	if (recovery->fd >= 0)

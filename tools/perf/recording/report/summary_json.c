@@ -87,6 +87,7 @@ static void put_kept(struct json *json, const struct keep_stats *stats)
 	json__number(json, "records", stats->records);
 	json__number(json, "raw_bytes", stats->raw_bytes);
 	json__number(json, "compressed_bytes", stats->compressed_bytes);
+	json__number(json, "written_bytes", stats->written_bytes);
 	if (stats->end > stats->begin) {
 		put_time(json, "complete", stats->end - stats->begin);
 		put_time(json, "newest", stats->end);
