@@ -211,7 +211,7 @@ static int map_file(struct keep_box *box)
 {
 	int err;
 
-	box->map = mmap(NULL, box->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, box->fd, 0);
+	box->map = box_file__map(box->fd, box->path, box->bytes);
 	if (box->map == MAP_FAILED) {
 		err = -errno;
 		box->map = NULL;

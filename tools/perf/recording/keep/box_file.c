@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <linux/compiler.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include "util/debug.h"
@@ -152,6 +153,22 @@ int box_file__create(const char *path, u64 bytes)
 		close(fd);
 	} while (!err);
 	return err;
+}
+
+void *box_file__map(int fd, const char *path, u64 bytes)
+{
+	int other = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK), err = ENOENT;
+	void *map = MAP_FAILED;
+
+	if (other < 0)
+		return map;
+	if (names(path, other) && names(path, fd)) {
+		map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, other, 0);
+		err = errno;
+	}
+	close(other);
+	errno = err;
+	return map;
 }
 
 void box_file__remove(int fd, const char *path)

@@ -20,6 +20,16 @@
  */
 int box_file__create(const char *path, u64 bytes);
 
+/**
+ * box_file__map - map the file
+ *
+ * The mapping refers to another open file than @fd. Otherwise it would hold the lock as long as
+ * anything refers to the memory of a killed recorder, such as a reader of /proc/PID/maps.
+ *
+ * Return: MAP_FAILED, with errno set, after an error.
+ */
+void *box_file__map(int fd, const char *path, u64 bytes);
+
 /** box_file__remove - remove the file, if @path still leads to @fd */
 void box_file__remove(int fd, const char *path);
 
