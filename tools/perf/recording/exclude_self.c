@@ -19,6 +19,7 @@
 #include "util/evlist.h"
 #include "util/evsel.h"
 #include "util/strbuf.h"
+#include "recording/ring/bpf_ring.h"
 #include "recording/ring/channel.h"
 #include "exclude_self.h"
 #include "own_tids.h"
@@ -209,6 +210,8 @@ static bool records_self(struct evsel *evsel)
 {
 	if (evsel->core.attr.context_switch)
 		return true;
+	if (evsel__channel(evsel) == CHANNEL_BPF_STREAM)
+		return !bpf_ring__excludes_own(evsel);
 	return is_streamed(evsel) && !exclude_self__defers_filter(evsel);
 }
 

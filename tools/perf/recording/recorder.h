@@ -90,7 +90,7 @@
  * @tracking:	the dummy event that side-band records come from
  * @bpf_thread:	follows BPF programs that are loaded
  * @channels:	the rings
- * @bpf_ring:	lets BPF programs write overwrite events
+ * @bpf_ring:	lets BPF programs write frequent events
  * @readers:	drain the stream channel
  * @rounds:	of the file; without visitors where snapshots finish them
  * @keep:	keeps the stream channel in memory (--keep)

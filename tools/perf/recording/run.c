@@ -398,7 +398,7 @@ static void print_summary(struct recorder *rec)
 
 	if (!advice->wanted_ns)
 		return summary__print(&rec->summary, &rec->report, &rec->output, &rec->keep);
-	advice__compute(advice, &rec->channels.channel[CHANNEL_STREAM], rec->evlist, &rec->keep,
+	advice__compute(advice, &rec->channels, rec->evlist, &rec->keep,
 			&rec->report.metric);
 	summary__advice(&rec->summary, advice, &rec->report);
 }

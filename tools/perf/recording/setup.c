@@ -112,9 +112,10 @@ static int choose_priority(struct recorder *rec)
 static int init_readers(struct recorder *rec)
 {
 	struct channel *stream = channel(rec, CHANNEL_STREAM), *aux = channel(rec, CHANNEL_AUX);
+	struct channel *drained[] = { stream, channel(rec, CHANNEL_BPF_STREAM), aux };
 	struct readers *readers = &rec->readers;
+	int nr = aux__streams(&rec->aux) ? 3 : 2, err;
 	struct ring *ring;
-	int err;
 
 	readers->sink = keep__enabled(&rec->keep) ? &rec->keep.sink : &rec->output.sink;
 	readers->rounds = &rec->rounds;
@@ -122,7 +123,7 @@ static int init_readers(struct recorder *rec)
 	channel__for_each_ring(aux, ring)
 		ring->pollset = &rec->pollset;
 	err = choose_priority(rec) ?:
-	      readers__init(readers, stream, aux__streams(&rec->aux) ? aux : NULL, &rec->pollset);
+	      readers__init(readers, drained, nr, &rec->pollset);
 	if (!err)
 		err = drain_thread__init(&rec->drain_thread, channel(rec, CHANNEL_TRACKING),
 					 rec->evlist, readers);
@@ -142,7 +143,7 @@ static int init_snapshots(struct recorder *rec)
 
 static void init_sideband(struct recorder *rec)
 {
-	bool has_streams = (channel(rec, CHANNEL_STREAM)->nr_mapped && !keep__enabled(&rec->keep)) ||
+	bool has_streams = (channels__have_streams(&rec->channels) && !keep__enabled(&rec->keep)) ||
 			   aux__streams(&rec->aux);
 
 	rec->sideband = (struct sideband){
@@ -168,10 +169,10 @@ static int check_keep(struct recorder *rec)
 {
 	if (!keep__enabled(&rec->keep))
 		return 0;
-	if (!channel(rec, CHANNEL_STREAM)->nr_mapped && rec->advice.wanted_ns)
+	if (!channels__have_streams(&rec->channels) && rec->advice.wanted_ns)
 		pr_err("--advise measures the samples of events, and there are none. An AUX area holds what "
 		       "-m ,SIZE says.\n");
-	else if (!channel(rec, CHANNEL_STREAM)->nr_mapped)
+	else if (!channels__have_streams(&rec->channels))
 		pr_err("--keep: all events are recorded in overwrite mode, which keeps their last records "
 		       "itself. Leave out --keep, or /overwrite/ at some events.\n");
 	else if (aux__streams(&rec->aux))
@@ -309,7 +310,7 @@ static int open_rings(struct recorder *rec)
 	if (!err)
 		err = channels__map(&rec->channels, rec->evlist, rec->opts.mmap_pages);
 	if (!err)
-		err = bpf_ring__map(&rec->bpf_ring, channel(rec, CHANNEL_BPF), rec->evlist,
+		err = bpf_ring__map(&rec->bpf_ring, &rec->channels, rec->evlist,
 				    rec->opts.mmap_pages);
 	return err ?: check_ring_sizes(rec);
 }

@@ -146,9 +146,8 @@ static void describe_snapshot(struct recorder *rec, const struct snapshot *snaps
 }
 
 /* A ring of streams that was full ends the time for which a snapshot is complete. */
-static void note_losses(struct recorder *rec, struct snapshot *snapshot)
+static void note_losses_of(struct recorder *rec, struct snapshot *snapshot, struct channel *channel)
 {
-	struct channel *channel = &rec->channels.channel[CHANNEL_STREAM];
 	struct coverage_ring covered;
 	struct ring *ring;
 
@@ -163,6 +162,14 @@ static void note_losses(struct recorder *rec, struct snapshot *snapshot)
 		else
 			coverage__lose(&snapshot->rings.coverage, &covered);
 	}
+}
+
+static void note_losses(struct recorder *rec, struct snapshot *snapshot)
+{
+	struct channel *channel;
+
+	channels__for_each_stream(&rec->channels, channel)
+		note_losses_of(rec, snapshot, channel);
 }
 
 /*

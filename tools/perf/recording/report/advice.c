@@ -18,34 +18,36 @@ static u64 overwrite_bytes(const struct ring_stats *stats)
 	return stats->bytes + stats->records * sizeof(struct perf_event_trailer);
 }
 
-static void find_busiest(struct advice *advice, const struct channel *stream,
+static void find_busiest(struct advice *advice, const struct channel *channel,
 			 const struct evlist *evlist)
 {
 	const struct ring *ring;
 
-	channel__for_each_ring(stream, ring) {
+	channel__for_each_ring(channel, ring) {
 		u64 bytes = overwrite_bytes(&ring->stats);
 
 		if (advice->nr_rings++ && bytes <= advice->ring.bytes)
 			continue;
 		advice->ring = (struct coverage_ring){
 			.cpu = ring->map.cpu.cpu,
-			.tid = channel__ring_tid(stream, evlist, ring),
+			.tid = channel__ring_tid(channel, evlist, ring),
 			.bytes = bytes,
 		};
 	}
 }
 
-void advice__compute(struct advice *advice, const struct channel *stream,
+void advice__compute(struct advice *advice, const struct channels *channels,
 		     const struct evlist *evlist, const struct keep *keep,
 		     const struct loss_metric *metric)
 {
 	u64 ns = max(advice->end_ns - advice->begin_ns, (u64)1), held = ns;
 	u64 recorded = metric->events - min(metric->lost, metric->events);
 	double lost = recorded ? (double)metric->events / recorded : 1;
+	const struct channel *channel;
 	double needed;
 
-	find_busiest(advice, stream, evlist);
+	channels__for_each_stream(channels, channel)
+		find_busiest(advice, channel, evlist);
 	advice->rate = lost * advice->ring.bytes * NSEC_PER_SEC / ns;
 	/* An eighth more: not every minute is like the other. */
 	needed = 1.125 * advice->rate * (advice->wanted_ns + COPY_NS) / NSEC_PER_SEC;

@@ -13,7 +13,7 @@
 #include "recording/keep/keep.h"
 #include "recording/snapshot/coverage.h"
 
-struct channel;
+struct channels;
 struct evlist;
 struct loss_metric;
 
@@ -42,9 +42,9 @@ struct advice {
 
 /**
  * advice__compute - set the figures from @ring on; all records were counted
- * @stream:	the channel of the events
+ * @channels:	the streamed ones have the events
  */
-void advice__compute(struct advice *advice, const struct channel *stream,
+void advice__compute(struct advice *advice, const struct channels *channels,
 		     const struct evlist *evlist, const struct keep *keep,
 		     const struct loss_metric *metric);
 

@@ -21,9 +21,9 @@
  * @words:	mapped memory of the programs
  * @selected:	programs to load
  * @constants:	for them
- * @data_bytes:	size of a data area
- * @fds:	the ring of each CPU, or -1
- * @nr_fds:	number of @fds
+ * @setup:	of bpf_programs__load()
+ * @fds:	the ring of each CPU, or -1; NULL before bpf_programs__load()
+ * @counts:	room for bpf_programs__read_lost()
  */
 struct bpf_programs {
 	struct bpf_object	*object;
@@ -31,9 +31,9 @@ struct bpf_programs {
 	struct event_ring_words	*words;
 	bool			 selected[NR_RING_EVENTS];
 	struct event_ring_constants constants;
-	size_t			 data_bytes;
+	struct bpf_ring_setup	 setup;
 	int			*fds;
-	int			 nr_fds;
+	__u64			*counts;
 };
 
 #define PROGRAM_NAME(name) "on_" #name,
@@ -60,6 +60,11 @@ void bpf_programs__select(struct bpf_programs *programs, enum ring_event program
 	programs->constants.variant[program] = variant;
 }
 
+void bpf_programs__exclude_own(struct bpf_programs *programs, enum ring_event program)
+{
+	programs->constants.excludes_own[program] = 1;
+}
+
 void bpf_programs__select_calls(struct bpf_programs *programs, enum ring_event program)
 {
 	if (program == RING_EVENT_sys_enter)
@@ -79,6 +84,13 @@ static int create_array(size_t data_bytes, int node)
 	return fd < 0 ? -errno : fd;
 }
 
+static int create_doorbell(void)
+{
+	int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "perf_doorbell", 0, 0, page_size, NULL);
+
+	return fd < 0 ? -errno : fd;
+}
+
 /* Return: the start of a data section, which is mapped once the object is loaded. */
 static void *section(struct bpf_object *object, const char *name)
 {
@@ -88,13 +100,28 @@ static void *section(struct bpf_object *object, const char *name)
 	return map ? bpf_map__initial_value(map, &bytes) : NULL;
 }
 
+static int size_map(struct bpf_object *object, const char *name, int nr, int pattern)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+
+	if (!map)
+		return -EINVAL;
+	return bpf_map__set_inner_map_fd(map, pattern) ?: bpf_map__set_max_entries(map, nr);
+}
+
+/* The maps that the entries of @object's maps of maps are like: descriptors */
+struct patterns {
+	int	ring;
+	int	doorbell;
+};
+
 /* Load one build of the programs. */
-static int load_object(struct bpf_programs *programs, const void *elf, size_t bytes, int pattern)
+static int load_object(struct bpf_programs *programs, const void *elf, size_t bytes,
+		       const struct patterns *patterns)
 {
 	struct bpf_object *object = bpf_object__open_mem(elf, bytes, NULL);
 	struct event_ring_constants *constants;
-	struct bpf_map *rings;
-	int event, err;
+	int nr = programs->setup.nr_cpus, event, err;
 
 	if (!object)
 		return -errno;
@@ -102,12 +129,12 @@ static int load_object(struct bpf_programs *programs, const void *elf, size_t by
 	for (event = 0; event < NR_RING_EVENTS; event++)
 		bpf_program__set_autoload(find(programs, event), programs->selected[event]);
 	constants = section(object, ".rodata.constants");
-	rings = bpf_object__find_map_by_name(object, "rings");
-	err = constants && rings ? 0 : -EINVAL;
+	err = constants ? 0 : -EINVAL;
 	if (!err) {
 		*constants = programs->constants;
-		err = bpf_map__set_inner_map_fd(rings, pattern) ?:
-		      bpf_map__set_max_entries(rings, programs->nr_fds) ?: bpf_object__load(object);
+		err = size_map(object, "rings", nr, patterns->ring) ?:
+		      size_map(object, "doorbells", nr, patterns->doorbell) ?:
+		      bpf_object__load(object);
 	}
 	if (err) {
 		bpf_object__close(object);
@@ -118,7 +145,7 @@ static int load_object(struct bpf_programs *programs, const void *elf, size_t by
 	return 0;
 }
 
-static int load_any(struct bpf_programs *programs, int pattern)
+static int load_any(struct bpf_programs *programs, const struct patterns *patterns)
 {
 	libbpf_print_fn_t print = libbpf_set_print(print_debug);
 	const void *elf;
@@ -126,56 +153,83 @@ static int load_any(struct bpf_programs *programs, int pattern)
 	int err;
 
 	elf = event_ring_bpf__elf_bytes(&bytes);
-	err = load_object(programs, elf, bytes, pattern);
+	err = load_object(programs, elf, bytes, patterns);
 	if (err) {
 		elf = event_ring_plain_bpf__elf_bytes(&bytes);
-		err = load_object(programs, elf, bytes, pattern);
+		err = load_object(programs, elf, bytes, patterns);
 	}
 	libbpf_set_print(print);
 	return err;
 }
 
-int bpf_programs__load(struct bpf_programs *programs, size_t data_bytes, int nr_cpus, pid_t own_tgid)
+static int alloc(struct bpf_programs *programs)
 {
-	int i, err, pattern = create_array(data_bytes, 0);
+	int i, nr = programs->setup.nr_cpus, nr_possible = libbpf_num_possible_cpus();
 
-	if (pattern < 0)
-		return pattern;
-	programs->fds = malloc(nr_cpus * sizeof(*programs->fds));
-	for (i = 0; programs->fds && i < nr_cpus; i++)
+	programs->fds = malloc(nr * sizeof(*programs->fds));
+	programs->counts = calloc(max(nr, nr_possible), sizeof(*programs->counts));
+	for (i = 0; programs->fds && i < nr; i++)
 		programs->fds[i] = -1;
-	programs->nr_fds = programs->fds ? nr_cpus : 0;
-	programs->data_bytes = data_bytes;
-	programs->constants.data_mask = data_bytes - sizeof(__u64);
-	programs->constants.own_tgid = own_tgid;
-	err = programs->fds ? load_any(programs, pattern) : -ENOMEM;
-	close(pattern);
+	return programs->fds && programs->counts ? 0 : -ENOMEM;
+}
+
+int bpf_programs__load(struct bpf_programs *programs, const struct bpf_ring_setup *setup)
+{
+	struct patterns patterns = { create_array(setup->data_bytes, 0), create_doorbell() };
+	int err = patterns.ring < 0 ? patterns.ring : min(patterns.doorbell, 0);
+
+	programs->setup = *setup;
+	programs->constants.data_mask = setup->data_bytes - sizeof(__u64);
+	programs->constants.drained = setup->drained;
+	programs->constants.own_tgid = setup->own_tgid;
+	err = err ?: alloc(programs) ?: load_any(programs, &patterns);
+	if (patterns.ring >= 0)
+		close(patterns.ring);
+	if (patterns.doorbell >= 0)
+		close(patterns.doorbell);
 	return err;
+}
+
+static int set_entry(struct bpf_programs *programs, const char *map, int cpu, int fd)
+{
+	return bpf_map_update_elem(bpf_object__find_map_fd_by_name(programs->object, map), &cpu, &fd,
+				   BPF_ANY) ? -errno : 0;
 }
 
 int bpf_programs__add_ring(struct bpf_programs *programs, int cpu, int node)
 {
 	struct perf_event_mmap_page *page;
-	int fd;
+	struct event_ring_state *state;
+	int fd, err;
 
-	if (cpu < 0 || cpu >= programs->nr_fds)
+	if (cpu < 0 || cpu >= programs->setup.nr_cpus)
 		return -EINVAL;
-	fd = create_array(programs->data_bytes, node);
+	fd = create_array(programs->setup.data_bytes, node);
 	if (fd < 0)
 		return fd;
 	programs->fds[cpu] = fd;
 	page = mmap(NULL, page_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)
 		return -errno;
-	page->cap_size_at_end = 1;
-	page->cap_data_reserved = 1;
+	state = (void *)page + EVENT_RING_STATE;
+	state->woken_at = ~0ULL;
+	page->cap_size_at_end = page->cap_data_reserved = !programs->setup.drained;
 	page->data_offset = EVENT_RING_DATA;
-	page->data_size = programs->data_bytes;
+	page->data_size = programs->setup.data_bytes;
 	munmap(page, page_size);
-	if (bpf_map_update_elem(bpf_object__find_map_fd_by_name(programs->object, "rings"), &cpu, &fd,
-				BPF_ANY))
-		return -errno;
-	return fd;
+	err = set_entry(programs, "rings", cpu, fd);
+	return err ?: fd;
+}
+
+int bpf_programs__add_doorbell(struct bpf_programs *programs, int cpu)
+{
+	int fd = create_doorbell(), err = fd < 0 ? fd : set_entry(programs, "doorbells", cpu, fd);
+
+	if (!err)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return err;
 }
 
 struct event_ring_words *bpf_programs__words(struct bpf_programs *programs)
@@ -183,9 +237,24 @@ struct event_ring_words *bpf_programs__words(struct bpf_programs *programs)
 	return programs->words;
 }
 
-int bpf_programs__fd(const struct bpf_programs *programs, enum ring_event program)
+void bpf_programs__read_lost(const struct bpf_programs *programs, unsigned int counter,
+			     unsigned long long *counts)
 {
-	return bpf_program__fd(find(programs, program));
+	int map = bpf_object__find_map_fd_by_name(programs->object, "lost"), cpu;
+
+	if (bpf_map_lookup_elem(map, &counter, programs->counts))
+		return;
+	for (cpu = 0; cpu < programs->setup.nr_cpus; cpu++)
+		counts[cpu] = programs->counts[cpu];
+}
+
+unsigned long long bpf_programs__misses(const struct bpf_programs *programs, enum ring_event program)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 len = sizeof(info);
+	int fd = bpf_program__fd(find(programs, program));
+
+	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.recursion_misses;
 }
 
 int bpf_programs__attach(struct bpf_programs *programs)
@@ -211,18 +280,11 @@ void bpf_programs__delete(struct bpf_programs *programs)
 	for (i = 0; i < NR_RING_EVENTS; i++)
 		bpf_link__destroy(programs->links[i]);
 	bpf_object__close(programs->object);
-	for (i = 0; i < programs->nr_fds; i++) {
+	for (i = 0; programs->fds && i < programs->setup.nr_cpus; i++) {
 		if (programs->fds[i] >= 0)
 			close(programs->fds[i]);
 	}
 	free(programs->fds);
+	free(programs->counts);
 	free(programs);
-}
-
-unsigned long long bpf_program_fd__misses(int fd)
-{
-	struct bpf_prog_info info = { 0 };
-	__u32 len = sizeof(info);
-
-	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.recursion_misses;
 }

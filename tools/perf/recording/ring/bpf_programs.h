@@ -8,6 +8,7 @@
 #ifndef PERF_RECORDING_BPF_PROGRAMS_H
 #define PERF_RECORDING_BPF_PROGRAMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include "util/bpf_skel/event_ring.h"
@@ -20,41 +21,63 @@ struct bpf_programs *bpf_programs__new(void);
 /** bpf_programs__select - load a program, too, to write in the layout @variant */
 void bpf_programs__select(struct bpf_programs *programs, enum ring_event program, int variant);
 
+/** bpf_programs__exclude_own - do not record events of @program in the process @own_tgid */
+void bpf_programs__exclude_own(struct bpf_programs *programs, enum ring_event program);
+
 /** bpf_programs__select_calls - let @program also write events of single system calls */
 void bpf_programs__select_calls(struct bpf_programs *programs, enum ring_event program);
 
 /**
- * bpf_programs__load - load the programs that were selected
+ * struct bpf_ring_setup - what the programs write to
  * @data_bytes:	size of the data area of each ring: a power of two
  * @nr_cpus:	more than the highest number of a CPU
- * @own_tgid:	process whose system calls are not recorded; 0: all are
- *
- * Return: 0, or a negative errno of bpf(2).
+ * @drained:	the rings are drained, and do not overwrite themselves
+ * @own_tgid:	process for bpf_programs__exclude_own(); 0: none
  */
-int bpf_programs__load(struct bpf_programs *programs, size_t data_bytes, int nr_cpus,
-		       pid_t own_tgid);
+struct bpf_ring_setup {
+	size_t	data_bytes;
+	int	nr_cpus;
+	bool	drained;
+	pid_t	own_tgid;
+};
+
+/** bpf_programs__load - load the selected programs. Return: 0, or a negative errno of bpf(2) */
+int bpf_programs__load(struct bpf_programs *programs, const struct bpf_ring_setup *setup);
 
 /**
  * bpf_programs__add_ring - create the ring of a CPU
  * @node:	NUMA node of its memory
  *
- * Return: a descriptor to be mapped read-only, which the programs own; or a negative errno.
+ * Return: a descriptor to be mapped, which the programs own; or a negative errno.
  */
 int bpf_programs__add_ring(struct bpf_programs *programs, int cpu, int node);
+
+/**
+ * bpf_programs__add_doorbell - create the BPF ring buffer that wakes the reader of a CPU's ring up
+ *
+ * Return: a descriptor that the caller closes, or a negative errno.
+ */
+int bpf_programs__add_doorbell(struct bpf_programs *programs, int cpu);
+
 
 /** bpf_programs__words - Return: what may be changed while the programs run; once they are loaded */
 struct event_ring_words *bpf_programs__words(struct bpf_programs *programs);
 
-/** bpf_programs__fd - descriptor of a program */
-int bpf_programs__fd(const struct bpf_programs *programs, enum ring_event program);
+/**
+ * bpf_programs__read_lost - read a counter of the map "lost"
+ * @counts:	receives the count of each CPU, by its number; below setup.nr_cpus
+ */
+void bpf_programs__read_lost(const struct bpf_programs *programs, unsigned int counter,
+			     unsigned long long *counts);
+
+/** bpf_programs__misses - how often @program was not run because it had interrupted itself */
+unsigned long long bpf_programs__misses(const struct bpf_programs *programs,
+					enum ring_event program);
 
 /** bpf_programs__attach - attach the programs. Return: 0, or a negative errno */
 int bpf_programs__attach(struct bpf_programs *programs);
 
 /** bpf_programs__delete - detach the programs, and free the rings; @programs may be NULL */
 void bpf_programs__delete(struct bpf_programs *programs);
-
-/** bpf_program_fd__misses - how often the program was not run because it had interrupted itself */
-unsigned long long bpf_program_fd__misses(int fd);
 
 #endif

@@ -3,7 +3,9 @@
 #include <string.h>
 #include <linux/kernel.h>
 #include "util/debug.h"
+#include "util/evsel.h"
 #include "bpf_ring.h"
+#include "channel.h"
 
 int bpf_ring__parse(enum bpf_ring_mode *mode, const char *text)
 {
@@ -21,6 +23,14 @@ int bpf_ring__parse(enum bpf_ring_mode *mode, const char *text)
 	return -EINVAL;
 }
 
+bool bpf_ring__excludes_own(struct evsel *evsel)
+{
+	const char *name = evsel__name(evsel);
+
+	return strstr(name, "syscalls:") ||
+	       (evsel__channel(evsel) == CHANNEL_BPF_STREAM && strncmp(name, "sched:", 6));
+}
+
 #if defined(HAVE_BPF_SKEL) && defined(__x86_64__)
 #include <time.h>
 #include <unistd.h>
@@ -34,13 +44,11 @@ int bpf_ring__parse(enum bpf_ring_mode *mode, const char *text)
 #include "util/cpumap.h"
 #include "util/event.h"
 #include "util/evlist.h"
-#include "util/evsel.h"
 #include "util/evsel_config.h"
 #include "util/record.h"
 #include "util/target.h"
 #include "recording/lib/compat.h"
 #include "bpf_programs.h"
-#include "channel.h"
 
 /* The fields of a sample, in the order in which the programs write them */
 #define SAMPLE_FORMAT (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
@@ -100,12 +108,15 @@ static const char *unsuitable_recording(const struct record_opts *opts)
 }
 
 /* Return: why @evsel, which is in the table, cannot be written by BPF, or NULL. */
-static const char *unsuitable_event(struct evsel *evsel, struct bpf_event_kind *kind)
+static const char *unsuitable_event(const struct bpf_ring *ring, struct evsel *evsel,
+				    struct bpf_event_kind *kind)
 {
 	const struct perf_event_attr *attr = &evsel->core.attr;
 
-	if (evsel__channel(evsel) != CHANNEL_OVERWRITE)
-		return "it is not in overwrite mode";
+	if (ring->drained && evsel__channel(evsel) != CHANNEL_STREAM)
+		return "it shares the ring of an AUX area";
+	if (!ring->drained && evsel__channel(evsel) != CHANNEL_OVERWRITE)
+		return "other events are in overwrite mode, and it is not";
 	if (evsel->filter || !list_empty(&evsel->bpf_filters))
 		return "it has a filter";
 	if (evsel->core.nr_members > 1 || evsel->core.leader != &evsel->core)
@@ -131,26 +142,40 @@ static bool will_overwrite(struct evsel *evsel, const struct record_opts *opts)
 
 void bpf_ring__choose_clock(struct bpf_ring *ring, struct evlist *evlist, struct record_opts *opts)
 {
+	bool known = false, overwrite = false;
 	struct timespec resolution;
 	struct evsel *evsel;
 
 	ring->reason = ring->mode == BPF_RING_NO ? "--bpf-ring=no" : unsuitable_recording(opts);
-	if (ring->reason || opts->use_clockid)
+	if (ring->reason)
 		return;
 	evlist__for_each_entry(evlist, evsel) {
-		if (!bpf_events__know(evsel) || !will_overwrite(evsel, opts))
+		if (!bpf_events__know(evsel))
 			continue;
-		clock_getres(CLOCK_MONOTONIC, &resolution);
-		opts->use_clockid = true;
-		opts->clockid = CLOCK_MONOTONIC;
-		opts->clockid_res_ns = resolution.tv_sec * NSEC_PER_SEC + resolution.tv_nsec;
-		return;
+		known = true;
+		overwrite |= will_overwrite(evsel, opts);
 	}
+	ring->drained = !overwrite;
+	if (ring->drained && opts->no_buffering)
+		ring->reason = "--no-buffering wakes a reader at each event";
+	if (!known || ring->reason || opts->use_clockid)
+		return;
+	clock_getres(CLOCK_MONOTONIC, &resolution);
+	opts->use_clockid = true;
+	opts->clockid = CLOCK_MONOTONIC;
+	opts->clockid_res_ns = resolution.tv_sec * NSEC_PER_SEC + resolution.tv_nsec;
 }
 
 /*
  * Loading
  */
+
+static void free_events(struct bpf_ring *ring)
+{
+	while (ring->nr)
+		zfree(&ring->events[--ring->nr].lost);
+	zfree(&ring->events);
+}
 
 /* Leave all events to perf's rings. */
 static void give_up(struct bpf_ring *ring, struct evlist *evlist, const char *reason)
@@ -162,16 +187,16 @@ static void give_up(struct bpf_ring *ring, struct evlist *evlist, const char *re
 		evsel->priv = NULL;
 	bpf_programs__delete(ring->programs);
 	ring->programs = NULL;
-	zfree(&ring->events);
+	free_events(ring);
 }
 
-/* Return: the number of marked events, or -ENOMEM. */
+/* Return: 0, or -ENOMEM. */
 static int mark_events(struct bpf_ring *ring, struct evlist *evlist)
 {
 	struct bpf_event_kind kind;
+	struct bpf_written_event *event;
 	const char *reason;
 	struct evsel *evsel;
-	int nr = 0;
 
 	ring->events = calloc(evlist->core.nr_entries, sizeof(*ring->events));
 	if (!ring->events)
@@ -179,17 +204,21 @@ static int mark_events(struct bpf_ring *ring, struct evlist *evlist)
 	evlist__for_each_entry(evlist, evsel) {
 		if (!bpf_events__know(evsel))
 			continue;
-		reason = unsuitable_event(evsel, &kind);
+		reason = unsuitable_event(ring, evsel, &kind);
 		pr_debug("%s is written by %s%s\n", evsel__name(evsel), reason ? "perf: " : "BPF",
 			 reason ?: "");
 		if (reason) {
 			ring->reason = reason;
 			continue;
 		}
-		ring->events[nr] = (struct bpf_written_event){ .kind = kind, .program_fd = -1 };
-		evsel->priv = &ring->events[nr++];
+		event = &ring->events[ring->nr++];
+		event->kind = kind;
+		event->lost = calloc(cpu__max_cpu().cpu, sizeof(*event->lost));
+		if (!event->lost)
+			return -ENOMEM;
+		evsel->priv = event;
 	}
-	return nr;
+	return 0;
 }
 
 static bool is_same(const struct bpf_event_kind *a, const struct bpf_event_kind *b)
@@ -198,11 +227,11 @@ static bool is_same(const struct bpf_event_kind *a, const struct bpf_event_kind 
 }
 
 /* An event that is recorded twice needs two records. */
-static bool has_twins(const struct bpf_ring *ring, int nr)
+static bool has_twins(const struct bpf_ring *ring)
 {
 	int i, k;
 
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < ring->nr; i++) {
 		for (k = 0; k < i; k++) {
 			if (is_same(&ring->events[i].kind, &ring->events[k].kind))
 				return true;
@@ -223,30 +252,38 @@ static int refuse(const struct bpf_ring *ring)
 	return -EOPNOTSUPP;
 }
 
-static void select_programs(struct bpf_ring *ring, int nr)
+static void select_programs(struct bpf_ring *ring, struct evlist *evlist)
 {
 	const struct bpf_event_kind *kind;
-	int i;
+	struct bpf_written_event *event;
+	struct evsel *evsel;
 
-	for (i = 0; i < nr; i++) {
-		kind = &ring->events[i].kind;
+	for_each_written(evlist, evsel, event) {
+		kind = &event->kind;
 		bpf_programs__select(ring->programs, kind->program, kind->variant);
 		if (kind->call >= 0)
 			bpf_programs__select_calls(ring->programs, kind->program);
+		if (bpf_ring__excludes_own(evsel))
+			bpf_programs__exclude_own(ring->programs, kind->program);
 	}
 }
 
-/* Return: NULL, or why the programs cannot write the @nr events. */
-static const char *load(struct bpf_ring *ring, const struct record_opts *opts, int nr, pid_t own_tgid)
+/* Return: NULL, or why the programs cannot write the events. */
+static const char *load(struct bpf_ring *ring, struct evlist *evlist, const struct record_opts *opts,
+			pid_t own_tgid)
 {
-	if (has_twins(ring, nr))
+	const struct bpf_ring_setup setup = {
+		.data_bytes = channels__ring_bytes(opts->mmap_pages), .nr_cpus = cpu__max_cpu().cpu,
+		.drained = ring->drained, .own_tgid = own_tgid,
+	};
+
+	if (has_twins(ring))
 		return "an event is recorded twice";
 	ring->programs = bpf_programs__new();
 	if (!ring->programs)
 		return "memory is short";
-	select_programs(ring, nr);
-	switch (-bpf_programs__load(ring->programs, channels__ring_bytes(opts->mmap_pages),
-				    cpu__max_cpu().cpu, own_tgid)) {
+	select_programs(ring, evlist);
+	switch (-bpf_programs__load(ring->programs, &setup)) {
 	case 0:
 		return NULL;
 	case EPERM:
@@ -263,14 +300,13 @@ int bpf_ring__add_events(struct bpf_ring *ring, struct evlist *evlist,
 			 const struct record_opts *opts, pid_t own_tgid)
 {
 	const char *reason;
-	int nr;
 
 	if (ring->reason)
 		return refuse(ring);
-	nr = mark_events(ring, evlist);
-	if (nr <= 0)
+	reason = mark_events(ring, evlist) ? "memory is short" : NULL;
+	if (!reason && !ring->nr)
 		return refuse(ring);
-	reason = load(ring, opts, nr, own_tgid);
+	reason = reason ?: load(ring, evlist, opts, own_tgid);
 	if (!reason)
 		return 0;
 	give_up(ring, evlist, reason);
@@ -291,19 +327,30 @@ static struct evsel *first_written(struct evlist *evlist)
 	return NULL;
 }
 
+static int map_ring(struct bpf_ring *ring, struct channel *channel, int slot, struct evsel *owner,
+		    struct perf_cpu cpu)
+{
+	int fd = bpf_programs__add_ring(ring->programs, cpu.cpu, max(cpu__get_node(cpu), 0));
+	int err = fd < 0 ? fd : channel__add_foreign(channel, slot, owner, fd, cpu);
+
+	if (err || !ring->drained)
+		return err;
+	fd = bpf_programs__add_doorbell(ring->programs, cpu.cpu);
+	return fd < 0 ? fd : doorbell__map(&channel->rings[slot].doorbell, fd);
+}
+
 static int map_rings(struct bpf_ring *ring, struct channel *channel, struct evlist *evlist)
 {
 	struct evsel *owner = first_written(evlist);
 	struct perf_cpu cpu;
 	cpu_index_t i;
-	int fd, err;
+	int err;
 
 	perf_cpu_map__for_each_cpu(cpu, i, evlist->core.all_cpus) {
 		/* With -C, other CPUs have side-band events only: without a ring, nothing is written. */
 		if (cpu.cpu < 0 || !perf_cpu_map__has(owner->core.cpus, cpu))
 			continue;
-		fd = bpf_programs__add_ring(ring->programs, cpu.cpu, max(cpu__get_node(cpu), 0));
-		err = fd < 0 ? fd : channel__add_foreign(channel, i, owner, fd, cpu);
+		err = map_ring(ring, channel, i, owner, cpu);
 		if (err)
 			return err;
 	}
@@ -334,6 +381,13 @@ static struct ring_event_config *find_config(struct event_ring_words *words,
 						       &words->exit[kind->call];
 }
 
+static unsigned int counter_of(const struct bpf_event_kind *kind)
+{
+	if (kind->call < 0)
+		return kind->program;
+	return NR_RING_EVENTS + kind->call + (kind->program == RING_EVENT_sys_enter ? 0 : NR_RING_CALLS);
+}
+
 static int attach(struct bpf_ring *ring, struct evlist *evlist)
 {
 	struct event_ring_words *words = bpf_programs__words(ring->programs);
@@ -348,17 +402,19 @@ static int attach(struct bpf_ring *ring, struct evlist *evlist)
 		config->id = evsel->core.id[0];
 		config->type = evsel->core.attr.config;
 		config->nr_args = event->kind.nr_args;
+		config->counter = counter_of(&event->kind);
 		event->config = config;
-		if (!counted[event->kind.program])
-			event->program_fd = bpf_programs__fd(ring->programs, event->kind.program);
+		event->programs = ring->programs;
+		event->counts_misses = !counted[event->kind.program];
 		counted[event->kind.program] = true;
 	}
 	return bpf_programs__attach(ring->programs);
 }
 
-int bpf_ring__map(struct bpf_ring *ring, struct channel *channel, struct evlist *evlist,
+int bpf_ring__map(struct bpf_ring *ring, struct channels *channels, struct evlist *evlist,
 		  unsigned int pages)
 {
+	struct channel *channel = &channels->channel[ring->drained ? CHANNEL_BPF_STREAM : CHANNEL_BPF];
 	int err;
 
 	if (!ring->programs)
@@ -382,21 +438,25 @@ void bpf_ring__sync(struct evlist *evlist)
 	}
 }
 
-u64 bpf_ring__lost(const struct evsel *evsel)
+u64 bpf_ring__lost(const struct evsel *evsel, int cpu_idx)
 {
 	const struct bpf_written_event *event = written_event(evsel);
+	u64 misses = 0;
 
-	if (!event->config)
+	if (!event->programs)
 		return 0;
-	return event->config->lost +
-	       (event->program_fd < 0 ? 0 : bpf_program_fd__misses(event->program_fd));
+	if (!cpu_idx)
+		bpf_programs__read_lost(event->programs, event->config->counter, event->lost);
+	if (!cpu_idx && event->counts_misses)
+		misses = bpf_programs__misses(event->programs, event->kind.program);
+	return misses + event->lost[perf_cpu_map__cpu(evsel->core.cpus, cpu_idx).cpu];
 }
 
 void bpf_ring__exit(struct bpf_ring *ring)
 {
 	bpf_programs__delete(ring->programs);
 	ring->programs = NULL;
-	zfree(&ring->events);
+	free_events(ring);
 }
 
 #else /* no BPF skeletons, or another architecture */
@@ -416,7 +476,7 @@ int bpf_ring__add_events(struct bpf_ring *ring, struct evlist *evlist __maybe_un
 	return -EOPNOTSUPP;
 }
 
-int bpf_ring__map(struct bpf_ring *ring __maybe_unused, struct channel *channel __maybe_unused,
+int bpf_ring__map(struct bpf_ring *ring __maybe_unused, struct channels *channels __maybe_unused,
 		  struct evlist *evlist __maybe_unused, unsigned int pages __maybe_unused)
 {
 	return 0;
@@ -426,7 +486,7 @@ void bpf_ring__sync(struct evlist *evlist __maybe_unused)
 {
 }
 
-u64 bpf_ring__lost(const struct evsel *evsel __maybe_unused)
+u64 bpf_ring__lost(const struct evsel *evsel __maybe_unused, int cpu_idx __maybe_unused)
 {
 	return 0;
 }

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Let BPF programs write frequent tracepoints to overwrite rings, at a third of perf's cost.
+ * Let BPF programs write frequent tracepoints to rings of their own, at a third of perf's cost.
  *
  *	tracepoint ---- perf: perf_event_output() ----> ring of the event's perf_event
- *	           ---- BPF:  event_ring.bpf.c -------> BPF array, one for each CPU, mapped read-only
+ *	           ---- BPF:  event_ring.bpf.c -------> BPF array, one for each CPU
  *
- * Such a ring has the control page, the records and the trailers of an overwrite ring of
- * PERF_SAMPLE_SIZE_AT_END (util/bpf_skel/event_ring.h), with data_reserved: libperf's snapshots
- * need neither a grace period nor a pause, on stock kernels as well. All else stays as with perf's
- * rings: each event has descriptors, but of dummy events, which give it ids and cost nothing.
+ * The rings of overwrite events have the control page, the records and the trailers of an overwrite
+ * ring of PERF_SAMPLE_SIZE_AT_END (util/bpf_skel/event_ring.h), with data_reserved: libperf's
+ * snapshots need neither a grace period nor a pause, on stock kernels as well. Other events have rings
+ * that readers drain (readers.h) as those of perf; a doorbell wakes them up (doorbell.h). In a
+ * recording with both, BPF writes the overwrite events only.
+ *
+ * All else stays as with perf's rings: each event has descriptors, but of dummy events, which give it
+ * ids and cost nothing.
  *
  * The programs know a table of events, and one sample format. bpf_ring__add_events() marks the
  * events that they write (evsel__is_bpf_written() of lib/evsel.h), and says of the others why not. The time of all
@@ -25,7 +29,7 @@
 #include "bpf_events.h"
 
 struct bpf_programs;
-struct channel;
+struct channels;
 struct evlist;
 struct evsel;
 struct record_opts;
@@ -42,24 +46,31 @@ enum bpf_ring_mode {
  * struct bpf_written_event - what the private pointer of a marked event points to
  * @kind:	how the event is written
  * @config:	shared with the program; NULL before the program is attached
- * @program_fd:	program whose misses are those of this event; -1: they are another event's
+ * @programs:	has the counters; NULL before the program is attached
+ * @lost:	of each CPU, when they were read last; owned
+ * @counts_misses: the misses of the program are those of this event, and not another's
  */
 struct bpf_written_event {
 	struct bpf_event_kind		  kind;
 	volatile struct ring_event_config *config;
-	int				  program_fd;
+	const struct bpf_programs	 *programs;
+	unsigned long long		 *lost;
+	bool				  counts_misses;
 };
 
 /**
  * struct bpf_ring
  * @mode:	an option
- * @events:	those that are written by BPF; NULL: none
+ * @events:	@nr that are written by BPF; NULL: none
+ * @drained:	they are streamed, not overwritten
  * @programs:	NULL: no event is written by BPF
  * @reason:	why no event at all can be written by BPF, or NULL
  */
 struct bpf_ring {
 	enum bpf_ring_mode	 mode;
 	struct bpf_written_event *events;
+	int			 nr;
+	bool			 drained;
 	struct bpf_programs	*programs;
 	const char		*reason;
 };
@@ -77,7 +88,7 @@ void bpf_ring__choose_clock(struct bpf_ring *ring, struct evlist *evlist, struct
 /**
  * bpf_ring__add_events - load the programs for the events that they can write, and mark these
  * @evlist:	configured, not opened
- * @own_tgid:	process whose system calls are excluded; 0: none
+ * @own_tgid:	process to be excluded, see bpf_ring__excludes_own(); 0: none
  *
  * Return: 0, also if perf's rings take all events; -EOPNOTSUPP after an error message if that was
  * ruled out by --bpf-ring=yes.
@@ -86,26 +97,36 @@ int bpf_ring__add_events(struct bpf_ring *ring, struct evlist *evlist,
 			 const struct record_opts *opts, pid_t own_tgid);
 
 /**
+ * bpf_ring__excludes_own - do the programs exclude the recorder from an event that they write?
+ *
+ * Always from system calls, and from events that are streamed, but for those of the scheduler: their
+ * records are about other tasks as well.
+ */
+bool bpf_ring__excludes_own(struct evsel *evsel);
+
+/**
  * bpf_ring__map - create and map a ring for each CPU, and attach the programs, disabled
- * @channel:	receives the rings; channels__unmap() unmaps them
+ * @channels:	receive the rings; channels__unmap() unmaps them
  * @evlist:	opened, with ids
  * @pages:	as of channels__map()
  *
  * Return: 0, or a negative errno after an error message.
  */
-int bpf_ring__map(struct bpf_ring *ring, struct channel *channel, struct evlist *evlist,
+int bpf_ring__map(struct bpf_ring *ring, struct channels *channels, struct evlist *evlist,
 		  unsigned int pages);
 
 /** bpf_ring__sync - enable and disable in the programs what is enabled and disabled in @evlist */
 void bpf_ring__sync(struct evlist *evlist);
 
 /**
- * bpf_ring__lost - number of events that the programs missed since they were loaded
+ * bpf_ring__lost - number of events that the programs have missed on a CPU since they were loaded
+ * @cpu_idx:	index in the CPUs of @evsel; 0 reads the counts of all CPUs
  *
- * The kernel does not run a program that has interrupted itself, and a program that has interrupted
- * too many others writes nothing. In any thread.
+ * A program writes nothing if the ring is full, or if it has interrupted too many others. The kernel
+ * does not run a program that has interrupted itself: this is counted for all CPUs together, and
+ * reported with the first. In any thread, but in one at a time.
  */
-u64 bpf_ring__lost(const struct evsel *evsel);
+u64 bpf_ring__lost(const struct evsel *evsel, int cpu_idx);
 
 /** bpf_ring__exit - detach the programs and free everything; harmless if there is nothing */
 void bpf_ring__exit(struct bpf_ring *ring);

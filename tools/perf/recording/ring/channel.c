@@ -32,6 +32,7 @@ static const char * const channel_names[NR_CHANNELS] = {
 	[CHANNEL_STREAM]    = "stream",
 	[CHANNEL_OVERWRITE] = "overwrite",
 	[CHANNEL_BPF]	    = "BPF",
+	[CHANNEL_BPF_STREAM] = "BPF stream",
 	[CHANNEL_TRACKING]  = "tracking",
 	[CHANNEL_AUX]	    = "AUX",
 };
@@ -48,7 +49,8 @@ static bool is_side_band(const struct evsel *evsel)
 enum channel_kind evsel__channel(const struct evsel *evsel)
 {
 	if (evsel__is_bpf_written(evsel))
-		return CHANNEL_BPF;
+		return perf_overwrite__is_configured(&evsel->core.attr) ? CHANNEL_BPF :
+									  CHANNEL_BPF_STREAM;
 	if (evsel->needs_auxtrace_mmap || evsel->core.attr.aux_output)
 		return CHANNEL_AUX;
 	if (is_side_band(evsel))
@@ -56,6 +58,27 @@ enum channel_kind evsel__channel(const struct evsel *evsel)
 	if (perf_overwrite__is_configured(&evsel->core.attr))
 		return CHANNEL_OVERWRITE;
 	return CHANNEL_STREAM;
+}
+
+bool channel_kind__is_streamed(enum channel_kind kind)
+{
+	return kind == CHANNEL_STREAM || kind == CHANNEL_BPF_STREAM;
+}
+
+static bool is_written_by_bpf(const struct channel *channel)
+{
+	return channel->kind == CHANNEL_BPF || channel->kind == CHANNEL_BPF_STREAM;
+}
+
+bool channels__have_streams(const struct channels *channels)
+{
+	const struct channel *channel;
+
+	channels__for_each_stream(channels, channel) {
+		if (channel->nr_mapped)
+			return true;
+	}
+	return false;
 }
 
 bool channel__overwrites(const struct channel *channel)
@@ -119,7 +142,7 @@ static int channel__add_evsel(struct channel *channel, struct evlist *evlist, st
 {
 	int cpu_idx, thread;
 
-	if (channel->kind == CHANNEL_BPF)		/* bpf_ring__map() */
+	if (is_written_by_bpf(channel))			/* bpf_ring__map() */
 		return 0;
 	evsel__for_each_fd(evsel, cpu_idx, thread) {
 		struct ring *ring = channel__ring(channel, evlist, evsel, cpu_idx, thread);
@@ -144,8 +167,10 @@ static void channel__unmap(struct channel *channel)
 {
 	struct ring *ring;
 
-	channel__for_each_ring(channel, ring)
+	channel__for_each_ring(channel, ring) {
+		doorbell__unmap(&ring->doorbell);
 		perf_mmap__munmap(&ring->map);
+	}
 	zfree(&channel->rings);
 	channel->nr = channel->nr_mapped = 0;
 }
@@ -388,15 +413,29 @@ static int add_to_pollsets(struct channels *channels, struct evlist *evlist, str
 	return 0;
 }
 
+static int add_doorbells(struct channel *channel)
+{
+	struct ring *ring;
+	int err;
+
+	channel__for_each_ring(channel, ring) {
+		err = pollset__add_ring(ring->pollset, ring->doorbell.fd, ring, false);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 int channels__poll(struct channels *channels, struct evlist *evlist)
 {
+	int err = add_doorbells(&channels->channel[CHANNEL_BPF_STREAM]);
 	struct evsel *evsel;
-	int err = 0;
 
 	evlist__for_each_entry(evlist, evsel) {
-		err = add_to_pollsets(channels, evlist, evsel);
 		if (err)
 			break;
+		if (!evsel__is_bpf_written(evsel))
+			err = add_to_pollsets(channels, evlist, evsel);
 	}
 	if (err)
 		pr_err("Cannot wait for %d events: %s\n", evlist->core.nr_entries, strerror(-err));
@@ -419,6 +458,8 @@ const struct perf_event_mmap_page *channels__any_page(const struct channels *cha
 		const struct channel *channel = &channels->channel[kind];
 		const struct ring *ring;
 
+		if (is_written_by_bpf(channel))
+			continue;
 		channel__for_each_ring(channel, ring)
 			return ring->map.base;
 	}

@@ -20,8 +20,8 @@
  * redirected to it (PERF_EVENT_IOC_SET_OUTPUT). Drained rings are mapped read-write: the kernel
  * respects data_tail. Overwrite rings are mapped read-only: the kernel ignores data_tail.
  *
- * Overwrite events that BPF programs write (bpf_ring.h) have a channel of their own, "bpf". Its
- * rings are treated as those of the overwrite channel.
+ * Events that BPF programs write (bpf_ring.h) have channels of their own. Their rings are treated as
+ * those of the overwrite channel, or of the stream channel.
  *
  * Tracking always has a channel of its own: the names of tasks and their maps must neither be
  * overwritten by events nor be lost because a stream's ring is full. The AUX event has a channel of
@@ -33,6 +33,7 @@
 #include <stdbool.h>
 #include <internal/mmap.h>
 #include "recording/stats/ring_stats.h"
+#include "doorbell.h"
 
 struct evlist;
 struct evsel;
@@ -43,6 +44,7 @@ enum channel_kind {
 	CHANNEL_STREAM,
 	CHANNEL_OVERWRITE,
 	CHANNEL_BPF,
+	CHANNEL_BPF_STREAM,
 	CHANNEL_TRACKING,
 	CHANNEL_AUX,
 	NR_CHANNELS,
@@ -54,6 +56,7 @@ enum channel_kind {
  * @owner:	the event whose descriptor is mapped
  * @pollset:	of the thread that drains the ring; NULL if none does
  * @drainer:	drains the ring and the AUX area behind it; NULL: ring__drain() drains the ring
+ * @doorbell:	wakes the reader up, in the place of perf's descriptors; zeroed: there is none
  * @sw_event:	the event in it whose samples may have foreign ids (sample_ids.h); NULL: none
  * @sw_id:	an id of it; 0 if there are several such events
  * @stats:	counts the records that were read
@@ -63,6 +66,7 @@ struct ring {
 	struct evsel		*owner;
 	struct pollset		*pollset;
 	struct ring_drainer	*drainer;
+	struct doorbell		 doorbell;
 	const struct evsel	*sw_event;
 	u64			 sw_id;
 	struct ring_stats	 stats;
@@ -130,12 +134,18 @@ size_t channels__ring_bytes(unsigned int pages);
  * channel__add_foreign - map a ring that the kernel's perf does not write
  * @slot:	of its CPU
  * @owner:	an event whose records it has
- * @fd:		to be mapped read-only; the caller keeps ownership
+ * @fd:		to be mapped; the caller keeps ownership
  *
  * Return: 0, or a negative errno.
  */
 int channel__add_foreign(struct channel *channel, int slot, struct evsel *owner, int fd,
 			 struct perf_cpu cpu);
+
+/** channel_kind__is_streamed - are the rings of this kind of channel drained by readers (readers.h)? */
+bool channel_kind__is_streamed(enum channel_kind kind);
+
+/** channels__have_streams - are there rings of such channels? */
+bool channels__have_streams(const struct channels *channels);
 
 /** channel__overwrites - do the rings of this channel overwrite themselves? */
 bool channel__overwrites(const struct channel *channel);
@@ -174,6 +184,10 @@ static inline size_t ring__size(const struct ring *ring)
 
 /** ring__data - start of the data area, of ring__size() bytes */
 void *ring__data(const struct ring *ring);
+
+#define channels__for_each_stream(channels, chan)					\
+	for ((chan) = (channels)->channel; (chan) < (channels)->channel + NR_CHANNELS; (chan)++) \
+		if (channel_kind__is_streamed((chan)->kind))
 
 #define channel__for_each_ring(channel, ring)						\
 	for ((ring) = (channel)->rings; (ring) < (channel)->rings + (channel)->nr; (ring)++)	\

@@ -10,12 +10,14 @@
 
 int ring__drain(struct ring *ring, size_t min_bytes, struct record_sink *sink, size_t *bytes)
 {
-	u64 tail = ring->map.prev, head = ring_buffer_read_head(ring->map.base);	/* (C) */
 	struct ring_stats *stats = &ring->stats;
-	u64 len = bytes_between(tail, head);
+	u64 tail = ring->map.prev, head, len;
 	struct records records;
 	int ret;
 
+	doorbell__clear(&ring->doorbell);
+	head = ring_buffer_read_head(ring->map.base);					/* (C) */
+	len = bytes_between(tail, head);
 	if (!len || len < min_bytes)
 		return 0;
 	if (len > ring__size(ring)) {

@@ -59,9 +59,8 @@ static int count_fd(struct lost_counters *counters, struct ring *ring, struct ev
 
 	if (perf_evsel__read(&evsel->core, cpu_idx, thread, &now) < 0)
 		return 0;
-	/* The programs' misses are counted for all CPUs together. */
 	if (evsel__is_bpf_written(evsel))
-		now.lost = cpu_idx ? 0 : bpf_ring__lost(evsel);
+		now.lost = bpf_ring__lost(evsel, cpu_idx);
 	if (now.lost == before->lost)
 		return 0;
 	lost = now.lost - before->lost;

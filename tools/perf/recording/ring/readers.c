@@ -89,34 +89,33 @@ static void assign_rings(struct readers *readers, struct channel *channel, const
 	}
 }
 
-static int distribute_rings(struct readers *readers, struct channel *stream, struct channel *aux)
+static int distribute_rings(struct readers *readers, struct channel *const *channels, int nr)
 {
-	int *places = calloc(readers->spec.nr + 1, sizeof(*places)), err;
+	int *places = calloc(readers->spec.nr + 1, sizeof(*places)), i, err;
 
 	if (!places)
 		return -ENOMEM;
-	count_rings(readers, stream, places);
-	if (aux)
-		count_rings(readers, aux, places);
+	for (i = 0; i < nr; i++)
+		count_rings(readers, channels[i], places);
 	err = create_readers(readers, places);
-	if (!err)
-		assign_rings(readers, stream, places);
-	if (!err && aux)
-		assign_rings(readers, aux, places);
+	for (i = 0; i < nr && !err; i++)
+		assign_rings(readers, channels[i], places);
 	free(places);
 	return err;
 }
 
-int readers__init(struct readers *readers, struct channel *stream, struct channel *aux,
+int readers__init(struct readers *readers, struct channel *const *channels, int nr,
 		  struct pollset *recorder)
 {
-	int err = 0;
+	int i, nr_rings = 0, err = 0;
 
 	thread__init_lock(&readers->lock);
 	pthread_cond_init(&readers->changed, NULL);
 	readers->recorder = recorder;
-	if (stream->nr_mapped || (aux && aux->nr_mapped))
-		err = distribute_rings(readers, stream, aux);
+	for (i = 0; i < nr; i++)
+		nr_rings += channels[i]->nr_mapped;
+	if (nr_rings)
+		err = distribute_rings(readers, channels, nr);
 	if (err)
 		pr_err("Cannot prepare the threads that drain the rings: %s\n", strerror(-err));
 	return err;

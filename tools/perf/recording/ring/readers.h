@@ -135,13 +135,12 @@ struct readers {
 /**
  * readers__init - distribute the rings among readers, and set the rings' @pollset
  * @readers:	choices, @sink and @rounds set
- * @stream:	the rings, mapped
- * @aux:	rings of AUX areas that are streamed, or NULL
+ * @channels:	@nr channels of mapped rings that are to be drained
  * @recorder:	what the main thread waits for; without threads it gets the rings
  *
  * Return: 0, or a negative errno after an error message.
  */
-int readers__init(struct readers *readers, struct channel *stream, struct channel *aux,
+int readers__init(struct readers *readers, struct channel *const *channels, int nr,
 		  struct pollset *recorder);
 
 /** readers__recorder - number of the main thread as a visitor: the last one */

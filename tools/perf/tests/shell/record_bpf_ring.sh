@@ -5,20 +5,13 @@
 # tags: parallel long
 
 . "$(dirname "$0")/lib/numbered.sh"
+# shellcheck source=lib/bpf_events.sh
+. "$(dirname "$0")/lib/bpf_events.sh"
 
 need_numbered
 
 enter=raw_syscalls:sys_enter
-# The table of tools/perf/recording/ring/bpf_events.c
-events=(raw_syscalls:{sys_enter,sys_exit}
-	sched:sched_{switch,waking,wakeup,wakeup_new,migrate_task,stat_runtime,process_fork,process_exit}
-	irq:{irq_handler_entry,irq_handler_exit,softirq_entry,softirq_exit,softirq_raise}
-	exceptions:page_fault_{user,kernel}
-	timer:{timer,hrtimer}_{start,cancel,expire_entry,expire_exit}
-	block:block_rq_{insert,issue,complete}
-	net:{net_dev_queue,net_dev_xmit,netif_rx,netif_receive_skb} napi:napi_poll
-	workqueue:workqueue_{queue_work,activate_work,execute_start,execute_end}
-	syscalls:sys_{enter,exit}_{close,openat,read,write,mmap,newfstat,sendto,brk,execve,futex})
+events=("${bpf_events[@]}")
 
 # record OPTIONS...: record this machine until /bin/true has run
 record() {
@@ -125,7 +118,7 @@ reason() {
 	grep -qF -- "$text" "$work/record.err" || error "the message for '$*' does not say '$text'"
 }
 reason "it has a filter" -e "$enter/overwrite/" --filter 'id == 1'
-reason "it is not in overwrite mode" -e "$enter"
+reason "--no-buffering" --no-buffering -e "$enter"
 reason "another period" -g -e "$enter/overwrite/"
 reason "it is in a group" -e "{$enter/overwrite/,sched:sched_switch/overwrite/}"
 reason "an event is recorded twice" -e "$enter/overwrite/" -e "$enter/overwrite/"

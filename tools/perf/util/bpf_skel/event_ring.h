@@ -12,6 +12,11 @@
  *
  * Records, trailers and the order of stores are those of an overwrite ring with
  * PERF_SAMPLE_SIZE_AT_END: see <linux/perf_event_trailer.h> and perf/overwrite.h.
+ *
+ * A ring that is drained all the time is mapped writable. Its records have no trailers, and are those
+ * of a ring of perf: the programs respect data_tail, and write PERF_RECORD_LOST before the first
+ * record that fits again. When the ring is half full, they send a word to the BPF ring buffer of the
+ * CPU, which wakes the reader.
  */
 #ifndef __EVENT_RING_H
 #define __EVENT_RING_H
@@ -19,6 +24,9 @@
 #define EVENT_RING_STATE	2048
 #define EVENT_RING_DATA		4096
 #define EVENT_RING_SLACK	256
+
+/* A ring that is drained is full when less than this is free: see is_full() of event_ring_write.h. */
+#define EVENT_RING_RESERVE	2048
 
 /*
  * The programs: "on_NAME" is attached to the tracepoint NAME. The first two also write the events
@@ -72,38 +80,44 @@ enum ring_event {
 /* System calls with a number below this can have events of their own. */
 #define NR_RING_CALLS		512
 
+/* Entries of the map "lost": the programs' events, those of entering single calls, of leaving them */
+#define NR_RING_COUNTERS	(NR_RING_EVENTS + 2 * NR_RING_CALLS)
+
 /**
  * struct ring_event_config - what perf record and a program share about an event
  * @id:		sample id
  * @ip:		instruction pointer of the samples; not of single system calls
- * @lost:	number of events that found MAX_DEPTH programs writing; the program counts it
  * @type:	id of the tracepoint
  * @enabled:	is the event recorded now? perf record writes it at any time
  * @nr_args:	of the system call
+ * @counter:	index in the map "lost", which counts lost events for each CPU
  */
 struct ring_event_config {
 	unsigned long long	id;
 	unsigned long long	ip;
-	unsigned long long	lost;
 	unsigned short		type;
 	unsigned char		enabled;
 	unsigned char		nr_args;
-	unsigned int		unused;
+	unsigned int		counter;
 };
 
 /**
  * struct event_ring_constants - what perf record sets before it loads the programs
  * @data_mask:	size of a data area - 8 [bytes]
- * @own_tgid:	process whose system calls are not recorded; 0: all are
+ * @own_tgid:	process whose events are not recorded; 0: all are
+ * @drained:	the rings are drained all the time, instead of overwriting themselves
  * @enter_calls: are there events of entering single system calls?
  * @exit_calls:	likewise, of leaving
+ * @excludes_own: programs whose events of @own_tgid are not recorded
  * @variant:	which of the layouts that a program knows is that of the kernel
  */
 struct event_ring_constants {
 	unsigned long long	data_mask;
 	unsigned int		own_tgid;
+	unsigned char		drained;
 	unsigned char		enter_calls;
 	unsigned char		exit_calls;
+	unsigned char		excludes_own[NR_RING_EVENTS];
 	unsigned char		variant[NR_RING_EVENTS];
 };
 
@@ -122,10 +136,14 @@ struct event_ring_words {
 /**
  * struct event_ring_state - words that only the programs on this CPU write
  * @head:	bytes reserved
+ * @woken_at:	data_tail when the reader was last woken up; perf record sets it to ~0 before
+ * @lost:	events that did not fit since the last PERF_RECORD_LOST
  * @nesting:	number of programs that are writing, each of which has interrupted the one before
  */
 struct event_ring_state {
 	unsigned long long	head;
+	unsigned long long	woken_at;
+	unsigned long long	lost;
 	unsigned int		nesting;
 	unsigned int		unused;
 };

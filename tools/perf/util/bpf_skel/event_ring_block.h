@@ -140,7 +140,7 @@ static __always_inline struct block_rq *begin_rq(struct place *place, struct req
 
 	if (!letters) {
 		if (place->config->enabled)
-			__sync_fetch_and_add(&place->config->lost, 1);
+			count_lost(place);
 		return NULL;
 	}
 	place->size = RECORD_SIZE(command_offset + 5);
@@ -202,7 +202,7 @@ int BPF_PROG(on_block_rq_complete, struct request___ring *rq, __u8 status, unsig
 
 	if (status >= sizeof(errors) / sizeof(errors[0])) {
 		if (place.config->enabled)
-			__sync_fetch_and_add(&place.config->lost, 1);
+			count_lost(&place);
 		return 0;
 	}
 	entry = begin_rq(&place, rq, 44);

@@ -22,11 +22,6 @@ struct pt_regs___ring {
 	unsigned long		di, si, dx, r10, r8, r9, bx, cx, bp, orig_ax, ip;
 } __attribute__((preserve_access_index));
 
-static __always_inline bool is_own(void)
-{
-	return constants.own_tgid && bpf_get_current_pid_tgid() >> 32 == constants.own_tgid;
-}
-
 static __always_inline bool is_compat(void)
 {
 	struct task_struct___ring *task = (void *)bpf_get_current_task_btf();
@@ -168,7 +163,7 @@ static __always_inline void write_exit_call(struct pt_regs___ring *regs, long re
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs___ring *regs, long id)
 {
-	if (is_own())
+	if (constants.excludes_own[RING_EVENT_sys_enter] && is_own())
 		return 0;
 	write_enter(regs, id);
 	if (constants.enter_calls)
@@ -179,7 +174,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs___ring *regs, long id)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs___ring *regs, long ret)
 {
-	if (is_own())
+	if (constants.excludes_own[RING_EVENT_sys_exit] && is_own())
 		return 0;
 	write_exit(regs, ret);
 	if (constants.exit_calls)

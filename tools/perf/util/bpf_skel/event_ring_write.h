@@ -5,7 +5,8 @@
  * Barriers. Only this CPU writes its ring. A reader on another CPU needs the order of E and B
  * (perf/overwrite.h): data_reserved before the record, the record before data_head. On x86 stores
  * become visible in program order, and the JIT keeps that order; other architectures do not load
- * these programs.
+ * these programs. A reader that drains a ring moves data_tail when it has read what is below (D);
+ * is_full() decides before anything is stored (A).
  */
 #define MISC_KERNEL			1	/* PERF_RECORD_MISC_KERNEL */
 #define MISC_USER			2	/* PERF_RECORD_MISC_USER */
@@ -56,6 +57,26 @@ struct {
 	__array(values, struct ring_array);
 } rings SEC(".maps");
 
+/* What wakes the reader of each CPU's ring up */
+struct doorbell {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);					/* perf record sets the number */
+	__uint(key_size, sizeof(__u32));
+	__array(values, struct doorbell);
+} doorbells SEC(".maps");
+
+/* Lost events, by ring_event_config.counter */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, NR_RING_COUNTERS);
+	__type(key, __u32);
+	__type(value, __u64);
+} lost SEC(".maps");
+
 /* In a section of their own: perf's build adds its version to .rodata. */
 const volatile struct event_ring_constants constants SEC(".rodata.constants") = {
 	.data_mask = 4096 - 8,
@@ -88,17 +109,36 @@ struct raw {
 #define SAMPLE		struct sample sample; struct raw raw
 #define __record	__attribute__((packed, aligned(8)))
 
+/* Records of rings that are drained have no trailer. */
+static __always_inline __u32 trailer_bytes(void)
+{
+	return constants.drained ? 0 : sizeof(__u64);
+}
+
 /* Offset of the field at @offset of the format file in a record */
 #define RAW_OFFSET(offset) (sizeof(struct sample) + sizeof(__u32) + (offset))
 
-/* Size of a record whose tracepoint has @bytes of data, as perf pads it, and a trailer */
-#define RECORD_SIZE(bytes) ((RAW_OFFSET(bytes) + 7) / 8 * 8 + sizeof(__u64))
+/* Size of a record whose tracepoint has @bytes of data, as perf pads it, with its trailer */
+#define RECORD_SIZE(bytes) ((RAW_OFFSET(bytes) + 7) / 8 * 8 + trailer_bytes())
+
+/* PERF_RECORD_LOST with the fields of the sample id that all events have */
+struct lost_record {
+	__u32	type;
+	__u16	misc;
+	__u16	size;
+	__u64	id;
+	__u64	lost;
+	__u32	pid, tid;
+	__u64	time;
+	__u32	cpu, unused;
+	__u64	sample_id;
+};
 
 /**
  * struct place - where and how a record is written
  * @event:	has the program
  * @config:	of the event
- * @size:	of the record with its trailer [bytes]
+ * @size:	of the record [bytes], with its trailer
  * @flags:	IRQS_OFF or IRQS_ON: what the tracepoint decides of common_flags, hardirqs excepted
  * @usual_count: preempt_count() where the tracepoint is in a task's own code; for
  *		event_ring_plain.bpf.c
@@ -109,6 +149,7 @@ struct raw {
  * @position:	of the record, counted from the first byte ever written
  */
 struct place {
+	__u32				 event;
 	volatile struct ring_event_config *config;
 	__u32				 size;
 	__u8				 flags;
@@ -119,6 +160,75 @@ struct place {
 	void				*record;
 	__u64				 position;
 };
+
+/* An interrupt may count as well. */
+static __always_inline void count_lost(const struct place *place)
+{
+	__u32 counter = place->config->counter;
+	__u64 *count = bpf_map_lookup_elem(&lost, &counter);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+}
+
+/*
+ * Is there no room for the record, and for a PERF_RECORD_LOST before it?
+ *
+ * A program that interrupts this one decides by the same head. EVENT_RING_RESERVE is more than all
+ * of them take that have decided and not yet reserved: a task, a softirq, a hardirq and an NMI.
+ */
+static __always_inline bool is_full(struct event_ring_state *state,
+				    const struct perf_event_mmap_page *page)
+{
+	__u64 used = *(volatile __u64 *)&state->head - *(const volatile __u64 *)&page->data_tail;
+
+	return used > constants.data_mask + 8 - EVENT_RING_RESERVE;			/* (A) */
+}
+
+/* Reserve @place->size bytes; the nesting is raised. */
+static __always_inline void take(struct place *place)
+{
+	place->position = __sync_fetch_and_add(&place->state->head, place->size);
+	place->record = place->data + (place->position & constants.data_mask);
+}
+
+/* Copy what was written beyond the end of the data area to its beginning. */
+static __always_inline void wrap(struct place *place)
+{
+	__u64 end = (place->position & constants.data_mask) + place->size;
+	__u64 area = constants.data_mask + 8;
+	__u32 i;
+
+	for (i = 0; i < EVENT_RING_SLACK && area + i < end; i += 8)
+		*(volatile __u64 *)(place->data + i) = *(volatile __u64 *)(place->data + area + i);
+}
+
+/* Tell in the ring how many events did not fit since the record before. */
+static __always_inline void write_lost(const struct place *next)
+{
+	__u64 nr = __sync_lock_test_and_set(&next->state->lost, 0);
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct place place = *next;
+	volatile struct lost_record *record;
+
+	if (!nr)			/* an interrupt has told it */
+		return;
+	place.size = sizeof(*record);
+	take(&place);
+	record = place.record;
+	record->type = PERF_RECORD_LOST;
+	record->misc = 0;
+	record->size = sizeof(*record);
+	record->id = place.config->id;
+	record->lost = nr;
+	record->pid = pid_tgid >> 32;
+	record->tid = pid_tgid;
+	record->time = bpf_ktime_get_ns();
+	record->cpu = bpf_get_smp_processor_id();
+	record->unused = 0;
+	record->sample_id = place.config->id;
+	wrap(&place);
+}
 
 /* Return: the place of @place->size bytes; NULL if they were counted as lost, or without a ring. */
 static __always_inline void *reserve(struct place *place)
@@ -136,8 +246,10 @@ static __always_inline void *reserve(struct place *place)
 		return NULL;
 	state = ring + EVENT_RING_STATE;
 	depth = state->nesting;
-	if (depth >= MAX_DEPTH) {
-		__sync_fetch_and_add(&place->config->lost, 1);
+	if (depth >= MAX_DEPTH || (constants.drained && is_full((void *)state, ring))) {
+		count_lost(place);
+		if (constants.drained)
+			__sync_fetch_and_add(&state->lost, 1);
 		return NULL;
 	}
 	state->nesting = depth + 1;
@@ -145,24 +257,36 @@ static __always_inline void *reserve(struct place *place)
 	place->page = ring;
 	place->state = state;
 	place->data = ring + EVENT_RING_DATA;
-	/* Announce the bytes before they are taken: the word of this depth has no other writer. */
-	reserved = &place->page->data_reserved[depth & (MAX_DEPTH - 1)];
-	*reserved += place->size;
-	barrier();								/* (E) */
-	place->position = __sync_fetch_and_add(&state->head, place->size);
-	place->record = place->data + (place->position & constants.data_mask);
+	if (constants.drained) {
+		barrier();
+		if (state->lost)
+			write_lost(place);
+	} else {
+		/* Announce the bytes first: the word of this depth has no other writer. */
+		reserved = &place->page->data_reserved[depth & (MAX_DEPTH - 1)];
+		*reserved += place->size;
+		barrier();							/* (E) */
+	}
+	take(place);
 	return place->record;
 }
 
-/* Copy what was written beyond the end of the data area to its beginning. */
-static __always_inline void wrap(struct place *place)
+/*
+ * Wake the reader up when the ring is half full, once until it has read. It reads everything, and
+ * may be late by the other half.
+ */
+static __always_inline void wake_reader(struct place *place, __u64 head)
 {
-	__u64 end = (place->position & constants.data_mask) + place->size;
-	__u64 area = constants.data_mask + 8;
-	__u32 i;
+	__u64 tail = *(volatile __u64 *)&place->page->data_tail, word = 0;
+	__u32 cpu = bpf_get_smp_processor_id();
+	void *doorbell;
 
-	for (i = 0; i < EVENT_RING_SLACK && area + i < end; i += 8)
-		*(volatile __u64 *)(place->data + i) = *(volatile __u64 *)(place->data + area + i);
+	if (head - tail < (constants.data_mask + 8) / 2 || place->state->woken_at == tail)
+		return;
+	place->state->woken_at = tail;
+	doorbell = bpf_map_lookup_elem(&doorbells, &cpu);
+	if (doorbell)
+		bpf_ringbuf_output(doorbell, &word, sizeof(word), BPF_RB_FORCE_WAKEUP);
 }
 
 /*
@@ -175,11 +299,12 @@ static __always_inline void commit(struct place *place)
 	volatile struct event_ring_state *state = place->state;
 	volatile __u64 *data_head = &place->page->data_head;
 	__u32 nesting;
-	__u64 head;
+	__u64 head = 0;
 	int i;
 
-	*(volatile __u64 *)(place->record + place->size - 8) =
-		(place->position << 16) >> 16 | (__u64)place->size << 48;
+	if (!constants.drained)
+		*(volatile __u64 *)(place->record + place->size - 8) =
+			(place->position << 16) >> 16 | (__u64)place->size << 48;
 	wrap(place);
 	barrier();								/* (B) */
 	nesting = state->nesting;
@@ -196,8 +321,10 @@ static __always_inline void commit(struct place *place)
 		state->nesting = 0;
 		barrier();
 		if (state->head == head)
-			return;
+			break;
 	}
+	if (constants.drained)
+		wake_reader(place, head);
 }
 
 /* @usual: the count where the tracepoint is in a task's own code */
@@ -232,7 +359,7 @@ static __always_inline void fill(struct place *place, struct sample *sample, str
 		flags |= TRACE_FLAG_NEED_RESCHED | TRACE_FLAG_PREEMPT_RESCHED;
 
 	/* As perf does: fields overwrite what is not padding. */
-	*(volatile __u64 *)(place->record + place->size - 16) = 0;
+	*(volatile __u64 *)(place->record + place->size - trailer_bytes() - 8) = 0;
 	barrier();
 	sample->type = PERF_RECORD_SAMPLE;
 	sample->misc = misc;
@@ -245,7 +372,7 @@ static __always_inline void fill(struct place *place, struct sample *sample, str
 	sample->cpu = bpf_get_smp_processor_id();
 	sample->unused = 0;
 	sample->period = 1;
-	raw->size = place->size - sizeof(*sample) - sizeof(raw->size) - sizeof(__u64);
+	raw->size = place->size - sizeof(*sample) - sizeof(raw->size) - trailer_bytes();
 	raw->common_type = place->config->type;
 	raw->common_flags = flags;
 	raw->common_preempt_count = depth < 0xf ? depth : 0xf;
@@ -261,8 +388,13 @@ static __always_inline void put64(void *field, __u64 value)
 	*(volatile __u64 *)field = value;
 }
 
+static __always_inline bool is_own(void)
+{
+	return constants.own_tgid && bpf_get_current_pid_tgid() >> 32 == constants.own_tgid;
+}
+
 /*
- * Begin a record of @place->size bytes.
+ * Begin a record of @place->size bytes. The programs of system calls have excluded the recorder.
  *
  * Return: it, to be passed to commit() with the tracepoint's own fields filled in; NULL if the event
  * is disabled or was lost.
@@ -271,7 +403,8 @@ static __always_inline void *begin(struct place *place)
 {
 	struct { SAMPLE; } __record *record;
 
-	if (!place->config->enabled)
+	if (!place->config->enabled ||
+	    (place->event > RING_EVENT_sys_exit && constants.excludes_own[place->event] && is_own()))
 		return NULL;
 	record = reserve(place);
 	if (record)
@@ -279,6 +412,11 @@ static __always_inline void *begin(struct place *place)
 	return record;
 }
 
-/* The place of a record of @type that is written by the program of the tracepoint @event */
-#define PLACE_OF(event, bytes, irqs, count)						\
-	{ .config = &words.events[event], .size = (bytes), .flags = (irqs), .usual_count = (count) }
+/*
+ * The place of a record that is written by the program of the tracepoint @name
+ * @bytes:	size of its structure, which ends with a trailer; 0: the size is set later
+ */
+#define PLACE_OF(name, bytes, irqs, count)						\
+	{ .event = (name), .config = &words.events[name],					\
+	  .size = (bytes) ? (bytes) - sizeof(__u64) + trailer_bytes() : 0,			\
+	  .flags = (irqs), .usual_count = (count) }

@@ -337,7 +337,7 @@ static void start_readers(bool no_threads)
 		.min_bytes = 1, .rounds = &rounds,
 	};
 	if (pollset__init(&own) || rounds__init(&rounds, 0, NULL, NULL) ||
-	    readers__init(&readers, &no_stream, &aux_channel, &own))
+	    readers__init(&readers, (struct channel *[]){ &no_stream, &aux_channel }, 2, &own))
 		errx(1, "cannot prepare readers");
 	for (i = 0; i < NR_AREAS; i++) {
 		if (pollset__add_ring(rings[i].pollset, fakes[i].fd, &rings[i], false))

@@ -187,7 +187,7 @@ static void begin(bool no_threads, size_t min_bytes)
 			.map = { .base = &fakes[i], .cpu = { of_threads ? -1 : i } },
 		};
 	}
-	if (readers__init(&readers, &stream, NULL, &own) ||
+	if (readers__init(&readers, (struct channel *[]){ &stream }, 1, &own) ||
 	    rounds__init(&rounds, readers__recorder(&readers) + 1, mark, NULL))
 		abort();
 	rounds.late_ns = 0;		/* nothing is published late */

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034 # used by those who source this
+# Name the events that BPF programs can write: the table of tools/perf/recording/ring/bpf_events.c, and
+# some of the single system calls.
+
+bpf_events=(raw_syscalls:{sys_enter,sys_exit}
+	sched:sched_{switch,waking,wakeup,wakeup_new,migrate_task,stat_runtime,process_fork,process_exit}
+	irq:{irq_handler_entry,irq_handler_exit,softirq_entry,softirq_exit,softirq_raise}
+	exceptions:page_fault_{user,kernel}
+	timer:{timer,hrtimer}_{start,cancel,expire_entry,expire_exit}
+	block:block_rq_{insert,issue,complete}
+	net:{net_dev_queue,net_dev_xmit,netif_rx,netif_receive_skb} napi:napi_poll
+	workqueue:workqueue_{queue_work,activate_work,execute_start,execute_end}
+	syscalls:sys_{enter,exit}_{close,openat,read,write,mmap,newfstat,sendto,brk,execve,futex})
