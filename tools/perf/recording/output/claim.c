@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -22,6 +25,36 @@ int claim__stat_data(const char **path, char *data, size_t size, struct stat *st
 static int lock(int fd, int kind)
 {
 	return flock(fd, kind | LOCK_NB) && errno == EWOULDBLOCK ? -EBUSY : 0;
+}
+
+/* Give up after this time: any user may lock a directory that everybody can read. */
+#define MAX_WAIT_MS	2000
+#define RETRY_MS	10
+
+int claim__begin(const char *path)
+{
+	struct stat st;
+	char *copy;
+	int fd, waited;
+
+	if (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return -1;
+	copy = strdup(path);
+	if (!copy)
+		return -1;
+	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(copy);
+	if (fd < 0)
+		return -1;
+	for (waited = 0; lock(fd, LOCK_EX) && waited < MAX_WAIT_MS; waited += RETRY_MS)
+		usleep(RETRY_MS * 1000);
+	return fd;
+}
+
+void claim__end(int guard)
+{
+	if (guard >= 0)
+		close(guard);
 }
 
 /* Open regular files only: others may block, or have side effects. */

@@ -41,6 +41,20 @@ struct claim {
 int claim__stat_data(const char **path, char *data, size_t size, struct stat *st);
 
 /**
+ * claim__begin - keep other recorders from creating files in the directory of @path
+ *
+ * Between claim__check() and claim__take(), another recorder might create the file, complete it, and
+ * end; creating it again would truncate it. Waits for recorders that do the same, two seconds at
+ * most: then, and where the directory cannot be locked, the caller goes on unprotected.
+ *
+ * Return: a descriptor for claim__end(), which may be negative.
+ */
+int claim__begin(const char *path);
+
+/** claim__end - the file is claimed, or was not created; @guard is closed */
+void claim__end(int guard);
+
+/**
  * claim__check - before a file is created: does another recorder write to @path?
  * @path:	of a file, or of a directory with a file "data"; it need not exist
  *

@@ -151,9 +151,8 @@ bool output__will_be_pipe(const struct output *output)
 }
 
 /* perf_session__new() renames an existing file to .old, and prints why it cannot open a file. */
-int output__open(struct output *output)
+static int open_first(struct output *output, const char *path)
 {
-	const char *path = output->data.path ?: "perf.data";
 	struct perf_session *session;
 	struct stat st = { 0 };
 	int err;
@@ -174,7 +173,7 @@ int output__open(struct output *output)
 	session = perf_session__new(&output->data, &output->tool);
 	if (IS_ERR(session)) {
 		err = errno == EMFILE ? -EMFILE : PTR_ERR(session);
-		pr_err("Cannot create the output file %s.\n", output->data.path ?: "perf.data");
+		pr_err("Cannot create the output file %s.\n", path);
 		return err;
 	}
 	output->session = session;
@@ -188,6 +187,16 @@ int output__open(struct output *output)
 		output__discard(output);
 		output__free_session(output);
 	}
+	return err;
+}
+
+int output__open(struct output *output)
+{
+	const char *path = output->data.path ?: "perf.data";
+	int guard = output__will_be_pipe(output) ? -1 : claim__begin(path);
+	int err = open_first(output, path);
+
+	claim__end(guard);
 	return err;
 }
 
@@ -621,7 +630,7 @@ int output__close_as(struct output *output, const char *suffix, char **name)
 	return err ?: rename_err;
 }
 
-int output__reopen(struct output *output)
+static int open_next(struct output *output)
 {
 	int err = output->err;
 
@@ -641,5 +650,13 @@ int output__reopen(struct output *output)
 		drop_next(output);
 		remove_file(output);
 	}
+	return err;
+}
+
+int output__reopen(struct output *output)
+{
+	int guard = claim__begin(output->data.path), err = open_next(output);
+
+	claim__end(guard);
 	return err;
 }

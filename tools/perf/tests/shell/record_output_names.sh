@@ -46,10 +46,43 @@ for ((i = 0; i < 5; i++)); do
 	files=("$out"/data*)
 	((ok >= 1)) || error "all recorders failed: $(cat "$work"/[abc].err)"
 	((${#files[@]} >= (ok < 2 ? ok : 2))) ||
-		error "$ok recorders succeed, with ${#files[@]} files"
+		error "$ok recorders succeed, with ${#files[@]} files: $(cat "$work"/[abc].err)"
 	readable "${files[@]}" || error "a file cannot be read"
 	rm -f "$out"/*
 done
+
+# is_delayed PID: does strace hold the process in one system call?
+is_delayed() {
+	local state before
+
+	before=$(cat "/proc/$1/syscall" 2> /dev/null)
+	for ((n = 0; n < 5; n++)); do
+		state=$(awk '{ print $3 }' "/proc/$1/stat" 2> /dev/null)
+		[ "$state" = t ] && [ "$(cat "/proc/$1/syscall" 2> /dev/null)" = "$before" ] || return
+		sleep 0.01
+	done
+}
+
+subtest "a file that is completed while another recorder is about to create it is not replaced"
+if ! strace -o /dev/null true 2> "$work/strace.err"; then
+	inconclusive "strace does not run here: $(head -n 1 "$work/strace.err")"
+else
+	# Hold the first recorder where it creates its file.
+	strace -o /dev/null -P "$out/data" -e trace=openat -e inject=openat:delay_enter=1500000 \
+		"$PERF" record -B -e cpu-clock:u -o "$out/data" -- true 2> "$work/a.err" &
+	slow=$!
+	until is_delayed "$(pgrep -P $slow)"; do
+		kill -0 $slow || break
+	done
+	ok=0
+	"$PERF" record -B -e cpu-clock:u -o "$out/data" -- true 2> "$work/b.err" && ok=1
+	wait $slow && ok=$((ok + 1))
+	files=("$out"/data*)
+	((ok >= 1)) || error "both recorders failed: $(cat "$work"/[ab].err)"
+	((${#files[@]} == ok)) || error "$ok recorders succeed, with ${#files[@]} files"
+	readable "${files[@]}" || error "a file cannot be read"
+	rm -f "$out"/*
+fi
 
 subtest "the file is moved: it keeps its new name, and nothing else is renamed"
 recorder_start -e cpu-clock:u -o "$out/data" --switch-output
