@@ -5,9 +5,9 @@
  *
  * usage: delays KIND MS...
  *
- * KIND is syscall, off-cpu, on-cpu, sched-delay, recursive, or calls. The latter makes so many calls of
- * getppid() instead, and prints nothing. One delay of each length is made, in
- * this order. For each, a line is printed:
+ * KIND is syscall, off-cpu, on-cpu, sched-delay, recursive, request, or calls. The latter makes so many
+ * calls of getppid() instead, and prints nothing. One delay of each length is made, in this order. For
+ * each, a line is printed:
  *
  *	TID LOWER UPPER BEGIN END	[ns of CLOCK_MONOTONIC]
  *
@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/sdt.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -196,6 +197,33 @@ static void make_call(unsigned long ms)
 	print(gettid(), ms * NS_PER_MS, end - begin, begin, end);
 }
 
+/*
+ * A request from one static probe (USDT) to another one. The thread changes the CPU meanwhile, if there
+ * are two.
+ */
+static void use_cpu(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);	/* fails if there is no such CPU */
+}
+
+static void __attribute__((noinline)) make_request(unsigned long ms)
+{
+	uint64_t begin, end;
+
+	use_cpu(0);
+	begin = now();
+	DTRACE_PROBE(delays, begin);
+	use_cpu(1);
+	sleep_ms(ms);
+	DTRACE_PROBE(delays, end);
+	end = now();
+	print(gettid(), ms * NS_PER_MS, end - begin, begin, end);
+}
+
 int main(int argc, char **argv)
 {
 	void (*make)(unsigned long ms) = NULL;
@@ -217,8 +245,10 @@ int main(int argc, char **argv)
 		make = make_spin;
 	else if (argc > 2 && !strcmp(argv[1], "recursive"))
 		make = make_call;
+	else if (argc > 2 && !strcmp(argv[1], "request"))
+		make = make_request;
 	if (!make) {
-		fprintf(stderr, "usage: delays syscall|off-cpu|on-cpu|sched-delay|recursive|calls MS...\n");
+		fprintf(stderr, "usage: delays syscall|off-cpu|on-cpu|sched-delay|recursive|request|calls MS...\n");
 		return 2;
 	}
 	if (make == make_spin)

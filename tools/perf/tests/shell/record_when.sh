@@ -105,6 +105,27 @@ else
 	inconclusive "no uprobe: $(tail -n 1 "$work/probe.err")"
 fi
 
+# usdt NAME: print the place of a static probe of the helper, as uprobe_events wants it
+usdt() {
+	echo "$(readlink -f "$delays"):$(readelf -n "$delays" | awk -v name="$1" '
+		$1 == "Name:" && $2 == name { getline; sub(",", "", $2); print $2; exit }')"
+}
+subtest "from one USDT probe to another, on another CPU"
+probes=/sys/kernel/tracing/uprobe_events
+group=usdt_dly$$
+if { echo "p:$group/begin $(usdt begin)" >> $probes && echo "p:$group/end $(usdt end)" >> $probes; } \
+	2> "$work/probe.err"; then
+	start "$group:begin..$group:end>23ms"
+	make request "${lengths[@]}"
+	wait_until 10 nr_reported 5 || note "fewer than 5 reports"
+	check 23
+else
+	inconclusive "no USDT probe: $(tail -n 1 "$work/probe.err")"
+fi
+for name in begin end; do
+	echo "-:$group/$name" >> $probes
+done 2> /dev/null
+
 subtest "a system call, a state and a name that do not match"
 for condition in 'syscall(fsync)>23ms' 'off-cpu(D)>23ms'; do
 	start "$condition"
