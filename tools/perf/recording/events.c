@@ -480,6 +480,8 @@ int events__open(struct recorder *rec)
 				       excludes_self(rec) ? getpid() : 0);
 
 	if (!err)
+		err = task_contexts__pin(&rec->contexts, evlist, &rec->opts);
+	if (!err)
 		err = open_of_best_kind(rec);
 	if (!err && triggers)
 		err = open_all(rec, triggers);

@@ -82,6 +82,7 @@
 #include "recording/snapshot/snapshot_event.h"
 #include "recording/snapshot/trigger.h"
 #include "off_cpu.h"
+#include "task_contexts.h"
 
 /**
  * struct recorder
@@ -102,6 +103,7 @@
  * @drain_thread: drains the tracking channel
  * @sideband:	routes the tracking channel's records
  * @off_cpu:	--off-cpu
+ * @contexts:	keeps probes in tasks that inherit them
  * @output:	the file
  * @rotation:	--switch-output
  * @kept:	which completed files are deleted
@@ -143,6 +145,7 @@ struct recorder {
 	struct drain_thread	 drain_thread;
 	struct sideband		 sideband;
 	struct off_cpu		 off_cpu;
+	struct task_contexts	 contexts;
 	struct output		 output;
 	struct rotation		 rotation;
 	struct kept_files	 kept;

@@ -365,6 +365,7 @@ void recorder__cleanup(struct recorder *rec)
 	bpf_ring__exit(&rec->bpf_ring);
 	channels__unmap(&rec->channels);
 	evlist__close(rec->evlist);
+	task_contexts__release(&rec->contexts);
 	output__exit(&rec->output);
 	kept_files__exit(&rec->kept);
 	pollset__exit(&rec->pollset);

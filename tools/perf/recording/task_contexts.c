@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <event-parse.h>
+#include <linux/perf_event.h>
+#include <perf/threadmap.h>
+#include "perf-sys.h"
+#include "util/debug.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
+#include "util/record.h"
+#include "recording/lib/compat.h"
+#include "task_contexts.h"
+
+/* Probes at functions and at their returns differ from other tracepoints by these fields. */
+static bool is_probe(struct evsel *evsel)
+{
+	struct tep_event *format;
+
+	if (evsel->core.attr.type != PERF_TYPE_TRACEPOINT)
+		return false;
+	format = evsel__tp_format(evsel);
+	return format && (tep_find_field(format, "__probe_ip") ||
+			  tep_find_field(format, "__probe_ret_ip"));
+}
+
+static bool has_probes(struct evlist *evlist)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (is_probe(evsel))
+			return true;
+	}
+	return false;
+}
+
+static int open_event(pid_t tid)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .size = sizeof(attr),
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_READ, .sample_period = 1,
+		.disabled = 1, .inherit = 1, .exclude_kernel = 1, .exclude_hv = 1,
+	};
+	int fd = sys_perf_event_open(&attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	attr.sample_type = 0;
+	attr.sample_period = 0;
+	attr.inherit = 0;
+	return sys_perf_event_open(&attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+int task_contexts__pin(struct task_contexts *contexts, struct evlist *evlist,
+		       const struct record_opts *opts)
+{
+	struct perf_thread_map *threads = evlist->core.threads;
+	int i, nr = perf_thread_map__nr(threads);
+
+	/* The thread of events on CPUs is -1. */
+	if (opts->no_inherit || nr < 1 || perf_thread_map__pid(threads, 0) < 0 || !has_probes(evlist))
+		return 0;
+	contexts->fds = malloc(nr * sizeof(*contexts->fds));
+	if (!contexts->fds)
+		return -ENOMEM;
+	contexts->nr = nr;
+	for (i = 0; i < nr; i++) {
+		contexts->fds[i] = open_event(perf_thread_map__pid(threads, i));
+		if (contexts->fds[i] < 0)
+			pr_debug("Cannot keep the events of task %d from being swapped: %m\n",
+				 perf_thread_map__pid(threads, i));
+	}
+	return 0;
+}
+
+void task_contexts__release(struct task_contexts *contexts)
+{
+	int i;
+
+	for (i = 0; i < contexts->nr; i++) {
+		if (contexts->fds[i] >= 0)
+			close(contexts->fds[i]);
+	}
+	free(contexts->fds);
+	*contexts = (struct task_contexts){ 0 };
+}
