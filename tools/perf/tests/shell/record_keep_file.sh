@@ -106,11 +106,11 @@ is_complete "${snapshots[@]}" "$work/recovered"
 
 subtest "processes that begin and end: new generations of the live state"
 keep --keep=60s,32M -vv
-for ((i = 0; i < 40; i++)); do
+for ((i = 0; i < 400; i++)); do
 	for ((j = 0; j < 25; j++)); do
 		"$work/$comm" --print-nr
 	done > /dev/null
-	[ "$(grep -c 'The live state takes' "$work/record.err")" -lt 4 ] || break
+	[ "$(grep -c 'The live state takes' "$work/record.err")" -lt 3 ] || break
 done
 grep -c 'The live state takes' "$work/record.err" > "$work/generations"
 kill_recorder 0.3

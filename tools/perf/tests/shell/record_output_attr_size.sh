@@ -190,7 +190,7 @@ if [ "$(id -u)" != 0 ]; then
 	subtest "tracepoints"
 	inconclusive "needs root"
 else
-	session "tracepoints" 64 1 -a -e 'sched:*'
+	session "tracepoints" 64 1 -a --bpf-ring=no -e 'sched:*'
 	session "tracepoints and -k monotonic" 96 2 -a -k monotonic -e 'sched:*' -e cpu-clock
 fi
 
