@@ -107,22 +107,31 @@ static const char *unsuitable_recording(const struct record_opts *opts)
 	return NULL;
 }
 
-/* Return: why @evsel, which is in the table, cannot be written by BPF, or NULL. */
-static const char *unsuitable_event(const struct bpf_ring *ring, struct evsel *evsel,
-				    struct bpf_event_kind *kind)
+/* Return: why BPF cannot write @evsel, whatever its attributes will be, or NULL. */
+static const char *unsuitable_options(const struct evsel *evsel)
 {
-	const struct perf_event_attr *attr = &evsel->core.attr;
-
-	if (ring->drained && evsel__channel(evsel) != CHANNEL_STREAM)
-		return "it shares the ring of an AUX area";
-	if (!ring->drained && evsel__channel(evsel) != CHANNEL_OVERWRITE)
-		return "other events are in overwrite mode, and it is not";
 	if (evsel->filter || !list_empty(&evsel->bpf_filters))
 		return "it has a filter";
 	if (evsel->core.nr_members > 1 || evsel->core.leader != &evsel->core)
 		return "it is in a group";
 	if (evsel->cgrp)
 		return "it is bound to a cgroup";
+	return NULL;
+}
+
+/* Return: why @evsel, which is in the table, cannot be written by BPF, or NULL. */
+static const char *unsuitable_event(const struct bpf_ring *ring, struct evsel *evsel,
+				    struct bpf_event_kind *kind)
+{
+	const struct perf_event_attr *attr = &evsel->core.attr;
+	const char *reason = unsuitable_options(evsel);
+
+	if (reason)
+		return reason;
+	if (ring->drained && evsel__channel(evsel) != CHANNEL_STREAM)
+		return "it shares the ring of an AUX area";
+	if (!ring->drained && evsel__channel(evsel) != CHANNEL_OVERWRITE)
+		return "other events are in overwrite mode, and it is not";
 	if (!perf_cpu_map__equal(evsel->core.cpus, evsel->evlist->core.user_requested_cpus))
 		return "it has CPUs of its own";
 	if (attr->freq || attr->sample_period != 1 || attr->sample_type != SAMPLE_FORMAT)
@@ -150,7 +159,7 @@ void bpf_ring__choose_clock(struct bpf_ring *ring, struct evlist *evlist, struct
 	if (ring->reason)
 		return;
 	evlist__for_each_entry(evlist, evsel) {
-		if (!bpf_events__know(evsel))
+		if (unsuitable_options(evsel) || !bpf_events__know(evsel))
 			continue;
 		known = true;
 		overwrite |= will_overwrite(evsel, opts);
