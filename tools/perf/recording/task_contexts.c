@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <event-parse.h>
+#include <linux/compiler.h>
 #include <linux/perf_event.h>
 #include <perf/threadmap.h>
 #include "perf-sys.h"
@@ -13,6 +13,9 @@
 #include "util/record.h"
 #include "recording/lib/compat.h"
 #include "task_contexts.h"
+
+#ifdef HAVE_LIBTRACEEVENT
+#include <traceevent/event-parse.h>
 
 /* Probes at functions and at their returns differ from other tracepoints by these fields. */
 static bool is_probe(struct evsel *evsel)
@@ -25,6 +28,12 @@ static bool is_probe(struct evsel *evsel)
 	return format && (tep_find_field(format, "__probe_ip") ||
 			  tep_find_field(format, "__probe_ret_ip"));
 }
+#else
+static bool is_probe(struct evsel *evsel __maybe_unused)
+{
+	return false;		/* such a perf records no tracepoints */
+}
+#endif
 
 static bool has_probes(struct evlist *evlist)
 {
