@@ -84,7 +84,7 @@ static bool slot_is_sane(const struct box_header *header, const struct box_slot 
 	       slot->len <= header->bytes - slot->at;
 }
 
-/* What an open slot says elsewhere may be from its last use. */
+/* Other fields of an open slot may be left from its last use. */
 static void clear_unset(struct box_slot *slot)
 {
 	if (slot->state == BOX_CLOSED)

@@ -38,7 +38,7 @@
 #define CONTEXT_BITS	12
 #define NO_RECORD	0xffffffffU
 
-/* What has no record predicts 0. */
+/* A thread and key without a record predict 0. */
 static const u32 zeroes[COLUMNS_WORDS];
 
 /* @pos: position of a record [bytes], or NO_RECORD; @kind: its kind */

@@ -514,7 +514,7 @@ int keep__init(struct keep *keep)
 	return err;
 }
 
-/* What is in the file of --keep-file stays there: it is removed as a whole, or remains. */
+/* Blocks in the file of --keep-file stay there: the file is removed as a whole, or remains. */
 static void free_blocks(struct keep *keep)
 {
 	struct keep_block *block, *next;

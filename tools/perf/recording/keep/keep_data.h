@@ -35,7 +35,7 @@
 /* Buffers that are allocated when they are first used: of zstd, of the live state. */
 #define KEEP_BUFFER_BYTES	(2ULL << 20)
 
-/* What the first snapshot allocates: a block of records, its columns, and both once more by zstd. */
+/* The first snapshot allocates a block of records, its columns, and both once more for zstd. */
 #define KEEP_RESTORE_BYTES	(4ULL << 20)
 
 /* Memory whose pages are touched saves the readers page faults. */

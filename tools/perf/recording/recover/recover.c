@@ -257,7 +257,7 @@ static u64 time_of_oldest(const struct recovery *recovery)
 }
 
 /*
- * What was recovered
+ * Report
  */
 
 static struct keep_stats span(const struct recovery *recovery)

@@ -57,7 +57,7 @@ struct {
 	__array(values, struct ring_array);
 } rings SEC(".maps");
 
-/* What wakes the reader of each CPU's ring up */
+/* The BPF ring buffer of each CPU that wakes up the reader of its ring */
 struct doorbell {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);

@@ -43,7 +43,7 @@ struct numbered {
 	char			 filler[488];
 };
 
-/* What a fake compressor makes of records with numbers that follow each other. */
+/* The output of a fake compressor for records with consecutive numbers */
 struct packed {
 	struct perf_event_header header;
 	u64			 first;
@@ -195,7 +195,7 @@ static struct found look(void)
 }
 
 /*
- * What must be found
+ * Expected records
  */
 
 /**
@@ -360,7 +360,7 @@ static void store_state(void)
 	model.generations++;
 }
 
-/* What the compressor's thread does with the oldest block that it has not looked at. */
+/* Compress the oldest raw block, as the compressor's thread does. */
 static void pack(void)
 {
 	static char packed[KEEP_BLOCK_BYTES];
