@@ -99,10 +99,9 @@ expect() {
 subtest "Tasks: system calls, page faults, switches and wake-ups of a workload"
 odd=$'q"\\<\t\xff\xc3\xa9'
 ln -s "$BUILD/tests/numbered" "$work/$odd"
-"$PERF" record -o "$work/tasks" -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit \
+perf_record -o "$work/tasks" -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit \
 	-e sched:sched_wakeup -e page-faults --switch-events --sample-cpu -c 1 \
-	-- "$work/$odd" --threads 2 --count 1009 --idle --rate 20000 > /dev/null 2> "$work/record.err" ||
-	fatal "perf record fails"
+	-- "$work/$odd" --threads 2 --count 1009 --idle --rate 20000
 if draw "$work/tasks"; then
 	enters=$(in_script "$work/tasks" raw_syscalls:sys_enter)
 	exits=$(in_script "$work/tasks" raw_syscalls:sys_exit)
@@ -121,8 +120,8 @@ if draw "$work/tasks"; then
 fi
 
 subtest "A snapshot, which has no EXIT records: tasks that exit are not drawn to its end"
-"$PERF" record -o "$work/kept" --keep -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit \
-	-- sh -c '/bin/true; sleep 0.2; /bin/true' 2> "$work/record.err" || fatal "perf record fails"
+perf_record -o "$work/kept" --keep -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit \
+	-- sh -c '/bin/true; sleep 0.2; /bin/true'
 if draw "$work/kept"; then
 	python3 - "$work/trace.json" <<-'END' || error "a task that exits is drawn for longer"
 		import json
@@ -145,12 +144,11 @@ fi
 
 subtest "The whole system: arrows from wake-ups to tasks that run"
 ours="comm == \"$comm\""
-"$PERF" record -a -o "$work/system" -e sched:sched_switch \
+perf_record -a -o "$work/system" -e sched:sched_switch \
 	--filter "prev_comm == \"$comm\" || next_comm == \"$comm\"" \
 	-e sched:sched_waking --filter "$ours" -e sched:sched_wakeup --filter "$ours" \
 	-e raw_syscalls:sys_enter --filter "$ours" -e raw_syscalls:sys_exit --filter "$ours" \
-	-- "$work/$comm" --threads 2 --count 211 --idle --rate 5000 > /dev/null 2> "$work/record.err" ||
-	fatal "perf record fails"
+	-- "$work/$comm" --threads 2 --count 211 --idle --rate 5000
 if draw "$work/system"; then
 	wakings=$(in_script "$work/system" sched:sched_waking)
 	note "$wakings wake-ups, $arrows arrows that arrive, $running times on a CPU"
@@ -168,8 +166,7 @@ if draw "$work/system" --time 40%-60%; then
 fi
 
 subtest "--time ends at the record of a new name, which is newer than the last sample"
-"$PERF" record -a -o "$work/exec" -e sched:sched_switch -- sh -c 'for i in 1 2 3 4 5; do /bin/true; done' \
-	2> "$work/record.err" || fatal "perf record fails"
+perf_record -a -o "$work/exec" -e sched:sched_switch -- sh -c 'for i in 1 2 3 4 5; do /bin/true; done'
 "$PERF" script "${no_symbols[@]}" -i "$work/exec" --ns --show-task-events -F time,event 2> /dev/null |
 	awk '/PERF_RECORD_COMM exec: true/ { sub(":", "", $1); print $1 }' > "$work/execs"
 # Other tasks may execute programs meanwhile, which are recorded, too.
@@ -214,8 +211,7 @@ sys.exit(len(scripts) != 2 or scripts[0] != trace or page.count('</html>') != 1)
 END
 
 subtest "Stacks of tasks that have exited: their samples have the tid -1"
-"$PERF" record -o "$work/exited" -g -e page-faults -c 1 -- /bin/true > /dev/null \
-	2> "$work/record.err" || fatal "perf record fails"
+perf_record -o "$work/exited" -g -e page-faults -c 1 -- /bin/true
 python3 - "$work/exited" <<'END' || error "cannot change the tids"
 import struct
 import sys

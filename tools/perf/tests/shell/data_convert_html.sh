@@ -11,9 +11,8 @@ need perf root delays sched:sched_switch
 browser=$(command -v chromium) || skip "chromium is not installed"
 
 subtest "The page draws the trace"
-"$PERF" record -a -o "$work/data" -e sched:sched_switch -e sched:sched_wakeup \
-	-e raw_syscalls:sys_enter -e raw_syscalls:sys_exit -- sleep 0.5 2> "$work/record.err" ||
-	fatal "perf record fails"
+perf_record -a -o "$work/data" -e sched:sched_switch -e sched:sched_wakeup \
+	-e raw_syscalls:sys_enter -e raw_syscalls:sys_exit -- sleep 0.5
 "$PERF" data convert -i "$work/data" --to-html="$work/page.html" 2> "$work/convert.err" ||
 	fatal "perf data convert fails: $(< "$work/convert.err")"
 events=$(grep -c '^{"ph"' "$work/page.html")

@@ -286,11 +286,10 @@ same_counts() {
 subtest "The whole system: each event with its fields, as perf script prints them"
 odd=$'q"\\<\xff\xc3\xa9'
 ln -s "$BUILD/tests/numbered" "$work/$odd"
-"$PERF" record -a -o "$work/system" -e sched:sched_switch -e sched:sched_waking \
+perf_record -a -o "$work/system" -e sched:sched_switch -e sched:sched_waking \
 	-e sched:sched_wakeup -e irq:softirq_entry -e irq:softirq_exit -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit \
 	-e sched:sched_process_exec -e timer:hrtimer_start \
-	-- "$work/$odd" --threads 2 --count 499 --idle --rate 5000 > /dev/null 2> "$work/record.err" ||
-	fatal "perf record fails"
+	-- "$work/$odd" --threads 2 --count 499 --idle --rate 5000
 if convert "$work/system" && read_trace; then
 	note "$events events, $slices slices, $size bytes"
 	said "Converted $events samples"
@@ -358,9 +357,8 @@ sys.exit(faults or not same)
 END
 
 subtest "Stacks are those of perf script"
-"$PERF" record -a -g -o "$work/stacks" -e cpu-clock -c 500000 -e sched:sched_process_exec \
-	-- sh -c 'for i in 1 2 3; do sort /etc/services > /dev/null; done' 2> "$work/record.err" ||
-	fatal "perf record fails"
+perf_record -a -g -o "$work/stacks" -e cpu-clock -c 500000 -e sched:sched_process_exec \
+	-- sh -c 'for i in 1 2 3; do sort /etc/services > /dev/null; done'
 if convert "$work/stacks" && read_trace; then
 	"$PERF" script -f -i "$work/stacks" --ns -F time,event,ip,sym 2> /dev/null | awk '
 		function flush() { if (head != "") print head stack; head = stack = "" }
@@ -390,17 +388,15 @@ if convert "$work/tasks" && read_trace; then
 fi
 
 subtest "System calls of their own tracepoints: the number and the arguments"
-"$PERF" record -o "$work/calls" -e syscalls:sys_enter_getppid -e syscalls:sys_exit_getppid \
-	-- "$work/$comm" --threads 2 --count 211 --idle > /dev/null 2> "$work/record.err" ||
-	fatal "perf record fails"
+perf_record -o "$work/calls" -e syscalls:sys_enter_getppid -e syscalls:sys_exit_getppid \
+	-- "$work/$comm" --threads 2 --count 211 --idle
 if convert "$work/calls" && read_trace; then
 	grep -qx "sys_exit 422" "$output.counts" || error "$(cat "$output.counts")"
 	[ "$machine" != x86_64 ] || [ "$called" = 422 ] || error "$called numbered calls"
 fi
 
 subtest "The clock"
-"$PERF" record -k mono -o "$work/mono" -e dummy -- true 2> "$work/record.err" ||
-	fatal "perf record fails"
+perf_record -k mono -o "$work/mono" -e dummy -- true
 convert "$work/mono" && read_trace && [ "$clocks" != "1 3 6" ] && error "the clocks are $clocks"
 
 subtest "--time selects a span"

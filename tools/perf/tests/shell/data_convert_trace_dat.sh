@@ -103,10 +103,9 @@ same_snapshots() {
 }
 
 subtest "The whole system: switches, wake-ups and system calls"
-"$PERF" record -a -o "$work/system" -e sched:sched_switch -e sched:sched_wakeup \
+perf_record -a -o "$work/system" -e sched:sched_switch -e sched:sched_wakeup \
 	-e raw_syscalls:sys_enter -e raw_syscalls:sys_exit -e page-faults \
-	-- sh -c "'$work/$comm' --threads 2 --count 499 --idle --rate 5000; exec /bin/true" \
-	> /dev/null 2> "$work/record.err" || fatal "perf record fails"
+	-- sh -c "'$work/$comm' --threads 2 --count 499 --idle --rate 5000; exec /bin/true"
 if convert "$work/system"; then
 	compare "$work/system"
 	((events > 4 * 499 && renamed)) || error "$events events, $renamed tasks renamed"
@@ -130,23 +129,20 @@ if convert "$work/system" --time 40%-60%; then
 fi
 
 subtest "Symbols"
-"$PERF" record -a -o "$work/symbols" -e 'timer:hrtimer_*' -- sleep 0.1 \
-	2> "$work/record.err" || fatal "perf record fails"
+perf_record -a -o "$work/symbols" -e 'timer:hrtimer_*' -- sleep 0.1
 if convert "$work/symbols"; then
 	compare "$work/symbols" --kallsyms /proc/kallsyms
 	grep -q ' function=[a-z_]' "$work/report.out" ||
 		inconclusive "/proc/kallsyms has no addresses, or no timer has started"
 fi
-"$PERF" record -B -a -o "$work/no-build-ids" -e 'timer:hrtimer_*' -- sleep 0.1 \
-	2> "$work/record.err" || fatal "perf record fails"
+perf_record -B -a -o "$work/no-build-ids" -e 'timer:hrtimer_*' -- sleep 0.1
 if convert "$work/no-build-ids"; then
 	compare "$work/no-build-ids"
 	said "not shown as symbols: the file has no build-id"
 fi
 
 subtest "The name of a task that was renamed is that of its last sample"
-"$PERF" record -o "$work/renamed" -e raw_syscalls:sys_enter -- sh -c 'exec /bin/true' \
-	2> "$work/record.err" || fatal "perf record fails"
+perf_record -o "$work/renamed" -e raw_syscalls:sys_enter -- sh -c 'exec /bin/true'
 if convert "$work/renamed"; then
 	compare "$work/renamed"
 	trace-cmd report "$work/trace.dat" 2> /dev/null | grep ': sys_enter:' | grep -qv '^ *true-' &&

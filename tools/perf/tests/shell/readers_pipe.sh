@@ -8,11 +8,10 @@
 
 need perf sched:sched_switch irq:softirq_entry workqueue:workqueue_execute_start
 
-"$PERF" record -a -z -o "$work/compressed" -e sched:sched_switch -e sched:sched_wakeup \
+perf_record -a -z -o "$work/compressed" -e sched:sched_switch -e sched:sched_wakeup \
 	-e irq:irq_handler_entry -e irq:irq_handler_exit -e irq:softirq_entry -e irq:softirq_exit \
 	-e raw_syscalls:sys_enter -e raw_syscalls:sys_exit \
-	-- sh -c 'exec sleep 0.05' $'\xc3\xa4\xff' > /dev/null 2> "$work/record.err" ||
-	fatal "perf record fails"
+	-- sh -c 'exec sleep 0.05' $'\xc3\xa4\xff'
 "$PERF" inject -i "$work/compressed" -o "$work/file" 2> "$work/inject.err" ||
 	fatal "perf inject fails: $(< "$work/inject.err")"
 "$PERF" inject -i "$work/file" -o - 2> "$work/inject.err" | cat > "$work/pipe" ||

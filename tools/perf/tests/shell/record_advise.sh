@@ -22,8 +22,7 @@ calls() {
 
 	shift
 	# shellcheck disable=SC2086 # several options
-	"$PERF" record -o "$work/data" "$@" -- "$work/$comm" --threads 1 $options > "$work/issued" \
-		2> "$work/record.err" || error "perf record fails"
+	perf_record -o "$work/data" "$@" -- "$work/$comm" --threads 1 $options
 }
 
 # nr_found: print the number of calls in the file

@@ -123,7 +123,7 @@ claim_build_ids() {
 }
 
 subtest "a file in which maps claim build-ids"
-"$PERF" record -q -d -e cpu-clock:u -B -o "$work/claims" true || fatal "perf record exits with status $?"
+perf_record -q -d -e cpu-clock:u -B -o "$work/claims" true
 claim_build_ids "$work/claims"
 # perf warns that the files do not have these build-ids.
 "$PERF" script -f -i "$work/claims" --show-mmap-events > "$work/dump" 2> "$work/script.err" ||

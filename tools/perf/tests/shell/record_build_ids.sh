@@ -16,9 +16,8 @@ mkdir "$HOME"
 record() {
 	subtest "perf record $*"
 	rm -rf "$HOME/.debug" "$work/data"
-	"$PERF" record -e cpu-clock:u -c 100000 -o "$work/data" "$@" -- \
-		sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done' 2> "$work/record.err" ||
-		error "perf record fails"
+	perf_record -e cpu-clock:u -c 100000 -o "$work/data" "$@" -- \
+		sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done'
 }
 
 # expect WHAT...: check that $binary is just there: in a "table" of the header, in mmap "records", in the "cache"
@@ -41,7 +40,7 @@ record --no-buildid-mmap -N
 expect table
 
 subtest "perf record --no-buildid-mmap -B"
-"$PERF" record -B --no-buildid-mmap -e cpu-clock:u -o "$work/data" true 2> "$work/record.err" || error "perf record fails"
+perf_record -B --no-buildid-mmap -e cpu-clock:u -o "$work/data" true
 "$PERF" script --show-mmap-events -i "$work/data" 2> "$work/script.err" | grep -q 'MMAP2.*<[0-9a-f]' &&
 	error "there are build-ids"
 

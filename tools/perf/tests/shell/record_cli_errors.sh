@@ -62,83 +62,66 @@ no_file() {
 	[ -z "$(find "$work" -maxdepth 1 -name 'data*')" ] || error "an output file is left"
 }
 
+# refused STATUS PATTERN [record options]: check that perf record ends before it creates a file
+refused() {
+	run "$1" "$PERF" record -o "$out" "${@:3}" -- "$idle" 30
+	says "$2"
+	no_file
+}
+
 subtest "options and events that are refused"
 
-run 129 "$PERF" record -o "$out" -e no_such_system:no_such_event/overwrite/ -- "$idle" 30
-says no_such_system
-no_file
+refused 129 no_such_system -e no_such_system:no_such_event/overwrite/
 
-run 129 "$PERF" record -o "$out" -e no-such-event -- "$idle" 30
-says no-such-event
-no_file
+refused 129 no-such-event -e no-such-event
 
 # The kernel accepts this clock for software events only.
 for mode in overwrite no-overwrite; do
-	run 255 "$PERF" record -o "$out" -k CLOCK_REALTIME -e "raw_syscalls:sys_enter/$mode/" -- "$idle" 30
-	says 'raw_syscalls:sys_enter.* realtime.*does not accept this clock' '-k monotonic'
-	no_file
+	refused 255 'raw_syscalls:sys_enter.* realtime.*does not accept this clock' -k CLOCK_REALTIME -e "raw_syscalls:sys_enter/$mode/"
+	says '-k monotonic'
 done
 
 # The message names an unknown option.
-run 129 "$PERF" record -o "$out" -e "$traced" --setup-filter=x -- "$idle" 30
-says "--setup-filter=x"
-no_file
+refused 129 "--setup-filter=x" -e "$traced" --setup-filter=x
 if [ -e /proc/kcore ]; then
 	run 255 "$PERF" record -e "$traced" --kcore -o - -- "$idle" 30
 	says '--kcore makes a directory'
 else
-	run 255 "$PERF" record -o "$out" -e "$traced" --kcore -- "$idle" 30
-	says '--kcore: cannot read /proc/kcore'
+	refused 255 '--kcore: cannot read /proc/kcore' -e "$traced" --kcore
 fi
 no_file
-run 129 "$PERF" record -o "$out" -e "$traced" --no-such-option -- "$idle" 30
-says no-such-option
-no_file
+refused 129 no-such-option -e "$traced" --no-such-option
 
 # Options for AUX areas need an event that has one.
 for option in -S -Se -S4096 --aux-sample; do
-	run 129 "$PERF" record -o "$out" -e "$traced" $option -- "$idle" 30
-	says 'AUX area'
-	no_file
+	refused 129 'AUX area' -e "$traced" $option
 done
 for sizes in ",x" "x,1M" "1M,0"; do
-	run 129 "$PERF" record -o "$out" -e "$traced" -m "$sizes" -- "$idle" 30
-	says 'not a number of pages'
-	no_file
+	refused 129 'not a number of pages' -e "$traced" -m "$sizes"
 done
 
 for sizes in 4K4 1.5M 1e3 0x10 -1 99999999999999999999 18446744073709551615G; do
-	run 129 "$PERF" record -o "$out" -e "$traced" -m "$sizes" -- "$idle" 30
-	says "-m $sizes: not a number of pages"
-	no_file
+	refused 129 "-m $sizes: not a number of pages" -e "$traced" -m "$sizes"
 done
 for sizes in 999999G 4294967297 17592186044415M; do
-	run 129 "$PERF" record -o "$out" -e "$traced" -m "$sizes" -- "$idle" 30
-	says "-m $sizes: a ring has at most [0-9]+ pages \\([0-9]+ MB\\)"
-	no_file
+	refused 129 "-m $sizes: a ring has at most [0-9]+ pages \\([0-9]+ MB\\)" -e "$traced" -m "$sizes"
 done
 
 # One number and one unit
 for option in --keep=1m30s --keep=60s,1G5 --switch-output=1m30s --max-size=1G500M --advise=60s5 \
 	"--cooldown=1m30s --switch-output-event dummy"; do
 	# shellcheck disable=SC2086 # several words
-	run 129 "$PERF" record -o "$out" -e cpu-clock $option -- "$idle" 30
-	says "${option%% *}:"
-	no_file
+	refused 129 "${option%% *}:" -e cpu-clock $option
 done
 
 # Values that an int or 64 bits of nanoseconds cannot hold
 for option in -z4294967297 "--cooldown=18446744074s --switch-output-event dummy"; do
 	# shellcheck disable=SC2086 # several words
-	run 129 "$PERF" record -o "$out" -e cpu-clock $option -- "$idle" 30
-	says '--cooldown=18446744074s: not a time|-z 4294967297: not a compression level'
-	no_file
+	refused 129 '--cooldown=18446744074s: not a time|-z 4294967297: not a compression level' -e cpu-clock $option
 done
 
 for command in "" " "; do
-	run 129 "$PERF" record -o "$out" -e cpu-clock --exec-snapshot "$command" -- "$idle" 30
-	says '--exec-snapshot: the command is empty'
-	no_file
+	refused 129 '--exec-snapshot: the command is empty' -e cpu-clock --exec-snapshot "$command"
 done
 
 # A number of pages that is no power of two is rounded up, with a message.
@@ -148,9 +131,8 @@ for pages in 3 1000; do
 done
 
 # Samples that do not fit into a ring
-run 255 "$PERF" record -o "$out" -m 16K -e "$traced" --call-graph dwarf,16384 -- "$idle" 30
-says 'more than 16384 bytes' 'a ring has 16384'
-no_file
+refused 255 'more than 16384 bytes' -m 16K -e "$traced" --call-graph dwarf,16384
+says 'a ring has 16384'
 
 # Without /sys, util of 6.12 finds no events and says nothing. Mainline's parser refuses the event, with
 # its own exit status.
@@ -182,19 +164,14 @@ says "$work/fifo: it is a FIFO" '-o - >'
 
 for option in --synth=bogus:task "-F abc:999" "-F 0:999" "-F 10x:999"; do
 	# shellcheck disable=SC2086 # an option and its value
-	run 129 "$PERF" record -o "$out" ${option%:*} -e "$traced" -- "$idle" 30
-	says "${option%:*}: .*${option#*:}"
-	no_file
+	refused 129 "${option%:*}: .*${option#*:}" ${option%:*} -e "$traced"
 done
 
-run 129 "$PERF" record -o "$out" -e '{cpu-clock,page-faults}/overwrite/' -- "$idle" 30
-says 'a group has no terms' 'page-faults/overwrite/,'
-no_file
+refused 129 'a group has no terms' -e '{cpu-clock,page-faults}/overwrite/'
+says 'page-faults/overwrite/,'
 
 for event in cpu-clock/overwite/u raw_syscalls:sys_enter/overwite/; do
-	run 129 "$PERF" record -o "$out" -e "$event" -- "$idle" 30
-	says 'valid terms:.*[ ,]overwrite'
-	no_file
+	refused 129 'valid terms:.*[ ,]overwrite' -e "$event"
 done
 
 run 0 "$PERF" record -o "$out" -m ,1M -e "$traced" -- true
@@ -211,37 +188,26 @@ run 0 "$PERF" record -o "$work/directory" -e "$traced" -- true
 	error "a recording in a directory is not kept as *.old"
 
 for control in 9 fd: fd:-1 fd:99 fd:1,99 fifo: fifo:$work/none; do
-	run 129 "$PERF" record -o "$out" -e "$traced" --control "$control" -- "$idle" 30
-	says "--control=$control"
-	no_file
+	refused 129 "--control=$control" -e "$traced" --control "$control"
 done
-run 129 "$PERF" record -o "$out" -e "$traced" -D x -- "$idle" 30
-says '-D x' milliseconds
-no_file
+refused 129 '-D x' -e "$traced" -D x
+says milliseconds
 
 run 127 "$PERF" record -o "$out" -e "$traced" -- "$work/no-such-workload"
 says no-such-workload 'no such file or directory|not found'
 
-run 255 "$PERF" record -o "$out" -e "$traced" -C 999 -- "$idle" 30
-says 999
-no_file
+refused 255 999 -e "$traced" -C 999
 
 offline=$(cat /sys/devices/system/cpu/offline 2> /dev/null)
 if [ -n "$offline" ]; then
-	run 255 "$PERF" record -o "$out" -e "$traced" -C "${offline%%[-,]*}" -- "$idle" 30
-	says "${offline%%[-,]*}"
-	no_file
+	refused 255 "${offline%%[-,]*}" -e "$traced" -C "${offline%%[-,]*}"
 fi
 
 true &
 task=$!
 wait $task
-run 255 "$PERF" record -o "$out" -e "$traced" -p $task -- "$idle" 30
-says "$task"
-no_file
-run 255 "$PERF" record -o "$out" -e "$traced" -t $task -- "$idle" 30
-says "$task"
-no_file
+refused 255 "$task" -e "$traced" -p $task
+refused 255 "$task" -e "$traced" -t $task
 
 subtest "warnings"
 

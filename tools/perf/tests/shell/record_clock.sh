@@ -26,7 +26,7 @@ for how in '' '-k mono' '-k raw'; do
 	subtest "time of day of an event, ${how:-perf clock}"
 	before=$(date +%s.%N)
 	# shellcheck disable=SC2086 # a list of words
-	"$PERF" record -q -B $how "${event[@]}" -o "$work/data" -- true || error "perf record fails"
+	perf_record -q -B $how "${event[@]}" -o "$work/data" -- true
 	after=$(date +%s.%N)
 	in_order "$before" "$(tod "$work/data")" "$after" ||
 		error "an event at $(tod "$work/data"), recorded between $before and $after"
@@ -40,7 +40,7 @@ in_order "$before" "$time" "$(date +%s.%N)" || error "not between $before and no
 subtest "beside a recorder with another clock"
 recorder_start -a -B -e page-faults -c 1 -k raw -o "$work/other"
 for i in 1 2 3; do
-	"$PERF" record -q -B "${event[@]}" -o "$work/data" -- true || error "perf record fails"
+	perf_record -q -B "${event[@]}" -o "$work/data" -- true
 done
 recorder_stop
 # A time of the wrong clock is out of order.

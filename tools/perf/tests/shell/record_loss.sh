@@ -74,9 +74,8 @@ drawn() {
 }
 
 subtest "losses while recording, all CPUs"
-"$PERF" record -a "${small[@]}" -o "$work/data" --loss-report="$work/rec.svg" -- \
-	"$work/$comm" "${bursts[@]}" --duration 1 > "$work/issued" 2> "$work/record.err" ||
-		fatal "perf record exits with status $?"
+perf_record -a "${small[@]}" -o "$work/data" --loss-report="$work/rec.svg" -- \
+	"$work/$comm" "${bursts[@]}" --duration 1
 agree
 drawn "$work/rec.svg" "$missing"
 grep -q 'ring up to' "$work/rec.svg" ||
@@ -87,8 +86,7 @@ drawn "$work/loss.svg" "$missing"
 
 subtest "losses while recording, one command"
 
-"$PERF" record "${small[@]}" -o "$work/data" -- "$work/$comm" "${bursts[@]}" --duration 0.5 > "$work/issued" \
-	2> "$work/record.err" || fatal "perf record exits with status $?"
+perf_record "${small[@]}" -o "$work/data" -- "$work/$comm" "${bursts[@]}" --duration 0.5
 agree
 
 # No LOST record follows these losses.
@@ -106,9 +104,8 @@ of "d['metric_percent'] > 50" | grep -q True ||
 	error "the metric does not include the end: $(cat "$work/loss.json")"
 
 subtest "losses of each file with --switch-output"
-"$PERF" record -a "${small[@]}" -o "$work/part" --switch-output=1s -- \
-	"$work/$comm" "${bursts[@]}" --duration 2.3 > "$work/issued" 2> "$work/record.err" ||
-		fatal "perf record exits with status $?"
+perf_record -a "${small[@]}" -o "$work/part" --switch-output=1s -- \
+	"$work/$comm" "${bursts[@]}" --duration 2.3
 find_snapshots "$work/part"
 missing "${snapshots[@]}"
 ((${#snapshots[@]} > 1)) || inconclusive "only one file"
@@ -128,8 +125,7 @@ done
 	error "$missing are missing, but perf record reports another number"
 
 subtest "no losses"
-"$PERF" record -a "${event[@]}" -o "$work/good" -- "$work/$comm" --idle --rate 5000 --count 1009 > "$work/issued" \
-	2> "$work/record.err" || fatal "perf record exits with status $?"
+perf_record -a "${event[@]}" -o "$work/good" -- "$work/$comm" --idle --rate 5000 --count 1009
 grep -q '^\[ perf record: Lost 0 events \]' "$work/record.err" ||
 	error "perf record does not report: Lost 0 events"
 "$PERF" loss --fail-above 0 "$work/good" > "$work/loss.out" ||
@@ -222,8 +218,7 @@ for name in old link null; do
 	[ -e "$work/$name.svg" ] || error "$name.svg is deleted"
 done
 for name in null link; do
-	"$PERF" record --loss-report="$work/$name.svg" -e dummy -o "$work/data" -- true \
-		2> "$work/record.err" || error "perf record exits with status $?"
+	perf_record --loss-report="$work/$name.svg" -e dummy -o "$work/data" -- true
 	[ -L "$work/$name.svg" ] || error "the link $name.svg is replaced"
 done
 drawn "$work/old.svg" 0

@@ -23,8 +23,7 @@ asleep() {
 record() {
 	subtest "$*"
 	rm -rf "$out"*
-	"$PERF" record --off-cpu -o "$out" "$@" -- sleep 0.5 2> "$work/record.err" ||
-		error "perf record exits with status $?"
+	perf_record --off-cpu -o "$out" "$@" -- sleep 0.5
 }
 
 # Check the number of samples in the summary, perf script and perf loss. These samples have no real
@@ -71,8 +70,7 @@ asleep - < "$out" || error "no off-CPU sample"
 subtest "the last file with --switch-output"
 rm -rf "$out"*
 # shellcheck disable=SC2016 # $PPID of the inner shell
-"$PERF" record --off-cpu -e dummy -o "$out" --switch-output -- sh -c 'kill -USR2 $PPID; sleep 0.5' \
-	2> "$work/record.err" || error "perf record exits with status $?"
+perf_record --off-cpu -e dummy -o "$out" --switch-output -- sh -c 'kill -USR2 $PPID; sleep 0.5'
 find_snapshots "$out"
 ((${#snapshots[@]} == 2)) || error "${#snapshots[@]} files, not 2"
 asleep "${snapshots[-1]}" || error "no off-CPU sample"

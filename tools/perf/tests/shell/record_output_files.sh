@@ -74,8 +74,7 @@ snapshot_by_signal 2
 calls_stop
 recorder_stop
 files_are 3
-numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" ||
-	error "calls are missing or repeated"
+all_there "${snapshots[@]}"
 
 next "--switch-output=SIZE"
 recorder_start -a -m 512 --write-buffer=1M "${streamed[@]}" -o "$out" --switch-output=1M
@@ -93,8 +92,7 @@ for ((i = 0; i < ${#snapshots[@]} - 1; i++)); do
 	((size >= 1000000 && size < most)) ||
 		error "${snapshots[i]##*/} has $size bytes, not about 1M"
 done
-numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" ||
-	error "calls are missing or repeated"
+all_there "${snapshots[@]}"
 
 next "--switch-output=SIZE, smaller than the names and maps of the existing tasks"
 python3 -c 'import mmap, time
@@ -104,9 +102,8 @@ print(flush=True)
 time.sleep(1000)' > "$work/mapped" &
 started+=($!)
 wait_until 60 test -s "$work/mapped" || fatal "the process with 2003 maps does not start"
-"$PERF" record -a -m 512 --no-buffering "${streamed[@]}" -o "$out" --switch-output=64K -- \
-	"$numbered" --idle --threads 1 --rate 5000 --count 10007 > "$work/issued" 2> "$work/record.err" ||
-	error "perf record exits with status $?"
+perf_record -a -m 512 --no-buffering "${streamed[@]}" -o "$out" --switch-output=64K -- \
+	"$numbered" --idle --threads 1 --rate 5000 --count 10007
 find_snapshots "$out"
 note "${#snapshots[@]} files"
 ((${#snapshots[@]} > 1)) || error "only one file"
@@ -117,8 +114,7 @@ for ((i = 0; i < ${#snapshots[@]} - 1; i++)); do
 	((size >= 2 * (place - start) && place > 200000)) ||
 		error "${snapshots[i]##*/}: $size bytes, of which $((place - start)) are names and maps"
 done
-numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" ||
-	error "calls are missing or repeated"
+all_there "${snapshots[@]}"
 kill "${started[-1]}"
 
 for how in overwritten streamed; do
@@ -131,8 +127,7 @@ for how in overwritten streamed; do
 	recorder_stop
 	nr_files 3 || nr_files 4 || error "${#snapshots[@]} files, not 3 or 4"
 	files_are "${#snapshots[@]}"
-	numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" ||
-		error "calls are missing or repeated"
+	all_there "${snapshots[@]}"
 done
 
 next "--switch-max-files"
@@ -156,11 +151,9 @@ numbered_check "${snapshots[@]}" -- --quiet --expect "$work/issued" ||
 	error "not the newest files, or calls are missing or repeated"
 
 next "--timestamp-filename"
-"$PERF" record -o "$out" --timestamp-filename "${overwritten[@]}" -- "$numbered" --count 1009 \
-	> "$work/issued" 2> "$work/record.err" || error "perf record exits with status $?"
+perf_record -o "$out" --timestamp-filename "${overwritten[@]}" -- "$numbered" --count 1009
 files_are 1
-numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" ||
-	error "calls are missing or repeated"
+all_there "${snapshots[@]}"
 
 next "--max-size"
 "$PERF" record -o "$out" -m 64 --max-size=1M "${streamed[@]}" -- "$numbered" --idle --rate 20000 --duration 30 \
@@ -218,8 +211,7 @@ pause 0.1
 calls_stop
 recorder_stop
 [ "$(echo "$work"/out/*)" = "$out" ] || error "not one file: $(ls "$work/out")"
-numbered_check "$out" -- --quiet --from-start --expect "$work/issued" ||
-	error "calls are missing or repeated"
+all_there "$out"
 nr=$(awk '/Snapshot [0-9]+/ { n++ } /Merged [0-9]+ snapshot requests/ { n += $5 - 1 } END { print n }' "$work/record.err")
 ((nr >= 12)) || error "messages about $nr snapshots, not 12: 11 signals and the end"
 oldest_first "$out" || error "records are not written oldest first"

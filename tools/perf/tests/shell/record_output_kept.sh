@@ -26,8 +26,7 @@ next() {
 
 # record_one [record options]: write one completed file, $work/out/data.<timestamp>
 record_one() {
-	"$PERF" record -e cpu-clock:u -o "$out" --timestamp-filename "$@" -- true \
-		2> "$work/record.err" || error "perf record exits with status $?"
+	perf_record -e cpu-clock:u -o "$out" --timestamp-filename "$@" -- true
 }
 
 # kept_are FILE...: check that these are the completed files
@@ -231,16 +230,14 @@ grep -q 'record.switch-max-size = many: not a value of --switch-max-size' "$work
 
 next "without --switch-output there is a warning"
 for i in files=3 size=1M; do
-	"$PERF" record -e cpu-clock:u -o "$out" --switch-max-$i -- true 2> "$work/record.err" ||
-		error "perf record exits with status $?"
+	perf_record -e cpu-clock:u -o "$out" --switch-max-$i -- true
 	grep -q 'have no effect without --switch-output' "$work/record.err" || error "no warning"
 done
 
 # calls COUNT [record options]: stream so many calls, in files of a megabyte
 calls() {
-	"$PERF" record -o "$out" -m 64 --switch-output=1M -e raw_syscalls:sys_enter/no-overwrite/ "${@:2}" -- \
-		"$BUILD/tests/numbered" --threads 1 --rate 200000 --count "$1" \
-		> "$work/issued" 2> "$work/record.err" || error "perf record exits with status $?"
+	perf_record -o "$out" -m 64 --switch-output=1M -e raw_syscalls:sys_enter/no-overwrite/ "${@:2}" -- \
+		"$BUILD/tests/numbered" --threads 1 --rate 200000 --count "$1"
 }
 
 next "--max-size counts the files that are kept"

@@ -57,8 +57,7 @@ for how in '' -z; do
 	wait_until 20 nr_files 1 || fatal "the file is not completed"
 	recorder_stop
 	nr_files 2 || fatal "there is no second file"
-	numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" ||
-		error "calls are missing or repeated"
+	all_there "${snapshots[@]}"
 	readable "${snapshots[@]}" || error "a file cannot be read"
 done
 

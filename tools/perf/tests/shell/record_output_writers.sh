@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/lib/numbered.sh"
 
-need_numbered deny_io_uring
+need_numbered deny
 
 out=$work/data
 numbered_event
@@ -22,8 +22,7 @@ record() {
 saved() {
 	grep -q "^Writing to $out by $1\.\$" "$work/record.err" ||
 		error "not written by $1: $(grep '^Writing to' "$work/record.err")"
-	numbered_check "$out" -- --quiet --from-start --expect "$work/issued" ||
-		error "calls are missing or repeated"
+	all_there "$out"
 	readable "$out" || error "the file cannot be read"
 	rm -f "$out" "$out.old"
 }
@@ -54,11 +53,9 @@ saved $uring
 # Stacks of noise, which can hardly be compressed
 subtest "record -z of noise"
 options=(-z -m 32M --call-graph "dwarf,4096")
-"$PERF" record -a "${event[@]}" -o "$out" "${options[@]}" -- "$work/$comm" --threads 1 --noise --count 2003 \
-	> "$work/issued" 2> "$work/record.err" || error "perf record exits with status $?"
+perf_record -a "${event[@]}" -o "$out" "${options[@]}" -- "$work/$comm" --threads 1 --noise --count 2003
 (($(stat -c %s "$out") > 2003 * 3072)) || inconclusive "the file is smaller than the noise"
-numbered_check "$out" -- --quiet --from-start --expect "$work/issued" ||
-	error "calls are missing or repeated"
+all_there "$out"
 if [ "$old_perf" ]; then
 	seen=$("$old_perf" script -f -i "$out" -F event 2> "$work/script.err" | wc -l)
 	[ "$seen" = 2003 ] ||
@@ -94,8 +91,7 @@ record "$PERF"
 find_snapshots "$out"
 [ ! -e "$out" ] || snapshots+=("$out")
 readable "${snapshots[@]}" || error "a file cannot be read"
-numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" ||
-	error "calls are missing or repeated"
+all_there "${snapshots[@]}"
 rm -f "$out"*
 
 # Several writes in flight while files are switched
@@ -105,8 +101,7 @@ grep -q "^Writing to $out by aio" "$work/record.err" || error "--aio does not us
 find_snapshots "$out"
 [ ! -e "$out" ] || snapshots+=("$out")
 ((${#snapshots[@]} > 0)) || error "no files"
-numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$work/issued" ||
-	error "calls are missing or repeated"
+all_there "${snapshots[@]}"
 rm -f "$out"*
 
 options=(--aio=9)
@@ -117,12 +112,12 @@ saved aio
 
 about=", io_uring refused"
 options=()
-record "$BUILD/tests/deny_io_uring" "$PERF"
+record "$BUILD/tests/deny" io_uring_setup -- "$PERF"
 grep -q '^io_uring is not available: Operation not permitted' "$work/record.err" ||
 	error "-v does not report why io_uring is not used"
 saved sync
 options=(--io=uring)
-record "$BUILD/tests/deny_io_uring" "$PERF"
+record "$BUILD/tests/deny" io_uring_setup -- "$PERF"
 grep -q '^Cannot use --io=uring: Operation not permitted' "$work/record.err" || error "no warning"
 saved sync
 

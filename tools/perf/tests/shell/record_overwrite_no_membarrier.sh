@@ -5,11 +5,11 @@
 
 . "$(dirname "$0")/lib/numbered.sh"
 
-need_numbered deny_membarrier
-"$BUILD/tests/deny_membarrier" true || skip "cannot install a seccomp filter"
+need_numbered deny
+"$BUILD/tests/deny" membarrier -- true || skip "cannot install a seccomp filter"
 
 subtest "membarrier is refused: visit each CPU"
-wrapper=("$BUILD/tests/deny_membarrier")
+wrapper=("$BUILD/tests/deny" membarrier --)
 expect_gapless signal 2 --switch-output=signal
 ((${#snapshots[@]} > 1)) || inconclusive "all requests were merged"
 grep -i membarrier "$work/record.err" | grep -qi refused ||
@@ -17,7 +17,7 @@ grep -i membarrier "$work/record.err" | grep -qi refused ||
 
 # Torn records are then unlikely, but possible.
 subtest "membarrier and sched_setaffinity are refused: sleep"
-wrapper=("$BUILD/tests/deny_membarrier" --affinity)
+wrapper=("$BUILD/tests/deny" membarrier sched_setaffinity --)
 expect_gapless signal 2
 grep -q 'sleep (membarrier and visits are refused)' "$work/record.err" ||
 	error "-v does not report the sleep"

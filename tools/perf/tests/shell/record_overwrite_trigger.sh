@@ -69,9 +69,8 @@ numbered_check "${snapshots[@]}" -- --quiet || error "calls are missing where fi
 rm -f "$work"/data*
 
 subtest "a trigger for one command"
-"$PERF" record -m 1024 -e raw_syscalls:sys_enter/overwrite/ --switch-output-event sched:sched_process_exec \
-	-o "$work/data" -- sh -c '/bin/true; sleep 0.5; /bin/true; sleep 0.5' 2> "$work/record.err" ||
-	error "perf record exits with status $?"
+perf_record -m 1024 -e raw_syscalls:sys_enter/overwrite/ --switch-output-event sched:sched_process_exec \
+	-o "$work/data" -- sh -c '/bin/true; sleep 0.5; /bin/true; sleep 0.5'
 # Five programs are started. The first four come in pairs whose requests may be merged. The end is a
 # snapshot, too.
 find_snapshots "$work/data"

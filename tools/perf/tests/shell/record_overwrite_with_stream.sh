@@ -15,12 +15,11 @@ subtest "streamed calls are complete, and overwritten ones follow them"
 
 # Record each call three times: streamed, where none may be lost, and on entry and on exit in
 # overwritten rings, which hold some thousands.
-"$PERF" record -o "$work/data" -m 256 \
+perf_record -o "$work/data" -m 256 \
 	-e raw_syscalls:sys_enter/no-overwrite/ --filter "id == $nr" \
 	-e syscalls:sys_enter_getppid/overwrite/ \
 	-e raw_syscalls:sys_exit/overwrite/ --filter "id == $nr" \
-	-- "$work/$comm" --rate 30000 --count $count > "$work/issued" 2> "$work/record.err" ||
-	fatal "perf record exits with status $?"
+	-- "$work/$comm" --rate 30000 --count $count
 
 numbered_check "$work/data" -- --from-start --expect "$work/issued" ||
 	error "calls are missing or repeated in the streamed event"

@@ -27,8 +27,7 @@ for event in cpu-clock:u cpu-clock/overwrite/u; do
 done
 
 subtest "names of the command and its children with --switch-output"
-"$PERF" record --switch-output=1s -o "$work/data" -e cpu-clock:u -- sh -c "bash -c '$busy'; true" \
-	2> "$work/record.err" || error "perf record fails"
+perf_record --switch-output=1s -o "$work/data" -e cpu-clock:u -- sh -c "bash -c '$busy'; true"
 find_snapshots "$work/data"
 ((${#snapshots[@]} >= 3)) || error "only ${#snapshots[@]} files"
 # Not the last file: the command may have exited before it was begun.

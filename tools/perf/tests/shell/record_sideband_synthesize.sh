@@ -79,8 +79,7 @@ for options in "-e dummy" "-e cpu-clock/overwrite/u" "-e cpu-clock:u --switch-ou
 		subtest "$options --num-thread-synthesize=$nr"
 		rm -f "$work"/data*
 		# shellcheck disable=SC2086
-		"$PERF" record -B -a --proc-map-timeout=100000 $options --num-thread-synthesize="$nr" -o "$work/data" -- true 2> "$work/record.err" ||
-			error "perf record fails"
+		perf_record -B -a --proc-map-timeout=100000 $options --num-thread-synthesize="$nr" -o "$work/data" -- true
 		find_snapshots "$work/data"
 		file=${snapshots[0]:-$work/data}
 		recorded "$file" > "$work/recorded"

@@ -108,7 +108,7 @@ for mode in "--keep=60s,64M" "-e sched:sched_switch/overwrite/"; do
 done
 
 subtest "no such event without snapshots"
-"$PERF" record -e cpu-clock -o "$work/stream" true 2> "$work/record.err" || error "perf record fails"
+perf_record -e cpu-clock -o "$work/stream" true
 "$PERF" evlist -i "$work/stream" | grep snapshot && error "the event is in the file"
 
 finish

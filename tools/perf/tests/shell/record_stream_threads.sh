@@ -16,10 +16,8 @@ numbered_event
 saves() {
 	subtest "record ${*:-without options}"
 	rm -f "$out"*
-	"$PERF" record -v -B -a -m 2048 "${event[@]}" -o "$out" "$@" -- "$work/$comm" --count 10007 \
-		> "$work/issued" 2> "$work/record.err" || error "perf record exits with status $?"
-	numbered_check "$out" -- --quiet --from-start --expect "$work/issued" ||
-		error "calls are missing or repeated"
+	perf_record -v -B -a -m 2048 "${event[@]}" -o "$out" "$@" -- "$work/$comm" --count 10007
+	all_there "$out"
 	"$PERF" script -f -i "$out" -F time > "$work/times" 2> "$work/script.err" ||
 		error "the file cannot be read"
 	sort -nc "$work/times" 2> "$work/sort.err" ||
@@ -35,9 +33,8 @@ marks() {
 	subtest "FINISHED_ROUND records: record ${*:-without options}"
 	for seconds in 1 4 16 64; do
 		rm -f "$out"*
-		"$PERF" record -B -a -m 16 "${event[@]}" -o "$out" "$@" -- "$work/$comm" --idle --threads 1 \
-			--rate 5000 --duration $seconds > "$work/issued" 2> "$work/record.err" ||
-			error "perf record exits with status $?"
+		perf_record -B -a -m 16 "${event[@]}" -o "$out" "$@" -- "$work/$comm" --idle --threads 1 \
+			--rate 5000 --duration $seconds
 		"$PERF" report -f -i "$out" --stats 2> /dev/null |
 			grep -qE 'FINISHED_ROUND events: +[1-9]' && return
 	done

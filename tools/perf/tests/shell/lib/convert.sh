@@ -68,9 +68,8 @@ common_failures() {
 # and $in_all to the numbers of records of losses, and of lost events
 record_losses() {
 	numbered_event
-	"$PERF" record -o "$work/losses" -B -m 1 --no-threads -a "${event[@]}" \
-		-- "$work/$comm" --threads 2 --count 1009 --idle --burst 61 --rate 20000 \
-		> /dev/null 2> "$work/record.err" || fatal "perf record fails"
+	perf_record -o "$work/losses" -B -m 1 --no-threads -a "${event[@]}" \
+		-- "$work/$comm" --threads 2 --count 1009 --idle --burst 61 --rate 20000
 	"$PERF" loss --json "$work/losses" > "$work/loss.json"
 	read -r records in_all < <(python3 -c "import json
 loss = json.load(open('$work/loss.json')); print(loss['lost_records'], loss['lost'])")

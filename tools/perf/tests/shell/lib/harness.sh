@@ -183,6 +183,12 @@ gone() {
 	! kill -0 "$1" 2> /dev/null
 }
 
+# perf_record [record options]: record, or end the test; what the command prints is in $work/issued
+perf_record() {
+	"$PERF" record "$@" > "$work/issued" 2> "$work/record.err" ||
+		fatal "perf record exits with status $?"
+}
+
 # --- requirements --------------------------------------------------------------------------
 
 # need WORD...: skip the test unless it can run here. A word is one of these:

@@ -70,6 +70,12 @@ numbered_check() (
 	numbered_trace "${files[@]}" | "$BUILD/tests/numbered_check" "$@"
 )
 
+# all_there FILE...: check that the files hold every call from the first on, once and in order
+all_there() {
+	numbered_check "$@" -- --quiet --from-start --expect "$work/issued" ||
+		error "calls are missing or repeated"
+}
+
 # numbered_ranges FILE: print the tags found and the range of numbers of each, as "TAG:FIRST-LAST
 # ..."
 numbered_ranges() {
