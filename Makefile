@@ -390,7 +390,8 @@ bench-aux: tree			## measure what it costs to drain AUX areas, by one thread and
 	@$(BUILD)/tests/drain_bench
 
 bench-keep: perf test-programs	## measure how long --keep reaches back for its memory, and its cost
-	$(call run-bench,keep,$(wildcard $(CURDIR)/build/newest-perf/perf))
+	@$(UNIT) $(BUILD)/tests/pack_bench
+	$(call run-bench,pack keep,$(wildcard $(CURDIR)/build/newest-perf/perf))
 
 bench-cost: perf test-programs	## measure what it costs servers, and a build, to leave a recorder on
 	$(call run-bench,cost,$(wildcard $(CURDIR)/build/newest-perf/perf))

@@ -31,7 +31,8 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -U__SANITIZE_
 FOLDERS := $(patsubst tools/perf/recording/%/Build,%,$(wildcard tools/perf/recording/*/Build))
 $(foreach folder,$(FOLDERS),$(eval \
 	$(folder)-members := $(wildcard tools/perf/recording/$(folder)/*.c)))
-columns-members := tools/perf/recording/keep/columns.c
+columns-members := $(addprefix tools/perf/recording/keep/columns,.c _clock.c)
+pack-members := $(columns-members) tools/perf/recording/keep/pack.c
 # Not what needs libbpf, libtraceevent, and skeletons of perf.
 ring-members := $(filter-out %/bpf_events.c %/bpf_programs.c,$(ring-members))
 when-members := $(filter-out %/iterate.c %/pair.c %/programs.c,$(when-members))
@@ -63,6 +64,8 @@ endef
 $(eval $(call variant,asan,$$(CC) $(SANITIZE),$(FOLDERS) stubs util libperf libperf-tests upstream))
 $(eval $(call variant,tsan,$$(CC) -fsanitize=thread,lib stats ring write keep aux output stubs upstream))
 $(eval $(call variant,plain,$$(CC),lib stats ring write aux output stubs upstream libperf libperf-tests))
+$(eval $(call variant,packed,$$(CC) -DHAVE_ZSTD_SUPPORT,pack))
+$(LIB)/packed/%: CFLAGS += -O3
 $(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests columns))
 
 # ---- programs
@@ -72,13 +75,15 @@ define program
 $(call programs,$(1)): $(1:%.c=$(LIB)/$(2)/%.o) $($(2)-archives)
 	@echo '  LINK    $$(@F)'
 	@$(3) -pthread $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $($(2)-archives) -Wl,--end-group \
-		-Wl,--as-needed -luring
+		-Wl,--as-needed -luring -lzstd
 endef
 
 $(foreach test,$(filter-out $(THREADED),$(TESTS)),$(eval \
 	$(call program,$(test),asan,$$(CC) $(SANITIZE))))
 $(foreach test,$(THREADED),$(eval $(call program,$(test),tsan,$$(CC) -fsanitize=thread)))
-$(foreach other,$(BENCHES) $(WRITERS),$(eval $(call program,$(other),plain,$$(CC))))
+$(foreach other,$(filter-out %/pack_bench.c,$(BENCHES)) $(WRITERS),$(eval \
+	$(call program,$(other),plain,$$(CC))))
+$(eval $(call program,tools/perf/recording/tests/keep/pack_bench.c,packed,$$(CC)))
 $(foreach fuzzer,$(FUZZERS),$(eval \
 	$(call program,$(fuzzer),fuzz,clang $(SANITIZE) -fsanitize=fuzzer)))
 

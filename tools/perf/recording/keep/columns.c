@@ -8,6 +8,7 @@
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
 #include "columns.h"
+#include "columns_clock.h"
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -20,8 +21,8 @@
 #define WHOLE		255
 
 /* Columns of a kind: one for each word, and those of the time. */
-#define TIME_LOW	COLUMNS_WORDS
-#define TIME_HIGH	(COLUMNS_WORDS + 1)
+#define TIME_FIRST	COLUMNS_WORDS
+#define TIME_SECOND	(COLUMNS_WORDS + 1)
 #define TIME_REST	(COLUMNS_WORDS + 2)
 #define NR_COLUMNS	(COLUMNS_WORDS + 3)
 
@@ -36,43 +37,54 @@
 
 #define TASK_BITS	9
 #define CONTEXT_BITS	12
-#define NO_RECORD	0xffffffffU
+#define NEXT_BITS	12
+#define NO_KIND		0xffffU
+
+/* The history of a task: a few bits of each of its last three samples. */
+#define HISTORY_SHIFT	10
+#define HISTORY_MASK	(bit(3 * HISTORY_SHIFT) - 1)
 
 /* A thread and key without a record predict 0. */
 static const u32 zeroes[COLUMNS_WORDS];
-
-/* @pos: position of a record [bytes], or NO_RECORD; @kind: its kind */
-struct slot {
-	u32	pos;
-	u32	kind;
-};
-
-/**
- * struct predictor - earlier records; encoder and decoder keep the same
- * @layout:	see there
- * @base:	the records
- * @previous:	the record before, or @zeroes
- * @nr_previous: number of its words
- * @last:	position of the last record of each kind [bytes], or NO_RECORD
- * @task:	the last record whose kind and task hash to this
- * @context:	the last record whose kind, task and key hash to this
- * @time:	time of the previous sample
- */
-struct predictor {
-	struct columns_layout	 layout;
-	const u8		*base;
-	const u32		*previous;
-	unsigned int		 nr_previous;
-	u32			 last[MAX_KINDS];
-	struct slot		 task[1 << TASK_BITS];
-	struct slot		 context[1 << CONTEXT_BITS];
-	u64			 time;
-};
 
 static u64 bit(unsigned int word)
 {
 	return 1ULL << word;
 }
+
+/*
+ * Where a record is: its position [bytes], from bit 32 on its kind, or NO_KIND, from bit 48 on the
+ * number of its words. One number: a structure would be copied piece by piece.
+ */
+typedef u64 slot_t;
+
+/**
+ * struct predictor - earlier records; encoder and decoder keep the same
+ * @layout:	see there
+ * @base:	the records
+ * @words:	those that are predicted by other samples, all in the same way, as bits
+ * @previous:	the record before, or @zeroes
+ * @nr_previous: number of its words
+ * @last:	the last record of each kind
+ * @task:	the last record whose kind and task hash to this
+ * @context:	the last record whose kind, task and key hash to this
+ * @history:	what the task that hashes to this has done
+ * @next:	the key of the last record whose kind and history hash to this
+ * @clock:	predicts the time of samples
+ */
+struct predictor {
+	struct columns_layout	 layout;
+	const u8		*base;
+	u64			 words;
+	const u32		*previous;
+	unsigned int		 nr_previous;
+	slot_t		 last[MAX_KINDS];
+	slot_t		 task[1 << TASK_BITS];
+	slot_t		 context[1 << CONTEXT_BITS];
+	u32			 history[1 << TASK_BITS];
+	u32			 next[1 << NEXT_BITS];
+	struct columns_clock	 clock;
+};
 
 /* The words that no column has, and those that are decoded before the context is known. */
 static u64 time_words(const struct columns_layout *layout)
@@ -117,79 +129,95 @@ static u32 word_at(const u32 *record, unsigned int word, unsigned int words)
 }
 
 static void predictor__begin(struct predictor *predictor, const struct columns_layout *layout,
-			     const void *base)
+			     u64 tick, const void *base)
 {
 	predictor->layout = *layout;
 	predictor->base = base;
+	predictor->words = ~(bit(0) | bit(SIZE_WORD) | bit(layout->tid) | bit(layout->key) |
+			     time_words(layout));
 	predictor->previous = zeroes;
 	predictor->nr_previous = COLUMNS_WORDS;
 	memset(predictor->last, 0xff, sizeof(predictor->last));
 	memset(predictor->task, 0xff, sizeof(predictor->task));
 	memset(predictor->context, 0xff, sizeof(predictor->context));
-	predictor->time = 0;
+	memset(predictor->history, 0, sizeof(predictor->history));
+	memset(predictor->next, 0, sizeof(predictor->next));
+	columns_clock__begin(&predictor->clock, tick);
 }
 
-static const u32 *record_at(const struct predictor *predictor, u32 pos)
+static const u32 *record_at(const struct predictor *predictor, slot_t slot)
 {
-	return (const u32 *)(predictor->base + pos);
+	return (const u32 *)(predictor->base + (u32)slot);
 }
 
-static u32 previous_word(const struct predictor *predictor, unsigned int word)
+/* Return: the previous sample if it has @words words, or zeroes. */
+static const u32 *previous_record(const struct predictor *predictor, unsigned int words)
 {
-	return word < predictor->nr_previous ? predictor->previous[word] : 0;
+	return predictor->nr_previous >= words ? predictor->previous : zeroes;
 }
 
-/* Return: the last record of the kind, if it has @words words, or zeroes. */
-static const u32 *last_record(const struct predictor *predictor, unsigned int kind,
+static u32 previous_tid(const struct predictor *predictor)
+{
+	return predictor->previous[predictor->layout.tid];
+}
+
+static bool is_of(slot_t slot, unsigned int kind, unsigned int words)
+{
+	return (u16)(slot >> 32) == kind && slot >> 48 >= words;
+}
+
+/* Return: the record of @slot if it is of @kind and has @words words; or the last one that has. */
+static const u32 *task_record(const struct predictor *predictor, slot_t slot, unsigned int kind,
 			      unsigned int words)
 {
-	u32 pos = predictor->last[kind];
-	const u32 *record = pos == NO_RECORD ? zeroes : record_at(predictor, pos);
-
-	return record == zeroes || head_words(record) >= words ? record : zeroes;
+	if (!is_of(slot, kind, words))
+		slot = predictor->last[kind];
+	return is_of(slot, kind, words) ? record_at(predictor, slot) : zeroes;
 }
 
-/* Return: the record of @slot if it is of @kind and has @words words, or @otherwise. */
-static const u32 *slot_record(const struct predictor *predictor, const struct slot *slot,
-			      unsigned int kind, unsigned int words, const u32 *otherwise)
-{
-	const u32 *record;
-
-	if (slot->pos == NO_RECORD || slot->kind != kind)
-		return otherwise;
-	record = record_at(predictor, slot->pos);
-	return head_words(record) >= words ? record : otherwise;
-}
-
-static struct slot *find_task(struct predictor *predictor, unsigned int kind, u32 tid)
+static slot_t *find_task(struct predictor *predictor, unsigned int kind, u32 tid)
 {
 	u32 hash = (tid ^ kind << 20) * 0x9e3779b1U;
 
 	return &predictor->task[hash >> (32 - TASK_BITS)];
 }
 
-static struct slot *find_context(struct predictor *predictor, unsigned int kind, u32 tid, u32 key)
+static slot_t *find_context(struct predictor *predictor, unsigned int kind, u32 tid, u32 key)
 {
 	u32 hash = tid * 2654435761U ^ kind * 0x9e3779b1U ^ key * 0x85ebca6bU;
 
 	return &predictor->context[hash * 0x9e3779b1U >> (32 - CONTEXT_BITS)];
 }
 
-/* Return: the second word, which has the size, of the last record of @kind and task. */
-static u32 predict_size(const struct predictor *predictor, const struct slot *task,
-			unsigned int kind)
+static u32 *find_history(struct predictor *predictor, u32 tid)
 {
-	return slot_record(predictor, task, kind, 0, last_record(predictor, kind, 0))[SIZE_WORD];
+	return &predictor->history[tid * 0x9e3779b1U >> (32 - TASK_BITS)];
+}
+
+static u32 *find_next(struct predictor *predictor, unsigned int kind, u32 history)
+{
+	u32 hash = history * 2654435761U ^ kind * 0x85ebca6bU;
+
+	return &predictor->next[hash * 0x9e3779b1U >> (32 - NEXT_BITS)];
+}
+
+/* A sample of @kind and @key follows what @history has. */
+static void note_key(u32 *history, u32 *next, unsigned int kind, u32 key)
+{
+	*next = key;
+	*history = (*history << HISTORY_SHIFT | ((key ^ kind * 37) & (bit(HISTORY_SHIFT) - 1))) &
+		   HISTORY_MASK;
 }
 
 /* The record at @pos, of @kind, predicts later ones. */
-static void note_record(struct predictor *predictor, u32 pos, unsigned int kind,
-			struct slot *task, struct slot *context)
+static void note_record(struct predictor *predictor, u32 pos, unsigned int kind, unsigned int words,
+			slot_t *task, slot_t *context)
 {
-	predictor->previous = record_at(predictor, pos);
-	predictor->nr_previous = head_words(predictor->previous);
-	predictor->last[kind] = pos;
-	*task = *context = (struct slot){ .pos = pos, .kind = kind };
+	slot_t slot = pos | (u64)kind << 32 | (u64)words << 48;
+
+	predictor->previous = record_at(predictor, slot);
+	predictor->nr_previous = words;
+	predictor->last[kind] = *task = *context = slot;
 }
 
 static u32 zigzag(u32 difference)
@@ -198,16 +226,6 @@ static u32 zigzag(u32 difference)
 }
 
 static u32 unzigzag(u32 number)
-{
-	return number >> 1 ^ -(number & 1);
-}
-
-static u64 zigzag64(u64 difference)
-{
-	return difference << 1 ^ -(difference >> 63);
-}
-
-static u64 unzigzag64(u64 number)
 {
 	return number >> 1 ^ -(number & 1);
 }
@@ -244,9 +262,9 @@ struct column {
  * @template:	index of its last template
  * @by_previous: words that the previous record predicts
  * @by_task:	words that the last record of this kind and task predicts
- * @nr:		number of records, to count each 16th
- * @counted:	number of records in @right
- * @right:	how often each predictor was right, for each word
+ * @nr:		number of records, to count each COUNT_EACHth
+ * @counted:	number of records that were counted
+ * @right_previous: how often the previous record was right, for each word; likewise the others
  */
 struct kind {
 	int		event;
@@ -287,6 +305,7 @@ struct buffer {
 
 struct columns_encoder {
 	struct columns_layout	 layout;
+	struct columns_tick	 tick;
 	columns_event_fn	 event_of;
 	void			*arg;
 	size_t			 max_bytes;
@@ -379,14 +398,22 @@ static inline void put_byte(struct columns_encoder *encoder, struct column *colu
 	*column->at++ = byte;
 }
 
-static void put_time(struct columns_encoder *encoder, struct column *columns, u64 difference)
+/* Whether a symbol has a second byte cannot be predicted: write it always, and keep it or not. */
+static void put_time(struct columns_encoder *encoder, struct column *columns, u64 time)
 {
-	u64 number = zigzag64(difference), high = number >> 8;
+	u32 symbol = columns_clock__encode(&encoder->predictor.clock, &time), rest;
+	struct column *second = &columns[TIME_SECOND];
+	bool is_long = symbol >= TIME_SHORT;
 
-	put_byte(encoder, &columns[TIME_LOW], number);
-	put_byte(encoder, &columns[TIME_HIGH], min(high, (u64)0xff));
-	if (high >= 0xff)
-		put_number(encoder, &columns[TIME_REST], high - 0xff);
+	if (symbol >= TIME_LONG) {
+		put_byte(encoder, &columns[TIME_FIRST], TIME_OTHER);
+		put_number(encoder, &columns[TIME_REST], time);
+		return;
+	}
+	rest = symbol - TIME_SHORT;
+	put_byte(encoder, &columns[TIME_FIRST], is_long ? TIME_SHORT + (rest >> 8) : symbol);
+	put_byte(encoder, second, rest);
+	second->at -= !is_long;
 }
 
 /* Return: which of two words differ, as two bits. */
@@ -403,16 +430,20 @@ static inline u64 compare_two(const u32 *a, const u32 *b)
 	return ((u32)x != 0) | (x >> 32 != 0) << 1;
 }
 
-/* Return: which of four words differ, as four bits. A third of the encoder's time without SSE2. */
-static inline u64 compare_four(const u32 *a, const u32 *b)
+/* Return: which of eight words differ, as eight bits. */
+static inline u64 compare_eight(const u32 *a, const u32 *b)
 {
 #ifdef __SSE2__
-	__m128i equal = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)a),
-					_mm_loadu_si128((const __m128i *)b));
+	__m128i low = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)a),
+				      _mm_loadu_si128((const __m128i *)b));
+	__m128i high = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(a + 4)),
+				       _mm_loadu_si128((const __m128i *)(b + 4)));
+	__m128i equal = _mm_packs_epi16(_mm_packs_epi32(low, high), _mm_setzero_si128());
 
-	return _mm_movemask_ps(_mm_castsi128_ps(equal)) ^ 0xf;
+	return _mm_movemask_epi8(equal) ^ 0xff;
 #else
-	return compare_two(a, b) | compare_two(a + 2, b + 2) << 2;
+	return compare_two(a, b) | compare_two(a + 2, b + 2) << 2 | compare_two(a + 4, b + 4) << 4 |
+	       compare_two(a + 6, b + 6) << 6;
 #endif
 }
 
@@ -420,16 +451,12 @@ static inline u64 compare_four(const u32 *a, const u32 *b)
 static u64 compare(const u32 *a, const u32 *b, unsigned int words)
 {
 	u64 mask = 0;
-	unsigned int i = words;
+	unsigned int i;
 
-	if (i & 2) {
-		i -= 2;
-		mask = compare_two(a + i, b + i);
-	}
-	while (i) {
-		i -= 4;
-		mask = mask << 4 | compare_four(a + i, b + i);
-	}
+	for (i = 0; i + 8 <= words; i += 8)
+		mask |= compare_eight(a + i, b + i) << i;
+	for (; i < words; i += 2)
+		mask |= compare_two(a + i, b + i) << i;
 	return mask;
 }
 
@@ -468,38 +495,36 @@ static int kind_of(struct columns_encoder *encoder, const u32 *record)
 }
 
 /* Count in a sample of the records which predictor is right. */
-static void count_right(struct kind *kind, const struct predictor *predictor, const u32 *record,
-			const u32 *task, const u32 *context, unsigned int words)
+static void count_right(struct kind *kind, const u32 *record, const u32 *previous, const u32 *task,
+			const u32 *context, unsigned int words)
 {
 	unsigned int i;
 
 	kind->counted++;
 	for (i = 0; i < words; i++) {
-		kind->right_previous[i] += record[i] == previous_word(predictor, i);
+		kind->right_previous[i] += record[i] == previous[i];
 		kind->right_task[i] += record[i] == task[i];
 		kind->right_context[i] += record[i] == context[i];
 	}
 }
 
 /* Choose the predictors for the next blocks. They cost time, so they must be clearly better. */
-static void choose_predictors(const struct columns_layout *layout, struct kind *kind)
+static void choose_predictors(struct kind *kind)
 {
 	u32 margin = kind->counted / 32, previous, task, context;
 	unsigned int i;
 
 	if (kind->counted < 16)
 		return;
-	kind->by_previous = bit(layout->tid) & ~bit(0);
+	kind->by_previous = 0;
 	kind->by_task = 0;
 	for (i = SIZE_WORD + 1; i < COLUMNS_WORDS; i++) {
 		previous = kind->right_previous[i];
 		task = kind->right_task[i];
-		context = i == layout->key ? 0 : kind->right_context[i];
-		if (i == layout->tid)
-			continue;
+		context = kind->right_context[i];
 		if (previous > max(task, context) + margin)
 			kind->by_previous |= bit(i);
-		else if (task > context + margin || i == layout->key)
+		else if (task > context + margin)
 			kind->by_task |= bit(i);
 		kind->right_previous[i] /= 2;
 		kind->right_task[i] /= 2;
@@ -511,13 +536,8 @@ static void choose_predictors(const struct columns_layout *layout, struct kind *
 static void begin_kind(struct columns_encoder *encoder, unsigned int index)
 {
 	struct kind *kind = &encoder->kinds[index];
-	const struct columns_layout *layout = &encoder->layout;
 
-	choose_predictors(layout, kind);
-	if (!kind->counted) {
-		kind->by_previous = bit(layout->tid) & ~bit(0);
-		kind->by_task = bit(layout->key) & ~bit(0);
-	}
+	choose_predictors(kind);
 	kind->used = true;
 	kind->template = ODD;
 	memset(encoder->columns[index], 0, sizeof(encoder->columns[index]));
@@ -558,27 +578,6 @@ static void put_template(struct columns_encoder *encoder, unsigned int index, u6
 	encoder->odd.at = write_number(encoder->odd.at, mask);
 }
 
-static void put_differences(struct columns_encoder *encoder, struct column *columns, u64 mask,
-			    const u32 *record, const u32 *predicted)
-{
-	for (; mask; mask &= mask - 1) {
-		unsigned int i = __builtin_ctzll(mask);
-
-		put_difference(encoder, &columns[i], record[i] - predicted[i]);
-	}
-}
-
-static void put_differences_from_previous(struct columns_encoder *encoder, struct column *columns,
-					  u64 mask, const u32 *record)
-{
-	for (; mask; mask &= mask - 1) {
-		unsigned int i = __builtin_ctzll(mask);
-
-		put_difference(encoder, &columns[i],
-			       record[i] - previous_word(&encoder->predictor, i));
-	}
-}
-
 static u64 compare_words(u64 words, const u32 *record, const u32 *predicted)
 {
 	u64 mask = 0;
@@ -591,18 +590,6 @@ static u64 compare_words(u64 words, const u32 *record, const u32 *predicted)
 	return mask;
 }
 
-static u64 compare_with_previous(u64 words, const u32 *record, const struct predictor *predictor)
-{
-	u64 mask = 0;
-
-	for (; words; words &= words - 1) {
-		unsigned int i = __builtin_ctzll(words);
-
-		mask |= (u64)(record[i] != previous_word(predictor, i)) << i;
-	}
-	return mask;
-}
-
 static void encode_sample(struct columns_encoder *encoder, const u32 *record, u32 pos,
 			  unsigned int index)
 {
@@ -611,45 +598,56 @@ static void encode_sample(struct columns_encoder *encoder, const u32 *record, u3
 	struct kind *kind = &encoder->kinds[index];
 	struct column *columns = encoder->columns[index];
 	unsigned int size = record[SIZE_WORD] >> 16, words = head_words(record);
-	u32 tid = word_at(record, layout->tid, words), predicted_size;
-	struct slot *task_slot = find_task(predictor, index, tid);
-	struct slot *context_slot = find_context(predictor, index, tid,
-						 word_at(record, layout->key, words));
-	const u32 *last = last_record(predictor, index, words);
-	const u32 *task = slot_record(predictor, task_slot, index, words, last);
-	const u32 *context = slot_record(predictor, context_slot, index, words, task);
-	u64 mask, by_previous, by_task, time;
+	u32 tid = word_at(record, layout->tid, words), key = word_at(record, layout->key, words);
+	u32 *history = find_history(predictor, tid), *next = find_next(predictor, index, *history);
+	slot_t *task_slot = find_task(predictor, index, tid);
+	slot_t *context_slot = find_context(predictor, index, tid, key);
+	const u32 *task = task_record(predictor, *task_slot, index, words);
+	const u32 *context = is_of(*context_slot, index, words) ?
+			     record_at(predictor, *context_slot) : task;
+	const u32 *previous = previous_record(predictor, words);
+	u32 predicted_size = task_record(predictor, *task_slot, index, 0)[SIZE_WORD];
+	u64 mask, rest, by_previous, by_task, time;
+	bool has_key = layout->key && layout->key < words;
 
 	if (!kind->used)
 		begin_kind(encoder, index);
 	if (kind->nr++ % COUNT_EACH == 0)
-		count_right(kind, predictor, record, task, context, words);
-	predicted_size = predict_size(predictor, task_slot, index);
-	by_previous = kind->by_previous & first_words(words);
-	by_task = kind->by_task & first_words(words);
-	mask = compare(record, context, words) &
-	       ~(by_previous | by_task | time_words(layout) | bit(0) | bit(SIZE_WORD));
-	mask |= compare_with_previous(by_previous, record, predictor);
-	mask |= compare_words(by_task, record, task);
+		count_right(kind, record, previous, task, context, words);
+	rest = first_words(words) & predictor->words;
+	by_previous = kind->by_previous & rest;
+	by_task = kind->by_task & rest;
+	rest &= compare(record, context, words) & ~(by_previous | by_task);
+	rest |= compare_words(by_previous, record, previous);
+	rest |= compare_words(by_task, record, task);
+	mask = rest;
 	mask |= record[SIZE_WORD] != predicted_size ? bit(SIZE_WORD) : 0;
+	mask |= tid != previous_tid(predictor) ? bit(layout->tid) : 0;
+	mask |= has_key && key != *next ? bit(layout->key) : 0;
+	put_template(encoder, index, mask & ~bit(0));
 
-	put_template(encoder, index, mask);
 	if (mask & bit(SIZE_WORD))
 		put_difference(encoder, &columns[SIZE_WORD], record[SIZE_WORD] - predicted_size);
-	mask &= ~bit(SIZE_WORD);
-	put_differences_from_previous(encoder, columns, mask & by_previous, record);
-	put_differences(encoder, columns, mask & by_task, record, task);
-	put_differences(encoder, columns, mask & ~(by_previous | by_task), record, context);
+	if (layout->tid && mask & bit(layout->tid))
+		put_difference(encoder, &columns[layout->tid], tid - previous_tid(predictor));
+	if (has_key && mask & bit(layout->key))
+		put_difference(encoder, &columns[layout->key], key - *next);
+	for (; rest; rest &= rest - 1) {
+		unsigned int i = __builtin_ctzll(rest);
+		const u32 *predicted = by_task & bit(i) ? task : by_previous & bit(i) ? previous : context;
+
+		put_difference(encoder, &columns[i], record[i] - predicted[i]);
+	}
 	if (layout->time) {
 		memcpy(&time, record + layout->time, sizeof(time));
-		put_time(encoder, columns, time - predictor->time);
-		predictor->time = time;
+		put_time(encoder, columns, time);
 	}
 	if (size > HEAD_BYTES) {
 		memcpy(encoder->tails.at, record + COLUMNS_WORDS, size - HEAD_BYTES);
 		encoder->tails.at += size - HEAD_BYTES;
 	}
-	note_record(predictor, pos, index, task_slot, context_slot);
+	note_key(history, next, index, key);
+	note_record(predictor, pos, index, words, task_slot, context_slot);
 }
 
 /* Return: number of words that a sample must have. */
@@ -763,6 +761,7 @@ static void write_tables(struct columns_encoder *encoder)
 	unsigned int i, j, nr = 0, before = 0;
 
 	write_bytes(encoder, &encoder->layout, sizeof(encoder->layout));
+	put_out(encoder, encoder->predictor.clock.tick);
 	put_out(encoder, encoder->nr_records);
 	for (i = 0; i < encoder->nr_kinds; i++)
 		nr += encoder->kinds[i].used;
@@ -836,7 +835,8 @@ static void begin_block(struct columns_encoder *encoder, const void *records, si
 	}
 	for (i = 0; i < encoder->nr_kinds; i++)
 		encoder->kinds[i].used = false;
-	predictor__begin(&encoder->predictor, &encoder->layout, records);
+	columns_tick__learn(&encoder->tick, encoder->layout.time, records, len);
+	predictor__begin(&encoder->predictor, &encoder->layout, encoder->tick.tick, records);
 	memset(encoder->template_hash, ODD, sizeof(encoder->template_hash));
 	encoder->nr_templates = 0;
 	encoder->nr_pieces = 0;
@@ -991,12 +991,15 @@ static const void *get_bytes(struct columns_decoder *decoder, struct part *part,
 
 static u64 get_time(struct columns_decoder *decoder, struct part *columns)
 {
-	u64 low = get_byte(decoder, &columns[TIME_LOW]);
-	u64 high = get_byte(decoder, &columns[TIME_HIGH]);
+	struct columns_clock *clock = &decoder->predictor.clock;
+	u32 symbol = get_byte(decoder, &columns[TIME_FIRST]);
 
-	if (high == 0xff)
-		high += get_number(decoder, &columns[TIME_REST]);
-	return unzigzag64(high << 8 | low);
+	if (symbol == TIME_OTHER)
+		return columns_clock__jump(clock, get_number(decoder, &columns[TIME_REST]));
+	if (symbol >= TIME_SHORT)
+		symbol = TIME_SHORT + ((symbol - TIME_SHORT) << 8 |
+				       get_byte(decoder, &columns[TIME_SECOND]));
+	return columns_clock__decode(clock, symbol);
 }
 
 static bool read_kinds(struct columns_decoder *decoder, struct part *in)
@@ -1086,15 +1089,6 @@ static void copy_words(u64 words, u32 *record, const u32 *from)
 	}
 }
 
-static void copy_previous(u64 words, u32 *record, const struct predictor *predictor)
-{
-	for (; words; words &= words - 1) {
-		unsigned int i = __builtin_ctzll(words);
-
-		record[i] = previous_word(predictor, i);
-	}
-}
-
 /*
  * Decode one sample to the end of the records, which have @left bytes.
  *
@@ -1106,52 +1100,54 @@ static size_t decode_sample(struct columns_decoder *decoder, u32 pos, size_t lef
 	struct predictor *predictor = &decoder->predictor;
 	const struct columns_layout *layout = &predictor->layout;
 	struct part *columns = &decoder->columns[kind * NR_COLUMNS];
-	u64 by_previous = decoder->by_previous[kind], by_task = decoder->by_task[kind], key, all;
-	u32 *record = (u32 *)(predictor->base + pos), tid = 0, size_word;
-	struct slot *task_slot, *context_slot;
-	const u32 *task, *context;
+	u32 *record = (u32 *)(predictor->base + pos), tid = 0, key = 0, size_word, *history, *next;
+	const u32 *task, *context, *previous;
+	slot_t *task_slot, *context_slot;
+	u64 all, time;
 	unsigned int size, words;
 	const void *tail;
+	bool has_key;
 
 	if (layout->tid) {
-		tid = previous_word(predictor, layout->tid);
+		tid = previous_tid(predictor);
 		if (mask & bit(layout->tid))
 			tid += unzigzag(get_number(decoder, &columns[layout->tid]));
 	}
 	task_slot = find_task(predictor, kind, tid);
-	size_word = predict_size(predictor, task_slot, kind);
+	size_word = task_record(predictor, *task_slot, kind, 0)[SIZE_WORD];
 	if (mask & bit(SIZE_WORD))
 		size_word += unzigzag(get_number(decoder, &columns[SIZE_WORD]));
 	size = size_word >> 16;
 	if (size < min_words(layout) * WORD_BYTES || size % sizeof(u64) || size > left)
 		return 0;
 	words = min(size / (unsigned int)WORD_BYTES, (unsigned int)COLUMNS_WORDS);
-	task = slot_record(predictor, task_slot, kind, words, last_record(predictor, kind, words));
-	all = first_words(words) & ~(time_words(layout) | bit(0) | bit(SIZE_WORD));
-	if (layout->tid)
-		all &= ~bit(layout->tid);
-	mask &= all;
+	history = find_history(predictor, tid);
+	next = find_next(predictor, kind, *history);
+	has_key = layout->key && layout->key < words;
+	if (has_key) {
+		key = *next;
+		if (mask & bit(layout->key))
+			key += unzigzag(get_number(decoder, &columns[layout->key]));
+	}
+	task = task_record(predictor, *task_slot, kind, words);
+	context_slot = find_context(predictor, kind, tid, key);
+	context = is_of(*context_slot, kind, words) ? record_at(predictor, *context_slot) : task;
+	previous = previous_record(predictor, words);
 
-	/* The context depends on the key, which it does not predict. */
-	key = layout->key ? bit(layout->key) & all : 0;
-	copy_previous(key & by_previous, record, predictor);
-	copy_words(key & ~by_previous, record, task);
-	get_differences(decoder, columns, mask & key, record);
-	context_slot = find_context(predictor, kind, tid, word_at(record, layout->key, words));
-	context = slot_record(predictor, context_slot, kind, words, task);
-
-	all &= ~key;
-	copy_words(all & ~(by_previous | by_task), record, context);
-	copy_previous(all & by_previous, record, predictor);
-	copy_words(all & by_task & ~by_previous, record, task);
+	all = first_words(words) & predictor->words;
+	memcpy(record, context, words * WORD_BYTES);
+	copy_words(decoder->by_previous[kind] & all, record, previous);
+	copy_words(decoder->by_task[kind] & all, record, task);
 	get_differences(decoder, columns, mask & all, record);
 	record[0] = PERF_RECORD_SAMPLE;
 	record[SIZE_WORD] = size_word;
 	if (layout->tid)
 		record[layout->tid] = tid;
+	if (has_key)
+		record[layout->key] = key;
 	if (layout->time) {
-		predictor->time += get_time(decoder, columns);
-		memcpy(record + layout->time, &predictor->time, sizeof(predictor->time));
+		time = get_time(decoder, columns);
+		memcpy(record + layout->time, &time, sizeof(time));
 	}
 	if (size > HEAD_BYTES) {
 		tail = get_bytes(decoder, &decoder->tails, size - HEAD_BYTES);
@@ -1159,7 +1155,8 @@ static size_t decode_sample(struct columns_decoder *decoder, u32 pos, size_t lef
 			return 0;
 		memcpy(record + COLUMNS_WORDS, tail, size - HEAD_BYTES);
 	}
-	note_record(predictor, pos, kind, task_slot, context_slot);
+	note_key(history, next, kind, key);
+	note_record(predictor, pos, kind, words, task_slot, context_slot);
 	return decoder->failed ? 0 : size;
 }
 
@@ -1205,17 +1202,18 @@ ssize_t columns__decode(struct columns_decoder *decoder, const void *columns, si
 	struct part in = { columns, columns + len };
 	struct columns_layout layout;
 	size_t pos = 0, record;
-	u64 nr;
+	u64 nr, tick;
 
 	decoder->failed = false;
 	if (len < sizeof(layout) || size > COLUMNS_MAX_BYTES)
 		return -EINVAL;
 	memcpy(&layout, columns, sizeof(layout));
 	in.at += sizeof(layout);
+	tick = get_number(decoder, &in);
 	nr = get_number(decoder, &in);
 	if (!is_valid(&layout) || !read_kinds(decoder, &in) || !place_parts(decoder, &in))
 		return -EINVAL;
-	predictor__begin(&decoder->predictor, &layout, records);
+	predictor__begin(&decoder->predictor, &layout, tick, records);
 	for (; nr; nr--) {
 		record = decode_record(decoder, pos, size - pos);
 		if (!record || decoder->failed)

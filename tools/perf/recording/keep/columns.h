@@ -16,21 +16,25 @@
  *
  * Which record predicts a word:
  *
- *	previous	the sample before this one; 0 for words that it lacks
+ *	previous	the sample before this one
  *	task		the last one of the same event and task, or else of the event
  *	context		the last one of the same event, task and key, or else as task
  *
  * Tasks and contexts are found in tables of hash values, without a search. Samples too short to
  * predict another are passed over; where there is none, 0 is predicted. The task is predicted by
- * previous, the size by task, the key by either: they are decoded in this order, because the next
- * one depends on them. For the other words the encoder counts in some of the samples which
+ * previous, the size by task. The key is what has followed the last time that a task had the same
+ * history: the last three events and keys (programs repeat their sequences of system calls, and the
+ * exit of a call has the number of its entry). Task, size and key are decoded in this order, because
+ * the next one depends on them. For the other words the encoder counts in some of the samples which
  * predictor is right, and chooses for later blocks: padding, for instance, has what the previous
- * record left there. The choice is part of the columns, so each block can be decoded alone.
+ * record left there. The choice is part of the columns, so each block can be decoded alone. Times
+ * are predicted by the tick of the clock, see columns_clock.h.
  *
  * Format: host byte order; numbers are varints of 7 bits a byte, the lowest first; differences are
  * mapped to 0, -1, 1, -2, ... -> 0, 1, 2, 3, ...
  *
  *	layout		four bytes: @id, @tid, @time, @key
+ *	tick		of the clock [ns << 32]
  *	records		number of records
  *	kinds		number of events (128 at most), and for each: its index, words that are
  *			predicted by previous, and by task, as bit masks
@@ -42,14 +46,15 @@
  *	odd		kind, one byte, and mask, for each record of template 254
  *	whole		records as they are
  *	tails		what samples have behind their first 64 words
- *	columns		kind by kind, for each word the differences; for times, as 64-bit numbers, the
- *			lowest byte, the second one, and the rest of those that have more
+ *	columns		kind by kind, for each word the differences; for times, the first byte of the
+ *			symbol, the second byte of those that have one, and differences as 64-bit numbers
+ *			where there is no symbol
  *
  * Bounds: a block has at most COLUMNS_MAX_BYTES. The encoder allocates five times the block and 3 MB
  * when it is created, and touches what it uses of that: 1 MB for a block of 1 MB of system calls. A
  * block that the columns would not make smaller is refused, and one with records that no ring has
  * (of a size that is no multiple of 8). The decoder accepts any bytes: it reads none behind their end,
- * writes no more than there is space for, and needs no more memory than its tables of 300 kB.
+ * writes no more than there is space for, and needs no more memory than its tables of 200 kB.
  *
  * Locks: none. An encoder or a decoder is used by one thread at a time.
  */

@@ -22,7 +22,7 @@
 
 struct evlist;
 
-#define KEEP_PACKED_MAGIC	0x314b504bU		/* "KPK1" */
+#define KEEP_PACKED_MAGIC	0x324b504bU		/* "KPK2" */
 
 enum keep_packed_by {
 	KEEP_BY_ZSTD	= 1,

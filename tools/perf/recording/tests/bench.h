@@ -64,6 +64,14 @@ static inline int compare_values(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Print the median of @values, which are sorted, with the smallest and the largest: RESULT NAME. */
+static inline void print_result(const char *name, double values[NR_ROUNDS], const char *unit)
+{
+	qsort(values, NR_ROUNDS, sizeof(*values), compare_values);
+	printf("RESULT %s %.2f %s (%.2f..%.2f)\n", name, values[NR_ROUNDS / 2], unit, values[0],
+	       values[NR_ROUNDS - 1]);
+}
+
 /*
  * Call @measure for each way, in turns, for NR_ROUNDS rounds. Print the median of each of @nr
  * figures, with the smallest and the largest value: RESULT PREFIX-FIGURE-WAY.
@@ -72,6 +80,7 @@ static inline void run_rounds(const char *prefix, const struct figure *figures, 
 			      const char * const ways[2], void (*measure)(int way, double *value))
 {
 	double value[2][MAX_FIGURES][NR_ROUNDS], round[MAX_FIGURES];
+	char name[128];
 	int i, k, way;
 
 	for (i = 0; i < NR_ROUNDS; i++) {
@@ -83,12 +92,8 @@ static inline void run_rounds(const char *prefix, const struct figure *figures, 
 	}
 	for (way = 0; way < 2; way++) {
 		for (k = 0; k < nr; k++) {
-			double *sorted = value[way][k];
-
-			qsort(sorted, NR_ROUNDS, sizeof(*sorted), compare_values);
-			printf("RESULT %s-%s-%s %.2f %s (%.2f..%.2f)\n", prefix, figures[k].name,
-			       ways[way], sorted[NR_ROUNDS / 2], figures[k].unit, sorted[0],
-			       sorted[NR_ROUNDS - 1]);
+			snprintf(name, sizeof(name), "%s-%s-%s", prefix, figures[k].name, ways[way]);
+			print_result(name, value[way][k], figures[k].unit);
 		}
 	}
 }

@@ -11,13 +11,17 @@
 #	overwrite	overwrite rings of as much memory, all CPUs and the copies of the rings together
 #	switch-output	OTHER_PERF --switch-output=1s --switch-max-files=60; TMPDIR says on which disk
 #	switch-output-newest	the same with NEWEST_PERF
+#	compress	OTHER_PERF -z
+#	compress-newest	the same with NEWEST_PERF
 #
 # The workload reads, compresses and hashes files on all CPUs, as that of make demo. Recorded are
-# context switches, wake-ups and system calls of the whole machine.
+# context switches, wake-ups, and entries and exits of system calls of the whole machine.
 #
 #	seconds-per-mb	time from the first record on all CPUs to the last one, for a MB of memory, or
 #			of files for switch-output
 #	bytes-per-record memory, or file, for each sample
+#	minutes		that 256 MB hold at 200,000 samples a second: of --keep, less the memory that it takes
+#			beside packed records; of files, if they were on a tmpfs
 #	cpu		CPU seconds of the recorder for a million samples; not for overwrite, which does not
 #			count what it overwrites
 #	slowdown	of the workload, compared to the run that was not recorded in the same round
@@ -33,11 +37,14 @@ rounds=${ROUNDS:-3}
 seconds=${ROUND_SECONDS:-8}
 memory=${MEMORY:-64}
 other=${OTHER_PERF:-/usr/bin/perf}
-events=(sched:sched_switch sched:sched_wakeup raw_syscalls:sys_enter)
+events=(sched:sched_switch sched:sched_waking sched:sched_wakeup raw_syscalls:sys_enter
+	raw_syscalls:sys_exit)
 newest=${NEWEST_PERF:-}
-names=" ${RECORDERS:-none overwrite keep switch-output switch-output-newest} "
-[ -x "$other" ] || names=${names/ switch-output / }
-[ -x "$newest" ] || names=${names/ switch-output-newest / }
+names=" ${RECORDERS:-none overwrite keep switch-output switch-output-newest compress compress-newest} "
+for name in switch-output compress; do
+	[ -x "$other" ] || names=${names/ $name / }
+	[ -x "$newest" ] || names=${names/ $name-newest / }
+done
 ours=$PERF
 
 # Run the workload, and count in $passes how often all CPUs got through its files.
@@ -69,11 +76,15 @@ options() {
 	# Each ring has two copies; the next lower power of two
 	overwrite) options+=(-m "$(awk -v mb="$memory" -v cpus="$(nproc)" '
 		BEGIN { kb = mb * 1024 / cpus / 3; for (m = 1024; 2 * m <= kb; m *= 2); print m }')K") ;;
-	switch-output*)
+	switch-output* | compress*)
 		perf=$other
-		[ "$1" = switch-output ] || perf=$newest reader=$newest
-		options+=(--switch-output=1s --switch-max-files=60)
+		[ "$1" = "${1%-newest}" ] || perf=$newest reader=$newest
 		;;
+	esac
+	case $1 in
+	keep) options+=(--summary=json) ;;
+	switch-output*) options+=(--switch-output=1s --switch-max-files=60) ;;
+	compress*) options+=(-z) ;;
 	esac
 }
 
@@ -87,6 +98,17 @@ span() {
 	done | tr -d '[]:' | awk '
 		{ if (!($1 in first) || $2 < first[$1]) first[$1] = $2; if ($2 > last) last = $2; nr++ }
 		END { for (cpu in first) if (first[cpu] > begin) begin = first[cpu]; print last - begin, nr }'
+}
+
+# minutes NAME MB SAMPLES: print how long 256 MB last if SAMPLES took MB
+minutes() {
+	local packed
+
+	packed=$(sed -nE 's/.*"compressed_bytes": ?([0-9]+).*/\1/p' "$work/record.err" "$work/record.out" | tail -n 1)
+	awk -v keep="$([ "$1" = keep ] && echo "$packed")" -v mb="$2" -v nr="$3" 'BEGIN {
+		packed = keep ? keep / 1048576 : mb
+		print (256 - (mb - packed)) / packed * nr / 200000 / 60
+	}'
 }
 
 add() {
@@ -116,7 +138,7 @@ one_round() {
 	bytes=$(sed -nE 's/.*Used up to ([0-9.]+) MB.*/\1/p' "$work/record.err")
 	case $name in
 	overwrite) bytes=$memory ;;
-	switch-output*) bytes=$(du -cm "${files[@]}" | awk 'END { print $1 }') ;;
+	switch-output* | compress*) bytes=$(du -cm "${files[@]}" | awk 'END { print $1 }') ;;
 	esac
 	recorded=$nr
 	[ "$name" != keep ] ||
@@ -125,6 +147,7 @@ one_round() {
 	grep -E 'Snapshot|Lost' "$work/record.err" | tail -n 2 | sed 's/^/    /'
 	add "$name-seconds-per-mb" "$(awk -v s="$held" -v mb="$bytes" 'BEGIN { print s / mb }')"
 	add "$name-bytes-per-record" "$(awk -v n="$nr" -v mb="$bytes" 'BEGIN { print mb * 1048576 / n }')"
+	add "$name-minutes" "$(minutes "$name" "$bytes" "$nr")"
 	[ "$name" = overwrite ] ||
 		add "$name-cpu" "$(awk -v n="$recorded" '{ print ($2 + $3) / n * 1e6 }' "$work/spent")"
 	add "$name-slowdown" "$(awk -v base="$base" -v passes="$passes" 'BEGIN { print base / passes }')"

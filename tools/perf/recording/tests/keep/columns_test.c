@@ -142,8 +142,84 @@ static void test_dense(void)
 		time += 100;
 	}
 	columns_len = round_trip(encoder, "repeated");
-	check(is_exact(columns_len) && columns_len < len / 20,
-	      "records that repeat take three bytes: their template, and the time");
+	check(is_exact(columns_len) && columns_len < len / 88 * 31 / 10,
+	      "records that repeat take three bytes: their template, task and time");
+	columns_encoder__free(encoder);
+}
+
+/*
+ * Samples of a clock whose tick has @tick_ps picoseconds, off by one @odd_ps now and then. Some follow
+ * each other after a second, or are earlier, as where the records of another CPU begin.
+ */
+static size_t encode_ticks(unsigned int tick_ps, unsigned int odd_ps, unsigned int nr_blocks)
+{
+	int nr_events = 1;
+	struct columns_encoder *encoder = columns_encoder__new(BLOCK, &usual, event_of, &nr_events);
+	size_t columns_len = 0, sum = 0;
+	u64 ps = 1000000, time, odd;
+	u32 *words;
+
+	while (nr_blocks--) {
+		len = 0;
+		while ((words = append(PERF_RECORD_SAMPLE, 48))) {
+			odd = next_random(16) ? 0 : odd_ps;
+			time = (ps + odd) / 1000;
+			words[2] = 1000;
+			memcpy(words + 8, &time, sizeof(time));
+			ps += (u64)tick_ps * (20000 / tick_ps + next_random(680000 / tick_ps));
+			if (!next_random(500))
+				ps += 1000000000000ULL;
+			else if (!next_random(500))
+				ps -= 1000000000ULL;
+		}
+		columns_len = round_trip(encoder, "ticks");
+		if (!is_exact(columns_len))
+			sum = SIZE_MAX / 2;
+		sum += columns_len;
+	}
+	columns_encoder__free(encoder);
+	return sum;
+}
+
+static void test_clock(void)
+{
+	size_t nanoseconds = encode_ticks(1000, 0, 3), ticks = encode_ticks(10019, 0, 3);
+	size_t odd = encode_ticks(10019, 1000, 3), arm = encode_ticks(41667, 0, 3);
+
+	printf("# ticks of 1 ns: %zu bytes, of 10 ns: %zu, odd: %zu, of 41 ns: %zu\n", nanoseconds, ticks,
+	       odd, arm);
+	check(nanoseconds < SIZE_MAX / 2 && ticks < SIZE_MAX / 2 && odd < SIZE_MAX / 2 &&
+	      arm < SIZE_MAX / 2, "times of any clock come back as they were");
+	check(nanoseconds < 3 * 5461 * 3, "two bytes and a template, for most times");
+	check(ticks < nanoseconds * 9 / 10 && arm < nanoseconds * 9 / 10,
+	      "a clock that ticks more slowly takes fewer bytes");
+	check(odd < ticks * 21 / 20, "a time that is 1 ns off takes no more than others");
+}
+
+/* The keys of three tasks, each of which repeats a sequence, as programs repeat their calls. */
+static void test_keys(void)
+{
+	static const u8 sequences[3][7] = {
+		{ 1, 2, 1, 3, 4, 4, 5 }, { 9, 2, 7, 1, 2, 9, 3 }, { 6, 1, 8, 8, 8, 7, 0 },
+	};
+	int nr_events = 1;
+	struct columns_encoder *encoder = columns_encoder__new(BLOCK, &usual, event_of, &nr_events);
+	size_t columns_len;
+	unsigned int i, task;
+	u64 time = 5;
+	u32 *words;
+
+	len = 0;
+	for (i = 0; (words = append(PERF_RECORD_SAMPLE, 88)); i++, time += 100) {
+		task = i / 700 % 3;
+		words[2] = 1000;
+		words[7] = 100 + task;
+		memcpy(words + 8, &time, sizeof(time));
+		words[17] = sequences[task][i % 7];
+	}
+	columns_len = round_trip(encoder, "keys");
+	check(is_exact(columns_len) && columns_len < len / 88 * 21 / 10,
+	      "keys that follow each other as before take no byte");
 	columns_encoder__free(encoder);
 }
 
@@ -341,6 +417,8 @@ int main(void)
 	test_samples(&usual, 127, 240, 8, "and samples around the longest that columns have");
 	test_samples(&usual, 3, 8000, 1000, "and samples with stacks");
 	test_dense();
+	test_clock();
+	test_keys();
 	test_mixed();
 	test_noise();
 	test_layouts();
