@@ -64,6 +64,9 @@ struct counts {
 
 extern struct counts *counts;
 
+/* The seed of the round that runs. */
+extern uint64_t round_seed;
+
 static inline void count(unsigned long *counter, unsigned long n)
 {
 	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);

@@ -20,7 +20,6 @@
 #include <getopt.h>
 #include <grp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,10 +38,6 @@
 #define NOBODY		65534
 #define PARANOID	"/proc/sys/kernel/perf_event_paranoid"
 
-uint64_t random_state;
-struct counts *counts;
-
-static uint64_t seed;
 static bool guest;
 
 static double now(void)
@@ -51,18 +46,6 @@ static double now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
-void fail(const char *format, ...)
-{
-	char text[512];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	dprintf(1, "# seed %#llx: %s\n", (unsigned long long)seed, text);
-	count(&counts->failures, 1);
 }
 
 static void write_file(const char *path, const char *text)
@@ -79,7 +62,7 @@ static void announce(bool ordinary, int paranoid)
 	char text[128];
 
 	snprintf(text, sizeof(text), "perf_event_fuzz: seed %#llx%s, paranoid %d\n",
-		 (unsigned long long)seed, ordinary ? ", ordinary user" : "", paranoid);
+		 (unsigned long long)round_seed, ordinary ? ", ordinary user" : "", paranoid);
 	printf("# %s", text);
 	fflush(stdout);
 	if (guest)
@@ -108,7 +91,7 @@ static pid_t start(pid_t group, unsigned int number, unsigned int actions, bool 
 	setpgid(0, group);
 	if (ordinary)
 		become_ordinary();
-	random_seed(seed, number);
+	random_seed(round_seed, number);
 	if (workload)
 		worker_run(actions, workload);
 	else
@@ -151,7 +134,7 @@ static bool run_round(unsigned int actions)
 	bool ordinary;
 	int paranoid;
 
-	random_seed(seed, 0);
+	random_seed(round_seed, 0);
 	paranoid = (int)random_below(4) - 1;
 	ordinary = !getuid() && one_in(3);
 	if (guest) {
@@ -189,10 +172,10 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "--exit"))	/* executed by a worker */
 		return 0;
-	seed = time(NULL);
+	round_seed = time(NULL);
 	while ((option = getopt(argc, argv, "s:t:r:a:g")) != -1) {
 		switch (option) {
-		case 's': seed = strtoull(optarg, NULL, 0); break;
+		case 's': round_seed = strtoull(optarg, NULL, 0); break;
 		case 't': seconds = strtoul(optarg, NULL, 0); break;
 		case 'r': most = strtoul(optarg, NULL, 0); break;
 		case 'a': actions = strtoul(optarg, NULL, 0); break;
@@ -211,7 +194,7 @@ int main(int argc, char **argv)
 	}
 	attr_init();
 	printf("KTAP version 1\n1..1\n");
-	for (end = now() + seconds; rounds < most && now() < end; rounds++, seed++)
+	for (end = now() + seconds; rounds < most && now() < end; rounds++, round_seed++)
 		if (!run_round(actions))
 			break;
 	printf("# %lu actions: %lu events opened, %lu refused; %lu rings and %lu AUX areas mapped;\n"
