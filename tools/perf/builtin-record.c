@@ -354,7 +354,7 @@ static struct option options[] = {
 			   option__parse_ring_pages),
 	OPT_CALLBACK('D', "delay", &rec, "ms|-1|ranges",
 		     "enable events after this delay; -1: leave them disabled, see --control; "
-		     "ranges: enable events in these, such as 10-20,30-40", option__parse_delay),
+		     "ranges: enable events in these ranges, such as 10-20,30-40", option__parse_delay),
 	OPT_CALLBACK_NONEG(0, "control", &rec.opts, "fd:n[,ack]|fifo:path[,ack]",
 			   "accept commands: enable, disable, snapshot, stop, evlist, ping",
 			   option__parse_control),
@@ -386,7 +386,7 @@ static struct option options[] = {
 	OPT_STRING('o', "output", &rec.output.data.path, "file",
 		   "output file (default: perf.data); '-' for standard output"),
 	OPT_CALLBACK_NONEG(0, "io", &rec.output.pipeline.io, "uring|aio|sync",
-			   "write by io_uring, POSIX AIO or write(2) (default: uring, if the kernel has it)", option__parse_io),
+			   "write by io_uring, POSIX AIO or write(2) (default: uring, if the kernel allows io_uring)", option__parse_io),
 	OPT_CALLBACK_OPTARG(0, "aio", &rec.output.pipeline.io, NULL, "n",
 			    "write by POSIX AIO with n control blocks (1 to 4, default: 1)", option__parse_aio),
 	OPT_CALLBACK_OPTARG('z', "compression-level", &rec.output.pipeline.level, NULL, "n",
@@ -396,8 +396,8 @@ static struct option options[] = {
 			    "keep the records of this time, compressed, in this much memory; write them "
 			    "when a snapshot is taken (default: 60s,256M)", parse_keep),
 	OPT_STRING(0, "keep-file", &rec.keep.file, "file",
-		   "keep the records of --keep in this file, which has their size and outlives perf: see "
-		   "perf inject --recover-keep"),
+		   "keep the records of --keep in this file, which outlives perf; see perf inject "
+		   "--recover-keep"),
 	OPT_BOOLEAN(0, "keep-overlap", &rec.keep.overlap,
 		    "write all kept records to each file, including those that the previous file has"),
 	OPT_CALLBACK_OPTARG(0, "advise", &args.advise_ns, NULL, "time",

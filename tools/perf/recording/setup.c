@@ -170,13 +170,13 @@ static int check_keep(struct recorder *rec)
 	if (!keep__enabled(&rec->keep))
 		return 0;
 	if (!channels__have_streams(&rec->channels) && rec->advice.wanted_ns)
-		pr_err("--advise measures the samples of events, and there are none. An AUX area holds what "
-		       "-m ,SIZE says.\n");
+		pr_err("--advise measures the samples of events, and there are none. -m ,SIZE is the "
+		       "size of an AUX area.\n");
 	else if (!channels__have_streams(&rec->channels))
 		pr_err("--keep: all events are recorded in overwrite mode, which keeps their last records "
 		       "itself. Leave out --keep, or /overwrite/ at some events.\n");
 	else if (aux__streams(&rec->aux))
-		pr_err("--keep keeps no AUX areas. Use -S for the last of the trace.\n");
+		pr_err("--keep does not keep AUX areas. Use -S to keep the last part of the trace.\n");
 	else if (rec->sideband.route != SIDEBAND_TO_STATE)
 		pr_err("--keep needs the time of each record: leave out --no-timestamp and "
 		       "--tail-synthesize.\n");

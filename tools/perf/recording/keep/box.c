@@ -268,7 +268,7 @@ void keep_box__delete(struct keep_box *box, bool saved)
 		box_file__remove(box->fd, box->path);
 	} else {
 		keep_box__set_state(box, BOX_UNSAVED);
-		pr_err("What could not be saved is still in %s: perf inject --recover-keep %s -o FILE\n",
+		pr_err("Unsaved records are still in %s. Save them with: perf inject --recover-keep %s -o FILE\n",
 		       box->path, box->path);
 	}
 	close_file(box);

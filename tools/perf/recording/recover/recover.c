@@ -53,7 +53,7 @@ static int open_box(struct recovery *recovery)
 	if (!S_ISREG(st.st_mode))
 		return explain(recovery->path, "it is not a regular file");
 	if (flock(recovery->fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK) {
-		explain(recovery->path, "perf record uses it. Ask that for a snapshot instead, by SIGUSR2");
+		explain(recovery->path, "perf record uses it. Send SIGUSR2 to that process for a snapshot instead");
 		return -EBUSY;
 	}
 	return 0;
@@ -319,14 +319,14 @@ static void report_damage(const struct recovery *recovery)
 	const struct box_header *header = &recovery->reader.header;
 
 	if (recovery->reader.damaged_slots || recovery->damaged)
-		pr_warning("%s is damaged: records are missing from %" PRIu64 " blocks, and what %" PRIu64
-			   " others were is unknown.\n", recovery->path, recovery->damaged,
+		pr_warning("%s is damaged: records are missing from %" PRIu64 " blocks, and the kind of %" PRIu64
+			   " others is unknown.\n", recovery->path, recovery->damaged,
 			   recovery->reader.damaged_slots);
 	if (recovery->damaged_sideband)
 		pr_warning("%" PRIu64 " blocks with names and maps of tasks are damaged: some samples may have "
 			   "none.\n", recovery->damaged_sideband);
 	if (header->incomplete)
-		pr_warning("There was no room for %" PRIu64 " names and maps of tasks: some samples may have "
+		pr_warning("There was no space for %" PRIu64 " names and maps of tasks: some samples may have "
 			   "none.\n", (u64)header->incomplete);
 }
 

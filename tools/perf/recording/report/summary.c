@@ -301,7 +301,7 @@ void summary__dropped(struct summary *summary, const struct snapshot_stats *stat
 		return summary_json__dropped(kept, cause);
 	pr_err("The snapshot (%s) is dropped. The recording goes on.\n", cause->reason);
 	if (kept->records)
-		pr_err("Its %" PRIu64 " kept records stay for the next snapshot, as far as time and "
+		pr_err("The %" PRIu64 " kept records stay for the next snapshot, as far as time and "
 		       "memory allow.\n", kept->records);
 }
 

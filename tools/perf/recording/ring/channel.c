@@ -242,7 +242,7 @@ static void explain_mlock_limit(struct evlist *evlist, unsigned int pages)
 	evlist->core.mmap_len = evlist__mmap_size(pages);
 	evlist__strerror_mmap(evlist, EPERM, msg, sizeof(msg));
 	pr_err("Rings of %u pages (%zu kB) on each CPU are more than this user may lock.\n%s\n"
-	       "Hint:\tWhat exceeds that counts against 'ulimit -l', now %" PRIu64 " kB.\n",
+	       "Hint:\tMore memory counts against 'ulimit -l', now %" PRIu64 " kB.\n",
 	       pages, (size_t)pages * page_size / 1024, msg, (u64)limit.rlim_cur / 1024);
 }
 

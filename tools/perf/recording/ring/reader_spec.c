@@ -170,8 +170,8 @@ static int add_pair(struct reader_spec *spec, char *text, struct perf_cpu_map *a
 	int err = -EINVAL;
 
 	if (!second) {
-		pr_err("--threads: '%s' is neither cpu, core, package nor numa, nor does it say, after a "
-		       "slash, on which CPUs that thread runs. Example: --threads=0,2-4/2-4:1,5-7/5-7\n",
+		pr_err("--threads: '%s' is neither cpu, core, package or numa, nor CPUs with a slash and "
+		       "the affinity of their thread. Example: --threads=0,2-4/2-4:1,5-7/5-7\n",
 		       text);
 		return err;
 	}

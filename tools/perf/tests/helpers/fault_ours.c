@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See fault.h. A container of the tests has no libraries.
+ * Touch memory in touch_ours(), see fault.h. A container of the tests has no libraries.
  *
  * flags: -static
  */

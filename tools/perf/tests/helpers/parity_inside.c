@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The program of a container: the same with another name of the function, and without libraries
+ * Build parity.c for a container: with another name of the function, and without libraries
  *
  * flags: -static -fno-omit-frame-pointer
  */

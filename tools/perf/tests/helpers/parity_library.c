@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A library with the function of parity.c
+ * Build a library with the function of parity.c
  *
  * flags: -shared -fPIC -fno-omit-frame-pointer
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The same program at a fixed address
+ * Build parity.c for a fixed address
  *
  * flags: -no-pie -fno-pie -fno-omit-frame-pointer
  */

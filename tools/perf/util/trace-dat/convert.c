@@ -453,7 +453,7 @@ static void report(const struct trace_dat *conv)
 	if (nr_placed)
 		pr_warning("%" PRIu64 " lost events are marked in the trace.\n", nr_placed);
 	if (nr_lost > nr_placed)
-		pr_warning("%" PRIu64 " lost events are not, because their times are unknown.\n",
+		pr_warning("%" PRIu64 " lost events are not marked, because their times are unknown.\n",
 			   nr_lost - nr_placed);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The 32-bit program that flow_compat executes. It prints how it called the kernel, gets signals,
+ * Take known branches in 32-bit code: the program that flow_compat executes. It prints how it called the kernel, gets signals,
  * and executes its argument: with no further argument, or with two if the trap flag was visible.
  */
 #include <asm/unistd_32.h>

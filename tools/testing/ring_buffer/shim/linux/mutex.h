@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The ring buffer only initializes its mutex. */
+/* Initialize a mutex, which the ring buffer never takes. */
 #ifndef SHIM_LINUX_MUTEX_H
 #define SHIM_LINUX_MUTEX_H
 

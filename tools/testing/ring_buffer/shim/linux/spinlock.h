@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The ring buffer only initializes spinlocks. */
+/* Initialize spinlocks, which the ring buffer never takes. */
 #ifndef SHIM_LINUX_SPINLOCK_H
 #define SHIM_LINUX_SPINLOCK_H
 
