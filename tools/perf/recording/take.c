@@ -11,6 +11,7 @@
 #include "util/time-utils.h"
 #include "recording/aux/write.h"
 #include "recording/lib/clock_pair.h"
+#include "recording/report/progress.h"
 #include "recording/ring/reader_sched.h"
 #include "internal.h"
 #include "recorder.h"
@@ -77,10 +78,16 @@ static void measure_kept(struct recorder *rec)
 	keep__measure(&rec->keep);
 }
 
+/* What writes kept records, and how far it is. */
+struct kept_writing {
+	struct recorder	*rec;
+	struct progress	 progress;
+};
+
 /* Writing the kept records may take long. */
 static int before_block(void *arg)
 {
-	struct recorder *rec = arg;
+	struct recorder *rec = ((struct kept_writing *)arg)->rec;
 	ssize_t bytes = sideband__drain(&rec->sideband);
 
 	measure_kept(rec);
@@ -89,16 +96,25 @@ static int before_block(void *arg)
 
 static int before_mark(void *arg, u64 time, bool *complete)
 {
-	struct recorder *rec = arg;
+	struct recorder *rec = ((struct kept_writing *)arg)->rec;
 
 	return snapshot_event__write_until(&rec->snapshot_event, &rec->output, time) ?:
 	       sideband__write_until(&rec->sideband, time, complete);
 }
 
+static void after_block(void *arg, u64 records, u64 all)
+{
+	struct kept_writing *writing = arg;
+
+	progress__report(&writing->progress, &writing->rec->summary, records, all);
+}
+
 static int write_kept(struct recorder *rec, struct keep_stats *stats)
 {
+	struct kept_writing writing = { .rec = rec, .progress = progress__begin() };
 	const struct keep_writer writer = {
-		.before_block = before_block, .before_mark = before_mark, .arg = rec,
+		.before_block = before_block, .before_mark = before_mark,
+		.after_block = after_block, .arg = &writing,
 	};
 
 	if (!keep__enabled(&rec->keep))

@@ -146,11 +146,14 @@ void keep_stats__lose(struct keep_stats *stats, u64 time);
  * @before_mark: called where a round has ended. @time: of the newest record so far [ns]. Sets
  *		@complete if no other record that is written later is older than that: then a
  *		PERF_RECORD_FINISHED_ROUND follows.
- * @arg:	their argument; both return 0 or a negative errno
+ * @after_block: called after each block that was written. @records: that were written so far, of
+ *		@all; may be NULL
+ * @arg:	their argument; the first two return 0 or a negative errno
  */
 struct keep_writer {
 	int	(*before_block)(void *arg);
 	int	(*before_mark)(void *arg, u64 time, bool *complete);
+	void	(*after_block)(void *arg, u64 records, u64 all);
 	void	*arg;
 };
 

@@ -65,13 +65,14 @@ int keep__write(struct keep *keep, struct output *output, const struct keep_writ
 		struct keep_stats *stats)
 {
 	size_t nr_marks = last_mark(keep);
-	u64 newest = 0;
+	u64 newest = 0, records = 0;
 	int err = 0;
 
 	while (keep->nr_written < keep->nr_taken && !err) {
 		struct keep_block *block = keep->taken[keep->nr_written];
 
 		newest = max(newest, block->last);
+		records += block->records;
 		err = writer->before_block(writer->arg) ?: write_block(keep, block, output);
 		if (!err)
 			count(stats, block);
@@ -79,6 +80,8 @@ int keep__write(struct keep *keep, struct output *output, const struct keep_writ
 			err = write_mark(writer, output, newest);
 		if (!err)
 			finish_block(keep);
+		if (!err && writer->after_block)
+			writer->after_block(writer->arg, records, stats->records);
 	}
 	return err;
 }

@@ -189,6 +189,20 @@ void summary_json__snapshot(u64 number, const struct snapshot_stats *stats,
 	end(&line);
 }
 
+void summary_json__progress(u64 number, u64 records, u64 all, u64 ns)
+{
+	struct line line;
+	struct json *json = begin(&line, "progress");
+
+	if (!json)
+		return;
+	json__number(json, "number", number);
+	json__number(json, "records", records);
+	json__number(json, "of", all);
+	put_time(json, "elapsed", ns);
+	end(&line);
+}
+
 void summary_json__dropped(const struct keep_stats *kept, const struct snapshot_cause *cause)
 {
 	struct line line;

@@ -35,6 +35,14 @@ void summary_json__snapshot(u64 number, const struct snapshot_stats *stats,
 void summary_json__dropped(const struct keep_stats *kept, const struct snapshot_cause *cause);
 
 /**
+ * summary_json__progress - print how far a snapshot is
+ * @number:	of the snapshot, from 1
+ * @records:	that were written, of @all
+ * @ns:		time that this took [ns]
+ */
+void summary_json__progress(u64 number, u64 records, u64 all, u64 ns);
+
+/**
  * summary_json__triggers - print how many durations were too long, if there are conditions
  * @nr_stopped:	triggers that took no snapshot
  */
