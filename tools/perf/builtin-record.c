@@ -400,6 +400,9 @@ static struct option options[] = {
 		   "--recover-keep"),
 	OPT_BOOLEAN(0, "keep-overlap", &rec.keep.overlap,
 		    "write all kept records to each file, including those that the previous file has"),
+	OPT_CALLBACK(0, "keep-split", &rec.keep.split_ns, "time",
+		     "write a snapshot of --keep to several files, each with the records of this time",
+		     option__parse_time),
 	OPT_CALLBACK_OPTARG(0, "advise", &args.advise_ns, NULL, "time",
 			    "measure without writing a file, and print which --keep or -m holds this time "
 			    "(default: that of --keep, or 60s)", parse_advise),
@@ -880,13 +883,15 @@ static int choose_keep(void)
 		pipeline->max_bytes = keep__enabled(&rec.keep) ? KEEP_WRITE_BUFFER_BYTES :
 								 PIPELINE_DEFAULT_BYTES;
 	if (!keep__enabled(&rec.keep)) {
-		if (!rec.keep.overlap && !rec.keep.file)
+		if (!rec.keep.overlap && !rec.keep.file && !rec.keep.split_ns)
 			return 0;
-		pr_err("%s needs --keep.\n", rec.keep.file ? "--keep-file" : "--keep-overlap");
+		pr_err("%s needs --keep.\n", rec.keep.file ? "--keep-file" :
+					     rec.keep.overlap ? "--keep-overlap" : "--keep-split");
 		return -EINVAL;
 	}
-	if (rec.keep.overlap && !rec.rotation.enabled) {
-		pr_err("--keep-overlap needs a file for each snapshot: add --switch-output.\n");
+	if ((rec.keep.overlap || rec.keep.split_ns) && !rec.rotation.enabled) {
+		pr_err("%s needs a file for each snapshot: add --switch-output.\n",
+		       rec.keep.overlap ? "--keep-overlap" : "--keep-split");
 		return -EINVAL;
 	}
 	rec.keep.level = level < 0 ? min(1, COMPRESSION_MAX) : level;

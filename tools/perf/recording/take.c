@@ -78,20 +78,58 @@ static void measure_kept(struct recorder *rec)
 	keep__measure(&rec->keep);
 }
 
-/* What writes kept records, and how far it is. */
+/**
+ * struct kept_writing - kept records that are being written
+ * @rec:	the recorder
+ * @progress:	how far it is
+ * @begin:	time of the oldest record in the first block of this file [ns], or 0
+ */
 struct kept_writing {
 	struct recorder	*rec;
 	struct progress	 progress;
+	u64		 begin;
 };
 
+/*
+ * Complete this file, and continue the snapshot in another one, which begins with the live state. If
+ * this one could be cut (recorder__take_last()), so can the next.
+ */
+static int continue_in_next_file(struct recorder *rec)
+{
+	int err = sideband__finish_snapshot(&rec->sideband) ?: recorder__end_data(rec);
+	bool has_whole = rec->output.has_whole;
+
+	err = err ?: output__flush(&rec->output);
+	if (err)
+		return err;
+	keep__save_part(&rec->keep);
+	err = recorder__next_file(rec);
+	if (!err && has_whole)
+		output__set_whole(&rec->output);
+	return err ?: sideband__begin_snapshot(&rec->sideband);
+}
+
+static int split(struct kept_writing *writing, u64 first)
+{
+	const u64 ns = writing->rec->keep.split_ns;
+	int err = 0;
+
+	if (ns && writing->begin && first >= writing->begin + ns) {
+		err = continue_in_next_file(writing->rec);
+		writing->begin = 0;
+	}
+	writing->begin = writing->begin ?: first;
+	return err;
+}
+
 /* Writing the kept records may take long. */
-static int before_block(void *arg)
+static int before_block(void *arg, u64 first)
 {
 	struct recorder *rec = ((struct kept_writing *)arg)->rec;
 	ssize_t bytes = sideband__drain(&rec->sideband);
 
 	measure_kept(rec);
-	return bytes < 0 ? bytes : 0;
+	return bytes < 0 ? bytes : split(arg, first);
 }
 
 static int before_mark(void *arg, u64 time, bool *complete)

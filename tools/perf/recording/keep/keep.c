@@ -16,9 +16,10 @@
 #include "journal.h"
 #include "keep.h"
 
-/* A round that ends seals a block of this size, or of this part of the time to keep. */
+/* A round that ends seals a block of this size, or of this part of the time to keep, or of a file. */
 #define SEAL_BYTES	(KEEP_BLOCK_BYTES / 4)
 #define SEAL_PART	16
+#define SEAL_SPLIT	8
 
 /*
  * Appending; caller holds @append
@@ -191,6 +192,14 @@ static void note_complete(struct keep *keep)
 		keep->round_newest = max(keep->round_newest, block->last);
 }
 
+/* Return: how long a block may be [ns]. */
+static u64 max_span(const struct keep *keep)
+{
+	u64 kept = keep->max_ns ? keep->max_ns / SEAL_PART : UINT64_MAX;
+
+	return keep->split_ns ? min(kept, keep->split_ns / SEAL_SPLIT) : kept;
+}
+
 int keep__end_round(struct keep *keep)
 {
 	const struct keep_block *block;
@@ -198,8 +207,7 @@ int keep__end_round(struct keep *keep)
 	pthread_mutex_lock(&keep->append);
 	note_complete(keep);
 	block = keep->filling;
-	if (block && (block->len >= SEAL_BYTES ||
-		      (keep->max_ns && block->last - block->first >= keep->max_ns / SEAL_PART)))
+	if (block && (block->len >= SEAL_BYTES || block->last - block->first >= max_span(keep)))
 		seal(keep, true);
 	pthread_mutex_unlock(&keep->append);
 	return 0;
@@ -399,6 +407,25 @@ static void drop_unsaved(struct keep *keep)
 		keep->dropped_last = keep->unsaved_last;
 		keep->limit = keep->unsaved_limit;
 	}
+}
+
+void keep__save_part(struct keep *keep)
+{
+	struct keep_block *block, *next;
+
+	pthread_mutex_lock(&keep->lock);
+	list_for_each_entry_safe(block, next, &keep->blocks, node) {
+		if (!block->written || block->taken)
+			break;
+		block->saved = true;
+		if (keep->overlap)
+			continue;
+		list_del_init(&block->node);
+		keep__put(keep, block);
+	}
+	keep->unsaved = (struct keep_stats){ 0 };
+	keep->unsaved_last = 0;
+	pthread_mutex_unlock(&keep->lock);
 }
 
 void keep__end_snapshot(struct keep *keep, bool saved)

@@ -121,6 +121,14 @@ void keep__age(struct keep *keep, u64 time);
  */
 bool keep__drop_oldest(struct keep *keep);
 
+/**
+ * keep__save_part - between two blocks of keep__write(), in the same thread: what was written so far
+ * is in a file that is complete
+ *
+ * It is in no later file, even if the rest of the snapshot cannot be saved.
+ */
+void keep__save_part(struct keep *keep);
+
 /** keep__request - drop nothing because of its age until keep__hand_over(); in any thread */
 void keep__request(struct keep *keep);
 
@@ -142,7 +150,7 @@ void keep_stats__lose(struct keep_stats *stats, u64 time);
 
 /**
  * struct keep_writer - writes what comes between the blocks of a snapshot
- * @before_block: called before each block
+ * @before_block: called before each block. @first: time of its oldest record [ns], or 0
  * @before_mark: called where a round has ended. @time: of the newest record so far [ns]. Sets
  *		@complete if no other record that is written later is older than that: then a
  *		PERF_RECORD_FINISHED_ROUND follows.
@@ -151,7 +159,7 @@ void keep_stats__lose(struct keep_stats *stats, u64 time);
  * @arg:	their argument; the first two return 0 or a negative errno
  */
 struct keep_writer {
-	int	(*before_block)(void *arg);
+	int	(*before_block)(void *arg, u64 first);
 	int	(*before_mark)(void *arg, u64 time, bool *complete);
 	void	(*after_block)(void *arg, u64 records, u64 all);
 	void	*arg;

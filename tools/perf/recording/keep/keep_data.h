@@ -96,6 +96,7 @@ struct keep_stats {
  * @unsaved_end: the recording ends, but could not save what is kept: @box is to remain
  * @evlist:	the events that are recorded; may be NULL
  * @overlap:	each snapshot has everything that is kept, again
+ * @split_ns:	a file of a snapshot has records of so long [ns]; 0: of all that is kept
  * @append:	see above
  * @filling:	the block that records are appended to, or NULL
  * @round_newest: time of the newest record when the last round ended [ns]
@@ -145,6 +146,7 @@ struct keep {
 	bool			 unsaved_end;
 	struct evlist		*evlist;
 	bool			 overlap;
+	u64			 split_ns;
 	pthread_mutex_t		 append;
 	struct keep_block	*filling;
 	u64			 round_newest;

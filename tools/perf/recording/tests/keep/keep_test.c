@@ -170,9 +170,9 @@ int output__mark(struct output *output, unsigned int type)
 	return 0;
 }
 
-static int before_block(void *arg)
+static int before_block(void *arg, u64 first)
 {
-	(void)arg;
+	(void)arg, (void)first;
 	return 0;
 }
 
@@ -615,11 +615,49 @@ static void test_unsaved_limits(u64 max_ns, u64 max_bytes, enum keep_limit limit
 }
 
 /* Append between the blocks that are written. The second snapshot lacks what the first one has. */
+/* The first two blocks are in a file that is complete. */
+static int save_two(void *arg, u64 first)
+{
+	(void)first;
+	if (found.blocks == 2)
+		keep__save_part(arg);
+	return 0;
+}
+
+static void test_parts(bool saved)
+{
+	struct keep keep;
+	const struct keep_writer writer = { .before_block = save_two, .before_mark = before_mark,
+					    .arg = &keep };
+	struct keep_stats first, second;
+	u64 in_part;
+
+	begin(&keep, 0, 1ULL << 40, 0, false);
+	append_all(&keep, 400);
+	join_all();
+	found = (struct found){ 0 };
+	keep__request(&keep);
+	check(!keep__hand_over(&keep, &first) && !keep__write(&keep, NULL, &writer, &first) &&
+	      found.blocks > 3 && sum(found.nr) == first.records && is_complete_from(0),
+	      "a snapshot in two parts is whole");
+	keep__end_snapshot(&keep, saved);
+	second = snapshot(&keep);
+	in_part = first.records - second.records;
+	if (saved)
+		check(!second.records && second.limit == KEEP_NO_LIMIT,
+		      "the next one has nothing of it");
+	else
+		check(in_part > 0 && in_part < first.records / 2 && reaches_end() &&
+		      sum(found.nr) == second.records && !keep.dropped.records,
+		      "if the second is not saved, the next one has it, but not the first");
+	keep__exit(&keep);
+}
+
 static struct keep *meanwhile;
 
-static int append_meanwhile(void *arg)
+static int append_meanwhile(void *arg, u64 first)
 {
-	(void)arg;
+	(void)arg, (void)first;
 	if (found.blocks == 1) {
 		append_all(meanwhile, 300);
 		join_all();
@@ -696,6 +734,8 @@ int main(void)
 	test_limit_size(1);
 	test_unsaved_limits(0, 1, KEEP_LIMIT_MEMORY);
 	test_unsaved_limits(3000, 1ULL << 40, KEEP_LIMIT_TIME);
+	test_parts(true);
+	test_parts(false);
 	test_full_while_writing(true);
 	test_full_while_writing(false);
 	test_meanwhile();
