@@ -313,6 +313,8 @@ void summary_json__end(const struct summary_totals *totals, const struct loss_re
 	json__number(json, "bytes", output__total(output));
 	json__number(json, "samples", totals->samples);
 	json__number(json, "dropped_samples", keep->dropped.samples);
+	if (keep->peak_bytes)
+		json__number(json, "memory_bytes", keep->peak_bytes);
 	json__number(json, "unwritten_records", totals->unwritten);
 	json__number(json, "events", metric->events);
 	json__number(json, "lost", metric->lost);

@@ -100,12 +100,17 @@ span() {
 		END { for (cpu in first) if (first[cpu] > begin) begin = first[cpu]; print last - begin, nr }'
 }
 
+# summary MEMBER: print the last value of this member of the objects of --summary=json
+summary() {
+	sed -nE "s/.*\"$1\":([0-9]+).*/\1/p" "$work/record.err" | tail -n 1
+}
+
 # minutes NAME MB SAMPLES: print how long 256 MB last if SAMPLES took MB
 minutes() {
 	local packed
 
-	packed=$(sed -nE 's/.*"compressed_bytes": ?([0-9]+).*/\1/p' "$work/record.err" "$work/record.out" | tail -n 1)
-	awk -v keep="$([ "$1" = keep ] && echo "$packed")" -v mb="$2" -v nr="$3" 'BEGIN {
+	packed=$([ "$1" != keep ] || summary compressed_bytes)
+	awk -v keep="$packed" -v mb="$2" -v nr="$3" 'BEGIN {
 		packed = keep ? keep / 1048576 : mb
 		print (256 - (mb - packed)) / packed * nr / 200000 / 60
 	}'
@@ -135,14 +140,14 @@ one_round() {
 	wait "$recorder"
 	mapfile -t files < <(ls "$work"/data.2* 2> /dev/null || ls "$work/data")
 	read -r held nr < <(span "${files[@]}")
-	bytes=$(sed -nE 's/.*Used up to ([0-9.]+) MB.*/\1/p' "$work/record.err")
 	case $name in
+	keep) bytes=$(($(summary memory_bytes) >> 20)) ;;
 	overwrite) bytes=$memory ;;
 	switch-output* | compress*) bytes=$(du -cm "${files[@]}" | awk 'END { print $1 }') ;;
 	esac
 	recorded=$nr
 	[ "$name" != keep ] ||
-		recorded=$((nr + $(sed -nE 's/.* ([0-9]+) older samples.*/\1/p' "$work/record.err" | grep . || echo 0)))
+		recorded=$((nr + $(summary dropped_samples)))
 	echo "$name: $held s, $nr samples, $bytes MB, $passes passes (not recorded: $base), $(awk '{ print $2 + $3 }' "$work/spent") s of CPU"
 	grep -E 'Snapshot|Lost' "$work/record.err" | tail -n 2 | sed 's/^/    /'
 	add "$name-seconds-per-mb" "$(awk -v s="$held" -v mb="$bytes" 'BEGIN { print s / mb }')"

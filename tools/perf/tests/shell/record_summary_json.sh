@@ -73,6 +73,7 @@ is "[(x['pid'], x['tid'], x['comm']) for x in of('snapshot') if 'pid' in x]" "[(
 is "of('snapshot')[0]['kept']['limit']" none
 is "of('snapshot')[0]['kept']['records'] > 0" True
 is "0 < of('snapshot')[0]['kept']['compressed_bytes'] <= of('snapshot')[0]['kept']['raw_bytes']" True
+is "0 < of('end')[0]['memory_bytes'] <= 64 << 20" True
 samples=$("$PERF" script -i "$work/kept" -F event "${no_symbols[@]}" | grep -c sched_switch)
 size=$("$PERF" report -i "$work/kept" -D | sed -nE 's/.* \[0x([0-9a-f]+)\]: PERF_RECORD_SAMPLE.*/\1/p' | head -n 1)
 is "sum(x['kept']['records'] for x in of('snapshot'))" "$samples"
