@@ -7,114 +7,26 @@
 # shellcheck disable=SC2154 # variables that read_trace() sets
 
 . "$(dirname "$0")/lib/convert.sh"
+# shellcheck source=lib/perfetto.sh
+. "$(dirname "$0")/lib/perfetto.sh"
+. "$(dirname "$0")/lib/recorder.sh"
 
 format=perfetto
 output=$work/trace.pftrace
 
 need_numbered delays sched:sched_switch irq:softirq_entry
-command -v protoc > /dev/null || skip "protoc is not installed"
-/usr/bin/python3 -c 'import google.protobuf' 2> /dev/null || skip "no protobuf for Python"
-
-# The numbers are those of Perfetto's documentation, not of the converter's header.
-cat > "$work/trace.proto" <<'PROTO'
-syntax = "proto2";
-message Trace { repeated Packet packet = 1; }
-message Packet {
-  optional Bundle bundle = 1;		optional Tree tree = 2;
-  optional Clocks clocks = 6;		optional uint64 time = 8;
-  optional uint32 sequence = 10;	optional TrackEvent event = 11;
-  optional Interned interned = 12;	optional uint32 flags = 13;
-  optional System system = 45;		optional bytes compressed = 50;
-  optional Defaults defaults = 59;
-  optional Track track = 60;		optional Sample sample = 66;
-}
-message Bundle { optional uint32 cpu = 1; repeated Event event = 2; }
-message Event {
-  optional uint64 time = 1;		optional uint32 pid = 2;
-  optional Switch sched_switch = 4;	optional Wakeup sched_wakeup = 17;
-  optional Wakeup sched_waking = 20;	optional Softirq softirq_entry = 24;
-  optional Softirq softirq_exit = 25;	optional Softirq softirq_raise = 26;
-  optional Irq irq_handler_entry = 36;	optional IrqExit irq_handler_exit = 37;
-  optional Wakeup sched_wakeup_new = 114; optional Generic generic = 327;
-  optional Enter sys_enter = 329;	optional Exit sys_exit = 330;
-}
-message Switch {
-  optional string prev_comm = 1; optional int32 prev_pid = 2; optional int32 prev_prio = 3;
-  optional int64 prev_state = 4; optional string next_comm = 5; optional int32 next_pid = 6;
-  optional int32 next_prio = 7;
-}
-message Wakeup {
-  optional string comm = 1; optional int32 pid = 2; optional int32 prio = 3;
-  optional int32 success = 4; optional int32 target_cpu = 5;
-}
-message Softirq { optional uint32 vec = 1; }
-message Irq { optional int32 irq = 1; optional string name = 2; }
-message IrqExit { optional int32 irq = 1; optional int32 ret = 2; }
-message Enter { optional int64 id = 1; repeated uint64 args = 2; }
-message Exit { optional int64 id = 1; optional int64 ret = 2; }
-message Generic { optional string name = 1; repeated Field field = 2; }
-message Field {
-  optional string name = 1; optional string text = 3; optional int64 int = 4;
-  optional uint64 uint = 5;
-}
-message Tree { repeated Process process = 1; repeated Thread thread = 2; }
-message Process { optional int32 pid = 1; optional int32 ppid = 2; repeated string cmdline = 3; }
-message Thread { optional int32 tid = 1; optional string name = 2; optional int32 tgid = 3; }
-message Clocks { repeated Clock clock = 1; }
-message Clock { optional uint32 id = 1; optional uint64 time = 2; }
-message TrackEvent {
-  repeated Annotation annotation = 4; optional uint32 type = 9; optional uint64 track = 11;
-  repeated string category = 22; optional string name = 23;
-}
-message Annotation {
-  optional uint64 number = 3; optional string text = 6; optional string name = 10;
-}
-message Track { optional uint64 uuid = 1; optional string name = 2; optional uint64 parent = 5; }
-message Interned {
-  repeated String function = 5; repeated Frame frame = 6; repeated Stack stack = 7;
-  repeated String build_id = 16; repeated String path = 17; repeated Mapping mapping = 19;
-}
-message String { optional uint64 iid = 1; optional bytes str = 2; }
-message Frame { optional uint64 iid = 1; optional uint64 function = 2; optional uint64 mapping = 3;
-  optional uint64 address = 4; }
-message Stack { optional uint64 iid = 1; repeated uint64 frame = 2; }
-message Mapping { optional uint64 iid = 1; optional uint64 build_id = 2; repeated uint64 path = 7; }
-message System { optional Utsname utsname = 1; }
-message Utsname {
-  optional string sysname = 1; optional string release = 3; optional string machine = 4;
-}
-message Defaults { optional SampleDefaults sample = 12; }
-message SampleDefaults { optional Timebase timebase = 1; }
-message Timebase { optional uint64 period = 1; optional uint64 frequency = 2; optional Raw raw = 5;
-  optional string name = 10; }
-message Raw { optional uint32 type = 1; optional uint64 config = 2; }
-message Sample {
-  optional uint32 cpu = 1; optional uint32 pid = 2; optional uint32 tid = 3;
-  optional uint64 stack = 4; optional uint32 mode = 5; optional uint64 count = 6;
-}
-PROTO
-protoc -I "$work" --python_out="$work" "$work/trace.proto" || fatal "protoc fails"
+need_perfetto_reader
 
 cat > "$work/read.py" <<'END'
 """read.py TRACE [CALL]: check the structure of a trace, print numbers as shell variables, and write
 TRACE.events, TRACE.stacks, TRACE.slices, TRACE.tasks and TRACE.annotations."""
 import collections
+import os
 import sys
-import zlib
 
-sys.path.insert(0, sys.argv[1].rpartition('/')[0])
-import trace_pb2  # noqa: E402
+from perfetto_trace import read_packets
 
-with open(sys.argv[1], 'rb') as file:
-    data = file.read()
-size = len(data)
-data = b''.join(zlib.decompress(packet.compressed) if packet.HasField('compressed') else
-                trace_pb2.Trace(packet=[packet]).SerializeToString()
-                for packet in trace_pb2.Trace.FromString(data).packet)
-trace, again = (trace_pb2.Trace.FromString(data) for _ in range(2))
-again.DiscardUnknownFields()
-if again.ByteSize() != trace.ByteSize():
-    sys.exit('# ERROR: fields that the schema lacks')
+packets = read_packets(sys.argv[1])
 
 interned, names, cleared = {}, {}, set()
 tracks, depth, annotations = {}, collections.Counter(), []
@@ -144,7 +56,7 @@ def stack_of(packet):
     return [table['function', frame.function].str.decode() for frame in frames]
 
 
-for packet in trace.packet:
+for packet in packets:
     if packet.flags & 1:
         interned[packet.sequence] = {}
         cleared.add(packet.sequence)
@@ -174,7 +86,7 @@ for packet in trace.packet:
             sys.exit('# ERROR: a track without its parent')
         tracks[packet.track.uuid] = packet.track.name
 # Tracks nest in the order of time; of two events at one time, the first in the file is first.
-for packet in sorted((p for p in trace.packet if p.HasField('event')), key=lambda p: p.time):
+for packet in sorted((p for p in packets if p.HasField('event')), key=lambda p: p.time):
     event = packet.event
     if event.track not in tracks:
         sys.exit('# ERROR: an event on a track without a name')
@@ -244,10 +156,11 @@ write('.annotations', annotations)
 write('.too_long', (f'{begin} {end} {values.get("tid")} {event.name}'
                     for (begin, event, values), end in zip(too_long, too_long_ends)))
 write('.counts', (f'{name} {number}' for name, number in sorted(count.items())))
-clocks = {c.id: c.time for p in trace.packet for c in p.clocks.clock}
-print(f'events={len(events)} samples={len(stacks)} slices={len(slices)} size={size}')
+clocks = {c.id: c.time for p in packets for c in p.clocks.clock}
+print(f'events={len(events)} samples={len(stacks)} slices={len(slices)} '
+      f'size={os.path.getsize(sys.argv[1])}')
 print(f'losses={losses} lost={max(lost, lost_in_all)} taken={snapshots} called={called}')
-machine = trace.packet[0].system.utsname.machine
+machine = packets[0].system.utsname.machine
 print(f'clocks="{" ".join(map(str, sorted(clocks)))}" machine={machine}')
 END
 
@@ -371,7 +284,10 @@ if convert "$work/stacks" && read_trace; then
 		}
 		NF { sub(/^[ \t]*[0-9a-f]+ /, ""); stack = $0 (stack == "" ? "" : ";" stack) }
 		END { flush() }' > "$work/expected"
-	cp "$output.stacks" "$work/found"
+	# perf script prints nothing of a sample whose stack is empty; the trace has its place.
+	awk 'NR == FNR { if (NF == 2) empty[$1]; next } !($1 in empty)' "$work/expected" \
+		"$output.stacks" > "$work/found"
+	sed -i '/^[^ ]* [^ ]* $/d' "$work/expected"
 	same stacks
 	note "$samples stacks"
 fi
@@ -394,6 +310,84 @@ if convert "$work/calls" && read_trace; then
 	grep -qx "sys_exit 422" "$output.counts" || error "$(cat "$output.counts")"
 	[ "$machine" != x86_64 ] || [ "$called" = 422 ] || error "$called numbered calls"
 fi
+
+subtest "Events that Perfetto does not know: arrays, probes, and what BPF programs write"
+probes=/sys/kernel/tracing/uprobe_events
+group=perfetto$$
+delays=$(readlink -f "$BUILD/tests/delays")
+"$PERF" probe -q -x "$delays" "$group:call=delayed" 2> "$work/probe.err"
+usdt=$(readelf -n "$delays" | awk '$1 == "Name:" && $2 == "begin" { getline; sub(",", "", $2); print $2; exit }')
+echo "p:$group/begin $delays:$usdt" 2>> "$work/probe.err" >> $probes
+if [ -d "/sys/kernel/tracing/events/$group/call" ] && [ -d "/sys/kernel/tracing/events/$group/begin" ]; then
+	recorder_start -a -e sock:inet_sock_set_state -e ipi:ipi_send_cpumask -e "$group:call" \
+		-e "$group:begin" -e bpf-output/no-inherit/ -o "$work/unknown"
+	bash -c ': < /dev/tcp/127.0.0.1/1' 2> /dev/null
+	"$delays" recursive 1 > /dev/null
+	"$delays" request 1 > /dev/null
+	"$BUILD/tests/bpf_output" "$recorder" && bpf=yes || bpf=
+	recorder_stop
+	if convert "$work/unknown" && read_trace; then
+		same_counts "$work/unknown"
+		for name in "$group:call" "$group:begin" sock:inet_sock_set_state ${bpf:+bpf-output/no-inherit/}; do
+			grep -qF "$name " "$output.counts" || error "no $name: $(< "$output.counts")"
+		done
+		"$PERF" script -f -i "$work/unknown" --ns -F time,event,trace,bpf-output 2> /dev/null > "$work/script"
+		cat > "$work/generic.py" <<'END'
+"""generic.py TRACE SCRIPT: numbers, addresses and data of generic events are those of perf script."""
+import re
+import sys
+
+from perfetto_trace import read_packets
+
+fields = {}
+for packet in read_packets(sys.argv[1]):
+    for event in packet.bundle.event:
+        fields.setdefault((event.time, event.generic.name), []).append(
+            {f.name: f.text if f.HasField('text') else f.int if f.HasField('int') else f.uint
+             for f in event.generic.field})
+checked = dict.fromkeys(('saddr', 'ip', 'bpf', 'mask'), 0)
+at = None
+for line in open(sys.argv[2], errors='replace'):
+    head = re.match(r'.* (\d+)\.(\d{9}): +(\S+):(?: +(.*))?$', line)
+    if head:
+        at, text = (int(head[1] + head[2]), head[3]), head[4] or ''
+        found = fields.get(at) or sys.exit(f'# ERROR: no event for {line}')
+        if head[3].startswith('sock:'):
+            saddr = bytes(int(n) for n in re.search(r'saddr=([\d.]+)', text)[1].split('.')).hex()
+            port = int(re.search(r'dport=(\d+)', text)[1])
+            if not any(f['saddr'] == saddr and f['dport'] == port and len(f['saddr_v6']) == 32 for f in found):
+                sys.exit(f'# ERROR: {line}: {found}')
+            checked['saddr'] += port == 1
+        elif head[3].startswith('ipi:'):
+            if not all('cpumask' in f or 'cpumask[0]' in f for f in found):
+                sys.exit(f'# ERROR: no mask: {line}: {found}')
+            checked['mask'] += 1
+        elif head[3].startswith('perfetto'):
+            if not any(f['__probe_ip'] & (1 << 64) - 1 == int(re.match(r'\(([0-9a-f]+)', text)[1], 16) for f in found):
+                sys.exit(f'# ERROR: {line}: {found}')
+            checked['ip'] += 1
+    data = re.search(r'BPF output: 0000: ((?:[0-9a-f]{2} )+)', line)
+    if data:
+        found = [f for (_, name), all in fields.items() if name == 'bpf-output/no-inherit/' for f in all]
+        if not any(f.get('data', '').startswith(data[1].replace(' ', '')) for f in found):
+            sys.exit(f'# ERROR: {line}: {found}')
+        checked['bpf'] += 1
+print(' '.join(f'{name}={number}' for name, number in checked.items()))
+END
+		if /usr/bin/python3 "$work/generic.py" "$output" "$work/script" > "$work/checked"; then
+			note "compared: $(< "$work/checked")"
+			grep -q 'saddr=0\|ip=[01] ' "$work/checked" && error "too few are compared"
+			[ -z "$bpf" ] || ! grep -q 'bpf=0' "$work/checked" || error "no data of BPF is compared"
+		else
+			error "$(tail -n 1 "$work/checked")"
+		fi
+	fi
+else
+	inconclusive "no uprobe: $(tail -n 1 "$work/probe.err")"
+fi
+for name in call begin; do
+	echo "-:$group/$name" >> $probes 2> /dev/null
+done
 
 subtest "The clock"
 perf_record -k mono -o "$work/mono" -e dummy -- true

@@ -127,25 +127,7 @@ void fields__comm(const struct perf_sample *sample, const struct tep_format_fiel
 	comm[size] = 0;
 }
 
-unsigned int fields__count(const struct perf_sample *sample, const struct tep_format_field *field)
-{
-	if (!has_field(sample, field) || !field->elementsize)
-		return 0;
-	return field->size / field->elementsize;
-}
-
-u64 fields__element(struct evsel *evsel, const struct perf_sample *sample,
-		    const struct tep_format_field *field, unsigned int index)
-{
-	struct tep_format_field element = *field;
-
-	element.size = field->elementsize;
-	element.offset += index * field->elementsize;
-	element.flags &= ~TEP_FIELD_IS_ARRAY;
-	return fields__number(evsel, sample, &element, 0);
-}
-
-/* The text is in the field itself or, if the field says where, behind the others. */
+/* The text or array is in the field itself or, if the field says where, behind the others. */
 const char *fields__text(struct evsel *evsel, const struct perf_sample *sample,
 			 struct tep_format_field *field, size_t *size)
 {
@@ -168,6 +150,26 @@ const char *fields__text(struct evsel *evsel, const struct perf_sample *sample,
 	return (const char *)sample->raw_data + offset;
 }
 
+unsigned int fields__array(struct evsel *evsel, const struct perf_sample *sample,
+			   struct tep_format_field *field, struct tep_format_field *element)
+{
+	size_t size;
+	const char *data = fields__text(evsel, sample, field, &size);
+
+	if (!data || !field->elementsize)
+		return 0;
+	*element = *field;
+	element->offset = data - (const char *)sample->raw_data;
+	element->size = field->elementsize;
+	element->flags &= ~(TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC | TEP_FIELD_IS_RELATIVE);
+	return size / field->elementsize;
+}
+
+bool fields__is_text(const struct tep_format_field *field)
+{
+	return field->flags & TEP_FIELD_IS_STRING && strstr(field->type, "char");
+}
+
 static void pass_text(struct evsel *evsel, const struct perf_sample *sample,
 		      struct tep_format_field *field, const struct field_sink *sink, void *arg)
 {
@@ -187,7 +189,7 @@ void fields__pass(struct evsel *evsel, const struct perf_sample *sample,
 	for (field = format ? format->format.fields : NULL; field; field = field->next) {
 		if (!has_field(sample, field))
 			continue;
-		if (field->flags & TEP_FIELD_IS_STRING)
+		if (fields__is_text(field))
 			pass_text(evsel, sample, field, sink, arg);
 		else if (!(field->flags & TEP_FIELD_IS_ARRAY))
 			sink->number(arg, field->name, fields__number(evsel, sample, field, 0),

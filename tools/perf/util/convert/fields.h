@@ -58,10 +58,17 @@ void fields__put_all(struct conversion *conv);
 s64 fields__number(struct evsel *evsel, const struct perf_sample *sample,
 		   struct tep_format_field *field, s64 missing);
 
-/* Return: the number of elements of an array, 0 if the sample lacks it; and one of them. */
-unsigned int fields__count(const struct perf_sample *sample, const struct tep_format_field *field);
-u64 fields__element(struct evsel *evsel, const struct perf_sample *sample,
-		    const struct tep_format_field *field, unsigned int index);
+/**
+ * fields__array - find an array in a sample, be its size fixed or not
+ * @element:	set to a field for its first element; add @element->size to the offset for the next one
+ *
+ * Return: the number of elements, 0 if the sample lacks it.
+ */
+unsigned int fields__array(struct evsel *evsel, const struct perf_sample *sample,
+			   struct tep_format_field *field, struct tep_format_field *element);
+
+/* Return: whether a field is a text. libtraceevent takes arrays of u8 for texts, too. */
+bool fields__is_text(const struct tep_format_field *field);
 
 /* Return: a text of at most @size bytes, or NULL if the sample does not have it. */
 const char *fields__text(struct evsel *evsel, const struct perf_sample *sample,

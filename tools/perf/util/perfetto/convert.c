@@ -2,8 +2,8 @@
 /*
  * Convert a perf.data file to a trace of Perfetto, for ui.perfetto.dev and for questions in SQL.
  *
- * Samples of tracepoints become events of ftrace (ftrace.h), all others, and those with a stack,
- * become samples (samples.h). Names, snapshots and losses are in tracks.h.
+ * Samples of tracepoints and of bpf-output become events of ftrace (ftrace.h), all others, and those
+ * with a stack, become samples (samples.h). Names, snapshots and losses are in tracks.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -72,7 +72,8 @@ static int begin(struct perfetto *conv)
 static int convert_sample(struct perfetto *conv, struct evsel *evsel, struct perf_sample *sample,
 			  const struct moment *at, struct thread *thread)
 {
-	bool tracepoint = evsel->core.attr.type == PERF_TYPE_TRACEPOINT;
+	bool event = evsel->core.attr.type == PERF_TYPE_TRACEPOINT ||
+		     (evsel__is_bpf_output(evsel) && at->cpu >= 0);
 	int err = 0;
 
 	if (fields__get(evsel)->kind == SAMPLE_SNAPSHOT)
@@ -82,9 +83,9 @@ static int convert_sample(struct perfetto *conv, struct evsel *evsel, struct per
 	if (!evsel__is_bpf_output(evsel))
 		err = tracks__sample(&conv->tracks, at,
 				     !perf_overwrite__is_configured(&evsel->core.attr));
-	if (!err && tracepoint)
+	if (!err && event)
 		err = ftrace__add(&conv->ftrace, evsel, sample, at);
-	if (!err && (!tracepoint || sample->callchain))
+	if (!err && (!event || sample->callchain))
 		err = samples__add(&conv->samples, evsel, sample, at,
 				   &conv->base.session->machines.host, thread);
 	return err;

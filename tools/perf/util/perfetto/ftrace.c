@@ -182,19 +182,57 @@ static void write_number(void *arg, const char *name, s64 number, bool hex)
 	proto__end(event, begin);
 }
 
+static void write_hex(struct proto *event, const char *name, const unsigned char *data, size_t size)
+{
+	size_t begin = proto__begin(event, GENERIC_FIELD);
+
+	proto__text(event, FIELD_NAME, name, SIZE_MAX);
+	proto__hex(event, FIELD_TEXT, data, size);
+	proto__end(event, begin);
+}
+
+/* Perfetto's generic events have no arrays. */
+static void write_array(struct proto *event, struct evsel *evsel, const struct perf_sample *sample,
+			struct tep_format_field *field)
+{
+	struct tep_format_field element;
+	unsigned int i, count = fields__array(evsel, sample, field, &element);
+	char name[64];
+
+	if (count && element.size == 1) {
+		write_hex(event, field->name, (unsigned char *)sample->raw_data + element.offset, count);
+		return;
+	}
+	for (i = 0; i < count; i++, element.offset += element.size) {
+		snprintf(name, sizeof(name), "%s[%u]", field->name, i);
+		write_number(event, name, fields__number(evsel, sample, &element, 0), true);
+	}
+}
+
+/* Samples of bpf-output, and of tracepoints without a format, have data that only their users know. */
 static void write_generic(struct proto *event, struct evsel *evsel,
 			  const struct perf_sample *sample)
 {
 	static const struct field_sink sink = { .text = write_text, .number = write_number };
+	const struct tep_event *format = evsel->core.attr.type == PERF_TYPE_TRACEPOINT ?
+					 evsel__tp_format(evsel) : NULL;
+	struct tep_format_field *field;
 
 	proto__text(event, GENERIC_NAME, evsel__name(evsel), SIZE_MAX);
 	fields__pass(evsel, sample, &sink, event);
+	for (field = format ? format->format.fields : NULL; field; field = field->next) {
+		if (field->flags & TEP_FIELD_IS_ARRAY && !fields__is_text(field))
+			write_array(event, evsel, sample, field);
+	}
+	if (!format && sample->raw_size)
+		write_hex(event, "data", sample->raw_data, sample->raw_size);
 }
 
 static void write_known(struct proto *event, const struct layout *layout, struct evsel *evsel,
 			const struct perf_sample *sample)
 {
-	unsigned int i, j;
+	struct tep_format_field element;
+	unsigned int i, j, count;
 
 	for (i = 0; i < layout->nr; i++) {
 		struct tep_format_field *field = layout->fields[i].field;
@@ -202,14 +240,15 @@ static void write_known(struct proto *event, const struct layout *layout, struct
 		const char *text;
 		size_t size;
 
-		if (field->flags & TEP_FIELD_IS_STRING) {
+		if (fields__is_text(field)) {
 			text = fields__text(evsel, sample, field, &size);
 			if (text)
 				proto__text(event, number, text, size);
 		} else if (field->flags & TEP_FIELD_IS_ARRAY) {
-			for (j = 0; j < fields__count(sample, field); j++)
+			count = fields__array(evsel, sample, field, &element);
+			for (j = 0; j < count; j++, element.offset += element.size)
 				proto__number(event, number,
-					      fields__element(evsel, sample, field, j));
+					      fields__number(evsel, sample, &element, 0));
 		} else {
 			proto__number(event, number, fields__number(evsel, sample, field, 0));
 		}
@@ -260,7 +299,9 @@ int ftrace__add(struct ftrace *ftrace, struct evsel *evsel, const struct perf_sa
 	size_t event, payload;
 
 	if (!fields->converter)
-		fields->converter = new_layout(ftrace, fields, evsel__tp_format(evsel));
+		fields->converter = new_layout(ftrace, fields,
+					       evsel__is_bpf_output(evsel) ? NULL :
+					       evsel__tp_format(evsel));
 	layout = fields->converter;
 	if (!bundle || !layout)
 		return -ENOMEM;

@@ -87,6 +87,20 @@ void proto__text(struct proto *proto, unsigned int field, const char *text, size
 	proto__end(proto, begin);
 }
 
+void proto__hex(struct proto *proto, unsigned int field, const unsigned char *bytes, size_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t begin = proto__begin(proto, field), i;
+
+	if (reserve(proto, 2 * len)) {
+		for (i = 0; i < len; i++) {
+			proto->data[proto->len++] = digits[bytes[i] >> 4];
+			proto->data[proto->len++] = digits[bytes[i] & 15];
+		}
+	}
+	proto__end(proto, begin);
+}
+
 void proto__append(struct proto *proto, const struct proto *fields)
 {
 	if (!reserve(proto, fields->len))

@@ -39,6 +39,9 @@ void proto__bytes(struct proto *proto, unsigned int field, const void *bytes, si
  */
 void proto__text(struct proto *proto, unsigned int field, const char *text, size_t size);
 
+/** proto__hex - write bytes as a text of two hexadecimal digits for each */
+void proto__hex(struct proto *proto, unsigned int field, const unsigned char *bytes, size_t len);
+
 /** proto__append - append fields that were written to another message */
 void proto__append(struct proto *proto, const struct proto *fields);
 

@@ -45,6 +45,15 @@ static void test_texts(void)
 	check_bytes(&proto, "\x0a\x02\x61\x62\x0a\x00", 6, "a text ends at its size, or is empty");
 }
 
+static void test_hex(void)
+{
+	struct proto proto = { 0 };
+
+	proto__hex(&proto, 3, (const unsigned char *)"\x00\x7f\xa9", 3);
+	proto__hex(&proto, 3, NULL, 0);
+	check_bytes(&proto, "\x1a\x06\x30\x30\x37\x66\x61\x39\x1a\x00", 10, "bytes become hexadecimal digits");
+}
+
 /* A message of @len bytes inside two others, between two numbers */
 static void test_nested(size_t len, const char *name)
 {
@@ -101,6 +110,7 @@ int main(void)
 {
 	test_numbers();
 	test_texts();
+	test_hex();
 	test_nested(0, "an empty message");
 	test_nested(126, "a message whose length has one byte");
 	test_nested(128, "a message whose length has two bytes");
