@@ -13,13 +13,13 @@ import types
 
 sys.dont_write_bytecode = True
 
-from fleet import clock, nodes, trace                                   # noqa: E402
+from fleet import chrome, clock, merge, nodes, perfetto                 # noqa: E402
 from fleet.archive import Archive, ArchiveError, describe_file          # noqa: E402
 from fleet.machine import Failed, Machine                               # noqa: E402
 
 PARTIAL, USAGE, FAILED = 1, 129, 255
 COPIES = 16                     # at a time
-TRACE = 'trace.json.gz'
+TRACES = {'perfetto': ('trace.pftrace', perfetto), 'chrome': ('trace.json.gz', chrome)}
 REQUESTS = ('signal', 'control', 'time', 'size', 'exit')
 
 EPILOG = """\
@@ -114,7 +114,11 @@ def parser():
                           'that recorded this file; with -w only those of -w')
     snapshot.add_argument('--max-size', metavar='<size>', type=parse_size,
                           help='limit all files together (default: half of the free space)')
-    snapshot.add_argument('--no-trace', action='store_true',
+    snapshot.add_argument('--trace', metavar='<format>', choices=[*TRACES, 'none'],
+                          default='perfetto',
+                          help='format of the trace of all machines: perfetto (default), chrome, '
+                          'none')
+    snapshot.add_argument('--no-trace', action='store_const', dest='trace', const='none',
                           help='do not merge the files to a trace for viewers')
     snapshot.add_argument('file', metavar='<file>', nargs='?',
                           help='snapshot of this machine, added by perf record --exec-snapshot')
@@ -230,7 +234,7 @@ def snapshot(options, names, first):
         for machine in machines:
             machine['clock'] = clock.with_chrony(machine['clock'],
                                                  machine.pop('chrony_bound_ns', None), chrony)
-        archive.finish(manifest, [] if options.no_trace else add_trace(manifest, machines, archive))
+        archive.finish(manifest, add_trace(options.trace, manifest, machines, archive))
     except ArchiveError:
         raise
     except BaseException:
@@ -240,19 +244,24 @@ def snapshot(options, names, first):
     return status_of(manifest['machines'])
 
 
-def add_trace(manifest, machines, archive):
+def add_trace(kind, manifest, machines, archive):
     """Merge the files of all machines to a trace. Return the names of files for the archive."""
-    def complain(name, reason):
-        warn(f'{name}: not in {TRACE}: {reason}')
-    path, merged = archive.spooled(TRACE), []
+    if kind not in TRACES:
+        return []
+    name, form = TRACES[kind]
+    path, merged = archive.spooled(name), []
+
+    def complain(machine, reason):
+        warn(f'{machine}: not in {name}: {reason}')
     try:
-        merged = trace.write(path, machines, lambda machine: archive.spooled(machine['file']),
-                             archive.budget, manifest['created_s'], manifest['reason'], complain)
-    except OSError as error:
-        warn(f'Cannot write {TRACE}: {error.strerror}. The archive has no trace')
+        merged = form.write(path, machines, lambda machine: archive.spooled(machine['file']),
+                            archive.budget, manifest['created_s'], manifest['reason'], complain)
+    except (OSError, merge.TraceError) as error:
+        warn(f'Cannot write {name}: {getattr(error, "strerror", None) or error}. '
+             'The archive has no trace')
     manifest['trace'] = merged
     if merged:
-        return [TRACE]
+        return [name]
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     return []

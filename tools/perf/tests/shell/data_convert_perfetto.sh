@@ -457,7 +457,45 @@ fi
 subtest "Pipes"
 convert_pipe && read_trace && [ "$events" != 499 ] && error "$events events"
 
+subtest "A part of a trace of several machines: times are shifted, tracks and names are its own"
+cat > "$work/parts.py" <<'END'
+"""parts.py TRACE PART: PART is the same trace as that of node7, number 7, 1,234,567 ns later."""
+import sys
+
+from perfetto_trace import read_packets
+
+whole, part = (read_packets(path) for path in sys.argv[1:])
+assert all(packet.machine == 7 and packet.sequence >> 20 == 7 for packet in part)
+
+
+def facts(packets, shift):
+    return sorted((p.time and p.time + shift, p.event.type, p.event.name, p.track.name, p.sample.tid,
+                   sorted((p.bundle.cpu, e.time + shift, e.pid) for e in p.bundle.event),
+                   [thread.name for thread in p.tree.thread]) for p in packets
+                  if not p.HasField('clocks') and p.track.uuid & 0xffffff != 3 and
+                  p.event.track & 0xffffff != 3)
+
+
+assert facts(whole, 1234567) == facts(part, 0)
+uuids = {p.track.uuid: p.track for p in part if p.HasField('track')}
+assert all(uuid >> 56 == 7 for uuid in uuids)
+assert [t.name for t in uuids.values() if not t.parent] == ['node7']
+assert {p.event.track for p in part if p.HasField('event')} <= set(uuids)
+names = [[c for p in packets for t in p.tree.process for c in t.cmdline] for packets in (whole, part)]
+assert names[1] == ['node7: ' + name for name in names[0]] and names[0]
+(bound,) = [p.event for p in part if p.event.name.startswith('clock within')]
+assert bound.name == 'clock within 0.089 us' and bound.annotation[0].number == 89, bound
+END
+if convert "$work/system" && mv "$output" "$work/whole" &&
+	convert "$work/system" --machine=7:1234567:89:node7; then
+	/usr/bin/python3 "$work/parts.py" "$work/whole" "$output" || error "the part differs"
+fi
+
 subtest "Errors"
 common_failures
+for machine in 0:1:1:x 256:1:1:x 1:1:1: 1:a:1:x 1:1:x; do
+	fails 'Cannot use --machine=' "--to-$format=$work/new" "--machine=$machine"
+done
+fails 'specify --machine only with' "--to-chrome=$work/new" --machine=1:1:1:x
 
 finish

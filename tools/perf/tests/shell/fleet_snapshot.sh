@@ -10,8 +10,10 @@
 
 [ -n "${fleet_namespaces-}" ] || exec unshare --net --mount env fleet_namespaces=1 "$0" "$@"
 . "$(dirname "$0")/lib/recorder.sh"
+. "$(dirname "$0")/lib/perfetto.sh"
 
 need perf root shift_clock delays sched:sched_process_exec
+need_perfetto_reader
 "${TOP:-$tests_dir/../../..}/scripts/install-deps" fleet > "$work/log" 2>&1 ||
 	skip "cannot install sshd and ClusterShell: $(tail -n 1 "$work/log")"
 sshd=$(command -v sshd || echo /usr/sbin/sshd)
@@ -204,18 +206,18 @@ done
 
 subtest "the trace has the events of all machines, at the same time"
 cat > "$work/trace.py" <<-'END'
-	import gzip, json, sys
+	import sys
+	from perfetto_trace import read_packets
 	folder, before, after, names = sys.argv[1], float(sys.argv[2]), float(sys.argv[3]), sys.argv[4:]
-	trace = json.load(gzip.open(folder + '/trace.json.gz'))
-	zero, bounds = trace['otherData']['offset_s'], trace['otherData']['bound_ns']
-	assert sorted(bounds) == names, bounds
-	titles = {event['args']['name'].partition(':')[0] for event in trace['traceEvents']
-	          if event.get('name') == 'process_name'}
-	assert titles == set(names), titles
+	packets = read_packets(folder + '/trace.pftrace')
 	for number, name in enumerate(names, 1):
-	    times = [event['ts'] / 1e6 + zero for event in trace['traceEvents']
-	             if event.get('name') == 'sched:sched_process_exec' and event['pid'] // 10**7 == number]
-	    error = bounds[name] / 1e9 + 1e-4
+	    own = [packet for packet in packets if packet.machine == number]
+	    assert [p.track.name for p in own if p.HasField('track') and not p.track.parent] == [name], name
+	    (bound,) = [p.event.annotation[0].number for p in own
+	                if p.event.name.startswith('clock within ')]
+	    times = sorted(event.time / 1e9 for p in own for event in p.bundle.event
+	                   if event.generic.name == 'sched:sched_process_exec')
+	    error = bound / 1e9 + 1e-4
 	    assert len(times) == 2, (name, times)
 	    assert before - error <= times[0] <= times[1] <= after + error, (name, times, before, after)
 END

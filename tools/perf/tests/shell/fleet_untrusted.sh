@@ -5,6 +5,7 @@
 # timeout: 300
 
 . "$(dirname "$0")/lib/harness.sh"
+. "$(dirname "$0")/lib/perfetto.sh"
 
 need perf
 /usr/bin/python3 -c 'import ClusterShell' 2> /dev/null ||
@@ -43,7 +44,9 @@ flood)		yes ;;
 facts)		echo perf-fleet; yes "kernel 6.1" ;;
 hang)		facts; exec sleep 60 ;;
 deaf)		trap '' TERM HUP; exec sleep 60 ;;
-real)		facts; clocks; file "$(stat -c %s real.data)"; cat real.data ;;
+real)	facts; clocks; file "$(stat -c %s real.data)"; cat real.data ;;
+ahead)		facts; for _ in {1..8}; do read -r; echo "time $((${EPOCHREALTIME%.*} + 3)).${EPOCHREALTIME#*.}"; done
+		read -r; file "$(stat -c %s real.data)"; cat real.data ;;
 trickle)	facts; clocks; file 6; printf abc; exec sleep 60 ;;
 esac
 END
@@ -189,12 +192,12 @@ cat > "$work/rewrite.py" <<-'END'
 	import sys
 	sys.dont_write_bytecode = True
 	sys.path.append(sys.argv[1])
-	from fleet import trace
+	from fleet import chrome, merge
 	result = {'machine': 'n2', 'clock': {'offset_ns': -7000000},
 	          'clock_pair': {'time_of_day_ns': 1795430770000000001, 'clock_ns': 1000000051736000000}}
-	shift = trace.shift_of(result, 1795000000, 1000000000)
+	shift = merge.clock_shift(result) + (1000000000 - 1795000000) * 10**9
 	for line in sys.stdin.buffer:
-	    event = trace.rewrite(line, 2, b'n2', shift)
+	    event = chrome.rewrite(line, 2, b'n2', shift)
 	    if event:
 	        sys.stdout.buffer.write(event + b'\n')
 END
@@ -226,13 +229,104 @@ diff "$work/expected" "$work/rewritten" || error "the events are wrong"
 
 subtest "a recording in the archive and in the trace"
 "$PERF" record -q -e page-faults:u -o real.data -- true 2> err || error "cannot record: $(cat err)"
-snapshot 0 -w real
+snapshot 0 -w real --trace chrome
 [ "$(manifest "m['trace'], h['real']['lost_events'], h['real']['last_s'] >= h['real']['first_s'] > 0")" = \
 	"['real'] 0 True" ] || error "wrong manifest: $(manifest m), $(cat err)"
 tar -xOf t.tar t/trace.json.gz | gzip -d | /usr/bin/python3 -c "
 import json, sys
 names = {event.get('name') for event in json.load(sys.stdin)['traceEvents']}
 sys.exit('page-faults:u' not in names)" || error "the trace does not have the event"
+
+subtest "two machines in a trace of Perfetto: each has its times, tracks and name"
+# The clock of "ahead" is ahead by 3 s: what its file has happened 3 s earlier than that of "real".
+if has_perfetto_reader; then
+	snapshot 0 -w real,ahead
+	tar -xOf t.tar t/trace.pftrace > merged.pftrace
+	"$PERF" script --ns -i real.data -F time,event 2> /dev/null > script
+	tar -xOf t.tar t/manifest.json > manifest.json
+	cat > "$work/merged.py" <<-'END'
+		import json
+		from perfetto_trace import read_packets
+		manifest = json.load(open('manifest.json'))
+		times = sorted(int(line.split(':')[0].replace('.', '')) for line in open('script'))
+		packets = read_packets('merged.pftrace')
+		host = [p for p in packets if not p.machine]
+		assert {c.id: c.time for p in host for c in p.clocks.clock} == \
+		    dict.fromkeys((1, 6), host[0].clocks.clock[0].time)
+		assert abs(host[0].clocks.clock[0].time - manifest['created_s'] * 1e9) < 2000, host[0]
+		assert any(p.event.name == 'request' for p in host)
+		first, sequences, uuids = {}, set(), set()
+		for number, result in enumerate(manifest['machines'], 1):
+		    own = [p for p in packets if p.machine == number]
+		    # To times of the collector, as the manual describes
+		    shift = result['clock_pair']['time_of_day_ns'] - result['clock_pair']['clock_ns'] - \
+		        result['clock']['offset_ns']
+		    found = sorted(p.time for p in own if p.HasField('sample'))
+		    assert found == [time + shift for time in times] and found, (result, found[:3])
+		    first[result['machine']] = found[0]
+		    assert not any(p.HasField('clocks') for p in own)
+		    tracks = {p.track.uuid: p.track for p in own if p.HasField('track')}
+		    top = [track for track in tracks.values() if not track.parent]
+		    assert [track.name for track in top] == [result['machine']], top
+		    bounds = [p.event.annotation[0].number for p in own if p.event.track == top[0].uuid
+		              and p.event.name.startswith('clock within ')]
+		    assert bounds == [result['clock']['bound_ns']], bounds
+		    assert all(process.cmdline[0].startswith(result['machine'] + ': ')
+		               for p in own for process in p.tree.process if process.cmdline)
+		    assert any(process.cmdline for p in own for process in p.tree.process)
+		    assert own[0].system.utsname.machine
+		    assert not sequences & {p.sequence for p in own} and not uuids & set(tracks)
+		    sequences |= {p.sequence for p in own}
+		    uuids |= set(tracks)
+		assert len(first) == 2, first
+		# Both files are the same. The clocks are compared within their bounds.
+		bound = sum(result['clock']['bound_ns'] for result in manifest['machines'])
+		assert abs(first['real'] - first['ahead'] - 3 * 10**9) <= bound, (first, bound)
+		print(f'# within {bound} ns: {first["real"] - first["ahead"] - 3 * 10**9} ns')
+	END
+	/usr/bin/python3 "$work/merged.py" || error "the trace is wrong: $(cat err)"
+	snapshot 0 -w real --trace none
+	[ "$(tar -tf t.tar | xargs)" = "t/manifest.json t/real.data" ] || error "$(tar -tf t.tar)"
+else
+	inconclusive "no reader of Perfetto's traces"
+fi
+
+subtest "packets with tracks, numbers or fields that perf does not write are left out"
+cat > "$work/packets.py" <<-'END'
+	import sys
+	import zlib
+	sys.dont_write_bytecode = True
+	sys.path.append(sys.argv[1])
+	from fleet.merge import TraceError
+	from fleet.perfetto import (CLOCKS, COMPRESSED, EVENT, MACHINE, SEQUENCE, TIME, TRACK, check, number,
+	                            split, text, unpack)
+	own, other = 2 << 56 | 7, 3 << 56 | 7
+	end = number(SEQUENCE, 2 << 20 | 5) + number(MACHINE, 2)
+	bundle = text(1, b'anything')
+	event = text(EVENT, number(9, 1) + number(11, own) + text(23, b'name'))
+	for packet in (bundle, number(TIME, 9) + event, text(TRACK, number(1, own) + number(5, own) + text(2, b'x'))):
+	    for sequence in (5, 3 << 20 | 5, 2 << 20 | 5):
+	        assert check(packet + number(SEQUENCE, sequence) + number(MACHINE, 3), 2) == packet + end
+	        assert check(number(MACHINE, 2) + number(SEQUENCE, sequence) + packet, 2) == packet + end
+	packed = text(COMPRESSED, zlib.compress(text(1, bundle) + text(1, event)))
+	assert unpack(packed) == [bundle, event] and unpack(bundle) == [bundle]
+	for bad in (text(EVENT, number(9, 1) + number(11, other)), text(EVENT, number(11, own) + number(31, other)),
+	            text(TRACK, number(1, other)), text(TRACK, number(1, own) + number(5, other)),
+	            text(TRACK, text(1, b'x')), packed, text(CLOCKS, b''), text(107, b''), bundle[:-1], b'\x80',
+	            b'\x0d1234', b'\x0a' + b'\xff' * 12, text(SEQUENCE, b'x')):
+	    assert check(bad, 2) == b'', bad
+	    assert check(bundle + bad, 2) == b'', bad
+	for bad in (text(COMPRESSED, b'no zlib'), text(COMPRESSED, zlib.compress(bytes(1 << 27))), number(COMPRESSED, 3)):
+	    assert unpack(bad) == [], bad
+	assert split(text(1, bundle) + text(1, event)[:-1]) == ([bundle], text(1, event)[:-1])
+	for bad in (b'x', text(1, bundle) + b'\0', b'\x0a' + b'\xff' * 12, b'\x0a\xff\xff\xff\xff\x0f'):
+	    try:
+	        print(split(bad))
+	    except TraceError:
+	        continue
+	    sys.exit('no error')
+END
+/usr/bin/python3 "$work/packets.py" "$tests_dir/.." || error "a packet is not judged as it should be"
 
 # This perf does with a file what a file may make the real one do.
 mkdir "$work/stub"
@@ -258,11 +352,11 @@ cat > "$work/sandbox.py" <<-'END'
 	import sys
 	sys.dont_write_bytecode = True
 	sys.path.append(sys.argv[1])
-	from fleet import sandbox, trace
+	from fleet import chrome, merge, sandbox
 	if sys.argv[2] == 'convert':
 	    try:
-	        trace.convert(sys.argv[3], int(sys.argv[4]))
-	    except trace.TraceError as error:
+	        chrome.convert(sys.argv[3], int(sys.argv[4]))
+	    except merge.TraceError as error:
 	        print(error)
 	elif sys.argv[2] in ('any', sandbox.kind()):
 	    print(sandbox.text(sys.argv[3], 'script'), end='')

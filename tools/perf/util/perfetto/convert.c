@@ -31,6 +31,7 @@
 #include "tracks.h"
 
 #define MAX_CPUS	(1 << 16)	/* memory is allocated for each one up to the last */
+#define MAX_MACHINE	255
 
 /**
  * struct perfetto - a conversion
@@ -188,12 +189,30 @@ static int write_trace(struct conversion *base)
 	return base->err ? -1 : 0;
 }
 
-int convert__perf2perfetto(const char *input, const char *output,
+/* Return: 0, or -1 after an error message. */
+static int parse_machine(struct trace_machine *machine, const char *text)
+{
+	int len = 0;
+
+	if (sscanf(text, "%u:%" SCNd64 ":%" SCNu64 ":%n", &machine->id, &machine->shift,
+		   &machine->bound, &len) == 3 &&
+	    len && text[len] && machine->id >= 1 && machine->id <= MAX_MACHINE) {
+		machine->name = text + len;
+		return 0;
+	}
+	pr_err("Cannot use --machine=%s: use <id>:<offset>:<bound>:<name>, with an id from 1 to %d\n",
+	       text, MAX_MACHINE);
+	return -1;
+}
+
+int convert__perf2perfetto(const char *input, const char *output, const char *machine,
 			   const struct perf_data_convert_opts *opts)
 {
 	struct perfetto conv = { .begun = false };
 	int err;
 
+	if (machine && parse_machine(&conv.packets.machine, machine))
+		return -1;
 	conversion__init(&conv.base, "perfetto");
 	set_callbacks(&conv);
 	task_ids__init(&conv.ids, &conv.base);

@@ -306,7 +306,7 @@ int ftrace__add(struct ftrace *ftrace, struct evsel *evsel, const struct perf_sa
 	if (!bundle || !layout)
 		return -ENOMEM;
 	event = proto__begin(bundle, BUNDLE_EVENT);
-	proto__number(bundle, FTRACE_TIMESTAMP, at->time);
+	proto__number(bundle, FTRACE_TIMESTAMP, packets__time(ftrace->packets, at->time));
 	if (at->tid >= 0)
 		proto__number(bundle, FTRACE_PID, at->tid);
 	payload = proto__begin(bundle, layout->number);

@@ -15,8 +15,11 @@ struct proto *packets__begin(struct packets *packets, unsigned int sequence, u64
 
 	packet->len = 0;
 	if (time)
-		proto__number(packet, PACKET_TIMESTAMP, time);
-	proto__number(packet, PACKET_SEQUENCE, sequence);
+		proto__number(packet, PACKET_TIMESTAMP, packets__time(packets, time));
+	proto__number(packet, PACKET_SEQUENCE,
+		      packets->machine.id << MACHINE_SEQUENCE_SHIFT | sequence);
+	if (packets->machine.id)
+		proto__number(packet, PACKET_MACHINE, packets->machine.id);
 	return packet;
 }
 

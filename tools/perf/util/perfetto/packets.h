@@ -15,15 +15,34 @@
 #define SEQUENCE_COMMON		1
 #define SEQUENCE_OF_EVENT	2	/* plus the index of the event */
 
+#define MACHINE_SEQUENCE_SHIFT	20	/* sequences of a machine begin at its number << this */
+#define MACHINE_UUID_SHIFT	56	/* likewise, uuids of its tracks */
+
+/**
+ * struct trace_machine - which machine of several the trace is of; all zero if there is one only
+ * @id:		1 to 255, 0 for the only machine
+ * @shift:	what is added to all times [ns]
+ * @bound:	how wrong the clock may be then [ns]
+ * @name:	shown to users; the caller's
+ */
+struct trace_machine {
+	unsigned int	 id;
+	s64		 shift;
+	u64		 bound;
+	const char	*name;
+};
+
 /**
  * struct packets
  * @file:	output; the caller's
+ * @machine:	where the records are from
  * @packet:	the packet that was begun
  * @pending:	packets that are not written yet
  * @err:	negative errno of the first failure, or 0
  */
 struct packets {
 	FILE		*file;
+	struct trace_machine machine;
 	struct proto	 packet;
 	struct proto	 pending;
 	int		 err;
@@ -36,6 +55,12 @@ struct packets {
  * Return: where to add enum packet_fields.
  */
 struct proto *packets__begin(struct packets *packets, unsigned int sequence, u64 time);
+
+/** packets__time - return the time of a record as it is written */
+static inline u64 packets__time(const struct packets *packets, u64 time)
+{
+	return time + packets->machine.shift;
+}
 
 /** packets__end - end the packet. Return: @packets->err */
 int packets__end(struct packets *packets);

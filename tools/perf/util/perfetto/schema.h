@@ -24,6 +24,7 @@ enum packet_fields {
 	PACKET_DEFAULTS			= 59,	/* of the packets of a sequence */
 	PACKET_TRACK_DESCRIPTOR		= 60,
 	PACKET_PERF_SAMPLE		= 66,
+	PACKET_MACHINE			= 98,	/* of several; none for the host */
 };
 
 enum sequence_flags {

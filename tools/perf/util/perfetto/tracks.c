@@ -15,6 +15,7 @@
 /* Each track has a number. Other files may be merged with this one: 0 to 1,000 are likely taken. */
 #define UUID_RECORDS	0x70657266000001ULL
 #define UUID_SNAPSHOTS	0x70657266000002ULL
+#define UUID_MACHINE	0x70657266000003ULL
 #define UUID_TOO_LONG	0x70657266000010ULL	/* plus the number of the lane */
 #define UUID_CPU	0x70657266100000ULL	/* plus the number of the CPU plus one */
 
@@ -74,9 +75,21 @@ int tracks__write_machine(struct tracks *tracks, const struct perf_env *env)
 	proto__end(packet, name);
 	proto__end(packet, begin);
 	err = packets__end(tracks->packets);
-	if (!err && env->clock.enabled)
+	if (!err && env->clock.enabled && !tracks->packets->machine.id)
 		err = write_clocks(tracks, env);
 	return err;
+}
+
+/* Viewers do not tell the machine of a process, but show its command. */
+static void write_command(struct tracks *tracks, const char *name)
+{
+	char command[512];
+
+	if (tracks->packets->machine.id) {
+		snprintf(command, sizeof(command), "%s: %s", tracks->packets->machine.name, name);
+		name = command;
+	}
+	proto__text(&tracks->packets->packet, PROCESS_COMMAND, name, SIZE_MAX);
 }
 
 int tracks__task(struct tracks *tracks, u64 time, int pid, int tid, int parent, const char *name)
@@ -94,7 +107,7 @@ int tracks__task(struct tracks *tracks, u64 time, int pid, int tid, int parent, 
 		if (parent >= 0)
 			proto__number(packet, PROCESS_PARENT, parent);
 		if (name)
-			proto__text(packet, PROCESS_COMMAND, name, SIZE_MAX);
+			write_command(tracks, name);
 		proto__end(packet, begin);
 	}
 	begin = proto__begin(packet, TREE_THREAD);
@@ -109,14 +122,23 @@ int tracks__task(struct tracks *tracks, u64 time, int pid, int tid, int parent, 
 
 /* ---- tracks */
 
+static void write_uuid(struct tracks *tracks, unsigned int field, u64 uuid)
+{
+	proto__number(&tracks->packets->packet, field,
+		      (u64)tracks->packets->machine.id << MACHINE_UUID_SHIFT | uuid);
+}
+
+/* The tracks of a machine of several are below that of the machine. */
 static int describe(struct tracks *tracks, u64 uuid, u64 parent, const char *name)
 {
 	struct proto *packet = packets__begin(tracks->packets, SEQUENCE_COMMON, 0);
 	size_t begin = proto__begin(packet, PACKET_TRACK_DESCRIPTOR);
 
-	proto__number(packet, TRACK_UUID, uuid);
+	write_uuid(tracks, TRACK_UUID, uuid);
+	if (!parent && uuid != UUID_MACHINE && tracks->packets->machine.id)
+		parent = UUID_MACHINE;
 	if (parent)
-		proto__number(packet, TRACK_PARENT, parent);
+		write_uuid(tracks, TRACK_PARENT, parent);
 	proto__text(packet, TRACK_NAME, name, SIZE_MAX);
 	proto__end(packet, begin);
 	return packets__end(tracks->packets);
@@ -127,7 +149,9 @@ static int describe_common(struct tracks *tracks)
 	if (tracks->described)
 		return 0;
 	tracks->described = true;
-	return describe(tracks, UUID_RECORDS, 0, "Records") ?:
+	return (tracks->packets->machine.id ?
+		describe(tracks, UUID_MACHINE, 0, tracks->packets->machine.name) : 0) ?:
+	       describe(tracks, UUID_RECORDS, 0, "Records") ?:
 	       describe(tracks, UUID_SNAPSHOTS, 0, "Snapshots");
 }
 
@@ -139,7 +163,7 @@ static size_t begin_event(struct tracks *tracks, u64 uuid, u64 time, enum track_
 	size_t begin = proto__begin(packet, PACKET_TRACK_EVENT);
 
 	proto__number(packet, EVENT_TYPE, type);
-	proto__number(packet, EVENT_TRACK, uuid);
+	write_uuid(tracks, EVENT_TRACK, uuid);
 	if (name)
 		proto__text(packet, EVENT_NAME, name, size);
 	return begin;
@@ -199,6 +223,8 @@ int tracks__sample(struct tracks *tracks, const struct moment *at, bool may_be_l
 	int err;
 
 	tracks->end = max(tracks->end, at->time);
+	if (!tracks->begin || at->time < tracks->begin)
+		tracks->begin = at->time;
 	if (at->cpu < 0 || at->cpu >= MAX_CPUS)
 		return 0;
 	if (!cpu) {
@@ -324,6 +350,28 @@ static int end_cpu(struct tracks *tracks, int cpu)
 	return end_event(tracks, begin);
 }
 
+/* Say for the whole span of the records how wrong their times may be. */
+static int draw_machine(struct tracks *tracks)
+{
+	const struct trace_machine *machine = &tracks->packets->machine;
+	char name[64];
+	size_t begin;
+	int err;
+
+	if (!machine->id)
+		return 0;
+	err = describe_common(tracks);
+	if (err || !tracks->begin)
+		return err;
+	snprintf(name, sizeof(name), "clock within %" PRIu64 ".%03u us", machine->bound / 1000,
+		 (unsigned int)(machine->bound % 1000));
+	begin = begin_event(tracks, UUID_MACHINE, tracks->begin, TYPE_BEGIN, name, SIZE_MAX);
+	proto__text(&tracks->packets->packet, EVENT_CATEGORY, "clock", SIZE_MAX);
+	annotate(tracks, "bound_ns", machine->bound);
+	return end_event(tracks, begin) ?:
+	       write_event(tracks, UUID_MACHINE, tracks->end, TYPE_END, NULL);
+}
+
 int tracks__finish(struct tracks *tracks)
 {
 	unsigned int i;
@@ -333,5 +381,5 @@ int tracks__finish(struct tracks *tracks)
 		err = write_counts(tracks, i);
 	for (cpu = 0; cpu < tracks->nr_cpus && !err; cpu++)
 		err = end_cpu(tracks, cpu);
-	return err;
+	return err ?: draw_machine(tracks);
 }

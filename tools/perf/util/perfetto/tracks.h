@@ -39,6 +39,7 @@ struct cpu_track {
  * @counts:	losses without a time
  * @too_long:	tracks of durations
  * @nr_too_long: those that are described
+ * @begin:	time of the oldest sample, 0 before it
  * @end:	time of the newest record
  * @described:	the tracks that all files have are described
  */
@@ -49,6 +50,7 @@ struct tracks {
 	struct loss_counts counts;
 	struct too_long_lanes too_long;
 	unsigned int	  nr_too_long;
+	u64		  begin;
 	u64		  end;
 	bool		  described;
 };
@@ -58,7 +60,10 @@ void tracks__exit(struct tracks *tracks);
 
 /* Each function returns 0 or a negative errno. */
 
-/* Write the clocks, and the machine; the latter decides how states of tasks are read. */
+/*
+ * Write the clocks, and the machine; the latter decides how states of tasks are read. A machine of
+ * several has no clocks: its times are shifted to those of the collector.
+ */
 int tracks__write_machine(struct tracks *tracks, const struct perf_env *env);
 
 /* Write the name of a task; @parent is the process that forked it, or -1 if it is not known. */
@@ -69,7 +74,7 @@ int tracks__snapshot(struct tracks *tracks, const struct moment *at, const char 
 		     size_t size);
 int tracks__lost(struct tracks *tracks, const struct loss *loss);
 
-/* Close the tracks of records, and write the losses without a time. */
+/* Close the tracks of records and of the machine, and write the losses without a time. */
 int tracks__finish(struct tracks *tracks);
 
 #endif

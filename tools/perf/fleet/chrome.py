@@ -4,18 +4,17 @@
 perf data convert --to-chrome writes each event on a line, with its process, thread and time first.
 Each machine gets a range of process ids: viewers then show its processes together.
 """
-import concurrent.futures
 import contextlib
 import gzip
 import json
 import os
 import re
 
-from . import sandbox
+from . import merge, sandbox
+from .merge import Limited, TraceError
 
 MAX_DIGITS = 7                  # of a process id; perf data uses ids below 10**7
 STRIDE = 10**MAX_DIGITS         # between the process ids of two machines
-MAX_MACHINES = 200              # viewers have 32 bits for a process id
 MAX_PID = 1 << 22
 MODULUS = 10**6                 # viewers have 53 bits for a time: leave out multiples of this [s]
 MAX_LINE = 1 << 20
@@ -25,28 +24,6 @@ EVENT = re.compile(rb'\{"ph":"(.)","pid":(\d+),"tid":(\d+)(?:,"ts":(-?\d+)\.(\d{
 INDEX = re.compile(rb'-?\d+')
 FLOW = re.compile(rb'"id":(\d+)')
 OFFSET = re.compile(rb'"otherData":\{"offset_s":(\d+)')
-
-
-class TraceError(Exception):
-    pass
-
-
-class Limited:
-    """A file to write to, whose size is limited."""
-
-    def __init__(self, file, left):
-        self.file, self.left = file, left
-
-    def write(self, data):
-        self.left -= len(data)
-        return self.file.write(data)
-
-    def flush(self):
-        self.file.flush()
-
-    def check(self):
-        if self.left < 0:
-            raise TraceError('the trace is too large, see --max-size')
 
 
 @contextlib.contextmanager
@@ -111,16 +88,8 @@ def rewrite(line, machine, name, shift_ns):
     return event
 
 
-def shift_of(result, zero_s, offset_s):
-    """Return by how much the times in the trace of a machine are to be moved [ns]."""
-    pair = result['clock_pair']
-    return pair['time_of_day_ns'] - pair['clock_ns'] - result['clock']['offset_ns'] + \
-        (offset_s - zero_s) * 10**9
-
-
-def append(out, limited, path, result, machine, zero_s, offset_s):
+def append(out, limited, path, result, machine, shift_ns):
     name = json.dumps(result['machine'])[1:-1].encode()
-    shift_ns = shift_of(result, zero_s, offset_s)
     with gzip.open(path + '.json.gz') as source:
         while line := source.readline(MAX_LINE):
             event = rewrite(line, machine, name, shift_ns)
@@ -137,36 +106,18 @@ def write(output, results, path_of, budget, created_s, reason, complain):
     Return the names of the machines in the trace.
     """
     zero_s = int(created_s) // MODULUS * MODULUS
-    usable = [result for result in results if 'clock_pair' in result]
-    for result in results:
-        if 'clock_pair' not in result:
-            complain(result['machine'], 'the file has no time of day')
-    for result in usable[MAX_MACHINES:]:
-        complain(result['machine'], f'a trace has at most {MAX_MACHINES} machines')
-    usable = usable[:MAX_MACHINES]
-    workers = os.cpu_count() or 1
-    merged = []
-    with compressed(output, 3, budget // 2) as (out, limited), \
-            concurrent.futures.ThreadPoolExecutor(workers) as pool:
+    with compressed(output, 3, budget // 2) as (out, limited):
         # An event of the collector is first, so that all others follow a comma.
         out.write(b'{"traceEvents":[\n{"ph":"i","pid":0,"tid":0,"ts":%d,"s":"g","name":%s}' %
                   ((created_s - zero_s) * 1e6, json.dumps(f'perf fleet: {reason}').encode()))
-        # Few JSON files exist at a time: compressed, they are as large as the files or larger.
-        for begin in range(0, len(usable), workers):
-            batch = usable[begin:begin + workers]
-            offsets = [pool.submit(convert, path_of(result), budget // 2 // workers) for result in batch]
-            for number, (result, offset) in enumerate(zip(batch, offsets), begin + 1):
-                path = path_of(result)
-                try:
-                    append(out, limited, path, result, number, zero_s, offset.result())
-                    merged.append(result['machine'])
-                except TraceError as error:
-                    complain(result['machine'], str(error))
-                finally:
-                    if os.path.exists(path + '.json.gz'):
-                        os.unlink(path + '.json.gz')
-        bounds = {result['machine']: result['clock']['bound_ns'] for result in usable
-                  if result['machine'] in merged}
+        merged = merge.machines(
+            results, path_of, '.json.gz',
+            lambda path, _result, _number: convert(path, budget // 2 // merge.WORKERS),
+            lambda path, offset_s, result, number: append(
+                out, limited, path, result, number,
+                merge.clock_shift(result) + (offset_s - zero_s) * 10**9),
+            complain)
+        bounds = {result['machine']: result['clock']['bound_ns'] for result in merged}
         out.write(b'\n],\n"displayTimeUnit":"ns",\n"otherData":%s}\n' %
                   json.dumps({'offset_s': zero_s, 'bound_ns': bounds}).encode())
-    return merged
+    return [result['machine'] for result in merged]
