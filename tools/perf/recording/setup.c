@@ -7,7 +7,6 @@
 #include <linux/kernel.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/evsel.h"

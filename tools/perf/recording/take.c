@@ -3,7 +3,6 @@
  * Write a snapshot: to this file, or as the end of it; drop one that cannot be written.
  */
 #include <inttypes.h>
-#include <string.h>
 #include <linux/kernel.h>
 #include "util/debug.h"
 #include "util/evlist.h"

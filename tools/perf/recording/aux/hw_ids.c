@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 #include <string.h>
-#include <linux/kernel.h>
 #include "hw_ids.h"
 
 void hw_ids__init(struct hw_ids *ids)

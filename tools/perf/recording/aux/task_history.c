@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <linux/kernel.h>
 #include "task_history.h"
 #include "recording/state/task_refs.h"

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <sys/stat.h>
-#include <linux/kernel.h>
-#include <linux/zalloc.h>
 #include "util/data.h"
 #include "util/debug.h"
 #include "util/util.h"

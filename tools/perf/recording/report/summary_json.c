@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <linux/kernel.h>
 #include <linux/time64.h>
 #include "recording/aux/snapshot.h"
 #include "recording/keep/keep.h"

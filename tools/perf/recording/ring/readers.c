@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/kernel.h>
 #include <linux/zalloc.h>
 #include "util/debug.h"
 #include "channel.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <limits.h>
 #include <poll.h>
-#include <linux/types.h>
 #include "util/bpf-event.h"
 #include "util/debug.h"
 #include "util/evlist.h"

@@ -3,7 +3,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <linux/kernel.h>
 #include <linux/perf_event.h>
 #include <perf/event.h>
 #include "perf-sys.h"

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <linux/hash.h>
 #include <linux/kernel.h>
-#include <linux/zalloc.h>
 #include "deferred.h"
 
 #define MIN_CAPACITY	1024

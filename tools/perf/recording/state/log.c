@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/kernel.h>
 #include "log.h"
 #include "sb_record.h"
 #include "system_wide.h"

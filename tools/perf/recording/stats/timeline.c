@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <string.h>
 #include <linux/kernel.h>
 #include "timeline.h"
 

@@ -14,7 +14,6 @@
 #include <err.h>
 #include <errno.h>
 #include <linux/bpf.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
