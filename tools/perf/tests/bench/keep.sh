@@ -46,6 +46,7 @@ for name in switch-output compress; do
 	[ -x "$newest" ] || names=${names/ $name-newest / }
 done
 ours=$PERF
+wrapper=("$BUILD/tests/spend" "$work/spent")
 
 # Run the workload, and count in $passes how often all CPUs got through its files.
 run_workload() {
@@ -120,6 +121,32 @@ add() {
 	echo "$2" >> "$work/figure-$1"
 }
 
+has_begun() {
+	[ -n "$(find "$work" -name 'data*' -size +64k)" ]
+}
+
+# Start $perf, and return when it records. Perfs that record their own system calls answer no command.
+start() {
+	if [ "$perf" = "$ours" ]; then
+		recorder_start -a "${options[@]}" -o "$work/data"
+		return
+	fi
+	"${wrapper[@]}" "$perf" record -a "${options[@]}" -o "$work/data" \
+		> "$work/record.out" 2> "$work/record.err" &
+	recorder=$!
+	started+=("$recorder")
+	wait_until 60 has_begun || fatal "$perf does not begin"
+}
+
+stop() {
+	if [ "$perf" = "$ours" ]; then
+		recorder_stop
+		return
+	fi
+	kill -INT "$recorder"
+	wait "$recorder"
+}
+
 one_round() {
 	local name=$1 held nr bytes recorded
 
@@ -130,14 +157,9 @@ one_round() {
 	fi
 	options "$name"
 	rm -rf "$work"/data*
-	"$BUILD/tests/spend" "$work/spent" "$perf" record -a "${options[@]}" -o "$work/data" \
-		> "$work/record.out" 2> "$work/record.err" &
-	recorder=$!
-	started+=("$recorder")
-	pause 2
+	start
 	run_workload
-	kill -INT "$recorder"
-	wait "$recorder"
+	stop
 	mapfile -t files < <(ls "$work"/data.2* 2> /dev/null || ls "$work/data")
 	read -r held nr < <(span "${files[@]}")
 	case $name in
