@@ -193,7 +193,7 @@ static void test_clock(void)
 	check(nanoseconds < 3 * 5461 * 3, "two bytes and a template, for most times");
 	check(ticks < nanoseconds * 9 / 10 && arm < nanoseconds * 9 / 10,
 	      "a clock that ticks more slowly takes fewer bytes");
-	check(odd < ticks * 21 / 20, "a time that is 1 ns off takes no more than others");
+	check(odd < ticks * 101 / 100, "a time that is 1 ns off does not spoil those behind it");
 }
 
 /* The keys of three tasks, each of which repeats a sequence, as programs repeat their calls. */
