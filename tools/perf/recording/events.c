@@ -480,7 +480,7 @@ int events__open(struct recorder *rec)
 				       excludes_self(rec) ? getpid() : 0);
 
 	if (!err)
-		err = task_contexts__pin(&rec->contexts, evlist, &rec->opts);
+		err = task_contexts__pin(&rec->contexts, evlist, &rec->opts, rec->bpf_ring.marker);
 	if (!err)
 		err = open_of_best_kind(rec);
 	if (!err && triggers)

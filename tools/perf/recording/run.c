@@ -308,10 +308,10 @@ static int begin(struct recorder *rec)
 	rec->advice.begin_ns = rdclock();
 
 	/* Events that exec enables, and those that --delay holds back, stay disabled. */
-	if (!target__none(target) && !target->initial_delay) {
+	if (!target__none(target) && !target->initial_delay)
 		evlist__enable(rec->evlist);
+	if (!target->initial_delay)
 		bpf_ring__sync(rec->evlist);
-	}
 	off_cpu__start(&rec->off_cpu);
 	if (!target__none(target) && target->initial_delay <= 0)
 		triggers__enable(&rec->triggers);

@@ -10,6 +10,7 @@
 #include "util/evlist.h"
 #include "util/evsel.h"
 #include "util/record.h"
+#include "util/target.h"
 #include "recording/lib/compat.h"
 #include "task_contexts.h"
 
@@ -45,40 +46,44 @@ static bool has_probes(struct evlist *evlist)
 	return false;
 }
 
-static int open_event(pid_t tid)
+static int open_event(pid_t tid, const struct perf_event_attr *attr)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .size = sizeof(attr),
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_READ, .sample_period = 1,
-		.disabled = 1, .inherit = 1, .exclude_kernel = 1, .exclude_hv = 1,
-	};
-	int fd = sys_perf_event_open(&attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	struct perf_event_attr other = *attr;
+	int fd = sys_perf_event_open(&other, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
 	if (fd >= 0)
 		return fd;
-	attr.sample_type = 0;
-	attr.sample_period = 0;
-	attr.inherit = 0;
-	return sys_perf_event_open(&attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	other.sample_type = 0;
+	other.sample_period = 0;
+	other.inherit = attr->inherit && attr->config1;
+	return sys_perf_event_open(&other, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 int task_contexts__pin(struct task_contexts *contexts, struct evlist *evlist,
-		       const struct record_opts *opts)
+		       const struct record_opts *opts, __u64 marker)
 {
 	struct perf_thread_map *threads = evlist->core.threads;
+	bool pins = !opts->no_inherit && has_probes(evlist);
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .size = sizeof(attr),
+		.sample_type = pins ? PERF_SAMPLE_TID | PERF_SAMPLE_READ : 0, .sample_period = pins,
+		.disabled = 1, .inherit = !opts->no_inherit, .exclude_kernel = 1, .exclude_hv = 1,
+		.config1 = marker, .pinned = marker != 0,
+		.enable_on_exec = marker && target__enable_on_exec((struct target *)&opts->target),
+	};
 	int i, nr = perf_thread_map__nr(threads);
 
 	/* The thread of events on CPUs is -1. */
-	if (opts->no_inherit || nr < 1 || perf_thread_map__pid(threads, 0) < 0 || !has_probes(evlist))
+	if (nr < 1 || perf_thread_map__pid(threads, 0) < 0 || (!pins && !marker))
 		return 0;
 	contexts->fds = malloc(nr * sizeof(*contexts->fds));
 	if (!contexts->fds)
 		return -ENOMEM;
 	contexts->nr = nr;
 	for (i = 0; i < nr; i++) {
-		contexts->fds[i] = open_event(perf_thread_map__pid(threads, i));
+		contexts->fds[i] = open_event(perf_thread_map__pid(threads, i), &attr);
 		if (contexts->fds[i] < 0)
-			pr_debug("Cannot keep the events of task %d from being swapped: %m\n",
+			pr_debug("Cannot open the first event of task %d: %m\n",
 				 perf_thread_map__pid(threads, i));
 	}
 	return 0;

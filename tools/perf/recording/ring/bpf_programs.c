@@ -182,6 +182,8 @@ int bpf_programs__load(struct bpf_programs *programs, const struct bpf_ring_setu
 	programs->constants.data_mask = setup->data_bytes - sizeof(__u64);
 	programs->constants.drained = setup->drained;
 	programs->constants.own_tgid = setup->own_tgid;
+	programs->constants.marker = setup->marker;
+	programs->constants.awaits_exec = setup->awaits_exec;
 	err = err ?: alloc(programs) ?: load_any(programs, &patterns);
 	if (patterns.ring >= 0)
 		close(patterns.ring);

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <linux/types.h>
 #include <sys/types.h>
 #include "util/bpf_skel/event_ring.h"
 
@@ -33,12 +34,16 @@ void bpf_programs__select_calls(struct bpf_programs *programs, enum ring_event p
  * @nr_cpus:	more than the highest number of a CPU
  * @drained:	the rings are drained, and do not overwrite themselves
  * @own_tgid:	process for bpf_programs__exclude_own(); 0: none
+ * @marker:	config1 of the event that the recorded tasks have; 0: all tasks are recorded
+ * @awaits_exec: exec enables that event
  */
 struct bpf_ring_setup {
 	size_t	data_bytes;
 	int	nr_cpus;
 	bool	drained;
 	pid_t	own_tgid;
+	__u64	marker;
+	bool	awaits_exec;
 };
 
 /** bpf_programs__load - load the selected programs. Return: 0, or a negative errno of bpf(2) */

@@ -38,6 +38,7 @@ bool bpf_ring__excludes_own(struct evsel *evsel)
 #include <linux/perf_event.h>
 #include <linux/time64.h>
 #include <linux/zalloc.h>
+#include <bpf/btf.h>
 #include <symbol/kallsyms.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -47,6 +48,7 @@ bool bpf_ring__excludes_own(struct evsel *evsel)
 #include "util/evsel_config.h"
 #include "util/record.h"
 #include "util/target.h"
+#include "util/time-utils.h"
 #include "recording/lib/compat.h"
 #include "bpf_programs.h"
 
@@ -88,14 +90,28 @@ static bool is_preempt_rt(void)
 	return !uname(&name) && strstr(name.version, "PREEMPT_RT");
 }
 
+static bool has_cpus(const struct target *target)
+{
+	return target->system_wide || target->cpu_list;
+}
+
+/* Programs look at the events of a task through a function that came with Linux 6.2. */
+static bool programs_see_tasks(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool found = btf && btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+
+	btf__free(btf);
+	return found;
+}
+
 /* Return: why no event of this recording can be written by BPF, or NULL. */
 static const char *unsuitable_recording(const struct record_opts *opts)
 {
 	const struct target *target = &opts->target;
 
-	if (target->pid || target->tid || target__user(target) ||
-	    (!target->system_wide && !target->cpu_list))
-		return "only recordings of CPUs (-a or -C) can";
+	if (target->per_thread)
+		return "each thread has a ring of its own (--per-thread)";
 	if (opts->use_clockid && opts->clockid != CLOCK_MONOTONIC)
 		return "the programs have no clock but CLOCK_MONOTONIC";
 	if (!is_initial_pid_namespace())
@@ -104,6 +120,8 @@ static const char *unsuitable_recording(const struct record_opts *opts)
 		return "the kernel has no BTF (/sys/kernel/btf/vmlinux)";
 	if (is_preempt_rt())
 		return "the kernel is PREEMPT_RT: it may preempt the programs";
+	if (!has_cpus(target) && !programs_see_tasks())
+		return "the kernel is too old to record tasks so (Linux 6.2)";
 	return NULL;
 }
 
@@ -196,6 +214,7 @@ static void give_up(struct bpf_ring *ring, struct evlist *evlist, const char *re
 		evsel->priv = NULL;
 	bpf_programs__delete(ring->programs);
 	ring->programs = NULL;
+	ring->marker = 0;
 	free_events(ring);
 }
 
@@ -283,7 +302,8 @@ static const char *load(struct bpf_ring *ring, struct evlist *evlist, const stru
 {
 	const struct bpf_ring_setup setup = {
 		.data_bytes = channels__ring_bytes(opts->mmap_pages), .nr_cpus = cpu__max_cpu().cpu,
-		.drained = ring->drained, .own_tgid = own_tgid,
+		.drained = ring->drained, .own_tgid = own_tgid, .marker = ring->marker,
+		.awaits_exec = ring->marker && target__enable_on_exec((struct target *)&opts->target),
 	};
 
 	if (has_twins(ring))
@@ -305,6 +325,12 @@ static const char *load(struct bpf_ring *ring, struct evlist *evlist, const stru
 	}
 }
 
+/* Return: a number that no other recording has. The PID namespace is the initial one. */
+static __u64 make_marker(void)
+{
+	return rdclock() ^ (__u64)getpid() << 40;
+}
+
 int bpf_ring__add_events(struct bpf_ring *ring, struct evlist *evlist,
 			 const struct record_opts *opts, pid_t own_tgid)
 {
@@ -312,6 +338,8 @@ int bpf_ring__add_events(struct bpf_ring *ring, struct evlist *evlist,
 
 	if (ring->reason)
 		return refuse(ring);
+	if (!has_cpus(&opts->target))
+		ring->marker = make_marker();
 	reason = mark_events(ring, evlist) ? "memory is short" : NULL;
 	if (!reason && !ring->nr)
 		return refuse(ring);

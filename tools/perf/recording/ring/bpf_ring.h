@@ -63,6 +63,7 @@ struct bpf_written_event {
  * @mode:	an option
  * @events:	@nr that are written by BPF; NULL: none
  * @drained:	they are streamed, not overwritten
+ * @marker:	config1 of the event that marks the recorded tasks; 0: CPUs are recorded
  * @programs:	NULL: no event is written by BPF
  * @reason:	why no event at all can be written by BPF, or NULL
  */
@@ -71,6 +72,7 @@ struct bpf_ring {
 	struct bpf_written_event *events;
 	int			 nr;
 	bool			 drained;
+	__u64			 marker;
 	struct bpf_programs	*programs;
 	const char		*reason;
 };

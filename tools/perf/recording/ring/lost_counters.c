@@ -60,7 +60,7 @@ static int count_fd(struct lost_counters *counters, struct ring *ring, struct ev
 	if (perf_evsel__read(&evsel->core, cpu_idx, thread, &now) < 0)
 		return 0;
 	if (evsel__is_bpf_written(evsel))
-		now.lost = bpf_ring__lost(evsel, cpu_idx);
+		now.lost = thread ? 0 : bpf_ring__lost(evsel, cpu_idx);
 	if (now.lost == before->lost)
 		return 0;
 	lost = now.lost - before->lost;

@@ -104,19 +104,23 @@ struct ring_event_config {
 /**
  * struct event_ring_constants - what perf record sets before it loads the programs
  * @data_mask:	size of a data area - 8 [bytes]
+ * @marker:	config1 of the event that the recorded tasks have; 0: all tasks are recorded
  * @own_tgid:	process whose events are not recorded; 0: all are
  * @drained:	the rings are drained all the time, instead of overwriting themselves
  * @enter_calls: are there events of entering single system calls?
  * @exit_calls:	likewise, of leaving
+ * @awaits_exec: tasks are recorded once their marker is enabled, as exec does it
  * @excludes_own: programs whose events of @own_tgid are not recorded
  * @variant:	which of the layouts that a program knows is that of the kernel
  */
 struct event_ring_constants {
 	unsigned long long	data_mask;
+	unsigned long long	marker;
 	unsigned int		own_tgid;
 	unsigned char		drained;
 	unsigned char		enter_calls;
 	unsigned char		exit_calls;
+	unsigned char		awaits_exec;
 	unsigned char		excludes_own[NR_RING_EVENTS];
 	unsigned char		variant[NR_RING_EVENTS];
 };

@@ -5,19 +5,6 @@
 #define TS_COMPAT		0x0002
 #define MAX_ARGS		6
 
-struct thread_info___ring {
-	__u32			status;
-	__u32			cpu;
-} __attribute__((preserve_access_index));
-
-struct task_struct___ring {
-	struct thread_info___ring thread_info;
-	int			pid;
-	int			prio;
-	int			exit_state;
-	char			comm[TASK_COMM_LEN];
-} __attribute__((preserve_access_index));
-
 struct pt_regs___ring {
 	unsigned long		di, si, dx, r10, r8, r9, bx, cx, bp, orig_ax, ip;
 } __attribute__((preserve_access_index));
@@ -163,7 +150,7 @@ static __always_inline void write_exit_call(struct pt_regs___ring *regs, long re
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs___ring *regs, long id)
 {
-	if (constants.excludes_own[RING_EVENT_sys_enter] && is_own())
+	if (!records_current(RING_EVENT_sys_enter))
 		return 0;
 	write_enter(regs, id);
 	if (constants.enter_calls)
@@ -174,7 +161,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs___ring *regs, long id)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs___ring *regs, long ret)
 {
-	if (constants.excludes_own[RING_EVENT_sys_exit] && is_own())
+	if (!records_current(RING_EVENT_sys_exit))
 		return 0;
 	write_exit(regs, ret);
 	if (constants.exit_calls)

@@ -2,7 +2,6 @@
 /*
  * Write strings of dynamic length (__data_loc), which follow the fields of a tracepoint.
  */
-#define TASK_COMM_LEN		16
 #define TEXT_BYTES		64	/* longer strings are cut off */
 
 /**

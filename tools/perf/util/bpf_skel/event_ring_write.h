@@ -83,6 +83,8 @@ const volatile struct event_ring_constants constants SEC(".rodata.constants") = 
 };
 struct event_ring_words words;
 
+#include "event_ring_target.h"
+
 /* IDENTIFIER | IP | TID | TIME | CPU | PERIOD */
 struct sample {
 	__u32	type;
@@ -393,8 +395,14 @@ static __always_inline bool is_own(void)
 	return constants.own_tgid && bpf_get_current_pid_tgid() >> 32 == constants.own_tgid;
 }
 
+/* Does the program @event record what the current task does? */
+static __always_inline bool records_current(enum ring_event event)
+{
+	return !(constants.excludes_own[event] && is_own()) && is_current_target();
+}
+
 /*
- * Begin a record of @place->size bytes. The programs of system calls have excluded the recorder.
+ * Begin a record of @place->size bytes. The programs of system calls have looked at the current task.
  *
  * Return: it, to be passed to commit() with the tracepoint's own fields filled in; NULL if the event
  * is disabled or was lost.
@@ -404,7 +412,7 @@ static __always_inline void *begin(struct place *place)
 	struct { SAMPLE; } __record *record;
 
 	if (!place->config->enabled ||
-	    (place->event > RING_EVENT_sys_exit && constants.excludes_own[place->event] && is_own()))
+	    (place->event > RING_EVENT_sys_exit && !records_current(place->event)))
 		return NULL;
 	record = reserve(place);
 	if (record)

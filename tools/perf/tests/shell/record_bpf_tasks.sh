@@ -1,0 +1,175 @@
+#!/bin/bash
+# perf record --bpf-ring: BPF records the tasks of -p, -t, -u and of a command as perf does
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 300
+# tags: parallel
+
+# shellcheck source=lib/numbered.sh
+. "$(dirname "$0")/lib/numbered.sh"
+# shellcheck source=lib/bpf_events.sh
+. "$(dirname "$0")/lib/bpf_events.sh"
+
+need_numbered
+
+enter=raw_syscalls:sys_enter
+
+"$PERF" record --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data" -- true 2> "$work/record.err" ||
+	skip "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" || tail -n 1 "$work/record.err")"
+
+context=() events=() both=()
+grep -qwE '__preempt_count|pcpu_hot' /proc/kallsyms || context=(--without-context)
+for event in "${bpf_events[@]}"; do
+	! has_tracepoint "$event" || events+=("$event")
+done
+for event in "${events[@]}"; do
+	both+=(-e "$event" -e "$event/overwrite/")
+done
+
+# What the target does: processes and threads begin, execute programs, fail, and end.
+cat > "$work/busy" <<-'END'
+	for i in 1 2 3; do
+		ls -l /usr/include | sort -r | head -n 3
+		(exit "$i") &
+		wait
+	done
+	/usr/bin/python3 -S "$0.py"
+END
+cat > "$work/busy.py" <<'END'
+import os, threading, time
+def run():
+    for i in range(53):
+        os.getppid()
+    time.sleep(0.01)
+    if not os.fork():
+        os.execv("/bin/true", ["true"])
+threads = [threading.Thread(target=run) for i in range(7)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+END
+chmod 755 "$work"
+
+# start COMMAND...: start it when $go is opened, after the command "${user[@]}"; $task is its process
+user=()
+go=$work/go
+mkfifo -m 666 "$go"
+start() {
+	"${user[@]}" sh -c 'read -r line < "$0"; exec "$@"' "$go" "$@" > /dev/null &
+	task=$!
+	started+=("$task")
+}
+
+# begun: does the recorder run?
+begun() {
+	grep -q 'perf record has started' "$work/record.err"
+}
+
+# record OPTIONS...: record the task with both rings, until it has ended
+record() {
+	: > "$work/record.err"
+	"$PERF" record -v -N -B -m 16M --bpf-ring=yes "${both[@]}" -o "$work/data" "$@" 2> "$work/record.err" &
+	recorder=$!
+	started+=("$recorder")
+	[ "$1" != -- ] || return 0
+	wait_until 30 begun || fatal "perf record does not start"
+	echo > "$go"
+}
+
+# compare: the samples of both rings are equal, and of the same tasks
+compare() {
+	wait_until 60 gone "$recorder" || fatal "the recorder does not end with the target"
+	wait "$recorder" || error "perf record failed"
+	"${tests_dir}/shell/lib/same_samples.py" "$work/data" "${context[@]}" "${events[@]}" > "$work/same"
+	case $? in
+	2)	inconclusive "events were lost"
+		return
+		;;
+	1)	error "samples differ" ;;
+	esac
+	note "$(grep -c '^same' "$work/same") events, $(awk -F '[\t ]' '{ n += $3 } END { print n }' "$work/same") samples"
+	grep -E '^(differ|more|#)' "$work/same" > "$work/wrong"
+	note "$(head -n 5 "$work/wrong")"
+	! grep -q '^more' "$work/wrong" || inconclusive "perf lacks samples"
+	grep -q "^same.$enter" "$work/same" || error "no system calls"
+}
+
+subtest "a command: samples are equal to those of perf, from exec to exit"
+record -- sh "$work/busy" > /dev/null
+compare
+grep -q "^same.sched:sched_process_exit" "$work/same" || error "no exits"
+
+subtest "-p: later tasks are recorded as well"
+start sh "$work/busy"
+record -p "$task"
+compare
+
+subtest "-p without later tasks (-i)"
+start sh "$work/busy"
+record -i -p "$task"
+compare
+others=$("$PERF" script "${no_symbols[@]}" -F tid,event -i "$work/data" 2> /dev/null |
+	awk -v task="$task" '$1 != task && !/swapper/' | grep -c "$enter")
+((others == 0)) || error "$others calls of other tasks"
+
+subtest "-t: only this thread is recorded"
+start sh "$work/busy"
+record -t "$task"
+compare
+
+subtest "-u"
+name=games		# an account that nobody uses
+if ! id -u "$name" > /dev/null 2>&1; then
+	inconclusive "no user $name"
+elif "$PERF" record --bpf-ring=yes -u "$name" -e "$enter/overwrite/" -o "$work/data" -- true 2>&1 |
+		grep -q "it has a filter"; then
+	inconclusive "this perf filters the samples of all tasks"
+else
+	user=(setpriv --reuid "$name" --clear-groups)
+	start sh "$work/busy"
+	user=()
+	record -u "$name"
+	compare
+fi
+
+subtest "a stream holds every call of the target once, and no other"
+recorder_launch -v -m 4M --bpf-ring=yes -e "$enter" -o "$work/data" -- "$work/$comm" --threads 3 --tag 21 --count 10007
+recorder_end
+"$PERF" script "${no_symbols[@]}" -F comm -i "$work/data" 2> /dev/null | sort | uniq -c > "$work/comms"
+note "$(xargs < "$work/comms"), $(numbered_ranges "$work/data")"
+[ "$(awk '{ print $2 }' "$work/comms" | sort -u)" = "$comm" ] || error "calls of other tasks"
+
+subtest "several recorders of one task"
+start sh -c 'for i in 1 2 3 4 5; do /bin/true; done'
+recorders=()
+for i in 1 2 3 4 5; do
+	"$PERF" record -v --bpf-ring=yes -e "$enter" -e sched:sched_switch -p "$task" -o "$work/data$i" \
+		2> "$work/record.err" &
+	recorders+=($!)
+	started+=($!)
+	wait_until 30 begun || fatal "perf record $i does not start"
+done
+echo > "$go"
+for i in 1 2 3 4 5; do
+	wait_until 60 gone "${recorders[i - 1]}" || fatal "recorder $i does not end"
+	"$PERF" script "${no_symbols[@]}" -F tid,event,trace -i "$work/data$i" 2> /dev/null > "$work/calls$i"
+	grep -q "$enter" "$work/calls$i" || error "recorder $i has no calls"
+	cmp "$work/calls1" "$work/calls$i" || error "recorder $i has other samples"
+done
+note "$(wc -l < "$work/calls1") samples each"
+
+subtest "--control and --delay"
+numbered_start --rate 1000 --duration 600
+recorder_start -v -D -1 --bpf-ring=yes -e "$enter" -p "$numbered" -o "$work/data"
+control enable || error "enable: $answer"
+pause 0.5
+control disable || error "disable: $answer"
+kill "$numbered"
+recorder_end
+((($("$PERF" script "${no_symbols[@]}" -F event -i "$work/data" 2> /dev/null | grep -c "$enter")) > 10)) ||
+	error "no calls while it was enabled"
+
+subtest "--per-thread is left to perf"
+! "$PERF" record --per-thread --bpf-ring=yes -e "$enter" -o "$work/data" -- true 2> "$work/record.err" ||
+	error "not refused"
+grep -qF "a ring of its own (--per-thread)" "$work/record.err" || error "no reason"
+
+finish

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Decide whether the current task is recorded.
+ *
+ * In recordings of tasks, each task of the target has an event of perf whose config1 is
+ * constants.marker, and its children inherit that event: perf record opens it before all other events
+ * (recording/task_contexts.h). A task is recorded as long as it has the event, which is exactly as
+ * long as it would have the events that the programs write. No list of tasks is kept.
+ *
+ * The event is pinned: it is in a tree of the task's context with the markers of other recordings, and
+ * with nothing else, as a rule. So it is the root of the tree, or next to the root. If there are more
+ * than three, the list of all events is searched, from the oldest: a marker is opened, and inherited,
+ * before the other events of its recording.
+ */
+#define TASK_COMM_LEN		16
+#define MAX_MARKER_STEPS	512
+
+struct thread_info___ring {
+	__u32			status;
+	__u32			cpu;
+} __attribute__((preserve_access_index));
+
+struct list_head___ring {
+	struct list_head___ring	*prev;
+} __attribute__((preserve_access_index));
+
+struct rb_node___ring {
+	struct rb_node___ring	*rb_left, *rb_right;
+} __attribute__((preserve_access_index));
+
+struct rb_root___ring {
+	struct rb_node___ring	*rb_node;
+} __attribute__((preserve_access_index));
+
+struct perf_event_groups___ring {
+	struct rb_root___ring	tree;
+} __attribute__((preserve_access_index));
+
+struct perf_event_attr___ring {
+	__u64			config1;
+} __attribute__((preserve_access_index));
+
+enum perf_event_state___ring {
+	STATE_OFF		= -1,
+};
+
+struct perf_event___ring {
+	struct list_head___ring	event_entry;
+	struct rb_node___ring	group_node;
+	struct perf_event_attr___ring attr;
+	enum perf_event_state___ring state;
+} __attribute__((preserve_access_index));
+
+struct perf_event_context___ring {
+	struct perf_event_groups___ring pinned_groups;
+	struct list_head___ring	event_list;
+} __attribute__((preserve_access_index));
+
+struct task_struct___ring {
+	struct thread_info___ring thread_info;
+	int			pid;
+	int			prio;
+	int			exit_state;
+	char			comm[TASK_COMM_LEN];
+	struct perf_event_context___ring *perf_event_ctxp;
+} __attribute__((preserve_access_index));
+
+/* Return: the event with @member, which is at @offset of it. */
+static __always_inline const struct perf_event___ring *event_of(const void *member, __u32 offset)
+{
+	return bpf_core_cast(member - offset, struct perf_event___ring);
+}
+
+#define event_of_node(node)	\
+	event_of(node, bpf_core_field_offset(struct perf_event___ring, group_node))
+#define event_of_entry(entry)	\
+	event_of(entry, bpf_core_field_offset(struct perf_event___ring, event_entry))
+
+static __always_inline bool is_marker(const struct perf_event___ring *event)
+{
+	return event->attr.config1 == constants.marker;
+}
+
+static __always_inline bool is_awaited(const struct perf_event___ring *marker)
+{
+	return constants.awaits_exec && marker->state <= STATE_OFF;
+}
+
+static __always_inline bool has_children(const struct rb_node___ring *node)
+{
+	return node && (node->rb_left || node->rb_right);
+}
+
+static __always_inline bool is_in_list(const struct perf_event_context___ring *context)
+{
+	const struct list_head___ring *entry = context->event_list.prev;
+	const struct perf_event___ring *event;
+	int i;
+
+	for (i = 0; i < MAX_MARKER_STEPS && entry; i++) {
+		event = event_of_entry(entry);
+		if (is_marker(event))
+			return !is_awaited(event);
+		entry = event->event_entry.prev;
+	}
+	return false;
+}
+
+static __always_inline bool has_marker(const struct task_struct___ring *task)
+{
+	const struct perf_event_context___ring *context = task->perf_event_ctxp;
+	const struct rb_node___ring *root, *left, *right;
+	const struct perf_event___ring *event;
+
+	root = context ? context->pinned_groups.tree.rb_node : NULL;
+	if (!root)
+		return false;
+	event = event_of_node(root);
+	if (is_marker(event))
+		return !is_awaited(event);
+	left = root->rb_left;
+	right = root->rb_right;
+	if (left) {
+		event = event_of_node(left);
+		if (is_marker(event))
+			return !is_awaited(event);
+	}
+	if (right) {
+		event = event_of_node(right);
+		if (is_marker(event))
+			return !is_awaited(event);
+	}
+	return (has_children(left) || has_children(right)) && is_in_list(context);
+}
+
+/* Perf record does not set a marker on kernels without bpf_rdonly_cast(). */
+static __always_inline bool is_current_target(void)
+{
+	return !constants.marker ||
+	       (bpf_ksym_exists(bpf_rdonly_cast) && has_marker((void *)bpf_get_current_task_btf()));
+}
