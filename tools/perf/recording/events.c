@@ -394,7 +394,8 @@ static int open_of_best_kind(struct recorder *rec)
 static int apply_filter(struct recorder *rec, struct evsel *evsel)
 {
 	errno = 0;
-	if (excludes_self(rec) && exclude_self__defers_filter(evsel))
+	if (evsel__is_bpf_written(evsel) ||
+	    (excludes_self(rec) && exclude_self__defers_filter(evsel)))
 		return exclude_self__check_filter(evsel);
 	if (evsel->filter && perf_evsel__apply_filter(&evsel->core, evsel->filter))
 		return errno ? -errno : -EINVAL;

@@ -9,6 +9,7 @@
 #include "util/trace-event.h"
 #include "recording/lib/compat.h"
 #include "bpf_events.h"
+#include "bpf_filter.h"
 
 #define MAX_VARIANTS 2
 #define MAX_CALL_ARGS 6
@@ -299,6 +300,13 @@ bool bpf_events__find(struct evsel *evsel, struct bpf_event_kind *kind)
 	}
 	strbuf_release(&fields);
 	return found;
+}
+
+int bpf_events__filter(struct evsel *evsel, struct ring_filter *filter)
+{
+	struct tep_event *format = evsel__tp_format(evsel);
+
+	return format ? bpf_filter__compile(filter, format, evsel->filter) : -EOPNOTSUPP;
 }
 
 const char *bpf_events__function(int program)

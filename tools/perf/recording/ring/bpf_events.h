@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 struct evsel;
+struct ring_filter;
 
 /**
  * struct bpf_event_kind - how an event is written
@@ -35,6 +36,9 @@ bool bpf_events__know(struct evsel *evsel);
  * Return: true; false if this kernel has another format of the event than the programs.
  */
 bool bpf_events__find(struct evsel *evsel, struct bpf_event_kind *kind);
+
+/** bpf_events__filter - translate the filter of @evsel. Return: 0, or -EOPNOTSUPP as bpf_filter.h */
+int bpf_events__filter(struct evsel *evsel, struct ring_filter *filter);
 
 /** bpf_events__function - Return: the name of the function that has the tracepoint of @program */
 const char *bpf_events__function(int program);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -21,6 +22,7 @@
  * @words:	mapped memory of the programs
  * @selected:	programs to load
  * @constants:	for them
+ * @filters:	likewise
  * @setup:	of bpf_programs__load()
  * @fds:	the ring of each CPU, or -1; NULL before bpf_programs__load()
  * @counts:	room for bpf_programs__read_lost()
@@ -31,6 +33,7 @@ struct bpf_programs {
 	struct event_ring_words	*words;
 	bool			 selected[NR_RING_EVENTS];
 	struct event_ring_constants constants;
+	struct ring_filter	 filters[NR_RING_FILTERS];
 	struct bpf_ring_setup	 setup;
 	int			*fds;
 	__u64			*counts;
@@ -71,6 +74,17 @@ void bpf_programs__select_calls(struct bpf_programs *programs, enum ring_event p
 		programs->constants.enter_calls = 1;
 	else
 		programs->constants.exit_calls = 1;
+}
+
+void bpf_programs__filter(struct bpf_programs *programs, enum ring_event program, int number,
+			  const struct ring_filter *filter)
+{
+	int i;
+
+	for (i = 0; i < MAX_RING_COMPARISONS; i++)
+		programs->constants.filters_comm |= filter->comparisons[i].offset == RING_FILTER_COMM;
+	programs->constants.filtered[program] = 1;
+	programs->filters[number] = *filter;
 }
 
 /* Return: a descriptor, or a negative errno. */
@@ -121,6 +135,7 @@ static int load_object(struct bpf_programs *programs, const void *elf, size_t by
 {
 	struct bpf_object *object = bpf_object__open_mem(elf, bytes, NULL);
 	struct event_ring_constants *constants;
+	struct ring_filter *filters;
 	int nr = programs->setup.nr_cpus, event, err;
 
 	if (!object)
@@ -129,9 +144,11 @@ static int load_object(struct bpf_programs *programs, const void *elf, size_t by
 	for (event = 0; event < NR_RING_EVENTS; event++)
 		bpf_program__set_autoload(find(programs, event), programs->selected[event]);
 	constants = section(object, ".rodata.constants");
-	err = constants ? 0 : -EINVAL;
+	filters = section(object, ".rodata.filters");
+	err = constants && filters ? 0 : -EINVAL;
 	if (!err) {
 		*constants = programs->constants;
+		memcpy(filters, programs->filters, sizeof(programs->filters));
 		err = size_map(object, "rings", nr, patterns->ring) ?:
 		      size_map(object, "doorbells", nr, patterns->doorbell) ?:
 		      bpf_object__load(object);

@@ -29,6 +29,14 @@ void bpf_programs__exclude_own(struct bpf_programs *programs, enum ring_event pr
 void bpf_programs__select_calls(struct bpf_programs *programs, enum ring_event program);
 
 /**
+ * bpf_programs__filter - let @program evaluate a filter
+ * @number:	of it, for ring_event_config.filter: 1 to NR_RING_FILTERS - 1
+ * @filter:	is copied
+ */
+void bpf_programs__filter(struct bpf_programs *programs, enum ring_event program, int number,
+			  const struct ring_filter *filter);
+
+/**
  * struct bpf_ring_setup - what the programs write to
  * @data_bytes:	size of the data area of each ring: a power of two
  * @nr_cpus:	more than the highest number of a CPU

@@ -126,10 +126,14 @@ static const char *unsuitable_recording(const struct record_opts *opts)
 }
 
 /* Return: why BPF cannot write @evsel, whatever its attributes will be, or NULL. */
-static const char *unsuitable_options(const struct evsel *evsel)
+static const char *unsuitable_options(struct evsel *evsel)
 {
-	if (evsel->filter || !list_empty(&evsel->bpf_filters))
-		return "it has a filter";
+	struct ring_filter filter;
+
+	if (!list_empty(&evsel->bpf_filters))
+		return "it has a filter of samples";
+	if (evsel->filter && bpf_events__know(evsel) && bpf_events__filter(evsel, &filter))
+		return "the programs cannot evaluate its filter";
 	if (evsel->core.nr_members > 1 || evsel->core.leader != &evsel->core)
 		return "it is in a group";
 	if (evsel->cgrp)
@@ -225,6 +229,7 @@ static int mark_events(struct bpf_ring *ring, struct evlist *evlist)
 	struct bpf_written_event *event;
 	const char *reason;
 	struct evsel *evsel;
+	int nr_filters = 0;
 
 	ring->events = calloc(evlist->core.nr_entries, sizeof(*ring->events));
 	if (!ring->events)
@@ -233,6 +238,8 @@ static int mark_events(struct bpf_ring *ring, struct evlist *evlist)
 		if (!bpf_events__know(evsel))
 			continue;
 		reason = unsuitable_event(ring, evsel, &kind);
+		if (!reason && evsel->filter && nr_filters == NR_RING_FILTERS - 1)
+			reason = "other events have so many filters";
 		pr_debug("%s is written by %s%s\n", evsel__name(evsel), reason ? "perf: " : "BPF",
 			 reason ?: "");
 		if (reason) {
@@ -241,6 +248,8 @@ static int mark_events(struct bpf_ring *ring, struct evlist *evlist)
 		}
 		event = &ring->events[ring->nr++];
 		event->kind = kind;
+		if (evsel->filter)
+			event->filter = ++nr_filters;
 		event->lost = calloc(cpu__max_cpu().cpu, sizeof(*event->lost));
 		if (!event->lost)
 			return -ENOMEM;
@@ -284,10 +293,13 @@ static void select_programs(struct bpf_ring *ring, struct evlist *evlist)
 {
 	const struct bpf_event_kind *kind;
 	struct bpf_written_event *event;
+	struct ring_filter filter;
 	struct evsel *evsel;
 
 	for_each_written(evlist, evsel, event) {
 		kind = &event->kind;
+		if (event->filter && !bpf_events__filter(evsel, &filter))
+			bpf_programs__filter(ring->programs, kind->program, event->filter, &filter);
 		bpf_programs__select(ring->programs, kind->program, kind->variant);
 		if (kind->call >= 0)
 			bpf_programs__select_calls(ring->programs, kind->program);
@@ -439,6 +451,7 @@ static int attach(struct bpf_ring *ring, struct evlist *evlist)
 		config->id = evsel->core.id[0];
 		config->type = evsel->core.attr.config;
 		config->nr_args = event->kind.nr_args;
+		config->filter = event->filter;
 		config->counter = counter_of(&event->kind);
 		event->config = config;
 		event->programs = ring->programs;

@@ -48,6 +48,7 @@ enum bpf_ring_mode {
  * @config:	shared with the program; NULL before the program is attached
  * @programs:	has the counters; NULL before the program is attached
  * @lost:	of each CPU, when they were read last; owned
+ * @filter:	number of its filter; 0: it has none
  * @counts_misses: the misses of the program are those of this event, and not another's
  */
 struct bpf_written_event {
@@ -55,6 +56,7 @@ struct bpf_written_event {
 	volatile struct ring_event_config *config;
 	const struct bpf_programs	 *programs;
 	unsigned long long		 *lost;
+	int				  filter;
 	bool				  counts_misses;
 };
 

@@ -117,7 +117,7 @@ reason() {
 	record --bpf-ring=yes "$@" && error "not refused: $*"
 	grep -qF -- "$text" "$work/record.err" || error "the message for '$*' does not say '$text'"
 }
-reason "it has a filter" -e "$enter/overwrite/" --filter 'id == 1'
+reason "cannot evaluate its filter" -e "$enter/overwrite/" --filter 'comm ~ "a*"'
 reason "--no-buffering" --no-buffering -e "$enter"
 reason "another period" -g -e "$enter/overwrite/"
 reason "it is in a group" -e "{$enter/overwrite/,sched:sched_switch/overwrite/}"

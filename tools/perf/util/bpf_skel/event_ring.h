@@ -83,6 +83,54 @@ enum ring_event {
 /* Entries of the map "lost": the programs' events, those of entering single calls, of leaving them */
 #define NR_RING_COUNTERS	(NR_RING_EVENTS + 2 * NR_RING_CALLS)
 
+/* A filter has up to 15 comparisons; the programs know up to 31 filters. */
+#define MAX_RING_COMPARISONS	15
+#define NR_RING_FILTERS		32
+
+/* Where a filter finds the fields: in memory laid out as the record, and behind it */
+#define EVENT_RING_SCRATCH	512
+#define RING_FILTER_COMM	EVENT_RING_SCRATCH
+#define RING_FILTER_CPU		(EVENT_RING_SCRATCH + 16)
+
+/* Results of a filter, in the place of the next comparison */
+#define RING_ACCEPTS		0xfe
+#define RING_REJECTS		0xff
+
+enum ring_operator {
+	RING_EQUALS,
+	RING_HAS_BITS,
+	RING_IS_LESS,
+	RING_IS_GREATER,
+	RING_IS_TEXT,
+};
+
+/**
+ * struct ring_comparison - compare a field with a constant
+ * @value:	to compare with; the second word only of texts
+ * @mask:	bits to compare, of texts
+ * @offset:	of the field in that memory [bytes]; less than 2 * EVENT_RING_SCRATCH
+ * @shift:	64 - bits of the field
+ * @is_signed:	the field is
+ * @operator:	enum ring_operator
+ * @if_true:	the next comparison, which has a higher number; or a result
+ * @if_false:	likewise
+ */
+struct ring_comparison {
+	unsigned long long	value[2];
+	unsigned long long	mask[2];
+	unsigned short		offset;
+	unsigned char		shift;
+	unsigned char		is_signed;
+	unsigned char		operator;
+	unsigned char		if_true;
+	unsigned char		if_false;
+	unsigned char		unused;
+};
+
+struct ring_filter {
+	struct ring_comparison	comparisons[MAX_RING_COMPARISONS];
+};
+
 /**
  * struct ring_event_config - what perf record and a program share about an event
  * @id:		sample id
@@ -90,6 +138,7 @@ enum ring_event {
  * @type:	id of the tracepoint
  * @enabled:	is the event recorded now? perf record writes it at any time
  * @nr_args:	of the system call
+ * @filter:	number of its filter; 0: it has none
  * @counter:	index in the map "lost", which counts lost events for each CPU
  */
 struct ring_event_config {
@@ -98,7 +147,8 @@ struct ring_event_config {
 	unsigned short		type;
 	unsigned char		enabled;
 	unsigned char		nr_args;
-	unsigned int		counter;
+	unsigned short		counter;
+	unsigned char		filter;
 };
 
 /**
@@ -110,6 +160,8 @@ struct ring_event_config {
  * @enter_calls: are there events of entering single system calls?
  * @exit_calls:	likewise, of leaving
  * @awaits_exec: tasks are recorded once their marker is enabled, as exec does it
+ * @filters_comm: does a filter compare the name of the current task?
+ * @filtered:	programs of whose events some have filters
  * @excludes_own: programs whose events of @own_tgid are not recorded
  * @variant:	which of the layouts that a program knows is that of the kernel
  */
@@ -121,6 +173,8 @@ struct event_ring_constants {
 	unsigned char		enter_calls;
 	unsigned char		exit_calls;
 	unsigned char		awaits_exec;
+	unsigned char		filters_comm;
+	unsigned char		filtered[NR_RING_EVENTS];
 	unsigned char		excludes_own[NR_RING_EVENTS];
 	unsigned char		variant[NR_RING_EVENTS];
 };

@@ -92,10 +92,11 @@ static __always_inline struct call *begin_call(struct place *place, struct pt_re
 		return NULL;
 	place->size = RECORD_SIZE(16) + nr_values * sizeof(__u64);
 	place->usual_count = 1;
-	entry = reserve(place);
+	place->ip = regs->ip;
+	place->misc = MISC_USER;
+	entry = begin_anywhere(place);
 	if (!entry)
 		return NULL;
-	fill(place, &entry->sample, &entry->raw, regs->ip, MISC_USER);
 	entry->nr = nr;
 	entry->hole = 0;
 	return entry;
@@ -103,7 +104,7 @@ static __always_inline struct call *begin_call(struct place *place, struct pt_re
 
 static __always_inline void write_enter_call(struct pt_regs___ring *regs, long id)
 {
-	struct place place = { .flags = IRQS_ON };
+	struct place place = { .event = RING_EVENT_sys_enter, .flags = IRQS_ON };
 	struct call *entry;
 	__u32 nr_args;
 
@@ -133,7 +134,7 @@ static __always_inline void write_enter_call(struct pt_regs___ring *regs, long i
 
 static __always_inline void write_exit_call(struct pt_regs___ring *regs, long ret)
 {
-	struct place place = { .flags = IRQS_ON };
+	struct place place = { .event = RING_EVENT_sys_exit, .flags = IRQS_ON };
 	long id = (int)regs->orig_ax;
 	struct call *entry;
 

@@ -142,6 +142,8 @@ struct lost_record {
  * @config:	of the event
  * @size:	of the record [bytes], with its trailer
  * @flags:	IRQS_OFF or IRQS_ON: what the tracepoint decides of common_flags, hardirqs excepted
+ * @misc:	of the record
+ * @ip:		of the record
  * @usual_count: preempt_count() where the tracepoint is in a task's own code; for
  *		event_ring_plain.bpf.c
  * @page:	begin of the ring
@@ -156,6 +158,8 @@ struct place {
 	__u32				 size;
 	__u8				 flags;
 	__u8				 usual_count;
+	__u16				 misc;
+	__u64				 ip;
 	struct perf_event_mmap_page	*page;
 	volatile struct event_ring_state *state;
 	void				*data;
@@ -291,44 +295,6 @@ static __always_inline void wake_reader(struct place *place, __u64 head)
 		bpf_ringbuf_output(doorbell, &word, sizeof(word), BPF_RB_FORCE_WAKEUP);
 }
 
-/*
- * Publish the record, unless this program has interrupted another one, which will publish both.
- * An interrupt that wrote between the load of the head and the end of the nesting did not publish:
- * look again, and leave the rest to the next record.
- */
-static __always_inline void commit(struct place *place)
-{
-	volatile struct event_ring_state *state = place->state;
-	volatile __u64 *data_head = &place->page->data_head;
-	__u32 nesting;
-	__u64 head = 0;
-	int i;
-
-	if (!constants.drained)
-		*(volatile __u64 *)(place->record + place->size - 8) =
-			(place->position << 16) >> 16 | (__u64)place->size << 48;
-	wrap(place);
-	barrier();								/* (B) */
-	nesting = state->nesting;
-	if (nesting != 1) {
-		state->nesting = nesting - 1;
-		return;
-	}
-	for (i = 0; i < MAX_PUBLISH; i++) {
-		state->nesting = 1;
-		barrier();
-		head = state->head;
-		*data_head = head;
-		barrier();
-		state->nesting = 0;
-		barrier();
-		if (state->head == head)
-			break;
-	}
-	if (constants.drained)
-		wake_reader(place, head);
-}
-
 /* @usual: the count where the tracepoint is in a task's own code */
 static __always_inline __u32 preempt_count(__u32 usual)
 {
@@ -342,8 +308,7 @@ static __always_inline __u32 preempt_count(__u32 usual)
 }
 
 /* perf's function for a tracepoint and this program run with the same preempt_count(). */
-static __always_inline void fill(struct place *place, struct sample *sample, struct raw *raw,
-				 __u64 ip, __u16 misc)
+static __always_inline void fill(struct place *place, struct sample *sample, struct raw *raw)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	__u32 count = preempt_count(place->usual_count), depth = count & PREEMPT_BITS;
@@ -364,10 +329,10 @@ static __always_inline void fill(struct place *place, struct sample *sample, str
 	*(volatile __u64 *)(place->record + place->size - trailer_bytes() - 8) = 0;
 	barrier();
 	sample->type = PERF_RECORD_SAMPLE;
-	sample->misc = misc;
+	sample->misc = place->misc;
 	sample->size = place->size;
 	sample->id = place->config->id;
-	sample->ip = ip;
+	sample->ip = place->ip;
 	sample->pid = pid_tgid >> 32;
 	sample->tid = pid_tgid;
 	sample->time = bpf_ktime_get_ns();
@@ -401,6 +366,66 @@ static __always_inline bool records_current(enum ring_event event)
 	return !(constants.excludes_own[event] && is_own()) && is_current_target();
 }
 
+#include "event_ring_filter.h"
+
+/* Begin a record of @place->size bytes, as begin(). */
+static __always_inline void *begin_anywhere(struct place *place)
+{
+	struct { SAMPLE; } __record *record;
+
+	if (is_filtered(place->event))
+		return begin_scratch(place);
+	record = reserve(place);
+	if (record)
+		fill(place, &record->sample, &record->raw);
+	return record;
+}
+
+/*
+ * Publish the record, unless this program has interrupted another one, which will publish both.
+ * An interrupt that wrote between the load of the head and the end of the nesting did not publish:
+ * look again, and leave the rest to the next record.
+ */
+static __always_inline void publish(struct place *place)
+{
+	volatile struct event_ring_state *state = place->state;
+	volatile __u64 *data_head = &place->page->data_head;
+	__u32 nesting;
+	__u64 head = 0;
+	int i;
+
+	if (!constants.drained)
+		*(volatile __u64 *)(place->record + place->size - 8) =
+			(place->position << 16) >> 16 | (__u64)place->size << 48;
+	wrap(place);
+	barrier();								/* (B) */
+	nesting = state->nesting;
+	if (nesting != 1) {
+		state->nesting = nesting - 1;
+		return;
+	}
+	for (i = 0; i < MAX_PUBLISH; i++) {
+		state->nesting = 1;
+		barrier();
+		head = state->head;
+		*data_head = head;
+		barrier();
+		state->nesting = 0;
+		barrier();
+		if (state->head == head)
+			break;
+	}
+	if (constants.drained)
+		wake_reader(place, head);
+}
+
+/* End a record that begin() has begun: publish it, if it passes the filter of its event. */
+static __always_inline void commit(struct place *place)
+{
+	if (!is_filtered(place->event) || (passes(place) && copy_to_ring(place)))
+		publish(place);
+}
+
 /*
  * Begin a record of @place->size bytes. The programs of system calls have looked at the current task.
  *
@@ -409,15 +434,12 @@ static __always_inline bool records_current(enum ring_event event)
  */
 static __always_inline void *begin(struct place *place)
 {
-	struct { SAMPLE; } __record *record;
-
 	if (!place->config->enabled ||
 	    (place->event > RING_EVENT_sys_exit && !records_current(place->event)))
 		return NULL;
-	record = reserve(place);
-	if (record)
-		fill(place, &record->sample, &record->raw, place->config->ip, MISC_KERNEL);
-	return record;
+	place->ip = place->config->ip;
+	place->misc = MISC_KERNEL;
+	return begin_anywhere(place);
 }
 
 /*

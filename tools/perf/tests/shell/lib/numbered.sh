@@ -32,9 +32,10 @@ numbered_end() {
 	wait "$numbered" || fatal "the numbered workload failed"
 }
 
-# numbered_event [TERMS]: set $event to the options that record the workload's calls and no others
+# numbered_event [TERMS]: set $event to the options that record the workload's calls and no others, in
+# rings of perf
 numbered_event() {
-	event=(-e "raw_syscalls:sys_enter${1:+/$1/}"
+	event=(--bpf-ring=no -e "raw_syscalls:sys_enter${1:+/$1/}"
 		--filter "id == $("$work/$comm" --print-nr) && comm == \"$comm\"")
 }
 
