@@ -42,6 +42,7 @@ bool bpf_ring__excludes_own(struct evsel *evsel)
 #include <symbol/kallsyms.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include "util/callchain.h"
 #include "util/cpumap.h"
 #include "util/event.h"
 #include "util/evlist.h"
@@ -130,6 +131,8 @@ static const char *unsuitable_options(struct evsel *evsel)
 {
 	struct ring_filter filter;
 
+	if (callchain_param.enabled)
+		return "its samples have call graphs";
 	if (!list_empty(&evsel->bpf_filters))
 		return "it has a filter of samples";
 	if (evsel->filter && bpf_events__know(evsel) && bpf_events__filter(evsel, &filter))

@@ -119,7 +119,7 @@ reason() {
 }
 reason "cannot evaluate its filter" -e "$enter/overwrite/" --filter 'comm ~ "a*"'
 reason "--no-buffering" --no-buffering -e "$enter"
-reason "another period" -g -e "$enter/overwrite/"
+reason "call graphs" -g -e "$enter/overwrite/"
 reason "it is in a group" -e "{$enter/overwrite/,sched:sched_switch/overwrite/}"
 reason "an event is recorded twice" -e "$enter/overwrite/" -e "$enter/overwrite/"
 reason "CLOCK_MONOTONIC" -k CLOCK_BOOTTIME -e "$enter/overwrite/"
