@@ -95,6 +95,9 @@
 #define RING_BUFFER_BACKWARD	0x02	/* write_backward */
 #define RING_BUFFER_TRAILER	0x04	/* PERF_SAMPLE_SIZE_AT_END */
 
+/* header.size is 16 bits wide, and record sizes are multiples of 8. */
+#define PERF_RING_MAX_RECORD	round_down(U16_MAX, 8)
+
 /* Nesting depths at which an overwrite ring accepts records. */
 #define PERF_RING_DEPTHS \
 	(sizeof_field(struct perf_event_mmap_page, data_reserved) / sizeof(__u64))
@@ -115,15 +118,15 @@
  * @reserved:	bytes reserved at each nesting depth, in overwrite rings; the
  *		words of data_reserved are copies
  *
- * Set up by rb_alloc(); constant except for @paused:
+ * Set up by rb_alloc(); constant except for @max_record:
  * @size:	size of the data area [bytes]
- * @max_record:	size of the longest record that the ring accepts [bytes]
+ * @max_record:	size of the longest record that the ring accepts [bytes]; 0 while
+ *		the ring is paused: records are dropped and counted as lost
  * @watermark:	bytes between two wake-ups
  * @user_page:	the control page
  * @overwrite:	writers ignore data_tail
  * @backward:	records are written downward
  * @trailer:	each record ends with a struct perf_event_trailer
- * @paused:	writers drop their records and count them as lost
  * @nr_pages:	number of pages of the data area: a power of two, or 0
  * @pages:	addresses of the pages of the data area; NULL if the area is one
  *		extent, which follows the control page
@@ -174,7 +177,6 @@ struct perf_buffer {
 	bool				overwrite;
 	bool				backward;
 	bool				trailer;
-	bool				paused;
 	unsigned long			reserved[PERF_RING_DEPTHS];
 	void				**pages;
 
@@ -264,22 +266,23 @@ unsigned long perf_output_split(struct perf_output_handle *handle,
  *
  * See plain_sample.c. The result does not change while the event is open.
  *
- * Return: the size of a sample without raw data [bytes]; 0 if it is not plain.
+ * Return: the size of a sample without raw data, but with its size [bytes]; 0 if it is not plain.
  */
 u16 perf_plain_size(struct perf_event *event);
 
 /*
  * perf_output_plain - output a sample of @event, which has a plain_size
- * @data:	in: ip and period; raw, which is NULL or has one fragment, of 4
- *		bytes less than a multiple of 8. Fields that the event does not
- *		record need not be set. The rest is used here.
  * @misc:	header.misc
+ * @ip, @period: any value if the event does not record it
+ * @raw:	raw data; any value if the event does not record it
+ * @raw_size:	size of raw data, 4 less than a multiple of 8 [bytes]; 4 bytes of
+ *		0 if there is none, as in other samples
  *
  * Context: any, with interrupts disabled: @event cannot be removed. A lost
  * sample is counted.
  */
-void perf_output_plain(struct perf_event *event, struct perf_sample_data *data,
-		       u16 misc);
+void perf_output_plain(struct perf_event *event, u16 misc, u64 ip, u64 period,
+		       const void *raw, u32 raw_size);
 
 /**
  * rb_alloc_aux - allocate the AUX area of a ring buffer that has none
@@ -326,10 +329,11 @@ static inline void rb_free_rcu(struct rcu_head *rcu_head)
 	rb_free(rb);
 }
 
-/* A ring without a data area stays paused. */
+/* A paused ring accepts no record. One without a data area stays paused. */
 static inline void rb_toggle_paused(struct perf_buffer *rb, bool pause)
 {
-	WRITE_ONCE(rb->paused, pause || !rb->nr_pages);
+	WRITE_ONCE(rb->max_record, pause ? 0 :
+		   min_t(unsigned long, rb->size, PERF_RING_MAX_RECORD));
 }
 
 static inline bool rb_has_aux(struct perf_buffer *rb)

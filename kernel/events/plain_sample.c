@@ -51,35 +51,56 @@ u16 perf_plain_size(struct perf_event *event)
 	    plain_output_event(event)->ns != &init_pid_ns)
 		return 0;
 	return sizeof(struct perf_event_header) +
-	       hweight64(type & PLAIN_FIELDS) * sizeof(u64);
+	       hweight64(type & PLAIN_FIELDS) * sizeof(u64) +
+	       (type & PERF_SAMPLE_RAW ? sizeof(u32) : 0);
 }
 
 void put_split_plain(struct perf_output_handle *handle,
-		     struct perf_event_header header,
-		     struct perf_sample_data *data, struct perf_event *event)
+		     const struct plain_sample *sample,
+		     struct perf_event *event)
 {
-	data->type = event->attr.sample_type;
-	data->sample_flags = data->type;
-	data->id = plain_output_event(event)->id;
-	data->stream_id = event->id;
-	data->tid_entry.pid = current->tgid;
-	data->tid_entry.tid = current->pid;
-	data->cpu_entry.cpu = raw_smp_processor_id();
-	data->cpu_entry.reserved = 0;
-	perf_output_sample(handle, &header, data, event);
+	struct perf_event_header header = sample->header;
+	struct perf_raw_record raw = {
+		.frag.data = (void *)sample->raw,
+		.frag.size = sample->raw_size,
+		.size = sample->raw_size,
+	};
+	struct perf_sample_data data __uninitialized;
+
+	data.type = event->attr.sample_type;
+	data.sample_flags = data.type;
+	data.id = plain_output_event(event)->id;
+	data.ip = sample->ip;
+	data.tid_entry.pid = current->tgid;
+	data.tid_entry.tid = current->pid;
+	data.time = sample->time;
+	data.stream_id = event->id;
+	data.cpu_entry.cpu = raw_smp_processor_id();
+	data.cpu_entry.reserved = 0;
+	data.period = sample->period;
+	data.raw = &raw;
+	perf_output_sample(handle, &header, &data, event);
 }
 
-void output_any_plain(struct perf_event *event, struct perf_sample_data *data,
-		      struct perf_event_header header)
+void output_any_plain(struct perf_event *event, u16 misc, u64 ip, u64 period,
+		      const void *raw, u32 raw_size)
 {
+	struct plain_sample sample = plain_sample(event, misc, ip, period, raw,
+						  raw_size);
 	struct perf_output_handle handle __uninitialized;
+	struct perf_sample_data data __uninitialized;
 
-	plain_time(event, data);
-	if (perf_output_begin(&handle, data, event, header.size))
+	sample.time = plain_time(event);
+	data.sample_flags = 0;		/* for a LOST record */
+	if (perf_output_begin(&handle, &data, event, sample.header.size))
 		return;
-	if (likely(!handle.rest))
-		handle.addr = put_plain(handle.addr, header, data, event);
-	else
-		put_split_plain(&handle, header, data, event);
+	if (likely(!handle.rest)) {
+		handle.addr = put_plain(handle.addr, sample, event,
+					plain_output_event(event));
+	} else {
+		struct plain_sample split = sample;
+
+		put_split_plain(&handle, &split, event);
+	}
 	perf_output_end(&handle);
 }

@@ -37,9 +37,6 @@
 #include "internal.h"
 #include "plain_sample.h"
 
-/* header.size is 16 bits wide, and record sizes are multiples of 8. */
-#define MAX_RECORD	round_down(U16_MAX, 8)
-
 /*
  * Allocate and free
  */
@@ -182,7 +179,6 @@ struct perf_buffer *rb_alloc(int nr_pages, long watermark, int cpu, int flags)
 	}
 
 	rb->size = (unsigned long)nr_pages << PAGE_SHIFT;
-	rb->max_record = min_t(unsigned long, rb->size, MAX_RECORD);
 	rb->overwrite = !(flags & RING_BUFFER_WRITABLE);
 	rb->backward = flags & RING_BUFFER_BACKWARD;
 	rb->trailer = flags & RING_BUFFER_TRAILER;
@@ -621,8 +617,7 @@ static noinline int output_begin_slow(struct perf_output_handle *handle,
 	 * a data area is always paused.
 	 */
 	lost_size = local_read(&rb->lost) ? lost_record_size(event) : 0;
-	if (READ_ONCE(rb->paused) || size > rb->max_record ||
-	    lost_size + size > rb->size ||
+	if (size > READ_ONCE(rb->max_record) || lost_size + size > rb->size ||
 	    !reserve(rb, lost_size + size, backward, active_writers(rb) > 1,
 		     &begin))
 		return output_lost(handle);
@@ -660,7 +655,7 @@ static __always_inline int output_begin(struct perf_output_handle *handle,
 	writer_begin(handle, rb);
 
 	if (unlikely(active_writers(rb) > 1 || local_read(&rb->lost) ||
-		     READ_ONCE(rb->paused) || size > rb->max_record))
+		     size > READ_ONCE(rb->max_record)))
 		return output_begin_slow(handle, data, event, size, backward);
 	if (!reserve(rb, size, backward, false, &begin))
 		return output_lost(handle);
@@ -799,8 +794,7 @@ unsigned int perf_output_copy(struct perf_output_handle *handle,
 
 /* Write a reserved sample that continues in another extent. */
 static noinline void put_plain_across(struct perf_buffer *rb,
-				      struct perf_event_header header,
-				      struct perf_sample_data *data,
+				      const struct plain_sample *sample,
 				      struct perf_event *event,
 				      unsigned long at, u64 position)
 {
@@ -809,15 +803,15 @@ static noinline void put_plain_across(struct perf_buffer *rb,
 		.event = plain_output_event(event),
 	};
 
-	start_record(&handle, at, position, header.size);
-	put_split_plain(&handle, header, data, event);
+	start_record(&handle, at, position, sample->header.size);
+	put_split_plain(&handle, sample, event);
 	check_filled(&handle);
 }
 
 static noinline void wakeup_plain(struct perf_buffer *rb,
-				  struct perf_event *event)
+				  struct perf_event *top)
 {
-	struct perf_output_handle handle = { .rb = rb, .event = event };
+	struct perf_output_handle handle = { .rb = rb, .event = top };
 
 	perf_output_wakeup(&handle);
 }
@@ -828,17 +822,17 @@ static noinline void wakeup_plain(struct perf_buffer *rb,
  * other rings and nested writers need. Interrupts are disabled: the ring stays
  * alive, and only NMIs nest.
  */
-static noinline void write_plain(struct perf_buffer *rb,
-				 struct perf_event_header header,
-				 struct perf_sample_data *data,
-				 struct perf_event *event)
+static __always_inline void write_plain(struct perf_buffer *rb,
+					struct plain_sample sample,
+					struct perf_event *event,
+					struct perf_event *top)
 {
 	unsigned long begin, at, offset;
-	unsigned int size = header.size;
+	unsigned int size = sample.header.size;
 	void *addr, *end;
 	long wakeup;
 
-	plain_time(event, data);
+	sample.time = plain_time(event);
 	wakeup = local_read(&rb->wakeup);	/* before nest: writer_begin() */
 	barrier();
 	WRITE_ONCE(rb->nest, 1);
@@ -849,7 +843,9 @@ static noinline void write_plain(struct perf_buffer *rb,
 
 	offset = at & (extent_size(rb) - 1);
 	if (unlikely(offset + size > extent_size(rb))) {
-		put_plain_across(rb, header, data, event, at, begin);
+		struct plain_sample split = sample;
+
+		put_plain_across(rb, &split, event, at, begin);
 	} else {
 		addr = extent(rb, at >> PAGE_SHIFT) + offset;
 		end = addr + size;
@@ -857,32 +853,30 @@ static noinline void write_plain(struct perf_buffer *rb,
 			end -= sizeof(struct perf_event_trailer);
 			put_trailer(end, begin, size);
 		}
-		if (unlikely(put_plain(addr, header, data, event) != end))
+		if (unlikely(put_plain(addr, sample, event, top) != end))
 			report_wrong_size(_RET_IP_);
 	}
 
 	outermost_end(rb);
 	if (unlikely(wakeup != local_read(&rb->wakeup)))
-		wakeup_plain(rb, plain_output_event(event));
+		wakeup_plain(rb, top);
 }
 
-/*
- * perf_output_plain - output a plain sample, see internal.h
- *
- * Only look at the ring here, and leave the rest to one of two functions.
- */
-void perf_output_plain(struct perf_event *event, struct perf_sample_data *data,
-		       u16 misc)
+/* perf_output_plain - output a plain sample, see internal.h */
+void perf_output_plain(struct perf_event *event, u16 misc, u64 ip, u64 period,
+		       const void *raw, u32 raw_size)
 {
-	struct perf_event_header header = plain_header(event, data, misc);
+	struct plain_sample sample = plain_sample(event, misc, ip, period, raw,
+						  raw_size);
+	struct perf_event *top = plain_output_event(event);
 	struct perf_buffer *rb;
 
 	/* sparse complains: event->rb is not marked __rcu. */
-	rb = rcu_dereference_sched(plain_output_event(event)->rb);
-	if (likely(rb && rb->overwrite && !active_writers(rb) &&
-		   !local_read(&rb->lost) && !READ_ONCE(rb->paused) &&
-		   header.size <= rb->max_record))
-		write_plain(rb, header, data, event);
+	rb = rcu_dereference_sched(top->rb);
+	if (likely(rb && rb->overwrite &&
+		   sample.header.size <= READ_ONCE(rb->max_record) &&
+		   !(active_writers(rb) | local_read(&rb->lost))))
+		write_plain(rb, sample, event, top);
 	else
-		output_any_plain(event, data, header);
+		output_any_plain(event, misc, ip, period, raw, raw_size);
 }

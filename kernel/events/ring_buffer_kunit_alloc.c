@@ -86,9 +86,9 @@ static void alloc_without_data(struct kunit *test)
 {
 	struct kring *ring = kring_new(test, 0, 0, RING_BUFFER_WRITABLE);
 
-	KUNIT_EXPECT_TRUE(test, ring->rb->paused);
+	KUNIT_EXPECT_EQ(test, ring->rb->max_record, 0);
 	rb_toggle_paused(ring->rb, false);
-	KUNIT_EXPECT_TRUE(test, ring->rb->paused);
+	KUNIT_EXPECT_EQ(test, ring->rb->max_record, 0);
 	KUNIT_EXPECT_EQ(test, kring_write(ring, 16, 0), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, local_read(&ring->rb->lost), 0);
 	KUNIT_EXPECT_EQ(test, kring_head(ring), 0);

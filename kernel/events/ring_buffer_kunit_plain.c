@@ -85,14 +85,13 @@ static void output_general(struct kring *ring, struct sample *sample)
 
 static void output_plain(struct kring *ring, struct sample *sample)
 {
-	struct perf_sample_data *data = &ring->data;
+	static const u32 none;
+	const void *raw = sample->has_raw ? sample->raw.frag.data : &none;
+	u32 size = sample->has_raw ? sample->raw.size : sizeof(none);
 
-	memset(data, 0xfe, sizeof(*data));
-	data->raw = sample->has_raw ? &sample->raw : NULL;
-	data->ip = sample->ip;
-	data->period = sample->period;
 	scoped_guard(irqsave)
-		perf_output_plain(&ring->event, data, sample->misc);
+		perf_output_plain(&ring->event, sample->misc, sample->ip,
+				  sample->period, raw, size);
 }
 
 /* Find out what depends on registers: core.c passes it to the output. */
@@ -285,7 +284,7 @@ static void other_attributes(struct kunit *test)
 		set_fields(ring, bit);
 		KUNIT_EXPECT_EQ_MSG(test, ring->event.plain_size,
 				    !(bit & plain) ? 0 :
-				    bit == PERF_SAMPLE_RAW ? 8 : 16,
+				    bit == PERF_SAMPLE_RAW ? 12 : 16,
 				    "sample_type 0x%llx", bit);
 	}
 }

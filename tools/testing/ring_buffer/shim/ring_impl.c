@@ -149,7 +149,11 @@ static void impl_get_state(struct perf_buffer *rb, struct ring_state *state)
 		.poll = atomic_read(&rb->poll),
 		.size = perf_data_size(rb),
 		.nr_pages = data_page_nr(rb),
+#ifdef IMPL_IS_UPSTREAM
 		.paused = rb->paused,
+#else
+		.paused = !rb->max_record,
+#endif
 		.refcount = refcount_read(&rb->refcount),
 		.aux_head = rb->aux_head,
 		.aux_wakeup = rb->aux_wakeup,

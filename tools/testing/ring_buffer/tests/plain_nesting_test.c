@@ -36,13 +36,10 @@ void write_plain(void *unused);
 /* Not static, so that its name can be found. */
 void write_plain(void *unused)
 {
-	struct perf_sample_data data = {
-		.id_fill = RING_ID_FILL,
-		.ip = 0x5555555555555555,
-		.period = 0x6666666666666666,
-	};
+	static const u32 none;
 
-	perf_output_plain(&ring->event, &data, 2);
+	perf_output_plain(&ring->event, 2, 0x5555555555555555, 0x6666666666666666,
+			  &none, sizeof(none));
 }
 
 void write_record(void *unused);

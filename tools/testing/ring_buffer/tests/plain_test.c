@@ -137,8 +137,8 @@ static void compare(unsigned int flags, bool inherited)
 			.period = random_number(),
 			.raw = random_number() % 8 ? &raw : NULL,
 		};
-		struct perf_sample_data plain_data = data;
 		u16 misc = random_number();
+		static const u32 none;
 
 		/* Now and then larger than the ring */
 		raw.size = random_number() % (i % 64 ? 256 : MAX_RAW) / 8 * 8 + 4;
@@ -154,7 +154,9 @@ static void compare(unsigned int flags, bool inherited)
 			ring_impl.pause(other->rb, i & 1);
 		}
 		output_fields(&event, &data, misc);
-		perf_output_plain(&plain_event, &plain_data, misc);
+		perf_output_plain(&plain_event, misc, data.ip, data.period,
+				  data.raw ? bytes : (const void *)&none,
+				  data.raw ? raw.size : sizeof(none));
 		EXPECT(same_state(plain, other));
 		if (!(random_number() % 16)) {
 			plain->user->data_tail = plain->user->data_head;
@@ -182,9 +184,8 @@ static void test_same_bytes_inherited(void)
 static void test_no_ring(void)
 {
 	struct perf_event event = { .plain_size = 8 };
-	struct perf_sample_data data = {};
 
-	perf_output_plain(&event, &data, 0);
+	perf_output_plain(&event, 0, 0, 0, NULL, 0);
 	EXPECT(!event.lost_samples.counter);
 }
 
