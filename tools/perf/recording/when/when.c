@@ -12,7 +12,7 @@
 #include <sys/timerfd.h>
 #include "util/cpumap.h"
 #include "util/debug.h"
-#include "util/time-utils.h"
+#include "recording/lib/kernel_clock.h"
 #include "condition.h"
 #include "names.h"
 #include "programs.h"
@@ -214,7 +214,7 @@ static void arm(const struct when *when, u64 now, u64 next, u64 check_ns)
 		return;
 	if (next)
 		at = min(at, next + 1);
-	at = max(at, now + pause_ns);
+	at = max(at, now + pause_ns) + kernel_clock__offset();
 	spec.it_value.tv_sec = at / NSEC_PER_SEC;
 	spec.it_value.tv_nsec = at % NSEC_PER_SEC;
 	timerfd_settime(when->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL);
@@ -222,10 +222,10 @@ static void arm(const struct when *when, u64 now, u64 next, u64 check_ns)
 
 static int check(struct when *when)
 {
-	u64 now = rdclock(), next;
+	u64 now = kernel_clock(), next;
 	int err = when_programs__check(when->programs, now, &next);
 
-	arm(when, now, next, rdclock() - now);
+	arm(when, now, next, kernel_clock() - now);
 	return err;
 }
 
@@ -233,7 +233,7 @@ void when__enable(struct when *when)
 {
 	if (!when->nr || when->enabled)
 		return;
-	when->enabled = rdclock();
+	when->enabled = kernel_clock();
 	if (when->measures)
 		when_programs__count(when->programs);
 	else
@@ -283,7 +283,7 @@ int when__measure(const struct when *when, unsigned int condition, struct when_q
 	if (!err)
 		*quantiles = when_quantiles__compute(distribution,
 						     when->conditions[condition].judged.threshold_ns,
-						     rdclock() - when->enabled);
+						     kernel_clock() - when->enabled);
 	free(distribution);
 	return err;
 }

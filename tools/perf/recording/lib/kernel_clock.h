@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Read CLOCK_MONOTONIC as the kernel stamps events with it, also in a time namespace.
+ */
+#ifndef PERF_RECORDING_KERNEL_CLOCK_H
+#define PERF_RECORDING_KERNEL_CLOCK_H
+
+#include <linux/types.h>
+
+/** kernel_clock - return the present time outside all time namespaces [ns] */
+u64 kernel_clock(void);
+
+/**
+ * kernel_clock__offset - return what this time namespace adds to CLOCK_MONOTONIC [ns]
+ *
+ * A process cannot leave its time namespace, except by executing a program.
+ */
+s64 kernel_clock__offset(void);
+
+#endif
