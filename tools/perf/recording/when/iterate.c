@@ -25,10 +25,10 @@ int when__iterate(struct bpf_link *link, struct duration_words *words, u64 now, 
 {
 	int err;
 
-	words->checked = words->now;
 	words->now = now;
 	words->next = 0;
 	err = bpf_link__iterate(link);
+	words->checked = now;
 	*next = words->next;
 	return err;
 }

@@ -22,14 +22,18 @@
 #define MIN_CHECK_NS	NSEC_PER_MSEC
 #define CHECK_SHARE	20
 
-/* A power of two */
-#define MAX_OPEN	4096
+/* Durations that were reported while they were open; a power of two */
+#define MAX_OPEN	16384
+#define OPEN_BITS	14
+
+/* Places of the table where one of them may be */
+#define MAX_PROBES	64
 
 /**
- * struct when_open - a duration that was reported while it was open
+ * struct when_open - a duration that was reported while it was open; @begin 0: none
  *
- * A table of them is indexed by a hash. One that is replaced by another would be reported once more
- * when it ends.
+ * A table of them is indexed by a hash. If all places for one are taken, it replaces the one that
+ * began first, which would be reported once more when it ends.
  */
 struct when_open {
 	u64	begin;
@@ -71,12 +75,29 @@ void when__clear(struct when *when)
  * Begin and end
  */
 
+/* Return: where a duration is in the table; if it is not there, where to note it. */
+static struct when_open *find_open(struct when *when, const struct duration_report *judged)
+{
+	u64 hash = (judged->begin ^ judged->tid * 0x9e3779b97f4a7c15ULL ^ judged->condition) *
+		   0x9e3779b97f4a7c15ULL >> (64 - OPEN_BITS);
+	struct when_open *best = &when->reported[hash], *open;
+	unsigned int i;
+
+	for (i = 0; i < MAX_PROBES; i++) {
+		open = &when->reported[(hash + i) & (MAX_OPEN - 1)];
+		if (open->begin == judged->begin && open->tid == judged->tid &&
+		    open->condition == judged->condition)
+			return open;
+		if (open->begin < best->begin)		/* 0 is the first of all */
+			best = open;
+	}
+	return best;
+}
+
 /* Is this the end of a duration that was reported before? Note it if it is open. */
 static bool was_reported(struct when *when, const struct duration_report *judged)
 {
-	u64 hash = (judged->begin ^ judged->tid * 0x9e3779b97f4a7c15ULL ^ judged->condition) *
-		   0x9e3779b97f4a7c15ULL;
-	struct when_open *open = &when->reported[hash >> 52 & (MAX_OPEN - 1)];
+	struct when_open *open = find_open(when, judged);
 	bool same = open->begin == judged->begin && open->tid == judged->tid &&
 		    open->condition == judged->condition;
 

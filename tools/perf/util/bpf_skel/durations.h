@@ -161,8 +161,8 @@ struct duration_constants {
 
 /**
  * struct duration_words - what perf record and the programs share
- * @checked:	when open durations were checked last: those that were too long then are reported
- *		already [ns]
+ * @checked:	when open durations were checked last, by a check that is over: those that were too
+ *		long then are reported already [ns]
  * @now:	time of this check; perf record writes both
  * @next:	when the next open duration will be too long, at the end of a check; 0: no such
  * @nr_tasks:	tasks that are followed
