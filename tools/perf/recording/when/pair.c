@@ -21,6 +21,7 @@
  * @skel:	the programs of this condition
  * @begin, @end: its events
  * @links:	of the programs at @begin and @end
+ * @thread_links: of the programs that follow threads, if there is no field
  * @iterator:	over the open durations
  * @programs:	at @begin and @end
  */
@@ -30,6 +31,7 @@ struct when_pair {
 	struct when_tracepoint		 end;
 	struct bpf_program		*programs[2];
 	struct bpf_link			*links[2];
+	struct bpf_link			*thread_links[3];
 	struct bpf_link			*iterator;
 };
 
@@ -68,13 +70,35 @@ static void choose(struct when_pair *pair, int number, const struct when_tracepo
 
 static int select_programs(struct when_pair *pair)
 {
+	const struct duration_pair_bpf *skel = pair->skel;
 	struct bpf_program *program;
+	bool load;
 
 	choose(pair, 0, &pair->begin);
 	choose(pair, 1, &pair->end);
-	bpf_object__for_each_program(program, pair->skel->obj)
-		bpf_program__set_autoload(program, program == pair->skel->progs.check_open ||
-					  program == pair->programs[0] || program == pair->programs[1]);
+	bpf_object__for_each_program(program, skel->obj) {
+		load = program == skel->progs.check_open || program == pair->programs[0] ||
+		       program == pair->programs[1];
+		if (program == skel->progs.on_exit || program == skel->progs.on_free ||
+		    program == skel->progs.on_exec)
+			load = !pair->end.field.size;
+		bpf_program__set_autoload(program, load);
+	}
+	return 0;
+}
+
+static int follow_threads(struct when_pair *pair)
+{
+	struct bpf_program *programs[] = {
+		pair->skel->progs.on_exit, pair->skel->progs.on_free, pair->skel->progs.on_exec,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(programs) && !pair->end.field.size; i++) {
+		pair->thread_links[i] = bpf_program__attach(programs[i]);
+		if (!pair->thread_links[i])
+			return -errno;
+	}
 	return 0;
 }
 
@@ -132,7 +156,8 @@ static int load(struct when_pair *pair, const struct when_condition *condition, 
 	err = select_programs(pair) ?: bpf_map__reuse_fd(pair->skel->maps.reports, maps->reports_fd) ?:
 	      bpf_map__reuse_fd(pair->skel->maps.distributions, maps->distributions_fd) ?:
 	      duration_pair_bpf__load(pair->skel) ?: attach_iterator(pair);
-	return err ?: attach_event(pair, 1, &pair->end) ?: attach_event(pair, 0, &pair->begin);
+	return err ?: follow_threads(pair) ?: attach_event(pair, 1, &pair->end) ?:
+	       attach_event(pair, 0, &pair->begin);
 }
 
 int when_pair__new(struct when_pair **ppair, const struct when_condition *condition, unsigned int index,
@@ -192,10 +217,14 @@ u64 when_pair__misses(const struct when_pair *pair)
 
 void when_pair__delete(struct when_pair *pair)
 {
+	size_t i;
+
 	if (!pair)
 		return;
 	bpf_link__destroy(pair->links[0]);
 	bpf_link__destroy(pair->links[1]);
+	for (i = 0; i < ARRAY_SIZE(pair->thread_links); i++)
+		bpf_link__destroy(pair->thread_links[i]);
 	bpf_link__destroy(pair->iterator);
 	duration_pair_bpf__destroy(pair->skel);
 	free(pair);

@@ -71,6 +71,7 @@ static void select_programs(struct durations_bpf *skel, const struct duration_co
 		{ skel->progs.on_wakeup_new,	delay },
 		{ skel->progs.on_sys_enter,	call },
 		{ skel->progs.on_sys_exit,	call },
+		{ skel->progs.on_exit,		call },
 		{ skel->progs.on_irq_entry,	irq },
 		{ skel->progs.on_irq_exit,	irq },
 		{ skel->progs.on_softirq_entry,	softirq },

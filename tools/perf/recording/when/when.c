@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -110,16 +109,6 @@ static bool was_reported(struct when *when, const struct duration_report *judged
 	return same;
 }
 
-/*
- * Recognize a duration that a thread began, and did not end before the thread exited. The map may keep
- * it.
- */
-static bool is_left(const struct when_condition *condition, const struct duration_report *judged)
-{
-	return condition->judged.kind == DURATION_PAIR && !condition->field && judged->open &&
-	       kill(judged->tid, 0) && errno == ESRCH;
-}
-
 static void take(void *arg, const struct duration_report *judged)
 {
 	const struct when_condition *condition;
@@ -130,7 +119,7 @@ static void take(void *arg, const struct duration_report *judged)
 	if (judged->condition >= when->nr)
 		return;
 	condition = &when->conditions[judged->condition];
-	if (is_left(condition, judged) || was_reported(when, judged) || !when->enabled ||
+	if (was_reported(when, judged) || !when->enabled ||
 	    judged->end < when->enabled)
 		return;
 	when->nr_too_long[judged->condition]++;

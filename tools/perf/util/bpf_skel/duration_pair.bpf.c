@@ -11,7 +11,8 @@
  *
  * The last beginning before an end counts. Where the events are the beginning and the return of a
  * function, the outermost call does: the stack pointer tells which it is, and that a function was left
- * without a return.
+ * without a return. A duration of a thread ends with it at the latest, and goes with it to another tid
+ * (a thread that executes a program takes over that of its process).
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -110,10 +111,23 @@ static __always_inline int begin(__u64 key, __u64 sp)
 	return 0;
 }
 
+/* Judge a duration that ends, and has been removed from the map. */
+static __always_inline void finish(const struct open_pair *pair, __u64 key)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	if (now - pair->begin > constants.min_ns[DURATION_PAIR]) {
+		struct measured measured = {
+			.begin = pair->begin, .end = now, .owner = &pair->owner, .kind = DURATION_PAIR,
+			.cpu = bpf_get_smp_processor_id(), .key = constants.end_field.size ? key : 0,
+		};
+		judge(&measured);
+	}
+}
+
 static __always_inline int end(__u64 key, __u64 sp)
 {
 	struct open_pair *open = bpf_map_lookup_elem(&pairs, &key), pair;
-	__u64 now;
 
 	if (!open)
 		return 0;
@@ -123,16 +137,69 @@ static __always_inline int end(__u64 key, __u64 sp)
 		return 0;
 	pair = *open;
 	bpf_map_delete_elem(&pairs, &key);
-	now = bpf_ktime_get_ns();
-	if (now - pair.begin > constants.min_ns[DURATION_PAIR]) {
-		struct measured measured = {
-			.begin = pair.begin, .end = now, .owner = &pair.owner, .kind = DURATION_PAIR,
-			.cpu = bpf_get_smp_processor_id(), .key = constants.end_field.size ? key : 0,
-		};
-		judge(&measured);
-	}
+	finish(&pair, key);
 	return 0;
 }
+
+/*
+ * Threads, without a field
+ */
+
+/* Return: what has begun in a thread that has, or had, this tid; or NULL. */
+static __always_inline struct open_pair *find(struct task_struct___when *task, __u64 key)
+{
+	struct open_pair *open = bpf_map_lookup_elem(&pairs, &key);
+
+	return open && open->birth == birth_of(task) ? open : NULL;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct___when *task)
+{
+	__u64 key = (__u32)task->pid;
+	struct open_pair *open = find(task, key), pair;
+
+	if (!open)
+		return 0;
+	pair = *open;
+	bpf_map_delete_elem(&pairs, &key);
+	finish(&pair, key);
+	return 0;
+}
+
+/* Remove what began after sched_process_exit: the thread has been switched to and from. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct___when *task)
+{
+	__u64 key = (__u32)task->pid;
+
+	if (find(task, key))
+		bpf_map_delete_elem(&pairs, &key);
+	return 0;
+}
+
+/* Functions of the old program do not return. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct___when *task, int old_tid)
+{
+	__u64 old_key = (__u32)old_tid, key = (__u32)task->pid;
+	struct open_pair *open = find(task, old_key), pair;
+
+	if (!open || (old_key == key && !constants.calls))
+		return 0;
+	pair = *open;
+	bpf_map_delete_elem(&pairs, &old_key);
+	if (constants.calls)
+		return 0;
+	pair.owner.tid = task->pid;
+	if (bpf_map_update_elem(&pairs, &key, &pair, BPF_ANY))
+		__sync_fetch_and_add(&words.nr_ignored, 1);
+	return 0;
+}
+
+/*
+ * Events
+ */
 
 SEC("raw_tp")
 int begin_raw(void *ctx)

@@ -9,7 +9,7 @@
  *	sched_switch, task stops	runs = 0; off, and waits if it is still runnable
  *	sched_wakeup			waits
  *	sched_switch, task begins	runs; off = waits = 0
- *	sys_enter, sys_exit		call
+ *	sys_enter, sys_exit, exit	call
  *
  * A duration is judged when it ends. check_open() judges those that have not ended: perf record
  * runs it when the oldest of them is too long. It reads times that change meanwhile: what it reports
@@ -174,7 +174,7 @@ static __always_inline void stop(struct task_struct___when *task, __u64 now, __u
 	runs = times->runs;
 	times->runs = 0;
 	if (!preempt && state & TASK_DEAD) {
-		times->off = times->waits = times->call = 0;
+		times->off = times->waits = 0;
 	} else {
 		times->off_state = state_index(preempt, state);
 		times->waits_on = cpu;
@@ -294,16 +294,17 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long number)
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+/* A call ends, with the task or without it. */
+static __always_inline void end_call(struct task_struct___when *task)
 {
-	struct task_struct___when *task = current();
 	struct task_times *times = times_of(task);
 	__u64 now, call;
 
 	if (!times)
-		return 0;
+		return;
 	call = times->call;
+	if (!call)
+		return;
 	times->call = 0;
 	now = bpf_ktime_get_ns();
 	if (is_long(DURATION_SYSCALL, call, now)) {
@@ -313,6 +314,20 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		};
 		judge(&measured);
 	}
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+{
+	end_call(current());
+	return 0;
+}
+
+/* A task that was killed in a call, or whose call was exit(), does not return from it. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct___when *task)
+{
+	end_call(task);
 	return 0;
 }
 
