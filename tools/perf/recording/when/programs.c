@@ -11,6 +11,7 @@
 #include <linux/kernel.h>
 #include "util/debug.h"
 #include "condition.h"
+#include "constants.h"
 #include "iterate.h"
 #include "pair.h"
 #include "programs.h"
@@ -109,24 +110,6 @@ static const char *explain(int err)
 	}
 }
 
-static void fill_constants(struct duration_constants *constants, const struct when_condition *conditions,
-			   unsigned int nr, const struct when_setup *setup)
-{
-	unsigned int i;
-
-	memset(constants->min_ns, 0xff, sizeof(constants->min_ns));
-	constants->own_tgid = setup->own_tgid;
-	constants->measures = setup->measures;
-	constants->nr_conditions = nr;
-	for (i = 0; i < nr; i++) {
-		const struct duration_condition *judged = &conditions[i].judged;
-
-		constants->conditions[i] = *judged;
-		constants->min_ns[judged->kind] = setup->measures ? 0 :
-			min(constants->min_ns[judged->kind], judged->threshold_ns);
-	}
-}
-
 static int load_pairs(struct when_programs *programs, const struct when_condition *conditions,
 		      unsigned int nr, const struct when_setup *setup, char *reason, size_t size)
 {
@@ -158,9 +141,10 @@ static int load(struct when_programs *programs, const struct when_condition *con
 		return -errno;
 	programs->skel = skel;
 	constants = (void *)&skel->rodata->constants;
-	fill_constants(constants, conditions, nr, setup);
+	when_constants__fill(constants, conditions, nr, setup);
 	select_programs(skel, constants);
-	err = bpf_map__set_max_entries(skel->maps.turns, setup->nr_cpus);
+	err = bpf_map__set_max_entries(skel->maps.turns, setup->nr_cpus) ?:
+	      bpf_map__set_max_entries(skel->maps.clocks, setup->nr_cpus);
 	if (!err && setup->measures)
 		err = bpf_map__set_max_entries(skel->maps.distributions, nr);
 	err = err ?: durations_bpf__load(skel);

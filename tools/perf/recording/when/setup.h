@@ -6,17 +6,20 @@
 #define PERF_RECORDING_WHEN_SETUP_H
 
 #include <stdbool.h>
+#include <linux/types.h>
 #include <sys/types.h>
 
 /**
  * struct when_setup
  * @own_tgid:	process in the initial PID namespace whose durations are not judged; 0: all are
  * @nr_cpus:	more than the highest number of a CPU
+ * @tick_ns:	period of the tick of a CPU that runs a task; 0: unknown, or there may be none
  * @measures:	add durations to distributions, and report none
  */
 struct when_setup {
 	pid_t	own_tgid;
 	int	nr_cpus;
+	u64	tick_ns;
 	bool	measures;
 };
 

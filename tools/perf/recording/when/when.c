@@ -13,6 +13,7 @@
 #include "util/debug.h"
 #include "recording/lib/kernel_clock.h"
 #include "condition.h"
+#include "constants.h"
 #include "names.h"
 #include "programs.h"
 #include "when.h"
@@ -158,7 +159,8 @@ static int open_fds(struct when *when)
 int when__open(struct when *when, pid_t own_tgid)
 {
 	const struct when_setup setup = {
-		.own_tgid = own_tgid, .nr_cpus = cpu__max_cpu().cpu, .measures = when->measures,
+		.own_tgid = own_tgid, .nr_cpus = cpu__max_cpu().cpu,
+		.tick_ns = when_constants__tick(), .measures = when->measures,
 	};
 	char reason[512];
 	int err;

@@ -2,9 +2,11 @@
 /*
  * Measure how long tasks wait, run and stay in system calls, and how long interrupts take.
  *
- * Each task has its times in task storage. It is allocated when the task is created, in process
- * context, or by the first check: not in the scheduler. Each word has one writer at a time, as the
- * scheduler orders the events of a task:
+ * Each task has its times in a slot that its address selects (its tid may change when it executes a
+ * program). If another task has this slot, the times are in task storage, which takes longer to find.
+ * A slot is claimed, or storage allocated, when the task is created, in process context, or by the
+ * first check: not in the scheduler. Each word has one writer at a time, as the scheduler orders the
+ * events of a task:
  *
  *	sched_switch, task stops	runs = 0; off, and waits if it is still runnable
  *	sched_wakeup			waits
@@ -14,6 +16,15 @@
  * A duration is judged when it ends. check_open() judges those that have not ended: perf record
  * runs it when the oldest of them is too long. It reads times that change meanwhile: what it reports
  * was open at the time of the check.
+ *
+ * To read the clock takes longer than all else that a program does. rq->clock saves that: the
+ * scheduler has just read it at each of its tracepoints, and the tick reads it while a task runs.
+ *
+ *	scheduling	times are those of rq->clock, corrected (clock_of()), unless a threshold is so
+ *			low that the correction matters (constants.exact)
+ *	sys_enter	reads the clock
+ *	sys_exit	reads the clock only if the call may be too long, as far as rq->clock tells
+ *	interrupts	read the clock
  *
  * Programs do not miss events: none of these tracepoints interrupts itself.
  */
@@ -36,12 +47,29 @@
 #define STATE_UNINTERRUPTIBLE	2
 #define STATE_IDLE		8
 
+/* A correction of rq->clock that rises by more than this is a jump [ns] */
+#define CLOCK_JUMP		1000000
+
 struct thread_info___when {
 	__u32			cpu;
 } __attribute__((preserve_access_index));
 
+struct rq___when {
+	__u64			clock;
+} __attribute__((preserve_access_index));
+
+/* Without groups of tasks (CONFIG_FAIR_GROUP_SCHED), the kernel has no such rq. */
+struct cfs_rq___when {
+	struct rq___when	*rq;
+} __attribute__((preserve_access_index));
+
+struct sched_entity___when {
+	struct cfs_rq___when	*cfs_rq;
+} __attribute__((preserve_access_index));
+
 struct task_struct___cpu {
 	struct thread_info___when thread_info;
+	struct sched_entity___when se;
 } __attribute__((preserve_access_index));
 
 struct irqaction___when {
@@ -50,21 +78,33 @@ struct irqaction___when {
 
 /**
  * struct task_times - since when a task is in its state [ns]; 0: it is not, or that is unknown
+ * @owner:	address of the task; 0: this slot is free. Of task storage: the same
  * @runs:	has a CPU
  * @off:	has none, in the state @off_state
  * @waits:	could run, on the queue of the CPU @waits_on at first
- * @call:	is in the system call @call_number
+ * @call:	is in the system call @call_number, which began on the rq at the address @call_rq when
+ *		its clock was @call_rq_clock
+ *
+ * A slot is one cache line.
  */
 struct task_times {
+	__u64	owner;
 	__u64	runs;
 	__u64	off;
 	__u64	waits;
 	__u64	call;
-	__u32	off_state;
-	__u32	waits_on;
+	__u64	call_rq;
+	__u64	call_rq_clock;
 	__u32	call_number;
-	__u32	unused;
-};
+	__u16	waits_on;
+	__u16	off_state;
+} __attribute__((aligned(64)));
+
+/* Slots of tasks, by slot_of() */
+static struct task_times slots[DURATION_NR_SLOTS] SEC(".bss.slots");
+
+/* Number of tasks whose times are in task storage */
+static __u64 nr_in_storage;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -80,6 +120,23 @@ struct {
 	__type(key, __u32);
 	__type(value, struct duration_turns);
 } turns SEC(".maps");
+
+/**
+ * struct cpu_clock - correction of rq->clock of a CPU; the lock of this rq is held
+ * @jiffies:	when it was checked last
+ * @offset:	CLOCK_MONOTONIC minus rq->clock
+ */
+struct cpu_clock {
+	__u64	jiffies;
+	__u64	offset;
+} __attribute__((aligned(64)));
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);					/* perf record sets the number */
+	__type(key, __u32);
+	__type(value, struct cpu_clock);
+} clocks SEC(".maps");
 
 /**
  * struct interrupt_times - since when this CPU handles an interrupt, and a softirq [ns], or 0
@@ -101,28 +158,65 @@ static __always_inline bool judges(enum duration_kind kind)
 	return constants.min_ns[kind] != (__u64)-1;
 }
 
-/* Is a duration long enough for the lowest threshold? Nothing is if @begin is unknown. */
+/*
+ * Is a duration long enough for the lowest threshold? Nothing is if @begin is unknown. Of two CPUs,
+ * the clock at the end may be behind that at the beginning.
+ */
 static __always_inline bool is_long(enum duration_kind kind, __u64 begin, __u64 end)
 {
-	return begin && end - begin > constants.min_ns[kind];
+	return begin && (__s64)(end - begin) > (__s64)constants.min_ns[kind];
+}
+
+static __always_inline __u32 cpu_of(struct task_struct___when *task)
+{
+	return ((struct task_struct___cpu *)task)->thread_info.cpu;
+}
+
+/*
+ * Tasks
+ */
+
+/* The difference of two addresses is a number for the verifier, an address is not. */
+static __always_inline struct task_times *slot_of(struct task_struct___when *task)
+{
+	__u64 number = (__u64)task - (__u64)&words;
+
+	barrier_var(number);
+	return &slots[number * 0x9e3779b97f4a7c15ULL >> (64 - DURATION_SLOT_BITS)];
 }
 
 static __always_inline struct task_times *times_of(struct task_struct___when *task)
 {
-	return bpf_task_storage_get(&tasks, (struct task_struct *)task, 0, 0);
+	struct task_times *slot = slot_of(task);
+
+	if (slot->owner == (__u64)task)
+		return slot;
+	return nr_in_storage ? bpf_task_storage_get(&tasks, (struct task_struct *)task, 0, 0) : NULL;
+}
+
+/* Claim the slot of a task, or allocate its storage. Return: NULL without memory. */
+static __always_inline struct task_times *claim(struct task_struct___when *task)
+{
+	struct task_times *times = slot_of(task);
+
+	if (!__sync_val_compare_and_swap(&times->owner, 0, (__u64)task))
+		return times;
+	times = bpf_task_storage_get(&tasks, (struct task_struct *)task, 0,
+				     BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (times) {
+		times->owner = (__u64)task;
+		__sync_fetch_and_add(&nr_in_storage, 1);
+	}
+	return times;
 }
 
 /* Begin to follow a task. */
 static __always_inline void follow(struct task_struct___when *task)
 {
-	struct task_times *times;
+	struct task_times *times = NULL;
 
-	if (words.nr_tasks >= DURATION_MAX_TASKS) {
-		__sync_fetch_and_add(&words.nr_ignored, 1);
-		return;
-	}
-	times = bpf_task_storage_get(&tasks, (struct task_struct *)task, 0,
-				     BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (words.nr_tasks < DURATION_MAX_TASKS)
+		times = claim(task);
 	__sync_fetch_and_add(times ? &words.nr_tasks : &words.nr_ignored, 1);
 }
 
@@ -136,14 +230,68 @@ int BPF_PROG(on_newtask, struct task_struct___when *task)
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct___when *task)
 {
-	if (times_of(task))
-		__sync_fetch_and_add(&words.nr_tasks, -1);
+	struct task_times *times = times_of(task);
+
+	if (!times)
+		return 0;
+	__sync_fetch_and_add(&words.nr_tasks, -1);
+	if (times != slot_of(task)) {
+		__sync_fetch_and_add(&nr_in_storage, -1);
+		return 0;
+	}
+	times->runs = times->off = times->waits = times->call = 0;
+	barrier();
+	times->owner = 0;
 	return 0;
 }
 
 /*
  * Scheduling
  */
+
+static __always_inline bool has_rq_clock(void)
+{
+	return bpf_core_field_exists(((struct cfs_rq___when *)0)->rq);
+}
+
+/* Return: the rq that a task is on, or was on at last. */
+static __always_inline struct rq___when *rq_of(struct task_struct___when *task)
+{
+	return ((struct task_struct___cpu *)task)->se.cfs_rq->rq;
+}
+
+/*
+ * Correct rq->clock, which has just been read, once a tick. The scheduler has read it somewhat before:
+ * the least offset is right. NTP lets it rise by at most 0.5 ms in a second.
+ */
+static __always_inline void correct(struct cpu_clock *clock, __u64 rq_clock, __u64 jiffies)
+{
+	__u64 offset = bpf_ktime_get_ns() - rq_clock, max_rise = (jiffies - clock->jiffies) * 4096;
+	__s64 rise = offset - clock->offset;
+
+	if (rise > (__s64)max_rise && rise < CLOCK_JUMP)
+		offset = clock->offset + max_rise;
+	clock->offset = offset;
+	clock->jiffies = jiffies;
+}
+
+/* Return: the time at a tracepoint of the scheduler [ns]. @task is on the rq of @cpu, which is locked. */
+static __always_inline __u64 clock_of(struct task_struct___when *task, __u32 cpu)
+{
+	__u64 rq_clock, jiffies;
+	struct cpu_clock *clock;
+
+	if (constants.exact || !has_rq_clock())
+		return bpf_ktime_get_ns();
+	clock = bpf_map_lookup_elem(&clocks, &cpu);
+	if (!clock)
+		return bpf_ktime_get_ns();
+	rq_clock = rq_of(task)->clock;
+	jiffies = bpf_jiffies64();
+	if (clock->jiffies != jiffies)
+		correct(clock, rq_clock, jiffies);
+	return rq_clock + clock->offset;
+}
 
 /* Return: index of the state that sched_switch reports */
 static __always_inline __u32 state_index(bool preempt, __u32 state)
@@ -238,7 +386,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct___when *prev, struct ta
 	     unsigned int prev_state)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	__u64 now = bpf_ktime_get_ns();
+	__u64 now = clock_of(prev, cpu);
 
 	if (prev->pid)
 		stop(prev, now, cpu, preempt, prev_state);
@@ -256,8 +404,8 @@ static __always_inline int wake(struct task_struct___when *task)
 	/* A task that runs, or waits already, may be woken up. */
 	if (!times || times->runs || times->waits)
 		return 0;
-	times->waits_on = ((struct task_struct___cpu *)task)->thread_info.cpu;
-	times->waits = bpf_ktime_get_ns();
+	times->waits_on = cpu_of(task);
+	times->waits = clock_of(task, times->waits_on);
 	return 0;
 }
 
@@ -282,16 +430,53 @@ static __always_inline struct task_struct___when *current(void)
 	return (void *)bpf_get_current_task_btf();
 }
 
+/* Does a condition name this system call, or all of them? */
+static __always_inline bool judges_call(__u64 number)
+{
+	return number >= DURATION_MAX_CALL_NUMBER ||
+	       constants.calls_wanted[number / 64] & (1ULL << (number & 63));
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long number)
 {
-	struct task_times *times = times_of(current());
+	struct task_struct___when *task;
+	struct task_times *times;
+	struct rq___when *rq;
 
+	if (!judges_call(number))
+		return 0;
+	task = current();
+	times = times_of(task);
 	if (!times)
 		return 0;
 	times->call_number = number;
+	if (constants.short_call_ns && has_rq_clock()) {
+		rq = rq_of(task);
+		times->call_rq = (__u64)rq;
+		times->call_rq_clock = rq->clock;
+	}
 	times->call = bpf_ktime_get_ns();
 	return 0;
+}
+
+/*
+ * Is a call surely too short? It is at most so long as rq->clock has advanced, and one period of the
+ * tick, in which this clock may not have been read. A tick that was held back is handled before a
+ * call ends.
+ */
+static __always_inline bool is_short_call(struct task_struct___when *task, const struct task_times *times)
+{
+	struct rq___when *rq;
+	__s64 advanced;
+
+	if (!constants.short_call_ns || !has_rq_clock())
+		return false;
+	rq = rq_of(task);
+	if (times->call_rq != (__u64)rq)
+		return false;
+	advanced = rq->clock - times->call_rq_clock;
+	return advanced >= 0 && advanced < (__s64)constants.short_call_ns;
 }
 
 /* A call ends, with the task or without it. */
@@ -306,6 +491,8 @@ static __always_inline void end_call(struct task_struct___when *task)
 	if (!call)
 		return;
 	times->call = 0;
+	if (is_short_call(task, times))
+		return;
 	now = bpf_ktime_get_ns();
 	if (is_long(DURATION_SYSCALL, call, now)) {
 		struct measured measured = {
@@ -418,7 +605,7 @@ static __always_inline void check(struct task_struct___when *task, enum duration
 {
 	struct measured measured = {
 		.begin = begin, .end = words.now, .task = task, .kind = kind, .open = true,
-		.cpu = ((struct task_struct___cpu *)task)->thread_info.cpu, .number = number,
+		.cpu = cpu_of(task), .number = number,
 		.turns_cpu = waits_on,
 	};
 

@@ -11,7 +11,12 @@
 #define DURATION_MAX_CONDITIONS	64
 #define DURATION_MAX_SYSCALLS	16	/* that one condition names */
 #define DURATION_MAX_TASKS	65536	/* that are followed at a time */
+#define DURATION_SLOT_BITS	15
+#define DURATION_NR_SLOTS	(1 << DURATION_SLOT_BITS)	/* for times of tasks */
 #define DURATION_COMM_LEN	16
+
+/* Greater numbers of system calls are taken for one that a condition names; a multiple of 64 */
+#define DURATION_MAX_CALL_NUMBER	1024
 
 /* Switches of a CPU that are remembered, to tell who held it; a power of two */
 #define DURATION_NR_TURNS	32
@@ -143,6 +148,10 @@ static inline __attribute__((always_inline)) __u64 duration_bucket_begin(__u32 b
  * @nr_conditions: number of @conditions
  * @first_condition: index of the first of them in reports
  * @calls:	of DURATION_PAIR: the events are the beginning and the return of a function
+ * @exact:	the scheduler's clock is not good enough for a threshold
+ * @short_call_ns: a system call is too short for all conditions if rq->clock has advanced by less;
+ *		0: that says nothing
+ * @calls_wanted: a bit for each number of a system call that a condition names
  * @begin_field, @end_field: of DURATION_PAIR, the field that tells which beginning belongs to an end;
  *		of size 0: the thread does
  */
@@ -153,7 +162,9 @@ struct duration_constants {
 	__u32	first_condition;
 	__u32	calls;
 	__u32	measures;
-	__u32	unused;
+	__u32	exact;
+	__u64	short_call_ns;
+	__u64	calls_wanted[DURATION_MAX_CALL_NUMBER / 64];
 	struct duration_field begin_field;
 	struct duration_field end_field;
 	struct duration_condition conditions[DURATION_MAX_CONDITIONS];
