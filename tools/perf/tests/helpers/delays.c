@@ -5,9 +5,17 @@
  *
  * usage: delays KIND MS...
  *
- * KIND is syscall, off-cpu, on-cpu, sched-delay, recursive, request, or calls. The latter makes so many
- * calls of getppid() instead, and prints nothing. One delay of each length is made, in this order. For
- * each, a line is printed:
+ * KIND is syscall, off-cpu, on-cpu, sched-delay, recursive, request, or one of these:
+ *
+ *	moving			as syscall, while another thread changes the CPU
+ *	moved			as sched-delay, but the wait ends because the thread is moved to CPU 1
+ *	killed			a child sleeps, and is killed; it remains a zombie for as long
+ *	zombie			a child exits, and remains a zombie for so long: its call is short
+ *	thread-exec KIND	a thread executes this program again, with KIND
+ *	calls N [RATE]		makes N calls of getppid() instead, RATE in a second, and prints nothing
+ *	forks N			creates N children instead, and prints nothing
+ *
+ * One delay of each length is made, in this order. For each, a line is printed:
  *
  *	TID LOWER UPPER BEGIN END	[ns of CLOCK_MONOTONIC]
  *
@@ -18,14 +26,17 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/sdt.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -108,17 +119,23 @@ static void make_spin(unsigned long ms)
  * A thread of higher priority wakes another one on the same CPU, and keeps the CPU.
  */
 
-static int wake_fd, done_fd;
+static int wake_fd, done_fd, next_cpu = -1;
 static volatile uint64_t ran;
 static volatile long waiter;
 
-static void pin(void)
+/* Fails if there is no such CPU. */
+static int move(pid_t tid, int cpu)
 {
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
-	CPU_SET(0, &set);
-	sched_setaffinity(0, sizeof(set), &set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(tid, sizeof(set), &set);
+}
+
+static void pin(void)
+{
+	move(0, 0);
 }
 
 static void *wait_for_cpu(void *arg)
@@ -151,9 +168,13 @@ static void make_delay(unsigned long ms)
 	woken = now();
 	spin_ms(ms);
 	end = now();
+	if (next_cpu >= 0)
+		move(waiter, next_cpu);
 	if (read(done_fd, &value, sizeof(value)) < 0)
 		return;
 	print(waiter, end - woken, ran - begin, begin, now());
+	if (next_cpu >= 0)
+		move(waiter, 0);
 }
 
 static void make_delays(char *name, char **lengths)
@@ -201,60 +222,196 @@ static void make_call(unsigned long ms)
  * A request from one static probe (USDT) to another one. The thread changes the CPU meanwhile, if there
  * are two.
  */
-static void use_cpu(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);	/* fails if there is no such CPU */
-}
-
 static void __attribute__((noinline)) make_request(unsigned long ms)
 {
 	uint64_t begin, end;
 
-	use_cpu(0);
+	move(0, 0);
 	begin = now();
 	DTRACE_PROBE(delays, begin);
-	use_cpu(1);
+	move(0, 1);
 	sleep_ms(ms);
 	DTRACE_PROBE(delays, end);
 	end = now();
 	print(gettid(), ms * NS_PER_MS, end - begin, begin, end);
 }
 
+/*
+ * Another thread changes the CPU of this one, some 1,000 times a second.
+ */
+static void *keep_moving(void *tid)
+{
+	int cpu = 0;
+
+	for (;;) {
+		move(*(pid_t *)tid, cpu);
+		cpu = !cpu;
+		sleep_ms(1);
+	}
+	return NULL;
+}
+
+static void begin_moving(void)
+{
+	static pid_t tid;
+	pthread_t thread;
+
+	tid = gettid();
+	if (pthread_create(&thread, NULL, keep_moving, &tid))
+		exit(2);
+}
+
+/*
+ * Children that die in a call
+ */
+
+/* Has the child begun to sleep? */
+static int sleeps(pid_t pid)
+{
+	char path[32], state = 'R';
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "r");
+	if (!file)
+		return 1;
+	if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+		state = 'R';
+	fclose(file);
+	return state == 'S';
+}
+
+static void make_child(unsigned long ms, int is_killed)
+{
+	static volatile uint64_t *begin;
+	uint64_t created = now(), slept, killed, end;
+	siginfo_t info;
+	pid_t pid;
+
+	if (!begin)
+		begin = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid = fork();
+	if (!pid) {
+		*begin = now();
+		if (is_killed)
+			sleep_ms(60000);
+		_exit(0);
+	}
+	while (is_killed && !sleeps(pid))
+		;
+	slept = now();
+	if (is_killed)
+		sleep_ms(ms);
+	killed = now();
+	if (is_killed)
+		kill(pid, SIGKILL);
+	waitid(P_PID, pid, &info, WEXITED | WNOWAIT);
+	end = now();
+	sleep_ms(ms);				/* it is a zombie */
+	print(pid, is_killed ? killed - slept : 0, end - *begin, created, now());
+	waitpid(pid, NULL, 0);
+}
+
+static void make_killed(unsigned long ms)
+{
+	make_child(ms, 1);
+}
+
+static void make_zombie(unsigned long ms)
+{
+	make_child(ms, 0);
+}
+
+static void *execute(void *argv)
+{
+	execv(*(char **)argv, argv);
+	return NULL;
+}
+
+/* The thread takes over the id of this process. */
+static int execute_in_thread(char *name, char **argv)
+{
+	pthread_t thread;
+
+	argv[0] = name;
+	if (!pthread_create(&thread, NULL, execute, argv))
+		pthread_join(thread, NULL);
+	return 2;
+}
+
+/*
+ * Many
+ */
+
+/* @rate: in a second; 0: as many as possible */
+static void make_calls(long nr, long rate)
+{
+	uint64_t begin = now();
+	long i;
+
+	for (i = 0; i < nr; i++) {
+		syscall(SYS_getppid);
+		while (rate && now() - begin < i * 1000000000ull / rate)
+			;
+	}
+}
+
+static void __attribute__((noinline)) make_fork(void)
+{
+	pid_t pid = vfork();
+
+	if (!pid)
+		_exit(0);
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
+	static const struct {
+		const char *kind;
+		void (*make)(unsigned long ms);
+	} kinds[] = {
+		{ "syscall",	make_sleep },
+		{ "off-cpu",	make_sleep },
+		{ "moving",	make_sleep },
+		{ "on-cpu",	make_spin },
+		{ "recursive",	make_call },
+		{ "request",	make_request },
+		{ "killed",	make_killed },
+		{ "zombie",	make_zombie },
+	};
+	const char *kind = argc > 2 ? argv[1] : "";
 	void (*make)(unsigned long ms) = NULL;
-	int i;
+	size_t i;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc > 2 && !strcmp(argv[1], "sched-delay")) {
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (!strcmp(kind, kinds[i].kind))
+			make = kinds[i].make;
+	}
+	if (!strcmp(kind, "moved"))
+		next_cpu = 1;
+	if (!strcmp(kind, "sched-delay") || !strcmp(kind, "moved")) {
 		make_delays(basename(argv[0]), argv + 2);
-		return 0;
-	}
-	if (argc > 2 && !strcmp(argv[1], "calls")) {
-		for (i = strtol(argv[2], NULL, 10); i; i--)
-			syscall(SYS_getppid);
-		return 0;
-	}
-	if (argc > 2 && (!strcmp(argv[1], "syscall") || !strcmp(argv[1], "off-cpu")))
-		make = make_sleep;
-	else if (argc > 2 && !strcmp(argv[1], "on-cpu"))
-		make = make_spin;
-	else if (argc > 2 && !strcmp(argv[1], "recursive"))
-		make = make_call;
-	else if (argc > 2 && !strcmp(argv[1], "request"))
-		make = make_request;
-	if (!make) {
-		fprintf(stderr, "usage: delays syscall|off-cpu|on-cpu|sched-delay|recursive|request|calls MS...\n");
+	} else if (!strcmp(kind, "calls")) {
+		make_calls(strtol(argv[2], NULL, 10), argc > 3 ? strtol(argv[3], NULL, 10) : 0);
+	} else if (!strcmp(kind, "forks")) {
+		for (i = strtoul(argv[2], NULL, 10); i; i--)
+			make_fork();
+	} else if (!strcmp(kind, "thread-exec")) {
+		return execute_in_thread(argv[0], argv + 1);
+	} else if (make) {
+		if (make == make_spin)
+			pin();
+		set_priority(3);
+		if (!strcmp(kind, "moving"))
+			begin_moving();
+		for (argv += 2; *argv; argv++)
+			make(strtoul(*argv, NULL, 10));
+	} else {
+		fprintf(stderr, "usage: delays KIND MS...\n");
 		return 2;
 	}
-	if (make == make_spin)
-		pin();
-	set_priority(3);
-	for (i = 2; i < argc; i++)
-		make(strtoul(argv[i], NULL, 10));
 	return 0;
 }

@@ -1,0 +1,118 @@
+#!/bin/bash
+# perf record --switch-output-when: tasks that move, execute programs and die; many durations; other clocks
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 300
+# tags: parallel
+
+. "$(dirname "$0")/lib/when.sh"
+
+nr_cpus=$(nproc)
+call_pair='syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep'
+raw_pair='raw_syscalls:sys_enter..raw_syscalls:sys_exit'
+
+subtest "a threshold for which each call's end is timed, and one for which few are"
+compare syscall syscall 7
+compare syscall syscall 29
+
+subtest "a thread that changes the CPU while it sleeps"
+for condition in syscall off-cpu "$call_pair"; do
+	compare "$condition" moving 23
+done
+
+subtest "a thread that waits for one CPU, and gets another one"
+if ((nr_cpus > 1)); then
+	who=${comm}w
+	compare sched-delay moved 23
+	who=$comm
+else
+	inconclusive "one CPU"
+fi
+
+subtest "a thread that executes a program takes over the tid of its process"
+for condition in syscall off-cpu "$call_pair"; do
+	compare "$condition" "thread-exec syscall" 23
+done
+
+subtest "a process that is killed in a call, and remains a zombie"
+for condition in syscall "$raw_pair" "$call_pair"; do
+	compare "$condition" killed 23
+done
+
+# No delay is above the threshold, so the comparison would be inconclusive.
+subtest "a call that ends with its process is short, however long it is a zombie"
+for condition in syscall "$raw_pair"; do
+	start "$condition>23ms"
+	make zombie 211 223
+	recorder_stop
+	while read -r tid _; do
+		grep "$comm (pid $tid," "$work/record.err" && error "reported for $condition"
+	done < "$work/truth"
+done
+
+subtest "64 conditions: each counts the delays that are longer"
+rm -f "$work"/data*
+many=()
+for ((i = 11; i < 75; i++)); do
+	many+=("--switch-output-when=syscall(nanosleep,clock_nanosleep)>${i}ms if comm==$comm")
+done
+recorder_start "${events[@]}" -o "$work/data" "${many[@]}" --cooldown=1h
+make syscall "${lengths[@]}"
+recorder_stop
+# A delay may be longer than its number.
+awk -v comm="$comm" '
+	FNR == NR { least[FNR] = $2 / 1e6; most[FNR] = $3 / 1e6; n = FNR; next }
+	match($0, /syscall.*>[0-9]+ms if comm==.*: [0-9]+ duration/) {
+		line = $0; sub(/.*syscall[^>]*>/, "", line); threshold = line + 0
+		sub(/.*: /, "", line); counted = line + 0; low = high = 0
+		for (i = 1; i <= n; i++) { low += least[i] > threshold; high += most[i] > threshold }
+		conditions++
+		if (counted < low || counted > high) { print "# >" threshold "ms: " counted ", not " low; wrong = 1 }
+	}
+	END { exit wrong || conditions != 64 }' "$work/truth" "$work/record.err" || error "not all are right"
+
+# The longer run, by hand: STORM_S=60
+subtest "100,000 durations in a second are counted, and none is missed"
+seconds=${STORM_S:-3}
+for condition in 'syscall(getppid)' 'syscalls:sys_enter_getppid..syscalls:sys_exit_getppid'; do
+	start "$condition>1ns" --cooldown=1h
+	make calls $((seconds * 100000)) 100000
+	recorder_stop
+	found=$(sed -n "s/.* if comm==$comm: \([0-9]*\) durations .*/\1/p" "$work/record.err")
+	note "$condition: $found"
+	[ "$found" = $((seconds * 100000)) ] && continue
+	grep -q 'the kernel skipped the programs\|are not counted' "$work/record.err" &&
+		note "$(grep 'the kernel skipped\|are not counted' "$work/record.err")"
+	error "$condition: $found of $((seconds * 100000))"
+done
+
+# A child begins one with its creation; nothing ends it.
+subtest "more open durations than the map holds: counted, and told"
+rm -f "$work"/data*
+recorder_start "${events[@]}" -o "$work/data" \
+	--switch-output-when="task:task_newtask..task:task_rename>1000s by pid if comm==$comm"
+make forks 17000
+recorder_stop
+found=$(sed -n 's/.*: \([0-9]*\) tasks or durations were not judged: more than .* 16384 durations.*/\1/p' "$work/record.err")
+note "${found:-none} ignored"
+[ "$found" = $((17000 - 16384)) ] || error "not $((17000 - 16384))"
+
+# A process without children in between: the recorder gets the signals.
+subtest "in a time namespace, whose clocks differ"
+if unshare -T --monotonic 1000000 --boottime 1000000 sh -c '
+	[ "$(readlink /proc/self/ns/time)" != "$0" ]' "$(readlink /proc/self/ns/time)" 2> /dev/null; then
+	wrapper=(unshare -T --monotonic 1000000 --boottime 1000000)
+	compare syscall syscall 23
+	start 'syscall>307ms'
+	wrapper=()
+	"$delays" syscall 60000 > /dev/null &
+	started+=($!)
+	wait_until 20 nr_reported 1 || error "not reported while it lasts"
+	kill $!
+	recorder_stop
+	grep -q "$comm (pid $!, tid $!.*) has been in .* for 3[0-9][0-9]\..* ms, from" "$work/record.err" ||
+		error "the length is wrong"
+else
+	inconclusive "no time namespaces that a program enters"
+fi
+
+finish
