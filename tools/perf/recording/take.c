@@ -180,6 +180,8 @@ static void convert_duration(struct recorder *rec, struct when_report *report)
 {
 	clockid_t clock = rec->output.session->header.env.clock.clockid;
 
+	if (!report->condition)
+		return;
 	if (clock_pair__from_monotonic(clock, &report->begin) ||
 	    clock_pair__from_monotonic(clock, &report->end))
 		report->begin = report->end = 0;
@@ -278,6 +280,7 @@ static int append_snapshot(struct recorder *rec, struct snapshot *snapshot,
 	if (!snapshot->rings.cause.reason)	/* after a request, the end needed no other copy */
 		snapshot->rings.cause = snapshot_cause__exit();
 	convert_duration(rec, &snapshot->rings.cause.report);
+	convert_duration(rec, &snapshot->rings.cause.pending);
 	hook__set_reason(&rec->hook, &snapshot->rings.cause);
 	if (!err)
 		describe_snapshot(rec, snapshot);

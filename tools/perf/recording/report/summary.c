@@ -273,9 +273,7 @@ void summary__snapshot(struct summary *summary, const struct snapshot_stats *sta
 	if (stats || aux || kept)
 		summary->snapshots++;
 	note_complete(summary, stats, kept);
-	summary->too_long[0] = '\0';
-	if (cause->report.condition)
-		snapshot_cause__print(cause, summary->too_long, sizeof(summary->too_long));
+	snapshot_cause__print_too_long(cause, summary->too_long, sizeof(summary->too_long));
 	summary->aux_snapshots += aux != NULL;
 	if (summary->json)
 		return summary_json__snapshot(summary->snapshots, stats, aux, kept, cause);

@@ -31,7 +31,8 @@ struct when;
  * @complete_ns: time up to its newest record for which the last snapshot is complete, on all CPUs
  *		[ns]
  * @limit:	what limits that: KEEP_LIMIT_MEMORY also for the size of an overwrite ring
- * @too_long:	who took how long, if that caused the last snapshot; otherwise empty
+ * @too_long:	who took how long, if that requested the last snapshot, or one that --after delays;
+ *		otherwise empty
  * @normal_class: the threads that drain rings were refused a real-time priority
  * @dropped:	number of snapshots that could not be written
  * @dropped_records: their records, as far as perf tried to write them

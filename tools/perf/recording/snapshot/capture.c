@@ -153,8 +153,11 @@ static int hold_back(struct capture *capture, unsigned int what, struct snapshot
 		*cause = capture->held_cause;
 		return what | capture->held;
 	}
-	if (what & (TRIGGER_SNAPSHOTS | TRIGGER_STOP))
+	if (what & (TRIGGER_SNAPSHOTS | TRIGGER_STOP)) {
 		*cause = describe(triggers, what);
+		if (triggers->waiting)
+			cause->pending = capture->held_cause.report;
+	}
 	return what;
 }
 

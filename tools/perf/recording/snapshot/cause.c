@@ -62,21 +62,32 @@ void snapshot_cause__merge(struct snapshot_cause *cause, const struct snapshot_c
 	cause->nr_unlisted += other->nr_unlisted;
 }
 
-void snapshot_cause__print(const struct snapshot_cause *cause, char *text, size_t size)
+static void print_report(const struct when_report *report, char *text, size_t size)
 {
-	const struct when_report *report = &cause->report;
-	size_t len = scnprintf(text, size, "%s", cause->reason);
+	size_t len = scnprintf(text, size, "%s: ", report->condition->text);
 
-	if (!report->condition) {
-		scnprintf(text + len, size - len, "%s%s", cause->comm[0] ? " by " : "", cause->comm);
-		return;
-	}
-	len += scnprintf(text + len, size - len, ": ");
 	when_report__print(report, text + len, size - len);
 	len = strlen(text);
 	if (report->end)
 		scnprintf(text + len, size - len, "; from %.6f to %.6f", (double)report->begin / NSEC_PER_SEC,
 			  (double)report->end / NSEC_PER_SEC);
+}
+
+void snapshot_cause__print(const struct snapshot_cause *cause, char *text, size_t size)
+{
+	if (cause->report.condition)
+		print_report(&cause->report, text, size);
+	else
+		scnprintf(text, size, "%s%s%s", cause->reason, cause->comm[0] ? " by " : "", cause->comm);
+}
+
+void snapshot_cause__print_too_long(const struct snapshot_cause *cause, char *text, size_t size)
+{
+	*text = '\0';
+	if (cause->report.condition)
+		print_report(&cause->report, text, size);
+	else if (cause->pending.condition)
+		print_report(&cause->pending, text, size);
 }
 
 /* A task chooses its own name: leave nothing in it that a terminal would act on. */

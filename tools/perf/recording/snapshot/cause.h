@@ -44,6 +44,8 @@ struct merged_cause {
  * @is_exit:	nothing requested it: the recording ends
  * @after_ns:	how long after @time the copy was to be taken (--after) [ns]
  * @report:	the duration that was too long; its condition is NULL otherwise
+ * @pending:	a duration whose snapshot waits for --after, while another request has this one taken;
+ *		its condition is NULL if there is none
  * @merged:	later requests that the same copy answers, the first @nr_merged
  * @nr_unlisted: further ones, which @merged has no room for
  */
@@ -58,6 +60,7 @@ struct snapshot_cause {
 	bool		 is_exit;
 	u64		 after_ns;
 	struct when_report  report;
+	struct when_report  pending;
 	struct merged_cause merged[CAUSE_MAX_MERGED];
 	unsigned int	 nr_merged;
 	unsigned int	 nr_unlisted;
@@ -74,6 +77,9 @@ struct snapshot_cause snapshot_cause__too_long(const struct when_report *report)
 
 /** snapshot_cause__merge - list @other, and what is merged with it, as part of @cause */
 void snapshot_cause__merge(struct snapshot_cause *cause, const struct snapshot_cause *other);
+
+/** snapshot_cause__print_too_long - write what was too long before @cause, or nothing */
+void snapshot_cause__print_too_long(const struct snapshot_cause *cause, char *text, size_t size);
 
 /**
  * snapshot_cause__print - write the reason, who caused it, and the duration

@@ -172,6 +172,16 @@ says="sched-delay>23ms if comm==$who: $who \(pid [0-9]+, tid $(cut -d ' ' -f 1 "
 grep -qE "^STATUS=Recording; snapshot 1 is in $work/data\.[0-9]+: $says" "$work/notified" ||
 	error "the status is $(< "$work/notified")"
 
+subtest "--control is told of a duration whose snapshot --after delays"
+start 'sched-delay>23ms' --switch-output --after=10m
+make sched-delay 41
+wait_until 20 nr_reported 1 || error "no report"
+control snapshot || error "no answer"
+note "$answer"
+says="sched-delay>23ms if comm==$who: $who \(pid [0-9]+, tid $(cut -d ' ' -f 1 "$work/truth")"
+[[ $answer =~ "ack $work/data."[0-9]+[^\;]*"; "$says ]] || error "the answer is '$answer'"
+recorder_stop
+
 subtest "as JSON"
 start 'sched-delay>23ms' --summary=json
 make sched-delay 41
