@@ -18,6 +18,7 @@
 #define PERF_RECORDING_AUX_SNAPSHOT_H
 
 #include <stdbool.h>
+#include <linux/compiler.h>
 #include <linux/types.h>
 #include "recording/lib/double_buffer.h"
 
