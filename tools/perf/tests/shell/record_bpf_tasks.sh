@@ -116,7 +116,7 @@ record -t "$task"
 compare
 
 subtest "-u"
-name=games		# an account that nobody uses
+name=news		# an account that nobody uses
 if ! id -u "$name" > /dev/null 2>&1; then
 	inconclusive "no user $name"
 elif "$PERF" record --bpf-ring=yes -u "$name" -e "$enter/overwrite/" -o "$work/data" -- true 2>&1 |

@@ -18,10 +18,11 @@ all="10:1-101 11:1-101 20:1-211 21:1-211"
 user=games
 other=			# a process that is recorded as well
 
-# select_events [TERMS]: set $events to the options that record the workload's calls and execs
+# select_events [TERMS]: set $events to the options that record the workload's calls and execs, with any
+# perf
 select_events() {
 	numbered_event "${1-}"
-	events=("${event[@]}" -e "sched:sched_process_exec${1:+/$1/}" --filter "filename == \"$program\"")
+	events=("${event[@]:0:4}" -e "sched:sched_process_exec${1:+/$1/}" --filter "filename == \"$program\"")
 }
 
 # target_start [COMMAND...]: start the process by COMMAND, waiting for target_go; set $target

@@ -35,8 +35,8 @@ numbered_end() {
 # numbered_event [TERMS]: set $event to the options that record the workload's calls and no others, in
 # rings of perf
 numbered_event() {
-	event=(--bpf-ring=no -e "raw_syscalls:sys_enter${1:+/$1/}"
-		--filter "id == $("$work/$comm" --print-nr) && comm == \"$comm\"")
+	event=(-e "raw_syscalls:sys_enter${1:+/$1/}"
+		--filter "id == $("$work/$comm" --print-nr) && comm == \"$comm\"" --bpf-ring=no)
 }
 
 # numbered_calls TAG COUNT: issue calls from one thread; all have been issued on return
