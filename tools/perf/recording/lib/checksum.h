@@ -17,7 +17,7 @@ static inline u64 checksum__mix(u64 sum, u64 word)
 /** checksum - return a checksum of @len bytes at @data, never 0. It depends on the byte order. */
 static inline u64 checksum(const void *data, size_t len)
 {
-	u64 lane[4] = { len, 1, 2, 3 }, word[4];
+	u64 lane[4] = { 0, 1, 2, 3 }, word[4], sum = len;
 	size_t pos, i;
 
 	for (pos = 0; len - pos >= sizeof(word); pos += sizeof(word)) {
@@ -28,8 +28,8 @@ static inline u64 checksum(const void *data, size_t len)
 	memset(word, 0, sizeof(word));
 	memcpy(word, data + pos, len - pos);
 	for (i = 0; i < 4; i++)
-		lane[0] = checksum__mix(checksum__mix(lane[0], lane[i]), word[i]);
-	return lane[0] ?: 1;
+		sum = checksum__mix(checksum__mix(sum, lane[i]), word[i]);
+	return sum ?: 1;
 }
 
 #endif
