@@ -60,6 +60,7 @@
 #include "util/record.h"
 #include "recording/aux/aux.h"
 #include "recording/aux/snapshot.h"
+#include "recording/keep/guard.h"
 #include "recording/keep/keep.h"
 #include "recording/lib/pollset.h"
 #include "recording/output/kept_files.h"
@@ -95,6 +96,7 @@
  * @readers:	drain the stream channel
  * @rounds:	of the file; without visitors where snapshots finish them
  * @keep:	keeps the stream channel in memory (--keep)
+ * @guard:	saves the rings if the recorder is killed, with --keep-file
  * @overwrite:	kind of the overwrite rings
  * @snapshotter: takes snapshots of the overwrite channel
  * @snapshot_event: says in the file why each snapshot was taken
@@ -137,6 +139,7 @@ struct recorder {
 	struct readers		 readers;
 	struct rounds		 rounds;
 	struct keep		 keep;
+	struct guard		 guard;
 	enum perf_overwrite_kind overwrite;
 	struct snapshotter	 snapshotter;
 	struct snapshot_event	 snapshot_event;

@@ -314,6 +314,29 @@ static int open_rings(struct recorder *rec)
 	return err ?: check_ring_sizes(rec);
 }
 
+/* Before the recorder has much memory: the guard keeps what the recorder changes later. */
+static int start_guard(struct recorder *rec)
+{
+	if (!rec->keep.box)
+		return 0;
+	return guard__start(&rec->guard, rec->keep.file, rec->keep.box->header->sum);
+}
+
+static int guard_rings(struct recorder *rec)
+{
+	struct channel *stream;
+	struct ring *ring;
+	int err = 0;
+
+	if (!rec->keep.box)
+		return 0;
+	channels__for_each_stream(&rec->channels, stream) {
+		channel__for_each_ring(stream, ring)
+			err = err ?: guard__add(&rec->guard, ring->map.fd, ring__size(ring) + page_size);
+	}
+	return err;
+}
+
 int recorder__prepare(struct recorder *rec, int argc, const char **argv)
 {
 	int err = check_output(rec);
@@ -328,11 +351,12 @@ int recorder__prepare(struct recorder *rec, int argc, const char **argv)
 	raise_file_limit(&rec->hook);
 	clear_ambient_capabilities();
 	rec->keep.evlist = rec->evlist;
-	err = init_capture(rec) ?: keep__init(&rec->keep);
+	err = init_capture(rec) ?: keep__init(&rec->keep) ?: start_guard(rec);
 	if (!err)
 		err = init_output(rec);
 	if (!err)
 		err = open_rings(rec);
+	err = err ?: guard_rings(rec);
 	if (!err)
 		err = init_readers(rec);
 	if (!err)
@@ -350,6 +374,7 @@ int recorder__prepare(struct recorder *rec, int argc, const char **argv)
 void recorder__cleanup(struct recorder *rec)
 {
 	capture__exit(&rec->capture);
+	guard__stop(&rec->guard);
 	keep__exit(&rec->keep);
 	triggers__exit(&rec->triggers);
 	snapshotter__exit(&rec->snapshotter);

@@ -81,3 +81,19 @@ bool recovery__read_block(struct recovery *recovery, const struct box_slot *slot
 	*records = records__of(data, len);
 	return len == slot->raw_len;
 }
+
+static void note_time(struct recovery *recovery, u64 time)
+{
+	if (!time)
+		return;
+	recovery->first = recovery->first ? min(recovery->first, time) : time;
+	recovery->last = max(recovery->last, time);
+}
+
+int recovery__write_record(struct recovery *recovery, union perf_event *event)
+{
+	note_time(recovery, recovery__time(recovery, event));
+	recovery->records++;
+	recovery->samples += event->header.type == PERF_RECORD_SAMPLE;
+	return recovery->write(recovery->tool, event);
+}

@@ -44,6 +44,39 @@ struct recovered_sideband {
 	size_t			 next;
 };
 
+struct rings_entry;
+
+/**
+ * struct ring_record
+ * @sum:	checksum of the record
+ * @is_written:	the box had it as well
+ */
+struct ring_record {
+	u64	sum;
+	bool	is_written;
+};
+
+/**
+ * struct saved_rings - what the guard has written (keep/guard.h)
+ * @data:	the file, @bytes long, owned
+ * @entries:	@nr in it
+ * @records:	@nr_records, by checksum
+ * @nr_added:	how many the box did not have
+ * @oldest:	time of the oldest record [ns]
+ * @end_time:	the rings have lost nothing up to this time [ns]; UINT64_MAX: up to the end; 0: unknown
+ */
+struct saved_rings {
+	void				*data;
+	size_t				 bytes;
+	const struct rings_entry	*entries;
+	size_t				 nr;
+	struct ring_record		*records;
+	size_t				 nr_records;
+	u64				 nr_added;
+	u64				 oldest;
+	u64				 end_time;
+};
+
 /**
  * struct recovery
  * @path:	of the file, the caller's
@@ -55,6 +88,7 @@ struct recovered_sideband {
  * @packed, @raw: memory for one block, and for its records
  * @unpacker:	restores the records of packed blocks
  * @sideband:	side-band records
+ * @rings:	what nobody had read
  * @tool, @write: where records go
  * @session:	perf inject's
  * @same_boot:	the machine was not started again since
@@ -75,6 +109,7 @@ struct recovery {
 	void			 *raw;
 	struct keep_unpacker	 *unpacker;
 	struct recovered_sideband sideband;
+	struct saved_rings	  rings;
 	const struct perf_tool	 *tool;
 	int			(*write)(const struct perf_tool *tool, union perf_event *event);
 	struct perf_session	 *session;
@@ -103,6 +138,24 @@ bool recovery__read_block(struct recovery *recovery, const struct box_slot *slot
 
 /** recovery__time - return the time of a record [ns], or 0 */
 u64 recovery__time(const struct recovery *recovery, union perf_event *event);
+
+/** recovery__write_record - write a record, and count it. Return: the value of @recovery->write */
+int recovery__write_record(struct recovery *recovery, union perf_event *event);
+
+/*
+ * rings.c
+ */
+
+/** recovery__load_rings - wait for the guard, and read its file, if there is one. Return: 0, or -ENOMEM */
+int recovery__load_rings(struct recovery *recovery);
+
+/** recovery__note_written - the box had this record, which may be in a ring as well; @time: of it [ns] */
+void recovery__note_written(struct recovery *recovery, const union perf_event *event, u64 time);
+
+/** recovery__write_rings - write what the box did not have. Return: 0, or the value of @recovery->write */
+int recovery__write_rings(struct recovery *recovery);
+
+void recovery__free_rings(struct saved_rings *rings);
 
 /*
  * sideband.c

@@ -153,6 +153,7 @@ void recovery__delete(struct recovery *recovery, bool saved)
 		note_recovered(recovery);
 	box_reader__exit(&recovery->reader);
 	recovery__free_sideband(&recovery->sideband);
+	recovery__free_rings(&recovery->rings);
 	free(recovery->packed);
 	free(recovery->raw);
 	keep_unpacker__free(recovery->unpacker);
@@ -174,16 +175,6 @@ static int write_header_only(struct recovery *recovery, unsigned int type)
 	return recovery->write(recovery->tool, &event);
 }
 
-static void note_times(struct recovery *recovery, union perf_event *event)
-{
-	u64 time = recovery__time(recovery, event);
-
-	if (!time)
-		return;
-	recovery->first = recovery->first ? min(recovery->first, time) : time;
-	recovery->last = max(recovery->last, time);
-}
-
 static int write_records(struct recovery *recovery, const struct records *records)
 {
 	struct record_iter iter;
@@ -192,10 +183,8 @@ static int write_records(struct recovery *recovery, const struct records *record
 	records__for_each(records, iter) {
 		union perf_event *event = records->part[0].iov_base + iter.pos;
 
-		note_times(recovery, event);
-		recovery->records++;
-		recovery->samples += event->header.type == PERF_RECORD_SAMPLE;
-		err = recovery->write(recovery->tool, event);
+		recovery__note_written(recovery, event, recovery__time(recovery, event));
+		err = recovery__write_record(recovery, event);
 		if (err)
 			break;
 	}
@@ -272,6 +261,7 @@ static struct keep_stats span(const struct recovery *recovery)
 	/* A recorder that ended has appended everything. */
 	if (header->state != BOX_RECORDING)
 		kept.end = recovery->last;
+	kept.end = max(kept.end, min(recovery->last, recovery->rings.end_time));
 	if (header->dropped_last)
 		kept.limit = header->limit < KEEP_LIMIT_SPACE ? header->limit : KEEP_LIMIT_SPACE;
 	kept.begin = max(kept.begin, (u64)header->dropped_last);
@@ -353,6 +343,9 @@ static void report(const struct recovery *recovery, const struct keep_stats *kep
 		". Nothing is missing from %.6f to %.6f s (%.6f s) ]\n", recovery->samples,
 		(u64)recovery->reader.header.pid, later_microsecond(kept->begin),
 		earlier_microsecond(kept->end), seconds(kept->end - kept->begin));
+	if (recovery->rings.nr)
+		fprintf(stderr, "[ perf inject: %" PRIu64 " records are from rings that nobody had read ]\n",
+			recovery->rings.nr_added);
 	if (kept->end < recovery->last)
 		fprintf(stderr, "[ perf inject: The last %.6f s may lack what the recorder had not read when it was "
 			"killed ]\n", seconds(recovery->last - kept->end));
@@ -360,13 +353,13 @@ static void report(const struct recovery *recovery, const struct keep_stats *kep
 
 static int write_all(struct recovery *recovery, struct keep_stats *kept)
 {
-	int err = recovery__load_sideband(recovery);
+	int err = recovery__load_sideband(recovery) ?: recovery__load_rings(recovery);
 
 	if (err)
-		pr_err("Not enough memory to recover the names of tasks.\n");
+		pr_err("Not enough memory to recover the names of tasks, and the rings.\n");
 	err = err ?: recovery__write_sideband(recovery, time_of_oldest(recovery));
 	err = err ?: write_header_only(recovery, PERF_RECORD_FINISHED_INIT);
-	err = err ?: write_blocks(recovery);
+	err = err ?: write_blocks(recovery) ?: recovery__write_rings(recovery);
 	err = err ?: recovery__write_sideband(recovery, UINT64_MAX);
 	*kept = span(recovery);
 	if (!err && recovery->records)

@@ -6,6 +6,7 @@
  *	recover.c	what perf inject calls; the order in which things are written
  *	blocks.c	read and check the records of one block
  *	sideband.c	the side-band records, by time
+ *	rings.c		what nobody had read from the rings (keep/guard.h)
  *
  * The session in the file is a perf.data file without samples. perf inject reads it as its input,
  * and so has the attributes, ids and features for its output. The records of the kept blocks

@@ -3,10 +3,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 300
 # tags: parallel long
+#
+# KILLS is the number of recorders that are killed at random instants; 3 by default, 1,000 by night.
 
 . "$(dirname "$0")/lib/numbered.sh"
 
-kills=${NIGHT:+1000}
+kills=${KILLS:-${NIGHT:+1000}}
 kills=${kills:-3}
 damages=${NIGHT:+1000}
 damages=${damages:-16}
@@ -53,34 +55,82 @@ is_complete() {
 	trace_options=()
 }
 
-killed=0
+# ask: request snapshots until the recorder is gone, so that SIGKILL may hit the writing of one
+ask() {
+	while kill -USR2 "$recorder" 2> /dev/null; do
+		pause 0.07
+	done
+}
+
+# saves_all: check that snapshots and the recovered file hold each call before $end once. A recorder
+# that is killed between the end of a snapshot and the note of it in the box leaves its records in both.
+saves_all() {
+	local last
+
+	find_snapshots "$work/data"
+	last=${#snapshots[@]}
+	trace_options=(--time ",$end")
+	if numbered_check "${snapshots[@]}" "$work/recovered" > "$work/all"; then
+		trace_options=()
+		return
+	fi
+	((last)) && numbered_check "${snapshots[@]:0:last - 1}" "$work/recovered" > "$work/but_last"
+	status=$?
+	trace_options=()
+	((status)) || { twice=$((twice + 1)) && return; }
+	error "calls are missing or repeated in ${#snapshots[@]} snapshots and $(< "$work/inject.err")"
+	cat "$work/all"
+}
+
+# Each round finds the box as the one before has left it: recovered, or without a record.
+rounds=0 killed=0 early=0 late=0 asked=0 twice=0
 try() {
-	local seconds
+	local seconds asker=
 
 	seconds=$((RANDOM % 2)).$((RANDOM % 900 + 100))
 	((RANDOM % 4)) || seconds=$((RANDOM % 3 + 2)).5
-	keep "$@"
+	((RANDOM % 8)) || seconds=0.0$((RANDOM % 90 + 10))
+	rounds=$((rounds + 1))
+	if ((rounds % 4)); then
+		keep "$@"
+	else
+		keep "$@" --switch-output
+		asked=$((asked + 1))
+		ask &
+		asker=$!
+	fi
 	kill_recorder "$seconds"
-	if recover; then
-		has_span || return
+	[ -z "$asker" ] || wait "$asker"
+	if ! recover; then
+		grep -q 'before it kept' "$work/inject.err" || error "not recovered: $(< "$work/inject.err")"
+		early=$((early + 1))
+	elif [ "$asker" ] && has_span; then
+		# Where a ring or the budget lost records, the span begins behind the loss.
+		! grep -q 'nothing dropped' <("$PERF" script "${no_symbols[@]}" -f -i "$work/recovered" 2> /dev/null) ||
+			saves_all
+		killed=$((killed + 1))
+	elif has_span; then
 		is_complete "$work/recovered"
 		killed=$((killed + 1))
 	else
-		grep -q 'before it kept' "$work/inject.err" || error "not recovered: $(< "$work/inject.err")"
-		rm -f "$box"
+		readable "$work/recovered" || error "it cannot be read"
+		late=$((late + 1))
 	fi
+	((rounds % 50)) || note "$rounds killed, of which $killed recovered"
 }
 
 subtest "killed at random instants, $kills times"
-for ((i = 0; i < 2 * kills && killed < kills && !result_errors; i++)); do
+for ((i = 0; i < kills && !result_errors; i++)); do
 	case $((i % 3)) in
 	0) try --keep=60s,64M ;;
 	1) try --keep=32M -z0 ;;	# 32 MB are full after 4 s
 	2) try --keep=1s,32M ;;
 	esac
 done
-note "$killed recovered, of which something was complete"
+note "$rounds killed: $killed recovered and complete, $early before a record was kept, $late before two visits of all rings"
+note "$asked wrote snapshots meanwhile, $twice of these had the last one in the box as well"
 ((killed || result_errors)) || inconclusive "the readers got no CPU in time"
+rm -f "$box"
 
 subtest "a file with names, build-ids and the reason"
 keep --keep=60s
@@ -93,6 +143,37 @@ grep -qv "$comm " "$work/comms" && error "names: $(< "$work/comms")"
 "$PERF" buildid-list -i "$work/recovered" | grep -q "/numbered$" || error "no build-id of the workload"
 "$PERF" script -i "$work/recovered" 2> /dev/null |
 	grep -q 'recorder was killed; kept [0-9.]* s, nothing dropped' || error "no reason"
+
+subtest "what nobody had read when the recorder was killed"
+keep --keep=60s
+pause 0.5
+kill "$numbered"
+wait "$numbered" 2> /dev/null
+pgrep -P "$recorder" -x perf-guard > "$work/guard" || error "no guard"
+# Less than a ring holds: no reader wakes up for it.
+"$work/$comm" --threads 1 --tag 9 --count 997 > /dev/null
+kill_recorder 0
+recover || error "not recovered: $(< "$work/inject.err")"
+note "$(grep 'rings that nobody' "$work/inject.err")"
+numbered_ranges "$work/recovered" | grep -qw 9:1-997 ||
+	error "it holds $(numbered_ranges "$work/recovered"): $(< "$work/inject.err")"
+trace_options=(--time ",$end")		# rounded down to microseconds
+numbered_ranges "$work/recovered" | grep -qwE '9:1-99[67]' ||
+	error "claimed are $(numbered_ranges "$work/recovered"): $(< "$work/inject.err")"
+trace_options=()
+numbered_check "$work/recovered" > "$work/check" || error "calls are missing or repeated: $(< "$work/check")"
+rm "$box.rings"
+rm -f "$work/recovered"
+wait_until 5 gone "$(< "$work/guard")" || error "the guard does not end"
+
+subtest "without the guard, what nobody had read is not claimed"
+keep --keep=60s
+pause 0.5
+kill -KILL "$(pgrep -P "$recorder" -x perf-guard)"
+kill_recorder 0.3
+recover || error "not recovered: $(< "$work/inject.err")"
+! grep -q 'rings that nobody' "$work/inject.err" || error "there is no guard"
+! has_span || is_complete "$work/recovered"
 
 subtest "what is in a snapshot is not recovered again"
 keep --keep=60s --switch-output
@@ -124,7 +205,7 @@ subtest "a recorder that ends removes the file"
 keep --keep=32M
 recorder_stop
 kill "$numbered" 2> /dev/null
-[ ! -e "$box" ] || error "it is left"
+[ ! -e "$box" ] && [ ! -e "$box.rings" ] || error "it is left"
 
 subtest "what has no space on the disk stays in the file"
 mkdir "$work/small"

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Add what the rings had when the recorder was killed (keep/guard.h). */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <internal/lib.h>
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include "util/debug.h"
+#include "util/event.h"
+#include "recording/keep/guard.h"
+#include "recording/lib/checksum.h"
+#include "internal.h"
+
+/* The guard writes as much as the rings have. It has the lock from the start of the recorder. */
+#define LOCK_TRIES	600
+#define LOCK_PAUSE_US	50000
+
+/* Where a ring has less space than that, or than two of its records, later ones may be lost. */
+#define MIN_FREE	4096
+
+/*
+ * Load
+ */
+
+static bool lock(int fd)
+{
+	int i;
+
+	for (i = 0; i < LOCK_TRIES; i++) {
+		if (!flock(fd, LOCK_SH | LOCK_NB))
+			return true;
+		if (errno != EWOULDBLOCK)
+			break;
+		usleep(LOCK_PAUSE_US);
+	}
+	return false;
+}
+
+static int read_file(struct saved_rings *rings, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (size_t)st.st_size < sizeof(struct rings_header))
+		return 0;
+	rings->data = malloc(st.st_size);
+	if (!rings->data)
+		return -ENOMEM;
+	if (preadn(fd, rings->data, st.st_size, 0) == st.st_size)
+		rings->bytes = st.st_size;
+	return 0;
+}
+
+/* Return: is this the file of the rings of that box, and whole? */
+static bool check(struct saved_rings *rings, u64 box)
+{
+	const struct rings_header *header = rings->data;
+	u64 max = (rings->bytes - sizeof(*header)) / sizeof(*rings->entries);
+
+	if (memcmp(header->magic, RINGS_MAGIC, sizeof(header->magic)) || header->box != box ||
+	    header->nr > max)
+		return false;
+	rings->entries = (void *)(header + 1);
+	if (checksum(rings->entries, header->nr * sizeof(*rings->entries)) != header->sum)
+		return false;
+	rings->nr = header->nr;
+	return true;
+}
+
+/* Return: the records of an entry; none if they are damaged. */
+static struct records records_of(const struct saved_rings *rings, const struct rings_entry *entry)
+{
+	if (entry->at > rings->bytes || entry->len > rings->bytes - entry->at ||
+	    checksum(rings->data + entry->at, entry->len) != entry->sum)
+		return records__of(NULL, 0);
+	return records__of(rings->data + entry->at, entry->len);
+}
+
+static u64 sum_of(const union perf_event *event)
+{
+	return checksum(event, event->header.size);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct ring_record *left = a, *right = b;
+
+	return left->sum < right->sum ? -1 : left->sum > right->sum;
+}
+
+/* Note all records, to recognize those that the box has as well. */
+static int note_records(struct recovery *recovery)
+{
+	struct saved_rings *rings = &recovery->rings;
+	struct record_iter iter;
+	struct records records;
+	size_t i, max = rings->bytes / sizeof(struct perf_event_header);
+
+	rings->records = calloc(max ?: 1, sizeof(*rings->records));
+	if (!rings->records)
+		return -ENOMEM;
+	rings->oldest = UINT64_MAX;
+	for (i = 0; i < rings->nr; i++) {
+		records = records_of(rings, &rings->entries[i]);
+		records__for_each(&records, iter) {
+			union perf_event *event = records.part[0].iov_base + iter.pos;
+			u64 time = recovery__time(recovery, event);
+
+			rings->records[rings->nr_records++].sum = sum_of(event);
+			if (time)
+				rings->oldest = min(rings->oldest, time);
+		}
+	}
+	qsort(rings->records, rings->nr_records, sizeof(*rings->records), compare);
+	return 0;
+}
+
+int recovery__load_rings(struct recovery *recovery)
+{
+	struct saved_rings *rings = &recovery->rings;
+	char *path = guard__path(recovery->path);
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1, err = 0;
+
+	if (fd >= 0 && !lock(fd))
+		pr_warning("%s is still being written: left out.\n", path);
+	else if (fd >= 0)
+		err = read_file(rings, fd);
+	if (!err && rings->bytes) {
+		if (check(rings, recovery->reader.header.sum))
+			err = note_records(recovery);
+		else
+			pr_debug("%s is incomplete, or of another recorder.\n", path);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return err;
+}
+
+void recovery__free_rings(struct saved_rings *rings)
+{
+	free(rings->records);
+	free(rings->data);
+}
+
+/*
+ * Write
+ */
+
+static struct ring_record *find(const struct saved_rings *rings, const union perf_event *event)
+{
+	struct ring_record key = { .sum = sum_of(event) };
+
+	return bsearch(&key, rings->records, rings->nr_records, sizeof(key), compare);
+}
+
+void recovery__note_written(struct recovery *recovery, const union perf_event *event, u64 time)
+{
+	struct ring_record *record;
+
+	if (!recovery->rings.nr_records || (time && time < recovery->rings.oldest))
+		return;
+	record = find(&recovery->rings, event);
+	if (record)
+		record->is_written = true;
+}
+
+/**
+ * struct ring_end - up to which time a ring has everything
+ * @last:	time of the newest record before the first loss [ns]
+ * @max_size:	of a record [bytes]
+ * @lost:	the ring has lost records
+ */
+struct ring_end {
+	u64	last;
+	size_t	max_size;
+	bool	lost;
+};
+
+static void note_end(struct ring_end *end, const union perf_event *event, u64 time)
+{
+	end->lost |= event->header.type == PERF_RECORD_LOST;
+	end->max_size = max(end->max_size, (size_t)event->header.size);
+	if (!end->lost)
+		end->last = max(end->last, time);
+}
+
+static bool is_whole(const struct ring_end *end, const struct rings_entry *entry)
+{
+	return !end->lost && entry->free >= max(2 * end->max_size, (size_t)MIN_FREE);
+}
+
+static int write_ring(struct recovery *recovery, const struct rings_entry *entry, u64 *end_time)
+{
+	struct ring_end end = { .last = recovery->reader.header.complete };
+	struct records records = records_of(&recovery->rings, entry);
+	struct record_iter iter;
+	int err = 0;
+
+	if (entry->len && !records__len(&records))
+		end.lost = true;
+	records__for_each(&records, iter) {
+		union perf_event *event = records.part[0].iov_base + iter.pos;
+		struct ring_record *record = find(&recovery->rings, event);
+
+		note_end(&end, event, recovery__time(recovery, event));
+		if (record && record->is_written)
+			continue;
+		err = recovery__write_record(recovery, event);
+		if (err)
+			return err;
+		recovery->rings.nr_added++;
+	}
+	if (!is_whole(&end, entry))
+		*end_time = min(*end_time, end.last);
+	return 0;
+}
+
+int recovery__write_rings(struct recovery *recovery)
+{
+	struct saved_rings *rings = &recovery->rings;
+	u64 end_time = UINT64_MAX;
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < rings->nr && !err; i++)
+		err = write_ring(recovery, &rings->entries[i], &end_time);
+	rings->end_time = rings->nr ? end_time : 0;
+	return err;
+}
