@@ -17,7 +17,7 @@ export BASE BUILD LINUX_SOURCE
 	kernel debug-kernel kcsan-kernel upstream-kernel arm64-kernel cross-kernel lint-kernel vm \
 	demo demo-overwrite demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
 	test-programs unit-programs ring-vectors ring-programs pt-programs event-fuzzer \
-	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover fuzz-columns litmus herd7 \
+	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover fuzz-columns fuzz-box litmus herd7 \
 	bench bench-append bench-aux bench-ring bench-snapshot bench-snapshot-guest bench-loss bench-keep \
 	bench-cost bench-cost-guest bench-sample-cost bench-emit lint lint-scripts html series clean
 MAKEFLAGS += --no-print-directory
@@ -279,6 +279,9 @@ fuzz-snapshot: tree $(BUILD)/tests/fuzz_snapshot	## fuzz libperf's snapshots; FU
 
 fuzz-columns: tree $(BUILD)/tests/fuzz_columns	## fuzz the columns in which --keep keeps records
 	@tools/perf/tests/shell/fuzz_columns.sh $(or $(FUZZ),-max_total_time=600)
+
+fuzz-box: tree $(BUILD)/tests/fuzz_box		## fuzz the reader of the file of --keep-file
+	@tools/perf/tests/shell/fuzz_box.sh $(or $(FUZZ),-max_total_time=600)
 
 fuzz-recover: tree $(BUILD)/tests/fuzz_recover	## fuzz libperf's recovery of records from memory images
 	@tools/lib/perf/tests/fuzz_recover.sh $(or $(FUZZ),-max_total_time=600)

@@ -33,6 +33,7 @@ $(foreach folder,$(FOLDERS),$(eval \
 	$(folder)-members := $(wildcard tools/perf/recording/$(folder)/*.c)))
 columns-members := $(addprefix tools/perf/recording/keep/columns,.c _clock.c)
 pack-members := $(columns-members) tools/perf/recording/keep/pack.c
+box-members := tools/perf/recording/keep/box_read.c tools/lib/zalloc.c
 # Not what needs libbpf, libtraceevent, and skeletons of perf.
 ring-members := $(filter-out %/bpf_events.c %/bpf_programs.c,$(ring-members))
 when-members := $(filter-out %/iterate.c %/pair.c %/programs.c,$(when-members))
@@ -66,7 +67,7 @@ $(eval $(call variant,tsan,$$(CC) -fsanitize=thread,lib stats ring write keep au
 $(eval $(call variant,plain,$$(CC),lib stats ring write aux output stubs upstream libperf libperf-tests))
 $(eval $(call variant,packed,$$(CC) -DHAVE_ZSTD_SUPPORT,pack))
 $(LIB)/packed/%: CFLAGS += -O3
-$(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests columns))
+$(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests columns box))
 
 # ---- programs
 
