@@ -31,7 +31,7 @@ install -D "$work/dropin" "$root/etc/systemd/system/perf-recorder@.service.d/tes
 cat > "$root/etc/perf-recorder/crash.conf" << END
 [record]
 	event = raw_syscalls:sys_enter
-	filter = ${event[-1]//\"/\\\"}
+	filter = ${event[3]//\"/\\\"}
 	keep-events = true
 	keep = 60s,32M
 	keep-file = kept
