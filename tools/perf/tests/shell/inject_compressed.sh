@@ -60,6 +60,13 @@ perf_record -z -B --no-buildid-mmap -e page-faults -c 1 -o "$work/plain" -- ls /
 inject "$work/plain" "$work/copy"
 same_events "$work/plain" "$work/copy"
 
+subtest "Without -b: the build-ids of the header are kept"
+"$PERF" record -z --no-buildid-mmap -e page-faults -c 1 -o "$work/table" -- ls / > /dev/null 2> "$work/record.err" ||
+	fatal "perf record fails"
+has_id_of_ls "$work/table"
+inject "$work/table" "$work/copy"
+has_id_of_ls "$work/copy"
+
 subtest "Output to a pipe"
 "$PERF" inject -i "$work/plain" -o - 2> "$work/inject.err" | cat > "$work/piped" ||
 	error "perf inject fails: $(< "$work/inject.err")"
