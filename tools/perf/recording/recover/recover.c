@@ -111,11 +111,13 @@ static int open_all(struct recovery *recovery)
 
 int recovery__new(const char *path, struct recovery **recovery)
 {
-	struct recovery *new = zalloc(sizeof(*new));
+	/* The cursors of the box have cache lines of their own. */
+	struct recovery *new = aligned_alloc(__alignof__(*new), sizeof(*new));
 	int err;
 
 	if (!new)
 		return -ENOMEM;
+	memset(new, 0, sizeof(*new));
 	new->path = path;
 	new->fd = new->session_fd = -1;
 	err = open_all(new);
