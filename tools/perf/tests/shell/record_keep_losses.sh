@@ -35,12 +35,13 @@ lost() {
 	! numbered_check "$file" > "$work/checked" || [[ $(numbered_ranges "$file") != *20:1-20011* ]]
 }
 
-# is_complete: of what the file has in the last $seconds before its newest record, no call is missing
+# is_complete: of what the file has in the last $seconds before its newest record, no call is missing.
+# The sample that describes the snapshot is later: on a busy machine, by more than $seconds.
 is_complete() {
 	local newest
 
-	newest=$("$PERF" script "${no_symbols[@]}" -f -i "$file" --ns -F time 2> /dev/null |
-		tr -d : | sort -n | tail -n 1)
+	newest=$("$PERF" script "${no_symbols[@]}" -f -i "$file" --ns -F time,event 2> /dev/null |
+		awk '$2 != "snapshot:" { sub(":", "", $1); print $1 }' | sort -n | tail -n 1)
 	"$PERF" script "${no_symbols[@]}" -f -i "$file" -F trace \
 		--time "$(awk -v t="$newest" -v s="$seconds" 'BEGIN { printf "%.9f", t - s }')," \
 		2> "$work/script.err" > "$work/span"
