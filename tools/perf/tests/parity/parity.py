@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Record the same workloads with this perf and with upstream's, and compare what the files tell.
 
-usage: parity.py [--list] [--pair LINE]... [--random N [--seed S]] [--keep-files DIR] [WORD]...
+usage: parity.py [--list] [--pair LINE]... [--random N] [--random-own N] [--seed S]
+                 [--keep-files DIR] [WORD]...
 
 The file "scenarios" beside this program names targets, events, options and workloads, and lists
 pairs of recordings: TARGET EVENTS OPTIONS WORKLOAD [MODE]. Upstream's perf records a stream; this
-perf records with the same options, in MODE: stream, overwrite or keep. Upstream's perf reads both.
+perf records with the same options, in MODE: stream, overwrite or keep. MODE/RING adds
+--bpf-ring=RING, and MODE=MODE compares two recordings of this perf. Upstream's perf reads both.
 Each recording becomes a list of facts, which are lines of text. A line that only one recording has
 is a difference; it is a failure unless a rule in "scenarios" accepts it and says why.
 
@@ -31,6 +33,7 @@ import time
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 PROGRAMS = 'parity', 'parity_inside', 'parity_nonpie', 'parity_library'
+PREFIX = 'perf_parity.'         # of each pair's directory
 DEADLINE = 60                   # seconds without any progress
 MODES = {'stream': ('', '', ()),
          'overwrite': ('/overwrite/', ',overwrite', ()),
@@ -41,6 +44,9 @@ SIDE_BAND = {'mmap', 'mmap_data', 'mmap2', 'comm', 'comm_exec', 'task', 'ksymbol
              'namespaces', 'cgroup', 'text_poke', 'build_id', 'context_switch'}
 ID_FIELDS = 'TID', 'TIME', 'ID', 'STREAM_ID', 'CPU', 'IDENTIFIER'
 STATISTICAL = 'samples cpu-clock', 'samples task-clock'
+# To read all calls of a busy machine, or to unwind the stacks of all tasks, takes minutes.
+EVERYTHING = 'system', 'system-command', 'cpus'
+UNFILTERED = 'faults', 'group', 'clock', 'task-clock', 'all-calls'
 MANY = 10                       # hits of one address that no other code of a workload has
 
 
@@ -69,10 +75,12 @@ def define_probe(text):
 
 class Scenarios:
     """The sections of the file: [targets], [events], [options] and [workloads] name words of a
-    command line, [pairs] and [differences] are lists."""
+    command line, [pairs] and [differences] are lists. [own] names events that only pairs without
+    upstream have."""
 
     def __init__(self, path):
-        self.words = {name: {} for name in ('targets', 'events', 'options', 'workloads')}
+        self.words = {name: {} for name in ('targets', 'events', 'own', 'options',
+                                                 'workloads')}
         self.pairs, self.differences = [], []
         with open(path) as file:
             lines = file.read().splitlines()
@@ -92,14 +100,32 @@ class Scenarios:
     def random_pair(self, rng):
         """Half of the options are none: one fault does not hide the others."""
         options = rng.choice(['-', rng.choice([*self.words['options']])])
-        return ' '.join([rng.choice([*self.words['targets']]), rng.choice([*self.words['events']]),
-                         options, rng.choice([*self.words['workloads']]),
+        target, events = rng.choice([*self.words['targets']]), rng.choice([*self.words['events']])
+        if options == 'dwarf' and target in EVERYTHING and events in UNFILTERED:
+            options = 'g'
+        return ' '.join([target, events, options, rng.choice([*self.words['workloads']]),
                          rng.choice(['stream', 'stream', 'overwrite', 'keep'])])
+
+    def event(self, name):
+        return self.words['events'].get(name) or self.words['own'][name]
+
+    def random_own_pair(self, rng):
+        """Half of the pairs have events of [own] in all tasks, which BPF writes unless told not to."""
+        targets, events = [*self.words['targets']], [*self.words['events']]
+        if rng.random() < 0.5:
+            targets = EVERYTHING
+            own = rng.choice([name for name in self.words['own'] if name not in UNFILTERED])
+            events = [own, *(f'{own}+{event}' for event in events if event != 'group')]
+        options = rng.choice(['-', rng.choice([*self.words['options']])])
+        modes = [rng.choice([*MODES]) + ring for ring in ('/no', '/auto')]
+        return ' '.join([rng.choice(targets), rng.choice(events), options,
+                         rng.choice([*self.words['workloads']]), '='.join(modes)])
 
     def accepted(self, pair, line):
         """Return why a difference is accepted, or None."""
+        own = '=' in pair
         for scope, pattern, reason in self.differences:
-            if re.search(scope, pair) and re.fullmatch(pattern, line):
+            if own == ('=' in scope) and re.search(scope, pair) and re.fullmatch(pattern, line):
                 return reason
         return None
 
@@ -112,7 +138,10 @@ class Recording:
     def __init__(self, scenarios, pair, perf, mode, directory):
         target, events, options, workload = pair.split()[:4]
         self.target, self.perf, self.dir = scenarios.words['targets'][target], perf, directory
+        mode, _, ring = mode.partition('/')
         alone, term, mode_options = MODES[mode]
+        if ring:
+            mode_options += f'--bpf-ring={ring}',
         self.programs, self.exit = f'{directory}/bin', contextlib.ExitStack()
         shutil.copytree(f'{directory}/../bin', self.programs)
         self.run = random.SystemRandom().randrange(1, 1 << 31)
@@ -125,19 +154,20 @@ class Recording:
                       usdt=f'parity{self.run}usdt',
                       nr=subprocess.check_output([program, 'nr'], text=True).strip())
 
-        def expand(section, names):
-            lines = [scenarios.words[section][name] for name in names.split('+') if name != '-']
+        def expand(*lines):
             return [word.format(**values) for line in lines for word in shlex.split(line)]
 
-        event_words = ' '.join(scenarios.words['events'][name] for name in events.split('+'))
+        option_words = (scenarios.words['options'][name] for name in options.split('+')
+                        if name != '-')
+        event_words = ' '.join(scenarios.event(name) for name in events.split('+'))
         if '{probe}' in event_words:
             self.add_probe(values['probe'], program)
         if '{usdt}' in event_words:
             self.add_usdt(values['usdt'], program)
 
         self.values = values
-        self.options = [*expand('events', events), *expand('options', options), *mode_options]
-        self.workload = expand('workloads', workload)
+        self.options = [*expand(event_words), *expand(*option_words), *mode_options]
+        self.workload = expand(scenarios.words['workloads'][workload])
         self.jitdump = 'jitdump' in self.workload
         self.environment = dict(os.environ, HOME=directory, PARITY_RUN=str(self.run))
         self.environment.pop('PERF_CONFIG', None)
@@ -378,6 +408,8 @@ class Facts:
         frames = [frame for frame in frames if int(frame[0], 16) >> 63 == 0]
         call = CALL.match(sample['rest'])
         event = sample['event'].partition('/')[0]
+        if frames and PREFIX in frames[0][2] and self.recording.dir not in frames[0][2]:
+            return                              # of another comparison that runs at the same time
         if call:
             run, tag, number = (int(text, 16) for text in call.groups())
             if run != self.recording.run:
@@ -472,17 +504,19 @@ class Facts:
 
 def compare(scenarios, pair, directory, perfs):
     """Return the differences that no rule accepts, those with a reason, and the number of facts."""
-    mode = (pair.split() + ['stream'])[4]
+    first, _, second = (pair.split() + ['stream'])[4].rpartition('=')
+    if first:
+        perfs = perfs[1], perfs[1]
 
     def facts_of(name, perf, mode):
         path = f'{directory}/{name}'
         os.makedirs(path)
         recording = Recording(scenarios, pair, perf, mode, path)
         recording.record()
-        return Facts(recording, perfs[0]).read()
+        return Facts(recording, os.environ['UPSTREAM_PERF']).read()
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        facts = [*pool.map(facts_of, ('upstream', 'ours'), perfs, ('stream', mode))]
+        facts = [*pool.map(facts_of, ('upstream', 'ours'), perfs, (first or 'stream', second))]
     lines = sorted([f'-{line}' for line in facts[0] - facts[1]] +
                    [f'+{line}' for line in facts[1] - facts[0]], key=lambda line: line[1:])
     reasons = {line: scenarios.accepted(pair, line) for line in lines}
@@ -490,8 +524,16 @@ def compare(scenarios, pair, directory, perfs):
             {line: reason for line, reason in reasons.items() if reason}, facts)
 
 
-def proves_something(facts):
-    return any(line.startswith(('calls', 'samples')) for line in facts)
+def why_unproven(facts, directory):
+    """Return why a comparison proves nothing, or an empty text. facts are those of both files."""
+    if any(line.startswith('reader: script') for line in facts[0] - facts[1]):
+        return 'upstream cannot read the file of upstream'
+    for name in 'upstream', 'ours':
+        for path in 'record.err', 'read.err':
+            with open(f'{directory}/{name}/{path}', errors='replace') as file:
+                if re.search(r'[Ll]ost \d+', file.read()):
+                    return 'records were lost'
+    return ''
 
 
 def show(lines, number):
@@ -513,6 +555,8 @@ def main():
                         help='print the facts and the accepted differences')
     parser.add_argument('--pair', action='append', help='run this pair')
     parser.add_argument('--random', type=int, default=0, metavar='N', help='add random pairs')
+    parser.add_argument('--random-own', type=int, default=0, metavar='N',
+                        help='add random pairs of this perf alone, with and without --bpf-ring')
     parser.add_argument('--seed', type=int, help='for the random pairs')
     parser.add_argument('--keep-files', metavar='DIR', help='leave the files of failures here')
     parser.add_argument('word', nargs='*', help='run only pairs that contain all of these')
@@ -520,11 +564,12 @@ def main():
     scenarios = Scenarios(f'{HERE}/scenarios')
     pairs = options.pair or [pair for pair in scenarios.pairs
                              if all(word in re.split(r'[ +]', pair) for word in options.word)]
-    if options.random:
+    if options.random or options.random_own:
         seed = random.randrange(1 << 32) if options.seed is None else options.seed
-        print(f'# --random {options.random} --seed {seed}')
+        print(f'# --random {options.random} --random-own {options.random_own} --seed {seed}')
         rng = random.Random(seed)
         pairs += [scenarios.random_pair(rng) for _ in range(options.random)]
+        pairs += [scenarios.random_own_pair(rng) for _ in range(options.random_own)]
     if options.list:
         print('\n'.join(pairs))
         return 0
@@ -532,7 +577,7 @@ def main():
     failed = 0
     print('KTAP version 1')
     for number, pair in enumerate(pairs, 1):
-        top = tempfile.mkdtemp(prefix='perf_parity.')
+        top = tempfile.mkdtemp(prefix=PREFIX)
         os.chmod(top, 0o755)
         os.makedirs(f'{top}/bin')
         for name in PROGRAMS:
@@ -544,9 +589,15 @@ def main():
             for line, reason in accepted.items():
                 print(f'# accepted: {line}: {reason}')
         show(differences, None if options.verbose else NR_SHOWN)
-        unproven = '' if proves_something(facts[0]) else ' # SKIP upstream records no samples'
+        unproven = ''
+        if differences:
+            unproven = why_unproven(facts, top)
+            if unproven:
+                differences = []
+        elif not any(line.startswith(('calls', 'samples')) for line in facts[0]):
+            unproven = 'upstream records no samples'
         print(f'{"not ok" if differences else "ok"} {number} {" ".join(pair.split())}'
-              f'{"" if differences else unproven}', flush=True)
+              f'{" # SKIP " + unproven if unproven else ""}', flush=True)
         failed += bool(differences)
         if differences and options.keep_files:
             shutil.copytree(top, f'{options.keep_files}/{number}', symlinks=True,
