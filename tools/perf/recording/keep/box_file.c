@@ -75,8 +75,12 @@ static int check_contents(int fd, const struct stat *st, const char *path)
 		       path);
 		return -EEXIST;
 	}
-	if (header.version == BOX_VERSION && header.byte_order == BOX_BYTE_ORDER &&
-	    header.state != BOX_RECORDING && header.state != BOX_UNSAVED)
+	if (header.version != BOX_VERSION || header.byte_order != BOX_BYTE_ORDER) {
+		pr_err("--keep-file=%s exists, and is from another version of perf, or another machine. Save its records\n"
+		       "with the perf inject --recover-keep of that version, or remove the file.\n", path);
+		return -EEXIST;
+	}
+	if (header.state != BOX_RECORDING && header.state != BOX_UNSAVED)
 		return 0;
 	pr_err("--keep-file=%s has the records of a recorder that was killed, or could not save them. Save them\n"
 	       "with: perf inject --recover-keep %s -o FILE\nor remove the file.\n", path, path);

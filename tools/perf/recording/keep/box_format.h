@@ -49,7 +49,8 @@
 #define KEEP_BLOCK_BYTES	(1UL << 20)
 
 #define BOX_MAGIC		"PERFKEEP"
-#define BOX_VERSION		1
+/* Add one for each change of the format, also of the checksum and of packed records (pack.h). */
+#define BOX_VERSION		2
 #define BOX_BYTE_ORDER		0x0102030405060708ULL
 
 /* Offset of the fields that change, in a cache line of their own */

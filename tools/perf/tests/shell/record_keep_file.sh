@@ -274,6 +274,23 @@ done
 "$PERF" inject --recover-keep "$box" -i "$work/text" -o "$work/recovered" 2> "$work/inject.err" &&
 	error "an input file is accepted"
 
+subtest "a file of another version"
+[ -e "$box" ] || fatal "no file"
+cp "$box" "$work/old"
+python3 - "$work/old" << 'END' || fatal "cannot change the version"
+import sys
+
+with open(sys.argv[1], 'r+b') as file:
+    file.seek(16)
+    version = int.from_bytes(file.read(8), sys.byteorder)
+    file.seek(16)
+    file.write((version - 1).to_bytes(8, sys.byteorder))
+    file.write(bytes(1))            # the header's checksum is wrong as well: it may have changed
+END
+recover "$work/old" && error "it is recovered"
+grep -q 'from another version of perf' "$work/inject.err" || error "$(< "$work/inject.err")"
+refused 'from another version of perf' --keep-file="$work/old"
+
 # Change the bytes of a copy, and recover. What is recovered may lack calls, but repeats none.
 cat > "$work/damage.py" << 'END'
 import random, re, subprocess, sys
