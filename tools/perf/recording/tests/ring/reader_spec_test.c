@@ -127,12 +127,12 @@ static void test_lists(struct perf_cpu_map *all)
 	accepts(all, "0/0", LIST("0", "0"));
 	accepts(all, "0,2-3/1:1,6-7/2", LIST("0,2-3", "1", "1,6-7", "2"));
 	accepts(all, "0-9/0-9", LIST("0-3,6-7", "0-3,6-7"));	/* without offline CPUs */
-	refuses(all, "0", -EINVAL, "after a slash");
-	refuses(all, "0/0:", -EINVAL, "after a slash");
-	refuses(all, ":", -EINVAL, "after a slash");
+	refuses(all, "0", -EINVAL, "with a slash");
+	refuses(all, "0/0:", -EINVAL, "with a slash");
+	refuses(all, ":", -EINVAL, "with a slash");
 	refuses(all, "/", -EINVAL, "not a list");
 	refuses(all, "0/", -EINVAL, "not a list");
-	refuses(all, "cores", -EINVAL, "after a slash");
+	refuses(all, "cores", -EINVAL, "with a slash");
 	refuses(all, "0x1/0", -EINVAL, "not a list");
 	refuses(all, "0/0/1", -EINVAL, "not a list");
 	refuses(all, "0--/0", -EINVAL, "not a list");
