@@ -358,6 +358,7 @@ started+=("$slow")
 sleep 100 &
 stopped=$!
 started+=("$stopped")
+wait_until 10 grep -qx sleep "/proc/$stopped/comm" || error "sleep does not run"
 # When the recorder goes on, both requests have arrived, unless ssh took too long.
 kill -STOP "$slow"
 kill -STOP "$stopped"
