@@ -31,7 +31,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -U__SANITIZE_
 FOLDERS := $(patsubst tools/perf/recording/%/Build,%,$(wildcard tools/perf/recording/*/Build))
 $(foreach folder,$(FOLDERS),$(eval \
 	$(folder)-members := $(wildcard tools/perf/recording/$(folder)/*.c)))
-columns-members := $(addprefix tools/perf/recording/keep/columns,.c _clock.c)
+columns-members := $(addprefix tools/perf/recording/keep/columns,_clock.c _decode.c _encode.c)
 pack-members := $(columns-members) tools/perf/recording/keep/pack.c
 box-members := tools/perf/recording/keep/box_read.c tools/lib/zalloc.c
 # Not what needs libbpf, libtraceevent, and skeletons of perf.
