@@ -183,7 +183,7 @@ def main():
         for (index, cpu), ours in samples.items():
             if index != number * 2 + 1:
                 continue
-            result = compare(ours, samples[number * 2, cpu], form, context)
+            result = compare(ours, samples.get((number * 2, cpu), []), form, context)
             total += len(ours)
             repeated += len(ours) - len({(sample.time, sample.raw) for sample in ours})
             extra += result[0]
