@@ -169,7 +169,7 @@ trace_options=()
 numbered_check "$work/recovered" > "$work/check" || error "calls are missing or repeated: $(< "$work/check")"
 rm "$box.rings"
 rm -f "$work/recovered"
-wait_until 5 ended "$(< "$work/guard")" || error "the guard does not end"
+wait_until 60 ended "$(< "$work/guard")" || error "the guard does not end"
 
 subtest "without the guard, what nobody had read is not claimed"
 keep --keep=60s
