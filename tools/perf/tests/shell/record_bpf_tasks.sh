@@ -141,7 +141,7 @@ subtest "several recorders of one task"
 start sh -c 'for i in 1 2 3 4 5; do /bin/true; done'
 recorders=()
 for i in 1 2 3 4 5; do
-	rm "$work/record.err"		# begun() must not read that of the last one
+	: > "$work/record.err"		# begun() must not read that of the last one
 	"$PERF" record -v --bpf-ring=yes -e "$enter" -e sched:sched_switch -p "$task" -o "$work/data$i" \
 		2> "$work/record.err" &
 	recorders+=($!)
