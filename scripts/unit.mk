@@ -35,7 +35,7 @@ columns-members := $(addprefix tools/perf/recording/keep/columns,_clock.c _decod
 pack-members := $(columns-members) tools/perf/recording/keep/pack.c
 box-members := tools/perf/recording/keep/box_read.c tools/lib/zalloc.c
 # Not what needs libbpf, libtraceevent, and skeletons of perf.
-ring-members := $(filter-out %/bpf_events.c %/bpf_programs.c,$(ring-members))
+ring-members := $(filter-out %/bpf_events.c %/bpf_pins.c %/bpf_programs.c,$(ring-members))
 when-members := $(filter-out %/iterate.c %/pair.c %/programs.c,$(when-members))
 # Not grace.c: tools/arch hides <asm/unistd.h>, which has the number of membarrier(2).
 libperf-members := $(filter-out %/grace.c,$(wildcard tools/lib/perf/*.c))

@@ -24,6 +24,7 @@
 #include "recording/options.h"
 #include "recording/recorder.h"
 #include "recording/lib/compat.h"
+#include "recording/recover/pinned.h"
 #include "recording/sideband/build_id_probe.h"
 #include "recording/snapshot/signals.h"
 #include "util/bpf-filter.h"
@@ -91,6 +92,7 @@ static struct {
 	bool		 build_id_mmap_set;
 	bool		 dry_run;
 	const char	*setup_filter;
+	const char	*unpin;
 	struct perf_debuginfod debuginfod;
 	struct evlist	**named_last;	/* the list whose last event --filter applies to */
 } args;
@@ -244,6 +246,9 @@ static struct option options[] = {
 	OPT_CALLBACK_NONEG(0, "bpf-ring", &rec.bpf_ring.mode, "auto|yes|no",
 			   "let BPF programs write frequent events in overwrite mode (default: auto)",
 			   option__parse_bpf_ring),
+	OPT_STRING(0, "pin", &rec.bpf_ring.pin, "name",
+		   "let the events in overwrite mode that BPF programs write outlive a killed perf; the next "
+		   "perf with this name goes on with them"),
 	OPT_U64('c', "count", &rec.opts.user_interval, "sample once per this number of events"),
 	OPT_CALLBACK_NONEG('F', "freq", &rec.opts, "n|max", "sample at this frequency [Hz]",
 			   option__parse_frequency),
@@ -448,6 +453,9 @@ static struct option options[] = {
 	OPT_STRING(0, "setup-filter", &args.setup_filter, "pin|unpin",
 		   "as root: load or unload the BPF program that ordinary users need for --filter on "
 		   "events that are not tracepoints; records nothing"),
+	OPT_STRING(0, "unpin", &args.unpin, "name",
+		   "write what --pin=NAME has kept since perf was killed to a file (-o), and remove it; records "
+		   "nothing"),
 	OPT_BOOLEAN(0, "dry-run", &args.dry_run, "check the options without recording"),
 	OPT_INCR('v', "verbose", &verbose, "print more messages"),
 	OPT_BOOLEAN('q', "quiet", &quiet, "print no messages"),
@@ -973,6 +981,10 @@ int cmd_record(int argc, const char **argv)
 		perf_quiet_option();
 	if (args.setup_filter) {
 		status = setup_filter(args.setup_filter);
+		goto out;
+	}
+	if (args.unpin) {
+		status = pinned__save(args.unpin, rec.output.data.path) ? -1 : 0;
 		goto out;
 	}
 	perf_debuginfod_setup(&args.debuginfod);

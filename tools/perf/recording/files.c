@@ -46,11 +46,21 @@ int recorder__begin_file(struct recorder *rec)
 	return err;
 }
 
+/* Beside the events, perf record --unpin needs the tasks and maps that are known now. */
+static int store_pinned_session(struct recorder *rec, int fd)
+{
+	if (ftruncate(fd, 0) || lseek(fd, 0, SEEK_SET))
+		return -errno;
+	return output__write_template(&rec->output, fd, sideband__dump, &rec->sideband) ?:
+	       bpf_ring__commit(&rec->bpf_ring, fd);
+}
+
 int recorder__store_session(struct recorder *rec)
 {
-	int fd, err;
+	const bool pinned = bpf_ring__pinned(&rec->bpf_ring);
+	int fd, err = 0;
 
-	if (!rec->keep.box)
+	if (!rec->keep.box && !pinned)
 		return 0;
 	fd = memfd_create("session", MFD_CLOEXEC);
 	if (fd < 0) {
@@ -58,7 +68,11 @@ int recorder__store_session(struct recorder *rec)
 		pr_err("Cannot create a file in memory: %s\n", strerror(-err));
 		return err;
 	}
-	err = output__write_template(&rec->output, fd) ?: keep__store_session(&rec->keep, fd);
+	if (rec->keep.box)
+		err = output__write_template(&rec->output, fd, NULL, NULL) ?:
+		      keep__store_session(&rec->keep, fd);
+	if (!err && pinned)
+		err = store_pinned_session(rec, fd);
 	close(fd);
 	return err;
 }

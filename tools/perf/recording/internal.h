@@ -128,8 +128,8 @@ int events__exclude_threads(struct recorder *rec);
 int recorder__begin_file(struct recorder *rec);
 
 /**
- * recorder__store_session - after recorder__begin_file(): let the file of --keep-file, if there is
- * one, have all that is needed to make a file of what is kept
+ * recorder__store_session - after recorder__begin_file(): let the file of --keep-file, and what --pin
+ * has pinned, have all that is needed to make a file of their records
  *
  * Return: 0, or a negative errno after an error message.
  */

@@ -209,6 +209,17 @@ static int snapshot_of_size(struct recorder *rec)
 	return capture__take(&rec->capture, TRIGGER_TIME, &cause) ?: recorder__take_snapshot(rec, true);
 }
 
+/* The rings of --pin have what was recorded since another recorder was killed. */
+static int snapshot_of_adopted(struct recorder *rec)
+{
+	const struct snapshot_cause cause = snapshot_cause__now("the recorder before was killed");
+
+	if (!bpf_ring__adopted(&rec->bpf_ring))
+		return 0;
+	return capture__take(&rec->capture, TRIGGER_TIME, &cause) ?:
+	       recorder__take_snapshot(rec, rec->rotation.enabled);
+}
+
 /*
  * Drain the rings once after each wake-up, not until they are empty: later records wake the thread
  * up at their watermark, and the recorder's own writing may be what produces them.
@@ -321,7 +332,7 @@ static int begin(struct recorder *rec)
 	err = triggers__start(&rec->triggers, &rec->opts);
 	if (!err)
 		pr_debug("perf record has started\n");	/* upstream's tests wait for this */
-	return err;
+	return err ?: snapshot_of_adopted(rec);
 }
 
 /* The capture thread has taken the last copy: the events of stopping may fill the rings now. */
@@ -385,6 +396,7 @@ static int end(struct recorder *rec, int err)
 	if (!err && (rec->rotation.enabled || recorder__has_snapshots(rec)))
 		sync_snapshot(rec);
 	rec->keep.unsaved_end = err || rec->nr_missing > nr_missing;
+	rec->bpf_ring.saved = !rec->keep.unsaved_end;
 	/* Commands that the main loop did not see before it ended are part of the last snapshot. */
 	capture__asked(&rec->capture, &nr_commands);
 	answer_commands(rec, nr_commands,

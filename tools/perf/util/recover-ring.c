@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <linux/compiler.h>
+#include <linux/kernel.h>
 #include <linux/types.h>
 #include <perf/recover.h>
 #include <sys/mman.h>
@@ -115,12 +116,21 @@ static int map_image(const char *path, void **image, size_t *size)
 	return err;
 }
 
-static int report(const struct perf_recovery *recovery, const char *path)
+static void add_stats(struct perf_recovery_stats *sum, const struct perf_recovery *recovery)
 {
 	struct perf_recovery_stats stats;
 
 	perf_recovery__stats(recovery, &stats);
-	if (!stats.records) {
+	sum->records += stats.records;
+	sum->rings += stats.rings;
+	sum->gaps += stats.gaps;
+	sum->copies += stats.copies;
+	sum->doubtful += stats.doubtful;
+}
+
+static int report(const struct perf_recovery_stats *stats, const char *path)
+{
+	if (!stats->records) {
 		pr_err("No record of these events is in %s. perf can recover rings only if the\n"
 		       "kernel has PERF_SAMPLE_SIZE_AT_END (see perf record -v), and needs a file of\n"
 		       "the same recording.\n", path);
@@ -128,14 +138,15 @@ static int report(const struct perf_recovery *recovery, const char *path)
 	}
 	fprintf(stderr, "[ perf inject: Recovered %" PRIu64 " records from %" PRIu64 " rings with %"
 		PRIu64 " gaps; dropped %" PRIu64 " copies and %" PRIu64 " doubtful records ]\n",
-		(u64)stats.records, (u64)stats.rings, (u64)stats.gaps, (u64)stats.copies,
-		(u64)stats.doubtful);
+		(u64)stats->records, (u64)stats->rings, (u64)stats->gaps, (u64)stats->copies,
+		(u64)stats->doubtful);
 	return 0;
 }
 
 static int process_image(const void *image, size_t size, const struct perf_recovery_ids *ids,
 			 const char *path, const struct perf_tool *tool,
-			 int (*process)(const struct perf_tool *tool, union perf_event *event))
+			 int (*process)(const struct perf_tool *tool, union perf_event *event),
+			 struct perf_recovery_stats *stats)
 {
 	struct perf_recovery *recovery = perf_recovery__new(image, size, ids);
 	union perf_event *event;
@@ -148,25 +159,41 @@ static int process_image(const void *image, size_t size, const struct perf_recov
 	}
 	while (!err && (event = perf_recovery__read_event(recovery)))
 		err = process(tool, event);
-	if (!err)
-		err = report(recovery, path);
+	add_stats(stats, recovery);
 	perf_recovery__delete(recovery);
 	return err;
+}
+
+/* Return: size of the first part of an image that is to be searched on its own, and its offset. */
+static size_t first_part(const void *image, size_t size, size_t *offset)
+{
+	const struct recover_ring_parts *parts = image;
+
+	*offset = 0;
+	if (size < sizeof(*parts) || memcmp(parts->magic, RECOVER_RING_PARTS, sizeof(parts->magic)) ||
+	    !parts->bytes)
+		return size;
+	*offset = sizeof(*parts);
+	return parts->bytes;
 }
 
 int recover_ring__process(struct evlist *evlist, const char *path, const struct perf_tool *tool,
 			  int (*process)(const struct perf_tool *tool, union perf_event *event))
 {
+	struct perf_recovery_stats stats = { 0 };
 	struct perf_recovery_ids ids;
-	size_t size = 0;
+	size_t size = 0, part, offset;
 	void *image;
 	int err = map_image(path, &image, &size);
 
 	if (err)
 		return err;
 	err = collect_ids(evlist, &ids);
-	if (!err)
-		err = process_image(image, size, &ids, path, tool, process);
+	part = first_part(image, size, &offset);
+	for (; !err && offset < size; offset += min(part, size - offset))
+		err = process_image(image + offset, min(part, size - offset), &ids, path, tool, process,
+				    &stats);
+	err = err ?: report(&stats, path);
 	free((void *)ids.ids);
 	munmap(image, size);
 	return err;

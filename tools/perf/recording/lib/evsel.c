@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
+#include <internal/evlist.h>
+#include <internal/evsel.h>
+#include <internal/xyarray.h>
+#include <linux/hash.h>
 #include "util/evlist.h"
 #include "util/evsel.h"
 #include "util/off_cpu.h"
@@ -21,6 +25,17 @@ bool evlist__defers(struct evlist *evlist)
 			return true;
 	}
 	return false;
+}
+
+/* Its other ids, of descriptors on other CPUs, are in no sample. */
+void evsel__replace_id(struct evsel *evsel, u64 id)
+{
+	struct perf_sample_id *sid = xyarray__entry(evsel->core.sample_id, 0, 0);
+	struct hlist_head *heads = evsel->evlist->core.heads;
+
+	hlist_del(&sid->node);
+	sid->id = evsel->core.id[0] = id;
+	hlist_add_head(&sid->node, &heads[hash_64(id, PERF_EVLIST__HLIST_BITS)]);
 }
 
 /* perf record uses the private pointer of its events for nothing else. */

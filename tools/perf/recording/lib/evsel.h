@@ -6,6 +6,7 @@
 #define PERF_RECORDING_EVSEL_H
 
 #include <stdbool.h>
+#include <linux/types.h>
 
 struct evlist;
 struct evsel;
@@ -15,6 +16,12 @@ bool evsel__is_off_cpu(const struct evsel *evsel);
 
 /** evsel__is_bpf_written - is @evsel recorded, and written by BPF programs (ring/bpf_ring.h)? */
 bool evsel__is_bpf_written(const struct evsel *evsel);
+
+/**
+ * evsel__replace_id - let the samples of an opened event with one id be recognized by another one
+ * @id:		that no other event has
+ */
+void evsel__replace_id(struct evsel *evsel, u64 id);
 
 /**
  * evlist__defers - does the kernel write user stacks as records of their own, for any event?

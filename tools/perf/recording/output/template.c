@@ -42,7 +42,7 @@ static int write_header(struct output *output, u64 data_size, int fd)
 	return err >= 0 ? 0 : errno ? -errno : -EIO;
 }
 
-int output__write_template(struct output *output, int fd)
+int output__write_template(struct output *output, int fd, template_write_t more, void *arg)
 {
 	u64 start = output->session->header.data_offset, len;
 	int err = output__flush(output);
@@ -53,7 +53,9 @@ int output__write_template(struct output *output, int fd)
 	if (lseek(fd, start, SEEK_SET) != (off_t)start)
 		err = -errno;
 	err = err ?: copy(perf_data__fd(&output->data), start, len, fd);
-	err = err ?: write_header(output, len, fd);
+	if (!err && more)
+		err = more(arg, fd);
+	err = err ?: write_header(output, lseek(fd, 0, SEEK_CUR) - start, fd);
 	if (err)
 		pr_err("Cannot write the description of the events: %s\n", strerror(-err));
 	return err;

@@ -11,14 +11,19 @@
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 #include "util/debug.h"
+#include "recording/lib/checksum.h"
+#include "bpf_pins.h"
 #include "bpf_programs.h"
 #include "util/bpf_skel/event_ring.skel.h"	/* needs event_ring.h */
 #include "util/bpf_skel/event_ring_plain.skel.h"
 
 /**
  * struct bpf_programs
- * @object:	libbpf's
- * @links:	of the programs that are attached
+ * @object:	libbpf's; NULL: they were adopted
+ * @elf_sum:	checksum of the file that they were loaded from
+ * @links:	of the programs that are attached; not of adopted ones
+ * @progs:	descriptors; those of @object, or owned
+ * @words_map, @lost_map: likewise
  * @words:	mapped memory of the programs
  * @selected:	programs to load
  * @constants:	for them
@@ -29,7 +34,11 @@
  */
 struct bpf_programs {
 	struct bpf_object	*object;
+	__u64			 elf_sum;
 	struct bpf_link		*links[NR_RING_EVENTS];
+	int			 progs[NR_RING_EVENTS];
+	int			 words_map;
+	int			 lost_map;
 	struct event_ring_words	*words;
 	bool			 selected[NR_RING_EVENTS];
 	struct event_ring_constants constants;
@@ -54,7 +63,15 @@ static struct bpf_program *find(const struct bpf_programs *programs, enum ring_e
 
 struct bpf_programs *bpf_programs__new(void)
 {
-	return calloc(1, sizeof(struct bpf_programs));
+	struct bpf_programs *programs = calloc(1, sizeof(*programs));
+	int event;
+
+	if (!programs)
+		return NULL;
+	programs->words_map = programs->lost_map = -1;
+	for (event = 0; event < NR_RING_EVENTS; event++)
+		programs->progs[event] = -1;
+	return programs;
 }
 
 void bpf_programs__select(struct bpf_programs *programs, enum ring_event program, int variant)
@@ -114,6 +131,14 @@ static void *section(struct bpf_object *object, const char *name)
 	return map ? bpf_map__initial_value(map, &bytes) : NULL;
 }
 
+/* Return: the descriptor of a map, or -1. */
+static int map_of(struct bpf_object *object, const char *name)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+
+	return map ? bpf_map__fd(map) : -1;
+}
+
 static int size_map(struct bpf_object *object, const char *name, int nr, int pattern)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
@@ -159,6 +184,13 @@ static int load_object(struct bpf_programs *programs, const void *elf, size_t by
 		return err;
 	}
 	programs->words = section(object, ".bss");
+	programs->words_map = map_of(object, ".bss");
+	programs->lost_map = map_of(object, "lost");
+	for (event = 0; event < NR_RING_EVENTS; event++) {
+		if (programs->selected[event])
+			programs->progs[event] = bpf_program__fd(find(programs, event));
+	}
+	programs->elf_sum = checksum(elf, bytes);
 	return 0;
 }
 
@@ -190,18 +222,113 @@ static int alloc(struct bpf_programs *programs)
 	return programs->fds && programs->counts ? 0 : -ENOMEM;
 }
 
+/*
+ * Adoption
+ */
+
+/* What the programs are but for their code: only the same may go on. */
+static __u64 constants_sum(const struct bpf_programs *programs)
+{
+	return checksum(&programs->constants, sizeof(programs->constants)) ^
+	       checksum(programs->selected, sizeof(programs->selected)) << 1;
+}
+
+static bool is_current(__u64 sum)
+{
+	const void *elf;
+	size_t bytes;
+
+	elf = event_ring_bpf__elf_bytes(&bytes);
+	if (checksum(elf, bytes) == sum)
+		return true;
+	elf = event_ring_plain_bpf__elf_bytes(&bytes);
+	return checksum(elf, bytes) == sum;
+}
+
+/* Map the words that the programs share with perf. */
+static int adopt_words(struct bpf_programs *programs, const struct bpf_pins *pins)
+{
+	size_t bytes = 0;
+	void *map;
+
+	programs->words_map = bpf_pins__get_map(pins, "", "words", &bytes);
+	if (programs->words_map < 0)
+		return programs->words_map;
+	if (bytes < sizeof(*programs->words))
+		return -EINVAL;
+	map = mmap(NULL, sizeof(*programs->words), PROT_READ | PROT_WRITE, MAP_SHARED,
+		   programs->words_map, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	programs->words = map;
+	return 0;
+}
+
+/* bpf_programs__read_lost() has room for words only. */
+static int adopt_lost(struct bpf_programs *programs, const struct bpf_pins *pins)
+{
+	struct bpf_map_info info = { 0 };
+	__u32 len = sizeof(info);
+
+	programs->lost_map = bpf_pins__get(pins, "", "lost");
+	if (programs->lost_map < 0)
+		return programs->lost_map;
+	if (bpf_obj_get_info_by_fd(programs->lost_map, &info, &len))
+		return -errno;
+	return info.type == BPF_MAP_TYPE_PERCPU_ARRAY && info.value_size == sizeof(*programs->counts) &&
+	       info.max_entries == NR_RING_COUNTERS ? 0 : -EINVAL;
+}
+
+static int adopt_all(struct bpf_programs *programs, const struct bpf_pins *pins)
+{
+	int err = adopt_words(programs, pins) ?: adopt_lost(programs, pins), event;
+
+	for (event = 0; event < NR_RING_EVENTS && !err; event++) {
+		if (!programs->selected[event])
+			continue;
+		programs->progs[event] = bpf_pins__get(pins, "prog-", names[event]);
+		err = min(programs->progs[event], 0);
+	}
+	return err;
+}
+
+static int adopt(struct bpf_programs *programs, const struct bpf_pins *pins)
+{
+	const struct bpf_pin_header *header = &pins->header;
+	int err;
+
+	if (!is_current(header->programs))
+		return bpf_pins__refuse(pins, "the programs of this perf differ");
+	if (header->data_bytes != programs->setup.data_bytes)
+		return bpf_pins__refuse(pins, "its rings have another size (-m)");
+	if (header->constants != constants_sum(programs))
+		return bpf_pins__refuse(pins, "it recorded other events");
+	programs->elf_sum = header->programs;
+	err = adopt_all(programs, pins);
+	if (!err)
+		return 0;
+	pr_debug("Cannot adopt %s: %s\n", pins->path, strerror(-err));
+	return bpf_pins__refuse(pins, "some of its maps are missing, or have another layout");
+}
+
 int bpf_programs__load(struct bpf_programs *programs, const struct bpf_ring_setup *setup)
 {
-	struct patterns patterns = { create_array(setup->data_bytes, 0), create_doorbell() };
-	int err = patterns.ring < 0 ? patterns.ring : min(patterns.doorbell, 0);
+	struct patterns patterns;
+	int err;
 
 	programs->setup = *setup;
 	programs->constants.data_mask = setup->data_bytes - sizeof(__u64);
 	programs->constants.drained = setup->drained;
-	programs->constants.own_tgid = setup->own_tgid;
 	programs->constants.marker = setup->marker;
 	programs->constants.awaits_exec = setup->awaits_exec;
-	err = err ?: alloc(programs) ?: load_any(programs, &patterns);
+	err = alloc(programs);
+	if (err)
+		return err;
+	if (setup->pins && setup->pins->complete)
+		return adopt(programs, setup->pins);
+	patterns = (struct patterns){ create_array(setup->data_bytes, 0), create_doorbell() };
+	err = patterns.ring < 0 ? patterns.ring : min(patterns.doorbell, 0);
+	err = err ?: load_any(programs, &patterns);
 	if (patterns.ring >= 0)
 		close(patterns.ring);
 	if (patterns.doorbell >= 0)
@@ -209,10 +336,99 @@ int bpf_programs__load(struct bpf_programs *programs, const struct bpf_ring_setu
 	return err;
 }
 
+bool bpf_programs__adopted(const struct bpf_programs *programs)
+{
+	return programs->words && !programs->object;
+}
+
+/*
+ * Pins
+ */
+
+static int pin_rings(const struct bpf_programs *programs)
+{
+	int cpu, err = 0;
+	char name[16];
+
+	for (cpu = 0; cpu < programs->setup.nr_cpus && !err; cpu++) {
+		if (programs->fds[cpu] < 0)
+			continue;
+		snprintf(name, sizeof(name), "%d", cpu);
+		err = bpf_pins__add(programs->setup.pins, "ring-", name, programs->fds[cpu]);
+	}
+	return err;
+}
+
+int bpf_programs__pin(const struct bpf_programs *programs)
+{
+	const struct bpf_pins *pins = programs->setup.pins;
+	int event, err = pin_rings(programs);
+
+	err = err ?: bpf_pins__add(pins, "", "words", programs->words_map) ?:
+	      bpf_pins__add(pins, "", "lost", programs->lost_map);
+	for (event = 0; event < NR_RING_EVENTS && !err; event++) {
+		if (!programs->links[event])
+			continue;
+		err = bpf_pins__add(pins, "prog-", names[event], programs->progs[event]) ?:
+		      bpf_pins__add(pins, "link-", names[event], bpf_link__fd(programs->links[event]));
+	}
+	return err;
+}
+
+int bpf_programs__commit(const struct bpf_programs *programs, int fd)
+{
+	const struct bpf_pin_header header = {
+		.programs = programs->elf_sum, .constants = constants_sum(programs),
+		.data_bytes = programs->setup.data_bytes,
+	};
+
+	return bpf_pins__commit(programs->setup.pins, &header, fd);
+}
+
 static int set_entry(struct bpf_programs *programs, const char *map, int cpu, int fd)
 {
 	return bpf_map_update_elem(bpf_object__find_map_fd_by_name(programs->object, map), &cpu, &fd,
 				   BPF_ANY) ? -errno : 0;
+}
+
+/* Is it a ring as bpf_programs__add_ring() creates it? */
+static bool is_ring(int fd, size_t data_bytes)
+{
+	struct perf_event_mmap_page *page = mmap(NULL, page_size, PROT_READ, MAP_SHARED, fd, 0);
+	bool valid;
+
+	if (page == MAP_FAILED)
+		return false;
+	valid = page->data_offset == EVENT_RING_DATA && page->data_size == data_bytes &&
+		page->cap_size_at_end && page->cap_data_reserved;
+	munmap(page, page_size);
+	return valid;
+}
+
+/* The programs do not write to a CPU that had no ring when they were loaded. */
+static int adopt_ring(struct bpf_programs *programs, int cpu)
+{
+	const size_t data_bytes = programs->setup.data_bytes;
+	size_t bytes = 0;
+	char name[16];
+	int fd;
+
+	snprintf(name, sizeof(name), "%d", cpu);
+	fd = bpf_pins__get_map(programs->setup.pins, "ring-", name, &bytes);
+	if (fd < 0)
+		return fd;
+	programs->fds[cpu] = fd;
+	return bytes == EVENT_RING_DATA + data_bytes + EVENT_RING_SLACK && is_ring(fd, data_bytes) ?
+	       fd : -EINVAL;
+}
+
+bool bpf_programs__have_all_rings(const struct bpf_programs *programs)
+{
+	int cpu, nr = 0;
+
+	for (cpu = 0; cpu < programs->setup.nr_cpus; cpu++)
+		nr += programs->fds[cpu] >= 0;
+	return nr == bpf_pins__nr_rings(programs->setup.pins);
 }
 
 int bpf_programs__add_ring(struct bpf_programs *programs, int cpu, int node)
@@ -223,6 +439,8 @@ int bpf_programs__add_ring(struct bpf_programs *programs, int cpu, int node)
 
 	if (cpu < 0 || cpu >= programs->setup.nr_cpus)
 		return -EINVAL;
+	if (bpf_programs__adopted(programs))
+		return adopt_ring(programs, cpu);
 	fd = create_array(programs->setup.data_bytes, node);
 	if (fd < 0)
 		return fd;
@@ -259,9 +477,9 @@ struct event_ring_words *bpf_programs__words(struct bpf_programs *programs)
 void bpf_programs__read_lost(const struct bpf_programs *programs, unsigned int counter,
 			     unsigned long long *counts)
 {
-	int map = bpf_object__find_map_fd_by_name(programs->object, "lost"), cpu;
+	int cpu;
 
-	if (bpf_map_lookup_elem(map, &counter, programs->counts))
+	if (bpf_map_lookup_elem(programs->lost_map, &counter, programs->counts))
 		return;
 	for (cpu = 0; cpu < programs->setup.nr_cpus; cpu++)
 		counts[cpu] = programs->counts[cpu];
@@ -271,15 +489,20 @@ unsigned long long bpf_programs__misses(const struct bpf_programs *programs, enu
 {
 	struct bpf_prog_info info = { 0 };
 	__u32 len = sizeof(info);
-	int fd = bpf_program__fd(find(programs, program));
 
-	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.recursion_misses;
+	return bpf_obj_get_info_by_fd(programs->progs[program], &info, &len) ? 0 : info.recursion_misses;
 }
 
 int bpf_programs__attach(struct bpf_programs *programs)
 {
 	int event;
 
+	/* Adopted programs know when the recorder before was born: they must not take that for this one. */
+	__atomic_store_n(&programs->words->own_tgid, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&programs->words->own_start, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&programs->words->own_tgid, programs->setup.own_tgid, __ATOMIC_RELEASE);
+	if (bpf_programs__adopted(programs))
+		return 0;
 	for (event = 0; event < NR_RING_EVENTS; event++) {
 		if (!programs->selected[event])
 			continue;
@@ -290,6 +513,24 @@ int bpf_programs__attach(struct bpf_programs *programs)
 	return 0;
 }
 
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+static void release_adopted(struct bpf_programs *programs)
+{
+	int event;
+
+	if (programs->words)
+		munmap(programs->words, sizeof(*programs->words));
+	close_fd(programs->words_map);
+	close_fd(programs->lost_map);
+	for (event = 0; event < NR_RING_EVENTS; event++)
+		close_fd(programs->progs[event]);
+}
+
 void bpf_programs__delete(struct bpf_programs *programs)
 {
 	int i;
@@ -298,11 +539,11 @@ void bpf_programs__delete(struct bpf_programs *programs)
 		return;
 	for (i = 0; i < NR_RING_EVENTS; i++)
 		bpf_link__destroy(programs->links[i]);
+	if (!programs->object)
+		release_adopted(programs);
 	bpf_object__close(programs->object);
-	for (i = 0; programs->fds && i < programs->setup.nr_cpus; i++) {
-		if (programs->fds[i] >= 0)
-			close(programs->fds[i]);
-	}
+	for (i = 0; programs->fds && i < programs->setup.nr_cpus; i++)
+		close_fd(programs->fds[i]);
 	free(programs->fds);
 	free(programs->counts);
 	free(programs);

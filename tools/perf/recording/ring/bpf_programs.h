@@ -14,6 +14,7 @@
 #include <sys/types.h>
 #include "util/bpf_skel/event_ring.h"
 
+struct bpf_pins;
 struct bpf_programs;
 
 /** bpf_programs__new - Return: an object without programs, to be deleted; NULL without memory */
@@ -44,6 +45,8 @@ void bpf_programs__filter(struct bpf_programs *programs, enum ring_event program
  * @own_tgid:	process for bpf_programs__exclude_own(); 0: none
  * @marker:	config1 of the event that the recorded tasks have; 0: all tasks are recorded
  * @awaits_exec: exec enables that event
+ * @pins:	where another recorder may have left programs and rings, and where bpf_programs__pin()
+ *		pins them; NULL: nowhere
  */
 struct bpf_ring_setup {
 	size_t	data_bytes;
@@ -52,18 +55,40 @@ struct bpf_ring_setup {
 	pid_t	own_tgid;
 	__u64	marker;
 	bool	awaits_exec;
+	struct bpf_pins *pins;
 };
 
-/** bpf_programs__load - load the selected programs. Return: 0, or a negative errno of bpf(2) */
+/**
+ * bpf_programs__load - load the selected programs, or adopt those that are pinned
+ *
+ * Return: 0; a negative errno of bpf(2); or -ESTALE if programs are pinned that differ from these.
+ */
 int bpf_programs__load(struct bpf_programs *programs, const struct bpf_ring_setup *setup);
 
+/** bpf_programs__adopted - were they pinned? Then they run already, and write to rings that exist. */
+bool bpf_programs__adopted(const struct bpf_programs *programs);
+
 /**
- * bpf_programs__add_ring - create the ring of a CPU
+ * bpf_programs__pin - once they are attached: pin them, all maps and all rings
+ *
+ * bpf_programs__commit() completes that. Return: 0, or a negative errno.
+ */
+int bpf_programs__pin(const struct bpf_programs *programs);
+
+/** bpf_programs__commit - pin the perf.data file @fd as the session. Return: 0, or a negative errno */
+int bpf_programs__commit(const struct bpf_programs *programs, int fd);
+
+/**
+ * bpf_programs__add_ring - create the ring of a CPU, or take the one that was adopted
  * @node:	NUMA node of its memory
  *
- * Return: a descriptor to be mapped, which the programs own; or a negative errno.
+ * Return: a descriptor to be mapped, which the programs own; or a negative errno: of adopted ones
+ * -ENOENT if there is none, -EINVAL if it has another layout.
  */
 int bpf_programs__add_ring(struct bpf_programs *programs, int cpu, int node);
+
+/** bpf_programs__have_all_rings - have bpf_programs__add_ring() taken all rings that were adopted? */
+bool bpf_programs__have_all_rings(const struct bpf_programs *programs);
 
 /**
  * bpf_programs__add_doorbell - create the BPF ring buffer that wakes the reader of a CPU's ring up

@@ -51,6 +51,7 @@ bool bpf_ring__excludes_own(struct evsel *evsel)
 #include "util/target.h"
 #include "util/time-utils.h"
 #include "recording/lib/compat.h"
+#include "recording/lib/evsel.h"
 #include "bpf_programs.h"
 
 /* The fields of a sample, in the order in which the programs write them */
@@ -311,6 +312,11 @@ static void select_programs(struct bpf_ring *ring, struct evlist *evlist)
 	}
 }
 
+static bool can_pin(const struct bpf_ring *ring)
+{
+	return bpf_pins__is_open(&ring->pins) && !ring->drained;
+}
+
 /* Return: NULL, or why the programs cannot write the events. */
 static const char *load(struct bpf_ring *ring, struct evlist *evlist, const struct record_opts *opts,
 			pid_t own_tgid)
@@ -319,6 +325,7 @@ static const char *load(struct bpf_ring *ring, struct evlist *evlist, const stru
 		.data_bytes = channels__ring_bytes(opts->mmap_pages), .nr_cpus = cpu__max_cpu().cpu,
 		.drained = ring->drained, .own_tgid = own_tgid, .marker = ring->marker,
 		.awaits_exec = ring->marker && target__enable_on_exec((struct target *)&opts->target),
+		.pins = can_pin(ring) ? &ring->pins : NULL,
 	};
 
 	if (has_twins(ring))
@@ -333,6 +340,9 @@ static const char *load(struct bpf_ring *ring, struct evlist *evlist, const stru
 	case EPERM:
 	case EACCES:
 		return "this user may not load BPF programs";
+	case ESTALE:
+		ring->refused = true;
+		return "other programs are pinned";
 	case E2BIG:
 		return "the rings are too large for BPF arrays of this kernel";
 	default:
@@ -346,8 +356,26 @@ static __u64 make_marker(void)
 	return rdclock() ^ (__u64)getpid() << 40;
 }
 
-int bpf_ring__add_events(struct bpf_ring *ring, struct evlist *evlist,
-			 const struct record_opts *opts, pid_t own_tgid)
+/* Adopted programs could compare with the filter of the recorder before. */
+static bool has_pinned_filter(const struct bpf_ring *ring, struct evlist *evlist)
+{
+	struct bpf_written_event *event;
+	struct evsel *evsel;
+
+	if (!ring->pin || ring->drained)
+		return false;
+	for_each_written(evlist, evsel, event) {
+		if (!event->filter)
+			continue;
+		pr_err("Cannot pin %s: the next perf could not tell which filter the programs have. Leave out "
+		       "--filter or --pin.\n", evsel__name(evsel));
+		return true;
+	}
+	return false;
+}
+
+static int add_events(struct bpf_ring *ring, struct evlist *evlist, const struct record_opts *opts,
+		      pid_t own_tgid)
 {
 	const char *reason;
 
@@ -358,11 +386,80 @@ int bpf_ring__add_events(struct bpf_ring *ring, struct evlist *evlist,
 	reason = mark_events(ring, evlist) ? "memory is short" : NULL;
 	if (!reason && !ring->nr)
 		return refuse(ring);
+	if (!reason && has_pinned_filter(ring, evlist))
+		return -EINVAL;
 	reason = reason ?: load(ring, evlist, opts, own_tgid);
 	if (!reason)
 		return 0;
 	give_up(ring, evlist, reason);
 	return refuse(ring);
+}
+
+/*
+ * Pins
+ */
+
+static int open_pins(struct bpf_ring *ring, const struct target *target)
+{
+	int err;
+
+	if (!ring->pin)
+		return 0;
+	if (!has_cpus(target)) {
+		pr_err("Cannot pin events of tasks: the event that marks these tasks ends with perf. Select CPUs "
+		       "(-a, -C), or leave out --pin.\n");
+		return -EINVAL;
+	}
+	err = bpf_pins__open(&ring->pins, ring->pin, true);
+	return err == -EOPNOTSUPP ? 0 : err;
+}
+
+/* Nothing can be pinned by this recorder. Another one may have left something. */
+static int leave_pins(struct bpf_ring *ring)
+{
+	const char *reason = ring->drained ? "no event of this one is in overwrite mode" :
+					     "no event of this one can be written by BPF";
+
+	if (ring->pins.complete)
+		return bpf_pins__refuse(&ring->pins, reason);
+	pr_warning("Cannot pin events of this recorder: %s. Nothing outlives perf.\n", reason);
+	bpf_pins__remove(&ring->pins);
+	return 0;
+}
+
+int bpf_ring__add_events(struct bpf_ring *ring, struct evlist *evlist,
+			 const struct record_opts *opts, pid_t own_tgid)
+{
+	int err = open_pins(ring, &opts->target) ?: add_events(ring, evlist, opts, own_tgid);
+
+	if (ring->refused)
+		return -ESTALE;
+	if (err || !bpf_pins__is_open(&ring->pins) || (ring->programs && can_pin(ring)))
+		return err;
+	return leave_pins(ring);
+}
+
+bool bpf_ring__pinned(const struct bpf_ring *ring)
+{
+	return ring->programs && can_pin(ring);
+}
+
+bool bpf_ring__adopted(const struct bpf_ring *ring)
+{
+	return ring->programs && bpf_programs__adopted(ring->programs);
+}
+
+static int explain_pins(const struct bpf_ring *ring, int err)
+{
+	if (err)
+		pr_err("Cannot pin events in %s: %s. Leave out --pin.\n", ring->pins.path,
+		       strerror(-err));
+	return err;
+}
+
+int bpf_ring__commit(struct bpf_ring *ring, int fd)
+{
+	return explain_pins(ring, bpf_programs__commit(ring->programs, fd));
 }
 
 /*
@@ -440,28 +537,81 @@ static unsigned int counter_of(const struct bpf_event_kind *kind)
 	return NR_RING_EVENTS + kind->call + (kind->program == RING_EVENT_sys_enter ? 0 : NR_RING_CALLS);
 }
 
+static int nr_configured(const struct ring_event_config *config, int nr)
+{
+	int i, sum = 0;
+
+	for (i = 0; i < nr; i++)
+		sum += config[i].id != 0;
+	return sum;
+}
+
+/* Programs that are adopted must write the events of this recorder, and no others. */
+static bool has_same_events(const struct bpf_ring *ring, struct evlist *evlist,
+			    struct event_ring_words *words)
+{
+	struct bpf_written_event *event;
+	struct evsel *evsel;
+
+	for_each_written(evlist, evsel, event) {
+		struct ring_event_config *config = find_config(words, &event->kind);
+
+		if (!config->id || config->type != (u16)evsel->core.attr.config)
+			return false;
+	}
+	return ring->nr == nr_configured(words->events, ARRAY_SIZE(words->events)) +
+			   nr_configured(words->enter, ARRAY_SIZE(words->enter)) +
+			   nr_configured(words->exit, ARRAY_SIZE(words->exit));
+}
+
+static void configure(struct bpf_written_event *event, struct evsel *evsel,
+		      struct ring_event_config *config)
+{
+	config->id = evsel->core.id[0];
+	config->type = evsel->core.attr.config;
+	config->nr_args = event->kind.nr_args;
+	config->filter = event->filter;
+	config->counter = counter_of(&event->kind);
+}
+
 static int attach(struct bpf_ring *ring, struct evlist *evlist)
 {
 	struct event_ring_words *words = bpf_programs__words(ring->programs);
+	const bool adopted = bpf_programs__adopted(ring->programs);
 	bool counted[NR_RING_EVENTS] = { false };
 	struct bpf_written_event *event;
 	struct ring_event_config *config;
 	struct evsel *evsel;
 
-	kallsyms__parse("/proc/kallsyms", words, note_function);
+	if (!adopted)
+		kallsyms__parse("/proc/kallsyms", words, note_function);
+	else if (!has_same_events(ring, evlist, words))
+		return bpf_pins__refuse(&ring->pins, "it recorded other events");
 	for_each_written(evlist, evsel, event) {
 		config = find_config(words, &event->kind);
-		config->id = evsel->core.id[0];
-		config->type = evsel->core.attr.config;
-		config->nr_args = event->kind.nr_args;
-		config->filter = event->filter;
-		config->counter = counter_of(&event->kind);
+		if (adopted)
+			evsel__replace_id(evsel, config->id);
+		else
+			configure(event, evsel, config);
 		event->config = config;
 		event->programs = ring->programs;
 		event->counts_misses = !counted[event->kind.program];
 		counted[event->kind.program] = true;
 	}
 	return bpf_programs__attach(ring->programs);
+}
+
+static int map_and_attach(struct bpf_ring *ring, struct channel *channel, struct evlist *evlist)
+{
+	int err = map_rings(ring, channel, evlist);
+
+	if (!bpf_programs__adopted(ring->programs))
+		return err ?: attach(ring, evlist);
+	if (err == -EINVAL)
+		return bpf_pins__refuse(&ring->pins, "a ring has another layout");
+	if (err == -ENOENT || (!err && !bpf_programs__have_all_rings(ring->programs)))
+		return bpf_pins__refuse(&ring->pins, "it recorded other CPUs");
+	return err ?: attach(ring, evlist);
 }
 
 int bpf_ring__map(struct bpf_ring *ring, struct channels *channels, struct evlist *evlist,
@@ -473,10 +623,12 @@ int bpf_ring__map(struct bpf_ring *ring, struct channels *channels, struct evlis
 	if (!ring->programs)
 		return 0;
 	channel->pages = channels__ring_bytes(pages) / page_size;
-	err = map_rings(ring, channel, evlist) ?: attach(ring, evlist);
-	if (err)
+	err = map_and_attach(ring, channel, evlist);
+	if (err && err != -ESTALE)
 		pr_err("Cannot let BPF write events to %zu kB for each CPU: %s. Use a smaller -m, or "
 		       "--bpf-ring=no.\n", channels__ring_bytes(pages) / 1024, strerror(-err));
+	if (!err && bpf_ring__pinned(ring) && !bpf_ring__adopted(ring))
+		err = explain_pins(ring, bpf_programs__pin(ring->programs));
 	return err;
 }
 
@@ -509,6 +661,9 @@ void bpf_ring__exit(struct bpf_ring *ring)
 {
 	bpf_programs__delete(ring->programs);
 	ring->programs = NULL;
+	if (ring->saved || !ring->pins.complete)
+		bpf_pins__remove(&ring->pins);
+	bpf_pins__close(&ring->pins);
 	free_events(ring);
 }
 
@@ -523,6 +678,8 @@ void bpf_ring__choose_clock(struct bpf_ring *ring, struct evlist *evlist __maybe
 int bpf_ring__add_events(struct bpf_ring *ring, struct evlist *evlist __maybe_unused,
 			 const struct record_opts *opts __maybe_unused, pid_t own_tgid __maybe_unused)
 {
+	if (ring->pin)
+		pr_warning("Cannot pin events: %s. Nothing outlives perf.\n", ring->reason);
 	if (ring->mode != BPF_RING_YES)
 		return 0;
 	pr_err("--bpf-ring=yes: %s.\n", ring->reason);
@@ -531,6 +688,21 @@ int bpf_ring__add_events(struct bpf_ring *ring, struct evlist *evlist __maybe_un
 
 int bpf_ring__map(struct bpf_ring *ring __maybe_unused, struct channels *channels __maybe_unused,
 		  struct evlist *evlist __maybe_unused, unsigned int pages __maybe_unused)
+{
+	return 0;
+}
+
+bool bpf_ring__pinned(const struct bpf_ring *ring __maybe_unused)
+{
+	return false;
+}
+
+bool bpf_ring__adopted(const struct bpf_ring *ring __maybe_unused)
+{
+	return false;
+}
+
+int bpf_ring__commit(struct bpf_ring *ring __maybe_unused, int fd __maybe_unused)
 {
 	return 0;
 }

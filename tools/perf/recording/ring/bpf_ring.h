@@ -27,6 +27,7 @@
 #include <linux/types.h>
 #include <sys/types.h>
 #include "bpf_events.h"
+#include "bpf_pins.h"
 
 struct bpf_programs;
 struct channels;
@@ -67,6 +68,10 @@ struct bpf_written_event {
  * @drained:	they are streamed, not overwritten
  * @marker:	config1 of the event that marks the recorded tasks; 0: CPUs are recorded
  * @programs:	NULL: no event is written by BPF
+ * @pin:	an option: let the programs and their rings outlive perf under this name; NULL: no
+ * @pins:	its directory; not open: nothing is pinned
+ * @refused:	they differ from what this recorder would load
+ * @saved:	what is pinned is in files: bpf_ring__exit() removes it
  * @reason:	why no event at all can be written by BPF, or NULL
  */
 struct bpf_ring {
@@ -76,6 +81,10 @@ struct bpf_ring {
 	bool			 drained;
 	__u64			 marker;
 	struct bpf_programs	*programs;
+	const char		*pin;
+	struct bpf_pins		 pins;
+	bool			 refused;
+	bool			 saved;
 	const char		*reason;
 };
 
@@ -94,8 +103,11 @@ void bpf_ring__choose_clock(struct bpf_ring *ring, struct evlist *evlist, struct
  * @evlist:	configured, not opened
  * @own_tgid:	process to be excluded, see bpf_ring__excludes_own(); 0: none
  *
+ * With @ring->pin, adopts the programs that a killed recorder has left there.
+ *
  * Return: 0, also if perf's rings take all events; -EOPNOTSUPP after an error message if that was
- * ruled out by --bpf-ring=yes.
+ * ruled out by --bpf-ring=yes; another negative errno after an error message if what is pinned cannot
+ * be used.
  */
 int bpf_ring__add_events(struct bpf_ring *ring, struct evlist *evlist,
 			 const struct record_opts *opts, pid_t own_tgid);
@@ -119,6 +131,23 @@ bool bpf_ring__excludes_own(struct evsel *evsel);
 int bpf_ring__map(struct bpf_ring *ring, struct channels *channels, struct evlist *evlist,
 		  unsigned int pages);
 
+/**
+ * bpf_ring__pinned - are programs pinned? Once the rings are mapped.
+ *
+ * bpf_ring__commit() must complete that.
+ */
+bool bpf_ring__pinned(const struct bpf_ring *ring);
+
+/** bpf_ring__adopted - have the rings records of a recorder that was killed? Likewise. */
+bool bpf_ring__adopted(const struct bpf_ring *ring);
+
+/**
+ * bpf_ring__commit - pin a perf.data file that describes the events
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int bpf_ring__commit(struct bpf_ring *ring, int fd);
+
 /** bpf_ring__sync - enable and disable in the programs what is enabled and disabled in @evlist */
 void bpf_ring__sync(struct evlist *evlist);
 
@@ -132,7 +161,11 @@ void bpf_ring__sync(struct evlist *evlist);
  */
 u64 bpf_ring__lost(const struct evsel *evsel, int cpu_idx);
 
-/** bpf_ring__exit - detach the programs and free everything; harmless if there is nothing */
+/**
+ * bpf_ring__exit - detach the programs and free everything; harmless if there is nothing
+ *
+ * What is pinned and not saved remains.
+ */
 void bpf_ring__exit(struct bpf_ring *ring);
 
 #endif

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <malloc.h>
 #include <signal.h>
+#include <internal/lib.h>
 #include <linux/kernel.h>
 #include <linux/time64.h>
 #include "util/debug.h"
@@ -157,6 +158,18 @@ static void store_state(struct sideband *sideband)
 	journal__begin_state(sideband->keep);
 	state__dump(&sideband->state, write_to_journal, sideband->keep);
 	journal__end_state(sideband->keep);
+}
+
+static int write_to_file(void *fd, const void *data, size_t len)
+{
+	return writen(*(int *)fd, (void *)data, len) == (ssize_t)len ? 0 : -errno;
+}
+
+int sideband__dump(void *arg, int fd)
+{
+	struct sideband *sideband = arg;
+
+	return sideband->route ? state__dump(&sideband->state, write_to_file, &fd) : 0;
 }
 
 int sideband__begin(struct sideband *sideband)

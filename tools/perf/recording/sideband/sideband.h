@@ -121,6 +121,13 @@ int sideband__begin(struct sideband *sideband);
 void sideband__rewrite_file(struct sideband *sideband);
 
 /**
+ * sideband__dump - write the live state, as far as there is one, to the file @sideband, @fd
+ *
+ * Return: 0, or a negative errno.
+ */
+int sideband__dump(void *sideband, int fd);
+
+/**
  * sideband__begin_file - begin a new file, whose events are described
  *
  * Return: 0, or a negative errno after an error message.

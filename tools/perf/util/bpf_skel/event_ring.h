@@ -155,20 +155,18 @@ struct ring_event_config {
  * struct event_ring_constants - what perf record sets before it loads the programs
  * @data_mask:	size of a data area - 8 [bytes]
  * @marker:	config1 of the event that the recorded tasks have; 0: all tasks are recorded
- * @own_tgid:	process whose events are not recorded; 0: all are
  * @drained:	the rings are drained all the time, instead of overwriting themselves
  * @enter_calls: are there events of entering single system calls?
  * @exit_calls:	likewise, of leaving
  * @awaits_exec: tasks are recorded once their marker is enabled, as exec does it
  * @filters_comm: does a filter compare the name of the current task?
  * @filtered:	programs of whose events some have filters
- * @excludes_own: programs whose events of @own_tgid are not recorded
+ * @excludes_own: programs whose events of event_ring_words.own_tgid are not recorded
  * @variant:	which of the layouts that a program knows is that of the kernel
  */
 struct event_ring_constants {
 	unsigned long long	data_mask;
 	unsigned long long	marker;
-	unsigned int		own_tgid;
 	unsigned char		drained;
 	unsigned char		enter_calls;
 	unsigned char		exit_calls;
@@ -184,11 +182,17 @@ struct event_ring_constants {
  * @events:	of the tracepoints that have a program
  * @enter:	of single system calls, by number
  * @exit:	likewise
+ * @own_tgid:	process whose events are not recorded; 0: all are
+ * @own_start:	when that process was born, as a program has found it [ns]; 0: not yet. Pinned programs
+ *		outlive the process, whose id may be that of another one then.
  */
 struct event_ring_words {
 	struct ring_event_config events[NR_RING_EVENTS];
 	struct ring_event_config enter[NR_RING_CALLS];
 	struct ring_event_config exit[NR_RING_CALLS];
+	unsigned long long	 own_start;
+	unsigned int		 own_tgid;
+	unsigned int		 unused;
 };
 
 /**

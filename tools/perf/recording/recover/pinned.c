@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <internal/lib.h>
+#include <linux/compiler.h>
+#include <linux/kernel.h>
+#include <sys/mman.h>
+#include "builtin.h"
+#include "util/debug.h"
+#include "util/recover-ring.h"
+#include "recording/ring/bpf_pins.h"
+#include "pinned.h"
+
+#if defined(HAVE_BPF_SKEL) && defined(__x86_64__)
+
+/**
+ * struct memory_file - a file in memory, and a name by which this process can open it
+ */
+struct memory_file {
+	int	fd;
+	char	name[32];
+};
+
+static int create(struct memory_file *file, const char *title)
+{
+	file->fd = memfd_create(title, MFD_CLOEXEC);
+	snprintf(file->name, sizeof(file->name), "/proc/self/fd/%d", file->fd);
+	return file->fd < 0 ? -errno : 0;
+}
+
+static void release(struct memory_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+}
+
+/* All rings have the same size: let each be searched on its own. */
+static int write_parts(const struct bpf_pins *pins, int fd)
+{
+	struct recover_ring_parts parts = { .bytes = bpf_pins__ring_bytes(pins) };
+
+	memcpy(parts.magic, RECOVER_RING_PARTS, sizeof(parts.magic));
+	return writen(fd, &parts, sizeof(parts)) == sizeof(parts) ? 0 : -errno;
+}
+
+/* The rings are an image of memory, which has nothing else. */
+static int inject(const struct memory_file *session, const struct memory_file *image, const char *output)
+{
+	const char *argv[] = {
+		"inject", "-i", session->name, "--recover-ring", image->name, "-o", output, NULL,
+	};
+
+	return cmd_inject(ARRAY_SIZE(argv) - 1, argv) ? -EIO : 0;
+}
+
+static int save(const struct bpf_pins *pins, const char *output)
+{
+	struct memory_file session = { .fd = -1 }, image = { .fd = -1 };
+	int err = create(&session, "session") ?: create(&image, "rings");
+
+	bpf_pins__detach(pins);
+	err = err ?: bpf_pins__copy_session(pins, session.fd) ?: write_parts(pins, image.fd) ?:
+	      bpf_pins__copy_rings(pins, image.fd);
+	if (err)
+		pr_err("Cannot copy %s: %s\n", pins->path, strerror(-err));
+	err = err ?: inject(&session, &image, output);
+	release(&session);
+	release(&image);
+	return err;
+}
+
+int pinned__save(const char *name, const char *output)
+{
+	struct bpf_pins pins;
+	int err = bpf_pins__open(&pins, name, false);
+
+	if (err)
+		return err;
+	if (!pins.complete) {
+		pr_err("Nothing is pinned in %s.\n", pins.path);
+		err = -ENOENT;
+	}
+	err = err ?: save(&pins, output ?: "perf.data");
+	if (!err)
+		bpf_pins__remove(&pins);
+	else if (pins.complete)
+		pr_err("The events are still in %s.\n", pins.path);
+	bpf_pins__close(&pins);
+	return err;
+}
+
+#else
+
+int pinned__save(const char *name __maybe_unused, const char *output __maybe_unused)
+{
+	pr_err("--unpin: this perf was built without BPF programs.\n");
+	return -EOPNOTSUPP;
+}
+#endif

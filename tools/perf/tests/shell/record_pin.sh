@@ -1,0 +1,215 @@
+#!/bin/bash
+# perf record --pin: the kernel records on after SIGKILL, and the next recorder saves that first
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 300
+# tags: parallel
+
+# A BPF file system of its own: pins of the machine are left alone.
+[ "${PIN_MOUNTED-}" ] || ! unshare --mount true 2> /dev/null ||
+	PIN_MOUNTED=1 exec unshare --mount "$0" "$@"
+
+. "$(dirname "$0")/lib/numbered.sh"
+
+need_numbered
+command -v python3 > /dev/null || skip "no python3"
+[ "${PIN_MOUNTED-}" ] || skip "cannot create a mount namespace"
+mount -t bpf none /sys/fs/bpf 2> /dev/null || skip "cannot mount a BPF file system"
+
+enter=raw_syscalls:sys_enter
+pins=/sys/fs/bpf/perf-record/box
+trace_options=(--comms "$comm")		# the rings have all system calls of the machine
+
+# start: record all system calls, pinned
+start() {
+	rm -f "$work"/data*
+	recorder_start -v -a -m 32M -e "$enter/overwrite/" --pin=box --switch-output -o "$work/data"
+}
+
+kill_recorder() {
+	kill -KILL "$recorder"
+	wait "$recorder" 2> /dev/null
+	exec {ctl}>&- {ack}>&-
+}
+
+# refused MESSAGE [record options]: check that perf record does not begin, and says why
+refused() {
+	local message=$1
+
+	shift
+	"$PERF" record -a -m 32M --pin=box -o "$work/none" "$@" -- true 2> "$work/refused.err" &&
+		error "accepted: $*"
+	grep -qF -- "$message" "$work/refused.err" || error "not said: $message: $(< "$work/refused.err")"
+}
+
+"$PERF" record -v -a --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data" -- true 2> "$work/record.err" ||
+	skip "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" || tail -n 1 "$work/record.err")"
+
+# tag_of FILE TAG: print the range of the workload's numbers with this tag. Tasks that began when no
+# recorder ran have no names: calls of other tests may be there, too.
+tag_of() {
+	trace_options=()
+	numbered_ranges "$1" | tr ' ' '\n' | grep "^$2:"
+	trace_options=(--comms "$comm")
+}
+tag=$((10000 + $$ % 50000))
+
+# covered FILE: print since when all rings have everything, as a time of CLOCK_MONOTONIC [s]. On a busy
+# machine, that are seconds.
+covered() {
+	"$PERF" script "${no_symbols[@]}" -F cpu,time -i "$1" 2> /dev/null | tr -d '[:]' |
+		awk '!($1 in oldest) { oldest[$1] = $2; if (!last || $2 > last) last = $2 } END { printf "%.6f", last }'
+}
+
+# has FILE TAG LAST: check that a file has all calls since $begun, unless the rings begin later
+has() {
+	local found since
+
+	found=$(tag_of "$1" "$2")
+	[ "$found" != "$2:1-$3" ] || return 0
+	since=$(covered "$1")
+	if awk "BEGIN { exit !($since > $begun) }"; then
+		inconclusive "the rings were too small for what this machine does"
+	else
+		error "${1##*/} has '$found', not '$2:1-$3'; calls since $begun, the rings begin at $since"
+	fi
+}
+
+# Set $begun to the time of now.
+begin() {
+	begun=$(python3 -c 'import time; print(time.monotonic())')
+}
+
+subtest "a recorder that ends leaves nothing"
+start
+for file in session words lost link-on_sys_enter prog-on_sys_enter ring-0; do
+	[ -e "$pins/$file" ] || error "$file is not pinned"
+done
+[ "$(stat -c %a "$pins")" = 700 ] || error "others can look into it"
+recorder_stop
+[ ! -e "$pins" ] || error "left: $(ls "$pins")"
+
+subtest "nothing is missing between two recorders that were killed and a third one"
+start
+numbered_start --threads 2 --unpinned --rate 2000 --duration 200
+pause 0.3
+kill_recorder
+pause 0.3
+start
+pause 0.3
+kill_recorder
+find_snapshots "$work/data"		# the second one may have been killed before it had written any
+for file in "${snapshots[@]}"; do
+	mv "$file" "$work/second.${file##*/data.}"
+done
+pause 0.2
+start
+pause 0.2
+kill -TERM "$numbered"
+wait "$numbered" 2> /dev/null
+recorder_stop
+find_snapshots "$work/second"
+files=("${snapshots[@]}")
+find_snapshots "$work/data"
+last=("${snapshots[@]}")		# of the third recorder
+files+=("${last[@]}")
+note "${#files[@]} files"
+"$PERF" script "${no_symbols[@]}" -i "${files[0]}" 2> /dev/null | grep -q 'the recorder before was killed' ||
+	error "the first snapshot has another reason"
+trace_options+=(--time "$(covered "${files[0]}"),")
+# The first snapshot of a recorder repeats what the one before had written.
+numbered_check "${files[@]}" > "$work/check"
+tail -n 1 "$work/check" | grep -q ': 0 missing, .* 0 out of order' || error "calls are missing"
+cat "$work/check"
+numbered_check "${last[@]}" > "$work/check"
+tail -n 1 "$work/check" | grep -q ' 0 repeated' || error "calls are repeated: $(< "$work/check")"
+trace_options=(--comms "$comm")
+"$PERF" script "${no_symbols[@]}" -i "${files[0]}" -F comm 2> /dev/null | grep -q "$comm" || error "no names"
+
+subtest "--unpin saves what the kernel has recorded since"
+start
+kill_recorder
+begin
+numbered_calls $tag 997
+"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" || error "it fails: $(< "$work/unpin.err")"
+readable "$work/saved" || error "it cannot be read"
+has "$work/saved" $tag 997
+[ ! -e "$pins" ] || error "left: $(ls "$pins")"
+"$PERF" script "${no_symbols[@]}" -i "$work/saved" -F comm,pid 2> /dev/null > "$work/names"
+grep -q "^ *$(< /proc/$$/comm) *$$ " "$work/names" || error "no names: $(sort "$work/names" | uniq -c | tail -n 5)"
+"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" && error "nothing is pinned"
+
+subtest "a process with the id that the killed recorder had is recorded"
+start
+gone=$recorder
+kill_recorder
+reused=
+begin
+# shellcheck disable=SC2016 # expanded by the other shell
+if echo $((gone - 1)) > /proc/sys/kernel/ns_last_pid 2> /dev/null; then
+	"$work/$comm" --threads 1 --tag $((tag + 1)) --count 101 > /dev/null &
+	reused=$!
+	wait $reused
+fi
+"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" || error "it fails: $(< "$work/unpin.err")"
+if [ "$reused" = "$gone" ]; then
+	has "$work/saved" $((tag + 1)) 101
+else
+	inconclusive "its id is in use, or cannot be chosen"
+fi
+
+subtest "what is refused while events of a killed recorder are pinned"
+start
+refused 'in use by another perf record' -e "$enter/overwrite/"
+"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" && error "--unpin while perf records"
+kill_recorder
+refused 'it recorded other events' -e "$enter/overwrite/" -e sched:sched_switch/overwrite/
+refused 'another size' -e "$enter/overwrite/" -m 1M
+refused 'is in overwrite mode' -e "$enter"
+grep -q -- "--unpin=box" "$work/refused.err" || error "no way out"
+[ "$(nproc)" = 1 ] || refused 'other CPUs' -C 0 -e "$enter/overwrite/"
+mkdir "$pins/../spare"
+mv "$pins/ring-0" "$pins/../spare/ring-0"
+refused 'other CPUs' -e "$enter/overwrite/"
+mv "$pins/words" "$pins/ring-0"
+mv "$pins/lost" "$pins/words"
+refused 'have another layout' -e "$enter/overwrite/"
+mv "$pins/words" "$pins/lost"
+mv "$pins/ring-0" "$pins/words"
+mv "$pins/lost" "$pins/../spare/lost"
+mv "$pins/prog-on_sys_enter" "$pins/lost"
+refused 'have another layout' -e "$enter/overwrite/"
+mv "$pins/lost" "$pins/prog-on_sys_enter"
+mv "$pins/../spare/lost" "$pins/lost"
+mv "$pins/../spare/ring-0" "$pins/ring-0"
+rmdir "$pins/../spare"
+rm "$pins/words"
+refused 'some of its maps are missing' -e "$enter/overwrite/"
+chmod 777 "$pins"
+refused 'only root or this user can write' -e "$enter/overwrite/"
+chmod 700 "$pins"
+chown 65534 "$pins"
+refused 'only root or this user can write' -e "$enter/overwrite/"
+chown 0 "$pins"
+"$PERF" record --unpin=box -o "$work/none/saved" 2> "$work/unpin.err" && error "written to no directory"
+grep -q 'still in' "$work/unpin.err" || error "not said that they remain"
+"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" || error "it fails: $(< "$work/unpin.err")"
+readable "$work/saved" || error "it cannot be read"
+refused 'use letters' --pin=a.b -e "$enter/overwrite/"
+
+subtest "events of tasks and events with a filter are refused"
+refused 'Cannot pin events of tasks' --no-all-cpus -e "$enter/overwrite/"
+refused "Cannot pin $enter" -e "$enter/overwrite/" --filter 'id == 39'
+[ ! -e "$pins" ] || error "left: $(ls "$pins")"
+
+subtest "what is no session of this version"
+start
+kill_recorder
+rm "$pins/session"
+mv "$pins/words" "$pins/session"
+refused 'another format' -e "$enter/overwrite/"
+rm "$pins/session"
+start
+recorder_stop
+[ ! -e "$pins" ] || error "left: $(ls "$pins")"
+
+finish
