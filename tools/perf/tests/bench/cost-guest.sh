@@ -9,14 +9,16 @@
 #
 #	count		perf stat: events without records
 #	trace-cmd	trace-cmd start: ftrace overwrites its ring of 4 MB
-#	overwrite	this perf, -e event/overwrite/ -m 4M
-#	stream		this perf, a file
-#	keep		this perf, --keep
+#	overwrite	this perf, -e event/overwrite/ -m 4M --bpf-ring=no
+#	overwrite-bpf	the same with --bpf-ring=yes
+#	stream		this perf, a file, --bpf-ring=no
+#	keep		this perf, --keep --bpf-ring=no
+#	keep-bpf	the same with --bpf-ring=yes
 #	perf-overwrite	OTHER_PERF (/usr/bin/perf) --overwrite -m 4M
 #	perf-overwrite-newest	the same with NEWEST_PERF, that of the newest Linux (make newest-perf)
 #
-# KERNEL is the kernel of the guest. Prints RESULT lines; does not judge them. A recorder that is not
-# installed is left out.
+# KERNEL is the kernel of the guest; BPF needs one with BTF, which that of make kernel has not.
+# Prints RESULT lines; does not judge them. A recorder that is not installed is left out.
 
 top=${TOP:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../../../.." && pwd)}
 build=${BUILD:-$top/build}
@@ -82,8 +84,14 @@ if command -v trace-cmd > /dev/null; then
 	trace-cmd reset
 	result trace-cmd
 fi
-record overwrite "$PERF" -m 4M "${overwritten[@]}"
-record stream "$PERF" "${events[@]}"
-record keep "$PERF" --keep "${events[@]}"
+record overwrite "$PERF" -m 4M --bpf-ring=no "${overwritten[@]}"
+record stream "$PERF" --bpf-ring=no "${events[@]}"
+record keep "$PERF" --keep --bpf-ring=no "${events[@]}"
+if [ -e /sys/kernel/btf/vmlinux ]; then
+	record overwrite-bpf "$PERF" -m 4M --bpf-ring=yes "${overwritten[@]}"
+	record keep-bpf "$PERF" --keep --bpf-ring=yes "${events[@]}"
+else
+	echo "# no rings of BPF: the kernel has no BTF"
+fi
 record perf-overwrite "$OTHER_PERF" -m 4M --overwrite "${events[@]}"
 record perf-overwrite-newest "$NEWEST_PERF" -m 4M --overwrite "${events[@]}"
