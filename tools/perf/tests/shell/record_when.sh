@@ -22,6 +22,15 @@ make syscall "${lengths[@]}"
 wait_until 10 nr_reported 5 || note "fewer than 5 reports"
 check 23
 
+subtest "recorders beside such a condition have all samples"
+recorder_start "${events[@]}" -v -o "$work/data" \
+	--switch-output-when='syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep>1000s'
+"$PERF" record -q --bpf-ring=no -e 'syscalls:sys_*_clock_nanosleep' -o "$work/beside" -- \
+	"$delays" syscall 1 2 3 > /dev/null 2>&1
+recorder_stop
+seen=$("$PERF" script -i "$work/beside" -F event 2> /dev/null | wc -l)
+((seen >= 6)) || error "$seen samples of three calls"
+
 subtest "from one tracepoint to another, by thread, without a record"
 start 'raw_syscalls:sys_enter..raw_syscalls:sys_exit>23ms'
 make syscall "${lengths[@]}"

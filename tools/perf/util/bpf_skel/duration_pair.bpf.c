@@ -91,7 +91,13 @@ static __always_inline __u64 key_of(void *record, const volatile struct duration
 	}
 }
 
-static __always_inline int begin(__u64 key, __u64 sp)
+/*
+ * What programs of perf's events return. For 0, the kernel drops the samples that all perfs have of
+ * the event.
+ */
+#define KEEP_SAMPLES	1
+
+static __always_inline void begin(__u64 key, __u64 sp)
 {
 	struct task_struct___when *task = current();
 	struct open_pair pair = { .birth = birth_of(task), .sp = sp }, *outer;
@@ -99,16 +105,15 @@ static __always_inline int begin(__u64 key, __u64 sp)
 	if (constants.calls) {
 		outer = bpf_map_lookup_elem(&pairs, &key);
 		if (outer && outer->birth == pair.birth && sp < outer->sp)
-			return 0;
+			return;
 	}
 	own(&pair.owner, task);
 	if (!passes(task, pair.owner.comm, 0))
-		return 0;
+		return;
 	pair.cpu = bpf_get_smp_processor_id();
 	pair.begin = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&pairs, &key, &pair, BPF_ANY))
 		__sync_fetch_and_add(&words.nr_ignored, 1);
-	return 0;
 }
 
 /* Judge a duration that ends, and has been removed from the map. */
@@ -125,20 +130,19 @@ static __always_inline void finish(const struct open_pair *pair, __u64 key)
 	}
 }
 
-static __always_inline int end(__u64 key, __u64 sp)
+static __always_inline void end(__u64 key, __u64 sp)
 {
 	struct open_pair *open = bpf_map_lookup_elem(&pairs, &key), pair;
 
 	if (!open)
-		return 0;
+		return;
 	if (!constants.end_field.size && open->birth != birth_of(current()))
-		return 0;
+		return;
 	if (constants.calls && sp && sp <= open->sp)
-		return 0;
+		return;
 	pair = *open;
 	bpf_map_delete_elem(&pairs, &key);
 	finish(&pair, key);
-	return 0;
 }
 
 /*
@@ -204,37 +208,43 @@ int BPF_PROG(on_exec, struct task_struct___when *task, int old_tid)
 SEC("raw_tp")
 int begin_raw(void *ctx)
 {
-	return begin((__u32)bpf_get_current_pid_tgid(), 0);
+	begin((__u32)bpf_get_current_pid_tgid(), 0);
+	return 0;
 }
 
 SEC("raw_tp")
 int end_raw(void *ctx)
 {
-	return end((__u32)bpf_get_current_pid_tgid(), 0);
+	end((__u32)bpf_get_current_pid_tgid(), 0);
+	return 0;
 }
 
 SEC("tp")
 int begin_record(void *ctx)
 {
-	return begin(key_of(ctx, &constants.begin_field), 0);
+	begin(key_of(ctx, &constants.begin_field), 0);
+	return KEEP_SAMPLES;
 }
 
 SEC("tp")
 int end_record(void *ctx)
 {
-	return end(key_of(ctx, &constants.end_field), 0);
+	end(key_of(ctx, &constants.end_field), 0);
+	return KEEP_SAMPLES;
 }
 
 SEC("kprobe")
 int begin_probe(struct pt_regs___when *regs)
 {
-	return begin((__u32)bpf_get_current_pid_tgid(), stack_pointer(regs));
+	begin((__u32)bpf_get_current_pid_tgid(), stack_pointer(regs));
+	return KEEP_SAMPLES;
 }
 
 SEC("kprobe")
 int end_probe(struct pt_regs___when *regs)
 {
-	return end((__u32)bpf_get_current_pid_tgid(), stack_pointer(regs));
+	end((__u32)bpf_get_current_pid_tgid(), stack_pointer(regs));
+	return KEEP_SAMPLES;
 }
 
 /* The context of an iterator of a map's elements, as the verifier knows it */
