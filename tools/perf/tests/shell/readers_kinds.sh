@@ -79,6 +79,9 @@ readers=(
 # there are no build-ids before perf inject -b.
 not_of_pipes='^inject -s$|^sched timehist .*-MVw|^diff$|^archive$'
 
+# Upstream's perf trace -i attaches BPF programs, which take the system calls of recordings beside it.
+not_by_upstream='^trace'
+
 export HOME=$work		# the cache of build-ids
 printf 'cat /nonexistent 2> /dev/null | cat; sleep 0.01\n' > "$work/workload"
 
@@ -194,7 +197,7 @@ for kind_nr in "${!kinds[@]}"; do
 		same_as_plain "${reader[@]}"
 		# Upstream's perf inject writes no build-ids of programs that were not hit by a sample.
 		[[ ! -x ${UPSTREAM_PERF-} || ${reader[0]} = archive || ${reader[0]} = buildid-list ]] ||
-			same_as_upstream "${reader[@]}"
+			[[ "${reader[*]}" =~ $not_by_upstream ]] || same_as_upstream "${reader[@]}"
 	done
 done
 
