@@ -6,8 +6,8 @@
  * is gone, it writes what nobody has read yet to FILE.rings, and ends. perf inject --recover-keep adds
  * that to what FILE has. The rings live as long as the guard has their descriptors.
  *
- * It costs its memory: the pages that the recorder has changed since the fork. The OOM killer prefers
- * the recorder, which has far more.
+ * A guard costs memory: the pages that the recorder has changed since the fork. The OOM killer
+ * prefers the recorder, which has far more.
  *
  * FILE.rings is empty, and locked by the guard, until the recorder is gone:
  *

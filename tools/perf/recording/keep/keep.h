@@ -125,7 +125,7 @@ bool keep__drop_oldest(struct keep *keep);
  * keep__save_part - between two blocks of keep__write(), in the same thread: what was written so far
  * is in a file that is complete
  *
- * It is in no later file, even if the rest of the snapshot cannot be saved.
+ * Later files do not repeat this part, even if the rest of the snapshot cannot be saved.
  */
 void keep__save_part(struct keep *keep);
 

@@ -226,7 +226,7 @@ static int alloc(struct bpf_programs *programs)
  * Adoption
  */
 
-/* What the programs are but for their code: only the same may go on. */
+/* Return: checksum of constants and selection. Pinned programs with another sum are not adopted. */
 static __u64 constants_sum(const struct bpf_programs *programs)
 {
 	return checksum(&programs->constants, sizeof(programs->constants)) ^

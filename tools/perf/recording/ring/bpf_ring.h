@@ -164,7 +164,7 @@ u64 bpf_ring__lost(const struct evsel *evsel, int cpu_idx);
 /**
  * bpf_ring__exit - detach the programs and free everything; harmless if there is nothing
  *
- * What is pinned and not saved remains.
+ * Pinned rings that were not saved stay pinned.
  */
 void bpf_ring__exit(struct bpf_ring *ring);
 

@@ -74,7 +74,7 @@ readers=(
 	"archive"
 )
 
-# What upstream's perf cannot do with a pipe file either: the events and the number of CPUs are not known
+# Readers that fail on a pipe file with upstream's perf as well: events and number of CPUs are not known
 # when perf inject -s and perf sched timehist -V look at them, perf diff fails at the first sample, and
 # there are no build-ids before perf inject -b.
 not_of_pipes='^inject -s$|^sched timehist .*-MVw|^diff$|^archive$'

@@ -25,7 +25,7 @@ for event in "${events[@]}"; do
 	both+=(-e "$event" -e "$event/overwrite/")
 done
 
-# What the target does: processes and threads begin, execute programs, fail, and end.
+# The target's workload: processes and threads begin, execute programs, fail, and end.
 cat > "$work/busy" <<-'END'
 	for i in 1 2 3; do
 		ls -l /usr/include | sort -r | head -n 3

@@ -92,8 +92,8 @@ static __always_inline __u64 key_of(void *record, const volatile struct duration
 }
 
 /*
- * What programs of perf's events return. For 0, the kernel drops the samples that all perfs have of
- * the event.
+ * Return value of programs that are attached to perf events. For 0, the kernel drops the samples that
+ * all perfs have of the event.
  */
 #define KEEP_SAMPLES	1
 
