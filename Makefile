@@ -150,9 +150,10 @@ VM := tools/testing/vm
 VM_PROGRAMS := $(patsubst $(VM)/%.c,$(BUILD)/vm/%,$(wildcard $(VM)/*.c))
 
 # Symbols that every guest needs, those that only this base has, and more for make test-night, which
-# sets NIGHT. Mainline is always built with these.
+# sets NIGHT: code that make test does not need, and BTF. Mainline is always built with all.
 GUEST_CONFIG := $(VM)/guest.config $(wildcard $(VM)/$(BASE).config)
 NIGHT_CONFIG := $(GUEST_CONFIG) $(VM)/night.config
+BTF_CONFIG := $(NIGHT_CONFIG) $(VM)/btf.config
 
 # make test builds a kernel with less code. -O1 saves a quarter of the compiler's time, and the guest
 # is as fast. The ring is compiled as distributions do.
@@ -161,7 +162,7 @@ KERNEL_CONFIG := $(GUEST_CONFIG) $(VM)/lean.config
 KERNEL_FLAGS := KCFLAGS=-O1 CFLAGS_ring_buffer.o=-O2 CFLAGS_ring_buffer_aux.o=-O2 \
 	CFLAGS_plain_sample.o=-O2
 else
-KERNEL_CONFIG := $(NIGHT_CONFIG)
+KERNEL_CONFIG := $(BTF_CONFIG)
 endif
 
 # The kernels are built in the folder guest/ of their trees. Kbuild then uses relative paths, so
@@ -187,9 +188,9 @@ kcsan-kernel: tree $(VM_PROGRAMS)	## build build/kernel-kcsan, which reports dat
 
 upstream-kernel: upstream-tree $(VM_PROGRAMS)	## build build/kernel-upstream, the unmodified kernel
 	@scripts/seed-kernel $(BUILD)/pristine $(LINUX)/guest $(UPSTREAM) $(UPSTREAM)/guest \
-		$(VM)/build-kernel $(UPSTREAM) $(UPSTREAM)/guest $(NIGHT_CONFIG) -- prepare
+		$(VM)/build-kernel $(UPSTREAM) $(UPSTREAM)/guest $(BTF_CONFIG) -- prepare
 	$(call link-kernel,$(UPSTREAM),$(BUILD)/kernel-upstream)
-	@$(VM)/build-kernel $(UPSTREAM) $(UPSTREAM)/guest $(NIGHT_CONFIG) -- vmlinux modules_prepare
+	@$(VM)/build-kernel $(UPSTREAM) $(UPSTREAM)/guest $(BTF_CONFIG) -- vmlinux modules_prepare
 
 $(VM_PROGRAMS): $(BUILD)/vm/%: $(VM)/%.c
 	@mkdir -p $(@D)

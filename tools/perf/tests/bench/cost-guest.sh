@@ -17,7 +17,7 @@
 #	perf-overwrite	OTHER_PERF (/usr/bin/perf) --overwrite -m 4M
 #	perf-overwrite-newest	the same with NEWEST_PERF, that of the newest Linux (make newest-perf)
 #
-# KERNEL is the kernel of the guest; BPF needs one with BTF, which that of make kernel has not.
+# KERNEL is the kernel of the guest; BPF needs one with BTF, as make kernel NIGHT=1 builds.
 # Prints RESULT lines; does not judge them. A recorder that is not installed is left out.
 
 top=${TOP:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../../../.." && pwd)}
