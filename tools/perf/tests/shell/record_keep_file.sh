@@ -296,7 +296,8 @@ recover "$work/old" && error "it is recovered"
 grep -q 'from another version of perf' "$work/inject.err" || error "$(< "$work/inject.err")"
 refused 'from another version of perf' --keep-file="$work/old"
 
-# Change the bytes of a copy, and recover. What is recovered may lack calls, but repeats none.
+# Change the bytes of a copy, and recover. What is recovered may lack calls, but repeats none, unless
+# the changed bytes are in a block that was still being filled: it has no checksum yet.
 cat > "$work/damage.py" << 'END'
 import random, re, subprocess, sys
 
@@ -308,15 +309,18 @@ with open(path, 'rb') as file:
     data = file.read()
 slots, arena = (int.from_bytes(data[at:at + 8], 'little') for at in (48, 56))
 used = [at for at in range(slots, arena, 128) if data[at]]
+OPEN = 1
 bad, recovered, said = 0, 0, 0
 for run in range(int(times)):
     damaged = bytearray(data)
+    unchecked = False
     for _ in range(random.choice((1, 4, 64))):
         slot = random.choice(used)
         at = int.from_bytes(data[slot + 16:slot + 24], 'little')
         length = max(int.from_bytes(data[slot + 8:slot + 16], 'little'), 1)
         place = random.choice((random.randrange(512), slot + random.randrange(128),
                                at + random.randrange(length)))
+        unchecked |= data[slot] == OPEN and place >= at
         damaged[place] = random.choice((0, 255, damaged[place] ^ 1 << random.randrange(8)))
     if random.randrange(4) == 0:
         del damaged[random.randrange(len(damaged)):]
@@ -338,7 +342,7 @@ for run in range(int(times)):
         calls = re.findall(rb'\((.*)\)', script.stdout)
         if script.returncode < 0:
             what = f'perf script is ended by signal {-script.returncode}'
-        elif len(calls) != len(set(calls)):
+        elif not unchecked and len(calls) != len(set(calls)):
             what = f'{len(calls) - len(set(calls))} calls are repeated'
     if what:
         bad += 1
