@@ -96,7 +96,6 @@ saves 1
 [ "$(find "$work/state" -type f | wc -l)" = 1 ] || error "a part is left: $(ls "$work/state")"
 flock --no-fork "$work/kept" sleep 60 &
 holder=$!
-started+=("$holder")
 locked() { ! flock --shared --nonblock "$work/kept" true; }
 wait_until 10 locked || error "not locked"
 recorder "$succeed"

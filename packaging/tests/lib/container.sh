@@ -83,7 +83,6 @@ boot_container() {
 		--system-call-filter="perf_event_open bpf" --bind=/sys/kernel/tracing \
 		> "$work/nspawn.log" 2>&1 < /dev/null &
 	nspawn=$!
-	started+=("$nspawn")
 	if ! command -v systemd-nspawn > /dev/null || ! wait_until 60 booted; then
 		inconclusive "systemd does not run in a container: $(tail -n 1 "$work/nspawn.log" \
 			"$work/log" 2>&1)"

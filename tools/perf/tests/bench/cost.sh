@@ -82,7 +82,6 @@ recorder_on() {
 	done
 	"$perf" "${command[@]}" "${options[@]}" > "$work/record.out" 2> "$work/record.err" &
 	recorder=$!
-	started+=("$recorder")
 	pause 1
 	kill -0 "$recorder" 2> /dev/null || fatal "$(cat "$work/record.err")"
 }

@@ -51,7 +51,6 @@ recorder_on() {
 	done
 	"$perf" "${command[@]}" > "$work/record.out" 2> "$work/record.err" &
 	recorder=$!
-	started+=("$recorder")
 	if [[ ${command[*]} == "record -v"* ]]; then
 		wait_until 20 started_or_gone
 	else

@@ -134,7 +134,6 @@ start() {
 	"${wrapper[@]}" "$perf" record -a "${options[@]}" -o "$work/data" \
 		> "$work/record.out" 2> "$work/record.err" &
 	recorder=$!
-	started+=("$recorder")
 	wait_until 60 has_begun || fatal "$perf does not begin"
 }
 

@@ -111,7 +111,6 @@ load_started() {
 load_start() {
 	"$BUILD/tests/load" "${load_args[@]}" < "$work/go" > "$work/elapsed" &
 	load=$!
-	started+=("$load")
 	wait_until 30 load_started || fatal "the threads of the workload do not start"
 }
 
@@ -123,7 +122,6 @@ load_run() {
 		for ((i = 0; i < $(nproc); i++)); do
 			while :; do :; done &
 			hogs+=($!)
-			started+=($!)
 		done
 	fi
 	printf . >&"$go"		# the byte that load waits for

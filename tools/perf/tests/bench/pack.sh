@@ -39,7 +39,6 @@ run_build() {
 start_redis() {
 	redis-server --port 0 --unixsocket "$work/redis.sock" --save '' --appendonly no --dir "$work" \
 		> "$work/redis.log" &
-	started+=($!)
 	wait_until 10 test -S "$work/redis.sock" || fatal "redis-server does not start"
 }
 

@@ -32,7 +32,6 @@ redis_needs() {
 
 redis_start() {
 	redis-server --port "$port" --save '' --appendonly no --dir "$work" > "$work/redis.log" &
-	started+=($!)
 	wait_until 10 redis-cli -p "$port" ping > "$work/pong" 2>&1 ||
 		fatal "redis-server does not start: $(cat "$work/redis.log")"
 }
@@ -64,7 +63,6 @@ nginx_start() {
 		}
 	END
 	nginx -c "$work/nginx.conf" 2> "$work/nginx.err" &
-	started+=($!)
 	wait_until 10 test -s "$work/nginx.pid" || fatal "nginx does not start: $(cat "$work/nginx.err")"
 }
 

@@ -49,7 +49,6 @@ export PERF work inside outside calls
 unshare --pid --fork --mount-proc "$PERF" record -a -o "$work/data" \
 	-e sched:sched_switch --filter "$switches" -e raw_syscalls:sys_enter --filter "$of_tasks" \
 	-e cpu-clock:u -c 1000000 -- sh "$work/command" > "$work/record.out" 2> "$work/record.err" &
-started+=($!)
 wait_until 60 test -e "$work/called" || fatal "the command in the namespace does not run"
 "$work/$outside" --threads 1 --tag 2 --count $calls --rate 1000 > "$work/issued" || fatal "no calls outside"
 : > "$work/called_outside"

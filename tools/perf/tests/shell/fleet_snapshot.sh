@@ -82,7 +82,6 @@ for ((i = 1; i <= 8; i++)); do
 	echo "$name $(cut -d ' ' -f 1,2 "$work/$name/host_key.pub")" >> "$work/known_hosts"
 	shift_ns=${shift_ns[$name]} unshare --net --mount "$work/machine" "$name" "10.77.0.$i" &
 	machine_pid[$name]=$!
-	started+=($!)
 done
 mount --bind "$work/hosts" /etc/hosts
 mounted=(/etc/hosts)
@@ -259,7 +258,6 @@ subtest "--peers: machines that have connections with the first"
 nsenter -t "${machine_pid[h3]}" --net bash -c \
 	'exec 3<> /dev/tcp/10.77.0.4/22 && touch "$work/connected" && exec sleep 60' &
 connected=$!
-started+=("$connected")
 wait_until 10 test -e "$work/connected" || error "no connection"
 fleet snapshot --peers h3 -w 'h[1-5]' -o "$work/peers.tar"
 [ "$(manifest "$work/peers.tar" "sorted(h)")" = "['h3', 'h4']" ] || error "the peers are wrong"
@@ -299,7 +297,6 @@ for file in perf.data.2026112300000000 ../../perf.data.2026112300000000 /etc/sha
 	# shellcheck disable=SC2086 # one or two arguments
 	nsenter -t "${machine_pid[h4]}" --net --mount "$work/fake" $file &
 	fake=$!
-	started+=("$fake")
 	rm -f "$work/fake.tar"
 	wait_until 10 in_machine h4 test -e /run/perf-recorder/fake/ready || error "no recorder"
 	fleet snapshot -w h4 --instance fake --timeout 5 -o "$work/fake.tar"
@@ -354,10 +351,8 @@ fleet start -w h3 --instance slow --record "$record --switch-output-when=off-cpu
 slow=$(pgrep -f '[c]ontrol=fifo:/run/perf-recorder/slow/control' | while read -r pid; do
 	[ "$(cat "/proc/$pid/comm")" = perf-recorder ] && echo "$pid"
 done)
-started+=("$slow")
 sleep 100 &
 stopped=$!
-started+=("$stopped")
 wait_until 10 grep -qx sleep "/proc/$stopped/comm" || error "sleep does not run"
 # When the recorder goes on, both requests have arrived, unless ssh took too long.
 kill -STOP "$slow"

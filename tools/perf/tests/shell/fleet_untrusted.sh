@@ -151,7 +151,6 @@ expect trickle 'no more than 0 of 6 bytes within 1 s'
 subtest "SIGTERM: no file is left"
 rm -f t.tar text.hang
 "$PERF" fleet snapshot -w hang -o t.tar --ssh "$work/ssh" 2> err &
-started+=($!)
 wait_until 20 test -s text.hang || error "ssh is not run"
 pkill -TERM -P $!
 wait $!

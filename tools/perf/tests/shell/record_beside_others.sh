@@ -31,7 +31,6 @@ launch() {
 	shift 2
 	"$perf" record -v -p "$target" -m 1M "$@" -o "$work/$name" > "$work/$name.err" 2>&1 &
 	recorders+=($!)
-	started+=($!)
 	wait_until 20 is_ready "$!" "$work/$name.err"
 	gone "$!" && fatal "record $*: $(tail -n 3 "$work/$name.err")"
 }
@@ -44,7 +43,6 @@ record_all() {
 	mkfifo "$work/go"
 	bash -c 'read -r; exec env sh -c "exec bash -c \"exec date\""' <> "$work/go" > /dev/null &
 	target=$!
-	started+=("$target")
 	recorders=()
 	for nr in "${!modes[@]}"; do
 		# shellcheck disable=SC2086 # several words

@@ -55,7 +55,6 @@ mkfifo -m 666 "$go"
 start() {
 	"${user[@]}" sh -c 'read -r line < "$0"; exec "$@"' "$go" "$@" > /dev/null &
 	task=$!
-	started+=("$task")
 }
 
 # begun: does the recorder run?
@@ -68,7 +67,6 @@ record() {
 	: > "$work/record.err"
 	"$PERF" record -v -N -B -m 16M --bpf-ring=yes "${both[@]}" -o "$work/data" "$@" 2> "$work/record.err" &
 	recorder=$!
-	started+=("$recorder")
 	[ "$1" != -- ] || return 0
 	wait_until 30 begun || fatal "perf record does not start"
 	echo > "$go"
@@ -145,7 +143,6 @@ for i in 1 2 3 4 5; do
 	"$PERF" record -v --bpf-ring=yes -e "$enter" -e sched:sched_switch -p "$task" -o "$work/data$i" \
 		2> "$work/record.err" &
 	recorders+=($!)
-	started+=($!)
 	wait_until 30 begun || fatal "perf record $i does not start"
 done
 echo > "$go"

@@ -65,7 +65,6 @@ launch() {
 	shift 2
 	"$perf" record -vvv -e dummy -p "$target" -o "$work/$name" "$@" > "$work/$name.err" 2>&1 &
 	recorders+=($!)
-	started+=($!)
 	wait_until 20 grep -qs 'perf record has started' "$work/$name.err" ||
 		fatal "$name: $(tail -n 3 "$work/$name.err")"
 }
@@ -80,7 +79,6 @@ for order in ${other:+"ours theirs" "theirs ours"}; do
 	mkfifo "$work/go"
 	bash -c 'read -r; exec true' <> "$work/go" &
 	target=$!
-	started+=("$target")
 	recorders=()
 	for name in $order; do
 		[ $name = theirs ] || launch ours "$PERF"

@@ -280,7 +280,6 @@ if mount_small "$small" 2m; then
 	numbered_event no-overwrite
 	recorder_start -a -o "$small/data" -m 256 "${event[@]}" --switch-output=signal
 	"$numbered" --rate 50000 --duration 20 > "$work/issued" &
-	started+=($!)
 	calls=$!
 	for ((i = 0; i < 100; i++)); do
 		gone "$recorder" && break

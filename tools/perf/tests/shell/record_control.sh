@@ -144,7 +144,6 @@ exec {ctl}<> "$work/ctl" {ack}<> "$work/ack"
 "$PERF" record --control "fd:$ctl,$ack" "${event[@]}" -o "$work/data" -- \
 	"$work/$comm" --duration 60 > "$issued" 2> "$work/record.err" &
 recorder=$!
-started+=("$recorder")
 control ping || error "'ping' is not acknowledged"
 wait_until 20 workload_is_busy || error "the workload is idle"
 control stop || error "'stop' is not acknowledged"
@@ -161,7 +160,6 @@ echo ping > "$work/commands"
 for from in /dev/null "$work/commands"; do
 	"$PERF" record --control fd:0 -e dummy -o "$work/data" -- sleep 60 < "$from" 2> "$work/record.err" &
 	recorder=$!
-	started+=("$recorder")
 	wait_until 20 recorder_idle || error "the recorder uses CPU time: --control fd:0 < $from"
 	kill "$recorder"
 	recorder_end

@@ -31,7 +31,6 @@ target_start() {
 	mkfifo "$work/go"
 	"$@" bash -c "read -r; $child; exec $later" < "$work/go" > /dev/null &
 	target=$!
-	started+=("$target")
 	exec {go}> "$work/go"
 }
 
@@ -99,7 +98,6 @@ check_attached() {
 	attached "$perf" '' 1 -p "$target" --per-thread "$@"
 	sleep 1000 &
 	other=$!
-	started+=("$other")
 	target_start
 	attached "$perf" "$all" 2 -p "$other,$target" "$@"
 }

@@ -47,7 +47,6 @@ program() {
 	exec {lines}<> "$work/lines"
 	"$@" < "$work/lines" > "$work/answers" {lines}>&- &
 	program=$!
-	started+=("$program")
 	wait_until 20 answered ready || fatal "the program does not start"
 }
 

@@ -29,7 +29,6 @@ next() {
 calls_start() {
 	"$numbered" --idle --rate 20000 --duration 60 > "$work/issued" &
 	numbered_pid=$!
-	started+=("$numbered_pid")
 	wait_until 20 calls_begun || fatal "the numbered workload does not start"
 }
 
@@ -100,7 +99,7 @@ file = open("/proc/self/exe", "rb")
 kept = [mmap.mmap(file.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC) for i in range(2003)]
 print(flush=True)
 time.sleep(1000)' > "$work/mapped" &
-started+=($!)
+mapped=$!
 wait_until 60 test -s "$work/mapped" || fatal "the process with 2003 maps does not start"
 perf_record -a -m 512 --no-buffering "${streamed[@]}" -o "$out" --switch-output=64K -- \
 	"$numbered" --idle --threads 1 --rate 5000 --count 10007
@@ -115,7 +114,7 @@ for ((i = 0; i < ${#snapshots[@]} - 1; i++)); do
 		error "${snapshots[i]##*/}: $size bytes, of which $((place - start)) are names and maps"
 done
 all_there "${snapshots[@]}"
-kill "${started[-1]}"
+kill "$mapped"
 
 for how in overwritten streamed; do
 	next "--switch-output=TIME, $how"

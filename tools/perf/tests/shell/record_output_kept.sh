@@ -203,7 +203,6 @@ find_snapshots "$out"
 	error "left: ${snapshots[*]##*/}, and commands run for ${names[*]##*/}"
 exec {blocked}<> "$work/blocked"
 yes >&"$blocked" &
-started+=($!)
 hooks_ended() {
 	! pgrep -P "$recorder" -f "$work/hook" > "$work/hooks"
 }

@@ -28,7 +28,6 @@ killed() {
 	recorder_start -C 0 -m 2048 "${event[@]}" -o "$out" "$@"
 	taskset -c 0 "$work/$comm" --idle --rate 10000 --duration 60 > "$work/issued" &
 	numbered=$!
-	started+=("$numbered")
 	wait_until 100 has_enough || error "the file does not grow: $(samples "$out") samples"
 	kill -KILL "$recorder"
 	kill -TERM "$numbered"
@@ -127,7 +126,6 @@ rm -f "$out"*
 # A task that only issues calls makes no side-band records, which would end a round.
 "$work/$comm" --idle --threads 1 --rate 20 --duration 150 > "$work/issued" &
 numbered=$!
-started+=("$numbered")
 # perf opens the events of the threads that it has found, and of their children.
 has_thread() {
 	local threads=("/proc/$numbered/task"/*)

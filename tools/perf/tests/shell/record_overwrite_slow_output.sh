@@ -18,7 +18,6 @@ mkfifo "$work/pipe"
 exec {pipe}<> "$work/pipe"
 cat "$work/pipe" > "$work/data" {pipe}>&- &
 reader=$!
-started+=("$reader")
 
 # output_blocks: return 0 if a thread of the recorder is in write()
 output_blocks() {

@@ -42,7 +42,6 @@ done
 
 subtest "-p: a task of the same user"
 "${as_nobody[@]}" "$helpers/numbered" --rate 0 --duration 1000 --threads 1 > "$work/issued" &
-started+=($!)
 task=$!
 # perf records the threads that exist.
 has_thread() {

@@ -18,5 +18,4 @@ export PERF UPSTREAM_PERF BUILD TMPDIR=$work
 PERF=$(command -v "$PERF")
 chmod 755 "$work"
 "$tests_dir/parity/parity.py" ${NIGHT:+--random 500 --random-own 200} &
-started+=("$!")
 wait "$!"

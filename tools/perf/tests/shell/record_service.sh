@@ -22,7 +22,6 @@ listen() {
 		    print(listener.recv(8192).decode())
 	LISTEN
 	listener=$!
-	started+=("$listener")
 	wait_until 10 grep -q listening "$work/messages" || fatal "cannot listen: $(cat "$work/listen.err")"
 }
 

@@ -52,7 +52,7 @@ done
 subtest "in a PID namespace, tasks outside have no names, and not that of another"
 if [ "$(id -u)" = 0 ] && unshare -pf --mount-proc true 2> "$work/unshare.err"; then
 	bash -c "exec -a outsider bash -c 'while :; do /bin/true; done'" &
-	started+=($!)
+	outsider=$!
 	for event in cpu-clock cpu-clock/overwrite/; do
 		unshare -pf --mount-proc "$PERF" record -a -N -B -o "$work/data" -e $event -- \
 			sh -c "$spin" 2> "$work/record.err" || error "$event: perf record fails"
@@ -62,7 +62,7 @@ if [ "$(id -u)" = 0 ] && unshare -pf --mount-proc true 2> "$work/unshare.err"; t
 		grep -vE ' (:0|:-1|swapper)$' "$work/comms" && error "$event: a name is given to all tasks outside"
 		names "$work/data" | grep -qx sh || error "$event: the task inside has no name"
 	done
-	kill "${started[-1]}"
+	kill "$outsider"
 else
 	inconclusive "cannot unshare a PID namespace: $(cat "$work/unshare.err")"
 fi
@@ -73,11 +73,9 @@ python3 -c 'import threading, time
 thread = threading.Thread(target=time.sleep, args=(1.5,))
 thread.start()
 time.sleep(6)' &
-started+=($!)
 pause 0.5
 "$PERF" record -o "$work/data" -e cpu-clock:u -p $! -- sleep 4 2> "$work/record.err" &
 recorder=$!
-started+=("$recorder")
 pause 3.5
 # User and system time, in ticks of 10 ms
 ticks=$(awk '{ print $14 + $15 }' "/proc/$recorder/stat")

@@ -73,12 +73,10 @@ run_storm() {
 
 	"$PERF" record -N -a --write-buffer="${buffer}K" "${events[@]}" -o "$work/data" "$@" 2> "$work/record.err" &
 	recorder=$!
-	started+=("$recorder")
 	wait_until 20 grep -qs VmRSS "/proc/$recorder/status" || fatal "the recorder does not start"
 	pause 1
 	"$BUILD/tests/storm" "$work/code" "$processes" > "$work/storm" &
 	storm=$!
-	started+=("$storm")
 	until gone "$storm"; do
 		pause 1
 		[ "$when" = exit ] || kill -USR2 "$recorder" || fatal "the recorder has exited"

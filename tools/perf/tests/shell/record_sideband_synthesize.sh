@@ -9,6 +9,8 @@
 need perf root
 command -v python3 > /dev/null || skip "no python3"
 
+processes=()
+
 # Start tasks that do not change: processes, some of them with 13 threads and 1009 maps, so that
 # several are read at the same time.
 large() {
@@ -18,7 +20,7 @@ kept = [mmap.mmap(file.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.P
 for i in range(12): threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
 print(flush=True)
 time.sleep(1000)' > "$work/ready" &
-	started+=($!)
+	processes+=($!)
 	wait_until 20 test -s "$work/ready" || fatal "the large process does not start"
 	rm "$work/ready"
 }
@@ -26,9 +28,9 @@ time.sleep(1000)' > "$work/ready" &
 for ((i = 0; i < 101; i++)); do
 	((i % 25)) || large
 	sleep 1000 &
-	started+=($!)
+	processes+=($!)
 done
-for i in "${started[@]}"; do
+for i in "${processes[@]}"; do
 	wait_until 20 grep -qxE 'sleep|python3.*' "/proc/$i/comm" ||
 		fatal "process $i has another name than expected"
 done
@@ -38,7 +40,7 @@ done
 tasks() {
 	local pid
 
-	for pid in "${started[@]}"; do
+	for pid in "${processes[@]}"; do
 		grep -H . "/proc/$pid/task"/*/comm | sed -E 's,^/proc/[0-9]+/task/([0-9]+)/comm:,\1 ,'
 		awk -v pid="$pid" '$2 ~ /x/ && NF > 5 { sub("-.*", "", $1); sub("^0*", "", $1); print pid, "0x" $1, $6 }' \
 			"/proc/$pid/maps"

@@ -34,7 +34,6 @@ subtest "SIGUSR2 before the recording begins: the snapshot is taken when it has 
 "$PERF" record -a -e 'sched:*/overwrite/' -o "$work/data" -- sleep 60 \
 	2> "$work/record.err" &
 recorder=$!
-started+=("$recorder")
 # The command is forked before the events are opened. Do not pause: opening takes tens of ms.
 deadline=$((SECONDS + 20 * patience))
 child=

@@ -121,7 +121,6 @@ done
 # The rings of threads are divided among the readers.
 "$BUILD/tests/load" calls 3 1 < "$work/never" > "$work/load.out" &
 load=$!
-started+=("$load")
 has_threads() {
 	local threads=("/proc/$load/task"/*)
 

@@ -18,10 +18,8 @@ id -u $user > /dev/null 2>&1 || skip "no user $user"
 ! pgrep -u $user > "$work/tasks" || skip "$user has tasks already"
 spin='while :; do :; done'
 setpriv --reuid "$(id -u $user)" --clear-groups sh -c "$spin" &
-started+=($!)
 his=$!
 sh -c "$spin" &
-started+=($!)
 other=$!
 
 subtest "-u $user"

@@ -106,7 +106,6 @@ found=$(grep -oE 'if comm==.*: [0-9]+ durations?' "$work/record.err" | tr '\n' '
 subtest "a call that does not end is reported while it lasts, once"
 start 'syscall>307ms'
 "$delays" syscall 60000 > /dev/null &
-started+=($!)
 wait_until 20 nr_reported 1 || error "not reported"
 kill -0 $! || error "the call has ended"
 kill $!
@@ -163,7 +162,6 @@ notify.bind(sys.argv[1])
 while True:
     print(notify.recv(8192).decode(), flush=True)
 ' "$NOTIFY_SOCKET" > "$work/notified" &
-started+=($!)
 wait_until 10 test -S "$NOTIFY_SOCKET" || fatal "no socket"
 start 'sched-delay>23ms' --switch-output
 unset NOTIFY_SOCKET

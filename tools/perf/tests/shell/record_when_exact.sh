@@ -105,7 +105,6 @@ if unshare -T --monotonic 1000000 --boottime 1000000 sh -c '
 	start 'syscall>307ms'
 	wrapper=()
 	"$delays" syscall 60000 > /dev/null &
-	started+=($!)
 	wait_until 20 nr_reported 1 || error "not reported while it lasts"
 	kill $!
 	recorder_stop

@@ -21,7 +21,6 @@ grep -q 'exit_group(error_code: 113' "$work/trace.out" || error "exit_group(113)
 subtest "recordings meanwhile lose no system call"
 "$PERF" trace record -a -o "$work/data" -- find /usr/lib -maxdepth 2 > /dev/null 2>&1
 (while :; do "$PERF" trace -i "$work/data"; echo > "$work/has_read"; done) > /dev/null 2>&1 &
-started+=($!)
 wait_until 60 test -e "$work/has_read" || error "perf trace -i does not end"
 for i in 1 2 3 4 5 6 7 8; do
 	"$PERF" record -q --bpf-ring=no -e raw_syscalls:sys_enter -o "$work/beside$i" -- sh -c 'exit 113' 2> /dev/null

@@ -93,7 +93,6 @@ start_stress() {
 	open_input
 	nice -n 19 "$stress" < "$work/in" > "$work/out" &
 	program=$!
-	started+=("$program")
 	rounds_done 1
 }
 
@@ -137,7 +136,6 @@ rounds() {
 		load && traced || return
 		unload 300 &
 		unloader=$!
-		started+=("$unloader")
 		pause 0.1
 		recorder_killed
 		wait "$unloader" && rounds_done 1 || return

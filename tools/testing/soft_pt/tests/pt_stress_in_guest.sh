@@ -80,7 +80,6 @@ attached_and_detached() {
 	open_input
 	"$stress" < "$work/in" > "$work/out" &
 	program=$!
-	started+=("$program")
 	for how in stop kill stop kill; do
 		rounds_done 1 || return
 		recorder_launch "${event[@]}" -o "$work/data" -p "$program"

@@ -121,7 +121,6 @@ export VM_QEMU="-object memory-backend-file,id=ram,size=$VM_MEM,mem-path=$ram,sh
 "$TOP/tools/testing/vm/run" "$(printf '%q ' "$test_file" --inside "${RATE:-4000}")" \
 	> "$work/guest.out" 2>&1 &
 guest=$!
-started+=("$guest")
 out=$VM_DIR/out
 guest_has_finished() {
 	[ -e "$out/done" ] || gone "$guest"

@@ -419,7 +419,6 @@ attach() {
 	: > "$work/answers"
 	"$branches" < "$work/in" > "$work/out" &
 	program_id=$!
-	started+=($!)
 	serve 20 || return
 	recorder_launch -e intel_pt//u -o "$work/attach" -p $! "$@"
 	control ping || return

@@ -211,7 +211,6 @@ attach() {
 	mkfifo "$work/in" "$work/out"
 	exec {in}<> "$work/in" {out}<> "$work/out"
 	taskset -c 1 "${program[@]}" < "$work/in" > "$work/out" &
-	started+=($!)
 	serve 20 || return
 	recorder_launch "${events[@]}" -o "$work/attach" -p $! "$@"
 	control ping || return

@@ -85,7 +85,6 @@ one_sleeps() {
 	"$PERF" record "${deferring[@]}" -e raw_syscalls:sys_enter/overwrite/ \
 		--control "fifo:$work/ctl,$work/ack" -o "$work/sleeping" -- \
 		dd if="$work/fifo" of=/dev/null 2> "$work/record.err" &
-	started+=($!)
 	exec {ctl}> "$work/ctl" {ack}< "$work/ack"
 	wait_until 60 asleep || return
 	echo snapshot >&"$ctl"

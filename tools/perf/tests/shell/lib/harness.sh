@@ -2,8 +2,8 @@
 # shellcheck shell=bash disable=SC2034,SC2120,SC2154 # used, and set, by those who source this
 # Report results in KTAP, check the requirements of a test, and clean up after it.
 #
-# Creates $work, a directory that is removed at the end together with every process in $started and
-# every mount in $mounted.
+# Creates $work, a directory that is removed at the end together with every child of the shell, every
+# process in $started and every mount in $mounted.
 #
 # A test is a sequence of results:
 #
@@ -30,7 +30,7 @@ no_symbols=(--kallsyms /dev/null)
 tests_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 BUILD=${BUILD:-$tests_dir/../../../build}
 
-started=()		# process ids to end
+started=()		# ids of processes to end that are no children
 mounted=()		# directories to unmount
 
 # --- results -------------------------------------------------------------------------------
@@ -128,8 +128,10 @@ all_gone() {
 cleanup() {
 	local i
 
+	# Not by ids that were noted: that of a process that has ended may be another's by now.
 	# SIGTERM first: the recorder then ends its workload.
 	patience=1
+	mapfile -t -O "${#started[@]}" started < <(pgrep -P $$)
 	kill -TERM "${started[@]}" 2> /dev/null
 	wait_until 10 all_gone || kill -KILL "${started[@]}" 2> /dev/null
 	wait 2> /dev/null

@@ -25,7 +25,6 @@ need_numbered() {
 numbered_start() {
 	"$work/$comm" "$@" > "$work/issued" &
 	numbered=$!
-	started+=("$numbered")
 }
 
 numbered_end() {

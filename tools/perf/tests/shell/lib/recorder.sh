@@ -24,7 +24,6 @@ recorder_launch() {
 	"${wrapper[@]}" "$PERF" record --control "fifo:$work/ctl,$work/ack" "$@" \
 		> "$recorder_out" 2> "$work/record.err" &
 	recorder=$!
-	started+=("$recorder")
 }
 
 # control COMMAND...: return 0 if the command is acknowledged; fail at once if the recorder has
