@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Interrupt the output of a plain sample at each of its instructions, by another record; and the
- * output of a record, by a plain sample.
+ * output of a record, by a plain sample. Let another CPU change the ring at each instruction.
  * tags: fast parallel
  *
  * The sample and the record are known: after each run, the whole ring is compared with what it must
@@ -95,11 +95,9 @@ static void interrupt_each_instruction(const struct ring_backup *start, step_fn 
 	ring_backup__restore(ring, start);
 }
 
-/* @before_end: bytes between the place of the sample and the end of the area */
-static void interrupt_writers_of(u64 fields, unsigned int flags, unsigned int before_end,
-				 bool wakeup_due)
+/* Make a ring. @before_end: bytes between the place of the sample and the end of the area */
+static void make_ring(u64 fields, unsigned int flags, unsigned int before_end)
 {
-	static struct ring_backup start;
 	u64 number = 1;
 
 	ring = ring_new(&ring_impl, flags, 1, 1024);
@@ -117,6 +115,14 @@ static void interrupt_writers_of(u64 fields, unsigned int flags, unsigned int be
 	ring->event.overflow_handler = perf_event_output_forward;
 	ring->event.plain_size = perf_plain_size(&ring->event);
 	EXPECT(ring->event.plain_size);
+}
+
+static void interrupt_writers_of(u64 fields, unsigned int flags, unsigned int before_end,
+				 bool wakeup_due)
+{
+	static struct ring_backup start;
+
+	make_ring(fields, flags, before_end);
 	if (wakeup_due)
 		local_set(&ring->rb->wakeup, local_read(&ring->rb->head) - ring->rb->watermark);
 	atomic_set(&ring->rb->poll, 0);
@@ -159,6 +165,93 @@ static void test_wakes_up(void)
 		interrupt_writers(modes[i], 1024, true);
 }
 
+/*
+ * What another CPU does to the ring or the event while this one writes a sample: PAUSE_OUTPUT,
+ * SET_OUTPUT to another ring and to none.
+ */
+static struct ring *other;
+
+static void pause_ring(void *unused)
+{
+	rb_toggle_paused(ring->rb, true);
+}
+
+static void redirect_event(void *unused)
+{
+	ring->event.rb = other->rb;
+}
+
+static void detach_event(void *unused)
+{
+	ring->event.rb = NULL;
+}
+
+static void change(void *action, unsigned int i, const void *ip)
+{
+	(*(step_fn *)action)(NULL);
+}
+
+static bool is_idle(struct ring *which)
+{
+	return !which->rb->nest && ring_head(which) == (u64)local_read(&which->rb->head) &&
+	       (which->flags & RING_STREAMING || ring_reserved(which) == ring_head(which));
+}
+
+static bool same_data(const struct ring *which, const struct ring_backup *state)
+{
+	return !memcmp(which->data, state->data, sizeof(state->data));
+}
+
+/* Change the ring at each instruction: the sample is whole, and in one ring or in none. */
+static void change_at_each_instruction(unsigned int flags, unsigned int before_end, step_fn action)
+{
+	static struct ring_backup start, written, other_start, other_written;
+	static struct step_path path;
+	unsigned long here = 0, elsewhere = 0;
+
+	other = ring_new(&ring_impl, flags, 1, 1024);
+	make_ring(FIELDS, flags, before_end);
+	ring_backup__save(ring, &start);
+	ring_backup__save(other, &other_start);
+	step__trace(&path, write_plain, NULL, NULL, NULL);
+	ring_backup__restore(ring, &start);
+	redirect_event(NULL);
+	write_plain(NULL);
+	ring_backup__save(other, &other_written);
+	ring_backup__restore(ring, &start);
+	write_plain(NULL);
+	ring_backup__save(ring, &written);
+
+	for (unsigned int i = 0; i < path.nr && !tap_complaints; i++) {
+		bool done;
+
+		ring_backup__restore(ring, &start);
+		ring_backup__restore(other, &other_start);
+		EXPECT(step__stop(&path, i, write_plain, NULL, change, &action));
+		EXPECT(is_idle(ring) && is_idle(other));
+		done = ring_head(ring) != (u64)local_read(&start.rb.head);
+		here += done;
+		elsewhere += !done;
+		EXPECT(same_data(ring, done ? &written : &start));
+		EXPECT(same_data(other, !done && action == redirect_event ? &other_written :
+				 &other_start));
+		EXPECT(local_read(&ring->rb->lost) == (!done && action == pause_ring));
+	}
+	EXPECT(here && elsewhere);
+	ring_delete(ring);
+	ring_delete(other);
+}
+
+static void test_changes(void)
+{
+	static const step_fn actions[] = { pause_ring, redirect_event, detach_event };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(modes); i++)
+		for (unsigned int j = 0; j < ARRAY_SIZE(actions); j++)
+			for (unsigned int before_end = 0; before_end <= 16; before_end += 16)
+				change_at_each_instruction(modes[i], before_end, actions[j]);
+}
+
 int main(void)
 {
 	const char *reason = step__init();
@@ -171,6 +264,7 @@ int main(void)
 	TAP_RUN(test_contiguous, "interrupts at each instruction");
 	TAP_RUN(test_wraps, "interrupts at each instruction at the end of the area");
 	TAP_RUN(test_wakes_up, "interrupts at each instruction with a wake-up due");
+	TAP_RUN(test_changes, "PAUSE_OUTPUT and SET_OUTPUT at each instruction");
 	printf("# %lu runs, %lu of them with the record of the interrupt first\n", runs, orders[1]);
 	check(orders[0] && orders[1], "both orders of the records");
 	return tap_end();
