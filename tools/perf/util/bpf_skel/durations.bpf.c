@@ -131,11 +131,11 @@ struct {
 
 /**
  * struct cpu_clock - correction of rq->clock of a CPU; the lock of this rq is held
- * @jiffies:	when it was checked last
+ * @ticks:	when it was checked last
  * @offset:	CLOCK_MONOTONIC minus rq->clock
  */
 struct cpu_clock {
-	__u64	jiffies;
+	__u64	ticks;
 	__u64	offset;
 } __attribute__((aligned(64)));
 
@@ -272,21 +272,21 @@ static __always_inline struct rq___when *rq_of(struct task_struct___when *task)
  * Correct rq->clock, which has just been read, once a tick. The scheduler has read it somewhat before:
  * the least offset is right. NTP lets it rise by at most 0.5 ms in a second.
  */
-static __always_inline void correct(struct cpu_clock *clock, __u64 rq_clock, __u64 jiffies)
+static __always_inline void correct(struct cpu_clock *clock, __u64 rq_clock, __u64 ticks)
 {
-	__u64 offset = bpf_ktime_get_ns() - rq_clock, max_rise = (jiffies - clock->jiffies) * 4096;
+	__u64 offset = bpf_ktime_get_ns() - rq_clock, max_rise = (ticks - clock->ticks) * 4096;
 	__s64 rise = offset - clock->offset;
 
 	if (rise > (__s64)max_rise && rise < CLOCK_JUMP)
 		offset = clock->offset + max_rise;
 	clock->offset = offset;
-	clock->jiffies = jiffies;
+	clock->ticks = ticks;
 }
 
 /* Return: the time at a tracepoint of the scheduler [ns]. @task is on the rq of @cpu, which is locked. */
 static __always_inline __u64 clock_of(struct task_struct___when *task, __u32 cpu)
 {
-	__u64 rq_clock, jiffies;
+	__u64 rq_clock, ticks;
 	struct cpu_clock *clock;
 
 	if (constants.exact || !has_rq_clock())
@@ -295,9 +295,9 @@ static __always_inline __u64 clock_of(struct task_struct___when *task, __u32 cpu
 	if (!clock)
 		return bpf_ktime_get_ns();
 	rq_clock = rq_of(task)->clock;
-	jiffies = bpf_jiffies64();
-	if (clock->jiffies != jiffies)
-		correct(clock, rq_clock, jiffies);
+	ticks = bpf_jiffies64();
+	if (clock->ticks != ticks)
+		correct(clock, rq_clock, ticks);
 	return rq_clock + clock->offset;
 }
 

@@ -78,7 +78,7 @@ struct {
 } lost SEC(".maps");
 
 /* In a section of their own: perf's build adds its version to .rodata. */
-const volatile struct event_ring_constants constants SEC(".rodata.constants") = {
+SEC(".rodata.constants") const volatile struct event_ring_constants constants = {
 	.data_mask = 4096 - 8,
 };
 struct event_ring_words words;

@@ -51,7 +51,8 @@ int main(void)
 	check(!ignored_bits_of_all(), "each bit of other bytes counts, at any length");
 	check(checksum(data, 0) && checksum(data, 32) != checksum(data, 64), "the length counts");
 	check(BOX_VERSION == 2, "the sum below is that of the version of files");
-	check(__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || checksum(data, MAX_BYTES) == SUM_OF_VERSION_2,
-	      "files of this version have this sum");
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	check(checksum(data, MAX_BYTES) == SUM_OF_VERSION_2, "files of this version have this sum");
+#endif
 	return tap_end();
 }
