@@ -116,19 +116,19 @@ static bool set_online(int cpu, bool online)
 
 /* Check and count the records of an idle ring. */
 static int count_records(struct __test_metadata *_metadata, struct ring *ring,
-			 uint64_t bit)
+			 uint64_t sample_type)
 {
 	uint64_t head = ring_head(ring), at = head;
 	uint64_t oldest = head > ring->size ? head - ring->size : 0;
 	static struct record record;
-	const int size = 8 + 3 * 8 + (bit ? 8 : 0);
+	const int size = 8 + 8 * __builtin_popcountll(sample_type);
 	int n;
 
 	for (n = 0; at - oldest >= size; n++, at -= size) {
 		ASSERT_TRUE(ring_record_at(ring, at - size, at, &record));
 		ASSERT_EQ(PERF_RECORD_SAMPLE, record.header.type);
 		ASSERT_EQ(size, record.header.size);
-		if (bit) {
+		if (sample_type & PERF_SAMPLE_SIZE_AT_END) {
 			ASSERT_TRUE(record_trailer_valid(&record));
 		}
 	}
@@ -152,10 +152,14 @@ TEST_F_TIMEOUT(cpus, hotplug, 300)
 
 	for (int round = 0; round < 5; round++) {
 		struct perf_event_attr attr = fault_attr(variant->bit);
-		uint64_t head;
-		int fd = perf_open(&attr, -1, cpu);
 		struct ring other;
+		uint64_t head;
+		int fd;
 
+		/* Without ADDR the kernel outputs the sample in one go. */
+		if (round & 2)
+			attr.sample_type &= ~PERF_SAMPLE_ADDR;
+		fd = perf_open(&attr, -1, cpu);
 		ASSERT_GE(fd, 0);
 		/* Offlining a CPU resets the affinity of its tasks. */
 		ASSERT_EQ(0, pin_thread(threads[0].tid, cpu));
@@ -168,8 +172,8 @@ TEST_F_TIMEOUT(cpus, hotplug, 300)
 			SKIP(goto stop, "cannot offline CPU %d: %s", cpu,
 			     strerror(errno));
 		head = ring_head(&self->ring);
-		EXPECT_LT(100,
-			  count_records(_metadata, &self->ring, variant->bit));
+		EXPECT_LT(100, count_records(_metadata, &self->ring,
+					     attr.sample_type));
 
 		/* A new event is refused, or its ring stays empty. */
 		fd = perf_open(&attr, -1, cpu);

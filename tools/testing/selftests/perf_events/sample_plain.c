@@ -46,15 +46,15 @@ FIXTURE_TEARDOWN(plain)
 }
 
 /*
- * Read the samples of the ring, and check their fields. Returns the number of
- * those of task @tid of process @pid, or -1 if a record is wrong.
+ * Check the fields of the samples in [@at, @head). @id: 0 for any event.
+ * Returns the number of those of task @tid of process @pid, or of all tasks if
+ * @tid is 0; -1 if a record is wrong.
  */
-static int count_samples(const struct ring *ring, uint64_t id, pid_t pid,
-			 pid_t tid)
+static int check_samples(const struct ring *ring, uint64_t at, uint64_t head,
+			 uint64_t id, pid_t pid, pid_t tid)
 {
 	static struct record record;
 	const struct plain_sample *sample = (const void *)record.bytes;
-	uint64_t at = ring->page->data_tail, head = ring_head(ring);
 	int nr = 0;
 
 	for (; at < head; at += record.header.size) {
@@ -63,10 +63,19 @@ static int count_samples(const struct ring *ring, uint64_t id, pid_t pid,
 		if (record.header.type != PERF_RECORD_SAMPLE)
 			continue;
 		if (record.header.size != sizeof(*sample) ||
-		    sample->id != id || !sample->ip)
+		    (id && sample->id != id) || !sample->ip)
 			return -1;
-		nr += sample->pid == pid && sample->tid == tid;
+		nr += !tid || (sample->pid == pid && sample->tid == tid);
 	}
+	return nr;
+}
+
+/* Read the samples of a streaming ring. */
+static int count_samples(struct ring *ring, uint64_t id, pid_t pid, pid_t tid)
+{
+	uint64_t head = ring_head(ring);
+	int nr = check_samples(ring, ring->page->data_tail, head, id, pid, tid);
+
 	ring_set_tail(ring, head);
 	return nr;
 }
@@ -124,6 +133,20 @@ TEST_F(plain, period_changes)
 	period = 1;
 	ASSERT_EQ(0, ioctl(self->ring.fd, PERF_EVENT_IOC_PERIOD, &period));
 	EXPECT_EQ(13, sample(self, 13));
+}
+
+/* Only breakpoints can be modified in this way. */
+TEST_F(plain, attributes_cannot_be_modified)
+{
+	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = FIELDS,
+						  .exclude_user = 1);
+
+	warm_up(self);
+	ASSERT_EQ(0, ioctl(self->ring.fd, PERF_EVENT_IOC_ENABLE, 0));
+	EXPECT_EQ(-1, ioctl(self->ring.fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES,
+			    &attr));
+	EXPECT_EQ(EOPNOTSUPP, errno);
+	EXPECT_LE(7, sample(self, 7));
 }
 
 static volatile sig_atomic_t signals;
@@ -269,6 +292,104 @@ TEST(changed_while_written)
 		ring_close(&rings[i]);
 	}
 	close(fd);
+}
+
+/* Close events while they are written to the ring of another one. */
+TEST(removed_while_written)
+{
+	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = FIELDS);
+	struct perf_event_attr target = ATTR_DUMMY(.sample_type = FIELDS);
+	struct fault_thread thread;
+	uint64_t end, deadline;
+	int round, fd, cpu;
+	struct ring ring;
+
+	ASSERT_TRUE(fault_thread_start(&thread));
+	for (round = 0; round < 24; round++) {
+		bool on_cpu = round & 1 && !geteuid();
+		pid_t tid = on_cpu ? -1 : thread.tid;
+
+		/* Let the task run on both CPUs, if there are two. */
+		cpu = nth_cpu(round & 2 && nth_cpu(1) >= 0);
+		ASSERT_EQ(0, pin_thread(thread.tid, cpu));
+		if (!on_cpu)
+			cpu = -1;
+		ASSERT_EQ(0, ring_map(&ring, perf_open(&target, tid, cpu), 256,
+				      round & 4 ? PROT_READ :
+						  PROT_READ | PROT_WRITE));
+		fd = perf_open(&attr, tid, cpu);
+		ASSERT_GE(fd, 0);
+		ASSERT_EQ(0, ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring.fd));
+		deadline = now_ms() + 60000;
+		while (!ring_head(&ring)) {
+			ASSERT_LT(now_ms(), deadline);
+			usleep(100);
+		}
+		close(fd);
+
+		/* The event is gone: the ring is idle, and all is complete. */
+		end = ring_head(&ring);
+		if (end <= ring.size) {
+			ASSERT_LT(0, check_samples(&ring, 0, end, 0, 0, 0));
+		}
+		usleep(1000);
+		ASSERT_EQ(end, ring_head(&ring));
+		ring_close(&ring);
+	}
+	fault_thread_stop(&thread);
+}
+
+/* Cause faults in threads, and become another program meanwhile. */
+static void fault_and_exec(int start)
+{
+	struct fault_thread threads[2];
+	char byte;
+	int i;
+
+	if (read(start, &byte, 1) != 1)
+		_exit(1);
+	for (i = 0; i < 2; i++)
+		if (!fault_thread_start(&threads[i]))
+			_exit(1);
+	while (!atomic_load(&threads[0].faults) ||
+	       !atomic_load(&threads[1].faults))
+		sched_yield();
+	execl("/bin/true", "true", NULL);
+	_exit(1);
+}
+
+/*
+ * exec() ends the threads of a process while they write to the ring of their
+ * parent's event, and may remove the event.
+ */
+TEST(exec_while_written)
+{
+	int round, pipes[2], status, cpu = nth_cpu(0);
+
+	ASSERT_EQ(0, pin_to_cpu(cpu));
+	for (round = 0; round < 6; round++) {
+		struct perf_event_attr attr =
+			ATTR_FAULTS(.sample_type = FIELDS, .inherit = 1,
+				    .remove_on_exec = round & 1);
+		struct ring ring;
+		uint64_t id;
+		pid_t child;
+
+		ASSERT_EQ(0, pipe(pipes));
+		child = fork();
+		if (!child)
+			fault_and_exec(pipes[0]);
+		ASSERT_EQ(0, ring_map(&ring, perf_open(&attr, child, cpu), 1024,
+				      PROT_READ | PROT_WRITE));
+		ASSERT_EQ(0, ioctl(ring.fd, PERF_EVENT_IOC_ID, &id));
+		ASSERT_EQ(1, write(pipes[1], "", 1));
+		ASSERT_EQ(child, waitpid(child, &status, 0));
+		EXPECT_EQ(0, status);
+		EXPECT_LT(0, count_samples(&ring, id, 0, 0));
+		ring_close(&ring);
+		close(pipes[0]);
+		close(pipes[1]);
+	}
 }
 
 TEST_HARNESS_MAIN
