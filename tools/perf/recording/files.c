@@ -199,6 +199,8 @@ int recorder__next_file(struct recorder *rec)
 {
 	if (recorder__close_file(rec, true))
 		rec->nr_missing++;
+	else
+		snapshotter__note_saved(&rec->snapshotter);
 	if (!describes_early(rec))
 		return recorder__resume_file(rec);
 	return output__reopen(&rec->output) ?: sideband__begin_file(&rec->sideband);

@@ -216,9 +216,9 @@ int bpf_pins__open(struct bpf_pins *pins, const char *name, bool create)
 
 	*pins = (struct bpf_pins){ .name = name, .dir = -1 };
 	if (!is_valid(name)) {
-		pr_err("Cannot pin events as %s: use letters, digits and _-@: in names, at most %d.\n", name,
-		       MAX_NAME);
-		return -EINVAL;
+		pr_warning("Cannot pin events as %s: use letters, digits and _-@: in names, at most %d.\n", name,
+			   MAX_NAME);
+		return -EOPNOTSUPP;
 	}
 	if (!is_bpf_fs()) {
 		pr_warning("Cannot find pinned events: " BPF_DIR " is no BPF file system. Mount one: mount -t "

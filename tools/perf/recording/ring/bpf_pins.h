@@ -16,7 +16,7 @@
  * it removed the directory: all else in it is removed.
  *
  * The next recorder adopts everything if it would load the same programs with the same constants, for
- * the same events without filters: its events take over the ids. Otherwise it must not start. perf
+ * the same events and filters: its events take over the ids. Otherwise it must not start. perf
  * record --unpin needs "session" and the rings only, whose format is that of
  * <linux/perf_event_trailer.h>: it saves what other programs have written, too, as long as
  * BPF_PIN_VERSION is the same.
@@ -75,8 +75,8 @@ struct bpf_pins {
  * @name:	letters, digits and "_-@:"
  * @create:	create it
  *
- * Return: 0; -EOPNOTSUPP, after a warning, if nothing can be pinned: there is no BPF file system, or the
- * directory cannot be created; or another negative errno after an error message.
+ * Return: 0; -EOPNOTSUPP, after a warning, if nothing can be pinned: there is no BPF file system, the
+ * name is not valid, or the directory cannot be created; or another negative errno after an error message.
  */
 int bpf_pins__open(struct bpf_pins *pins, const char *name, bool create);
 

@@ -226,11 +226,12 @@ static int alloc(struct bpf_programs *programs)
  * Adoption
  */
 
-/* Return: checksum of constants and selection. Pinned programs with another sum are not adopted. */
+/* Return: checksum of constants, selection and filters. Pinned programs with another sum are not adopted. */
 static __u64 constants_sum(const struct bpf_programs *programs)
 {
 	return checksum(&programs->constants, sizeof(programs->constants)) ^
-	       checksum(programs->selected, sizeof(programs->selected)) << 1;
+	       checksum(programs->selected, sizeof(programs->selected)) << 1 ^
+	       checksum(programs->filters, sizeof(programs->filters)) << 2;
 }
 
 static bool is_current(__u64 sum)

@@ -356,24 +356,6 @@ static __u64 make_marker(void)
 	return rdclock() ^ (__u64)getpid() << 40;
 }
 
-/* Adopted programs could compare with the filter of the recorder before. */
-static bool has_pinned_filter(const struct bpf_ring *ring, struct evlist *evlist)
-{
-	struct bpf_written_event *event;
-	struct evsel *evsel;
-
-	if (!ring->pin || ring->drained)
-		return false;
-	for_each_written(evlist, evsel, event) {
-		if (!event->filter)
-			continue;
-		pr_err("Cannot pin %s: the next perf could not tell which filter the programs have. Leave out "
-		       "--filter or --pin.\n", evsel__name(evsel));
-		return true;
-	}
-	return false;
-}
-
 static int add_events(struct bpf_ring *ring, struct evlist *evlist, const struct record_opts *opts,
 		      pid_t own_tgid)
 {
@@ -386,8 +368,6 @@ static int add_events(struct bpf_ring *ring, struct evlist *evlist, const struct
 	reason = mark_events(ring, evlist) ? "memory is short" : NULL;
 	if (!reason && !ring->nr)
 		return refuse(ring);
-	if (!reason && has_pinned_filter(ring, evlist))
-		return -EINVAL;
 	reason = reason ?: load(ring, evlist, opts, own_tgid);
 	if (!reason)
 		return 0;
@@ -422,7 +402,7 @@ static int leave_pins(struct bpf_ring *ring)
 
 	if (ring->pins.complete)
 		return bpf_pins__refuse(&ring->pins, reason);
-	pr_warning("Cannot pin events of this recorder: %s. Nothing outlives perf.\n", reason);
+	pr_warning("Cannot pin events of this recorder: %s.\n", reason);
 	bpf_pins__remove(&ring->pins);
 	return 0;
 }
@@ -556,7 +536,8 @@ static bool has_same_events(const struct bpf_ring *ring, struct evlist *evlist,
 	for_each_written(evlist, evsel, event) {
 		struct ring_event_config *config = find_config(words, &event->kind);
 
-		if (!config->id || config->type != (u16)evsel->core.attr.config)
+		if (!config->id || config->type != (u16)evsel->core.attr.config ||
+		    config->filter != event->filter)
 			return false;
 	}
 	return ring->nr == nr_configured(words->events, ARRAY_SIZE(words->events)) +

@@ -4,7 +4,11 @@
 #include <string.h>
 #include <linux/kernel.h>
 #include <linux/zalloc.h>
+#include <internal/lib.h>
 #include <internal/overwrite.h>
+#include <linux/compiler.h>
+#include <linux/ring_buffer.h>
+#include <sys/mman.h>
 #include <perf/event.h>
 #include "util/debug.h"
 #include "util/evlist.h"
@@ -27,8 +31,30 @@
  * Memory
  */
 
+/*
+ * The programs leave data_tail of a ring in overwrite mode alone. It has the position up to which records
+ * are in files, for the next recorder if this one is killed (--pin).
+ */
+static u64 saved_position(struct ring *ring)
+{
+	const struct perf_event_mmap_page *page = ring->map.base;
+
+	return min((u64)page->data_tail, ring_buffer_read_head(ring->map.base));
+}
+
+static void set_saved_position(const struct ring *ring, u64 position)
+{
+	struct perf_event_mmap_page *page = mmap(NULL, page_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+						 ring->map.fd, 0);
+
+	if (page == MAP_FAILED)			/* the next recorder repeats what is in files */
+		return;
+	WRITE_ONCE(page->data_tail, position);
+	munmap(page, page_size);
+}
+
 static int add_ring(struct snapshotter *snapshotter, struct ring *ring,
-		    enum perf_overwrite_kind kind)
+		    enum perf_overwrite_kind kind, bool is_bpf)
 {
 	int i = snapshotter->nr++;
 	struct snapshot_set *set;
@@ -36,6 +62,9 @@ static int add_ring(struct snapshotter *snapshotter, struct ring *ring,
 	snapshotter->rings[i] = perf_overwrite__new_mmap(&ring->map, kind);
 	if (!snapshotter->rings[i])
 		return -errno;
+	if (is_bpf)
+		snapshotter->rings[i]->taken = saved_position(ring);
+	snapshotter->handed_over[i] = snapshotter->rings[i]->taken;
 	for (set = snapshotter->sets; set < snapshotter->sets + 2; set++) {
 		set->snapshots[i] = perf_snapshot__new(snapshotter->rings[i]);
 		if (!set->snapshots[i])
@@ -52,13 +81,15 @@ static int add_rings(struct snapshotter *snapshotter, int nr, enum perf_overwrit
 	int err = 0;
 
 	snapshotter->rings = calloc(nr, sizeof(*snapshotter->rings));
+	snapshotter->handed_over = calloc(nr, sizeof(*snapshotter->handed_over));
 	sets[0].snapshots = calloc(nr, sizeof(*sets[0].snapshots));
 	sets[1].snapshots = calloc(nr, sizeof(*sets[1].snapshots));
-	if (!snapshotter->rings || !sets[0].snapshots || !sets[1].snapshots)
+	if (!snapshotter->rings || !snapshotter->handed_over || !sets[0].snapshots || !sets[1].snapshots)
 		return -ENOMEM;
 	for_each_ring(snapshotter, channel, ring) {
-		err = err ?: add_ring(snapshotter, ring, (*channel)->kind == CHANNEL_BPF ?
-				      PERF_OVERWRITE_SIZED : kind);
+		const bool is_bpf = (*channel)->kind == CHANNEL_BPF;
+
+		err = err ?: add_ring(snapshotter, ring, is_bpf ? PERF_OVERWRITE_SIZED : kind, is_bpf);
 	}
 	return err;
 }
@@ -105,6 +136,7 @@ void snapshotter__exit(struct snapshotter *snapshotter)
 	zfree(&snapshotter->sets[0].snapshots);
 	zfree(&snapshotter->sets[1].snapshots);
 	zfree(&snapshotter->rings);
+	zfree(&snapshotter->handed_over);
 	snapshotter->nr = 0;
 }
 
@@ -183,7 +215,11 @@ bool snapshotter__pending(struct snapshotter *snapshotter)
 
 void snapshotter__hand_over(struct snapshotter *snapshotter)
 {
+	int i;
+
 	pthread_mutex_lock(&snapshotter->buffer.lock);
+	for (i = 0; i < snapshotter->nr; i++)
+		snapshotter->handed_over[i] = snapshotter->rings[i]->taken;
 	if (double_buffer__swap(&snapshotter->buffer, !filling(snapshotter)->stats.requests))
 		filling(snapshotter)->stats = (struct snapshot_stats){ 0 };
 	pthread_mutex_unlock(&snapshotter->buffer.lock);
@@ -309,6 +345,19 @@ int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 	}
 	stats->deferred = deferred__count(&stacks, stats->coverage.limiting.oldest);
 	return err;
+}
+
+void snapshotter__note_saved(struct snapshotter *snapshotter)
+{
+	struct channel **channel;
+	struct ring *ring;
+	int i = 0;
+
+	for_each_ring(snapshotter, channel, ring) {
+		if ((*channel)->kind == CHANNEL_BPF)
+			set_saved_position(ring, snapshotter->handed_over[i]);
+		i++;
+	}
 }
 
 /*

@@ -65,6 +65,7 @@ struct snapshot_set {
  * struct snapshotter - takes snapshots of all rings that overwrite themselves
  * @channels:	those of perf, and those of BPF programs
  * @rings:	one for each mapped ring
+ * @handed_over: the position in each ring up to which snapshots were handed over
  * @nr:		number of @rings
  * @buffer:	which of @sets is filled, which is written; its lock is the rings', too
  * @sets:	of copies
@@ -74,6 +75,7 @@ struct snapshot_set {
 struct snapshotter {
 	struct channel		 *channels[2];
 	struct perf_overwrite	**rings;
+	u64			 *handed_over;
 	int			  nr;
 	struct double_buffer	  buffer;
 	struct snapshot_set	  sets[2];
@@ -128,6 +130,13 @@ void snapshotter__hand_over(struct snapshotter *snapshotter);
  */
 int snapshotter__write(struct snapshotter *snapshotter, struct evlist *evlist,
 		       struct output *output, struct snapshot_stats *stats);
+
+/**
+ * snapshotter__note_saved - what was handed over is in a completed file
+ *
+ * Another recorder that takes over BPF rings begins behind it.
+ */
+void snapshotter__note_saved(struct snapshotter *snapshotter);
 
 /**
  * snapshotter__set_final_time - set the time that all records yet to be published are newer than
