@@ -26,7 +26,15 @@ export PREFIX=/usr SYSCONFDIR=/etc UNITDIR=/etc/systemd/system LIBDIR=/usr/lib L
 "$top/packaging/install" --copy "$work/stage" "$root" || fatal "cannot install the service"
 install -D "$(command -v "$PERF")" "$root/usr/lib/perf-recorder/bin/perf"
 rm -f "$root"/etc/systemd/system/*.wants/* "$root"/etc/fstab
-printf '[Service]\nRestartSec=100ms\n[Unit]\nStartLimitIntervalSec=0\n' > "$work/dropin"
+# Events are not pinned in a container, which is a PID namespace: service_pins.sh does that. The service
+# must be able to write where it would pin them.
+cat > "$work/dropin" << 'END'
+[Service]
+RestartSec=100ms
+ExecStartPre=ln -sfn written /sys/fs/bpf/perf-record/%i/link
+[Unit]
+StartLimitIntervalSec=0
+END
 install -D "$work/dropin" "$root/etc/systemd/system/perf-recorder@.service.d/test.conf"
 cat > "$root/etc/perf-recorder/crash.conf" << END
 [record]
@@ -63,6 +71,7 @@ has_recovered() {
 }
 
 boot_container
+manager mount -t bpf -o mode=700 bpf /sys/fs/bpf || fatal "cannot mount a BPF file system"
 manager systemctl start $unit || { log; fatal "the service does not start"; }
 
 nr=0
