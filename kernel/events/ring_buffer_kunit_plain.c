@@ -2,7 +2,7 @@
 /*
  * Compare plain samples with those of the general output: the same bytes at the
  * same places, for random fields, raw data and positions, in each mode. Test
- * which attributes make an event plain.
+ * which attributes make an event plain, and when core.c outputs a sample.
  */
 #include <linux/pid_namespace.h>
 #include <linux/prandom.h>
@@ -14,6 +14,7 @@ KUNIT_ARRAY_PARAM_DESC(mode, kring_modes, name);
 
 #define ROUNDS	2000
 #define MAX_RAW	2044	/* 4 less than a multiple of 8 */
+#define THROTTLED (~0ULL)	/* MAX_INTERRUPTS of core.c */
 
 static const u64 fields[] = {
 	PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP, PERF_SAMPLE_TID,
@@ -289,11 +290,92 @@ static void other_attributes(struct kunit *test)
 	}
 }
 
+/*
+ * Open an event of this CPU that writes plain samples of 16 bytes to @ring. No
+ * other code causes emulation faults.
+ */
+static struct perf_event *open_event(struct kunit *test, struct kring *ring)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_SOFTWARE,
+		.config		= PERF_COUNT_SW_EMULATION_FAULTS,
+		.size		= sizeof(attr),
+		.sample_period	= 1,
+		.sample_type	= PERF_SAMPLE_TIME,
+	};
+	struct perf_event *event;
+
+	event = perf_event_create_kernel_counter(&attr, smp_processor_id(),
+						 NULL, NULL, NULL);
+	KUNIT_ASSERT_FALSE_MSG(test, IS_ERR(event), "%pe", event);
+	/* Other events of the kernel have no ring, and need neither. */
+	event->header_size = sizeof(u64);
+	event->plain_size = perf_plain_size(event);
+	rcu_assign_pointer(event->rb, ring->rb);
+	return event;
+}
+
+static void close_event(struct perf_event *event)
+{
+	RCU_INIT_POINTER(event->rb, NULL);	/* the ring is the test's */
+	synchronize_rcu();
+	perf_event_release_kernel(event);
+}
+
+/* Cause the event @nr times between two ticks. */
+static void cause_events(int nr)
+{
+	scoped_guard(irqsave)
+		while (nr--)
+			perf_sw_event(PERF_COUNT_SW_EMULATION_FAULTS, 1,
+				      task_pt_regs(current), 0);
+}
+
+/*
+ * Each plain sample counts as an interrupt until the next tick. A throttled
+ * event counts, and takes no sample; so does one that is disabled.
+ */
+static void throttled(struct kunit *test)
+{
+	struct kring *ring = kring_new(test, KRING_PAGES, 0, 0);
+	struct perf_event *event;
+	u64 before, running;
+
+	migrate_disable();
+	event = open_event(test, ring);
+	KUNIT_EXPECT_EQ(test, event->plain_size, 16);
+	cause_events(1);
+	KUNIT_EXPECT_EQ(test, kring_head(ring), 16);
+
+	scoped_guard(irqsave) {
+		cause_events(1);	/* the first one since the tick */
+		before = event->hw.interrupts;
+		cause_events(6);
+		KUNIT_EXPECT_EQ(test, event->hw.interrupts - before, 6);
+		event->hw.interrupts = THROTTLED;
+		cause_events(5);
+		KUNIT_EXPECT_EQ(test, event->hw.interrupts, THROTTLED);
+		event->hw.interrupts = 0;
+	}
+	KUNIT_EXPECT_EQ(test, kring_head(ring), 8 * 16);
+	KUNIT_EXPECT_EQ(test, perf_event_read_value(event, &before, &running),
+			13);
+	perf_event_disable(event);
+	cause_events(3);
+	KUNIT_EXPECT_EQ(test, kring_head(ring), 8 * 16);
+	perf_event_enable(event);
+	cause_events(3);
+	KUNIT_EXPECT_EQ(test, kring_head(ring), 11 * 16);
+	close_event(event);
+	migrate_enable();
+}
+
 static struct kunit_case perf_ring_plain_cases[] = {
 	KUNIT_CASE_PARAM(same_as_general, mode_gen_params),
 	KUNIT_CASE_PARAM(same_if_inherited, mode_gen_params),
 	KUNIT_CASE_PARAM(no_ring, mode_gen_params),
 	KUNIT_CASE(other_attributes),
+	KUNIT_CASE(throttled),
 	{}
 };
 
