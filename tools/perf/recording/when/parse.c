@@ -322,12 +322,13 @@ static bool take_time(struct parser *parser, u64 *time_ns)
 
 static bool parse_threshold(struct parser *parser)
 {
+	bool greater = take(parser, ">");
 	u64 ns;
 
-	if (!take(parser, ">"))
-		return fail(parser, parser->at, "'>' and a time are missing here. Example: sched-delay>10ms");
-	if (*parser->at == '=')
+	if (*parser->at == '=' || *parser->at == '<')
 		return fail(parser, parser->at, "only '>' compares durations");
+	if (!greater)
+		return fail(parser, parser->at, "'>' and a time are missing here. Example: sched-delay>10ms");
 	if (!take_time(parser, &ns))
 		return false;
 	parser->condition->judged.threshold_ns = ns;
@@ -354,6 +355,9 @@ static bool take_value(struct parser *parser, char *value, size_t size)
 		end--;
 	if (end == begin)
 		return fail(parser, begin, "a value is missing");
+	if (!quoted && (memmem(begin, end - begin, "==", 2) || memmem(begin, end - begin, "!=", 2)))
+		return fail(parser, begin, "a comma must separate two filters. A value with == or != is put in "
+			    "double quotes");
 	if ((size_t)(end - begin) >= size)
 		return fail(parser, begin, "the value is longer than %zu bytes", size - 1);
 	memcpy(value, begin, end - begin);

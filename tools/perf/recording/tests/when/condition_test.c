@@ -140,6 +140,7 @@ static void test_errors(void)
 	check(refuses("a:b..@b>1s", "'b' is no event"), "no event after the dots");
 	check(refuses("irq@", "'>' and a time are missing"), "no time");
 	check(refuses("irq>@=1s", "only '>'"), "another comparison");
+	check(refuses("irq@<1s", "only '>'"), "an upper limit");
 	check(refuses("irq > @ms", "a time is missing"), "no number");
 	check(refuses("irq>10@", "the unit must be ns, us, ms, s or m"), "no unit");
 	check(refuses("irq>10@hours", "the unit must be ns, us, ms, s or m"), "an unknown unit");
@@ -163,6 +164,9 @@ static void test_errors(void)
 	check(refuses("irq>1s if comm==@", "a value is missing"), "no value");
 	check(refuses("irq>1s if comm==@sixteen_letters_", "longer than 15 bytes"), "a name that is too long");
 	check(refuses("irq>1s if comm==@\"a", "the quote is not closed"), "an open quote");
+	check(refuses("irq>1s if comm==@a and pid==1", "a comma must separate two filters"), "'and'");
+	check(refuses("irq>1s if comm==@a or comm!=b", "a comma must separate two filters"), "'or'");
+	check(parses("irq>1s if comm==\"a==b\"") && !strcmp(condition.judged.comm, "a==b"), "== in quotes");
 	check(refuses("irq>1s if pid==@-1", "'-1' is no process id"), "a negative process id");
 	check(refuses("irq>1s if pid==@4x", "'4x' is no process id"), "no number");
 	check(refuses("irq>1s if pid==1,@pid==2", "compares pid once"), "a filter twice");
