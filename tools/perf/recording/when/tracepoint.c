@@ -68,17 +68,14 @@ static void find_kind(struct when_tracepoint *tracepoint)
 	tracepoint->is_return = type == 'r';
 }
 
-/* Parse "	field:unsigned long sector;	offset:16;	size:8;	signed:0;". */
+/* Parse "	field:unsigned long sector;	offset:16;	size:8;	signed:0;". An array is no number. */
 static bool parse_field(const char *line, char *name, size_t name_size, struct duration_field *field)
 {
 	const char *text = strstr(line, "field:"), *end = text ? strchr(text, ';') : NULL, *begin;
-	const char *array;
 
-	if (!end || sscanf(end, "; offset:%u; size:%u;", &field->offset, &field->size) != 2)
+	if (!end || memchr(text, '[', end - text) ||
+	    sscanf(end, "; offset:%u; size:%u;", &field->offset, &field->size) != 2)
 		return false;
-	array = memchr(text, '[', end - text);
-	if (array)
-		end = array;
 	for (begin = end; begin > text && !strchr(" *:", begin[-1]);)
 		begin--;
 	snprintf(name, name_size, "%.*s", (int)(end - begin), begin);

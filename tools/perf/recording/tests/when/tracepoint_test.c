@@ -20,6 +20,7 @@ static const char format[] =
 	"\tfield:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;\n"
 	"\tfield:void *hrtimer;\toffset:32;\tsize:8;\tsigned:0;\n"
 	"\tfield:char rwbs[10];\toffset:40;\tsize:10;\tsigned:0;\n"
+	"\tfield:char ops[4];\toffset:52;\tsize:4;\tsigned:0;\n"
 	"\tfield:__data_loc char[] cmd;\toffset:50;\tsize:4;\tsigned:0;\n"
 	"\nprint fmt: \"%d\", REC->dev\n";
 
@@ -51,7 +52,8 @@ int main(void)
 	check(finds("hrtimer", 32, 8), "a pointer");
 	check(refuses("rwbs"), "an array is no number");
 	check(refuses("common_pid"), "programs do not see the common fields");
-	check(refuses("sect") && strstr(reason, "block:block_rq_issue has no field 'sect' that is a number. It has: "
-					"dev, sector, nr_sector, hrtimer"), "the reason says which fields exist");
+	check(refuses("ops"), "nor is a small one");
+	check(refuses("sect") && !strcmp(reason, "block:block_rq_issue has no field 'sect' that is a number. It has: "
+					 "dev, sector, nr_sector, hrtimer"), "the reason says which fields exist");
 	return tap_end();
 }
