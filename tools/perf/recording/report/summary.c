@@ -233,12 +233,14 @@ static void print_cause(const struct summary *summary, const struct snapshot_cau
 		print_line("%s", summary->too_long);
 	for (i = 0; i < cause->nr_merged; i++) {
 		const struct merged_cause *merged = &cause->merged[i];
-		char took[32] = "";
+		char tid[32] = "", took[32] = "";
 
+		if (merged->tid != getpid())
+			scnprintf(tid, sizeof(tid), " (tid %d)", merged->tid);
 		if (merged->duration_ns)
 			scnprintf(took, sizeof(took), ", %.3f ms", merged->duration_ns / 1e6);
-		print_line("The same snapshot is for %s%s%s (tid %d)%s", merged->reason,
-			   merged->comm[0] ? " by " : "", merged->comm, merged->tid, took);
+		print_line("The same snapshot is for %s%s%s%s%s", merged->reason,
+			   merged->comm[0] ? " by " : "", merged->comm, tid, took);
 	}
 	if (cause->nr_unlisted)
 		print_line("and for %u more", cause->nr_unlisted);
