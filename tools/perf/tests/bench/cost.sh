@@ -9,6 +9,8 @@
 #	overwrite	this perf, -e event/overwrite/ -m 4M: BPF writes the events
 #	overwrite-perf	the same with --bpf-ring=no
 #	keep		this perf, --keep
+#	keep-when	the same, with conditions of --switch-output-when that nothing meets
+#	when		these conditions alone: the set of events is not recorded
 #	perf-overwrite	OTHER_PERF (/usr/bin/perf) --overwrite -m 4M
 #	perf-overwrite-newest	the same with NEWEST_PERF, that of the newest Linux (make newest-perf)
 #	count		this perf stat, which counts the events: what they cost without records
@@ -16,6 +18,10 @@
 #
 #	sched		sched:sched_switch, sched:sched_wakeup
 #	syscalls	the same, and raw_syscalls:sys_enter and sys_exit
+#
+# RECORDERS lacks keep-when and when by default. What conditions cost:
+#
+#	make bench-cost WORKLOADS=redis SETS=syscalls RECORDERS="keep keep-when when" ROUNDS=15
 #
 # Prints the median requests (transactions, calls, builds) per second and the 99th percentile of the
 # latency without a recorder, and for each recorder the median of the ratios to the run without one in
@@ -71,6 +77,10 @@ recorder_on() {
 		;;
 	count) command=(stat -a) ;;
 	keep) options=(--keep) ;;
+	keep-when | when)
+		options=(--keep --switch-output-when='sched-delay>100s' --switch-output-when='syscall>100s')
+		[ "$1" = keep-when ] || events=(sched:sched_process_exec)
+		;;
 	perf-overwrite*)
 		perf=$other
 		[ "$1" = perf-overwrite ] || perf=$newest
