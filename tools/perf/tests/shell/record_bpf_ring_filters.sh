@@ -39,17 +39,8 @@ compare() {
 			(exit "$i") & wait
 		done' > "$work/output" 2> "$work/record.err" || error "perf record failed"
 	grep "the programs cannot evaluate" "$work/record.err" && error "not covered"
-	"${tests_dir}/shell/lib/same_samples.py" "$work/data" "${context[@]}" "${events[@]}" > "$work/same"
-	case $? in
-	2)	inconclusive "events were lost"
-		return
-		;;
-	1)	error "samples differ" ;;
-	esac
+	same_samples || return
 	note "$(awk -F '[\t ]' '{ print $2, $3 }' "$work/same" | tr '\n' ',')"
-	grep -E '^(differ|more|#)' "$work/same" > "$work/wrong"
-	note "$(head -n 5 "$work/wrong")"
-	! grep -q '^more' "$work/wrong" || inconclusive "perf lacks samples"
 }
 
 pid=$$

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=bash disable=SC2034 # used by those who source this
+# shellcheck shell=bash disable=SC2034,SC2154 # used, and set, by those who source this
 # Name the events that BPF programs can write: the table of tools/perf/recording/ring/bpf_events.c, and
 # some of the single system calls.
 
@@ -12,3 +12,17 @@ bpf_events=(raw_syscalls:{sys_enter,sys_exit}
 	net:{net_dev_queue,net_dev_xmit,netif_rx,netif_receive_skb} napi:napi_poll
 	workqueue:workqueue_{queue_work,activate_work,execute_start,execute_end}
 	syscalls:sys_{enter,exit}_{close,openat,read,write,mmap,newfstat,sendto,brk,execve,futex})
+
+# same_samples: the samples of both rings in $work/data are equal. $work/same has a line for each event.
+# Fails if that is not known, as events were lost.
+same_samples() {
+	"${tests_dir}/shell/lib/same_samples.py" "$work/data" "${context[@]}" "${events[@]}" > "$work/same"
+	case $? in
+	2)	inconclusive "events were lost"
+		return 1
+		;;
+	1)	error "samples differ" ;;
+	esac
+	note "$(grep -E '^(differ|more|#)' "$work/same" | head -n 5)"
+	! grep -q '^more' "$work/same" || inconclusive "perf lacks samples"
+}
