@@ -79,7 +79,7 @@ void conversion__init(struct conversion *conv, const char *format)
 {
 	struct perf_tool *tool = &conv->tool;
 
-	conv->format = format;
+	*conv = (struct conversion){ .format = format };
 	perf_tool__init(tool, /*ordered_events=*/true);
 	tool->mmap = perf_event__process_mmap;
 	tool->mmap2 = perf_event__process_mmap2;
