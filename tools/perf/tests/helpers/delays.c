@@ -12,16 +12,22 @@
  *	killed			a child sleeps, and is killed; it remains a zombie for as long
  *	zombie			a child exits, and remains a zombie for so long: its call is short
  *	thread-exec KIND	a thread executes this program again, with KIND
- *	calls N [RATE]		makes N calls of getppid() instead, RATE in a second, and prints nothing
- *	forks N			creates N children instead, and prints nothing
+ *	stepped			as syscall, while another thread sets the time of day forth and back
+ *
+ * or one of these, which print nothing:
+ *
+ *	calls N [RATE]		make N calls of getppid(), RATE in a second
+ *	yields N [RATE]		let another thread run N times
+ *	forks N			create N children
  *
  * One delay of each length is made, in this order. For each, a line is printed:
  *
  *	TID LOWER UPPER BEGIN END	[ns of CLOCK_MONOTONIC]
  *
  * The delay of thread TID is between LOWER and UPPER long, and lies between BEGIN and END. The thread
- * that has the delays of sched-delay is called as the program, with a "w" at the end. All run with a
- * real-time priority, if permitted: so the load of the machine makes no delays of its own.
+ * that has the delays of sched-delay is called as the program, with a "w" at the end, and so is the
+ * one of calls and yields while it makes them. All run with a real-time priority, if permitted, but
+ * those of calls and yields: so the load of the machine makes no delays of its own.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -36,6 +42,7 @@
 #include <sys/resource.h>
 #include <sys/sdt.h>
 #include <sys/syscall.h>
+#include <sys/timex.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -138,13 +145,20 @@ static void pin(void)
 	move(0, 0);
 }
 
+/* Name this thread as the program, or with a "w" at the end. */
+static void set_name(const char *name, const char *suffix)
+{
+	char comm[16];
+
+	snprintf(comm, sizeof(comm), "%.14s%s", name, suffix);
+	pthread_setname_np(pthread_self(), comm);
+}
+
 static void *wait_for_cpu(void *arg)
 {
 	uint64_t value;
-	char name[16];
 
-	snprintf(name, sizeof(name), "%.14sw", (const char *)arg);
-	pthread_setname_np(pthread_self(), name);
+	set_name(arg, "w");
 	pin();
 	set_priority(2);
 	waiter = gettid();
@@ -177,7 +191,7 @@ static void make_delay(unsigned long ms)
 		move(waiter, 0);
 }
 
-static void make_delays(char *name, char **lengths)
+static void make_delays(const char *name, char **lengths)
 {
 	uint64_t value = 1000;
 	pthread_t thread;
@@ -186,7 +200,7 @@ static void make_delays(char *name, char **lengths)
 	done_fd = eventfd(0, 0);
 	pin();
 	set_priority(3);
-	if (pthread_create(&thread, NULL, wait_for_cpu, name))
+	if (pthread_create(&thread, NULL, wait_for_cpu, (void *)name))
 		exit(2);
 	while (!waiter)
 		sleep_ms(1);
@@ -251,13 +265,11 @@ static void *keep_moving(void *tid)
 	return NULL;
 }
 
-static void begin_moving(void)
+static void begin_thread(void *(*function)(void *arg), void *arg)
 {
-	static pid_t tid;
 	pthread_t thread;
 
-	tid = gettid();
-	if (pthread_create(&thread, NULL, keep_moving, &tid))
+	if (pthread_create(&thread, NULL, function, arg))
 		exit(2);
 }
 
@@ -340,20 +352,64 @@ static int execute_in_thread(char *name, char **argv)
 }
 
 /*
+ * Another thread sets the time of day, which does not change how long a call takes.
+ */
+
+static void step(long seconds)
+{
+	struct timex timex = { .modes = ADJ_SETOFFSET, .time = { .tv_sec = seconds } };
+
+	if (clock_adjtime(CLOCK_REALTIME, &timex) < 0) {
+		perror("delays: clock_adjtime");
+		exit(3);
+	}
+}
+
+static void *keep_stepping(void *arg)
+{
+	for (;;) {
+		step(1);
+		step(-1);
+		sleep_ms(1);
+	}
+	return arg;
+}
+
+/*
  * Many
  */
 
+void __attribute__((noinline)) get_parent(void)
+{
+	syscall(SYS_getppid);
+}
+
+static void yield(void)
+{
+	sched_yield();
+}
+
+static void *keep_yielding(void *arg)
+{
+	pin();
+	for (;;)
+		yield();
+	return arg;
+}
+
 /* @rate: in a second; 0: as many as possible */
-static void make_calls(long nr, long rate)
+static void make_many(const char *name, void (*make)(void), long nr, long rate)
 {
 	uint64_t begin = now();
 	long i;
 
+	set_name(name, "w");
 	for (i = 0; i < nr; i++) {
-		syscall(SYS_getppid);
+		make();
 		while (rate && now() - begin < i * 1000000000ull / rate)
 			;
 	}
+	set_name(name, "");
 }
 
 static void __attribute__((noinline)) make_fork(void)
@@ -375,14 +431,17 @@ int main(int argc, char **argv)
 		{ "syscall",	make_sleep },
 		{ "off-cpu",	make_sleep },
 		{ "moving",	make_sleep },
+		{ "stepped",	make_sleep },
 		{ "on-cpu",	make_spin },
 		{ "recursive",	make_call },
 		{ "request",	make_request },
 		{ "killed",	make_killed },
 		{ "zombie",	make_zombie },
 	};
-	const char *kind = argc > 2 ? argv[1] : "";
+	const char *kind = argc > 2 ? argv[1] : "", *name = basename(argv[0]);
+	long nr = argc > 2 ? strtol(argv[2], NULL, 10) : 0, rate = argc > 3 ? strtol(argv[3], NULL, 10) : 0;
 	void (*make)(unsigned long ms) = NULL;
+	pid_t tid = gettid();
 	size_t i;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -393,11 +452,15 @@ int main(int argc, char **argv)
 	if (!strcmp(kind, "moved"))
 		next_cpu = 1;
 	if (!strcmp(kind, "sched-delay") || !strcmp(kind, "moved")) {
-		make_delays(basename(argv[0]), argv + 2);
+		make_delays(name, argv + 2);
 	} else if (!strcmp(kind, "calls")) {
-		make_calls(strtol(argv[2], NULL, 10), argc > 3 ? strtol(argv[3], NULL, 10) : 0);
+		make_many(name, get_parent, nr, rate);
+	} else if (!strcmp(kind, "yields")) {
+		begin_thread(keep_yielding, NULL);
+		pin();
+		make_many(name, yield, nr, rate);
 	} else if (!strcmp(kind, "forks")) {
-		for (i = strtoul(argv[2], NULL, 10); i; i--)
+		for (; nr; nr--)
 			make_fork();
 	} else if (!strcmp(kind, "thread-exec")) {
 		return execute_in_thread(argv[0], argv + 1);
@@ -406,7 +469,9 @@ int main(int argc, char **argv)
 			pin();
 		set_priority(3);
 		if (!strcmp(kind, "moving"))
-			begin_moving();
+			begin_thread(keep_moving, &tid);
+		if (!strcmp(kind, "stepped"))
+			begin_thread(keep_stepping, NULL);
 		for (argv += 2; *argv; argv++)
 			make(strtoul(*argv, NULL, 10));
 	} else {

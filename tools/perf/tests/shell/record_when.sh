@@ -223,6 +223,7 @@ find_snapshots "$work/data"
 ((${#snapshots[@]} <= 3)) || error "${#snapshots[@]} files, more than 3"
 
 subtest "100,000 durations: each is reported, counted, or known to be neither"
+who=${comm}w
 for limit in --cooldown=1h --after=10m; do
 	start 'syscall(getppid)>1ns' $limit
 	make calls 100003
@@ -232,6 +233,7 @@ for limit in --cooldown=1h --after=10m; do
 		END { exit n != 100003 }' "$work/record.err" || error "$limit: not all are accounted for"
 	! grep -F '(null)' "$work/record.err" || error "$limit: a request without a reason"
 done
+who=$comm
 
 subtest "--after: later durations, and signals, become part of the snapshot"
 start 'syscall>23ms' --after=1s

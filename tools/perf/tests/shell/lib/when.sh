@@ -35,13 +35,14 @@ nr_reported() {
 	(($(grep -c " if comm==$who: $who (pid" "$work/record.err") >= $1))
 }
 
-# check MS: compare the reports with the truth
+# check MS [MAX_ERROR_US]: compare the reports with the truth
 check() {
 	local status
 
 	sleep 0.2	# a report that is wrong would arrive late
 	recorder_stop
-	"$tests_dir/shell/lib/delays_check.py" "$1" "$work/truth" "$work/record.err" > "$work/check"
+	"$tests_dir/shell/lib/delays_check.py" "$1" "$work/truth" "$work/record.err" "${@:2}" \
+		> "$work/check"
 	status=$?
 	sed 's/^/# /' "$work/check"
 	[ $status = 2 ] && inconclusive "no delay is surely above the threshold, or none below"
