@@ -53,7 +53,11 @@ static void retire_one(struct tasks *tasks, struct task *task, u64 time)
 	unhash(tasks, task);
 }
 
-void tasks__retire(struct tasks *tasks, struct task *task, u64 time)
+/*
+ * The tid of @task is known to be free since @time: it names the task no longer. With a leader, retire
+ * all tasks of its process.
+ */
+static void retire(struct tasks *tasks, struct task *task, u64 time)
 {
 	struct process *process = task->process;
 
@@ -179,7 +183,7 @@ static struct task *findnew(struct tasks *tasks, u32 pid, u32 tid, u64 time)
 	if (task && task->process->pid == pid)
 		return task;
 	if (task)
-		tasks__retire(tasks, task, time);
+		retire(tasks, task, time);
 
 	if (tid != pid) {
 		leader = findnew(tasks, pid, pid, time);
@@ -226,7 +230,7 @@ static struct task *apply_fork(struct tasks *tasks, struct sb_record *record)
 	if (parent && (parent->process->pid != fork->ppid || parent == task))
 		parent = NULL;
 	if (task)
-		tasks__retire(tasks, task, record->time);
+		retire(tasks, task, record->time);
 	task = findnew(tasks, fork->pid, fork->tid, record->time);
 	if (!task)
 		return NULL;

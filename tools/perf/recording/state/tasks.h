@@ -149,13 +149,6 @@ void task__apply(struct task *task, enum view view, struct sb_record *record, st
 struct task *tasks__task(const struct tasks *tasks, u32 tid);
 struct process *tasks__process(const struct tasks *tasks, u32 pid);
 
-/**
- * tasks__retire - the tid of @task is known to be free since @time: it names the task no longer
- *
- * With a leader, retire all tasks of its process.
- */
-void tasks__retire(struct tasks *tasks, struct task *task, u64 time);
-
 /** tasks__sweep - free tasks that are marked with @drop, and processes that have no others */
 void tasks__sweep(struct tasks *tasks);
 
