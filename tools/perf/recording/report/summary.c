@@ -193,6 +193,10 @@ static void print_quantiles(const struct when *when, unsigned int condition)
 
 	if (when__measure(when, condition, &quantiles))
 		return;
+	if (!quantiles.nr) {
+		print_line("%s: there were no durations", when->conditions[condition].text);
+		return;
+	}
 	print_line("%s: %" PRIu64 " of %" PRIu64 " durations are too long; median %.3f ms, 99 %% up to %.3f ms, 99.9 %% up to "
 		   "%.3f ms, longest %.3f ms", when->conditions[condition].text, quantiles.nr_too_long,
 		   quantiles.nr, quantiles.median_ns / 1e6, quantiles.p99_ns / 1e6,

@@ -283,6 +283,7 @@ grep -q "(pid $recorder," "$work/record.err" && error "they are"
 subtest "--advise says how long durations took"
 rm -f "$work"/data*
 "$PERF" record "${events[@]}" --advise --switch-output-when="syscall(nanosleep,clock_nanosleep)>23ms if comm==$comm" \
+	--switch-output-when="off-cpu>23ms if comm==no$comm" \
 	-o "$work/data" -- "$delays" syscall 3 3 3 3 3 3 3 3 3 3 101 > "$work/truth" 2> "$work/record.err" ||
 	error "perf record fails"
 line=$(grep 'durations are too long; median' "$work/record.err")
@@ -292,6 +293,8 @@ note "$line"
 ((BASH_REMATCH[1] >= 1 && BASH_REMATCH[2] >= 3 && BASH_REMATCH[2] <= 101 && BASH_REMATCH[3] >= 101)) ||
 	error "the median or the longest is wrong"
 grep -q 'Once an hour at most: >1[0-9][0-9]\.' "$work/record.err" || error "no threshold is advised"
+[ "$(grep -c 'Once an hour' "$work/record.err")" = 1 ] || error "a threshold without durations"
+grep -qF "if comm==no$comm: there were no durations" "$work/record.err" || error "no word of the second condition"
 ls "$work"/data* 2> /dev/null && error "a file"
 
 subtest "errors"
