@@ -320,6 +320,7 @@ int bpf_programs__load(struct bpf_programs *programs, const struct bpf_ring_setu
 	programs->setup = *setup;
 	programs->constants.data_mask = setup->data_bytes - sizeof(__u64);
 	programs->constants.drained = setup->drained;
+	programs->constants.has_cgroup = setup->has_cgroup;
 	programs->constants.marker = setup->marker;
 	programs->constants.awaits_exec = setup->awaits_exec;
 	err = alloc(programs);

@@ -44,6 +44,7 @@ void bpf_programs__filter(struct bpf_programs *programs, enum ring_event program
  * @drained:	the rings are drained, and do not overwrite themselves
  * @own_tgid:	process for bpf_programs__exclude_own(); 0: none
  * @marker:	config1 of the event that the recorded tasks have; 0: all tasks are recorded
+ * @has_cgroup:	samples have the cgroup of the task
  * @awaits_exec: exec enables that event
  * @pins:	where another recorder may have left programs and rings, and where bpf_programs__pin()
  *		pins them; NULL: nowhere
@@ -52,6 +53,7 @@ struct bpf_ring_setup {
 	size_t	data_bytes;
 	int	nr_cpus;
 	bool	drained;
+	bool	has_cgroup;
 	pid_t	own_tgid;
 	__u64	marker;
 	bool	awaits_exec;

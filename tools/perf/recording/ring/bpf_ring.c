@@ -37,6 +37,7 @@ bool bpf_ring__excludes_own(struct evsel *evsel)
 #include <internal/lib.h>
 #include <linux/perf_event.h>
 #include <linux/time64.h>
+#include <linux/string.h>
 #include <linux/zalloc.h>
 #include <bpf/btf.h>
 #include <symbol/kallsyms.h>
@@ -57,6 +58,7 @@ bool bpf_ring__excludes_own(struct evsel *evsel)
 /* The fields of a sample, in the order in which the programs write them */
 #define SAMPLE_FORMAT (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
 		       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW)
+#define SAMPLE_FORMAT_CGROUP (SAMPLE_FORMAT | PERF_SAMPLE_CGROUP)
 
 /* The value of an array could not be larger before Linux 6.8 (KMALLOC_MAX_SIZE). */
 #define MAX_OLD_VALUE (4 << 20)
@@ -92,6 +94,21 @@ static bool is_preempt_rt(void)
 	return !uname(&name) && strstr(name.version, "PREEMPT_RT");
 }
 
+/* Samples have the cgroup of this controller. */
+static bool is_perf_event_v1(void)
+{
+	char line[64];
+	bool found = false;
+	FILE *file = fopen("/proc/cgroups", "r");
+
+	/* name, hierarchy (0: v2) ... */
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strstarts(line, "perf_event\t") && line[strlen("perf_event\t")] != '0';
+	if (file)
+		fclose(file);
+	return found;
+}
+
 static bool has_cpus(const struct target *target)
 {
 	return target->system_wide || target->cpu_list;
@@ -120,6 +137,8 @@ static const char *unsuitable_recording(const struct record_opts *opts)
 		return "perf is in a PID namespace";
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		return "the kernel has no BTF (/sys/kernel/btf/vmlinux)";
+	if (opts->record_cgroup && is_perf_event_v1())
+		return "the programs have no cgroups but those of v2 (--all-cgroups)";
 	if (is_preempt_rt())
 		return "the kernel is PREEMPT_RT: it may preempt the programs";
 	if (!has_cpus(target) && !programs_see_tasks())
@@ -160,7 +179,8 @@ static const char *unsuitable_event(const struct bpf_ring *ring, struct evsel *e
 		return "other events are in overwrite mode, and it is not";
 	if (!perf_cpu_map__equal(evsel->core.cpus, evsel->evlist->core.user_requested_cpus))
 		return "it has CPUs of its own";
-	if (attr->freq || attr->sample_period != 1 || attr->sample_type != SAMPLE_FORMAT)
+	if (attr->freq || attr->sample_period != 1 ||
+	    attr->sample_type != (ring->has_cgroup ? SAMPLE_FORMAT_CGROUP : SAMPLE_FORMAT))
 		return "its samples have other fields, or another period";
 	if (!bpf_events__find(evsel, kind))
 		return "this kernel has another format for it";
@@ -181,6 +201,7 @@ void bpf_ring__choose_clock(struct bpf_ring *ring, struct evlist *evlist, struct
 	struct timespec resolution;
 	struct evsel *evsel;
 
+	ring->has_cgroup = opts->record_cgroup;
 	ring->reason = ring->mode == BPF_RING_NO ? "--bpf-ring=no" : unsuitable_recording(opts);
 	if (ring->reason)
 		return;
@@ -323,7 +344,7 @@ static const char *load(struct bpf_ring *ring, struct evlist *evlist, const stru
 {
 	const struct bpf_ring_setup setup = {
 		.data_bytes = channels__ring_bytes(opts->mmap_pages), .nr_cpus = cpu__max_cpu().cpu,
-		.drained = ring->drained, .own_tgid = own_tgid, .marker = ring->marker,
+		.drained = ring->drained, .has_cgroup = ring->has_cgroup, .own_tgid = own_tgid, .marker = ring->marker,
 		.awaits_exec = ring->marker && target__enable_on_exec((struct target *)&opts->target),
 		.pins = can_pin(ring) ? &ring->pins : NULL,
 	};

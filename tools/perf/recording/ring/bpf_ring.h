@@ -66,6 +66,7 @@ struct bpf_written_event {
  * @mode:	an option
  * @events:	@nr that are written by BPF; NULL: none
  * @drained:	they are streamed, not overwritten
+ * @has_cgroup:	their samples have the cgroup of the task
  * @marker:	config1 of the event that marks the recorded tasks; 0: CPUs are recorded
  * @programs:	NULL: no event is written by BPF
  * @pin:	an option: let the programs and their rings outlive perf under this name; NULL: no
@@ -79,6 +80,7 @@ struct bpf_ring {
 	struct bpf_written_event *events;
 	int			 nr;
 	bool			 drained;
+	bool			 has_cgroup;
 	__u64			 marker;
 	struct bpf_programs	*programs;
 	const char		*pin;

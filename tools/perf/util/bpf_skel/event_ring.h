@@ -156,6 +156,7 @@ struct ring_event_config {
  * @data_mask:	size of a data area - 8 [bytes]
  * @marker:	config1 of the event that the recorded tasks have; 0: all tasks are recorded
  * @drained:	the rings are drained all the time, instead of overwriting themselves
+ * @has_cgroup: samples have the cgroup of the task
  * @enter_calls: are there events of entering single system calls?
  * @exit_calls:	likewise, of leaving
  * @awaits_exec: tasks are recorded once their marker is enabled, as exec does it
@@ -168,6 +169,7 @@ struct event_ring_constants {
 	unsigned long long	data_mask;
 	unsigned long long	marker;
 	unsigned char		drained;
+	unsigned char		has_cgroup;
 	unsigned char		enter_calls;
 	unsigned char		exit_calls;
 	unsigned char		awaits_exec;

@@ -38,7 +38,7 @@ static __always_inline void *begin_scratch(struct place *place)
 {
 	struct { SAMPLE; } __record *record;
 	struct filter_scratch *scratch;
-	__u32 program = place->event, last = place->size - trailer_bytes() - sizeof(__u64);
+	__u32 program = place->event, last = place->size - tail_bytes() - sizeof(__u64);
 
 	scratch = bpf_map_lookup_elem(&scratches, &program);
 	if (!scratch)
@@ -116,7 +116,7 @@ static __always_inline bool copy_to_ring(struct place *place)
 {
 	const struct { SAMPLE; } __record *scratch = place->record;
 	struct { SAMPLE; } __record *record = reserve(place);
-	__u32 i, bytes = place->size - trailer_bytes();
+	__u32 i, bytes = place->size - tail_bytes();
 
 	if (!record)
 		return false;

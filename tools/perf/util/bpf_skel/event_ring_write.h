@@ -85,7 +85,7 @@ struct event_ring_words words;
 
 #include "event_ring_target.h"
 
-/* IDENTIFIER | IP | TID | TIME | CPU | PERIOD */
+/* IDENTIFIER | IP | TID | TIME | CPU | PERIOD; CGROUP follows the raw data */
 struct sample {
 	__u32	type;
 	__u16	misc;
@@ -117,11 +117,17 @@ static __always_inline __u32 trailer_bytes(void)
 	return constants.drained ? 0 : sizeof(__u64);
 }
 
+/* What follows the raw data: the cgroup, if it is recorded, and the trailer */
+static __always_inline __u32 tail_bytes(void)
+{
+	return trailer_bytes() + (constants.has_cgroup ? sizeof(__u64) : 0);
+}
+
 /* Offset of the field at @offset of the format file in a record */
 #define RAW_OFFSET(offset) (sizeof(struct sample) + sizeof(__u32) + (offset))
 
-/* Size of a record whose tracepoint has @bytes of data, as perf pads it, with its trailer */
-#define RECORD_SIZE(bytes) ((RAW_OFFSET(bytes) + 7) / 8 * 8 + trailer_bytes())
+/* Size of a record whose tracepoint has @bytes of data, as perf pads it, with its tail */
+#define RECORD_SIZE(bytes) ((RAW_OFFSET(bytes) + 7) / 8 * 8 + tail_bytes())
 
 /* PERF_RECORD_LOST with the fields of the sample id that all events have */
 struct lost_record {
@@ -326,8 +332,11 @@ static __always_inline void fill(struct place *place, struct sample *sample, str
 		flags |= TRACE_FLAG_NEED_RESCHED | TRACE_FLAG_PREEMPT_RESCHED;
 
 	/* As perf does: fields overwrite what is not padding. */
-	*(volatile __u64 *)(place->record + place->size - trailer_bytes() - 8) = 0;
+	*(volatile __u64 *)(place->record + place->size - tail_bytes() - 8) = 0;
 	barrier();
+	if (constants.has_cgroup)
+		*(volatile __u64 *)(place->record + place->size - tail_bytes()) =
+			bpf_get_current_cgroup_id();
 	sample->type = PERF_RECORD_SAMPLE;
 	sample->misc = place->misc;
 	sample->size = place->size;
@@ -339,7 +348,7 @@ static __always_inline void fill(struct place *place, struct sample *sample, str
 	sample->cpu = bpf_get_smp_processor_id();
 	sample->unused = 0;
 	sample->period = 1;
-	raw->size = place->size - sizeof(*sample) - sizeof(raw->size) - trailer_bytes();
+	raw->size = place->size - sizeof(*sample) - sizeof(raw->size) - tail_bytes();
 	raw->common_type = place->config->type;
 	raw->common_flags = flags;
 	raw->common_preempt_count = depth < 0xf ? depth : 0xf;
@@ -465,5 +474,5 @@ static __always_inline void *begin(struct place *place)
  */
 #define PLACE_OF(name, bytes, irqs, count)						\
 	{ .event = (name), .config = &words.events[name],					\
-	  .size = (bytes) ? (bytes) - sizeof(__u64) + trailer_bytes() : 0,			\
+	  .size = (bytes) ? (bytes) - sizeof(__u64) + tail_bytes() : 0,				\
 	  .flags = (irqs), .usual_count = (count) }
