@@ -187,6 +187,17 @@ static int parse_exclude_perf(const struct option *opt __maybe_unused, const cha
 	return unset ? 0 : exclude_perf(&named_last, arg, unset);
 }
 
+static int parse_keep_share(const struct option *opt, const char *arg, int unset)
+{
+	bool *enabled = opt->value;
+
+	*enabled = !unset;
+	if (unset || !strcmp(arg, "cgroup"))
+		return 0;
+	pr_err("--keep-share=%s: must be cgroup.\n", arg);
+	return -1;
+}
+
 static int parse_keep(const struct option *opt, const char *arg, int unset)
 {
 	struct keep *keep = opt->value;
@@ -405,6 +416,9 @@ static struct option options[] = {
 		   "--recover-keep"),
 	OPT_BOOLEAN(0, "keep-overlap", &rec.keep.overlap,
 		    "write all kept records to each file, including those that the previous file has"),
+	OPT_CALLBACK(0, "keep-share", &rec.keep.share.enabled, "cgroup",
+		     "share the memory of --keep: the cgroup that has most of it loses its oldest "
+		     "samples first", parse_keep_share),
 	OPT_CALLBACK(0, "keep-split", &rec.keep.split_ns, "time",
 		     "write a snapshot of --keep to several files, each with the records of this time",
 		     option__parse_time),
@@ -825,6 +839,7 @@ static int choose_advise(void)
 	rec.advice.wanted_ns = args.advise_ns ?: rec.keep.max_ns ?: KEEP_DEFAULT_NS;
 	rec.keep.max_ns = rec.advice.wanted_ns;
 	rec.keep.overlap = false;
+	rec.keep.share.enabled = false;
 	rec.keep.file = args.keep_file = NULL;
 	stream_all_events(rec.evlist);
 
@@ -891,10 +906,11 @@ static int choose_keep(void)
 		pipeline->max_bytes = keep__enabled(&rec.keep) ? KEEP_WRITE_BUFFER_BYTES :
 								 PIPELINE_DEFAULT_BYTES;
 	if (!keep__enabled(&rec.keep)) {
-		if (!rec.keep.overlap && !rec.keep.file && !rec.keep.split_ns)
+		if (!rec.keep.overlap && !rec.keep.file && !rec.keep.split_ns && !rec.keep.share.enabled)
 			return 0;
 		pr_err("%s needs --keep.\n", rec.keep.file ? "--keep-file" :
-					     rec.keep.overlap ? "--keep-overlap" : "--keep-split");
+					     rec.keep.overlap ? "--keep-overlap" :
+					     rec.keep.split_ns ? "--keep-split" : "--keep-share");
 		return -EINVAL;
 	}
 	if ((rec.keep.overlap || rec.keep.split_ns) && !rec.rotation.enabled) {
@@ -903,6 +919,11 @@ static int choose_keep(void)
 		return -EINVAL;
 	}
 	rec.keep.level = level < 0 ? min(1, COMPRESSION_MAX) : level;
+	if (rec.keep.share.enabled && !rec.keep.level) {
+		pr_err("--keep-share needs compressed records: its thread shares the memory. Remove -z0.\n");
+		return -EINVAL;
+	}
+	rec.opts.record_cgroup |= rec.keep.share.enabled;
 	pipeline->level = 0;
 	return rec.keep.file ? 0 : keep__set_file(&rec.keep, args.keep_file);
 }

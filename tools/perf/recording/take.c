@@ -227,6 +227,21 @@ static void note_losses(struct recorder *rec, struct snapshot *snapshot)
 		note_losses_of(rec, snapshot, channel);
 }
 
+/* Find the names of the cgroups that reach back less far than others. */
+static void name_cuts(const struct recorder *rec, struct keep_stats *stats)
+{
+	struct keep_cut *cut;
+	const char *path;
+
+	for (cut = stats->cuts; cut < stats->cuts + stats->nr_cuts; cut++) {
+		path = system_wide__cgroup(&rec->sideband.state.system_wide, cut->cgroup);
+		if (path)
+			scnprintf(cut->path, sizeof(cut->path), "%s", path);
+		else
+			scnprintf(cut->path, sizeof(cut->path), "%" PRIu64, cut->cgroup);
+	}
+}
+
 /*
  * Take the kept blocks for this snapshot. Records that arrive later belong to the next one, even if
  * the disk delays this one.
@@ -236,6 +251,7 @@ static int hand_over_kept(struct recorder *rec, struct snapshot *snapshot,
 {
 	int err = keep__hand_over(&rec->keep, &snapshot->kept);
 
+	name_cuts(rec, &snapshot->kept);
 	if (keep__enabled(&rec->keep))
 		note_losses(rec, snapshot);
 	if (keep__enabled(&rec->keep) && usual)

@@ -36,9 +36,9 @@ void *keep_memory__map(struct keep_box *box)
 	return map(box, KEEP_BLOCK_BYTES);
 }
 
-void keep_memory__unmap(struct keep_box *box, void *memory)
+void keep_memory__unmap(struct keep_box *box, void *memory, size_t len)
 {
-	unmap(box, memory, KEEP_BLOCK_BYTES);
+	unmap(box, memory, len);
 }
 
 struct keep_block *keep_block__new(struct keep_box *box, void *memory)
@@ -68,15 +68,18 @@ void keep_block__free(struct keep_block *block)
 	if (block->slot)
 		keep_box__free_slot(block->box, block->slot);
 	unmap(block->box, block->data, block->mapped);
+	free(block->holders);
 	free(block);
 }
 
 void keep_block__discard(struct keep_block *block)
 {
-	if (block->slot)
-		free(block);
-	else
+	if (!block->slot) {
 		keep_block__free(block);
+		return;
+	}
+	free(block->holders);
+	free(block);
 }
 
 void keep_block__append(struct keep_block *block, size_t len)
@@ -113,12 +116,12 @@ u64 keep_block__seq(const struct keep_block *block)
 	return block->slot ? block->slot->seq : 0;
 }
 
-/* Return: may @data take the place of the records? For an instant, both are in the file. */
-static bool replace_slot(struct keep_block *block, const void *data, size_t len)
+/* Return: may @data take the place of the content? For an instant, both are in the file. */
+static bool replace_slot(struct keep_block *block, const void *data, size_t len, bool packed)
 {
 	struct box_slot fields = describe(block, len), *slot;
 
-	fields.encoding = BOX_PACKED;
+	fields.encoding = packed ? BOX_PACKED : BOX_RECORDS;
 	fields.data_sum = checksum(data, len);
 	fields.seq = keep_block__seq(block);
 	slot = keep_box__add(block->box, &fields, data);
@@ -129,7 +132,7 @@ static bool replace_slot(struct keep_block *block, const void *data, size_t len)
 	return true;
 }
 
-void *keep_block__replace(struct keep_block *block, const void *data, size_t len)
+void *keep_block__replace(struct keep_block *block, const void *data, size_t len, bool packed)
 {
 	struct keep_box *box = block->slot ? block->box : NULL;
 	void *memory = block->data, *copy = map(box, len);
@@ -137,7 +140,7 @@ void *keep_block__replace(struct keep_block *block, const void *data, size_t len
 	if (!copy)
 		return NULL;
 	memcpy(copy, data, len);
-	if (box && !replace_slot(block, copy, len)) {
+	if (box && !replace_slot(block, copy, len, packed)) {
 		unmap(box, copy, len);
 		return NULL;
 	}

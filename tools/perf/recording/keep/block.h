@@ -17,6 +17,17 @@
 
 struct keep_box;
 
+/** struct keep_holder - what a cgroup has of the records of a block, or of all [bytes] */
+struct keep_holder {
+	u64	cgroup;
+	u64	bytes;
+};
+
+struct keep_holders {
+	unsigned int		nr;
+	struct keep_holder	holder[];
+};
+
 enum keep_form {
 	KEEP_RAW,		/* records, waiting to be compressed */
 	KEEP_COMPRESSING,	/* records, being compressed */
@@ -36,6 +47,7 @@ enum keep_form {
  * @mapped:	memory that @data occupies [bytes]
  * @raw_len:	length of the records [bytes]
  * @file_len:	length in the file that it was written to last [bytes], or 0
+ * @holders:	what each cgroup has of them; NULL if unknown (share.h)
  * @first:	time of the oldest record [ns], or 0 if none has a time
  * @last:	time of the newest record [ns]
  * @begun:	when the block was begun [ns of CLOCK_MONOTONIC]
@@ -59,6 +71,7 @@ struct keep_block {
 	size_t		 mapped;
 	size_t		 raw_len;
 	size_t		 file_len;
+	struct keep_holders *holders;
 	u64		 first;
 	u64		 last;
 	u64		 begun;
@@ -79,8 +92,8 @@ struct keep_block {
  */
 void *keep_memory__map(struct keep_box *box);
 
-/** keep_memory__unmap - free what keep_memory__map() has returned */
-void keep_memory__unmap(struct keep_box *box, void *memory);
+/** keep_memory__unmap - free @len bytes that keep_memory__map() or keep_block__replace() has returned */
+void keep_memory__unmap(struct keep_box *box, void *memory, size_t len);
 
 /**
  * keep_block__new - create an empty block of @memory
@@ -105,12 +118,13 @@ void keep_block__seal(struct keep_block *block);
 u64 keep_block__seq(const struct keep_block *block);
 
 /**
- * keep_block__replace - replace the records by a copy of their compressed form, @len bytes at @data
+ * keep_block__replace - replace the content by a copy of @len bytes at @data
+ * @packed:	these are a packed block (pack.h), or else records
  *
- * Return: the memory of the records, which is the caller's now. NULL if there was no memory, or no
+ * Return: the memory of the former content, which is the caller's now. NULL if there was no memory, or no
  * room in the file: then the block is unchanged.
  */
-void *keep_block__replace(struct keep_block *block, const void *data, size_t len);
+void *keep_block__replace(struct keep_block *block, const void *data, size_t len, bool packed);
 
 /** keep_block__trim - give memory behind the records back */
 void keep_block__trim(struct keep_block *block);

@@ -7,6 +7,7 @@
 #include "drop.h"
 #include "keep_data.h"
 #include "pack.h"
+#include "share.h"
 
 /* Keep the memory for the next block, or free it. Caller holds @lock. */
 static void recycle(struct keep *keep, void *memory)
@@ -14,7 +15,7 @@ static void recycle(struct keep *keep, void *memory)
 	bool outside = keep->box && !keep_box__contains(keep->box, memory);
 
 	if (outside || keep->nr_spare == KEEP_MAX_SPARE) {
-		keep_memory__unmap(keep->box, memory);
+		keep_memory__unmap(keep->box, memory, KEEP_BLOCK_BYTES);
 		return;
 	}
 	keep->spare[keep->nr_spare++] = memory;
@@ -32,7 +33,7 @@ static void finish(struct keep *keep, struct keep_block *block, const void *pack
 	keep->bytes -= block->mapped;
 	if (len) {
 		do {
-			memory = keep_block__replace(block, packed, len);
+			memory = keep_block__replace(block, packed, len, true);
 		} while (!memory && keep->box && keep__make_room(keep));
 	}
 	if (memory)
@@ -56,6 +57,7 @@ static bool is_behind(const struct keep *keep)
 /* Caller holds @lock, which is released meanwhile. */
 static void compress(struct keep *keep, struct keep_block *block)
 {
+	struct keep_holders *holders;
 	bool fast = is_behind(keep);
 	const void *packed;
 	size_t len;
@@ -65,9 +67,11 @@ static void compress(struct keep *keep, struct keep_block *block)
 	block->refs++;
 	pthread_mutex_unlock(&keep->lock);
 
+	holders = keep_holders__count(keep, block->data, block->len);
 	len = keep_packer__pack(keep->packer, block->data, block->len, fast, &packed);
 
 	pthread_mutex_lock(&keep->lock);
+	block->holders = holders;
 	finish(keep, block, packed, len);
 	keep__put(keep, block);
 	pthread_mutex_unlock(&keep->lock);
@@ -90,6 +94,8 @@ static void *run(void *arg)
 
 	pthread_mutex_lock(&keep->lock);
 	while (!keep->stop) {
+		if (keep__thin(keep))
+			continue;
 		block = next_block(keep);
 		if (block)
 			compress(keep, block);
@@ -133,6 +139,7 @@ void keep__stop_compressor(struct keep *keep)
 		pthread_join(keep->thread, NULL);
 		keep->running = false;
 	}
+	keep__exit_share(keep);
 	keep_packer__free(keep->packer);
 	keep->packer = NULL;
 }

@@ -16,10 +16,8 @@
 #include "journal.h"
 #include "keep.h"
 
-/* A round that ends seals a block of this size, or of this part of the time to keep, or of a file. */
+/* A round that ends seals a block of this size, or of keep__max_span(). */
 #define SEAL_BYTES	(KEEP_BLOCK_BYTES / 4)
-#define SEAL_PART	16
-#define SEAL_SPLIT	8
 
 /*
  * Appending; caller holds @append
@@ -68,7 +66,7 @@ static struct keep_block *new_block(struct keep *keep, struct keep_box *box)
 	}
 	block = keep_block__new(box, memory);
 	if (!block && memory) {
-		keep_memory__unmap(box, memory);
+		keep_memory__unmap(box, memory, KEEP_BLOCK_BYTES);
 		keep->bytes -= KEEP_BLOCK_BYTES;
 	}
 	return block;
@@ -192,14 +190,6 @@ static void note_complete(struct keep *keep)
 		keep->round_newest = max(keep->round_newest, block->last);
 }
 
-/* Return: how long a block may be [ns]. */
-static u64 max_span(const struct keep *keep)
-{
-	u64 kept = keep->max_ns ? keep->max_ns / SEAL_PART : UINT64_MAX;
-
-	return keep->split_ns ? min(kept, keep->split_ns / SEAL_SPLIT) : kept;
-}
-
 int keep__end_round(struct keep *keep)
 {
 	const struct keep_block *block;
@@ -207,7 +197,7 @@ int keep__end_round(struct keep *keep)
 	pthread_mutex_lock(&keep->append);
 	note_complete(keep);
 	block = keep->filling;
-	if (block && (block->len >= SEAL_BYTES || block->last - block->first >= max_span(keep)))
+	if (block && (block->len >= SEAL_BYTES || block->last - block->first >= keep__max_span(keep)))
 		seal(keep, true);
 	pthread_mutex_unlock(&keep->append);
 	return 0;
@@ -221,7 +211,7 @@ int keep__end_round(struct keep *keep)
 static void seal_old(struct keep *keep, u64 time, u64 now)
 {
 	const struct keep_block *block = keep->filling;
-	u64 max_age = keep->max_ns / SEAL_PART;
+	u64 max_age = keep->max_ns / KEEP_SEAL_PART;
 
 	if (block && block->first + max_age <= time && block->begun + max_age <= now)
 		seal(keep, false);
@@ -303,11 +293,27 @@ static size_t nr_blocks(const struct keep *keep)
 
 static u64 advise(const struct keep *keep, const struct keep_stats *stats)
 {
-	u64 span = stats->end > stats->begin ? stats->end - stats->begin : 0;
+	u64 span = stats->end > stats->others_begin ? stats->end - stats->others_begin : 0;
 
-	if (stats->limit < KEEP_LIMIT_MEMORY || !span || span >= keep->max_ns)
+	if (!keep->dropped_last || stats->limit < KEEP_LIMIT_MEMORY || !span || span >= keep->max_ns)
 		return 0;
 	return keep__needed_instead(keep, span);
+}
+
+/* Some cgroups reach back less far than others, see share.h. Caller holds @lock. */
+static void take_cuts(const struct keep *keep, struct keep_stats *stats)
+{
+	const struct keep_cut *cut;
+
+	for (cut = keep->share.cuts; cut < keep->share.cuts + keep->share.nr_cuts; cut++) {
+		if (cut->last <= stats->others_begin)
+			continue;
+		stats->cuts[stats->nr_cuts++] = *cut;
+		if (cut->last > stats->begin) {
+			stats->begin = cut->last;
+			stats->limit = KEEP_LIMIT_MEMORY;
+		}
+	}
 }
 
 /* Fill @taken. Caller holds @lock. */
@@ -327,8 +333,9 @@ static void take(struct keep *keep, struct keep_stats *stats)
 		block->refs++;
 		keep->taken_seq = max(keep->taken_seq, keep_block__seq(block));
 	}
-	stats->begin = max(first, keep->dropped_last);
+	stats->begin = stats->others_begin = max(first, keep->dropped_last);
 	stats->limit = keep->dropped_last ? keep->limit : KEEP_NO_LIMIT;
+	take_cuts(keep, stats);
 	stats->advised_bytes = advise(keep, stats);
 	if (!keep->overlap) {
 		keep->unsaved_last = keep->dropped_last;
@@ -362,6 +369,7 @@ int keep__hand_over(struct keep *keep, struct keep_stats *stats)
 void keep_stats__lose(struct keep_stats *stats, u64 time)
 {
 	time = min(time, stats->end);
+	stats->others_begin = max(stats->others_begin, time);
 	if (time <= stats->begin)
 		return;
 	stats->begin = time;
@@ -425,6 +433,8 @@ void keep__save_part(struct keep *keep)
 	}
 	keep->unsaved = (struct keep_stats){ 0 };
 	keep->unsaved_last = 0;
+	if (!keep->overlap)
+		keep->share.nr_cuts = 0;
 	pthread_mutex_unlock(&keep->lock);
 }
 
@@ -443,6 +453,8 @@ void keep__end_snapshot(struct keep *keep, bool saved)
 		settle(keep, saved);
 	if (!saved)
 		drop_unsaved(keep);
+	else if (!keep->overlap)
+		keep->share.nr_cuts = 0;
 	keep->unsaved = (struct keep_stats){ 0 };
 	keep->unsaved_last = 0;
 	keep__trim(keep);
@@ -554,7 +566,7 @@ static void free_blocks(struct keep *keep)
 	while (keep->nr_spare) {
 		memory = keep->spare[--keep->nr_spare];
 		if (!keep->box)
-			keep_memory__unmap(NULL, memory);
+			keep_memory__unmap(NULL, memory, KEEP_BLOCK_BYTES);
 	}
 }
 

@@ -6,6 +6,7 @@
  *	write.c		write a snapshot
  *	restore.c	restore the records of a block for it
  *	compress.c	the compressor's thread
+ *	share.c		thin blocks: drop samples of cgroups that have too much
  *	pack.c		pack and unpack a block
  *	budget.c	how much memory the blocks may take, or would need
  *	drop.c		drop blocks
@@ -17,6 +18,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/types.h>
 #include "recording/ring/sink.h"
@@ -46,6 +48,7 @@
 
 struct evlist;
 struct keep_packer;
+struct keep_unpacker;
 
 /* Why the records before a snapshot's first one are missing. */
 enum keep_limit {
@@ -57,6 +60,42 @@ enum keep_limit {
 	KEEP_LIMIT_SPACE,	/* the disk had no space for them */
 };
 
+/* So many cgroups can reach back less far than others. */
+#define KEEP_MAX_CUTS		32
+
+/**
+ * struct keep_cut - samples of a cgroup that were dropped, while those of others were kept (share.h)
+ * @cgroup:	its id
+ * @last:	none newer than this was dropped [ns]
+ * @records:	number of those that were
+ * @path:	of the cgroup, as far as it fits; only in statistics
+ */
+struct keep_cut {
+	u64		cgroup;
+	u64		last;
+	u64		records;
+	char		path[64];
+};
+
+/**
+ * struct keep_share
+ * @enabled:	--keep-share=cgroup was given
+ * @tail:	length of a sample from its cgroup on [bytes]; 0: not known yet
+ * @raw_peak:	memory that blocks took lately which waited to be packed [bytes]
+ * @unpacker:	restores blocks that are thinned
+ * @records:	what is left of them; KEEP_BLOCK_BYTES
+ * @cuts:	@nr_cuts cgroups whose samples were dropped since the last snapshot; under keep->lock
+ */
+struct keep_share {
+	bool			 enabled;
+	unsigned int		 tail;
+	u64			 raw_peak;
+	struct keep_unpacker	*unpacker;
+	void			*records;
+	struct keep_cut		 cuts[KEEP_MAX_CUTS];
+	unsigned int		 nr_cuts;
+};
+
 /**
  * struct keep_stats - the records of one snapshot, or all that were dropped
  * @records:	number of records
@@ -66,8 +105,10 @@ enum keep_limit {
  * @compressed_bytes: length to which they were compressed in memory; set by keep__write() [bytes]
  * @written_bytes: length in which they were written to the output; set by keep__write() [bytes]
  * @begin:	no record newer than this is missing [ns]; 0 if there are none
+ * @others_begin: likewise, of cgroups that are not in @cuts [ns]
  * @end:	time of the newest record [ns]
  * @limit:	why older ones are missing
+ * @cuts:	@nr_cuts cgroups that reach back less far than the others
  * @advised_bytes: memory that the wanted time would take at this rate [bytes]; 0 if it was enough
  */
 struct keep_stats {
@@ -78,9 +119,12 @@ struct keep_stats {
 	u64		compressed_bytes;
 	u64		written_bytes;
 	u64		begin;
+	u64		others_begin;
 	u64		end;
 	enum keep_limit	limit;
 	u64		advised_bytes;
+	struct keep_cut	cuts[KEEP_MAX_CUTS];
+	unsigned int	nr_cuts;
 };
 
 /**
@@ -132,6 +176,7 @@ struct keep_stats {
  * @taken_seq:	number in @box of the newest block that was taken
  * @restorer:	restores records for snapshots; the main thread's
  * @packer:	the compressor's
+ * @share:	likewise, but for what it says
  * @thread:	the compressor's; @running until it is joined
  * @stop:	asks it to end
  */
@@ -184,6 +229,7 @@ struct keep {
 	u64			 taken_seq;
 	struct restorer		 restorer;
 	struct keep_packer	*packer;
+	struct keep_share	 share;
 	pthread_t		 thread;
 	bool			 running;
 	bool			 stop;
@@ -193,6 +239,18 @@ struct keep {
 static inline bool keep__enabled(const struct keep *keep)
 {
 	return keep->max_bytes != 0;
+}
+
+/* A block has records of this part of the time to keep, and of a file, or is full before. */
+#define KEEP_SEAL_PART		16
+#define KEEP_SEAL_SPLIT		8
+
+/** keep__max_span - how long may a block be? [ns] */
+static inline u64 keep__max_span(const struct keep *keep)
+{
+	u64 kept = keep->max_ns ? keep->max_ns / KEEP_SEAL_PART : UINT64_MAX;
+
+	return keep->split_ns ? min(kept, keep->split_ns / KEEP_SEAL_SPLIT) : kept;
 }
 
 #endif

@@ -16,7 +16,7 @@
  * Layout of samples
  */
 
-static bool is_kept(const struct evsel *evsel)
+bool evsel__is_kept(const struct evsel *evsel)
 {
 	return !evsel->core.attr.write_backward && !evsel__is_dummy_event((struct evsel *)evsel);
 }
@@ -67,7 +67,7 @@ static struct columns_layout find_layout(struct evlist *evlist)
 	if (!evlist)
 		return layout_of(0);
 	evlist__for_each_entry(evlist, evsel) {
-		if (is_kept(evsel))
+		if (evsel__is_kept(evsel))
 			return layout_of(evsel->core.attr.sample_type);
 	}
 	return layout_of(0);

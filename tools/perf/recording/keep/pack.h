@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 struct evlist;
+struct evsel;
 
 #define KEEP_PACKED_MAGIC	0x324b504bU		/* "KPK2" */
 
@@ -45,6 +46,9 @@ struct keep_packed {
 
 struct keep_packer;
 struct keep_unpacker;
+
+/** evsel__is_kept - are the samples of this event kept? */
+bool evsel__is_kept(const struct evsel *evsel);
 
 /**
  * keep_packer__new - allocate what packs blocks of up to @max_bytes; used by one thread at a time

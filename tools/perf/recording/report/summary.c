@@ -161,6 +161,19 @@ static void print_aux_snapshot(const struct summary *summary, const struct aux_s
 		   stats->counted ? "" : ", some may repeat", overwritten, stopped);
 }
 
+/* Print how far back cgroups reach: each that had more than its share, and all others. */
+static void print_cuts(const struct keep_stats *stats)
+{
+	const struct keep_cut *cut;
+
+	for (cut = stats->cuts; cut < stats->cuts + stats->nr_cuts; cut++)
+		print_line("Cgroup %s: all of the %.6f s; dropped %" PRIu64 " older samples: it had more than its share",
+			   cut->path, seconds(stats->end - min(cut->last, stats->end)), cut->records);
+	if (stats->nr_cuts)
+		print_line("Other cgroups: all of the %.6f s",
+			   seconds(stats->end - min(stats->others_begin, stats->end)));
+}
+
 static void print_kept(const struct summary *summary, const struct keep_stats *stats,
 		       const char *reason)
 {
@@ -180,6 +193,7 @@ static void print_kept(const struct summary *summary, const struct keep_stats *s
 			 seconds(stats->end - stats->begin), seconds(stats->end));
 	print_line("Snapshot %" PRIu64 " (%s): %" PRIu64 " kept record%s%s; %s", summary->snapshots,
 		   reason, stats->records, plural(stats->records), period, limits[stats->limit]);
+	print_cuts(stats);
 	if (stats->advised_bytes)
 		print_line("The whole time needs some %" PRIu64 " MB at this rate of events: try a larger --keep",
 			   (stats->advised_bytes >> 20) + 1);

@@ -80,6 +80,24 @@ static void put_rings(struct json *json, const struct snapshot_stats *stats)
 	json__close(json, '}');
 }
 
+/* Cgroups that reach back less far, and how far the others do */
+static void put_cuts(struct json *json, const struct keep_stats *stats)
+{
+	const struct keep_cut *cut;
+
+	put_time(json, "others_complete", stats->end - min(stats->others_begin, stats->end));
+	json__open(json, "cgroups", '[');
+	for (cut = stats->cuts; cut < stats->cuts + stats->nr_cuts; cut++) {
+		json__open(json, NULL, '{');
+		json__text(json, "cgroup", cut->path);
+		json__number(json, "id", cut->cgroup);
+		put_time(json, "complete", stats->end - min(cut->last, stats->end));
+		json__number(json, "dropped_samples", cut->records);
+		json__close(json, '}');
+	}
+	json__close(json, ']');
+}
+
 static void put_kept(struct json *json, const struct keep_stats *stats)
 {
 	json__open(json, "kept", '{');
@@ -92,6 +110,8 @@ static void put_kept(struct json *json, const struct keep_stats *stats)
 		put_time(json, "newest", stats->end);
 	}
 	json__text(json, "limit", keep_limit__name(stats->limit));
+	if (stats->nr_cuts)
+		put_cuts(json, stats);
 	json__close(json, '}');
 }
 

@@ -95,6 +95,21 @@ static void add_kept(const struct keep_stats *kept, char *text, size_t size)
 		  kept->end > kept->begin ? seconds(kept->end - kept->begin) : 0, limits[kept->limit]);
 }
 
+/* How far back cgroups reach, as far as there is space: the summary has all. */
+static void add_cuts(const struct keep_stats *kept, char *text, size_t size)
+{
+	size_t len = strlen(text);
+	unsigned int i;
+
+	if (!kept->nr_cuts)
+		return;
+	len += scnprintf(text + len, size - len, "; cgroups: others %.6f s",
+			 seconds(kept->end - min(kept->others_begin, kept->end)));
+	for (i = 0; i < kept->nr_cuts && size - len > 128; i++)
+		len += scnprintf(text + len, size - len, ", %s %.6f s", kept->cuts[i].path,
+				 seconds(kept->end - min(kept->cuts[i].last, kept->end)));
+}
+
 static void add_rings(const struct coverage *coverage, char *text, size_t size)
 {
 	size_t len = strlen(text);
@@ -134,6 +149,8 @@ void snapshot_event__set(struct snapshot_event *event, const struct snapshot_cau
 	snapshot_cause__print(cause, text, sizeof(text) - 128);
 	if (kept)
 		add_kept(kept, text, sizeof(text));
+	if (kept)
+		add_cuts(kept, text, sizeof(text));
 	if (rings && rings->coverage.newest)
 		add_rings(&rings->coverage, text, sizeof(text));
 	if (aux)

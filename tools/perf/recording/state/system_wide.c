@@ -156,3 +156,16 @@ void system_wide__rewrite_file(struct system_wide *system_wide, u32 file)
 {
 	system_wide->file = file;
 }
+
+const char *system_wide__cgroup(const struct system_wide *system_wide, u64 id)
+{
+	const struct system_wide_record *entry;
+
+	system_wide__for_each(system_wide, entry) {
+		const union perf_event *event = sb_record__event(entry->record);
+
+		if (event->header.type == PERF_RECORD_CGROUP && event->cgroup.id == id)
+			return event->cgroup.path;
+	}
+	return NULL;
+}

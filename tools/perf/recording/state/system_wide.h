@@ -75,6 +75,9 @@ void system_wide__begin_file(struct system_wide *system_wide, u32 file);
  */
 void system_wide__rewrite_file(struct system_wide *system_wide, u32 file);
 
+/** system_wide__cgroup - return the path of the cgroup, or NULL: unknown */
+const char *system_wide__cgroup(const struct system_wide *system_wide, u64 id);
+
 #define system_wide__for_each(system_wide, entry)			\
 	list_for_each_entry(entry, &(system_wide)->list, node)
 

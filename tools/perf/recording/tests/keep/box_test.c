@@ -375,7 +375,7 @@ static void pack(void)
 		keep__unset_raw(&keep, block);
 		mapped = block->mapped;
 		len = zstd_records__compress(NULL, 1, block->data, block->len, packed, true);
-		memory = keep_block__replace(block, packed, len);
+		memory = keep_block__replace(block, packed, len, true);
 		if (memory) {
 			block->form = KEEP_COMPRESSED;
 			keep.bytes -= mapped - block->mapped;

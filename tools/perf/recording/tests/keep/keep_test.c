@@ -95,6 +95,31 @@ size_t keep_packer__pack(struct keep_packer *packer, const void *records, size_t
 	return (void *)to - (void *)packer->packed;
 }
 
+/* Blocks are not thinned: no sample has a cgroup. */
+struct keep_unpacker *keep_unpacker__new(size_t max_bytes)
+{
+	(void)max_bytes;
+	return NULL;
+}
+
+void keep_unpacker__free(struct keep_unpacker *unpacker)
+{
+	(void)unpacker;
+}
+
+ssize_t keep_unpacker__unpack(struct keep_unpacker *unpacker, const void *packed, size_t len,
+			      void **records)
+{
+	(void)unpacker, (void)packed, (void)len, (void)records;
+	return -EINVAL;
+}
+
+bool evsel__is_kept(const struct evsel *evsel)
+{
+	(void)evsel;
+	return true;
+}
+
 int restorer__init(struct restorer *restorer, int level)
 {
 	(void)level;
