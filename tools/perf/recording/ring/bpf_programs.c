@@ -10,6 +10,7 @@
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include "util/debug.h"
 #include "recording/lib/checksum.h"
 #include "bpf_pins.h"
@@ -28,6 +29,8 @@
  * @selected:	programs to load
  * @constants:	for them
  * @filters:	likewise
+ * @cgroups:	directories of the @nr_cgroups that events are bound to
+ * @cgroup_ids:	their numbers
  * @setup:	of bpf_programs__load()
  * @fds:	the ring of each CPU, or -1; NULL before bpf_programs__load()
  * @counts:	room for bpf_programs__read_lost()
@@ -43,6 +46,9 @@ struct bpf_programs {
 	bool			 selected[NR_RING_EVENTS];
 	struct event_ring_constants constants;
 	struct ring_filter	 filters[NR_RING_FILTERS];
+	int			 cgroups[NR_RING_CGROUPS];
+	__u64			 cgroup_ids[NR_RING_CGROUPS];
+	int			 nr_cgroups;
 	struct bpf_ring_setup	 setup;
 	int			*fds;
 	__u64			*counts;
@@ -104,6 +110,16 @@ void bpf_programs__filter(struct bpf_programs *programs, enum ring_event program
 	programs->filters[number] = *filter;
 }
 
+void bpf_programs__add_cgroup(struct bpf_programs *programs, int number, int fd)
+{
+	struct stat st;
+
+	programs->constants.binds_cgroups = 1;
+	programs->cgroups[number - 1] = fd;
+	programs->cgroup_ids[number - 1] = fstat(fd, &st) ? 0 : st.st_ino;
+	programs->nr_cgroups = max(programs->nr_cgroups, number);
+}
+
 /* Return: a descriptor, or a negative errno. */
 static int create_array(size_t data_bytes, int node)
 {
@@ -148,6 +164,17 @@ static int size_map(struct bpf_object *object, const char *name, int nr, int pat
 	return bpf_map__set_inner_map_fd(map, pattern) ?: bpf_map__set_max_entries(map, nr);
 }
 
+static int set_cgroups(const struct bpf_programs *programs, int map)
+{
+	int i;
+
+	for (i = 0; i < programs->nr_cgroups; i++) {
+		if (bpf_map_update_elem(map, &i, &programs->cgroups[i], BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
 /* The maps that the entries of @object's maps of maps are like: descriptors */
 struct patterns {
 	int	ring;
@@ -176,7 +203,7 @@ static int load_object(struct bpf_programs *programs, const void *elf, size_t by
 		memcpy(filters, programs->filters, sizeof(programs->filters));
 		err = size_map(object, "rings", nr, patterns->ring) ?:
 		      size_map(object, "doorbells", nr, patterns->doorbell) ?:
-		      bpf_object__load(object);
+		      bpf_object__load(object) ?: set_cgroups(programs, map_of(object, "cgroups"));
 	}
 	if (err) {
 		bpf_object__close(object);
@@ -226,12 +253,13 @@ static int alloc(struct bpf_programs *programs)
  * Adoption
  */
 
-/* Return: checksum of constants, selection and filters. Pinned programs with another sum are not adopted. */
+/* Return: checksum of all that pinned programs must have in common with these to be adopted. */
 static __u64 constants_sum(const struct bpf_programs *programs)
 {
 	return checksum(&programs->constants, sizeof(programs->constants)) ^
 	       checksum(programs->selected, sizeof(programs->selected)) << 1 ^
-	       checksum(programs->filters, sizeof(programs->filters)) << 2;
+	       checksum(programs->filters, sizeof(programs->filters)) << 2 ^
+	       checksum(programs->cgroup_ids, sizeof(programs->cgroup_ids)) << 3;
 }
 
 static bool is_current(__u64 sum)

@@ -38,6 +38,13 @@ void bpf_programs__filter(struct bpf_programs *programs, enum ring_event program
 			  const struct ring_filter *filter);
 
 /**
+ * bpf_programs__add_cgroup - let events be bound to a cgroup
+ * @number:	of it, for ring_event_config.cgroup: 1 to NR_RING_CGROUPS
+ * @fd:		its directory, open until the programs are loaded
+ */
+void bpf_programs__add_cgroup(struct bpf_programs *programs, int number, int fd);
+
+/**
  * struct bpf_ring_setup - what the programs write to
  * @data_bytes:	size of the data area of each ring: a power of two
  * @nr_cpus:	more than the highest number of a CPU
@@ -63,7 +70,8 @@ struct bpf_ring_setup {
 /**
  * bpf_programs__load - load the selected programs, or adopt those that are pinned
  *
- * Return: 0; a negative errno of bpf(2); or -ESTALE if programs are pinned that differ from these.
+ * Return: 0; a negative errno of bpf(2), -EBADF if a cgroup is not in the hierarchy of cgroup2; or
+ * -ESTALE if programs are pinned that differ from these.
  */
 int bpf_programs__load(struct bpf_programs *programs, const struct bpf_ring_setup *setup);
 

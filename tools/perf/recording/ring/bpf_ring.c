@@ -44,6 +44,7 @@ bool bpf_ring__excludes_own(struct evsel *evsel)
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include "util/callchain.h"
+#include "util/cgroup.h"
 #include "util/cpumap.h"
 #include "util/event.h"
 #include "util/evlist.h"
@@ -59,9 +60,6 @@ bool bpf_ring__excludes_own(struct evsel *evsel)
 #define SAMPLE_FORMAT (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
 		       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW)
 #define SAMPLE_FORMAT_CGROUP (SAMPLE_FORMAT | PERF_SAMPLE_CGROUP)
-
-/* The value of an array could not be larger before Linux 6.8 (KMALLOC_MAX_SIZE). */
-#define MAX_OLD_VALUE (4 << 20)
 
 /* Where all mount and pid namespaces begin (PROC_PID_INIT_INO) */
 #define INIT_PID_NS_INO 0xEFFFFFFC
@@ -159,8 +157,6 @@ static const char *unsuitable_options(struct evsel *evsel)
 		return "the programs cannot evaluate its filter";
 	if (evsel->core.nr_members > 1 || evsel->core.leader != &evsel->core)
 		return "it is in a group";
-	if (evsel->cgrp)
-		return "it is bound to a cgroup";
 	return NULL;
 }
 
@@ -247,6 +243,23 @@ static void give_up(struct bpf_ring *ring, struct evlist *evlist, const char *re
 	free_events(ring);
 }
 
+/* Return: the number of @evsel's cgroup, a new one if no event has it; 0 without cgroup. */
+static int cgroup_number(struct evlist *evlist, const struct evsel *evsel)
+{
+	struct bpf_written_event *event;
+	struct evsel *other;
+	int nr = 0;
+
+	if (!evsel->cgrp)
+		return 0;
+	for_each_written(evlist, other, event) {
+		if (other->cgrp == evsel->cgrp)
+			return event->cgroup;
+		nr = max(nr, event->cgroup);
+	}
+	return nr + 1;
+}
+
 /* Return: 0, or -ENOMEM. */
 static int mark_events(struct bpf_ring *ring, struct evlist *evlist)
 {
@@ -254,7 +267,7 @@ static int mark_events(struct bpf_ring *ring, struct evlist *evlist)
 	struct bpf_written_event *event;
 	const char *reason;
 	struct evsel *evsel;
-	int nr_filters = 0;
+	int nr_filters = 0, cgroup;
 
 	ring->events = calloc(evlist->core.nr_entries, sizeof(*ring->events));
 	if (!ring->events)
@@ -265,6 +278,9 @@ static int mark_events(struct bpf_ring *ring, struct evlist *evlist)
 		reason = unsuitable_event(ring, evsel, &kind);
 		if (!reason && evsel->filter && nr_filters == NR_RING_FILTERS - 1)
 			reason = "other events have so many filters";
+		cgroup = cgroup_number(evlist, evsel);
+		if (!reason && cgroup > NR_RING_CGROUPS)
+			reason = "other events are bound to so many cgroups";
 		pr_debug("%s is written by %s%s\n", evsel__name(evsel), reason ? "perf: " : "BPF",
 			 reason ?: "");
 		if (reason) {
@@ -273,6 +289,7 @@ static int mark_events(struct bpf_ring *ring, struct evlist *evlist)
 		}
 		event = &ring->events[ring->nr++];
 		event->kind = kind;
+		event->cgroup = cgroup;
 		if (evsel->filter)
 			event->filter = ++nr_filters;
 		event->lost = calloc(cpu__max_cpu().cpu, sizeof(*event->lost));
@@ -325,6 +342,8 @@ static void select_programs(struct bpf_ring *ring, struct evlist *evlist)
 		kind = &event->kind;
 		if (event->filter && !bpf_events__filter(evsel, &filter))
 			bpf_programs__filter(ring->programs, kind->program, event->filter, &filter);
+		if (event->cgroup)
+			bpf_programs__add_cgroup(ring->programs, event->cgroup, evsel->cgrp->fd);
 		bpf_programs__select(ring->programs, kind->program, kind->variant);
 		if (kind->call >= 0)
 			bpf_programs__select_calls(ring->programs, kind->program);
@@ -361,6 +380,8 @@ static const char *load(struct bpf_ring *ring, struct evlist *evlist, const stru
 	case EPERM:
 	case EACCES:
 		return "this user may not load BPF programs";
+	case EBADF:
+		return "its cgroup is not in the hierarchy of cgroup2";
 	case ESTALE:
 		ring->refused = true;
 		return "other programs are pinned";
@@ -558,7 +579,7 @@ static bool has_same_events(const struct bpf_ring *ring, struct evlist *evlist,
 		struct ring_event_config *config = find_config(words, &event->kind);
 
 		if (!config->id || config->type != (u16)evsel->core.attr.config ||
-		    config->filter != event->filter)
+		    config->filter != event->filter || config->cgroup != event->cgroup)
 			return false;
 	}
 	return ring->nr == nr_configured(words->events, ARRAY_SIZE(words->events)) +
@@ -573,6 +594,7 @@ static void configure(struct bpf_written_event *event, struct evsel *evsel,
 	config->type = evsel->core.attr.config;
 	config->nr_args = event->kind.nr_args;
 	config->filter = event->filter;
+	config->cgroup = event->cgroup;
 	config->counter = counter_of(&event->kind);
 }
 

@@ -50,6 +50,7 @@ enum bpf_ring_mode {
  * @programs:	has the counters; NULL before the program is attached
  * @lost:	of each CPU, when they were read last; owned
  * @filter:	number of its filter; 0: it has none
+ * @cgroup:	number of the cgroup that it is bound to; 0: none
  * @counts_misses: the misses of the program are those of this event, and not another's
  */
 struct bpf_written_event {
@@ -58,6 +59,7 @@ struct bpf_written_event {
 	const struct bpf_programs	 *programs;
 	unsigned long long		 *lost;
 	int				  filter;
+	int				  cgroup;
 	bool				  counts_misses;
 };
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# perf record --bpf-ring: BPF records the tasks of -p, -t, -u and of a command as perf does
+# perf record --bpf-ring: BPF records the tasks of -p, -t, -u, -G and of a command as perf does
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 300
 # tags: parallel
@@ -117,6 +117,60 @@ else
 	user=()
 	record -u "$name"
 	compare
+fi
+
+# of_cgroup COMMAND...: record the command in the cgroup "$box" until it has ended
+of_cgroup() {
+	start "$@"
+	record -a -G "$box" -- tail -s 0.1 --pid "$task" -f /dev/null
+	compare
+}
+
+# make_cgroups: let perf count in $root/$box, with one below it, and in another one
+make_cgroups() {
+	root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	box=perf-test-$$
+	[ -n "$root" ] && ! grep -q ' cgroup .*perf_event' /proc/mounts &&
+		mkdir "$root/$box" "$root/$box/inner" "$root/$box-other" 2> /dev/null
+}
+
+cgroups_removed() {
+	rmdir "$root/$box/inner" "$root/$box" "$root/$box-other"
+}
+
+subtest "-G: tasks of the cgroup and below"
+if make_cgroups; then
+	# shellcheck disable=SC2016 # expanded by that shell
+	user=(sh -c 'echo 0 > "$0/cgroup.procs" && exec "$@"' "$root/$box/inner")
+	of_cgroup sh "$work/busy"
+	user=()
+else
+	inconclusive "no cgroup2 that perf counts in"
+	box=''
+fi
+
+subtest "-G: tasks that move"
+cat > "$work/moves.py" <<'END'
+import os, sys
+def run_in(path, nr_calls):
+    with open(path + "/cgroup.procs", "w") as file:
+        file.write("0")
+    for i in range(nr_calls):
+        os.getppid()
+for i in range(53):
+    run_in(sys.argv[2], 1000 + i)
+    run_in(sys.argv[1], i)
+run_in(sys.argv[2], 1)
+END
+if [ -n "$box" ]; then
+	# Other events may come while the kernel has moved the task and has not told perf.
+	both=(-e "$enter" -e "$enter/overwrite/" -e syscalls:sys_enter_getppid -e syscalls:sys_enter_getppid/overwrite/)
+	events=("$enter" syscalls:sys_enter_getppid)
+	of_cgroup /usr/bin/python3 -S "$work/moves.py" "$root/$box/inner" "$root/$box-other"
+	grep -qP '^same\tsyscalls:sys_enter_getppid\t1378 ' "$work/same" || error "not 1378 calls"
+	wait_until 10 cgroups_removed || error "cgroups are in use"
+else
+	inconclusive "no cgroup2 that perf counts in"
 fi
 
 subtest "a stream holds every call of the target once, and no other"

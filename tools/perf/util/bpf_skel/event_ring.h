@@ -87,6 +87,9 @@ enum ring_event {
 #define MAX_RING_COMPARISONS	15
 #define NR_RING_FILTERS		32
 
+/* Events may be bound to up to 16 cgroups. */
+#define NR_RING_CGROUPS		16
+
 /* Where a filter finds the fields: in memory laid out as the record, and behind it */
 #define EVENT_RING_SCRATCH	512
 #define RING_FILTER_COMM	EVENT_RING_SCRATCH
@@ -140,6 +143,7 @@ struct ring_filter {
  * @nr_args:	of the system call
  * @filter:	number of its filter; 0: it has none
  * @counter:	index in the map "lost", which counts lost events for each CPU
+ * @cgroup:	number of the cgroup whose tasks are recorded, from 1; 0: all tasks are
  */
 struct ring_event_config {
 	unsigned long long	id;
@@ -149,6 +153,7 @@ struct ring_event_config {
 	unsigned char		nr_args;
 	unsigned short		counter;
 	unsigned char		filter;
+	unsigned char		cgroup;
 };
 
 /**
@@ -160,6 +165,7 @@ struct ring_event_config {
  * @enter_calls: are there events of entering single system calls?
  * @exit_calls:	likewise, of leaving
  * @awaits_exec: tasks are recorded once their marker is enabled, as exec does it
+ * @binds_cgroups: is an event bound to a cgroup?
  * @filters_comm: does a filter compare the name of the current task?
  * @filtered:	programs of whose events some have filters
  * @excludes_own: programs whose events of event_ring_words.own_tgid are not recorded
@@ -173,6 +179,7 @@ struct event_ring_constants {
 	unsigned char		enter_calls;
 	unsigned char		exit_calls;
 	unsigned char		awaits_exec;
+	unsigned char		binds_cgroups;
 	unsigned char		filters_comm;
 	unsigned char		filtered[NR_RING_EVENTS];
 	unsigned char		excludes_own[NR_RING_EVENTS];

@@ -88,7 +88,7 @@ static __always_inline struct call *begin_call(struct place *place, struct pt_re
 {
 	struct call *entry;
 
-	if (!place->config->enabled || is_compat())
+	if (!place->config->enabled || is_compat() || !is_in_cgroup(place->config))
 		return NULL;
 	place->size = RECORD_SIZE(16) + nr_values * sizeof(__u64);
 	place->usual_count = 1;

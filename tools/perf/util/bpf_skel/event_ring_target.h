@@ -2,6 +2,9 @@
 /*
  * Decide whether the current task is recorded.
  *
+ * An event that is bound to a cgroup is recorded while the current task is in it, or in one below it.
+ * perf's own events follow a task that moves once the kernel has told its CPU.
+ *
  * In recordings of tasks, each task of the target has an event of perf whose config1 is
  * constants.marker, and its children inherit that event: perf record opens it before all other events
  * (recording/task_contexts.h). A task is recorded as long as it has the event, which is exactly as
@@ -64,6 +67,21 @@ struct task_struct___ring {
 	char			comm[TASK_COMM_LEN];
 	struct perf_event_context___ring *perf_event_ctxp;
 } __attribute__((preserve_access_index));
+
+/* By ring_event_config.cgroup - 1 */
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, NR_RING_CGROUPS);
+	__type(key, __u32);
+	__type(value, __u32);
+} cgroups SEC(".maps");
+
+static __always_inline bool is_in_cgroup(const volatile struct ring_event_config *config)
+{
+	__u32 cgroup = constants.binds_cgroups ? config->cgroup : 0;
+
+	return !cgroup || bpf_current_task_under_cgroup(&cgroups, cgroup - 1) == 1;
+}
 
 /* Return: the event with @member, which is at @offset of it. */
 static __always_inline const struct perf_event___ring *event_of(const void *member, __u32 offset)

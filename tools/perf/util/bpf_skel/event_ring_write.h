@@ -460,7 +460,7 @@ static __always_inline void commit(struct place *place)
  */
 static __always_inline void *begin(struct place *place)
 {
-	if (!place->config->enabled ||
+	if (!place->config->enabled || !is_in_cgroup(place->config) ||
 	    (place->event > RING_EVENT_sys_exit && !records_current(place->event)))
 		return NULL;
 	place->ip = place->config->ip;
