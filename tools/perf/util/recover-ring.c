@@ -116,18 +116,6 @@ static int map_image(const char *path, void **image, size_t *size)
 	return err;
 }
 
-static void add_stats(struct perf_recovery_stats *sum, const struct perf_recovery *recovery)
-{
-	struct perf_recovery_stats stats;
-
-	perf_recovery__stats(recovery, &stats);
-	sum->records += stats.records;
-	sum->rings += stats.rings;
-	sum->gaps += stats.gaps;
-	sum->copies += stats.copies;
-	sum->doubtful += stats.doubtful;
-}
-
 static int report(const struct perf_recovery_stats *stats, const char *path)
 {
 	if (!stats->records) {
@@ -159,22 +147,9 @@ static int process_image(const void *image, size_t size, const struct perf_recov
 	}
 	while (!err && (event = perf_recovery__read_event(recovery)))
 		err = process(tool, event);
-	add_stats(stats, recovery);
+	perf_recovery__stats(recovery, stats);
 	perf_recovery__delete(recovery);
 	return err;
-}
-
-/* Return: size of the first part of an image that is to be searched on its own, and its offset. */
-static size_t first_part(const void *image, size_t size, size_t *offset)
-{
-	const struct recover_ring_parts *parts = image;
-
-	*offset = 0;
-	if (size < sizeof(*parts) || memcmp(parts->magic, RECOVER_RING_PARTS, sizeof(parts->magic)) ||
-	    !parts->bytes)
-		return size;
-	*offset = sizeof(*parts);
-	return parts->bytes;
 }
 
 int recover_ring__process(struct evlist *evlist, const char *path, const struct perf_tool *tool,
@@ -182,17 +157,14 @@ int recover_ring__process(struct evlist *evlist, const char *path, const struct 
 {
 	struct perf_recovery_stats stats = { 0 };
 	struct perf_recovery_ids ids;
-	size_t size = 0, part, offset;
+	size_t size = 0;
 	void *image;
 	int err = map_image(path, &image, &size);
 
 	if (err)
 		return err;
 	err = collect_ids(evlist, &ids);
-	part = first_part(image, size, &offset);
-	for (; !err && offset < size; offset += min(part, size - offset))
-		err = process_image(image + offset, min(part, size - offset), &ids, path, tool, process,
-				    &stats);
+	err = err ?: process_image(image, size, &ids, path, tool, process, &stats);
 	err = err ?: report(&stats, path);
 	free((void *)ids.ids);
 	munmap(image, size);

@@ -12,21 +12,6 @@
 
 #include <linux/types.h>
 
-#define RECOVER_RING_PARTS	"PERFRNGS"
-
-/**
- * struct recover_ring_parts - begin of an image whose parts are searched one by one
- * @magic:	RECOVER_RING_PARTS
- * @bytes:	size of each part [bytes]
- *
- * Records of rings that BPF programs write have the same id on all CPUs: in one image, the rings of two
- * CPUs would be taken for copies of each other.
- */
-struct recover_ring_parts {
-	char	magic[8];
-	u64	bytes;
-};
-
 struct evlist;
 struct perf_session;
 struct perf_tool;

@@ -27,14 +27,18 @@ bool evlist__defers(struct evlist *evlist)
 	return false;
 }
 
-/* Its other ids, of descriptors on other CPUs, are in no sample. */
-void evsel__replace_id(struct evsel *evsel, u64 id)
+void evsel__replace_id(struct evsel *evsel, int cpu_idx, u64 id)
 {
-	struct perf_sample_id *sid = xyarray__entry(evsel->core.sample_id, 0, 0);
+	struct perf_sample_id *sid = xyarray__entry(evsel->core.sample_id, cpu_idx, 0);
 	struct hlist_head *heads = evsel->evlist->core.heads;
+	u32 i;
 
+	for (i = 0; i < evsel->core.ids; i++) {
+		if (evsel->core.id[i] == sid->id)
+			evsel->core.id[i] = id;
+	}
 	hlist_del(&sid->node);
-	sid->id = evsel->core.id[0] = id;
+	sid->id = id;
 	hlist_add_head(&sid->node, &heads[hash_64(id, PERF_EVLIST__HLIST_BITS)]);
 }
 

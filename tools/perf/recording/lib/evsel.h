@@ -18,10 +18,11 @@ bool evsel__is_off_cpu(const struct evsel *evsel);
 bool evsel__is_bpf_written(const struct evsel *evsel);
 
 /**
- * evsel__replace_id - let the samples of an opened event with one id be recognized by another one
- * @id:		that no other event has
+ * evsel__replace_id - let the samples of an opened event on a CPU be recognized by another id
+ * @cpu_idx:	index in the event's CPUs; of its threads, the first one gets the id
+ * @id:		that nothing else has
  */
-void evsel__replace_id(struct evsel *evsel, u64 id);
+void evsel__replace_id(struct evsel *evsel, int cpu_idx, u64 id);
 
 /**
  * evlist__defers - does the kernel write user stacks as records of their own, for any event?

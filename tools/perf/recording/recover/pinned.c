@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include "builtin.h"
 #include "util/debug.h"
-#include "util/recover-ring.h"
 #include "recording/ring/bpf_pins.h"
 #include "pinned.h"
 
@@ -36,15 +35,6 @@ static void release(struct memory_file *file)
 		close(file->fd);
 }
 
-/* All rings have the same size: let each be searched on its own. */
-static int write_parts(const struct bpf_pins *pins, int fd)
-{
-	struct recover_ring_parts parts = { .bytes = bpf_pins__ring_bytes(pins) };
-
-	memcpy(parts.magic, RECOVER_RING_PARTS, sizeof(parts.magic));
-	return writen(fd, &parts, sizeof(parts)) == sizeof(parts) ? 0 : -errno;
-}
-
 /* The rings are an image of memory, which has nothing else. */
 static int inject(const struct memory_file *session, const struct memory_file *image, const char *output)
 {
@@ -61,8 +51,7 @@ static int save(const struct bpf_pins *pins, const char *output)
 	int err = create(&session, "session") ?: create(&image, "rings");
 
 	bpf_pins__detach(pins);
-	err = err ?: bpf_pins__copy_session(pins, session.fd) ?: write_parts(pins, image.fd) ?:
-	      bpf_pins__copy_rings(pins, image.fd);
+	err = err ?: bpf_pins__copy_session(pins, session.fd) ?: bpf_pins__copy_rings(pins, image.fd);
 	if (err)
 		pr_err("Cannot copy %s: %s\n", pins->path, strerror(-err));
 	err = err ?: inject(&session, &image, output);

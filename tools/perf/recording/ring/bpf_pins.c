@@ -360,22 +360,6 @@ int bpf_pins__copy_rings(const struct bpf_pins *pins, int fd)
 	return for_each_ring(pins, write_ring, &fd);
 }
 
-static int note_bytes(const void *ring __maybe_unused, size_t bytes, void *arg)
-{
-	size_t *largest = arg;
-
-	*largest = max(*largest, bytes);
-	return 0;
-}
-
-size_t bpf_pins__ring_bytes(const struct bpf_pins *pins)
-{
-	size_t bytes = 0;
-
-	for_each_ring(pins, note_bytes, &bytes);
-	return bytes;
-}
-
 static int count(const void *ring __maybe_unused, size_t bytes __maybe_unused, void *nr)
 {
 	++*(int *)nr;

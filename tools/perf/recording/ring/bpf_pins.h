@@ -129,9 +129,6 @@ int bpf_pins__copy_session(const struct bpf_pins *pins, int fd);
 /** bpf_pins__copy_rings - write the rings to @fd, one behind the other. Return: 0, or a negative errno */
 int bpf_pins__copy_rings(const struct bpf_pins *pins, int fd);
 
-/** bpf_pins__ring_bytes - Return: the length of what bpf_pins__copy_rings() writes for each ring [bytes] */
-size_t bpf_pins__ring_bytes(const struct bpf_pins *pins);
-
 /** bpf_pins__detach - detach the programs, and wait until none of them writes */
 void bpf_pins__detach(const struct bpf_pins *pins);
 

@@ -598,6 +598,16 @@ static void configure(struct bpf_written_event *event, struct evsel *evsel,
 	config->counter = counter_of(&event->kind);
 }
 
+/* All samples of a CPU have the id of the first thread. */
+static void replace_ids(struct evsel *evsel, u64 id)
+{
+	struct perf_cpu cpu;
+	cpu_index_t i;
+
+	perf_cpu_map__for_each_cpu(cpu, i, evsel->core.cpus)
+		evsel__replace_id(evsel, i, RING_ID_ON_CPU(id, cpu.cpu));
+}
+
 static int attach(struct bpf_ring *ring, struct evlist *evlist)
 {
 	struct event_ring_words *words = bpf_programs__words(ring->programs);
@@ -613,10 +623,9 @@ static int attach(struct bpf_ring *ring, struct evlist *evlist)
 		return bpf_pins__refuse(&ring->pins, "it recorded other events");
 	for_each_written(evlist, evsel, event) {
 		config = find_config(words, &event->kind);
-		if (adopted)
-			evsel__replace_id(evsel, config->id);
-		else
+		if (!adopted)
 			configure(event, evsel, config);
+		replace_ids(evsel, config->id);
 		event->config = config;
 		event->programs = ring->programs;
 		event->counts_misses = !counted[event->kind.program];

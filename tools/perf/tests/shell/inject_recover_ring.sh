@@ -91,6 +91,36 @@ for cut in 1 4097 30001; do
 	is_tail "$whole" 1 || error "$cut bytes: no last samples are recovered"
 done
 
+# The rings of all CPUs have records at the same positions.
+subtest "rings written by BPF, from the memory of the recorder"
+enter=raw_syscalls:sys_enter
+if ! "$PERF" record -a --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data" -- true 2> "$work/record.err"; then
+	inconclusive "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err")"
+else
+	recorder_start -a -m 64 --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data"
+	for cpu in $(sed 's/[-,]/ /g' /sys/devices/system/cpu/online); do
+		taskset -c "$cpu" "$work/$comm" --threads 1 --tag 1 --count 10007 > "$work/issued" ||
+			error "no calls on CPU $cpu"
+	done
+	control disable || error "disable: $answer"
+	python3 - "$recorder" > "$work/image" <<-'END'
+	import sys
+	with open(f'/proc/{sys.argv[1]}/maps') as maps, open(f'/proc/{sys.argv[1]}/mem', 'rb') as memory:
+	    for line in maps:
+	        if 'anon_inode:bpf-map' in line:
+	            begin, end = (int(number, 16) for number in line.split()[0].split('-'))
+	            memory.seek(begin)
+	            sys.stdout.buffer.write(memory.read(end - begin))
+	END
+	recorder_stop
+	recover "$work/image" || error "perf inject fails: $(cat "$work/inject.err")"
+	note "$(cat "$work/inject.err")"
+	cpus=$(texts "$work/data" | grep -o '\[[0-9]*\]' | sort -u | wc -l)
+	whole=$(samples "$work/data")
+	is_tail "$whole" $((whole - cpus)) || error "samples are not recovered"
+	grep -q "from $cpus rings" "$work/inject.err" || error "not $cpus rings"
+fi
+
 subtest "errors"
 head -c 1000000 /dev/urandom > "$work/nothing"
 recover "$work/nothing" && error "an image without records is accepted"

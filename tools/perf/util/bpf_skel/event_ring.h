@@ -134,9 +134,12 @@ struct ring_filter {
 	struct ring_comparison	comparisons[MAX_RING_COMPARISONS];
 };
 
+/* Sample ids are those of perf for the first CPU, which have fewer bits, and the number of the CPU. */
+#define RING_ID_ON_CPU(id, cpu)	((id) | (unsigned long long)(cpu) << 48)
+
 /**
  * struct ring_event_config - what perf record and a program share about an event
- * @id:		sample id
+ * @id:		for RING_ID_ON_CPU()
  * @ip:		instruction pointer of the samples; not of single system calls
  * @type:	id of the tracepoint
  * @enabled:	is the event recorded now? perf record writes it at any time

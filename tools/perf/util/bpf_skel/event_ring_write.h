@@ -222,6 +222,7 @@ static __always_inline void write_lost(const struct place *next)
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct place place = *next;
 	volatile struct lost_record *record;
+	__u32 cpu = bpf_get_smp_processor_id();
 
 	if (!nr)			/* an interrupt has told it */
 		return;
@@ -231,14 +232,14 @@ static __always_inline void write_lost(const struct place *next)
 	record->type = PERF_RECORD_LOST;
 	record->misc = 0;
 	record->size = sizeof(*record);
-	record->id = place.config->id;
+	record->id = RING_ID_ON_CPU(place.config->id, cpu);
 	record->lost = nr;
 	record->pid = pid_tgid >> 32;
 	record->tid = pid_tgid;
 	record->time = bpf_ktime_get_ns();
-	record->cpu = bpf_get_smp_processor_id();
+	record->cpu = cpu;
 	record->unused = 0;
-	record->sample_id = place.config->id;
+	record->sample_id = RING_ID_ON_CPU(place.config->id, cpu);
 	wrap(&place);
 }
 
@@ -318,6 +319,7 @@ static __always_inline void fill(struct place *place, struct sample *sample, str
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	__u32 count = preempt_count(place->usual_count), depth = count & PREEMPT_BITS;
+	__u32 cpu = bpf_get_smp_processor_id();
 	__u8 flags = place->flags;
 
 	if (count & NMI_BITS)
@@ -340,12 +342,12 @@ static __always_inline void fill(struct place *place, struct sample *sample, str
 	sample->type = PERF_RECORD_SAMPLE;
 	sample->misc = place->misc;
 	sample->size = place->size;
-	sample->id = place->config->id;
+	sample->id = RING_ID_ON_CPU(place->config->id, cpu);
 	sample->ip = place->ip;
 	sample->pid = pid_tgid >> 32;
 	sample->tid = pid_tgid;
 	sample->time = bpf_ktime_get_ns();
-	sample->cpu = bpf_get_smp_processor_id();
+	sample->cpu = cpu;
 	sample->unused = 0;
 	sample->period = 1;
 	raw->size = place->size - sizeof(*sample) - sizeof(raw->size) - tail_bytes();
