@@ -31,6 +31,7 @@
 #define OUTPUT_PORT	"/dev/vport0p1"
 #define STATUS_PORT	"/dev/vport0p2"
 #define CONSOLE		"/dev/hvc0"
+#define OUT_OPTIONS	"trans=virtio,version=9p2000.L,msize=262144"
 
 static const struct {
 	const char *type, *dir, *options;
@@ -103,7 +104,9 @@ static void mount_root(const char *dir)
 	}
 
 	snprintf(out, sizeof(out), ".%s/out", dir);
-	if (mount("out", out, "9p", 0, "trans=virtio,version=9p2000.L,msize=262144,cache=readahead"))
+	/* Linux before 6.4 has no cache=readahead. */
+	if (mount("out", out, "9p", 0, OUT_OPTIONS ",cache=readahead") &&
+	    mount("out", out, "9p", 0, OUT_OPTIONS ",cache=mmap"))
 		die("mounting the output directory");
 
 	/* pivot_root(".", ".") stacks the old root on the new one: unmount it. */
