@@ -1,5 +1,5 @@
 #!/bin/bash
-# perf script, buildid-list: damaged counts, sizes and CPUs crash none
+# perf script, buildid-list, trace: damaged counts, sizes and CPUs, and missing formats, crash none
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 300
 # tags: parallel
@@ -64,6 +64,23 @@ while place < start + size:                     # a CPU in each sample that does
         struct.pack_into('<I', damaged, place + 40, 0x7fffff00)
     place += length
 read(damaged, 'samples, CPU', ['script'])
+with open(source + '.pipe', 'rb') as file:
+    data = file.read()
+places, place = {}, 16
+while place + 8 <= len(data):
+    kind, _, length = struct.unpack_from('<IHH', data, place)
+    places.setdefault(kind, place)
+    place += length + (int.from_bytes(data[place + 8:place + 12], 'little') if kind == 66 else 0)
+attributes = 64                                 # before the formats, which name tracepoints
+read(data[:next(place for kind, place in places.items() if kind != attributes)],
+     'a pipe without formats', ['trace'], ['sched', 'latency'], ['script'])
+damaged = bytearray(data)                       # a THREAD_MAP without so many entries is refused
+struct.pack_into('<I', damaged, places[73] + 8, 0x7fffff)
+read(damaged, 'THREAD_MAP, entries', ['script'], ['report', '--stats'])
+if subprocess.run([perf, 'script', '-i', source + '.damaged'], stdin=subprocess.DEVNULL, check=False,
+                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
+    crashes += 1
+    print('# THREAD_MAP, entries: perf script reads behind the record')
 print(f'# {runs} runs of {len(features)} features')
 sys.exit(crashes > 0)
 END
@@ -74,5 +91,7 @@ events=(-e cpu-clock:u)
 	events+=(-e raw_syscalls:sys_enter)
 "$PERF" record -q --sample-cpu "${events[@]}" -o "$work/data" -- true 2> "$work/err" ||
 	fatal "perf record fails: $(< "$work/err")"
+"$PERF" record -q "${events[@]}" -o - -- true > "$work/data.pipe" 2> "$work/err" ||
+	fatal "perf record -o - fails: $(< "$work/err")"
 python3 "$work/damage.py" "$PERF" "$work/data" || error "a signal ends readers"
 finish
