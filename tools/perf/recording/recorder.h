@@ -33,10 +33,11 @@
  *        |      aux.c, drain.c, snapshot.c, copy.c, write.c
  *        |      sideband.c, task_history.c, hw_ids.c	records that tell about the trace
  *        +-- sideband/		what happens to tasks: tracking rings -> live state -> file
- *        |      drain_thread.c, fixup.c		rings -> backlog, or file
+ *        |      drain_thread.c			rings -> backlog, or file
  *        |      sideband.c				backlog -> live state; begins files
  *        |      synthesize.c, bpf_thread.c		what was there before
  *        +-- state/		the live state: tasks and maps, in bounded memory; no rings, no files
+ *        |      fixup.c				corrects headers that the kernel gets wrong
  *        +-- output/		perf.data: header, features, switching files, deleting old ones
  *        +-- write/		memory -> disk: queue, compression, io_uring, POSIX AIO or write(2)
  *        +-- report/		what the user is told at the end

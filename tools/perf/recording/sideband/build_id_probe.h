@@ -2,7 +2,7 @@
 /*
  * Find out whether this recorder may have build-ids in mmap records without harm to others.
  *
- * Some kernels mark the records of all events once one event has asked for build-ids (fixup.h).
+ * Some kernels mark the records of all events once one event has asked for build-ids (state/fixup.h).
  * Files of other recorders would then have wrong build-ids, or be unreadable.
  */
 #ifndef PERF_RECORDING_BUILD_ID_PROBE_H

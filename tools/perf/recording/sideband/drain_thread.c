@@ -8,7 +8,6 @@
 #include "recording/ring/channel.h"
 #include "recording/ring/readers.h"
 #include "drain_thread.h"
-#include "fixup.h"
 
 /*
  * From the rings to the file and the backlog. Caller holds @lock.

@@ -25,7 +25,7 @@
 #include "recording/lib/pollset.h"
 #include "recording/lib/records.h"
 #include "recording/ring/drain.h"
-#include "fixup.h"
+#include "recording/state/fixup.h"
 
 struct channel;
 struct evlist;

@@ -4,7 +4,7 @@
 # tags: parallel
 
 # Kernels build a side-band record, and the sample of a page fault, once for all events that want it,
-# and leave parts of it behind for the next event (sideband/fixup.h, ring/sample_ids.h). All recorders here follow one task through several programs,
+# and leave parts of it behind for the next event (state/fixup.h, ring/sample_ids.h). All recorders here follow one task through several programs,
 # so that each recorder may leave something to each. Every perf must read each file, and all files
 # must tell the same.
 

@@ -17,7 +17,7 @@
 
 #include "recording/lib/records.h"
 #include "recording/ring/drain.h"
-#include "recording/sideband/fixup.h"
+#include "recording/state/fixup.h"
 #include "perf/tests/tap.h"
 
 /*

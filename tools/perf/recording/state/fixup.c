@@ -2,8 +2,8 @@
 #include "util/evlist.h"
 #include "util/evsel.h"
 #include "recording/lib/records.h"
-#include "recording/ring/drain.h"
-#include "recording/state/sb_record.h"
+#include "recording/ring/sink.h"
+#include "sb_record.h"
 #include "fixup.h"
 
 static bool may_be_oversized(u32 type)
