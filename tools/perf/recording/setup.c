@@ -322,19 +322,26 @@ static int start_guard(struct recorder *rec)
 	return guard__start(&rec->guard, rec->keep.file, rec->keep.box->header->sum);
 }
 
+static int guard_channel(struct recorder *rec, struct channel *channel)
+{
+	struct ring *ring;
+	int err = 0;
+
+	channel__for_each_ring(channel, ring)
+		err = err ?: guard__add(&rec->guard, ring->map.fd, ring__size(ring) + page_size);
+	return err;
+}
+
 static int guard_rings(struct recorder *rec)
 {
 	struct channel *stream;
-	struct ring *ring;
 	int err = 0;
 
 	if (!rec->keep.box)
 		return 0;
-	channels__for_each_stream(&rec->channels, stream) {
-		channel__for_each_ring(stream, ring)
-			err = err ?: guard__add(&rec->guard, ring->map.fd, ring__size(ring) + page_size);
-	}
-	return err;
+	channels__for_each_stream(&rec->channels, stream)
+		err = err ?: guard_channel(rec, stream);
+	return err ?: guard_channel(rec, &rec->channels.channel[CHANNEL_TRACKING]);
 }
 
 int recorder__prepare(struct recorder *rec, int argc, const char **argv)

@@ -14,6 +14,8 @@
 #include "util/event.h"
 #include "recording/keep/guard.h"
 #include "recording/lib/checksum.h"
+#include "recording/ring/sink.h"
+#include "recording/state/fixup.h"
 #include "internal.h"
 
 /* The guard writes as much as the rings have. It has the lock from the start of the recorder. */
@@ -194,20 +196,29 @@ static bool is_whole(const struct ring_end *end, const struct rings_entry *entry
 	return !end->lost && entry->free >= max(2 * end->max_size, (size_t)MIN_FREE);
 }
 
-static int write_ring(struct recovery *recovery, const struct rings_entry *entry, u64 *end_time)
-{
-	struct ring_end end = { .last = recovery->reader.header.complete };
-	struct records records = records_of(&recovery->rings, entry);
-	struct record_iter iter;
-	int err = 0;
+/**
+ * struct ring_writer - takes the records of one ring
+ * @end:	what is known of the ring so far
+ */
+struct ring_writer {
+	struct record_sink	 sink;
+	struct recovery		*recovery;
+	struct ring_end		 end;
+};
 
-	if (entry->len && !records__len(&records))
-		end.lost = true;
-	records__for_each(&records, iter) {
-		union perf_event *event = records.part[0].iov_base + iter.pos;
+static int write_records(struct record_sink *sink, const struct records *records,
+			 struct ring *ring __maybe_unused)
+{
+	struct ring_writer *writer = container_of(sink, struct ring_writer, sink);
+	struct recovery *recovery = writer->recovery;
+	struct record_iter iter;
+	int err;
+
+	records__for_each(records, iter) {
+		union perf_event *event = records->part[0].iov_base + iter.pos;
 		struct ring_record *record = find(&recovery->rings, event);
 
-		note_end(&end, event, recovery__time(recovery, event));
+		note_end(&writer->end, event, recovery__time(recovery, event));
 		if (record && record->is_written)
 			continue;
 		err = recovery__write_record(recovery, event);
@@ -215,9 +226,24 @@ static int write_ring(struct recovery *recovery, const struct rings_entry *entry
 			return err;
 		recovery->rings.nr_added++;
 	}
-	if (!is_whole(&end, entry))
-		*end_time = min(*end_time, end.last);
 	return 0;
+}
+
+static int write_ring(struct recovery *recovery, const struct rings_entry *entry, u64 *end_time)
+{
+	static union fixup_copy copy;
+	struct ring_writer writer = {
+		.sink.write = write_records, .recovery = recovery,
+		.end.last = recovery->reader.header.complete,
+	};
+	struct records records = records_of(&recovery->rings, entry);
+	int err;
+
+	writer.end.lost = entry->len && !records__len(&records);
+	err = fixup__pass(recovery->evlist, &records, &copy, &writer.sink, NULL);
+	if (!is_whole(&writer.end, entry))
+		*end_time = min(*end_time, writer.end.last);
+	return err;
 }
 
 int recovery__write_rings(struct recovery *recovery)

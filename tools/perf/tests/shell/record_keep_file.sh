@@ -162,6 +162,9 @@ recover || error "not recovered: $(< "$work/inject.err")"
 note "$(grep 'rings that nobody' "$work/inject.err")"
 numbered_ranges "$work/recovered" | grep -qw 9:1-997 ||
 	error "it holds $(numbered_ranges "$work/recovered"): $(< "$work/inject.err")"
+"$PERF" script "${no_symbols[@]}" -i "$work/recovered" -F comm,event 2> /dev/null |
+	grep -v snapshot: | sort | uniq -c > "$work/comms"
+grep -qv "$comm " "$work/comms" && error "names: $(< "$work/comms")"
 trace_options=(--time ",$end")		# rounded down to microseconds
 numbered_ranges "$work/recovered" | grep -qwE '9:1-99[67]' ||
 	error "claimed are $(numbered_ranges "$work/recovered"): $(< "$work/inject.err")"
