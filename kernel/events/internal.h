@@ -266,7 +266,8 @@ unsigned long perf_output_split(struct perf_output_handle *handle,
  *
  * See plain_sample.c. The result does not change while the event is open.
  *
- * Return: the size of a sample without raw data, but with its size [bytes]; 0 if it is not plain.
+ * Return: the size of a sample without raw data, but with its size [bytes]; 0 if
+ * it is not plain.
  */
 u16 perf_plain_size(struct perf_event *event);
 

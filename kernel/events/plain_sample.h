@@ -113,8 +113,8 @@ static __always_inline void *put_plain_fields(void *addr,
 
 /*
  * Store the sample of @event, which is @top or inherited from it. The sample is
- * contiguous. Its fields are in the lower half of
- * sample_type; the upper half has PERF_SAMPLE_SIZE_AT_END.
+ * contiguous. Its fields are in the lower half of sample_type; the upper half
+ * has PERF_SAMPLE_SIZE_AT_END.
  */
 static __always_inline void *put_plain(void *addr, struct plain_sample sample,
 				       struct perf_event *event,
