@@ -542,6 +542,7 @@ static const struct {
 static int usage(void)
 {
 	fprintf(stderr, "usage: parity nr | file-gone [FILE] | libraries FILE... | stay NAME |\n"
+			"              wait-exec PROGRAM [ARGUMENT]... |\n"
 			"              work TAG NAME [TAG NAME]... | batch TAG NAME [TAG NAME]...");
 	for (size_t i = 0; i < sizeof(workloads) / sizeof(*workloads); i++)
 		fprintf(stderr, " | %s", workloads[i].name);
@@ -576,6 +577,10 @@ int main(int argc, char **argv)
 	} else if (!strcmp(name, "libraries")) {
 		libraries(argv + 2);
 #endif
+	} else if (!strcmp(name, "wait-exec") && argc > 2) {
+		wait_go();
+		execv(argv[2], argv + 2);
+		fail(argv[2]);
 	} else if (!strcmp(name, "stay") && argc > 2) {
 		wait_go();
 		batch(1, argv[2]);
