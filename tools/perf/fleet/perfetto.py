@@ -144,7 +144,7 @@ def write_compressed(out, packets):
 
 
 def option(result, machine):
-    """Return --machine of perf data convert. A name is that of a host, with an user or without."""
+    """Return --machine of perf data convert. A name is that of a host, with a user or without."""
     name = ''.join(char if char.isprintable() else '?' for char in result['machine'])
     return (f'--machine={machine}:{merge.clock_shift(result)}:{result["clock"]["bound_ns"]}:'
             f'{name}')

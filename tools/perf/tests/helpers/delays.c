@@ -384,7 +384,7 @@ void __attribute__((noinline)) get_parent(void)
 	syscall(SYS_getppid);
 }
 
-static void yield(void)
+static void yield_cpu(void)
 {
 	sched_yield();
 }
@@ -393,7 +393,7 @@ static void *keep_yielding(void *arg)
 {
 	pin();
 	for (;;)
-		yield();
+		yield_cpu();
 	return arg;
 }
 
@@ -458,7 +458,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(kind, "yields")) {
 		begin_thread(keep_yielding, NULL);
 		pin();
-		make_many(name, yield, nr, rate);
+		make_many(name, yield_cpu, nr, rate);
 	} else if (!strcmp(kind, "forks")) {
 		for (; nr; nr--)
 			make_fork();

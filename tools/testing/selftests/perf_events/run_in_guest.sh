@@ -11,8 +11,9 @@
 # Arguments: names of selftests to run, all by default. --build only builds the selftests,
 # upstream's included.
 
-tests=(size_at_end trailer_samples trailer_sideband sample_sizes sample_shared sample_plain inherited ring_modes
-       ring_mmap ring_hostile ring_overwrite ring_libperf ring_cpus aux_snapshot aux_races)
+tests=(size_at_end trailer_samples trailer_sideband sample_sizes sample_shared sample_plain
+       inherited ring_modes ring_mmap ring_hostile ring_overwrite ring_libperf ring_cpus
+       aux_snapshot aux_races)
 suites=(perf_ring_{alloc,data,irq,samples,plain,aux})
 
 run_kunit()
