@@ -14,7 +14,7 @@ export BASE BUILD LINUX_SOURCE
 .NOTPARALLEL:			# perf's own build uses all CPUs
 .PHONY: help deps tree perf perf-asan stage install uninstall deb-deps deb deb-kernel upstream-tree \
 	upstream-perf newest-perf \
-	kernel debug-kernel kcsan-kernel upstream-kernel arm64-kernel cross-kernel lint-kernel vm \
+	kernel debug-kernel kcsan-kernel upstream-kernel stock-kernel arm64-kernel cross-kernel lint-kernel vm \
 	demo demo-overwrite demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
 	test-programs unit-programs ring-vectors ring-programs pt-programs event-fuzzer \
 	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover fuzz-columns fuzz-box litmus herd7 \
@@ -191,6 +191,10 @@ upstream-kernel: upstream-tree $(VM_PROGRAMS)	## build build/kernel-upstream, th
 		$(VM)/build-kernel $(UPSTREAM) $(UPSTREAM)/guest $(BTF_CONFIG) -- prepare
 	$(call link-kernel,$(UPSTREAM),$(BUILD)/kernel-upstream)
 	@$(VM)/build-kernel $(UPSTREAM) $(UPSTREAM)/guest $(BTF_CONFIG) -- vmlinux modules_prepare
+
+# The kernel of this Debian. Tests are skipped if it cannot be downloaded.
+stock-kernel: $(VM_PROGRAMS)	## download the kernel of this Debian to build/kernel-stock
+	@$(VM)/stock-kernel $(BUILD)/kernel-stock || [ $$? = 2 ]
 
 $(VM_PROGRAMS): $(BUILD)/vm/%: $(VM)/%.c
 	@mkdir -p $(@D)
