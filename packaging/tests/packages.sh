@@ -216,7 +216,7 @@ wait $nspawn 2> /dev/null
 subtest "the package is purged"
 cp "$work/default.conf" "$config"
 inside dpkg --purge perf-recorder > "$work/log" 2>&1 || error "$(cat "$work/log")"
-rm -r "$dropin"
+rm -r "$dropin" "$root/etc/perf-recorder/keeps.conf"
 (cd "$upper" && find . -path '*perf-recorder*' ! -path './root/*' ! -path './var/log/*' \
 	! -path './var/cache/*' ! -path './tmp/*' ! -type c) > "$work/left"
 [ ! -s "$work/left" ] || error "left behind: $(cat "$work/left")"
