@@ -1,5 +1,5 @@
 #!/bin/bash
-# What is pinned waits for the next recorder of a service, unless that cannot go on with it
+# Pinned events wait for the next recorder of a service, unless that recorder cannot go on with them
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 120
 # tags: parallel

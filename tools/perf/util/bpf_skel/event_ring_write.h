@@ -117,7 +117,7 @@ static __always_inline __u32 trailer_bytes(void)
 	return constants.drained ? 0 : sizeof(__u64);
 }
 
-/* What follows the raw data: the cgroup, if it is recorded, and the trailer */
+/* The bytes behind the raw data: the cgroup, if it is recorded, and the trailer */
 static __always_inline __u32 tail_bytes(void)
 {
 	return trailer_bytes() + (constants.has_cgroup ? sizeof(__u64) : 0);
