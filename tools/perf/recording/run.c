@@ -209,15 +209,17 @@ static int snapshot_of_size(struct recorder *rec)
 	return capture__take(&rec->capture, TRIGGER_TIME, &cause) ?: recorder__take_snapshot(rec, true);
 }
 
-/* The rings of --pin have what was recorded since another recorder was killed. */
-static int snapshot_of_adopted(struct recorder *rec)
+/*
+ * The rings of --pin have what was recorded since another recorder was killed. That is copied before
+ * any request is served, whose copy would otherwise have it, under another cause.
+ */
+static int copy_adopted(struct recorder *rec)
 {
 	const struct snapshot_cause cause = snapshot_cause__now("the recorder before was killed");
 
 	if (!bpf_ring__adopted(&rec->bpf_ring))
 		return 0;
-	return capture__take(&rec->capture, TRIGGER_TIME, &cause) ?:
-	       recorder__take_snapshot(rec, rec->rotation.enabled);
+	return capture__take(&rec->capture, TRIGGER_TIME, &cause);
 }
 
 /*
@@ -328,11 +330,14 @@ static int begin(struct recorder *rec)
 		triggers__enable(&rec->triggers);
 	if (target->initial_delay)
 		pr_info(EVLIST_DISABLED_MSG);
+	err = copy_adopted(rec);
 	capture__start(&rec->capture);
-	err = triggers__start(&rec->triggers, &rec->opts);
+	err = err ?: triggers__start(&rec->triggers, &rec->opts);
 	if (!err)
 		pr_debug("perf record has started\n");	/* upstream's tests wait for this */
-	return err ?: snapshot_of_adopted(rec);
+	if (!err && bpf_ring__adopted(&rec->bpf_ring))
+		err = recorder__take_snapshot(rec, rec->rotation.enabled);
+	return err;
 }
 
 /* The capture thread has taken the last copy: the events of stopping may fill the rings now. */

@@ -94,8 +94,11 @@ numbered_start --threads 2 --unpinned --rate 2000 --duration 200
 pause 0.3
 kill_recorder
 pause 0.3
+exec {early}<> "$work/ctl"
+echo snapshot >&"$early"		# the recorder finds this request when it begins
 start
-control snapshot || error "the second recorder takes no snapshot"	# with its first one, or behind it
+exec {early}>&-
+control ping && read -rt 20 -u "$ack" || error "the second recorder takes no snapshot"
 kill_recorder
 find_snapshots "$work/data"
 ((${#snapshots[@]})) || error "the second recorder has no snapshot"
