@@ -109,18 +109,35 @@ perf_record -a "${small[@]}" -o "$work/part" --switch-output=1s -- \
 find_snapshots "$work/part"
 missing "${snapshots[@]}"
 ((${#snapshots[@]} > 1)) || inconclusive "only one file"
-sum=0 twice=0
+# losses_of FILE: print how many events were lost by the counters that end the file, how many by its LOST
+# records, and the sum of the larger ones of each ring
+losses_of() {
+	"$PERF" script --dump-unsorted-raw-trace -i "$1" 2> /dev/null | sed -nE '
+		s/.*PERF_RECORD_LOST: id:([0-9]+): lost:([0-9]+).*/record \1 \2/p
+		s/.*PERF_RECORD_LOST_SAMPLES: id:([0-9]+): lost samples :([0-9]+).*/counter \1 \2/p' | awk '
+		{ sum[$1] += $3; of_ring[$1, $2] += $3; rings[$2] }
+		END {
+			for (id in rings) {
+				counter = of_ring["counter", id]
+				record = of_ring["record", id]
+				more += counter > record ? counter : record
+			}
+			print sum["counter"] + 0, sum["record"] + 0, more + 0
+		}'
+}
+# The counters have all losses since the file before. LOST records about some of these may follow in the next
+# file.
+counted=0 marked=0
 for file in "${snapshots[@]}"; do
 	"$PERF" loss --json "$file" > "$work/loss.json" || error "perf loss fails for $file"
-	sum=$((sum + $(of "d['lost']")))
-	note "${file##*/}: $(of "'%d of %d' % (d['lost'], d['events'])") lost"
-	# Losses before a switch may be counted in both files, in the second by the LOST records that
-	# were in each ring: hardly more than three.
-	[ "$file" = "${snapshots[0]}" ] || twice=$((twice + $("$PERF" script --dump-unsorted-raw-trace -i "$file" 2> /dev/null |
-		awk -F '[ :]' '/PERF_RECORD_LOST: / && seen[$1]++ < 3 { sum += $NF } END { print sum + 0 }')))
+	lost=$(of "d['lost']")
+	read -r counter record more < <(losses_of "$file")
+	note "${file##*/}: $lost of $(of "d['events']") lost; counters $counter, LOST records $record"
+	((lost == more)) || error "perf loss reports $lost lost events, not $more"
+	counted=$((counted + counter)) marked=$((marked + record))
+	((marked <= counted)) || error "up to here, LOST records tell of $marked events, the counters of $counted"
 done
-((sum >= missing && sum <= missing + twice)) ||
-	error "$missing are missing, but the files report $sum, of which $twice may be counted twice"
+((counted == missing)) || error "$missing are missing, but the files count $counted"
 [ "$(in_log "$lost_line" | cut -d ' ' -f 1)" = "$missing" ] ||
 	error "$missing are missing, but perf record reports another number"
 
