@@ -13,7 +13,7 @@ need perf root
 command -v setpriv > /dev/null || skip "no setpriv to become another user with"
 
 # One that exists, and has no other tasks
-user=games
+user="uucp"	# record_inherit has tasks of another one
 id -u $user > /dev/null 2>&1 || skip "no user $user"
 ! pgrep -u $user > "$work/tasks" || skip "$user has tasks already"
 spin='while :; do :; done'
