@@ -52,9 +52,10 @@ files_are() {
 	readable "${snapshots[@]}" || error "a file cannot be read"
 }
 
+# nr_files NUMBER: are there so many FILE.<timestamp>, or more?
 nr_files() {
 	find_snapshots "$out"
-	((${#snapshots[@]} == $1))
+	((${#snapshots[@]} >= $1))
 }
 
 # snapshot_by_signal NUMBER-OF-FILES-AFTERWARDS
@@ -81,7 +82,7 @@ calls_start
 wait_until 20 nr_files 3 || error "no third file in 20 s"
 calls_stop
 recorder_stop
-nr_files 4 || nr_files 5 || error "${#snapshots[@]} files when stopped after the third"
+nr_files 4 || error "${#snapshots[@]} files when stopped after the third"
 files_are "${#snapshots[@]}"
 # The size is checked after the rings are drained: their content and a header come on top, and what
 # was queued while the previous file was completed.
@@ -124,7 +125,7 @@ for how in overwritten streamed; do
 	wait_until 20 nr_files 2 || error "no second file in 20 s"
 	calls_stop
 	recorder_stop
-	nr_files 3 || nr_files 4 || error "${#snapshots[@]} files, not 3 or 4"
+	nr_files 3 || error "${#snapshots[@]} files when stopped after the second"
 	files_are "${#snapshots[@]}"
 	all_there "${snapshots[@]}"
 done
@@ -199,18 +200,28 @@ calls_stop
 readable "$out" || error "the file cannot be read"
 
 next "SIGUSR2 without --switch-output"
-# A ring holds less than half a second of these calls: a single snapshot at the end would lack some.
-recorder_start -a -m 128 "${overwritten[@]}" -o "$out"
-calls_start
-for _ in 1 2 3 4 5 6 7 8 9 10 11; do
-	pause 0.15
-	kill -USR2 "$recorder" || fatal "the recorder has exited"
+# A ring holds less than half a second of these calls: a single snapshot at the end would lack some. If
+# the recorder gets no CPU for that long, it reports that calls were overwritten, or a ring paused.
+for _ in 1 2 3; do
+	rm -f "$out"
+	recorder_start -v -a -m 128 "${overwritten[@]}" -o "$out"
+	calls_start
+	for _ in 1 2 3 4 5 6 7 8 9 10 11; do
+		pause 0.15
+		kill -USR2 "$recorder" || fatal "the recorder has exited"
+		signal_taken
+	done
+	calls_stop
+	recorder_stop
+	late=$(grep -oE '[1-9][0-9]* bytes overwritten before|paused for .* ms' "$work/record.err") || break
+	note "the recorder was late: $(xargs <<< "$late")"
 done
-pause 0.1
-calls_stop
-recorder_stop
 [ "$(echo "$work"/out/*)" = "$out" ] || error "not one file: $(ls "$work/out")"
-all_there "$out"
+if [ -n "$late" ]; then
+	inconclusive "the recorder got no CPU for longer than a ring lasts, in three runs"
+else
+	all_there "$out"
+fi
 nr=$(awk '/Snapshot [0-9]+/ { n++ } /Merged [0-9]+ snapshot requests/ { n += $5 - 1 } END { print n }' "$work/record.err")
 ((nr >= 12)) || error "messages about $nr snapshots, not 12: 11 signals and the end"
 oldest_first "$out" || error "records are not written oldest first"

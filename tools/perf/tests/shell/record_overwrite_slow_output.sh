@@ -10,7 +10,7 @@ need_numbered
 
 request() {
 	kill -USR2 "$recorder" || fatal "the recorder has exited"
-	pause 0.3
+	signal_taken
 }
 
 # The output is a pipe whose reader is stopped: write() blocks, as on a disk that does not answer.

@@ -45,6 +45,12 @@ control() {
 	return 1
 }
 
+# signal_taken: wait until the copies for a SIGUSR2 that was sent are taken. The thread that takes them
+# answers pings as well: the first answer may precede the signal, and the second one the copies.
+signal_taken() {
+	control ping && control ping && control ping || fatal "no answer to 'ping': $answer"
+}
+
 # printed PATTERN N: has the recorder printed N lines that match?
 printed() {
 	[ "$(grep -cE -- "$1" "$work/record.err")" = "$2" ]
