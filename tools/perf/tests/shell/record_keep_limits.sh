@@ -9,17 +9,19 @@
 need_numbered
 numbered_event
 
-# keep "WORKLOAD OPTIONS" [record options]: record the calls, and the recorder's memory in $anonymous
-# [kB]
+# keep "WORKLOAD OPTIONS" [record options]: record the calls, their $duration [s], and the recorder's
+# memory in $anonymous [kB]
 keep() {
 	local options=$1
 
 	shift
 	rm -f "$work"/data*
 	recorder_start -a "${event[@]}" -o "$work/data" "$@"
+	begin=$EPOCHREALTIME
 	# shellcheck disable=SC2086 # several options
 	numbered_start $options
 	numbered_end
+	duration=$(awk "BEGIN { print $EPOCHREALTIME - $begin }")
 	anonymous=$(recorder_anonymous)
 	recorder_stop
 	note "$(grep Snapshot "$work/record.err")"
@@ -54,11 +56,12 @@ check() {
 }
 
 subtest "the last second"
-keep "--rate 20000 --duration 3" --keep=1s
+keep "--threads 2 --rate 20000 --count 30011" --keep=1s
 check 'dropped because of their age'
-awk -v seconds="$(reported 'all of the ([0-9.]*) s')" '
-	BEGIN { exit !(seconds > 0.9 && seconds < 2.5) }' ||
-	error "not 1 s"
+# Whole blocks are dropped. On a busy machine, the calls take longer, and so does the filling of a block.
+awk -v seconds="$(reported 'all of the ([0-9.]*) s')" -v duration="$duration" '
+	BEGIN { exit !(seconds > 0.9 && seconds < 1.5 + duration / 4) }' ||
+	error "not 1 s of $duration s"
 
 subtest "40 MB, not compressed"
 keep "--rate 300000 --count 300000" --keep=60s,40M -z0

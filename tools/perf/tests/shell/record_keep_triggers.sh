@@ -19,14 +19,21 @@ start() {
 	numbered_calls 1 1009
 }
 
-# storm COUNT: execute programs that trigger
+# storm FILES: execute five programs that trigger; wait for the file of each of the first FILES
 storm() {
 	local i
 
-	for ((i = 0; i < $1; i++)); do
+	for ((i = 1; i <= 5; i++)); do
 		"$marker"
-		pause 0.1
+		((i > $1)) || wait_until 20 nr_files $i || error "no file for trigger $i"
 	done
+	# The trigger is seen before these are answered.
+	control ping && control ping || error "no answer to 'ping'"
+}
+
+nr_files() {
+	find_snapshots "$work/data"
+	((${#snapshots[@]} >= $1))
 }
 
 stop() {
@@ -36,7 +43,7 @@ stop() {
 
 subtest "--cooldown: one snapshot for a storm, and the summary says how many there could have been"
 start --cooldown=1h
-storm 5
+storm 1
 stop
 [ "${#snapshots[@]}" = 2 ] || error "${#snapshots[@]} files, not 2"
 grep -qE '[1-4] events took no snapshot' "$work/record.err" || error "no message about the others"
@@ -44,13 +51,13 @@ grep -qE '[1-4] events took no snapshot' "$work/record.err" || error "no message
 
 subtest "--keep-first: the first two"
 start --keep-first=2
-storm 5
+storm 2
 stop
 [ "${#snapshots[@]}" = 3 ] || error "${#snapshots[@]} files, not 3"
 
 subtest "no limit: more of them"
 start
-storm 5
+storm 3
 stop
 ((${#snapshots[@]} > 3)) || error "${#snapshots[@]} files"
 
@@ -125,7 +132,7 @@ cat > "$work/config" <<-END
 		keep = 1s,32M
 END
 PERF_CONFIG=$work/config "$PERF" record --keep -a "${event[@]}" -o "$work/configured" \
-	-- "$work/$comm" --rate 20000 --duration 4 > "$work/issued" 2> "$work/record.err" ||
+	-- "$work/$comm" --threads 2 --rate 20000 --count 40009 > "$work/issued" 2> "$work/record.err" ||
 	error "perf record fails"
 grep -q 'dropped because of their age' "$work/record.err" || error "the configured time is not used"
 

@@ -13,9 +13,10 @@ trigger=$work/trigger$$
 ln -s /bin/true "$trigger"
 on_trigger=(--switch-output-event sched:sched_process_exec --filter "filename == \"$trigger\"")
 
+# nr_files NUMBER: are there so many files, or more?
 nr_files() {
 	find_snapshots "$work/data"
-	((${#snapshots[@]} == $1))
+	((${#snapshots[@]} >= $1))
 }
 
 subtest "each file has the calls before its event, the next one those after it"
@@ -27,7 +28,8 @@ for i in 1 2 3; do
 done
 numbered_calls 40 503
 recorder_stop
-nr_files 4 || error "${#snapshots[@]} files, not 4: 3 events and the end"
+find_snapshots "$work/data"
+[ "${#snapshots[@]}" = 4 ] || error "${#snapshots[@]} files, not 4: 3 events and the end"
 for i in 0 1 2; do
 	[ "$(numbered_ranges "${snapshots[i]}")" = "$((i + 1))0:1-1009" ] ||
 		error "file $((i + 1)) holds '$(numbered_ranges "${snapshots[i]}")'"
@@ -51,7 +53,8 @@ for _ in 1 2 3 4 5; do
 done
 numbered_calls 10 101
 recorder_stop
-nr_files 1 || error "${#snapshots[@]} files, not 1: other programs triggered"
+find_snapshots "$work/data"
+[ "${#snapshots[@]}" = 1 ] || error "${#snapshots[@]} files, not 1: other programs triggered"
 rm -f "$work"/data*
 
 subtest "two triggers, one of them a clock, with streamed events"
@@ -69,13 +72,17 @@ numbered_check "${snapshots[@]}" -- --quiet || error "calls are missing where fi
 rm -f "$work"/data*
 
 subtest "a trigger for one command"
+# shellcheck disable=SC2016 # expanded by that shell
 perf_record -m 1024 -e raw_syscalls:sys_enter/overwrite/ --switch-output-event sched:sched_process_exec \
-	-o "$work/data" -- sh -c '/bin/true; sleep 0.5; /bin/true; sleep 0.5'
-# Five programs are started. The first four come in pairs whose requests may be merged. The end is a
-# snapshot, too.
+	-o "$work/data" -- bash -c '
+		/bin/true
+		until files=("$0".2*) && [ -e "${files[0]}" ]; do :; done
+		/bin/true' "$work/data"
+# Three programs are started. The requests of the first two may be merged, the last one with the end, which
+# is a snapshot, too.
 find_snapshots "$work/data"
-((${#snapshots[@]} >= 3 && ${#snapshots[@]} <= 6)) ||
-	error "${#snapshots[@]} files, not 3 to 6"
+((${#snapshots[@]} >= 2 && ${#snapshots[@]} <= 4)) ||
+	error "${#snapshots[@]} files, not 2 to 4"
 rm -f "$work"/data*
 
 subtest "a trigger by a BPF program"

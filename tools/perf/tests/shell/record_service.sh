@@ -74,15 +74,17 @@ export PERF_CONFIG=$work/config
 
 subtest "a configuration selects events, trigger and output"
 mkdir "$work/out"
+marker=$work/marker$$		# other tests execute programs, too
+ln -s /bin/true "$marker"
 configured 'event = sched:sched_switch/overwrite/,sched:sched_process_exec/overwrite/' \
 	'mmap-pages = 64K' 'switch-output = signal' 'switch-output-event = sched:sched_process_exec' \
-	'switch-output-filter = filename ~ \"*/true\"' 'cooldown = 1h' 'switch-max-files = 2' \
+	'switch-output-filter = filename ~ \"*/marker'$$'\"' 'cooldown = 1h' 'switch-max-files = 2' \
 	'exec-snapshot = echo hook'
 recorder_start -a -o "$work/out/data"
 "$(type -P date)" > /dev/null
-"$(type -P true)"
+"$marker"
 wait_until 10 grep -q "Wrote $work/out/data.2" "$work/record.err" || error "no file after the event"
-"$(type -P true)"
+"$marker"
 recorder_stop
 files=("$work"/out/data.2*)
 [ ${#files[@]} = 2 ] || error "${#files[@]} files, not 2"
