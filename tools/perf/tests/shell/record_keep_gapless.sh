@@ -21,7 +21,7 @@ keep() {
 	rm -f "$work"/data*
 	answers=()
 	recorder_start -v -a "${event[@]}" -o "$work/data" "$@"
-	numbered_start --rate 100000 --duration "$seconds"
+	numbered_start --rate $((100000 / attempt ** 2)) --duration "$seconds"
 	while ((left--)); do
 		pause "$between"
 		case $how in
@@ -48,7 +48,7 @@ check() {
 }
 
 subtest "ten snapshots by --control in files of their own"
-keep control 10 --keep=60s,128M --switch-output
+lossless keep control 10 --keep=60s,128M --switch-output
 [ "${#snapshots[@]}" = 11 ] || error "${#snapshots[@]} files, not 11"
 tenth=${snapshots[9]}
 check
@@ -56,25 +56,25 @@ check
 [ "$(grep -c 'nothing was dropped' "$work/record.err")" = 11 ] || error "records were dropped"
 
 subtest "ten snapshots by signals in one file"
-keep signal 10 --keep=60s
+lossless keep signal 10 --keep=60s
 [ "${#snapshots[@]}" = 1 ] || error "${#snapshots[@]} files, not 1"
 check
 
 subtest "without compression, one reader"
-keep signal 2 --keep=128M -z0 --no-threads --switch-output
+lossless keep signal 2 --keep=128M -z0 --no-threads --switch-output
 check may-lose
 "$PERF" report --header-only -i "${snapshots[-1]}" | grep -q '^# compressed' &&
 	error "the file is compressed"
 
 subtest "beside an overwritten event"
-keep signal 3 --keep=128M -e sched:sched_switch/overwrite/ --switch-output
+lossless keep signal 3 --keep=128M -e sched:sched_switch/overwrite/ --switch-output
 check
 "$PERF" script -f -i "${snapshots[-1]}" -F event 2> "$work/script.err" > "$work/script.out"
 grep -q sched_switch "$work/script.out" ||
 	error "no context switch was written"
 
 subtest "--keep-overlap: the second file has the records of the first, too"
-keep control 2 --keep=60s --keep-overlap --switch-output
+lossless keep control 2 --keep=60s --keep-overlap --switch-output
 [ "${#snapshots[@]}" = 3 ] || fatal "${#snapshots[@]} files, not 3"
 for file in "${snapshots[@]}"; do
 	[[ $(numbered_ranges "$file") == *:1-* ]] || error "${file##*/} lacks the first calls"

@@ -24,7 +24,7 @@ start
 wrapper=()
 numbered_calls 10 5003
 kill -USR2 "$recorder"
-wait_until 10 grep -q futex "/proc/$recorder/task/$recorder/wchan" ||
+wait_until 10 waits_for_disk ||
 	fatal "the main thread does not wait: $(cat "/proc/$recorder/task/$recorder/wchan")"
 # More than all rings hold
 numbered_calls 20 50021

@@ -44,6 +44,19 @@ numbered_calls() {
 		fatal "the numbered workload failed"
 }
 
+# lossless COMMAND...: run a command that records; again, at most twice, if the recorder reports lost
+# events: on a busy machine, it may get no CPU in time. The command can issue calls at a lower rate in a
+# later $attempt. The caller checks that all calls are there.
+lossless() {
+	local lost
+
+	for attempt in 1 2 3; do
+		"$@"
+		lost=$(grep -oE -m 1 'Lost [1-9][0-9]* events?' "$work/record.err") || return 0
+		note "attempt $attempt: $lost"
+	done
+}
+
 trace_options=()			# of perf script
 # numbered_trace FILE...: print what numbered_check reads; fail if a file cannot be read
 numbered_trace() {

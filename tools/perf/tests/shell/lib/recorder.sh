@@ -51,6 +51,17 @@ signal_taken() {
 	control ping && control ping && control ping || fatal "no answer to 'ping': $answer"
 }
 
+# waits_for_disk: return 0 if the main thread waits for the end of a write. It also waits for readers that
+# empty the rings, but one of these can run then. The first and the last look see the same wait.
+waits_for_disk() {
+	local main=/proc/$recorder/task/$recorder switches
+
+	grep -q futex "$main/wchan" || return
+	switches=$(grep ctxt "$main/status")
+	! grep -qE '^State:.[RD]' "/proc/$recorder/task"/*/status || return
+	grep -q futex "$main/wchan" && [ "$switches" = "$(grep ctxt "$main/status")" ]
+}
+
 # printed PATTERN N: has the recorder printed N lines that match?
 printed() {
 	[ "$(grep -cE -- "$1" "$work/record.err")" = "$2" ]
