@@ -902,7 +902,8 @@ static int choose_keep(void)
 
 	/* Without -z, the level is -1. Without --write-buffer, its size is 0. */
 	pipeline->level = max(level, 0);
-	if (!pipeline->max_bytes)
+	pipeline->shrinks = !pipeline->max_bytes;
+	if (pipeline->shrinks)
 		pipeline->max_bytes = keep__enabled(&rec.keep) ? KEEP_WRITE_BUFFER_BYTES :
 								 PIPELINE_DEFAULT_BYTES;
 	if (!keep__enabled(&rec.keep)) {

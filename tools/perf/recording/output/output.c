@@ -272,6 +272,7 @@ int output__init(struct output *output)
 		.write_failed	 = output__write_failed,
 		.compress_failed = output__compress_failed,
 	};
+	const u64 max_bytes = output->pipeline.max_bytes;
 	int err;
 
 	output->sink.write = write_stream;
@@ -283,6 +284,10 @@ int output__init(struct output *output)
 	if (err)
 		pr_err("Cannot create the writing threads and their buffer of %" PRIu64 " MB: %s. Try a smaller "
 		       "--write-buffer.\n", output->pipeline.max_bytes >> 20, strerror(-err));
+	else if (output->pipeline.max_bytes < max_bytes)
+		pr_warning("Not enough address space (ulimit -v) for a write buffer of %" PRIu64
+			   " MB: using %" PRIu64 " MB. See --write-buffer.\n", max_bytes >> 20,
+			   output->pipeline.max_bytes >> 20);
 	return err;
 }
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/kernel.h>
+#include <sys/mman.h>
 #include "util/debug.h"
 #include "pipeline.h"
 #include "writer.h"
@@ -44,13 +45,25 @@ static int init_writers(struct pipeline *pipeline)
 	return pipeline->writer && pipeline->stream_writer ? 0 : -ENOMEM;
 }
 
+/* Is there address space for the buffer, and thrice as much: for threads, rings and copies of them? */
+static bool has_space(const struct pipeline *pipeline)
+{
+	const size_t bytes = 4 * pipeline->max_bytes;
+	void *memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return memory != MAP_FAILED && !munmap(memory, bytes);
+}
+
 int pipeline__init(struct pipeline *pipeline, const struct pipeline_ops *ops, void *arg)
 {
-	u64 max_bytes = pipeline->level ? pipeline->max_bytes / 2 : pipeline->max_bytes;
+	u64 max_bytes;
 	int err;
 
 	pipeline->ops = ops;
 	pipeline->arg = arg;
+	while (pipeline->shrinks && pipeline->max_bytes / 4 >= PIPELINE_MIN_BYTES && !has_space(pipeline))
+		pipeline->max_bytes /= 4;
+	max_bytes = pipeline->level ? pipeline->max_bytes / 2 : pipeline->max_bytes;
 	err = write_queue__init(&pipeline->file_queue, max_bytes, file_queue__failed, pipeline);
 	if (!err)
 		err = init_compression(pipeline, max_bytes);

@@ -48,6 +48,8 @@ struct pipeline_ops {
  * struct pipeline
  * @level:	compression level (-z), 0 for none; set by the caller before pipeline__init()
  * @max_bytes:	bound of the memory of all queues (--write-buffer); set by the caller, too [bytes]
+ * @shrinks:	take less than @max_bytes if there is no address space for four times as much; set by
+ *		the caller, too
  * @io:		back end that writes regular files (--io); set by the caller, too
  * @ops:	the callbacks
  * @arg:	their argument
@@ -64,6 +66,7 @@ struct pipeline_ops {
 struct pipeline {
 	int				 level;
 	u64				 max_bytes;
+	bool				 shrinks;
 	struct writer_choice		 io;
 	const struct pipeline_ops	*ops;
 	void				*arg;
@@ -86,7 +89,7 @@ void pipeline__append_rescued(struct pipeline *pipeline);
 
 /**
  * pipeline__init - allocate the queues and start their threads
- * @pipeline:	zeroed but for the fields that the caller sets
+ * @pipeline:	zeroed but for the fields that the caller sets; @max_bytes gets smaller if it @shrinks
  *
  * Return: 0, or a negative errno. pipeline__exit() is needed in both cases.
  */

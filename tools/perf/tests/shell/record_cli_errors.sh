@@ -100,7 +100,7 @@ for sizes in ",x" "x,1M" "1M,0"; do
 	refused 129 'not a number of pages' -e "$traced" -m "$sizes"
 done
 
-for sizes in 4K4 1.5M 1e3 0x10 -1 99999999999999999999 18446744073709551615G; do
+for sizes in 4K4 1.5M 1e3 0x10 0 -1 99999999999999999999 18446744073709551615G; do
 	refused 129 "-m $sizes: not a number of pages" -e "$traced" -m "$sizes"
 done
 for sizes in 999999G 4294967297 17592186044415M; do
@@ -162,7 +162,7 @@ mkfifo "$work/fifo"
 run 129 "$PERF" record -o "$work/fifo" -e "$traced" -- "$idle" 30
 says "$work/fifo: it is a FIFO" '-o - >'
 
-for option in --synth=bogus:task "-F abc:999" "-F 0:999" "-F 10x:999"; do
+for option in --synth=bogus:task "-F abc:999" "-F 0:999" "-F 10x:999" "-F 99.5:999"; do
 	# shellcheck disable=SC2086 # an option and its value
 	refused 129 "${option%:*}: .*${option#*:}" ${option%:*} -e "$traced"
 done
@@ -335,6 +335,16 @@ if (($(getconf _PHYS_PAGES) * $(getconf PAGESIZE) >> 30)); then
 else
 	inconclusive "this machine has less than 1 GB"
 fi
+
+# The default buffer gets smaller before the address space is too small for the rest.
+small=
+for ((limit = 768; limit > 0; limit -= 32)); do
+	prlimit --as=$((limit << 20)) "$PERF" record -o "$out" -e "$traced" -- true 2> "$work/record.err" || break
+	! grep -q 'Not enough address space .* buffer of 128 MB: using 32 MB.*--write-buffer' "$work/record.err" ||
+		small=$limit
+done
+note "with $limit MB of address space: $(tail -n 1 "$work/record.err")"
+[ -n "$small" ] || error "the buffer is not smaller in ${limit} MB and more"
 
 subtest "an ordinary user"
 
