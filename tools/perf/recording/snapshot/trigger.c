@@ -11,6 +11,7 @@
 #include "util/evlist.h"
 #include "util/record.h"
 #include "util/target.h"
+#include "recording/ring/bpf_ring.h"
 #include "signals.h"
 #include "trigger.h"
 
@@ -219,6 +220,16 @@ static int process_durations(struct triggers *triggers)
 	return 0;
 }
 
+/* Begin or end a range of --delay. Return: 1 after the last one, 0, or a negative errno. */
+static int process_ranges(struct evlist *evlist)
+{
+	int ret = event_enable_timer__process(evlist->eet);
+
+	if (evlist->eet)
+		bpf_ring__sync(evlist);
+	return ret;
+}
+
 int triggers__process(struct triggers *triggers, unsigned int *nr_commands)
 {
 	int what = 0, ret;
@@ -239,7 +250,7 @@ int triggers__process(struct triggers *triggers, unsigned int *nr_commands)
 		return ret;
 	what |= ret;
 	what |= process_control(triggers, nr_commands);
-	ret = event_enable_timer__process(triggers->evlist->eet);
+	ret = process_ranges(triggers->evlist);
 	if (ret < 0) {
 		pr_err("Cannot set the timer of --delay: %s\n", strerror(-ret));
 		return ret;

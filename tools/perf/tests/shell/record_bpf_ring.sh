@@ -141,6 +141,21 @@ recorder_stop
 found=$(numbered_ranges "$work/data")
 [ "$found" = "12:0-102" ] || [ "$found" = "12:1-103" ] || error "found the calls $found"
 
+subtest "ranges of --delay"
+# in_ranges RANGES MESSAGE TAG: make calls when perf has printed the message for the second time
+in_ranges() {
+	recorder_start -a -m 4M -D "$1" --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data"
+	wait_until 20 printed "$2" 2 || fatal "not printed: $2"
+	control ping
+	numbered_calls "$3" 101
+	recorder_stop
+	found=$(numbered_ranges "$work/data")
+}
+in_ranges 1-2,600000-600001 "Events disabled" 15
+[ "$found" = "" ] || error "found calls between the ranges: $found"
+in_ranges 1-2,3-600000 "Events enabled" 16
+[ "$found" = 16:1-101 ] || error "not all calls in the second range: $found"
+
 subtest "the recorder's own system calls are excluded unless requested"
 # own_calls OPTIONS...: set $own to the number of system calls of the recorder in its file
 own_calls() {
