@@ -171,9 +171,20 @@ static int flush_streams(struct recorder *rec)
 	return err;
 }
 
+/*
+ * Records age as blocks, and not while they are in a ring: drain the rings of rare events at least as
+ * often as a block ends.
+ */
+static u64 flush_ms(const struct recorder *rec)
+{
+	if (!keep__enabled(&rec->keep))
+		return STREAM_FLUSH_MS;
+	return min((u64)STREAM_FLUSH_MS, keep__max_span(&rec->keep) / NSEC_PER_MSEC);
+}
+
 static bool must_flush_streams(const struct recorder *rec)
 {
-	return rdclock() - rec->flushed_ns >= STREAM_FLUSH_MS * NSEC_PER_MSEC;
+	return rdclock() - rec->flushed_ns >= flush_ms(rec) * NSEC_PER_MSEC;
 }
 
 /* The live state forgets nothing newer than the last flush. */
@@ -246,7 +257,7 @@ static int record_until_stop(struct recorder *rec)
 		if (err)
 			return err;
 
-		pollset__wait(&rec->pollset, rec->readers.nr ? STREAM_FLUSH_MS : -1);
+		pollset__wait(&rec->pollset, rec->readers.nr ? (int)flush_ms(rec) : -1);
 		if (must_flush_streams(rec))
 			err = flush_streams(rec);
 		if (err)
