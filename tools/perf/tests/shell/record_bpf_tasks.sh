@@ -8,6 +8,8 @@
 . "$(dirname "$0")/lib/numbered.sh"
 # shellcheck source=lib/bpf_events.sh
 . "$(dirname "$0")/lib/bpf_events.sh"
+# shellcheck source=lib/cgroups.sh
+. "$(dirname "$0")/lib/cgroups.sh"
 
 need_numbered
 
@@ -126,20 +128,8 @@ of_cgroup() {
 	compare
 }
 
-# make_cgroups: let perf count in $root/$box, with one below it, and in another one
-make_cgroups() {
-	root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-	box=perf-test-$$
-	[ -n "$root" ] && ! grep -q ' cgroup .*perf_event' /proc/mounts &&
-		mkdir "$root/$box" "$root/$box/inner" "$root/$box-other" 2> /dev/null
-}
-
-cgroups_removed() {
-	rmdir "$root/$box/inner" "$root/$box" "$root/$box-other"
-}
-
 subtest "-G: tasks of the cgroup and below"
-if make_cgroups; then
+if make_cgroups "" /inner -other; then
 	# shellcheck disable=SC2016 # expanded by that shell
 	user=(sh -c 'echo 0 > "$0/cgroup.procs" && exec "$@"' "$root/$box/inner")
 	of_cgroup sh "$work/busy"
@@ -168,7 +158,7 @@ if [ -n "$box" ]; then
 	events=("$enter" syscalls:sys_enter_getppid)
 	of_cgroup /usr/bin/python3 -S "$work/moves.py" "$root/$box/inner" "$root/$box-other"
 	grep -qP '^same\tsyscalls:sys_enter_getppid\t1378 ' "$work/same" || error "not 1378 calls"
-	wait_until 10 cgroups_removed || error "cgroups are in use"
+	wait_until 10 remove_cgroups || error "cgroups are in use"
 else
 	inconclusive "no cgroup2 that perf counts in"
 fi

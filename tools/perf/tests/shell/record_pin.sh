@@ -9,6 +9,8 @@
 	PIN_MOUNTED=1 exec unshare --mount "$0" "$@"
 
 . "$(dirname "$0")/lib/numbered.sh"
+# shellcheck source=lib/cgroups.sh
+. "$(dirname "$0")/lib/cgroups.sh"
 
 need_numbered
 command -v python3 > /dev/null || skip "no python3"
@@ -209,6 +211,27 @@ refused 'it recorded other events' -e "$enter/overwrite/" --filter 'id == 40'
 start "${filter[@]}"
 recorder_stop
 [ ! -e "$pins" ] || error "left: $(ls "$pins")"
+
+subtest "another recorder must have the same cgroup"
+if make_cgroups "" -other; then
+	start -G "$box"
+	kill_recorder
+	refused 'it recorded other events' -e "$enter/overwrite/"
+	refused 'it recorded other events' -e "$enter/overwrite/" -G "$box-other"
+	start -G "$box"
+	# shellcheck disable=SC2016 # expanded by that shell
+	sh -c 'echo 0 > "$0/cgroup.procs" && exec true' "$root/$box" || fatal "no task in the cgroup"
+	kill_recorder
+	# A cgroup of this name that was created later
+	wait_until 10 rmdir "$root/$box" || fatal "the cgroup is in use"
+	mkdir "$root/$box"
+	refused 'it recorded other events' -e "$enter/overwrite/" -G "$box"
+	"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" || error "it fails: $(< "$work/unpin.err")"
+	[ ! -e "$pins" ] || error "left: $(ls "$pins")"
+	wait_until 10 remove_cgroups || error "cgroups are in use"
+else
+	inconclusive "no cgroup2 that perf counts in"
+fi
 
 subtest "what is no session of this version"
 start
