@@ -45,7 +45,7 @@ static int init_writers(struct pipeline *pipeline)
 	return pipeline->writer && pipeline->stream_writer ? 0 : -ENOMEM;
 }
 
-/* Is there address space for the buffer, and thrice as much: for threads, rings and copies of them? */
+/* Is there address space for the buffer, and for threads, rings and copies of them? */
 static bool has_space(const struct pipeline *pipeline)
 {
 	const size_t bytes = 4 * pipeline->max_bytes;
