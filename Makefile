@@ -14,7 +14,8 @@ export BASE BUILD LINUX_SOURCE
 .NOTPARALLEL:			# perf's own build uses all CPUs
 .PHONY: help deps tree perf perf-asan stage install uninstall deb-deps deb deb-kernel upstream-tree \
 	upstream-perf newest-perf \
-	kernel debug-kernel kcsan-kernel upstream-kernel stock-kernel arm64-kernel cross-kernel lint-kernel vm \
+	kernel debug-kernel kcsan-kernel upstream-kernel stock-kernel stock-6.12-kernel \
+	stock-mainline-kernel arm64-kernel cross-kernel lint-kernel vm \
 	demo demo-overwrite demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
 	test-programs unit-programs ring-vectors ring-programs pt-programs event-fuzzer \
 	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover fuzz-columns fuzz-box litmus herd7 \
@@ -195,6 +196,11 @@ upstream-kernel: upstream-tree $(VM_PROGRAMS)	## build build/kernel-upstream, th
 # The kernel of this Debian. Tests are skipped if it cannot be downloaded.
 stock-kernel: $(VM_PROGRAMS)	## download the kernel of this Debian to build/kernel-stock
 	@$(VM)/stock-kernel $(BUILD)/kernel-stock || [ $$? = 2 ]
+
+# Debian's kernels of the series of each base, to build/kernel-stock-6.12 and build/kernel-stock-mainline
+stock-6.12-kernel stock-mainline-kernel: stock-%-kernel: $(VM_PROGRAMS)
+	@$(VM)/stock-kernel $(BUILD)/kernel-stock-$* \
+		$$(awk '$$1 == "$*" { sub("linux-source-", "", $$2); print $$2, $$5 }' LINUX-BASE) || [ $$? = 2 ]
 
 $(VM_PROGRAMS): $(BUILD)/vm/%: $(VM)/%.c
 	@mkdir -p $(@D)
