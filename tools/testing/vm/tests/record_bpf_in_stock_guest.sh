@@ -28,7 +28,7 @@ numbered_event() {
 # record_tasks MODE: record the calls of a process
 record_tasks() {
 	numbered_start --rate 100 --duration 600
-	timeout 60 "$PERF" record -v -m 8M --bpf-ring="$1" -e "$enter/overwrite/" -p "$numbered" -o "$work/tasks" \
+	timeout 200 "$PERF" record -v -m 8M --bpf-ring="$1" -e "$enter/overwrite/" -p "$numbered" -o "$work/tasks" \
 		-- sleep 1 > "$work/record.err" 2>&1
 	status=$?
 	kill "$numbered"
