@@ -28,26 +28,31 @@ static u64 fixed_clock(void)
 	return 0x0123456789abcdef;
 }
 
-/*
- * Make a ring whose event can be plain. @parent: the event is inherited, and
- * the ring is that of another event.
- */
-static struct kring *new_plain_ring(struct kunit *test, int flags,
-				    struct perf_event *parent)
+static void make_plain(struct perf_event *event)
 {
-	struct kring *ring = kring_new(test, KRING_PAGES, 0, flags);
-	struct perf_event *event = &ring->event;
-
 	event->attr.sample_period = 1;
-	event->overflow_handler = kring_is_backward(ring) ?
+	event->overflow_handler = event->attr.write_backward ?
 		perf_event_output_backward : perf_event_output_forward;
 	event->clock = fixed_clock;
 	event->ns = &init_pid_ns;
+}
+
+/*
+ * Make a ring whose event can be plain. @parent: the event is inherited from
+ * that of @parent, which writes to this ring as well.
+ */
+static struct kring *new_plain_ring(struct kunit *test, int flags,
+				    struct kring *parent)
+{
+	struct kring *ring = kring_new(test, KRING_PAGES, 0, flags);
+
+	make_plain(&ring->event);
 	if (parent) {
-		*parent = *event;
-		parent->id++;
-		event->parent = parent;
-		event->ns = NULL;	/* not used */
+		make_plain(&parent->event);
+		parent->event.id++;
+		parent->event.rb = ring->rb;
+		ring->event.parent = &parent->event;
+		ring->event.ns = NULL;	/* not used */
 	}
 	return ring;
 }
@@ -126,12 +131,14 @@ static bool same_records(struct kring *ring, struct kring *other)
  * Output random samples to two rings, in both ways. Now and then let a
  * streaming ring be full, so that samples are lost.
  */
-static void compare_outputs(struct kunit *test, struct perf_event *parent,
-			    struct perf_event *other_parent)
+static void compare_outputs(struct kunit *test, struct kring *parent,
+			    struct kring *other_parent)
 {
 	const struct kring_mode *mode = test->param_value;
 	struct kring *plain = new_plain_ring(test, mode->flags, parent);
 	struct kring *general = new_plain_ring(test, mode->flags, other_parent);
+	struct perf_event *writer = &(parent ?: plain)->event;
+	struct perf_event *other_writer = &(other_parent ?: general)->event;
 	u8 *bytes = kunit_kmalloc(test, MAX_RAW, GFP_KERNEL);
 	struct sample sample = {};
 	struct rnd_state random;
@@ -176,12 +183,8 @@ static void compare_outputs(struct kunit *test, struct perf_event *parent,
 		}
 	}
 	KUNIT_EXPECT_EQ(test, kring_reserved(plain), kring_reserved(general));
-	KUNIT_EXPECT_EQ(test,
-			atomic64_read(parent ? &parent->lost_samples :
-					       &plain->event.lost_samples),
-			atomic64_read(other_parent ?
-				      &other_parent->lost_samples :
-				      &general->event.lost_samples));
+	KUNIT_EXPECT_EQ(test, atomic64_read(&writer->lost_samples),
+			atomic64_read(&other_writer->lost_samples));
 	KUNIT_EXPECT_EQ(test, kring_was_woken(plain), kring_was_woken(general));
 }
 
@@ -192,11 +195,7 @@ static void same_as_general(struct kunit *test)
 
 static void same_if_inherited(struct kunit *test)
 {
-	struct perf_event *parents = kunit_kcalloc(test, 2, sizeof(*parents),
-						   GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, parents);
-	compare_outputs(test, &parents[0], &parents[1]);
+	compare_outputs(test, kring_new_mode(test), kring_new_mode(test));
 }
 
 /* A ring that is paused, or none, costs a sample, and nothing else. */
