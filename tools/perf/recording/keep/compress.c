@@ -9,12 +9,16 @@
 #include "pack.h"
 #include "share.h"
 
-/* Keep the memory for the next block, or free it. Caller holds @lock. */
+/*
+ * Keep the memory for the next block, or free it. More than one piece is kept only where records
+ * leave room for it. Caller holds @lock.
+ */
 static void recycle(struct keep *keep, void *memory)
 {
 	bool outside = keep->box && !keep_box__contains(keep->box, memory);
+	bool full = keep->bytes + KEEP_BLOCK_BYTES > keep->limit_bytes;
 
-	if (outside || keep->nr_spare == KEEP_MAX_SPARE) {
+	if (outside || keep->nr_spare >= (full ? 1 : KEEP_MAX_SPARE)) {
 		keep_memory__unmap(keep->box, memory, KEEP_BLOCK_BYTES);
 		return;
 	}

@@ -72,10 +72,20 @@ static void drop_for_space(struct keep *keep, struct keep_block *block)
 									  KEEP_LIMIT_MEMORY);
 }
 
+static void release_spare(struct keep *keep)
+{
+	keep_memory__unmap(keep->box, keep->spare[--keep->nr_spare], KEEP_BLOCK_BYTES);
+	keep->bytes -= KEEP_BLOCK_BYTES;
+}
+
 bool keep__make_room(struct keep *keep)
 {
 	struct keep_block *block;
 
+	if (keep->nr_spare) {
+		release_spare(keep);
+		return true;
+	}
 	list_for_each_entry(block, &keep->blocks, node) {
 		if (block->taken)
 			continue;
@@ -89,6 +99,8 @@ void keep__trim(struct keep *keep)
 {
 	struct keep_block *block, *next;
 
+	while (keep->nr_spare > 1 && keep->bytes > keep->limit_bytes)
+		release_spare(keep);
 	list_for_each_entry_safe(block, next, &keep->blocks, node) {
 		if (is_too_old(keep, block))
 			keep__drop(keep, block, KEEP_LIMIT_TIME);

@@ -22,9 +22,10 @@ void keep__put_taken(struct keep *keep);
 void keep__trim(struct keep *keep);
 
 /**
- * keep__make_room - drop the oldest block that no snapshot is writing. Caller holds @lock
+ * keep__make_room - free spare memory, or drop the oldest block that no snapshot is writing. Caller
+ * holds @lock
  *
- * Return: false if there is none.
+ * Return: false if there is neither.
  */
 bool keep__make_room(struct keep *keep);
 

@@ -480,6 +480,59 @@ static void test_behind(u64 max_bytes, bool expected, const char *what)
 	keep__exit(&keep);
 }
 
+static bool is_packed(struct keep *keep)
+{
+	struct keep_block *block;
+	bool packed = true;
+
+	pthread_mutex_lock(&keep->lock);
+	list_for_each_entry(block, &keep->blocks, node)
+		packed = packed && block->form == KEEP_COMPRESSED;
+	pthread_mutex_unlock(&keep->lock);
+	return packed;
+}
+
+static void wait_packed(struct keep *keep)
+{
+	while (!is_packed(keep))
+		usleep(100);
+}
+
+static void append_slowly(struct keep *keep)
+{
+	append_from(keep, appenders[0].nr, 16);
+	wait_packed(keep);
+}
+
+static u64 used_bytes(const struct keep *keep)
+{
+	return keep->bytes - keep->nr_spare * KEEP_BLOCK_BYTES;
+}
+
+/* Blocks that waited leave spare memory, which packed ones need later. */
+static void test_spare(void)
+{
+	struct keep keep;
+	u64 used = 0;
+	int i;
+
+	begin(&keep, 0, 1, 1, false);		/* 4 MB */
+	pthread_mutex_lock(&stall);
+	append_from(&keep, 0, 48);
+	pthread_mutex_unlock(&stall);
+	wait_packed(&keep);
+	while (!keep.dropped.records) {
+		used = used_bytes(&keep);
+		append_slowly(&keep);
+	}
+	check(used > 5 * KEEP_BLOCK_BYTES / 2, "before records are dropped, spare memory is freed");
+	for (i = 0; i < 100; i++)
+		append_slowly(&keep);
+	check(used_bytes(&keep) > 5 * KEEP_BLOCK_BYTES / 2 && keep.bytes <= 5 * KEEP_BLOCK_BYTES,
+	      "later, little of it is kept");
+	keep__exit(&keep);
+}
+
 static void test_overlap(void)
 {
 	struct keep_stats first, second;
@@ -750,6 +803,7 @@ int main(void)
 	test_memory(1);
 	test_behind(1, true, "if records that wait fill the memory, they are packed in less time");
 	test_behind(1ULL << 40, false, "if there is memory, they are packed as usual");
+	test_spare();
 	test_overlap();
 	test_overlap_dropped();
 	test_rare();
