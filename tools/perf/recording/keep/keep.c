@@ -469,16 +469,38 @@ static u64 file_bytes(const struct keep_block *block)
 	return block->file_len ?: block->form == KEEP_COMPRESSED ? 2 * block->len : block->len;
 }
 
+static struct keep_block *find_waiting(struct keep *keep)
+{
+	struct keep_block *block;
+
+	list_for_each_entry(block, &keep->blocks, node) {
+		if (block->form == KEEP_RAW || block->form == KEEP_COMPRESSING)
+			return block;
+	}
+	return NULL;
+}
+
+/* The compressor's thread may drop blocks meanwhile. Caller holds @lock. */
+static void wait_all_compressed(struct keep *keep)
+{
+	struct keep_block *block;
+
+	while ((block = find_waiting(keep))) {
+		block->refs++;
+		keep__wait_compressed(keep, block);
+		keep__put(keep, block);
+	}
+}
+
 bool keep__limit_size(struct keep *keep, u64 max_bytes)
 {
 	struct keep_block *block, *next;
 	u64 bytes = 0;
 
 	pthread_mutex_lock(&keep->lock);
-	list_for_each_entry(block, &keep->blocks, node) {
-		keep__wait_compressed(keep, block);
+	wait_all_compressed(keep);
+	list_for_each_entry(block, &keep->blocks, node)
 		bytes += file_bytes(block);
-	}
 	list_for_each_entry_safe(block, next, &keep->blocks, node) {
 		if (bytes <= max_bytes)
 			break;

@@ -671,6 +671,42 @@ static void test_limit_size(int level)
 	keep__exit(&keep);
 }
 
+static void *limit_size(void *keep)
+{
+	keep__limit_size(keep, UINT64_MAX);
+	return NULL;
+}
+
+static bool is_waited_for(struct keep *keep)
+{
+	bool waits;
+
+	pthread_mutex_lock(&keep->lock);
+	waits = keep->wanted;
+	pthread_mutex_unlock(&keep->lock);
+	return waits;
+}
+
+/* A block that is waited for is dropped: the memory is full. */
+static void test_limit_size_dropped(void)
+{
+	struct keep keep;
+	pthread_t thread;
+
+	begin(&keep, 0, 1, 1, false);		/* 4 MB */
+	pthread_mutex_lock(&stall);
+	append_from(&keep, 0, 200);
+	pthread_create(&thread, NULL, limit_size, &keep);
+	while (!is_waited_for(&keep))
+		usleep(100);
+	append_from(&keep, appenders[0].nr, 1000);
+	pthread_mutex_unlock(&stall);
+	pthread_join(thread, NULL);
+	check(keep.dropped.records > 200 * RUN_RECORDS && is_packed(&keep),
+	      "a block may be dropped while it is waited for");
+	keep__exit(&keep);
+}
+
 /* Records that are put back may need too much memory, or be too old. */
 static void test_unsaved_limits(u64 max_ns, u64 max_bytes, enum keep_limit limit)
 {
@@ -811,6 +847,7 @@ int main(void)
 	test_unsaved();
 	test_limit_size(0);
 	test_limit_size(1);
+	test_limit_size_dropped();
 	test_unsaved_limits(0, 1, KEEP_LIMIT_MEMORY);
 	test_unsaved_limits(3000, 1ULL << 40, KEEP_LIMIT_TIME);
 	test_parts(true);
