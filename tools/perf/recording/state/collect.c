@@ -175,7 +175,7 @@ static void end_folding(struct state *state, struct process *process)
 	if (process->file_lacks_base)
 		process__rewrite(process);
 	process->file_lacks_base = false;
-	if (!process->nr_logged && !more)
+	if (!process->nr_logged && !more && !process->lacks_now)
 		share_maps(process);
 }
 

@@ -242,6 +242,25 @@ static struct task *apply_fork(struct tasks *tasks, struct sb_record *record)
 	return task;
 }
 
+static bool has_ended(const struct process *process)
+{
+	const struct task *task;
+
+	process__for_each_task(process, task) {
+		if (task->exit == NEVER)
+			return false;
+	}
+	return true;
+}
+
+/* No record changes the maps any more, and no child inherits them: BASE and the log have all. */
+static void drop_now(struct process *process)
+{
+	mapset__put(process->maps[NOW]);
+	process->maps[NOW] = NULL;
+	process->lacks_now = true;
+}
+
 static struct task *apply_exit(struct tasks *tasks, struct sb_record *record)
 {
 	const struct perf_record_fork *exit = &sb_record__event(record)->fork;
@@ -250,6 +269,8 @@ static struct task *apply_exit(struct tasks *tasks, struct sb_record *record)
 	if (!task || task->process->pid != exit->pid)
 		return NULL;
 	task->exit = record->time;
+	if (has_ended(task->process))
+		drop_now(task->process);
 	return task;
 }
 
@@ -263,6 +284,7 @@ static void exec(struct task *leader, u64 time)
 			task->exit = time;
 	}
 	leader->exit = NEVER;
+	leader->process->lacks_now = false;
 }
 
 static bool is_exec(const struct sb_record *record)

@@ -58,6 +58,7 @@ enum view {
  * @nr_logged:	number of records in the log that are about its tasks
  * @maps:	its maps; references
  * @proc_maps:	what to prune from BASE later, the older one first; NULL for none (stale_maps.h)
+ * @lacks_now:	all its tasks have exited: its maps in NOW are dropped
  * @file_lacks_base: during state__collect(): BASE has got data that the file does not have
  */
 struct process {
@@ -71,6 +72,7 @@ struct process {
 	u64			nr_logged;
 	struct mapset		*maps[NR_VIEWS];
 	struct proc_maps	*proc_maps[2];
+	bool			lacks_now;
 	bool			file_lacks_base;
 };
 

@@ -5,6 +5,7 @@
  *
  * Prints KTAP.
  */
+#include "recording/state/mapset.h"
 #include "state_fixture.h"
 #include "perf/tests/tap.h"
 
@@ -252,6 +253,39 @@ static void test_overlap(void)
 	end();
 }
 
+/* A process that has ended needs its records only. */
+static void test_ended(void)
+{
+	size_t before;
+	u64 alive;
+
+	begin();
+	emit_comm(10, 10, "shell", 0);
+	emit_mmap(10, 0x1000, 0x1000, 0, "/sh");
+	make_final();
+	before = mapsets__bytes();
+	emit_fork(20, 20, 10, 10);
+	emit_comm(20, 20, "ls", PERF_RECORD_MISC_COMM_EXEC);
+	emit_mmap(20, 0x9000, 0x1000, 0, "/ls");
+	emit_mmap(20, 0xa000, 0x1000, 0, "/lib");
+	emit_fork(20, 21, 20, 20);
+	alive = now++;
+	emit_exit(20, 20);
+	make_final();
+	check(mapsets__bytes() > before, "the maps of a process outlive its leader");
+	emit_exit(20, 21);
+	make_final();
+	check(mapsets__bytes() == before, "when all its tasks have exited, they take no memory");
+	read_file(alive);
+	check(resolves(20, 20, 0x9010, "ls", "/ls", 0x10) && resolves(20, 21, 0xa010, "ls", "/lib", 0x10),
+	      "but the file has them");
+	collect(20, 20, alive);
+	read_new_file(alive);
+	check(resolves(20, 20, 0x9010, "ls", "/ls", 0x10) && resolves(20, 20, 0xa010, "ls", "/lib", 0x10),
+	      "also when they are folded");
+	end();
+}
+
 int main(void)
 {
 	test_fork();
@@ -259,6 +293,7 @@ int main(void)
 	test_threads();
 	test_exit();
 	test_overlap();
+	test_ended();
 	free(file.record);
 	return tap_end();
 }
