@@ -111,11 +111,11 @@ TEST_F(trailer, throttle)
 
 	REQUIRE_ROOT();
 	/* A global limit: restore it before any assertion can fail. */
-	if (!write_number(RATE_FILE, 1000))
+	if (!write_number(RATE_FILE, 1))
 		SKIP(return, RATE_FILE ": %s", strerror(errno));
 	/*
-	 * An event is throttled after several samples in one tick. A guest on
-	 * a busy host may not get the CPU time for that in one of many ticks.
+	 * With this limit, two samples in one tick throttle the event. A guest
+	 * on a busy host may not get the CPU time for that in one of many ticks.
 	 */
 	if (start(_metadata, self, variant, attr, 0, -1))
 		while (!recorded(self, PERF_RECORD_UNTHROTTLE) &&
