@@ -351,6 +351,7 @@ int bpf_programs__load(struct bpf_programs *programs, const struct bpf_ring_setu
 	programs->constants.has_cgroup = setup->has_cgroup;
 	programs->constants.marker = setup->marker;
 	programs->constants.awaits_exec = setup->awaits_exec;
+	programs->constants.preemptible = setup->preemptible;
 	err = alloc(programs);
 	if (err)
 		return err;

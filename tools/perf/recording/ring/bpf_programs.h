@@ -52,6 +52,7 @@ void bpf_programs__add_cgroup(struct bpf_programs *programs, int number, int fd)
  * @own_tgid:	process for bpf_programs__exclude_own(); 0: none
  * @marker:	config1 of the event that the recorded tasks have; 0: all tasks are recorded
  * @has_cgroup:	samples have the cgroup of the task
+ * @preemptible: the kernel preempts programs, unless they disable that
  * @awaits_exec: exec enables that event
  * @pins:	where another recorder may have left programs and rings, and where bpf_programs__pin()
  *		pins them; NULL: nowhere
@@ -63,6 +64,7 @@ struct bpf_ring_setup {
 	bool	has_cgroup;
 	pid_t	own_tgid;
 	__u64	marker;
+	bool	preemptible;
 	bool	awaits_exec;
 	struct bpf_pins *pins;
 };

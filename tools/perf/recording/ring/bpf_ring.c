@@ -52,6 +52,7 @@ bool bpf_ring__excludes_own(struct evsel *evsel)
 #include "util/record.h"
 #include "util/target.h"
 #include "util/time-utils.h"
+#include "util/util.h"
 #include "recording/lib/compat.h"
 #include "recording/lib/evsel.h"
 #include "bpf_programs.h"
@@ -63,6 +64,9 @@ bool bpf_ring__excludes_own(struct evsel *evsel)
 
 /* Where all mount and pid namespaces begin (PROC_PID_INIT_INO) */
 #define INIT_PID_NS_INO 0xEFFFFFFC
+
+/* Linux 6.18 runs the programs of tracepoints with preemption disabled, 7.3 does not. */
+#define PREEMPTING_VERSION ((6 << 16) + (19 << 8))
 
 /*
  * Selection of events
@@ -112,14 +116,21 @@ static bool has_cpus(const struct target *target)
 	return target->system_wide || target->cpu_list;
 }
 
-/* Programs look at the events of a task through a function that came with Linux 6.2. */
-static bool programs_see_tasks(void)
+/* Do programs find this function in the kernel? */
+static bool kernel_has(const char *function)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
-	bool found = btf && btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+	bool found = btf && btf__find_by_name_kind(btf, function, BTF_KIND_FUNC) > 0;
 
 	btf__free(btf);
 	return found;
+}
+
+static bool preempts_programs(void)
+{
+	unsigned int version;
+
+	return fetch_kernel_version(&version, NULL, 0) || version >= PREEMPTING_VERSION;
 }
 
 /* Return: why no event of this recording can be written by BPF, or NULL. */
@@ -139,7 +150,9 @@ static const char *unsuitable_recording(const struct record_opts *opts)
 		return "the programs have no cgroups but those of v2 (--all-cgroups)";
 	if (is_preempt_rt())
 		return "the kernel is PREEMPT_RT: it may preempt the programs";
-	if (!has_cpus(target) && !programs_see_tasks())
+	if (preempts_programs() && !kernel_has("bpf_preempt_disable"))
+		return "the kernel may preempt the programs";
+	if (!has_cpus(target) && !kernel_has("bpf_rdonly_cast"))
 		return "the kernel is too old to record tasks so (Linux 6.2)";
 	return NULL;
 }
@@ -365,6 +378,7 @@ static const char *load(struct bpf_ring *ring, struct evlist *evlist, const stru
 		.data_bytes = channels__ring_bytes(opts->mmap_pages), .nr_cpus = cpu__max_cpu().cpu,
 		.drained = ring->drained, .has_cgroup = ring->has_cgroup, .own_tgid = own_tgid, .marker = ring->marker,
 		.awaits_exec = ring->marker && target__enable_on_exec((struct target *)&opts->target),
+		.preemptible = preempts_programs(),
 		.pins = can_pin(ring) ? &ring->pins : NULL,
 	};
 

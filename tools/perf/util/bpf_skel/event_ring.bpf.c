@@ -3,9 +3,9 @@
  * Write samples of frequent tracepoints to overwrite rings of perf record.
  *
  * A record costs a third of what perf_event_output() takes for it: nothing is prepared, copied or
- * looked up that the event does not need. Programs run with preemption disabled. An interrupt may
- * run another program meanwhile, but not the same one: the kernel counts that as a miss
- * (bpf_prog_info.recursion_misses).
+ * looked up that the event does not need. Preemption is disabled while a program writes; newer
+ * kernels leave that to the program. An interrupt may run another program meanwhile, but not the
+ * same one: the kernel counts that as a miss (bpf_prog_info.recursion_misses).
  *
  * event_ring_write.h writes what all records have in common. The other headers have a function for
  * each tracepoint, which stores its fields in the layout of the kernel's format file. perf record

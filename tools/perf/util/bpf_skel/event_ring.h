@@ -169,6 +169,7 @@ struct ring_event_config {
  * @exit_calls:	likewise, of leaving
  * @awaits_exec: tasks are recorded once their marker is enabled, as exec does it
  * @binds_cgroups: is an event bound to a cgroup?
+ * @preemptible: does the kernel preempt the programs, unless they disable that?
  * @filters_comm: does a filter compare the name of the current task?
  * @filtered:	programs of whose events some have filters
  * @excludes_own: programs whose events of event_ring_words.own_tgid are not recorded
@@ -183,6 +184,7 @@ struct event_ring_constants {
 	unsigned char		exit_calls;
 	unsigned char		awaits_exec;
 	unsigned char		binds_cgroups;
+	unsigned char		preemptible;
 	unsigned char		filters_comm;
 	unsigned char		filtered[NR_RING_EVENTS];
 	unsigned char		excludes_own[NR_RING_EVENTS];

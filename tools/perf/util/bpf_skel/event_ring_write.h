@@ -41,6 +41,10 @@ extern const int __preempt_count __ksym __weak;
 extern const struct pcpu_hot___ring pcpu_hot __ksym __weak;
 #endif
 
+/* Since Linux 6.10 */
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
+
 struct ring_array {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE | BPF_F_NUMA_NODE);
@@ -152,6 +156,7 @@ struct lost_record {
  * @ip:		of the record
  * @usual_count: preempt_count() where the tracepoint is in a task's own code; for
  *		event_ring_plain.bpf.c
+ * @count:	preempt_count() before the program changed it
  * @page:	begin of the ring
  * @state:	of the ring
  * @data:	begin of the data area
@@ -165,6 +170,7 @@ struct place {
 	__u8				 flags;
 	__u8				 usual_count;
 	__u16				 misc;
+	__u32				 count;
 	__u64				 ip;
 	struct perf_event_mmap_page	*page;
 	volatile struct event_ring_state *state;
@@ -318,7 +324,7 @@ static __always_inline __u32 preempt_count(__u32 usual)
 static __always_inline void fill(struct place *place, struct sample *sample, struct raw *raw)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
-	__u32 count = preempt_count(place->usual_count), depth = count & PREEMPT_BITS;
+	__u32 count = place->count, depth = count & PREEMPT_BITS;
 	__u32 cpu = bpf_get_smp_processor_id();
 	__u8 flags = place->flags;
 
@@ -396,16 +402,38 @@ static __always_inline bool records_current(enum ring_event event)
 
 #include "event_ring_filter.h"
 
+/*
+ * What writes to the ring meanwhile must be an interrupt, which ends before this program goes on: the
+ * nesting, and the words of data_reserved, depend on it.
+ */
+static __always_inline void disable_preemption(void)
+{
+	if (constants.preemptible && bpf_ksym_exists(bpf_preempt_disable))
+		bpf_preempt_disable();
+}
+
+static __always_inline void enable_preemption(void)
+{
+	if (constants.preemptible && bpf_ksym_exists(bpf_preempt_enable))
+		bpf_preempt_enable();
+}
+
 /* Begin a record of @place->size bytes, as begin(). */
 static __always_inline void *begin_anywhere(struct place *place)
 {
 	struct { SAMPLE; } __record *record;
 
-	if (is_filtered(place->event))
-		return begin_scratch(place);
-	record = reserve(place);
-	if (record)
-		fill(place, &record->sample, &record->raw);
+	place->count = preempt_count(place->usual_count);
+	disable_preemption();
+	if (is_filtered(place->event)) {
+		record = begin_scratch(place);
+	} else {
+		record = reserve(place);
+		if (record)
+			fill(place, &record->sample, &record->raw);
+	}
+	if (!record)
+		enable_preemption();
 	return record;
 }
 
@@ -452,6 +480,7 @@ static __always_inline void commit(struct place *place)
 {
 	if (!is_filtered(place->event) || (passes(place) && copy_to_ring(place)))
 		publish(place);
+	enable_preemption();
 }
 
 /*
