@@ -91,6 +91,7 @@ struct soft_pt_area {
  * @packet_en:	packet generation is enabled: a TIP.PGE was written for the
  *		current task
  * @armed:	TF in the current task's registers was set by this driver
+ * @trapped:	the last #DB or #BP while @packet_en was the program's own
  * @ip:		the instruction to be executed next; valid if @packet_en
  *
  * pebs.c:
@@ -117,6 +118,7 @@ struct soft_pt {
 	bool				paused;
 	bool				packet_en;
 	bool				armed;
+	bool				trapped;
 	u64				ip;
 
 	struct perf_event		*counters[SOFT_PT_COUNTERS];

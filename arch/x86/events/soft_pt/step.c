@@ -106,7 +106,7 @@ static void retired_into_kernel(struct soft_pt *pt,
  *
  * An int3 may belong to a uprobe. The original instruction is then executed out
  * of line, or not at all. @trapped: the trap was the program's own, which is
- * known from the signal, or earlier because no uprobe is to be handled.
+ * known from the signal, or earlier because uprobes have left it to others.
  */
 static void leave(struct soft_pt *pt, struct pt_regs *regs, bool trapped)
 {
@@ -267,6 +267,7 @@ static int on_die(struct notifier_block *notifier, unsigned long what,
 
 	if (!pt->packet_en || !user_mode(args->regs))
 		return NOTIFY_DONE;
+	pt->trapped = false;
 	if (what == DIE_DEBUG)
 		return on_debug(pt, args);
 	if (what == DIE_INT3)
@@ -281,6 +282,27 @@ static int on_die(struct notifier_block *notifier, unsigned long what,
 static struct notifier_block die_notifier = {
 	.notifier_call	= on_die,
 	.priority	= INT_MAX,
+};
+
+/*
+ * Note that the trap is the program's own: uprobes did not end the chain. A
+ * task that is preempted before its uprobe is handled does not show it any
+ * more: TIF_UPROBE is cleared before regs->ip is set to the probed instruction.
+ */
+static int on_own_trap(struct notifier_block *notifier, unsigned long what,
+		       void *data)
+{
+	struct soft_pt *pt = this_cpu_ptr(&soft_pt_cpu);
+	struct die_args *args = data;
+
+	if (user_mode(args->regs) && (what == DIE_DEBUG || what == DIE_INT3))
+		pt->trapped = pt->packet_en;
+	return NOTIFY_DONE;
+}
+
+/* Runs after uprobes. */
+static struct notifier_block own_trap_notifier = {
+	.notifier_call	= on_own_trap,
 };
 
 static void leave_for(bool trapped)
@@ -307,7 +329,7 @@ static void on_signal(void *data, int sig, struct kernel_siginfo *info,
 static void on_switch(void *data, bool preempt, struct task_struct *prev,
 		      struct task_struct *next, unsigned int prev_state)
 {
-	leave_for(!test_thread_flag(TIF_UPROBE));
+	leave_for(this_cpu_read(soft_pt_cpu.trapped));
 }
 
 void soft_pt_step_leave(struct soft_pt *pt)
@@ -365,6 +387,7 @@ static void remove_hooks(int nr)
 		tracepoint_probe_unregister(hooks[nr].tracepoint,
 					    hooks[nr].probe, NULL);
 	tracepoint_synchronize_unregister();
+	unregister_die_notifier(&own_trap_notifier);
 	unregister_die_notifier(&die_notifier);
 }
 
@@ -374,6 +397,11 @@ static int add_hooks(void)
 
 	if (err)
 		return err;
+	err = register_die_notifier(&own_trap_notifier);
+	if (err) {
+		unregister_die_notifier(&die_notifier);
+		return err;
+	}
 	for_each_kernel_tracepoint(find_hook, NULL);
 	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
 		err = -ENOENT;

@@ -246,9 +246,23 @@ stops() {
 		cmp alone stopped && perf_without_errors
 }
 
+# Take the lock of the memory of flow_branches again and again, until a file is there: the kernel resets the
+# peak of its memory. The task then sleeps before its uprobes are handled.
+lock_memory() {
+	local process
+
+	until [ -e "$1" ]; do
+		process=$(pgrep -x flow_branches) || continue
+		until [ -e "$1" ] || ! echo 5 > "/proc/$process/clear_refs"; do
+			:
+		done
+	done 2> /dev/null
+}
+
 # Uprobes on a branch, on an instruction that pushes, and on one that is executed out of line.
+# uprobes [lock]: lock the memory of the program meanwhile
 uprobes() {
-	local events=/sys/kernel/tracing symbol offset
+	local events=/sys/kernel/tracing symbol offset status
 
 	mount -t tracefs none $events 2> /dev/null
 	for symbol in fibonacci one four; do
@@ -256,8 +270,12 @@ uprobes() {
 		echo "p:soft_pt/$symbol $bin/flow_branches:0x$(printf %x $((0x$offset - 0x400000)))"
 	done > $events/uprobe_events
 	echo 1 > $events/events/soft_pt/enable
+	rm -f ended
+	[ $# = 0 ] || lock_memory ended &
 	traced branches
-	local status=$?
+	status=$?
+	touch ended
+	wait $!
 	grep -c 'fibonacci\|one\|four' $events/trace
 	echo 0 > $events/events/soft_pt/enable
 	echo > $events/uprobe_events
@@ -327,6 +345,7 @@ check "synthetic: wrapped" synthetic_wrapped -p 1
 check "synthetic: wrapped, 3 pages" synthetic_wrapped -p 3
 check "synthetic: full" synthetic_full
 check "branches: with uprobes" uprobes
+check "branches: with uprobes, and a lock that they wait for" uprobes lock
 check "compat: the output equals that of the untraced program" same_output compat
 check "syscalls: paused and resumed by system calls" paused_by_system_call
 check "syscalls: paused by a breakpoint in the program" paused_by_program
