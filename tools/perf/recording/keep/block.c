@@ -7,18 +7,13 @@
 #include "block.h"
 #include "box.h"
 
-static size_t pages_of(size_t len)
-{
-	return DIV_ROUND_UP(len, page_size) * page_size;
-}
-
 static void *map(struct keep_box *box, size_t len)
 {
 	void *data;
 
 	if (box)
 		return keep_box__alloc(box, len);
-	data = mmap(NULL, pages_of(len), PROT_READ | PROT_WRITE,
+	data = mmap(NULL, round_up(len, page_size), PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	return data == MAP_FAILED ? NULL : data;
 }
@@ -146,13 +141,13 @@ void *keep_block__replace(struct keep_block *block, const void *data, size_t len
 	}
 	block->data = copy;
 	block->len = len;
-	block->mapped = pages_of(len);
+	block->mapped = round_up(len, page_size);
 	return memory;
 }
 
 void keep_block__trim(struct keep_block *block)
 {
-	size_t used = max(pages_of(block->len), (size_t)page_size);
+	size_t used = max(round_up(block->len, page_size), (size_t)page_size);
 
 	if (used == block->mapped)
 		return;

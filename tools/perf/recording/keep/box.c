@@ -15,11 +15,6 @@
 /* Blocks hardly ever take less than this: 1 MB, compressed 64 times. */
 #define BYTES_PER_SLOT	(16UL << 10)
 
-static size_t pages_of(size_t len)
-{
-	return DIV_ROUND_UP(len, page_size);
-}
-
 /* Barriers A, C, D, E, F of box_format.h. */
 static void set(u64 *word, u64 value)
 {
@@ -42,14 +37,14 @@ static void *arena_base(const struct keep_box *box)
 
 void *keep_box__alloc(struct keep_box *box, size_t len)
 {
-	size_t page = arena__alloc(&box->arena, pages_of(len), len == KEEP_BLOCK_BYTES);
+	size_t page = arena__alloc(&box->arena, DIV_ROUND_UP(len, page_size), len == KEEP_BLOCK_BYTES);
 
 	return page == ARENA_FULL ? NULL : arena_base(box) + page * page_size;
 }
 
 void keep_box__free(struct keep_box *box, void *data, size_t len)
 {
-	arena__free(&box->arena, (data - arena_base(box)) / page_size, pages_of(len));
+	arena__free(&box->arena, (data - arena_base(box)) / page_size, DIV_ROUND_UP(len, page_size));
 }
 
 bool keep_box__contains(const struct keep_box *box, const void *data)
@@ -183,7 +178,7 @@ static void init_header(struct keep_box *box)
 		.page	    = page_size,
 		.nr_slots   = nr_slots,
 		.slots_at   = page_size,
-		.arena_at   = page_size + pages_of(nr_slots * sizeof(struct box_slot)) * page_size,
+		.arena_at   = page_size + round_up(nr_slots * sizeof(struct box_slot), page_size),
 		.pid	    = getpid(),
 	};
 	memcpy(header->magic, BOX_MAGIC, sizeof(header->magic));

@@ -22,11 +22,6 @@
 /* While there is no room for a complete generation, try again after this time. */
 #define RETRY_NS	(10 * NSEC_PER_SEC)
 
-static size_t pages_of(size_t len)
-{
-	return DIV_ROUND_UP(len, page_size) * page_size;
-}
-
 /*
  * Allocate an extent. Blocks of events make room, as long as half of the file is left to them. Caller
  * holds @lock.
@@ -41,14 +36,14 @@ static void *alloc(struct keep *keep, size_t len)
 		data = keep_box__alloc(keep->box, len);
 	} while (!data && keep__make_room(keep));
 	if (data)
-		keep->journal.mapped += pages_of(len);
+		keep->journal.mapped += round_up(len, page_size);
 	return data;
 }
 
 static void release(struct keep *keep, void *data, size_t len)
 {
 	keep_box__free(keep->box, data, len);
-	keep->journal.mapped -= pages_of(len);
+	keep->journal.mapped -= round_up(len, page_size);
 }
 
 /* A reader is told that names may be missing. */
@@ -80,7 +75,7 @@ static bool note_extent(struct journal *journal, struct box_slot *slot, void *da
 		journal->max_extents = max;
 	}
 	journal->extents[journal->nr_extents++] = (struct journal_extent){
-		slot, data, pages_of(len), journal->generation,
+		slot, data, round_up(len, page_size), journal->generation,
 	};
 	return true;
 }
@@ -135,7 +130,7 @@ static bool replace(struct keep *keep, struct box_slot *fields, size_t len)
 static void trim(struct keep *keep, struct box_slot *fields)
 {
 	struct journal *journal = &keep->journal;
-	size_t used = max(pages_of(journal->len), (size_t)page_size);
+	size_t used = max(round_up(journal->len, page_size), (size_t)page_size);
 
 	fields->len = journal->len;
 	fields->encoding = BOX_RECORDS;
