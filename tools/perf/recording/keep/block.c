@@ -7,7 +7,7 @@
 #include "block.h"
 #include "box.h"
 
-static void *map(struct keep_box *box, size_t len)
+void *keep_memory__map(struct keep_box *box, size_t len)
 {
 	void *data;
 
@@ -18,22 +18,12 @@ static void *map(struct keep_box *box, size_t len)
 	return data == MAP_FAILED ? NULL : data;
 }
 
-static void unmap(struct keep_box *box, void *data, size_t len)
-{
-	if (keep_box__contains(box, data))
-		keep_box__free(box, data, len);
-	else
-		munmap(data, len);
-}
-
-void *keep_memory__map(struct keep_box *box)
-{
-	return map(box, KEEP_BLOCK_BYTES);
-}
-
 void keep_memory__unmap(struct keep_box *box, void *memory, size_t len)
 {
-	unmap(box, memory, len);
+	if (keep_box__contains(box, memory))
+		keep_box__free(box, memory, len);
+	else
+		munmap(memory, len);
 }
 
 struct keep_block *keep_block__new(struct keep_box *box, void *memory)
@@ -62,7 +52,7 @@ void keep_block__free(struct keep_block *block)
 {
 	if (block->slot)
 		keep_box__free_slot(block->box, block->slot);
-	unmap(block->box, block->data, block->mapped);
+	keep_memory__unmap(block->box, block->data, block->mapped);
 	free(block->holders);
 	free(block);
 }
@@ -130,13 +120,13 @@ static bool replace_slot(struct keep_block *block, const void *data, size_t len,
 void *keep_block__replace(struct keep_block *block, const void *data, size_t len, bool packed)
 {
 	struct keep_box *box = block->slot ? block->box : NULL;
-	void *memory = block->data, *copy = map(box, len);
+	void *memory = block->data, *copy = keep_memory__map(box, len);
 
 	if (!copy)
 		return NULL;
 	memcpy(copy, data, len);
 	if (box && !replace_slot(block, copy, len, packed)) {
-		unmap(box, copy, len);
+		keep_memory__unmap(box, copy, len);
 		return NULL;
 	}
 	block->data = copy;
@@ -151,6 +141,6 @@ void keep_block__trim(struct keep_block *block)
 
 	if (used == block->mapped)
 		return;
-	unmap(block->box, block->data + used, block->mapped - used);
+	keep_memory__unmap(block->box, block->data + used, block->mapped - used);
 	block->mapped = used;
 }

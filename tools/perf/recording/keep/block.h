@@ -85,12 +85,12 @@ struct keep_block {
 };
 
 /**
- * keep_memory__map - allocate memory for the records of a block
+ * keep_memory__map - allocate @len bytes for the records of a block
  * @box:	the file that the memory is to be part of, or NULL
  *
  * Return: NULL: -ENOMEM, or no room in the file.
  */
-void *keep_memory__map(struct keep_box *box);
+void *keep_memory__map(struct keep_box *box, size_t len);
 
 /** keep_memory__unmap - free @len bytes that keep_memory__map() or keep_block__replace() has returned */
 void keep_memory__unmap(struct keep_box *box, void *memory, size_t len);

@@ -61,7 +61,7 @@ static struct keep_block *new_block(struct keep *keep, struct keep_box *box)
 	if (keep->nr_spare) {
 		memory = keep->spare[--keep->nr_spare];
 	} else {
-		memory = keep_memory__map(box);
+		memory = keep_memory__map(box, KEEP_BLOCK_BYTES);
 		keep->bytes += memory ? KEEP_BLOCK_BYTES : 0;
 	}
 	block = keep_block__new(box, memory);
