@@ -33,7 +33,7 @@ $(foreach folder,$(FOLDERS),$(eval \
 	$(folder)-members := $(wildcard tools/perf/recording/$(folder)/*.c)))
 columns-members := $(addprefix tools/perf/recording/keep/columns,_clock.c _decode.c _encode.c)
 pack-members := $(columns-members) tools/perf/recording/keep/pack.c
-box-members := tools/perf/recording/keep/box_read.c tools/lib/zalloc.c
+box-members := tools/perf/recording/keep/box_read.c tools/lib/perf/lib.c tools/lib/zalloc.c
 # Not what needs libbpf, libtraceevent, and skeletons of perf.
 ring-members := $(filter-out %/bpf_events.c %/bpf_pins.c %/bpf_programs.c,$(ring-members))
 when-members := $(filter-out %/iterate.c %/pair.c %/programs.c,$(when-members))
@@ -43,7 +43,7 @@ libperf-tests-members := $(addprefix tools/lib/perf/tests/,image.c ring_writer.c
 stubs-members := $(wildcard tools/perf/recording/tests/stubs/*.c)
 util-members := $(addprefix tools/perf/util/,json.c kernel-symbols.c \
 	perfetto/intern.c perfetto/proto.c)
-upstream-members := $(addprefix tools/,lib/api/fs/fs.c lib/api/fs/tracing_path.c lib/ctype.c lib/perf/cpumap.c \
+upstream-members := $(addprefix tools/,lib/api/fs/fs.c lib/api/fs/tracing_path.c lib/ctype.c lib/perf/cpumap.c lib/perf/lib.c \
 	lib/bitmap.c lib/find_bit.c lib/hweight.c lib/str_error_r.c lib/symbol/kallsyms.c lib/vsprintf.c lib/zalloc.c perf/util/hashmap.c perf/util/units.c)
 
 # $(call archive,VARIANT,NAME)

@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <linux/kernel.h>
 #include <linux/zalloc.h>
 #include <sys/stat.h>
+#include <internal/lib.h>
 #include "box_read.h"
 
 /* A session is some 100 kB; tracing data of all events 10 MB. */
@@ -16,17 +16,11 @@
 
 static int read_at(int fd, u64 pos, void *to, size_t len)
 {
-	ssize_t n;
+	ssize_t n = preadn(fd, to, len, pos);
 
-	while (len) {
-		n = pread(fd, to, len, pos);
-		if (n <= 0)
-			return n ? -errno : -ENODATA;
-		to += n;
-		pos += n;
-		len -= n;
-	}
-	return 0;
+	if (n < 0)
+		return -errno;
+	return n == (ssize_t)len ? 0 : -ENODATA;
 }
 
 /*

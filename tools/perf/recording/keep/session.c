@@ -2,35 +2,22 @@
 /* Store what describes the recording in the file of --keep-file. */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 #include <linux/kernel.h>
 #include <sys/stat.h>
+#include <internal/lib.h>
 #include "util/debug.h"
 #include "keep.h"
-
-static int read_all(int fd, void *to, size_t len)
-{
-	size_t pos = 0;
-	ssize_t n;
-
-	while (pos < len) {
-		n = pread(fd, to + pos, len - pos, pos);
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		pos += n;
-	}
-	return 0;
-}
 
 /* The extent and its slot remain until the file is closed. */
 static int store(struct keep *keep, int fd, size_t len)
 {
 	struct box_slot fields = { .kind = BOX_SESSION, .len = len, .raw_len = len };
 	void *data = keep_box__alloc(keep->box, len);
-	int err = data ? read_all(fd, data, len) : -ENOSPC;
 
-	if (err)
-		return err;
+	if (!data)
+		return -ENOSPC;
+	if (preadn(fd, data, len, 0) != (ssize_t)len)
+		return -EIO;
 	fields.data_sum = checksum(data, len);
 	if (!keep_box__add(keep->box, &fields, data))
 		return -ENOSPC;

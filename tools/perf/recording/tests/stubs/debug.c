@@ -5,7 +5,6 @@
 #include "util/debug.h"
 #include "debug.h"
 
-unsigned int page_size;
 int verbose, debug_peo_args;
 bool quiet;
 __thread char debug_message[512];
