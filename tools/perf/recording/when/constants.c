@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <ctype.h>
 #include <stdbool.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <api/fs/fs.h>
 #include <linux/kernel.h>
 #include <linux/time64.h>
 #include "condition.h"
@@ -59,15 +59,14 @@ void when_constants__fill(struct duration_constants *constants, const struct whe
 /* The file is " (null)", or empty, where all CPUs have ticks. */
 static bool has_nohz_full(void)
 {
-	FILE *file = fopen("/sys/devices/system/cpu/nohz_full", "re");
-	bool found = false;
-	int c;
+	char *list;
+	size_t len;
+	bool found;
 
-	if (!file)
+	if (sysfs__read_str("devices/system/cpu/nohz_full", &list, &len))
 		return false;
-	while (!found && (c = getc(file)) != EOF)
-		found = isdigit(c);
-	fclose(file);
+	found = strpbrk(list, "0123456789");
+	free(list);
 	return found;
 }
 

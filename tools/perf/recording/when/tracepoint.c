@@ -9,27 +9,20 @@
 #include <linux/string.h>
 #include "tracepoint.h"
 
-#define MAX_FORMAT	(64 * 1024)
-
 /* A tp program does not see the common fields: their place has a pointer. */
 #define COMMON_BYTES	8
 
 /* Return: the text of a file of an event, to be freed; NULL if it cannot be read. */
 static char *read_file(const struct when_tracepoint *tracepoint, const char *file)
 {
-	char name[300], *path, *text = calloc(1, MAX_FORMAT);
-	FILE *input;
+	char name[300], *path, *text = NULL;
+	size_t len;
 
 	snprintf(name, sizeof(name), "%s/%s/%s", tracepoint->system, tracepoint->name, file);
 	path = get_events_file(name);
-	input = path ? fopen(path, "re") : NULL;
+	if (path)
+		filename__read_str(path, &text, &len);
 	put_events_file(path);
-	if (!input || !text || !fread(text, 1, MAX_FORMAT - 1, input)) {
-		free(text);
-		text = NULL;
-	}
-	if (input)
-		fclose(input);
 	return text;
 }
 
