@@ -153,7 +153,7 @@ void keep_box__note_complete(struct keep_box *box, u64 time)
 		set(&box->header->complete, time);
 }
 
-static void read_boot_id(char *id, size_t size)
+void keep_box__read_boot_id(char *id, size_t size)
 {
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 	ssize_t len = fd < 0 ? 0 : read(fd, id, size - 1);
@@ -182,7 +182,7 @@ static void init_header(struct keep_box *box)
 		.pid	    = getpid(),
 	};
 	memcpy(header->magic, BOX_MAGIC, sizeof(header->magic));
-	read_boot_id(header->boot_id, sizeof(header->boot_id));
+	keep_box__read_boot_id(header->boot_id, sizeof(header->boot_id));
 	header->sum = box_header__sum(header);
 }
 

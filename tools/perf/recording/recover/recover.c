@@ -21,6 +21,7 @@
 #include "util/header.h"
 #include "util/session.h"
 #include "recording/keep/block.h"
+#include "recording/keep/box.h"
 #include "recording/keep/keep_data.h"
 #include "recording/keep/pack.h"
 #include "recording/snapshot/cause.h"
@@ -80,13 +81,10 @@ static int copy_session(struct recovery *recovery)
 
 static bool is_same_boot(const struct box_header *header)
 {
-	char id[sizeof(header->boot_id)] = "";
-	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
-	bool same = file && fscanf(file, "%39s", id) == 1 && !strcmp(id, header->boot_id);
+	char id[sizeof(header->boot_id)];
 
-	if (file)
-		fclose(file);
-	return same;
+	keep_box__read_boot_id(id, sizeof(id));
+	return *id && !strcmp(id, header->boot_id);
 }
 
 static int open_all(struct recovery *recovery)
