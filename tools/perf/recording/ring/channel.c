@@ -103,9 +103,10 @@ int evsel__nr_threads(const struct evsel *evsel)
 	return min(perf_thread_map__nr(evsel->core.threads), xyarray__max_y(evsel->core.fd));
 }
 
-static struct ring *channel__ring(struct channel *channel, struct evlist *evlist,
-				  struct evsel *evsel, int cpu_idx, int thread)
+struct ring *channels__ring(struct channels *channels, struct evlist *evlist, struct evsel *evsel,
+			    int cpu_idx, int thread)
 {
+	const struct channel *channel = &channels->channel[evsel__channel(evsel)];
 	const struct perf_cpu_map *all = evlist->core.all_cpus;
 	struct perf_cpu cpu = perf_cpu_map__cpu(evsel->core.cpus, cpu_idx);
 
@@ -138,14 +139,15 @@ int channel__add_foreign(struct channel *channel, int slot, struct evsel *owner,
 	return ring__map(&channel->rings[slot], channel, owner, fd, cpu);
 }
 
-static int channel__add_evsel(struct channel *channel, struct evlist *evlist, struct evsel *evsel)
+static int channels__add_evsel(struct channels *channels, struct evlist *evlist, struct evsel *evsel)
 {
+	struct channel *channel = &channels->channel[evsel__channel(evsel)];
 	int cpu_idx, thread;
 
 	if (is_written_by_bpf(channel))			/* bpf_ring__map() */
 		return 0;
 	evsel__for_each_fd(evsel, cpu_idx, thread) {
-		struct ring *ring = channel__ring(channel, evlist, evsel, cpu_idx, thread);
+		struct ring *ring = channels__ring(channels, evlist, evsel, cpu_idx, thread);
 		int fd = evsel__fd(evsel, cpu_idx, thread);
 		int err;
 
@@ -204,7 +206,7 @@ static int channels__try(struct channels *channels, struct evlist *evlist,
 	evlist__for_each_entry(evlist, evsel) {
 		struct channel *channel = &channels->channel[evsel__channel(evsel)];
 
-		err = channel__add_evsel(channel, evlist, evsel);
+		err = channels__add_evsel(channels, evlist, evsel);
 		if (err) {
 			pr_debug("%s ring of %u pages for %s: %s\n", channel_names[channel->kind],
 				 channel->pages, evsel__name(evsel), strerror(-err));
@@ -319,7 +321,7 @@ static int channels__add_ids(struct channels *channels, struct evlist *evlist,
 		return -ENOMEM;
 
 	evsel__for_each_fd(evsel, cpu_idx, thread) {
-		struct ring *ring = channel__ring(channel, evlist, evsel, cpu_idx, thread);
+		struct ring *ring = channels__ring(channels, evlist, evsel, cpu_idx, thread);
 		int fd = evsel__fd(evsel, cpu_idx, thread);
 		struct perf_sample_id *sid;
 
@@ -397,11 +399,10 @@ int channels__map(struct channels *channels, struct evlist *evlist, unsigned int
  */
 static int add_to_pollsets(struct channels *channels, struct evlist *evlist, struct evsel *evsel)
 {
-	struct channel *channel = &channels->channel[evsel__channel(evsel)];
 	int cpu_idx, thread, err;
 
 	evsel__for_each_fd(evsel, cpu_idx, thread) {
-		struct ring *ring = channel__ring(channel, evlist, evsel, cpu_idx, thread);
+		struct ring *ring = channels__ring(channels, evlist, evsel, cpu_idx, thread);
 		int fd = evsel__fd(evsel, cpu_idx, thread);
 
 		if (fd < 0 || ring->owner != evsel || !ring->pollset)
@@ -440,14 +441,6 @@ int channels__poll(struct channels *channels, struct evlist *evlist)
 	if (err)
 		pr_err("Cannot wait for %d events: %s\n", evlist->core.nr_entries, strerror(-err));
 	return err;
-}
-
-struct ring *channels__ring(struct channels *channels, struct evlist *evlist, struct evsel *evsel,
-			    int cpu_idx, int thread)
-{
-	struct channel *channel = &channels->channel[evsel__channel(evsel)];
-
-	return channel__ring(channel, evlist, evsel, cpu_idx, thread);
 }
 
 const struct perf_event_mmap_page *channels__any_page(const struct channels *channels)
