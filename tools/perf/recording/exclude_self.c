@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <internal/xyarray.h>
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
@@ -174,14 +173,12 @@ static int load_program(pid_t process __maybe_unused)
 /* The event holds references to the program: its descriptor can be closed. */
 static int attach_program(struct evsel *evsel, pid_t process)
 {
-	int program = load_program(process), cpu_idx, thread, err = 0;
+	int program = load_program(process), cpu_idx, thread, fd, err = 0;
 
 	if (program < 0)
 		return program;
-	evsel__for_each_fd(evsel, cpu_idx, thread) {
-		int fd = *(int *)xyarray__entry(evsel->core.fd, cpu_idx, thread);
-
-		if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, program))
+	evsel__for_each_fd(evsel, cpu_idx, thread, fd) {
+		if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program))
 			err = -errno;
 	}
 	close(program);

@@ -91,7 +91,7 @@ void *ring__data(const struct ring *ring)
 	return ring->map.base + page_size;
 }
 
-static int evsel__fd(const struct evsel *evsel, int cpu_idx, int thread)
+int evsel__fd(const struct evsel *evsel, int cpu_idx, int thread)
 {
 	return *(int *)xyarray__entry(evsel->core.fd, cpu_idx, thread);
 }
@@ -142,17 +142,13 @@ int channel__add_foreign(struct channel *channel, int slot, struct evsel *owner,
 static int channels__add_evsel(struct channels *channels, struct evlist *evlist, struct evsel *evsel)
 {
 	struct channel *channel = &channels->channel[evsel__channel(evsel)];
-	int cpu_idx, thread;
+	int cpu_idx, thread, fd, err;
 
 	if (is_written_by_bpf(channel))			/* bpf_ring__map() */
 		return 0;
-	evsel__for_each_fd(evsel, cpu_idx, thread) {
+	evsel__for_each_fd(evsel, cpu_idx, thread, fd) {
 		struct ring *ring = channels__ring(channels, evlist, evsel, cpu_idx, thread);
-		int fd = evsel__fd(evsel, cpu_idx, thread);
-		int err;
 
-		if (fd < 0)
-			continue;
 		if (!ring__mapped(ring)) {
 			err = ring__map(ring, channel, evsel, fd,
 					perf_cpu_map__cpu(evsel->core.cpus, cpu_idx));
@@ -311,7 +307,7 @@ static int channels__add_ids(struct channels *channels, struct evlist *evlist,
 			     struct evsel *evsel)
 {
 	struct channel *channel = &channels->channel[evsel__channel(evsel)];
-	int cpu_idx, thread;
+	int cpu_idx, thread, fd;
 
 	if (!(evsel->core.attr.read_format & PERF_FORMAT_ID))
 		return 0;
@@ -320,13 +316,10 @@ static int channels__add_ids(struct channels *channels, struct evlist *evlist,
 				 xyarray__max_y(evsel->core.fd)) < 0)
 		return -ENOMEM;
 
-	evsel__for_each_fd(evsel, cpu_idx, thread) {
+	evsel__for_each_fd(evsel, cpu_idx, thread, fd) {
 		struct ring *ring = channels__ring(channels, evlist, evsel, cpu_idx, thread);
-		int fd = evsel__fd(evsel, cpu_idx, thread);
 		struct perf_sample_id *sid;
 
-		if (fd < 0)
-			continue;
 		if (perf_evlist__id_add_fd(&evlist->core, &evsel->core, cpu_idx, thread, fd) < 0)
 			return -errno;
 		sid = xyarray__entry(evsel->core.sample_id, cpu_idx, thread);
@@ -399,13 +392,12 @@ int channels__map(struct channels *channels, struct evlist *evlist, unsigned int
  */
 static int add_to_pollsets(struct channels *channels, struct evlist *evlist, struct evsel *evsel)
 {
-	int cpu_idx, thread, err;
+	int cpu_idx, thread, fd, err;
 
-	evsel__for_each_fd(evsel, cpu_idx, thread) {
+	evsel__for_each_fd(evsel, cpu_idx, thread, fd) {
 		struct ring *ring = channels__ring(channels, evlist, evsel, cpu_idx, thread);
-		int fd = evsel__fd(evsel, cpu_idx, thread);
 
-		if (fd < 0 || ring->owner != evsel || !ring->pollset)
+		if (ring->owner != evsel || !ring->pollset)
 			continue;
 		err = pollset__add_ring(ring->pollset, fd, ring, !evsel->core.system_wide);
 		if (err)

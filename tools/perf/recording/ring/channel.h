@@ -101,9 +101,13 @@ struct channels {
  */
 int evsel__nr_threads(const struct evsel *evsel);
 
-#define evsel__for_each_fd(evsel, cpu_idx, thread)				\
+/** evsel__fd - descriptor of an opened event, or -1 */
+int evsel__fd(const struct evsel *evsel, int cpu_idx, int thread);
+
+#define evsel__for_each_fd(evsel, cpu_idx, thread, fd)				\
 	for ((cpu_idx) = 0; (cpu_idx) < evsel__nr_cpus(evsel); (cpu_idx)++)	\
-		for ((thread) = 0; (thread) < evsel__nr_threads(evsel); (thread)++)
+		for ((thread) = 0; (thread) < evsel__nr_threads(evsel); (thread)++) \
+			if (((fd) = evsel__fd(evsel, cpu_idx, thread)) >= 0)
 
 /** evsel__channel - channel of a configured event */
 enum channel_kind evsel__channel(const struct evsel *evsel);

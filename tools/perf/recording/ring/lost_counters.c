@@ -77,8 +77,7 @@ int lost_counters__read(struct lost_counters *counters, struct channels *channel
 	enum channel_kind kind;
 	struct evsel *evsel;
 	struct ring *ring;
-	int cpu_idx, thread;
-	int err;
+	int cpu_idx, thread, fd, err;
 
 	evlist__for_each_entry(evlist, evsel) {
 		kind = evsel__channel(evsel);
@@ -87,7 +86,7 @@ int lost_counters__read(struct lost_counters *counters, struct channels *channel
 			continue;
 		if (!evsel->counts && evsel__alloc_counts(evsel))
 			return -ENOMEM;
-		evsel__for_each_fd(evsel, cpu_idx, thread) {
+		evsel__for_each_fd(evsel, cpu_idx, thread, fd) {
 			ring = channels__ring(channels, evlist, evsel, cpu_idx, thread);
 			err = count_fd(counters, ring, evsel, cpu_idx, thread);
 			if (err)
