@@ -120,8 +120,7 @@ int recorder__close_file(struct recorder *rec, bool rename)
 
 int recorder__write_lost(struct recorder *rec, struct lost_counters *counters)
 {
-	struct records records = records__of(counters->records, counters->bytes);
-	int err = output__write(&rec->output, &records, NULL);
+	int err = output__write_data(&rec->output, counters->records, counters->bytes);
 
 	lost_counters__clear(counters);
 	return err;

@@ -24,13 +24,6 @@ static struct records align(const struct aux *aux, const struct records *data)
 	return aligned;
 }
 
-static int to_output(void *arg, const void *record, size_t len)
-{
-	struct records records = records__of(record, len);
-
-	return output__write(arg, &records, NULL);
-}
-
 /* Begin the trace with padding: in traces with samples, zeros are padding. */
 int aux__write_hw_ids(struct aux *aux, struct aux_area *area, struct output *output)
 {
@@ -41,7 +34,7 @@ int aux__write_hw_ids(struct aux *aux, struct aux_area *area, struct output *out
 		return 0;
 	if (aux->has_samples && !area->hw_ids.begun)
 		return aux__write(aux, area, &records, 0, auxtrace_record__reference(aux->itr), output);
-	return hw_ids__write(&area->hw_ids, to_output, output);
+	return hw_ids__write(&area->hw_ids, output__write_data, output);
 }
 
 int aux__write_all_hw_ids(struct aux *aux, struct output *output)
@@ -81,7 +74,7 @@ int aux__write(struct aux *aux, struct aux_area *area, const struct records *dat
 		},
 	};
 	u64 pos;
-	int err = hw_ids__write(&area->hw_ids, to_output, output);
+	int err = hw_ids__write(&area->hw_ids, output__write_data, output);
 
 	area->hw_ids.begun = true;
 	if (!err)

@@ -338,9 +338,8 @@ int output__write_kept(struct output *output, const struct records *records, u64
 int output__mark(struct output *output, unsigned int type)
 {
 	const struct perf_event_header header = { .type = type, .size = sizeof(header) };
-	struct records records = records__of(&header, sizeof(header));
 
-	return output__write(output, &records, NULL);
+	return output__write_data(output, &header, sizeof(header));
 }
 
 int output__write_synthesized(const struct perf_tool *tool, union perf_event *event,
@@ -348,9 +347,8 @@ int output__write_synthesized(const struct perf_tool *tool, union perf_event *ev
 			      struct machine *machine __maybe_unused)
 {
 	struct output *output = container_of(tool, struct output, tool);
-	struct records records = records__of(event, event->header.size);
 
-	return perf_event__is_too_new(event) ? 0 : output__write(output, &records, NULL);
+	return perf_event__is_too_new(event) ? 0 : output__write_data(output, event, event->header.size);
 }
 
 int output__write_unit(struct output *output, const struct records *unit, u64 *pos)

@@ -155,6 +155,14 @@ int output__open(struct output *output);
  */
 int output__write(struct output *output, const struct records *records, struct ring_stats *stats);
 
+/** output__write_data - as output__write(), with @len bytes in one piece; a callback for writers */
+static inline int output__write_data(void *output, const void *data, size_t len)
+{
+	const struct records records = records__of(data, len);
+
+	return output__write(output, &records, NULL);
+}
+
 /**
  * output__write_kept - append records that were kept in memory
  * @records:	the records, or PERF_RECORD_COMPRESSED records of them, in frames of their own

@@ -48,8 +48,10 @@ static bool find_format(const struct evsel *evsel, struct id_format *format)
 	return id_format__init(format, attr->sample_type, id);
 }
 
-static void take_in(struct sideband *sideband, const struct records *records)
+static void take_in(void *arg, const struct records *records)
 {
+	struct sideband *sideband = arg;
+
 	state__add(&sideband->state, records);
 	journal__add(sideband->keep, records);
 }
@@ -207,13 +209,6 @@ static int make_up_for_loss(struct sideband *sideband)
  * Files
  */
 
-static int write_to_output(void *arg, const void *data, size_t len)
-{
-	struct records records = records__of(data, len);
-
-	return output__write(arg, &records, NULL);
-}
-
 /* Readers that wait for the mark know then everything that was there before the first sample. */
 static int finish_init(struct sideband *sideband)
 {
@@ -226,7 +221,7 @@ static int finish_init(struct sideband *sideband)
 static int write_state(struct sideband *sideband)
 {
 	return make_up_for_loss(sideband) ?:
-	       state__write(&sideband->state, write_to_output, sideband->output) ?:
+	       state__write(&sideband->state, output__write_data, sideband->output) ?:
 	       finish_init(sideband);
 }
 
@@ -268,11 +263,6 @@ int sideband__end_file(struct sideband *sideband)
  * Rings
  */
 
-static void add_to_state(void *arg, const struct records *records)
-{
-	take_in(arg, records);
-}
-
 /* The rings of areas that are streamed are drained by readers (aux/drain.h). */
 static ssize_t drain_aux(struct sideband *sideband)
 {
@@ -292,7 +282,7 @@ ssize_t sideband__drain(struct sideband *sideband)
 
 	if (aux_bytes < 0)
 		return aux_bytes;
-	bytes = drain_thread__drain(sideband->drain_thread, add_to_state, sideband);
+	bytes = drain_thread__drain(sideband->drain_thread, take_in, sideband);
 	if (bytes < 0)
 		return bytes;
 	if (sideband->route) {
@@ -307,7 +297,7 @@ void sideband__rescue(struct sideband *sideband)
 	if (sideband->route == SIDEBAND_TO_STATE)
 		return;
 	output__begin_rescue(sideband->output);
-	drain_thread__drain(sideband->drain_thread, add_to_state, sideband);
+	drain_thread__drain(sideband->drain_thread, take_in, sideband);
 }
 
 /*
@@ -330,7 +320,7 @@ int sideband__write_until(struct sideband *sideband, u64 time, bool *complete)
 	if (!writes_in_parts(sideband))
 		return 0;
 	return state__write_until(&sideband->state, time, &sideband->log_next, complete,
-				  write_to_output, sideband->output);
+				  output__write_data, sideband->output);
 }
 
 static int write_beginning(struct sideband *sideband)
