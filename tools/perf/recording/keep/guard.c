@@ -262,13 +262,12 @@ char *guard__path(const char *file)
 	return asprintf(&path, "%s.rings", file) < 0 ? NULL : path;
 }
 
-/* Return: 0, or a negative errno. A guard of before may still be writing. */
-static int lock(int fd)
+int guard__lock(int fd, int operation, int tries)
 {
 	int i;
 
-	for (i = 0; i < LOCK_TRIES; i++) {
-		if (!flock(fd, LOCK_EX | LOCK_NB))
+	for (i = 0; i < tries; i++) {
+		if (!flock(fd, operation | LOCK_NB))
 			return 0;
 		if (errno != EWOULDBLOCK)
 			break;
@@ -291,7 +290,7 @@ static int create(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600), err;
 
-	err = fd < 0 ? -errno : check(fd) ?: lock(fd);
+	err = fd < 0 ? -errno : check(fd) ?: guard__lock(fd, LOCK_EX, LOCK_TRIES);
 	if (!err && (ftruncate(fd, 0) || fchmod(fd, 0600)))
 		err = -errno;
 	if (!err)

@@ -91,4 +91,13 @@ void guard__stop(struct guard *guard);
 /** guard__path - Return: the name of the file beside @file, to be freed; or NULL */
 char *guard__path(const char *file);
 
+/**
+ * guard__lock - lock a file that the guard of an earlier recorder may still be writing
+ * @operation:	LOCK_SH or LOCK_EX
+ * @tries:	how often, each 50 ms after the one before
+ *
+ * Return: 0, or a negative errno.
+ */
+int guard__lock(int fd, int operation, int tries);
+
 #endif

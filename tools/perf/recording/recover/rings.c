@@ -20,7 +20,6 @@
 
 /* The guard writes as much as the rings have. It has the lock from the start of the recorder. */
 #define LOCK_TRIES	600
-#define LOCK_PAUSE_US	50000
 
 /* Where a ring has less space than that, or than two of its records, later ones may be lost. */
 #define MIN_FREE	4096
@@ -28,20 +27,6 @@
 /*
  * Load
  */
-
-static bool lock(int fd)
-{
-	int i;
-
-	for (i = 0; i < LOCK_TRIES; i++) {
-		if (!flock(fd, LOCK_SH | LOCK_NB))
-			return true;
-		if (errno != EWOULDBLOCK)
-			break;
-		usleep(LOCK_PAUSE_US);
-	}
-	return false;
-}
 
 static int read_file(struct saved_rings *rings, int fd)
 {
@@ -127,7 +112,7 @@ int recovery__load_rings(struct recovery *recovery)
 	char *path = guard__path(recovery->path);
 	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1, err = 0;
 
-	if (fd >= 0 && !lock(fd))
+	if (fd >= 0 && guard__lock(fd, LOCK_SH, LOCK_TRIES))
 		pr_warning("%s is still being written: left out.\n", path);
 	else if (fd >= 0)
 		err = read_file(rings, fd);
