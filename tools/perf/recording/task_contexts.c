@@ -12,6 +12,7 @@
 #include "util/record.h"
 #include "util/target.h"
 #include "recording/lib/compat.h"
+#include "recording/lib/fd.h"
 #include "task_contexts.h"
 
 #ifdef HAVE_LIBTRACEEVENT
@@ -93,10 +94,8 @@ void task_contexts__release(struct task_contexts *contexts)
 {
 	int i;
 
-	for (i = 0; i < contexts->nr; i++) {
-		if (contexts->fds[i] >= 0)
-			close(contexts->fds[i]);
-	}
+	for (i = 0; i < contexts->nr; i++)
+		fd__close(&contexts->fds[i]);
 	free(contexts->fds);
 	*contexts = (struct task_contexts){ 0 };
 }

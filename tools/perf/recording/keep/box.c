@@ -9,6 +9,7 @@
 #include <linux/zalloc.h>
 #include <sys/mman.h>
 #include "util/debug.h"
+#include "recording/lib/fd.h"
 #include "box.h"
 #include "box_file.h"
 
@@ -158,8 +159,7 @@ void keep_box__read_boot_id(char *id, size_t size)
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 	ssize_t len = fd < 0 ? 0 : read(fd, id, size - 1);
 
-	if (fd >= 0)
-		close(fd);
+	fd__close(&fd);
 	id[max(len, (ssize_t)0)] = '\0';
 	id[strcspn(id, "\n")] = '\0';
 }

@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include "util/debug.h"
 #include "recording/lib/checksum.h"
+#include "recording/lib/fd.h"
 #include "guard.h"
 
 /* While the guard of a recorder before writes the file */
@@ -296,8 +297,7 @@ static int create(const char *path)
 	if (!err)
 		return fd;
 	pr_err("Cannot create %s: %s\n", path, strerror(-err));
-	if (fd >= 0)
-		close(fd);
+	fd__close(&fd);
 	return err;
 }
 

@@ -13,13 +13,6 @@ int eventfd__new(void)
 	return fd < 0 ? -errno : fd;
 }
 
-void eventfd__free(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 /* The counter cannot overflow: the eventfd is read now and then. */
 void eventfd__signal(int fd)
 {

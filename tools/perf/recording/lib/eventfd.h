@@ -10,12 +10,9 @@
 /**
  * eventfd__new - create an eventfd that is not signalled
  *
- * Return: the descriptor, or a negative errno.
+ * Return: the descriptor, to be closed by fd__close(); or a negative errno.
  */
 int eventfd__new(void);
-
-/** eventfd__free - close @fd and set it to -1; harmless if it is -1 */
-void eventfd__free(int *fd);
 
 /** eventfd__signal - make @fd readable; cannot fail */
 void eventfd__signal(int fd);

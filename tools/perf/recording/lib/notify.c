@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include "util/debug.h"
+#include "fd.h"
 #include "notify.h"
 
 /* A path, or an abstract name behind an @. Return: length of the address, or 0 if it is neither. */
@@ -49,6 +50,5 @@ void notify__send(const char *fmt, ...)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || sendto(fd, text, len, MSG_NOSIGNAL, (struct sockaddr *)&address, address_len) < 0)
 		pr_warning_once("Cannot notify the service manager: %m\n");
-	if (fd >= 0)
-		close(fd);
+	fd__close(&fd);
 }

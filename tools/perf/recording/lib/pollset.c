@@ -9,6 +9,7 @@
 #include "util/debug.h"
 #include "pollset.h"
 #include "eventfd.h"
+#include "fd.h"
 
 struct pollset_entry {
 	int		 fd;
@@ -57,7 +58,7 @@ void pollset__exit(struct pollset *set)
 {
 	if (!set->epoll_fd)
 		return;
-	eventfd__free(&set->wake_fd);
+	fd__close(&set->wake_fd);
 	if (set->epoll_fd > 0)
 		close(set->epoll_fd);
 	zfree(&set->entries);

@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include "util/path.h"
+#include "recording/lib/fd.h"
 #include "claim.h"
 
 int claim__stat_data(const char **path, char *data, size_t size, struct stat *st)
@@ -53,8 +54,7 @@ int claim__begin(const char *path)
 
 void claim__end(int guard)
 {
-	if (guard >= 0)
-		close(guard);
+	fd__close(&guard);
 }
 
 /* Open regular files only: others may block, or have side effects. */

@@ -20,6 +20,7 @@
 #include "util/session.h"
 #include "util/symbol.h"
 #include "util/util.h"
+#include "recording/lib/fd.h"
 #include "aux_index.h"
 #include "features.h"
 #include "names.h"
@@ -296,7 +297,7 @@ void output__exit(struct output *output)
 	pipeline__log(&output->pipeline);
 	pipeline__exit(&output->pipeline);
 	pthread_mutex_destroy(&output->spans.lock);
-	eventfd__free(&output->error_fd);
+	fd__close(&output->error_fd);
 	output__free_session(output);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "util/debug.h"
+#include "recording/lib/fd.h"
 #include "reserve.h"
 
 /* Features without tracepoints take about 100 kB; each tracepoint adds its format file. */
@@ -55,8 +56,7 @@ void reserve__take(struct reserve *reserve, const char *output_path, int nr_even
 	reserve->fd = open(dirname(path), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	if (reserve->fd >= 0 && allocate(reserve, size, small_size)) {
 		pr_debug("Cannot reserve disk space for the header's features: %m\n");
-		close(reserve->fd);
-		reserve->fd = -1;
+		fd__close(&reserve->fd);
 	}
 	free(path);
 	lower_limit(reserve, size, small_size);
@@ -64,9 +64,7 @@ void reserve__take(struct reserve *reserve, const char *output_path, int nr_even
 
 void reserve__release(struct reserve *reserve)
 {
-	if (reserve->fd >= 0)
-		close(reserve->fd);
-	reserve->fd = -1;
+	fd__close(&reserve->fd);
 	if (reserve->limited)
 		setrlimit(RLIMIT_FSIZE, &reserve->limit);
 	reserve->limited = false;

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include "builtin.h"
 #include "util/debug.h"
+#include "recording/lib/fd.h"
 #include "recording/ring/bpf_pins.h"
 #include "pinned.h"
 
@@ -27,12 +28,6 @@ static int create(struct memory_file *file, const char *title)
 	file->fd = memfd_create(title, MFD_CLOEXEC);
 	snprintf(file->name, sizeof(file->name), "/proc/self/fd/%d", file->fd);
 	return file->fd < 0 ? -errno : 0;
-}
-
-static void release(struct memory_file *file)
-{
-	if (file->fd >= 0)
-		close(file->fd);
 }
 
 /* The rings are an image of memory, which has nothing else. */
@@ -55,8 +50,8 @@ static int save(const struct bpf_pins *pins, const char *output)
 	if (err)
 		pr_err("Cannot copy %s: %s\n", pins->path, strerror(-err));
 	err = err ?: inject(&session, &image, output);
-	release(&session);
-	release(&image);
+	fd__close(&session.fd);
+	fd__close(&image.fd);
 	return err;
 }
 

@@ -24,6 +24,7 @@
 #include "recording/keep/box.h"
 #include "recording/keep/keep_data.h"
 #include "recording/keep/pack.h"
+#include "recording/lib/fd.h"
 #include "recording/snapshot/cause.h"
 #include "recording/snapshot/snapshot_event.h"
 #include "internal.h"
@@ -157,10 +158,8 @@ void recovery__delete(struct recovery *recovery, bool saved)
 	free(recovery->packed);
 	free(recovery->raw);
 	keep_unpacker__free(recovery->unpacker);
-	if (recovery->session_fd >= 0)
-		close(recovery->session_fd);
-	if (recovery->fd >= 0)
-		close(recovery->fd);
+	fd__close(&recovery->session_fd);
+	fd__close(&recovery->fd);
 	free(recovery);
 }
 

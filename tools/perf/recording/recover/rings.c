@@ -14,6 +14,7 @@
 #include "util/event.h"
 #include "recording/keep/guard.h"
 #include "recording/lib/checksum.h"
+#include "recording/lib/fd.h"
 #include "recording/ring/sink.h"
 #include "recording/state/fixup.h"
 #include "internal.h"
@@ -122,8 +123,7 @@ int recovery__load_rings(struct recovery *recovery)
 		else
 			pr_debug("%s is incomplete, or of another recorder.\n", path);
 	}
-	if (fd >= 0)
-		close(fd);
+	fd__close(&fd);
 	free(path);
 	return err;
 }

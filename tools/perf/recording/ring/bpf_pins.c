@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include "util/debug.h"
+#include "recording/lib/fd.h"
 #include "bpf_pins.h"
 
 #define BPF_DIR		"/sys/fs/bpf"
@@ -239,9 +240,7 @@ void bpf_pins__close(struct bpf_pins *pins)
 {
 	if (!bpf_pins__is_open(pins))
 		return;
-	if (pins->dir >= 0)
-		close(pins->dir);
-	pins->dir = -1;
+	fd__close(&pins->dir);
 	zfree(&pins->path);
 }
 

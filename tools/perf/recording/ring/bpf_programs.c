@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include "util/debug.h"
 #include "recording/lib/checksum.h"
+#include "recording/lib/fd.h"
 #include "bpf_pins.h"
 #include "bpf_programs.h"
 #include "util/bpf_skel/event_ring.skel.h"	/* needs event_ring.h */
@@ -360,10 +361,8 @@ int bpf_programs__load(struct bpf_programs *programs, const struct bpf_ring_setu
 	patterns = (struct patterns){ create_array(setup->data_bytes, 0), create_doorbell() };
 	err = patterns.ring < 0 ? patterns.ring : min(patterns.doorbell, 0);
 	err = err ?: load_any(programs, &patterns);
-	if (patterns.ring >= 0)
-		close(patterns.ring);
-	if (patterns.doorbell >= 0)
-		close(patterns.doorbell);
+	fd__close(&patterns.ring);
+	fd__close(&patterns.doorbell);
 	return err;
 }
 
@@ -495,8 +494,7 @@ int bpf_programs__add_doorbell(struct bpf_programs *programs, int cpu)
 
 	if (!err)
 		return fd;
-	if (fd >= 0)
-		close(fd);
+	fd__close(&fd);
 	return err;
 }
 
@@ -544,22 +542,16 @@ int bpf_programs__attach(struct bpf_programs *programs)
 	return 0;
 }
 
-static void close_fd(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
 static void release_adopted(struct bpf_programs *programs)
 {
 	int event;
 
 	if (programs->words)
 		munmap(programs->words, sizeof(*programs->words));
-	close_fd(programs->words_map);
-	close_fd(programs->lost_map);
+	fd__close(&programs->words_map);
+	fd__close(&programs->lost_map);
 	for (event = 0; event < NR_RING_EVENTS; event++)
-		close_fd(programs->progs[event]);
+		fd__close(&programs->progs[event]);
 }
 
 void bpf_programs__delete(struct bpf_programs *programs)
@@ -574,7 +566,7 @@ void bpf_programs__delete(struct bpf_programs *programs)
 		release_adopted(programs);
 	bpf_object__close(programs->object);
 	for (i = 0; programs->fds && i < programs->setup.nr_cpus; i++)
-		close_fd(programs->fds[i]);
+		fd__close(&programs->fds[i]);
 	free(programs->fds);
 	free(programs->counts);
 	free(programs);

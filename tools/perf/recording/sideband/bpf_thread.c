@@ -7,6 +7,7 @@
 #include "bpf_thread.h"
 #include "recording/lib/compat.h"
 #include "recording/lib/eventfd.h"
+#include "recording/lib/fd.h"
 
 void bpf_thread__start(struct bpf_thread *watch, struct perf_env *env)
 {
@@ -27,7 +28,7 @@ void bpf_thread__start(struct bpf_thread *watch, struct perf_env *env)
 	if (evlist__start_sb_thread(watch->evlist, &everybody)) {
 		pr_debug("Cannot follow BPF programs: those loaded from now on will not be annotated.\n");
 		watch->evlist = NULL;		/* util has deleted it */
-		eventfd__free(&watch->wake_fd);
+		fd__close(&watch->wake_fd);
 	}
 }
 
@@ -38,6 +39,6 @@ void bpf_thread__stop(struct bpf_thread *watch)
 	evlist__set_sb_thread_done(watch->evlist, 1);
 	eventfd__signal(watch->wake_fd);
 	evlist__stop_sb_thread(watch->evlist);
-	eventfd__free(&watch->wake_fd);
+	fd__close(&watch->wake_fd);
 	watch->evlist = NULL;
 }

@@ -6,6 +6,7 @@
 #include <linux/perf_event.h>
 #include <perf/event.h>
 #include "perf-sys.h"
+#include "recording/lib/fd.h"
 #include "recording/lib/records.h"
 #include "build_id_probe.h"
 
@@ -79,9 +80,7 @@ bool build_ids_are_harmless(void)
 
 	if (page != MAP_FAILED)
 		munmap(page, len);
-	for (nr = 0; nr < NR_EVENTS; nr++) {
-		if (fd[nr] >= 0)
-			close(fd[nr]);
-	}
+	for (nr = 0; nr < NR_EVENTS; nr++)
+		fd__close(&fd[nr]);
 	return harmless;
 }

@@ -10,6 +10,7 @@
 #include "util/time-utils.h"
 #include "recording/aux/aux.h"
 #include "recording/aux/snapshot.h"
+#include "recording/lib/fd.h"
 #include "capture.h"
 #include "cause.h"
 #include "recording/keep/keep.h"
@@ -273,6 +274,6 @@ int capture__stop(struct capture *capture)
 void capture__exit(struct capture *capture)
 {
 	end_thread(capture);
-	eventfd__free(&capture->wake_fd);
-	eventfd__free(&capture->stop_fd);
+	fd__close(&capture->wake_fd);
+	fd__close(&capture->stop_fd);
 }

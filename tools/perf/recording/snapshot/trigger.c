@@ -11,6 +11,7 @@
 #include "util/evlist.h"
 #include "util/record.h"
 #include "util/target.h"
+#include "recording/lib/fd.h"
 #include "recording/ring/bpf_ring.h"
 #include "signals.h"
 #include "trigger.h"
@@ -260,10 +261,8 @@ int triggers__process(struct triggers *triggers, unsigned int *nr_commands)
 
 static void close_entry(struct triggers *triggers, int *pos)
 {
-	if (*pos >= 0) {
-		close(entry_fd(triggers, *pos));
-		triggers->evlist->core.pollfd.entries[*pos].fd = -1;
-	}
+	if (*pos >= 0)
+		fd__close(&triggers->evlist->core.pollfd.entries[*pos].fd);
 	*pos = -1;
 }
 

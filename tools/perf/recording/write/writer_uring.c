@@ -38,6 +38,7 @@
 #include <linux/time64.h>
 #include <sys/stat.h>
 #include "util/debug.h"
+#include "recording/lib/fd.h"
 #include "writer.h"
 #include "writer_uring.h"
 
@@ -139,9 +140,7 @@ static void writer_uring__close(struct writer *writer)
 
 	if (uring->extended)
 		cut_file(uring);
-	if (uring->direct_fd >= 0)
-		close(uring->direct_fd);
-	uring->direct_fd = -1;
+	fd__close(&uring->direct_fd);
 }
 
 /* Registering memory locks it: register only chunks that are used. */
