@@ -9,6 +9,7 @@
 #include <internal/lib.h>
 #include "util/debug.h"
 #include "util/time-utils.h"
+#include "recording/lib/array.h"
 #include "recording/lib/records.h"
 #include "recording/write/zstd_records.h"
 #include "budget.h"
@@ -64,16 +65,9 @@ static void lose(struct keep *keep, const struct records *records)
 /* Note a full extent, to free it with its generation. Return: false: no memory. */
 static bool note_extent(struct journal *journal, struct box_slot *slot, void *data, size_t len)
 {
-	size_t max = journal->max_extents ? 2 * journal->max_extents : 64;
-	struct journal_extent *extents;
-
-	if (journal->nr_extents == journal->max_extents) {
-		extents = realloc(journal->extents, max * sizeof(*extents));
-		if (!extents)
-			return false;
-		journal->extents = extents;
-		journal->max_extents = max;
-	}
+	if (array__grow(&journal->extents, journal->nr_extents, 1, sizeof(*journal->extents),
+			&journal->max_extents))
+		return false;
 	journal->extents[journal->nr_extents++] = (struct journal_extent){
 		slot, data, round_up(len, page_size), journal->generation,
 	};

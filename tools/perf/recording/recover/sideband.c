@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Read the side-band records of a box, and write them by time. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/kernel.h>
@@ -10,24 +9,9 @@
 #include "util/machine.h"
 #include "util/sample.h"
 #include "util/session.h"
+#include "recording/lib/array.h"
 #include "recording/state/sb_record.h"
 #include "internal.h"
-
-/* Let @array have space for @nr elements of @size bytes more. */
-static int grow(void **array, size_t used, size_t nr, size_t size, size_t *max)
-{
-	size_t want = max(used + nr, 2 * *max);
-	void *grown;
-
-	if (used + nr <= *max)
-		return 0;
-	grown = realloc(*array, want * size);
-	if (!grown)
-		return -ENOMEM;
-	*array = grown;
-	*max = want;
-	return 0;
-}
 
 /*
  * Files of perf record have no EXIT records either: the FORK record of the next task with that tid
@@ -41,11 +25,10 @@ static bool is_left_out(const union perf_event *event)
 static int add(struct recovery *recovery, union perf_event *event)
 {
 	struct recovered_sideband *sideband = &recovery->sideband;
-	int err = grow(&sideband->data, sideband->len, event->header.size, 1, &sideband->space);
+	int err = array__grow(&sideband->data, sideband->len, event->header.size, 1, &sideband->space) ?:
+		  array__grow(&sideband->records, sideband->nr, 1, sizeof(*sideband->records),
+			      &sideband->max);
 
-	if (!err)
-		err = grow((void **)&sideband->records, sideband->nr, 1, sizeof(*sideband->records),
-			   &sideband->max);
 	if (err)
 		return err;
 	memcpy(sideband->data + sideband->len, event, event->header.size);

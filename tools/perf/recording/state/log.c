@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "recording/lib/array.h"
 #include "log.h"
 #include "sb_record.h"
 #include "system_wide.h"
@@ -25,25 +25,10 @@ void state_log__exit(struct state_log *log)
 	free(log->entries);
 }
 
-static int reserve(struct state_log *log)
-{
-	size_t capacity = log->capacity * 2 ?: 1024;
-	struct log_entry *entries;
-
-	if (log->nr < log->capacity)
-		return 0;
-	entries = realloc(log->entries, capacity * sizeof(*entries));
-	if (!entries)
-		return -ENOMEM;
-	log->entries = entries;
-	log->capacity = capacity;
-	return 0;
-}
-
 int state_log__add(struct state_log *log, struct sb_record *record, u32 file)
 {
 	struct log_entry *entry;
-	int err = reserve(log);
+	int err = array__grow(&log->entries, log->nr, 1, sizeof(*log->entries), &log->capacity);
 
 	if (err)
 		return err;
