@@ -8,16 +8,13 @@
 #include "recording/keep/block.h"
 #include "recording/keep/pack.h"
 #include "recording/lib/compat.h"
+#include "recording/stats/ring_stats.h"
 #include "recording/write/zstd_records.h"
 #include "internal.h"
 
 u64 recovery__time(const struct recovery *recovery, union perf_event *event)
 {
-	u64 time;
-
-	if (evlist__parse_sample_timestamp(recovery->evlist, event, &time) || time == -1ULL)
-		return 0;
-	return time;
+	return evlist__record_time(recovery->evlist, event);
 }
 
 /* Is this a record that the kernel may have written for these events? */

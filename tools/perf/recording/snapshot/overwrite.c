@@ -225,14 +225,6 @@ void snapshotter__hand_over(struct snapshotter *snapshotter)
 	pthread_mutex_unlock(&snapshotter->buffer.lock);
 }
 
-/* Return: the time of a record, 0 if it has none [ns]. */
-static u64 record_time(struct evlist *evlist, union perf_event *event)
-{
-	u64 time;
-
-	return evlist__parse_sample_timestamp(evlist, event, &time) || time == -1ULL ? 0 : time;
-}
-
 static void note_coverage(struct coverage *coverage, const struct channel *channel,
 			  const struct ring *ring, struct evlist *evlist,
 			  const struct perf_snapshot_records *taken)
@@ -244,8 +236,8 @@ static void note_coverage(struct coverage *coverage, const struct channel *chann
 	u64 newest = 0;
 
 	if (taken->nr) {
-		covered.oldest = record_time(evlist, taken->data);
-		newest = record_time(evlist, taken->newest);
+		covered.oldest = evlist__record_time(evlist, taken->data);
+		newest = evlist__record_time(evlist, taken->newest);
 	}
 	if (covered.oldest)
 		coverage__add(coverage, &covered, newest, taken->overwritten + taken->malformed);

@@ -18,6 +18,13 @@ static u64 field(const struct records *records, size_t pos, const struct perf_ev
 	return value;
 }
 
+u64 evlist__record_time(struct evlist *evlist, union perf_event *event)
+{
+	u64 time;
+
+	return evlist__parse_sample_timestamp(evlist, event, &time) || time == -1ULL ? 0 : time;
+}
+
 /* Return: the time of the record at @pos [ns], or 0 if it has none or if times are not counted. */
 static u64 time_at(const struct ring_stats *stats, const struct records *records, size_t pos)
 {
@@ -26,15 +33,11 @@ static u64 time_at(const struct ring_stats *stats, const struct records *records
 		union perf_event event;
 		char bytes[PERF_SAMPLE_MAX_SIZE];
 	} copy;
-	union perf_event *event;
-	u64 time;
 
 	if (!stats->evlist)
 		return 0;
-	event = records__at(records, pos, records__header(records, pos, &header), &copy);
-	if (evlist__parse_sample_timestamp(stats->evlist, event, &time) || time == -1ULL)
-		return 0;
-	return time;
+	return evlist__record_time(stats->evlist, records__at(records, pos,
+				   records__header(records, pos, &header), &copy));
 }
 
 /*

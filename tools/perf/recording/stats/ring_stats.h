@@ -11,6 +11,7 @@
 
 struct evlist;
 struct timeline;
+union perf_event;
 
 /**
  * struct ring_stats - statistics of the records of one ring in their order, or of any records
@@ -62,6 +63,9 @@ struct ring_stats {
 	struct evlist	*evlist;
 	struct timeline	*timeline;
 };
+
+/** evlist__record_time - return the time of a record [ns], or 0 if it has none */
+u64 evlist__record_time(struct evlist *evlist, union perf_event *event);
 
 /**
  * ring_stats__add - count the whole records among the first @len bytes of @records
