@@ -4,22 +4,15 @@
 # timeout: 400
 # tags: parallel long
 
-. "$(dirname "$0")/lib/numbered.sh"
 # shellcheck source=lib/bpf_events.sh
 . "$(dirname "$0")/lib/bpf_events.sh"
 
-need_numbered
-
-enter=raw_syscalls:sys_enter
-events=("${bpf_events[@]}")
+need_bpf_ring -a -e "$enter/overwrite/"
 
 # record OPTIONS...: record this machine until /bin/true has run
 record() {
 	"$PERF" record -v -a -o "$work/data" "$@" -- true 2> "$work/record.err"
 }
-
-record --bpf-ring=yes -e "$enter/overwrite/" ||
-	skip "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" || tail -n 1 "$work/record.err")"
 
 subtest "snapshots at 10 Hz together hold every call once"
 # The programs have no filter: what else the machine does is in the rings as well.
@@ -55,12 +48,7 @@ for i in range(100):
 }
 
 subtest "all events are recorded with both rings"
-context=() there=()
-grep -qwE '__preempt_count|pcpu_hot' /proc/kallsyms || context=(--without-context)
-for event in "${events[@]}"; do
-	! has_tracepoint "$event" || there+=("$event")
-done
-events=("${there[@]}")
+existing "${bpf_events[@]}"
 for attempt in 1 2 3; do
 	compare_samples
 	status=$?

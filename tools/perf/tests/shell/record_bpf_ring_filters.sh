@@ -4,20 +4,10 @@
 # timeout: 300
 # tags: parallel
 
-# shellcheck source=lib/numbered.sh
-. "$(dirname "$0")/lib/numbered.sh"
 # shellcheck source=lib/bpf_events.sh
 . "$(dirname "$0")/lib/bpf_events.sh"
 
-need_numbered
-
-enter=raw_syscalls:sys_enter
-
-"$PERF" record -a --bpf-ring=yes -e "$enter/overwrite/" --filter 'id == 1' -o "$work/data" -- true 2> "$work/record.err" ||
-	skip "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" || tail -n 1 "$work/record.err")"
-
-context=()
-grep -qwE '__preempt_count|pcpu_hot' /proc/kallsyms || context=(--without-context)
+need_bpf_ring -a -e "$enter/overwrite/" --filter 'id == 1'
 
 # events_of EVENT FILTER ...: set $events, and $both to options that record each with both rings
 events_of() {

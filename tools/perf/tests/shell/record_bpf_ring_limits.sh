@@ -4,15 +4,12 @@
 # timeout: 200
 # tags: parallel long
 
-. "$(dirname "$0")/lib/numbered.sh"
+# shellcheck source=lib/bpf_events.sh
+. "$(dirname "$0")/lib/bpf_events.sh"
 
-need_numbered
+need_bpf_ring -a -e "$enter/overwrite/"
 
-enter=raw_syscalls:sys_enter
 record=("$PERF" record -v -a -o "$work/data" -e "$enter/overwrite/")
-
-"${record[@]}" --bpf-ring=yes -- true 2> "$work/record.err" ||
-	skip "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" || tail -n 1 "$work/record.err")"
 
 # perf_takes_over TEXT COMMAND...: the command runs "$@" with a limit, for which TEXT is the reason
 perf_takes_over() {

@@ -4,19 +4,13 @@
 # timeout: 300
 # tags: parallel long
 
-# shellcheck source=lib/numbered.sh
-. "$(dirname "$0")/lib/numbered.sh"
 # shellcheck source=lib/bpf_events.sh
 . "$(dirname "$0")/lib/bpf_events.sh"
 
-need_numbered
-
-enter=raw_syscalls:sys_enter
 # A call that nobody else makes
 rare=syscalls:sys_enter_sched_rr_get_interval
 
-"$PERF" record -a --bpf-ring=yes -e "$enter" -o "$work/data" -- true 2> "$work/record.err" ||
-	skip "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" || tail -n 1 "$work/record.err")"
+need_bpf_ring -a -e "$enter"
 has_tracepoint "$rare" || skip "no tracepoint $rare"
 
 trace_options=(--comms "$comm")		# other tests may run the workload, too

@@ -4,25 +4,15 @@
 # timeout: 300
 # tags: parallel
 
-# shellcheck source=lib/numbered.sh
-. "$(dirname "$0")/lib/numbered.sh"
 # shellcheck source=lib/bpf_events.sh
 . "$(dirname "$0")/lib/bpf_events.sh"
 # shellcheck source=lib/cgroups.sh
 . "$(dirname "$0")/lib/cgroups.sh"
 
-need_numbered
+need_bpf_ring -e "$enter/overwrite/"
 
-enter=raw_syscalls:sys_enter
-
-"$PERF" record --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data" -- true 2> "$work/record.err" ||
-	skip "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" || tail -n 1 "$work/record.err")"
-
-context=() events=() both=()
-grep -qwE '__preempt_count|pcpu_hot' /proc/kallsyms || context=(--without-context)
-for event in "${bpf_events[@]}"; do
-	! has_tracepoint "$event" || events+=("$event")
-done
+existing "${bpf_events[@]}"
+both=()
 for event in "${events[@]}"; do
 	both+=(-e "$event" -e "$event/overwrite/")
 done

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154 # used, and set, by those who source this
-# Name the events that BPF programs can write: the table of tools/perf/recording/ring/bpf_events.c, and
-# some of the single system calls.
+# Record events that BPF programs write, and compare their samples with those of perf.
 
+. "${BASH_SOURCE[0]%/*}/numbered.sh"
+
+# The table of tools/perf/recording/ring/bpf_events.c, and some of the single system calls
 bpf_events=(raw_syscalls:{sys_enter,sys_exit}
 	sched:sched_{switch,waking,wakeup,wakeup_new,migrate_task,stat_runtime,process_fork,process_exit}
 	irq:{irq_handler_entry,irq_handler_exit,softirq_entry,softirq_exit,softirq_raise}
@@ -12,6 +14,30 @@ bpf_events=(raw_syscalls:{sys_enter,sys_exit}
 	net:{net_dev_queue,net_dev_xmit,netif_rx,netif_receive_skb} napi:napi_poll
 	workqueue:workqueue_{queue_work,activate_work,execute_start,execute_end}
 	syscalls:sys_{enter,exit}_{close,openat,read,write,mmap,newfstat,sendto,brk,execve,futex})
+
+enter=raw_syscalls:sys_enter
+
+# Options of same_samples.py
+context=()
+grep -qwE '__preempt_count|pcpu_hot' /proc/kallsyms || context=(--without-context)
+
+# need_bpf_ring [record options]: skip the test unless the numbered workload can be recorded, and BPF can
+# write these events
+need_bpf_ring() {
+	need_numbered
+	"$PERF" record --bpf-ring=yes -o "$work/data" "$@" -- true 2> "$work/record.err" ||
+		skip "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" || tail -n 1 "$work/record.err")"
+}
+
+# existing EVENT...: set $events to those that this kernel has
+existing() {
+	local event
+
+	events=()
+	for event; do
+		! has_tracepoint "$event" || events+=("$event")
+	done
+}
 
 # same_samples: the samples of both rings in $work/data are equal. $work/same has a line for each event.
 # Fails if that is not known, as events were lost.
