@@ -9,12 +9,6 @@
 need_numbered
 numbered_event
 
-# in_json FIELD: print a field of the last snapshot
-in_json() {
-	grep '"type":"snapshot"' "$work/record.err" | tail -n 1 |
-		python3 -c "import json; print(json.loads(input())$1)"
-}
-
 # take: take a snapshot; set $seconds and $limit to what the answer says
 take() {
 	control snapshot || fatal "the snapshot is not acknowledged: $answer"
@@ -60,7 +54,7 @@ numbered_calls 30 101
 take
 lost || inconclusive "no call was lost"
 [ "$limit" = lost ] || error "the answer says '$limit'"
-[ "$(in_json "['kept']['limit']")" = lost ] || error "the summary says $(in_json "['kept']")"
+[ "$(in_json snapshot "['kept']['limit']")" = lost ] || error "the summary says $(in_json snapshot "['kept']")"
 "$PERF" script "${no_symbols[@]}" -f -i "$file" 2> /dev/null | grep -q 'limited by a loss' ||
 	error "the sample does not say it"
 is_complete || error "calls are missing in the last $seconds s"

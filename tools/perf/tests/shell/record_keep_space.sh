@@ -11,12 +11,6 @@ numbered_event
 small=$work/small
 mount_small "$small" 3m || skip "$result_skip"
 
-# in_json TYPE FIELD: print a field of the summary
-in_json() {
-	grep "\"type\":\"$1\"" "$work/record.err" | tail -n 1 |
-		python3 -c "import json; print(json.loads(input())$2)"
-}
-
 # record CALLS [record options]: keep the calls, and end with a full disk
 record() {
 	calls=$1

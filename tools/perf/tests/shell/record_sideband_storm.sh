@@ -4,6 +4,7 @@
 # timeout: 900
 # tags: parallel long
 
+. "$(dirname "$0")/lib/recorder.sh"
 . "$(dirname "$0")/lib/files.sh"
 
 # Each process takes page faults in user space; the rings keep the last ones. The processes live for
@@ -19,11 +20,6 @@ buffer=1024
 backlog=8192
 
 need perf root storm
-
-# memory VmRSS|VmHWM: print the memory of the recorder [kB]
-memory() {
-	awk -v key="$1:" '$1 == key { print $2 }' "/proc/$recorder/status" 2> /dev/null
-}
 
 # check_names FILE: check that every sample has a name and a map, which match
 check_names() {
@@ -81,7 +77,7 @@ run_storm() {
 		pause 1
 		[ "$when" = exit ] || kill -USR2 "$recorder" || fatal "the recorder has exited"
 		seconds=$((seconds + 1))
-		echo "$seconds $(memory VmRSS) $(memory VmHWM)" >> "$work/memory"
+		echo "$seconds $(recorder_memory VmRSS) $(recorder_memory VmHWM)" >> "$work/memory"
 	done
 	wait "$storm" || fatal "the workload failed"
 	pause 0.5

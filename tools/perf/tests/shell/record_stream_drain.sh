@@ -127,11 +127,6 @@ fi
 
 # --- --write-buffer
 
-# memory VmRSS|VmHWM: print the memory of the recorder [kB]
-memory() {
-	awk -v key="$1:" '$1 == key { print $2 }' "/proc/$recorder/status"
-}
-
 # buffers MB: check that the recorder takes about that much memory while a write stalls and twice as
 # much is recorded
 buffers() {
@@ -139,10 +134,10 @@ buffers() {
 
 	rm -f "$out" "$work/answers"
 	recorder_start -a -m 128 --io=sync --write-buffer="${size}M" --call-graph dwarf,4096 "${event[@]}" -o "$out"
-	before=$(memory VmRSS)
+	before=$(recorder_memory VmRSS)
 	"$work/$comm" --threads 1 --noise --rate 20000 --count $((size * 512)) > "$work/issued" ||
 		fatal "the numbered workload failed"
-	took=$((($(memory VmHWM) - before) / 1024))
+	took=$((($(recorder_memory VmHWM) - before) / 1024))
 	note "--write-buffer=${size}M: $took MB"
 	((took >= size / 2 && took < size + 4)) ||
 		error "--write-buffer=${size}M: the recorder takes $took MB"

@@ -127,6 +127,19 @@ as_nobody_ready() {
 	"${as_nobody[@]}" "$PERF" --version > /dev/null
 }
 
+# --- what it says and takes -----------------------------------------------------------------
+
+# in_json TYPE FIELD: print a field of the last object of this type in the summary (--summary=json)
+in_json() {
+	grep "\"type\":\"$1\"" "$work/record.err" | tail -n 1 |
+		python3 -c "import json; print(json.loads(input())$2)"
+}
+
+# recorder_memory VmRSS|VmHWM: print the memory of the recorder [kB]
+recorder_memory() {
+	awk -v key="$1:" '$1 == key { print $2 }' "/proc/$recorder/status" 2> /dev/null
+}
+
 # recorder_anonymous: print the largest amount of memory without files that the recorder had [kB]
 recorder_anonymous() {
 	awk '
