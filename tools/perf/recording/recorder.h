@@ -2,44 +2,39 @@
 /*
  * Run one recording, from its options to its last file.
  *
- *   builtin-record.c		options
+ *   builtin-record.c		options; options.c parses them, and the configuration
  *        |
- *   run.c			main loop; internal.h has its parts:
- *        |			setup.c, events.c, files.c, exclude_self.c, own_tids.c, off_cpu.c
+ *   run.c			main loop; internal.h has its parts: take.c, files.c, setup.c, events.c
+ *        |			beside them: exclude_self.c, own_tids.c, off_cpu.c, task_contexts.c
  *        |
- *        |   The folders, along the way of the data:
+ *        |   The folders, along the way of the data, and the headers that explain them:
  *        |
  *        +-- ring/		kernel ring -> memory, all the time
- *        |      channel.c		which event's records go to which ring
- *        |      readers.c		threads that drain streamed rings, into a sink (drain.h)
- *        |      reader_spec.c, reader_sched.c	which thread drains what, where, at which priority
- *        |      rounds.c		in which order a reader of the file may rely on records
- *        |      sample_ids.c	samples with the id of another recorder's event
- *        |      bpf_ring.c		events that BPF programs write, not perf
- *        |      lost_counters.c	lost events as the kernel counts them (PERF_FORMAT_LOST)
+ *        |      channel.h		which event's records go to which ring
+ *        |      readers.h		threads that drain streamed rings, into a sink (drain.h)
+ *        |      rounds.h		in which order a reader of the file may rely on records
+ *        |      bpf_ring.h		events that BPF programs write, not perf
  *        +-- keep/		streamed records kept in memory, compressed, until asked for (--keep)
- *        |      keep.c			append, hand over
- *        |      block.c, compress.c, budget.c, drop.c, stock.c, write.c, option.c
+ *        |      keep.h			append, hand over; keep_data.h lists the parts
+ *        |      box.h, guard.h		what outlives a killed recorder (--keep-file)
  *        +-- when/		durations that are too long, judged by BPF programs (--switch-output-when)
+ *        |      when.h, condition.h
  *        +-- snapshot/		overwritten rings -> copies -> file, when asked
- *        |      trigger.c, trigger_event.c, workload.c	what asks: signals, timers, events
- *        |      hook.c			runs a command for each completed file
- *        |      control.c		commands of --control, and their answers
- *        |      signals.c		the process's signals, from the first moment to the last
- *        |      snapshot_event.c, cause.c	the record that says why a snapshot was taken
- *        |      capture.c		takes the copies in a thread of its own, whatever the disk does
- *        |      overwrite.c, coverage.c	the copies, and the time that they cover
+ *        |      trigger.h		what asks: signals, timers, events, durations, commands of --control
+ *        |      capture.h		takes the copies in a thread of its own, whatever the disk does
+ *        |      overwrite.h		the copies; coverage.h: the time that they cover
+ *        |      cause.h			why a snapshot was taken
  *        +-- aux/		AUX areas: drained all the time, or copied when asked
- *        |      aux.c, drain.c, snapshot.c, copy.c, write.c
- *        |      sideband.c, task_history.c, hw_ids.c	records that tell about the trace
+ *        |      aux.h, copy.h
  *        +-- sideband/		what happens to tasks: tracking rings -> live state -> file
- *        |      drain_thread.c			rings -> backlog, or file
- *        |      sideband.c				backlog -> live state; begins files
- *        |      synthesize.c, bpf_thread.c		what was there before
+ *        |      drain_thread.h		rings -> backlog, or file
+ *        |      sideband.h		backlog -> live state; begins files
  *        +-- state/		the live state: tasks and maps, in bounded memory; no rings, no files
- *        |      fixup.c				corrects headers that the kernel gets wrong
+ *        |      state.h
  *        +-- output/		perf.data: header, features, switching files, deleting old ones
+ *        |      output.h
  *        +-- write/		memory -> disk: queue, compression, io_uring, POSIX AIO or write(2)
+ *        |      pipeline.h, queue.h
  *        +-- report/		what the user is told at the end
  *        +-- recover/		perf inject --recover-keep: a file of what a killed recorder kept
  *        |
