@@ -2,16 +2,23 @@
 /*
  * Define the data of the kept streams, for their parts:
  *
+ *	option.c	parse --keep
+ *	stock.c		measure how much memory the kept records take
  *	keep.c		append, hand over
  *	write.c		write a snapshot
  *	restore.c	restore the records of a block for it
  *	compress.c	the compressor's thread
  *	share.c		thin blocks: drop samples of cgroups that have too much
- *	pack.c		pack and unpack a block
+ *	pack.c		pack and unpack a block: columns_encode.c, columns_decode.c, and zstd
+ *	session.c	store in the box what describes the recording
+ *	journal.c	store in the box what blocks need of the live state
  *	budget.c	how much memory the blocks may take, or would need
  *	drop.c		drop blocks
+ *	block.c		allocate blocks, in memory or in the box
+ *	box.c		the file of --keep-file; box_file.c creates it, arena.c allocates pages in it
  *
- * Each calls only those below it. keep.h explains the whole.
+ * Each calls only those below it. keep.h explains the whole. Apart from them are guard.c, a process
+ * that saves the rings, and box_read.c, which reads a box that remained.
  */
 #ifndef PERF_RECORDING_KEEP_DATA_H
 #define PERF_RECORDING_KEEP_DATA_H
