@@ -6,9 +6,18 @@
 #include <linux/hash.h>
 #include "util/evlist.h"
 #include "util/evsel.h"
+#include "util/evsel_config.h"
 #include "util/off_cpu.h"
+#include "util/record.h"
 #include "recording/lib/compat.h"
 #include "recording/lib/evsel.h"
+
+bool evsel__will_overwrite(struct evsel *evsel, const struct record_opts *opts)
+{
+	const struct evsel_config_term *term = evsel__get_config_term(evsel, OVERWRITE);
+
+	return term ? term->val.overwrite : opts->overwrite;
+}
 
 bool evsel__is_off_cpu(const struct evsel *evsel)
 {

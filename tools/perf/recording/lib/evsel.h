@@ -10,6 +10,10 @@
 
 struct evlist;
 struct evsel;
+struct record_opts;
+
+/** evsel__will_overwrite - will @evsel be in overwrite mode? Before it is configured. */
+bool evsel__will_overwrite(struct evsel *evsel, const struct record_opts *opts);
 
 /** evsel__is_off_cpu - is @evsel the event of --off-cpu, in a recording or in any file? */
 bool evsel__is_off_cpu(const struct evsel *evsel);

@@ -196,14 +196,6 @@ static const char *unsuitable_event(const struct bpf_ring *ring, struct evsel *e
 	return NULL;
 }
 
-/* The attribute is not configured yet. */
-static bool will_overwrite(struct evsel *evsel, const struct record_opts *opts)
-{
-	const struct evsel_config_term *term = evsel__get_config_term(evsel, OVERWRITE);
-
-	return term ? term->val.overwrite : opts->overwrite;
-}
-
 void bpf_ring__choose_clock(struct bpf_ring *ring, struct evlist *evlist, struct record_opts *opts)
 {
 	bool known = false, overwrite = false;
@@ -218,7 +210,7 @@ void bpf_ring__choose_clock(struct bpf_ring *ring, struct evlist *evlist, struct
 		if (unsuitable_options(evsel) || !bpf_events__know(evsel))
 			continue;
 		known = true;
-		overwrite |= will_overwrite(evsel, opts);
+		overwrite |= evsel__will_overwrite(evsel, opts);
 	}
 	ring->drained = !overwrite;
 	if (ring->drained && opts->no_buffering)
