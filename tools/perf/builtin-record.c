@@ -86,6 +86,7 @@ static struct {
 	bool		 keep_events;
 	const char	*event, *filter;		/* from the configuration */
 	const char	*trigger, *trigger_filter;
+	struct trigger_limit limit;
 	bool		 conditions_configured;
 	bool		 no_build_ids, no_build_ids_set;
 	bool		 no_build_id_cache, no_build_id_cache_set;
@@ -861,7 +862,8 @@ static int check_trigger_limits(void)
 {
 	const struct trigger_limit *limit = &rec.triggers.events.limit;
 
-	if ((!limit->cooldown_ns && !limit->max) || rec.triggers.events.evlist || rec.triggers.when.nr)
+	if ((!limit->cooldown_ns && !limit->max) || rec.triggers.events.evlist || rec.triggers.when.nr ||
+	    (limit->cooldown_ns == args.limit.cooldown_ns && limit->max == args.limit.max))
 		return 0;
 	pr_err("--cooldown and --keep-first limit snapshots of --switch-output-event and "
 	       "--switch-output-when: add one of these options.\n");
@@ -997,6 +999,8 @@ int cmd_record(int argc, const char **argv)
 		status = EXIT_USAGE;
 		goto out;
 	}
+	/* What the configuration says of triggers has no effect without any. */
+	args.limit = rec.triggers.events.limit;
 
 	argc = parse_options(argc, argv, options, record_usage, PARSE_OPT_STOP_AT_NON_OPTION);
 	if (quiet)

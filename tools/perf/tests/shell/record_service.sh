@@ -113,6 +113,10 @@ configured 'event = page-faults/overwrite/u' 'compression-level = 1'
 "$PERF" report --header-only -i "$work/out/compressed" | grep -q '^# compressed : Zstd, level = 1,' ||
 	error "the file is not compressed"
 
+subtest "limits of triggers have no effect without a trigger"
+configured 'cooldown = 10s' 'keep-first = 3' 'after = 2s'
+"$PERF" record -e page-faults/no-overwrite/u -o "$work/out/plain" -- true 2> "$work/record.err" || error "exit status $?"
+
 for line in 'compression-level = x' 'cooldown = x' 'keep-first = -1' 'mmap-pages = 1.5' 'switch-max-size = 5' 'switch-output = x' \
 	'switch-max-files = x' 'write-buffer = 1K' 'event = no:event' 'switch-output-event = no:event'; do
 	subtest "record.$line is refused"
