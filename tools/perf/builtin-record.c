@@ -24,6 +24,7 @@
 #include "recording/options.h"
 #include "recording/recorder.h"
 #include "recording/lib/compat.h"
+#include "recording/lib/evsel.h"
 #include "recording/recover/pinned.h"
 #include "recording/sideband/build_id_probe.h"
 #include "recording/snapshot/signals.h"
@@ -87,6 +88,7 @@ static struct {
 	const char	*event, *filter;		/* from the configuration */
 	const char	*trigger, *trigger_filter;
 	struct trigger_limit limit;
+	u64		 after_ns;
 	bool		 conditions_configured;
 	bool		 no_build_ids, no_build_ids_set;
 	bool		 no_build_id_cache, no_build_id_cache_set;
@@ -931,6 +933,28 @@ static int choose_keep(void)
 	return rec.keep.file ? 0 : keep__set_file(&rec.keep, args.keep_file);
 }
 
+static bool takes_snapshots(void)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(rec.evlist, evsel) {
+		if (evsel__will_overwrite(evsel, &rec.opts))
+			return true;
+	}
+	return keep__enabled(&rec.keep) || aux__takes_snapshots(&rec.aux);
+}
+
+static int check_after(void)
+{
+	const u64 after_ns = rec.triggers.after_ns;
+
+	if (!after_ns || after_ns == args.after_ns || rec.rotation.on_signal || takes_snapshots())
+		return 0;
+	pr_err("--after delays snapshots, and this recording takes none: add --switch-output, --keep, -S or "
+	       "/overwrite/.\n");
+	return -EINVAL;
+}
+
 static int prepare_recorder(void)
 {
 	struct record_opts *opts = &rec.opts;
@@ -957,7 +981,7 @@ static int prepare_recorder(void)
 		return -EINVAL;
 	err = aux__init(&rec.aux, rec.evlist, opts) ?: check_side_band(opts) ?: check_kcore() ?:
 	      choose_advise() ?: check_trigger_limits() ?: check_hook() ?: choose_rotation() ?:
-	      choose_keep();
+	      choose_keep() ?: check_after();
 	if (err)
 		return err;
 	if (opts->auxtrace_mmap_pages && !rec.aux.itr)
@@ -1001,6 +1025,7 @@ int cmd_record(int argc, const char **argv)
 	}
 	/* What the configuration says of triggers has no effect without any. */
 	args.limit = rec.triggers.events.limit;
+	args.after_ns = rec.triggers.after_ns;
 
 	argc = parse_options(argc, argv, options, record_usage, PARSE_OPT_STOP_AT_NON_OPTION);
 	if (quiet)

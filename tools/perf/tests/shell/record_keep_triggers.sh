@@ -119,6 +119,13 @@ subtest "what cannot work is refused"
 "$PERF" record --cooldown=1s -e cpu-clock -o "$work/none" true 2> "$work/err" &&
 	error "--cooldown alone"
 grep -q 'add one of these options' "$work/err" || error "no reason for --cooldown"
+"$PERF" record --after=1s -e cpu-clock -o "$work/none" true 2> "$work/err" && error "--after alone"
+grep -q 'this recording takes none' "$work/err" || error "no reason for --after"
+for options in --keep --switch-output --overwrite "-e cpu-clock/overwrite/"; do
+	# shellcheck disable=SC2086 # several options
+	"$PERF" record --after=1s -e cpu-clock $options -o "$work/none" true 2> "$work/err" ||
+		error "--after $options: $(tail -n 1 "$work/err")"
+done
 for options in "--keep=1x" "--keep=1M" "--keep=60s --keep-overlap" "--keep -o -" \
 	"--keep --tail-synthesize" "--keep -e cpu-clock/overwrite/" "--keep-overlap"; do
 	# shellcheck disable=SC2086 # several options
