@@ -18,6 +18,7 @@
  *
  *	calls N [RATE]		make N calls of getppid(), RATE in a second
  *	yields N [RATE]		let another thread run N times
+ *	packets N [RATE]	send N packets to itself, each of which takes a softirq
  *	forks N			create N children
  *
  * One delay of each length is made, in this order. For each, a line is printed:
@@ -26,10 +27,12 @@
  *
  * The delay of thread TID is between LOWER and UPPER long, and lies between BEGIN and END. The thread
  * that has the delays of sched-delay is called as the program, with a "w" at the end, and so is the
- * one of calls and yields while it makes them. All run with a real-time priority, if permitted, but
- * those of calls and yields: so the load of the machine makes no delays of its own.
+ * one of calls, yields and packets while it makes them. All run with a real-time priority, if
+ * permitted, but those of calls, yields and packets: so the load of the machine makes no delays of its
+ * own.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -41,6 +44,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/sdt.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
 #include <sys/wait.h>
@@ -397,6 +401,33 @@ static void *keep_yielding(void *arg)
 	return arg;
 }
 
+static int receiver, sender;
+
+static void connect_to_itself(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(address);
+
+	receiver = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	sender = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (receiver < 0 || sender < 0 || bind(receiver, (struct sockaddr *)&address, size) < 0 ||
+	    getsockname(receiver, (struct sockaddr *)&address, &size) < 0 ||
+	    connect(sender, (struct sockaddr *)&address, size) < 0) {
+		perror("delays: a socket of its own");
+		exit(3);
+	}
+}
+
+static void send_packet(void)
+{
+	char byte = 0;
+
+	if (send(sender, &byte, 1, 0) < 0 || recv(receiver, &byte, 1, 0) < 0) {
+		perror("delays: a packet");
+		exit(3);
+	}
+}
+
 /* @rate: in a second; 0: as many as possible */
 static void make_many(const char *name, void (*make)(void), long nr, long rate)
 {
@@ -459,6 +490,9 @@ int main(int argc, char **argv)
 		begin_thread(keep_yielding, NULL);
 		pin();
 		make_many(name, yield_cpu, nr, rate);
+	} else if (!strcmp(kind, "packets")) {
+		connect_to_itself();
+		make_many(name, send_packet, nr, rate);
 	} else if (!strcmp(kind, "forks")) {
 		for (; nr; nr--)
 			make_fork();

@@ -141,6 +141,14 @@ for condition in sched-delay off-cpu on-cpu; do
 	((switches >= nr)) || inconclusive "not $nr switches"
 	measured "$switches"
 done
+condition=softirq
+start "$condition>1ns" --advise
+SECONDS=0
+"$PERF" stat -x, -a -e irq:softirq_entry --filter "comm == \"$who\"" -o "$work/stat" \
+	"$delays" packets $nr 100000 || error "perf stat fails"
+handlers=$(sed -n 's/^\([0-9]*\),.*/\1/p' "$work/stat")
+((handlers >= nr / 2)) || inconclusive "$handlers softirqs, not $nr"
+measured "$handlers"
 who=$comm
 
 # A child begins one with its creation; nothing ends it.
