@@ -9,7 +9,7 @@
 need_numbered
 numbered_event
 
-# keep "WORKLOAD OPTIONS" [record options]: record the calls, their $duration [s], and the recorder's
+# keep "WORKLOAD OPTIONS" [record options]: record the calls, and the recorder's
 # memory in $anonymous [kB]
 keep() {
 	local options=$1
@@ -17,11 +17,9 @@ keep() {
 	shift
 	rm -f "$work"/data*
 	recorder_start -a "${event[@]}" -o "$work/data" "$@"
-	begin=$EPOCHREALTIME
 	# shellcheck disable=SC2086 # several options
 	numbered_start $options
 	numbered_end
-	duration=$(awk "BEGIN { print $EPOCHREALTIME - $begin }")
 	anonymous=$(recorder_anonymous)
 	recorder_stop
 	note "$(grep Snapshot "$work/record.err")"
