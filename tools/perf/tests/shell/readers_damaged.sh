@@ -1,5 +1,5 @@
 #!/bin/bash
-# perf script, buildid-list, trace: damaged counts, sizes and CPUs, and missing formats, crash none
+# perf script, buildid-list, trace, inject: damaged counts, sizes, CPUs and bits crash none
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 300
 # tags: parallel
@@ -56,6 +56,11 @@ for number, feature in enumerate(features):
 place = data.find(b'header_event\0')            # its size follows
 if place >= 0:
     read(data[:place + 13] + b'\xff' * 8 + data[place + 21:], 'TRACING_DATA, size of header_event')
+for bit in 100, 255:                            # features that perf does not know
+    damaged = bytearray(data)
+    damaged[72 + bit // 8] |= 1 << bit % 8
+    read(damaged, f'feature {bit}', ['inject', '-o', source + '.injected'],
+         ['inject', '-o', '-'], *HEADER_READERS)
 start, size = struct.unpack_from('<QQ', data, 40)
 damaged, place = bytearray(data), start
 while place < start + size:                     # a CPU in each sample that does not exist
