@@ -10,7 +10,6 @@
 #include <linux/perf_event.h>
 #include "perf-sys.h"
 #include "condition.h"
-#include "iterate.h"
 #include "pair.h"
 #include "setup.h"
 #include "tracepoint.h"
@@ -22,7 +21,6 @@
  * @begin, @end: its events
  * @links:	of the programs at @begin and @end
  * @thread_links: of the programs that follow threads, if there is no field
- * @iterator:	over the open durations
  * @programs:	at @begin and @end
  */
 struct when_pair {
@@ -32,7 +30,6 @@ struct when_pair {
 	struct bpf_program		*programs[2];
 	struct bpf_link			*links[2];
 	struct bpf_link			*thread_links[3];
-	struct bpf_link			*iterator;
 };
 
 static void fill_constants(struct when_pair *pair, const struct when_condition *condition,
@@ -134,15 +131,6 @@ static int attach_event(struct when_pair *pair, int number, const struct when_tr
 	return link ? 0 : -errno;
 }
 
-static int attach_iterator(struct when_pair *pair)
-{
-	union bpf_iter_link_info info = { .map.map_fd = bpf_map__fd(pair->skel->maps.pairs) };
-	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
-
-	pair->iterator = bpf_program__attach_iter(pair->skel->progs.check_open, &opts);
-	return pair->iterator ? 0 : -errno;
-}
-
 /* The end first: a beginning without its end would be a duration that never ends. */
 static int load(struct when_pair *pair, const struct when_condition *condition, unsigned int index,
 		const struct when_setup *setup, const struct when_pair_maps *maps)
@@ -155,7 +143,7 @@ static int load(struct when_pair *pair, const struct when_condition *condition, 
 	fill_constants(pair, condition, index, setup);
 	err = select_programs(pair) ?: bpf_map__reuse_fd(pair->skel->maps.reports, maps->reports_fd) ?:
 	      bpf_map__reuse_fd(pair->skel->maps.distributions, maps->distributions_fd) ?:
-	      duration_pair_bpf__load(pair->skel) ?: attach_iterator(pair);
+	      duration_pair_bpf__load(pair->skel);
 	return err ?: follow_threads(pair) ?: attach_event(pair, 1, &pair->end) ?:
 	       attach_event(pair, 0, &pair->begin);
 }
@@ -187,7 +175,16 @@ int when_pair__new(struct when_pair **ppair, const struct when_condition *condit
 
 int when_pair__check(struct when_pair *pair, u64 now, u64 *next)
 {
-	return when__iterate(pair->iterator, &pair->skel->bss->words, now, next);
+	struct duration_words *words = &pair->skel->bss->words;
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	int err;
+
+	words->now = now;
+	words->next = 0;
+	err = bpf_prog_test_run_opts(bpf_program__fd(pair->skel->progs.check_open), &opts);
+	words->checked = now;
+	*next = words->next;
+	return err;
 }
 
 unsigned int when_pair__index(const struct when_pair *pair)
@@ -225,7 +222,6 @@ void when_pair__delete(struct when_pair *pair)
 	bpf_link__destroy(pair->links[1]);
 	for (i = 0; i < ARRAY_SIZE(pair->thread_links); i++)
 		bpf_link__destroy(pair->thread_links[i]);
-	bpf_link__destroy(pair->iterator);
 	duration_pair_bpf__destroy(pair->skel);
 	free(pair);
 }
