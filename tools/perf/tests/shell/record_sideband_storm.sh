@@ -67,9 +67,7 @@ run_storm() {
 	rm -rf "$work"/data* "$work/code" "$work/seen" "$work/memory"
 	mkdir "$work/code"
 
-	"$PERF" record -N -a --write-buffer="${buffer}K" "${events[@]}" -o "$work/data" "$@" 2> "$work/record.err" &
-	recorder=$!
-	wait_until 20 grep -qs VmRSS "/proc/$recorder/status" || fatal "the recorder does not start"
+	recorder_start -N -a --write-buffer="${buffer}K" "${events[@]}" -o "$work/data" "$@"
 	pause 1
 	"$BUILD/tests/storm" "$work/code" "$processes" > "$work/storm" &
 	storm=$!
@@ -82,7 +80,7 @@ run_storm() {
 	wait "$storm" || fatal "the workload failed"
 	pause 0.5
 	kill -INT "$recorder"
-	wait_until 60 gone "$recorder" || fatal "the recorder does not exit"
+	recorder_end 60
 	find_snapshots "$work/data"
 	[ -e "$work/data" ] && snapshots+=("$work/data")
 	note "$(cat "$work/storm") processes in $seconds s, ${#snapshots[@]} files"
