@@ -2,10 +2,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <linux/compiler.h>
+#include <linux/kernel.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -122,6 +125,57 @@ static int reserve(int fd, const char *path, u64 bytes)
 	return err ? explain_space(fd, path, bytes, err) : 0;
 }
 
+/* Is the mapping the medium itself (DAX)? Then the file may outlive the machine. */
+static bool is_dax(int fd)
+{
+	struct statx stat;
+
+	return !statx(fd, "", AT_EMPTY_PATH, 0, &stat) && stat.stx_attributes & STATX_ATTR_DAX;
+}
+
+/* Blocks that were reserved, but never written, are zeros for who mounts the file system next. */
+static int write_zeros(int fd, u64 bytes)
+{
+	static const char zeros[1 << 16];
+	u64 at = sizeof(struct box_header);
+	ssize_t n;
+
+	for (; at < bytes; at += n) {
+		n = pwrite(fd, zeros, min((u64)sizeof(zeros), bytes - at), at);
+		if (n <= 0)
+			return n ? errno : EIO;
+	}
+	return 0;
+}
+
+static int sync_with_name(int fd, const char *path)
+{
+	char *copy = strdup(path);
+	int dir = copy ? open(dirname(copy), O_RDONLY | O_CLOEXEC) : -1;
+	int err = dir < 0 || fsync(fd) || fsync(dir) ? errno : 0;
+
+	if (dir >= 0)
+		close(dir);
+	free(copy);
+	return err;
+}
+
+/*
+ * Stores to the mapping change nothing that the file system has to write, if it has written all there
+ * is to know about the file before.
+ */
+static int settle(int fd, const char *path, u64 bytes)
+{
+	int err;
+
+	if (!is_dax(fd))
+		return 0;
+	err = write_zeros(fd, bytes) ?: sync_with_name(fd, path);
+	if (err)
+		pr_err("Cannot write --keep-file=%s: %s\n", path, strerror(err));
+	return -err;
+}
+
 /* Caller closes @fd, or removes the file, after an error. @existed: it was not created just now. */
 static int prepare(int fd, const char *path, u64 bytes, bool *existed)
 {
@@ -136,7 +190,7 @@ static int prepare(int fd, const char *path, u64 bytes, bool *existed)
 		return explain_open(path);
 	*existed = st.st_size;
 	err = check_owner(&st, path) ?: check_contents(fd, &st, path);
-	return err ?: reserve(fd, path, bytes);
+	return err ?: reserve(fd, path, bytes) ?: settle(fd, path, bytes);
 }
 
 int box_file__create(const char *path, u64 bytes)
