@@ -86,6 +86,23 @@ run_host_jobs() {
 	done
 }
 
+# qemu_monitor COMMAND: run it in the monitor of QEMU; print the answer. VM_QEMU has
+# -monitor unix:$work/monitor,server,nowait
+qemu_monitor() {
+	python3 - "$work/monitor" "$1" << 'END'
+import socket, sys
+with socket.socket(socket.AF_UNIX) as monitor:
+    monitor.connect(sys.argv[1])
+    answer = b''
+    for command in sys.argv[2], '':
+        while not answer.endswith(b'(qemu) '):
+            answer += monitor.recv(4096) or sys.exit('QEMU has exited')
+        print(answer.decode())
+        answer = b''
+        monitor.sendall(command.encode() + b'\n')
+END
+}
+
 # --- in the guest ------------------------------------------------------------------------------
 
 # on_host COMMAND...: run it on the host, with the same output and exit status. It finds the files

@@ -62,22 +62,6 @@ run_inside() {
 	sleep 100
 }
 
-# qemu_monitor COMMAND: run it in the monitor of QEMU; print the answer
-qemu_monitor() {
-	python3 - "$work/monitor" "$1" << 'END'
-import socket, sys
-with socket.socket(socket.AF_UNIX) as monitor:
-    monitor.connect(sys.argv[1])
-    answer = b''
-    for command in sys.argv[2], '':
-        while not answer.endswith(b'(qemu) '):
-            answer += monitor.recv(4096) or sys.exit('QEMU has exited')
-        print(answer.decode())
-        answer = b''
-        monitor.sendall(command.encode() + b'\n')
-END
-}
-
 # texts FILE: print its samples
 texts() {
 	"$PERF" script -f -i "$1" -F cpu,time,event,trace 2> "$work/script.err" |
