@@ -1023,7 +1023,7 @@ int cmd_record(int argc, const char **argv)
 		status = EXIT_USAGE;
 		goto out;
 	}
-	/* What the configuration says of triggers has no effect without any. */
+	/* Limits of triggers in the configuration have no effect in a recording without triggers. */
 	args.limit = rec.triggers.events.limit;
 	args.after_ns = rec.triggers.after_ns;
 

@@ -403,8 +403,8 @@ static __always_inline bool records_current(enum ring_event event)
 #include "event_ring_filter.h"
 
 /*
- * What writes to the ring meanwhile must be an interrupt, which ends before this program goes on: the
- * nesting, and the words of data_reserved, depend on it.
+ * Only interrupts may write to the ring meanwhile, which end before this program goes on: the nesting,
+ * and the words of data_reserved, depend on it.
  */
 static __always_inline void disable_preemption(void)
 {
