@@ -461,8 +461,8 @@ static void test_memory(int level)
 	      "the memory limits what is kept");
 	check(stats.bytes <= 5 * KEEP_BLOCK_BYTES, "it is met");
 	check(is_complete_from(stats.begin) && !found.disorder, "nothing is missing in the span");
-	incompressible = false;
 	keep__exit(&keep);
+	incompressible = false;
 }
 
 /* The compressor gets no CPU time for a while. */
@@ -476,7 +476,7 @@ static void test_behind(u64 max_bytes, bool expected, const char *what)
 	append_from(&keep, 0, 1000);
 	pthread_mutex_unlock(&stall);
 	snapshot(&keep);
-	check(expected == (nr_fast > 0), what);
+	check(expected == (__atomic_load_n(&nr_fast, __ATOMIC_RELAXED) > 0), what);
 	keep__exit(&keep);
 }
 
@@ -504,16 +504,30 @@ static void append_slowly(struct keep *keep)
 	wait_packed(keep);
 }
 
-static u64 used_bytes(const struct keep *keep)
+/* The compressor's thread may drop blocks at any time. */
+struct memory {
+	u64 bytes;
+	u64 used;		/* not spare [bytes] */
+	u64 dropped;		/* records */
+};
+
+static struct memory get_memory(struct keep *keep)
 {
-	return keep->bytes - keep->nr_spare * KEEP_BLOCK_BYTES;
+	struct memory now;
+
+	pthread_mutex_lock(&keep->lock);
+	now.bytes = keep->bytes;
+	now.used = keep->bytes - keep->nr_spare * KEEP_BLOCK_BYTES;
+	now.dropped = keep->dropped.records;
+	pthread_mutex_unlock(&keep->lock);
+	return now;
 }
 
 /* Blocks that waited leave spare memory, which packed ones need later. */
 static void test_spare(void)
 {
+	struct memory now, before = { 0 };
 	struct keep keep;
-	u64 used = 0;
 	int i;
 
 	begin(&keep, 0, 1, 1, false);		/* 4 MB */
@@ -521,14 +535,16 @@ static void test_spare(void)
 	append_from(&keep, 0, 48);
 	pthread_mutex_unlock(&stall);
 	wait_packed(&keep);
-	while (!keep.dropped.records) {
-		used = used_bytes(&keep);
+	while (now = get_memory(&keep), !now.dropped) {
+		before = now;
 		append_slowly(&keep);
 	}
-	check(used > 5 * KEEP_BLOCK_BYTES / 2, "before records are dropped, spare memory is freed");
+	check(before.used > 5 * KEEP_BLOCK_BYTES / 2,
+	      "before records are dropped, spare memory is freed");
 	for (i = 0; i < 100; i++)
 		append_slowly(&keep);
-	check(used_bytes(&keep) > 5 * KEEP_BLOCK_BYTES / 2 && keep.bytes <= 5 * KEEP_BLOCK_BYTES,
+	now = get_memory(&keep);
+	check(now.used > 5 * KEEP_BLOCK_BYTES / 2 && now.bytes <= 5 * KEEP_BLOCK_BYTES,
 	      "later, little of it is kept");
 	keep__exit(&keep);
 }
@@ -702,7 +718,7 @@ static void test_limit_size_dropped(void)
 	append_from(&keep, appenders[0].nr, 1000);
 	pthread_mutex_unlock(&stall);
 	pthread_join(thread, NULL);
-	check(keep.dropped.records > 200 * RUN_RECORDS && is_packed(&keep),
+	check(get_memory(&keep).dropped > 200 * RUN_RECORDS && is_packed(&keep),
 	      "a block may be dropped while it is waited for");
 	keep__exit(&keep);
 }
