@@ -442,7 +442,7 @@ static struct option options[] = {
 			   "as 'sched-delay>10ms' or 'syscall(fsync)>50ms'", parse_condition),
 	OPT_CALLBACK(0, "after", &rec.triggers.after_ns, "time",
 		     "delay each snapshot by this time after the signal, event or duration that requested it",
-		     option__parse_after),
+		     option__parse_time),
 	OPT_CALLBACK(0, "cooldown", &rec.triggers.events.limit.cooldown_ns, "time",
 		     "after a snapshot for --switch-output-event or --switch-output-when, take no other one for "
 		     "this time",

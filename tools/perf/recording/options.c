@@ -19,7 +19,6 @@
 #include "recorder.h"
 #include "recording/lib/compat.h"
 #include "recording/lib/quantity.h"
-#include "recording/when/condition.h"
 #include "util/config.h"
 #include "util/debug.h"
 #include "util/evlist.h"
@@ -43,22 +42,11 @@ int option__parse_time(const struct option *opt, const char *arg, int unset)
 {
 	u64 *ns = opt->value;
 
-	*ns = arg && !unset ? quantity__parse_seconds(arg) * NSEC_PER_SEC : 0;
-	if (unset || !arg || *ns)
+	*ns = arg && !unset ? quantity__parse_time(arg) : 0;
+	if (unset || !arg || *ns >= NSEC_PER_MSEC)
 		return 0;
-	pr_err("--%s=%s: not a time with a unit: s, m, h or d. Example: --%s=10s\n", opt->long_name, arg,
-	       opt->long_name);
-	return -1;
-}
-
-int option__parse_after(const struct option *opt, const char *arg, int unset)
-{
-	u64 *ns = opt->value;
-
-	*ns = 0;
-	if (unset || (!when__parse_time(arg, ns) && *ns >= NSEC_PER_MSEC))
-		return 0;
-	pr_err("--after=%s: not a time of 1ms or more with a unit: ms, s or m. Example: --after=2s\n", arg);
+	pr_err("--%s=%s: not a time of 1ms or more with a unit: ms, s, m, h or d. Example: --%s=10s\n",
+	       opt->long_name, arg, opt->long_name);
 	return -1;
 }
 

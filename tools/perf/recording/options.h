@@ -19,7 +19,7 @@ struct option;
 /** option__parse_size - parse a size with a unit to u64 [bytes]; 0 for --no-NAME */
 int option__parse_size(const struct option *opt, const char *arg, int unset);
 
-/** option__parse_time - parse a time with a unit to u64 [ns]; 0 without one, and for --no-NAME */
+/** option__parse_time - parse a time of 1 ms or more to u64 [ns]; 0 without one, and for --no-NAME */
 int option__parse_time(const struct option *opt, const char *arg, int unset);
 
 /** option__parse_count - parse @opt->defval to INT_MAX to unsigned int; 0 for --no-NAME */
@@ -29,7 +29,6 @@ int option__parse_count(const struct option *opt, const char *arg, int unset);
  * Callbacks of one option each
  */
 
-int option__parse_after(const struct option *opt, const char *arg, int unset);
 int option__parse_affinity(const struct option *opt, const char *arg, int unset);
 int option__parse_aio(const struct option *opt, const char *arg, int unset);
 int option__parse_bpf_ring(const struct option *opt, const char *arg, int unset);

@@ -23,10 +23,10 @@ struct parts {
 /* Return whether @part is a time or a size, and the first one. */
 static bool parse_part(struct parts *parts, const char *part)
 {
-	u64 seconds = quantity__parse_seconds(part), bytes = quantity__parse_size(part);
+	u64 ns = quantity__parse_time(part), bytes = quantity__parse_size(part);
 
-	if (seconds && !parts->ns) {
-		parts->ns = seconds * NSEC_PER_SEC;
+	if (ns >= NSEC_PER_SEC && !parts->ns) {
+		parts->ns = ns;
 		return true;
 	}
 	if (!bytes || parts->bytes)
@@ -46,7 +46,7 @@ static int parse(struct parts *parts, const char *arg)
 		err = parse_part(parts, part) ? 0 : -EINVAL;
 	free(copy);
 	if (err)
-		pr_err("--keep=%s: must be a time (s, m, h), a size (M, G), or both. Example: "
+		pr_err("--keep=%s: must be a time of 1s or more (s, m, h, d), a size (M, G), or both. Example: "
 		       "--keep=60s,256M\n", arg);
 	return err;
 }

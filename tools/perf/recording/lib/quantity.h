@@ -23,10 +23,19 @@ bool quantity__parse_number(const char *arg, unsigned long max, unsigned long *n
 u64 quantity__parse_size(const char *arg);
 
 /**
- * quantity__parse_seconds - parse a number with a unit (s, m, h or d)
+ * quantity__take_time - parse a number with a unit (ns, us, ms, s, m, h or d), as "1.5ms"
+ * @text:	then what follows the time, or where it is wrong
+ * @ns:		set to the time: at least 1 ns, at most 1000 days
  *
- * Return: seconds, at most INT_MAX, or 0 if invalid.
+ * Return: NULL, or what is wrong, for a message.
  */
-u64 quantity__parse_seconds(const char *arg);
+const char *quantity__take_time(const char **text, u64 *ns);
+
+/**
+ * quantity__parse_time - parse an argument that is such a time
+ *
+ * Return: [ns], or 0 if invalid.
+ */
+u64 quantity__parse_time(const char *arg);
 
 #endif

@@ -3,12 +3,15 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
+#include <linux/time64.h>
 #include "util/debug.h"
 #include "recording/lib/quantity.h"
 #include "rotation.h"
 
 int rotation__parse(struct rotation *rotation, const char *arg, u64 min_size)
 {
+	u64 ns;
+
 	rotation->enabled = true;
 	if (!strcmp(arg, "signal")) {
 		rotation->on_signal = true;
@@ -22,11 +25,12 @@ int rotation__parse(struct rotation *rotation, const char *arg, u64 min_size)
 				   arg, min_size >> 10);
 		return 0;
 	}
-	rotation->seconds = quantity__parse_seconds(arg);
-	if (rotation->seconds)
+	ns = quantity__parse_time(arg);
+	rotation->seconds = ns / NSEC_PER_SEC;
+	if (rotation->seconds && !(ns % NSEC_PER_SEC))
 		return 0;
 
 	pr_err("Cannot parse --switch-output=%s: must be 'signal', a size with a unit (B, K, M, G) or "
-	       "a time with a unit (s, m, h, d). Example: --switch-output=100M\n", arg);
+	       "whole seconds with a unit (s, m, h, d). Example: --switch-output=100M\n", arg);
 	return -EINVAL;
 }

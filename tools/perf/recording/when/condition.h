@@ -68,8 +68,6 @@ struct when_error {
 int when_condition__parse(struct when_condition *condition, const char *text,
 			  const struct when_names *names, struct when_error *error);
 
-/** when__parse_time - parse a time as in a condition. Return: 0, with @ns set, or -EINVAL */
-int when__parse_time(const char *text, u64 *ns);
 
 /** when_condition__exit - free the strings */
 void when_condition__exit(struct when_condition *condition);

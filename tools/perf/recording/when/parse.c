@@ -8,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/kernel.h>
-#include <linux/time64.h>
 #include <linux/zalloc.h>
+#include "recording/lib/quantity.h"
 #include "condition.h"
 
-#define MAX_NS		(1000ULL * 24 * 60 * 60 * NSEC_PER_SEC)
 #define MAX_WORD	128
 
 /**
@@ -245,79 +244,13 @@ static bool parse_duration(struct parser *parser)
  * Thresholds
  */
 
-/* Return: the digits as a number of @unit_ns, or MAX_NS + 1 if that is more than MAX_NS. */
-static u64 whole(const char *digits, size_t len, u64 unit_ns)
+static bool take_time(struct parser *parser, u64 *ns)
 {
-	u64 number = 0;
-	size_t i;
-
-	for (i = 0; i < len; i++) {
-		number = number * 10 + (digits[i] - '0');
-		if (number > MAX_NS / unit_ns)
-			return MAX_NS + 1;
-	}
-	return number * unit_ns;
-}
-
-static u64 fraction(const char *digits, size_t len, u64 unit_ns)
-{
-	u64 ns = 0;
-
-	for (; len; digits++, len--) {
-		unit_ns /= 10;
-		ns += (*digits - '0') * unit_ns;
-	}
-	return ns;
-}
-
-static u64 unit_ns(const char *unit, size_t len)
-{
-	static const struct {
-		const char	*name;
-		u64		 ns;
-	} units[] = {
-		{ "ns", 1 }, { "us", NSEC_PER_USEC }, { "ms", NSEC_PER_MSEC }, { "s", NSEC_PER_SEC },
-		{ "m", 60 * NSEC_PER_SEC },
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(units); i++) {
-		if (strlen(units[i].name) == len && !strncmp(unit, units[i].name, len))
-			return units[i].ns;
-	}
-	return 0;
-}
-
-static bool take_time(struct parser *parser, u64 *time_ns)
-{
-	const char *begin, *decimals = "", *unit;
-	size_t len, nr_decimals = 0;
-	u64 ns;
+	const char *problem;
 
 	skip_blanks(parser);
-	begin = parser->at;
-	len = strspn(begin, "0123456789");
-	if (!len)
-		return fail(parser, begin, "a time is missing: a number with the unit ns, us, ms, s or m");
-	parser->at += len;
-	if (*parser->at == '.') {
-		decimals = ++parser->at;
-		nr_decimals = strspn(decimals, "0123456789");
-		parser->at += nr_decimals;
-	}
-	unit = parser->at;
-	while (isalpha((unsigned char)*parser->at))
-		parser->at++;
-	ns = unit_ns(unit, parser->at - unit);
-	if (!ns)
-		return fail(parser, unit, "the unit must be ns, us, ms, s or m. Example: 10ms");
-	ns = whole(begin, len, ns) + fraction(decimals, nr_decimals, ns);
-	if (!ns)
-		return fail(parser, begin, "the time must not be 0");
-	if (ns > MAX_NS)
-		return fail(parser, begin, "the time is longer than 1000 days");
-	*time_ns = ns;
-	return true;
+	problem = quantity__take_time(&parser->at, ns);
+	return problem ? fail(parser, parser->at, "%s", problem) : true;
 }
 
 static bool parse_threshold(struct parser *parser)
@@ -515,14 +448,6 @@ int when_condition__parse(struct when_condition *condition, const char *text,
 		return 0;
 	when_condition__exit(condition);
 	return parsed ? -ENOMEM : -EINVAL;
-}
-
-int when__parse_time(const char *text, u64 *ns)
-{
-	struct when_error error;
-	struct parser parser = { .text = text, .at = text, .error = &error };
-
-	return take_time(&parser, ns) && !*parser.at ? 0 : -EINVAL;
 }
 
 void when_condition__exit(struct when_condition *condition)

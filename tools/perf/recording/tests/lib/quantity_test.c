@@ -6,6 +6,7 @@
  */
 #include <limits.h>
 #include <stdio.h>
+#include <linux/time64.h>
 
 #include "recording/lib/quantity.h"
 #include "perf/tests/tap.h"
@@ -28,12 +29,12 @@ static void check_size(const char *arg, u64 expected)
 	check(quantity__parse_size(arg) == expected, title);
 }
 
-static void check_seconds(const char *arg, u64 expected)
+static void check_time(const char *arg, u64 expected)
 {
 	char title[64];
 
 	snprintf(title, sizeof(title), "time '%s'", arg);
-	check(quantity__parse_seconds(arg) == expected, title);
+	check(quantity__parse_time(arg) == expected, title);
 }
 
 int main(void)
@@ -58,13 +59,22 @@ int main(void)
 	check_size("-1M", 0);
 	check_size("99999999999999999999G", 0);
 
-	check_seconds("1s", 1);
-	check_seconds("2m", 2 * 60);
-	check_seconds("3h", 3 * 60 * 60);
-	check_seconds("4d", 4 * 24 * 60 * 60);
-	check_seconds("1", 0);
-	check_seconds("1m30s", 0);
-	check_seconds("2147483647s", INT_MAX);
-	check_seconds("2147483648s", 0);
+	check_time("1ns", 1);
+	check_time("500ms", 500 * NSEC_PER_MSEC);
+	check_time("1.5us", 1500);
+	check_time("0.000000001s", 1);
+	check_time("2m", 2 * 60 * NSEC_PER_SEC);
+	check_time("3h", 3 * 60 * 60 * NSEC_PER_SEC);
+	check_time("1000d", 1000 * 24 * 60 * 60 * NSEC_PER_SEC);
+	check_time("1000.1d", 0);
+	check_time("99999999999999999999s", 0);
+	check_time("0s", 0);
+	check_time("0.1ns", 0);
+	check_time("", 0);
+	check_time("s", 0);
+	check_time("1", 0);
+	check_time("1.5", 0);
+	check_time("1m30s", 0);
+	check_time("-1s", 0);
 	return tap_end();
 }
