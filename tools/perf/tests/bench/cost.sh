@@ -23,9 +23,9 @@
 #
 #	make bench-cost WORKLOADS=redis SETS=syscalls RECORDERS="keep keep-when when" ROUNDS=15
 #
-# Prints the median requests (transactions, calls, builds) per second and the 99th percentile of the
-# latency without a recorder, and for each recorder the median of the ratios to the run without one in
-# the same round. Does not judge them. A workload or recorder whose packages are not installed is left
+# Prints the median requests (transactions, calls, builds) per second, the 99th percentile of the
+# latency, and the CPU time that the server takes for a request, without a recorder, and for each
+# recorder the median of the ratios to the run without one in the same round. Does not judge them. A workload or recorder whose packages are not installed is left
 # out.
 
 . "$(dirname "$0")/lib.sh"
@@ -105,26 +105,32 @@ recorder_off() {
 	wait "$recorder"
 }
 
-# add NAME: append the present figures, or with $none their ratios to those without a recorder
+# add NAME: append the present figures, or their ratios to those in $none: "$rate $p99 $cpu"
 add() {
-	awk -v a="$rate" -v b="${none:-1}" 'BEGIN { print a / b }' >> "$work/figure-$workload-$1-rate"
-	[ -z "$p99" ] ||
-		awk -v a="$p99" -v b="${none_p99:-1}" 'BEGIN { print a / b }' >> "$work/figure-$workload-$1-p99"
+	local figure figures=("${rate:--}" "${p99:--}" "${cpu:--}") to
+	local i=0
+
+	read -r -a to <<< "$none"
+	for figure in rate p99 cpu; do
+		[ "${figures[i]}" = - ] || awk -v a="${figures[i]}" -v b="${to[i]:-1}" 'BEGIN { print a / b }' \
+			>> "$work/figure-$workload-$1-$figure"
+		((++i))
+	done
 }
 
 one_round() {
-	local none='' none_p99='' set name
+	local none='' set name
 
 	"${workload}_measure"
 	add none
-	none=$rate none_p99=$p99
+	none="$rate ${p99:--} ${cpu:--}"
 	for set in "${sets[@]}"; do
 		for name in "${recorders[@]}"; do
 			recorder_on "$name" "$set"
 			"${workload}_measure"
 			recorder_off
 			add "$set-$name"
-			echo "# $workload $set $name: $rate/s${p99:+, p99 $p99 ms} (without: $none${p99:+, $none_p99})"
+			echo "# $workload $set $name: $rate/s${p99:+, p99 $p99 ms}${cpu:+, CPU $cpu us} (without: $none)"
 		done
 	done
 }

@@ -4,7 +4,8 @@
 #
 #	NAME_needs	print what is not installed
 #	NAME_start	start the server, once
-#	NAME_measure	put load on it for some seconds; set $rate [1/s], and $p99 [ms] or nothing
+#	NAME_measure	put load on it for some seconds; set $rate [1/s], $p99 [ms] or nothing, and $cpu
+#			[us of the server's CPU time for each request] or nothing
 #
 #	redis	GET requests by redis-benchmark
 #	nginx	requests for a file of 1 kB by wrk
@@ -26,20 +27,38 @@ missing() {
 	done
 }
 
+# cpu_time PID: print the CPU time that the process's only busy thread has taken [ns]
+cpu_time() {
+	local ns
+
+	read -r ns _ < "/proc/$1/schedstat" && echo "$ns"
+}
+
+# set_cpu TIME REQUESTS: set $cpu; TIME is what cpu_time() printed before them
+set_cpu() {
+	cpu=$(awk -v ns=$(($(cpu_time "$server") - $1)) -v requests="$2" \
+		'BEGIN { printf "%.3f", ns / 1000 / requests }')
+}
+
 redis_needs() {
 	missing redis-server redis-benchmark:redis-tools
 }
 
 redis_start() {
 	redis-server --port "$port" --save '' --appendonly no --dir "$work" > "$work/redis.log" &
+	server=$!
 	wait_until 10 redis-cli -p "$port" ping > "$work/pong" 2>&1 ||
 		fatal "redis-server does not start: $(cat "$work/redis.log")"
 }
 
 redis_measure() {
-	redis-benchmark -p "$port" -t get -n $((scale * 80000)) -c 50 --csv > "$work/csv" ||
+	local before requests=$((scale * 80000))
+
+	before=$(cpu_time "$server")
+	redis-benchmark -p "$port" -t get -n "$requests" -c 50 --csv > "$work/csv" ||
 		fatal "redis-benchmark fails"
 	read -r rate p99 < <(tail -n 1 "$work/csv" | tr -d '"' | awk -F, '{ print $2, $7 }')
+	set_cpu "$before" "$requests"
 }
 
 nginx_needs() {
@@ -64,15 +83,21 @@ nginx_start() {
 	END
 	nginx -c "$work/nginx.conf" 2> "$work/nginx.err" &
 	wait_until 10 test -s "$work/nginx.pid" || fatal "nginx does not start: $(cat "$work/nginx.err")"
+	server=$(pgrep -P "$(cat "$work/nginx.pid")")
 }
 
 nginx_measure() {
+	local before requests
+
+	before=$(cpu_time "$server")
 	wrk -t 1 -c 50 -d "$scale" --latency "http://127.0.0.1:$((port + 1))/file" > "$work/wrk" ||
 		fatal "wrk fails: $(cat "$work/wrk")"
-	read -r rate p99 < <(awk '
+	read -r rate p99 requests < <(awk '
 		/^ *99%/ { p99 = $2 ~ /us$/ ? $2 / 1000 : $2 ~ /ms$/ ? $2 + 0 : $2 * 1000 }
 		/^Requests\/sec:/ { rate = $2 }
-		END { print rate, p99 }' "$work/wrk")
+		/ requests in / { requests = $1 }
+		END { print rate, p99, requests }' "$work/wrk")
+	set_cpu "$before" "$requests"
 }
 
 postgres_bin() {
@@ -108,6 +133,7 @@ pgbench_measure() {
 	rate=$(awk '/^tps/ { print $3 }' "$work/pgbench")
 	p99=$(cat "$work"/pg/log.* | awk '{ print $3 / 1000 }' | sort -g |
 		awk '{ v[NR] = $1 } END { print v[int(NR * 0.99)] }')
+	cpu=
 }
 
 calls_needs() { :; }
@@ -128,7 +154,7 @@ calls_measure() {
 	"$BUILD/tests/load" mixed "$jobs" "$each" "$multiply" < /dev/null > "$work/elapsed" ||
 		fatal "load fails"
 	rate=$(awk -v calls=$((each * jobs)) '{ print calls / $1 }' "$work/elapsed")
-	p99=
+	p99='' cpu=''
 }
 
 build_needs() {
@@ -147,5 +173,5 @@ build_measure() {
 			> "$work/make.log" 2>&1 || fatal "make fails: $(tail -n 3 "$work/make.log")"
 	done
 	rate=$(awk -v us=$((${EPOCHREALTIME/./} - begin)) 'BEGIN { print 1e6 / us }')
-	p99=
+	p99='' cpu=''
 }
