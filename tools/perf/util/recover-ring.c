@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Recover overwrite events from an image of memory, for perf inject. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/types.h>
 #include <perf/recover.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
+#include "util/recover-image.h"
 #include "util/recover-ring.h"
 #include "util/session.h"
 #include "util/tool.h"
@@ -91,31 +88,6 @@ static int collect_ids(struct evlist *evlist, struct perf_recovery_ids *ids)
 	return 0;
 }
 
-static int map_image(const char *path, void **image, size_t *size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st)) {
-		err = -errno;
-		pr_err("Cannot open %s: %s\n", path, strerror(-err));
-	} else if (!S_ISREG(st.st_mode) || !st.st_size) {
-		err = -EINVAL;
-		pr_err("Cannot search %s: it is %s. Copy the memory to a regular file.\n", path,
-		       S_ISREG(st.st_mode) ? "empty" : "not a regular file");
-	} else {
-		*size = st.st_size;
-		*image = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (*image == MAP_FAILED) {
-			err = -errno;
-			pr_err("Cannot map %s: %s\n", path, strerror(-err));
-		}
-	}
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
 static int report(const struct perf_recovery_stats *stats, const char *path)
 {
 	if (!stats->records) {
@@ -131,12 +103,12 @@ static int report(const struct perf_recovery_stats *stats, const char *path)
 	return 0;
 }
 
-static int process_image(const void *image, size_t size, const struct perf_recovery_ids *ids,
+static int process_image(const struct recover_image *image, const struct perf_recovery_ids *ids,
 			 const char *path, const struct perf_tool *tool,
 			 int (*process)(const struct perf_tool *tool, union perf_event *event),
 			 struct perf_recovery_stats *stats)
 {
-	struct perf_recovery *recovery = perf_recovery__new(image, size, ids);
+	struct perf_recovery *recovery = perf_recovery__new(image->data, image->size, ids);
 	union perf_event *event;
 	int err = 0;
 
@@ -157,16 +129,15 @@ int recover_ring__process(struct evlist *evlist, const char *path, const struct 
 {
 	struct perf_recovery_stats stats = { 0 };
 	struct perf_recovery_ids ids;
-	size_t size = 0;
-	void *image;
-	int err = map_image(path, &image, &size);
+	struct recover_image image;
+	int err = recover_image__map(&image, path);
 
 	if (err)
 		return err;
 	err = collect_ids(evlist, &ids);
-	err = err ?: process_image(image, size, &ids, path, tool, process, &stats);
+	err = err ?: process_image(&image, &ids, path, tool, process, &stats);
 	err = err ?: report(&stats, path);
 	free((void *)ids.ids);
-	munmap(image, size);
+	recover_image__unmap(&image);
 	return err;
 }

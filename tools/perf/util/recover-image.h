@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Map an image of memory. */
+#ifndef __PERF_RECOVER_IMAGE_H
+#define __PERF_RECOVER_IMAGE_H
+
+#include <stddef.h>
+
+/**
+ * struct recover_image - a mapped image
+ * @data:	read-only
+ * @size:	[bytes]
+ */
+struct recover_image {
+	void	*data;
+	size_t	 size;
+};
+
+/**
+ * recover_image__map - map a file
+ * @path:	of a regular file
+ *
+ * Return: 0, or a negative errno after an error message.
+ */
+int recover_image__map(struct recover_image *image, const char *path);
+
+void recover_image__unmap(struct recover_image *image);
+
+#endif /* __PERF_RECOVER_IMAGE_H */
