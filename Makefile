@@ -18,7 +18,7 @@ export BASE BUILD LINUX_SOURCE
 	stock-mainline-kernel arm64-kernel cross-kernel lint-kernel vm \
 	demo demo-overwrite demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
 	test-programs unit-programs ring-vectors ring-programs pt-programs event-fuzzer \
-	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover fuzz-columns fuzz-box litmus herd7 \
+	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover fuzz-columns fuzz-box fuzz-kdump litmus herd7 \
 	bench bench-append bench-aux bench-ring bench-snapshot bench-snapshot-guest bench-loss bench-keep \
 	bench-cost bench-cost-guest bench-sample-cost bench-emit lint lint-scripts html series clean
 MAKEFLAGS += --no-print-directory
@@ -73,6 +73,7 @@ perf: tree			## build build/perf/perf and its man pages
 	@$(call feature,libtracefs,grep -q feature-libtracefs=1 $(BUILD)/perf/FEATURE-DUMP)
 	@$(call feature,aio,grep -q '^CONFIG_AIO=y' $(BUILD)/perf/.config-detected)
 	@$(call feature,liburing,grep -q '^CONFIG_LIBURING=y' $(BUILD)/perf/.config-detected)
+	@$(call feature,liblzo2,grep -q '^CONFIG_LZO=y' $(BUILD)/perf/.config-detected)
 	@mkdir -p $(BUILD)/perf/Documentation
 	@cd $(LINUX)/tools/perf/Documentation && flock $(BUILD)/perf/.lock asciidoctor -b manpage \
 		-a compat-mode -a mansource=perf -a manmanual='perf Manual' -I . -r asciidoctor-extensions \
@@ -293,6 +294,9 @@ fuzz-columns: tree $(BUILD)/tests/fuzz_columns	## fuzz the columns in which --ke
 
 fuzz-box: tree $(BUILD)/tests/fuzz_box		## fuzz the reader of the file of --keep-file
 	@tools/perf/tests/shell/fuzz_box.sh $(or $(FUZZ),-max_total_time=600)
+
+fuzz-kdump: tree $(BUILD)/tests/fuzz_kdump	## fuzz the reader of kdump-compressed files
+	@tools/perf/tests/shell/fuzz_kdump.sh $(or $(FUZZ),-max_total_time=600)
 
 fuzz-recover: tree $(BUILD)/tests/fuzz_recover	## fuzz libperf's recovery of records from memory images
 	@tools/lib/perf/tests/fuzz_recover.sh $(or $(FUZZ),-max_total_time=600)

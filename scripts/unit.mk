@@ -33,6 +33,7 @@ $(foreach folder,$(FOLDERS),$(eval \
 	$(folder)-members := $(wildcard tools/perf/recording/$(folder)/*.c)))
 columns-members := $(addprefix tools/perf/recording/keep/columns,_clock.c _decode.c _encode.c)
 pack-members := $(columns-members) tools/perf/recording/keep/pack.c
+kdump-members := tools/perf/util/recover-kdump.c
 box-members := tools/perf/recording/keep/box_read.c tools/lib/perf/lib.c tools/lib/zalloc.c
 # Not what needs libbpf, libtraceevent, and skeletons of perf.
 ring-members := $(filter-out %/bpf_events.c %/bpf_pins.c %/bpf_programs.c,$(ring-members))
@@ -67,7 +68,8 @@ $(eval $(call variant,tsan,$$(CC) -fsanitize=thread,lib stats ring write keep au
 $(eval $(call variant,plain,$$(CC),lib stats ring write aux output stubs upstream libperf libperf-tests))
 $(eval $(call variant,packed,$$(CC) -DHAVE_ZSTD_SUPPORT,pack))
 $(LIB)/packed/%: CFLAGS += -O3
-$(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests columns box))
+$(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests columns box kdump))
+$(LIB)/fuzz/tools/perf/util/recover-kdump.o: CPPFLAGS += -DHAVE_LZO_SUPPORT -DHAVE_ZLIB_SUPPORT -DHAVE_ZSTD_SUPPORT
 
 # ---- programs
 
@@ -76,7 +78,7 @@ define program
 $(call programs,$(1)): $(1:%.c=$(LIB)/$(2)/%.o) $($(2)-archives)
 	@echo '  LINK    $$(@F)'
 	@$(3) -pthread $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $($(2)-archives) -Wl,--end-group \
-		-Wl,--as-needed -luring -lzstd
+		-Wl,--as-needed -luring -lzstd -lz -llzo2
 endef
 
 $(foreach test,$(filter-out $(THREADED),$(TESTS)),$(eval \

@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <internal/lib.h>
+#include <linux/kernel.h>
+#include <linux/types.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include "util/debug.h"
 #include "util/recover-image.h"
+#include "util/recover-kdump.h"
+
+/* A record has less than 64 kB: it crosses no larger gap. */
+#define MAX_RECORD_BYTES	(1 << 16)
 
 static int map(struct recover_image *image, int fd, size_t size, const char *path)
 {
@@ -21,8 +33,160 @@ static int map(struct recover_image *image, int fd, size_t size, const char *pat
 	return err;
 }
 
+/*
+ * kdump-compressed files
+ */
+
+/**
+ * struct expansion - a kdump-compressed file that is being decompressed
+ * @kdump:	the file
+ * @path:	of the file
+ * @dir:	of the temporary file
+ * @fd:		the temporary file
+ * @page:	the page that was read last
+ * @size:	of the temporary file so far [bytes]
+ * @next_pfn:	behind the page that was read last
+ * @nr_pages:	pages so far, including damaged ones
+ * @nr_damaged:	pages that cannot be read
+ * @is_cut:	the end of the file is missing
+ */
+struct expansion {
+	struct kdump	 kdump;
+	const char	*path;
+	const char	*dir;
+	int		 fd;
+	unsigned char	*page;
+	u64		 size;
+	u64		 next_pfn;
+	u64		 nr_pages;
+	u64		 nr_damaged;
+	bool		 is_cut;
+};
+
+/* Not every file system has O_TMPFILE. */
+static int open_temporary(const char *dir)
+{
+	char name[PATH_MAX];
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd >= 0 || snprintf(name, sizeof(name), "%s/perf-XXXXXX", dir) >= (int)sizeof(name))
+		return fd;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(name);
+	return fd;
+}
+
+static int explain_dir(const struct expansion *expansion, int error)
+{
+	pr_err("Cannot decompress %s to %s: %s. Set TMPDIR to a directory with space for its pages.\n",
+	       expansion->path, expansion->dir, strerror(error));
+	return -error;
+}
+
+static bool is_zero(const unsigned char *page, size_t size)
+{
+	return !page[0] && !memcmp(page, page + 1, size - 1);
+}
+
+/* Leave a hole where a page is zero, damaged, or not in the file. */
+static int add_page(struct expansion *expansion, u64 pfn, bool is_damaged)
+{
+	size_t len = expansion->kdump.page_size;
+	u64 gap = pfn - expansion->next_pfn;
+	ssize_t n;
+
+	if (expansion->nr_pages && gap < MAX_RECORD_BYTES / len)
+		expansion->size += gap * len;
+	if (!is_damaged && !is_zero(expansion->page, len)) {
+		n = pwrite(expansion->fd, expansion->page, len, expansion->size);
+		if (n != (ssize_t)len)
+			return explain_dir(expansion, n < 0 ? errno : ENOSPC);
+	}
+	expansion->size += len;
+	expansion->next_pfn = pfn + 1;
+	expansion->nr_pages++;
+	expansion->nr_damaged += is_damaged;
+	return 0;
+}
+
+static int add_pages(struct expansion *expansion)
+{
+	u64 pfn;
+	int ret;
+
+	while ((ret = kdump__read_next(&expansion->kdump, &pfn, expansion->page))) {
+		if (ret == -ENODATA) {
+			expansion->is_cut = true;
+			return 0;
+		}
+		if (ret < 0 && ret != -EILSEQ) {
+			pr_err("Cannot read %s: %s\n", expansion->path, strerror(-ret));
+			return ret;
+		}
+		ret = add_page(expansion, pfn, ret < 0);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int check_pages(const struct expansion *expansion)
+{
+	if (expansion->nr_pages == expansion->nr_damaged) {
+		pr_err("Cannot read %s: it is damaged, and has no intact page.\n", expansion->path);
+		return -EINVAL;
+	}
+	if (expansion->nr_damaged)
+		pr_warning("%s is damaged: %" PRIu64 " of %" PRIu64 " pages cannot be read.\n",
+			   expansion->path, expansion->nr_damaged, expansion->nr_pages);
+	if (expansion->is_cut)
+		pr_warning("%s is damaged: its end is missing. It has %" PRIu64 " pages.\n",
+			   expansion->path, expansion->nr_pages);
+	return 0;
+}
+
+static int expand(struct expansion *expansion, struct recover_image *image)
+{
+	const char *dir = getenv("TMPDIR");
+	int err;
+
+	expansion->dir = dir && *dir ? dir : "/var/tmp";
+	expansion->fd = open_temporary(expansion->dir);
+	if (expansion->fd < 0)
+		return explain_dir(expansion, errno);
+	err = add_pages(expansion) ?: check_pages(expansion);
+	if (!err && ftruncate(expansion->fd, expansion->size))
+		err = explain_dir(expansion, errno);
+	err = err ?: map(image, expansion->fd, expansion->size, expansion->path);
+	close(expansion->fd);
+	return err;
+}
+
+static int map_kdump(struct recover_image *image, int fd, const char *path)
+{
+	struct expansion expansion = { .path = path };
+	const char *problem;
+	int err = kdump__open(&expansion.kdump, fd, &problem);
+
+	if (err) {
+		pr_err("Cannot read %s: %s.\n", path, problem);
+		return err;
+	}
+	expansion.page = malloc(expansion.kdump.page_size);
+	err = expansion.page ? expand(&expansion, image) : -ENOMEM;
+	free(expansion.page);
+	kdump__close(&expansion.kdump);
+	return err;
+}
+
+/*
+ * Any file
+ */
+
 static int map_file(struct recover_image *image, int fd, const char *path)
 {
+	char signature[16] = "";
 	struct stat st;
 	int err;
 
@@ -36,6 +200,18 @@ static int map_file(struct recover_image *image, int fd, const char *path)
 		       S_ISREG(st.st_mode) ? "empty" : "not a regular file");
 		return -EINVAL;
 	}
+	if (preadn(fd, signature, sizeof(signature), 0) < 0) {
+		err = -errno;
+		pr_err("Cannot read %s: %s\n", path, strerror(-err));
+		return err;
+	}
+	if (!strncmp(signature, KDUMP_FLAT_SIGNATURE, sizeof(signature))) {
+		pr_err("Cannot read %s: it is flattened. Restore it: makedumpfile -R <new file> < %s\n",
+		       path, path);
+		return -EINVAL;
+	}
+	if (!memcmp(signature, KDUMP_SIGNATURE, strlen(KDUMP_SIGNATURE)))
+		return map_kdump(image, fd, path);
 	return map(image, fd, st.st_size, path);
 }
 

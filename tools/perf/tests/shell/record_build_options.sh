@@ -10,7 +10,7 @@ cd "$tests_dir/.." || fatal "no $tests_dir/.."
 
 # The macros that make does not define with NO_AIO=1, NO_LIBURING=1 and so on, and the objects that
 # are not linked then
-without=(-UHAVE_{AIO_SUPPORT,AUXTRACE_SUPPORT,BPF_SKEL,LIBBPF_SUPPORT,LIBTRACEEVENT,LIBURING_SUPPORT,ZSTD_SUPPORT})
+without=(-UHAVE_{AIO_SUPPORT,AUXTRACE_SUPPORT,BPF_SKEL,LIBBPF_SUPPORT,LIBTRACEEVENT,LIBURING_SUPPORT,LZO_SUPPORT,ZLIB_SUPPORT,ZSTD_SUPPORT})
 # objects WHEN: print the objects of recording/ that its Build files list under perf-WHEN, a pattern
 objects() {
 	local build
@@ -22,7 +22,7 @@ objects() {
 
 mapfile -t optional < <(objects '\$\(.*\)'
 	sed -nE 's,^perf-util-\$\(CONFIG_(AUXTRACE|LIBBPF|LIBTRACEEVENT|PERF_BPF_SKEL|ZSTD)\) \+= (.*\.o),util/\2,p' util/Build)
-mapfile -t objects < <(printf '%s\n' builtin-record.o builtin-loss.o; objects y)
+mapfile -t objects < <(printf '%s\n' builtin-record.o builtin-loss.o util/recover-kdump.o; objects y)
 for object in "${objects[@]}"; do
 	mkdir -p "$work/$(dirname "$object")"
 done
