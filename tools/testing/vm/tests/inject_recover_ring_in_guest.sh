@@ -1,5 +1,5 @@
 #!/bin/bash
-# perf inject --recover-ring: from the recorder's memory, a vmcore, and the whole RAM of a machine
+# perf inject --recover-ring: from the recorder's memory, vmcores, and the whole RAM of a machine
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 800
 # tags: night
@@ -7,9 +7,9 @@
 #
 # In the guest, record numbered calls until the rings have wrapped, and disable the events. From
 # then on the rings do not change, and all images of them must give the same records: the
-# recorder's mappings; a vmcore as written by dump-guest-memory of QEMU; and the RAM of the guest,
-# which is a file on the host, after the guest ended without shutting down. Our kernel writes the rings
-# of the first guest, BPF those of the second one, whose kernel is Debian's.
+# recorder's mappings; vmcores as written by dump-guest-memory of QEMU and by makedumpfile; and the
+# RAM of the guest, which is a file on the host, after the guest ended without shutting down. Our
+# kernel writes the rings of the first guest, BPF those of the second one, whose kernel is Debian's.
 #
 # Environment: RATE, of the calls, default 4000 a second, because the guest is emulated.
 
@@ -40,6 +40,8 @@ END
 run_inside() {
 	need perf root numbered raw_syscalls:sys_enter
 
+	cp /sys/kernel/vmcoreinfo "$VM_OUT/vmcoreinfo"
+	readelf -lW /proc/kcore > "$VM_OUT/kcore"
 	numbered_event overwrite
 	event+=("--bpf-ring=$1")
 	recorder_start -v -a -m 64 "${event[@]}" -o "$work/data" --switch-output=signal \
@@ -60,6 +62,35 @@ run_inside() {
 	# Reset the machine at once. The recorder still runs.
 	echo b > /proc/sysrq-trigger
 	sleep 100
+}
+
+# write_elf RAM FILE: write what /proc/vmcore has after a crash. The guest tells where VMCOREINFO is, and
+# where its kernel has mapped the memory.
+write_elf() {
+	python3 - "$out/vmcoreinfo" "$out/kcore" "$@" << 'END'
+import struct, sys
+with open(sys.argv[1]) as file:
+    address, size = (int(word, 16) for word in file.read().split())
+with open(sys.argv[2]) as file:
+    words = [line.split() for line in file]
+places = [tuple(int(number, 16) for number in word[2:5]) for word in words if word[:1] == ['LOAD']]
+places = [place for place in places if place[1] != (1 << 64) - 1]
+with open(sys.argv[3], 'rb') as ram, open(sys.argv[4], 'wb') as elf:
+    ram.seek(address)
+    note = ram.read(size)
+    at = 64 + 56 * (1 + len(places))
+    elf.write(struct.pack('<16sHHIQQQIHHHHHH', b'\x7fELF\2\1\1', 4, 62, 1, 0, 64, 0, 0, 64, 56,
+                          1 + len(places), 0, 0, 0))
+    elf.write(struct.pack('<IIQQQQQQ', 4, 0, at, 0, 0, size, size, 0))
+    at += size
+    for virtual, physical, size in places:
+        elf.write(struct.pack('<IIQQQQQQ', 1, 7, at, virtual, physical, size, size, 0))
+        at += size
+    elf.write(note)
+    for virtual, physical, size in places:
+        ram.seek(physical)
+        elf.write(ram.read(size))
+END
 }
 
 # texts FILE: print its samples
@@ -88,6 +119,50 @@ same_as_saved() {
 		readable "$work/out"
 }
 
+# same_as_vmcore IMAGE: the image has exactly the records of the vmcore
+same_as_vmcore() {
+	same_as_saved "$1" && cmp "$work/recovered.txt" "$work/vmcore.txt"
+}
+
+# from_qemu RAM: its file is flattened, which perf inject refuses
+from_qemu() {
+	if "$PERF" inject --recover-ring "$1.flat" -i "$out/saved" -o "$work/out" 2> "$work/inject.out" ||
+	   ! grep -q "makedumpfile -R" "$work/inject.out"; then
+		cat "$work/inject.out"
+		return 1
+	fi
+	if ! command -v makedumpfile > /dev/null; then
+		inconclusive "no makedumpfile"
+		return
+	fi
+	makedumpfile -R "$1.kdump" < "$1.flat" > "$work/makedumpfile.out" 2>&1 &&
+		same_as_vmcore "$1.kdump"
+}
+
+# check_makedumpfile RAM TITLE: check files of makedumpfile
+check_makedumpfile() {
+	local options
+
+	if ! command -v makedumpfile > /dev/null || [ ! -s "$out/vmcoreinfo" ] || [ ! -s "$out/kcore" ]; then
+		nr=$((nr + 1))
+		echo "ok $nr - $2: makedumpfile # SKIP no makedumpfile, or no VMCOREINFO"
+		return
+	fi
+	write_elf "$1" "$1.elf"
+	for options in "-c -d 0" "-l -d 0" "-c -d 31" "-l -d 31"; do
+		# shellcheck disable=SC2086 # words
+		makedumpfile -f $options "$1.elf" "$1.kdump" > "$work/makedumpfile.out" 2>&1 || {
+			cat "$work/makedumpfile.out"
+			fatal "makedumpfile $options fails"
+		}
+		case $options in
+		*" 0")	check "$2: makedumpfile $options" same_as_vmcore "$1.kdump" ;;
+		*)	check "$2: makedumpfile $options" same_as_saved "$1.kdump" ;;
+		esac
+	done
+	rm -f "$1.elf" "$1.kdump"
+}
+
 if [ "${1-}" = --inside ]; then
 	RATE=$2
 	run_inside "$3"
@@ -103,7 +178,7 @@ images_of() {
 	mkdir "$VM_DIR"
 	# A sparse file beside the checkout, because /tmp may be small.
 	ram=$(mktemp "$BUILD/vm/ram.XXXXXX") || exit 1
-	images+=("$ram" "$ram.vmcore")
+	images+=("$ram" "$ram".{vmcore,flat,kdump,elf})
 	export VM_QEMU="-object memory-backend-file,id=ram,size=$VM_MEM,mem-path=$ram,share=on \
 		-machine memory-backend=ram -monitor unix:$work/monitor,server,nowait"
 	"$TOP/tools/testing/vm/run" "$(printf '%q ' "$test_file" --inside "${RATE:-4000}" "$2")" \
@@ -116,14 +191,19 @@ images_of() {
 		fatal "the guest did not finish"
 	}
 	qemu_monitor "dump-guest-memory $ram.vmcore" > "$work/monitor.out" 2>&1
+	qemu_monitor "dump-guest-memory -z $ram.flat" > "$work/monitor.out" 2>&1
 	touch "$out/dumped"
 	wait "$guest"
 	texts "$out/saved" > "$work/saved.txt"
 	cpus=$("$PERF" script -f -i "$out/saved" -F cpu | sort -u | wc -l)
 	check "$3: memory of the recorder" same_as_saved "$out/memory"
 	check "$3: vmcore" same_as_saved "$ram.vmcore"
+	mv "$work/recovered.txt" "$work/vmcore.txt"
 	check "$3: RAM of the machine" same_as_saved "$ram"
-	rm -f "$ram" "$ram.vmcore"
+	check "$3: kdump-compressed vmcore of QEMU" from_qemu "$ram"
+	rm -f "$ram".{vmcore,flat,kdump}
+	check_makedumpfile "$ram" "$3"
+	rm -f "$ram"
 }
 
 need_guest
