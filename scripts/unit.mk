@@ -68,6 +68,7 @@ $(eval $(call variant,tsan,$$(CC) -fsanitize=thread,lib stats ring write keep au
 $(eval $(call variant,plain,$$(CC),lib stats ring write aux output stubs upstream libperf libperf-tests))
 $(eval $(call variant,packed,$$(CC) -DHAVE_ZSTD_SUPPORT,pack))
 $(LIB)/packed/%: CFLAGS += -O3
+$(LIB)/asan/tools/perf/recording/state/%: CPPFLAGS += -DHAVE_ZSTD_SUPPORT
 $(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests columns box kdump))
 $(LIB)/fuzz/tools/perf/util/recover-kdump.o: CPPFLAGS += -DHAVE_LZO_SUPPORT -DHAVE_ZLIB_SUPPORT -DHAVE_ZSTD_SUPPORT
 

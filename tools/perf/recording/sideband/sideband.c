@@ -430,7 +430,9 @@ static int collect(struct sideband *sideband)
 		forget_unreferenced(sideband, &to.refs);
 	task_refs__exit(&to.refs);
 	pr_debug2("Live state: %zu tasks, %zu records, %zu bytes of them.\n",
-		  sideband->state.tasks.nr, sideband->state.log.nr, sideband->state.log.bytes);
+		  sideband->state.tasks.nr,
+		  sideband->state.log.nr_packed + sideband->state.log.nr,
+		  state_log__total_bytes(&sideband->state.log));
 	return 0;
 }
 
@@ -469,7 +471,7 @@ static bool must_collect(const struct sideband *sideband, u64 now)
 
 	return state__must_collect(state) || sideband__must_reduce(sideband) ||
 	       (keep__enabled(sideband->keep) && now >= sideband->collect_at &&
-		state->log.bytes > sideband->keep->max_bytes / 16);
+		state_log__total_bytes(&state->log) > sideband->keep->max_bytes / 16);
 }
 
 /* Drop kept records until the state that they need takes less than three quarters of the limit. */

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Bound the live state: move horizons, fold records into the BASE views, forget exited tasks. */
 #include <linux/kernel.h>
+#include "log_block.h"
 #include "mapset.h"
 #include "task_refs.h"
 #include "state.h"
 
-/* A task with its share of the process and of the hash table [bytes]. */
-#define TASK_BYTES	(sizeof(struct task) + sizeof(struct process))
+/* A task with its share of the process, of the hash table, and of what malloc() adds [bytes]. */
+#define TASK_BYTES	(sizeof(struct task) + sizeof(struct process) + \
+			 sizeof(struct hashmap_entry) + 2 * sizeof(void *) + 3 * sizeof(size_t))
 
 static bool refers(const struct task_ref *ref, u64 from, u64 until)
 {
@@ -92,6 +94,22 @@ static bool keep_passthrough(struct state *state, const struct log_entry *entry,
 	return false;
 }
 
+/* Apply a record to @task, or to the system-wide data if that is NULL. @file: of the log_entry. */
+static void apply_to_base(struct state *state, struct task *task, struct sb_record *record,
+			  u32 file)
+{
+	record = sb_record__own(record);
+	if (!record) {
+		state->loss.no_memory++;
+		return;
+	}
+	if (task)
+		task__apply(task, BASE, record, &state->tasks);
+	else
+		system_wide__apply(&state->system_wide, record, file);
+	sb_record__put(record);
+}
+
 /* A log_filter_t: fold an entry that is older than the horizon, drop one that nothing refers to. */
 static bool fold(void *arg, struct log_entry *entry)
 {
@@ -104,7 +122,7 @@ static bool fold(void *arg, struct log_entry *entry)
 		return keep_passthrough(state, entry, folding->horizon);
 	if (!task) {
 		if (record->time <= folding->horizon)
-			system_wide__apply(&state->system_wide, record, entry->file);
+			apply_to_base(state, NULL, record, entry->file);
 		return record->time > folding->horizon;
 	}
 	if (task->drop)
@@ -117,7 +135,7 @@ static bool fold(void *arg, struct log_entry *entry)
 		if (record->header.type == PERF_RECORD_FORK)
 			task->fork_logged = false;
 		else
-			task__apply(task, BASE, record, &state->tasks);
+			apply_to_base(state, task, record, entry->file);
 		return false;
 	}
 	if (record->header.type == PERF_RECORD_FORK && !task__is_copy_of_parent(task)) {
@@ -183,12 +201,13 @@ static void end_folding(struct state *state, struct process *process)
 size_t state__bytes(const struct state *state)
 {
 	return sb_records__bytes() + mapsets__bytes() + state->tasks.nr * TASK_BYTES +
-	       state->log.capacity * sizeof(*state->log.entries);
+	       state->log.capacity * sizeof(*state->log.entries) + state->log.block_bytes +
+	       log_packer__bytes(state->log.packer);
 }
 
 static size_t bytes_without_maps(const struct state *state)
 {
-	return state->log.bytes + state->tasks.nr * TASK_BYTES;
+	return state_log__total_bytes(&state->log) + state->tasks.nr * TASK_BYTES;
 }
 
 static void set_collect_limits(struct state *state)

@@ -189,6 +189,20 @@ struct sb_record *sb_record__new_synthesized(const struct id_format *format,
 	return record;
 }
 
+struct sb_record *sb_record__own(struct sb_record *record)
+{
+	struct sb_record *copy;
+
+	if (record->refcount)
+		return sb_record__get(record);
+	copy = sb_record__alloc(record->header.size);
+	if (!copy)
+		return NULL;
+	copy->time = record->time;
+	memcpy(&copy->header, &record->header, record->header.size);
+	return copy;
+}
+
 void sb_record__put(struct sb_record *record)
 {
 	if (record && !--record->refcount)

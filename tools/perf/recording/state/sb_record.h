@@ -9,7 +9,8 @@
  *
  *   header | body: depends on the type, may end with a string | sample id: pid, tid, time, id ...
  *
- * A record never changes, and is freed with its last reference. Not for several threads.
+ * A record never changes, and is freed with its last reference. One without references was unpacked
+ * from a block of the log (log_block.h), and is valid for a short time. Not for several threads.
  */
 #ifndef PERF_RECORDING_SB_RECORD_H
 #define PERF_RECORDING_SB_RECORD_H
@@ -124,6 +125,13 @@ static inline struct sb_record *sb_record__get(struct sb_record *record)
 		record->refcount++;
 	return record;
 }
+
+/**
+ * sb_record__own - get a reference to a record that may have none (log_block.h)
+ *
+ * Return: a reference to @record, or to a copy if it has none; NULL: -ENOMEM.
+ */
+struct sb_record *sb_record__own(struct sb_record *record);
 
 /** sb_record__put - drop a reference; @record may be NULL */
 void sb_record__put(struct sb_record *record);

@@ -18,6 +18,7 @@ void state__init(struct state *state, const struct id_format *format)
 		.collect_bytes	   = STATE_MIN_COLLECT_BYTES,
 		.collect_map_bytes = STATE_MIN_COLLECT_BYTES,
 	};
+	state_log__init(&state->log, &state->format);
 	tasks__init(&state->tasks);
 	system_wide__init(&state->system_wide);
 	stale_maps__init(&state->stale_maps);
@@ -156,6 +157,7 @@ void state__end_round(struct state *state)
 	state->final_time = max(state->final_time, time);
 	state->has_late = false;
 	state_log__apply(&state->log, state->final_time, apply, state);
+	state_log__pack(&state->log);
 	stale_maps__apply(&state->stale_maps, &state->tasks, state->final_time);
 	state->map_bytes = tasks__map_bytes(&state->tasks);
 }
@@ -214,17 +216,29 @@ static bool is_switch_to(const struct perf_event_header *header)
 	       !(header->misc & PERF_RECORD_MISC_SWITCH_OUT);
 }
 
-void state__visit_switches(const struct state *state, state_switch_t visit, void *arg)
+struct switch_visit {
+	const struct state	*state;
+	state_switch_t		 visit;
+	void			*arg;
+};
+
+static bool visit_switch(void *arg, struct log_entry *entry, bool applied __maybe_unused)
 {
-	const struct log_entry *entry;
+	const struct switch_visit *to = arg;
 	struct sb_origin who;
 
-	for (entry = state->log.entries; entry < state->log.entries + state->log.nr; entry++) {
-		if (!is_switch_to(&entry->record->header))
-			continue;
-		who = id_format__read(&state->format, entry->record);
-		visit(arg, &who, entry->record->time);
+	if (is_switch_to(&entry->record->header)) {
+		who = id_format__read(&to->state->format, entry->record);
+		to->visit(to->arg, &who, entry->record->time);
 	}
+	return true;
+}
+
+void state__visit_switches(const struct state *state, state_switch_t visit, void *arg)
+{
+	struct switch_visit to = { state, visit, arg };
+
+	state_log__visit(&state->log, 0, visit_switch, &to);
 }
 
 struct state_loss state__loss(const struct state *state)

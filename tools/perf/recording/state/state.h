@@ -35,6 +35,8 @@
  * memory. The FORK record of the next task with that tid ends the task for the reader, at the right
  * time.
  *
+ * Short-lived processes fill the log. So the older part of it is packed (log_block.h).
+ *
  * The state grows with the number of tasks that are alive or that the rings refer to, and with the
  * number of their maps. state__collect() removes everything else; the caller searches the rings for
  * it whenever state__must_collect() says so, which is each time that the size has doubled.

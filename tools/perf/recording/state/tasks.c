@@ -253,9 +253,15 @@ static bool has_ended(const struct process *process)
 	return true;
 }
 
-/* No record changes the maps any more, and no child inherits them: BASE and the log have all. */
+/* No record changes the views any more, and no child inherits them: BASE and the log have all. */
 static void drop_now(struct process *process)
 {
+	struct task *task;
+
+	process__for_each_task(process, task) {
+		set_view(task->comm, NOW, NULL);
+		set_view(task->namespaces, NOW, NULL);
+	}
 	mapset__put(process->maps[NOW]);
 	process->maps[NOW] = NULL;
 	process->lacks_now = true;

@@ -213,13 +213,25 @@ static void write_entry(struct batch *batch, struct log_entry *entry)
 		entry->task->file = state->file;
 }
 
-static void write_log(struct batch *batch)
+static bool visit_entry(void *arg, struct log_entry *entry, bool applied __maybe_unused)
 {
-	struct state_log *log = &batch->state->log;
-	size_t i;
+	write_entry(arg, entry);
+	return true;
+}
 
-	for (i = 0; i < log->nr; i++)
-		write_entry(batch, &log->entries[i]);
+struct until {
+	struct batch	*batch;
+	u64		 time;
+};
+
+static bool visit_entry_until(void *arg, struct log_entry *entry, bool applied)
+{
+	const struct until *until = arg;
+
+	if (!applied || entry->record->time > until->time)
+		return false;
+	write_entry(until->batch, entry);
+	return true;
 }
 
 /* Late records may be put before @next: state__write() finds them. */
@@ -227,13 +239,12 @@ int state__write_until(struct state *state, u64 time, size_t *next, bool *comple
 		       state_write_t write, void *arg)
 {
 	struct batch batch = { .state = state, .write = write, .arg = arg };
-	struct state_log *log = &state->log;
+	struct until until = { &batch, time };
 
 	if (!*next)
 		write_system_wide(&batch);
 	write_base(&batch, time);
-	while (*next < log->nr_applied && log->entries[*next].record->time <= time)
-		write_entry(&batch, &log->entries[(*next)++]);
+	*next = state_log__visit(&state->log, *next, visit_entry_until, &until);
 	batch__flush(&batch);
 	*complete = time <= state->final_time;
 	return batch.err;
@@ -243,7 +254,7 @@ static int write_all(struct batch *batch)
 {
 	write_system_wide(batch);
 	write_base(batch, UINT64_MAX);
-	write_log(batch);
+	state_log__visit(&batch->state->log, 0, visit_entry, batch);
 	batch__flush(batch);
 	return batch->err;
 }

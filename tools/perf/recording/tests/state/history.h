@@ -117,8 +117,11 @@ static inline int history__write(void *arg, const void *records, size_t len)
 	struct history *history = arg;
 	struct records run = records__of(records, len);
 	struct perf_event_header header;
-	size_t pos, size;
+	size_t pos, size, i;
 
+	for (i = 0; i < len; i++)
+		history->written = (history->written ^ ((const unsigned char *)records)[i]) *
+				   0x100000001b3ULL;
 	for (pos = 0; (size = records__header(&run, pos, &header)); pos += size) {
 		const union perf_event *event = records + pos;
 
@@ -228,7 +231,7 @@ static inline void history__snapshot(struct history *history, struct history_rea
 }
 
 /* Begin with a synthesized record of init. */
-static inline void history__begin(struct history *history, u64 seed)
+static inline void history__begin(struct history *history, u64 seed, size_t max_unpacked)
 {
 	struct perf_record_comm comm = {
 		.header = { .type = PERF_RECORD_COMM, .size = sizeof(comm) },
@@ -243,6 +246,7 @@ static inline void history__begin(struct history *history, u64 seed)
 	history__format(&format);
 	state__init(&history->state, &format);
 	history->state.tasks.min_prune_threshold = HISTORY_MIN_PRUNE_THRESHOLD;
+	history->state.log.max_unpacked = max_unpacked;
 	init->state = ALIVE;
 	init->pid = init->tid = HISTORY_FIRST_TID;
 	state__add_synthesized(&history->state, (union perf_event *)&comm, 0);
@@ -262,11 +266,15 @@ static inline void history__end(struct history *history)
 	state__exit(&history->state);
 }
 
-/* Return: number of samples that did not resolve correctly. */
-static inline u64 history__run(struct history *history, u64 seed, int steps,
-			       struct history_reader *reader)
+/*
+ * Entries of the log are packed when there are more than @max_unpacked.
+ *
+ * Return: number of samples that did not resolve correctly.
+ */
+static inline u64 history__run_packing(struct history *history, u64 seed, int steps,
+				       size_t max_unpacked, struct history_reader *reader)
 {
-	history__begin(history, seed);
+	history__begin(history, seed, max_unpacked);
 	while (steps--) {
 		history__step(history);
 		switch (history__random(history, 64)) {
@@ -286,6 +294,12 @@ static inline u64 history__run(struct history *history, u64 seed, int steps,
 	history__snapshot(history, reader);
 	history__end(history);
 	return history->failed;
+}
+
+static inline u64 history__run(struct history *history, u64 seed, int steps,
+			       struct history_reader *reader)
+{
+	return history__run_packing(history, seed, steps, HISTORY_MAX_UNPACKED, reader);
 }
 
 #endif

@@ -26,6 +26,7 @@
 #define HISTORY_ID_SIZE		40
 #define HISTORY_ID		4711
 #define HISTORY_MIN_PRUNE_THRESHOLD 4	/* tasks of these histories have few maps */
+#define HISTORY_MAX_UNPACKED	4	/* ... and few records */
 
 struct history_map {
 	u64	start;
@@ -78,6 +79,7 @@ struct history {
 	struct history_sample	 ring[HISTORY_CPUS][HISTORY_RING];
 	int			 nr_samples[HISTORY_CPUS];
 	struct history_list	 file;
+	u64			 written;	/* hash of all that was written to files */
 	struct history_sample	*sample;	/* samples in the file */
 	size_t			 nr;
 	struct state		 state;

@@ -19,6 +19,7 @@ static inline void begin(void)
 	history__format(&format);
 	state__init(&state, &format);
 	state.tasks.min_prune_threshold = HISTORY_MIN_PRUNE_THRESHOLD;
+	state.log.max_unpacked = HISTORY_MAX_UNPACKED;
 	now = 10 * SB_RECORD_DELAY_NS;
 }
 
