@@ -6,9 +6,9 @@
 #include "task_refs.h"
 #include "state.h"
 
-/* A task with its share of the process, of the hash table, and of what malloc() adds [bytes]. */
-#define TASK_BYTES	(sizeof(struct task) + sizeof(struct process) + \
-			 sizeof(struct hashmap_entry) + 2 * sizeof(void *) + 3 * sizeof(size_t))
+/* A process with one task, its share of the hash table, and what malloc() adds [bytes]. */
+#define TASK_BYTES	(sizeof(struct process) + sizeof(struct hashmap_entry) + \
+			 2 * sizeof(void *) + 2 * sizeof(size_t))
 
 static bool refers(const struct task_ref *ref, u64 from, u64 until)
 {
@@ -63,7 +63,7 @@ static u64 choose_horizon(const struct state *state, const struct process *proce
 		return state->horizon;
 	if (is_smaller_in_log(process))
 		return 0;
-	ref = task_refs__process(refs, process->pid);
+	ref = task_refs__process(refs, process__pid(process));
 	time = refers(ref, process->base_time, process__leader(process)->until) ?
 	       ref->oldest : state->final_time;
 	return min(state->final_time, max(state->horizon, time));

@@ -53,6 +53,16 @@ static bool read_range(struct io *io, struct mapped_range *range)
 	return true;
 }
 
+void proc_maps__free(struct proc_maps *maps)
+{
+	struct proc_maps *newer;
+
+	for (; maps; maps = newer) {
+		newer = maps->newer;
+		free(maps);
+	}
+}
+
 struct proc_maps *proc_maps__read(u32 tid)
 {
 	struct proc_maps *maps = NULL;

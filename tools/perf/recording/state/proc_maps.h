@@ -20,6 +20,7 @@ struct mapped_range {
 /**
  * struct proc_maps - contents of /proc/PID/maps, and when they were read
  * @node:	in stale_maps->pending
+ * @newer:	in process->proc_maps: the next one, or NULL
  * @pid:	pid of the process
  * @read_time:	time of the newest record that was known when the file was read: it does not show
  *		maps that are newer [ns]
@@ -30,6 +31,7 @@ struct mapped_range {
  */
 struct proc_maps {
 	struct list_head	node;
+	struct proc_maps	*newer;
 	u32			pid;
 	u64			read_time;
 	u64			seen_time;
@@ -44,6 +46,9 @@ struct proc_maps {
  * Return: @nr and @range are set; to be freed with free(). NULL if the maps cannot be read.
  */
 typedef struct proc_maps *(*proc_maps_read_t)(u32 tid);
+
+/** proc_maps__free - free @maps and newer ones; may be NULL */
+void proc_maps__free(struct proc_maps *maps);
 
 /** proc_maps__read - a proc_maps_read_t that reads /proc/@tid/maps; NULL also if there is no map */
 struct proc_maps *proc_maps__read(u32 tid);

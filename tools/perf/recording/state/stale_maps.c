@@ -16,7 +16,7 @@ static bool is_pending(const struct stale_maps *stale, const struct process *pro
 	const struct proc_maps *maps;
 
 	list_for_each_entry(maps, &stale->pending, node) {
-		if (maps->pid == process->pid)
+		if (maps->pid == process__pid(process))
 			return true;
 	}
 	return false;
@@ -47,7 +47,8 @@ static void find(struct stale_maps *stale, struct process *process, u64 newest,
 	maps = read(task->tid);
 	if (!maps)
 		return;
-	maps->pid = process->pid;
+	maps->pid = process__pid(process);
+	maps->newer = NULL;
 	maps->read_time = newest;
 	maps->seen_time = maps->final_time = 0;
 	list_add_tail(&maps->node, &stale->pending);
@@ -93,8 +94,10 @@ static void prune(struct tasks *tasks, struct process *process, enum view view,
 /* Keep two for BASE: the oldest, and the newest, which covers those in between. */
 static void keep(struct process *process, struct proc_maps *maps)
 {
-	struct proc_maps **slot = &process->proc_maps[process->proc_maps[0] != NULL];
+	struct proc_maps **slot = &process->proc_maps;
 
+	if (*slot)
+		slot = &(*slot)->newer;
 	free(*slot);
 	*slot = maps;
 }
@@ -125,7 +128,7 @@ static void apply(struct tasks *tasks, struct proc_maps *maps)
 	struct process *process = tasks__process(tasks, maps->pid);
 
 	/* The pid may belong to another process by now. */
-	if (!process || !living_task(process) || process->birth > maps->read_time) {
+	if (!process || !living_task(process) || process->leader.birth > maps->read_time) {
 		free(maps);
 		return;
 	}
@@ -149,15 +152,14 @@ void stale_maps__apply(struct stale_maps *stale, struct tasks *tasks, u64 final)
 
 bool stale_maps__fold(struct process *process, struct tasks *tasks)
 {
-	struct proc_maps **maps = process->proc_maps;
+	struct proc_maps *maps;
 
-	while (maps[0] && maps[0]->final_time <= process->base_time) {
-		prune(tasks, process, BASE, maps[0]);
-		free(maps[0]);
-		maps[0] = maps[1];
-		maps[1] = NULL;
+	while ((maps = process->proc_maps) && maps->final_time <= process->base_time) {
+		prune(tasks, process, BASE, maps);
+		process->proc_maps = maps->newer;
+		free(maps);
 	}
-	return maps[0];
+	return maps;
 }
 
 void stale_maps__discard(struct stale_maps *stale, struct tasks *tasks)
@@ -169,8 +171,7 @@ void stale_maps__discard(struct stale_maps *stale, struct tasks *tasks)
 		free(maps);
 	INIT_LIST_HEAD(&stale->pending);
 	tasks__for_each_process(tasks, process) {
-		free(process->proc_maps[0]);
-		free(process->proc_maps[1]);
-		process->proc_maps[0] = process->proc_maps[1] = NULL;
+		proc_maps__free(process->proc_maps);
+		process->proc_maps = NULL;
 	}
 }

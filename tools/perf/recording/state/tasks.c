@@ -3,6 +3,7 @@
 #include <linux/kernel.h>
 #include "recording/lib/id_map.h"
 #include "mapset.h"
+#include "proc_maps.h"
 #include "tasks.h"
 #include "sb_record.h"
 
@@ -69,17 +70,7 @@ static void retire(struct tasks *tasks, struct task *task, u64 time)
 		retire_one(tasks, task, time);
 }
 
-static void free_process(struct process *process)
-{
-	mapset__put(process->maps[BASE]);
-	mapset__put(process->maps[NOW]);
-	free(process->proc_maps[0]);
-	free(process->proc_maps[1]);
-	list_del(&process->node);
-	free(process);
-}
-
-static void free_task(struct tasks *tasks, struct task *task)
+static void release_task(struct tasks *tasks, struct task *task)
 {
 	enum view view;
 
@@ -89,8 +80,17 @@ static void free_task(struct tasks *tasks, struct task *task)
 		sb_record__put(task->namespaces[view]);
 	}
 	list_del(&task->node);
-	free(task);
 	tasks->nr--;
+}
+
+static void free_process(struct tasks *tasks, struct process *process)
+{
+	release_task(tasks, &process->leader);
+	mapset__put(process->maps[BASE]);
+	mapset__put(process->maps[NOW]);
+	proc_maps__free(process->proc_maps);
+	list_del(&process->node);
+	free(process);
 }
 
 void tasks__sweep(struct tasks *tasks)
@@ -99,12 +99,14 @@ void tasks__sweep(struct tasks *tasks)
 	struct task *task, *next;
 
 	list_for_each_entry_safe(process, next_process, &tasks->processes, node) {
-		list_for_each_entry_safe(task, next, &process->tasks, node) {
-			if (task->drop)
-				free_task(tasks, task);
+		list_for_each_entry_safe(task, next, &process->leader.node, node) {
+			if (!task->drop)
+				continue;
+			release_task(tasks, task);
+			free(task);
 		}
-		if (list_empty(&process->tasks))
-			free_process(process);
+		if (process->leader.drop)
+			free_process(tasks, process);
 	}
 }
 
@@ -137,38 +139,48 @@ void process__rewrite(struct process *process)
 	}
 }
 
-static struct process *new_process(struct tasks *tasks, u32 pid, u64 time)
+/* Return: false if an allocation fails. */
+static bool begin_task(struct tasks *tasks, struct process *process, struct task *task, u32 tid,
+		       u64 time)
 {
-	struct process *process = calloc(1, sizeof(*process));
-
-	if (!process)
-		return NULL;
-	process->pid = pid;
-	process->prune_threshold = tasks->min_prune_threshold;
-	process->birth = process->base_time = time;
-	INIT_LIST_HEAD(&process->tasks);
-	list_add_tail(&process->node, &tasks->processes);
-	return process;
-}
-
-static struct task *new_task(struct tasks *tasks, struct process *process, u32 tid, u64 time)
-{
-	struct task *task = calloc(1, sizeof(*task));
-
-	if (!task)
-		return NULL;
-	if (hashmap__set(&tasks->by_tid, tid, task, NULL, NULL)) {
-		free(task);
-		return NULL;
-	}
+	if (hashmap__set(&tasks->by_tid, tid, task, NULL, NULL))
+		return false;
 	task->process = process;
 	task->tid = tid;
 	task->ppid = -1;
 	task->birth = time;
-	task->exit = task->until = NEVER;
-	list_add_tail(&task->node, &process->tasks);
+	task->exit = NEVER;
+	task->until = NEVER;
 	tasks->nr++;
+	return true;
+}
+
+static struct task *new_thread(struct tasks *tasks, struct process *process, u32 tid, u64 time)
+{
+	struct task *task = calloc(1, sizeof(*task));
+
+	if (!task || !begin_task(tasks, process, task, tid, time)) {
+		free(task);
+		return NULL;
+	}
+	list_add_tail(&task->node, &process->leader.node);
 	return task;
+}
+
+/* Return: the leader of a new process, or NULL. */
+static struct task *new_process(struct tasks *tasks, u32 pid, u64 time)
+{
+	struct process *process = calloc(1, sizeof(*process));
+
+	if (!process || !begin_task(tasks, process, &process->leader, pid, time)) {
+		free(process);
+		return NULL;
+	}
+	process->prune_threshold = tasks->min_prune_threshold;
+	process->base_time = time;
+	INIT_LIST_HEAD(&process->leader.node);
+	list_add_tail(&process->node, &tasks->processes);
+	return &process->leader;
 }
 
 /*
@@ -178,24 +190,18 @@ static struct task *new_task(struct tasks *tasks, struct process *process, u32 t
 static struct task *findnew(struct tasks *tasks, u32 pid, u32 tid, u64 time)
 {
 	struct task *task = tasks__task(tasks, tid), *leader;
-	struct process *process;
 
-	if (task && task->process->pid == pid)
+	if (task && process__pid(task->process) == pid)
 		return task;
 	if (task)
 		retire(tasks, task, time);
+	if (tid == pid)
+		return new_process(tasks, pid, time);
 
-	if (tid != pid) {
-		leader = findnew(tasks, pid, pid, time);
-		task = leader ? new_task(tasks, leader->process, tid, time) : NULL;
-		if (task)
-			task->ppid = pid;
-		return task;
-	}
-	process = new_process(tasks, pid, time);
-	task = process ? new_task(tasks, process, tid, time) : NULL;
-	if (process && !task)
-		free_process(process);
+	leader = findnew(tasks, pid, pid, time);
+	task = leader ? new_thread(tasks, leader->process, tid, time) : NULL;
+	if (task)
+		task->ppid = pid;
 	return task;
 }
 
@@ -227,7 +233,7 @@ static struct task *apply_fork(struct tasks *tasks, struct sb_record *record)
 	struct task *parent = tasks__task(tasks, fork->ptid), *task = tasks__task(tasks, fork->tid);
 	bool is_process = fork->pid == fork->tid;
 
-	if (parent && (parent->process->pid != fork->ppid || parent == task))
+	if (parent && (process__pid(parent->process) != fork->ppid || parent == task))
 		parent = NULL;
 	if (task)
 		retire(tasks, task, record->time);
@@ -272,7 +278,7 @@ static struct task *apply_exit(struct tasks *tasks, struct sb_record *record)
 	const struct perf_record_fork *exit = &sb_record__event(record)->fork;
 	struct task *task = tasks__task(tasks, exit->tid);
 
-	if (!task || task->process->pid != exit->pid)
+	if (!task || process__pid(task->process) != exit->pid)
 		return NULL;
 	task->exit = record->time;
 	if (has_ended(task->process))

@@ -33,6 +33,7 @@
 
 struct mapset;
 struct proc_maps;
+struct process;
 struct sb_record;
 
 #define NEVER			UINT64_MAX
@@ -47,38 +48,8 @@ enum view {
 };
 
 /**
- * struct process - what tasks with the same pid share
- * @node:	in tasks->processes, which is ordered by birth
- * @tasks:	its tasks, the leader first
- * @pid:	pid, and the tid of the leader
- * @prune_threshold: with more maps in NOW than this, look for unmapped ones (stale_maps.h)
- * @birth:	time of its first record [ns]
- * @base_time:	time of the BASE view of it and its tasks [ns]
- * @horizon:	time that @base_time is moved to by the present state__collect() [ns]
- * @nr_logged:	number of records in the log that are about its tasks
- * @maps:	its maps; references
- * @proc_maps:	what to prune from BASE later, the older one first; NULL for none (stale_maps.h)
- * @lacks_now:	all its tasks have exited: its maps in NOW are dropped
- * @file_lacks_base: during state__collect(): BASE has got data that the file does not have
- */
-struct process {
-	struct list_head	node;
-	struct list_head	tasks;
-	u32			pid;
-	u32			prune_threshold;
-	u64			birth;
-	u64			base_time;
-	u64			horizon;
-	u64			nr_logged;
-	struct mapset		*maps[NR_VIEWS];
-	struct proc_maps	*proc_maps[2];
-	bool			lacks_now;
-	bool			file_lacks_base;
-};
-
-/**
  * struct task - a thread
- * @node:	in process->tasks
+ * @node:	in a ring of all tasks of the process
  * @process:	never NULL
  * @parent:	the parent that its FORK record names, or NULL; valid while @fork_logged
  * @tid:	its tid
@@ -106,6 +77,32 @@ struct task {
 	u32			file;
 	struct sb_record	*comm[NR_VIEWS];
 	struct sb_record	*namespaces[NR_VIEWS];
+};
+
+/**
+ * struct process - what tasks with the same pid share
+ * @node:	in tasks->processes, which is ordered by birth
+ * @base_time:	time of the BASE view of it and its tasks [ns]
+ * @horizon:	time that @base_time is moved to by the present state__collect() [ns]
+ * @maps:	its maps; references
+ * @proc_maps:	what to prune from BASE later, the older one of two at most first (stale_maps.h)
+ * @nr_logged:	number of records in the log that are about its tasks
+ * @prune_threshold: with more maps in NOW than this, look for unmapped ones (stale_maps.h)
+ * @lacks_now:	all its tasks have exited: their NOW views are dropped
+ * @file_lacks_base: during state__collect(): BASE has got data that the file does not have
+ * @leader:	its tid is the pid; freed with the process
+ */
+struct process {
+	struct list_head	node;
+	u64			base_time;
+	u64			horizon;
+	struct mapset		*maps[NR_VIEWS];
+	struct proc_maps	*proc_maps;
+	u32			nr_logged;
+	u32			prune_threshold : 30;
+	u32			lacks_now : 1;
+	u32			file_lacks_base : 1;
+	struct task		leader;
 };
 
 /**
@@ -172,18 +169,33 @@ void process__rewrite(struct process *process);
 
 static inline bool task__is_leader(const struct task *task)
 {
-	return task->tid == task->process->pid;
+	return task == &task->process->leader;
+}
+
+static inline u32 process__pid(const struct process *process)
+{
+	return process->leader.tid;
+}
+
+static inline struct task *process__leader(const struct process *process)
+{
+	return (struct task *)&process->leader;
+}
+
+/** process__next_task - find the task behind @task; NULL if there is none */
+static inline struct task *process__next_task(const struct process *process,
+					      const struct task *task)
+{
+	struct task *next = list_entry(task->node.next, struct task, node);
+
+	return next == &process->leader ? NULL : next;
 }
 
 #define tasks__for_each_process(tasks, process)			\
 	list_for_each_entry(process, &(tasks)->processes, node)
 
+/* The leader is the first one. */
 #define process__for_each_task(process, task)			\
-	list_for_each_entry(task, &(process)->tasks, node)
-
-static inline struct task *process__leader(const struct process *process)
-{
-	return list_first_entry(&process->tasks, struct task, node);
-}
+	for (task = process__leader(process); task; task = process__next_task(process, task))
 
 #endif

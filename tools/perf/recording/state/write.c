@@ -57,7 +57,7 @@ static u64 task_base_time(const struct task *task)
 static void stamp(struct batch *batch, union perf_event *event, const struct task *task)
 {
 	id_format__stamp(&batch->state->format, (void *)event + event->header.size,
-			 task->process->pid, task->tid, task_base_time(task));
+			 process__pid(task->process), task->tid, task_base_time(task));
 }
 
 /* COMM, NAMESPACES, MMAP and MMAP2 have pid and tid at the same offsets. */
@@ -66,7 +66,7 @@ static union perf_event *write_copy(struct batch *batch, const struct sb_record 
 {
 	union perf_event *event = batch__copy(batch, record);
 
-	event->comm.pid = task->process->pid;
+	event->comm.pid = process__pid(task->process);
 	event->comm.tid = task->tid;
 	stamp(batch, event, task);
 	return event;
@@ -82,7 +82,7 @@ static u32 find_parent(const struct tasks *tasks, const struct task *task)
 	struct task *parent;
 
 	if (!task__is_leader(task))
-		return task->process->pid;
+		return process__pid(task->process);
 	if (!hashmap__find(&tasks->by_tid, task->ppid, &parent) || !task__is_leader(parent) ||
 	    parent == task)
 		return -1;
@@ -102,7 +102,7 @@ static void write_fork(struct batch *batch, const struct task *task)
 	};
 	union perf_event *event = batch__reserve(batch, &header);
 
-	event->fork.pid = task->process->pid;
+	event->fork.pid = process__pid(task->process);
 	event->fork.tid = task->tid;
 	event->fork.ppid = event->fork.ptid = find_parent(&batch->state->tasks, task);
 	event->fork.time = task_base_time(task);

@@ -97,7 +97,7 @@ static size_t run_programs(u32 first, u32 nr, u32 alive)
 }
 
 /* Bytes of a short-lived program for which nothing was collected. */
-#define MAX_PROGRAM_BYTES	350
+#define MAX_PROGRAM_BYTES	300
 
 static void test_programs(void)
 {
