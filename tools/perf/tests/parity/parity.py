@@ -526,7 +526,9 @@ def compare(scenarios, pair, directory, perfs):
         recording.record()
         return Facts(recording, os.environ['UPSTREAM_PERF']).read()
 
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    # Linux gives all samples of a page fault the time by the clock of one event.
+    shared = re.match(r'(system|system-command|cpus|user|cgroup) \S*(faults|group)', pair)
+    with concurrent.futures.ThreadPoolExecutor(1 if shared else 2) as pool:
         facts = [*pool.map(facts_of, ('upstream', 'ours'), perfs, (first or 'stream', second))]
     lines = sorted([f'-{line}' for line in facts[0] - facts[1]] +
                    [f'+{line}' for line in facts[1] - facts[0]], key=lambda line: line[1:])

@@ -1,7 +1,8 @@
 #!/bin/bash
 # perf record: each file relates the clock of its events to the time of day
 # SPDX-License-Identifier: GPL-2.0-only
-# tags: parallel
+#
+# Runs alone: see record_sideband_storm.sh.
 
 . "$(dirname "$0")/lib/recorder.sh"
 . "$(dirname "$0")/lib/files.sh"

@@ -2,8 +2,10 @@
 # perf record: files tell the same as those of upstream's perf record
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 3600
-# tags: parallel long
+# tags: long
 # needs: upstream-perf
+#
+# Runs alone: see record_sideband_storm.sh.
 #
 # ../parity/parity.py compares the pairs of recordings that ../parity/scenarios lists. With NIGHT set,
 # it also compares random ones.

@@ -2,7 +2,10 @@
 # perf record: snapshots name every short-lived process, and the memory of the recorder does not grow
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 900
-# tags: parallel long
+# tags: long
+#
+# Runs alone: Linux gives the samples of a page fault that several recorders want the time by the clock
+# of one of them, here perhaps that of another test.
 
 . "$(dirname "$0")/lib/recorder.sh"
 . "$(dirname "$0")/lib/files.sh"
