@@ -145,6 +145,20 @@ static void test_stale_maps(void)
 	end();
 
 	begin_with_many_maps();
+	state__find_stale_maps(&state, read_maps);
+	finish_lookup();
+	sample_time = now++;
+	emit_unmapped(10);
+	make_final();
+	state__find_stale_maps(&state, read_maps);
+	finish_lookup();
+	collect(10, 10, sample_time);
+	read_new_file(sample_time);
+	check(nr_reads == 2 && resolves(10, 10, 0x2010, "jit", "", 0),
+	      "the base view is pruned by the older of two lookups before it has the time of the newer");
+	end();
+
+	begin_with_many_maps();
 	mapped_page = 0;
 	state__find_stale_maps(&state, read_maps);
 	emit_mmap(10, 0x2000000, 0x1000, 0, "/new");
