@@ -32,6 +32,7 @@ bool bpf_ring__excludes_own(struct evsel *evsel)
 }
 
 #if defined(HAVE_BPF_SKEL) && defined(__x86_64__)
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 #include <internal/lib.h>
@@ -52,7 +53,6 @@ bool bpf_ring__excludes_own(struct evsel *evsel)
 #include "util/record.h"
 #include "util/target.h"
 #include "util/time-utils.h"
-#include "util/util.h"
 #include "recording/lib/compat.h"
 #include "recording/lib/evsel.h"
 #include "bpf_programs.h"
@@ -128,9 +128,11 @@ static bool kernel_has(const char *function)
 
 static bool preempts_programs(void)
 {
-	unsigned int version;
+	struct utsname kernel;
+	unsigned int version, patchlevel;
 
-	return fetch_kernel_version(&version, NULL, 0) || version >= PREEMPTING_VERSION;
+	return uname(&kernel) || sscanf(kernel.release, "%u.%u", &version, &patchlevel) != 2 ||
+	       (version << 16) + (patchlevel << 8) >= PREEMPTING_VERSION;
 }
 
 /* Return: why no event of this recording can be written by BPF, or NULL. */
