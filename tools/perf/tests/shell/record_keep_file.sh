@@ -52,6 +52,17 @@ has_span() {
 	awk "BEGIN { exit !($begin < $end) }"
 }
 
+# is_too_short: has the recovered file less than a second, and no call in it? The workload begins later
+# than the recorder.
+is_too_short() {
+	local ranges
+
+	trace_options=(--time "$begin,$end")
+	ranges=$(numbered_ranges "$work/recovered")
+	trace_options=()
+	[ -z "$ranges" ] && awk "BEGIN { exit !($end - $begin < 1) }"
+}
+
 # is_complete FILE...: check that the files hold each call between $begin and $end once
 is_complete() {
 	trace_options=(--time "$begin,$end")
@@ -109,17 +120,17 @@ try() {
 	if ! recover; then
 		grep -q 'before it kept' "$work/inject.err" || error "not recovered: $(< "$work/inject.err")"
 		early=$((early + 1))
-	elif [ "$asker" ] && has_span; then
+	elif ! has_span || is_too_short; then
+		readable "$work/recovered" || error "it cannot be read"
+		late=$((late + 1))
+	elif [ "$asker" ]; then
 		# Where a ring or the budget lost records, the span begins behind the loss.
 		! grep -q 'nothing dropped' <("$PERF" script "${no_symbols[@]}" -f -i "$work/recovered" 2> /dev/null) ||
 			saves_all
 		killed=$((killed + 1))
-	elif has_span; then
+	else
 		is_complete "$work/recovered"
 		killed=$((killed + 1))
-	else
-		readable "$work/recovered" || error "it cannot be read"
-		late=$((late + 1))
 	fi
 	((rounds % 50)) || note "$rounds killed, of which $killed recovered"
 }
@@ -132,7 +143,7 @@ for ((i = 0; i < kills && !result_errors; i++)); do
 	2) try --keep=1s,32M ;;
 	esac
 done
-note "$rounds killed: $killed recovered and complete, $early before a record was kept, $late before two visits of all rings"
+note "$rounds killed: $killed recovered and complete, $early before a record was kept, $late before two visits of all rings, or before a call"
 note "$asked wrote snapshots meanwhile, $twice of these had the last one in the box as well"
 ((killed || result_errors)) || inconclusive "the readers got no CPU in time"
 rm -f "$box"
