@@ -1,9 +1,11 @@
 #!/bin/bash
 # make demo, demo-overwrite, demo-pt: each demo shows what it announces
 # SPDX-License-Identifier: GPL-2.0-only
-# tags: parallel
 # timeout: 300
 # needs: kernel
+#
+# Runs alone: the incident takes a CPU from others, and real-time tasks of other tests take it from the
+# incident.
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
 . "$top/tools/perf/tests/shell/lib/harness.sh"

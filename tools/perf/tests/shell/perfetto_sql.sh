@@ -20,6 +20,7 @@ need perf root delays sched:sched_switch
 need_numbered
 need_perfetto_reader
 [ -r "$page" ] || skip "no page of questions: $page"
+need_idle_events
 
 cat > "$work/questions.py" <<'END'
 """Read the questions of a page, in its order, and let them name another task and CPU."""
