@@ -78,7 +78,9 @@ static struct log_block *filter_block(struct state_log *log, struct log_block *b
 		nr_unshared += entry.record->refcount == 1;
 		entries[nr++] = entry;
 	}
-	return nr < block->nr / 2 || nr_unshared > nr / 4 ? repack(log, block, entries, nr) : block;
+	if (!nr || nr < block->nr / 2 || nr_unshared > nr / 4)
+		return repack(log, block, entries, nr);
+	return block;
 }
 
 static void filter_blocks(struct state_log *log, log_filter_t filter, void *arg)

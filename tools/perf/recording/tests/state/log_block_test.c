@@ -10,6 +10,7 @@
 #include <linux/bitmap.h>
 #include <linux/err.h>
 #include "recording/state/log.h"
+#include "recording/state/log.h"
 #include "recording/state/log_block.h"
 #include "state_fixture.h"
 #include "../random.h"
@@ -191,6 +192,38 @@ static void test_marks(void)
 	drop_copies(10);
 }
 
+/* A log_filter_t: keep the first of @arg entries */
+static bool keep_first(void *arg, struct log_entry *kept)
+{
+	size_t *nr = arg;
+
+	(void)kept;
+	return *nr && (*nr)--;
+}
+
+/* One that is left is packed alone. */
+static void test_last_entry(void)
+{
+	struct state_log log;
+	size_t i, nr = 20;
+
+	state_log__init(&log, &format);
+	log.max_unpacked = nr / 2;
+	for (i = 0; i < nr; i++) {
+		if (state_log__add(&log, draw_record(100), 0))
+			abort();
+	}
+	state_log__apply(&log, UINT64_MAX, keep_first, &nr);
+	state_log__pack(&log);
+	nr = 1;
+	state_log__filter(&log, keep_first, &nr);
+	check(log.nr_blocks == 1 && log.nr_packed == 1, "one of the packed entries is left");
+	nr = 0;
+	state_log__filter(&log, keep_first, &nr);
+	check(!log.nr_blocks && !log.block_bytes, "no block is left when its last entry is dropped");
+	state_log__exit(&log);
+}
+
 int main(void)
 {
 	history__format(&format);
@@ -200,6 +233,7 @@ int main(void)
 	test_round_trips();
 	test_large();
 	test_marks();
+	test_last_entry();
 	log_packer__free(packer);
 	return tap_end();
 }
