@@ -13,9 +13,9 @@
  * byte count (util/auxtrace.h and arch/.../util/).
  *
  * In the file, each piece of a trace follows an AUXTRACE record that describes it; the header has
- * an index of these records. Each area collects its part of the index until the file ends. The kernel disables an event whose area is full, or whose trace was
- * truncated. It is enabled again when there is space, unless it was disabled on purpose: @enabling
- * serializes the two.
+ * an index of these records. Each area collects its part of the index until the file ends. The
+ * kernel disables an event whose area is full, or whose trace was truncated. It is enabled again
+ * when there is space, unless it was disabled on purpose: @enabling serializes the two.
  */
 #ifndef PERF_RECORDING_AUX_H
 #define PERF_RECORDING_AUX_H

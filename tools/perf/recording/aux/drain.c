@@ -22,7 +22,8 @@ static int enable_again(struct aux *aux, struct aux_area *area)
 	if (!aux->itr->read_finish)
 		return 0;
 	pthread_mutex_lock(aux->enabling);
-	err = aux->itr->read_finish(aux->itr, area->mm.idx);	/* does nothing if evsel->disabled */
+	/* Does nothing if evsel->disabled */
+	err = aux->itr->read_finish(aux->itr, area->mm.idx);
 	pthread_mutex_unlock(aux->enabling);
 	if (err)
 		pr_err("Cannot enable %s again: %m\n", evsel__name(aux->evsel));

@@ -9,9 +9,9 @@
  * index and its hardware ids belong to the reader. The main thread collects the index of all areas
  * where a file ends, while the readers are held or have ended (aux__end_file()).
  *
- * A visit reads aux_head first, then drains the ring, then writes the trace up to that aux_head. The
- * kernel writes PERF_RECORD_AUX before it publishes aux_head. So each piece of a trace follows the
- * records that tell about it, and both are in the same file.
+ * A visit reads aux_head first, then drains the ring, then writes the trace up to that aux_head.
+ * The kernel writes PERF_RECORD_AUX before it publishes aux_head. So each piece of a trace follows
+ * the records that tell about it, and both are in the same file.
  */
 #ifndef PERF_RECORDING_AUX_DRAIN_H
 #define PERF_RECORDING_AUX_DRAIN_H

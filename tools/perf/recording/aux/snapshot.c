@@ -81,7 +81,8 @@ void aux_snapshotter__exit(struct aux_snapshotter *snapshotter)
 static int look(struct aux *aux, struct aux_area *area, struct aux_news *news)
 {
 	const struct perf_event_mmap_page *page = area->mm.userpg;
-	u64 head = auxtrace_mmap__read_head(&area->mm, perf_env__kernel_is_64_bit(evlist__env(aux->evlist)));
+	u64 head = auxtrace_mmap__read_head(&area->mm,
+					    perf_env__kernel_is_64_bit(evlist__env(aux->evlist)));
 	u64 old = area->mm.prev;
 
 	if (aux_area__counts(area)) {

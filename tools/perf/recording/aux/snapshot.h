@@ -7,9 +7,10 @@
  * resumed when the last one is copied. Meanwhile a task goes on, and is not traced. Only new bytes
  * are copied, to memory: this takes a memcpy of them, not the time of the disk.
  *
- *	cap_aux_written		The snapshot has exactly the bytes written since the previous one, or the
- *				newest of them, and the number of the missing ones.
- *	without			util guesses from the contents of the area; bytes may be in two snapshots.
+ *	cap_aux_written		The snapshot has exactly the bytes written since the previous one,
+ *				or the newest of them, and the number of the missing ones.
+ *	without			util guesses from the contents of the area; bytes may be in two
+ *				snapshots.
  *
  * There are two sets of copies (double_buffer.h), so that a slow output delays no copy. One thread
  * may take while another writes.

@@ -33,7 +33,8 @@ int aux__write_hw_ids(struct aux *aux, struct aux_area *area, struct output *out
 	if (!hw_ids__has_news(&area->hw_ids))
 		return 0;
 	if (aux->has_samples && !area->hw_ids.begun)
-		return aux__write(aux, area, &records, 0, auxtrace_record__reference(aux->itr), output);
+		return aux__write(aux, area, &records, 0, auxtrace_record__reference(aux->itr),
+				  output);
 	return hw_ids__write(&area->hw_ids, output__write_data, output);
 }
 

@@ -23,7 +23,9 @@ struct records;
  */
 void aux__end_file(struct aux *aux, struct output *output);
 
-/** aux__cut_index - after output__cut(): forget the traces at position @end of the file or behind */
+/**
+ * aux__cut_index - after output__cut(): forget the traces at position @end of the file or behind
+ */
 void aux__cut_index(struct aux *aux, u64 end);
 
 /**

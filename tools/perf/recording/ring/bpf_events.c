@@ -116,7 +116,8 @@ static const struct event_info infos[NR_RING_EVENTS] = {
 	},
 	[RING_EVENT_hrtimer_start] = {
 		"timer:hrtimer_start", "enqueue_hrtimer",
-		{ "hrtimer@8+8 function@16+8 expires@24+8 softexpires@32+8 mode@40+4 was_armed@44+1 ",
+		{ "hrtimer@8+8 function@16+8 expires@24+8 softexpires@32+8 mode@40+4 "
+		  "was_armed@44+1 ",
 		  "hrtimer@8+8 function@16+8 expires@24+8 softexpires@32+8 mode@40+4 " },
 	},
 	[RING_EVENT_hrtimer_cancel] = {
@@ -203,7 +204,9 @@ static int call_number(const char *name)
 	return host_syscall_id(name);
 }
 
-/* Return: the program of the events of single calls that @name is one of, with its number; or -1. */
+/*
+ * Return: the program of the events of single calls that @name is one of, with its number; or -1.
+ */
 static int find_call(const char *name, int *call)
 {
 	const char *what;
@@ -293,7 +296,8 @@ bool bpf_events__find(struct evsel *evsel, struct bpf_event_kind *kind)
 	if (kind->call >= 0)
 		return find_call_format(format, kind);
 	describe(format, &fields);
-	while (!found && kind->variant < MAX_VARIANTS && infos[kind->program].layouts[kind->variant]) {
+	while (!found && kind->variant < MAX_VARIANTS &&
+	       infos[kind->program].layouts[kind->variant]) {
 		found = !strcmp(fields.buf, infos[kind->program].layouts[kind->variant]);
 		if (!found)
 			kind->variant++;

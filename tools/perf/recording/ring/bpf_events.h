@@ -2,8 +2,8 @@
 /*
  * Find the BPF program that writes an event: the table of events of util/bpf_skel/event_ring.h.
  *
- * A program stores the fields of its tracepoint at fixed offsets. An event is written by BPF only if
- * the kernel's format file has the same ones.
+ * A program stores the fields of its tracepoint at fixed offsets. An event is written by BPF only
+ * if the kernel's format file has the same ones.
  */
 #ifndef PERF_RECORDING_BPF_EVENTS_H
 #define PERF_RECORDING_BPF_EVENTS_H
@@ -37,7 +37,9 @@ bool bpf_events__know(struct evsel *evsel);
  */
 bool bpf_events__find(struct evsel *evsel, struct bpf_event_kind *kind);
 
-/** bpf_events__filter - translate the filter of @evsel. Return: 0, or -EOPNOTSUPP as bpf_filter.h */
+/**
+ * bpf_events__filter - translate the filter of @evsel. Return: 0, or -EOPNOTSUPP as bpf_filter.h
+ */
 int bpf_events__filter(struct evsel *evsel, struct ring_filter *filter);
 
 /** bpf_events__function - Return: the name of the function that has the tracepoint of @program */

@@ -10,7 +10,9 @@
 #include "util/bpf_skel/event_ring.h"
 #include "bpf_filter.h"
 
-/* Fields of a sample in front of the raw data, and the size of these: struct sample and struct raw */
+/*
+ * Fields of a sample in front of the raw data, and the size of these: struct sample and struct raw
+ */
 #define RAW_DATA	60
 
 #define MAX_NAME	64
@@ -119,7 +121,8 @@ static int find_field(const struct parser *parser, const char *name, struct fiel
 	if (format)
 		return describe(format, field);
 	if (!strcmp(name, "comm") || !strcmp(name, "COMM")) {
-		*field = (struct field){ .offset = RING_FILTER_COMM, .size = MAX_TEXT, .is_text = true };
+		*field = (struct field){ .offset = RING_FILTER_COMM, .size = MAX_TEXT,
+					 .is_text = true };
 		return 0;
 	}
 	if (!strcmp(name, "cpu") || !strcmp(name, "CPU")) {

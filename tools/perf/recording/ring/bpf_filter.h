@@ -3,11 +3,11 @@
  * Translate the filter of a tracepoint to comparisons that BPF programs evaluate
  * (util/bpf_skel/event_ring_filter.h).
  *
- * Covered are comparisons of integer fields, of fixed strings with == and !=, and of "comm" and "cpu"
- * of the current task, combined by &&, ||, ! and parentheses. Not covered are patterns (~), strings of
- * dynamic length, functions, sets of CPUs, flags of the common fields, and more than
- * MAX_RING_COMPARISONS comparisons. What is covered has the kernel's meaning: for example, an event's
- * own field "comm" takes precedence over the name of the current task.
+ * Covered are comparisons of integer fields, of fixed strings with == and !=, and of "comm" and
+ * "cpu" of the current task, combined by &&, ||, ! and parentheses. Not covered are patterns (~),
+ * strings of dynamic length, functions, sets of CPUs, flags of the common fields, and more than
+ * MAX_RING_COMPARISONS comparisons. What is covered has the kernel's meaning: for example, an
+ * event's own field "comm" takes precedence over the name of the current task.
  */
 #ifndef PERF_RECORDING_BPF_FILTER_H
 #define PERF_RECORDING_BPF_FILTER_H
@@ -23,6 +23,7 @@ struct tep_event;
  *
  * Return: 0; -EOPNOTSUPP if it is not covered, which includes filters that the kernel refuses.
  */
-int bpf_filter__compile(struct ring_filter *filter, const struct tep_event *event, const char *text);
+int bpf_filter__compile(struct ring_filter *filter, const struct tep_event *event,
+			const char *text);
 
 #endif

@@ -106,7 +106,8 @@ void bpf_programs__filter(struct bpf_programs *programs, enum ring_event program
 	int i;
 
 	for (i = 0; i < MAX_RING_COMPARISONS; i++)
-		programs->constants.filters_comm |= filter->comparisons[i].offset == RING_FILTER_COMM;
+		programs->constants.filters_comm |= filter->comparisons[i].offset ==
+						    RING_FILTER_COMM;
 	programs->constants.filtered[program] = 1;
 	programs->filters[number] = *filter;
 }
@@ -305,7 +306,8 @@ static int adopt_lost(struct bpf_programs *programs, const struct bpf_pins *pins
 		return programs->lost_map;
 	if (bpf_obj_get_info_by_fd(programs->lost_map, &info, &len))
 		return -errno;
-	return info.type == BPF_MAP_TYPE_PERCPU_ARRAY && info.value_size == sizeof(*programs->counts) &&
+	return info.type == BPF_MAP_TYPE_PERCPU_ARRAY &&
+	       info.value_size == sizeof(*programs->counts) &&
 	       info.max_entries == NR_RING_COUNTERS ? 0 : -EINVAL;
 }
 
@@ -400,7 +402,8 @@ int bpf_programs__pin(const struct bpf_programs *programs)
 		if (!programs->links[event])
 			continue;
 		err = bpf_pins__add(pins, "prog-", names[event], programs->progs[event]) ?:
-		      bpf_pins__add(pins, "link-", names[event], bpf_link__fd(programs->links[event]));
+			      bpf_pins__add(pins, "link-", names[event],
+					    bpf_link__fd(programs->links[event]));
 	}
 	return err;
 }
@@ -417,8 +420,8 @@ int bpf_programs__commit(const struct bpf_programs *programs, int fd)
 
 static int set_entry(struct bpf_programs *programs, const char *map, int cpu, int fd)
 {
-	return bpf_map_update_elem(bpf_object__find_map_fd_by_name(programs->object, map), &cpu, &fd,
-				   BPF_ANY) ? -errno : 0;
+	return bpf_map_update_elem(bpf_object__find_map_fd_by_name(programs->object, map), &cpu,
+				   &fd, BPF_ANY) ? -errno : 0;
 }
 
 /* Is it a ring as bpf_programs__add_ring() creates it? */
@@ -514,19 +517,24 @@ void bpf_programs__read_lost(const struct bpf_programs *programs, unsigned int c
 		counts[cpu] = programs->counts[cpu];
 }
 
-unsigned long long bpf_programs__misses(const struct bpf_programs *programs, enum ring_event program)
+unsigned long long bpf_programs__misses(const struct bpf_programs *programs,
+					enum ring_event program)
 {
 	struct bpf_prog_info info = { 0 };
 	__u32 len = sizeof(info);
 
-	return bpf_obj_get_info_by_fd(programs->progs[program], &info, &len) ? 0 : info.recursion_misses;
+	return bpf_obj_get_info_by_fd(programs->progs[program], &info, &len) ?
+	       0 : info.recursion_misses;
 }
 
 int bpf_programs__attach(struct bpf_programs *programs)
 {
 	int event;
 
-	/* Adopted programs know when the recorder before was born: they must not take that for this one. */
+	/*
+	 * Adopted programs know when the recorder before was born: they must not take that for this
+	 * one.
+	 */
 	__atomic_store_n(&programs->words->own_tgid, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&programs->words->own_start, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&programs->words->own_tgid, programs->setup.own_tgid, __ATOMIC_RELEASE);

@@ -54,8 +54,8 @@ void bpf_programs__add_cgroup(struct bpf_programs *programs, int number, int fd)
  * @has_cgroup:	samples have the cgroup of the task
  * @preemptible: the kernel preempts programs, unless they disable that
  * @awaits_exec: exec enables that event
- * @pins:	where another recorder may have left programs and rings, and where bpf_programs__pin()
- *		pins them; NULL: nowhere
+ * @pins:	where another recorder may have left programs and rings, and where
+ *		bpf_programs__pin() pins them; NULL: nowhere
  */
 struct bpf_ring_setup {
 	size_t	data_bytes;
@@ -77,7 +77,9 @@ struct bpf_ring_setup {
  */
 int bpf_programs__load(struct bpf_programs *programs, const struct bpf_ring_setup *setup);
 
-/** bpf_programs__adopted - were they pinned? Then they run already, and write to rings that exist. */
+/**
+ * bpf_programs__adopted - were they pinned? Then they run already, and write to rings that exist.
+ */
 bool bpf_programs__adopted(const struct bpf_programs *programs);
 
 /**
@@ -87,7 +89,9 @@ bool bpf_programs__adopted(const struct bpf_programs *programs);
  */
 int bpf_programs__pin(const struct bpf_programs *programs);
 
-/** bpf_programs__commit - pin the perf.data file @fd as the session. Return: 0, or a negative errno */
+/**
+ * bpf_programs__commit - pin the perf.data file @fd as the session. Return: 0, or a negative errno
+ */
 int bpf_programs__commit(const struct bpf_programs *programs, int fd);
 
 /**
@@ -99,7 +103,9 @@ int bpf_programs__commit(const struct bpf_programs *programs, int fd);
  */
 int bpf_programs__add_ring(struct bpf_programs *programs, int cpu, int node);
 
-/** bpf_programs__have_all_rings - have bpf_programs__add_ring() taken all rings that were adopted? */
+/**
+ * bpf_programs__have_all_rings - have bpf_programs__add_ring() taken all rings that were adopted?
+ */
 bool bpf_programs__have_all_rings(const struct bpf_programs *programs);
 
 /**
@@ -110,7 +116,9 @@ bool bpf_programs__have_all_rings(const struct bpf_programs *programs);
 int bpf_programs__add_doorbell(struct bpf_programs *programs, int cpu);
 
 
-/** bpf_programs__words - Return: what may be changed while the programs run; once they are loaded */
+/**
+ * bpf_programs__words - Return: what may be changed while the programs run; once they are loaded
+ */
 struct event_ring_words *bpf_programs__words(struct bpf_programs *programs);
 
 /**

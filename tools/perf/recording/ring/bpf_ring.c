@@ -58,8 +58,9 @@ bool bpf_ring__excludes_own(struct evsel *evsel)
 #include "bpf_programs.h"
 
 /* The fields of a sample, in the order in which the programs write them */
-#define SAMPLE_FORMAT (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
-		       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW)
+#define SAMPLE_FORMAT (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |	\
+		       PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |	\
+		       PERF_SAMPLE_RAW)
 #define SAMPLE_FORMAT_CGROUP (SAMPLE_FORMAT | PERF_SAMPLE_CGROUP)
 
 /* Where all mount and pid namespaces begin (PROC_PID_INIT_INO) */
@@ -365,13 +366,15 @@ static bool can_pin(const struct bpf_ring *ring)
 }
 
 /* Return: NULL, or why the programs cannot write the events. */
-static const char *load(struct bpf_ring *ring, struct evlist *evlist, const struct record_opts *opts,
-			pid_t own_tgid)
+static const char *load(struct bpf_ring *ring, struct evlist *evlist,
+			const struct record_opts *opts, pid_t own_tgid)
 {
 	const struct bpf_ring_setup setup = {
 		.data_bytes = channels__ring_bytes(opts->mmap_pages), .nr_cpus = cpu__max_cpu().cpu,
-		.drained = ring->drained, .has_cgroup = ring->has_cgroup, .own_tgid = own_tgid, .marker = ring->marker,
-		.awaits_exec = ring->marker && target__enable_on_exec((struct target *)&opts->target),
+		.drained = ring->drained, .has_cgroup = ring->has_cgroup, .own_tgid = own_tgid,
+		.marker = ring->marker,
+		.awaits_exec = ring->marker &&
+			       target__enable_on_exec((struct target *)&opts->target),
 		.preemptible = preempts_programs(),
 		.pins = can_pin(ring) ? &ring->pins : NULL,
 	};
@@ -526,7 +529,10 @@ static int map_rings(struct bpf_ring *ring, struct channel *channel, struct evli
 	int err;
 
 	perf_cpu_map__for_each_cpu(cpu, i, evlist->core.all_cpus) {
-		/* With -C, other CPUs have side-band events only: without a ring, nothing is written. */
+		/*
+		 * With -C, other CPUs have side-band events only: without a ring, nothing is
+		 * written.
+		 */
 		if (cpu.cpu < 0 || !perf_cpu_map__has(owner->core.cpus, cpu))
 			continue;
 		err = map_ring(ring, channel, i, owner, cpu);
@@ -564,7 +570,8 @@ static unsigned int counter_of(const struct bpf_event_kind *kind)
 {
 	if (kind->call < 0)
 		return kind->program;
-	return NR_RING_EVENTS + kind->call + (kind->program == RING_EVENT_sys_enter ? 0 : NR_RING_CALLS);
+	return NR_RING_EVENTS + kind->call +
+	       (kind->program == RING_EVENT_sys_enter ? 0 : NR_RING_CALLS);
 }
 
 static int nr_configured(const struct ring_event_config *config, int nr)
@@ -658,7 +665,8 @@ static int map_and_attach(struct bpf_ring *ring, struct channel *channel, struct
 int bpf_ring__map(struct bpf_ring *ring, struct channels *channels, struct evlist *evlist,
 		  unsigned int pages)
 {
-	struct channel *channel = &channels->channel[ring->drained ? CHANNEL_BPF_STREAM : CHANNEL_BPF];
+	struct channel *channel =
+		&channels->channel[ring->drained ? CHANNEL_BPF_STREAM : CHANNEL_BPF];
 	int err;
 
 	if (!ring->programs)
@@ -717,7 +725,8 @@ void bpf_ring__choose_clock(struct bpf_ring *ring, struct evlist *evlist __maybe
 }
 
 int bpf_ring__add_events(struct bpf_ring *ring, struct evlist *evlist __maybe_unused,
-			 const struct record_opts *opts __maybe_unused, pid_t own_tgid __maybe_unused)
+			 const struct record_opts *opts __maybe_unused,
+			 pid_t own_tgid __maybe_unused)
 {
 	if (ring->pin)
 		pr_warning("Cannot pin events: %s. Nothing outlives perf.\n", ring->reason);

@@ -7,16 +7,16 @@
  *
  * The rings of overwrite events have the control page, the records and the trailers of an overwrite
  * ring of PERF_SAMPLE_SIZE_AT_END (util/bpf_skel/event_ring.h), with data_reserved: libperf's
- * snapshots need neither a grace period nor a pause, on stock kernels as well. Other events have rings
- * that readers drain (readers.h) as those of perf; a doorbell wakes them up (doorbell.h). In a
- * recording with both, BPF writes the overwrite events only.
+ * snapshots need neither a grace period nor a pause, on stock kernels as well. Other events have
+ * rings that readers drain (readers.h) as those of perf; a doorbell wakes them up (doorbell.h). In
+ * a recording with both, BPF writes the overwrite events only.
  *
- * All else stays as with perf's rings: each event has descriptors, but of dummy events, which give it
- * ids and cost nothing.
+ * All else stays as with perf's rings: each event has descriptors, but of dummy events, which give
+ * it ids and cost nothing.
  *
  * The programs know a table of events, and one sample format. bpf_ring__add_events() marks the
- * events that they write (evsel__is_bpf_written() of lib/evsel.h), and says of the others why not. The time of all
- * events of the recording is CLOCK_MONOTONIC then.
+ * events that they write (evsel__is_bpf_written() of lib/evsel.h), and says of the others why not.
+ * The time of all events of the recording is CLOCK_MONOTONIC then.
  *
  * All functions run in the main thread, except for bpf_ring__sync() and bpf_ring__lost().
  */
@@ -110,8 +110,8 @@ void bpf_ring__choose_clock(struct bpf_ring *ring, struct evlist *evlist, struct
  * With @ring->pin, adopts the programs that a killed recorder has left there.
  *
  * Return: 0, also if perf's rings take all events; -EOPNOTSUPP after an error message if that was
- * ruled out by --bpf-ring=yes; another negative errno after an error message if what is pinned cannot
- * be used.
+ * ruled out by --bpf-ring=yes; another negative errno after an error message if what is pinned
+ * cannot be used.
  */
 int bpf_ring__add_events(struct bpf_ring *ring, struct evlist *evlist,
 			 const struct record_opts *opts, pid_t own_tgid);
@@ -119,8 +119,8 @@ int bpf_ring__add_events(struct bpf_ring *ring, struct evlist *evlist,
 /**
  * bpf_ring__excludes_own - do the programs exclude the recorder from an event that they write?
  *
- * Always from system calls, and from events that are streamed, but for those of the scheduler: their
- * records are about other tasks as well.
+ * Always from system calls, and from events that are streamed, but for those of the scheduler:
+ * their records are about other tasks as well.
  */
 bool bpf_ring__excludes_own(struct evsel *evsel);
 
@@ -159,9 +159,9 @@ void bpf_ring__sync(struct evlist *evlist);
  * bpf_ring__lost - number of events that the programs have missed on a CPU since they were loaded
  * @cpu_idx:	index in the CPUs of @evsel; 0 reads the counts of all CPUs
  *
- * A program writes nothing if the ring is full, or if it has interrupted too many others. The kernel
- * does not run a program that has interrupted itself: this is counted for all CPUs together, and
- * reported with the first. In any thread, but in one at a time.
+ * A program writes nothing if the ring is full, or if it has interrupted too many others. The
+ * kernel does not run a program that has interrupted itself: this is counted for all CPUs together,
+ * and reported with the first. In any thread, but in one at a time.
  */
 u64 bpf_ring__lost(const struct evsel *evsel, int cpu_idx);
 

@@ -139,7 +139,8 @@ int channel__add_foreign(struct channel *channel, int slot, struct evsel *owner,
 	return ring__map(&channel->rings[slot], channel, owner, fd, cpu);
 }
 
-static int channels__add_evsel(struct channels *channels, struct evlist *evlist, struct evsel *evsel)
+static int channels__add_evsel(struct channels *channels, struct evlist *evlist,
+			       struct evsel *evsel)
 {
 	struct channel *channel = &channels->channel[evsel__channel(evsel)];
 	int cpu_idx, thread, fd, err;

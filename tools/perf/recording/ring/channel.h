@@ -20,8 +20,8 @@
  * redirected to it (PERF_EVENT_IOC_SET_OUTPUT). Drained rings are mapped read-write: the kernel
  * respects data_tail. Overwrite rings are mapped read-only: the kernel ignores data_tail.
  *
- * Events that BPF programs write (bpf_ring.h) have channels of their own. Their rings are treated as
- * those of the overwrite channel, or of the stream channel.
+ * Events that BPF programs write (bpf_ring.h) have channels of their own. Their rings are treated
+ * as those of the overwrite channel, or of the stream channel.
  *
  * Tracking always has a channel of its own: the names of tasks and their maps must neither be
  * overwritten by events nor be lost because a stream's ring is full. The AUX event has a channel of
@@ -145,7 +145,9 @@ size_t channels__ring_bytes(unsigned int pages);
 int channel__add_foreign(struct channel *channel, int slot, struct evsel *owner, int fd,
 			 struct perf_cpu cpu);
 
-/** channel_kind__is_streamed - are the rings of this kind of channel drained by readers (readers.h)? */
+/**
+ * channel_kind__is_streamed - are the rings of this kind of channel drained by readers (readers.h)?
+ */
 bool channel_kind__is_streamed(enum channel_kind kind);
 
 /** channels__have_streams - are there rings of such channels? */

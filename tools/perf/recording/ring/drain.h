@@ -16,7 +16,8 @@ struct ring;
 /**
  * struct ring_drainer - drains a ring and the AUX area behind it
  * @drain:	called instead of ring__drain(), with the same results, in the thread of the ring's
- *		reader. Adds 1 to @bytes if there was AUX data: a reader of the file does not sort it.
+ *		reader. Adds 1 to @bytes if there was AUX data: a reader of the file does not sort
+ *		it.
  *
  * Embedded in its owner, which @drain finds by container_of().
  */

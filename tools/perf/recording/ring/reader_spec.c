@@ -76,7 +76,8 @@ static int add_topology(struct reader_spec *spec, bool packages, struct perf_cpu
 	if (!topology)
 		return -ENOENT;
 	if (packages)
-		err = add_lists(spec, topology->package_cpus_list, topology->package_cpus_lists, all);
+		err = add_lists(spec, topology->package_cpus_list, topology->package_cpus_lists,
+				all);
 	else
 		err = add_lists(spec, topology->core_cpus_list, topology->core_cpus_lists, all);
 	cpu_topology__delete(topology);

@@ -58,7 +58,8 @@ static int create_readers(struct readers *readers, int *nr_rings)
 	for (place = 0; place <= readers->spec.nr; place++) {
 		if (!nr_rings[place])
 			continue;
-		err = reader__init(&readers->readers[readers->nr++], readers, place, nr_rings[place]);
+		err = reader__init(&readers->readers[readers->nr++], readers, place,
+				   nr_rings[place]);
 		if (err)
 			return err;
 		nr_rings[place] = readers->nr - 1;
@@ -346,8 +347,8 @@ int readers__raise(struct readers *readers, pthread_t thread, bool drains)
 	if (!err)
 		return 0;
 	if (readers->priority >= 0) {
-		pr_err("Cannot set real-time priority %d (-r): %s. Run as root, or raise 'ulimit -r'.\n", priority,
-		       strerror(-err));
+		pr_err("Cannot set real-time priority %d (-r): %s. Run as root, or raise 'ulimit -r'.\n",
+		       priority, strerror(-err));
 		return err;
 	}
 	pr_debug("Readers run in the normal class: %s\n", strerror(-err));

@@ -80,7 +80,8 @@ struct rounds {
 };
 
 /** rounds__init - Return: 0, or -ENOMEM */
-int rounds__init(struct rounds *rounds, unsigned int nr_visitors, int (*mark)(void *arg), void *arg);
+int rounds__init(struct rounds *rounds, unsigned int nr_visitors, int (*mark)(void *arg),
+		 void *arg);
 
 /** rounds__exit - harmless if it is zeroed */
 void rounds__exit(struct rounds *rounds);

@@ -10,8 +10,8 @@ struct ring;
 
 /* Requests of a sink, which has taken the records, to the thread that drains. */
 enum sink_answer {
-	SINK_WAKE_RECORDER = 1,		/* the main thread has something to do */
-	SINK_STOP_READING,		/* no more records are wanted; wake the main thread as well */
+	SINK_WAKE_RECORDER = 1,	/* the main thread has something to do */
+	SINK_STOP_READING,	/* no more records are wanted; wake the main thread as well */
 };
 
 /**

@@ -13,7 +13,9 @@
 #define NR_EVENTS	3
 #define DATA_PAGES	4	/* more than three records with the longest path */
 
-/* The kernel may serve the events in either order: one without build-ids follows the one with them. */
+/*
+ * The kernel may serve the events in either order: one without build-ids follows the one with them.
+ */
 static int open_event(int nr)
 {
 	struct perf_event_attr attr = {

@@ -13,8 +13,8 @@
  * does nothing else. While the backlog is full it leaves the records in the rings, and goes on with
  * the ring whose records had no space, so that all rings get their share of a storm.
  *
- * @lock serializes draining. The main thread drains as well, when it must know all that was published,
- * and holds @lock while nothing may be drained.
+ * @lock serializes draining. The main thread drains as well, when it must know all that was
+ * published, and holds @lock while nothing may be drained.
  */
 #ifndef PERF_RECORDING_DRAIN_THREAD_H
 #define PERF_RECORDING_DRAIN_THREAD_H

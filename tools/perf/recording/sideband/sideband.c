@@ -56,7 +56,8 @@ static void take_in(void *arg, const struct records *records)
 	journal__add(sideband->keep, records);
 }
 
-static int write_to_state(struct record_sink *sink, const struct records *records, struct ring *ring)
+static int write_to_state(struct record_sink *sink, const struct records *records,
+			  struct ring *ring)
 {
 	struct sideband *sideband = container_of(sink, struct sideband, to_state);
 
@@ -94,10 +95,12 @@ static void warn_of_loss(const struct state_loss *loss)
 		pr_warning("Not enough memory for %" PRIu64 " names and maps of tasks: some samples may have "
 			   "none.\n", loss->no_memory);
 	if (loss->malformed)
-		pr_warning("Left out %" PRIu64 " malformed records about tasks.\n", loss->malformed);
+		pr_warning("Left out %" PRIu64 " malformed records about tasks.\n",
+			   loss->malformed);
 	if (loss->passthrough)
 		pr_warning("Left out %" PRIu64 " context switches and similar records: the live state "
-			   "keeps %lu MB of them.\n", loss->passthrough, STATE_MAX_PASSTHROUGH_BYTES >> 20);
+			   "keeps %lu MB of them.\n", loss->passthrough,
+			   STATE_MAX_PASSTHROUGH_BYTES >> 20);
 	if (loss->cgroups)
 		pr_warning("Left out %" PRIu64 " cgroups: the files have the newest %d.\n",
 			   loss->cgroups, SYSTEM_WIDE_MAX_CGROUPS);
@@ -196,7 +199,8 @@ static int make_up_for_loss(struct sideband *sideband)
 
 	if (lost == sideband->lost)
 		return 0;
-	pr_debug("%" PRIu64 " tracking records lost: reading /proc again.\n", lost - sideband->lost);
+	pr_debug("%" PRIu64 " tracking records lost: reading /proc again.\n",
+		 lost - sideband->lost);
 	sideband->lost = lost;
 	state__mark_exited(&sideband->state, task_exists);
 	err = read_proc(sideband);
@@ -447,7 +451,9 @@ static size_t state_limit(const struct sideband *sideband)
 	return sideband->begin_bytes + max(keep__growth_limit(keep), keep->max_bytes / 16);
 }
 
-/* After the state was reduced: a part of it that is still needed must not be looked at each time. */
+/*
+ * After the state was reduced: a part of it that is still needed must not be looked at each time.
+ */
 static void set_reduce_bytes(struct sideband *sideband)
 {
 	size_t limit = state_limit(sideband);

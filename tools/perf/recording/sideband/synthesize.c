@@ -37,9 +37,11 @@ int synthesize__describe(struct output *output, const struct perf_event_mmap_pag
 	}
 	err = perf_event__synth_time_conv(page, tool, output__write_synthesized, host);
 	if (!err)
-		err = perf_event__synthesize_id_index(tool, output__write_synthesized, output->evlist, host);
+		err = perf_event__synthesize_id_index(tool, output__write_synthesized,
+						      output->evlist, host);
 	if (!err)
-		err = perf_event__synthesize_extra_attr(tool, output->evlist, output__write_synthesized, pipe);
+		err = perf_event__synthesize_extra_attr(tool, output->evlist,
+							output__write_synthesized, pipe);
 	if (!err)
 		err = perf_event__synthesize_thread_map2(tool, output->evlist->core.threads,
 							 output__write_synthesized, NULL);
@@ -125,8 +127,8 @@ static int synthesize_tasks(struct synthesis *synthesis)
 	return output->err ?: err;
 }
 
-int synthesize__system(struct output *output, const struct perf_tool *tool, struct record_opts *opts,
-		       bool data_maps, perf_event__handler_t handle)
+int synthesize__system(struct output *output, const struct perf_tool *tool,
+		       struct record_opts *opts, bool data_maps, perf_event__handler_t handle)
 {
 	struct perf_session *session = output->session;
 	struct machine *host = &session->machines.host;

@@ -34,7 +34,7 @@ int synthesize__describe(struct output *output, const struct perf_event_mmap_pag
  *
  * Return: 0, or a negative errno after an error message.
  */
-int synthesize__system(struct output *output, const struct perf_tool *tool, struct record_opts *opts,
-		       bool data_maps, perf_event__handler_t handle);
+int synthesize__system(struct output *output, const struct perf_tool *tool,
+		       struct record_opts *opts, bool data_maps, perf_event__handler_t handle);
 
 #endif

@@ -56,7 +56,8 @@ static size_t written_size(struct evlist *evlist, const union perf_event *event)
 	struct evsel *evsel;
 
 	evlist__for_each_entry(evlist, evsel) {
-		if (!evsel->core.attr.sample_id_all || !event_wants(&evsel->core.attr, event->header.type))
+		if (!evsel->core.attr.sample_id_all ||
+		    !event_wants(&evsel->core.attr, event->header.type))
 			continue;
 		end = body + evsel__id_hdr_size(evsel);
 		if (end < size && has_id_of(evlist, evsel, (const void *)event + end))

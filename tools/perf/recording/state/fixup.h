@@ -20,8 +20,8 @@
  * unknown id there and gives up.
  *
  * In a PID namespace the kernel writes pid and tid 0 for all tasks outside it. A reader would take
- * their names and maps for those of one task, and name the samples of any of them after the last one
- * that was started. Such records are dropped.
+ * their names and maps for those of one task, and name the samples of any of them after the last
+ * one that was started. Such records are dropped.
  *
  * The ring is left alone: a wrong record is passed on as a copy of what is right.
  */
@@ -50,7 +50,8 @@ union fixup_copy {
  * @records:	whole records of @ring
  * @copy:	used for a wrong record while @sink is called
  *
- * Calls @sink once, or several times where records are wrong or dropped; not at all if none is left.
+ * Calls @sink once, or several times where records are wrong or dropped; not at all if none is
+ * left.
  *
  * Return: 0, or the first negative errno of @sink.
  */

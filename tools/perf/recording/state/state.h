@@ -227,7 +227,8 @@ typedef int (*state_write_t)(void *arg, const void *records, size_t len);
 int state__write(struct state *state, state_write_t write, void *arg);
 
 /**
- * state__write_until - write what the file does not have yet, as far as it has a time up to @time [ns]
+ * state__write_until - write what the file does not have yet, as far as it has a time up to @time
+ * [ns]
  * @next:	0 at first; where the next call continues
  * @complete:	set if all records up to @time are written, and no older one can arrive
  *
