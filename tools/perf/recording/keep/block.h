@@ -92,7 +92,10 @@ struct keep_block {
  */
 void *keep_memory__map(struct keep_box *box, size_t len);
 
-/** keep_memory__unmap - free @len bytes that keep_memory__map() or keep_block__replace() has returned */
+/**
+ * keep_memory__unmap - free @len bytes that keep_memory__map() or keep_block__replace() has
+ * returned
+ */
 void keep_memory__unmap(struct keep_box *box, void *memory, size_t len);
 
 /**
@@ -121,8 +124,8 @@ u64 keep_block__seq(const struct keep_block *block);
  * keep_block__replace - replace the content by a copy of @len bytes at @data
  * @packed:	these are a packed block (pack.h), or else records
  *
- * Return: the memory of the former content, which is the caller's now. NULL if there was no memory, or no
- * room in the file: then the block is unchanged.
+ * Return: the memory of the former content, which is the caller's now. NULL if there was no memory,
+ * or no room in the file: then the block is unchanged.
  */
 void *keep_block__replace(struct keep_block *block, const void *data, size_t len, bool packed);
 

@@ -38,14 +38,16 @@ static void *arena_base(const struct keep_box *box)
 
 void *keep_box__alloc(struct keep_box *box, size_t len)
 {
-	size_t page = arena__alloc(&box->arena, DIV_ROUND_UP(len, page_size), len == KEEP_BLOCK_BYTES);
+	size_t page = arena__alloc(&box->arena, DIV_ROUND_UP(len, page_size),
+				   len == KEEP_BLOCK_BYTES);
 
 	return page == ARENA_FULL ? NULL : arena_base(box) + page * page_size;
 }
 
 void keep_box__free(struct keep_box *box, void *data, size_t len)
 {
-	arena__free(&box->arena, (data - arena_base(box)) / page_size, DIV_ROUND_UP(len, page_size));
+	arena__free(&box->arena, (data - arena_base(box)) / page_size,
+		    DIV_ROUND_UP(len, page_size));
 }
 
 bool keep_box__contains(const struct keep_box *box, const void *data)
@@ -70,7 +72,8 @@ struct box_slot *keep_box__open(struct keep_box *box, enum box_kind kind, u64 ge
 	if (!slot)
 		return NULL;
 	*slot = (struct box_slot){
-		.at = data - box->map, .seq = ++box->seq[kind], .generation = generation, .kind = kind,
+		.at = data - box->map, .seq = ++box->seq[kind], .generation = generation,
+		.kind = kind,
 	};
 	slot->open_sum = box_slot__open_sum(slot);
 	set(&slot->state, BOX_OPEN);

@@ -120,7 +120,9 @@ void keep_box__note_lost(struct keep_box *box, u64 since);
 /** keep_box__note_complete - all records up to @time are appended [ns]; likewise */
 void keep_box__note_complete(struct keep_box *box, u64 time);
 
-/** keep_box__read_boot_id - get what identifies this boot of the machine; "" if that is not known */
+/**
+ * keep_box__read_boot_id - get what identifies this boot of the machine; "" if that is not known
+ */
 void keep_box__read_boot_id(char *id, size_t size);
 
 #endif

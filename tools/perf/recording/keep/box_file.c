@@ -22,7 +22,8 @@ static int explain_open(const char *path)
 	int err = -errno;
 
 	if (err == -ELOOP)
-		pr_err("--keep-file=%s is a symbolic link: give the name of the file itself.\n", path);
+		pr_err("--keep-file=%s is a symbolic link: give the name of the file itself.\n",
+		       path);
 	else
 		pr_err("Cannot create --keep-file=%s: %s\n", path, strerror(-err));
 	return err;
@@ -80,7 +81,8 @@ static int check_contents(int fd, const struct stat *st, const char *path)
 	}
 	if (header.version != BOX_VERSION || header.byte_order != BOX_BYTE_ORDER) {
 		pr_err("--keep-file=%s exists, and is from another version of perf, or another machine. Save its records\n"
-		       "with the perf inject --recover-keep of that version, or remove the file.\n", path);
+		       "with the perf inject --recover-keep of that version, or remove the file.\n",
+		       path);
 		return -EEXIST;
 	}
 	if (header.state != BOX_RECORDING && header.state != BOX_UNSAVED)
@@ -94,7 +96,8 @@ static int explain_space(int fd, const char *path, u64 bytes, int err)
 {
 	struct statvfs fs;
 
-	pr_err("Cannot reserve %" PRIu64 " MB for --keep-file=%s: %s.", bytes >> 20, path, strerror(err));
+	pr_err("Cannot reserve %" PRIu64 " MB for --keep-file=%s: %s.", bytes >> 20, path,
+	       strerror(err));
 	if (err == ENOSPC && !fstatvfs(fd, &fs))
 		pr_err(" The file system has %" PRIu64 " MB free: use a smaller --keep, or another file system.",
 		       (u64)fs.f_bavail * fs.f_frsize >> 20);
@@ -161,8 +164,8 @@ static int sync_with_name(int fd, const char *path)
 }
 
 /*
- * Stores to the mapping change nothing that the file system has to write, if it has written all there
- * is to know about the file before.
+ * Stores to the mapping change nothing that the file system has to write, if it has written all
+ * there is to know about the file before.
  */
 static int settle(int fd, const char *path, u64 bytes)
 {

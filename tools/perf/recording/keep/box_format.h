@@ -8,8 +8,8 @@
  *
  * A slot describes one piece of data, its extent: a block of the kept streams (block.h), side-band
  * records that these need, or the session. The session is a perf.data file without samples, with
- * the attributes, ids and features of the recording. Only slots say which pages are used. Words have
- * the byte order of the machine.
+ * the attributes, ids and features of the recording. Only slots say which pages are used. Words
+ * have the byte order of the machine.
  *
  * The recorder maps the file and may be killed between any two stores. Stores that it has executed
  * are in the file, whatever happens to the process. Readers come when it is gone: so only the order
@@ -33,9 +33,9 @@
  *     it is saved, or it is dropped (D).
  *  2. While a block is replaced by its compressed form, two closed slots have its @seq and hold the
  *     same records. The reader takes one.
- *  3. The side-band records of header.generation are all that later blocks need: they begin with the
- *     live state (state.h), and those that were drained since follow in the order of @seq. Slots of
- *     other generations are ignored.
+ *  3. The side-band records of header.generation are all that later blocks need: they begin with
+ *     the live state (state.h), and those that were drained since follow in the order of @seq.
+ *     Slots of other generations are ignored.
  *  4. No record newer than max(@dropped_last, @lost_since) and not newer than @complete is missing.
  */
 #ifndef PERF_RECORDING_BOX_FORMAT_H
@@ -110,7 +110,7 @@ struct box_header {
 
 enum box_slot_state {
 	BOX_FREE,
-	BOX_OPEN,		/* records are appended; their number and times are not in the slot */
+	BOX_OPEN,	/* records are appended; their number and times are not in the slot */
 	BOX_CLOSED,
 };
 
@@ -179,12 +179,14 @@ static inline u64 box_header__sum(const struct box_header *header)
 
 static inline u64 box_slot__open_sum(const struct box_slot *slot)
 {
-	return checksum(&slot->at, offsetof(struct box_slot, open_sum) - offsetof(struct box_slot, at));
+	return checksum(&slot->at,
+			offsetof(struct box_slot, open_sum) - offsetof(struct box_slot, at));
 }
 
 static inline u64 box_slot__sum(const struct box_slot *slot)
 {
-	return checksum(&slot->len, offsetof(struct box_slot, sum) - offsetof(struct box_slot, len));
+	return checksum(&slot->len,
+			offsetof(struct box_slot, sum) - offsetof(struct box_slot, len));
 }
 
 #endif

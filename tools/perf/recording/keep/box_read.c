@@ -31,7 +31,8 @@ static bool header_is_sane(const struct box_header *header)
 {
 	return header->page && header->nr_slots && header->nr_slots <= MAX_SLOTS &&
 	       header->slots_at >= sizeof(*header) && header->slots_at <= header->arena_at &&
-	       (header->arena_at - header->slots_at) / sizeof(struct box_slot) >= header->nr_slots &&
+	       (header->arena_at - header->slots_at) / sizeof(struct box_slot) >=
+	       header->nr_slots &&
 	       header->arena_at <= header->bytes;
 }
 
@@ -74,8 +75,8 @@ static bool slot_is_sane(const struct box_header *header, const struct box_slot 
 	if (slot->state == BOX_CLOSED && slot->sum != box_slot__sum(slot))
 		return false;
 	return slot->kind < BOX_NR_KINDS && slot->encoding < BOX_NR_ENCODINGS && slot->seq &&
-	       slot->len <= max_len(slot) && slot->at >= header->arena_at && slot->at < header->bytes &&
-	       slot->len <= header->bytes - slot->at;
+	       slot->len <= max_len(slot) && slot->at >= header->arena_at &&
+	       slot->at < header->bytes && slot->len <= header->bytes - slot->at;
 }
 
 /* Other fields of an open slot may be left from its last use. */

@@ -2,8 +2,8 @@
 /*
  * Read the file of --keep-file when its recorder is gone. Nothing in the file is trusted.
  *
- * box_format.h says what a reader finds. Files may also be damaged: what a checksum or a limit shows
- * to be wrong is counted and left out.
+ * box_format.h says what a reader finds. Files may also be damaged: what a checksum or a limit
+ * shows to be wrong is counted and left out.
  */
 #ifndef PERF_RECORDING_BOX_READ_H
 #define PERF_RECORDING_BOX_READ_H
@@ -34,8 +34,8 @@ struct box_reader {
  * @fd:		a regular file that nobody writes to; remains the caller's
  * @problem:	after an error: what is wrong
  *
- * Leaves out blocks that are in a saved file, side-band records of other generations, and the second
- * one of two slots for the same records.
+ * Leaves out blocks that are in a saved file, side-band records of other generations, and the
+ * second one of two slots for the same records.
  *
  * Return: 0, or a negative errno; -EINVAL if the file is none, or if header or session are damaged.
  */

@@ -24,11 +24,11 @@
  * predict another are passed over; where there is none, 0 is predicted. The task is predicted by
  * previous, the size by task. The key is what has followed the last time that a task had the same
  * history: the last three events and keys (programs repeat their sequences of system calls, and the
- * exit of a call has the number of its entry). Task, size and key are decoded in this order, because
- * the next one depends on them. For the other words the encoder counts in some of the samples which
- * predictor is right, and chooses for later blocks: padding, for instance, has what the previous
- * record left there. The choice is part of the columns, so each block can be decoded alone. Times
- * are predicted by the tick of the clock, see columns_clock.h.
+ * exit of a call has the number of its entry). Task, size and key are decoded in this order,
+ * because the next one depends on them. For the other words the encoder counts in some of the
+ * samples which predictor is right, and chooses for later blocks: padding, for instance, has what
+ * the previous record left there. The choice is part of the columns, so each block can be decoded
+ * alone. Times are predicted by the tick of the clock, see columns_clock.h.
  *
  * Format: host byte order; numbers are varints of 7 bits a byte, the lowest first; differences are
  * mapped to 0, -1, 1, -2, ... -> 0, 1, 2, 3, ...
@@ -39,22 +39,23 @@
  *	kinds		number of events (128 at most), and for each: its index, words that are
  *			predicted by previous, and by task, as bit masks
  *	templates	their number (254 at most), and for each: kind, mask
- *	lengths		of the parts below; of columns: number of them, then for each its distance from
- *			the one before and its length
+ *	lengths		of the parts below; of columns: number of them, then for each its distance
+ *			from the one before and its length
  *	order		one byte for each record: its template; 254: kind and mask are in the part
  *			"odd"; 255: the record is in the part "whole"
  *	odd		kind, one byte, and mask, for each record of template 254
  *	whole		records as they are
  *	tails		what samples have behind their first 64 words
- *	columns		kind by kind, for each word the differences; for times, the first byte of the
- *			symbol, the second byte of those that have one, and differences as 64-bit numbers
- *			where there is no symbol
+ *	columns		kind by kind, for each word the differences; for times, the first byte of
+ *			the symbol, the second byte of those that have one, and differences as
+ *			64-bit numbers where there is no symbol
  *
- * Bounds: a block has at most COLUMNS_MAX_BYTES. The encoder allocates five times the block and 3 MB
- * when it is created, and touches what it uses of that: 1 MB for a block of 1 MB of system calls. A
- * block that the columns would not make smaller is refused, and one with records that no ring has
- * (of a size that is no multiple of 8). The decoder accepts any bytes: it reads none behind their end,
- * writes no more than there is space for, and needs no more memory than its tables of 200 kB.
+ * Bounds: a block has at most COLUMNS_MAX_BYTES. The encoder allocates five times the block and 3
+ * MB when it is created, and touches what it uses of that: 1 MB for a block of 1 MB of system
+ * calls. A block that the columns would not make smaller is refused, and one with records that no
+ * ring has (of a size that is no multiple of 8). The decoder accepts any bytes: it reads none
+ * behind their end, writes no more than there is space for, and needs no more memory than its
+ * tables of 200 kB.
  *
  * Locks: none. An encoder or a decoder is used by one thread at a time.
  */

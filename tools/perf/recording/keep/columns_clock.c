@@ -32,7 +32,8 @@ static unsigned int find_differences(unsigned int time_word, const void *records
 	unsigned int nr = 0;
 	size_t pos, size;
 
-	for (pos = 0; pos + sizeof(struct perf_event_header) <= len && nr < MAX_SAMPLES; pos += size) {
+	for (pos = 0; pos + sizeof(struct perf_event_header) <= len && nr < MAX_SAMPLES;
+	     pos += size) {
 		const struct perf_event_header *header = records + pos;
 
 		size = header->size;
@@ -49,8 +50,8 @@ static unsigned int find_differences(unsigned int time_word, const void *records
 }
 
 /*
- * Return: 1 if all differences are multiples of a tick; 0 on average if they have nothing to do with
- * it.
+ * Return: 1 if all differences are multiples of a tick; 0 on average if they have nothing to do
+ * with it.
  */
 static double fit(const u16 *differences, unsigned int nr, double ticks_per_ns)
 {

@@ -14,7 +14,8 @@
  *
  *	ticks			if a tick is 1 ns
  *	3 * ticks + 1 + error	otherwise; error: -1, 0 or 1 ns
- *	TIME_LONG		neither: more than some microseconds later, or earlier, than the sample before
+ *	TIME_LONG		neither: more than some microseconds later, or earlier, than the
+ *				sample before
  */
 #ifndef PERF_RECORDING_KEEP_COLUMNS_CLOCK_H
 #define PERF_RECORDING_KEEP_COLUMNS_CLOCK_H
@@ -22,7 +23,9 @@
 #include <stddef.h>
 #include <linux/types.h>
 
-/* Symbols below this take a byte of the first column, those below TIME_LONG one of the second, too. */
+/*
+ * Symbols below this take a byte of the first column, those below TIME_LONG one of the second, too.
+ */
 #define TIME_SHORT	224U
 #define TIME_LONG	(TIME_SHORT + (31U << 8))
 

@@ -413,7 +413,8 @@ static void encode_sample(struct columns_encoder *encoder, const u32 *record, u3
 		put_difference(encoder, &columns[layout->key], key - *next);
 	for (; rest; rest &= rest - 1) {
 		unsigned int i = __builtin_ctzll(rest);
-		const u32 *predicted = by_task & bit(i) ? task : by_previous & bit(i) ? previous : context;
+		const u32 *predicted = by_task & bit(i) ? task :
+				       by_previous & bit(i) ? previous : context;
 
 		put_difference(encoder, &columns[i], record[i] - predicted[i]);
 	}

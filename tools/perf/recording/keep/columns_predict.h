@@ -49,8 +49,8 @@ static inline u64 bit(unsigned int word)
 }
 
 /*
- * Where a record is: its position [bytes], from bit 32 on its kind (0xffff: the slot is empty), from
- * bit 48 on the number of its words. One number: a structure would be copied piece by piece.
+ * Where a record is: its position [bytes], from bit 32 on its kind (0xffff: the slot is empty),
+ * from bit 48 on the number of its words. One number: a structure would be copied piece by piece.
  */
 typedef u64 slot_t;
 
@@ -103,7 +103,8 @@ static inline bool is_valid(const struct columns_layout *layout)
 {
 	const u8 id = layout->id, tid = layout->tid, time = layout->time, key = layout->key;
 
-	if ((id && !is_between(id, 2, COLUMNS_WORDS - 1)) || (tid && !is_between(tid, 2, COLUMNS_WORDS)) ||
+	if ((id && !is_between(id, 2, COLUMNS_WORDS - 1)) ||
+	    (tid && !is_between(tid, 2, COLUMNS_WORDS)) ||
 	    (time && !is_between(time, 2, COLUMNS_WORDS - 1)) ||
 	    (key && !is_between(key, 2, COLUMNS_WORDS)))
 		return false;

@@ -41,8 +41,8 @@ struct message {
 };
 
 /*
- * The guard. The recorder may have had other threads when it was forked: nothing here may take a lock
- * of the C library, nor allocate from its heap.
+ * The guard. The recorder may have had other threads when it was forked: nothing here may take a
+ * lock of the C library, nor allocate from its heap.
  */
 
 /**
@@ -100,7 +100,7 @@ static void add_ring(struct guarding *guarding, int fd, size_t bytes)
 	void *page = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
 
 	if (page == MAP_FAILED || (guarding->nr == guarding->max && !grow(guarding)))
-		return;			/* "free" of no entry speaks for it: see is_whole() of recover/rings.c */
+		return; /* "free" of no entry speaks for it: see is_whole() of recover/rings.c */
 	guarding->rings[guarding->nr++] = (struct guarded_ring){ page, bytes, fd };
 }
 
@@ -131,7 +131,8 @@ static enum order receive(struct guarding *guarding)
 static bool wait_for_end(struct guarding *guarding)
 {
 	struct pollfd polled[] = {
-		{ .fd = guarding->socket, .events = POLLIN }, { .fd = guarding->pidfd, .events = POLLIN },
+		{ .fd = guarding->socket, .events = POLLIN },
+		{ .fd = guarding->pidfd, .events = POLLIN },
 	};
 
 	for (;;) {
@@ -145,8 +146,8 @@ static bool wait_for_end(struct guarding *guarding)
 }
 
 /* Write @len bytes of the ring from @pos on. Return: success. */
-static bool write_part(const struct guarding *guarding, const void *data, u64 size, u64 pos, u64 len,
-		       u64 at)
+static bool write_part(const struct guarding *guarding, const void *data, u64 size, u64 pos,
+		       u64 len, u64 at)
 {
 	u64 first = min(len, size - (pos & (size - 1)));
 
@@ -198,7 +199,7 @@ static void save(const struct guarding *guarding)
 	if (entries == MAP_FAILED)
 		return;
 	for (i = 0; i < guarding->nr; i++)
-		ioctl(guarding->rings[i].fd, PERF_EVENT_IOC_DISABLE, 0);	/* not of BPF's rings */
+		ioctl(guarding->rings[i].fd, PERF_EVENT_IOC_DISABLE, 0); /* not of BPF's rings */
 	for (i = 0; i < guarding->nr; i++) {
 		entries[i].at = at;
 		if (!write_ring(guarding, &guarding->rings[i], &entries[i]))
@@ -215,7 +216,8 @@ static void save(const struct guarding *guarding)
 /* Close all descriptors but those of @guarding: others wait for the end of the recorder's pipes. */
 static void close_others(const struct guarding *guarding)
 {
-	int keep[] = { guarding->socket, guarding->pidfd, guarding->file }, fd, max = sysconf(_SC_OPEN_MAX), i;
+	int keep[] = { guarding->socket, guarding->pidfd, guarding->file };
+	int fd, max = sysconf(_SC_OPEN_MAX), i;
 
 	for (fd = 0; fd < min(max, 4096); fd++) {
 		for (i = 0; i < (int)ARRAY_SIZE(keep) && fd != keep[i]; i++)
@@ -286,7 +288,9 @@ static int check(int fd)
 	return S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1 ? 0 : -EPERM;
 }
 
-/* Return: a descriptor of the file, empty and locked; or a negative errno after an error message. */
+/*
+ * Return: a descriptor of the file, empty and locked; or a negative errno after an error message.
+ */
 static int create(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600), err;

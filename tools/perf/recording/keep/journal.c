@@ -24,8 +24,8 @@
 #define RETRY_NS	(10 * NSEC_PER_SEC)
 
 /*
- * Allocate an extent. Blocks of events make room, as long as half of the file is left to them. Caller
- * holds @lock.
+ * Allocate an extent. Blocks of events make room, as long as half of the file is left to them.
+ * Caller holds @lock.
  */
 static void *alloc(struct keep *keep, size_t len)
 {

@@ -5,11 +5,11 @@
  *	generation g	| the live state as of a moment | side-band records since then ...
  *	generation g+1	| the live state as of later    | ...
  *
- * The live state is in the memory of the recorder, and changes at many places. So the file has it as
- * a file of perf record would begin with it, followed by all records that were drained since. When
- * these have become as large as the state, a new generation replaces both. It takes effect at once,
- * when it is complete (box_format.h, E). The state only forgets what no kept record needs; so any
- * generation has all that blocks need which were kept when it began, or later.
+ * The live state is in the memory of the recorder, and changes at many places. So the file has it
+ * as a file of perf record would begin with it, followed by all records that were drained since.
+ * When these have become as large as the state, a new generation replaces both. It takes effect at
+ * once, when it is complete (box_format.h, E). The state only forgets what no kept record needs; so
+ * any generation has all that blocks need which were kept when it began, or later.
  *
  * Extents are filled like blocks, and compressed when they are full, in the caller's thread: the
  * main thread's. All functions do nothing without --keep-file.

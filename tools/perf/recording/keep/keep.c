@@ -73,8 +73,8 @@ static struct keep_block *new_block(struct keep *keep, struct keep_box *box)
 }
 
 /*
- * A file that is full makes room. Where a snapshot is being written and has all of it, records go to
- * memory outside: they will be in the next snapshot, but nobody can recover them.
+ * A file that is full makes room. Where a snapshot is being written and has all of it, records go
+ * to memory outside: they will be in the next snapshot, but nobody can recover them.
  */
 static int begin_block(struct keep *keep)
 {
@@ -197,7 +197,8 @@ int keep__end_round(struct keep *keep)
 	pthread_mutex_lock(&keep->append);
 	note_complete(keep);
 	block = keep->filling;
-	if (block && (block->len >= SEAL_BYTES || block->last - block->first >= keep__max_span(keep)))
+	if (block &&
+	    (block->len >= SEAL_BYTES || block->last - block->first >= keep__max_span(keep)))
 		seal(keep, true);
 	pthread_mutex_unlock(&keep->append);
 	return 0;
@@ -295,7 +296,8 @@ static u64 advise(const struct keep *keep, const struct keep_stats *stats)
 {
 	u64 span = stats->end > stats->others_begin ? stats->end - stats->others_begin : 0;
 
-	if (!keep->dropped_last || stats->limit < KEEP_LIMIT_MEMORY || !span || span >= keep->max_ns)
+	if (!keep->dropped_last || stats->limit < KEEP_LIMIT_MEMORY || !span ||
+	    span >= keep->max_ns)
 		return 0;
 	return keep__needed_instead(keep, span);
 }
@@ -571,7 +573,8 @@ int keep__init(struct keep *keep)
 	keep__measure(keep);
 	err = restorer__init(&keep->restorer, keep->level) ?: keep__start_compressor(keep);
 	if (err)
-		pr_err("Cannot create the thread that compresses what is kept: %s\n", strerror(-err));
+		pr_err("Cannot create the thread that compresses what is kept: %s\n",
+		       strerror(-err));
 	return err;
 }
 

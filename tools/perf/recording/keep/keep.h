@@ -50,7 +50,8 @@
 struct output;
 
 /**
- * keep_limit__name - return one word for programs: "none", "time", "memory", "cpu", "lost" or "space"
+ * keep_limit__name - return one word for programs: "none", "time", "memory", "cpu", "lost" or
+ * "space"
  */
 const char *keep_limit__name(enum keep_limit limit);
 
@@ -65,7 +66,8 @@ int keep__parse(struct keep *keep, const char *arg, const char *defaults);
 
 /**
  * keep__set_file - set the file of --keep-file from the configuration (record.keep-file)
- * @path:	a relative one is in $RUNTIME_DIRECTORY, which systemd sets for services; may be NULL
+ * @path:	a relative one is in $RUNTIME_DIRECTORY, which systemd sets for services; may be
+ *		NULL
  *
  * Return: 0, or -ENOMEM.
  */
@@ -122,8 +124,8 @@ void keep__age(struct keep *keep, u64 time);
 bool keep__drop_oldest(struct keep *keep);
 
 /**
- * keep__save_part - between two blocks of keep__write(), in the same thread: what was written so far
- * is in a file that is complete
+ * keep__save_part - between two blocks of keep__write(), in the same thread: what was written so
+ * far is in a file that is complete
  *
  * Later files do not repeat this part, even if the rest of the snapshot cannot be saved.
  */
@@ -184,8 +186,8 @@ int keep__write(struct keep *keep, struct output *output, const struct keep_writ
 void keep__end_snapshot(struct keep *keep, bool saved);
 
 /**
- * keep__limit_size - drop the oldest blocks until the others have no more than @max_bytes; after the
- * readers have stopped, and after keep__end_snapshot()
+ * keep__limit_size - drop the oldest blocks until the others have no more than @max_bytes; after
+ * the readers have stopped, and after keep__end_snapshot()
  * @max_bytes:	their size in a file [bytes]
  *
  * Return: is anything left?

@@ -15,7 +15,8 @@
  *	budget.c	how much memory the blocks may take, or would need
  *	drop.c		drop blocks
  *	block.c		allocate blocks, in memory or in the box
- *	box.c		the file of --keep-file; box_file.c creates it, arena.c allocates pages in it
+ *	box.c		the file of --keep-file; box_file.c creates it, arena.c allocates pages in
+ *			it
  *
  * Each calls only those below it. keep.h explains the whole. Apart from them are guard.c, a process
  * that saves the rings, and box_read.c, which reads a box that remained.
@@ -71,7 +72,8 @@ enum keep_limit {
 #define KEEP_MAX_CUTS		32
 
 /**
- * struct keep_cut - samples of a cgroup that were dropped, while those of others were kept (share.h)
+ * struct keep_cut - samples of a cgroup that were dropped, while those of others were kept
+ * (share.h)
  * @cgroup:	its id
  * @last:	none newer than this was dropped [ns]
  * @records:	number of those that were
@@ -91,7 +93,8 @@ struct keep_cut {
  * @raw_peak:	memory that blocks took lately which waited to be packed [bytes]
  * @unpacker:	restores blocks that are thinned
  * @records:	what is left of them; KEEP_BLOCK_BYTES
- * @cuts:	@nr_cuts cgroups whose samples were dropped since the last snapshot; under keep->lock
+ * @cuts:	@nr_cuts cgroups whose samples were dropped since the last snapshot; under
+ *		keep->lock
  */
 struct keep_share {
 	bool			 enabled;
@@ -179,7 +182,8 @@ struct keep_stats {
  * @restored:	the memory of @restorer was touched
  * @requested:	a snapshot will be taken soon: time drops nothing
  * @synced_time: what was not appended yet is newer than this [ns]; the main thread's
- * @taken:	array of @nr_taken blocks to be written, the first @nr_written are; the main thread's
+ * @taken:	array of @nr_taken blocks to be written, the first @nr_written are; the main
+ *		thread's
  * @taken_seq:	number in @box of the newest block that was taken
  * @restorer:	restores records for snapshots; the main thread's
  * @packer:	the compressor's

@@ -105,8 +105,8 @@ struct keep_packer {
 
 #ifdef HAVE_ZSTD_SUPPORT
 /*
- * At the fastest level, shorter matches save 5 % of the bytes of columns, and a table of half the size
- * stays in the cache of the CPU.
+ * At the fastest level, shorter matches save 5 % of the bytes of columns, and a table of half the
+ * size stays in the cache of the CPU.
  */
 static void tune_zstd(ZSTD_CCtx *zstd, int level)
 {

@@ -9,8 +9,8 @@
  *
  * KEEP_BY_ZSTD | KEEP_BY_COLUMNS	the rule
  * KEEP_BY_ZSTD				what the columns refuse: stacks, traces
- * KEEP_BY_COLUMNS			when the compressor's thread is behind: 2.4 times as large as with
- *					zstd, for 60 % of the CPU time
+ * KEEP_BY_COLUMNS			when the compressor's thread is behind: 2.4 times as large
+ *					as with zstd, for 60 % of the CPU time
  */
 #ifndef PERF_RECORDING_KEEP_PACK_H
 #define PERF_RECORDING_KEEP_PACK_H

@@ -38,8 +38,8 @@ void restorer__exit(struct restorer *restorer);
 
 /**
  * restorer__restore - replace a packed block by records for the file
- * @records:	the block in one piece; receives PERF_RECORD_COMPRESSED records that are a zstd frame of
- *		their own, or the records. They are valid until the next call.
+ * @records:	the block in one piece; receives PERF_RECORD_COMPRESSED records that are a zstd
+ *		frame of their own, or the records. They are valid until the next call.
  *
  * Return: 0, or a negative errno after an error message.
  */

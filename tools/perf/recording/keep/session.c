@@ -35,7 +35,7 @@ int keep__store_session(struct keep *keep, int fd)
 	err = err ?: store(keep, fd, st.st_size);
 	pthread_mutex_unlock(&keep->lock);
 	if (err)
-		pr_err("Cannot store the description of the events in --keep-file=%s: %s\n", keep->file,
-		       strerror(-err));
+		pr_err("Cannot store the description of the events in --keep-file=%s: %s\n",
+		       keep->file, strerror(-err));
 	return err;
 }

@@ -26,7 +26,9 @@
  * Cgroups of samples
  */
 
-/* Return: length of a sample from its cgroup on [bytes], or 0: none, or not known before parsing. */
+/*
+ * Return: length of a sample from its cgroup on [bytes], or 0: none, or not known before parsing.
+ */
 static unsigned int tail_of(u64 type)
 {
 	if (!(type & PERF_SAMPLE_CGROUP) || type & PERF_SAMPLE_AUX)
@@ -137,7 +139,8 @@ static u64 find_largest(const struct keep *keep)
 
 	list_for_each_entry(block, &keep->blocks, node) {
 		for (i = 0; block->holders && i < block->holders->nr; i++) {
-			holder = find_holder(all, &nr, MAX_ALL_HOLDERS, block->holders->holder[i].cgroup);
+			holder = find_holder(all, &nr, MAX_ALL_HOLDERS,
+					     block->holders->holder[i].cgroup);
 			if (holder)
 				holder->bytes += share_of(block, block->holders->holder[i].bytes);
 			if (holder && (!largest || holder->bytes > largest->bytes))
@@ -195,8 +198,8 @@ struct run {
 };
 
 /*
- * So much memory is left for blocks that wait to be packed: as much as they took lately. Where it is
- * not enough, readers drop whole blocks. Caller holds @lock.
+ * So much memory is left for blocks that wait to be packed: as much as they took lately. Where it
+ * is not enough, readers drop whole blocks. Caller holds @lock.
  */
 static u64 reserve(struct keep *keep)
 {
@@ -274,7 +277,8 @@ static const void *restore(struct keep_share *share, const struct keep_block *bl
 }
 
 /* Append what @records have of other cgroups. Return: did it fit? */
-static bool append_others(struct keep_share *share, struct run *run, const void *records, size_t len)
+static bool append_others(struct keep_share *share, struct run *run, const void *records,
+			  size_t len)
 {
 	const struct perf_event_header *header;
 	size_t pos, begin = run->len;
@@ -324,8 +328,8 @@ static bool is_unchanged(const struct run *run)
 }
 
 /*
- * Replace the first block by what is left of all, @len bytes at @data. Return: false if there was no
- * memory. Caller holds @lock.
+ * Replace the first block by what is left of all, @len bytes at @data. Return: false if there was
+ * no memory. Caller holds @lock.
  */
 static bool replace(struct keep *keep, struct run *run, const void *data, size_t len, bool packed)
 {
@@ -359,7 +363,10 @@ static bool replace(struct keep *keep, struct run *run, const void *data, size_t
 	return true;
 }
 
-/* The samples of the cgroup are dropped, and the blocks but the first are part of it. Caller holds @lock. */
+/*
+ * The samples of the cgroup are dropped, and the blocks but the first are part of it. Caller holds
+ * @lock.
+ */
 static void note_cut(struct keep *keep, struct run *run, struct keep_cut *cut)
 {
 	struct keep_block *block = run->blocks[0];
@@ -438,7 +445,8 @@ bool keep__thin(struct keep *keep)
 		pthread_mutex_unlock(&keep->lock);
 		nr = filter(keep, &run);
 		if (run.len) {
-			len = keep_packer__pack(keep->packer, keep->share.records, run.len, false, &packed);
+			len = keep_packer__pack(keep->packer, keep->share.records, run.len, false,
+						&packed);
 			run.holders = keep_holders__count(keep, keep->share.records, run.len);
 		}
 		pthread_mutex_lock(&keep->lock);

@@ -26,7 +26,9 @@
 #include <stddef.h>
 #include "keep_data.h"
 
-/** keep_holders__count - return what each cgroup has of whole @records, or NULL: unknown, or -ENOMEM */
+/**
+ * keep_holders__count - return what each cgroup has of whole @records, or NULL: unknown, or -ENOMEM
+ */
 struct keep_holders *keep_holders__count(struct keep *keep, const void *records, size_t len);
 
 /**

@@ -73,7 +73,8 @@ int keep__write(struct keep *keep, struct output *output, const struct keep_writ
 
 		newest = max(newest, block->last);
 		records += block->records;
-		err = writer->before_block(writer->arg, block->first) ?: write_block(keep, block, output);
+		err = writer->before_block(writer->arg, block->first) ?:
+		      write_block(keep, block, output);
 		if (!err)
 			count(stats, block);
 		if (!err && block->ends_round && keep->nr_written + 1 < nr_marks)

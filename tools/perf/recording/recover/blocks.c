@@ -58,7 +58,8 @@ static ssize_t decode(struct recovery *recovery, const struct box_slot *slot, vo
 	if (slot->encoding == BOX_PACKED)
 		return keep_unpacker__unpack(recovery->unpacker, recovery->packed, slot->len, data);
 	*data = recovery->raw;
-	return zstd_records__decompress(recovery->packed, slot->len, recovery->raw, KEEP_BLOCK_BYTES);
+	return zstd_records__decompress(recovery->packed, slot->len, recovery->raw,
+					KEEP_BLOCK_BYTES);
 }
 
 bool recovery__read_block(struct recovery *recovery, const struct box_slot *slot,

@@ -63,7 +63,8 @@ struct ring_record {
  * @records:	@nr_records, by checksum
  * @nr_added:	how many the box did not have
  * @oldest:	time of the oldest record [ns]
- * @end_time:	the rings have lost nothing up to this time [ns]; UINT64_MAX: up to the end; 0: unknown
+ * @end_time:	the rings have lost nothing up to this time [ns]; UINT64_MAX: up to the end; 0:
+ *		unknown
  */
 struct saved_rings {
 	void				*data;
@@ -146,13 +147,22 @@ int recovery__write_record(struct recovery *recovery, union perf_event *event);
  * rings.c
  */
 
-/** recovery__load_rings - wait for the guard, and read its file, if there is one. Return: 0, or -ENOMEM */
+/**
+ * recovery__load_rings - wait for the guard, and read its file, if there is one. Return: 0, or
+ * -ENOMEM
+ */
 int recovery__load_rings(struct recovery *recovery);
 
-/** recovery__note_written - the box had this record, which may be in a ring as well; @time: of it [ns] */
+/**
+ * recovery__note_written - the box had this record, which may be in a ring as well; @time: of it
+ * [ns]
+ */
 void recovery__note_written(struct recovery *recovery, const union perf_event *event, u64 time);
 
-/** recovery__write_rings - write what the box did not have. Return: 0, or the value of @recovery->write */
+/**
+ * recovery__write_rings - write what the box did not have. Return: 0, or the value of
+ * @recovery->write
+ */
 int recovery__write_rings(struct recovery *recovery);
 
 void recovery__free_rings(struct saved_rings *rings);

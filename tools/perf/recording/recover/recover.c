@@ -55,7 +55,8 @@ static int open_box(struct recovery *recovery)
 	if (!S_ISREG(st.st_mode))
 		return explain(recovery->path, "it is not a regular file");
 	if (flock(recovery->fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK) {
-		explain(recovery->path, "perf record uses it. Send SIGUSR2 to that process for a snapshot instead");
+		explain(recovery->path,
+			"perf record uses it. Send SIGUSR2 to that process for a snapshot instead");
 		return -EBUSY;
 	}
 	return 0;
@@ -76,7 +77,8 @@ static int copy_session(struct recovery *recovery)
 		pr_err("Cannot copy the description of the events: %s\n", strerror(-err));
 	}
 	free(session);
-	snprintf(recovery->input, sizeof(recovery->input), "/proc/self/fd/%d", recovery->session_fd);
+	snprintf(recovery->input, sizeof(recovery->input), "/proc/self/fd/%d",
+		 recovery->session_fd);
 	return err;
 }
 

@@ -33,7 +33,8 @@ static int read_file(struct saved_rings *rings, int fd)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (size_t)st.st_size < sizeof(struct rings_header))
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    (size_t)st.st_size < sizeof(struct rings_header))
 		return 0;
 	rings->data = malloc(st.st_size);
 	if (!rings->data)

@@ -25,7 +25,8 @@ static bool is_left_out(const union perf_event *event)
 static int add(struct recovery *recovery, union perf_event *event)
 {
 	struct recovered_sideband *sideband = &recovery->sideband;
-	int err = array__grow(&sideband->data, sideband->len, event->header.size, 1, &sideband->space) ?:
+	int err = array__grow(&sideband->data, sideband->len, event->header.size, 1,
+			      &sideband->space) ?:
 		  array__grow(&sideband->records, sideband->nr, 1, sizeof(*sideband->records),
 			      &sideband->max);
 
@@ -33,7 +34,8 @@ static int add(struct recovery *recovery, union perf_event *event)
 		return err;
 	memcpy(sideband->data + sideband->len, event, event->header.size);
 	sideband->records[sideband->nr] = (struct sideband_record){
-		.time = recovery__time(recovery, event), .pos = sideband->len, .order = sideband->nr,
+		.time = recovery__time(recovery, event), .pos = sideband->len,
+		.order = sideband->nr,
 	};
 	sideband->nr++;
 	sideband->len += event->header.size;
@@ -97,7 +99,9 @@ int recovery__load_sideband(struct recovery *recovery)
  */
 static void note_map(struct recovery *recovery, union perf_event *event)
 {
-	struct perf_sample sample = { .cpumode = event->header.misc & PERF_RECORD_MISC_CPUMODE_MASK };
+	struct perf_sample sample = {
+		.cpumode = event->header.misc & PERF_RECORD_MISC_CPUMODE_MASK,
+	};
 	struct machine *machine = &recovery->session->machines.host;
 
 	if (sample.cpumode != PERF_RECORD_MISC_USER &&
