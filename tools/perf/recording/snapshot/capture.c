@@ -107,8 +107,9 @@ static struct snapshot_cause describe(const struct triggers *triggers, unsigned 
 		return describe_durations(&triggers->when);
 	if (what & TRIGGER_EVENT) {
 		cause = (struct snapshot_cause){
-			.reason = evsel__name(events->evsel), .time = events->time, .pid = events->pid,
-			.tid = events->tid, .cpu = events->cpu, .is_event = true,
+			.reason = evsel__name(events->evsel), .time = events->time,
+			.pid = events->pid, .tid = events->tid, .cpu = events->cpu,
+			.is_event = true,
 		};
 	} else if (what & TRIGGER_CONTROL) {
 		cause.reason = "control";

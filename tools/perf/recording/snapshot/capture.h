@@ -21,9 +21,9 @@
  * overwrite.h hands the copies over. A storm of requests needs no more memory than two copies:
  * requests that arrive while one is being written become one snapshot.
  *
- * The capture thread is scheduled as the writing threads are (reader_sched.h): a copy that comes late
- * has lost the incident. Its locks inherit priority. No lock that it needs is held while memory is
- * mapped, rings are read, or the disk is waited for.
+ * The capture thread is scheduled as the writing threads are (reader_sched.h): a copy that comes
+ * late has lost the incident. Its locks inherit priority. No lock that it needs is held while
+ * memory is mapped, rings are read, or the disk is waited for.
  *
  * From capture__start() to capture__stop() only the capture thread uses the triggers. A thread that
  * enables or disables events holds @enabling: the capture thread for --control, --delay and copies
@@ -53,8 +53,8 @@ struct triggers;
  * @triggers:	what the thread waits for
  * @snapshotter: takes copies of the overwrite rings
  * @aux_snapshotter: takes copies of the AUX areas
- * @keep:	what it keeps is not dropped because of its age once a snapshot is requested; NULL with
- *		--advise, which takes no snapshots
+ * @keep:	what it keeps is not dropped because of its age once a snapshot is requested; NULL
+ *		with --advise, which takes no snapshots
  * @channels:	the rings
  * @lost:	receives the losses of the overwrite rings before the last copy
  * @defers:	samples may have deferred user stacks: wait for them

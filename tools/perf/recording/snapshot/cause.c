@@ -69,8 +69,8 @@ static void print_report(const struct when_report *report, char *text, size_t si
 	when_report__print(report, text + len, size - len);
 	len = strlen(text);
 	if (report->end)
-		scnprintf(text + len, size - len, "; from %.6f to %.6f", (double)report->begin / NSEC_PER_SEC,
-			  (double)report->end / NSEC_PER_SEC);
+		scnprintf(text + len, size - len, "; from %.6f to %.6f",
+			  (double)report->begin / NSEC_PER_SEC, (double)report->end / NSEC_PER_SEC);
 }
 
 void snapshot_cause__print(const struct snapshot_cause *cause, char *text, size_t size)
@@ -78,7 +78,8 @@ void snapshot_cause__print(const struct snapshot_cause *cause, char *text, size_
 	if (cause->report.condition)
 		print_report(&cause->report, text, size);
 	else
-		scnprintf(text, size, "%s%s%s", cause->reason, cause->comm[0] ? " by " : "", cause->comm);
+		scnprintf(text, size, "%s%s%s", cause->reason, cause->comm[0] ? " by " : "",
+			  cause->comm);
 }
 
 void snapshot_cause__print_too_long(const struct snapshot_cause *cause, char *text, size_t size)

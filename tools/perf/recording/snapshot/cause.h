@@ -44,8 +44,8 @@ struct merged_cause {
  * @is_exit:	nothing requested it: the recording ends
  * @after_ns:	how long after @time the copy was to be taken (--after) [ns]
  * @report:	the duration that was too long; its condition is NULL otherwise
- * @pending:	a duration whose snapshot waits for --after, while another request has this one taken;
- *		its condition is NULL if there is none
+ * @pending:	a duration whose snapshot waits for --after, while another request has this one
+ *		taken; its condition is NULL if there is none
  * @merged:	later requests that the same copy answers, the first @nr_merged
  * @nr_unlisted: further ones, which @merged has no room for
  */

@@ -207,9 +207,10 @@ static void execute(struct control *control, char *line, struct control_requests
 	} else if (!strcmp(line, "ping") && !*arg) {
 		acknowledge(control, id);
 	} else if (*line) {
-		scnprintf(reason, sizeof(reason), "unknown command '%s%s%s'. Known commands: enable [event], "
-			  "disable [event], evlist [-v|-g|-F], snapshot, stop, ping", line, *arg ? " " : "",
-			  arg);
+		scnprintf(reason, sizeof(reason),
+			  "unknown command '%s%s%s'. Known commands: enable [event], "
+			  "disable [event], evlist [-v|-g|-F], snapshot, stop, ping",
+			  line, *arg ? " " : "", arg);
 		refuse(control, id, reason);
 	}
 }

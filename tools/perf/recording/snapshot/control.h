@@ -15,9 +15,10 @@
  *	any other line				"error: REASON"
  *	a command and " id=ID"			the same with "id=ID" after "ack" or "error:"
  *
- * The client chooses the id, and so recognizes the answer to its command. A line ends with a newline,
- * a NUL, or the end of what was written at once; an answer with a newline and a NUL, as perf stat's do. There is one answer to each command, in the order of the
- * commands; but those to "snapshot" may come later than answers to the commands that follow.
+ * The client chooses the id, and so recognizes the answer to its command. A line ends with a
+ * newline, a NUL, or the end of what was written at once; an answer with a newline and a NUL, as
+ * perf stat's do. There is one answer to each command, in the order of the commands; but those to
+ * "snapshot" may come later than answers to the commands that follow.
  */
 #ifndef PERF_RECORDING_CONTROL_H
 #define PERF_RECORDING_CONTROL_H

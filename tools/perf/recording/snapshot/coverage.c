@@ -33,7 +33,8 @@ static u64 reach(const struct coverage *coverage, const struct coverage_ring *ri
 
 u64 coverage__ns(const struct coverage *coverage)
 {
-	return reach(coverage, coverage->limiting.oldest ? &coverage->limiting : &coverage->reaching);
+	return reach(coverage,
+		     coverage->limiting.oldest ? &coverage->limiting : &coverage->reaching);
 }
 
 u64 coverage__longest_ns(const struct coverage *coverage)

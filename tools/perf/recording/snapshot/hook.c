@@ -149,8 +149,8 @@ void hook__run(struct hook *hook, const char *file)
 	hook__reap(hook);
 	command = free_slot(hook);
 	if (!command) {
-		pr_warning("--exec-snapshot: not run for %s: %d commands are still running.\n", file,
-			   HOOK_MAX_RUNNING);
+		pr_warning("--exec-snapshot: not run for %s: %d commands are still running.\n",
+			   file, HOOK_MAX_RUNNING);
 		return;
 	}
 	if (hook->max_files)

@@ -24,7 +24,8 @@
 /* The rings that overwrite themselves, in the order of the snapshots */
 #define for_each_ring(snapshotter, channel, ring)					\
 	for ((channel) = (snapshotter)->channels;					\
-	     (channel) < (snapshotter)->channels + ARRAY_SIZE((snapshotter)->channels); (channel)++) \
+	     (channel) < (snapshotter)->channels + ARRAY_SIZE((snapshotter)->channels);	\
+	     (channel)++)								\
 		channel__for_each_ring(*(channel), ring)
 
 /*
@@ -32,8 +33,8 @@
  */
 
 /*
- * The programs leave data_tail of a ring in overwrite mode alone. It has the position up to which records
- * are in files, for the next recorder if this one is killed (--pin).
+ * The programs leave data_tail of a ring in overwrite mode alone. It has the position up to which
+ * records are in files, for the next recorder if this one is killed (--pin).
  */
 static u64 saved_position(struct ring *ring)
 {
@@ -44,8 +45,8 @@ static u64 saved_position(struct ring *ring)
 
 static void set_saved_position(const struct ring *ring, u64 position)
 {
-	struct perf_event_mmap_page *page = mmap(NULL, page_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-						 ring->map.fd, 0);
+	struct perf_event_mmap_page *page = mmap(NULL, page_size, PROT_READ | PROT_WRITE,
+						 MAP_SHARED, ring->map.fd, 0);
 
 	if (page == MAP_FAILED)			/* the next recorder repeats what is in files */
 		return;
@@ -84,12 +85,14 @@ static int add_rings(struct snapshotter *snapshotter, int nr, enum perf_overwrit
 	snapshotter->handed_over = calloc(nr, sizeof(*snapshotter->handed_over));
 	sets[0].snapshots = calloc(nr, sizeof(*sets[0].snapshots));
 	sets[1].snapshots = calloc(nr, sizeof(*sets[1].snapshots));
-	if (!snapshotter->rings || !snapshotter->handed_over || !sets[0].snapshots || !sets[1].snapshots)
+	if (!snapshotter->rings || !snapshotter->handed_over || !sets[0].snapshots ||
+	    !sets[1].snapshots)
 		return -ENOMEM;
 	for_each_ring(snapshotter, channel, ring) {
 		const bool is_bpf = (*channel)->kind == CHANNEL_BPF;
 
-		err = err ?: add_ring(snapshotter, ring, is_bpf ? PERF_OVERWRITE_SIZED : kind, is_bpf);
+		err = err ?: add_ring(snapshotter, ring, is_bpf ? PERF_OVERWRITE_SIZED : kind,
+				      is_bpf);
 	}
 	return err;
 }
@@ -392,8 +395,8 @@ int snapshotter__look(struct snapshotter *snapshotter,
 	for (i = 0; i < snapshotter->nr && !err; i++)
 		err = look_at(snapshotter, i, see, arg);
 	/*
-	 * Records that were copied meanwhile may have been overwritten before they were seen here. All
-	 * records copied from now on were seen, or are newer.
+	 * Records that were copied meanwhile may have been overwritten before they were seen here.
+	 * All records copied from now on were seen, or are newer.
 	 */
 	if (!err && snapshotter__pending(snapshotter))
 		err = -EAGAIN;

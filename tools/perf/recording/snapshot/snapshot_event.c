@@ -36,7 +36,8 @@ static struct evsel *new_evsel(struct evlist *evlist)
 		.type		= PERF_TYPE_SOFTWARE,
 		.size		= sizeof(attr),
 		.config		= PERF_COUNT_SW_BPF_OUTPUT,
-		.sample_type	= (__evlist__combined_sample_type(evlist) & ~LEFT_OUT) | PERF_SAMPLE_RAW,
+		.sample_type	= (__evlist__combined_sample_type(evlist) & ~LEFT_OUT) |
+				  PERF_SAMPLE_RAW,
 		.sample_period	= 1,
 		.read_format	= first->read_format,
 		.sample_id_all	= first->sample_id_all,
@@ -92,7 +93,8 @@ static void add_kept(const struct keep_stats *kept, char *text, size_t size)
 	size_t len = strlen(text);
 
 	scnprintf(text + len, size - len, "; kept %.6f s, %s",
-		  kept->end > kept->begin ? seconds(kept->end - kept->begin) : 0, limits[kept->limit]);
+		  kept->end > kept->begin ? seconds(kept->end - kept->begin) : 0,
+		  limits[kept->limit]);
 }
 
 /* How far back cgroups reach, as far as there is space: the summary has all. */

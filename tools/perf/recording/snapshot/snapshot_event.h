@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Write a sample of the event "snapshot" into each snapshot that was requested: why, and how far
- * back it reaches. The snapshot at the end of a recording has none: the sample would follow the last
- * events, which users look for there.
+ * back it reaches. The snapshot at the end of a recording has none: the sample would follow the
+ * last events, which users look for there.
  *
  * The event is described in the file, and opened nowhere. Its type is that of bpf-output, whose
  * samples hold any bytes: so each perf since 4.4 prints the text. The sample has the task, the CPU

@@ -32,7 +32,8 @@ static int add_fd(struct evlist *evlist, int fd)
 /* Add a descriptor that stays the caller's. Return: its position, or a negative errno. */
 static int watch(struct evlist *evlist, int fd)
 {
-	return perf_evlist__add_pollfd(&evlist->core, fd, NULL, POLLIN, fdarray_flag__nonfilterable);
+	return perf_evlist__add_pollfd(&evlist->core, fd, NULL, POLLIN,
+				       fdarray_flag__nonfilterable);
 }
 
 static int entry_fd(const struct triggers *triggers, int pos)
@@ -197,8 +198,8 @@ static unsigned int process_events(struct triggers *triggers)
 }
 
 /*
- * Once the limit refuses a snapshot, the programs only count durations until it lets one pass. Where
- * --after is given, durations at any time may become part of a snapshot.
+ * Once the limit refuses a snapshot, the programs only count durations until it lets one pass.
+ * Where --after is given, durations at any time may become part of a snapshot.
  */
 static int process_durations(struct triggers *triggers)
 {

@@ -11,7 +11,8 @@
  *	filter	  = ( 'comm' | 'cgroup' | 'pid' ) ( '==' | '!=' ) value
  *
  * Blanks may stand between words. A value that contains a comma, == or !=, or begins or ends with a
- * blank, is put in double quotes. The parser knows nothing of this machine: struct when_names looks up names.
+ * blank, is put in double quotes. The parser knows nothing of this machine: struct when_names looks
+ * up names.
  */
 #ifndef PERF_RECORDING_WHEN_CONDITION_H
 #define PERF_RECORDING_WHEN_CONDITION_H

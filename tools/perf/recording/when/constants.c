@@ -16,7 +16,8 @@
  */
 #define EXACT_BELOW_NS	NSEC_PER_MSEC
 
-static void want_calls(struct duration_constants *constants, const struct duration_condition *judged)
+static void want_calls(struct duration_constants *constants,
+		       const struct duration_condition *judged)
 {
 	unsigned int i;
 
@@ -24,12 +25,14 @@ static void want_calls(struct duration_constants *constants, const struct durati
 		memset(constants->calls_wanted, 0xff, sizeof(constants->calls_wanted));
 	for (i = 0; i < judged->nr_syscalls; i++) {
 		if (judged->syscalls[i] < DURATION_MAX_CALL_NUMBER)
-			constants->calls_wanted[judged->syscalls[i] / 64] |= 1ULL << (judged->syscalls[i] % 64);
+			constants->calls_wanted[judged->syscalls[i] / 64] |=
+				1ULL << (judged->syscalls[i] % 64);
 	}
 }
 
-void when_constants__fill(struct duration_constants *constants, const struct when_condition *conditions,
-			  unsigned int nr, const struct when_setup *setup)
+void when_constants__fill(struct duration_constants *constants,
+			  const struct when_condition *conditions, unsigned int nr,
+			  const struct when_setup *setup)
 {
 	__u64 *min_ns = constants->min_ns;
 	unsigned int i;
@@ -43,7 +46,8 @@ void when_constants__fill(struct duration_constants *constants, const struct whe
 		const struct duration_condition *judged = &conditions[i].judged;
 
 		constants->conditions[i] = *judged;
-		min_ns[judged->kind] = setup->measures ? 0 : min(min_ns[judged->kind], judged->threshold_ns);
+		min_ns[judged->kind] = setup->measures ? 0 :
+				       min(min_ns[judged->kind], judged->threshold_ns);
 		if (judged->kind == DURATION_SYSCALL)
 			want_calls(constants, judged);
 	}

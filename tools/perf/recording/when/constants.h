@@ -16,8 +16,9 @@ struct when_setup;
  * @constants:	overwritten
  * @conditions:	@nr of them
  */
-void when_constants__fill(struct duration_constants *constants, const struct when_condition *conditions,
-			  unsigned int nr, const struct when_setup *setup);
+void when_constants__fill(struct duration_constants *constants,
+			  const struct when_condition *conditions, unsigned int nr,
+			  const struct when_setup *setup);
 
 /**
  * when_constants__tick - return how far apart the ticks of a CPU are while a task runs [ns]

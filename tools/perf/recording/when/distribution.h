@@ -14,7 +14,8 @@
  * @nr_too_long: number of those longer than the threshold, or in the same bucket
  * @median_ns, @p99_ns, @p999_ns: half, 99 % and 99.9 % of the durations were not longer [ns]
  * @max_ns:	the longest [ns]
- * @hourly_ns:	a threshold that at most one duration an hour would be longer than, at this rate [ns]
+ * @hourly_ns:	a threshold that at most one duration an hour would be longer than, at this rate
+ *		[ns]
  */
 struct when_quantiles {
 	u64	nr;

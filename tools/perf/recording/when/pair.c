@@ -103,7 +103,8 @@ static int follow_threads(struct when_pair *pair)
 static struct bpf_link *attach_probe(struct bpf_program *program, u32 id)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .config = id, .sample_period = 1,
+		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .config = id,
+		.sample_period = 1,
 	};
 	int fd = sys_perf_event_open(&attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	struct bpf_link *link;
@@ -141,16 +142,17 @@ static int load(struct when_pair *pair, const struct when_condition *condition, 
 	if (!pair->skel)
 		return -errno;
 	fill_constants(pair, condition, index, setup);
-	err = select_programs(pair) ?: bpf_map__reuse_fd(pair->skel->maps.reports, maps->reports_fd) ?:
+	err = select_programs(pair) ?:
+	      bpf_map__reuse_fd(pair->skel->maps.reports, maps->reports_fd) ?:
 	      bpf_map__reuse_fd(pair->skel->maps.distributions, maps->distributions_fd) ?:
 	      duration_pair_bpf__load(pair->skel);
 	return err ?: follow_threads(pair) ?: attach_event(pair, 1, &pair->end) ?:
 	       attach_event(pair, 0, &pair->begin);
 }
 
-int when_pair__new(struct when_pair **ppair, const struct when_condition *condition, unsigned int index,
-		   const struct when_setup *setup, const struct when_pair_maps *maps, char *reason,
-		   size_t size)
+int when_pair__new(struct when_pair **ppair, const struct when_condition *condition,
+		   unsigned int index, const struct when_setup *setup,
+		   const struct when_pair_maps *maps, char *reason, size_t size)
 {
 	struct when_pair *pair = calloc(1, sizeof(*pair));
 	int err = pair ? 0 : -ENOMEM;
@@ -158,9 +160,11 @@ int when_pair__new(struct when_pair **ppair, const struct when_condition *condit
 	*ppair = NULL;
 	*reason = '\0';
 	if (!err)
-		err = when_tracepoint__find(&pair->begin, condition->begin, condition->field, reason, size);
+		err = when_tracepoint__find(&pair->begin, condition->begin, condition->field,
+					    reason, size);
 	if (!err)
-		err = when_tracepoint__find(&pair->end, condition->end, condition->field, reason, size);
+		err = when_tracepoint__find(&pair->end, condition->end, condition->field, reason,
+					    size);
 	if (!err)
 		err = load(pair, condition, index, setup, maps);
 	if (!err) {

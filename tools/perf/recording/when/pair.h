@@ -28,9 +28,9 @@ struct when_pair_maps {
  *
  * Return: 0, with @pair to be deleted; or a negative errno.
  */
-int when_pair__new(struct when_pair **pair, const struct when_condition *condition, unsigned int index,
-		   const struct when_setup *setup, const struct when_pair_maps *maps, char *reason,
-		   size_t size);
+int when_pair__new(struct when_pair **pair, const struct when_condition *condition,
+		   unsigned int index, const struct when_setup *setup,
+		   const struct when_pair_maps *maps, char *reason, size_t size);
 
 /** when_pair__check - judge what has not ended; as when_programs__check() */
 int when_pair__check(struct when_pair *pair, u64 now, u64 *next);
@@ -41,7 +41,9 @@ unsigned int when_pair__index(const struct when_pair *pair);
 /** when_pair__words - figures of the programs */
 struct duration_words *when_pair__words(struct when_pair *pair);
 
-/** when_pair__misses - how often the kernel did not run a program, because another one was running */
+/**
+ * when_pair__misses - how often the kernel did not run a program, because another one was running
+ */
 u64 when_pair__misses(const struct when_pair *pair);
 
 /** when_pair__delete - detach the programs; @pair may be NULL */

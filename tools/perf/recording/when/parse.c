@@ -132,7 +132,8 @@ static bool parse_syscall(struct parser *parser)
 	if (!take_word(parser, name))
 		return false;
 	if (!*name)
-		return fail(parser, begin, "which system call? Example: syscall(fsync,openat)>50ms");
+		return fail(parser, begin,
+			    "which system call? Example: syscall(fsync,openat)>50ms");
 	number = parser->names->syscall(name);
 	if (number < 0) {
 		similar = parser->names->similar_syscall(name);
@@ -188,7 +189,8 @@ static bool check_event(struct parser *parser, const char *at, const char *event
 
 	if (colon && colon > event && colon[1] && !strchr(colon + 1, ':'))
 		return true;
-	return fail(parser, at, "'%s' is no event: SYSTEM:NAME, as perf list prints tracepoints and "
+	return fail(parser, at,
+		    "'%s' is no event: SYSTEM:NAME, as perf list prints tracepoints and "
 		    "probes", event);
 }
 
@@ -233,11 +235,13 @@ static bool parse_duration(struct parser *parser)
 		return parse_arguments(parser, kind);
 	}
 	if (strchr(name, ':'))
-		return fail(parser, parser->at, "an event has no duration: '..' and the event that ends "
+		return fail(parser, parser->at,
+			    "an event has no duration: '..' and the event that ends "
 			    "it are missing");
 	return fail(parser, begin, "%s%s%s. There are: sched-delay, off-cpu, on-cpu, syscall, irq, "
-		    "softirq, and EVENT..EVENT", *name ? "no duration is called '" : "a duration is missing",
-		    name, *name ? "'" : "");
+		    "softirq, and EVENT..EVENT",
+		    *name ? "no duration is called '" : "a duration is missing", name,
+		    *name ? "'" : "");
 }
 
 /*
@@ -261,7 +265,8 @@ static bool parse_threshold(struct parser *parser)
 	if (*parser->at == '=' || *parser->at == '<')
 		return fail(parser, parser->at, "only '>' compares durations");
 	if (!greater)
-		return fail(parser, parser->at, "'>' and a time are missing here. Example: sched-delay>10ms");
+		return fail(parser, parser->at,
+			    "'>' and a time are missing here. Example: sched-delay>10ms");
 	if (!take_time(parser, &ns))
 		return false;
 	parser->condition->judged.threshold_ns = ns;
@@ -289,7 +294,8 @@ static bool take_value(struct parser *parser, char *value, size_t size)
 	if (end == begin)
 		return fail(parser, begin, "a value is missing");
 	if (!quoted && (memmem(begin, end - begin, "==", 2) || memmem(begin, end - begin, "!=", 2)))
-		return fail(parser, begin, "a comma must separate two filters. A value with == or != is put in "
+		return fail(parser, begin,
+			    "a comma must separate two filters. A value with == or != is put in "
 			    "double quotes");
 	if ((size_t)(end - begin) >= size)
 		return fail(parser, begin, "the value is longer than %zu bytes", size - 1);
@@ -337,7 +343,8 @@ static bool parse_cgroup(struct parser *parser)
 	parser->condition->judged.cgroup = parser->names->cgroup(value);
 	if (parser->condition->judged.cgroup)
 		return true;
-	return fail(parser, begin, "no cgroup (v2) '%.100s': a path as in /proc/PID/cgroup, such as "
+	return fail(parser, begin,
+		    "no cgroup (v2) '%.100s': a path as in /proc/PID/cgroup, such as "
 		    "/system.slice/ssh.service", value);
 }
 
@@ -365,9 +372,11 @@ static bool parse_filter(struct parser *parser)
 	for (i = 0; i < ARRAY_SIZE(filters) && strcmp(name, filters[i].name);)
 		i++;
 	if (i == ARRAY_SIZE(filters))
-		return fail(parser, begin, "a filter is one of comm==NAME, cgroup==PATH and pid==NUMBER");
+		return fail(parser, begin,
+			    "a filter is one of comm==NAME, cgroup==PATH and pid==NUMBER");
 	if (*set & (filters[i].is | filters[i].is_not))
-		return fail(parser, begin, "a condition compares %s once: give the option once more", name);
+		return fail(parser, begin,
+			    "a condition compares %s once: give the option once more", name);
 	is_not = take(parser, "!=");
 	if (!is_not && !take(parser, "=="))
 		return fail(parser, parser->at, "'==' or '!=' is missing after %s", name);
@@ -391,7 +400,8 @@ static bool parse_field(struct parser *parser, const char *begin)
 	char name[MAX_WORD];
 
 	if (parser->condition->judged.kind != DURATION_PAIR)
-		return fail(parser, begin, "'by' belongs to EVENT..EVENT: all other durations are those of a "
+		return fail(parser, begin,
+			    "'by' belongs to EVENT..EVENT: all other durations are those of a "
 			    "thread or a CPU");
 	skip_blanks(parser);
 	begin = parser->at;
@@ -423,7 +433,8 @@ static bool parse(struct parser *parser)
 	skip_blanks(parser);
 	if (!*parser->at)
 		return true;
-	return fail(parser, parser->at, "the condition should end here. After the time, only %s'if' may "
+	return fail(parser, parser->at,
+		    "the condition should end here. After the time, only %s'if' may "
 		    "follow", parser->condition->judged.kind == DURATION_PAIR ? "'by' and " : "");
 }
 

@@ -130,8 +130,8 @@ static int load_pairs(struct when_programs *programs, const struct when_conditio
 	return err;
 }
 
-static int load(struct when_programs *programs, const struct when_condition *conditions, unsigned int nr,
-		const struct when_setup *setup)
+static int load(struct when_programs *programs, const struct when_condition *conditions,
+		unsigned int nr, const struct when_setup *setup)
 {
 	struct durations_bpf *skel = durations_bpf__open();
 	struct duration_constants *constants;
@@ -150,13 +150,14 @@ static int load(struct when_programs *programs, const struct when_condition *con
 	err = err ?: durations_bpf__load(skel);
 	if (err)
 		return err;
-	programs->reports = ring_buffer__new(bpf_map__fd(skel->maps.reports), take_report, programs, NULL);
+	programs->reports = ring_buffer__new(bpf_map__fd(skel->maps.reports), take_report, programs,
+					     NULL);
 	return programs->reports ? attach(skel) : -errno;
 }
 
 int when_programs__new(struct when_programs **pprograms, const struct when_condition *conditions,
-		       unsigned int nr, const struct when_setup *setup, when_report_fn report, void *arg,
-		       char *reason, size_t size)
+		       unsigned int nr, const struct when_setup *setup, when_report_fn report,
+		       void *arg, char *reason, size_t size)
 {
 	struct when_programs *programs = calloc(1, sizeof(*programs));
 	libbpf_print_fn_t print = libbpf_set_print(print_debug);

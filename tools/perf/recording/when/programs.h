@@ -50,8 +50,8 @@ struct when_figures {
  * Return: 0, with @programs to be deleted; or a negative errno, with @reason.
  */
 int when_programs__new(struct when_programs **programs, const struct when_condition *conditions,
-		       unsigned int nr, const struct when_setup *setup, when_report_fn report, void *arg,
-		       char *reason, size_t size);
+		       unsigned int nr, const struct when_setup *setup, when_report_fn report,
+		       void *arg, char *reason, size_t size);
 
 /** when_programs__fd - descriptor that is readable when there are reports */
 int when_programs__fd(const struct when_programs *programs);
@@ -74,7 +74,10 @@ void when_programs__be_quiet(struct when_programs *programs, u64 until);
 /** when_programs__count - begin to add durations to the distributions */
 void when_programs__count(struct when_programs *programs);
 
-/** when_programs__read_distribution - of the condition with this index. Return: 0, or a negative errno */
+/**
+ * when_programs__read_distribution - of the condition with this index. Return: 0, or a negative
+ * errno
+ */
 int when_programs__read_distribution(struct when_programs *programs, unsigned int condition,
 				     struct duration_distribution *distribution);
 
@@ -124,9 +127,10 @@ static inline void when_programs__count(struct when_programs *programs __maybe_u
 {
 }
 
-static inline int when_programs__read_distribution(struct when_programs *programs __maybe_unused,
-						   unsigned int condition __maybe_unused,
-						   struct duration_distribution *distribution __maybe_unused)
+static inline int
+when_programs__read_distribution(struct when_programs *programs __maybe_unused,
+				 unsigned int condition __maybe_unused,
+				 struct duration_distribution *distribution __maybe_unused)
 {
 	return -EOPNOTSUPP;
 }

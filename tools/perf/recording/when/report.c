@@ -22,7 +22,8 @@ static void name_what(struct when_report *report, enum duration_kind kind,
 		      const struct duration_report *judged, const char *(*syscall_name)(int number))
 {
 	static const char * const softirqs[] = {
-		"hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu",
+		"hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched",
+		"hrtimer", "rcu",
 	};
 	char name[DURATION_COMM_LEN];
 	const char *call;
@@ -42,16 +43,18 @@ static void name_what(struct when_report *report, enum duration_kind kind,
 		break;
 	case DURATION_IRQ:
 		copy_name(name, judged->name, sizeof(name));
-		scnprintf(report->what, sizeof(report->what), "%u%s%s", judged->number, *name ? " " : "",
-			  name);
+		scnprintf(report->what, sizeof(report->what), "%u%s%s", judged->number,
+			  *name ? " " : "", name);
 		break;
 	case DURATION_SOFTIRQ:
 		if (judged->number < ARRAY_SIZE(softirqs))
-			scnprintf(report->what, sizeof(report->what), "%s", softirqs[judged->number]);
+			scnprintf(report->what, sizeof(report->what), "%s",
+				  softirqs[judged->number]);
 		break;
 	case DURATION_PAIR:
 		if (judged->key)
-			scnprintf(report->what, sizeof(report->what), judged->key >> 63 ? "%#llx" : "%llu",
+			scnprintf(report->what, sizeof(report->what),
+				  judged->key >> 63 ? "%#llx" : "%llu",
 				  judged->key);	/* an address of the kernel, or a number */
 		break;
 	case DURATION_SCHED_DELAY:
@@ -87,7 +90,8 @@ static u64 held_ns(const struct duration_report *judged, u32 nr, u32 tid)
 
 /*
  * Find the task that held the CPU longest. The last turn is that of the task itself if it got this
- * CPU. The turns may be written meanwhile, by the CPU that a task waits for: the oldest is not used.
+ * CPU. The turns may be written meanwhile, by the CPU that a task waits for: the oldest is not
+ * used.
  */
 static void find_holder(struct when_report *report, const struct duration_report *judged)
 {
@@ -110,7 +114,8 @@ static void find_holder(struct when_report *report, const struct duration_report
 }
 
 void when_report__init(struct when_report *report, const struct when_condition *condition,
-		       const struct duration_report *judged, const char *(*syscall_name)(int number))
+		       const struct duration_report *judged,
+		       const char *(*syscall_name)(int number))
 {
 	*report = (struct when_report){
 		.condition = condition, .begin = judged->begin, .end = judged->end,
@@ -158,27 +163,29 @@ static size_t print_took(const struct when_report *report, char *text, size_t si
 		return scnprintf(text, size, " %s for %.3f ms on CPU %d without a switch",
 				 report->open ? "has run" : "ran", ms, report->cpu);
 	case DURATION_SYSCALL:
-		return scnprintf(text, size, " %s in %s for %.3f ms", report->open ? "has been" : "was",
-				 what, ms);
+		return scnprintf(text, size, " %s in %s for %.3f ms",
+				 report->open ? "has been" : "was", what, ms);
 	case DURATION_IRQ:
-		return scnprintf(text, size, " was interrupted for %.3f ms on CPU %d by interrupt %s", ms,
+		return scnprintf(text, size,
+				 " was interrupted for %.3f ms on CPU %d by interrupt %s", ms,
 				 report->cpu, what);
 	case DURATION_SOFTIRQ:
-		return scnprintf(text, size, " was interrupted for %.3f ms on CPU %d by softirq %s", ms,
-				 report->cpu, what);
+		return scnprintf(text, size, " was interrupted for %.3f ms on CPU %d by softirq %s",
+				 ms, report->cpu, what);
 	case DURATION_PAIR:
 	case NR_DURATION_KINDS:
 	default:
 		return scnprintf(text, size, ": %s..%s %s %.3f ms%s%s%s%s", condition->begin,
-				 condition->end, report->open ? "has taken" : "took", ms, *what ? ", " : "", *what ? condition->field : "",
+				 condition->end, report->open ? "has taken" : "took", ms,
+				 *what ? ", " : "", *what ? condition->field : "",
 				 *what ? " " : "", what);
 	}
 }
 
 void when_report__print(const struct when_report *report, char *text, size_t size)
 {
-	size_t len = scnprintf(text, size, "%s (pid %d, tid %d%s%s)", report->comm, report->pid, report->tid,
-			       *report->cgroup ? ", cgroup " : "", report->cgroup);
+	size_t len = scnprintf(text, size, "%s (pid %d, tid %d%s%s)", report->comm, report->pid,
+			       report->tid, *report->cgroup ? ", cgroup " : "", report->cgroup);
 
 	len += print_took(report, text + len, size - len);
 	if (report->holder_comm[0])

@@ -54,7 +54,8 @@ struct when_report {
  * @report->cgroup stays empty.
  */
 void when_report__init(struct when_report *report, const struct when_condition *condition,
-		       const struct duration_report *judged, const char *(*syscall_name)(int number));
+		       const struct duration_report *judged,
+		       const char *(*syscall_name)(int number));
 
 /** when_report__find_cgroup - read @report->cgroup from /proc, while the task lives */
 void when_report__find_cgroup(struct when_report *report);

@@ -52,7 +52,8 @@ static char probe_type(const struct when_tracepoint *tracepoint, const char *lis
 
 static void find_kind(struct when_tracepoint *tracepoint)
 {
-	char type = probe_type(tracepoint, "uprobe_events") ?: probe_type(tracepoint, "kprobe_events");
+	char type = probe_type(tracepoint, "uprobe_events") ?:
+		    probe_type(tracepoint, "kprobe_events");
 
 	if (type)
 		tracepoint->kind = TRACEPOINT_PROBE;
@@ -61,8 +62,12 @@ static void find_kind(struct when_tracepoint *tracepoint)
 	tracepoint->is_return = type == 'r';
 }
 
-/* Parse "	field:unsigned long sector;	offset:16;	size:8;	signed:0;". An array is no number. */
-static bool parse_field(const char *line, char *name, size_t name_size, struct duration_field *field)
+/*
+ * Parse "	field:unsigned long sector;	offset:16;	size:8;	signed:0;". An array is no
+ * number.
+ */
+static bool parse_field(const char *line, char *name, size_t name_size,
+			struct duration_field *field)
 {
 	const char *text = strstr(line, "field:"), *end = text ? strchr(text, ';') : NULL, *begin;
 
@@ -91,8 +96,8 @@ int when_tracepoint__parse_format(struct when_tracepoint *tracepoint, const char
 
 	for (line = format; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		if (!strstarts(line, "\tfield:") || !parse_field(line, name, sizeof(name), &found) ||
-		    !is_number(&found))
+		if (!strstarts(line, "\tfield:") ||
+		    !parse_field(line, name, sizeof(name), &found) || !is_number(&found))
 			continue;
 		if (!strcmp(name, field)) {
 			tracepoint->field = found;
@@ -100,8 +105,8 @@ int when_tracepoint__parse_format(struct when_tracepoint *tracepoint, const char
 		}
 		len += scnprintf(fields + len, sizeof(fields) - len, "%s%s", len ? ", " : "", name);
 	}
-	snprintf(reason, size, "%s:%s has no field '%s' that is a number. It has: %s", tracepoint->system,
-		 tracepoint->name, field, *fields ? fields : "none");
+	snprintf(reason, size, "%s:%s has no field '%s' that is a number. It has: %s",
+		 tracepoint->system, tracepoint->name, field, *fields ? fields : "none");
 	return -EINVAL;
 }
 
@@ -114,10 +119,12 @@ int when_tracepoint__find(struct when_tracepoint *tracepoint, const char *event,
 
 	*tracepoint = (struct when_tracepoint){ .kind = TRACEPOINT_RAW };
 	snprintf(tracepoint->system, sizeof(tracepoint->system), "%.*s", (int)len, event);
-	snprintf(tracepoint->name, sizeof(tracepoint->name), "%s", event[len] ? event + len + 1 : "");
+	snprintf(tracepoint->name, sizeof(tracepoint->name), "%s",
+		 event[len] ? event + len + 1 : "");
 	text = read_file(tracepoint, "id");
 	if (!text) {
-		snprintf(reason, size, "cannot read the event %s in tracefs: perf list prints those that exist; "
+		snprintf(reason, size,
+			 "cannot read the event %s in tracefs: perf list prints those that exist; "
 			 "perf probe adds functions and USDT probes", event);
 		return -EINVAL;
 	}
@@ -127,7 +134,8 @@ int when_tracepoint__find(struct when_tracepoint *tracepoint, const char *event,
 	if (!field)
 		return 0;
 	if (tracepoint->kind == TRACEPOINT_PROBE) {
-		snprintf(reason, size, "%s is a probe, whose fields cannot be used: leave out 'by %s'", event,
+		snprintf(reason, size,
+			 "%s is a probe, whose fields cannot be used: leave out 'by %s'", event,
 			 field);
 		return -EINVAL;
 	}

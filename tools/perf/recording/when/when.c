@@ -59,8 +59,8 @@ int when__add(struct when *when, const char *option, const char *text)
 	if (!err)
 		when->nr++;
 	else if (err == -EINVAL)
-		pr_err("Cannot parse %s, at column %zu: %s.\n    %s\n    %*s^\n", option, error.at + 1,
-		       error.text, text, (int)error.at, "");
+		pr_err("Cannot parse %s, at column %zu: %s.\n    %s\n    %*s^\n", option,
+		       error.at + 1, error.text, text, (int)error.at, "");
 	return err;
 }
 
@@ -167,8 +167,8 @@ int when__open(struct when *when, pid_t own_tgid)
 
 	if (!when->nr)
 		return 0;
-	err = when_programs__new(&when->programs, when->conditions, when->nr, &setup, take, when, reason,
-				 sizeof(reason));
+	err = when_programs__new(&when->programs, when->conditions, when->nr, &setup, take, when,
+				 reason, sizeof(reason));
 	if (err) {
 		pr_err("Cannot judge durations for --switch-output-when: %s.\n", reason);
 		return err;
@@ -206,15 +206,17 @@ static u64 min_open_ns(const struct when *when)
 	for (i = 0; i < when->nr; i++) {
 		const struct duration_condition *judged = &when->conditions[i].judged;
 
-		if (judged->kind != DURATION_IRQ && judged->kind != DURATION_SOFTIRQ && (!min_ns || judged->threshold_ns < min_ns))
+		if (judged->kind == DURATION_IRQ || judged->kind == DURATION_SOFTIRQ)
+			continue;
+		if (!min_ns || judged->threshold_ns < min_ns)
 			min_ns = judged->threshold_ns;
 	}
 	return min_ns;
 }
 
 /*
- * @next: when an open duration will be too long, or 0. One that begins after @now cannot be too long
- * before the threshold.
+ * @next: when an open duration will be too long, or 0. One that begins after @now cannot be too
+ * long before the threshold.
  */
 static void arm(const struct when *when, u64 now, u64 next, u64 check_ns)
 {
@@ -290,12 +292,14 @@ int when__measure(const struct when *when, unsigned int condition, struct when_q
 {
 	struct duration_distribution *distribution = calloc(1, sizeof(*distribution));
 	int err = distribution && when->programs ?
-		  when_programs__read_distribution(when->programs, condition, distribution) : -ENOMEM;
+		  when_programs__read_distribution(when->programs, condition, distribution) :
+		  -ENOMEM;
 
 	if (!err)
-		*quantiles = when_quantiles__compute(distribution,
-						     when->conditions[condition].judged.threshold_ns,
-						     kernel_clock() - when->enabled);
+		*quantiles =
+			when_quantiles__compute(distribution,
+						when->conditions[condition].judged.threshold_ns,
+						kernel_clock() - when->enabled);
 	free(distribution);
 	return err;
 }
@@ -309,8 +313,8 @@ void when__warn(const struct when *when)
 	when_programs__figures(when->programs, &figures);
 	if (figures.ignored)
 		pr_warning("--switch-output-when: %" PRIu64 " tasks or durations were not judged: more than %d "
-			   "tasks, or %d durations between two events, at a time.\n", figures.ignored,
-			   DURATION_MAX_TASKS, DURATION_MAX_PAIRS);
+			   "tasks, or %d durations between two events, at a time.\n",
+			   figures.ignored, DURATION_MAX_TASKS, DURATION_MAX_PAIRS);
 	if (figures.unreported)
 		pr_warning("--switch-output-when: %" PRIu64 " durations that were too long are not counted: too "
 			   "many at a time.\n", figures.unreported);

@@ -3,7 +3,8 @@
  * Take snapshots when something takes too long (--switch-output-when).
  *
  *	condition.h	text -> condition
- *	programs.h	BPF programs judge durations in the kernel, and report those that are too long
+ *	programs.h	BPF programs judge durations in the kernel, and report those that are too
+ *			long
  *	report.h	report -> words
  *
  * Nothing comes to user space below the thresholds. A check judges open durations: it runs when the
@@ -32,7 +33,8 @@ struct when_open;
 /**
  * struct when
  * @conditions:	@nr of them, owned
- * @measures:	measure how long all durations take, and report none (--advise); set before when__open()
+ * @measures:	measure how long all durations take, and report none (--advise); set before
+ *		when__open()
  * @programs:	NULL before when__open()
  * @fd:		readable when there is something to do; -1 if there are no conditions
  * @timer_fd:	for the next check
@@ -101,7 +103,8 @@ u64 when__too_long(const struct when *when, unsigned int condition, u64 *nr_quie
  *
  * Return: 0, or a negative errno.
  */
-int when__measure(const struct when *when, unsigned int condition, struct when_quantiles *quantiles);
+int when__measure(const struct when *when, unsigned int condition,
+		  struct when_quantiles *quantiles);
 
 /** when__warn - after the recording: tell what could not be judged or reported, if anything */
 void when__warn(const struct when *when);

@@ -2,17 +2,19 @@
 /*
  * Measure how long it takes from one event to another, by thread or by a field of both.
  *
- * Each condition has an instance of this object. The programs of its two events depend on their kind:
+ * Each condition has an instance of this object. The programs of its two events depend on their
+ * kind:
  *
  *	tracepoint, by thread		raw_tp, which misses no event
  *	tracepoint, by a field;		tp, which gets the record of the tracepoint; the kernel runs
- *	syscalls:*			one such program at a time on a CPU, and counts what it misses
+ *	syscalls:*			one such program at a time on a CPU, and counts what it
+ *					misses
  *	uprobe, USDT probe, kprobe	kprobe
  *
  * The last beginning before an end counts. Where the events are the beginning and the return of a
- * function, the outermost call does: the stack pointer tells which it is, and that a function was left
- * without a return. A duration of a thread ends with it at the latest, and goes with it to another tid
- * (a thread that executes a program takes over that of its process).
+ * function, the outermost call does: the stack pointer tells which it is, and that a function was
+ * left without a return. A duration of a thread ends with it at the latest, and goes with it to
+ * another tid (a thread that executes a program takes over that of its process).
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -92,8 +94,8 @@ static __always_inline __u64 key_of(void *record, const volatile struct duration
 }
 
 /*
- * Return value of programs that are attached to perf events. For 0, the kernel drops the samples that
- * all perfs have of the event.
+ * Return value of programs that are attached to perf events. For 0, the kernel drops the samples
+ * that all perfs have of the event.
  */
 #define KEEP_SAMPLES	1
 
@@ -123,8 +125,9 @@ static __always_inline void finish(const struct open_pair *pair, __u64 key)
 
 	if (now - pair->begin > constants.min_ns[DURATION_PAIR]) {
 		struct measured measured = {
-			.begin = pair->begin, .end = now, .owner = &pair->owner, .kind = DURATION_PAIR,
-			.cpu = bpf_get_smp_processor_id(), .key = constants.end_field.size ? key : 0,
+			.begin = pair->begin, .end = now, .owner = &pair->owner,
+			.kind = DURATION_PAIR, .cpu = bpf_get_smp_processor_id(),
+			.key = constants.end_field.size ? key : 0,
 		};
 		judge(&measured);
 	}
@@ -262,8 +265,9 @@ static long check_pair(void *map, __u64 *key, struct open_pair *open, void *unus
 			words.next = crosses;
 	} else {
 		struct measured measured = {
-			.begin = open->begin, .end = words.now, .owner = &owner, .kind = DURATION_PAIR,
-			.cpu = open->cpu, .open = true, .key = constants.end_field.size ? *key : 0,
+			.begin = open->begin, .end = words.now, .owner = &owner,
+			.kind = DURATION_PAIR, .cpu = open->cpu, .open = true,
+			.key = constants.end_field.size ? *key : 0,
 		};
 		judge(&measured);
 	}

@@ -3,10 +3,10 @@
  * Measure how long tasks wait, run and stay in system calls, and how long interrupts take.
  *
  * Each task has its times in a slot that its address selects (its tid may change when it executes a
- * program). If another task has this slot, the times are in task storage, which takes longer to find.
- * A slot is claimed, or storage allocated, when the task is created, in process context, or by the
- * first check: not in the scheduler. Each word has one writer at a time, as the scheduler orders the
- * events of a task:
+ * program). If another task has this slot, the times are in task storage, which takes longer to
+ * find. A slot is claimed, or storage allocated, when the task is created, in process context, or
+ * by the first check: not in the scheduler. Each word has one writer at a time, as the scheduler
+ * orders the events of a task:
  *
  *	sched_switch, task stops	runs = 0; off, and waits if it is still runnable
  *	sched_wakeup			waits
@@ -14,21 +14,21 @@
  *	sys_enter, sys_exit, exit	call
  *
  * A duration is judged when it ends. check_open() judges those that have not ended: perf record
- * runs it when the oldest of them is too long. It reads times that change meanwhile: what it reports
- * was open at the time of the check.
+ * runs it when the oldest of them is too long. It reads times that change meanwhile: what it
+ * reports was open at the time of the check.
  *
  * To read the clock takes longer than all else that a program does. rq->clock saves that: the
  * scheduler has just read it at each of its tracepoints, and the tick reads it while a task runs.
  *
- *	scheduling	times are those of rq->clock, corrected (clock_of()), unless a threshold is so
- *			low that the correction matters (constants.exact)
+ *	scheduling	times are those of rq->clock, corrected (clock_of()), unless a threshold is
+ *			so low that the correction matters (constants.exact)
  *	sys_enter	reads the clock
  *	sys_exit	reads the clock only if the call may be too long, as far as rq->clock tells
  *	interrupts	read the clock
  *
- * Programs do not miss events: none of these tracepoints interrupts itself. But a kernel was seen that
- * has no sched_switch from certain threads (of init, in a virtual machine) to the next task, neither
- * for BPF nor for ftrace. task->on_cpu and sched_info.last_arrival tell what was missed.
+ * Programs do not miss events: none of these tracepoints interrupts itself. But a kernel was seen
+ * that has no sched_switch from certain threads (of init, in a virtual machine) to the next task,
+ * neither for BPF nor for ftrace. task->on_cpu and sched_info.last_arrival tell what was missed.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -90,8 +90,8 @@ struct irqaction___when {
  * @runs:	has a CPU
  * @off:	has none, in the state @off_state
  * @waits:	could run, on the queue of the CPU @waits_on at first
- * @call:	is in the system call @call_number, which began on the rq at the address @call_rq when
- *		its clock was @call_rq_clock
+ * @call:	is in the system call @call_number, which began on the rq at the address @call_rq
+ *		when its clock was @call_rq_clock
  *
  * A slot is one cache line.
  */
@@ -199,7 +199,8 @@ static __always_inline struct task_times *times_of(struct task_struct___when *ta
 
 	if (slot->owner == (__u64)task)
 		return slot;
-	return nr_in_storage ? bpf_task_storage_get(&tasks, (struct task_struct *)task, 0, 0) : NULL;
+	return nr_in_storage ? bpf_task_storage_get(&tasks, (struct task_struct *)task, 0, 0) :
+	       NULL;
 }
 
 /* Claim the slot of a task, or allocate its storage. Return: NULL without memory. */
@@ -269,8 +270,8 @@ static __always_inline struct rq___when *rq_of(struct task_struct___when *task)
 }
 
 /*
- * Correct rq->clock, which has just been read, once a tick. The scheduler has read it somewhat before:
- * the least offset is right. NTP lets it rise by at most 0.5 ms in a second.
+ * Correct rq->clock, which has just been read, once a tick. The scheduler has read it somewhat
+ * before: the least offset is right. NTP lets it rise by at most 0.5 ms in a second.
  */
 static __always_inline void correct(struct cpu_clock *clock, __u64 rq_clock, __u64 ticks)
 {
@@ -283,7 +284,10 @@ static __always_inline void correct(struct cpu_clock *clock, __u64 rq_clock, __u
 	clock->ticks = ticks;
 }
 
-/* Return: the time at a tracepoint of the scheduler [ns]. @task is on the rq of @cpu, which is locked. */
+/*
+ * Return: the time at a tracepoint of the scheduler [ns]. @task is on the rq of @cpu, which is
+ * locked.
+ */
 static __always_inline __u64 clock_of(struct task_struct___when *task, __u32 cpu)
 {
 	__u64 rq_clock, ticks;
@@ -328,23 +332,24 @@ static __always_inline bool is_on_cpu(struct task_struct___when *task, bool othe
 }
 
 /*
- * Return: when a task got the CPU that it leaves now, after it was seen to leave one before, but not to
- * get this one; 0 if that is unknown [ns].
+ * Return: when a task got the CPU that it leaves now, after it was seen to leave one before, but
+ * not to get this one; 0 if that is unknown [ns].
  */
-static __always_inline __u64 missed_begin(struct task_struct___when *task, const struct task_times *times,
-					  __u64 now)
+static __always_inline __u64 missed_begin(struct task_struct___when *task,
+					  const struct task_times *times, __u64 now)
 {
 	struct task_struct___cpu *with_info = (void *)task;
 	__u64 arrival;
 
-	if (!times->off || !has_rq_clock() || !bpf_core_field_exists(with_info->sched_info.last_arrival))
+	if (!times->off || !has_rq_clock() ||
+	    !bpf_core_field_exists(with_info->sched_info.last_arrival))
 		return 0;
 	arrival = with_info->sched_info.last_arrival;
 	return arrival ? now - (rq_of(task)->clock - arrival) : 0;
 }
 
-static __always_inline void stop(struct task_struct___when *task, __u64 now, __u32 cpu, bool preempt,
-				 __u32 state)
+static __always_inline void stop(struct task_struct___when *task, __u64 now, __u32 cpu,
+				 bool preempt, __u32 state)
 {
 	struct task_times *times = times_of(task);
 	__u64 runs;
@@ -363,7 +368,8 @@ static __always_inline void stop(struct task_struct___when *task, __u64 now, __u
 	}
 	if (judges(DURATION_ON_CPU) && is_long(DURATION_ON_CPU, runs, now)) {
 		struct measured measured = {
-			.begin = runs, .end = now, .task = task, .kind = DURATION_ON_CPU, .cpu = cpu,
+			.begin = runs, .end = now, .task = task, .kind = DURATION_ON_CPU,
+			.cpu = cpu,
 		};
 		judge(&measured);
 	}
@@ -383,15 +389,16 @@ static __always_inline void begin(struct task_struct___when *task, __u64 now, __
 	if (judges(DURATION_SCHED_DELAY) && is_long(DURATION_SCHED_DELAY, waits, now)) {
 		__u32 waits_on = times->waits_on;
 		struct measured measured = {
-			.begin = waits, .end = now, .task = task, .kind = DURATION_SCHED_DELAY, .cpu = cpu,
-			.turns_cpu = waits_on, .turns = bpf_map_lookup_elem(&turns, &waits_on),
+			.begin = waits, .end = now, .task = task, .kind = DURATION_SCHED_DELAY,
+			.cpu = cpu, .turns_cpu = waits_on,
+			.turns = bpf_map_lookup_elem(&turns, &waits_on),
 		};
 		judge(&measured);
 	}
 	if (judges(DURATION_OFF_CPU) && is_long(DURATION_OFF_CPU, off, now)) {
 		struct measured measured = {
-			.begin = off, .end = now, .task = task, .kind = DURATION_OFF_CPU, .cpu = cpu,
-			.number = times->off_state,
+			.begin = off, .end = now, .task = task, .kind = DURATION_OFF_CPU,
+			.cpu = cpu, .number = times->off_state,
 		};
 		judge(&measured);
 	}
@@ -414,8 +421,8 @@ static __always_inline void note_turn(struct task_struct___when *task, __u64 now
 }
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool preempt, struct task_struct___when *prev, struct task_struct___when *next,
-	     unsigned int prev_state)
+int BPF_PROG(on_switch, bool preempt, struct task_struct___when *prev,
+	     struct task_struct___when *next, unsigned int prev_state)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	__u64 now = clock_of(prev, cpu);
@@ -494,11 +501,12 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long number)
 }
 
 /*
- * Is a call surely too short? It is at most so long as rq->clock has advanced, and one period of the
- * tick, in which this clock may not have been read. A tick that was held back is handled before a
- * call ends.
+ * Is a call surely too short? It is at most so long as rq->clock has advanced, and one period of
+ * the tick, in which this clock may not have been read. A tick that was held back is handled before
+ * a call ends.
  */
-static __always_inline bool is_short_call(struct task_struct___when *task, const struct task_times *times)
+static __always_inline bool is_short_call(struct task_struct___when *task,
+					  const struct task_times *times)
 {
 	struct rq___when *rq;
 	__s64 advanced;
@@ -633,8 +641,8 @@ static __always_inline void note_next(enum duration_kind kind, __u64 begin)
 	}
 }
 
-static __always_inline void check(struct task_struct___when *task, enum duration_kind kind, __u64 begin,
-				  __u32 number, __u32 waits_on)
+static __always_inline void check(struct task_struct___when *task, enum duration_kind kind,
+				  __u64 begin, __u32 number, __u32 waits_on)
 {
 	struct measured measured = {
 		.begin = begin, .end = words.now, .task = task, .kind = kind, .open = true,

@@ -180,13 +180,15 @@ static __always_inline void copy_turns(struct duration_report *report,
 }
 
 /* @crossed: when the duration became too long */
-static __always_inline void send(const struct measured *measured, const struct duration_owner *owner,
-				 __u32 condition, __u64 crossed)
+static __always_inline void send(const struct measured *measured,
+				 const struct duration_owner *owner, __u32 condition, __u64 crossed)
 {
 	struct duration_report *report;
 
 	if (measured->end < words.quiet_until) {
-		/* Reports of ends are compared with those of checks. Here, do not count one twice. */
+		/*
+		 * Reports of ends are compared with those of checks. Here, do not count one twice.
+		 */
 		if (crossed < words.checked)
 			return;
 		__sync_fetch_and_add(&words.nr_quiet[condition & (DURATION_MAX_CONDITIONS - 1)], 1);
@@ -256,7 +258,8 @@ static __noinline void judge(const struct measured *measured)
 		/* An earlier check has reported what is still open. */
 		if (measured->open && crossed < words.checked)
 			continue;
-		if (names(i, measured->number) && (!measured->task || passes(measured->task, owner.comm, i)))
+		if (names(i, measured->number) &&
+		    (!measured->task || passes(measured->task, owner.comm, i)))
 			send(measured, &owner, i, crossed);
 	}
 out:

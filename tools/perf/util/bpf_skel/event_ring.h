@@ -4,19 +4,21 @@
  *
  * A ring is the only element of a BPF array of its own, which user space maps read-only:
  *
- *	offset 0		struct perf_event_mmap_page: data_head, data_reserved[4], capabilities
+ *	offset 0		struct perf_event_mmap_page: data_head, data_reserved[4],
+ *				capabilities
  *	EVENT_RING_STATE	struct event_ring_state: words of the programs
  *	EVENT_RING_DATA		data area, a power of two
- *	+ its size		EVENT_RING_SLACK bytes: a record that passes the end of the data area is
- *				written here, and the part beyond the end is copied to the beginning
+ *	+ its size		EVENT_RING_SLACK bytes: a record that passes the end of the data
+ *				area is written here, and the part beyond the end is copied to the
+ *				beginning
  *
  * Records, trailers and the order of stores are those of an overwrite ring with
  * PERF_SAMPLE_SIZE_AT_END: see <linux/perf_event_trailer.h> and perf/overwrite.h.
  *
- * A ring that is drained all the time is mapped writable. Its records have no trailers, and are those
- * of a ring of perf: the programs respect data_tail, and write PERF_RECORD_LOST before the first
- * record that fits again. When the ring is half full, they send a word to the BPF ring buffer of the
- * CPU, which wakes the reader.
+ * A ring that is drained all the time is mapped writable. Its records have no trailers, and are
+ * those of a ring of perf: the programs respect data_tail, and write PERF_RECORD_LOST before the
+ * first record that fits again. When the ring is half full, they send a word to the BPF ring buffer
+ * of the CPU, which wakes the reader.
  */
 #ifndef __EVENT_RING_H
 #define __EVENT_RING_H
@@ -25,7 +27,9 @@
 #define EVENT_RING_DATA		4096
 #define EVENT_RING_SLACK	256
 
-/* A ring that is drained is full when less than this is free: see is_full() of event_ring_write.h. */
+/*
+ * A ring that is drained is full when less than this is free: see is_full() of event_ring_write.h.
+ */
 #define EVENT_RING_RESERVE	2048
 
 /*
@@ -80,7 +84,9 @@ enum ring_event {
 /* System calls with a number below this can have events of their own. */
 #define NR_RING_CALLS		512
 
-/* Entries of the map "lost": the programs' events, those of entering single calls, of leaving them */
+/*
+ * Entries of the map "lost": the programs' events, those of entering single calls, of leaving them
+ */
 #define NR_RING_COUNTERS	(NR_RING_EVENTS + 2 * NR_RING_CALLS)
 
 /* A filter has up to 15 comparisons; the programs know up to 31 filters. */
@@ -134,7 +140,9 @@ struct ring_filter {
 	struct ring_comparison	comparisons[MAX_RING_COMPARISONS];
 };
 
-/* Sample ids are those of perf for the first CPU, which have fewer bits, and the number of the CPU. */
+/*
+ * Sample ids are those of perf for the first CPU, which have fewer bits, and the number of the CPU.
+ */
 #define RING_ID_ON_CPU(id, cpu)	((id) | (unsigned long long)(cpu) << 48)
 
 /**
@@ -197,8 +205,8 @@ struct event_ring_constants {
  * @enter:	of single system calls, by number
  * @exit:	likewise
  * @own_tgid:	process whose events are not recorded; 0: all are
- * @own_start:	when that process was born, as a program has found it [ns]; 0: not yet. Pinned programs
- *		outlive the process, whose id may be that of another one then.
+ * @own_start:	when that process was born, as a program has found it [ns]; 0: not yet. Pinned
+ *		programs outlive the process, whose id may be that of another one then.
  */
 struct event_ring_words {
 	struct ring_event_config events[NR_RING_EVENTS];

@@ -57,7 +57,7 @@ struct block_rq {
 	__u32		nr_sector;
 	__u32		bytes_or_error;
 	__u16		ioprio;
-	__u8		rest[];		/* rwbs, comm unless completed; __data_loc of an empty command */
+	__u8		rest[];	/* rwbs, comm unless completed; __data_loc of an empty command */
 } __record;
 
 #define HAS_FLAG(flags, name)							\
@@ -155,7 +155,8 @@ static __always_inline struct block_rq *begin_rq(struct place *place, struct req
 	rest = entry->rest;
 	for (i = 0; i < command_offset - RWBS_OFFSET; i++)
 		rest[i] = i < 8 ? letters >> i * 8 : 0;
-	*(volatile __u32 *)(place->record + RAW_OFFSET(command_offset)) = 1 << 16 | (command_offset + 4);
+	*(volatile __u32 *)(place->record + RAW_OFFSET(command_offset)) =
+		1 << 16 | (command_offset + 4);
 	*(volatile __u32 *)(place->record + RAW_OFFSET(command_offset + 4)) = 0;
 	return entry;
 }
@@ -169,7 +170,8 @@ static __always_inline int write_rq(enum ring_event event, struct request___ring
 
 	if (!entry)
 		return 0;
-	put64(&entry->sector, is_passthrough(rq->cmd_flags) || rq->__sector == ~0ull ? 0 : rq->__sector);
+	put64(&entry->sector,
+	      is_passthrough(rq->cmd_flags) || rq->__sector == ~0ull ? 0 : rq->__sector);
 	entry->nr_sector = is_passthrough(rq->cmd_flags) ? 0 : rq->__data_len >> SECTOR_SHIFT;
 	entry->bytes_or_error = rq->__data_len;
 	bpf_get_current_comm(comm, sizeof(comm));
@@ -195,8 +197,8 @@ SEC("tp_btf/block_rq_complete")
 int BPF_PROG(on_block_rq_complete, struct request___ring *rq, __u8 status, unsigned int bytes)
 {
 	/* Of BLK_STS_OK, NOTSUPP, TIMEOUT ..., DEV_RESOURCE */
-	static const __s32 errors[] = { 0, -95, -110, -28, -67, -121, -52, -61, -84, -12, -5, -78, -11,
-					-16 };
+	static const __s32 errors[] = { 0, -95, -110, -28, -67, -121, -52, -61, -84, -12, -5, -78,
+					-11, -16 };
 	struct place place = PLACE_OF(RING_EVENT_block_rq_complete, 0, IRQS_ON, 1);
 	struct block_rq *entry;
 

@@ -73,7 +73,8 @@ struct sched_wakeup {
 static __always_inline int write_wakeup(enum ring_event event, struct task_struct___ring *task)
 {
 	bool own = (void *)task == (void *)bpf_get_current_task_btf();
-	struct place place = PLACE_OF(event, sizeof(struct sched_wakeup), own ? IRQS_ON : IRQS_OFF, 3);
+	struct place place = PLACE_OF(event, sizeof(struct sched_wakeup), own ? IRQS_ON : IRQS_OFF,
+				      3);
 	struct sched_wakeup *entry = begin(&place);
 
 	if (!entry)
@@ -105,8 +106,8 @@ int BPF_PROG(on_sched_wakeup_new, struct task_struct___ring *task)
 }
 
 /*
- * The name of a task is an array in old kernels (variant 1) and a string of dynamic length in others
- * (variant 0).
+ * The name of a task is an array in old kernels (variant 1) and a string of dynamic length in
+ * others (variant 0).
  */
 struct sched_migrate_task {
 	SAMPLE;

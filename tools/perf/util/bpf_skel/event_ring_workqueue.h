@@ -86,8 +86,8 @@ int BPF_PROG(on_workqueue_execute_start, struct work_struct___ring *work)
 }
 
 /*
- * The item may have been freed: only its address is known. Programs with typed arguments cannot read
- * a pointer to a function.
+ * The item may have been freed: only its address is known. Programs with typed arguments cannot
+ * read a pointer to a function.
  */
 SEC("raw_tp/workqueue_execute_end")
 int BPF_PROG(on_workqueue_execute_end, void *work, void *function)
