@@ -373,7 +373,8 @@ static void print_text(const struct loss *loss)
 	       metric->rings == 1 ? "" : "s");
 	printf("%-18s %14.2f %%\n", "Data loss metric", loss_metric__percent(metric));
 	if (metric->worst)
-		printf("%-18s %14.2f %% %s\n", "Worst ring", loss_row__percent(metric->worst, metric),
+		printf("%-18s %14.2f %% %s\n", "Worst ring",
+		       loss_row__percent(metric->worst, metric),
 		       loss_row__name(metric->worst, name, sizeof(name)));
 }
 

@@ -127,7 +127,8 @@ int __weak record_opts__parse_callchain(struct record_opts *opts, struct callcha
 		return 0;
 	}
 	if (strstr(arg, ",defer")) {
-		pr_err("--call-graph %s: the perf of Linux 6.12 cannot read deferred user stacks.\n", arg);
+		pr_err("--call-graph %s: the perf of Linux 6.12 cannot read deferred user stacks.\n",
+		       arg);
 		return -EOPNOTSUPP;
 	}
 	err = parse_callchain_record_opt(arg, callchain);
@@ -254,7 +255,8 @@ static struct option options[] = {
 			   "condition for the last event before this option", parse_event_filter),
 	OPT_CALLBACK_NOOPT(0, "exclude-perf", NULL, NULL,
 			   "exclude perf itself from the last tracepoint before this option; with -a and -C "
-			   "perf is excluded from all events, unless --no-exclude-perf", parse_exclude_perf),
+			   "perf is excluded from all events, unless --no-exclude-perf",
+			   parse_exclude_perf),
 	OPT_BOOLEAN(0, "overwrite", &rec.opts.overwrite,
 		    "record all events in overwrite mode, as with the term /overwrite/"),
 	OPT_CALLBACK_NONEG(0, "bpf-ring", &rec.bpf_ring.mode, "auto|yes|no",
@@ -282,8 +284,8 @@ static struct option options[] = {
 	OPT_STRING('p', "pid", &rec.opts.target.pid, "pids", "record these processes"),
 	OPT_STRING('t', "tid", &rec.opts.target.tid, "tids", "record these threads"),
 	OPT_STRING('u', "uid", &args.user, "user", "record the tasks of this user"),
-	OPT_CALLBACK_NONEG('G', "cgroup", &rec.evlist, "name", "record tasks of this cgroup (needs -a)",
-			   parse_cgroups),
+	OPT_CALLBACK_NONEG('G', "cgroup", &rec.evlist, "name",
+			   "record tasks of this cgroup (needs -a)", parse_cgroups),
 	OPT_BOOLEAN_SET('i', "no-inherit", &rec.opts.no_inherit, &rec.opts.no_inherit_set,
 			"do not record tasks that recorded tasks start"),
 	OPT_BOOLEAN(0, "per-thread", &rec.opts.target.per_thread,
@@ -321,13 +323,14 @@ static struct option options[] = {
 			   "sample the last taken branches", parse_branch_stack),
 	OPT_CALLBACK('j', "branch-filter", &rec.opts.branch_stack, "types",
 		     "sample the last branches of these types", parse_branch_stack),
-	OPT_BOOLEAN('W', "weight", &rec.opts.sample_weight, "sample the weight, if the event has one"),
+	OPT_BOOLEAN('W', "weight", &rec.opts.sample_weight,
+		    "sample the weight, if the event has one"),
 	OPT_BOOLEAN(0, "transaction", &rec.opts.sample_transaction, "sample transaction flags"),
 	OPT_BOOLEAN(0, "running-time", &rec.opts.running_time,
 		    "sample enabled and running times of read counters (:S)"),
 	OPT_BOOLEAN('s', "stat", &rec.opts.inherit_stat, "record the counts of each thread"),
-	OPT_CALLBACK_NONEG('k', "clockid", &rec.opts, "clock", "clock for timestamps, see clock_gettime(2)",
-			   parse_clockid),
+	OPT_CALLBACK_NONEG('k', "clockid", &rec.opts, "clock",
+			   "clock for timestamps, see clock_gettime(2)", parse_clockid),
 
 	OPT_GROUP("Side-band records and build-ids"),
 	OPT_BOOLEAN_SET(0, "switch-events", &rec.opts.record_switch_events,
@@ -341,9 +344,11 @@ static struct option options[] = {
 	OPT_CALLBACK_NONEG(0, "off-cpu-thresh", &rec.opts, "ms",
 			   "with --off-cpu, record a sample for each time off the CPU of at least "
 			   "<ms> (default: 500)", option__parse_off_cpu_thresh),
-	OPT_BOOLEAN(0, "no-bpf-event", &rec.opts.no_bpf_event, "do not record the loading of BPF programs"),
+	OPT_BOOLEAN(0, "no-bpf-event", &rec.opts.no_bpf_event,
+		    "do not record the loading of BPF programs"),
 	OPT_CALLBACK(0, "synth", &rec.opts, "no|all|task|mmap|cgroup",
-		     "records to synthesize for existing tasks (default: all)", option__parse_synth),
+		     "records to synthesize for existing tasks (default: all)",
+		     option__parse_synth),
 	OPT_BOOLEAN(0, "tail-synthesize", &rec.opts.tail_synthesize,
 		    "synthesize existing tasks at the end of the file"),
 	OPT_UINTEGER(0, "proc-map-timeout", &proc_map_timeout,
@@ -360,7 +365,8 @@ static struct option options[] = {
 			"affect other recorders)"),
 	OPT_BOOLEAN(0, "timestamp-boundary", &rec.output.sample_times,
 		    "store the times of the first and last sample in the header"),
-	OPT_STRING(0, "vmlinux", &symbol_conf.vmlinux_name, "file", "pathname of the kernel's vmlinux"),
+	OPT_STRING(0, "vmlinux", &symbol_conf.vmlinux_name, "file",
+		   "pathname of the kernel's vmlinux"),
 	OPT_BOOLEAN(0, "kcore", &rec.output.kcore,
 		    "copy the kernel's code as well; the output is a directory"),
 	OPT_STRING_OPTARG_SET(0, "debuginfod", &args.debuginfod.urls, &args.debuginfod.set, "urls",
@@ -373,7 +379,8 @@ static struct option options[] = {
 			   option__parse_ring_pages),
 	OPT_CALLBACK('D', "delay", &rec, "ms|-1|ranges",
 		     "enable events after this delay; -1: leave them disabled, see --control; "
-		     "ranges: enable events in these ranges, such as 10-20,30-40", option__parse_delay),
+		     "ranges: enable events in these ranges, such as 10-20,30-40",
+		     option__parse_delay),
 	OPT_CALLBACK_NONEG(0, "control", &rec.opts, "fd:n[,ack]|fifo:path[,ack]",
 			   "accept commands: enable, disable, snapshot, stop, evlist, ping",
 			   option__parse_control),
@@ -389,7 +396,8 @@ static struct option options[] = {
 			   "move a thread that drains several rings to the node or CPU of each ring",
 			   option__parse_affinity),
 	OPT_CALLBACK(0, "mmap-flush", &rec.readers.min_bytes, "bytes",
-		     "drain a ring only when it holds this many bytes (default: 1)", option__parse_mmap_flush),
+		     "drain a ring only when it holds this many bytes (default: 1)",
+		     option__parse_mmap_flush),
 	OPT_CALLBACK_NONEG(0, "num-thread-synthesize", &rec.opts.nr_threads_synthesize, "n",
 			   "threads that synthesize existing tasks (default: 1)",
 			   option__parse_count, .defval = 1),
@@ -405,9 +413,11 @@ static struct option options[] = {
 	OPT_STRING('o', "output", &rec.output.data.path, "file",
 		   "output file (default: perf.data); '-' for standard output"),
 	OPT_CALLBACK_NONEG(0, "io", &rec.output.pipeline.io, "uring|aio|sync",
-			   "write by io_uring, POSIX AIO or write(2) (default: uring, if the kernel allows io_uring)", option__parse_io),
+			   "write by io_uring, POSIX AIO or write(2) (default: uring, if the kernel allows io_uring)",
+			   option__parse_io),
 	OPT_CALLBACK_OPTARG(0, "aio", &rec.output.pipeline.io, NULL, "n",
-			    "write by POSIX AIO with n control blocks (1 to 4, default: 1)", option__parse_aio),
+			    "write by POSIX AIO with n control blocks (1 to 4, default: 1)",
+			    option__parse_aio),
 	OPT_CALLBACK_OPTARG('z', "compression-level", &rec.output.pipeline.level, NULL, "n",
 			    "compress records with zstd at this level (1 to 22, default: 1)",
 			    option__parse_compression),
@@ -429,7 +439,8 @@ static struct option options[] = {
 			    "measure without writing a file, and print which --keep or -m holds this time "
 			    "(default: that of --keep, or 60s)", parse_advise),
 	OPT_CALLBACK_NONEG(0, "write-buffer", &rec.output.pipeline.max_bytes, "size",
-			   "memory for data that wait to be written (default: 128M)", option__parse_write_buffer),
+			   "memory for data that wait to be written (default: 128M)",
+			   option__parse_write_buffer),
 	OPT_STRING_OPTARG_SET(0, "switch-output", &args.switch_output, &args.switch_output_set,
 			      "signal|size|time",
 			      "take a snapshot and continue in a new file: on SIGUSR2, at this size, or "
@@ -462,11 +473,13 @@ static struct option options[] = {
 	OPT_BOOLEAN(0, "timestamp-filename", &rec.timestamp_filename,
 		    "append a timestamp to the name of the file"),
 	OPT_CALLBACK(0, "max-size", &rec.output.max_bytes, "size",
-		     "stop recording when all kept files together have this size", option__parse_size),
+		     "stop recording when all kept files together have this size",
+		     option__parse_size),
 	OPT_STRING_OPTARG(0, "loss-report", &rec.report.path, "file.svg",
 			  "draw recorded and lost events over time", "loss.svg"),
 	OPT_CALLBACK_NONEG(0, "summary", &rec.summary.json, "text|json",
-			   "print what was recorded as text, or one JSON object per line", option__parse_summary),
+			   "print what was recorded as text, or one JSON object per line",
+			   option__parse_summary),
 	OPT_STRING(0, "setup-filter", &args.setup_filter, "pin|unpin",
 		   "as root: load or unload the BPF program that ordinary users need for --filter on "
 		   "events that are not tracepoints; records nothing"),
@@ -864,7 +877,8 @@ static int check_trigger_limits(void)
 {
 	const struct trigger_limit *limit = &rec.triggers.events.limit;
 
-	if ((!limit->cooldown_ns && !limit->max) || rec.triggers.events.evlist || rec.triggers.when.nr ||
+	if ((!limit->cooldown_ns && !limit->max) || rec.triggers.events.evlist ||
+	    rec.triggers.when.nr ||
 	    (limit->cooldown_ns == args.limit.cooldown_ns && limit->max == args.limit.max))
 		return 0;
 	pr_err("--cooldown and --keep-first limit snapshots of --switch-output-event and "
@@ -885,7 +899,8 @@ static int check_hook(void)
 
 static int choose_rotation(void)
 {
-	bool triggered = rec.triggers.events.evlist || (rec.triggers.when.nr && !rec.triggers.when.measures);
+	bool triggered = rec.triggers.events.evlist ||
+			 (rec.triggers.when.nr && !rec.triggers.when.measures);
 	const char *when = args.switch_output ?: triggered ? "signal" : NULL;
 	u64 rings = (u64)perf_event_mlock_kb_in_pages() * page_size;
 
@@ -911,7 +926,8 @@ static int choose_keep(void)
 		pipeline->max_bytes = keep__enabled(&rec.keep) ? KEEP_WRITE_BUFFER_BYTES :
 								 PIPELINE_DEFAULT_BYTES;
 	if (!keep__enabled(&rec.keep)) {
-		if (!rec.keep.overlap && !rec.keep.file && !rec.keep.split_ns && !rec.keep.share.enabled)
+		if (!rec.keep.overlap && !rec.keep.file && !rec.keep.split_ns &&
+		    !rec.keep.share.enabled)
 			return 0;
 		pr_err("%s needs --keep.\n", rec.keep.file ? "--keep-file" :
 					     rec.keep.overlap ? "--keep-overlap" :
@@ -961,7 +977,8 @@ static int prepare_recorder(void)
 	int err;
 
 	err = check_output_name(rec.output.data.path) ?: check_sysfs() ?:
-	      check_proc(&opts->target) ?: check_target(&opts->target) ?: check_cpus(opts->target.cpu_list);
+	      check_proc(&opts->target) ?: check_target(&opts->target) ?:
+	      check_cpus(opts->target.cpu_list);
 	if (err)
 		return err;
 
@@ -1023,7 +1040,9 @@ int cmd_record(int argc, const char **argv)
 		status = EXIT_USAGE;
 		goto out;
 	}
-	/* Limits of triggers in the configuration have no effect in a recording without triggers. */
+	/*
+	 * Limits of triggers in the configuration have no effect in a recording without triggers.
+	 */
 	args.limit = rec.triggers.events.limit;
 	args.after_ns = rec.triggers.after_ns;
 

@@ -205,8 +205,8 @@ int events__find_target(struct recorder *rec)
 		explain_no_target(target, ESRCH);
 		return -ESRCH;
 	}
-	return off_cpu__prepare(&rec->off_cpu, &rec->output, &rec->opts) ?: aux__configure(&rec->aux) ?:
-	       add_text_poke(rec) ?: add_tracking_event(rec);
+	return off_cpu__prepare(&rec->off_cpu, &rec->output, &rec->opts) ?:
+	       aux__configure(&rec->aux) ?: add_text_poke(rec) ?: add_tracking_event(rec);
 }
 
 int events__configure(struct recorder *rec)

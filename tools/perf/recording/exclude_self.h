@@ -9,7 +9,8 @@
  *			the other: they need one or two comparisons, see ranges().
  *	other samples	a BPF program as overflow handler, which drops samples of the recorder's
  *			process; if this user may load one. An event has one such program: where a
- *			filter uses it (--filter 'ip < 0x1000'), "pid != PID" is added to the filter.
+ *			filter uses it (--filter 'ip < 0x1000'), "pid != PID" is added to the
+ *			filter.
  *
  * The kernel takes one filter for an event, and it must name all threads. So the filters are set
  * when the threads run, before the events are enabled. Until then the user's part is only checked.

@@ -102,7 +102,8 @@ int events__configure(struct recorder *rec);
  * BPF programs exclude the recorder itself; events__exclude_threads() does the rest.
  *
  * Overwrite events get the best kind of ring that this kernel offers (perf/overwrite.h), noted in
- * @rec->overwrite. Their attributes are left as the file describes them: there, records have no trailers.
+ * @rec->overwrite. Their attributes are left as the file describes them: there, records have no
+ * trailers.
  *
  * Return: 0, or a negative errno after an error message.
  */
@@ -128,15 +129,16 @@ int events__exclude_threads(struct recorder *rec);
 int recorder__begin_file(struct recorder *rec);
 
 /**
- * recorder__store_session - after recorder__begin_file(): let the file of --keep-file, and what --pin
- * has pinned, have all that is needed to make a file of their records
+ * recorder__store_session - after recorder__begin_file(): let the file of --keep-file, and what
+ * --pin has pinned, have all that is needed to make a file of their records
  *
  * Return: 0, or a negative errno after an error message.
  */
 int recorder__store_session(struct recorder *rec);
 
 /**
- * recorder__read_lost - write what events of streams have lost since the last call (lost_counters.h)
+ * recorder__read_lost - write what events of streams have lost since the last call
+ * (lost_counters.h)
  *
  * Return: 0, or a negative errno.
  */

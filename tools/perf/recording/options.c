@@ -33,8 +33,8 @@ int option__parse_size(const struct option *opt, const char *arg, int unset)
 	*size = unset ? 0 : quantity__parse_size(arg);
 	if (unset || *size)
 		return 0;
-	pr_err("--%s=%s: not a size with a unit: B, K, M or G. Example: --%s=100M\n", opt->long_name,
-	       arg, opt->long_name);
+	pr_err("--%s=%s: not a size with a unit: B, K, M or G. Example: --%s=100M\n",
+	       opt->long_name, arg, opt->long_name);
 	return -1;
 }
 
@@ -57,8 +57,8 @@ int option__parse_count(const struct option *opt, const char *arg, int unset)
 
 	if (!unset && (!quantity__parse_number(arg, INT_MAX, &number) ||
 		       number < (unsigned long)opt->defval)) {
-		pr_err("--%s=%s: not a number of %ld or more. Example: --%s=10\n", opt->long_name, arg,
-		       (long)opt->defval, opt->long_name);
+		pr_err("--%s=%s: not a number of %ld or more. Example: --%s=10\n", opt->long_name,
+		       arg, (long)opt->defval, opt->long_name);
 		return -1;
 	}
 	*count = number;
@@ -72,7 +72,8 @@ int option__parse_frequency(const struct option *opt, const char *arg, int unset
 
 	if (strcasecmp(arg, "max") &&
 	    (!quantity__parse_number(arg, INT_MAX, &number) || !number)) {
-		pr_err("-F %s: neither a number of samples per second nor 'max'. Example: -F 999\n", arg);
+		pr_err("-F %s: neither a number of samples per second nor 'max'. Example: -F 999\n",
+		       arg);
 		return -1;
 	}
 	return record__parse_freq(opt, arg, unset);
@@ -148,7 +149,8 @@ int option__parse_write_buffer(const struct option *opt, const char *arg, int un
 		pr_err("--write-buffer=%s: not a size of 1M or more with a unit: M or G. "
 		       "Example: --write-buffer=256M\n", arg);
 	else if (*size > memory)
-		pr_err("--write-buffer=%s: this machine has %" PRIu64 "M of memory.\n", arg, memory >> 20);
+		pr_err("--write-buffer=%s: this machine has %" PRIu64 "M of memory.\n", arg,
+		       memory >> 20);
 	else
 		return 0;
 	return -1;
@@ -218,7 +220,8 @@ int option__parse_priority(const struct option *opt, const char *arg, int unset)
 	int *priority = opt->value;
 
 	if (!unset && !quantity__parse_number(arg, max, &number)) {
-		pr_err("-r %s: not a priority from 1 to %lu, or 0 for the normal class.\n", arg, max);
+		pr_err("-r %s: not a priority from 1 to %lu, or 0 for the normal class.\n", arg,
+		       max);
 		return -1;
 	}
 	*priority = number;
@@ -292,7 +295,8 @@ int option__parse_delay(const struct option *opt, const char *arg, int unset)
 	return err;
 }
 
-int option__parse_off_cpu_thresh(const struct option *opt, const char *arg, int unset __maybe_unused)
+int option__parse_off_cpu_thresh(const struct option *opt, const char *arg,
+				 int unset __maybe_unused)
 {
 	unsigned long ms;
 

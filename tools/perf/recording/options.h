@@ -19,7 +19,9 @@ struct option;
 /** option__parse_size - parse a size with a unit to u64 [bytes]; 0 for --no-NAME */
 int option__parse_size(const struct option *opt, const char *arg, int unset);
 
-/** option__parse_time - parse a time of 1 ms or more to u64 [ns]; 0 without one, and for --no-NAME */
+/**
+ * option__parse_time - parse a time of 1 ms or more to u64 [ns]; 0 without one, and for --no-NAME
+ */
 int option__parse_time(const struct option *opt, const char *arg, int unset);
 
 /** option__parse_count - parse @opt->defval to INT_MAX to unsigned int; 0 for --no-NAME */

@@ -4,7 +4,8 @@
  *
  *   builtin-record.c		options; options.c parses them, and the configuration
  *        |
- *   run.c			main loop; internal.h has its parts: take.c, files.c, setup.c, events.c
+ *   run.c			main loop; internal.h has its parts: take.c, files.c, setup.c,
+ *        |			events.c
  *        |			beside them: exclude_self.c, own_tids.c, off_cpu.c, task_contexts.c
  *        |
  *        |   The folders, along the way of the data, and the headers that explain them:
@@ -14,14 +15,18 @@
  *        |      readers.h		threads that drain streamed rings, into a sink (drain.h)
  *        |      rounds.h		in which order a reader of the file may rely on records
  *        |      bpf_ring.h		events that BPF programs write, not perf
- *        +-- keep/		streamed records kept in memory, compressed, until asked for (--keep)
+ *        +-- keep/		streamed records kept in memory, compressed, until asked for
+ *        |			(--keep)
  *        |      keep.h			append, hand over; keep_data.h lists the parts
  *        |      box.h, guard.h		what outlives a killed recorder (--keep-file)
- *        +-- when/		durations that are too long, judged by BPF programs (--switch-output-when)
+ *        +-- when/		durations that are too long, judged by BPF programs
+ *        |			(--switch-output-when)
  *        |      when.h, condition.h
  *        +-- snapshot/		overwritten rings -> copies -> file, when asked
- *        |      trigger.h		what asks: signals, timers, events, durations, commands of --control
- *        |      capture.h		takes the copies in a thread of its own, whatever the disk does
+ *        |      trigger.h		what asks: signals, timers, events, durations, commands of
+ *        |			--control
+ *        |      capture.h		takes the copies in a thread of its own, whatever the disk
+ *        |			does
  *        |      overwrite.h		the copies; coverage.h: the time that they cover
  *        |      cause.h			why a snapshot was taken
  *        +-- aux/		AUX areas: drained all the time, or copied when asked
@@ -29,7 +34,8 @@
  *        +-- sideband/		what happens to tasks: tracking rings -> live state -> file
  *        |      drain_thread.h		rings -> backlog, or file
  *        |      sideband.h		backlog -> live state; begins files
- *        +-- state/		the live state: tasks and maps, in bounded memory; no rings, no files
+ *        +-- state/		the live state: tasks and maps, in bounded memory; no rings, no
+ *        |			files
  *        |      state.h
  *        +-- output/		perf.data: header, features, switching files, deleting old ones
  *        |      output.h
@@ -43,7 +49,8 @@
  *
  * A folder includes only headers of folders below it:
  *
- *	report, sideband, recover > snapshot > keep, aux > state, output > write > ring > stats, when > lib
+ *	report, sideband, recover > snapshot > keep, aux > state, output > write > ring > stats,
+ *	when > lib
  *
  * The main thread writes all structures, except for what capture.h, overwrite.h, keep.h, queue.h,
  * readers.h, aux/drain.h and drain_thread.h assign to their threads. util's side-band thread adds

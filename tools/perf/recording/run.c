@@ -100,7 +100,8 @@ static int react(struct recorder *rec, unsigned int what, unsigned int nr_comman
 {
 	const struct rotation *rotation = &rec->rotation;
 	bool to_next_file = rotation->enabled &&
-			    ((what & (TRIGGER_TIME | TRIGGER_CONTROL | TRIGGER_EVENT | TRIGGER_WHEN)) ||
+			    ((what &
+			      (TRIGGER_TIME | TRIGGER_CONTROL | TRIGGER_EVENT | TRIGGER_WHEN)) ||
 			     ((what & TRIGGER_SNAPSHOT) && rotation->on_signal));
 	const unsigned int nr_missing = rec->nr_missing;
 	const char *error = NULL;
@@ -172,8 +173,8 @@ static int flush_streams(struct recorder *rec)
 }
 
 /*
- * Records age as blocks, and not while they are in a ring: drain the rings of rare events at least as
- * often as a block ends.
+ * Records age as blocks, and not while they are in a ring: drain the rings of rare events at least
+ * as often as a block ends.
  */
 static u64 flush_ms(const struct recorder *rec)
 {
@@ -217,12 +218,13 @@ static int snapshot_of_size(struct recorder *rec)
 {
 	const struct snapshot_cause cause = snapshot_cause__now("size");
 
-	return capture__take(&rec->capture, TRIGGER_TIME, &cause) ?: recorder__take_snapshot(rec, true);
+	return capture__take(&rec->capture, TRIGGER_TIME, &cause) ?:
+	       recorder__take_snapshot(rec, true);
 }
 
 /*
- * The rings of --pin have what was recorded since another recorder was killed. That is copied before
- * any request is served, whose copy would otherwise have it, under another cause.
+ * The rings of --pin have what was recorded since another recorder was killed. That is copied
+ * before any request is served, whose copy would otherwise have it, under another cause.
  */
 static int copy_adopted(struct recorder *rec)
 {

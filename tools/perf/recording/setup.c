@@ -202,7 +202,8 @@ static int end_kept_round(void *keep)
  */
 static int init_rounds(struct recorder *rec)
 {
-	bool by_snapshots = recorder__has_overwrite(rec) || rec->sideband.route == SIDEBAND_TO_STATE;
+	bool by_snapshots = recorder__has_overwrite(rec) ||
+			    rec->sideband.route == SIDEBAND_TO_STATE;
 
 	if (keep__enabled(&rec->keep))
 		return rounds__init(&rec->rounds, readers__recorder(&rec->readers) + 1,
@@ -234,7 +235,8 @@ static int init_triggers(struct recorder *rec)
 	int err = open_when(rec);
 
 	if (!err)
-		err = triggers__init(&rec->triggers, rec->evlist, &rec->opts, rec->rotation.seconds);
+		err = triggers__init(&rec->triggers, rec->evlist, &rec->opts,
+				     rec->rotation.seconds);
 	return err ?: triggers__add_stop(&rec->triggers, rec->capture.stop_fd);
 }
 

@@ -33,8 +33,8 @@ struct snapshot {
 
 /*
  * Where copies are written as well, hold the readers to keep the order (see append_snapshot()).
- * Where records have no time, hold them so that what begins a file is written first. Where AUX areas
- * are streamed, hold them so that trace, index and PERF_RECORD_AUX end at the same place.
+ * Where records have no time, hold them so that what begins a file is written first. Where AUX
+ * areas are streamed, hold them so that trace, index and PERF_RECORD_AUX end at the same place.
  */
 static bool needs_hold(struct recorder *rec)
 {
@@ -90,8 +90,8 @@ struct kept_writing {
 };
 
 /*
- * Complete this file, and continue the snapshot in another one, which begins with the live state. If
- * this one could be cut (recorder__take_last()), so can the next.
+ * Complete this file, and continue the snapshot in another one, which begins with the live state.
+ * If this one could be cut (recorder__take_last()), so can the next.
  */
 static int continue_in_next_file(struct recorder *rec)
 {
@@ -264,9 +264,9 @@ static int hand_over_kept(struct recorder *rec, struct snapshot *snapshot,
  * than what was drained. Hand them over before anything is written: a request that arrives while
  * the output hangs belongs to the next snapshot. Leaves the readers held where needs_hold().
  *
- * The copies are used up after an error, too. If the snapshot can be dropped, the caller ends it when
- * it is known to be saved, or dropped. At the end of the recording, what is in memory is written even
- * if the rings cannot be drained.
+ * The copies are used up after an error, too. If the snapshot can be dropped, the caller ends it
+ * when it is known to be saved, or dropped. At the end of the recording, what is in memory is
+ * written even if the rings cannot be drained.
  *
  * @usual: how the main thread was scheduled, or NULL if the readers have ended.
  */
@@ -375,9 +375,10 @@ static int write_last_snapshot(struct recorder *rec, struct snapshot *snapshot)
  */
 static bool can_shrink(struct recorder *rec)
 {
-	return keep__enabled(&rec->keep) && !rec->keep.box && rec->sideband.route == SIDEBAND_TO_STATE &&
-	       !recorder__has_overwrite(rec) && !aux__takes_snapshots(&rec->aux) &&
-	       rec->output.open && rec->output.regular && !output__flush(&rec->output);
+	return keep__enabled(&rec->keep) && !rec->keep.box &&
+	       rec->sideband.route == SIDEBAND_TO_STATE && !recorder__has_overwrite(rec) &&
+	       !aux__takes_snapshots(&rec->aux) && rec->output.open && rec->output.regular &&
+	       !output__flush(&rec->output);
 }
 
 /*

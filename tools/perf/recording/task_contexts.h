@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Open an event for each task of the target before all others: it keeps the kernel from swapping the
- * events of parent and child, and marks the tasks that BPF programs record.
+ * Open an event for each task of the target before all others: it keeps the kernel from swapping
+ * the events of parent and child, and marks the tasks that BPF programs record.
  *
  * When a CPU switches between two tasks of which one has inherited all events of the other, the
  * kernel swaps their contexts instead of scheduling each event out and in. The event of a uprobe
@@ -16,11 +16,11 @@
  * perf of Linux has the latter by chance: its event for BPF programs.
  *
  * The programs of bpf_ring.h record the tasks that have such an event with a config1 of the
- * recording (util/bpf_skel/event_ring_target.h). It exists as long as a task's other events do, and is
- * inherited as they are. It is pinned, so that children inherit it first.
+ * recording (util/bpf_skel/event_ring_target.h). It exists as long as a task's other events do, and
+ * is inherited as they are. It is pinned, so that children inherit it first.
  *
- * Only recordings with probes, or of tasks with BPF, have these events. They count nothing, and have
- * no ring.
+ * Only recordings with probes, or of tasks with BPF, have these events. They count nothing, and
+ * have no ring.
  */
 #ifndef PERF_RECORDING_TASK_CONTEXTS_H
 #define PERF_RECORDING_TASK_CONTEXTS_H

@@ -2,10 +2,10 @@
 /*
  * Hide the differences between the util/ of perf in Linux 6.12 and in mainline.
  *
- * Only this header asks which of them it is compiled with. scripts/check-compat finds functions that
- * are not needed any more, those that work with the util/ of both, and those that this table lacks.
- * The release is the first with the commit, "later" one after 6.19. Where there is no hash, only the
- * subject is known for sure.
+ * Only this header asks which of them it is compiled with. scripts/check-compat finds functions
+ * that are not needed any more, those that work with the util/ of both, and those that this table
+ * lacks. The release is the first with the commit, "later" one after 6.19. Where there is no hash,
+ * only the subject is known for sure.
  *
  *	6.14	8a0f49a7f1da ("perf tools: Parse aux-action")
  *		auxtrace_parse_aux_action
@@ -461,7 +461,10 @@ static inline bool perf_event__is_too_new(const union perf_event *event)
 	return false;
 }
 
-/* Here, writing a table of build-ids copies the binaries as well: a difference that no compiler sees. */
+/*
+ * Here, writing a table of build-ids copies the binaries as well: a difference that no compiler
+ * sees.
+ */
 static inline void perf_session__cache_binaries(struct perf_session *session)
 {
 	if (perf_header__has_feat(&session->header, HEADER_BUILD_ID))

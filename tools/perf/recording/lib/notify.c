@@ -48,7 +48,8 @@ void notify__send(const char *fmt, ...)
 	len = vscnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || sendto(fd, text, len, MSG_NOSIGNAL, (struct sockaddr *)&address, address_len) < 0)
+	if (fd < 0 ||
+	    sendto(fd, text, len, MSG_NOSIGNAL, (struct sockaddr *)&address, address_len) < 0)
 		pr_warning_once("Cannot notify the service manager: %m\n");
 	fd__close(&fd);
 }

@@ -41,8 +41,8 @@ static u64 find_unit(const char *unit, size_t len)
 		const char	*name;
 		u64		 ns;
 	} units[] = {
-		{ "ns", 1 }, { "us", NSEC_PER_USEC }, { "ms", NSEC_PER_MSEC }, { "s", NSEC_PER_SEC },
-		{ "m", 60 * NSEC_PER_SEC }, { "h", 60 * 60 * NSEC_PER_SEC },
+		{ "ns", 1 }, { "us", NSEC_PER_USEC }, { "ms", NSEC_PER_MSEC },
+		{ "s", NSEC_PER_SEC }, { "m", 60 * NSEC_PER_SEC }, { "h", 60 * 60 * NSEC_PER_SEC },
 		{ "d", 24 * 60 * 60 * NSEC_PER_SEC },
 	};
 	size_t i;

@@ -43,9 +43,9 @@ int claim__stat_data(const char **path, char *data, size_t size, struct stat *st
 /**
  * claim__begin - keep other recorders from creating files in the directory of @path
  *
- * Between claim__check() and claim__take(), another recorder might create the file, complete it, and
- * end; creating it again would truncate it. Waits for recorders that do the same, two seconds at
- * most: then, and where the directory cannot be locked, the caller goes on unprotected.
+ * Between claim__check() and claim__take(), another recorder might create the file, complete it,
+ * and end; creating it again would truncate it. Waits for recorders that do the same, two seconds
+ * at most: then, and where the directory cannot be locked, the caller goes on unprotected.
  *
  * Return: a descriptor for claim__end(), which may be negative.
  */

@@ -4,12 +4,12 @@
  * --switch-max-size).
  *
  * Files count if their name is one that output__close_as() gives, FILE.<timestamp>[-<n>], and if
- * they are recordings of this user: those of this recorder and those of earlier runs with the same -o.
- * The directory is read each time, so files that are removed or moved meanwhile do not count.
+ * they are recordings of this user: those of this recorder and those of earlier runs with the same
+ * -o. The directory is read each time, so files that are removed or moved meanwhile do not count.
  *
- * With --exec-snapshot, files count as well whose name is that of a completed file with an extension,
- * FILE.<timestamp>[-<n>].<extension>: the command may compress the file, for instance. They belong to
- * the completed file, and are deleted with it.
+ * With --exec-snapshot, files count as well whose name is that of a completed file with an
+ * extension, FILE.<timestamp>[-<n>].<extension>: the command may compress the file, for instance.
+ * They belong to the completed file, and are deleted with it.
  *
  * Files of earlier runs are older than those of this recorder, and have the order of their names.
  * Files of this recorder are ordered by completion.
@@ -26,7 +26,8 @@
  * struct kept_files
  * @max_nr:	number of completed files to keep, 0 for all
  * @max_bytes:	size of all completed files to keep, 0 for any [bytes]
- * @in_use:	is a command of --exec-snapshot still running for this completed file? NULL without one
+ * @in_use:	is a command of --exec-snapshot still running for this completed file? NULL without
+ *		one
  * @in_use_arg:	for @in_use
  * @own:	struct own_file: files that this recorder has completed; empty without limits
  * @nr_own:	their number

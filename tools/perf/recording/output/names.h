@@ -11,7 +11,9 @@
 
 struct stat;
 
-/** name__is_other_directory - return whether @path, with status @st, is a directory but no recording */
+/**
+ * name__is_other_directory - return whether @path, with status @st, is a directory but no recording
+ */
 bool name__is_other_directory(const char *path, const struct stat *st);
 
 /**

@@ -104,7 +104,8 @@ static int output__start_file(struct output *output)
 		err = perf_header__write_pipe(output__fd(output));
 	} else {
 		session->header.data_size = 0;
-		err = perf_session__write_header(session, output->evlist, output__fd(output), false);
+		err = perf_session__write_header(session, output->evlist, output__fd(output),
+						 false);
 		if (output->regular)
 			reserve__take(&output->reserve, output->data.path,
 				      output->evlist->core.nr_entries);
@@ -349,7 +350,8 @@ int output__write_synthesized(const struct perf_tool *tool, union perf_event *ev
 {
 	struct output *output = container_of(tool, struct output, tool);
 
-	return perf_event__is_too_new(event) ? 0 : output__write_data(output, event, event->header.size);
+	return perf_event__is_too_new(event) ? 0 :
+	       output__write_data(output, event, event->header.size);
 }
 
 int output__write_unit(struct output *output, const struct records *unit, u64 *pos)
@@ -427,7 +429,8 @@ void output__add_removed(struct output *output, u64 bytes)
 
 static int write_final_header(struct output *output)
 {
-	return perf_session__write_header(output->session, output->evlist, output__fd(output), true);
+	return perf_session__write_header(output->session, output->evlist, output__fd(output),
+					  true);
 }
 
 /*
@@ -456,7 +459,8 @@ static void output__finish_file(struct output *output)
 
 	session->header.data_size = bytes;
 	aux_index__cut(&session->auxtrace_index, output->pipeline.start + bytes);
-	output->data.file.size = lseek(output__fd(output), output->pipeline.start + bytes, SEEK_SET);
+	output->data.file.size = lseek(output__fd(output), output->pipeline.start + bytes,
+				       SEEK_SET);
 	if (!pipeline__has_next(&output->pipeline))
 		file_spans__end(&output->spans);
 	output->evlist->first_sample_time = output->spans.ended.first;
@@ -547,7 +551,8 @@ int output__close(struct output *output)
 		output->session->header.env.comp_ratio = ratio;
 	output__finish_file(output);
 	output->fate = output->regular ?
-		       claim__fate(&output->claim, output__fd(output), output->data.path) : FILE_KEPT;
+		       claim__fate(&output->claim, output__fd(output), output->data.path) :
+		       FILE_KEPT;
 	output__save_file(output);
 	perf_data__close(&output->data);
 

@@ -4,8 +4,8 @@
  * disk is full.
  *
  * The space is held by an unnamed file in the output's directory. Where the size of files is
- * limited (RLIMIT_FSIZE, ulimit -f), the limit is lowered by as much. Where there is too little space
- * for 1 MB, a small reserve is taken, which has no space for the names of tasks (rescue.h).
+ * limited (RLIMIT_FSIZE, ulimit -f), the limit is lowered by as much. Where there is too little
+ * space for 1 MB, a small reserve is taken, which has no space for the names of tasks (rescue.h).
  */
 #ifndef PERF_RECORDING_RESERVE_H
 #define PERF_RECORDING_RESERVE_H

@@ -21,8 +21,8 @@ struct time_span {
 /**
  * struct file_spans - times of the samples in the present file and the one before
  * @lock:	protects the others
- * @present:	of the file that is appended to. The span may be larger by one run of records of each
- *		ring, which was appended while files were switched.
+ * @present:	of the file that is appended to. The span may be larger by one run of records of
+ *		each ring, which was appended while files were switched.
  * @ended:	of the file that file_spans__end() has ended
  */
 struct file_spans {
@@ -31,7 +31,9 @@ struct file_spans {
 	struct time_span	ended;
 };
 
-/** file_spans__extend - records of this time were appended; ignored if @first is 0. In any thread */
+/**
+ * file_spans__extend - records of this time were appended; ignored if @first is 0. In any thread
+ */
 void file_spans__extend(struct file_spans *spans, u64 first, u64 last);
 
 /** file_spans__end - what is appended from now on belongs to the next file */

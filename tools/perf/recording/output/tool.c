@@ -98,7 +98,8 @@ void output_tool__read_back(struct perf_session *session, bool all_dsos)
 	evlist->first_sample_time = evlist->last_sample_time = 0;
 	symbol_conf.ignore_vmlinux_buildid = true;	/* use that of the running kernel */
 	if (perf_session__process_events(session) < 0)
-		pr_warning("Cannot read %s back: the file will have no build-ids.\n", session->data->path);
+		pr_warning("Cannot read %s back: the file will have no build-ids.\n",
+			   session->data->path);
 	if (all_dsos)
 		perf_session__dsos_hit_all(session);
 }

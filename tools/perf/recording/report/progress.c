@@ -28,6 +28,6 @@ void progress__report(struct progress *progress, const struct summary *summary, 
 		summary_json__progress(number, records, all, elapsed);
 	else if (!quiet)
 		fprintf(stderr, "[ perf record: Writing snapshot %" PRIu64 ": %d %% of %" PRIu64
-			" records, %.1f million a second ]\n", number, (int)(100.0 * records / all), all,
-			records * 1e3 / elapsed);
+			" records, %.1f million a second ]\n", number, (int)(100.0 * records / all),
+			all, records * 1e3 / elapsed);
 }

@@ -104,8 +104,8 @@ static void print_deferred(const struct deferred_stats *stats)
 
 	if (stats->samples)
 		print_line("%" PRIu64 " of %" PRIu64 " samples lack their user stack: %" PRIu64 " of tasks that had "
-			   "not returned to user space, %" PRIu64 " whose stack may be overwritten", missing,
-			   stats->samples, stats->in_kernel, stats->overwritten);
+			   "not returned to user space, %" PRIu64 " whose stack may be overwritten",
+			   missing, stats->samples, stats->in_kernel, stats->overwritten);
 }
 
 static void print_record_snapshot(const struct summary *summary, const struct snapshot_stats *stats,
@@ -125,8 +125,8 @@ static void print_record_snapshot(const struct summary *summary, const struct sn
 	if (stats->overwritten)
 		snprintf(overwritten, sizeof(overwritten), "; %.3f MB were overwritten",
 			 megabytes(stats->overwritten));
-	print_line("Snapshot %" PRIu64 " (%s): %" PRIu64 " record%s%s%s", summary->snapshots, reason,
-		   written->records, plural(written->records), coverage, overwritten);
+	print_line("Snapshot %" PRIu64 " (%s): %" PRIu64 " record%s%s%s", summary->snapshots,
+		   reason, written->records, plural(written->records), coverage, overwritten);
 	print_longest(&stats->coverage);
 	print_deferred(&stats->deferred);
 	if (stats->latency_ns)
@@ -145,14 +145,15 @@ static void print_record_snapshot(const struct summary *summary, const struct sn
 		 taken->grace_ns / 1e6, stats->overwritten, taken->discarded);
 }
 
-static void print_aux_snapshot(const struct summary *summary, const struct aux_snapshot_stats *stats,
-			       const char *reason)
+static void print_aux_snapshot(const struct summary *summary,
+			       const struct aux_snapshot_stats *stats, const char *reason)
 {
 	char overwritten[64] = "", stopped[64] = "";
 
 	if (stats->overwritten)
 		snprintf(overwritten, sizeof(overwritten),
-			 "; the %.3f MB before them were overwritten", megabytes(stats->overwritten));
+			 "; the %.3f MB before them were overwritten",
+			 megabytes(stats->overwritten));
 	if (stats->stopped_ns)
 		snprintf(stopped, sizeof(stopped), "; the trace was stopped for %.3f ms",
 			 stats->stopped_ns / 1e6);
@@ -168,7 +169,8 @@ static void print_cuts(const struct keep_stats *stats)
 
 	for (cut = stats->cuts; cut < stats->cuts + stats->nr_cuts; cut++)
 		print_line("Cgroup %s: all of the %.6f s; dropped %" PRIu64 " older samples: it had more than its share",
-			   cut->path, seconds(stats->end - min(cut->last, stats->end)), cut->records);
+			   cut->path, seconds(stats->end - min(cut->last, stats->end)),
+			   cut->records);
 	if (stats->nr_cuts)
 		print_line("Other cgroups: all of the %.6f s",
 			   seconds(stats->end - min(stats->others_begin, stats->end)));
@@ -212,9 +214,9 @@ static void print_quantiles(const struct when *when, unsigned int condition)
 		return;
 	}
 	print_line("%s: %" PRIu64 " of %" PRIu64 " durations are too long; median %.3f ms, 99 %% up to %.3f ms, 99.9 %% up to "
-		   "%.3f ms, longest %.3f ms", when->conditions[condition].text, quantiles.nr_too_long,
-		   quantiles.nr, quantiles.median_ns / 1e6, quantiles.p99_ns / 1e6,
-		   quantiles.p999_ns / 1e6, quantiles.max_ns / 1e6);
+		   "%.3f ms, longest %.3f ms", when->conditions[condition].text,
+		   quantiles.nr_too_long, quantiles.nr, quantiles.median_ns / 1e6,
+		   quantiles.p99_ns / 1e6, quantiles.p999_ns / 1e6, quantiles.max_ns / 1e6);
 	print_line("Once an hour at most: >%.3f ms", quantiles.hourly_ns / 1e6);
 }
 
@@ -438,13 +440,14 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 		print_line("Captured and wrote %.3f MB %s (%" PRIu64 " samples)",
 			   megabytes(output__total(output)), name, samples);
 	if (summary->dropped)
-		print_line("Dropped %" PRIu64 " snapshot%s that could not be written", summary->dropped,
-			   plural(summary->dropped));
+		print_line("Dropped %" PRIu64 " snapshot%s that could not be written",
+			   summary->dropped, plural(summary->dropped));
 	if (keep->dropped.samples)
 		print_line("Kept the last samples; %" PRIu64 " older samples were dropped",
 			   keep->dropped.samples);
 	if (keep->peak_bytes)
-		print_line("Used up to %.1f MB of memory beside the rings", megabytes(keep->peak_bytes));
+		print_line("Used up to %.1f MB of memory beside the rings",
+			   megabytes(keep->peak_bytes));
 	if (totals.unwritten)
 		print_line("%" PRIu64 " records could not be written", totals.unwritten);
 	print_lost(metric);

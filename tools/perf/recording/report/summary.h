@@ -75,7 +75,8 @@ void summary__dropped(struct summary *summary, const struct snapshot_stats *stat
 		      const struct keep_stats *kept, const struct snapshot_cause *cause);
 
 /**
- * summary__triggers - print how many durations were too long, and how many triggers took no snapshot
+ * summary__triggers - print how many durations were too long, and how many triggers took no
+ * snapshot
  * @when:	not closed yet
  */
 void summary__triggers(const struct summary *summary, const struct trigger_limit *limit,

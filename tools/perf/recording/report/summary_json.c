@@ -66,7 +66,8 @@ static void put_rings(struct json *json, const struct snapshot_stats *stats)
 	}
 	if (coverage->limiting.oldest)
 		json__number(json, coverage->limiting.cpu >= 0 ? "limiting_cpu" : "limiting_thread",
-			     coverage->limiting.cpu >= 0 ? coverage->limiting.cpu : coverage->limiting.tid);
+			     coverage->limiting.cpu >= 0 ? coverage->limiting.cpu :
+			     coverage->limiting.tid);
 	json__number(json, "overwritten_bytes", stats->overwritten);
 	json__number(json, "requests", stats->requests);
 	json__number(json, "paused_rings", stats->taken.paused);

@@ -31,7 +31,8 @@ int loss_svg__write(FILE *file, const char *title, const struct loss_metric *met
 		    struct loss_row *rows, int nr);
 
 /**
- * loss_svg__save - draw all rows to a file; an existing one is replaced when the new one is complete
+ * loss_svg__save - draw all rows to a file; an existing one is replaced when the new one is
+ * complete
  * @path:	of the file, or of a pipe or a device
  *
  * Return: 0, or a negative errno.

@@ -3,9 +3,9 @@
  * Allocate the memory for records on their way to the file: a bounded number of chunks, shared by
  * all rings.
  *
- * A chunk costs some locks, wake-ups and a system call, however large it is: large pools have chunks
- * of CHUNK_SIZE_MAX. In small pools they are smaller, so that some can be filled while others are
- * written.
+ * A chunk costs some locks, wake-ups and a system call, however large it is: large pools have
+ * chunks of CHUNK_SIZE_MAX. In small pools they are smaller, so that some can be filled while
+ * others are written.
  *
  * Memory is touched when it is first needed, and the chunk freed last is reused first: a recording
  * that writes little uses little memory.

@@ -117,7 +117,8 @@ static void complete(struct write_queue *queue)
 
 /*
  * Wait until a chunk can be submitted. Seal a partly filled chunk when it is old enough, unless its
- * file is not open yet: then it could not be written, and the next records would need another chunk.
+ * file is not open yet: then it could not be written, and the next records would need another
+ * chunk.
  */
 static void wait_for_work(struct write_queue *queue)
 {
@@ -130,7 +131,8 @@ static void wait_for_work(struct write_queue *queue)
 		pthread_cond_wait(&queue->work, &queue->lock);
 		return;
 	}
-	due = queue->filling->begin_ns + (queue->seekable ? WRITE_QUEUE_FLUSH_MS * NSEC_PER_MSEC : 0);
+	due = queue->filling->begin_ns +
+	      (queue->seekable ? WRITE_QUEUE_FLUSH_MS * NSEC_PER_MSEC : 0);
 	if (rdclock() < due) {
 		until.tv_sec = due / NSEC_PER_SEC;
 		until.tv_nsec = due % NSEC_PER_SEC;

@@ -18,9 +18,12 @@ static bool disk_keeps_up(const struct chunk_pool *pool)
 	return pool->nr - pool->nr_free <= max(pool->nr / 8, 3U);
 }
 
-/* Rule 1. The chunk becomes the first of all submitted: what is released behind it needs no list. */
+/*
+ * Rule 1. The chunk becomes the first of all submitted: what is released behind it needs no list.
+ */
 static bool may_write_alone(struct direct_io *direct, const struct chunk_pool *pool,
-			    const struct writer *writer, const struct chunk *chunk, bool idle, u64 now)
+			    const struct writer *writer, const struct chunk *chunk, bool idle,
+			    u64 now)
 {
 	if (!writer->direct_first || chunk__space(chunk) || now < direct->alone_from)
 		return false;
@@ -38,7 +41,8 @@ static bool cache_is_full(const struct direct_io *direct, const struct chunk_poo
 }
 
 enum write_path direct_io__choose(struct direct_io *direct, const struct chunk_pool *pool,
-				  const struct writer *writer, struct chunk *chunk, bool idle, u64 now)
+				  const struct writer *writer, struct chunk *chunk, bool idle,
+				  u64 now)
 {
 	if (may_write_alone(direct, pool, writer, chunk, idle, now)) {
 		direct->alone = chunk;

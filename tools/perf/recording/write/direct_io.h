@@ -2,9 +2,10 @@
 /*
  * Choose how a chunk is written: directly, or through the page cache.
  *
- * A chunk that goes from the pool to the disk costs half of the CPU time of one that is copied to the
- * page cache, needs no new memory, and evicts nothing that others need. But the page cache holds
- * gigabytes, while the pool lasts for fractions of a second. The first rule that applies decides:
+ * A chunk that goes from the pool to the disk costs half of the CPU time of one that is copied to
+ * the page cache, needs no new memory, and evicts nothing that others need. But the page cache
+ * holds gigabytes, while the pool lasts for fractions of a second. The first rule that applies
+ * decides:
  *
  *	rule	condition					path
  *	1	the chunk is whole, nothing else is in		direct, and nothing else is
@@ -14,9 +15,9 @@
  *		of the pool is free
  *	-	always						page cache
  *
- * Rule 2: the disk is slow if a write by rule 1 takes longer than DIRECT_STALL_MS, or if more of the
- * pool is in use. Then rule 1 does not apply for DIRECT_AVOID_S: the disk has to write what the page
- * cache holds, and the next direct write waits for that.
+ * Rule 2: the disk is slow if a write by rule 1 takes longer than DIRECT_STALL_MS, or if more of
+ * the pool is in use. Then rule 1 does not apply for DIRECT_AVOID_S: the disk has to write what the
+ * page cache holds, and the next direct write waits for that.
  *
  * The page cache is full if a write to it takes longer than DIRECT_STALL_MS: it makes its writers
  * wait for the disk. Rule 3 then applies for DIRECT_CACHE_FULL_MS.
@@ -71,7 +72,8 @@ struct direct_io {
  * Sets @alone for WRITE_ALONE.
  */
 enum write_path direct_io__choose(struct direct_io *direct, const struct chunk_pool *pool,
-				  const struct writer *writer, struct chunk *chunk, bool idle, u64 now);
+				  const struct writer *writer, struct chunk *chunk, bool idle,
+				  u64 now);
 
 /** direct_io__submitted - a chunk was submitted on @path in the time from @begin to @end [ns] */
 void direct_io__submitted(struct direct_io *direct, enum write_path path, u64 begin, u64 end);

@@ -49,7 +49,8 @@ static int init_writers(struct pipeline *pipeline)
 static bool has_space(const struct pipeline *pipeline)
 {
 	const size_t bytes = 4 * pipeline->max_bytes;
-	void *memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			    0);
 
 	return memory != MAP_FAILED && !munmap(memory, bytes);
 }
@@ -61,7 +62,8 @@ int pipeline__init(struct pipeline *pipeline, const struct pipeline_ops *ops, vo
 
 	pipeline->ops = ops;
 	pipeline->arg = arg;
-	while (pipeline->shrinks && pipeline->max_bytes / 4 >= PIPELINE_MIN_BYTES && !has_space(pipeline))
+	while (pipeline->shrinks && pipeline->max_bytes / 4 >= PIPELINE_MIN_BYTES &&
+	       !has_space(pipeline))
 		pipeline->max_bytes /= 4;
 	max_bytes = pipeline->level ? pipeline->max_bytes / 2 : pipeline->max_bytes;
 	err = write_queue__init(&pipeline->file_queue, max_bytes, file_queue__failed, pipeline);
@@ -227,7 +229,8 @@ u64 pipeline__ratio(const struct pipeline *pipeline)
 {
 	const struct compressor *compressor = &pipeline->compressor;
 
-	return compressor->compressed_bytes ? compressor->raw_bytes / compressor->compressed_bytes : 0;
+	return compressor->compressed_bytes ?
+	       compressor->raw_bytes / compressor->compressed_bytes : 0;
 }
 
 u64 pipeline__unused_memory(const struct pipeline *pipeline)

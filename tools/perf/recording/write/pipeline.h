@@ -48,8 +48,8 @@ struct pipeline_ops {
  * struct pipeline
  * @level:	compression level (-z), 0 for none; set by the caller before pipeline__init()
  * @max_bytes:	bound of the memory of all queues (--write-buffer); set by the caller, too [bytes]
- * @shrinks:	take less than @max_bytes if there is no address space for four times as much; set by
- *		the caller, too
+ * @shrinks:	take less than @max_bytes if there is no address space for four times as much; set
+ *		by the caller, too
  * @io:		back end that writes regular files (--io); set by the caller, too
  * @ops:	the callbacks
  * @arg:	their argument
@@ -60,8 +60,8 @@ struct pipeline_ops {
  * @stream_writer: back end for pipes and devices
  * @read_back:	the file is read when it is complete; set by the caller before pipeline__open()
  * @start:	position of the first byte in the file [bytes]
- * @rescue:	names of tasks and maps that could not be written; valid when the file is closed. The
- *		caller may add to it after pipeline__flush() has returned an error.
+ * @rescue:	names of tasks and maps that could not be written; valid when the file is closed.
+ *		The caller may add to it after pipeline__flush() has returned an error.
  */
 struct pipeline {
 	int				 level;
@@ -89,7 +89,8 @@ void pipeline__append_rescued(struct pipeline *pipeline);
 
 /**
  * pipeline__init - allocate the queues and start their threads
- * @pipeline:	zeroed but for the fields that the caller sets; @max_bytes gets smaller if it @shrinks
+ * @pipeline:	zeroed but for the fields that the caller sets; @max_bytes gets smaller if it
+ *		@shrinks
  *
  * Return: 0, or a negative errno. pipeline__exit() is needed in both cases.
  */

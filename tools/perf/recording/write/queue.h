@@ -16,14 +16,14 @@
  * the pool has no free chunk. Then the caller waits. The queue never drops records, except after an
  * error.
  *
- * A write by rule 1 of direct_io.h may be stuck while the page cache takes what is behind it. Chunks are
- * freed in the order of the file, so the pool would be used up all the same. When less than half of
- * it is free, written chunks behind the stuck one are released. Their records are counted before
- * (@released), because they are lost if the stuck write fails.
+ * A write by rule 1 of direct_io.h may be stuck while the page cache takes what is behind it.
+ * Chunks are freed in the order of the file, so the pool would be used up all the same. When less
+ * than half of it is free, written chunks behind the stuck one are released. Their records are
+ * counted before (@released), because they are lost if the stuck write fails.
  *
  * A chunk is written when it is full. A partly filled chunk is written when no other write is in
- * flight and the chunk is WRITE_QUEUE_FLUSH_MS old, or at once if the file is a pipe. A chunk of the
- * next file waits until that is open.
+ * flight and the chunk is WRITE_QUEUE_FLUSH_MS old, or at once if the file is a pipe. A chunk of
+ * the next file waits until that is open.
  *
  * After the first error nothing more is submitted. When no chunk is in flight any more, the file is
  * readable up to the last whole record below the first byte that could not be written. Records

@@ -88,7 +88,8 @@ struct write_counters {
  *		until all before it are completed
  * @nr_in_flight: how many of them the writer has
  * @direct:	which chunks are written directly; @direct.alone is the first of @submitted, or NULL
- * @released:	records of the released chunks behind @direct.alone; @nr_released: number of the last one
+ * @released:	records of the released chunks behind @direct.alone; @nr_released: number of the
+ *		last one
  * @seekable:	a regular file: partly filled chunks may wait
  * @failing:	a write has failed, others may be in flight
  * @err:	negative errno of that write, once nothing is in flight: nothing can be appended any
@@ -185,7 +186,8 @@ static inline void write_queue__seal(struct write_queue *queue)
 	tail__close(&queue->tail);
 	chunk__seal(queue->filling);
 	queue->filling->nr = ++queue->nr_sealed;
-	list_add_tail(&queue->filling->node, queue->in_next_file ? &queue->next_full : &queue->full);
+	list_add_tail(&queue->filling->node,
+		      queue->in_next_file ? &queue->next_full : &queue->full);
 	queue->filling = NULL;
 	pthread_cond_signal(&queue->work);
 }

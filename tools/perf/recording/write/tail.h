@@ -55,7 +55,9 @@ static inline u64 piece__pos(const struct piece *piece)
 	return piece->chunk->pos + (piece->dst - piece->chunk->data);
 }
 
-/* Atomic also where the caller holds @append: other threads may try to exchange the word, and fail. */
+/*
+ * Atomic also where the caller holds @append: other threads may try to exchange the word, and fail.
+ */
 static inline u64 tail__word(const struct tail *tail)
 {
 	return __atomic_load_n(&tail->word, __ATOMIC_RELAXED);

@@ -12,8 +12,8 @@
  *
  * A direct write that extends a file holds the lock of its inode on ext4 until the disk has
  * answered, and a write to the page cache would wait for that lock. So extend the file before, by
- * unwritten extents, and cut it when it is closed. Where that is not possible, direct I/O is not the
- * first choice. If the recorder is killed, the file ends with zeros.
+ * unwritten extents, and cut it when it is closed. Where that is not possible, direct I/O is not
+ * the first choice. If the recorder is killed, the file ends with zeros.
  *
  * Direct writes begin and end at multiples of CHUNK_ALIGN. The first bytes of a file, the last
  * ones, and the borders of chunks that were flushed are written to the page cache: buffered and
@@ -90,7 +90,8 @@ static bool takes_direct_io(int fd __maybe_unused)
 
 	return !statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &stat) &&
 	       (stat.stx_mask & STATX_DIOALIGN) && stat.stx_dio_offset_align &&
-	       CHUNK_ALIGN % stat.stx_dio_offset_align == 0 && CHUNK_ALIGN % stat.stx_dio_mem_align == 0;
+	       CHUNK_ALIGN % stat.stx_dio_offset_align == 0 &&
+	       CHUNK_ALIGN % stat.stx_dio_mem_align == 0;
 #else
 	return false;
 #endif
@@ -153,7 +154,8 @@ static bool register_chunk(struct writer_uring *uring, const struct chunk *chunk
 	if (uring->registered[chunk->index])
 		return true;
 	uring->registered[chunk->index] =
-		io_uring_register_buffers_update_tag(&uring->ring, chunk->index, &iov, NULL, 1) == 1;
+		io_uring_register_buffers_update_tag(&uring->ring, chunk->index, &iov, NULL,
+						     1) == 1;
 	return uring->registered[chunk->index];
 }
 

@@ -80,7 +80,8 @@ static ssize_t decompress(ZSTD_DStream *stream, const void *records, size_t len,
 	size_t ret = 1;
 
 	records__for_each(&run, iter) {
-		ZSTD_inBuffer in = { records + iter.pos + HEADER_BYTES, iter.size - HEADER_BYTES, 0 };
+		ZSTD_inBuffer in = { records + iter.pos + HEADER_BYTES, iter.size - HEADER_BYTES,
+				     0 };
 
 		if (iter.header.type != PERF_RECORD_COMPRESSED)
 			return -EILSEQ;
