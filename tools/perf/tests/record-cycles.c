@@ -54,8 +54,9 @@ static const char *const modes[] = { "--no-bpf-event", "--keep=1s,32M", "--advis
 static int cycle(const char *path, int nr)
 {
 	const char *argv[] = {
-		"record", "-q", "-B", "-o", path, "-e", "task-clock/overwrite/u", "-e", "task-clock:u",
-		"--no-bpf-event", modes[nr % ARRAY_SIZE(modes)], "--", "true", NULL
+		"record", "-q", "-B", "-o", path, "-e", "task-clock/overwrite/u",
+		"-e", "task-clock:u", "--no-bpf-event", modes[nr % ARRAY_SIZE(modes)], "--",
+		"true", NULL
 	};
 
 	return cmd_record(ARRAY_SIZE(argv) - 1, argv);
@@ -91,9 +92,11 @@ static int test__record_cycles(struct test_suite *test __maybe_unused, int subte
 	}
 	now = mallinfo2().uordblks;
 	grown = now > heap ? now - heap : 0;
-	pr_debug("heap: %zu bytes after %d cycles, %zu more after another %d\n", heap, WARM_UP, grown,
-		 CYCLES);
-	/* malloc()'s smallest block has 24 bytes: leaking one in each cycle of a mode exceeds this. */
+	pr_debug("heap: %zu bytes after %d cycles, %zu more after another %d\n", heap, WARM_UP,
+		 grown, CYCLES);
+	/*
+	 * malloc()'s smallest block has 24 bytes: leaking one in each cycle of a mode exceeds this.
+	 */
 	TEST_ASSERT_VAL("heap grows", grown < 24 * (CYCLES / ARRAY_SIZE(modes)));
 	return TEST_OK;
 }

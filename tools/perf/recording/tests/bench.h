@@ -92,7 +92,8 @@ static inline void run_rounds(const char *prefix, const struct figure *figures, 
 	}
 	for (way = 0; way < 2; way++) {
 		for (k = 0; k < nr; k++) {
-			snprintf(name, sizeof(name), "%s-%s-%s", prefix, figures[k].name, ways[way]);
+			snprintf(name, sizeof(name), "%s-%s-%s", prefix, figures[k].name,
+				 ways[way]);
 			print_result(name, value[way][k], figures[k].unit);
 		}
 	}

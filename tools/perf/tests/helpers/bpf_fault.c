@@ -4,10 +4,10 @@
  *
  * usage: bpf_fault PROGRAM COUNT
  *
- * Attach to the BPF program with this id: a program that takes a page fault in the kernel each time.
- * Take COUNT page faults in the kernel, at addresses that nobody else uses. Print the first address and
- * the one behind the last. The kernel does not run the program of the tracepoint for the page fault of
- * the other program, and counts a miss.
+ * Attach to the BPF program with this id: a program that takes a page fault in the kernel each
+ * time. Take COUNT page faults in the kernel, at addresses that nobody else uses. Print the first
+ * address and the one behind the last. The kernel does not run the program of the tracepoint for
+ * the page fault of the other program, and counts a miss.
  *
  * Exit status: 0 done; 2 this kernel does not allow that (before Linux 6.8); 3 another error.
  */
@@ -50,7 +50,8 @@ static int function_id(int program)
 		.func_info = (uintptr_t)&function,
 	};
 	union bpf_attr attr = {
-		.info.bpf_fd = program, .info.info_len = sizeof(info), .info.info = (uintptr_t)&info,
+		.info.bpf_fd = program, .info.info_len = sizeof(info),
+		.info.info = (uintptr_t)&info,
 	};
 
 	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attr))

@@ -8,7 +8,8 @@
  * KIND is syscall, off-cpu, on-cpu, sched-delay, recursive, request, or one of these:
  *
  *	moving			as syscall, while another thread changes the CPU
- *	moved			as sched-delay, but the wait ends because the thread is moved to CPU 1
+ *	moved			as sched-delay, but the wait ends because the thread is moved to CPU
+ *				1
  *	killed			a child sleeps, and is killed; it remains a zombie for as long
  *	zombie			a child exits, and remains a zombie for so long: its call is short
  *	thread-exec KIND	a thread executes this program again, with KIND
@@ -25,11 +26,11 @@
  *
  *	TID LOWER UPPER BEGIN END	[ns of CLOCK_MONOTONIC]
  *
- * The delay of thread TID is between LOWER and UPPER long, and lies between BEGIN and END. The thread
- * that has the delays of sched-delay is called as the program, with a "w" at the end, and so is the
- * one of calls, yields and packets while it makes them. All run with a real-time priority, if
- * permitted, but those of calls, yields and packets: so the load of the machine makes no delays of its
- * own.
+ * The delay of thread TID is between LOWER and UPPER long, and lies between BEGIN and END. The
+ * thread that has the delays of sched-delay is called as the program, with a "w" at the end, and so
+ * is the one of calls, yields and packets while it makes them. All run with a real-time priority,
+ * if permitted, but those of calls, yields and packets: so the load of the machine makes no delays
+ * of its own.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -78,8 +79,8 @@ static void spin_ms(unsigned long ms)
 
 static void print(long tid, uint64_t lower, uint64_t upper, uint64_t begin, uint64_t end)
 {
-	printf("%ld %llu %llu %llu %llu\n", tid, (unsigned long long)lower, (unsigned long long)upper,
-	       (unsigned long long)begin, (unsigned long long)end);
+	printf("%ld %llu %llu %llu %llu\n", tid, (unsigned long long)lower,
+	       (unsigned long long)upper, (unsigned long long)begin, (unsigned long long)end);
 }
 
 /* A system call, in which the thread is off the CPU. It is as long as asked for, or longer. */
@@ -108,8 +109,8 @@ static long nr_preempted(void)
 }
 
 /*
- * Both sleeps before and after are switches: the thread runs at least from one to the other, unless a
- * task of higher priority takes its CPU.
+ * Both sleeps before and after are switches: the thread runs at least from one to the other, unless
+ * a task of higher priority takes its CPU.
  */
 static void make_spin(unsigned long ms)
 {
@@ -237,8 +238,8 @@ static void make_call(unsigned long ms)
 }
 
 /*
- * A request from one static probe (USDT) to another one. The thread changes the CPU meanwhile, if there
- * are two.
+ * A request from one static probe (USDT) to another one. The thread changes the CPU meanwhile, if
+ * there are two.
  */
 static void __attribute__((noinline)) make_request(unsigned long ms)
 {
@@ -405,7 +406,8 @@ static int receiver, sender;
 
 static void connect_to_itself(void)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t size = sizeof(address);
 
 	receiver = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -470,7 +472,8 @@ int main(int argc, char **argv)
 		{ "zombie",	make_zombie },
 	};
 	const char *kind = argc > 2 ? argv[1] : "", *name = basename(argv[0]);
-	long nr = argc > 2 ? strtol(argv[2], NULL, 10) : 0, rate = argc > 3 ? strtol(argv[3], NULL, 10) : 0;
+	long nr = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+	long rate = argc > 3 ? strtol(argv[3], NULL, 10) : 0;
 	void (*make)(unsigned long ms) = NULL;
 	pid_t tid = gettid();
 	size_t i;

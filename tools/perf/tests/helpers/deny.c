@@ -5,8 +5,9 @@
  * usage: deny CALL... -- COMMAND [ARGUMENT ...]
  *
  *	io_uring_setup		EPERM, as in many containers and with kernel.io_uring_disabled
- *	membarrier		EINVAL, as on a kernel with nohz_full CPUs or without CONFIG_MEMBARRIER:
- *				a recorder must visit each CPU to find out which records are whole
+ *	membarrier		EINVAL, as on a kernel with nohz_full CPUs or without
+ *				CONFIG_MEMBARRIER: a recorder must visit each CPU to find out which
+ *				records are whole
  *	sched_setaffinity	EINVAL, as in a cpuset that lacks CPUs
  */
 #include <err.h>

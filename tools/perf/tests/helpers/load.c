@@ -113,7 +113,8 @@ int main(int argc, char **argv)
 	else if (argc == 5 && !strcmp(argv[1], "mixed"))
 		step = multiply_and_call;
 	else
-		errx(2, "usage: load calls|compute THREADS AMOUNT, or load mixed THREADS AMOUNT MULTIPLY");
+		errx(2,
+		     "usage: load calls|compute THREADS AMOUNT, or load mixed THREADS AMOUNT MULTIPLY");
 	threads = number(argv[2]);
 	amount = number(argv[3]);
 	if (step == multiply_and_call)

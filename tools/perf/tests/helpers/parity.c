@@ -4,8 +4,8 @@
  *
  * A batch is what one task does under one name: calls of getppid(2) that carry the number of the
  * run, a tag and their own number, each with one page fault, and then some spinning. All of this
- * happens in WORK(), below a function that the C library calls. Each batch, and each task that waits
- * to be attached to or stays after its work, writes a line to the file $PARITY_FD:
+ * happens in WORK(), below a function that the C library calls. Each batch, and each task that
+ * waits to be attached to or stays after its work, writes a line to the file $PARITY_FD:
  *
  *	ready PID
  *	batch TAG CALLS SYMBOL NAME
@@ -155,7 +155,8 @@ __attribute__((noinline)) static void batch_by(void (*code)(const struct work *w
 		fail("mmap");
 	madvise(pages, size, MADV_NOHUGEPAGE);
 	prctl(PR_SET_NAME, name);
-	now = (struct work){ .run = run, .tag = tag, .calls = calls, .spins = spins, .pages = pages };
+	now = (struct work){ .run = run, .tag = tag, .calls = calls, .spins = spins,
+			     .pages = pages };
 	function = code;
 	dprintf(report, "batch %lu %lu %s %s\n", tag, calls, symbol, name);
 	qsort(two, 2, 1, compare);
@@ -313,8 +314,8 @@ static void thread_exec(void)
 static void names(void)
 {
 	static const char * const list[] = {
-		"V8 Worker", "a\"b\\c", "</script><b>", "caf\xc3\xa9", "(sd-pam)", "swapper", "'; drop",
-		"fifteen letters",
+		"V8 Worker", "a\"b\\c", "</script><b>", "caf\xc3\xa9", "(sd-pam)", "swapper",
+		"'; drop", "fifteen letters",
 	};
 
 	wait_go();

@@ -128,8 +128,8 @@ static void measure(const struct kind *kind, int id, double without)
 		}
 		if (kind->no_samples)
 			continue;
-		rings[i] = mmap(NULL, RING_SIZE, PROT_READ | (kind->writable ? PROT_WRITE : 0), MAP_SHARED,
-				fds[i], 0);
+		rings[i] = mmap(NULL, RING_SIZE, PROT_READ | (kind->writable ? PROT_WRITE : 0),
+				MAP_SHARED, fds[i], 0);
 		if (rings[i] == MAP_FAILED)
 			err(1, "cannot map the ring of %s", kind->name);
 	}

@@ -8,7 +8,8 @@
  *	stall N		write N does not begin before the file SPOIL_UNTIL exists
  *	fail N ERRNO	write N and all later ones fail
  *	once N ERRNO	only write N fails
- *	trouble N	from N on, writes are short or fail with EINTR or EAGAIN, and succeed when retried
+ *	trouble N	from N on, writes are short or fail with EINTR or EAGAIN, and succeed when
+ *			retried
  *	close ERRNO	closing a file whose name matches the pattern SPOIL_FILE fails
  *	sync ERRNO	fsync(2) of a file fails whose name matches the pattern SPOIL_FILE
  *

@@ -5,8 +5,8 @@
  * usage: drain_bench [MB-PER-SECOND [MB [AREA-MB]]]
  *
  * Each of NR_AREAS producers fills an area of AREA-MB (4) at MB-PER-SECOND (200), or with 0 as fast
- * as it is drained; MB (2048) megabytes in all each time. The memory of the areas stays as it is, and
- * the file takes everything at once: only draining is measured. Print the medians of NR_ROUNDS
+ * as it is drained; MB (2048) megabytes in all each time. The memory of the areas stays as it is,
+ * and the file takes everything at once: only draining is measured. Print the medians of NR_ROUNDS
  * rounds as RESULT lines, with the smallest and the largest value. The CPU time is that of the
  * process, without the producers.
  */

@@ -6,8 +6,8 @@
  *
  * Producers fill the areas as fast as they can. All files together must have each byte of each
  * trace once and in order, no piece of a trace before the records that tell about it, the hardware
- * ids of all areas at the begin, and an index of all pieces. After a failed write, the file ends with
- * a whole piece, and the index with it.
+ * ids of all areas at the begin, and an index of all pieces. After a failed write, the file ends
+ * with a whole piece, and the index with it.
  *
  * Prints KTAP.
  */
@@ -62,7 +62,8 @@ static void failed(void *arg, int error, u64 end)
 	(void)arg, (void)error, (void)end;
 }
 
-static const struct writer_ops file_ops = { .name = "file", .submit = submit, .complete = complete };
+static const struct writer_ops file_ops = { .name = "file", .submit = submit,
+					    .complete = complete };
 static struct writer writer = { .ops = &file_ops, .depth = 1, .fd = -1 };
 
 /*
@@ -205,7 +206,8 @@ static int wait_for(u64 bytes)
 
 	while (!err && write_queue__end(&queue) < START + bytes) {
 		pollset__wait(&own, 10);
-		err = min(readers__visit(&readers, &whole), (ssize_t)0) ?: readers__looked(&readers);
+		err = min(readers__visit(&readers, &whole), (ssize_t)0) ?:
+		      readers__looked(&readers);
 	}
 	return err;
 }

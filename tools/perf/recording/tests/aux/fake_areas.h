@@ -2,9 +2,10 @@
 /*
  * Simulate AUX areas that a PMU fills, with what drains them: readers, aux/drain.c, a queue.
  *
- * Each area has a producer, a thread that stands for the PMU and its driver. It announces a piece of
- * the trace (PERF_RECORD_AUX), publishes it (aux_head), and wakes the reader up when half of the area
- * is new, or sometimes earlier, so that there are short pieces as well. When the area is full it waits until the event is enabled again (read_finish).
+ * Each area has a producer, a thread that stands for the PMU and its driver. It announces a piece
+ * of the trace (PERF_RECORD_AUX), publishes it (aux_head), and wakes the reader up when half of the
+ * area is new, or sometimes earlier, so that there are short pieces as well. When the area is full
+ * it waits until the event is enabled again (read_finish).
  *
  * Byte n of a trace is part of a word that depends on n and on the area.
  */
@@ -128,8 +129,8 @@ int output__answer(const struct output *output)
 
 /**
  * struct fake_area
- * @lock:	protects @head to @full. A reader that has seen aux_head takes it before it reads data,
- *		so the thread sanitizer knows that these were written before.
+ * @lock:	protects @head to @full. A reader that has seen aux_head takes it before it reads
+ *		data, so the thread sanitizer knows that these were written before.
  * @head:	bytes of the trace that are published, @announced before
  * @recorded:	PERF_RECORD_AUX up to here are in the file
  * @tail:	the driver's copy of aux_tail
@@ -172,7 +173,9 @@ static inline u64 trace_word(int area, u64 pos)
 	return (pos + 8 * area) * 0x9e3779b97f4a7c15ULL;
 }
 
-/* Write the records of a ring. Like the kernel, a producer writes one before it publishes a piece. */
+/*
+ * Write the records of a ring. Like the kernel, a producer writes one before it publishes a piece.
+ */
 int aux_sideband__drain_area(struct aux *all, struct aux_area *area, struct output *to,
 			     struct record_sink *rest, size_t *bytes)
 {
@@ -238,15 +241,18 @@ static void *produce(void *arg)
 	u64 pos = 0, woken = 0, space, len, done;
 
 	while ((space = wait_for_space(fake))) {
-		len = min(space, bytes_per_ms ?: 8 + random_below(&fake->seed, area_bytes / 4) / 8 * 8);
+		len = min(space,
+			  bytes_per_ms ?: 8 + random_below(&fake->seed, area_bytes / 4) / 8 * 8);
 		for (done = 0; fill_areas && done < len; done += 8)
-			*(u64 *)(fake->memory + (pos + done) % area_bytes) = trace_word(i, pos + done);
+			*(u64 *)(fake->memory + (pos + done) % area_bytes) =
+				trace_word(i, pos + done);
 		pos += len;
 		pthread_mutex_lock(&fake->lock);
 		fake->head = pos;
 		__atomic_store_n(&fake->page.aux_head, pos, __ATOMIC_RELEASE);
 		pthread_mutex_unlock(&fake->lock);
-		if (pos - woken >= area_bytes / 2 || (fill_areas && !random_below(&fake->seed, 4))) {
+		if (pos - woken >= area_bytes / 2 ||
+		    (fill_areas && !random_below(&fake->seed, 4))) {
 			woken = pos;
 			wake_reader(fake);
 		}

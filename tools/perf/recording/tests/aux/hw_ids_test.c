@@ -130,7 +130,9 @@ static bool bounded(void)
 	hw_ids__init(&outputs);
 	for (i = 1; ok && i < 100000; i++) {
 		/* The last counter changes only once, at the beginning. */
-		uint64_t counter = i == 1 ? COUNTERS - 1 : random_below(&random_state, COUNTERS - 1), id = 1 + random_below(&random_state, 5);
+		uint64_t counter = i == 1 ? COUNTERS - 1 :
+				   random_below(&random_state, COUNTERS - 1);
+		uint64_t id = 1 + random_below(&random_state, 5);
 
 		truth[counter] = id;
 		add(&outputs, counter, id, 0);

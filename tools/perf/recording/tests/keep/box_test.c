@@ -224,10 +224,10 @@ static void fail(const struct found *found, const char *what)
 {
 	if (model.faults++ < 5)
 		printf("# %s: events %lu to %lu of %lu, dropped %lu, saved %lu, lost %lu, complete %lu; "
-		       "side-band: %lu of the state at %lu, last %lu of %lu\n", what, found->first, found->last,
-		       model.appending, found->header.dropped_last, model.saved, found->header.lost_since,
-		       found->header.complete, found->state_records, found->state, found->sideband,
-		       model.adding);
+		       "side-band: %lu of the state at %lu, last %lu of %lu\n",
+		       what, found->first, found->last, model.appending, found->header.dropped_last,
+		       model.saved, found->header.lost_since, found->header.complete,
+		       found->state_records, found->state, found->sideband, model.adding);
 }
 
 static void examine(void)

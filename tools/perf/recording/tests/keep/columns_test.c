@@ -87,7 +87,8 @@ static size_t round_trip(struct columns_encoder *encoder, const char *what)
 		memset(restored, 0xaa, sizeof(restored));
 		ret = columns__decode(decoder, copy, columns_len, restored, BLOCK);
 	}
-	if (columns && (ret != (ssize_t)len || memcmp(restored, records, len) || columns_len > len)) {
+	if (columns &&
+	    (ret != (ssize_t)len || memcmp(restored, records, len) || columns_len > len)) {
 		printf("# %s: %zu bytes of records, %zu of columns, %zd restored\n", what, len,
 		       columns_len, ret);
 		columns_len = SIZE_MAX;
@@ -148,8 +149,8 @@ static void test_dense(void)
 }
 
 /*
- * Samples of a clock whose tick has @tick_ps picoseconds, off by one @odd_ps now and then. Some follow
- * each other after a second, or are earlier, as where the records of another CPU begin.
+ * Samples of a clock whose tick has @tick_ps picoseconds, off by one @odd_ps now and then. Some
+ * follow each other after a second, or are earlier, as where the records of another CPU begin.
  */
 static size_t encode_ticks(unsigned int tick_ps, unsigned int odd_ps, unsigned int nr_blocks)
 {
@@ -186,8 +187,8 @@ static void test_clock(void)
 	size_t nanoseconds = encode_ticks(1000, 0, 3), ticks = encode_ticks(10019, 0, 3);
 	size_t odd = encode_ticks(10019, 1000, 3), arm = encode_ticks(41667, 0, 3);
 
-	printf("# ticks of 1 ns: %zu bytes, of 10 ns: %zu, odd: %zu, of 41 ns: %zu\n", nanoseconds, ticks,
-	       odd, arm);
+	printf("# ticks of 1 ns: %zu bytes, of 10 ns: %zu, odd: %zu, of 41 ns: %zu\n", nanoseconds,
+	       ticks, odd, arm);
 	check(nanoseconds < SIZE_MAX / 2 && ticks < SIZE_MAX / 2 && odd < SIZE_MAX / 2 &&
 	      arm < SIZE_MAX / 2, "times of any clock come back as they were");
 	check(nanoseconds < 3 * 5461 * 3, "two bytes and a template, for most times");
@@ -236,12 +237,14 @@ static void test_mixed(void)
 		do {
 			whole = next_random(4);
 			if (whole) {
-				words = append_sample(nr_events, 64 + 8 * next_random(10)) ? (u32 *)records : NULL;
+				words = append_sample(nr_events, 64 + 8 * next_random(10)) ?
+					(u32 *)records : NULL;
 				continue;
 			}
 			/* Side-band, samples that are too short, or of an unknown event, or long */
 			size = 8 + 8 * next_random(100);
-			words = append(next_random(2) ? PERF_RECORD_SAMPLE : 1 + next_random(90), size);
+			words = append(next_random(2) ? PERF_RECORD_SAMPLE : 1 + next_random(90),
+				       size);
 			for (j = 2; words && j < size / 4; j++)
 				words[j] = next_random(3) ? 0 : next_random(UINT32_MAX);
 		} while (words);
@@ -275,16 +278,18 @@ static void test_noise(void)
 		refused |= !columns_len;
 		exact &= columns_len != SIZE_MAX;
 	}
-	check(exact && refused, "noise comes back as it was, or is refused if columns would be larger");
+	check(exact && refused,
+	      "noise comes back as it was, or is refused if columns would be larger");
 	columns_encoder__free(encoder);
 }
 
 static void test_layouts(void)
 {
 	const struct columns_layout layouts[] = {
-		{ 0 }, { .time = 2 }, { .tid = 2, .key = 2 }, { .id = 2, .tid = 3, .time = 2, .key = 3 },
-		{ .id = 62, .tid = 63, .time = 62, .key = 63 }, { .key = 63 }, { .tid = 1, .key = 1 },
-		{ .time = 1 },
+		{ 0 }, { .time = 2 }, { .tid = 2, .key = 2 },
+		{ .id = 2, .tid = 3, .time = 2, .key = 3 },
+		{ .id = 62, .tid = 63, .time = 62, .key = 63 }, { .key = 63 },
+		{ .tid = 1, .key = 1 }, { .time = 1 },
 	};
 	bool exact = true;
 	int nr_events = 3;
@@ -377,11 +382,13 @@ static void test_damaged(void)
 			copy[next_random(i % 2 ? columns_len : 120)] = next_random(256);
 		damaged += decode(decoder, copy, columns_len, len) <= (ssize_t)len;
 	}
-	check(damaged == 20000, "damaged columns are refused, or restored to no more than there is space");
+	check(damaged == 20000,
+	      "damaged columns are refused, or restored to no more than there is space");
 	memcpy(copy, columns, columns_len);
 	old = copy[1];
 	copy[1] = 1;
-	check(decode(decoder, copy, columns_len, len) == -EINVAL, "an impossible layout is refused");
+	check(decode(decoder, copy, columns_len, len) == -EINVAL,
+	      "an impossible layout is refused");
 	copy[1] = old;
 	check(decode(decoder, copy, columns_len, len) == (ssize_t)len &&
 	      columns__decode(decoder, copy, columns_len, restored, BLOCK) == (ssize_t)len &&
@@ -402,7 +409,8 @@ static void test_cuts(void)
 	while (append_sample(nr_events, 96))
 		;
 	columns__encode(encoder, records, len, &columns_len);
-	while (pos < columns_len && (next = columns__cut(encoder, pos)) > pos && next <= columns_len) {
+	while (pos < columns_len && (next = columns__cut(encoder, pos)) > pos &&
+	       next <= columns_len) {
 		pos = next;
 		nr++;
 	}

@@ -2,8 +2,9 @@
 /*
  * Fuzz the reader of the file of --keep-file (libFuzzer target).
  *
- * The input is made to such a file: a header and slots with valid magic and checksums, but for those
- * that bits of the first byte leave as they are. All slots that the reader finds valid are read.
+ * The input is made to such a file: a header and slots with valid magic and checksums, but for
+ * those that bits of the first byte leave as they are. All slots that the reader finds valid are
+ * read.
  */
 #include <string.h>
 #include <unistd.h>
@@ -46,7 +47,8 @@ static void fix_header(struct box_header *header, u64 bytes, unsigned int bad)
 		header->sum = box_header__sum(header);
 }
 
-static void fix_slot(struct box_slot *slot, const u8 *file, u64 arena_at, u64 bytes, unsigned int bad)
+static void fix_slot(struct box_slot *slot, const u8 *file, u64 arena_at, u64 bytes,
+		     unsigned int bad)
 {
 	u64 room;
 
@@ -103,8 +105,9 @@ static void read_all(struct box_reader *reader, u64 file_bytes)
 			last = slot->seq;
 			exact = malloc(slot->len ?: 1);
 			err = box_reader__read(reader, slot, exact);
-			MUST(!err == ((!slot->len || slot->at + slot->len <= file_bytes) &&
-				      (!slot->data_sum || slot->data_sum == checksum(exact, slot->len))));
+			MUST(!err ==
+			     ((!slot->len || slot->at + slot->len <= file_bytes) &&
+			      (!slot->data_sum || slot->data_sum == checksum(exact, slot->len))));
 			free(exact);
 		}
 	}

@@ -64,7 +64,8 @@ static void fuzz_encode(const u8 *data, size_t len)
 	struct columns_layout layout = {
 		.id = data[0] % 63, .tid = data[1] % 64, .time = data[2] % 63, .key = data[3] % 64,
 	};
-	struct columns_encoder *encoder = columns_encoder__new(MAX_RECORDS, &layout, event_of, NULL);
+	struct columns_encoder *encoder = columns_encoder__new(MAX_RECORDS, &layout, event_of,
+							       NULL);
 	u8 *records = malloc(len);
 
 	memcpy(records, data + 4, len - 4);

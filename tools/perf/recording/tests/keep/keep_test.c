@@ -4,8 +4,8 @@
  * tags: fast parallel
  *
  * Several threads append numbered records while blocks are compressed, dropped and handed over. A
- * fake packer keeps one record of four, which tell from where to where the numbers go; a fake restorer
- * adds a copy of each of these for the file. Prints KTAP.
+ * fake packer keeps one record of four, which tell from where to where the numbers go; a fake
+ * restorer adds a copy of each of these for the file. Prints KTAP.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -277,7 +277,8 @@ static void join_all(void)
 /* Take a snapshot into @found, and say whether it was saved. Return: its statistics. */
 static struct keep_stats attempt(struct keep *keep, bool saved)
 {
-	const struct keep_writer writer = { .before_block = before_block, .before_mark = before_mark };
+	const struct keep_writer writer = { .before_block = before_block,
+					    .before_mark = before_mark };
 	struct keep_stats stats;
 
 	found = (struct found){ 0 };
@@ -566,7 +567,9 @@ static void test_overlap(void)
 	keep__exit(&keep);
 }
 
-/* What is in no file is counted once it is dropped, even if a snapshot that was not saved had it. */
+/*
+ * What is in no file is counted once it is dropped, even if a snapshot that was not saved had it.
+ */
 static void test_overlap_dropped(void)
 {
 	struct keep_stats kept;
@@ -604,12 +607,14 @@ static void test_rare(void)
 	keep__synced(&keep, 1000000);
 	newest = appenders[0].nr;
 	keep__age(&keep, newest + 1000);
-	check(keep__horizon(&keep) == 1001, "a block that is filled is not dropped before its time");
+	check(keep__horizon(&keep) == 1001,
+	      "a block that is filled is not dropped before its time");
 	monotonic_ns += 10000;
 	keep__age(&keep, newest + 1000);
 	check(keep__horizon(&keep) == 1001, "time alone drops nothing");
 	keep__age(&keep, newest + 2001);
-	check(keep__horizon(&keep) == 1000000, "the clock of the side-band ages records of rare events");
+	check(keep__horizon(&keep) == 1000000,
+	      "the clock of the side-band ages records of rare events");
 	append_from(&keep, newest + 3000, 1);
 	stats = snapshot(&keep);
 	check(stats.limit == KEEP_LIMIT_TIME && stats.records == RUN_RECORDS &&
@@ -676,7 +681,8 @@ static void test_limit_size(int level)
 	check(keep__limit_size(&keep, bytes), "the newest blocks are left");
 	second = snapshot(&keep);
 	check(second.limit == KEEP_LIMIT_SPACE && second.records < first.records &&
-	      second.records > first.records / 4 && second.begin > 0 && found.last[0] >= first.end - 3,
+	      second.records > first.records / 4 && second.begin > 0 &&
+	      found.last[0] >= first.end - 3,
 	      "they are written in the next attempt, which says why others are missing");
 	check(second.records + keep.unwritten.records == first.records && !keep.dropped.records,
 	      "the others are counted");

@@ -5,10 +5,10 @@
  * usage: pack_bench FILE...
  *
  * Each FILE is a perf.data file that is not compressed. Its samples are cut into blocks of
- * KEEP_BLOCK_BYTES, as --keep cuts them. The blocks are compressed by zstd as they are, and packed as
- * columns, in turns; then they are restored, and compared. Prints RESULT lines: bytes and CPU time of
- * a sample, the medians of NR_ROUNDS rounds with the smallest and the largest value, and the minutes
- * that 256 MB of packed records are at 200,000 samples a second.
+ * KEEP_BLOCK_BYTES, as --keep cuts them. The blocks are compressed by zstd as they are, and packed
+ * as columns, in turns; then they are restored, and compared. Prints RESULT lines: bytes and CPU
+ * time of a sample, the medians of NR_ROUNDS rounds with the smallest and the largest value, and
+ * the minutes that 256 MB of packed records are at 200,000 samples a second.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -61,9 +61,11 @@ struct evsel *evlist__id2evsel(struct evlist *list __maybe_unused, u64 id)
 static void read_attr(const char *file, const char *attr, size_t size, int idx)
 {
 	const struct perf_file_section *section = (const void *)attr + size - sizeof(*section);
-	const u64 *id = (const void *)file + section->offset, *end = (const void *)id + section->size;
+	const u64 *id = (const void *)file + section->offset,
+		  *end = (const void *)id + section->size;
 
-	memcpy(&evsels[idx].core.attr, attr, min(size - sizeof(*section), sizeof(evsels[idx].core.attr)));
+	memcpy(&evsels[idx].core.attr, attr,
+	       min(size - sizeof(*section), sizeof(evsels[idx].core.attr)));
 	evsels[idx].core.idx = idx;
 	list_add_tail(&evsels[idx].core.node, &evlist.core.entries);
 	for (; id < end && nr_ids < MAX_IDS; id++) {
@@ -113,7 +115,8 @@ static void read_samples(const char *path)
 	INIT_LIST_HEAD(&evlist.core.entries);
 	nr_ids = 0;
 	for (i = 0; i < nr; i++)
-		read_attr(file, file + header->attrs.offset + i * header->attr_size, header->attr_size, i);
+		read_attr(file, file + header->attrs.offset + i * header->attr_size,
+			  header->attr_size, i);
 	copy_samples(file + header->data.offset, header->data.size);
 	munmap((void *)file, st.st_size);
 	close(fd);
@@ -173,7 +176,8 @@ static size_t pack_all(double *pack_ns, double *restore_ns)
 		begin = seconds(CLOCK_PROCESS_CPUTIME_ID);
 		size = keep_packer__pack(packer, samples + pos, len, false, &packed);
 		packed_at = seconds(CLOCK_PROCESS_CPUTIME_ID);
-		if (!size || keep_unpacker__unpack(unpacker, packed, size, &records) != (ssize_t)len)
+		if (!size ||
+		    keep_unpacker__unpack(unpacker, packed, size, &records) != (ssize_t)len)
 			errx(1, "a block cannot be packed, or restored");
 		end = seconds(CLOCK_PROCESS_CPUTIME_ID);
 		if (memcmp(records, samples + pos, len))
@@ -206,7 +210,8 @@ static void measure(const char *path)
 		zstd = compress_all(&values[ZSTD_NS][i]);
 		packed = pack_all(&values[PACK_NS][i], &values[RESTORE_NS][i]);
 	}
-	printf("# %s: %ld samples of %.0f bytes\n", name, nr_samples, (double)samples_len / nr_samples);
+	printf("# %s: %ld samples of %.0f bytes\n", name, nr_samples,
+	       (double)samples_len / nr_samples);
 	print_density(name, "zstd", (double)zstd / nr_samples);
 	print_density(name, "packed", (double)packed / nr_samples);
 	for (i = 0; i < NR_FIGURES; i++) {

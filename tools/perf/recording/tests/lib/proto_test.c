@@ -51,7 +51,8 @@ static void test_hex(void)
 
 	proto__hex(&proto, 3, (const unsigned char *)"\x00\x7f\xa9", 3);
 	proto__hex(&proto, 3, NULL, 0);
-	check_bytes(&proto, "\x1a\x06\x30\x30\x37\x66\x61\x39\x1a\x00", 10, "bytes become hexadecimal digits");
+	check_bytes(&proto, "\x1a\x06\x30\x30\x37\x66\x61\x39\x1a\x00", 10,
+		    "bytes become hexadecimal digits");
 }
 
 /* A message of @len bytes inside two others, between two numbers */
@@ -78,7 +79,8 @@ static void test_nested(size_t len, const char *name)
 	ok = !memcmp(proto.data + inner - prefix, length, prefix) &&
 	     proto.data[inner - prefix - 1] == (3 << 3 | 2) && proto.data[2] == (2 << 3 | 2);
 	for (i = 0; i < len / 2; i++)
-		ok &= proto.data[inner + 2 * i] == 1 << 3 && proto.data[inner + 2 * i + 1] == (i & 0x7f);
+		ok &= proto.data[inner + 2 * i] == 1 << 3 &&
+		      proto.data[inner + 2 * i + 1] == (i & 0x7f);
 	ok &= !memcmp(proto.data + proto.len - 2, "\x20\x04", 2);
 	check(ok, name);
 	proto__exit(&proto);
@@ -99,7 +101,8 @@ static void test_intern(void)
 	id = intern__id(&intern, 2, &i, sizeof(i), &is_new);
 	check(id == 1010 && is_new, "values of another kind are others");
 	id = intern__id(&intern, 2, "", 0, &is_new);
-	check(id == 1011 && is_new && intern.bytes > 1010 * sizeof(i), "an empty value has a number");
+	check(id == 1011 && is_new && intern.bytes > 1010 * sizeof(i),
+	      "an empty value has a number");
 	intern__clear(&intern);
 	id = intern__id(&intern, 1, &i, sizeof(i), &is_new);
 	check(id == 1012 && is_new, "numbers are not used again after a table is cleared");

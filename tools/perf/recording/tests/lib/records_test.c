@@ -139,8 +139,10 @@ static void test_malformed(size_t len)
 	struct records records = records__of(bytes, len - 1);
 	u32 type;
 
-	check(!records__header(&records, pos_of[NR_RECORDS - 1], &header), "a truncated record is not returned");
-	check(records__extent(&records, pos_of[NR_RECORDS - 1], &type) == len - pos_of[NR_RECORDS - 1],
+	check(!records__header(&records, pos_of[NR_RECORDS - 1], &header),
+	      "a truncated record is not returned");
+	check(records__extent(&records, pos_of[NR_RECORDS - 1], &type) ==
+	      len - pos_of[NR_RECORDS - 1],
 	      "the extent of a truncated record is its full length");
 	records = records__of(bytes, pos_of[1] + 7);
 	check(!records__extent(&records, pos_of[1], &type), "a truncated header has no extent");
@@ -155,7 +157,8 @@ static void test_auxtrace(void)
 	struct records records = records__of(&auxtrace, sizeof(auxtrace));
 	u32 type;
 
-	check(records__extent(&records, 0, &type) == sizeof(auxtrace) + 4096 && type == PERF_RECORD_AUXTRACE,
+	check(records__extent(&records, 0, &type) == sizeof(auxtrace) + 4096 &&
+	      type == PERF_RECORD_AUXTRACE,
 	      "the extent of an AUXTRACE record includes its data");
 }
 

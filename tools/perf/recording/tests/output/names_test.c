@@ -86,7 +86,8 @@ static void test_errors(void)
 {
 	char *name = (char *)"";
 
-	check(name__add_suffix("missing", "s", &name) == -ENOENT && !name, "a file that is missing");
+	check(name__add_suffix("missing", "s", &name) == -ENOENT && !name,
+	      "a file that is missing");
 	refused = EACCES;
 	create("f");
 	check(name__add_suffix("f", "s", &name) == -EACCES && !name && has("f", "f"),

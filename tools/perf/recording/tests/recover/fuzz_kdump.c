@@ -126,7 +126,8 @@ static int read_all(struct kdump *kdump, size_t bytes, bool is_valid)
 		end = pfn + 1;
 		if (is_valid) {
 			fill(expected, nr);
-			MUST(ret == 1 && pfn == FIRST_PFN + 5ULL * nr && !memcmp(page, expected, PAGE));
+			MUST(ret == 1 && pfn == FIRST_PFN + 5ULL * nr &&
+			     !memcmp(page, expected, PAGE));
 		}
 		MUST((size_t)++nr <= bytes / sizeof(struct kdump_page));
 	}

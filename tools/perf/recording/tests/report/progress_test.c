@@ -67,7 +67,8 @@ int main(void)
 	      "one that does is, with its speed");
 	check(!*report_after(&progress, &summary, PROGRESS_NS / 2, 12000000), "not at each block");
 	check(*report_after(&progress, &summary, PROGRESS_NS / 2, 12000000), "but again later");
-	check(!*report_after(&progress, &summary, PROGRESS_NS, 40000000), "and not when it is complete");
+	check(!*report_after(&progress, &summary, PROGRESS_NS, 40000000),
+	      "and not when it is complete");
 	summary.json = true;
 	check(!strcmp(report_after(&progress, &summary, 500000000, 20000000),
 		      "object 3 20000000 40000000 6500000000"), "as an object for programs");

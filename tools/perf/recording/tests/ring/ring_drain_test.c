@@ -55,8 +55,8 @@ static bool drains(u64 tail, u64 head, size_t bytes)
 	memset(page, 0, page_size + RING_BYTES);
 	page->data_head = head;
 	drained_bytes = 0;
-	ok = !ring__drain(&ring, 0, &sink, &counted) && drained_bytes == bytes && counted == bytes &&
-	     page->data_tail == head && ring.map.prev == head;
+	ok = !ring__drain(&ring, 0, &sink, &counted) && drained_bytes == bytes &&
+	     counted == bytes && page->data_tail == head && ring.map.prev == head;
 	free(page);
 	return ok;
 }

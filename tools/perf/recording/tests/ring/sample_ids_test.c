@@ -151,7 +151,8 @@ int main(void)
 
 	put_all();
 	memcpy(&wanted, &in, sizeof(in));
-	check(passes(0) && nr_calls == 1, "rings without software events are passed on as they are");
+	check(passes(0) && nr_calls == 1,
+	      "rings without software events are passed on as they are");
 
 	ring.sw_event = &owner;
 	ring.sw_id = OWN;

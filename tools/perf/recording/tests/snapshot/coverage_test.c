@@ -52,7 +52,8 @@ static void test_lost(void)
 	stream.oldest = END - NSEC_PER_SEC;
 	coverage__lose(&coverage, &stream);
 	check(coverage.limiting.cpu == 7 && coverage.limiting.lost &&
-	      coverage__ns(&coverage) == NSEC_PER_SEC, "a ring of streams that has lost events limits");
+	      coverage__ns(&coverage) == NSEC_PER_SEC,
+	      "a ring of streams that has lost events limits");
 	check(!coverage__ring_size(&coverage), "no size of overwrite rings helps");
 	stream.oldest = END - 2 * NSEC_PER_SEC;
 	coverage__lose(&coverage, &stream);
@@ -68,7 +69,8 @@ static void test_rounded(void)
 
 	add(&coverage, 0, 5 * NSEC_PER_SEC, 0);
 	add(&coverage, 1, 1 * NSEC_PER_SEC, 1);
-	check(coverage__ring_size(&coverage) == 8 * SIZE, "the size is rounded up to a power of two");
+	check(coverage__ring_size(&coverage) == 8 * SIZE,
+	      "the size is rounded up to a power of two");
 }
 
 static void test_complete(void)

@@ -220,7 +220,8 @@ static void test_last_entry(void)
 	check(log.nr_blocks == 1 && log.nr_packed == 1, "one of the packed entries is left");
 	nr = 0;
 	state_log__filter(&log, keep_first, &nr);
-	check(!log.nr_blocks && !log.block_bytes, "no block is left when its last entry is dropped");
+	check(!log.nr_blocks && !log.block_bytes,
+	      "no block is left when its last entry is dropped");
 	state_log__exit(&log);
 }
 

@@ -277,11 +277,13 @@ static void test_ended(void)
 	make_final();
 	check(mapsets__bytes() == before, "when all its tasks have exited, they take no memory");
 	read_file(alive);
-	check(resolves(20, 20, 0x9010, "ls", "/ls", 0x10) && resolves(20, 21, 0xa010, "ls", "/lib", 0x10),
+	check(resolves(20, 20, 0x9010, "ls", "/ls", 0x10) &&
+	      resolves(20, 21, 0xa010, "ls", "/lib", 0x10),
 	      "but the file has them");
 	collect(20, 20, alive);
 	read_new_file(alive);
-	check(resolves(20, 20, 0x9010, "ls", "/ls", 0x10) && resolves(20, 20, 0xa010, "ls", "/lib", 0x10),
+	check(resolves(20, 20, 0x9010, "ls", "/ls", 0x10) &&
+	      resolves(20, 20, 0xa010, "ls", "/lib", 0x10),
 	      "also when they are folded");
 	end();
 }

@@ -74,7 +74,8 @@ static bool is(enum duration_kind kind, u64 threshold_ns)
 
 static void test_durations(void)
 {
-	check(parses("sched-delay>10ms") && is(DURATION_SCHED_DELAY, 10 * NSEC_PER_MSEC), "sched-delay");
+	check(parses("sched-delay>10ms") && is(DURATION_SCHED_DELAY, 10 * NSEC_PER_MSEC),
+	      "sched-delay");
 	check(parses("on-cpu>100ms") && is(DURATION_ON_CPU, 100 * NSEC_PER_MSEC), "on-cpu");
 	check(parses("irq>1ms") && is(DURATION_IRQ, NSEC_PER_MSEC), "irq");
 	check(parses("softirq>5ms") && is(DURATION_SOFTIRQ, 5 * NSEC_PER_MSEC), "softirq");
@@ -89,8 +90,10 @@ static void test_durations(void)
 	      condition.judged.nr_syscalls == 2 && condition.judged.syscalls[0] == 74 &&
 	      condition.judged.syscalls[1] == 257, "syscall(NAME,NAME)");
 	check(parses("block:block_rq_issue..block:block_rq_complete>50ms by sector") &&
-	      is(DURATION_PAIR, 50 * NSEC_PER_MSEC) && !strcmp(condition.begin, "block:block_rq_issue") &&
-	      !strcmp(condition.end, "block:block_rq_complete") && !strcmp(condition.field, "sector"),
+	      is(DURATION_PAIR, 50 * NSEC_PER_MSEC) &&
+	      !strcmp(condition.begin, "block:block_rq_issue") &&
+	      !strcmp(condition.end, "block:block_rq_complete") &&
+	      !strcmp(condition.field, "sector"),
 	      "EVENT..EVENT by FIELD");
 	check(parses("probe_a:f .. probe_a:f__return > 20ms") && !condition.field &&
 	      !strcmp(condition.end, "probe_a:f__return"), "EVENT..EVENT of a thread, with blanks");
@@ -117,17 +120,21 @@ static void test_filters(void)
 	check(!strcmp(condition.text, "irq>1s if comm == \" a,b \" , pid!=17"),
 	      "the text is that of the user, without blanks around it");
 	check(parses("irq>1s if cgroup==\"/system.slice/a,b.service\"") &&
-	      condition.judged.filters == DURATION_IF_CGROUP && condition.judged.cgroup == 4711, "a cgroup");
+	      condition.judged.filters == DURATION_IF_CGROUP && condition.judged.cgroup == 4711,
+	      "a cgroup");
 	check(parses("irq>1s if comm==fifteen_letters"), "the longest name");
-	check(parses("a:b..c:d>1s by e if comm!=f") && condition.judged.filters == DURATION_UNLESS_COMM &&
+	check(parses("a:b..c:d>1s by e if comm!=f") &&
+	      condition.judged.filters == DURATION_UNLESS_COMM &&
 	      !strcmp(condition.field, "e"), "a field and a filter");
 }
 
 static void test_errors(void)
 {
-	check(refuses("@", "a duration is missing. There are: sched-delay, off-cpu, on-cpu, syscall, "
+	check(refuses("@",
+		      "a duration is missing. There are: sched-delay, off-cpu, on-cpu, syscall, "
 		      "irq, softirq, and EVENT..EVENT"), "nothing");
-	check(refuses(" @sched-dely>1s", "no duration is called 'sched-dely'"), "an unknown duration");
+	check(refuses(" @sched-dely>1s", "no duration is called 'sched-dely'"),
+	      "an unknown duration");
 	check(refuses("sched:sched_switch@>1s", "'..' and the event that ends it are missing"),
 	      "one event");
 	check(refuses("a:b..@>1s", "which event ends"), "no second event");
@@ -138,35 +145,46 @@ static void test_errors(void)
 	check(refuses("irq@<1s", "only '>'"), "an upper limit");
 	check(refuses("irq > @ms", "a time is missing"), "no number");
 	check(refuses("irq>10@", "the unit must be ns, us, ms, s, m, h or d"), "no unit");
-	check(refuses("irq>10@hours", "the unit must be ns, us, ms, s, m, h or d"), "an unknown unit");
+	check(refuses("irq>10@hours", "the unit must be ns, us, ms, s, m, h or d"),
+	      "an unknown unit");
 	check(refuses("irq>@0.0ms", "must not be 0"), "no time at all");
 	check(refuses("irq>@0.1ns", "must not be 0"), "less than a nanosecond");
 	check(refuses("irq>@99999999999999999999s", "longer than"), "more than 64 bits");
 	check(refuses("irq>@86400001s", "longer than"), "more than 1000 days");
-	check(refuses("irq@(timer)>1s", "has no arguments"), "arguments of a duration that has none");
+	check(refuses("irq@(timer)>1s", "has no arguments"),
+	      "arguments of a duration that has none");
 	check(refuses("off-cpu(D@Q)>1s", "'Q' is no state"), "an unknown state");
 	check(refuses("off-cpu(@)>1s", "which state?"), "no state");
-	check(refuses("off-cpu(D@", "')' is missing, which ends what began at column 8"), "an open parenthesis");
+	check(refuses("off-cpu(D@", "')' is missing, which ends what began at column 8"),
+	      "an open parenthesis");
 	check(refuses("syscall(openat,@fsnyc)>1s", "no system call 'fsnyc'; did you mean 'fsync'?"),
 	      "an unknown system call, with a similar one");
 	check(refuses("syscall(@xyz)>1s", "no system call 'xyz'"), "an unknown system call");
 	check(refuses("syscall(fsync,@)>1s", "which system call?"), "a missing system call");
-	check(refuses("irq>1s @by cpu", "'by' belongs to EVENT..EVENT"), "a field of a duration that has none");
+	check(refuses("irq>1s @by cpu", "'by' belongs to EVENT..EVENT"),
+	      "a field of a duration that has none");
 	check(refuses("a:b..c:d>1s by @", "a field that both events have is missing"), "no field");
-	check(refuses("irq>1s if @uid==0", "a filter is one of comm==NAME, cgroup==PATH and pid==NUMBER"),
+	check(refuses("irq>1s if @uid==0",
+		      "a filter is one of comm==NAME, cgroup==PATH and pid==NUMBER"),
 	      "an unknown filter");
-	check(refuses("irq>1s if comm@=a", "'==' or '!=' is missing"), "another comparison in a filter");
+	check(refuses("irq>1s if comm@=a", "'==' or '!=' is missing"),
+	      "another comparison in a filter");
 	check(refuses("irq>1s if comm==@", "a value is missing"), "no value");
-	check(refuses("irq>1s if comm==@sixteen_letters_", "longer than 15 bytes"), "a name that is too long");
+	check(refuses("irq>1s if comm==@sixteen_letters_", "longer than 15 bytes"),
+	      "a name that is too long");
 	check(refuses("irq>1s if comm==@\"a", "the quote is not closed"), "an open quote");
-	check(refuses("irq>1s if comm==@a and pid==1", "a comma must separate two filters"), "'and'");
-	check(refuses("irq>1s if comm==@a or comm!=b", "a comma must separate two filters"), "'or'");
-	check(parses("irq>1s if comm==\"a==b\"") && !strcmp(condition.judged.comm, "a==b"), "== in quotes");
+	check(refuses("irq>1s if comm==@a and pid==1", "a comma must separate two filters"),
+	      "'and'");
+	check(refuses("irq>1s if comm==@a or comm!=b", "a comma must separate two filters"),
+	      "'or'");
+	check(parses("irq>1s if comm==\"a==b\"") && !strcmp(condition.judged.comm, "a==b"),
+	      "== in quotes");
 	check(refuses("irq>1s if pid==@-1", "'-1' is no process id"), "a negative process id");
 	check(refuses("irq>1s if pid==@4x", "'4x' is no process id"), "no number");
 	check(refuses("irq>1s if pid==1,@pid==2", "compares pid once"), "a filter twice");
 	check(refuses("irq>1s if cgroup==@/none", "no cgroup (v2) '/none'"), "an unknown cgroup");
-	check(refuses("irq>1s @and more", "the condition should end here. After the time, only 'if' may"),
+	check(refuses("irq>1s @and more",
+		      "the condition should end here. After the time, only 'if' may"),
 	      "more text");
 	check(refuses("a:b..c:d>1s @more", "only 'by' and 'if' may"), "more text after a pair");
 	check(refuses("irq>1s if comm==\"a\" @b", "should end here"), "more text after a quote");
@@ -198,14 +216,15 @@ static void test_limits(void)
  */
 
 static const char * const words[] = {
-	"sched-delay", "off-cpu", "on-cpu", "syscall", "irq", "softirq", "(", ")", ">", "=", "==", "!=", ",",
-	"..", ".", " ", "\t", "\"", "if", "by", "comm", "cgroup", "pid", "a:b", "c:d", "fsync", "openat", "D",
-	"RS", "1", "10", "99999999999999999999", "ns", "us", "ms", "s", "m", "sector", "-", ":", "\x80", "\n",
-	"/system.slice/a,b.service", "fifteen_letters",
+	"sched-delay", "off-cpu", "on-cpu", "syscall", "irq", "softirq", "(", ")", ">", "=", "==",
+	"!=", ",", "..", ".", " ", "\t", "\"", "if", "by", "comm", "cgroup", "pid", "a:b", "c:d",
+	"fsync", "openat", "D", "RS", "1", "10", "99999999999999999999", "ns", "us", "ms", "s", "m",
+	"sector", "-", ":", "\x80", "\n", "/system.slice/a,b.service", "fifteen_letters",
 };
 
 static const char * const templates[] = {
-	"sched-delay>10ms", "off-cpu(D)>200ms if comm==a", "syscall(fsync,openat)>50ms if pid==1,comm!=b",
+	"sched-delay>10ms", "off-cpu(D)>200ms if comm==a",
+	"syscall(fsync,openat)>50ms if pid==1,comm!=b",
 	"a:b..c:d>1.5s by e if cgroup==\"/system.slice/a,b.service\"", "irq > 1ms",
 };
 

@@ -37,7 +37,8 @@ static void test_buckets(void)
 		right &= duration_bucket(duration_bucket_begin(i)) == i &&
 			 (!i || duration_bucket(duration_bucket_begin(i) - 1) == i - 1);
 	check(right, "each bucket ends where the next one begins");
-	check(duration_bucket(UINT64_MAX) == DURATION_BUCKETS - 1, "the longest duration has the last bucket");
+	check(duration_bucket(UINT64_MAX) == DURATION_BUCKETS - 1,
+	      "the longest duration has the last bucket");
 	srand(1);
 	for (right = true, i = 0; i < 100000; i++) {
 		ns = (u64)rand() << (rand() % 33);
@@ -53,17 +54,20 @@ static void test_quantiles(void)
 	u64 i;
 
 	quantiles = when_quantiles__compute(&distribution, 1000, HOUR);
-	check(!quantiles.nr && !quantiles.median_ns && !quantiles.max_ns && !quantiles.hourly_ns, "no durations");
+	check(!quantiles.nr && !quantiles.median_ns && !quantiles.max_ns && !quantiles.hourly_ns,
+	      "no durations");
 	for (i = 1; i <= 100000; i++)
 		add(i);
 	quantiles = when_quantiles__compute(&distribution, 200000, HOUR);
 	check(quantiles.nr == 100000 && quantiles.max_ns == 100000, "the number, and the longest");
 	check(is_near(quantiles.median_ns, 50000), "the median");
-	check(is_near(quantiles.p99_ns, 99000) && quantiles.p999_ns <= 100000 && quantiles.p999_ns >= 99900,
+	check(is_near(quantiles.p99_ns, 99000) && quantiles.p999_ns <= 100000 &&
+	      quantiles.p999_ns >= 99900,
 	      "99 % and 99.9 %, never longer than the longest");
 	check(!quantiles.nr_too_long, "none is longer than the threshold");
 	quantiles = when_quantiles__compute(&distribution, 65536, HOUR);
-	check(quantiles.nr_too_long == 100000 - 65535, "those from the bucket of the threshold on are too long");
+	check(quantiles.nr_too_long == 100000 - 65535,
+	      "those from the bucket of the threshold on are too long");
 	memset(&distribution, 0, sizeof(distribution));
 	add(1000);
 	add(1000000);

@@ -53,7 +53,10 @@ int main(void)
 	check(refuses("rwbs"), "an array is no number");
 	check(refuses("common_pid"), "programs do not see the common fields");
 	check(refuses("ops"), "nor is a small one");
-	check(refuses("sect") && !strcmp(reason, "block:block_rq_issue has no field 'sect' that is a number. It has: "
-					 "dev, sector, nr_sector, hrtimer"), "the reason says which fields exist");
+	check(refuses("sect") &&
+	      !strcmp(reason,
+		      "block:block_rq_issue has no field 'sect' that is a number. It has: "
+		      "dev, sector, nr_sector, hrtimer"),
+	      "the reason says which fields exist");
 	return tap_end();
 }

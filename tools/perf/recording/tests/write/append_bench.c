@@ -91,15 +91,16 @@ static double user_and_system(const struct rusage *usage)
 }
 
 /*
- * Append @mb megabytes, and set @value. The first way: by a thread for each ring. The second: by one
- * thread, or if there is a file, from the rings by a thread for each.
+ * Append @mb megabytes, and set @value. The first way: by a thread for each ring. The second: by
+ * one thread, or if there is a file, from the rings by a thread for each.
  */
 static void measure(int way, double *value)
 {
 	bool from_ring = way && path;
 	int nr_readers = way && !path ? 1 : nr_rings;
 	int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
-	struct writer *writer = path ? writer_sync__new() : writer__alloc(sizeof(*writer), &sink_ops, 1);
+	struct writer *writer = path ? writer_sync__new() :
+				writer__alloc(sizeof(*writer), &sink_ops, 1);
 	struct reader *readers = calloc(nr_readers, sizeof(*readers));
 	struct rusage before, after;
 	struct write_queue queue;

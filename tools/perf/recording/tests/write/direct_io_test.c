@@ -79,7 +79,8 @@ static void test_rule_1(void)
 	      !direct_io__waits(&direct, &pool, now + DIRECT_STALL_MS * MS),
 	      "the next chunk waits until the disk is slow");
 	pool.nr_free--;
-	check(!direct_io__waits(&direct, &pool, now), "... or until an eighth of the pool is in use");
+	check(!direct_io__waits(&direct, &pool, now),
+	      "... or until an eighth of the pool is in use");
 	begin();
 	check(!direct_io__waits(&direct, &pool, now) && !direct_io__timeout(&direct),
 	      "without a direct write nothing waits");
@@ -106,19 +107,23 @@ static void test_rule_2(void)
 	direct_io__note_time(&direct, now);
 	direct_io__note_time(&direct, now + MS);
 	direct.alone = NULL;
-	check(avoided() == DIRECT_AVOID_S, "a write that is stuck counts once, before it is completed");
+	check(avoided() == DIRECT_AVOID_S,
+	      "a write that is stuck counts once, before it is completed");
 }
 
 static void test_rule_3(void)
 {
 	begin();
 	pool.nr_free = NR_CHUNKS / 2 - 1;
-	check(choose(false) == WRITE_CACHED, "less than half of the pool is free: the page cache is used");
+	check(choose(false) == WRITE_CACHED,
+	      "less than half of the pool is free: the page cache is used");
 	direct_io__submitted(&direct, WRITE_CACHED, now - DIRECT_STALL_MS * MS, now);
 	direct_io__submitted(&direct, WRITE_DIRECT, now - S, now);
-	check(choose(false) == WRITE_CACHED, "... after fast writes to it, and slow ones to the disk");
+	check(choose(false) == WRITE_CACHED,
+	      "... after fast writes to it, and slow ones to the disk");
 	direct_io__submitted(&direct, WRITE_CACHED, now - DIRECT_STALL_MS * MS - 1, now);
-	check(choose(false) == WRITE_DIRECT, "after a slow write to it, chunks are written directly");
+	check(choose(false) == WRITE_DIRECT,
+	      "after a slow write to it, chunks are written directly");
 	pool.nr_free++;
 	check(choose(false) == WRITE_CACHED, "... while less than half of the pool is free");
 	pool.nr_free--;

@@ -53,7 +53,7 @@ static struct faulty {
 	unsigned int	 left;		/* chunks in flight when it was closed */
 	unsigned int	 nr_direct;	/* chunks submitted for direct I/O; atomic */
 	bool		 stuck;		/* the first direct write is not finished */
-	bool		 finish_at_once;	/* wait until the pool is empty, then finish all chunks */
+	bool		 finish_at_once; /* wait until the pool is empty, then finish all chunks */
 	bool		 stolen;	/* a chunk in flight was given to the pool */
 	u64		 end;		/* of what was written to @file */
 } faulty;
@@ -263,7 +263,8 @@ static size_t append_records(struct appender *app, char *buffer, size_t max)
 
 		if (len + size > max)
 			break;
-		fill_record(app, buffer + len, size, nr & 1 ? PERF_RECORD_SAMPLE : PERF_RECORD_MMAP2);
+		fill_record(app, buffer + len, size,
+			    nr & 1 ? PERF_RECORD_SAMPLE : PERF_RECORD_MMAP2);
 		len += size;
 	}
 	cut = random_below(&app->seed, len + 1);
@@ -282,7 +283,8 @@ static size_t append_aux(struct appender *app, char *buffer, size_t max)
 	};
 	size_t cut = random_below(&app->seed, aux.size + 1);
 	const struct records unit = {
-		.part = { { &aux, sizeof(aux) }, { buffer, cut }, { buffer + cut, aux.size - cut } },
+		.part = { { &aux, sizeof(aux) }, { buffer, cut },
+			  { buffer + cut, aux.size - cut } },
 	};
 	u64 pos = 0, i;
 
@@ -424,8 +426,8 @@ static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed
 	if (fail_at && fail_at < START + NR_THREADS * bytes) {
 		const struct perf_event_header *next = (void *)file + end;
 
-		ok &= err == -ENOSPC && reported.calls == 1 && reported.err == err && reported.end == end &&
-		      end <= fail_at && write_queue__error(&queue) == err;
+		ok &= err == -ENOSPC && reported.calls == 1 && reported.err == err &&
+		      reported.end == end && end <= fail_at && write_queue__error(&queue) == err;
 		/* The next record must not fit, or it would be in the file. */
 		ok &= end + next->size > fail_at || next->type == PERF_RECORD_AUXTRACE ||
 		      fail_at - end < sizeof(*next);
@@ -436,9 +438,9 @@ static bool run(unsigned int depth, u64 fail_at, size_t bytes, unsigned int seed
 	if (!ok)
 		printf("# depth %u, fail at %" PRIu64 ", seed %u: err %d, end %" PRIu64 " (reported %" PRIu64
 		       "), records: %" PRIu64 " in the file, %" PRIu64 " not saved, %" PRIu64 " appended; samples "
-		       "%" PRIu64 ", %" PRIu64 ", %" PRIu64 "\n", depth, fail_at, seed, err, end, reported.end,
-		       content.records, queue.unsaved.records, appended.records, content.samples,
-		       queue.unsaved.samples, appended.samples);
+		       "%" PRIu64 ", %" PRIu64 ", %" PRIu64 "\n", depth, fail_at, seed, err, end,
+		       reported.end, content.records, queue.unsaved.records, appended.records,
+		       content.samples, queue.unsaved.samples, appended.samples);
 	write_queue__exit(&queue);
 	return ok;
 }
@@ -455,8 +457,10 @@ static void test_failing_while_held(void)
 	write_queue__hold(&queue);
 	while (!app.err)
 		append_records(&app, buffer, sizeof(buffer));
-	check(write_queue__flush(&queue) == -ENOSPC && reported.calls == 1, "a thread that holds the queue can wait for an error");
-	check(write_queue__append(&queue, &(struct records){ 0 }) == 0 && queue.holder, "... and holds the queue afterwards");
+	check(write_queue__flush(&queue) == -ENOSPC && reported.calls == 1,
+	      "a thread that holds the queue can wait for an error");
+	check(write_queue__append(&queue, &(struct records){ 0 }) == 0 && queue.holder,
+	      "... and holds the queue afterwards");
 	write_queue__release(&queue);
 	end_queue();
 	alarm(0);
@@ -524,7 +528,8 @@ static void test_failures(void)
 		at = START + random_below(&anywhere, 1400 << 10);
 		good += run(1 + nr % MAX_DEPTH, at, 512 << 10, seed++);
 	}
-	check(good == nr, "after a failed write, all records before it are in the file, all others are counted");
+	check(good == nr,
+	      "after a failed write, all records before it are in the file, all others are counted");
 }
 
 enum { SIZE = 264, NR = 1200, NAME_EACH = 3 };
@@ -588,7 +593,8 @@ static bool wait_for(u64 end)
 		bool there;
 
 		pthread_mutex_lock(&queue.lock);
-		there = list_empty(&queue.submitted) && list_empty(&queue.full) && faulty.end == end;
+		there = list_empty(&queue.submitted) && list_empty(&queue.full) &&
+			faulty.end == end;
 		pthread_mutex_unlock(&queue.lock);
 		if (there)
 			return true;
@@ -631,7 +637,8 @@ static void test_finished_at_once(void)
 	write_queue__append(&queue, &run);
 	end_queue();
 	check(faulty.max_chunks == 2 && !faulty.stolen && !faulty.left &&
-	      faulty.end == START + sizeof(records), "a finished chunk belongs to the writer until it is returned");
+	      faulty.end == START + sizeof(records),
+	      "a finished chunk belongs to the writer until it is returned");
 	check(faulty.nr_direct > 0, "chunks are written by direct I/O when the page cache is slow");
 }
 
@@ -668,8 +675,10 @@ static bool run_stuck(bool fails)
 	__atomic_store_n(&faulty.stuck, false, __ATOMIC_RELAXED);
 	ok &= write_queue__close(&queue) == (fails ? -ENOSPC : 0);
 	content = read_file(write_queue__end(&queue));
-	ok &= all_accounted(content, (struct content){ .records = app.records, .samples = app.samples }) &&
-	      content.records == (fails ? 1 : app.records) && queue.unsaved.bytes == 512 * queue.unsaved.records && faulty.nr_direct > 0 &&
+	ok &= all_accounted(content,
+			    (struct content){ .records = app.records, .samples = app.samples }) &&
+	      content.records == (fails ? 1 : app.records) &&
+	      queue.unsaved.bytes == 512 * queue.unsaved.records && faulty.nr_direct > 0 &&
 	      !faulty.stolen && reported.calls == fails;
 	if (!ok)
 		printf("# %" PRIu64 " appended, %" PRIu64 " released, %" PRIu64 " in the file, %" PRIu64
@@ -683,7 +692,8 @@ static bool run_stuck(bool fails)
 static void test_stuck(void)
 {
 	alarm(60);		/* appending would wait for ever */
-	check(run_stuck(false), "while a direct write is stuck, the page cache takes more than the pool");
+	check(run_stuck(false),
+	      "while a direct write is stuck, the page cache takes more than the pool");
 	check(run_stuck(true), "... and all is counted if that write fails");
 	alarm(0);
 }
@@ -825,7 +835,8 @@ static bool run_files(unsigned int seed, unsigned int last, int why, unsigned in
 	*failed_runs += err != 0;
 	if (!ok)
 		printf("# seed %u: %u files, %" PRIu64 " records, %" PRIu64 " not saved, %" PRIu64 " appended; "
-		       "err %d\n", seed, nr, sum.records, queue.unsaved.records, appended.records, err);
+		       "err %d\n", seed, nr, sum.records, queue.unsaved.records, appended.records,
+		       err);
 	write_queue__exit(&queue);
 	return ok;
 }
@@ -844,9 +855,12 @@ static void test_files(void)
 {
 	unsigned int nr;
 
-	check(run_all_files(0, &nr) && !nr, "files that follow each other have all records, in order");
-	check(run_all_files(-EIO, &nr) && nr, "records for a file that is never opened are counted");
-	check(run_all_files(-ENOSPC, &nr) && nr, "records queued behind a failed write are counted");
+	check(run_all_files(0, &nr) && !nr,
+	      "files that follow each other have all records, in order");
+	check(run_all_files(-EIO, &nr) && nr,
+	      "records for a file that is never opened are counted");
+	check(run_all_files(-ENOSPC, &nr) && nr,
+	      "records queued behind a failed write are counted");
 }
 
 /* While a file is completed, few records come for the next one. */

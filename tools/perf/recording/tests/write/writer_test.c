@@ -43,7 +43,7 @@ struct job {
 	u64		 seed;
 	u64		 start;
 	u64		 end;
-	u64		 failed;	/* position of the first byte that could not be written, or -1 */
+	u64		 failed; /* position of the first byte that could not be written, or -1 */
 	int		 err;
 };
 
@@ -194,7 +194,8 @@ static void test_kind(const struct writer_choice *choice, const char *kind)
 	test_writes(choice, "trouble 1", "short writes, EINTR and EAGAIN are resumed");
 	test_limit(choice);
 	test_error(choice, "once 7 5", EIO, "EIO is returned with the number of bytes written");
-	test_error(choice, "fail 7 28", ENOSPC, "ENOSPC is returned with the number of bytes written");
+	test_error(choice, "fail 7 28", ENOSPC,
+		   "ENOSPC is returned with the number of bytes written");
 	tap.context = NULL;
 }
 
