@@ -21,10 +21,10 @@ struct recover_image {
  * recover_image__map - map a file
  * @path:	of a regular file
  *
- * Decompresses a kdump-compressed file to a temporary file in $TMPDIR, or /var/tmp. Pages are in order
- * of their addresses. Pages that the file lacks are zero, as if they had been left out because they
- * are, but for gaps that no record can cross: these are left out. Prints a warning if pages are
- * damaged.
+ * Decompresses a kdump-compressed file to a temporary file in $TMPDIR, or /var/tmp. Pages are in
+ * order of their addresses. Pages that the file lacks are zero, as if they had been left out
+ * because they are, but for gaps that no record can cross: these are left out. Prints a warning if
+ * pages are damaged.
  *
  * Return: 0, or a negative errno after an error message.
  */

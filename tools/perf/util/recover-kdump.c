@@ -53,7 +53,8 @@ static bool unpack(const struct kdump *kdump __maybe_unused, const struct kdump_
 	case KDUMP_LZO: {
 		lzo_uint len = kdump->page_size;
 
-		return lzo1x_decompress_safe(kdump->packed, entry->len, page, &len, NULL) == LZO_E_OK &&
+		return lzo1x_decompress_safe(kdump->packed, entry->len, page, &len, NULL) ==
+		       LZO_E_OK &&
 		       len == kdump->page_size;
 	}
 #endif
@@ -182,7 +183,9 @@ void kdump__close(struct kdump *kdump)
  * Pages
  */
 
-/* Set @pfn to the next page frame that is in the file. Return 1, 0 if there is none, or an error. */
+/*
+ * Set @pfn to the next page frame that is in the file. Return 1, 0 if there is none, or an error.
+ */
 static int find_next(struct kdump *kdump, u64 *pfn)
 {
 	u64 bits_per_block = 8ULL * kdump->page_size;
@@ -193,7 +196,8 @@ static int find_next(struct kdump *kdump, u64 *pfn)
 		int err;
 
 		if (block != kdump->bits_pfn) {
-			err = read_at(kdump, kdump->bitmap_at + block / 8, kdump->bits, kdump->page_size);
+			err = read_at(kdump, kdump->bitmap_at + block / 8, kdump->bits,
+				      kdump->page_size);
 			if (err)
 				return err;
 			kdump->bits_pfn = block;

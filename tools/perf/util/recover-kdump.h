@@ -11,8 +11,8 @@
  *			struct kdump_page for each page that is in the file, by page frame
  *			the pages, each compressed on its own
  *
- * Layout and byte order are those of the dumped machine: only files of 64-bit machines with the byte
- * order of this one are read. Nothing in the file is trusted.
+ * Layout and byte order are those of the dumped machine: only files of 64-bit machines with the
+ * byte order of this one are read. Nothing in the file is trusted.
  */
 #ifndef __PERF_RECOVER_KDUMP_H
 #define __PERF_RECOVER_KDUMP_H
@@ -26,7 +26,10 @@
 #define KDUMP_MIN_PAGE		4096u
 #define KDUMP_MAX_PAGE		65536u
 
-/* Flags of a page: how it is compressed. Flags of the file: how its pages are, unless it is larger then. */
+/*
+ * Flags of a page: how it is compressed. Flags of the file: how its pages are, unless it is larger
+ * then.
+ */
 #define KDUMP_ZLIB		0x01u
 #define KDUMP_LZO		0x02u
 #define KDUMP_SNAPPY		0x04u
@@ -56,7 +59,8 @@ struct kdump_header {
 
 /**
  * struct kdump_sub_header - the second block
- * @split:	the file is one of several, and has only the page frames from @first_pfn to @end_pfn - 1
+ * @split:	the file is one of several, and has only the page frames from @first_pfn to @end_pfn
+ *		- 1
  */
 struct kdump_sub_header {
 	u64	phys_base;
@@ -122,8 +126,8 @@ void kdump__close(struct kdump *kdump);
  * @pfn:	receives its page frame number
  * @page:	receives its contents, @kdump->page_size bytes
  *
- * Return: 1; 0 after the last page; -EILSEQ if this page is damaged: @pfn is set, and others follow;
- * -ENODATA if the file ends before the list of its pages; or another negative errno.
+ * Return: 1; 0 after the last page; -EILSEQ if this page is damaged: @pfn is set, and others
+ * follow; -ENODATA if the file ends before the list of its pages; or another negative errno.
  */
 int kdump__read_next(struct kdump *kdump, u64 *pfn, void *page);
 

@@ -10,8 +10,8 @@
 /**
  * utf8__len - return the length of the sequence at @text, of which @size bytes can be read
  *
- * Return: 1 to 4, or 0 if the sequence is invalid: truncated, longer than necessary, a surrogate, or
- * beyond U+10FFFF.
+ * Return: 1 to 4, or 0 if the sequence is invalid: truncated, longer than necessary, a surrogate,
+ * or beyond U+10FFFF.
  */
 static inline size_t utf8__len(const char *text, size_t size)
 {

@@ -168,7 +168,8 @@ static void convert_sample(struct chrome *conv, struct evsel *evsel, struct perf
 		timeline__wakeup(tl, at, fields__number(evsel, sample, fields->pid, -1), comm);
 		break;
 	case SAMPLE_SYSCALL_ENTER:
-		timeline__begin_syscall(tl, at, syscall_of(conv, evsel, sample, name, sizeof(name)));
+		timeline__begin_syscall(tl, at,
+					syscall_of(conv, evsel, sample, name, sizeof(name)));
 		stack__write(&tl->events, evsel, sample, thread);
 		chrome_event__end(&tl->events);
 		break;

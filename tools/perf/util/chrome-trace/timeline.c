@@ -430,7 +430,8 @@ static void write_arrow(struct timeline *tl, const struct moment *at, struct tas
 static void begin_runnable(struct timeline *tl, const struct moment *at, struct thread *thread,
 			   struct task *task)
 {
-	struct thread *waker = at->tid > 0 ? machine__find_thread(tl->host, at->pid, at->tid) : NULL;
+	struct thread *waker = at->tid > 0 ? machine__find_thread(tl->host, at->pid, at->tid) :
+			       NULL;
 
 	task->off_cpu = "runnable";
 	begin_named(tl, 'B', task_track(thread), at->time, task->off_cpu);

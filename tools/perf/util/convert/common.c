@@ -45,8 +45,9 @@ static int process_lost(const struct perf_tool *tool, union perf_event *event,
 }
 
 /*
- * Pass on the kernel's counters, or perf's: records at the end of the file that have no time, so that
- * perf delivers them before the records that wait to be sorted. The event of a counter tells the CPU.
+ * Pass on the kernel's counters, or perf's: records at the end of the file that have no time, so
+ * that perf delivers them before the records that wait to be sorted. The event of a counter tells
+ * the CPU.
  */
 static int process_lost_samples(const struct perf_tool *tool, union perf_event *event,
 				struct perf_sample *sample, struct machine *machine __maybe_unused)

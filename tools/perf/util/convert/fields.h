@@ -60,7 +60,8 @@ s64 fields__number(struct evsel *evsel, const struct perf_sample *sample,
 
 /**
  * fields__array - find an array in a sample, be its size fixed or not
- * @element:	set to a field for its first element; add @element->size to the offset for the next one
+ * @element:	set to a field for its first element; add @element->size to the offset for the next
+ *		one
  *
  * Return: the number of elements, 0 if the sample lacks it.
  */

@@ -12,8 +12,8 @@ struct perf_tool;
 void stacks__set_callbacks(struct perf_tool *tool);
 
 /**
- * stacks__prepare_all - prepare for the stacks of all events, before the maps of tasks are read, and
- * for symbols
+ * stacks__prepare_all - prepare for the stacks of all events, before the maps of tasks are read,
+ * and for symbols
  *
  * Return: 0 or -1.
  */

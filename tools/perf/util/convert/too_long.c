@@ -38,7 +38,9 @@ static bool parse_span(struct too_long *too_long, const char *text)
 	return text && (!*text || *text == ';') && too_long->begin < too_long->end;
 }
 
-/* Names that tasks and cgroups choose precede the span: the last one in the text is that of perf. */
+/*
+ * Names that tasks and cgroups choose precede the span: the last one in the text is that of perf.
+ */
 bool too_long__parse(struct too_long *too_long, const char *text, size_t size)
 {
 	char copy[MAX_TEXT];

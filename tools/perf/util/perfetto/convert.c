@@ -2,8 +2,8 @@
 /*
  * Convert a perf.data file to a trace of Perfetto, for ui.perfetto.dev and for questions in SQL.
  *
- * Samples of tracepoints and of bpf-output become events of ftrace (ftrace.h), all others, and those
- * with a stack, become samples (samples.h). Names, snapshots and losses are in tracks.h.
+ * Samples of tracepoints and of bpf-output become events of ftrace (ftrace.h), all others, and
+ * those with a stack, become samples (samples.h). Names, snapshots and losses are in tracks.h.
  */
 #include <errno.h>
 #include <inttypes.h>

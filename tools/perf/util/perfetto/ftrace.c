@@ -200,7 +200,8 @@ static void write_array(struct proto *event, struct evsel *evsel, const struct p
 	char name[64];
 
 	if (count && element.size == 1) {
-		write_hex(event, field->name, (unsigned char *)sample->raw_data + element.offset, count);
+		write_hex(event, field->name, (unsigned char *)sample->raw_data + element.offset,
+			  count);
 		return;
 	}
 	for (i = 0; i < count; i++, element.offset += element.size) {
@@ -209,7 +210,9 @@ static void write_array(struct proto *event, struct evsel *evsel, const struct p
 	}
 }
 
-/* Samples of bpf-output, and of tracepoints without a format, have data that only their users know. */
+/*
+ * Samples of bpf-output, and of tracepoints without a format, have data that only their users know.
+ */
 static void write_generic(struct proto *event, struct evsel *evsel,
 			  const struct perf_sample *sample)
 {

@@ -4,8 +4,8 @@
  *
  * Perfetto has messages for the events of the scheduler, interrupts and system calls, of which it
  * draws CPUs, states of threads, arrows and slices. Other events are generic: they have their names
- * as perf prints them, and all fields. Elements of arrays are fields as "saddr[0]", arrays of bytes a
- * text of hexadecimal digits. Samples of bpf-output are generic events, too, with their data.
+ * as perf prints them, and all fields. Elements of arrays are fields as "saddr[0]", arrays of bytes
+ * a text of hexadecimal digits. Samples of bpf-output are generic events, too, with their data.
  */
 #ifndef PERF_PERFETTO_FTRACE_H
 #define PERF_PERFETTO_FTRACE_H

@@ -266,7 +266,8 @@ static int draw_too_long(struct tracks *tracks, const struct moment *at, const c
 	begin = begin_event(tracks, uuid, too_long->begin, TYPE_BEGIN, text, too_long->len);
 	proto__text(&tracks->packets->packet, EVENT_CATEGORY, "too-long", SIZE_MAX);
 	annotate_task(tracks, at);
-	return err ?: end_event(tracks, begin) ?: write_event(tracks, uuid, too_long->end, TYPE_END, NULL);
+	return err ?: end_event(tracks, begin) ?:
+	       write_event(tracks, uuid, too_long->end, TYPE_END, NULL);
 }
 
 int tracks__snapshot(struct tracks *tracks, const struct moment *at, const char *text, size_t size)
@@ -284,7 +285,8 @@ int tracks__snapshot(struct tracks *tracks, const struct moment *at, const char 
 	begin = begin_event(tracks, UUID_SNAPSHOTS, at->time, TYPE_INSTANT, name, SIZE_MAX);
 	annotate_task(tracks, at);
 	err = end_event(tracks, begin);
-	return !err && too_long__parse(&too_long, text, size) ? draw_too_long(tracks, at, text, &too_long) : err;
+	return !err && too_long__parse(&too_long, text, size) ?
+	       draw_too_long(tracks, at, text, &too_long) : err;
 }
 
 /* ---- losses */

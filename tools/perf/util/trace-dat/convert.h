@@ -8,7 +8,8 @@
 struct perf_data_convert_opts;
 
 /**
- * convert__perf2trace_dat - write the samples of tracepoints to a file for trace-cmd and KernelShark
+ * convert__perf2trace_dat - write the samples of tracepoints to a file for trace-cmd and
+ * KernelShark
  * @input:	perf.data file, NULL for the default, "-" for a pipe
  * @output:	new file, "-" for standard output
  *

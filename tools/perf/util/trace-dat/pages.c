@@ -136,7 +136,8 @@ static void add_word(const struct pages *pages, struct cpu_pages *cpu, u32 word)
 /* Add the word with which an event begins. */
 static void add_header(const struct pages *pages, struct cpu_pages *cpu, u32 type, u32 delta)
 {
-	add_word(pages, cpu, pages->format.big_endian ? type << TIME_BITS | delta : delta << 5 | type);
+	add_word(pages, cpu,
+		 pages->format.big_endian ? type << TIME_BITS | delta : delta << 5 | type);
 }
 
 int pages__add(struct pages *pages, unsigned int cpu_nr, u64 time, const void *data,

@@ -120,7 +120,9 @@ int pages__lost(struct pages *pages, unsigned int cpu, u64 time, u64 nr);
 /* Write the pages that are not full. Return: as above. */
 int pages__flush(struct pages *pages);
 
-/* Copy all pages, by CPU. Errors of @file are left to the caller. Return: 0, or a negative errno. */
+/*
+ * Copy all pages, by CPU. Errors of @file are left to the caller. Return: 0, or a negative errno.
+ */
 int pages__copy(struct pages *pages, FILE *file);
 
 #endif
