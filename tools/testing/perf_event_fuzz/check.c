@@ -13,7 +13,8 @@
 
 #include "fuzz.h"
 
-#define NR_RESERVED	(sizeof(((struct perf_event_mmap_page *)0)->data_reserved) / sizeof(uint64_t))
+#define NR_RESERVED	(sizeof(((struct perf_event_mmap_page *)0)->data_reserved) / \
+			 sizeof(uint64_t))
 #define LAST_TYPE	PERF_RECORD_AUX_OUTPUT_HW_ID
 #define TRAILER_SIZE	sizeof(struct perf_event_trailer)
 

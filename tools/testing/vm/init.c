@@ -59,7 +59,8 @@ static void die(const char *what)
  * Mount a file system. If it would hide @dir, keep what is below the mount point on the way to @dir
  * visible: for /tmp and /tmp/perf/build/vm, that is /tmp/perf.
  */
-static int mount_beside(const char *type, const char *mountpoint, const char *options, const char *dir)
+static int mount_beside(const char *type, const char *mountpoint, const char *options,
+			const char *dir)
 {
 	size_t length = strlen(mountpoint);
 	int fd = -1, hides = !strncmp(dir, mountpoint, length) && dir[length] == '/';

@@ -305,8 +305,9 @@ static void operate(void)
 		put_bytes();
 		break;
 	case 10:
-		put_word(operation / 16 % 2 ? (u64 *)&on.writer.page->data_head :
-					      (u64 *)&on.writer.page->data_reserved[operation / 32 % 4]);
+		put_word(operation / 16 % 2 ?
+			 (u64 *)&on.writer.page->data_head :
+			 (u64 *)&on.writer.page->data_reserved[operation / 32 % 4]);
 		break;
 	case 11:
 		walk_any();

@@ -254,7 +254,8 @@ static const struct {
 	{ "long-size", "a size beyond the bytes that were ever written", long_size, BOTH },
 	{ "zeroes", "a record was cleared in a ring that has wrapped", zeroes, BOTH },
 	{ "other-position", "a trailer with another position", other_position, SIZED },
-	{ "other-header", "a header whose size differs from that of the trailer", other_header, SIZED },
+	{ "other-header", "a header whose size differs from that of the trailer", other_header,
+	  SIZED },
 };
 
 /*

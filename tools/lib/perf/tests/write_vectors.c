@@ -29,8 +29,8 @@ static void write_json(FILE *json, const struct vector *vector, bool is_first)
 {
 	const u64 *reserved = vector->data_reserved;
 
-	fprintf(json, "%s\n{\n\"name\": \"%s\",\n\"about\": \"%s\",\n", is_first ? "" : ",", vector->name,
-		vector->about);
+	fprintf(json, "%s\n{\n\"name\": \"%s\",\n\"about\": \"%s\",\n", is_first ? "" : ",",
+		vector->name, vector->about);
 	fprintf(json, "\"kind\": \"%s\",\n\"size\": %u,\n\"data_head\": \"0x%llx\",\n",
 		vector->kind == PERF_OVERWRITE_SIZED ? "sized" : "backward", VECTOR_SIZE,
 		(unsigned long long)vector->data_head);

@@ -30,7 +30,9 @@ struct bench_impl {
 	bool	(*written)(enum bench_mode mode, unsigned int bytes, unsigned long long nr);
 };
 
-/* bench_inlined: upstream's ring with perf_output_put() inlined; bench_other: OTHER_EVENTS of make */
+/*
+ * bench_inlined: upstream's ring with perf_output_put() inlined; bench_other: OTHER_EVENTS of make
+ */
 extern const struct bench_impl bench_upstream, bench_inlined, bench_ours, bench_other;
 
 #endif

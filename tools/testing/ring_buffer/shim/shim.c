@@ -115,9 +115,9 @@ static bool pages_are_free(unsigned int first, unsigned int nr)
 }
 
 /*
- * Return scattered pages, unless shim.in_order: the pages of a ring are not contiguous. A page before
- * them and one behind them stay free, and thus poisoned: AddressSanitizer finds a store beyond a page
- * of the direct mapping, which KASAN does not if the next page is in use.
+ * Return scattered pages, unless shim.in_order: the pages of a ring are not contiguous. A page
+ * before them and one behind them stay free, and thus poisoned: AddressSanitizer finds a store
+ * beyond a page of the direct mapping, which KASAN does not if the next page is in use.
  */
 static struct page *find_free_pages(int order)
 {

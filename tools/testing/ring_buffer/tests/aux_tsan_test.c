@@ -4,10 +4,10 @@
  * tags: fast parallel
  *
  * One thread plays a CPU on which the event is enabled; holding the lock stands for disabled
- * interrupts. Another thread plays a process that has mapped the same ring and faults on its control
- * and data pages. The main thread maps the area, and unmaps it as perf_mmap_close() does: it stops
- * the driver in an "interrupt" of that CPU. Everything that this does not order has to be ordered by
- * ring_buffer_aux.c.
+ * interrupts. Another thread plays a process that has mapped the same ring and faults on its
+ * control and data pages. The main thread maps the area, and unmaps it as perf_mmap_close() does:
+ * it stops the driver in an "interrupt" of that CPU. Everything that this does not order has to be
+ * ordered by ring_buffer_aux.c.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -240,6 +240,7 @@ static void test_unmap_race(void)
 
 int main(void)
 {
-	TAP_RUN(test_unmap_race, "map and unmap while a driver begins, writes and ends, and a process faults");
+	TAP_RUN(test_unmap_race,
+		"map and unmap while a driver begins, writes and ends, and a process faults");
 	return tap_end();
 }

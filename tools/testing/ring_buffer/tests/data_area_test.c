@@ -507,8 +507,8 @@ static void test_wakeup(void)
 }
 
 /*
- * Records larger than the watermark wake the reader up, each of them: more than 4 GiB of them, after
- * which heads of 32-bit kernels have wrapped.
+ * Records larger than the watermark wake the reader up, each of them: more than 4 GiB of them,
+ * after which heads of 32-bit kernels have wrapped.
  */
 static void test_wakeup_large(void)
 {
@@ -527,7 +527,9 @@ static void test_wakeup_large(void)
 			if (!EXPECT(ring->event.pending_irq.queued == i + 1))
 				break;
 		}
-		/* The next wake-up comes one watermark later, whatever the size of the last record. */
+		/*
+		 * The next wake-up comes one watermark later, whatever the size of the last record.
+		 */
 		EXPECT(local_read(&ring->rb->head) - local_read(&ring->rb->wakeup) == 1);
 		ring_delete(ring);
 	}
@@ -946,8 +948,8 @@ static void test_partial_fields(void)
 
 /*
  * Write more than was reserved, where the area ends: it has one page, and is full up to its last 8
- * bytes. The field that does not fit, and each later one, is dropped. The neighbors of the record and
- * its trailer stay as they are. An irq_work prints the warnings, as the writer may be an NMI.
+ * bytes. The field that does not fit, and each later one, is dropped. The neighbors of the record
+ * and its trailer stay as they are. An irq_work prints the warnings, as the writer may be an NMI.
  */
 static void test_overrun(void)
 {

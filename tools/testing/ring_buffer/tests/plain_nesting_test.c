@@ -166,8 +166,8 @@ static void test_wakes_up(void)
 }
 
 /*
- * Another CPU changes the ring or the event while this one writes a sample: PAUSE_OUTPUT, SET_OUTPUT to
- * the ring @other and to none.
+ * Another CPU changes the ring or the event while this one writes a sample: PAUSE_OUTPUT,
+ * SET_OUTPUT to the ring @other and to none.
  */
 static struct ring *other;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Let a BPF program write the most recent system calls of each CPU to overwrite rings, and read them
- * once a second while the program continues to write. See libperf-overwrite(7).
+ * Let a BPF program write the most recent system calls of each CPU to overwrite rings, and read
+ * them once a second while the program continues to write. See libperf-overwrite(7).
  *
  * usage: overwrite_bpf OBJECT [SNAPSHOTS]
  *
@@ -44,7 +44,9 @@ static struct perf_snapshot *snapshots[MAX_CPUS];
 static int cpus[MAX_CPUS], nr_rings;
 static unsigned long long next_number[MAX_CPUS];
 
-/* Open the event that the BPF program writes to on @cpu, and map its ring. Return whether it did. */
+/*
+ * Open the event that the BPF program writes to on @cpu, and map its ring. Return whether it did.
+ */
 static int add_ring(int map, int cpu, int kind)
 {
 	size_t page_size = sysconf(_SC_PAGESIZE), size = PAGES * page_size;
