@@ -157,3 +157,31 @@ static __always_inline bool is_current_target(void)
 	return !constants.marker ||
 	       (bpf_ksym_exists(bpf_rdonly_cast) && has_marker((void *)bpf_get_current_task_btf()));
 }
+
+struct task_struct___born {
+	struct task_struct___born *group_leader;
+	__u64 start_boottime;
+} __attribute__((preserve_access_index));
+
+/* Another process may have the id when perf record is gone, and the programs are pinned. */
+static __always_inline bool is_own(void)
+{
+	__u32 own_tgid = *(volatile __u32 *)&words.own_tgid;
+	volatile __u64 *own_start = &words.own_start;
+	struct task_struct___born *task;
+	__u64 start;
+
+	if (!own_tgid || bpf_get_current_pid_tgid() >> 32 != own_tgid)
+		return false;
+	task = (void *)bpf_get_current_task();
+	start = BPF_CORE_READ(task, group_leader, start_boottime);
+	if (!*own_start)
+		*own_start = start;
+	return *own_start == start;
+}
+
+/* Does the program @event record what the current task does? */
+static __always_inline bool records_current(enum ring_event event)
+{
+	return !(constants.excludes_own[event] && is_own()) && is_current_target();
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reserve a record in the ring of this CPU, fill in what all records have, and commit it.
+ * Reserve a record in the ring of this CPU, fill in what all records have, and publish it.
  *
  * Barriers. Only this CPU writes its ring. A reader on another CPU needs the order of E and B
  * (perf/overwrite.h): data_reserved before the record, the record before data_head. On x86 stores
@@ -40,10 +40,6 @@ struct pcpu_hot___ring {
 extern const int __preempt_count __ksym __weak;
 extern const struct pcpu_hot___ring pcpu_hot __ksym __weak;
 #endif
-
-/* Since Linux 6.10 */
-extern void bpf_preempt_disable(void) __ksym __weak;
-extern void bpf_preempt_enable(void) __ksym __weak;
 
 struct ring_array {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -86,8 +82,6 @@ SEC(".rodata.constants") const volatile struct event_ring_constants constants = 
 	.data_mask = 4096 - 8,
 };
 struct event_ring_words words;
-
-#include "event_ring_target.h"
 
 /* IDENTIFIER | IP | TID | TIME | CPU | PERIOD; CGROUP follows the raw data */
 struct sample {
@@ -364,80 +358,6 @@ static __always_inline void fill(struct place *place, struct sample *sample, str
 }
 
 /*
- * Store 64 bits, which may be a pointer, at an odd multiple of 4. The compiler would make two stores
- * of a packed member, and the verifier allows only whole pointers.
- */
-static __always_inline void put64(void *field, __u64 value)
-{
-	*(volatile __u64 *)field = value;
-}
-
-struct task_struct___born {
-	struct task_struct___born *group_leader;
-	__u64 start_boottime;
-} __attribute__((preserve_access_index));
-
-/* Another process may have the id when perf record is gone, and the programs are pinned. */
-static __always_inline bool is_own(void)
-{
-	__u32 own_tgid = *(volatile __u32 *)&words.own_tgid;
-	volatile __u64 *own_start = &words.own_start;
-	struct task_struct___born *task;
-	__u64 start;
-
-	if (!own_tgid || bpf_get_current_pid_tgid() >> 32 != own_tgid)
-		return false;
-	task = (void *)bpf_get_current_task();
-	start = BPF_CORE_READ(task, group_leader, start_boottime);
-	if (!*own_start)
-		*own_start = start;
-	return *own_start == start;
-}
-
-/* Does the program @event record what the current task does? */
-static __always_inline bool records_current(enum ring_event event)
-{
-	return !(constants.excludes_own[event] && is_own()) && is_current_target();
-}
-
-#include "event_ring_filter.h"
-
-/*
- * Only interrupts may write to the ring meanwhile, which end before this program goes on: the nesting,
- * and the words of data_reserved, depend on it.
- */
-static __always_inline void disable_preemption(void)
-{
-	if (constants.preemptible && bpf_ksym_exists(bpf_preempt_disable))
-		bpf_preempt_disable();
-}
-
-static __always_inline void enable_preemption(void)
-{
-	if (constants.preemptible && bpf_ksym_exists(bpf_preempt_enable))
-		bpf_preempt_enable();
-}
-
-/* Begin a record of @place->size bytes, as begin(). */
-static __always_inline void *begin_anywhere(struct place *place)
-{
-	struct { SAMPLE; } __record *record;
-
-	place->count = preempt_count(place->usual_count);
-	disable_preemption();
-	if (is_filtered(place->event)) {
-		record = begin_scratch(place);
-	} else {
-		record = reserve(place);
-		if (record)
-			fill(place, &record->sample, &record->raw);
-	}
-	if (!record)
-		enable_preemption();
-	return record;
-}
-
-/*
  * Publish the record, unless this program has interrupted another one, which will publish both.
  * An interrupt that wrote between the load of the head and the end of the nesting did not publish:
  * look again, and leave the rest to the next record.
@@ -474,36 +394,3 @@ static __always_inline void publish(struct place *place)
 	if (constants.drained)
 		wake_reader(place, head);
 }
-
-/* End a record that begin() has begun: publish it, if it passes the filter of its event. */
-static __always_inline void commit(struct place *place)
-{
-	if (!is_filtered(place->event) || (passes(place) && copy_to_ring(place)))
-		publish(place);
-	enable_preemption();
-}
-
-/*
- * Begin a record of @place->size bytes. The programs of system calls have looked at the current task.
- *
- * Return: it, to be passed to commit() with the tracepoint's own fields filled in; NULL if the event
- * is disabled or was lost.
- */
-static __always_inline void *begin(struct place *place)
-{
-	if (!place->config->enabled || !is_in_cgroup(place->config) ||
-	    (place->event > RING_EVENT_sys_exit && !records_current(place->event)))
-		return NULL;
-	place->ip = place->config->ip;
-	place->misc = MISC_KERNEL;
-	return begin_anywhere(place);
-}
-
-/*
- * The place of a record that is written by the program of the tracepoint @name
- * @bytes:	size of its structure, which ends with a trailer; 0: the size is set later
- */
-#define PLACE_OF(name, bytes, irqs, count)						\
-	{ .event = (name), .config = &words.events[name],					\
-	  .size = (bytes) ? (bytes) - sizeof(__u64) + tail_bytes() : 0,				\
-	  .flags = (irqs), .usual_count = (count) }
