@@ -30,14 +30,15 @@ static int create(struct memory_file *file, const char *title)
 	return file->fd < 0 ? -errno : 0;
 }
 
-/* The rings are an image of memory, which has nothing else. */
+/* The rings are an image of memory, which has nothing else. @image: NULL if they are empty */
 static int inject(const struct memory_file *session, const struct memory_file *image, const char *output)
 {
 	const char *argv[] = {
-		"inject", "-i", session->name, "--recover-ring", image->name, "-o", output, NULL,
+		"inject", "-i", session->name, "-o", output,
+		image ? "--recover-ring" : NULL, image ? image->name : NULL, NULL,
 	};
 
-	return cmd_inject(ARRAY_SIZE(argv) - 1, argv) ? -EIO : 0;
+	return cmd_inject(ARRAY_SIZE(argv) - (image ? 1 : 3), argv) ? -EIO : 0;
 }
 
 static int save(const struct bpf_pins *pins, const char *output)
@@ -49,7 +50,12 @@ static int save(const struct bpf_pins *pins, const char *output)
 	err = err ?: bpf_pins__copy_session(pins, session.fd) ?: bpf_pins__copy_rings(pins, image.fd);
 	if (err)
 		pr_err("Cannot copy %s: %s\n", pins->path, strerror(-err));
-	err = err ?: inject(&session, &image, output);
+	if (!err && bpf_pins__is_empty(pins)) {
+		pr_info("No event was recorded in %s.\n", pins->path);
+		err = inject(&session, NULL, output);
+	} else {
+		err = err ?: inject(&session, &image, output);
+	}
 	fd__close(&session.fd);
 	fd__close(&image.fd);
 	return err;

@@ -386,6 +386,13 @@ static __u64 sum_of_heads(const struct bpf_pins *pins)
 	return sum;
 }
 
+bool bpf_pins__is_empty(const struct bpf_pins *pins)
+{
+	__u64 sum = 0;
+
+	return !for_each_ring(pins, add_head, &sum) && !sum;
+}
+
 void bpf_pins__detach(const struct bpf_pins *pins)
 {
 	int fd = openat(pins->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), i;

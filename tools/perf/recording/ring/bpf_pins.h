@@ -129,6 +129,9 @@ int bpf_pins__copy_session(const struct bpf_pins *pins, int fd);
 /** bpf_pins__copy_rings - write the rings to @fd, one behind the other. Return: 0, or a negative errno */
 int bpf_pins__copy_rings(const struct bpf_pins *pins, int fd);
 
+/** bpf_pins__is_empty - Return: nothing was ever written to the rings, and all of them can be read */
+bool bpf_pins__is_empty(const struct bpf_pins *pins);
+
 /** bpf_pins__detach - detach the programs, and wait until none of them writes */
 void bpf_pins__detach(const struct bpf_pins *pins);
 

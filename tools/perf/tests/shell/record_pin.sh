@@ -157,6 +157,15 @@ else
 	inconclusive "its id is in use, or cannot be chosen"
 fi
 
+subtest "--unpin when nothing was recorded writes a file without samples"
+start --filter 'id == 9999'
+kill_recorder
+"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" || error "it fails: $(< "$work/unpin.err")"
+grep -q 'No event was recorded' "$work/unpin.err" || error "not said: $(< "$work/unpin.err")"
+readable "$work/saved" || error "it cannot be read"
+[ -z "$("$PERF" script "${no_symbols[@]}" -i "$work/saved" 2> /dev/null)" ] || error "it has samples"
+[ ! -e "$pins" ] || error "left: $(ls "$pins")"
+
 subtest "what is refused while events of a killed recorder are pinned"
 start
 refused 'in use by another perf record' -e "$enter/overwrite/"
