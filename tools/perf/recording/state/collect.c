@@ -69,6 +69,14 @@ static u64 choose_horizon(const struct state *state, const struct process *proce
 	return min(state->final_time, max(state->horizon, time));
 }
 
+/* Before records are folded: children compare their birth with the time that BASE will have. */
+static void move_base(struct process *process, u64 horizon)
+{
+	process->folds = horizon >= process->base_time;
+	if (process->folds)
+		process->base_time = horizon;
+}
+
 /* Horizon of records that are about no task. */
 static u64 system_wide_horizon(const struct state *state, const struct task_refs *refs)
 {
@@ -128,7 +136,7 @@ static bool fold(void *arg, struct log_entry *entry)
 	if (task->drop)
 		return false;
 
-	if (record->time <= task->process->horizon) {
+	if (task->process->folds && record->time <= task->process->base_time) {
 		task->process->nr_logged--;
 		if (entry->file != state->file)
 			task->process->file_lacks_base = true;
@@ -232,11 +240,7 @@ void state__collect(struct state *state, const struct task_refs *refs)
 		refs = NULL;
 	tasks__for_each_process(&state->tasks, process) {
 		choose_drops(state, process, refs);
-		process->horizon = choose_horizon(state, process, refs);
-		/*
-		 * Before folding: children compare their birth with the time that BASE will have.
-		 */
-		process->base_time = max(process->base_time, process->horizon);
+		move_base(process, choose_horizon(state, process, refs));
 	}
 	folding.refs = refs;
 	folding.horizon = system_wide_horizon(state, refs);

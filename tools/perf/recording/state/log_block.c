@@ -16,6 +16,9 @@
 /* At most, a word of 4 bytes takes 5 and a bit of the mask; an entry takes 32 beside its record. */
 #define MAX_CODED_BYTES		(MAX_RECORD_BYTES / 3 * 4 + 32 * LOG_BLOCK_ENTRIES)
 
+/* 34 bytes for the records of a short-lived program; with level 1 they are 40, with 6 they are 36. */
+#define ZSTD_LEVEL		3
+
 /* Instead of a key: the record has other references, and a pointer to it follows. */
 #define SHARED			255
 
@@ -72,7 +75,7 @@ static size_t zstd_bytes(const struct log_packer *packer)
 /* Compress @len bytes of @packer->coded. Return: the length; @len if it is not smaller [bytes]. */
 static size_t compress(struct log_packer *packer, size_t len, void *to)
 {
-	size_t size = ZSTD_compressCCtx(packer->zstd, to, len - 1, packer->coded, len, 1);
+	size_t size = ZSTD_compressCCtx(packer->zstd, to, len - 1, packer->coded, len, ZSTD_LEVEL);
 
 	return ZSTD_isError(size) ? len : size;
 }

@@ -10,7 +10,7 @@
 void tasks__init(struct tasks *tasks)
 {
 	*tasks = (struct tasks){ .min_prune_threshold = DEFAULT_MIN_PRUNE_THRESHOLD };
-	INIT_LIST_HEAD(&tasks->processes);
+	tasks->tail = &tasks->processes;
 	id_map__init(&tasks->by_tid);
 }
 
@@ -79,7 +79,6 @@ static void release_task(struct tasks *tasks, struct task *task)
 		sb_record__put(task->comm[view]);
 		sb_record__put(task->namespaces[view]);
 	}
-	list_del(&task->node);
 	tasks->nr--;
 }
 
@@ -89,25 +88,38 @@ static void free_process(struct tasks *tasks, struct process *process)
 	mapset__put(process->maps[BASE]);
 	mapset__put(process->maps[NOW]);
 	proc_maps__free(process->proc_maps);
-	list_del(&process->node);
 	free(process);
+}
+
+static void sweep_threads(struct tasks *tasks, struct process *process)
+{
+	struct task **link = &process->leader.next, *task;
+
+	while ((task = *link)) {
+		if (!task->drop) {
+			link = &task->next;
+			continue;
+		}
+		*link = task->next;
+		release_task(tasks, task);
+		free(task);
+	}
 }
 
 void tasks__sweep(struct tasks *tasks)
 {
-	struct process *process, *next_process;
-	struct task *task, *next;
+	struct process **link = &tasks->processes, *process;
 
-	list_for_each_entry_safe(process, next_process, &tasks->processes, node) {
-		list_for_each_entry_safe(task, next, &process->leader.node, node) {
-			if (!task->drop)
-				continue;
-			release_task(tasks, task);
-			free(task);
+	while ((process = *link)) {
+		sweep_threads(tasks, process);
+		if (!process->leader.drop) {
+			link = &process->next;
+			continue;
 		}
-		if (process->leader.drop)
-			free_process(tasks, process);
+		*link = process->next;
+		free_process(tasks, process);
 	}
+	tasks->tail = link;
 }
 
 size_t tasks__map_bytes(const struct tasks *tasks)
@@ -163,7 +175,8 @@ static struct task *new_thread(struct tasks *tasks, struct process *process, u32
 		free(task);
 		return NULL;
 	}
-	list_add_tail(&task->node, &process->leader.node);
+	task->next = process->leader.next;
+	process->leader.next = task;
 	return task;
 }
 
@@ -178,8 +191,8 @@ static struct task *new_process(struct tasks *tasks, u32 pid, u64 time)
 	}
 	process->prune_threshold = tasks->min_prune_threshold;
 	process->base_time = time;
-	INIT_LIST_HEAD(&process->leader.node);
-	list_add_tail(&process->node, &tasks->processes);
+	*tasks->tail = process;
+	tasks->tail = &process->next;
 	return &process->leader;
 }
 

@@ -27,7 +27,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <linux/list.h>
 #include <linux/types.h>
 #include "util/hashmap.h"
 
@@ -49,7 +48,7 @@ enum view {
 
 /**
  * struct task - a thread
- * @node:	in a ring of all tasks of the process
+ * @next:	a thread of the same process, or NULL; the leader is the first of them
  * @process:	never NULL
  * @parent:	the parent that its FORK record names, or NULL; valid while @fork_logged
  * @tid:	its tid
@@ -64,7 +63,7 @@ enum view {
  * @namespaces:	NAMESPACES records; references, or NULL
  */
 struct task {
-	struct list_head	node;
+	struct task		*next;
 	struct process		*process;
 	struct task		*parent;
 	u32			tid;
@@ -81,33 +80,34 @@ struct task {
 
 /**
  * struct process - what tasks with the same pid share
- * @node:	in tasks->processes, which is ordered by birth
+ * @next:	the process that was born next, or NULL
  * @base_time:	time of the BASE view of it and its tasks [ns]
- * @horizon:	time that @base_time is moved to by the present state__collect() [ns]
  * @maps:	its maps; references
  * @proc_maps:	what to prune from BASE later, the older one of two at most first (stale_maps.h)
  * @nr_logged:	number of records in the log that are about its tasks
  * @prune_threshold: with more maps in NOW than this, look for unmapped ones (stale_maps.h)
  * @lacks_now:	all its tasks have exited: their NOW views are dropped
+ * @folds:	during state__collect(): records up to @base_time are folded into BASE
  * @file_lacks_base: during state__collect(): BASE has got data that the file does not have
  * @leader:	its tid is the pid; freed with the process
  */
 struct process {
-	struct list_head	node;
+	struct process		*next;
 	u64			base_time;
-	u64			horizon;
 	struct mapset		*maps[NR_VIEWS];
 	struct proc_maps	*proc_maps;
 	u32			nr_logged;
-	u32			prune_threshold : 30;
+	u32			prune_threshold : 29;
 	u32			lacks_now : 1;
+	u32			folds : 1;
 	u32			file_lacks_base : 1;
 	struct task		leader;
 };
 
 /**
  * struct tasks
- * @processes:	all of them, exited ones and earlier incarnations too
+ * @processes:	all of them, by birth, exited ones and earlier incarnations too
+ * @tail:	where the next one is linked
  * @by_tid:	from tid to struct task, of the present incarnation
  * @nr:		number of tasks
  * @min_prune_threshold: the least value of process->prune_threshold
@@ -115,7 +115,8 @@ struct process {
  * @nr_failed:	number of changes that are missing because an allocation failed
  */
 struct tasks {
-	struct list_head	processes;
+	struct process		*processes;
+	struct process		**tail;
 	struct hashmap		by_tid;
 	size_t			nr;
 	u32			min_prune_threshold;
@@ -182,20 +183,11 @@ static inline struct task *process__leader(const struct process *process)
 	return (struct task *)&process->leader;
 }
 
-/** process__next_task - find the task behind @task; NULL if there is none */
-static inline struct task *process__next_task(const struct process *process,
-					      const struct task *task)
-{
-	struct task *next = list_entry(task->node.next, struct task, node);
-
-	return next == &process->leader ? NULL : next;
-}
-
 #define tasks__for_each_process(tasks, process)			\
-	list_for_each_entry(process, &(tasks)->processes, node)
+	for (process = (tasks)->processes; process; process = process->next)
 
 /* The leader is the first one. */
 #define process__for_each_task(process, task)			\
-	for (task = process__leader(process); task; task = process__next_task(process, task))
+	for (task = process__leader(process); task; task = task->next)
 
 #endif
