@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Each target builds what it needs. All output is below build/.
 
-# The Linux that our files are added to: a line of LINUX-BASE (BASE=mainline), or LINUX=PATH, a tarball
-# or a tree. Each has an output directory of its own.
+# The Linux that our files are added to: a line of LINUX-BASE (BASE=mainline), or LINUX=PATH, a
+# tarball or a tree. Each has an output directory of its own.
 ifeq ($(origin LINUX),command line)
 LINUX_SOURCE := $(abspath $(LINUX))
 endif
@@ -12,15 +12,17 @@ override LINUX := $(BUILD)/linux
 export BASE BUILD LINUX_SOURCE
 
 .NOTPARALLEL:			# perf's own build uses all CPUs
-.PHONY: help deps tree perf perf-asan stage install uninstall deb-deps deb deb-kernel upstream-tree \
-	upstream-perf newest-perf \
+.PHONY: help deps tree perf perf-asan stage install uninstall deb-deps deb deb-kernel \
+	upstream-tree upstream-perf newest-perf \
 	kernel debug-kernel kcsan-kernel upstream-kernel stock-kernel stock-6.12-kernel \
 	stock-mainline-kernel arm64-kernel cross-kernel lint-kernel vm \
-	demo demo-overwrite demo-pt test test-fast test-night test-debug-kernel run-test run-test-fast run-test-night \
+	demo demo-overwrite demo-pt test test-fast test-night test-debug-kernel \
+	run-test run-test-fast run-test-night \
 	test-programs unit-programs ring-vectors ring-programs pt-programs event-fuzzer \
-	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover fuzz-columns fuzz-box fuzz-kdump litmus herd7 \
-	bench bench-append bench-aux bench-ring bench-snapshot bench-snapshot-guest bench-loss bench-keep \
-	bench-cost bench-cost-guest bench-sample-cost bench-emit lint lint-scripts html series clean
+	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover fuzz-columns fuzz-box fuzz-kdump \
+	litmus herd7 bench bench-append bench-aux bench-ring bench-snapshot bench-snapshot-guest \
+	bench-loss bench-keep bench-cost bench-cost-guest bench-sample-cost bench-emit \
+	lint lint-scripts html series clean
 MAKEFLAGS += --no-print-directory
 
 # Warnings are errors with the compiler that CI uses. Newer compilers have new warnings, which must
@@ -45,7 +47,8 @@ tree: deps
 # Use Debian's Python, even if another one is first in PATH: only its library is installed.
 # NO_SHELLCHECK: shellcheck's logs would be written where perf test looks for scripts, and hide
 # them. NO_RUST: ar cannot read objects of a rustc that is newer than its LLVM plugin.
-PERF_FLAGS := PYTHON=/usr/bin/python3 PYTHON_CONFIG=/usr/bin/python3-config NO_SHELLCHECK=1 NO_RUST=1
+PERF_FLAGS := PYTHON=/usr/bin/python3 PYTHON_CONFIG=/usr/bin/python3-config NO_SHELLCHECK=1 \
+	NO_RUST=1
 comma := ,
 
 # $(call build-perf,Linux tree,output directory,further variables)
@@ -66,7 +69,8 @@ endef
 feature = if $(2); then state='\033[32mon\033[m '; else state='\033[31mOFF\033[m'; fi; \
 	printf "...%40s: [ $$state ]\n" $(1)
 
-# One run of asciidoctor makes the man pages in half a second. Upstream's Makefile starts it for each.
+# One run of asciidoctor makes the man pages in half a second. Upstream's Makefile starts it for
+# each.
 perf: tree			## build build/perf/perf and its man pages
 	$(call build-perf,$(LINUX),$(BUILD)/perf)
 	@$(call feature,libtraceevent,grep -q feature-libtraceevent=1 $(BUILD)/perf/FEATURE-DUMP)
@@ -76,19 +80,20 @@ perf: tree			## build build/perf/perf and its man pages
 	@$(call feature,liblzo2,grep -q '^CONFIG_LZO=y' $(BUILD)/perf/.config-detected)
 	@mkdir -p $(BUILD)/perf/Documentation
 	@cd $(LINUX)/tools/perf/Documentation && flock $(BUILD)/perf/.lock asciidoctor -b manpage \
-		-a compat-mode -a mansource=perf -a manmanual='perf Manual' -I . -r asciidoctor-extensions \
-		-a docdate=$$(date -r $(CURDIR)/LINUX-BASE +%F) -D $(BUILD)/perf/Documentation \
-		perf.txt perf-*.txt
+		-a compat-mode -a mansource=perf -a manmanual='perf Manual' -I . \
+		-r asciidoctor-extensions -a docdate=$$(date -r $(CURDIR)/LINUX-BASE +%F) \
+		-D $(BUILD)/perf/Documentation perf.txt perf-*.txt
 
-# Only tools/perf/recording is compiled with the sanitizers. The other objects are those of build/perf,
-# with the output directory replaced in their recorded commands; their memory is checked for leaks, and
-# in calls of the C library. With sanitizers, gcc prints warnings that are wrong. Where the macro
-# __SANITIZE_ADDRESS__ is defined, perf counts references in other structures.
+# Only tools/perf/recording is compiled with the sanitizers. The other objects are those of
+# build/perf, with the output directory replaced in their recorded commands; their memory is checked
+# for leaks, and in calls of the C library. With sanitizers, gcc prints warnings that are wrong.
+# Where the macro __SANITIZE_ADDRESS__ is defined, perf counts references in other structures.
 ASAN := -fsanitize=address,undefined
 
 # $(call copy-perf,output directory): begin with the objects of build/perf
 copy-perf = @[ -e $(1) ] || { rm -rf $(1).new && cp -a $(BUILD)/perf $(1).new && \
-	find $(1).new -name '.*.cmd' -exec sed -i 's,$(BUILD)/perf/,$(1)/,g' {} + && mv $(1).new $(1); }
+	find $(1).new -name '.*.cmd' -exec sed -i 's,$(BUILD)/perf/,$(1)/,g' {} + && \
+	mv $(1).new $(1); }
 
 perf-asan: perf			## build build/perf-asan/perf with address and undefined-behaviour sanitizers
 	$(call copy-perf,$(BUILD)/perf-asan)
@@ -102,16 +107,16 @@ LIBDIR ?= $(PREFIX)/lib
 SYSCONFDIR ?= /etc
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 STAGE := $(BUILD)/stage
-INSTALLER = LINUX=$(LINUX) PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) SYSCONFDIR=$(SYSCONFDIR) UNITDIR=$(UNITDIR) \
-	packaging/install
+INSTALLER = LINUX=$(LINUX) PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) SYSCONFDIR=$(SYSCONFDIR) \
+	UNITDIR=$(UNITDIR) packaging/install
 
 # The prefix is compiled into perf: a few objects of build/perf are compiled again.
 stage: perf ring-vectors
 	$(call copy-perf,$(BUILD)/perf-installed)
 	@rm -rf $(STAGE)
-	@flock $(BUILD)/perf-installed/.lock $(MAKE) -s -C $(LINUX)/tools/perf O=$(BUILD)/perf-installed \
-		$(PERF_FLAGS) prefix=$(PREFIX)/lib/perf-recorder ETC_PERFCONFIG=$(SYSCONFDIR)/perfconfig \
-		DESTDIR=$(STAGE) install-tools
+	@flock $(BUILD)/perf-installed/.lock $(MAKE) -s -C $(LINUX)/tools/perf \
+		O=$(BUILD)/perf-installed $(PERF_FLAGS) prefix=$(PREFIX)/lib/perf-recorder \
+		ETC_PERFCONFIG=$(SYSCONFDIR)/perfconfig DESTDIR=$(STAGE) install-tools
 	@$(INSTALLER) --stage $(STAGE)
 
 install: stage			## install perf-recorder and the library; PREFIX=/usr/local, DESTDIR=
@@ -157,8 +162,8 @@ GUEST_CONFIG := $(VM)/guest.config $(wildcard $(VM)/$(BASE).config)
 NIGHT_CONFIG := $(GUEST_CONFIG) $(VM)/night.config
 BTF_CONFIG := $(NIGHT_CONFIG) $(VM)/btf.config
 
-# make test builds a kernel with less code. -O1 saves a quarter of the compiler's time, and the guest
-# is as fast. The ring is compiled as distributions do.
+# make test builds a kernel with less code. -O1 saves a quarter of the compiler's time, and the
+# guest is as fast. The ring is compiled as distributions do.
 ifeq ($(BASE)$(NIGHT),6.12)
 KERNEL_CONFIG := $(GUEST_CONFIG) $(VM)/lean.config
 KERNEL_FLAGS := KCFLAGS=-O1 CFLAGS_ring_buffer.o=-O2 CFLAGS_ring_buffer_aux.o=-O2 \
@@ -198,10 +203,12 @@ upstream-kernel: upstream-tree $(VM_PROGRAMS)	## build build/kernel-upstream, th
 stock-kernel: $(VM_PROGRAMS)	## download the kernel of this Debian to build/kernel-stock
 	@$(VM)/stock-kernel $(BUILD)/kernel-stock || [ $$? = 2 ]
 
-# Debian's kernels of the series of each base, to build/kernel-stock-6.12 and build/kernel-stock-mainline
+# Debian's kernels of the series of each base, to build/kernel-stock-6.12 and
+# build/kernel-stock-mainline
 stock-6.12-kernel stock-mainline-kernel: stock-%-kernel: $(VM_PROGRAMS)
 	@$(VM)/stock-kernel $(BUILD)/kernel-stock-$* \
-		$$(awk '$$1 == "$*" { sub("linux-source-", "", $$2); print $$2, $$5 }' LINUX-BASE) || [ $$? = 2 ]
+		$$(awk '$$1 == "$*" { sub("linux-source-", "", $$2); print $$2, $$5 }' \
+			LINUX-BASE) || [ $$? = 2 ]
 
 $(VM_PROGRAMS): $(BUILD)/vm/%: $(VM)/%.c
 	@mkdir -p $(@D)
@@ -212,8 +219,8 @@ arm64-kernel: tree		## build build/kernel-arm64-4k and -64k, for tools/testing/v
 	@scripts/install-deps arm64
 	@for pages in 4k 64k; do \
 		ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- $(VM)/build-kernel $(LINUX) \
-			$(BUILD)/kernel-arm64-$$pages $(ARM64)/guest.config $(ARM64)/$$pages.config \
-			-- Image || exit; \
+			$(BUILD)/kernel-arm64-$$pages $(ARM64)/guest.config \
+			$(ARM64)/$$pages.config -- Image || exit; \
 	done
 
 cross-kernel: tree		## cross-build kernel/events and its PMU drivers for arm64, s390 ...
@@ -241,7 +248,8 @@ test-programs: tree $(HELPERS) unit-programs ring-programs event-fuzzer \
 	$(if $(filter x86,$(SRCARCH)),pt-programs)
 
 # Unit tests of perf record and libperf, and libperf's fuzzers.
-UNIT := $(MAKE) -j$(shell nproc) -f scripts/unit.mk LINUX=$(LINUX) OUT=$(BUILD)/tests SRCARCH=$(SRCARCH)
+UNIT := $(MAKE) -j$(shell nproc) -f scripts/unit.mk LINUX=$(LINUX) OUT=$(BUILD)/tests \
+	SRCARCH=$(SRCARCH)
 
 unit-programs: tree
 	@$(UNIT)
@@ -281,7 +289,8 @@ fuzz-ring: tree			## fuzz the kernel's ring buffer in user space; FUZZ='-max_tot
 	@$(RING) fuzz
 	@tools/testing/ring_buffer/fuzz/fuzz_ring.sh $(or $(FUZZ),-max_total_time=600)
 
-fuzz-event: perf event-fuzzer $(or $(filter %kernel,$(patsubst kernel-%,%-kernel,$(notdir $(KERNEL)))),kernel)
+fuzz-event: perf event-fuzzer \
+	$(or $(filter %kernel,$(patsubst kernel-%,%-kernel,$(notdir $(KERNEL)))),kernel)
 fuzz-event:			## fuzz perf_event_open in the guest; FUZZ='-t 600', KERNEL=build/kernel-debug
 	@FUZZ='$(or $(FUZZ),-t 600)' VM_TIMEOUT=$(or $(VM_TIMEOUT),1100) \
 		tools/testing/perf_event_fuzz/tests/perf_event_fuzz_in_guest.sh
@@ -327,14 +336,17 @@ demo-pt: perf kernel $(BUILD)/tests/branches	## show the branches of a program b
 	@scripts/demo-pt
 
 # perf's own build checks no scripts here: it does not follow our symbolic links.
-SCRIPTS := tools/perf/fleet/control.sh tools/perf/fleet/remote.sh packaging/install packaging/build-deb packaging/build-deb-kernel packaging/systemd/snapshot packaging/systemd/recover $(wildcard packaging/debian/*.p*) \
+SCRIPTS := tools/perf/fleet/control.sh tools/perf/fleet/remote.sh packaging/install \
+	packaging/build-deb packaging/build-deb-kernel packaging/systemd/snapshot \
+	packaging/systemd/recover $(wildcard packaging/debian/*.p*) \
 	scripts/prepare-chroot scripts/version \
 	scripts/install-deps scripts/apt-suite.sh scripts/fetch-base scripts/fetch-perf \
-	scripts/prepare-herd7 scripts/demo scripts/demo-overwrite scripts/demo-pt scripts/lint-kernel scripts/make-series \
-	scripts/seed-kernel scripts/lint-series \
+	scripts/prepare-herd7 scripts/demo scripts/demo-overwrite scripts/demo-pt \
+	scripts/lint-kernel scripts/make-series scripts/seed-kernel scripts/lint-series \
 	.ci/run $(VM)/build-kernel tools/testing/cross/build \
-	$(wildcard scripts/tests/*.sh packaging/tests/*.sh packaging/tests/lib/*.sh tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh \
-		tools/lib/perf/tests/*.sh tools/testing/*/*.sh tools/testing/*/*/*.sh)
+	$(wildcard scripts/tests/*.sh packaging/tests/*.sh packaging/tests/lib/*.sh \
+		tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh tools/lib/perf/tests/*.sh \
+		tools/testing/*/*.sh tools/testing/*/*/*.sh)
 
 lint-scripts: deps
 	@printf '%s\n' $(SCRIPTS) | xargs -P $$(nproc) -n 4 \
@@ -357,9 +369,9 @@ define run-if-base
 	esac
 endef
 
-# A broken tree fails early: the quick checks come first, then the fast tests. The runner builds perf
-# and the test programs, and the kernel at the same time. scripts/tests/checkpatch.sh is the rest of
-# lint.
+# A broken tree fails early: the quick checks come first, then the fast tests. The runner builds
+# perf and the test programs, and the kernel at the same time. scripts/tests/checkpatch.sh is the
+# rest of lint.
 test:				## build and run all tests; T=NAME: only this one
 	$(run-if-base)
 run-test: $(if $(T),,lint-scripts) tree
@@ -440,8 +452,10 @@ bench-ring: tree		## measure the time per record in our ring buffer and upstream
 	@[ $(SRCARCH) != x86 ] || $(BUILD)/tests/ring_buffer/bench_layout
 
 html: deps			## build the pages of Documentation in build/html; start with index.html
-	@sphinx-build -C -W --keep-going -q -D root_doc=perf-record -D project='perf flight recorder' \
-		-D extensions=sphinx.ext.graphviz -D graphviz_output_format=svg -D html_theme=alabaster Documentation $(BUILD)/html
+	@sphinx-build -C -W --keep-going -q -D root_doc=perf-record \
+		-D project='perf flight recorder' \
+		-D extensions=sphinx.ext.graphviz -D graphviz_output_format=svg \
+		-D html_theme=alabaster Documentation $(BUILD)/html
 	@ln -sf perf-record.html $(BUILD)/html/index.html
 	@echo '$(BUILD)/html/index.html'
 

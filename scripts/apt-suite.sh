@@ -18,7 +18,8 @@ give_up() {
 with_lists() {
 	command=$1
 	shift
-	"$command" -q -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=/dev/null \
+	"$command" -q -o Dir::Etc::sourcelist="$work/sources.list" \
+		-o Dir::Etc::sourceparts=/dev/null \
 		-o Dir::State::lists="$work/lists" -o Dir::Cache="$work/cache" \
 		-o APT::Sandbox::User=root -o Acquire::Retries=1 "$@"
 }

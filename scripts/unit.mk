@@ -44,8 +44,10 @@ libperf-tests-members := $(addprefix tools/lib/perf/tests/,image.c ring_writer.c
 stubs-members := $(wildcard tools/perf/recording/tests/stubs/*.c)
 util-members := $(addprefix tools/perf/util/,json.c kernel-symbols.c \
 	perfetto/intern.c perfetto/proto.c)
-upstream-members := $(addprefix tools/,lib/api/fs/fs.c lib/api/fs/tracing_path.c lib/ctype.c lib/perf/cpumap.c lib/perf/lib.c \
-	lib/bitmap.c lib/find_bit.c lib/hweight.c lib/str_error_r.c lib/symbol/kallsyms.c lib/vsprintf.c lib/zalloc.c perf/util/hashmap.c perf/util/units.c)
+upstream-members := $(addprefix tools/,lib/api/fs/fs.c lib/api/fs/tracing_path.c lib/ctype.c \
+	lib/perf/cpumap.c lib/perf/lib.c lib/bitmap.c lib/find_bit.c lib/hweight.c \
+	lib/str_error_r.c lib/symbol/kallsyms.c lib/vsprintf.c lib/zalloc.c perf/util/hashmap.c \
+	perf/util/units.c)
 
 # $(call archive,VARIANT,NAME)
 define archive
@@ -54,7 +56,8 @@ $(LIB)/$(1)/$(2).a: $(patsubst %.c,$(LIB)/$(1)/%.o,$($(2)-members))
 	@$$(AR) qcs $$@ $$^
 endef
 
-# $(call variant,NAME,COMPILER AND FLAGS,ARCHIVES): rules for the objects and archives in $(LIB)/NAME.
+# $(call variant,NAME,COMPILER AND FLAGS,ARCHIVES): rules for the objects and archives in
+# $(LIB)/NAME.
 define variant
 $(LIB)/$(1)/%.o: $(LINUX)/%.c scripts/unit.mk
 	@mkdir -p $$(@D)
@@ -64,13 +67,17 @@ $(1)-archives := $(patsubst %,$(LIB)/$(1)/%.a,$(3))
 endef
 
 $(eval $(call variant,asan,$$(CC) $(SANITIZE),$(FOLDERS) stubs util libperf libperf-tests upstream))
-$(eval $(call variant,tsan,$$(CC) -fsanitize=thread,lib stats ring write keep aux output stubs upstream))
-$(eval $(call variant,plain,$$(CC),lib stats ring write aux output stubs upstream libperf libperf-tests))
+$(eval $(call variant,tsan,$$(CC) -fsanitize=thread,lib stats ring write keep aux output stubs \
+	upstream))
+$(eval $(call variant,plain,$$(CC),lib stats ring write aux output stubs upstream libperf \
+	libperf-tests))
 $(eval $(call variant,packed,$$(CC) -DHAVE_ZSTD_SUPPORT,pack))
 $(LIB)/packed/%: CFLAGS += -O3
 $(LIB)/asan/tools/perf/recording/state/%: CPPFLAGS += -DHAVE_ZSTD_SUPPORT
-$(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests columns box kdump))
-$(LIB)/fuzz/tools/perf/util/recover-kdump.o: CPPFLAGS += -DHAVE_LZO_SUPPORT -DHAVE_ZLIB_SUPPORT -DHAVE_ZSTD_SUPPORT
+$(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests columns box \
+	kdump))
+$(LIB)/fuzz/tools/perf/util/recover-kdump.o: \
+	CPPFLAGS += -DHAVE_LZO_SUPPORT -DHAVE_ZLIB_SUPPORT -DHAVE_ZSTD_SUPPORT
 
 # ---- programs
 
@@ -78,7 +85,8 @@ $(LIB)/fuzz/tools/perf/util/recover-kdump.o: CPPFLAGS += -DHAVE_LZO_SUPPORT -DHA
 define program
 $(call programs,$(1)): $(1:%.c=$(LIB)/$(2)/%.o) $($(2)-archives)
 	@echo '  LINK    $$(@F)'
-	@$(3) -pthread $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $($(2)-archives) -Wl,--end-group \
+	@$(3) -pthread $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) \
+		-Wl,--start-group $($(2)-archives) -Wl,--end-group \
 		-Wl,--as-needed -luring -lzstd -lz -llzo2
 endef
 

@@ -4,8 +4,8 @@
 # timeout: 300
 # needs: kernel
 #
-# Runs alone: the incident takes a CPU from others, and real-time tasks of other tests take it from the
-# incident.
+# Runs alone: the incident takes a CPU from others, and real-time tasks of other tests take it from
+# the incident.
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
 . "$top/tools/perf/tests/shell/lib/harness.sh"

@@ -36,7 +36,8 @@ check() {
 # Sphinx warns of a page that no table of contents lists, unless the page is marked as an orphan, as
 # the index is.
 build_pages() {
-	sphinx-build -C -W --keep-going -q -b dummy -D extensions=sphinx.ext.graphviz -D root_doc=$index Documentation "$work/doctrees"
+	sphinx-build -C -W --keep-going -q -b dummy -D extensions=sphinx.ext.graphviz \
+		-D root_doc=$index Documentation "$work/doctrees"
 	grep -l '^:orphan:' "${pages[@]}" | grep -v "/$index\.rst$" |
 		sed 's/$/: :orphan: hides that the index does not list this page/'
 }
@@ -89,7 +90,8 @@ check_functions() {
 		elif ! grep -qE "^([a-z].*[ *])?${function%()}\([^;]*$" "$path"; then
 			echo "$path does not define $function"
 		fi
-	done < <(grep -o '``[a-z0-9_/.-]*\.[ch]:[a-z0-9_]*()``' Documentation/perf-record-internals.rst |
+	done < <(grep -o '``[a-z0-9_/.-]*\.[ch]:[a-z0-9_]*()``' \
+		Documentation/perf-record-internals.rst |
 		tr -d '`')
 	((found)) || echo "perf-record-internals.rst names no FILE:FUNCTION()"
 }

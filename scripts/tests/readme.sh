@@ -4,8 +4,8 @@
 # tags: parallel
 # timeout: 600
 #
-# Runs each recipe of README.md and of Documentation/perf-record-guide.rst in a shell and a folder of
-# its own, line by line. No command may fail, and each recipe must print something.
+# Runs each recipe of README.md and of Documentation/perf-record-guide.rst in a shell and a folder
+# of its own, line by line. No command may fail, and each recipe must print something.
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
 . "$top/tools/perf/tests/shell/lib/harness.sh"
@@ -15,8 +15,8 @@ export HOME=$PWD		# for ~/.perfconfig and ~/.debug
 need root sched:sched_switch
 
 # Extract the indented blocks to NN.sh, and their titles to NN.title: in the README, the bold words
-# before a block below "## Recipes"; in the guide, the headings. There, only a paragraph that ends with
-# "::" introduces commands.
+# before a block below "## Recipes"; in the guide, the headings. There, only a paragraph that ends
+# with "::" introduces commands.
 awk '
 	FNR == 1 { recipes = 0; title = before = "" }
 	FILENAME ~ /md$/ && /^## / { recipes = $0 == "## Recipes" }
@@ -55,7 +55,8 @@ paste_it() {
 	(
 		cd folder || exit
 		timeout 500 bash -c '
-			trap '\''ended=$?; [ $ended = 141 ] || echo "status $ended: $BASH_COMMAND" >> ../errors'\'' ERR
+			trap '\''ended=$?; [ $ended = 141 ] ||
+				echo "status $ended: $BASH_COMMAND" >> ../errors'\'' ERR
 			set -o pipefail
 			. "$0"' "../$1" > ../output 2>&1 < /dev/null
 	)
@@ -66,7 +67,8 @@ paste_it() {
 	esac
 	# A stripped library has no symbols: that is no error.
 	grep -v '\[unknown\] (/usr/lib/' output |
-		grep -iE '^(error|failed|perf: |[^ ]*: line [0-9]+:)|unknown|not found|usage:' >> errors
+		grep -iE '^(error|failed|perf: |[^ ]*: line [0-9]+:)|unknown|not found|usage:' \
+			>> errors
 	[ -s output ] || echo "no output" >> errors
 }
 

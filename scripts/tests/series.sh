@@ -25,8 +25,8 @@ git add -Af
 git commit -qm base
 git am -q --empty=drop "$build"/series/*/*.patch
 
-# Replace all files with those of $linux: git then lists what differs, also in the mode, what no patch
-# creates, and what should not be there.
+# Replace all files with those of $linux: git then lists what differs, also in the mode, what no
+# patch creates, and what should not be there.
 find . -mindepth 1 -maxdepth 1 ! -name .git -exec rm -r {} +
 mapfile -t paths < <(find "$pristine/old" "$pristine/new" -type f -printf '%P\n')
 (cd "$linux" && printf '%s\0' "${paths[@]}" | xargs -0 cp -L --preserve=mode --parents -t "$work")

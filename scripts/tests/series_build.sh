@@ -4,8 +4,8 @@
 # timeout: 7200
 # tags: night
 #
-# Builds kernel/events/ and arch/x86/events/ of a small configuration with W=1, in a tree of hard links
-# to $BUILD/linux, after each commit that changes the kernel.
+# Builds kernel/events/ and arch/x86/events/ of a small configuration with W=1, in a tree of hard
+# links to $BUILD/linux, after each commit that changes the kernel.
 #
 # Arguments: parts to build, as in patches/series; all by default.
 
