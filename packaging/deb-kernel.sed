@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Change the control file that mkdebian of Linux writes.
 #
-# Debian's linux-libc-dev stays: programs that read our rings take the ABI from libperf-overwrite-dev.
+# Debian's linux-libc-dev stays: programs that read our rings take the ABI from
+# libperf-overwrite-dev.
 /^Package: linux-libc-dev/,/^$/d
 # As Debian's package. The cloud flavour finds no disk without an initramfs.
 /^Package: linux-image-/a\

@@ -4,9 +4,9 @@
 # tags: night
 # timeout: 1800
 #
-# Test the newest packages in build/deb-kernel; KERNEL_PACKAGES names another directory. They are not
-# made here: make deb-kernel takes hours. lib/container.sh describes the clean Debian. QEMU boots the
-# kernel from an image of it, with the initramfs that the installation made.
+# Test the newest packages in build/deb-kernel; KERNEL_PACKAGES names another directory. They are
+# not made here: make deb-kernel takes hours. lib/container.sh describes the clean Debian. QEMU
+# boots the kernel from an image of it, with the initramfs that the installation made.
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
 . "$top/packaging/tests/lib/container.sh"
@@ -25,8 +25,8 @@ make -C "$top" deb > "$work/log" 2>&1 || fatal "make deb fails: $(tail -n 20 "$w
 
 # Linux packages the programs of linux-headers (fixdep, modpost, objtool) with their symbols.
 subtest "lintian finds no error but unstripped programs in linux-headers"
-lintian --allow-root --fail-on error --suppress-tags unstripped-binary-or-object "$image" "$headers" \
-	> "$work/log" 2>&1 || error "$(grep '^E:' "$work/log" || cat "$work/log")"
+lintian --allow-root --fail-on error --suppress-tags unstripped-binary-or-object "$image" \
+	"$headers" > "$work/log" 2>&1 || error "$(grep '^E:' "$work/log" || cat "$work/log")"
 
 subtest "the packages are installed, with an initramfs"
 install_packages "$image" "$headers" "$(echo "$BUILD"/deb/perf-recorder_*.deb)"
@@ -57,8 +57,8 @@ make -C "$root/usr/src/linux-headers-$release" M="$work/module" modules > "$work
 	error "it does not build: $(tail -n 5 "$work/log")"
 cp "$work/module/hello.ko" "$root/root/" 2> /dev/null
 
-# The guest has one CPU: QEMU 7.2 can execute a breakpoint that another CPU has removed, which kills a
-# kernel that patches its code.
+# The guest has one CPU: QEMU 7.2 can execute a breakpoint that another CPU has removed, which kills
+# a kernel that patches its code.
 subtest "the kernel boots from a disk"
 cat > "$root/root/check" << 'EOF'
 #!/bin/bash
@@ -79,8 +79,8 @@ mkdir "$work/disk"
 mount --bind "$root" "$work/disk"
 mounted=("$work/disk" "${mounted[@]}")
 mke2fs -q -t ext4 -d "$work/disk" "$work/image" 4G > "$work/log" 2>&1 || fatal "$(cat "$work/log")"
-timeout 900 qemu-system-x86_64 -no-user-config -nodefaults -display none -no-reboot -accel tcg -cpu max \
-	-m 2G -kernel "$kernel" -initrd "$initramfs" -serial "file:$work/console" \
+timeout 900 qemu-system-x86_64 -no-user-config -nodefaults -display none -no-reboot -accel tcg \
+	-cpu max -m 2G -kernel "$kernel" -initrd "$initramfs" -serial "file:$work/console" \
 	-drive "file=$work/image,format=raw,if=virtio" \
 	-append "console=ttyS0 root=/dev/vda init=/root/check panic=-1 oops=panic no_timer_check"
 result() {

@@ -12,8 +12,8 @@ top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
 
 mount_container
 make -C "$top" deb > "$work/log" 2>&1 || fatal "make deb fails: $(tail -n 20 "$work/log")"
-install_packages "$(echo "$BUILD"/deb/perf-recorder_*.deb)" openssh-server openssh-client libpam-systemd \
-	libnss-systemd python3-clustershell
+install_packages "$(echo "$BUILD"/deb/perf-recorder_*.deb)" openssh-server openssh-client \
+	libpam-systemd libnss-systemd python3-clustershell
 
 mkdir -p "$root/etc/systemd/logind.conf.d"
 mkdir -p "$root/root/.ssh"
@@ -56,7 +56,8 @@ expect_snapshot() {
 	[ "$status" = 0 ] || error "exit status $status"
 	tar -xOf "$root/root/$1.tar" "$1/node1.data" > "$work/$1.data"
 	# shellcheck disable=SC2154 # set by harness.sh
-	"$PERF" script "${no_symbols[@]}" -f -i "$work/$1.data" 2> "$work/log" | grep -q sched_switch ||
+	"$PERF" script "${no_symbols[@]}" -f -i "$work/$1.data" 2> "$work/log" |
+		grep -q sched_switch ||
 		error "no events: $(cat "$work/log")"
 }
 
@@ -64,9 +65,11 @@ subtest "a login ends with all of its processes, and a recorder in it writes its
 login 'cd /root; mkfifo control answers; exec 7<> control 8<> answers
 	nohup perf-recorder record -a -e sched:sched_switch/overwrite/ --switch-output \
 		--control=fifo:control,answers > log 2>&1 < /dev/null &
-	echo ping >&7; read -rt 20 <&8' || error "the recorder does not start: $(cat "$root/root/log")"
+	echo ping >&7; read -rt 20 <&8' ||
+		error "the recorder does not start: $(cat "$root/root/log")"
 ended() {
-	! pgrep -f -P "$init" 'perf-recorder/bin/perf' > /dev/null && grep -q 'Lost .* events' "$root/root/log"
+	! pgrep -f -P "$init" 'perf-recorder/bin/perf' > /dev/null &&
+		grep -q 'Lost .* events' "$root/root/log"
 }
 wait_until 20 ended || error "it goes on, or wrote no summary: $(cat "$root/root/log")"
 grep -q 'Snapshot 1 (exit)' "$root/root/log" || error "no last snapshot: $(cat "$root/root/log")"
@@ -78,7 +81,8 @@ pid=$(manager systemctl show -P MainPID perf-recorder@default)
 expect records status
 expect "records already" start
 expect_snapshot service
-[ "$(manager systemctl show -P MainPID perf-recorder@default)" = "$pid" ] || error "it was restarted"
+[ "$(manager systemctl show -P MainPID perf-recorder@default)" = "$pid" ] ||
+	error "it was restarted"
 expect stopped stop
 expect "the service is inactive" status
 

@@ -11,7 +11,8 @@ top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
 . "$top/tools/perf/tests/shell/lib/numbered.sh"
 
 need_numbered
-command -v systemd-nspawn > /dev/null || skip "systemd-nspawn is not installed (scripts/install-deps deb)"
+command -v systemd-nspawn > /dev/null ||
+	skip "systemd-nspawn is not installed (scripts/install-deps deb)"
 numbered_event
 mkdir -p "$root" "$work/memory"
 mount -t tmpfs tmpfs "$work/memory" || skip "cannot mount a tmpfs"
@@ -26,8 +27,8 @@ export PREFIX=/usr SYSCONFDIR=/etc UNITDIR=/etc/systemd/system LIBDIR=/usr/lib L
 "$top/packaging/install" --copy "$work/stage" "$root" || fatal "cannot install the service"
 install -D "$(command -v "$PERF")" "$root/usr/lib/perf-recorder/bin/perf"
 rm -f "$root"/etc/systemd/system/*.wants/* "$root"/etc/fstab
-# Events are not pinned in a container, which is a PID namespace: service_pins.sh does that. The service
-# must be able to write where it would pin them.
+# Events are not pinned in a container, which is a PID namespace: service_pins.sh does that. The
+# service must be able to write where it would pin them.
 cat > "$work/dropin" << 'END'
 [Service]
 RestartSec=100ms
@@ -105,20 +106,23 @@ crash signal KILL
 subtest "a segmentation fault"
 crash signal SEGV
 
-# Give the recorder and its guard less memory than a snapshot takes: in the cgroup of the service, or,
-# with cgroups of version 1, which systemd leaves to this machine, in one of their own.
+# Give the recorder and its guard less memory than a snapshot takes: in the cgroup of the service,
+# or, with cgroups of version 1, which systemd leaves to this machine, in one of their own.
 out_of_memory() {
 	local cgroup recorder guard
 
-	recorder=$(pgrep -P "$init" -f perf-recorder/bin/perf) && guard=$(pgrep -P "$recorder" -x perf-guard) ||
+	recorder=$(pgrep -P "$init" -f perf-recorder/bin/perf) &&
+		guard=$(pgrep -P "$recorder" -x perf-guard) ||
 		return
 	cgroup=/sys/fs/cgroup$(manager systemctl show -P ControlGroup $unit)
 	if manager test -w "$cgroup/memory.max"; then
 		manager sh -c "echo 16M > $cgroup/memory.max"
 	else
 		cgroup=/sys/fs/cgroup/memory/$comm
-		mkdir "$cgroup" && cgroups+=("$cgroup") && echo 1M > "$cgroup/memory.limit_in_bytes" &&
-			echo "$recorder" > "$cgroup/cgroup.procs" && echo "$guard" > "$cgroup/cgroup.procs" || return
+		mkdir "$cgroup" && cgroups+=("$cgroup") &&
+			echo 1M > "$cgroup/memory.limit_in_bytes" &&
+			echo "$recorder" > "$cgroup/cgroup.procs" &&
+			echo "$guard" > "$cgroup/cgroup.procs" || return
 	fi 2> "$work/log"
 	manager systemctl reload $unit 2> "$work/log"
 	wait_until 30 gone "$recorder"
@@ -144,7 +148,8 @@ manager systemctl stop $unit
 note "$((SECONDS - begin)) s"
 [ "$(manager systemctl show -P Result $unit)" = success ] || error "it fails"
 has_recovered $nr || error "something was recovered"
-[ -z "$(compgen -G "/proc/$init/root/run/private/perf-recorder/crash/kept*")" ] || error "something is left"
+[ -z "$(compgen -G "/proc/$init/root/run/private/perf-recorder/crash/kept*")" ] ||
+	error "something is left"
 rmdir "${cgroups[@]}" 2> /dev/null
 kill $nspawn
 wait $nspawn 2> /dev/null

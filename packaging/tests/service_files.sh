@@ -7,7 +7,8 @@
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
 . "$top/tools/perf/tests/shell/lib/harness.sh"
 
-export PREFIX=$work/prefix SYSCONFDIR=$work/etc UNITDIR=$work/units LIBDIR=$work/lib LINUX=$BUILD/linux
+export PREFIX=$work/prefix SYSCONFDIR=$work/etc UNITDIR=$work/units LIBDIR=$work/lib \
+	LINUX=$BUILD/linux
 "$top/packaging/install" --stage "$work/stage" service || fatal "cannot install the service"
 unit=$work/stage$UNITDIR/perf-recorder@.service
 config=$work/stage$SYSCONFDIR/perf-recorder/default.conf
@@ -28,7 +29,8 @@ rm "$dest$UNITDIR"/*
 cp "$config" "$installed"
 "$top/packaging/install" --remove "$work/stage" "$dest" || error "cannot remove the rest"
 [ -z "$(find "$dest" -mindepth 1 ! -type d 2> /dev/null)" ] || error "left: $(find "$dest" -type f)"
-[ -z "$(find "$dest" -name '*perf-recorder*' 2> /dev/null)" ] || error "left: $(find "$dest" -name '*perf-recorder*')"
+[ -z "$(find "$dest" -name '*perf-recorder*' 2> /dev/null)" ] ||
+	error "left: $(find "$dest" -name '*perf-recorder*')"
 
 subtest "uninstalling leaves directories that were there before, also empty ones"
 mkdir -p "$dest$SYSCONFDIR" "$dest$UNITDIR" "$dest$PREFIX/lib"
@@ -52,7 +54,8 @@ if unshare -m true 2> "$work/log"; then
 		# shellcheck disable=SC2016,SC2086 # for the other shell; arguments of the script
 		PATH=$work/bin:$PATH unshare -m sh -c 'mount -t tmpfs none /run &&
 			mkdir -p /run/systemd/system && exec sh "$@"' - \
-			"$top/packaging/debian/perf-recorder."$script || error "$script fails with systemctl"
+			"$top/packaging/debian/perf-recorder."$script ||
+			error "$script fails with systemctl"
 		[ -s "$work/bin/calls" ] || error "$script does not call systemctl"
 	done
 else
@@ -89,7 +92,8 @@ grep -q "had kept: ${files[0]##*/}$" "$work/log" || error "the name is not print
 recorder 'echo part > "$5"; exit 1'
 echo two > "$work/kept"
 saves 1
-[ "$(cat "$work/kept.unsaved")" = two ] && [ ! -e "$work/kept" ] || error "it did not make room for a recorder"
+[ "$(cat "$work/kept.unsaved")" = two ] && [ ! -e "$work/kept" ] ||
+	error "it did not make room for a recorder"
 echo three > "$work/kept"
 saves 1
 [ "$(cat "$work/kept.unsaved" "$work/kept")" = $'two\nthree' ] || error "records were overwritten"
@@ -105,7 +109,8 @@ kill "$holder"
 wait_until 10 flock --shared --nonblock "$work/kept" true || error "still locked"
 saves 0
 [ ! -e "$work/kept" ] && [ ! -e "$work/kept.unsaved" ] || error "left: $(cat "$work/log")"
-[ "$(sort "$work"/state/perf.data.* | tr '\n' ' ')" = "one three two " ] || error "not all are saved"
+[ "$(sort "$work"/state/perf.data.* | tr '\n' ' ')" = "one three two " ] ||
+	error "not all are saved"
 recorder 'echo "Cannot recover: perf record was killed before it kept anything." >&2; exit 1'
 echo four > "$work/kept"
 saves 0
@@ -129,7 +134,8 @@ sed 's/^\t#\([a-z]\)/\t\1/' "$config" > "$work/all.conf"
 for file in "$config" "$work/all.conf"; do
 	PERF_CONFIG=$file "$PERF" record --dry-run > "$work/log" 2>&1 ||
 		error "${file##*/}: $(cat "$work/log")"
-	[ -r /sys/kernel/tracing/events ] || inconclusive "cannot read the events of /sys/kernel/tracing"
+	[ -r /sys/kernel/tracing/events ] ||
+		inconclusive "cannot read the events of /sys/kernel/tracing"
 done
 
 mkdir "$work/run"
@@ -141,7 +147,8 @@ asked() {
 	local command
 
 	id=
-	read -rt 20 -u 3 command id && [ "$command" = snapshot ] && [[ $id =~ ^id=[A-Za-z0-9_.-]{1,32}$ ]] ||
+	read -rt 20 -u 3 command id && [ "$command" = snapshot ] &&
+		[[ $id =~ ^id=[A-Za-z0-9_.-]{1,32}$ ]] ||
 		error "asked for '$command $id'"
 }
 
@@ -160,7 +167,8 @@ for text in "perf.data.1 59.2" "the disk is full" ''; do
 	wait $!
 	status=$?
 	[ $status = $expected ] || error "exit status $status for '$text'"
-	[ $expected = 0 ] || grep -q "answers: $text$" "$work/log" || error "the reason is not printed"
+	[ $expected = 0 ] || grep -q "answers: $text$" "$work/log" ||
+		error "the reason is not printed"
 done
 
 subtest "an older recorder, which knows no ids, says so at once"

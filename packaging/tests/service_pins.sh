@@ -18,7 +18,8 @@ need_numbered
 [ "${PIN_MOUNTED-}" ] || skip "cannot create a mount namespace"
 mount -t bpf none /sys/fs/bpf 2> /dev/null || skip "cannot mount a BPF file system"
 enter=raw_syscalls:sys_enter
-"$PERF" record -v -a --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data" -- true 2> "$work/record.err" ||
+"$PERF" record -v -a --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data" \
+	-- true 2> "$work/record.err" ||
 	skip "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" || tail -n 1 "$work/record.err")"
 
 pins=/sys/fs/bpf/perf-record/box
@@ -29,7 +30,8 @@ event=(-e "$enter/overwrite/" --filter "id == $("$work/$comm" --print-nr)")
 
 # The capabilities of the service
 caps=-all,+perfmon,+bpf,+dac_read_search,+sys_ptrace,+syslog
-as_service=(setpriv --reuid 65534 --regid 65534 --clear-groups "--inh-caps=$caps" "--ambient-caps=$caps"
+as_service=(setpriv --reuid 65534 --regid 65534 --clear-groups "--inh-caps=$caps"
+	"--ambient-caps=$caps"
 	"--bounding-set=$caps")
 "${as_service[@]}" true 2> "$work/log" || skip "$(< "$work/log")"
 mkdir -p "$pins" && chmod 700 "$pins" && chown 65534 "$pins"
@@ -43,9 +45,11 @@ start() {
 	recorder_start -a -m 4M "${event[@]}" --pin=box --switch-output -o "$work/data" "$@"
 }
 
-# ended CODE: what the service does behind a recorder that ended so; set $recovered to the name of a file
+# ended CODE: what the service does behind a recorder that ended so; set $recovered to the name of a
+# file
 ended() {
-	recovered=$(cd "$work/files" && EXIT_CODE=$1 "${as_service[@]}" "$work/private/libexec/recover" "$work/kept" box 2>&1 |
+	recovered=$(cd "$work/files" && EXIT_CODE=$1 "${as_service[@]}" \
+		"$work/private/libexec/recover" "$work/kept" box 2>&1 |
 		tee "$work/recover.err" | sed -n 's/^Recovered what was pinned: //p')
 }
 
@@ -65,12 +69,14 @@ numbered_calls 2 997
 start
 control snapshot || error "no snapshot"
 find_snapshots "$work/data"
-numbered_ranges "${snapshots[0]}" | grep -qw 2:1-997 || error "calls are missing: $(numbered_ranges "${snapshots[0]}")"
+numbered_ranges "${snapshots[0]}" | grep -qw 2:1-997 ||
+	error "calls are missing: $(numbered_ranges "${snapshots[0]}")"
 kill_recorder
 
 subtest "what a recorder of another layout cannot go on with is saved, and the one after that begins"
 numbered_calls 3 997
-"${as_service[@]}" "$PERF" record -a -m 1M "${event[@]}" --pin=box -o "$work/none" -- true 2> "$work/record.err" &&
+"${as_service[@]}" "$PERF" record -a -m 1M "${event[@]}" --pin=box -o "$work/none" \
+	-- true 2> "$work/record.err" &&
 	error "it goes on"
 ended exited
 [ -z "$(ls "$pins")" ] || error "left: $(ls "$pins")"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154 # used, and set, by those who source this
-# Install our packages in a clean Debian, the same as that of this machine, and boot it in a container
-# with systemd as PID 1.
+# Install our packages in a clean Debian, the same as that of this machine, and boot it in a
+# container with systemd as PID 1.
 #
-# The Debian is build/chroot/SUITE, below an overlay in memory. The container has a network of its own
-# without a way out, so that its daemons meet no others. Its kernel is that of this machine.
+# The Debian is build/chroot/SUITE, below an overlay in memory. The container has a network of its
+# own without a way out, so that its daemons meet no others. Its kernel is that of this machine.
 #
 #	mount_container			mount it at $root
 #	install_packages PACKAGE...	by apt; a path is one on this machine
@@ -55,8 +55,8 @@ install_packages() {
 		packages+=("$package")
 	done
 	cp /etc/resolv.conf "$root/etc/"
-	if ! inside sh -c 'apt-get update && exec apt-get install -y --no-install-recommends "$@"' - \
-		"${packages[@]}" > "$work/log" 2>&1; then
+	if ! inside sh -c 'apt-get update && exec apt-get install -y --no-install-recommends "$@"' \
+		- "${packages[@]}" > "$work/log" 2>&1; then
 		if grep -qE 'Could not|Failed to fetch|Unable to fetch' "$work/log"; then
 			inconclusive "no network: $(grep -m 1 -E 'Could not|Failed|Unable' "$work/log")"
 			finish
@@ -78,8 +78,8 @@ booted() {
 
 boot_container() {
 	mkdir -p "$root/var/lib/private" && chmod 700 "$root/var/lib/private"
-	SYSTEMD_NSPAWN_API_VFS_WRITABLE=yes unshare --net systemd-nspawn --register=no --keep-unit --boot \
-		--directory "$root" --console=pipe --capability=all \
+	SYSTEMD_NSPAWN_API_VFS_WRITABLE=yes unshare --net systemd-nspawn --register=no --keep-unit \
+		--boot --directory "$root" --console=pipe --capability=all \
 		--system-call-filter="perf_event_open bpf" --bind=/sys/kernel/tracing \
 		> "$work/nspawn.log" 2>&1 < /dev/null &
 	nspawn=$!
