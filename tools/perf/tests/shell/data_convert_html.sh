@@ -19,7 +19,8 @@ events=$(grep -c '^{"ph"' "$work/page.html")
 # The script of the page ends by telling what it has read and drawn.
 HOME=$work "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" \
 	--virtual-time-budget=20000 --dump-dom "file://$work/page.html" \
-	> "$work/dom" 2> "$work/browser.err" || error "the browser fails: $(tail -n 3 "$work/browser.err")"
+	> "$work/dom" 2> "$work/browser.err" ||
+	error "the browser fails: $(tail -n 3 "$work/browser.err")"
 shown=$(sed -n 's/.*<div id="details">[^:]*: \([0-9]*\) events in .*/\1/p' "$work/dom")
 range=$(sed -n 's/.*<span id="range">\([^<]*\)<.*/\1/p' "$work/dom")
 note "$shown events, from $range"
@@ -29,13 +30,15 @@ note "$shown events, from $range"
 
 # run_in PAGE [flag]: run $work/script.js in the page; $work/sent has what it sends
 run_in() {
-	"$tests_dir/shell/lib/browser.py" "$browser" "$1" "$work/script.js" "${@:2}" > "$work/sent" 2> "$work/browser.err" ||
+	"$tests_dir/shell/lib/browser.py" "$browser" "$1" "$work/script.js" "${@:2}" \
+		> "$work/sent" 2> "$work/browser.err" ||
 		error "the page sends nothing: $(tail -n 1 "$work/browser.err")"
 }
 
 subtest "Keys zoom, move, search and show all"
 cat > "$work/script.js" <<'END'
-const key = key => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: key, bubbles: true }));
+const key = key =>
+	document.body.dispatchEvent(new KeyboardEvent("keydown", { key: key, bubbles: true }));
 const wrong = [];
 const check = (condition, text) => { if (!condition) wrong.push(text); };
 const span = () => end - begin;
@@ -65,14 +68,17 @@ check(byId("help").hidden, "? hides the keys");
 // The table has the longest system calls, in the order of their lengths.
 byId("kind").value = "syscall";
 listLongest();
-const all = [...groups.values()].flatMap(g => [...g.rows.values()]).flatMap(r => r.lanes).flatMap(l => l.slices)
-	.filter(s => s.cat == "syscall").map(s => s.end - s.begin).sort((a, b) => b - a);
+const all = [...groups.values()].flatMap(g => [...g.rows.values()]).flatMap(r => r.lanes)
+	.flatMap(l => l.slices).filter(s => s.cat == "syscall").map(s => s.end - s.begin)
+	.sort((a, b) => b - a);
 const listed = longest.syscall.slices.map(s => s.end - s.begin);
 check(listed.length && listed.length == Math.min(all.length, MAX_LONGEST), "the number of calls");
 check(listed.every((us, i) => us == all[i]), "the longest calls");
 byId("rows").rows[0].onclick();
-check(selected == longest.syscall.slices[0] && begin <= selected.begin && end >= selected.end, "a click goes there");
-fetch("/", { method: "POST", body: `${wrong.join("; ") || "right"} ${theme == DARK ? "dark" : "light"}` });
+check(selected == longest.syscall.slices[0] && begin <= selected.begin && end >= selected.end,
+	"a click goes there");
+fetch("/", { method: "POST",
+	body: `${wrong.join("; ") || "right"} ${theme == DARK ? "dark" : "light"}` });
 END
 run_in "$work/page.html"
 [ "$(< "$work/sent")" = "right light" ] || error "wrong: $(< "$work/sent")"
@@ -101,7 +107,8 @@ for tid in range(100):
 with open(sys.argv[1], encoding='utf-8') as file:
     page = file.read()
 trace = '{"traceEvents":[\n' + ',\n'.join(events) + ']}'
-page = re.sub(r'(id="trace">).*?(</script>)', lambda m: m[1] + trace + m[2], page, count=1, flags=re.S)
+page = re.sub(r'(id="trace">).*?(</script>)', lambda m: m[1] + trace + m[2],
+              page, count=1, flags=re.S)
 with open(sys.argv[2], 'w', encoding='utf-8') as file:
     file.write(page)
 END
@@ -109,7 +116,8 @@ cat > "$work/script.js" <<'END'
 const wrong = [], times = [];
 const center = (first + last) / 2;
 let checked = 0;
-// A pixel has the color of a slice that covers a part of it; it may be empty if none covers all of it.
+// A pixel has the color of a slice that covers a part of it; it may be empty if none covers all
+// of it.
 function check(item, data, width) {
 	const lane = item.row.lanes[0], y = Math.round(AXIS + 14 + item.y - scroll) + 1;
 	if (y < AXIS || y >= data.length / width)
@@ -128,7 +136,8 @@ function check(item, data, width) {
 for (const share of [1, 0.3, 0.1, 0.01, 0.001, 0.0001]) {
 	let best = Infinity;
 	for (let i = 0; i < 10; i++) {
-		const us = share * (last - first), at = Math.min(center + i * us / 20, last - us / 2);
+		const us = share * (last - first);
+		const at = Math.min(center + i * us / 20, last - us / 2);
 		show(at - us / 2, at + us / 2);
 		scroll = 30 * i;
 		const before = performance.now();
@@ -137,14 +146,17 @@ for (const share of [1, 0.3, 0.1, 0.01, 0.001, 0.0001]) {
 		best = Math.min(best, performance.now() - before);
 	}
 	times.push(best.toFixed(1));
-	const data = new Uint32Array(paint.getImageData(0, 0, canvas.width, canvas.height).data.buffer);
-	shown.filter(item => item.row).forEach((item, i) => i % 7 || check(item, data, canvas.width));
+	const data = new Uint32Array(
+		paint.getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+	shown.filter(item => item.row)
+		.forEach((item, i) => i % 7 || check(item, data, canvas.width));
 	if (best > 16)
 		wrong.push(`a frame takes ${best.toFixed(1)} ms`);
 }
 if (nrEvents != 1000000 || checked < 500)
 	wrong.push(`${nrEvents} events, ${checked} pixels`);
-fetch("/", { method: "POST", body: `${wrong.length ? wrong.slice(0, 5).join("; ") : "right"}: ${times} ms, ${checked} pixels` });
+const verdict = wrong.length ? wrong.slice(0, 5).join("; ") : "right";
+fetch("/", { method: "POST", body: `${verdict}: ${times} ms, ${checked} pixels` });
 END
 run_in "$work/million.html"
 note "frames of the whole, and of 0.3 to 0.0001 of it: $(< "$work/sent")"
@@ -166,6 +178,7 @@ fetch("/", { method: "POST", body: `${intervals.length} ${begin <= it.begin && e
 END
 run_in "$work/slow.html"
 note "$(< "$work/sent")"
-[[ $(< "$work/sent") = "1 true true $(cut -d ' ' -f 1 "$work/truth") syscall>23ms if comm==dly$$: dly$$ (pid "* ]] ||
+tid=$(cut -d ' ' -f 1 "$work/truth")
+[[ $(< "$work/sent") = "1 true true $tid syscall>23ms if comm==dly$$: dly$$ (pid "* ]] ||
 	error "another view"
 finish

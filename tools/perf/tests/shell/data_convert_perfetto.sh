@@ -189,7 +189,8 @@ same() {
 # same_counts FILE: each event has as many samples as perf script finds
 same_counts() {
 	script "$1" event "${no_symbols[@]}" |
-		sed -E 's/: *$//; /^snapshot$/d; s/^sched:(sched_(switch|waking|wakeup|wakeup_new))$/\1/
+		sed -E 's/: *$//; /^snapshot$/d
+			s/^sched:(sched_(switch|waking|wakeup|wakeup_new))$/\1/
 			s/^raw_syscalls:(sys_)/\1/; s/^irq:(softirq_|irq_)/\1/' |
 		sort | uniq -c | awk '{ print $2, $1 }' > "$work/expected"
 	cp "$output.counts" "$work/found"
@@ -200,8 +201,8 @@ subtest "The whole system: each event with its fields, as perf script prints the
 odd=$'q"\\<\xff\xc3\xa9'
 ln -s "$BUILD/tests/numbered" "$work/$odd"
 perf_record -a -o "$work/system" -e sched:sched_switch -e sched:sched_waking \
-	-e sched:sched_wakeup -e irq:softirq_entry -e irq:softirq_exit -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit \
-	-e sched:sched_process_exec -e timer:hrtimer_start \
+	-e sched:sched_wakeup -e irq:softirq_entry -e irq:softirq_exit -e raw_syscalls:sys_enter \
+	-e raw_syscalls:sys_exit -e sched:sched_process_exec -e timer:hrtimer_start \
 	-- "$work/$odd" --threads 2 --count 499 --idle --rate 5000
 if convert "$work/system" && read_trace; then
 	note "$events events, $slices slices, $size bytes"
@@ -209,7 +210,7 @@ if convert "$work/system" && read_trace; then
 	same_counts "$work/system"
 	[ "$machine" != x86_64 ] || ((called >= 2 * 499)) || error "$called numbered calls"
 	script "$work/system" cpu,time,event,trace "${no_symbols[@]}" > "$work/script"
-	/usr/bin/python3 - "$work/script" > "$work/expected" <<'END' || error "cannot read perf script"
+	/usr/bin/python3 - "$work/script" > "$work/expected" <<'END' ||
 """Bring lines of perf script to the form of read.py."""
 import re
 import sys
@@ -234,6 +235,7 @@ for line in open(sys.argv[1], encoding='utf-8', errors='replace'):
         name, text = event, ''
     print(f'{int(cpu)} {time} {name} {text}'.rstrip())
 END
+		error "cannot read perf script"
 	cp "$output.events" "$work/found"
 	same events
 fi
@@ -253,7 +255,8 @@ for line in open(sys.argv[2], encoding='utf-8'):
     found[int(cpu), int(tid)].append((float(end), us != '?' and int(us)))
 faults = same = 0
 for line in open(sys.argv[1], encoding='utf-8', errors='replace'):
-    match = re.match(r' *(\d+\.\d+) \[0*(\d+)\].*\[(\d+)(?:/\d+)?\] +[\d.]+ +[\d.]+ +([\d.]+) *$', line)
+    match = re.match(r' *(\d+\.\d+) \[0*(\d+)\].*\[(\d+)(?:/\d+)?\]'
+                     r' +[\d.]+ +[\d.]+ +([\d.]+) *$', line)
     if not match or float(match[4]) == 0:
         continue
     end, task, us = float(match[1]), (int(match[2]), int(match[3])), float(match[4]) * 1000
@@ -317,9 +320,11 @@ probes=/sys/kernel/tracing/uprobe_events
 group=perfetto$$ call=call$$ begin=begin$$
 delays=$(readlink -f "$BUILD/tests/delays")
 "$PERF" probe -x "$delays" "$group:$call=delayed" > /dev/null 2> "$work/probe.err"
-usdt=$(readelf -n "$delays" | awk '$1 == "Name:" && $2 == "begin" { getline; sub(",", "", $2); print $2; exit }')
+usdt=$(readelf -n "$delays" | awk \
+	'$1 == "Name:" && $2 == "begin" { getline; sub(",", "", $2); print $2; exit }')
 echo "p:$group/$begin $delays:$usdt" 2>> "$work/probe.err" >> $probes
-if [ -d "/sys/kernel/tracing/events/$group/$call" ] && [ -d "/sys/kernel/tracing/events/$group/$begin" ]; then
+if [ -d "/sys/kernel/tracing/events/$group/$call" ] &&
+	[ -d "/sys/kernel/tracing/events/$group/$begin" ]; then
 	recorder_start -a -e sock:inet_sock_set_state -e ipi:ipi_send_cpumask -e "$group:$call" \
 		-e "$group:$begin" -e bpf-output/no-inherit/ -o "$work/unknown"
 	bash -c ': < /dev/tcp/127.0.0.1/1' 2> /dev/null
@@ -329,12 +334,16 @@ if [ -d "/sys/kernel/tracing/events/$group/$call" ] && [ -d "/sys/kernel/tracing
 	recorder_stop
 	if convert "$work/unknown" && read_trace; then
 		same_counts "$work/unknown"
-		for name in "$group:$call" "$group:$begin" sock:inet_sock_set_state ${bpf:+bpf-output/no-inherit/}; do
-			grep -qF "$name " "$output.counts" || error "no $name: $(< "$output.counts")"
+		for name in "$group:$call" "$group:$begin" sock:inet_sock_set_state \
+			${bpf:+bpf-output/no-inherit/}; do
+			grep -qF "$name " "$output.counts" ||
+				error "no $name: $(< "$output.counts")"
 		done
-		"$PERF" script -f -i "$work/unknown" --ns -F time,event,trace,bpf-output 2> /dev/null > "$work/script"
+		"$PERF" script -f -i "$work/unknown" --ns -F time,event,trace,bpf-output \
+			2> /dev/null > "$work/script"
 		cat > "$work/generic.py" <<'END'
-"""generic.py TRACE SCRIPT: numbers, addresses and data of generic events are those of perf script."""
+"""generic.py TRACE SCRIPT: numbers, addresses and data of generic events are those of perf
+script."""
 import re
 import sys
 
@@ -356,7 +365,8 @@ for line in open(sys.argv[2], errors='replace'):
         if head[3].startswith('sock:'):
             saddr = bytes(int(n) for n in re.search(r'saddr=([\d.]+)', text)[1].split('.')).hex()
             port = int(re.search(r'dport=(\d+)', text)[1])
-            if not any(f['saddr'] == saddr and f['dport'] == port and len(f['saddr_v6']) == 32 for f in found):
+            if not any(f['saddr'] == saddr and f['dport'] == port and len(f['saddr_v6']) == 32
+                       for f in found):
                 sys.exit(f'# ERROR: {line}: {found}')
             checked['saddr'] += port == 1
         elif head[3].startswith('ipi:'):
@@ -364,21 +374,25 @@ for line in open(sys.argv[2], errors='replace'):
                 sys.exit(f'# ERROR: no mask: {line}: {found}')
             checked['mask'] += 1
         elif head[3].startswith('perfetto'):
-            if not any(f['__probe_ip'] & (1 << 64) - 1 == int(re.match(r'\(([0-9a-f]+)', text)[1], 16) for f in found):
+            ip = int(re.match(r'\(([0-9a-f]+)', text)[1], 16)
+            if not any(f['__probe_ip'] & (1 << 64) - 1 == ip for f in found):
                 sys.exit(f'# ERROR: {line}: {found}')
             checked['ip'] += 1
     data = re.search(r'BPF output: 0000: ((?:[0-9a-f]{2} )+)', line)
     if data:
-        found = [f for (_, name), all in fields.items() if name == 'bpf-output/no-inherit/' for f in all]
+        found = [f for (_, name), all in fields.items() if name == 'bpf-output/no-inherit/'
+                 for f in all]
         if not any(f.get('data', '').startswith(data[1].replace(' ', '')) for f in found):
             sys.exit(f'# ERROR: {line}: {found}')
         checked['bpf'] += 1
 print(' '.join(f'{name}={number}' for name, number in checked.items()))
 END
-		if /usr/bin/python3 "$work/generic.py" "$output" "$work/script" > "$work/checked"; then
+		if /usr/bin/python3 "$work/generic.py" "$output" "$work/script" \
+			> "$work/checked"; then
 			note "compared: $(< "$work/checked")"
 			grep -q 'saddr=0\|ip=[01] ' "$work/checked" && error "too few are compared"
-			[ -z "$bpf" ] || ! grep -q 'bpf=0' "$work/checked" || error "no data of BPF is compared"
+			[ -z "$bpf" ] || ! grep -q 'bpf=0' "$work/checked" ||
+				error "no data of BPF is compared"
 		else
 			error "$(tail -n 1 "$work/checked")"
 		fi
@@ -420,8 +434,8 @@ fi
 
 subtest "What was too long is a slice of its own"
 ln -s "$BUILD/tests/delays" "$work/dly$$"
-recorder_start -a -k mono -e sched:sched_switch --keep=60s,32M --switch-output --switch-output-when \
-	"syscall>23ms if comm==dly$$" --cooldown=1h -o "$work/slow"
+recorder_start -a -k mono -e sched:sched_switch --keep=60s,32M --switch-output \
+	--switch-output-when "syscall>23ms if comm==dly$$" --cooldown=1h -o "$work/slow"
 "$work/dly$$" syscall 41 > "$work/truth"
 recorder_stop
 find_snapshots "$work/slow"
@@ -431,7 +445,8 @@ elif convert "${snapshots[0]}" && read_trace; then
 	read -r tid lower _ begin end < "$work/truth"
 	note "$(< "$output.too_long")"
 	awk -v begin="$begin" -v end="$end" -v lower="$lower" -v tid="$tid" '
-		NR == 1 { exit !($1 >= begin - 100000 && $2 <= end + 100000 && $2 - $1 > 23000000 && $3 == tid) }
+		NR == 1 { exit !($1 >= begin - 100000 && $2 <= end + 100000 &&
+			$2 - $1 > 23000000 && $3 == tid) }
 		END { if (NR != 1) exit 1 }' "$output.too_long" &&
 		grep -qF " syscall>23ms if comm==dly$$: dly$$ (pid " "$output.too_long" ||
 		error "another slice than the delay: $(< "$work/truth")"
@@ -439,16 +454,19 @@ fi
 
 subtest "A PID namespace: tasks have their ids of the initial one"
 if unshare --pid --fork --mount-proc true 2> /dev/null; then
-	unshare --pid --fork --mount-proc "$PERF" record -a -o "$work/inside" -e sched:sched_switch \
+	unshare --pid --fork --mount-proc "$PERF" record -a -o "$work/inside" \
+		-e sched:sched_switch \
 		-- "$work/$comm" --threads 2 --count 101 --idle --rate 1000 > /dev/null \
 		2> "$work/record.err" || fatal "perf record fails"
 	if convert "$work/inside" && read_trace; then
 		said 'PID namespace'
-		awk -v comm="$comm" '$3 == "sched_switch" && $4 == comm { print $5 }' "$output.events" |
+		awk -v comm="$comm" \
+			'$3 == "sched_switch" && $4 == comm { print $5 }' "$output.events" |
 			sort -u > "$work/tids"
 		[ -s "$work/tids" ] || inconclusive "no thread was seen to leave a CPU"
 		while read -r tid; do
-			grep -q "^$tid [0-9]* .* $comm$" "$output.tasks" || error "no name of the task $tid"
+			grep -q "^$tid [0-9]* .* $comm$" "$output.tasks" ||
+				error "no name of the task $tid"
 		done < "$work/tids"
 	fi
 else
@@ -470,7 +488,8 @@ assert all(packet.machine == 7 and packet.sequence >> 20 == 7 for packet in part
 
 
 def facts(packets, shift):
-    return sorted((p.time and p.time + shift, p.event.type, p.event.name, p.track.name, p.sample.tid,
+    return sorted((p.time and p.time + shift, p.event.type, p.event.name, p.track.name,
+                   p.sample.tid,
                    sorted((p.bundle.cpu, e.time + shift, e.pid) for e in p.bundle.event),
                    [thread.name for thread in p.tree.thread]) for p in packets
                   if not p.HasField('clocks') and p.track.uuid & 0xffffff != 3 and
@@ -482,7 +501,8 @@ uuids = {p.track.uuid: p.track for p in part if p.HasField('track')}
 assert all(uuid >> 56 == 7 for uuid in uuids)
 assert [t.name for t in uuids.values() if not t.parent] == ['node7']
 assert {p.event.track for p in part if p.HasField('event')} <= set(uuids)
-names = [[c for p in packets for t in p.tree.process for c in t.cmdline] for packets in (whole, part)]
+names = [[c for p in packets for t in p.tree.process for c in t.cmdline]
+         for packets in (whole, part)]
 assert names[1] == ['node7: ' + name for name in names[0]] and names[0]
 (bound,) = [p.event for p in part if p.event.name.startswith('clock within')]
 assert bound.name == 'clock within 0.089 us' and bound.annotation[0].number == 89, bound

@@ -7,7 +7,8 @@
 . "$(dirname "$0")/lib/numbered.sh"
 
 need_numbered sched:sched_switch
-unshare --pid --fork --mount-proc true 2> /dev/null || skip "this machine allows no new PID namespace"
+unshare --pid --fork --mount-proc true 2> /dev/null ||
+	skip "this machine allows no new PID namespace"
 
 inside=in$$ outside=out$$ calls=101
 ln -s "$(realpath "$work/$comm")" "$work/$inside"
@@ -50,14 +51,16 @@ unshare --pid --fork --mount-proc "$PERF" record -a -o "$work/data" \
 	-e sched:sched_switch --filter "$switches" -e raw_syscalls:sys_enter --filter "$of_tasks" \
 	-e cpu-clock:u -c 1000000 -- sh "$work/command" > "$work/record.out" 2> "$work/record.err" &
 wait_until 60 test -e "$work/called" || fatal "the command in the namespace does not run"
-"$work/$outside" --threads 1 --tag 2 --count $calls --rate 1000 > "$work/issued" || fatal "no calls outside"
+"$work/$outside" --threads 1 --tag 2 --count $calls --rate 1000 > "$work/issued" ||
+	fatal "no calls outside"
 : > "$work/called_outside"
 wait $! || fatal "perf record fails"
 
 # The ids of the threads in the fields of the switches, which are those of the initial namespace
 field_pids() {
 	"$PERF" script "${no_symbols[@]}" -i "$work/data" -F trace 2> /dev/null |
-		grep -oE "(^|[ =])$1(:| (prev|next)_pid=)[0-9]+" | grep -oE '[0-9]+$' | sort -un | xargs
+		grep -oE "(^|[ =])$1(:| (prev|next)_pid=)[0-9]+" | grep -oE '[0-9]+$' | sort -un |
+		xargs
 }
 inside_pids=$(field_pids "$inside")
 outside_pids=$(field_pids "$outside")
@@ -72,14 +75,16 @@ python3 "$work/check.py" "$work/trace.json" "$inside" "$outside" > "$work/tids" 
 	fatal "cannot check the trace"
 { read -r inside_tids; read -r outside_tids; } < "$work/tids"
 [ "$inside_tids" = "$inside_pids" ] || error "the threads inside: $inside_tids, not $inside_pids"
-[ "$outside_tids" = "$outside_pids" ] || error "the threads outside: $outside_tids, not $outside_pids"
+[ "$outside_tids" = "$outside_pids" ] ||
+	error "the threads outside: $outside_tids, not $outside_pids"
 
 subtest "--to-chrome of a pipe says that it cannot know"
 unshare --pid --fork --mount-proc "$PERF" record -o - -e raw_syscalls:sys_enter \
 	-- "$work/$inside" --threads 1 --tag 1 --count $calls 2> /dev/null |
 	"$PERF" data convert -i - --to-chrome="$work/pipe.json" 2> "$work/convert.err" &&
 	error "the pipe is converted"
-grep -q 'recorded in a PID namespace' "$work/convert.err" || error "message: $(< "$work/convert.err")"
+grep -q 'recorded in a PID namespace' "$work/convert.err" ||
+	error "message: $(< "$work/convert.err")"
 
 subtest "--to-trace-dat"
 "$PERF" data convert -i "$work/data" --to-trace-dat="$work/trace.dat" 2> "$work/convert.err" ||
@@ -87,7 +92,8 @@ subtest "--to-trace-dat"
 grep -q 'PID namespace' "$work/convert.err" || error "the namespace is not mentioned"
 if command -v trace-cmd > /dev/null; then
 	trace-cmd report -i "$work/trace.dat" > "$work/report" 2> /dev/null
-	grep -qE "^ *$inside-(${inside_pids// /|}) " "$work/report" || error "the task inside has no name"
+	grep -qE "^ *$inside-(${inside_pids// /|}) " "$work/report" ||
+		error "the task inside has no name"
 	grep -E '^ *swapper(/[0-9]+)?-[1-9]' "$work/report" | head -n 3 | grep . &&
 		error "a task has the name of the idle task"
 else

@@ -15,7 +15,8 @@ need_numbered sched:sched_switch
 command -v trace-cmd > /dev/null || skip "trace-cmd is not installed"
 
 cat > "$work/compare.py" <<'END'
-"""Compare the output of perf script and of trace-cmd report; print what they contain as variables."""
+"""Compare the output of perf script and of trace-cmd report; print what they contain as
+variables."""
 import collections
 import re
 import sys
@@ -34,7 +35,8 @@ def read(path, pattern):
                 events += 1
     return cpus, events, prints
 
-# The first name, of perf script, has the system of the event. Other events than tracepoints have none.
+# The first name, of perf script, has the system of the event. Other events than tracepoints have
+# none.
 perf, events, _ = read(sys.argv[1],
                     r' *(.*?) +(-?\d+) +\[(\d+)\] +(\d+\.\d{9}): +[^:\s]+:([^:\s]+):(?: (.*))?$')
 trace, _, prints = read(sys.argv[2],
@@ -49,8 +51,8 @@ for cpu in sorted(perf.keys() | trace.keys()):
     if len(perf[cpu]) != len(trace[cpu]):
         faults.append(f'CPU {cpu}: {len(perf[cpu])} events, {len(trace[cpu])} converted')
     for ours, theirs in zip(perf[cpu], trace[cpu]):
-        # A task that exits has no pid for perf, trace-cmd reads names in the fields of switches, and
-        # the idle task has two names.
+        # A task that exits has no pid for perf, trace-cmd reads names in the fields of switches,
+        # and the idle task has two names.
         comm, pid = ours[:2]
         if pid == -1:
             same = ours[2:] == theirs[2:]
@@ -69,7 +71,8 @@ counted = [int(text.split()[3]) for text in prints if text.endswith('lost at unk
 with open(sys.argv[2] + '.prints', 'w', encoding='utf-8') as file:
     print('\n'.join(prints), file=file)
 print(f'counted={sum(counted)} prints={len(prints)}')
-print(f'events={events} cpus={len(trace)} renamed={len(renamed)} losses={len(lost)} lost={sum(lost)}')
+print(f'events={events} cpus={len(trace)} renamed={len(renamed)}',
+      f'losses={len(lost)} lost={sum(lost)}')
 for fault in faults[:5]:
     print('#   |', fault, file=sys.stderr)
 sys.exit(f'# ERROR: {len(faults)} faults' if faults else 0)
@@ -110,8 +113,8 @@ if convert "$work/system"; then
 	compare "$work/system"
 	((events > 4 * 499 && renamed)) || error "$events events, $renamed tasks renamed"
 	said "Converted $events samples"
-	said "Left out $("$PERF" script "${no_symbols[@]}" -f -i "$work/system" -F event 2> /dev/null |
-		grep -c page-faults) samples of events that are not tracepoints"
+	said "Left out $("$PERF" script "${no_symbols[@]}" -f -i "$work/system" -F event \
+		2> /dev/null | grep -c page-faults) samples of events that are not tracepoints"
 	trace-cmd report --stat "$work/trace.dat" > "$work/stat.out" 2>&1
 	[ "$(awk '$1 == "read" { n += $3 } END { print n + 0 }' "$work/stat.out")" = "$events" ] ||
 		error "trace-cmd report --stat: $(< "$work/stat.out")"
@@ -145,7 +148,8 @@ subtest "The name of a task that was renamed is that of its last sample"
 perf_record -o "$work/renamed" -e raw_syscalls:sys_enter -- sh -c 'exec /bin/true'
 if convert "$work/renamed"; then
 	compare "$work/renamed"
-	trace-cmd report "$work/trace.dat" 2> /dev/null | grep ': sys_enter:' | grep -qv '^ *true-' &&
+	trace-cmd report "$work/trace.dat" 2> /dev/null | grep ': sys_enter:' |
+		grep -qv '^ *true-' &&
 		error "another name: $(grep ': sys_enter:' "$work/report.out" | head -n 3)"
 fi
 
@@ -310,7 +314,8 @@ made() {
 	left_out='^$'
 	[ "$events" = "$made" ] || error "$events events, not $made"
 	[ "$lost" = $((lost_made + 5)) ] || error "$lost events lost, not $((lost_made + 5))"
-	grep -q "^0 002 .* 5 events lost" "$work/report.out.prints" || error "the last loss is not printed"
+	grep -q "^0 002 .* 5 events lost" "$work/report.out.prints" ||
+		error "the last loss is not printed"
 	[ "$counted" = 7 ] || error "$counted events lost at unknown times, not 7"
 	# Event N + 1 follows the loss of N events.
 	awk '/EVENTS DROPPED/ { lost = substr($2, 2); next }
@@ -332,9 +337,11 @@ rm -f "$work/new.dat"
 python3 "$work/make.py" "$work/bad" little 8 4096 no-cpu > /dev/null
 fails 'no CPU: record with -a or --sample-cpu' -i "$work/bad" --to-trace-dat="$work/new.dat"
 python3 "$work/make.py" "$work/bad" little 8 4096 no-formats > /dev/null
-fails 'Cannot read .*, or has no formats of tracepoints' -i "$work/bad" --to-trace-dat="$work/new.dat"
+fails 'Cannot read .*, or has no formats of tracepoints' -i "$work/bad" \
+	--to-trace-dat="$work/new.dat"
 python3 "$work/make.py" "$work/bad" little 8 4096 bad-formats > /dev/null
-fails 'Cannot read .*, or has no formats of tracepoints' -i "$work/bad" --to-trace-dat="$work/new.dat"
+fails 'Cannot read .*, or has no formats of tracepoints' -i "$work/bad" \
+	--to-trace-dat="$work/new.dat"
 "$PERF" record -a -o "$work/clock" -e cpu-clock -- true 2> "$work/record.err"
 fails 'none of its events is a tracepoint' -i "$work/clock" --to-trace-dat="$work/new.dat"
 [ ! -e "$work/new.dat" ] || error "a failed conversion leaves a file"

@@ -106,7 +106,8 @@ grep -q ':xthread\|:xchild\|:python3' "$work/report" || error "perf report print
 
 subtest "perf data convert"
 for format in json chrome trace-dat; do
-	"$PERF" data convert -i "$work/file" --to-$format="$work/file.$format" 2> "$work/convert.err" ||
+	"$PERF" data convert -i "$work/file" --to-$format="$work/file.$format" \
+		2> "$work/convert.err" ||
 		error "--to-$format: $(< "$work/convert.err")"
 done
 ! grep -a -m 1 '"tid": *-1' "$work/file.json" "$work/file.chrome" || error "this is converted"

@@ -181,7 +181,8 @@ done
 subtest "each bound contains the true error of the offset"
 for name in h1 h2 h3 h4 h5; do
 	result=$(manifest "$work/incident.tar" "(lambda c, true: \
-		(abs(c['offset_ns'] - true) <= c['bound_ns'], c['offset_ns'] - true, c['bound_ns']))\
+		(abs(c['offset_ns'] - true) <= c['bound_ns'], c['offset_ns'] - true, \
+		c['bound_ns']))\
 		(h['$name']['clock'], ${shift_ns[$name]})")
 	note "$name: error and bound [ns]: $result"
 	[[ $result = "(True,"* ]] || error "the bound of $name is wrong"
@@ -198,7 +199,8 @@ for name in h1 h2 h3 h4 h5; do
 	result=$(manifest "$work/incident.tar" "(lambda f: (lambda t, e: \
 		($before - e <= t <= $after + e, t - $before))( \
 		$time + (f['clock_pair']['time_of_day_ns'] - f['clock_pair']['clock_ns'] \
-		- f['clock']['offset_ns']) / 1e9, f['clock']['bound_ns'] / 1e9 + 1e-4))(h['$name'])")
+		- f['clock']['offset_ns']) / 1e9, \
+		f['clock']['bound_ns'] / 1e9 + 1e-4))(h['$name'])")
 	note "$name: after the command began [s]: $result"
 	[[ $result = "(True,"* ]] || error "the event is at a wrong time"
 done
@@ -207,18 +209,21 @@ subtest "the trace has the events of all machines, at the same time"
 cat > "$work/trace.py" <<-'END'
 	import sys
 	from perfetto_trace import read_packets
-	folder, before, after, names = sys.argv[1], float(sys.argv[2]), float(sys.argv[3]), sys.argv[4:]
+	folder, names = sys.argv[1], sys.argv[4:]
+	before, after = float(sys.argv[2]), float(sys.argv[3])
 	packets = read_packets(folder + '/trace.pftrace')
 	for number, name in enumerate(names, 1):
 	    own = [packet for packet in packets if packet.machine == number]
-	    assert [p.track.name for p in own if p.HasField('track') and not p.track.parent] == [name], name
+	    tops = [p.track for p in own if p.HasField('track') and not p.track.parent]
+	    assert [track.name for track in tops] == [name], name
 	    (bound,) = [p.event.annotation[0].number for p in own
 	                if p.event.name.startswith('clock within ')]
 	    times = sorted(event.time / 1e9 for p in own for event in p.bundle.event
 	                   if event.generic.name == 'sched:sched_process_exec')
 	    error = bound / 1e9 + 1e-4
 	    assert len(times) == 2, (name, times)
-	    assert before - error <= times[0] <= times[1] <= after + error, (name, times, before, after)
+	    assert before - error <= times[0] <= times[1] <= after + error, \
+	        (name, times, before, after)
 END
 /usr/bin/python3 "$work/trace.py" "$work/files" "$before" "$after" h1 h2 h3 h4 h5 ||
 	error "the trace is wrong"
@@ -335,15 +340,16 @@ subtest "a condition on one machine asks all, and the manifest says who took how
 rm "$work/trigger.tar"
 ln -s "$BUILD/tests/delays" "$work/dly$$"
 recorder_start -a -e sched:sched_process_exec --filter "$marked" --keep=60s,32M --switch-output \
-	--switch-output-when "syscall>23ms if comm==dly$$" --cooldown=1h --exec-snapshot "$work/hook" \
-	-o "$work/local"
+	--switch-output-when "syscall>23ms if comm==dly$$" --cooldown=1h \
+	--exec-snapshot "$work/hook" -o "$work/local"
 "$marker"
 "$work/dly$$" syscall 41 > "$work/truth"
 wait_until 30 test -e "$work/trigger.tar" || error "no archive"
 recorder_stop
 reason=$(manifest "$work/trigger.tar" "m['reason'], len(h), sum('file' in f for f in h.values())")
 note "$reason"
-[[ $reason =~ ^"syscall>23ms if comm==dly$$: dly$$ (pid "[0-9]+", tid $(cut -d ' ' -f 1 "$work/truth")".*" ms; from "[0-9.]+" to "[0-9.]+" 4 4"$ ]] ||
+tid=$(cut -d ' ' -f 1 "$work/truth")
+[[ $reason =~ ^"syscall>23ms if comm==dly$$: dly$$ (pid "[0-9]+", tid $tid".*" ms; from "[0-9.]+" to "[0-9.]+" 4 4"$ ]] ||
 	error "wrong manifest: $(manifest "$work/trigger.tar" "m")"
 
 subtest "a snapshot that a condition has requested before fleet did says so"

@@ -45,7 +45,11 @@ facts)		echo perf-fleet; yes "kernel 6.1" ;;
 hang)		facts; exec sleep 60 ;;
 deaf)		trap '' TERM HUP; exec sleep 60 ;;
 real)	facts; clocks; file "$(stat -c %s real.data)"; cat real.data ;;
-ahead)		facts; for _ in {1..8}; do read -r; echo "time $((${EPOCHREALTIME%.*} + 3)).${EPOCHREALTIME#*.}"; done
+ahead)		facts
+		for _ in {1..8}; do
+			read -r
+			echo "time $((${EPOCHREALTIME%.*} + 3)).${EPOCHREALTIME#*.}"
+		done
 		read -r; file "$(stat -c %s real.data)"; cat real.data ;;
 trickle)	facts; clocks; file 6; printf abc; exec sleep 60 ;;
 esac
@@ -193,7 +197,8 @@ cat > "$work/rewrite.py" <<-'END'
 	sys.path.append(sys.argv[1])
 	from fleet import chrome, merge
 	result = {'machine': 'n2', 'clock': {'offset_ns': -7000000},
-	          'clock_pair': {'time_of_day_ns': 1795430770000000001, 'clock_ns': 1000000051736000000}}
+	          'clock_pair': {'time_of_day_ns': 1795430770000000001,
+	                         'clock_ns': 1000000051736000000}}
 	shift = merge.clock_shift(result) + (1000000000 - 1795000000) * 10**9
 	for line in sys.stdin.buffer:
 	    event = chrome.rewrite(line, 2, b'n2', shift)
@@ -229,7 +234,8 @@ diff "$work/expected" "$work/rewritten" || error "the events are wrong"
 subtest "a recording in the archive and in the trace"
 "$PERF" record -q -e page-faults:u -o real.data -- true 2> err || error "cannot record: $(cat err)"
 snapshot 0 -w real --trace chrome
-[ "$(manifest "m['trace'], h['real']['lost_events'], h['real']['last_s'] >= h['real']['first_s'] > 0")" = \
+[ "$(manifest "m['trace'], h['real']['lost_events'], \
+	h['real']['last_s'] >= h['real']['first_s'] > 0")" = \
 	"['real'] 0 True" ] || error "wrong manifest: $(manifest m), $(cat err)"
 tar -xOf t.tar t/trace.json.gz | gzip -d | /usr/bin/python3 -c "
 import json, sys
@@ -252,14 +258,15 @@ if has_perfetto_reader; then
 		host = [p for p in packets if not p.machine]
 		assert {c.id: c.time for p in host for c in p.clocks.clock} == \
 		    dict.fromkeys((1, 6), host[0].clocks.clock[0].time)
-		assert abs(host[0].clocks.clock[0].time - manifest['created_s'] * 1e9) < 2000, host[0]
+		assert abs(host[0].clocks.clock[0].time - manifest['created_s'] * 1e9) < 2000, \
+		    host[0]
 		assert any(p.event.name == 'request' for p in host)
 		first, sequences, uuids = {}, set(), set()
 		for number, result in enumerate(manifest['machines'], 1):
 		    own = [p for p in packets if p.machine == number]
 		    # To times of the collector, as the manual describes
-		    shift = result['clock_pair']['time_of_day_ns'] - result['clock_pair']['clock_ns'] - \
-		        result['clock']['offset_ns']
+		    pair = result['clock_pair']
+		    shift = pair['time_of_day_ns'] - pair['clock_ns'] - result['clock']['offset_ns']
 		    found = sorted(p.time for p in own if p.HasField('sample'))
 		    assert found == [time + shift for time in times] and found, (result, found[:3])
 		    first[result['machine']] = found[0]
@@ -267,7 +274,8 @@ if has_perfetto_reader; then
 		    tracks = {p.track.uuid: p.track for p in own if p.HasField('track')}
 		    top = [track for track in tracks.values() if not track.parent]
 		    assert [track.name for track in top] == [result['machine']], top
-		    bounds = [p.event.annotation[0].number for p in own if p.event.track == top[0].uuid
+		    bounds = [p.event.annotation[0].number for p in own
+		              if p.event.track == top[0].uuid
 		              and p.event.name.startswith('clock within ')]
 		    assert bounds == [result['clock']['bound_ns']], bounds
 		    assert all(process.cmdline[0].startswith(result['machine'] + ': ')
@@ -297,35 +305,42 @@ cat > "$work/packets.py" <<-'END'
 	sys.dont_write_bytecode = True
 	sys.path.append(sys.argv[1])
 	from fleet.merge import TraceError
-	from fleet.perfetto import (CLOCKS, COMPRESSED, EVENT, MACHINE, SEQUENCE, TIME, TRACK, check, number,
-	                            split, text, unpack)
+	from fleet.perfetto import (CLOCKS, COMPRESSED, EVENT, MACHINE, SEQUENCE, TIME, TRACK,
+	                            check, number, split, text, unpack)
 	own, other = 2 << 56 | 7, 3 << 56 | 7
 	end = number(SEQUENCE, 2 << 20 | 5) + number(MACHINE, 2)
 	bundle = text(1, b'anything')
 	event = text(EVENT, number(9, 1) + number(11, own) + text(23, b'name'))
-	for packet in (bundle, number(TIME, 9) + event, text(TRACK, number(1, own) + number(5, own) + text(2, b'x'))):
+	for packet in (bundle, number(TIME, 9) + event,
+	               text(TRACK, number(1, own) + number(5, own) + text(2, b'x'))):
 	    for sequence in (5, 3 << 20 | 5, 2 << 20 | 5):
-	        assert check(packet + number(SEQUENCE, sequence) + number(MACHINE, 3), 2) == packet + end
-	        assert check(number(MACHINE, 2) + number(SEQUENCE, sequence) + packet, 2) == packet + end
+	        sequence = number(SEQUENCE, sequence)
+	        assert check(packet + sequence + number(MACHINE, 3), 2) == packet + end
+	        assert check(number(MACHINE, 2) + sequence + packet, 2) == packet + end
 	packed = text(COMPRESSED, zlib.compress(text(1, bundle) + text(1, event)))
 	assert unpack(packed) == [bundle, event] and unpack(bundle) == [bundle]
-	for bad in (text(EVENT, number(9, 1) + number(11, other)), text(EVENT, number(11, own) + number(31, other)),
+	for bad in (text(EVENT, number(9, 1) + number(11, other)),
+	            text(EVENT, number(11, own) + number(31, other)),
 	            text(TRACK, number(1, other)), text(TRACK, number(1, own) + number(5, other)),
-	            text(TRACK, text(1, b'x')), packed, text(CLOCKS, b''), text(107, b''), bundle[:-1], b'\x80',
-	            b'\x0d1234', b'\x0a' + b'\xff' * 12, text(SEQUENCE, b'x')):
+	            text(TRACK, text(1, b'x')), packed, text(CLOCKS, b''), text(107, b''),
+	            bundle[:-1], b'\x80', b'\x0d1234', b'\x0a' + b'\xff' * 12,
+	            text(SEQUENCE, b'x')):
 	    assert check(bad, 2) == b'', bad
 	    assert check(bundle + bad, 2) == b'', bad
-	for bad in (text(COMPRESSED, b'no zlib'), text(COMPRESSED, zlib.compress(bytes(1 << 27))), number(COMPRESSED, 3)):
+	for bad in (text(COMPRESSED, b'no zlib'), text(COMPRESSED, zlib.compress(bytes(1 << 27))),
+	            number(COMPRESSED, 3)):
 	    assert unpack(bad) == [], bad
 	assert split(text(1, bundle) + text(1, event)[:-1]) == ([bundle], text(1, event)[:-1])
-	for bad in (b'x', text(1, bundle) + b'\0', b'\x0a' + b'\xff' * 12, b'\x0a\xff\xff\xff\xff\x0f'):
+	for bad in (b'x', text(1, bundle) + b'\0', b'\x0a' + b'\xff' * 12,
+	            b'\x0a\xff\xff\xff\xff\x0f'):
 	    try:
 	        print(split(bad))
 	    except TraceError:
 	        continue
 	    sys.exit('no error')
 END
-/usr/bin/python3 "$work/packets.py" "$tests_dir/.." || error "a packet is not judged as it should be"
+/usr/bin/python3 "$work/packets.py" "$tests_dir/.." ||
+	error "a packet is not judged as it should be"
 
 # This perf does with a file what a file may make the real one do.
 mkdir "$work/stub"
@@ -364,7 +379,8 @@ cat > "$work/sandbox.py" <<-'END'
 END
 # sandboxed ARGUMENTS...
 sandboxed() {
-	PATH=$work/stub:${confining:-}$PATH /usr/bin/python3 "$work/sandbox.py" "$tests_dir/.." "$@" 2>&1
+	PATH=$work/stub:${confining:-}$PATH /usr/bin/python3 "$work/sandbox.py" "$tests_dir/.." \
+		"$@" 2>&1
 }
 
 for kind in bubblewrap nobody; do
@@ -382,7 +398,8 @@ for kind in bubblewrap nobody; do
 	"is "* | *"with your rights"*)	inconclusive "$kind does not work here" ;;
 	*)		error "printed: $(cat out)" ;;
 	esac
-	[ "$(cat "$work/secret")" = secret ] && [ ! -e "$work/created" ] || error "a file was written"
+	[ "$(cat "$work/secret")" = secret ] && [ ! -e "$work/created" ] ||
+		error "a file was written"
 done
 
 subtest "a file whose trace does not end is given up"
@@ -407,19 +424,21 @@ fleet status -w 'n[1-9]'
 
 subtest "wrong options"
 for options in "" "-w n[1" "-w -oProxyCommand=touch" "-w n1 --timeout 0" "-w n1 --timeout x" \
-	"-w n1 --fanout 0" "-w n1 --max-size 1X" "-w n1 --instance ../x" "-w n1 --no-such-option" "-w n1 -x"; do
+	"-w n1 --fanout 0" "-w n1 --max-size 1X" "-w n1 --instance ../x" "-w n1 --no-such-option" \
+	"-w n1 -x"; do
 	# shellcheck disable=SC2086 # several words
 	fleet snapshot $options
 	[ "$status" = 129 ] || error "exit status $status for '$options'"
 	[ -s err ] || error "no message for '$options'"
 	! grep -q Traceback err || error "$(tail -n 1 err) for '$options'"
 done
-for nodes in @no-such-group '*' '@no:such' 'n[1-100000000]' 'n[1-1000]x[1-1000]' '@g[1-1000000000]' \
-	'[::1]:22' 'user@-x' ''; do
+for nodes in @no-such-group '*' '@no:such' 'n[1-100000000]' 'n[1-1000]x[1-1000]' \
+	'@g[1-1000000000]' '[::1]:22' 'user@-x' ''; do
 	fleet snapshot -w "$nodes"
 	[ "$status" = 129 ] || error "exit status $status for '$nodes'"
 	! grep -q Traceback err || error "$(tail -n 1 err) for '$nodes'"
-	[[ $nodes != *1000* ]] || grep -q 'more than 10000 machines' err || error "'$nodes': $(cat err)"
+	[[ $nodes != *1000* ]] || grep -q 'more than 10000 machines' err ||
+		error "'$nodes': $(cat err)"
 done
 "$PERF" fleet -h > out || error "-h fails"
 grep -q 'examples:' out || error "no examples"

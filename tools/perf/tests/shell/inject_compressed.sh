@@ -10,7 +10,8 @@
 need perf sched:sched_switch
 
 compressed() {
-	[ "$("$PERF" report -i "$1" --stats 2> /dev/null | grep -c ' COMPRESSED events: *[1-9]')" = 1 ]
+	[ "$("$PERF" report -i "$1" --stats 2> /dev/null |
+		grep -c ' COMPRESSED events: *[1-9]')" = 1 ]
 }
 
 # same_events IN OUT: check that OUT has the samples of IN, and nothing that is compressed
@@ -61,7 +62,8 @@ inject "$work/plain" "$work/copy"
 same_events "$work/plain" "$work/copy"
 
 subtest "Without -b: the build-ids of the header are kept"
-"$PERF" record -z --no-buildid-mmap -e page-faults -c 1 -o "$work/table" -- ls / > /dev/null 2> "$work/record.err" ||
+"$PERF" record -z --no-buildid-mmap -e page-faults -c 1 -o "$work/table" -- ls / > /dev/null \
+	2> "$work/record.err" ||
 	fatal "perf record fails"
 has_id_of_ls "$work/table"
 inject "$work/table" "$work/copy"
@@ -80,6 +82,7 @@ has_id_of_ls "$work/ids"
 subtest "--mmap2-buildid-all: build-ids in the records of maps"
 inject "$work/plain" "$work/mmap2" --mmap2-buildid-all
 "$PERF" script "${no_symbols[@]}" -i "$work/mmap2" --show-mmap-events 2> /dev/null |
-	grep -q 'PERF_RECORD_MMAP2.*<[0-9a-f]\{40\}>.*/ls$' || error "no record with the build-id of ls"
+	grep -q 'PERF_RECORD_MMAP2.*<[0-9a-f]\{40\}>.*/ls$' ||
+	error "no record with the build-id of ls"
 
 finish

@@ -87,7 +87,8 @@ kdump() {
 	        bits[pfn // 8] = bits.get(pfn // 8, 0) | 1 << pfn % 8
 	        packed = min(zlib.compress(pages[pfn], 1), pages[pfn], key=len)
 	        dump.seek(list_at + nr * 24)
-	        dump.write(struct.pack('<QIIQ', at, len(packed), packing if len(packed) < page else 0, 0))
+	        flags = packing if len(packed) < page else 0
+	        dump.write(struct.pack('<QIIQ', at, len(packed), flags, 0))
 	        dump.seek(at)
 	        dump.write(packed)
 	        at += len(packed)
@@ -130,8 +131,13 @@ recover "$work/image" || error "perf inject fails: $(cat "$work/inject.err")"
 is_tail "$whole" $((whole - rings)) || error "whole samples of $rings rings are not recovered"
 
 subtest "two copies of the rings among other bytes"
-{ head -c 12345 /dev/urandom; cat "$work/image"; head -c 77 /dev/urandom; cat "$work/image"; head -c 4321 /dev/urandom; } \
-	> "$work/twice"
+{
+	head -c 12345 /dev/urandom
+	cat "$work/image"
+	head -c 77 /dev/urandom
+	cat "$work/image"
+	head -c 4321 /dev/urandom
+} > "$work/twice"
 recover "$work/twice" || error "perf inject fails: $(cat "$work/inject.err")"
 is_tail "$whole" $((whole - rings)) || error "whole samples are not recovered"
 
@@ -151,7 +157,8 @@ for seed in "" 1; do
 	recover "$work/dump" || error "kdump: perf inject fails: $(cat "$work/inject.err")"
 	cmp <(texts "$work/out.raw") <(texts "$work/out") ||
 		error "the records differ from those of the image"
-	[ "$(samples "$work/out")" -ge $((whole - rings)) ] || error "whole samples are not recovered"
+	[ "$(samples "$work/out")" -ge $((whole - rings)) ] ||
+		error "whole samples are not recovered"
 done
 
 subtest "a damaged kdump-compressed image"
@@ -175,8 +182,8 @@ fails "$work/cut" "header is damaged"
 cp "$work/dump" "$work/cut"
 poke "$work/cut" 436 '\0376\0377\0377\0377'	# size of the bitmaps
 fails "$work/cut" "its end is missing"
-# The first page has no length, the second one lies outside of the file, the last one is not what zlib
-# wrote.
+# The first page has no length, the second one lies outside of the file, the last one is not what
+# zlib wrote.
 cp "$work/dump" "$work/cut"
 poke "$work/cut" $((list_at + 8)) '\0\0\0\0'
 poke "$work/cut" $((list_at + 24)) '\0\0\0\0\0\0\0\0177'
@@ -197,18 +204,21 @@ TMPDIR=$work/missing fails "$work/dump" "Set TMPDIR"
 # The rings of all CPUs have records at the same positions.
 subtest "rings written by BPF, from the memory of the recorder"
 enter=raw_syscalls:sys_enter
-if ! "$PERF" record -a --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data" -- true 2> "$work/record.err"; then
+if ! "$PERF" record -a --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data" \
+	-- true 2> "$work/record.err"; then
 	inconclusive "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err")"
 else
 	recorder_start -a -m 64 --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data"
 	for cpu in $(sed 's/[-,]/ /g' /sys/devices/system/cpu/online); do
-		taskset -c "$cpu" "$work/$comm" --threads 1 --tag 1 --count 10007 > "$work/issued" ||
+		taskset -c "$cpu" "$work/$comm" --threads 1 --tag 1 --count 10007 \
+			> "$work/issued" ||
 			error "no calls on CPU $cpu"
 	done
 	control disable || error "disable: $answer"
 	python3 - "$recorder" > "$work/image" <<-'END'
 	import sys
-	with open(f'/proc/{sys.argv[1]}/maps') as maps, open(f'/proc/{sys.argv[1]}/mem', 'rb') as memory:
+	process = f'/proc/{sys.argv[1]}'
+	with open(f'{process}/maps') as maps, open(f'{process}/mem', 'rb') as memory:
 	    for line in maps:
 	        if 'anon_inode:bpf-map' in line:
 	            begin, end = (int(number, 16) for number in line.split()[0].split('-'))

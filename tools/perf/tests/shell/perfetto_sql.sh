@@ -55,7 +55,8 @@ ask() {
 # tables NAME: write $output to the database NAME
 tables() {
 	/usr/bin/python3 "$tests_dir/shell/lib/perfetto_tables.py" "$output" "$work/$1.db" \
-		2> "$work/tables.err" || error "cannot read the trace: $(tail -n 1 "$work/tables.err")"
+		2> "$work/tables.err" ||
+		error "cannot read the trace: $(tail -n 1 "$work/tables.err")"
 }
 
 subtest "The page has ten questions"
@@ -75,18 +76,22 @@ control snapshot || error "no snapshot"
 recorder_stop
 find_snapshots "$work/kept"
 convert "${snapshots[0]}" && tables kept
-"$PERF" script -f -i "${snapshots[0]}" --ns -G -F comm,tid,cpu,time,event,trace 2> /dev/null > "$work/script"
+"$PERF" script -f -i "${snapshots[0]}" --ns -G -F comm,tid,cpu,time,event,trace 2> /dev/null \
+	> "$work/script"
 "$PERF" script -f -i "${snapshots[0]}" --ns -F tid,time,event,ip,sym 2> /dev/null > "$work/stacks"
 "$PERF" sched timehist -f -i "${snapshots[0]}" --no-call-graph > "$work/timehist" 2> /dev/null
 cat > "$work/events.py" <<END
-"""What perf script prints: (cpu, ns, comm, tid, event, text) of each sample, in the order of time."""
+"""What perf script prints: (cpu, ns, comm, tid, event, text) of each sample, in the order of
+time."""
 import re
 LINE = re.compile(r' *(.*?) +(-?\d+) +\[(\d+)\] +(\d+)\.(\d{9}): +(\S+):(?: +(.*))?')
-events = sorted((int(m[3]), int(m[4] + m[5]), m[1], int(m[2]), m[6], (m[7] or '').strip()) for m in
-                map(LINE.fullmatch, open('$work/script', errors='replace').read().splitlines()) if m)
+lines = open('$work/script', errors='replace').read().splitlines()
+events = sorted((int(m[3]), int(m[4] + m[5]), m[1], int(m[2]), m[6], (m[7] or '').strip())
+                for m in map(LINE.fullmatch, lines) if m)
 events.sort(key=lambda e: e[1])
 SWITCH = re.compile(r'(?:prev_comm=)?(.*?)(?: prev_pid=|:)(\d+)(?: prev_prio=| \[)(\d+)\]?'
-                    r'(?: prev_state=| )(\S+) ==> (?:next_comm=)?(.*)(?: next_pid=|:)(\d+)(?: next_prio=| \[)\d+\]?')
+                    r'(?: prev_state=| )(\S+) ==> (?:next_comm=)?(.*)(?: next_pid=|:)(\d+)'
+                    r'(?: next_prio=| \[)\d+\]?')
 # (cpu, from, to, comm, tid, state at the end) of each time on a CPU
 runs, since = [], {}
 for cpu, time, _, _, event, text in events:
@@ -127,7 +132,8 @@ assert any(row[1] == tid and lower <= row[3] <= upper for row in every), (tid, l
 waits = collections.defaultdict(list)
 for wait, run, task in db.execute('''
         SELECT r.dur, r2.ts + r2.dur, thread.tid FROM thread_state AS r JOIN thread USING (utid)
-        JOIN thread_state AS r2 ON r2.utid = r.utid AND r2.ts = r.ts + r.dur AND r2.state = 'Running'
+        JOIN thread_state AS r2
+        ON r2.utid = r.utid AND r2.ts = r.ts + r.dur AND r2.state = 'Running'
         WHERE r.state IN ('R', 'R+')'''):
     waits[task].append((run, wait))
 expected = []
@@ -165,7 +171,8 @@ rows = ask(4, '$sleeper')
 slept = [row for row in rows if 'nanosleep' in row[0] or '$(uname -m)' != 'x86_64']
 for (_, lower, upper, _, _), (_, _, length) in zip(lines, slept):
     assert lower <= length <= upper, (lower, upper, rows)
-assert len(slept) >= 2 and [row[2] for row in rows] == sorted((row[2] for row in rows), reverse=True), rows
+times = [row[2] for row in rows]
+assert len(slept) >= 2 and times == sorted(times, reverse=True), rows
 assert len(rows) == 10, rows
 END
 
@@ -177,7 +184,8 @@ rows = ask(5, '$sleeper')
 expected, reading = [], False
 for line in open('$work/stacks', errors='replace'):
     if re.match(r' *\d+ +\d+\.\d+:', line):
-        reading = re.match(rf' *{tid} +{begin // 10**9}\.{begin % 10**9:09d}: +sched:sched_switch', line)
+        time = rf'{begin // 10**9}\.{begin % 10**9:09d}'
+        reading = re.match(rf' *{tid} +{time}: +sched:sched_switch', line)
     elif reading and line.strip():
         expected.append(re.sub(r'^\s*[0-9a-f]+ ', '', line).strip())
 assert [row[0] for row in rows] == expected and len(expected) > 3, (rows, expected)
@@ -189,7 +197,8 @@ subtest "6: who wakes a task"
 ask kept <<END
 from events import events
 rows = ask(6, '${waiter}w')
-expected = collections.Counter(tid for _, _, _, tid, event, text in events if event == 'sched:sched_waking'
+expected = collections.Counter(tid for _, _, _, tid, event, text in events
+                               if event == 'sched:sched_waking'
                                and re.match('(?:comm=)?${waiter}w[: ]', text))
 assert {tid: times for _, tid, times in rows}.keys() <= expected.keys(), (rows, expected)
 assert any(name == '$waiter' for name, _, _ in rows), rows
@@ -202,7 +211,8 @@ from events import runs
 rows = ask(7, '$sleeper')
 for tid in {row[0] for row in rows}:
     ran = sum(end - begin for _, begin, end, _, task, _ in runs if task == tid)
-    assert [ns for task, state, _, ns in rows if (task, state) == (tid, 'Running')] == [ran], (rows, ran)
+    assert [ns for task, state, _, ns in rows if (task, state) == (tid, 'Running')] == [ran], \
+        (rows, ran)
 slept = sum(ns for _, state, _, ns in rows if state == 'S')
 assert slept >= 49000000, rows
 END
@@ -212,7 +222,8 @@ ask kept <<'END'
 from events import events
 short = {'sched:sched_' + name: 'sched_' + name for name in ('switch', 'waking')} | {
     'raw_syscalls:' + name: name for name in ('sys_enter', 'sys_exit')}
-expected = collections.Counter(short.get(event, event) for *_, event, _ in events if event != 'snapshot')
+expected = collections.Counter(short.get(event, event) for *_, event, _ in events
+                               if event != 'snapshot')
 assert dict(ask(8)) == dict(expected), (ask(8), expected)
 print(f'# {dict(expected)}')
 END
@@ -220,8 +231,8 @@ END
 subtest "9: which programs were executed"
 ask kept <<END
 from events import events
-expected = [(time, tid, re.match(r'filename=(.*) pid=', text)[1]) for _, time, _, tid, event, text in events
-            if event == 'sched:sched_process_exec']
+expected = [(time, tid, re.match(r'filename=(.*) pid=', text)[1])
+            for _, time, _, tid, event, text in events if event == 'sched:sched_process_exec']
 assert ask(9) == expected, (ask(9), expected)
 assert {'$work/$waiter', '$work/$sleeper'} <= {row[2] for row in expected}, expected
 END
@@ -251,13 +262,16 @@ if [ -n "$processor" ]; then
 		db = sqlite3.connect('$work/kept.db')
 		def run(text):
 		    open('$work/q.sql', 'w').write(text)
-		    lines = subprocess.run(['$processor', '-q', '$work/q.sql', '$output'], check=True,
-		                           capture_output=True, text=True).stdout.splitlines()
+		    lines = subprocess.run(['$processor', '-q', '$work/q.sql', '$output'],
+		                           check=True, capture_output=True,
+		                           text=True).stdout.splitlines()
 		    return [row for row in csv.reader(lines) if row][1:]
 		for text in questions('$page', '$sleeper', 0)[:9]:
-		    expected = [['[NULL]' if v is None else str(v) for v in row] for row in db.execute(text)]
+		    expected = [['[NULL]' if v is None else str(v) for v in row]
+		                for row in db.execute(text)]
 		    assert sorted(run(text)) == sorted(expected), (text, run(text), expected)
-		bad = run("SELECT name, idx, value FROM stats WHERE severity != 'info' AND value != 0;")
+		bad = run("SELECT name, idx, value FROM stats "
+		          "WHERE severity != 'info' AND value != 0;")
 		assert not bad, bad
 	END
 	/usr/bin/python3 "$work/compare.py" || error "trace_processor has other answers"

@@ -14,8 +14,8 @@ cat > "$work/damage.py" <<'END'
 import struct, subprocess, sys
 
 perf, source = sys.argv[1:]
-names = ['TRACING_DATA', 'BUILD_ID', 'HOSTNAME', 'OSRELEASE', 'VERSION', 'ARCH', 'NRCPUS', 'CPUDESC',
-         'CPUID', 'TOTAL_MEM', 'CMDLINE', 'EVENT_DESC', 'CPU_TOPOLOGY', 'NUMA_TOPOLOGY']
+names = ['TRACING_DATA', 'BUILD_ID', 'HOSTNAME', 'OSRELEASE', 'VERSION', 'ARCH', 'NRCPUS',
+         'CPUDESC', 'CPUID', 'TOTAL_MEM', 'CMDLINE', 'EVENT_DESC', 'CPU_TOPOLOGY', 'NUMA_TOPOLOGY']
 HEADER_READERS = ['script', '--header-only', '-I'], ['buildid-list']
 runs, crashes = 0, 0
 
@@ -82,8 +82,9 @@ read(data[:next(place for kind, place in places.items() if kind != attributes)],
 damaged = bytearray(data)                       # a THREAD_MAP without so many entries is refused
 struct.pack_into('<I', damaged, places[73] + 8, 0x7fffff)
 read(damaged, 'THREAD_MAP, entries', ['script'], ['report', '--stats'])
-if subprocess.run([perf, 'script', '-i', source + '.damaged'], stdin=subprocess.DEVNULL, check=False,
-                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
+if subprocess.run([perf, 'script', '-i', source + '.damaged'], check=False,
+                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                  stderr=subprocess.DEVNULL).returncode == 0:
     crashes += 1
     print('# THREAD_MAP, entries: perf script reads behind the record')
 print(f'# {runs} runs of {len(features)} features')

@@ -5,8 +5,8 @@
 # tags: parallel long
 # needs: upstream-perf
 #
-# Each kind of file is recorded, and decompressed by perf inject. Each reader prints the same of both,
-# and the same as the reader of upstream's perf prints of the decompressed one.
+# Each kind of file is recorded, and decompressed by perf inject. Each reader prints the same of
+# both, and the same as the reader of upstream's perf prints of the decompressed one.
 
 . "$(dirname "$0")/lib/recorder.sh"
 
@@ -16,7 +16,8 @@ command -v objdump > /dev/null || skip "no objdump"
 
 events=()
 for event in cpu-clock/period=50000/u raw_syscalls:sys_enter raw_syscalls:sys_exit \
-	sched:sched_{switch,waking,wakeup,wakeup_new,migrate_task,stat_runtime,process_fork,process_exit} \
+	sched:sched_{switch,waking,wakeup,wakeup_new,migrate_task,stat_runtime} \
+	sched:sched_process_{fork,exit} \
 	irq:irq_handler_{entry,exit} irq:softirq_{raise,entry,exit} \
 	workqueue:workqueue_{activate_work,execute_start,execute_end} lock:contention_{begin,end} \
 	power:cpu_{idle,frequency}; do
@@ -74,12 +75,13 @@ readers=(
 	"archive"
 )
 
-# Readers that fail on a pipe file with upstream's perf as well: events and number of CPUs are not known
-# when perf inject -s and perf sched timehist -V look at them, perf diff fails at the first sample, and
-# there are no build-ids before perf inject -b.
+# Readers that fail on a pipe file with upstream's perf as well: events and number of CPUs are not
+# known when perf inject -s and perf sched timehist -V look at them, perf diff fails at the first
+# sample, and there are no build-ids before perf inject -b.
 not_of_pipes='^inject -s$|^sched timehist .*-MVw|^diff$|^archive$'
 
-# Upstream's perf trace -i attaches BPF programs, which take the system calls of recordings beside it.
+# Upstream's perf trace -i attaches BPF programs, which take the system calls of recordings beside
+# it.
 not_by_upstream='^trace'
 
 export HOME=$work		# the cache of build-ids
@@ -115,7 +117,8 @@ say() {
 	case "$*" in
 	inject*)
 		"$perf" "$@" -i "$work/file" -o "$work/injected" &&
-			"$PERF" script "${no_symbols[@]}" -i "$work/injected" -F comm,tid,time,event,trace
+			"$PERF" script "${no_symbols[@]}" -i "$work/injected" \
+				-F comm,tid,time,event,trace
 		;;
 	diff)	"$perf" diff "${no_symbols[@]}" "$work/file" "$work/file" ;;
 	archive)
@@ -128,15 +131,18 @@ say() {
 	esac < /dev/null 2> "$work/say.err" > "$work/said"
 	status=$?
 	[ ! -e "$work/OUT" ] || cat "$work/OUT" >> "$work/said"
-	# Tips, names of temporary files, and a share of all events, of which a pipe file has others, differ.
-	sed -i '/^# (Tip: /d; s/perf-vdso.so-.*/perf-vdso.so/; s/INFO: .*% skipped/INFO: skipped/' "$work/said"
+	# Tips, names of temporary files, and a share of all events, of which a pipe file has
+	# others, differ.
+	sed -i '/^# (Tip: /d; s/perf-vdso.so-.*/perf-vdso.so/; s/INFO: .*% skipped/INFO: skipped/' \
+		"$work/said"
 	[ "$1 ${2-}" != "sched replay" ] || sed -i '/^task\|nr_/!d' "$work/said"
 	return $status
 }
 
 # annotates READER...: the file, with a result
 annotates() {
-	say "$PERF" "$work/$name" "$@" || error "perf $* of $name fails: $(tail -n 1 "$work/say.err")"
+	say "$PERF" "$work/$name" "$@" ||
+		error "perf $* of $name fails: $(tail -n 1 "$work/say.err")"
 	[ -s "$work/said" ] || error "perf $* of $name prints nothing"
 }
 
@@ -183,20 +189,24 @@ for kind_nr in "${!kinds[@]}"; do
 	for nr in "${!readers[@]}"; do
 		read -ra reader <<< "${readers[nr]}"
 		[[ $name != pipe || ! ${readers[nr]} =~ $not_of_pipes ]] || continue
-		# Every reader meets one kind, and all kinds at night. perf annotate always meets each kind.
+		# Every reader meets one kind, and all kinds at night. perf annotate always meets
+		# each kind.
 		if [ -z "${NIGHT-}" ] && ((nr % ${#kinds[@]} != kind_nr)); then
 			[ "${reader[0]}" != annotate ] || annotates "${reader[@]}"
 			continue
 		fi
 		if [ "${reader[0]}" = archive ]; then	# the last one
-			# Other programs on this CPU may be large: it takes a minute to compress a compiler.
+			# Other programs on this CPU may be large: it takes a minute to compress a
+			# compiler.
 			target=()
 			# shellcheck disable=SC2086 # several options
 			record_both "$name" $options || error "perf record $options fails"
 		fi
 		same_as_plain "${reader[@]}"
-		# Upstream's perf inject writes no build-ids of programs that were not hit by a sample.
-		[[ ! -x ${UPSTREAM_PERF-} || ${reader[0]} = archive || ${reader[0]} = buildid-list ]] ||
+		# Upstream's perf inject writes no build-ids of programs that were not hit by a
+		# sample.
+		[[ ! -x ${UPSTREAM_PERF-} || ${reader[0]} = archive ||
+			${reader[0]} = buildid-list ]] ||
 			[[ "${reader[*]}" =~ $not_by_upstream ]] || same_as_upstream "${reader[@]}"
 	done
 done

@@ -37,10 +37,12 @@ compare() {
 }
 
 subtest "a command records calls"
-"$PERF" record -q -B -N "${event[@]}" -z -o "$work/few" -- "$work/$comm" --threads 1 --count 11 2> "$work/record.err" &&
-	"$PERF" record -q -B -N "${event[@]}" -z -o "$work/stream" -- "$work/$comm" "${many[@]}" 2> "$work/record.err" &&
-	"$PERF" record -q -B -N "${event[@]}" --keep=60s,256M -o "$work/kept" -- "$work/$comm" "${many[@]}" \
-		2> "$work/record.err" || error "$(cat "$work/record.err")"
+"$PERF" record -q -B -N "${event[@]}" -z -o "$work/few" -- "$work/$comm" --threads 1 --count 11 \
+	2> "$work/record.err" &&
+	"$PERF" record -q -B -N "${event[@]}" -z -o "$work/stream" -- "$work/$comm" "${many[@]}" \
+		2> "$work/record.err" &&
+	"$PERF" record -q -B -N "${event[@]}" --keep=60s,256M -o "$work/kept" -- "$work/$comm" \
+		"${many[@]}" 2> "$work/record.err" || error "$(cat "$work/record.err")"
 for file in stream kept; do
 	(($(samples "$work/$file") >= calls)) || inconclusive "not all calls are in the file"
 done
@@ -52,7 +54,8 @@ for file in stream kept; do
 done
 
 subtest "perf record reads back what it kept"
-memory "$PERF" record -B -N "${event[@]}" --keep=60s,64M -o "$work/again" -- "$work/$comm" "${many[@]}"
+memory "$PERF" record -B -N "${event[@]}" --keep=60s,64M -o "$work/again" -- "$work/$comm" \
+	"${many[@]}"
 without=$memory
 memory "$PERF" record -N "${event[@]}" --keep=60s,64M -o "$work/again" -- "$work/$comm" "${many[@]}"
 note "$memory kB, $without kB without reading back"

@@ -34,8 +34,8 @@ nr_found() {
 subtest "--advise measures, and writes nothing"
 echo precious > "$work/data"
 numbered_event overwrite
-calls "--rate 10000 --idle --count $measured" -z0 --advise="${wanted}s" "${event[@]}" --switch-output \
-	--switch-output-event sched:sched_process_exec --summary=json
+calls "--rate 10000 --idle --count $measured" -z0 --advise="${wanted}s" "${event[@]}" \
+	--switch-output --switch-output-event sched:sched_process_exec --summary=json
 note "$(cat "$work/record.err")"
 [ "$(cat "$work/data")" = precious ] || error "the file is overwritten"
 compgen -G "$work/data.*" && error "a file was written"
@@ -46,7 +46,8 @@ ring=$(json ring_bytes) keep=$(json keep_bytes)
 # The rate of the calls depends on the machine. The test is about the number of calls that fit.
 fitting=$(awk -v n="$measured" -v wanted="$wanted" -v s="$(json measured)" '
 	BEGIN { print int(n * wanted / s) }')
-bytes=$(awk -v rate="$(json busiest_bytes_per_second)" -v s="$wanted" 'BEGIN { print int(rate * s) }')
+bytes=$(awk -v rate="$(json busiest_bytes_per_second)" -v s="$wanted" \
+	'BEGIN { print int(rate * s) }')
 note "$wanted s are $fitting calls, $bytes bytes"
 ((keep > bytes && keep < bytes * 5 / 4 + (64 << 20))) || error "--keep=$keep for $bytes bytes"
 

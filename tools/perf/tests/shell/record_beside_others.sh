@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # tags: parallel
 
-# Kernels build a side-band record, and the sample of a page fault, once for all events that want it,
-# and leave parts of it behind for the next event (state/fixup.h, ring/sample_ids.h). All recorders here follow one task through several programs,
-# so that each recorder may leave something to each. Every perf must read each file, and all files
-# must tell the same.
+# Kernels build a side-band record, and the sample of a page fault, once for all events that want
+# it, and leave parts of it behind for the next event (state/fixup.h, ring/sample_ids.h). All
+# recorders here follow one task through several programs, so that each recorder may leave something
+# to each. Every perf must read each file, and all files must tell the same.
 
 . "$(dirname "$0")/lib/files.sh"
 
@@ -64,7 +64,8 @@ dump() {
 	local perf=$1 file=$2
 
 	shift 2
-	"$perf" script -f -i "$file" "$@" 2> "$work/script.err" && [ ! -s "$work/script.err" ] && return
+	"$perf" script -f -i "$file" "$@" 2> "$work/script.err" && [ ! -s "$work/script.err" ] &&
+		return
 	error "$("$perf" --version) script $*: ${file##*/}: status $?: $(tail -n 1 "$work/script.err")"
 	return 1
 }
@@ -101,7 +102,8 @@ for event in page-faults/period=1/u page-faults/period=1,overwrite/u; do
 	check_files
 done
 
-# claim_build_ids FILE: set the flag of a build-id in each MMAP2 record, and an impossible size of it
+# claim_build_ids FILE: set the flag of a build-id in each MMAP2 record, and an impossible size of
+# it
 claim_build_ids() {
 	python3 - "$1" <<- 'END'
 		import struct, sys

@@ -30,8 +30,8 @@ compare_samples() {
 	for event in "${events[@]}"; do
 		both+=(-e "$event" -e "$event/overwrite/")
 	done
-	"$PERF" record -v -a -N -B -m 16M --no-exclude-perf --bpf-ring=yes "${both[@]}" -o "$work/data" \
-		-- sh -c '
+	"$PERF" record -v -a -N -B -m 16M --no-exclude-perf --bpf-ring=yes "${both[@]}" \
+		-o "$work/data" -- sh -c '
 			for i in 1 2 3 4 5 6 7; do
 				ls -l /usr/include
 				sleep 0.01
@@ -44,7 +44,8 @@ server.bind(("127.0.0.1", 0))
 for i in range(100):
 	client.sendto(b"packet", server.getsockname())
 	server.recv(100)' > /dev/null 2> "$work/record.err" || fatal "perf record failed"
-	"${tests_dir}/shell/lib/same_samples.py" "$work/data" "${context[@]}" "${events[@]}" > "$work/same"
+	"${tests_dir}/shell/lib/same_samples.py" "$work/data" "${context[@]}" "${events[@]}" \
+		> "$work/same"
 }
 
 subtest "all events are recorded with both rings"
@@ -67,7 +68,8 @@ while IFS=$'\t' read -r result event text; do
 	fi
 	subtest "samples of $event are equal to those of perf"
 	note "$text"
-	if reason=$(grep -m 1 "^$event is written by perf: this kernel has" "$work/record.err"); then
+	if reason=$(grep -m 1 "^$event is written by perf: this kernel has" \
+		"$work/record.err"); then
 		inconclusive "$reason"
 	elif [ "$result" = none ]; then
 		inconclusive "there was none"
@@ -82,18 +84,21 @@ done < "$work/same"
 subtest "an event in the same recording that BPF cannot write"
 record --bpf-ring=yes -e "$enter/overwrite/" -e sched:sched_process_exec/overwrite/ ||
 	error "perf record failed"
-"$PERF" script "${no_symbols[@]}" -F event -i "$work/data" 2> /dev/null | sort | uniq -c > "$work/counts"
+"$PERF" script "${no_symbols[@]}" -F event -i "$work/data" 2> /dev/null | sort |
+	uniq -c > "$work/counts"
 grep -q "$enter" "$work/counts" || error "no $enter"
 grep -q sched_process_exec "$work/counts" || error "no sched_process_exec"
 "$PERF" script "${no_symbols[@]}" -F time -i "$work/data" 2> /dev/null | sort -c -n ||
 	error "the times of both are not of one clock"
 
 subtest "only the CPUs of -C are recorded"
-"$PERF" record -v -C 0 --bpf-ring=yes -e "$enter/overwrite/" -e syscalls:sys_exit_getppid/overwrite/ \
+"$PERF" record -v -C 0 --bpf-ring=yes -e "$enter/overwrite/" \
+	-e syscalls:sys_exit_getppid/overwrite/ \
 	-o "$work/data" -- taskset -c 0 "$work/$comm" --threads 1 --tag 15 --count 127 \
 	> "$work/issued" 2> "$work/record.err" || error "perf record failed"
 "$PERF" script "${no_symbols[@]}" -F comm,cpu,event -i "$work/data" 2> /dev/null > "$work/samples"
-[ "$(grep -o '\[[0-9]*\]' "$work/samples" | sort -u)" = "[000]" ] || error "samples of other CPUs than 0"
+[ "$(grep -o '\[[0-9]*\]' "$work/samples" | sort -u)" = "[000]" ] ||
+	error "samples of other CPUs than 0"
 grep -q "$comm.*$enter" "$work/samples" || error "no calls of the workload"
 
 subtest "reasons"
@@ -152,7 +157,8 @@ own_calls() {
 	numbered_calls 14 109
 	recorder_stop
 	[ "$(numbered_ranges "$work/data")" ] || error "no calls of the workload"
-	own=$("$PERF" script "${no_symbols[@]}" -F pid -i "$work/data" 2> /dev/null | grep -cw "$recorder")
+	own=$("$PERF" script "${no_symbols[@]}" -F pid -i "$work/data" 2> /dev/null |
+		grep -cw "$recorder")
 }
 own_calls
 ((own == 0)) || error "$own calls of the recorder"

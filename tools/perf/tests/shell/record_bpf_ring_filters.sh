@@ -39,7 +39,8 @@ while IFS='|' read -r event filter; do
 	events_of "$event" "${filter//PID/$pid}"
 	((${#events[@]})) || inconclusive "no tracepoint"
 	((!${#events[@]})) || compare
-	grep -q "^none" "$work/same" && [[ $filter != *nobody* ]] && inconclusive "nothing has passed"
+	grep -q "^none" "$work/same" && [[ $filter != *nobody* ]] &&
+		inconclusive "nothing has passed"
 done <<'END'
 raw_syscalls:sys_enter|id == 1
 raw_syscalls:sys_enter|id<0x10||id>=  257&&id!=262
@@ -82,7 +83,8 @@ recorder_stop
 lost=$(grep -oE 'Lost [1-9][0-9]* event' "$work/record.err")
 found=$(numbered_ranges "$work/data")
 note "$found $lost"
-samples=$("$PERF" script "${no_symbols[@]}" -F event -i "$work/data" 2> /dev/null | grep -c "$enter")
+samples=$("$PERF" script "${no_symbols[@]}" -F event -i "$work/data" 2> /dev/null |
+	grep -c "$enter")
 if [ -n "$lost" ]; then
 	inconclusive "$lost"
 else
@@ -93,13 +95,16 @@ fi
 subtest "filters that are left to perf, and those that are refused"
 # left TEXT OPTIONS...: the filter works, and BPF does not write the event
 left() {
-	"$PERF" record -v -a -o "$work/data" "$@" -- true 2> "$work/record.err" || error "$*: perf record failed"
+	"$PERF" record -v -a -o "$work/data" "$@" -- true 2> "$work/record.err" ||
+		error "$*: perf record failed"
 	! grep -q "is written by BPF$" "$work/record.err" || error "$*: BPF writes it"
 }
 # refused OPTIONS...
 refused() {
-	! "$PERF" record -v -a -o "$work/data" "$@" -- true 2> "$work/record.err" || error "$*: not refused"
-	grep -q "Cannot set the filter" "$work/record.err" || error "$*: $(tail -n 1 "$work/record.err")"
+	! "$PERF" record -v -a -o "$work/data" "$@" -- true 2> "$work/record.err" ||
+		error "$*: not refused"
+	grep -q "Cannot set the filter" "$work/record.err" ||
+		error "$*: $(tail -n 1 "$work/record.err")"
 }
 left -e "$enter" --filter 'comm ~ "l*"'
 left -e "$enter" --filter 'common_preempt_count == 0'

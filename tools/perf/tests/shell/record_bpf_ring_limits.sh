@@ -16,12 +16,15 @@ perf_takes_over() {
 	local text=$1
 
 	shift
-	"$@" "${record[@]}" --bpf-ring=auto -- true 2> "$work/record.err" || error "perf record failed"
+	"$@" "${record[@]}" --bpf-ring=auto -- true 2> "$work/record.err" ||
+		error "perf record failed"
 	grep -qF "$text" "$work/record.err" || error "not the reason: $text"
 	! grep -qF "rings written by BPF" "$work/record.err" || error "BPF writes"
-	"$PERF" script "${no_symbols[@]}" -F event -i "$work/data" 2> /dev/null | grep -q "$enter" ||
+	"$PERF" script "${no_symbols[@]}" -F event -i "$work/data" 2> /dev/null |
+		grep -q "$enter" ||
 		error "no $enter"
-	"$@" "${record[@]}" --bpf-ring=yes -- true 2> "$work/record.err" && error "'yes' is not refused"
+	"$@" "${record[@]}" --bpf-ring=yes -- true 2> "$work/record.err" &&
+		error "'yes' is not refused"
 	grep -qF -- "--bpf-ring=yes: no event can be written by BPF: $text" "$work/record.err" ||
 		error "'yes' does not say why"
 }

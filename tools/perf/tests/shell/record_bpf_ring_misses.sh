@@ -16,19 +16,22 @@ nr_faults=1009
 faults() {
 	local objects
 
-	objects=$("${tests_dir}/shell/lib/bpf_objects.py" held "$recorder" | tr ' ' '\n' | grep 'prog:')
+	objects=$("${tests_dir}/shell/lib/bpf_objects.py" held "$recorder" | tr ' ' '\n' |
+		grep 'prog:')
 	[ "$(wc -l <<< "$objects")" = 1 ] || fatal "the recorder holds not one program: $objects"
 	# shellcheck disable=SC2016 # expanded by that shell
-	command=(sh -c '"$0" "$@" > "$FAULTS" || [ $? = 2 ]' "$BUILD/tests/bpf_fault" "${objects#prog:}" "$nr_faults")
+	command=(sh -c '"$0" "$@" > "$FAULTS" || [ $? = 2 ]' "$BUILD/tests/bpf_fault"
+		"${objects#prog:}" "$nr_faults")
 }
 
-# all_faults: the file has the page faults of the command once; as many that interrupted the program were
-# lost
+# all_faults: the file has the page faults of the command once; as many that interrupted the program
+# were lost
 all_faults() {
 	local begin end nr
 
 	read -r begin end < "$FAULTS"
-	nr=$("$PERF" script "${no_symbols[@]}" -F trace -i "$work/data" 2> /dev/null | grep -o 'address=0x[0-9a-f]*' |
+	nr=$("$PERF" script "${no_symbols[@]}" -F trace -i "$work/data" 2> /dev/null |
+		grep -o 'address=0x[0-9a-f]*' |
 		python3 -c '
 import sys
 first, end = (int(word, 0) for word in sys.argv[1:])

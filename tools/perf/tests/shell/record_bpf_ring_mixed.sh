@@ -16,13 +16,14 @@ nr=$("$work/$comm" --print-nr)
 # The programs cannot evaluate a pattern.
 by_bpf="id == $nr && comm == \"$comm\"" by_perf="id == $nr && comm ~ \"$other*\""
 
-"$PERF" record -a --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data" -- true 2> "$work/record.err" ||
+"$PERF" record -a --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data" \
+	-- true 2> "$work/record.err" ||
 	skip "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" || tail -n 1 "$work/record.err")"
 
 seconds=${NIGHT:+30}
 
-# mixed SECONDS TERMS [OPTIONS...]: record two workloads, one with rings of BPF, one with those of perf,
-# and take snapshots at 10 Hz, to "${files[@]}"
+# mixed SECONDS TERMS [OPTIONS...]: record two workloads, one with rings of BPF, one with those of
+# perf, and take snapshots at 10 Hz, to "${files[@]}"
 mixed() {
 	local seconds=$1 terms=$2 workloads=()
 
@@ -49,27 +50,31 @@ mixed() {
 	grep -q "$enter is written by perf" "$work/record.err" || error "perf writes no event"
 }
 
-# in_order: each file can be read without warnings, in order of time; samples of both events have the
-# fields of the workload
+# in_order: each file can be read without warnings, in order of time; samples of both events have
+# the fields of the workload
 in_order() {
 	local file read samples
 
 	for file in "${files[@]}"; do
-		"$PERF" script "${no_symbols[@]}" --ns -F trace:comm,time,event,trace -i "$file" > "$work/text" 2> "$work/script.err" ||
+		"$PERF" script "${no_symbols[@]}" --ns -F trace:comm,time,event,trace -i "$file" \
+			> "$work/text" 2> "$work/script.err" ||
 			error "${file##*/} cannot be read"
 		[ ! -s "$work/script.err" ] || error "${file##*/}: $(head -n 3 "$work/script.err")"
-		sed -nE "s/.* ([0-9]+\.[0-9]{9}): .*$enter:.*/\1/p" "$work/text" | sort -c -n || error "${file##*/} is not in order"
-		read=$(grep -cE "^ *($comm|$other) .*: $enter: NR $nr \\(.*, 6e756d62, 0, 0, 0\\)\$" "$work/text")
+		sed -nE "s/.* ([0-9]+\.[0-9]{9}): .*$enter:.*/\1/p" "$work/text" | sort -c -n ||
+			error "${file##*/} is not in order"
+		read=$(grep -cE "^ *($comm|$other) .*: $enter: NR $nr \\(.*, 6e756d62, 0, 0, 0\\)\$" \
+			"$work/text")
 		samples=$("$PERF" report --stats -i "$file" 2> /dev/null | awk -v event="$enter" '
 			/stats:$/ { here = $1 == event }
 			here && $1 == "SAMPLE" { n += $3 }
 			END { print n + 0 }')
-		[ "$read" = "$samples" ] || error "${file##*/}: $read samples are right, of $samples"
+		[ "$read" = "$samples" ] ||
+			error "${file##*/}: $read samples are right, of $samples"
 	done
 }
 
-# complete TERMS [OPTIONS...]: no call of either workload is missing or repeated. If something was lost,
-# that proves nothing: up to three runs.
+# complete TERMS [OPTIONS...]: no call of either workload is missing or repeated. If something was
+# lost, that proves nothing: up to three runs.
 complete() {
 	local attempt
 
@@ -78,7 +83,8 @@ complete() {
 		note "${#files[@]} files"
 		in_order
 		numbered_check "${files[@]}" -- --from-start --expect "$work/issued" && return
-		if grep -qE 'Lost 0 events' "$work/record.err" && ! overwritten_between | grep -qv '^0$'; then
+		if grep -qE 'Lost 0 events' "$work/record.err" &&
+			! overwritten_between | grep -qv '^0$'; then
 			error "calls are missing or repeated"
 			return
 		fi
@@ -98,13 +104,18 @@ complete ""
 complete "" --no-threads
 
 subtest "events with other fields"
-"$PERF" record -v -a --bpf-ring=yes -e "$enter/overwrite/" -e sched:sched_switch/overwrite,call-graph=fp/ \
-	-o "$work/data" -- "$work/$comm" --threads 1 --count 1009 > "$work/issued" 2> "$work/record.err" ||
+"$PERF" record -v -a --bpf-ring=yes -e "$enter/overwrite/" \
+	-e sched:sched_switch/overwrite,call-graph=fp/ \
+	-o "$work/data" -- "$work/$comm" --threads 1 --count 1009 > "$work/issued" \
+	2> "$work/record.err" ||
 	error "perf record failed"
 grep -q "$enter is written by BPF" "$work/record.err" || error "BPF does not write $enter"
 "$PERF" script "${no_symbols[@]}" --comms "$comm" -F trace -i "$work/data" 2> /dev/null |
-	"$BUILD/tests/numbered_check" --from-start --expect "$work/issued" || error "calls are missing"
-"$PERF" script -F event,ip,sym -i "$work/data" 2> "$work/script.err" | grep -A 3 sched_switch: > "$work/chains"
-grep -q '__schedule\|schedule' "$work/chains" || error "no call graphs: $(head -n 5 "$work/chains") $(< "$work/script.err")"
+	"$BUILD/tests/numbered_check" --from-start --expect "$work/issued" ||
+	error "calls are missing"
+"$PERF" script -F event,ip,sym -i "$work/data" 2> "$work/script.err" |
+	grep -A 3 sched_switch: > "$work/chains"
+grep -q '__schedule\|schedule' "$work/chains" ||
+	error "no call graphs: $(head -n 5 "$work/chains") $(< "$work/script.err")"
 
 finish

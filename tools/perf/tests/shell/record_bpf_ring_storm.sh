@@ -18,12 +18,15 @@ for i in range(int(sys.argv[1])):
     os.getppid()
 END
 # shellcheck disable=SC2016 # expanded by that shell
-command=(sh -c 'python3 "$1" 30000 & python3 "$1" 30000 & "$0" bench sched messaging -g 2 -l 50 > /dev/null; wait'
+command=(sh -c 'python3 "$1" 30000 & python3 "$1" 30000 &
+	"$0" bench sched messaging -g 2 -l 50 > /dev/null; wait'
 	"$PERF" "$work/timers.py")
 get_command() { :; }
 
-events=(raw_syscalls:sys_{enter,exit} sched:sched_{switch,waking,wakeup} irq:softirq_{raise,entry,exit}
-	timer:hrtimer_{start,cancel,expire_entry,expire_exit} timer:timer_{start,cancel,expire_entry,expire_exit})
+events=(raw_syscalls:sys_{enter,exit} sched:sched_{switch,waking,wakeup}
+	irq:softirq_{raise,entry,exit}
+	timer:hrtimer_{start,cancel,expire_entry,expire_exit}
+	timer:timer_{start,cancel,expire_entry,expire_exit})
 
 subtest "overwritten: programs interrupt others"
 if balance overwrite "-m 64M"; then

@@ -83,8 +83,8 @@ for event in "${bpf_events[@]}"; do
 	! has_tracepoint "$event" || there+=(-e "$event")
 done
 "$PERF" record -v -a -B -N -m 4M --bpf-ring=yes "${there[@]}" -o "$work/data" \
-	-- sh -c 'ls -lR "$0"; dd if=/dev/zero of="$1" bs=64k count=16 oflag=direct' "$tests_dir" "$work/file" \
-	2> "$work/record.err" > "$work/listing" || error "perf record failed"
+	-- sh -c 'ls -lR "$0"; dd if=/dev/zero of="$1" bs=64k count=16 oflag=direct' "$tests_dir" \
+	"$work/file" 2> "$work/record.err" > "$work/listing" || error "perf record failed"
 note "$(grep -c 'is written by BPF' "$work/record.err") events are written by BPF"
 ! grep -E 'is written by perf: ' "$work/record.err" | grep -v 'this kernel has' > "$work/others" ||
 	error "$(cat "$work/others")"
@@ -114,10 +114,11 @@ overflow() {
 	kill -CONT "$recorder"
 }
 
-# each_ring: set $sideband to the number of records that the rings of side-band lost. The ring of each
-# CPU has the same number of events, issued or lost.
+# each_ring: set $sideband to the number of records that the rings of side-band lost. The ring of
+# each CPU has the same number of events, issued or lost.
 each_ring() {
-	"$PERF" loss --json "$work/data" > "$work/loss.json" 2> "$work/loss.err" || error "perf loss fails"
+	"$PERF" loss --json "$work/data" > "$work/loss.json" 2> "$work/loss.err" ||
+		error "perf loss fails"
 	sideband=$(python3 - "$work/loss.json" "$issued" <<-'END'
 		import json, sys
 		rings = json.load(open(sys.argv[1]))['rings']
@@ -125,7 +126,8 @@ each_ring() {
 		rings = [ring for ring in rings if not ring['sideband']]
 		events = {ring['cpu']: ring['events'] for ring in rings}
 		print('# events of each CPU:', events, file=sys.stderr)
-		sys.exit(len(events) != len(rings) or any(nr * len(rings) != int(sys.argv[2]) for nr in events.values()))
+		sys.exit(len(events) != len(rings) or
+		         any(nr * len(rings) != int(sys.argv[2]) for nr in events.values()))
 	END
 	) || error "not the same number of events on each CPU"
 }
@@ -143,10 +145,12 @@ overrun() {
 	control ping
 	[ -z "${last-}" ] || rare_calls "$last"
 	recorder_stop
-	dump=$("$PERF" script "${no_symbols[@]}" -f -i "$work/data" --show-lost-events 2> "$work/script.err") ||
+	dump=$("$PERF" script "${no_symbols[@]}" -f -i "$work/data" \
+		--show-lost-events 2> "$work/script.err") ||
 		error "the file cannot be read: $(cat "$work/script.err")"
 	recorded=$(grep -c "$rare:" <<< "$dump")
-	marked=$(grep -oE 'PERF_RECORD_LOST .*' <<< "$dump" | awk '{ n += $NF } END { print n + 0 }')
+	marked=$(grep -oE 'PERF_RECORD_LOST .*' <<< "$dump" |
+		awk '{ n += $NF } END { print n + 0 }')
 	counted=$("$PERF" script -D -i "$work/data" 2> /dev/null |
 		grep -oE 'PERF_RECORD_LOST_SAMPLES.*' | awk -F : '{ n += $NF } END { print n + 0 }')
 	# While the recorder was stopped, the rings of side-band may have been full as well.
@@ -176,7 +180,8 @@ done
 recorder_stop
 
 subtest "overwritten events take precedence"
-"$PERF" record -v -a --bpf-ring=yes -e "$rare" -e "$enter/overwrite/" -o "$work/data" -- true 2> "$work/record.err" ||
+"$PERF" record -v -a --bpf-ring=yes -e "$rare" -e "$enter/overwrite/" -o "$work/data" \
+	-- true 2> "$work/record.err" ||
 	error "perf record failed"
 grep -qF "$rare is written by perf: other events are in overwrite mode" "$work/record.err" ||
 	error "no reason"
@@ -195,7 +200,8 @@ for option in default --no-exclude-perf; do
 		awk -v pid="$recorder" '$1 == pid { print $2 }' | sort | uniq -c > "$work/own"
 	note "$(xargs < "$work/own")"
 	if [ "$option" = default ]; then
-		! grep -qE "$enter|page_fault" "$work/own" || error "calls or faults of the recorder"
+		! grep -qE "$enter|page_fault" "$work/own" ||
+			error "calls or faults of the recorder"
 	else
 		grep -q "$enter" "$work/own" || error "no calls of the recorder with $option"
 	fi

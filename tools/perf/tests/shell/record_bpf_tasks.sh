@@ -40,7 +40,8 @@ for thread in threads: thread.join()
 END
 chmod 755 "$work"
 
-# start COMMAND...: start it when $go is opened, after the command "${user[@]}"; $task is its process
+# start COMMAND...: start it when $go is opened, after the command "${user[@]}"; $task is its
+# process
 user=()
 go=$work/go
 mkfifo -m 666 "$go"
@@ -57,7 +58,8 @@ begun() {
 # record OPTIONS...: record the task with both rings, until it has ended
 record() {
 	: > "$work/record.err"
-	"$PERF" record -v -N -B -m 16M --bpf-ring=yes "${both[@]}" -o "$work/data" "$@" 2> "$work/record.err" &
+	"$PERF" record -v -N -B -m 16M --bpf-ring=yes "${both[@]}" -o "$work/data" "$@" \
+		2> "$work/record.err" &
 	recorder=$!
 	[ "$1" != -- ] || return 0
 	wait_until 30 begun || fatal "perf record does not start"
@@ -144,7 +146,8 @@ run_in(sys.argv[2], 1)
 END
 if [ -n "$box" ]; then
 	# Other events may come while the kernel has moved the task and has not told perf.
-	both=(-e "$enter" -e "$enter/overwrite/" -e syscalls:sys_enter_getppid -e syscalls:sys_enter_getppid/overwrite/)
+	both=(-e "$enter" -e "$enter/overwrite/" -e syscalls:sys_enter_getppid
+		-e syscalls:sys_enter_getppid/overwrite/)
 	events=("$enter" syscalls:sys_enter_getppid)
 	of_cgroup /usr/bin/python3 -S "$work/moves.py" "$root/$box/inner" "$root/$box-other"
 	grep -qP '^same\tsyscalls:sys_enter_getppid\t1378 ' "$work/same" || error "not 1378 calls"
@@ -154,9 +157,11 @@ else
 fi
 
 subtest "a stream holds every call of the target once, and no other"
-recorder_launch -v -m 4M --bpf-ring=yes -e "$enter" -o "$work/data" -- "$work/$comm" --threads 3 --tag 21 --count 10007
+recorder_launch -v -m 4M --bpf-ring=yes -e "$enter" -o "$work/data" -- "$work/$comm" --threads 3 \
+	--tag 21 --count 10007
 recorder_end
-"$PERF" script "${no_symbols[@]}" -F comm -i "$work/data" 2> /dev/null | sort | uniq -c > "$work/comms"
+"$PERF" script "${no_symbols[@]}" -F comm -i "$work/data" 2> /dev/null | sort |
+	uniq -c > "$work/comms"
 note "$(xargs < "$work/comms"), $(numbered_ranges "$work/data")"
 [ "$(awk '{ print $2 }' "$work/comms" | sort -u)" = "$comm" ] || error "calls of other tasks"
 
@@ -165,15 +170,16 @@ start sh -c 'for i in 1 2 3 4 5; do /bin/true; done'
 recorders=()
 for i in 1 2 3 4 5; do
 	: > "$work/record.err"		# begun() must not read that of the last one
-	"$PERF" record -v --bpf-ring=yes -e "$enter" -e sched:sched_switch -p "$task" -o "$work/data$i" \
-		2> "$work/record.err" &
+	"$PERF" record -v --bpf-ring=yes -e "$enter" -e sched:sched_switch -p "$task" \
+		-o "$work/data$i" 2> "$work/record.err" &
 	recorders+=($!)
 	wait_until 30 begun || fatal "perf record $i does not start"
 done
 echo > "$go"
 for i in 1 2 3 4 5; do
 	wait_until 60 gone "${recorders[i - 1]}" || fatal "recorder $i does not end"
-	"$PERF" script "${no_symbols[@]}" -F tid,event,trace -i "$work/data$i" 2> /dev/null > "$work/calls$i"
+	"$PERF" script "${no_symbols[@]}" -F tid,event,trace -i "$work/data$i" 2> /dev/null \
+		> "$work/calls$i"
 	grep -q "$enter" "$work/calls$i" || error "recorder $i has no calls"
 	cmp "$work/calls1" "$work/calls$i" || error "recorder $i has other samples"
 done
@@ -187,11 +193,13 @@ pause 0.5
 control disable || error "disable: $answer"
 kill "$numbered"
 recorder_end
-((($("$PERF" script "${no_symbols[@]}" -F event -i "$work/data" 2> /dev/null | grep -c "$enter")) > 10)) ||
+((($("$PERF" script "${no_symbols[@]}" -F event -i "$work/data" 2> /dev/null |
+	grep -c "$enter")) > 10)) ||
 	error "no calls while it was enabled"
 
 subtest "--per-thread is left to perf"
-! "$PERF" record --per-thread --bpf-ring=yes -e "$enter" -o "$work/data" -- true 2> "$work/record.err" ||
+! "$PERF" record --per-thread --bpf-ring=yes -e "$enter" -o "$work/data" \
+	-- true 2> "$work/record.err" ||
 	error "not refused"
 grep -qF "a ring of its own (--per-thread)" "$work/record.err" || error "no reason"
 

@@ -20,11 +20,13 @@ record() {
 		sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done'
 }
 
-# expect WHAT...: check that $binary is just there: in a "table" of the header, in mmap "records", in the "cache"
+# expect WHAT...: check that $binary is just there: in a "table" of the header, in mmap "records",
+# in the "cache"
 expect() {
 	local found=()
 
-	"$PERF" buildid-list -i "$work/data" 2> "$work/script.err" | grep -q "^$id " || error "no build-id of $binary"
+	"$PERF" buildid-list -i "$work/data" 2> "$work/script.err" | grep -q "^$id " ||
+		error "no build-id of $binary"
 	"$PERF" report --header-only -I -i "$work/data" 2> "$work/script.err" |
 		grep -q '^# missing features.* BUILD_ID' || found+=(table)
 	"$PERF" script --show-mmap-events -i "$work/data" 2> "$work/script.err" |
@@ -41,10 +43,12 @@ expect table
 
 subtest "perf record --no-buildid-mmap -B"
 perf_record -B --no-buildid-mmap -e cpu-clock:u -o "$work/data" true
-"$PERF" script --show-mmap-events -i "$work/data" 2> "$work/script.err" | grep -q 'MMAP2.*<[0-9a-f]' &&
+"$PERF" script --show-mmap-events -i "$work/data" 2> "$work/script.err" |
+	grep -q 'MMAP2.*<[0-9a-f]' &&
 	error "there are build-ids"
 
-if grep -q 'does not put build-ids' < <("$PERF" record --buildid-mmap -o /dev/null -e dummy true 2>&1); then
+if grep -q 'does not put build-ids' \
+	< <("$PERF" record --buildid-mmap -o /dev/null -e dummy true 2>&1); then
 	subtest "--buildid-mmap"
 	inconclusive "the kernel does not put build-ids into mmap records"
 	finish
@@ -69,8 +73,8 @@ launch() {
 		fatal "$name: $(tail -n 3 "$work/$name.err")"
 }
 
-# If the kernel marks the records of all events, the default must not ask for build-ids: neither order
-# may give them to a recorder that does not ask.
+# If the kernel marks the records of all events, the default must not ask for build-ids: neither
+# order may give them to a recorder that does not ask.
 subtest "the default does no harm to another recorder"
 other=${old_perf:-${NEWEST_PERF:-}}
 [ "$other" ] || inconclusive "there is no other perf"
@@ -87,7 +91,8 @@ for order in ${other:+"ours theirs" "theirs ours"}; do
 	echo > "$work/go"
 	wait "$target" "${recorders[@]}"
 	"$PERF" script --show-mmap-events -i "$work/theirs" > "$work/maps" 2> "$work/script.err"
-	grep -q 'MMAP2.*bin/true' "$work/maps" || error "$order: the other recorder has no map of true"
+	grep -q 'MMAP2.*bin/true' "$work/maps" ||
+		error "$order: the other recorder has no map of true"
 	grep 'MMAP2.*<[0-9a-f]' "$work/maps" && error "$order: the other recorder has build-ids"
 done
 "$PERF" evlist -v -i "$work/ours" 2> /dev/null | grep -q 'build_id: 1' && by_default=yes

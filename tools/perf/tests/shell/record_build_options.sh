@@ -10,7 +10,8 @@ cd "$tests_dir/.." || fatal "no $tests_dir/.."
 
 # The macros that make does not define with NO_AIO=1, NO_LIBURING=1 and so on, and the objects that
 # are not linked then
-without=(-UHAVE_{AIO_SUPPORT,AUXTRACE_SUPPORT,BPF_SKEL,LIBBPF_SUPPORT,LIBTRACEEVENT,LIBURING_SUPPORT,LZO_SUPPORT,ZLIB_SUPPORT,ZSTD_SUPPORT})
+without=(-UHAVE_{AIO,AUXTRACE,LIBBPF,LIBURING,LZO,ZLIB,ZSTD}_SUPPORT
+	-UHAVE_{BPF_SKEL,LIBTRACEEVENT})
 # objects WHEN: print the objects of recording/ that its Build files list under perf-WHEN, a pattern
 objects() {
 	local build
@@ -21,8 +22,10 @@ objects() {
 }
 
 mapfile -t optional < <(objects '\$\(.*\)'
-	sed -nE 's,^perf-util-\$\(CONFIG_(AUXTRACE|LIBBPF|LIBTRACEEVENT|PERF_BPF_SKEL|ZSTD)\) \+= (.*\.o),util/\2,p' util/Build)
-mapfile -t objects < <(printf '%s\n' builtin-record.o builtin-loss.o util/recover-kdump.o; objects y)
+	sed -nE 's,^perf-util-\$\(CONFIG_(AUXTRACE|LIBBPF|LIBTRACEEVENT|PERF_BPF_SKEL|ZSTD)\) \+= (.*\.o),util/\2,p' \
+		util/Build)
+mapfile -t objects < <(printf '%s\n' builtin-record.o builtin-loss.o util/recover-kdump.o
+	objects y)
 for object in "${objects[@]}"; do
 	mkdir -p "$work/$(dirname "$object")"
 done
@@ -48,8 +51,10 @@ wait
 
 note "symbols they need of ${#optional[@]} objects that are not linked then"
 # Some objects exist on some architectures only.
-(cd "$BUILD/perf" && nm "${optional[@]}" 2> /dev/null) | awk '$2 ~ /[TDBR]/ { print $3 }' | sort -u > "$work/missing"
-(cd "$work" && nm -u "${objects[@]}") | awk 'NF == 2 { print $2 }' | sort -u | comm -12 - "$work/missing" > "$work/needed"
+(cd "$BUILD/perf" && nm "${optional[@]}" 2> /dev/null) |
+	awk '$2 ~ /[TDBR]/ { print $3 }' | sort -u > "$work/missing"
+(cd "$work" && nm -u "${objects[@]}") |
+	awk 'NF == 2 { print $2 }' | sort -u | comm -12 - "$work/missing" > "$work/needed"
 [ ! -s "$work/needed" ] || error "undefined symbols: $(xargs < "$work/needed")"
 [ -s "$work/missing" ] || inconclusive "the optional objects define no symbol"
 finish

@@ -77,7 +77,8 @@ refused 129 no-such-event -e no-such-event
 
 # The kernel accepts this clock for software events only.
 for mode in overwrite no-overwrite; do
-	refused 255 'raw_syscalls:sys_enter.* realtime.*does not accept this clock' -k CLOCK_REALTIME -e "raw_syscalls:sys_enter/$mode/"
+	refused 255 'raw_syscalls:sys_enter.* realtime.*does not accept this clock' \
+		-k CLOCK_REALTIME -e "raw_syscalls:sys_enter/$mode/"
 	says '-k monotonic'
 done
 
@@ -104,7 +105,8 @@ for sizes in 4K4 1.5M 1e3 0x10 0 -1 99999999999999999999 18446744073709551615G; 
 	refused 129 "-m $sizes: not a number of pages" -e "$traced" -m "$sizes"
 done
 for sizes in 999999G 4294967297 17592186044415M; do
-	refused 129 "-m $sizes: a ring has at most [0-9]+ pages \\([0-9]+ MB\\)" -e "$traced" -m "$sizes"
+	refused 129 "-m $sizes: a ring has at most [0-9]+ pages \\([0-9]+ MB\\)" -e "$traced" \
+		-m "$sizes"
 done
 
 # One number and one unit
@@ -117,7 +119,8 @@ done
 # Values that an int or 64 bits of nanoseconds cannot hold
 for option in -z4294967297 "--cooldown=18446744074s --switch-output-event dummy"; do
 	# shellcheck disable=SC2086 # several words
-	refused 129 '--cooldown=18446744074s: not a time|-z 4294967297: not a compression level' -e cpu-clock $option
+	refused 129 '--cooldown=18446744074s: not a time|-z 4294967297: not a compression level' \
+		-e cpu-clock $option
 done
 
 for command in "" " "; do
@@ -134,8 +137,8 @@ done
 refused 255 'more than 16384 bytes' -m 16K -e "$traced" --call-graph dwarf,16384
 says 'a ring has 16384'
 
-# Without /sys, util of 6.12 finds no events and says nothing. Mainline's parser refuses the event, with
-# its own exit status.
+# Without /sys, util of 6.12 finds no events and says nothing. Mainline's parser refuses the event,
+# with its own exit status.
 if unshare -m true 2> "$work/unshare.err"; then
 	run 255 unshare -m sh -c 'mount -t tmpfs none /sys && "$@" || exit 255' sh \
 		"$PERF" record -o "$out" -e cpu-clock -- "$idle" 30
@@ -228,7 +231,8 @@ run 0 "$PERF" record -o "$out" -e "$traced" -- true
 run 7 "$PERF" record -o "$out" -e "$traced" -- sh -c 'exit 7'
 for signal in TERM KILL; do
 	# shellcheck disable=SC2016 # $$ is the inner shell's
-	run $((128 + $(kill -l $signal))) "$PERF" record -o "$out" -e "$traced" -- sh -c 'kill -'$signal' $$'
+	run $((128 + $(kill -l $signal))) "$PERF" record -o "$out" -e "$traced" \
+		-- sh -c 'kill -'$signal' $$'
 	[ -s "$out" ] || error "no data of a workload that was killed"
 done
 
@@ -258,7 +262,8 @@ if mount_small "$small" 2m; then
 		for file in "$small"/data*; do
 			for command in script "report --stdio"; do
 				# shellcheck disable=SC2086 # two words
-				"$PERF" $command -f -i "$file" > "$work/script.out" 2> "$work/script.err" || {
+				"$PERF" $command -f -i "$file" > "$work/script.out" \
+					2> "$work/script.err" || {
 					error "perf $command cannot read ${file##*/}: $(cat "$work/script.err")"
 				}
 			done
@@ -273,7 +278,8 @@ if mount_small "$small" 2m; then
 	full 1000
 
 	# Two rings of 4 MB are more than the disk holds
-	run 254 "$PERF" record -o "$small/data" -m 1024 -e "$traced" -- "$numbered" --rate 200000 --duration 1
+	run 254 "$PERF" record -o "$small/data" -m 1024 -e "$traced" -- "$numbered" --rate 200000 \
+		--duration 1
 	full 1000
 
 	note "--switch-output: the files before the last are complete (of streams)"
@@ -311,7 +317,8 @@ subtest "the limit of open files"
 
 # perf record raises its own soft limit, whichever descriptor hits it, but not that of the command.
 for files in $(seq 10 $((2 * $(nproc))) $((10 + 18 * $(nproc)))); do
-	run 0 prlimit --nofile="$files:" "$PERF" record -a -o "$out" -e cpu-clock -e "$traced" -- sh -c 'ulimit -Sn'
+	run 0 prlimit --nofile="$files:" "$PERF" record -a -o "$out" -e cpu-clock -e "$traced" \
+		-- sh -c 'ulimit -Sn'
 	grep -qx "$files" "$work/record.out" ||
 		error "the soft limit of the command is $(cat "$work/record.out"), not $files"
 done
@@ -322,14 +329,16 @@ says 'too many' 'may have 12 ' 'ulimit -Hn'
 # Whatever cannot be opened, the message names the limit.
 for files in {12..26}; do
 	note "$files files"
-	prlimit --nofile="$files" "$PERF" record -C 0 -o "$out" -e cpu-clock -- true 2> "$work/record.err" ||
+	prlimit --nofile="$files" "$PERF" record -C 0 -o "$out" -e cpu-clock \
+		-- true 2> "$work/record.err" ||
 		says "may have $files " 'ulimit -Hn'
 done
 
 subtest "the limit of memory"
 
 if (($(getconf _PHYS_PAGES) * $(getconf PAGESIZE) >> 30)); then
-	run 255 prlimit --as=$((1 << 30)) "$PERF" record -o "$out" --write-buffer=1G -e cpu-clock -- "$idle" 30
+	run 255 prlimit --as=$((1 << 30)) "$PERF" record -o "$out" --write-buffer=1G -e cpu-clock \
+		-- "$idle" 30
 	says 'buffer of 1024 MB: Cannot allocate memory' 'smaller --write-buffer'
 	no_file
 else
@@ -339,8 +348,10 @@ fi
 # The default buffer gets smaller before the address space is too small for the rest.
 small=
 for ((limit = 768; limit > 0; limit -= 32)); do
-	prlimit --as=$((limit << 20)) "$PERF" record -o "$out" -e "$traced" -- true 2> "$work/record.err" || break
-	! grep -q 'Not enough address space .* buffer of 128 MB: using 32 MB.*--write-buffer' "$work/record.err" ||
+	prlimit --as=$((limit << 20)) "$PERF" record -o "$out" -e "$traced" \
+		-- true 2> "$work/record.err" || break
+	! grep -q 'Not enough address space .* buffer of 128 MB: using 32 MB.*--write-buffer' \
+		"$work/record.err" ||
 		small=$limit
 done
 note "with $limit MB of address space: $(tail -n 1 "$work/record.err")"
@@ -364,21 +375,26 @@ if as_nobody_ready; then
 	# The limit is kernel.perf_event_mlock_kb for each CPU plus what ulimit -l allows, here 8
 	# MB.
 	kb=$(cat /proc/sys/kernel/perf_event_mlock_kb)
-	run 255 "${as_nobody[@]}" "$PERF" record -o "$out" -m 32M -e cpu-clock/overwrite/u -- "$idle" 30
-	says perf_event_mlock_kb "(^|[^0-9])$kb([^0-9]|$)" '32M|33554432|32768|8192' '(-m|--mmap.pages)' 'ulimit -l|RLIMIT_MEMLOCK|sysctl|echo'
+	run 255 "${as_nobody[@]}" "$PERF" record -o "$out" -m 32M -e cpu-clock/overwrite/u \
+		-- "$idle" 30
+	says perf_event_mlock_kb "(^|[^0-9])$kb([^0-9]|$)" '32M|33554432|32768|8192' \
+		'(-m|--mmap.pages)' 'ulimit -l|RLIMIT_MEMLOCK|sysctl|echo'
 	[ ! -e "$out" ] || error "an output file is left"
 
-	run 255 "${as_nobody[@]}" "$PERF" record -o "$work/data" -e cpu-clock/overwrite/u -- "$idle" 30
+	run 255 "${as_nobody[@]}" "$PERF" record -o "$work/data" -e cpu-clock/overwrite/u \
+		-- "$idle" 30
 	says "$work/data" 'permission denied'
 
 	# A priority that the user may not set: no file, and no summary of one
-	run 255 prlimit --rtprio=0 "${as_nobody[@]}" "$PERF" record -o "$out" -r 5 -e cpu-clock:u -- "$idle" 30
+	run 255 prlimit --rtprio=0 "${as_nobody[@]}" "$PERF" record -o "$out" -r 5 -e cpu-clock:u \
+		-- "$idle" 30
 	says 'Cannot set real-time priority 5 \(-r\)' "ulimit -r"
 	[ ! -e "$out" ] || error "an output file is left"
 	! grep 'Captured and wrote' "$work/record.err" || error "the summary claims a file"
 
 	# A task of another user
-	run 255 "${as_nobody[@]}" "$PERF" record -o "$out" -e cpu-clock/overwrite/u -p $$ -- "$idle" 30
+	run 255 "${as_nobody[@]}" "$PERF" record -o "$out" -e cpu-clock/overwrite/u -p $$ \
+		-- "$idle" 30
 	says 'permission|access|not permitted' "Task $$ belongs to user 0\..* 65534,"
 	[ ! -e "$out" ] || error "an output file is left"
 else

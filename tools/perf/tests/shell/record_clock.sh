@@ -71,7 +71,8 @@ in_order "${times[@]}" || error "the clocks were not read for each file: ${times
 "$PERF" report --header-only -i "${snapshots[0]}" 2> /dev/null | grep -q '^# clockid: perf clock' ||
 	error "the header does not name the clock"
 
-# span FILE: print the times of the first and the last sample in the header, and those of the records
+# span FILE: print the times of the first and the last sample in the header, and those of the
+# records
 span() {
 	"$PERF" report --header-only -i "$1" 2> /dev/null |
 		sed -nE 's/^# time of (first|last) sample : ([0-9.]+)$/\2/p'

@@ -49,7 +49,8 @@ control evlist -v || error "'evlist -v' is not acknowledged"
 grep -q 'sample_type' "$work/record.out" "$work/record.err" ||
 	error "evlist -v does not show the fields"
 # Commands that fail are answered, too, and the next command works.
-for command in no-such-command 'snapshot now' 'enable nosuch' 'disable nosuch' 'evlist -x' 'ping ping'; do
+for command in no-such-command 'snapshot now' 'enable nosuch' 'disable nosuch' 'evlist -x' \
+	'ping ping'; do
 	control "$command" && error "'$command' is acknowledged"
 	[[ $answer = "error: "* ]] || error "the answer to '$command' is '$answer'"
 done
@@ -117,7 +118,8 @@ for how in "" --switch-output; do
 	done
 	for ((i = 1; i <= 23; i++)); do
 		read -rt 20 -u "$ack" answer || fatal "$((i - 1)) answers to 23 commands"
-		[[ $answer = "ack id=$i $work/data"* ]] || error "answer $i to a command is '$answer'"
+		[[ $answer = "ack id=$i $work/data"* ]] ||
+			error "answer $i to a command is '$answer'"
 	done
 	# The last command may be seen together with the end.
 	printf 'snapshot\nstop\n' >&"$ctl"
@@ -158,7 +160,8 @@ numbered_check "$work/data" -- --quiet || error "calls are missing or repeated"
 subtest "EOF on the control descriptor: the recorder does not spin"
 echo ping > "$work/commands"
 for from in /dev/null "$work/commands"; do
-	"$PERF" record --control fd:0 -e dummy -o "$work/data" -- sleep 60 < "$from" 2> "$work/record.err" &
+	"$PERF" record --control fd:0 -e dummy -o "$work/data" -- sleep 60 < "$from" \
+		2> "$work/record.err" &
 	recorder=$!
 	wait_until 20 recorder_idle || error "the recorder uses CPU time: --control fd:0 < $from"
 	kill "$recorder"
@@ -167,13 +170,15 @@ done
 
 subtest "a fifo that does not exist"
 rm -f "$work"/data*
-"$PERF" record --control "fifo:$work/none" "${event[@]}" -o "$work/data" -- true > /dev/null 2> "$work/record.err"
+"$PERF" record --control "fifo:$work/none" "${event[@]}" -o "$work/data" -- true > /dev/null \
+	2> "$work/record.err"
 status=$?
 [ $status != 0 ] || error "exit status 0"
 grep -qF "$work/none" "$work/record.err" || error "the message does not name the fifo"
 [ ! -e "$work/data" ] || error "an output file is left"
 echo > "$work/regular"
-"$PERF" record --control "fifo:$work/regular" "${event[@]}" -o "$work/data" -- true > /dev/null 2> "$work/record.err"
+"$PERF" record --control "fifo:$work/regular" "${event[@]}" -o "$work/data" -- true > /dev/null \
+	2> "$work/record.err"
 status=$?
 [ $status = 129 ] || error "exit status $status for a regular file, not 129"
 grep -q 'not a FIFO' "$work/record.err" || error "no message that it is not a fifo"

@@ -19,12 +19,14 @@ record() {
 	subtest "$1 with filter $2"
 	rm -f "$out"
 	"$PERF" record -a -m 4M -c 100000 -e "$1" --filter "$2" -o "$out" -- \
-		sh -c 'echo $PPID; for i in 1 2 3 4 5 6 7 8 9 10; do date > /dev/null; sleep 0.05; done' \
+		sh -c 'echo $PPID
+			for i in 1 2 3 4 5 6 7 8 9 10; do date > /dev/null; sleep 0.05; done' \
 		> "$work/recorder" 2> "$work/record.err" || {
 		((results)) || skip "no BPF filters: $(tail -n 1 "$work/record.err")"
 		error "perf record exits with status $?"
 	}
-	"$PERF" script "${no_symbols[@]}" -f -i "$out" -F pid,cpu > "$work/samples" 2> "$work/script.err"
+	"$PERF" script "${no_symbols[@]}" -f -i "$out" -F pid,cpu > "$work/samples" \
+		2> "$work/script.err"
 	sort -k 2 "$work/samples" | uniq -c | sort -rn | head -n 3
 }
 
@@ -39,7 +41,8 @@ no_recorder() {
 counts_dropped() {
 	local filtered
 
-	filtered=$("$PERF" report -f -i "$out" --stats 2> /dev/null | sed -n 's/.*LOST_SAMPLES (BPF) events: *//p')
+	filtered=$("$PERF" report -f -i "$out" --stats 2> /dev/null |
+		sed -n 's/.*LOST_SAMPLES (BPF) events: *//p')
 	note "$filtered samples dropped by the filter"
 	((filtered > 0)) || error "perf report --stats has no count of dropped samples"
 	"$PERF" loss -i "$out" | grep -qE '^Events lost +0 ' ||
@@ -79,9 +82,11 @@ fi
 
 subtest "an ordinary user is told how to get filters"
 if as_nobody_ready && [ ! -e /sys/fs/bpf/perf_filter ]; then
-	"${as_nobody[@]}" "$PERF" record -e cpu-clock:u --filter 'pid > 1' -o "$public/data" -- true 2> "$work/record.err" &&
+	"${as_nobody[@]}" "$PERF" record -e cpu-clock:u --filter 'pid > 1' -o "$public/data" \
+		-- true 2> "$work/record.err" &&
 		error "the filter is accepted"
-	grep -q 'setup-filter pin' "$work/record.err" || error "the message does not name --setup-filter pin"
+	grep -q 'setup-filter pin' "$work/record.err" ||
+		error "the message does not name --setup-filter pin"
 else
 	inconclusive "${reason:-filters are pinned}"
 fi

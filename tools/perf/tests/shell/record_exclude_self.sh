@@ -14,8 +14,8 @@ own_samples() {
 	local pid
 
 	# Streamed with --no-buffering: the recorder writes all the time.
-	"$PERF" record -a -e raw_syscalls:sys_enter -e cpu-clock/period=100000/ --no-bpf-event --no-buffering "$@" \
-		-o "$work/data" -- sleep 1 2> "$work/record.err" &
+	"$PERF" record -a -e raw_syscalls:sys_enter -e cpu-clock/period=100000/ --no-bpf-event \
+		--no-buffering "$@" -o "$work/data" -- sleep 1 2> "$work/record.err" &
 	pid=$!
 	wait "$pid" || fatal "perf record exits with status $?"
 	"$PERF" script -i "$work/data" -F pid,event 2> /dev/null |
@@ -47,7 +47,8 @@ note "$seen"
 
 # samples_of PID: print the number of samples of a process in $work/data
 samples_of() {
-	"$PERF" script "${no_symbols[@]}" -i "$work/data" -F pid 2> /dev/null | awk -v pid="$1" '$1 == pid { n++ } END { print n + 0 }'
+	"$PERF" script "${no_symbols[@]}" -i "$work/data" -F pid 2> /dev/null |
+		awk -v pid="$1" '$1 == pid { n++ } END { print n + 0 }'
 }
 
 subtest "a process with the name of the recorder is recorded"
@@ -67,17 +68,22 @@ triggers() {
 		"$PERF" script "${no_symbols[@]}" -i "$file" -F pid,event,bpf-output 2> /dev/null
 	done | awk '
 		/ snapshot: / && match($0, /[0-9]+\/[0-9]+ +\[/) { pid = substr($0, RSTART) + 0 }
-		/BPF string: "syscalls:sys_enter_membarrier/ { printf "%s%s", separator, pid; separator = " " }'
+		/BPF string: "syscalls:sys_enter_membarrier/ {
+			printf "%s%s", separator, pid
+			separator = " "
+		}'
 }
 
-# On a stock kernel perf itself calls membarrier(2) for each snapshot. So do recorders beside this one.
+# On a stock kernel perf itself calls membarrier(2) for each snapshot. So do recorders beside this
+# one.
 subtest "a snapshot does not trigger the next one"
 nr=$(printf '#include <sys/syscall.h>\nSYS_membarrier\n' | cc -E -P - 2> /dev/null | tail -n 1)
 if [ -n "$nr" ] && need syscalls:sys_enter_membarrier; then
 	recorder_start -a -e raw_syscalls:sys_enter/overwrite/ -o "$work/triggered" \
 		--switch-output-event syscalls:sys_enter_membarrier
 	perl -e 'syscall($ARGV[0] + 0, 0, 0)' "$nr"
-	wait_until 20 grep -q 'Snapshot 1' "$work/record.err" || error "the call does not trigger a snapshot"
+	wait_until 20 grep -q 'Snapshot 1' "$work/record.err" ||
+		error "the call does not trigger a snapshot"
 	control ping
 	control ping
 	recorder_stop
@@ -109,7 +115,8 @@ fi
 subtest "in a PID namespace"
 if unshare -pf --mount-proc true 2> /dev/null; then
 	wrapper=(unshare -pf --mount-proc)
-	recorder_start -a -e raw_syscalls:sys_enter -e cpu-clock/period=100000/ --no-bpf-event --no-buffering -o "$work/data"
+	recorder_start -a -e raw_syscalls:sys_enter -e cpu-clock/period=100000/ --no-bpf-event \
+		--no-buffering -o "$work/data"
 	pause 0.2
 	recorder_stop
 	wrapper=()

@@ -48,7 +48,8 @@ check_maps() {
 check_stacks() {
 	local whole
 
-	whole=$("$PERF" script "${no_symbols[@]}" -i "$(echo "$work"/data*)" -F event,ip,sym 2> /dev/null |
+	whole=$("$PERF" script "${no_symbols[@]}" -i "$(echo "$work"/data*)" -F event,ip,sym \
+		2> /dev/null |
 		awk -v RS= '/sys_enter/ && / work\n/ { n++ } END { print n + 0 }')
 	[ "$whole" = 53 ] || error "$1: $whole stacks of 53 are whole"
 }

@@ -62,7 +62,8 @@ expect 2 'No such file' --expect "$work/nothing" -- 1 2
 expect 1 'RESULT x-missing-10 1 records' --result x --suffix -10 -- 1 3
 
 subtest "numbered --count and SIGTERM"
-"$BUILD/tests/deny" membarrier -- "$BUILD/tests/numbered" --threads 3 --count 1009 > "$work/issued" ||
+"$BUILD/tests/deny" membarrier -- "$BUILD/tests/numbered" --threads 3 --count 1009 \
+	> "$work/issued" ||
 	error "the workload failed"
 [ "$(grep -c '^thread [123] .* last 1009$' "$work/issued")" = 3 ] ||
 	error "numbered does not issue 3 times 1009 calls: $(cat "$work/issued")"

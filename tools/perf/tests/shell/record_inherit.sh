@@ -18,11 +18,12 @@ all="10:1-101 11:1-101 20:1-211 21:1-211"
 user=games
 other=			# a process that is recorded as well
 
-# select_events [TERMS]: set $events to the options that record the workload's calls and execs, with any
-# perf
+# select_events [TERMS]: set $events to the options that record the workload's calls and execs, with
+# any perf
 select_events() {
 	numbered_event "${1-}"
-	events=("${event[@]:0:4}" -e "sched:sched_process_exec${1:+/$1/}" --filter "filename == \"$program\"")
+	events=("${event[@]:0:4}" -e "sched:sched_process_exec${1:+/$1/}"
+		--filter "filename == \"$program\"")
 }
 
 # target_start [COMMAND...]: start the process by COMMAND, waiting for target_go; set $target
@@ -52,8 +53,8 @@ holds() {
 }
 
 # attached PERF CALLS EXECS OPTIONS...: record the running process until it ends. Upstream's perf
-# exits with an error if a task of the user ends while perf starts, and aborts while another recorder
-# uses --buildid-mmap (patches/6.12/perf-build-id-ignore-long.patch).
+# exits with an error if a task of the user ends while perf starts, and aborts while another
+# recorder uses --buildid-mmap (patches/6.12/perf-build-id-ignore-long.patch).
 attached() {
 	local perf=$1 calls=$2 execs=$3
 
@@ -131,7 +132,8 @@ subtest "--switch-output-event"
 on_call=(--switch-output-event raw_syscalls:sys_enter --filter "${event[3]}" --keep-first=1)
 for expected in "2 --inherit" "1 --no-inherit"; do
 	target_start
-	recorder_start -e sched:sched_process_exec "${on_call[@]}" -o "$work/data" -p "$target" "${expected#* }"
+	recorder_start -e sched:sched_process_exec "${on_call[@]}" -o "$work/data" -p "$target" \
+		"${expected#* }"
 	target_go
 	recorder_end
 	find_snapshots "$work/data"

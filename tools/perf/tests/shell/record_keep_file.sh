@@ -37,8 +37,10 @@ kill_recorder() {
 # between which nothing is missing
 recover() {
 	rm -f "$work/recovered"
-	"$PERF" inject --recover-keep "${1:-$box}" -o "$work/recovered" 2> "$work/inject.err" || return
-	read -r begin end < <(sed -n 's/.*missing from \([0-9.]*\) to \([0-9.]*\) s.*/\1 \2/p' "$work/inject.err")
+	"$PERF" inject --recover-keep "${1:-$box}" -o "$work/recovered" 2> "$work/inject.err" ||
+		return
+	read -r begin end < <(sed -n 's/.*missing from \([0-9.]*\) to \([0-9.]*\) s.*/\1 \2/p' \
+		"$work/inject.err")
 	[ -n "$end" ] || error "no span: $(< "$work/inject.err")"
 }
 
@@ -52,8 +54,8 @@ has_span() {
 	awk "BEGIN { exit !($begin < $end) }"
 }
 
-# is_too_short: has the recovered file less than a second, and no call in it? The workload begins later
-# than the recorder.
+# is_too_short: has the recovered file less than a second, and no call in it? The workload begins
+# later than the recorder.
 is_too_short() {
 	local ranges
 
@@ -79,7 +81,8 @@ ask() {
 }
 
 # saves_all: check that snapshots and the recovered file hold each call before $end once. A recorder
-# that is killed between the end of a snapshot and the note of it in the box leaves its records in both.
+# that is killed between the end of a snapshot and the note of it in the box leaves its records in
+# both.
 saves_all() {
 	local last
 
@@ -118,14 +121,16 @@ try() {
 	kill_recorder "$seconds"
 	[ -z "$asker" ] || wait "$asker"
 	if ! recover; then
-		grep -q 'before it kept' "$work/inject.err" || error "not recovered: $(< "$work/inject.err")"
+		grep -q 'before it kept' "$work/inject.err" ||
+			error "not recovered: $(< "$work/inject.err")"
 		early=$((early + 1))
 	elif ! has_span || is_too_short; then
 		readable "$work/recovered" || error "it cannot be read"
 		late=$((late + 1))
 	elif [ "$asker" ]; then
 		# Where a ring or the budget lost records, the span begins behind the loss.
-		! grep -q 'nothing dropped' <("$PERF" script "${no_symbols[@]}" -f -i "$work/recovered" 2> /dev/null) ||
+		! grep -q 'nothing dropped' <("$PERF" script "${no_symbols[@]}" \
+			-f -i "$work/recovered" 2> /dev/null) ||
 			saves_all
 		killed=$((killed + 1))
 	else
@@ -156,7 +161,8 @@ readable "$work/recovered" || error "it cannot be read"
 "$PERF" script "${no_symbols[@]}" -i "$work/recovered" -F comm,event 2> /dev/null |
 	grep -v snapshot: | sort -u > "$work/comms"
 grep -qv "$comm " "$work/comms" && error "names: $(< "$work/comms")"
-"$PERF" buildid-list -i "$work/recovered" | grep -q "/numbered$" || error "no build-id of the workload"
+"$PERF" buildid-list -i "$work/recovered" | grep -q "/numbered$" ||
+	error "no build-id of the workload"
 "$PERF" script -i "$work/recovered" 2> /dev/null |
 	grep -q 'recorder was killed; kept [0-9.]* s, nothing dropped' || error "no reason"
 
@@ -180,7 +186,8 @@ trace_options=(--time ",$end")		# rounded down to microseconds
 numbered_ranges "$work/recovered" | grep -qwE '9:1-99[67]' ||
 	error "claimed are $(numbered_ranges "$work/recovered"): $(< "$work/inject.err")"
 trace_options=()
-numbered_check "$work/recovered" > "$work/check" || error "calls are missing or repeated: $(< "$work/check")"
+numbered_check "$work/recovered" > "$work/check" ||
+	error "calls are missing or repeated: $(< "$work/check")"
 rm "$box.rings"
 rm -f "$work/recovered"
 wait_until 60 ended "$(< "$work/guard")" || error "the guard does not end"
@@ -235,7 +242,8 @@ if mount_small "$work/small" 1m; then
 	recorder_end
 	[ "$status" = 254 ] || error "exit status $status"
 	if [ -e "$box" ]; then
-		grep -q 'still in .*perf inject --recover-keep' "$work/record.err" || error "it is not said"
+		grep -q 'still in .*perf inject --recover-keep' "$work/record.err" ||
+			error "it is not said"
 		recover || error "not recovered: $(< "$work/inject.err")"
 		holds "$work/recovered" 1:1-997
 	else
@@ -249,7 +257,8 @@ refused() {
 	local message=$1
 
 	shift
-	"$PERF" record -a "${event[@]}" --keep=32M -o "$work/none" "$@" -- true 2> "$work/record.err" &&
+	"$PERF" record -a "${event[@]}" --keep=32M -o "$work/none" "$@" \
+		-- true 2> "$work/record.err" &&
 		error "accepted: $*"
 	grep -q -- "$message" "$work/record.err" || error "not said: $message"
 }
@@ -306,8 +315,8 @@ recover "$work/old" && error "it is recovered"
 grep -q 'from another version of perf' "$work/inject.err" || error "$(< "$work/inject.err")"
 refused 'from another version of perf' --keep-file="$work/old"
 
-# Change the bytes of a copy, and recover. What is recovered may lack calls, but repeats none, unless
-# the changed bytes are in a block that was still being filled: it has no checksum yet.
+# Change the bytes of a copy, and recover. What is recovered may lack calls, but repeats none,
+# unless the changed bytes are in a block that was still being filled: it has no checksum yet.
 cat > "$work/damage.py" << 'END'
 import random, re, subprocess, sys
 
@@ -347,8 +356,9 @@ for run in range(int(times)):
     elif not inject.returncode:
         recovered += 1
         said += 'damaged' in text
-        script = subprocess.run([perf, 'script', '--kallsyms', '/dev/null', '-f', '-i', out, '-F', 'trace'],
-                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=600)
+        script = subprocess.run([perf, 'script', '--kallsyms', '/dev/null', '-f', '-i', out,
+                                 '-F', 'trace'], stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, timeout=600)
         calls = re.findall(rb'\((.*)\)', script.stdout)
         if script.returncode < 0:
             what = f'perf script is ended by signal {-script.returncode}'
@@ -363,6 +373,7 @@ END
 
 subtest "damaged files, $damages times"
 [ -e "$box" ] || fatal "no file"
-python3 "$work/damage.py" "$PERF" "$box" "$work/copy" "$work/out" "$damages" || error "a damaged file misleads"
+python3 "$work/damage.py" "$PERF" "$box" "$work/copy" "$work/out" "$damages" ||
+	error "a damaged file misleads"
 
 finish

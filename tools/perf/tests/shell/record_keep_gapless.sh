@@ -38,7 +38,8 @@ keep() {
 # check [may-lose]: check the files
 check() {
 	if ! grep -q 'Lost 0 events' "$work/record.err"; then
-		[ $# = 0 ] || { inconclusive "the main thread got no CPU in time: events were lost" && return; }
+		[ $# = 0 ] ||
+			{ inconclusive "the main thread got no CPU in time: events were lost" && return; }
 		error "events were lost"
 	fi
 	numbered_check "${snapshots[@]}" -- --from-start --expect "$work/issued" ||

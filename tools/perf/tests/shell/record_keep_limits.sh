@@ -25,8 +25,8 @@ keep() {
 	note "$(grep Snapshot "$work/record.err")"
 }
 
-# keep_running SECONDS "WORKLOAD OPTIONS" [record options]: likewise, but stop after this time, while the
-# calls go on
+# keep_running SECONDS "WORKLOAD OPTIONS" [record options]: likewise, but stop after this time,
+# while the calls go on
 keep_running() {
 	local seconds=$1 options=$2
 
@@ -134,7 +134,8 @@ marks=$("$PERF" report -f -i "$work/marked" --stats 2> "$work/script.err" |
 note "$marks marks"
 ((marks > 2)) || error "$marks marks"
 for perf in "$PERF" ${old_perf:+"$old_perf"}; do
-	"$perf" script "${no_symbols[@]}" -f -i "$work/marked" -F time > "$work/script.out" 2> "$work/script.err" &&
+	"$perf" script "${no_symbols[@]}" -f -i "$work/marked" -F time > "$work/script.out" \
+		2> "$work/script.err" &&
 		[ -s "$work/script.out" ] || error "$perf cannot read the file"
 	grep -i 'out of order' "$work/script.err" && error "a mark promises too much"
 done

@@ -26,11 +26,13 @@ lose() {
 
 # lost: return 0 if the file lacks calls that were made while the recorder was stopped
 lost() {
-	! numbered_check "$file" > "$work/checked" || [[ $(numbered_ranges "$file") != *20:1-20011* ]]
+	! numbered_check "$file" > "$work/checked" ||
+		[[ $(numbered_ranges "$file") != *20:1-20011* ]]
 }
 
-# is_complete: of what the file has in the last $seconds before its newest record, no call is missing.
-# The sample that describes the snapshot is later: on a busy machine, by more than $seconds.
+# is_complete: of what the file has in the last $seconds before its newest record, no call is
+# missing. The sample that describes the snapshot is later: on a busy machine, by more than
+# $seconds.
 is_complete() {
 	local newest
 
@@ -54,7 +56,8 @@ numbered_calls 30 101
 take
 lost || inconclusive "no call was lost"
 [ "$limit" = lost ] || error "the answer says '$limit'"
-[ "$(in_json snapshot "['kept']['limit']")" = lost ] || error "the summary says $(in_json snapshot "['kept']")"
+[ "$(in_json snapshot "['kept']['limit']")" = lost ] ||
+	error "the summary says $(in_json snapshot "['kept']")"
 "$PERF" script "${no_symbols[@]}" -f -i "$file" 2> /dev/null | grep -q 'limited by a loss' ||
 	error "the sample does not say it"
 is_complete || error "calls are missing in the last $seconds s"
@@ -64,8 +67,8 @@ take
 recorder_stop
 
 subtest "streams beside overwritten events"
-recorder_start -a -m 16 "${event[@]}" -e raw_syscalls:sys_exit/overwrite/ --filter "comm == \"$comm\"" \
-	-o "$work/mixed" --switch-output
+recorder_start -a -m 16 "${event[@]}" -e raw_syscalls:sys_exit/overwrite/ \
+	--filter "comm == \"$comm\"" -o "$work/mixed" --switch-output
 numbered_calls 10 101
 take
 [ "$limit" != lost ] || error "the limit is '$limit' before anything is lost"

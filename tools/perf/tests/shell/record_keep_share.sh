@@ -13,7 +13,8 @@ mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 [ -n "$mount" ] || skip "cgroup2 is not mounted"
 grep -qE '^perf_event	0' /proc/cgroups || skip "perf_event is not part of cgroup2"
 flood=$mount/flood$$ quiet=$mount/quiet$$
-mkdir "$flood" "$quiet" 2> "$work/mkdir.err" || skip "cannot create cgroups: $(cat "$work/mkdir.err")"
+mkdir "$flood" "$quiet" 2> "$work/mkdir.err" ||
+	skip "cannot create cgroups: $(cat "$work/mkdir.err")"
 
 remove_cgroups() {
 	cleanup
@@ -33,8 +34,10 @@ record() {
 	local quiet_pid flood_pid
 
 	rm -f "$work"/data*
-	recorder_start -v -a "${event[@]}" -o "$work/data" --switch-output --summary=json --keep-share=cgroup "$@"
-	in_cgroup "$quiet" "$work/$comm" --idle --threads 1 --tag 1 --rate 100 --duration 600 > "$work/issued" &
+	recorder_start -v -a "${event[@]}" -o "$work/data" --switch-output --summary=json \
+		--keep-share=cgroup "$@"
+	in_cgroup "$quiet" "$work/$comm" --idle --threads 1 --tag 1 --rate 100 --duration 600 \
+		> "$work/issued" &
 	quiet_pid=$!
 	in_cgroup "$flood" "$work/$comm" "${flood_options[@]}" --threads 2 --tag 2 > "$work/flood" &
 	flood_pid=$!
@@ -58,7 +61,10 @@ value() {
 # since SECONDS CGROUP: print the calls of the cgroup in the last SECONDS of the snapshot
 since() {
 	awk -v newest="$(value newest)" -v seconds="$1" -v cgroup="$2" '
-		index($0, cgroup) && $1 + 0 > newest - seconds + 0.000001 { sub(/^[^(]*/, ""); print }' "$work/all"
+		index($0, cgroup) && $1 + 0 > newest - seconds + 0.000001 {
+			sub(/^[^(]*/, "")
+			print
+		}' "$work/all"
 }
 
 # check_share: both workloads' calls are there for the stated times, and the others are counted
@@ -69,22 +75,25 @@ check_share() {
 	grep -q "\"cgroup\":\"/flood$$\"" "$work/snapshot" ||
 		{ inconclusive "the flood has lost nothing alone: $(cat "$work/snapshot")"; return; }
 	grep -q "\"cgroup\":\"/quiet$$\"" "$work/snapshot" && error "the quiet cgroup lost samples"
-	"$PERF" script "${no_symbols[@]}" -f -i "${snapshots[0]}" -F time,cgroup,trace --ns > "$work/all" \
-		2> "$work/script.err" || error "the file cannot be read"
+	"$PERF" script "${no_symbols[@]}" -f -i "${snapshots[0]}" -F time,cgroup,trace \
+		--ns > "$work/all" 2> "$work/script.err" || error "the file cannot be read"
 	issued=$(awk '$1 == "thread" { n += $NF } END { print n }' "$work/flood" "$work/issued")
 	dropped=$(sed -nE '/"end"/s/.*"dropped_samples":([0-9]+).*/\1/p' "$work/record.err")
 	kept=$(grep -cE "/(flood|quiet)$$" "$work/all")
 	note "$issued calls, $dropped dropped, $kept kept"
-	((issued == dropped + kept)) || error "of $issued calls, $((dropped + kept)) are accounted for"
+	((issued == dropped + kept)) ||
+		error "of $issued calls, $((dropped + kept)) are accounted for"
 	since "$(value complete)" "/flood$$" | "$BUILD/tests/numbered_check" --quiet ||
 		error "calls of the flood are missing in the stated time"
 	since "$(value others_complete)" "/quiet$$" | "$BUILD/tests/numbered_check" --quiet ||
 		error "calls of the quiet workload are missing in the stated time"
 	((dropped == $(value dropped_samples))) ||
 		{ inconclusive "the compressor got too little CPU time: whole blocks were dropped"; return; }
-	since 1000 "/quiet$$" | "$BUILD/tests/numbered_check" --quiet --from-start --expect "$work/issued" ||
+	since 1000 "/quiet$$" | "$BUILD/tests/numbered_check" --quiet --from-start \
+		--expect "$work/issued" ||
 		error "calls of the quiet workload are missing"
-	awk -v flood="$(value complete)" -v others="$(value others_complete)" 'BEGIN { exit !(flood < others) }' ||
+	awk -v flood="$(value complete)" -v others="$(value others_complete)" \
+		'BEGIN { exit !(flood < others) }' ||
 		error "the flood reaches back as far as the others"
 }
 
@@ -106,11 +115,15 @@ fi
 
 subtest "samples that BPF writes have their cgroup"
 rm -f "$work"/data*
-if "$PERF" record -a --bpf-ring=yes --all-cgroups -e raw_syscalls:sys_enter -o "$work/data" -- true 2> "$work/record.err"; then
-	recorder_start -a --bpf-ring=yes -e raw_syscalls:sys_enter -o "$work/data" --keep=60s,64M --keep-share=cgroup
-	in_cgroup "$quiet" "$work/$comm" --threads 1 --tag 7 --count 1009 > "$work/issued" || fatal "the workload failed"
+if "$PERF" record -a --bpf-ring=yes --all-cgroups -e raw_syscalls:sys_enter -o "$work/data" \
+	-- true 2> "$work/record.err"; then
+	recorder_start -a --bpf-ring=yes -e raw_syscalls:sys_enter -o "$work/data" --keep=60s,64M \
+		--keep-share=cgroup
+	in_cgroup "$quiet" "$work/$comm" --threads 1 --tag 7 --count 1009 > "$work/issued" ||
+		fatal "the workload failed"
 	recorder_stop
-	"$PERF" script "${no_symbols[@]}" -f -i "$work/data" -F comm,cgroup,trace 2> "$work/script.err" |
+	"$PERF" script "${no_symbols[@]}" -f -i "$work/data" -F comm,cgroup,trace \
+		2> "$work/script.err" |
 		grep "$comm" > "$work/all"
 	grep "/quiet$$" "$work/all" | sed 's/^[^(]*//' |
 		"$BUILD/tests/numbered_check" --quiet --from-start --expect "$work/issued" ||
@@ -122,7 +135,8 @@ fi
 subtest "--keep-share needs --keep, compression, and a word that it knows"
 for options in --keep-share=cgroup "--keep --keep-share=cgroup -z0" "--keep --keep-share=user"; do
 	# shellcheck disable=SC2086 # several options
-	"$PERF" record -a -e cpu-clock $options -o "$work/data" -- true > "$work/record.out" 2> "$work/record.err" &&
+	"$PERF" record -a -e cpu-clock $options -o "$work/data" -- true > "$work/record.out" \
+		2> "$work/record.err" &&
 		error "accepted: $options"
 	grep -q -- '--keep-share' "$work/record.err" || error "$options: $(cat "$work/record.err")"
 done

@@ -34,7 +34,8 @@ check() {
 	unwritten=$(in_json end "['unwritten_records']")
 	((saved >= calls)) && inconclusive "there was space for all calls" && return
 	note "$saved samples in the file, $unwritten not"
-	((saved == $(in_json end "['samples']"))) || error "the summary has another number of samples"
+	((saved == $(in_json end "['samples']"))) ||
+		error "the summary has another number of samples"
 	others=$(in_json end "['lost']")
 	((others += $(in_json end "['dropped_samples']")))
 	((saved + unwritten + others == calls)) || error "not $calls together"
@@ -61,7 +62,8 @@ mount -o remount,size=1m "$small" || fatal "cannot change the size of the tmpfs"
 record 50021 -o "$small/data" -z0
 readable "$file" || error "the file cannot be read"
 saved=$(samples "$file")
-((saved == $(in_json end "['samples']"))) || error "the summary says $(in_json end "['samples']"), not $saved"
+((saved == $(in_json end "['samples']"))) ||
+	error "the summary says $(in_json end "['samples']"), not $saved"
 ((saved + $(in_json end "['unwritten_records']") == calls)) || error "not all are counted"
 
 finish

@@ -34,10 +34,12 @@ readable "${snapshots[@]}" || error "a file cannot be read"
 
 subtest "each file names its tasks and the files that they have mapped"
 for file in "${snapshots[@]:0:${#snapshots[@]}-1}"; do
-	"$PERF" script -f -i "$file" -F comm --ns "${no_symbols[@]}" 2> "$work/script.err" | sort -u > "$work/names"
+	"$PERF" script -f -i "$file" -F comm --ns "${no_symbols[@]}" 2> "$work/script.err" |
+		sort -u > "$work/names"
 	grep -q '^ *numb[0-9]' "$work/names" || error "${file##*/}: $(tr '\n' ' ' < "$work/names")"
 	"$PERF" script -f -i "$file" --show-mmap-events 2> "$work/script.err" |
-		grep -q 'PERF_RECORD_MMAP2.*numbered' || error "${file##*/} has no maps of the workload"
+		grep -q 'PERF_RECORD_MMAP2.*numbered' ||
+		error "${file##*/} has no maps of the workload"
 done
 
 subtest "a snapshot shorter than that is one file"

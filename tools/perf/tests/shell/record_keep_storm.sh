@@ -51,7 +51,8 @@ run_storm() {
 	rm -rf "$work"/data* "$work/code"
 	mkdir "$work/code"
 	recorder_start -N -a -e page-faults:u -c 1 -o "$work/data" "$@"
-	"$BUILD/tests/storm" "$work/code" "$processes" > "$work/storm" || fatal "the workload failed"
+	"$BUILD/tests/storm" "$work/code" "$processes" > "$work/storm" ||
+		fatal "the workload failed"
 	pause 2
 	control snapshot || error "no snapshot"
 	anonymous=$(recorder_anonymous)

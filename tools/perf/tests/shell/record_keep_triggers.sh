@@ -105,9 +105,11 @@ if [ "$(id -u)" = 0 ] && as_nobody_ready; then
 	chmod +x "$public/hook"
 	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=$caps --ambient-caps=$caps \
 		"$PERF" record -e page-faults/overwrite/u -o "$public/data" \
-		--exec-snapshot "$public/hook snapshot" -- "$public/hook" workload 2> "$work/record.err" ||
+		--exec-snapshot "$public/hook snapshot" -- "$public/hook" workload \
+		2> "$work/record.err" ||
 		error "perf record fails"
-	[ ! -e "$public/read.snapshot" ] || error "the command of --exec-snapshot reads a file of root"
+	[ ! -e "$public/read.snapshot" ] ||
+		error "the command of --exec-snapshot reads a file of root"
 	[ "$(cat "$public/ambient.snapshot")" = "CapAmb:	0000000000000000" ] ||
 		error "the command has $(cat "$public/ambient.snapshot")"
 	[ -e "$public/read.workload" ] || error "the recorded command has lost its capabilities"
@@ -129,7 +131,8 @@ done
 for options in "--keep=1x" "--keep=1M" "--keep=60s --keep-overlap" "--keep -o -" \
 	"--keep --tail-synthesize" "--keep -e cpu-clock/overwrite/" "--keep-overlap"; do
 	# shellcheck disable=SC2086 # several options
-	"$PERF" record -e cpu-clock/no-overwrite/ -o "$work/none" $options true > "$work/refused.out" 2> "$work/err" &&
+	"$PERF" record -e cpu-clock/no-overwrite/ -o "$work/none" $options true \
+		> "$work/refused.out" 2> "$work/err" &&
 		[[ $options != *overwrite/ ]] && error "$options is not refused"
 done
 
@@ -139,7 +142,8 @@ cat > "$work/config" <<-END
 		keep = 1s,32M
 END
 PERF_CONFIG=$work/config "$PERF" record --keep -a "${event[@]}" -o "$work/configured" \
-	-- "$work/$comm" --threads 2 --rate 20000 --count 40009 > "$work/issued" 2> "$work/record.err" ||
+	-- "$work/$comm" --threads 2 --rate 20000 --count 40009 > "$work/issued" \
+	2> "$work/record.err" ||
 	error "perf record fails"
 grep -q 'dropped because of their age' "$work/record.err" || error "the configured time is not used"
 

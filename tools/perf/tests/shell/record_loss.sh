@@ -27,7 +27,8 @@ of() {
 # missing FILE...: set $missing to the number of calls that the files lack, and $issued to the
 # number of calls
 missing() {
-	numbered_check "$@" -- --from-start --expect "$work/issued" --quiet --result r > "$work/verdict"
+	numbered_check "$@" -- --from-start --expect "$work/issued" --quiet --result r \
+		> "$work/verdict"
 	issued=$(awk '$1 == "thread" { sum += $NF } END { print sum }' "$work/issued")
 	missing=$(sed -n 's/^RESULT r-missing \([0-9]*\) .*/\1/p' "$work/verdict")
 }
@@ -48,15 +49,19 @@ agree() {
 
 	"$PERF" loss --json "$work/data" > "$work/loss.json" 2> "$work/loss.err" ||
 		error "perf loss fails"
-	((missing == 0)) || [ "$(of "'%d %d %.2f %.2f' % (d['lost'], d['events'], 100 * d['lost'] / d['events'], d['metric_percent'])")" = \
+	((missing == 0)) ||
+		[ "$(of "'%d %d %.2f %.2f' % (d['lost'], d['events'], \
+			100 * d['lost'] / d['events'], d['metric_percent'])")" = \
 		"$lost $events $share $metric" ] ||
 			error "perf loss reports other figures: $(cat "$work/loss.json")"
 
 	"$PERF" report --stats -i "$work/data" > "$work/stats" 2> "$work/stats.err"
-	awk -v lost="$(of "d['lost']")" -v chunks="$(of "d['lost_records']")" -v samples="$(of "d['samples']")" '
+	awk -v lost="$(of "d['lost']")" -v chunks="$(of "d['lost_records']")" \
+		-v samples="$(of "d['samples']")" '
 		/^ *[A-Z_]+ events:/ { if (of_event) sum[$1] += $3; else total[$1] = $3 }
 		/stats:$/ && !/Aggregated/ { of_event = 1 }
-		END { exit !(sum["LOST_SAMPLES"] == lost && total["LOST"] + 0 == chunks && total["SAMPLE"] == samples) }
+		END { exit !(sum["LOST_SAMPLES"] == lost && total["LOST"] + 0 == chunks &&
+			total["SAMPLE"] == samples) }
 	' "$work/stats" || error "perf report --stats reports other figures: $(cat "$work/stats")"
 }
 
@@ -109,12 +114,13 @@ perf_record -a "${small[@]}" -o "$work/part" --switch-output=1s -- \
 find_snapshots "$work/part"
 missing "${snapshots[@]}"
 ((${#snapshots[@]} > 1)) || inconclusive "only one file"
-# losses_of FILE: print how many events were lost by the counters that end the file, how many by its LOST
-# records, and the sum of the larger ones of each ring
+# losses_of FILE: print how many events were lost by the counters that end the file, how many by its
+# LOST records, and the sum of the larger ones of each ring
 losses_of() {
 	"$PERF" script --dump-unsorted-raw-trace -i "$1" 2> /dev/null | sed -nE '
 		s/.*PERF_RECORD_LOST: id:([0-9]+): lost:([0-9]+).*/record \1 \2/p
-		s/.*PERF_RECORD_LOST_SAMPLES: id:([0-9]+): lost samples :([0-9]+).*/counter \1 \2/p' | awk '
+		s/.*PERF_RECORD_LOST_SAMPLES: id:([0-9]+): lost samples :([0-9]+).*/counter \1 \2/p
+	' | awk '
 		{ sum[$1] += $3; of_ring[$1, $2] += $3; rings[$2] }
 		END {
 			for (id in rings) {
@@ -125,8 +131,8 @@ losses_of() {
 			print sum["counter"] + 0, sum["record"] + 0, more + 0
 		}'
 }
-# The counters have all losses since the file before. LOST records about some of these may follow in the next
-# file.
+# The counters have all losses since the file before. LOST records about some of these may follow in
+# the next file.
 counted=0 marked=0
 for file in "${snapshots[@]}"; do
 	"$PERF" loss --json "$file" > "$work/loss.json" || error "perf loss fails for $file"
@@ -135,7 +141,8 @@ for file in "${snapshots[@]}"; do
 	note "${file##*/}: $lost of $(of "d['events']") lost; counters $counter, LOST records $record"
 	((lost == more)) || error "perf loss reports $lost lost events, not $more"
 	counted=$((counted + counter)) marked=$((marked + record))
-	((marked <= counted)) || error "up to here, LOST records tell of $marked events, the counters of $counted"
+	((marked <= counted)) ||
+		error "up to here, LOST records tell of $marked events, the counters of $counted"
 done
 ((counted == missing)) || error "$missing are missing, but the files count $counted"
 [ "$(in_log "$lost_line" | cut -d ' ' -f 1)" = "$missing" ] ||
@@ -162,7 +169,8 @@ subtest "exit status, pipes and damaged files"
 grep -qE '^CPU 0 ' "$work/loss.out" || error "no table of rings: $(cat "$work/loss.out")"
 [ -s "$work/loss.err" ] && error "unexpected messages: $(cat "$work/loss.err")"
 
-"$PERF" record -a "${small[@]}" -o - -- "$work/$comm" "${bursts[@]}" --duration 0.5 --tag 1 2> "$work/record.err" |
+"$PERF" record -a "${small[@]}" -o - -- "$work/$comm" "${bursts[@]}" --duration 0.5 --tag 1 \
+	2> "$work/record.err" |
 	"$PERF" loss --json > "$work/loss.json" || error "perf loss cannot read a pipe"
 [ "$(of "d['lost']")" = "$(in_log "$lost_line" | cut -d ' ' -f 1)" ] ||
 	error "other figures through a pipe: $(cat "$work/loss.json")"
@@ -192,7 +200,8 @@ crafted() {
 	python3 - "$@" <<- 'END'
 		import struct, sys
 		sample_type = 1 << 2 | 1 << 7                 # PERF_SAMPLE_TIME, PERF_SAMPLE_CPU
-		attr = struct.pack('<IIQQQQQ', 1, 64, 0, 1, sample_type, 0, 1 << 18).ljust(64, b'\0')
+		attr = struct.pack('<IIQQQQQ', 1, 64, 0, 1, sample_type, 0, 1 << 18)
+		attr = attr.ljust(64, b'\0')
 		out = sys.stdout.buffer
 		out.write(struct.pack('<8sQ', b'PERFILE2', 16))
 		out.write(struct.pack('<IHH', 64, 0, 8 + len(attr)) + attr)

@@ -24,7 +24,8 @@ more_than_counted() {
 	"$PERF" script --dump-unsorted-raw-trace -i "$1" 2> /dev/null | sed -nE '
 		s/^ *\.\.\. id: ([0-9]+) +idx: ([0-9]+).*/ring \1 \2/p
 		s/.*PERF_RECORD_LOST: id:([0-9]+): lost:([0-9]+).*/lost \1 \2/p
-		s/.*PERF_RECORD_LOST_SAMPLES: id:([0-9]+): lost samples :([0-9]+).*/counted \1 \2/p' | awk '
+		s/.*PERF_RECORD_LOST_SAMPLES: id:([0-9]+): lost samples :([0-9]+).*/counted \1 \2/p
+	' | awk '
 		$1 == "ring" { ring[$2] = $3; next }
 		$1 == "lost" { records++ }
 		{ sum[$1, ring[$2]] += $3; total[$1] += $3 }
@@ -34,7 +35,8 @@ more_than_counted() {
 			delete rings[""]
 			more = sum["lost", ""]
 			for (i in rings)
-				more += sum["lost", i] > sum["counted", i] ? sum["lost", i] : sum["counted", i]
+				more += sum["lost", i] > sum["counted", i] ? \
+					sum["lost", i] : sum["counted", i]
 			print records + 0, (more > total["counted"] ? more : total["counted"]) + 0
 		}'
 }
@@ -47,11 +49,13 @@ compare() {
 	shift 3
 	subtest "$name record $*"
 	rm -rf "$work/data"
-	"$perf" record -B -m 1 -o "$work/data" "$@" -- "$work/$comm" --duration 0.3 > "$work/issued" \
-		2> "$work/record.err" || { inconclusive "perf record fails: $(tail -n 1 "$work/record.err")"; return; }
+	"$perf" record -B -m 1 -o "$work/data" "$@" -- "$work/$comm" --duration 0.3 \
+		> "$work/issued" 2> "$work/record.err" ||
+		{ inconclusive "perf record fails: $(tail -n 1 "$work/record.err")"; return; }
 	recorded=$((recorded + 1))
 	"$PERF" loss "$work/data" > "$work/loss.out" 2> "$work/loss.err" || error "perf loss fails"
-	reported=$(awk '/^Samples/ { s = $2 } /^Events lost/ { e = $3 } /^LOST records/ { l = $3 } END { print s, l, e }' \
+	reported=$(awk '/^Samples/ { s = $2 } /^Events lost/ { e = $3 } /^LOST records/ { l = $3 }
+		END { print s, l, e }' \
 		"$work/loss.out")
 	counted=$(stats "$perf" "$work/data")
 	note "samples, LOST records, lost events: $reported;$(sed -n 's/^Data loss metric */ metric /p' "$work/loss.out")"
@@ -72,7 +76,8 @@ for perf in "$PERF" "${UPSTREAM_PERF:-}" /usr/bin/perf; do
 	[ -x "$perf" ] || continue
 	name=$("$perf" --version)
 	compare "$name" "$perf" "$number" -a -e raw_syscalls:sys_enter
-	compare "$name" "$perf" "$number" -a -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit -e cpu-clock --switch-events
+	compare "$name" "$perf" "$number" -a -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit \
+		-e cpu-clock --switch-events
 	compare "$name" "$perf" "$number" -e raw_syscalls:sys_enter
 	compare "$name" "$perf" "$number" --per-thread -e raw_syscalls:sys_enter
 	# Stock perf records no CPU number with these samples.

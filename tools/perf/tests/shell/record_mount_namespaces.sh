@@ -73,7 +73,8 @@ expect() {
 
 	for file in $(files); do
 		list=$("$PERF" buildid-list --with-hits -i "$file" 2> /dev/null |
-			awk -v path="$path" '$2 == path || $2 == root path { print $1 }' root="$root")
+			awk -v path="$path" '$2 == path || $2 == root path { print $1 }' \
+				root="$root")
 		[ -z "$list" ] || ids+=("$list")
 		"$PERF" script -i "$file" -F comm,ip,sym,dso 2> "$work/script.err"
 	done > "$work/script"
@@ -121,7 +122,8 @@ later() {
 		> "$work/record.out" 2> "$work/record.err" || error "perf record fails"
 }
 
-grep -q 'does not put build-ids' < <("$PERF" record --buildid-mmap -o /dev/null -e dummy true 2>&1) &&
+grep -q 'does not put build-ids' \
+	< <("$PERF" record --buildid-mmap -o /dev/null -e dummy true 2>&1) &&
 	no_build_id_mmap=1
 
 for place in same lacking chroot; do

@@ -29,20 +29,23 @@ cases=(
 )
 
 # The attributes that side-band records come from: of any event
-side_band='mmap|mmap2|mmap_data|comm|comm_exec|task|context_switch|namespaces|cgroup|ksymbol|bpf_event|defer_output'
+side_band='mmap|mmap2|mmap_data|comm|comm_exec|task|context_switch|namespaces|cgroup|ksymbol'
+side_band+='|bpf_event|defer_output'
 
-# attributes PERF OPTION...: record with these options. Print the attributes of the event, and those for
-# side-band records of all events, one a line, without the place of the id in a sample.
+# attributes PERF OPTION...: record with these options. Print the attributes of the event, and those
+# for side-band records of all events, one a line, without the place of the id in a sample.
 attributes() {
 	local perf=$1
 
 	shift
 	rm -f "$work/data"
-	"$perf" record -q -B -o "$work/data" "${base[@]}" "$@" -- true > "$work/record.err" 2>&1 || {
+	"$perf" record -q -B -o "$work/data" "${base[@]}" "$@" \
+		-- true > "$work/record.err" 2>&1 || {
 		echo refused
 		return
 	}
-	"$NEWEST_PERF" evlist -v -i "$work/data" 2> /dev/null | awk -F ', ' -v side_band="^($side_band): 1" '{
+	"$NEWEST_PERF" evlist -v -i "$work/data" 2> /dev/null |
+		awk -F ', ' -v side_band="^($side_band): 1" '{
 		for (i = 2; i <= NF; i++) {
 			if ($i ~ /^(sample|read|branch_sample)_(type|format): /) {
 				name = $i; sub(/: .*/, "", name); sub(/.*: /, "", $i)
@@ -61,7 +64,8 @@ attributes() {
 changes() {
 	attributes "$@" > "$work/with"
 	grep -x refused "$work/with" && return
-	comm -3 "$work/without.$(basename "$(dirname "$1")")" "$work/with" | sed -E 's/^\t/+/; s/^([^+])/-\1/'
+	comm -3 "$work/without.$(basename "$(dirname "$1")")" "$work/with" |
+		sed -E 's/^\t/+/; s/^([^+])/-\1/'
 }
 
 # long_options PERF: print the names of all options of perf record
@@ -78,7 +82,8 @@ missing=$(long_options "$PERF" | comm -13 - "$work/theirs")
 # The newest perf writes PERF_RECORD_COMPRESSED2, which the perf of Linux 6.12 does not know.
 subtest "a compressed file of the newest perf is read"
 if ! "$NEWEST_PERF" record -q -B -z -F 999 -e cpu-clock -o "$work/compressed" -- \
-		sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done' 2> "$work/record.err"; then
+		sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done' \
+		2> "$work/record.err"; then
 	inconclusive "the newest perf does not compress"
 elif "$PERF" --version | grep -q ' 6\.12'; then
 	inconclusive "this perf is that of Linux 6.12"
@@ -99,7 +104,8 @@ compare() {
 
 	ours=$(changes "$PERF" "$@")
 	theirs=$(changes "$NEWEST_PERF" "$@")
-	[ "$ours" = "$theirs" ] || error "this perf: $(xargs <<< "$ours"); the newest: $(xargs <<< "$theirs")"
+	[ "$ours" = "$theirs" ] ||
+		error "this perf: $(xargs <<< "$ours"); the newest: $(xargs <<< "$theirs")"
 }
 
 for options in "${cases[@]}"; do

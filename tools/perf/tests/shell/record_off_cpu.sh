@@ -45,22 +45,26 @@ counted() {
 # Upstream also writes records about BPF programs that an older perf refuses.
 older_reads() {
 	[ -z "$old_perf" ] ||
-		(($("$old_perf" script -f -i "$out" -F event,period 2> "$work/script.err" | wc -l) ==
+		(($("$old_perf" script -f -i "$out" -F event,period 2> "$work/script.err" |
+			wc -l) ==
 		$(wc -l < "$work/samples")))
 }
 
-for options in '-e dummy' '-a -e cpu-clock' '-z -a -e cpu-clock' '-a -e cpu-clock/overwrite/' '--io=sync -p 1 -e dummy'; do
+for options in '-e dummy' '-a -e cpu-clock' '-z -a -e cpu-clock' '-a -e cpu-clock/overwrite/' \
+	'--io=sync -p 1 -e dummy'; do
 	# shellcheck disable=SC2086 # several words
 	record $options
 	[[ $options = *-p* ]] || asleep "$out" || error "no off-CPU sample"
 	"$PERF" script -f -i "$out" -F event,period > "$work/samples" 2> "$work/script.err"
 	counted
-	older_reads || error "$("$old_perf" --version) finds other samples: $(tail -n 1 "$work/script.err")"
+	older_reads ||
+		error "$("$old_perf" --version) finds other samples: $(tail -n 1 "$work/script.err")"
 done
 
 record -a -e cpu-clock --timestamp-boundary
 asleep "$out" || error "no off-CPU sample"
-"$PERF" script -f -i "$out" --header-only | awk '/time of last sample/ { exit $NF > 18000000000 }' ||
+"$PERF" script -f -i "$out" --header-only |
+	awk '/time of last sample/ { exit $NF > 18000000000 }' ||
 	error "the time of an off-CPU sample is in the header: $("$PERF" script -f -i "$out" --header-only | grep 'last sample')"
 
 subtest "a pipe"
@@ -75,24 +79,29 @@ find_snapshots "$out"
 ((${#snapshots[@]} == 2)) || error "${#snapshots[@]} files, not 2"
 asleep "${snapshots[-1]}" || error "no off-CPU sample"
 
-# A sleep longer than the threshold is a sample of its own, with the time at which it ends. Shorter ones
-# are summed up until the recording ends; these samples have no real time.
+# A sleep longer than the threshold is a sample of its own, with the time at which it ends. Shorter
+# ones are summed up until the recording ends; these samples have no real time.
 subtest "--off-cpu-thresh"
-# real_times: print how many off-CPU samples of half a second or more have a real time, and how many not
+# real_times: print how many off-CPU samples of half a second or more have a real time, and how many
+# not
 real_times() {
 	"$PERF" script -f -i "$out" -F time,event,period 2> /dev/null | awk '
 		/offcpu-time/ && $2 >= 500000000 { real += $1 + 0 < 1e9; summed += $1 + 0 >= 1e9 }
 		END { print real + 0, summed + 0 }'
 }
 rm -rf "$out"*
-if "$PERF" record --off-cpu --off-cpu-thresh 100 -e dummy -o "$out" -- sleep 0.5 2> "$work/record.err"; then
-	[ "$(real_times)" = "1 0" ] || error "samples with and without a time: $(real_times), not 1 0"
+if "$PERF" record --off-cpu --off-cpu-thresh 100 -e dummy -o "$out" -- sleep 0.5 \
+	2> "$work/record.err"; then
+	[ "$(real_times)" = "1 0" ] ||
+		error "samples with and without a time: $(real_times), not 1 0"
 	record -e dummy --off-cpu-thresh 60000
-	[ "$(real_times)" = "0 1" ] || error "samples with and without a time: $(real_times), not 0 1"
+	[ "$(real_times)" = "0 1" ] ||
+		error "samples with and without a time: $(real_times), not 0 1"
 else
 	grep -q -e '--off-cpu-thresh.*6\.12' "$work/record.err" || error "no reason is given"
 fi
-"$PERF" record --off-cpu --off-cpu-thresh 1x -o "$out" -- true 2> "$work/record.err" && error "1x is accepted"
+"$PERF" record --off-cpu --off-cpu-thresh 1x -o "$out" -- true 2> "$work/record.err" &&
+	error "1x is accepted"
 grep -q -e '--off-cpu-thresh=1x: not a number' "$work/record.err" || error "1x: no reason is given"
 
 finish

@@ -285,7 +285,8 @@ piped() {
 }
 
 run "${perf}" record -q -e task-clock -e cpu-clock -o "${tmp}/ours" "${tmp}/busy" >/dev/null
-run "${perf}" record -q -k monotonic -e task-clock -e cpu-clock -o "${tmp}/ours96" "${tmp}/busy" >/dev/null
+run "${perf}" record -q -k monotonic -e task-clock -e cpu-clock -o "${tmp}/ours96" "${tmp}/busy" \
+	>/dev/null
 
 injected "inject, ours by ours" "${perf}" "${tmp}/ours" 64 -b
 injected "inject, -k monotonic" "${perf}" "${tmp}/ours96" 96 -b

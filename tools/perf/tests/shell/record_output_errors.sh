@@ -102,8 +102,8 @@ status=$?
 ended "$work/compressed" "File too large"
 
 # named_tasks [record options]: fill a file system while tasks with names of their own come and go;
-# check that all of their samples in the file have the name of the task. When a write fails, the names
-# for the last samples before are in rings, or wait to be written.
+# check that all of their samples in the file have the name of the task. When a write fails, the
+# names for the last samples before are in rings, or wait to be written.
 named_tasks() {
 	local i file calls
 
@@ -127,8 +127,10 @@ named_tasks() {
 	readable "$file" || error "the file cannot be read"
 	"$PERF" script "${no_symbols[@]}" -f -i "$file" -F comm,tid,trace 2> "$work/script.err" |
 		grep 6e756d62 > "$work/tasks"
-	awk '$1 ~ /^task[0-9]$/ { named++ } END { print "# " NR " samples, " named + 0 " with a name"
-		exit !NR || named != NR }' "$work/tasks" || error "samples without the name of their task"
+	awk '$1 ~ /^task[0-9]$/ { named++ }
+		END { print "# " NR " samples, " named + 0 " with a name"
+		exit !NR || named != NR }' "$work/tasks" ||
+			error "samples without the name of their task"
 }
 
 if [ ${#mounted[@]} -gt 0 ]; then
@@ -142,8 +144,8 @@ subtest "-z22: no memory for the compressor"
 for ((limit = 400; limit < 8000; limit += 300)); do
 	(
 		ulimit -v $((limit << 10))
-		"$PERF" record -B -a "${event[@]}" -z22 -o "$work/data" -- "$work/$comm" --count 10007 \
-			> "$work/issued" 2> "$work/record.err"
+		"$PERF" record -B -a "${event[@]}" -z22 -o "$work/data" -- "$work/$comm" \
+			--count 10007 > "$work/issued" 2> "$work/record.err"
 	)
 	status=$?
 	# A recording that lacks memory for its threads fails earlier.
@@ -152,7 +154,8 @@ for ((limit = 400; limit < 8000; limit += 300)); do
 	[ $status != 0 ] ||
 		fatal "perf record succeeds with $limit MB of address space, and does not start with less"
 done
-grep -qF -e "-z 22: cannot compress records for $work/data: Cannot allocate memory" "$work/record.err" ||
+grep -qF -e "-z 22: cannot compress records for $work/data: Cannot allocate memory" \
+	"$work/record.err" ||
 	error "no message"
 [ $status = 255 ] || error "exit status $status, not 255"
 grep -q ' (0 samples)' "$work/record.err" || error "samples are reported as written"
@@ -161,8 +164,10 @@ grep -q 'records could not be written' "$work/record.err" ||
 
 # spoiled FAULT [record options] -- COMMAND: record with faults in writes (helpers/spoil_writes.c)
 spoiled() {
-	SPOIL_WRITES=$1 SPOIL_UNTIL=$work/over LD_PRELOAD=$(realpath "$BUILD/tests/spoil_writes") timeout -k 5 600 \
-		"$PERF" record -B -a "${event[@]}" -o "$work/data" "${@:2}" > "$work/issued" 2> "$work/record.err"
+	SPOIL_WRITES=$1 SPOIL_UNTIL=$work/over LD_PRELOAD=$(realpath "$BUILD/tests/spoil_writes") \
+		timeout -k 5 600 \
+		"$PERF" record -B -a "${event[@]}" -o "$work/data" "${@:2}" > "$work/issued" \
+		2> "$work/record.err"
 	status=$?
 }
 
@@ -188,7 +193,8 @@ for pattern in "$synced/data" "$synced/data.2*" "$synced"; do
 		"SPOIL_FILE=$pattern")
 	recorder_start "${options[@]}" -- sleep 1000
 	! control snapshot || error "acknowledged although $pattern cannot be synced"
-	[[ $answer = "error: the snapshot could not be written"* ]] || error "the answer is '$answer'"
+	[[ $answer = "error: the snapshot could not be written"* ]] ||
+		error "the answer is '$answer'"
 	echo stop >&"$ctl"
 	recorder_end
 	[ "$status" = 255 ] || error "exit status $status, not 255"
@@ -215,7 +221,8 @@ for io in sync aio uring; do
 	rm -f "$work/over"
 	# shellcheck disable=SC2016
 	spoiled 'stall 2' --io=$io -m 256 -- \
-		sh -c '"$1" --idle --threads 1 --rate 10000 --count 25000; touch "$2"' sh "$work/$comm" "$work/over"
+		sh -c '"$1" --idle --threads 1 --rate 10000 --count 25000; touch "$2"' sh \
+		"$work/$comm" "$work/over"
 	recorded_all
 done
 

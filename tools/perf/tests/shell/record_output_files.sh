@@ -97,7 +97,8 @@ all_there "${snapshots[@]}"
 next "--switch-output=SIZE, smaller than the names and maps of the existing tasks"
 python3 -c 'import mmap, time
 file = open("/proc/self/exe", "rb")
-kept = [mmap.mmap(file.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC) for i in range(2003)]
+kept = [mmap.mmap(file.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+        for i in range(2003)]
 print(flush=True)
 time.sleep(1000)' > "$work/mapped" &
 mapped=$!
@@ -156,8 +157,8 @@ files_are 1
 all_there "${snapshots[@]}"
 
 next "--max-size"
-"$PERF" record -o "$out" -m 64 --max-size=1M "${streamed[@]}" -- "$numbered" --idle --rate 20000 --duration 30 \
-	> "$work/issued" 2> "$work/record.err"
+"$PERF" record -o "$out" -m 64 --max-size=1M "${streamed[@]}" -- "$numbered" --idle --rate 20000 \
+	--duration 30 > "$work/issued" 2> "$work/record.err"
 size=$(stat -c %s "$out")
 note "$size bytes"
 # The limit is checked after a write: what the rings hold comes on top.
@@ -170,15 +171,18 @@ numbered_check "$out" -- --quiet --from-start || error "calls are missing or rep
 for how in overwritten streamed; do
 	next "-o -, $how"
 	declare -n events=$how
-	"$PERF" record -o - -m 1024 "${events[@]}" -- "$numbered" --idle --rate 20000 --count 5003 --threads 1 \
-		2> "$work/record.err" | "$PERF" script "${no_symbols[@]}" -i - -F trace > "$work/trace" 2> "$work/script.err"
+	"$PERF" record -o - -m 1024 "${events[@]}" -- "$numbered" --idle --rate 20000 --count 5003 \
+		--threads 1 \
+		2> "$work/record.err" | "$PERF" script "${no_symbols[@]}" -i - -F trace \
+		> "$work/trace" 2> "$work/script.err"
 	status=("${PIPESTATUS[@]}")
 	# The standard output of the workload is the pipe, too, but must not get between the
 	# records.
 	[ "${status[*]}" = "0 0" ] ||
 		error "exit status of record and script: ${status[*]}: $(cat "$work/script.err")"
 	echo "thread 1 tid 0 cpu 0 last 5003" > "$work/issued"
-	"$BUILD/tests/numbered_check" --quiet --from-start --expect "$work/issued" < "$work/trace" ||
+	"$BUILD/tests/numbered_check" --quiet --from-start --expect "$work/issued" \
+		< "$work/trace" ||
 		error "calls are missing or repeated"
 	if [ -e "$out" ] || [ -e - ]; then
 		error "-o - creates a file"
@@ -194,14 +198,16 @@ calls_stop
 "$PERF" script "${no_symbols[@]}" -i "$out" -F comm 2> /dev/null | sort | uniq -c > "$work/comms"
 [ "$(awk '{ print $2 }' "$work/comms")" = "$comm" ] ||
 	error "a task that is older than the recorder has another name: $(cat "$work/comms")"
-"$PERF" script -i "$out" --dump-unsorted-raw-trace 2> /dev/null | grep -aoE 'PERF_RECORD_(SAMPLE|COMM)' | uniq -c > "$work/order"
+"$PERF" script -i "$out" --dump-unsorted-raw-trace 2> /dev/null |
+	grep -aoE 'PERF_RECORD_(SAMPLE|COMM)' | uniq -c > "$work/order"
 [ "$(tail -n 1 "$work/order" | grep -c COMM)" = 1 ] ||
 	error "the COMM records do not follow the samples"
 readable "$out" || error "the file cannot be read"
 
 next "SIGUSR2 without --switch-output"
-# A ring holds less than half a second of these calls: a single snapshot at the end would lack some. If
-# the recorder gets no CPU for that long, it reports that calls were overwritten, or a ring paused.
+# A ring holds less than half a second of these calls: a single snapshot at the end would lack some.
+# If the recorder gets no CPU for that long, it reports that calls were overwritten, or a ring
+# paused.
 for _ in 1 2 3; do
 	rm -f "$out"
 	recorder_start -v -a -m 128 "${overwritten[@]}" -o "$out"
@@ -213,7 +219,8 @@ for _ in 1 2 3; do
 	done
 	calls_stop
 	recorder_stop
-	late=$(grep -oE '[1-9][0-9]* bytes overwritten before|paused for .* ms' "$work/record.err") || break
+	late=$(grep -oE '[1-9][0-9]* bytes overwritten before|paused for .* ms' \
+		"$work/record.err") || break
 	note "the recorder was late: $(xargs <<< "$late")"
 done
 [ "$(echo "$work"/out/*)" = "$out" ] || error "not one file: $(ls "$work/out")"
@@ -222,7 +229,8 @@ if [ -n "$late" ]; then
 else
 	all_there "$out"
 fi
-nr=$(awk '/Snapshot [0-9]+/ { n++ } /Merged [0-9]+ snapshot requests/ { n += $5 - 1 } END { print n }' "$work/record.err")
+nr=$(awk '/Snapshot [0-9]+/ { n++ } /Merged [0-9]+ snapshot requests/ { n += $5 - 1 }
+	END { print n }' "$work/record.err")
 ((nr >= 12)) || error "messages about $nr snapshots, not 12: 11 signals and the end"
 oldest_first "$out" || error "records are not written oldest first"
 readable "$out" || error "the file cannot be read"

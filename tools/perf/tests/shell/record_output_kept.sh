@@ -114,7 +114,8 @@ for i in "${others[@]}" "$out.2026112300000002/important"; do
 	[ -e "$i" ] || error "${i##*/} was deleted"
 done
 record_one --switch-max-files=1
-[ ! -e "$out.2026112300000005" ] || error "the file is kept although no recorder writes to it any more"
+[ ! -e "$out.2026112300000005" ] ||
+	error "the file is kept although no recorder writes to it any more"
 
 next "files with a number behind the timestamp, and directories"
 record_one
@@ -131,8 +132,10 @@ next "a relative name, and the default name"
 (
 	cd "$work/out" || exit
 	for ((i = 0; i < 3; i++)); do
-		"$PERF" record -e cpu-clock:u --timestamp-filename --switch-max-files=2 -- true > "$work/true.out" 2> "$work/record.err"
-		"$PERF" record -e cpu-clock:u -o rel --timestamp-filename --switch-max-files=1 -- true 2> "$work/record.err"
+		"$PERF" record -e cpu-clock:u --timestamp-filename --switch-max-files=2 \
+			-- true > "$work/true.out" 2> "$work/record.err"
+		"$PERF" record -e cpu-clock:u -o rel --timestamp-filename --switch-max-files=1 \
+			-- true 2> "$work/record.err"
 	done
 )
 for i in perf.data:2 rel:1; do
@@ -235,8 +238,8 @@ done
 
 # calls COUNT [record options]: stream so many calls, in files of a megabyte
 calls() {
-	perf_record -o "$out" -m 64 --switch-output=1M -e raw_syscalls:sys_enter/no-overwrite/ "${@:2}" -- \
-		"$BUILD/tests/numbered" --threads 1 --rate 200000 --count "$1"
+	perf_record -o "$out" -m 64 --switch-output=1M -e raw_syscalls:sys_enter/no-overwrite/ \
+		"${@:2}" -- "$BUILD/tests/numbered" --threads 1 --rate 200000 --count "$1"
 }
 
 next "--max-size counts the files that are kept"
@@ -247,7 +250,8 @@ if [ "$(id -u)" = 0 ] && grep -qs . /sys/kernel/tracing/events/raw_syscalls/sys_
 	written=$(sed -n 's/.*Captured and wrote \([0-9]*\).* MB .*/\1/p' "$work/record.err")
 	((written >= 16)) || inconclusive "$written MB: the limit was never passed"
 	calls 100003 --max-size=3M
-	grep -q 'Size limit of 3.000 MB reached' "$work/record.err" || error "files that are kept do not count"
+	grep -q 'Size limit of 3.000 MB reached' "$work/record.err" ||
+		error "files that are kept do not count"
 else
 	inconclusive "needs root and tracepoints"
 fi

@@ -49,7 +49,8 @@ for io in sync aio uring; do
 	count_first "$out"
 	note "$count samples in $(stat -c %s "$out") bytes"
 	((count > enough)) || error "only $count samples"
-	"$PERF" report "${no_symbols[@]}" -f -i "$out" --stdio > "$work/report" 2> "$work/report.err" ||
+	"$PERF" report "${no_symbols[@]}" -f -i "$out" --stdio > "$work/report" \
+		2> "$work/report.err" ||
 		error "perf report fails"
 	grep -q 'recorder of this file was killed' "$work/report.err" ||
 		error "perf report does not say that the recorder was killed"
@@ -97,7 +98,8 @@ for left in $all 5003 2503 7; do
 	note "$bytes bytes: $count samples"
 	((count == left)) || error "$bytes bytes: $count samples, not $left"
 	before=$count
-	"$PERF" report "${no_symbols[@]}" -i "$out" --stdio 2>&1 > /dev/null | grep -q 'file is truncated' ||
+	"$PERF" report "${no_symbols[@]}" -i "$out" --stdio 2>&1 > /dev/null |
+		grep -q 'file is truncated' ||
 		error "perf report does not report a truncated file"
 	"$PERF" loss -i "$out" > "$work/loss" 2>&1
 	[ $? = 255 ] || error "exit status of perf loss is not 255"

@@ -35,7 +35,8 @@ done
 subtest "recorders that are started together: none succeeds with a file that it shares"
 for ((i = 0; i < 5; i++)); do
 	for name in a b c; do
-		"$PERF" record -e cpu-clock:u -o "$out/data" -- sh -c ": $name; sleep 0.2" 2> "$work/$name.err" &
+		"$PERF" record -e cpu-clock:u -o "$out/data" -- sh -c ": $name; sleep 0.2" \
+			2> "$work/$name.err" &
 		eval "$name=$!"
 	done
 	ok=0
@@ -58,7 +59,8 @@ is_delayed() {
 	before=$(cat "/proc/$1/syscall" 2> /dev/null)
 	for ((n = 0; n < 5; n++)); do
 		state=$(awk '{ print $3 }' "/proc/$1/stat" 2> /dev/null)
-		[ "$state" = t ] && [ "$(cat "/proc/$1/syscall" 2> /dev/null)" = "$before" ] || return
+		[ "$state" = t ] && [ "$(cat "/proc/$1/syscall" 2> /dev/null)" = "$before" ] ||
+			return
 		sleep 0.01
 	done
 }

@@ -9,7 +9,8 @@
 need_numbered spoil_writes
 
 numbered_event
-spoiled=(env LD_PRELOAD="$(realpath "$BUILD/tests/spoil_writes")" SPOIL_WRITES='stall 1' "SPOIL_UNTIL=$work/over")
+spoiled=(env LD_PRELOAD="$(realpath "$BUILD/tests/spoil_writes")" SPOIL_WRITES='stall 1'
+	"SPOIL_UNTIL=$work/over")
 
 # Calls are issued in bursts of half a megabyte. A ring holds three bursts, the write buffer holds
 # all. Between two bursts is some time, in which the recorder empties the ring.
@@ -30,7 +31,8 @@ stalled() {
 	rm -rf "$work/over" "$work/out"
 	mkdir "$work/out"
 	wrapper=("${spoiled[@]}")
-	recorder_start --io=sync -a -m "$ring" "${event[@]}" -o "$work/out/data" --switch-output=signal "$@"
+	recorder_start --io=sync -a -m "$ring" "${event[@]}" -o "$work/out/data" \
+		--switch-output=signal "$@"
 	wrapper=()
 	kill -USR2 "$recorder" || fatal "the recorder has exited"
 	wait_until 20 waits_for_disk || fatal "the recorder does not wait for the write"

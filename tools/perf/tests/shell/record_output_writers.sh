@@ -14,7 +14,8 @@ numbered_event
 # The rings hold all of these calls: none is lost, however late they are drained.
 record() {
 	subtest "record ${options[*]:-without options}$about"
-	"$@" record -v -a -m 2048 "${event[@]}" -o "$out" "${options[@]}" -- "$work/$comm" --idle --count 5003 \
+	"$@" record -v -a -m 2048 "${event[@]}" -o "$out" "${options[@]}" -- "$work/$comm" --idle \
+		--count 5003 \
 		> "$work/issued" 2> "$work/record.err" || error "perf record exits with status $?"
 }
 
@@ -53,7 +54,8 @@ saved $uring
 # Stacks of noise, which can hardly be compressed
 subtest "record -z of noise"
 options=(-z -m 32M --call-graph "dwarf,4096")
-perf_record -a "${event[@]}" -o "$out" "${options[@]}" -- "$work/$comm" --threads 1 --noise --count 2003
+perf_record -a "${event[@]}" -o "$out" "${options[@]}" -- "$work/$comm" --threads 1 --noise \
+	--count 2003
 (($(stat -c %s "$out") > 2003 * 3072)) || inconclusive "the file is smaller than the noise"
 all_there "$out"
 if [ "$old_perf" ]; then
@@ -66,7 +68,8 @@ rm -f "$out"
 # written_directly OPTION...: record, and print how many blocks io_uring has written directly
 written_directly() {
 	"$PERF" record -v -a -m 32M --call-graph "dwarf,4096" "${event[@]}" -o "$out" "$@" -- \
-		"$work/$comm" --threads 1 --noise --count 2003 > "$work/issued" 2> "$work/record.err" &&
+		"$work/$comm" --threads 1 --noise --count 2003 > "$work/issued" \
+		2> "$work/record.err" &&
 		numbered_check "$out" -- --quiet --from-start --expect "$work/issued" > /dev/null &&
 		sed -n 's/^File queue: .* chunks (\([0-9]*\) direct.*/\1/p' "$work/record.err"
 	rm -f "$out"
@@ -135,11 +138,13 @@ for setting in "io = slow" "aio = many"; do
 	printf '[record]\n\t%s\n' "$setting" > "$work/config"
 	PERF_CONFIG=$work/config "$PERF" record -o "$out" -- true 2> "$work/record.err" &&
 		error "record.$setting is accepted"
-	grep -q "record.$setting: not a value of --" "$work/record.err" || error "record.$setting: no message"
+	grep -q "record.$setting: not a value of --" "$work/record.err" ||
+		error "record.$setting: no message"
 done
 
 subtest "invalid values of options"
-for option in --io=fast --aio=many --aio=-1 --write-buffer=10K --write-buffer=many --write-buffer=9999999G; do
+for option in --io=fast --aio=many --aio=-1 --write-buffer=10K --write-buffer=many \
+	--write-buffer=9999999G; do
 	"$PERF" record "$option" -o "$out" -- true 2> "$work/record.err"
 	[ $? = 129 ] || error "$option is accepted"
 	grep -qe "^$option: " "$work/record.err" || error "$option: no message"

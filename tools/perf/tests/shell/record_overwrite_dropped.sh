@@ -47,7 +47,8 @@ if mount_small "$out" 16m; then
 		request 1 'snapshot \(signal\) is dropped'
 		numbered_calls 30 5003
 		request 2 'snapshot \(signal\) is dropped'
-		printed "Cannot (write|create).*No space left on device" 0 && error "no reason is printed"
+		printed "Cannot (write|create).*No space left on device" 0 &&
+			error "no reason is printed"
 		rm "$out/filler"
 		numbered_calls 40 1013
 		request 2 'Snapshot [0-9]+ \(signal\)'
@@ -58,9 +59,12 @@ if mount_small "$out" 16m; then
 		holds "${snapshots[1]}" 40:1-1013
 		holds "${snapshots[2]}" 50:1-1019
 		readable "${snapshots[1]}" || error "a file cannot be read"
-		printed 'Dropped 2 snapshots' 1 || error "the summary does not count the dropped snapshots"
-		written=$(sed -n 's/.*Captured and wrote.*(\([0-9]*\) samples).*/\1/p' "$work/record.err")
-		[ "$written" = $((1009 + 1013 + 1019)) ] || error "the summary counts $written samples"
+		printed 'Dropped 2 snapshots' 1 ||
+			error "the summary does not count the dropped snapshots"
+		written=$(sed -n 's/.*Captured and wrote.*(\([0-9]*\) samples).*/\1/p' \
+			"$work/record.err")
+		[ "$written" = $((1009 + 1013 + 1019)) ] ||
+			error "the summary counts $written samples"
 	done
 	for how in --io=sync --io=uring --aio -z; do
 		subtest "a full disk, all snapshots in one file, $how"
@@ -69,19 +73,22 @@ if mount_small "$out" 16m; then
 		request 1 'Snapshot [0-9]+ \(signal\)'
 		size=$(stat -c %s "$out/data")
 		head -c 20m /dev/zero > "$out/filler" 2> "$work/filler.err"
-		# This task is named by a record that is lost with the second snapshot. The file has calls
-		# that the task makes later.
-		"$work/$comm" --threads 1 --tag 15 --idle --rate 100 --duration 60 > "$work/issued.15" &
+		# This task is named by a record that is lost with the second snapshot. The file has
+		# calls that the task makes later.
+		"$work/$comm" --threads 1 --tag 15 --idle --rate 100 --duration 60 \
+			> "$work/issued.15" &
 		named=$!
 		numbered_calls 20 5003
 		request 1 'snapshot \(signal\) is dropped'
-		[ "$(stat -c %s "$out/data")" = "$size" ] || error "the file has not the size of its whole snapshots"
+		[ "$(stat -c %s "$out/data")" = "$size" ] ||
+			error "the file has not the size of its whole snapshots"
 		numbered_calls 30 5003
 		request 2 'snapshot \(signal\) is dropped'
 		printed "Cannot write.*No space left on device" 2 || error "no reason is printed"
 		rm "$out/filler"
 		sleeps=$(sleeps_of "$named")
-		wait_until 20 has_slept "$named" $((sleeps + 2)) || error "the named task makes no calls"
+		wait_until 20 has_slept "$named" $((sleeps + 2)) ||
+			error "the named task makes no calls"
 		numbered_calls 40 1013
 		request 2 'Snapshot [0-9]+ \(signal\)'
 		kill "$named"
@@ -96,9 +103,11 @@ if mount_small "$out" 16m; then
 		names=$("$PERF" script -i "$out/data" -F comm,event 2> /dev/null |
 			awk '$NF != "snapshot:" { print $1 }' | sort -u | xargs)
 		[ "$names" = "$comm" ] || error "samples have the names $names"
-		"$PERF" report -i "$out/data" --stdio 2>&1 > "$work/report.out" | grep -i 'out of order' &&
+		"$PERF" report -i "$out/data" --stdio 2>&1 > "$work/report.out" |
+			grep -i 'out of order' &&
 			error "records of earlier times follow later ones"
-		printed 'Dropped 2 snapshots' 1 || error "the summary does not count the dropped snapshots"
+		printed 'Dropped 2 snapshots' 1 ||
+			error "the summary does not count the dropped snapshots"
 	done
 
 	subtest "a disk that is still full at the end: the file has the whole snapshots"
@@ -110,7 +119,8 @@ if mount_small "$out" 16m; then
 	request 1 'snapshot \(signal\) is dropped'
 	end 254
 	readable "$out/data" || error "the file cannot be read"
-	"$PERF" report -i "$out/data" --header-only | grep -q 'hostname' || error "the header is not complete"
+	"$PERF" report -i "$out/data" --header-only | grep -q 'hostname' ||
+		error "the header is not complete"
 	numbered_ranges "$out/data" | grep -q '^10:1-1009' || error "the whole snapshot is missing"
 
 	umount "$out"

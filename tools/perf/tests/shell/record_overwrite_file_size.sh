@@ -8,8 +8,8 @@
 
 need perf root numbered syscalls:sys_enter_getppid
 
-# recorded NAME EVENT CALLS: record so many calls of each thread; set $size to the size of the records,
-# without the header, which describes BPF programs of other tests, too
+# recorded NAME EVENT CALLS: record so many calls of each thread; set $size to the size of the
+# records, without the header, which describes BPF programs of other tests, too
 recorded() {
 	"$PERF" record -o "$work/$1" -m 1 --call-graph dwarf,128 -e "$2" -- \
 		"$work/$comm" --rate 50000 --count "$3" > "$work/issued" 2> "$work/record.err" ||

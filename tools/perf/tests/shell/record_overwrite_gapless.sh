@@ -21,7 +21,8 @@ expect_gapless signal "$seconds" --switch-output=signal
 grep -qi lost "$work/record.err" || error "no message about lost events"
 
 # Only the largest files: all of them would take minutes, and the last one may be empty.
-mapfile -t large < <(find "$work" -name 'data.*' -printf '%s %p\n' | sort -rn | head -n 3 | cut -d' ' -f2)
+mapfile -t large < <(find "$work" -name 'data.*' -printf '%s %p\n' | sort -rn | head -n 3 |
+	cut -d' ' -f2)
 oldest_first "${large[@]}" || error "records are not written oldest first"
 readable "${large[@]}" || error "a file cannot be read"
 

@@ -43,13 +43,15 @@ result() {
 (($(result missing-between) > 0)) || inconclusive "nothing was overwritten"
 ((${#snapshots[@]} * 100 < $(result seen))) || inconclusive "only $(result seen) records"
 
-# All records have the same size, and the rings hold nothing else. One sample describes the snapshot.
+# All records have the same size, and the rings hold nothing else. One sample describes the
+# snapshot.
 size=$("$PERF" script -i "${snapshots[1]}" --dump-unsorted-raw-trace 2> /dev/null |
 	sed -n 's/^.* \[\(0x[0-9a-f]*\)\]: PERF_RECORD_SAMPLE.*/\1/p' | sort | uniq -c |
 	awk '$1 > 1 { print $2 }')
 [ "$(wc -l <<< "$size")" = 1 ] || error "records of different sizes: $size"
 issued=$(awk '$1 == "thread" { sum += $NF } END { print sum }' "$work/issued")
-reported=$(grep -oE '[0-9]+ bytes overwritten before' "$work/record.err" | awk '{ sum += $1 } END { print sum + 0 }')
+reported=$(grep -oE '[0-9]+ bytes overwritten before' "$work/record.err" |
+	awk '{ sum += $1 } END { print sum + 0 }')
 overwritten=$(((issued - $(result seen)) * size))
 note "$issued calls, $(result seen) recorded: $overwritten bytes overwritten, $reported reported"
 ((reported == overwritten)) || [ "$paused" != 0 ] ||

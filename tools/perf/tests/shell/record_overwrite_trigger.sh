@@ -59,8 +59,8 @@ rm -f "$work"/data*
 
 subtest "two triggers, one of them a clock, with streamed events"
 numbered_event no-overwrite
-recorder_start -a -m 1024 "${event[@]}" --switch-output-event cpu-clock/period=200000000/ "${on_trigger[@]}" \
-	-o "$work/data"
+recorder_start -a -m 1024 "${event[@]}" --switch-output-event cpu-clock/period=200000000/ \
+	"${on_trigger[@]}" -o "$work/data"
 numbered_calls 10 1009
 "$trigger"
 numbered_start --rate 20000 --duration 2
@@ -73,13 +73,13 @@ rm -f "$work"/data*
 
 subtest "a trigger for one command"
 # shellcheck disable=SC2016 # expanded by that shell
-perf_record -m 1024 -e raw_syscalls:sys_enter/overwrite/ --switch-output-event sched:sched_process_exec \
-	-o "$work/data" -- bash -c '
+perf_record -m 1024 -e raw_syscalls:sys_enter/overwrite/ \
+	--switch-output-event sched:sched_process_exec -o "$work/data" -- bash -c '
 		/bin/true
 		until files=("$0".2*) && [ -e "${files[0]}" ]; do :; done
 		/bin/true' "$work/data"
-# Three programs are started. The requests of the first two may be merged, the last one with the end, which
-# is a snapshot, too.
+# Three programs are started. The requests of the first two may be merged, the last one with the
+# end, which is a snapshot, too.
 find_snapshots "$work/data"
 ((${#snapshots[@]} >= 2 && ${#snapshots[@]} <= 4)) ||
 	error "${#snapshots[@]} files, not 2 to 4"
@@ -110,8 +110,8 @@ esac
 rm -f "$work"/data*
 
 subtest "a trigger without a period is refused"
-"$PERF" record -a -e raw_syscalls:sys_enter/overwrite/ --switch-output-event cpu-clock -o "$work/data" \
-	-- true 2> "$work/err" && error "cpu-clock without a period is accepted"
+"$PERF" record -a -e raw_syscalls:sys_enter/overwrite/ --switch-output-event cpu-clock \
+	-o "$work/data" -- true 2> "$work/err" && error "cpu-clock without a period is accepted"
 grep -q 'cpu-clock/period=' "$work/err" || error "the message has no example: $(cat "$work/err")"
 [ ! -e "$work/data" ] || error "a file is left"
 

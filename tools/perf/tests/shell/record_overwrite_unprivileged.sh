@@ -14,20 +14,25 @@ for name in cpu-clock task-clock; do
 	for ring in "" "-m 1"; do
 		subtest "$name:u ${ring:-default -m}"
 		# shellcheck disable=SC2086 # no word, or two
-		"${as_nobody[@]}" "$PERF" record -o "$public/data" $ring -c 100000 -e "$name/overwrite/u" -- \
-			"$helpers/numbered" --rate 0 --count 3000017 > "$work/issued" 2> "$work/record.err"
+		"${as_nobody[@]}" "$PERF" record -o "$public/data" $ring -c 100000 \
+			-e "$name/overwrite/u" -- \
+			"$helpers/numbered" --rate 0 --count 3000017 > "$work/issued" \
+			2> "$work/record.err"
 		status=$?
 		rm -f
 		[ $status = 0 ] || { error "exit status $status"; continue; }
-		"${as_nobody[@]}" "$PERF" script -i "$public/data" -F comm,tid,time,event,ip > "$work/script.all" 2> "$work/script.err" ||
+		"${as_nobody[@]}" "$PERF" script -i "$public/data" -F comm,tid,time,event,ip \
+			> "$work/script.all" 2> "$work/script.err" ||
 			error "the owner of the file cannot read it: $(cat "$work/script.err")"
 		grep -v ' snapshot: ' "$work/script.all" > "$work/script.out"
 		awk '
-			{ time = $3; sub(":", "", time); if (!(time + 0 >= last)) back++; last = time + 0; n++ }
+			{ time = $3; sub(":", "", time); if (!(time + 0 >= last)) back++ }
+			{ last = time + 0; n++ }
 			$5 ~ /^ffff/ { kernel++ }
 			$1 != "numbered" { other++ }
 			END {
-				printf "# %d samples, %d of the kernel, %d of other commands, %d back in time\n", n, kernel, other, back
+				printf "# %d samples, %d of the kernel, %d of other commands, " \
+					"%d back in time\n", n, kernel, other, back
 				exit !(n > 10 && !kernel && !back && !other)
 			}' "$work/script.out" ||
 				error "not only samples of the workload in user mode, in order of time"

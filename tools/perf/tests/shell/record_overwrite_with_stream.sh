@@ -38,16 +38,24 @@ awk -v all="$all" '
 	{ time = $2; sub(":", "", time) }
 	time + 0 < last { back++ }
 	{ last = time + 0 }
-	/raw_syscalls:sys_enter:/ { entered++; if (seen[$1]) { if (open[$1]) alone++; open[$1] = 1 } }
-	/syscalls:sys_enter_getppid:/ { kept++; if (seen[$1] && !open[$1]) alone++; seen[$1] = 1; open[$1] = 0 }
+	/raw_syscalls:sys_enter:/ {
+		entered++
+		if (seen[$1]) { if (open[$1]) alone++; open[$1] = 1 }
+	}
+	/syscalls:sys_enter_getppid:/ {
+		kept++
+		if (seen[$1] && !open[$1]) alone++
+		seen[$1] = 1; open[$1] = 0
+	}
 	/raw_syscalls:sys_exit:/ { exited++ }
 	END {
 		for (t in open)
 			alone += open[t]
-		printf "# streamed %d; overwritten: %d on entry, %d on exit; %d without their other half; %d back in time\n",
+		printf "# streamed %d; overwritten: %d on entry, %d on exit; " \
+			"%d without their other half; %d back in time\n",
 			entered, kept, exited, alone, back
-		exit !(entered == all && kept > 1000 && exited > 1000 && kept < all && exited < all &&
-		       !alone && !back)
+		exit !(entered == all && kept > 1000 && exited > 1000 && kept < all &&
+		       exited < all && !alone && !back)
 	}' "$work/events" ||
 		error "not every streamed call, or a gap in the last calls of the other events"
 
@@ -71,7 +79,8 @@ stalled() {
 	kill -USR2 "$recorder" || fatal "the recorder has exited"
 	wait_until 10 waits_for_disk ||
 		fatal "the main thread does not wait: $(cat "/proc/$recorder/task/$recorder/wchan")"
-	"$work/$comm" --threads 1 --tag 6 --rate $((100000 / attempt ** 2)) --count 20011 > "$work/issued" ||
+	"$work/$comm" --threads 1 --tag 6 --rate $((100000 / attempt ** 2)) --count 20011 \
+		> "$work/issued" ||
 		fatal "the numbered workload failed"
 	touch "$work/answers"
 	recorder_stop
@@ -84,7 +93,8 @@ check() {
 	for file in "${snapshots[@]}"; do
 		"$PERF" script -i "$file" -F event,trace 2> "$work/script.err" | grep raw_syscalls
 	done > "$work/stalled.calls"
-	"$BUILD/tests/numbered_check" --from-start --expect "$work/issued" < "$work/stalled.calls" ||
+	"$BUILD/tests/numbered_check" --from-start --expect "$work/issued" \
+		< "$work/stalled.calls" ||
 		error "streamed calls are missing"
 	readable "${snapshots[@]}" || error "a file cannot be read"
 }

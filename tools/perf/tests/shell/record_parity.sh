@@ -7,8 +7,8 @@
 #
 # Runs alone: see record_sideband_storm.sh.
 #
-# ../parity/parity.py compares the pairs of recordings that ../parity/scenarios lists. With NIGHT set,
-# it also compares random ones.
+# ../parity/parity.py compares the pairs of recordings that ../parity/scenarios lists. With NIGHT
+# set, it also compares random ones.
 
 . "$(dirname "$0")/lib/harness.sh"
 

@@ -24,7 +24,8 @@ trace_options=(--comms "$comm")		# the rings have all system calls of the machin
 # start [record options]: record all system calls, or what the options say, pinned
 start() {
 	rm -f "$work"/data*
-	recorder_start -v -a -m 32M -e "$enter/overwrite/" --pin=box --switch-output -o "$work/data" "$@"
+	recorder_start -v -a -m 32M -e "$enter/overwrite/" --pin=box --switch-output \
+		-o "$work/data" "$@"
 }
 
 kill_recorder() {
@@ -40,10 +41,12 @@ refused() {
 	shift
 	"$PERF" record -a -m 32M --pin=box -o "$work/none" "$@" -- true 2> "$work/refused.err" &&
 		error "accepted: $*"
-	grep -qF -- "$message" "$work/refused.err" || error "not said: $message: $(< "$work/refused.err")"
+	grep -qF -- "$message" "$work/refused.err" ||
+		error "not said: $message: $(< "$work/refused.err")"
 }
 
-"$PERF" record -v -a --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data" -- true 2> "$work/record.err" ||
+"$PERF" record -v -a --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data" \
+	-- true 2> "$work/record.err" ||
 	skip "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" || tail -n 1 "$work/record.err")"
 
 # tag_of FILE TAG: print the range of the workload's numbers with this tag. Tasks that began when no
@@ -55,11 +58,12 @@ tag_of() {
 }
 tag=$((10000 + $$ % 50000))
 
-# covered FILE: print since when all rings have everything, as a time of CLOCK_MONOTONIC [s]. On a busy
-# machine, that are seconds.
+# covered FILE: print since when all rings have everything, as a time of CLOCK_MONOTONIC [s]. On a
+# busy machine, that are seconds.
 covered() {
 	"$PERF" script "${no_symbols[@]}" -F cpu,time -i "$1" 2> /dev/null | tr -d '[:]' |
-		awk '!($1 in oldest) { oldest[$1] = $2; if (!last || $2 > last) last = $2 } END { printf "%.6f", last }'
+		awk '!($1 in oldest) { oldest[$1] = $2; if (!last || $2 > last) last = $2 }
+			END { printf "%.6f", last }'
 }
 
 # has FILE TAG LAST: check that a file has all calls since $begun, unless the rings begin later
@@ -120,22 +124,26 @@ files=("${snapshots[@]}")
 find_snapshots "$work/data"
 files+=("${snapshots[@]}")
 note "${#files[@]} files"
-"$PERF" script "${no_symbols[@]}" -i "${files[0]}" 2> /dev/null | grep -q 'the recorder before was killed' ||
+"$PERF" script "${no_symbols[@]}" -i "${files[0]}" 2> /dev/null |
+	grep -q 'the recorder before was killed' ||
 	error "the first snapshot has another reason"
 numbered_check "${files[@]}" || error "calls are missing or repeated"
-"$PERF" script "${no_symbols[@]}" -i "${files[0]}" -F comm 2> /dev/null | grep -q "$comm" || error "no names"
+"$PERF" script "${no_symbols[@]}" -i "${files[0]}" -F comm 2> /dev/null | grep -q "$comm" ||
+	error "no names"
 
 subtest "--unpin saves what the kernel has recorded since"
 start
 kill_recorder
 begin
 numbered_calls $tag 997
-"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" || error "it fails: $(< "$work/unpin.err")"
+"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" ||
+	error "it fails: $(< "$work/unpin.err")"
 readable "$work/saved" || error "it cannot be read"
 has "$work/saved" $tag 997
 [ ! -e "$pins" ] || error "left: $(ls "$pins")"
 "$PERF" script "${no_symbols[@]}" -i "$work/saved" -F comm,pid 2> /dev/null > "$work/names"
-grep -q "^ *$(< /proc/$$/comm) *$$ " "$work/names" || error "no names: $(sort "$work/names" | uniq -c | tail -n 5)"
+grep -q "^ *$(< /proc/$$/comm) *$$ " "$work/names" ||
+	error "no names: $(sort "$work/names" | uniq -c | tail -n 5)"
 "$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" && error "nothing is pinned"
 
 subtest "a process with the id that the killed recorder had is recorded"
@@ -150,7 +158,8 @@ if echo $((gone - 1)) > /proc/sys/kernel/ns_last_pid 2> /dev/null; then
 	reused=$!
 	wait $reused
 fi
-"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" || error "it fails: $(< "$work/unpin.err")"
+"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" ||
+	error "it fails: $(< "$work/unpin.err")"
 if [ "$reused" = "$gone" ]; then
 	has "$work/saved" $((tag + 1)) 101
 else
@@ -160,16 +169,19 @@ fi
 subtest "--unpin when nothing was recorded writes a file without samples"
 start --filter 'id == 9999'
 kill_recorder
-"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" || error "it fails: $(< "$work/unpin.err")"
+"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" ||
+	error "it fails: $(< "$work/unpin.err")"
 grep -q 'No event was recorded' "$work/unpin.err" || error "not said: $(< "$work/unpin.err")"
 readable "$work/saved" || error "it cannot be read"
-[ -z "$("$PERF" script "${no_symbols[@]}" -i "$work/saved" 2> /dev/null)" ] || error "it has samples"
+[ -z "$("$PERF" script "${no_symbols[@]}" -i "$work/saved" 2> /dev/null)" ] ||
+	error "it has samples"
 [ ! -e "$pins" ] || error "left: $(ls "$pins")"
 
 subtest "what is refused while events of a killed recorder are pinned"
 start
 refused 'in use by another perf record' -e "$enter/overwrite/"
-"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" && error "--unpin while perf records"
+"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" &&
+	error "--unpin while perf records"
 kill_recorder
 refused 'it recorded other events' -e "$enter/overwrite/" -e sched:sched_switch/overwrite/
 refused 'another size' -e "$enter/overwrite/" -m 1M
@@ -199,9 +211,11 @@ chmod 700 "$pins"
 chown 65534 "$pins"
 refused 'only root or this user can write' -e "$enter/overwrite/"
 chown 0 "$pins"
-"$PERF" record --unpin=box -o "$work/none/saved" 2> "$work/unpin.err" && error "written to no directory"
+"$PERF" record --unpin=box -o "$work/none/saved" 2> "$work/unpin.err" &&
+	error "written to no directory"
 grep -q 'still in' "$work/unpin.err" || error "not said that they remain"
-"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" || error "it fails: $(< "$work/unpin.err")"
+"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" ||
+	error "it fails: $(< "$work/unpin.err")"
 readable "$work/saved" || error "it cannot be read"
 
 subtest "events of tasks are refused, and names that no directory may have are not used"
@@ -229,13 +243,15 @@ if make_cgroups "" -other; then
 	refused 'it recorded other events' -e "$enter/overwrite/" -G "$box-other"
 	start -G "$box"
 	# shellcheck disable=SC2016 # expanded by that shell
-	sh -c 'echo 0 > "$0/cgroup.procs" && exec true' "$root/$box" || fatal "no task in the cgroup"
+	sh -c 'echo 0 > "$0/cgroup.procs" && exec true' "$root/$box" ||
+		fatal "no task in the cgroup"
 	kill_recorder
 	# A cgroup of this name that was created later
 	wait_until 10 rmdir "$root/$box" || fatal "the cgroup is in use"
 	mkdir "$root/$box"
 	refused 'it recorded other events' -e "$enter/overwrite/" -G "$box"
-	"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" || error "it fails: $(< "$work/unpin.err")"
+	"$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" ||
+		error "it fails: $(< "$work/unpin.err")"
 	[ ! -e "$pins" ] || error "left: $(ls "$pins")"
 	wait_until 10 remove_cgroups || error "cgroups are in use"
 else

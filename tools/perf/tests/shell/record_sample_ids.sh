@@ -17,7 +17,8 @@ tracepoint=raw_syscalls:sys_enter
 fields() {
 	sed -nE 's/^([^ ]+): .*sample_type: ([A-Z_|]+),.*/\1 \2/p' | while read -r name type; do
 		printf '%s ' "$name"
-		tr '|' '\n' <<< "$type" | grep -xE 'TID|TIME|ID|STREAM_ID|CPU|IDENTIFIER' | paste -sd '|'
+		tr '|' '\n' <<< "$type" | grep -xE 'TID|TIME|ID|STREAM_ID|CPU|IDENTIFIER' |
+			paste -sd '|'
 	done
 }
 
@@ -56,8 +57,8 @@ lacks_none() {
 }
 
 subtest "streamed events"
-for options in "-e $tracepoint" "-e cpu-clock,$tracepoint" "-e $tracepoint -D 10" "-e cpu-clock --no-timestamp" \
-	"-e {cpu-clock,page-faults}:S -T"; do
+for options in "-e $tracepoint" "-e cpu-clock,$tracepoint" "-e $tracepoint -D 10" \
+	"-e cpu-clock --no-timestamp" "-e {cpu-clock,page-faults}:S -T"; do
 	# shellcheck disable=SC2086 # several options
 	check $options
 	# shellcheck disable=SC2086

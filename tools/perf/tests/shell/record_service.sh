@@ -22,7 +22,8 @@ listen() {
 		    print(listener.recv(8192).decode())
 	LISTEN
 	listener=$!
-	wait_until 10 grep -q listening "$work/messages" || fatal "cannot listen: $(cat "$work/listen.err")"
+	wait_until 10 grep -q listening "$work/messages" ||
+		fatal "cannot listen: $(cat "$work/listen.err")"
 }
 
 unlisten() {
@@ -31,7 +32,8 @@ unlisten() {
 }
 
 has() {
-	wait_until 10 grep -qx "$1" "$work/messages" || error "no message $1: $(cat "$work/messages")"
+	wait_until 10 grep -qx "$1" "$work/messages" ||
+		error "no message $1: $(cat "$work/messages")"
 }
 
 for name in "$work/socket" "@perf-record-$$"; do
@@ -61,7 +63,8 @@ subtest "a socket that nobody listens to, or that is none, is a warning"
 for name in "$work/none" none; do
 	NOTIFY_SOCKET=$name recorder_start -a -e sched:sched_switch/overwrite/ -o "$work/data"
 	recorder_stop
-	grep -q 'Cannot notify the service manager' "$work/record.err" || error "no warning for $name"
+	grep -q 'Cannot notify the service manager' "$work/record.err" ||
+		error "no warning for $name"
 done
 unset NOTIFY_SOCKET
 
@@ -77,9 +80,10 @@ mkdir "$work/out"
 marker=$work/marker$$		# other tests execute programs, too
 ln -s /bin/true "$marker"
 configured 'event = sched:sched_switch/overwrite/,sched:sched_process_exec/overwrite/' \
-	'mmap-pages = 64K' 'switch-output = signal' 'switch-output-event = sched:sched_process_exec' \
-	'switch-output-filter = filename ~ \"*/marker'$$'\"' 'cooldown = 1h' 'switch-max-files = 2' \
-	'exec-snapshot = echo hook'
+	'mmap-pages = 64K' 'switch-output = signal' \
+	'switch-output-event = sched:sched_process_exec' \
+	'switch-output-filter = filename ~ \"*/marker'$$'\"' 'cooldown = 1h' \
+	'switch-max-files = 2' 'exec-snapshot = echo hook'
 recorder_start -a -o "$work/out/data"
 "$(type -P date)" > /dev/null
 "$marker"
@@ -91,12 +95,15 @@ files=("$work"/out/data.2*)
 grep -q '1 events took no snapshot' "$work/record.err" || error "no cooldown, or no filter"
 [ "$(grep -c "^hook $work/out/data\.2" "$work/record.out")" = 2 ] || error "the command was not run"
 "$PERF" evlist -i "${files[0]}" > "$work/events"
-[ "$(grep '^sched:' "$work/events" | tr '\n' ' ')" = "sched:sched_switch sched:sched_process_exec " ] ||
+[ "$(grep '^sched:' "$work/events" | tr '\n' ' ')" = \
+	"sched:sched_switch sched:sched_process_exec " ] ||
 	error "recorded: $(cat "$work/events")"
 
 subtest "options replace what is configured"
-"$PERF" record --no-switch-output -e page-faults/overwrite/u --switch-output-event sched:sched_process_exit \
-	--filter 'comm == "none"' -o "$work/out/other" -- true 2> "$work/record.err" || error "exit status $?"
+"$PERF" record --no-switch-output -e page-faults/overwrite/u \
+	--switch-output-event sched:sched_process_exit \
+	--filter 'comm == "none"' -o "$work/out/other" -- true 2> "$work/record.err" ||
+	error "exit status $?"
 file=$(echo "$work"/out/other.2*)
 "$PERF" evlist -i "$file" | grep -q sched && error "the events of the configuration were recorded"
 
@@ -104,21 +111,26 @@ subtest "streams are kept if that is configured, unless --no-keep is given"
 configured 'event = sched:sched_process_exec' 'keep-events = true' 'keep = 64M'
 "$PERF" record -a -o "$work/out/kept" -- true 2> "$work/record.err" || error "exit status $?"
 grep -q 'kept record' "$work/record.err" || error "nothing was kept"
-"$PERF" record -a --no-keep -o "$work/out/kept" -- true 2> "$work/record.err" || error "exit status $?"
+"$PERF" record -a --no-keep -o "$work/out/kept" -- true 2> "$work/record.err" ||
+	error "exit status $?"
 ! grep -q 'kept record' "$work/record.err" || error "records were kept"
 
 subtest "files are compressed if that is configured"
 configured 'event = page-faults/overwrite/u' 'compression-level = 1'
 "$PERF" record -o "$work/out/compressed" -- true 2> "$work/record.err" || error "exit status $?"
-"$PERF" report --header-only -i "$work/out/compressed" | grep -q '^# compressed : Zstd, level = 1,' ||
+"$PERF" report --header-only -i "$work/out/compressed" |
+	grep -q '^# compressed : Zstd, level = 1,' ||
 	error "the file is not compressed"
 
 subtest "limits of triggers have no effect without a trigger"
 configured 'cooldown = 10s' 'keep-first = 3' 'after = 2s'
-"$PERF" record -e page-faults/no-overwrite/u -o "$work/out/plain" -- true 2> "$work/record.err" || error "exit status $?"
+"$PERF" record -e page-faults/no-overwrite/u -o "$work/out/plain" -- true 2> "$work/record.err" ||
+	error "exit status $?"
 
-for line in 'compression-level = x' 'cooldown = x' 'keep-first = -1' 'mmap-pages = 1.5' 'switch-max-size = 5' 'switch-output = x' \
-	'switch-max-files = x' 'write-buffer = 1K' 'event = no:event' 'switch-output-event = no:event'; do
+for line in 'compression-level = x' 'cooldown = x' 'keep-first = -1' 'mmap-pages = 1.5' \
+	'switch-max-size = 5' 'switch-output = x' \
+	'switch-max-files = x' 'write-buffer = 1K' 'event = no:event' \
+	'switch-output-event = no:event'; do
 	subtest "record.$line is refused"
 	configured "$line"
 	"$PERF" record -o "$work/out/none" -- true 2> "$work/record.err"

@@ -24,7 +24,8 @@ complete() {
 	local file
 
 	for file; do
-		"$PERF" script -f -i "$file" --show-bpf-events > "$work/script" 2> "$work/script.err" ||
+		"$PERF" script -f -i "$file" --show-bpf-events > "$work/script" \
+			2> "$work/script.err" ||
 			error "perf script of ${file##*/}: $(tail -n 1 "$work/script.err")"
 		grep -aE 'PERF_RECORD_(KSYMBOL|BPF_EVENT)' "$work/script"
 	done | sort -u > "$work/records"
@@ -37,17 +38,18 @@ complete() {
 		END {
 			for (id in loaded)
 				nr_unloaded += id in unloaded
-			print "# of", wanted, "programs:", registered + 0, "names registered,", unregistered + 0,
-				"unregistered;", nr_loaded + 0, "loaded,", nr_unloaded + 0, "unloaded"
-			exit registered != wanted || unregistered != wanted || nr_loaded != wanted ||
-				nr_unloaded != wanted
+			print "# of", wanted, "programs:", registered + 0, "names registered,",
+				unregistered + 0, "unregistered;", nr_loaded + 0, "loaded,",
+				nr_unloaded + 0, "unloaded"
+			exit registered != wanted || unregistered != wanted ||
+				nr_loaded != wanted || nr_unloaded != wanted
 		}' "$work/records"
 }
 
 # Load the programs on one CPU, so that their records fill one ring.
 beside_another() {
-	taskset -c "$cpu" "$PERF" record -q -a -e dummy -o "$work/other" -- "$BUILD/tests/bpf_load" $programs "$name" \
-		> "$work/other.err" 2>&1 ||
+	taskset -c "$cpu" "$PERF" record -q -a -e dummy -o "$work/other" \
+		-- "$BUILD/tests/bpf_load" $programs "$name" > "$work/other.err" 2>&1 ||
 			fatal "the other recorder: $(tail -n 1 "$work/other.err")"
 }
 

@@ -38,7 +38,8 @@ done
 
 subtest "the name after exec, with a ring for each thread, too"
 for option in -i --per-thread; do
-	"$PERF" record -N -o "$work/data" $option -e cpu-clock:u -- sh -c "$spin" 2> "$work/record.err" ||
+	"$PERF" record -N -o "$work/data" $option -e cpu-clock:u -- sh -c "$spin" \
+		2> "$work/record.err" ||
 		error "$option: perf record fails"
 	[ "$(names "$work/data" | grep -vc '^\(sh\|perf-exec\)$')" = 0 ] ||
 		error "$option: $(names "$work/data")"
@@ -59,7 +60,8 @@ if [ "$(id -u)" = 0 ] && unshare -pf --mount-proc true 2> "$work/unshare.err"; t
 		"$PERF" script -i "$work/data" -F comm,tid 2> "$work/script.err" |
 			awk '$NF == 0 { print $1 }' | sort | uniq -c > "$work/comms"
 		grep -q . "$work/comms" || error "$event: there is no sample of a task outside"
-		grep -vE ' (:0|:-1|swapper)$' "$work/comms" && error "$event: a name is given to all tasks outside"
+		grep -vE ' (:0|:-1|swapper)$' "$work/comms" &&
+			error "$event: a name is given to all tasks outside"
 		names "$work/data" | grep -qx sh || error "$event: the task inside has no name"
 	done
 	kill "$outsider"

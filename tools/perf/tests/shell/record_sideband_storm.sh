@@ -4,8 +4,8 @@
 # timeout: 900
 # tags: long
 #
-# Runs alone: Linux gives the samples of a page fault that several recorders want the time by the clock
-# of one of them, here perhaps that of another test.
+# Runs alone: Linux gives the samples of a page fault that several recorders want the time by the
+# clock of one of them, here perhaps that of another test.
 
 . "$(dirname "$0")/lib/recorder.sh"
 . "$(dirname "$0")/lib/files.sh"
@@ -134,7 +134,8 @@ check_storm() {
 	note "$seen processes and threads are in the files"
 	((seen > processes / 50)) ||
 		inconclusive "only $seen processes and threads are in the files"
-	grep -E 'The kernel lost .* records about tasks|Not enough memory for|malformed' "$work/record.err" &&
+	grep -E 'The kernel lost .* records about tasks|Not enough memory for|malformed' \
+		"$work/record.err" &&
 		error "side-band records were lost"
 }
 
@@ -145,7 +146,8 @@ subtest "all snapshots in one file"
 storm signal page-faults/overwrite/u -- -m 1M -c 1 && check_storm 16384
 
 subtest "overwritten and streamed events, one file for each snapshot"
-storm signal page-faults/overwrite/u sched:sched_process_exec -- -m 1M -c 1 --switch-output && check_storm 16384
+storm signal page-faults/overwrite/u sched:sched_process_exec -- -m 1M -c 1 --switch-output &&
+	check_storm 16384
 
 # The rings refer to tasks of seconds ago, and no snapshot is taken: whenever the state has doubled,
 # the recorder reads the rings and drops the tasks that they do not refer to.

@@ -16,7 +16,8 @@ processes=()
 large() {
 	python3 -c 'import mmap, sys, threading, time
 file = open("/proc/self/exe", "rb")
-kept = [mmap.mmap(file.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC) for i in range(1009)]
+kept = [mmap.mmap(file.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+        for i in range(1009)]
 for i in range(12): threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
 print(flush=True)
 time.sleep(1000)' > "$work/ready" &
@@ -41,9 +42,13 @@ tasks() {
 	local pid
 
 	for pid in "${processes[@]}"; do
-		grep -H . "/proc/$pid/task"/*/comm | sed -E 's,^/proc/[0-9]+/task/([0-9]+)/comm:,\1 ,'
-		awk -v pid="$pid" '$2 ~ /x/ && NF > 5 { sub("-.*", "", $1); sub("^0*", "", $1); print pid, "0x" $1, $6 }' \
-			"/proc/$pid/maps"
+		grep -H . "/proc/$pid/task"/*/comm |
+			sed -E 's,^/proc/[0-9]+/task/([0-9]+)/comm:,\1 ,'
+		awk -v pid="$pid" '$2 ~ /x/ && NF > 5 {
+			sub("-.*", "", $1)
+			sub("^0*", "", $1)
+			print pid, "0x" $1, $6
+		}' "/proc/$pid/maps"
 	done | sort
 }
 
@@ -59,13 +64,15 @@ recorded() {
 # that depend on how fast this machine is
 records() {
 	"$PERF" script -f -i "$1" -D 2> /dev/null | grep -aoE 'PERF_RECORD_[A-Z0-9_]+' |
-		grep -vE '_(COMM|FORK|EXIT|MMAP2?|SAMPLE|BPF_EVENT|KSYMBOL|FINISHED_ROUND|LOST|LOST_SAMPLES)$' | sort | uniq -c
+		grep -vE '_(COMM|FORK|EXIT|MMAP2?|SAMPLE|BPF_EVENT|KSYMBOL|FINISHED_ROUND|LOST|LOST_SAMPLES)$' |
+		sort | uniq -c
 }
 
 # new_tasks N: print how many threads and processes the kernel starts while perf record synthesizes
 # with N threads
 new_tasks() {
-	"$PERF" stat -x , -e task:task_newtask -o "$work/stat" -- "$PERF" record -B --no-threads --io=sync -a -e dummy \
+	"$PERF" stat -x , -e task:task_newtask -o "$work/stat" -- "$PERF" record -B --no-threads \
+		--io=sync -a -e dummy \
 		-o "$work/data" --num-thread-synthesize="$1" -- true 2> "$work/record.err" ||
 			error "perf record fails"
 	awk -F , '/task_newtask/ { print $1 }' "$work/stat"
@@ -76,13 +83,15 @@ ids=$(cut -d ' ' -f 1 "$work/tasks" | sort -u | tr '\n' ' ')
 note "$(grep -vc 0x "$work/tasks") tasks, $(grep -c 0x "$work/tasks") maps"
 
 many=$(($(getconf _NPROCESSORS_ONLN) * 2 + 1))
-for options in "-e dummy" "-e cpu-clock/overwrite/u" "-e cpu-clock:u --switch-output" "-e dummy --tail-synthesize"; do
+for options in "-e dummy" "-e cpu-clock/overwrite/u" "-e cpu-clock:u --switch-output" \
+	"-e dummy --tail-synthesize"; do
 	rm -f "$work/first"
 	for nr in 1 7 $many 5000; do
 		subtest "$options --num-thread-synthesize=$nr"
 		rm -f "$work"/data*
 		# shellcheck disable=SC2086
-		perf_record -v -B -a --proc-map-timeout=100000 $options --num-thread-synthesize="$nr" -o "$work/data" -- true
+		perf_record -v -B -a --proc-map-timeout=100000 $options \
+			--num-thread-synthesize="$nr" -o "$work/data" -- true
 		find_snapshots "$work/data"
 		file=${snapshots[0]:-$work/data}
 		recorded "$file" > "$work/recorded"
@@ -95,7 +104,8 @@ for options in "-e dummy" "-e cpu-clock/overwrite/u" "-e cpu-clock:u --switch-ou
 		diff "$work/tasks" "$work/recorded" > "$work/diff" || error "$(head "$work/diff")"
 		records "$file" > "$work/records"
 		[ -e "$work/first" ] || cp "$work/records" "$work/first"
-		diff "$work/first" "$work/records" || error "the file differs from that with fewer threads"
+		diff "$work/first" "$work/records" ||
+			error "the file differs from that with fewer threads"
 	done
 done
 tasks | diff "$work/tasks" - > "$work/diff" || inconclusive "the tasks have changed"
@@ -111,7 +121,8 @@ fi
 
 subtest "invalid numbers"
 for nr in 0 -1 3x "" 4294967297; do
-	"$PERF" record --num-thread-synthesize="$nr" -a -e dummy -o "$work/data" -- true 2> "$work/record.err"
+	"$PERF" record --num-thread-synthesize="$nr" -a -e dummy -o "$work/data" \
+		-- true 2> "$work/record.err"
 	[ $? = 129 ] || error "--num-thread-synthesize=$nr is accepted"
 	grep -qF -e "--num-thread-synthesize=$nr: " "$work/record.err" || error "$nr: no message"
 done

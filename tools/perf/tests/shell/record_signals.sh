@@ -9,14 +9,15 @@
 
 need perf root sched:sched_switch
 
-# signals: an awk program that prints the signals which its own process ignores and blocks; perf blocks
-# SIGWINCH (0x8000000) in all its commands
+# signals: an awk program that prints the signals which its own process ignores and blocks; perf
+# blocks SIGWINCH (0x8000000) in all its commands
 signals='/^SigIgn/; /^SigBlk/ { sub(/8000000$/, "0000000"); print }'
 
 subtest "SIGCHLD inherited as ignored: the recording ends with its command"
 # shellcheck disable=SC2016 # perl's variables
 ignoring=(perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV')
-timeout 200 "${ignoring[@]}" "$PERF" record -e dummy -o "$work/data" -- sh -c 'exit 7' 2> "$work/record.err"
+timeout 200 "${ignoring[@]}" "$PERF" record -e dummy -o "$work/data" -- sh -c 'exit 7' \
+	2> "$work/record.err"
 status=$?
 [ "$status" = 7 ] || error "exit status $status, not 7, that of the command"
 
@@ -24,7 +25,8 @@ subtest "the command has the signals that perf was started with"
 for start in env "${ignoring[*]@Q}" nohup; do
 	# timeout changes what becomes of SIGHUP.
 	eval "timeout 200 $start awk '$signals' /proc/self/status" > "$work/signals" 2> /dev/null
-	eval "timeout 200 $start $PERF record -e dummy -o $work/data -- awk '$signals' /proc/self/status" \
+	eval "timeout 200 $start $PERF record -e dummy -o $work/data -- \
+		awk '$signals' /proc/self/status" \
 		> "$work/recorded" 2> "$work/record.err"
 	cmp -s "$work/signals" "$work/recorded" ||
 		error "${start%% *}: $(xargs < "$work/recorded"), not $(xargs < "$work/signals")"

@@ -58,14 +58,16 @@ seconds_to_exec() {
 
 for mode in "--keep=60s,64M" "-e sched:sched_switch/overwrite/"; do
 	reach='kept [0-9.]+ s, nothing dropped'
-	[[ $mode = --keep* ]] || reach='rings [0-9.]+ s, (nothing overwritten|limited by CPU [0-9]+)'
+	[[ $mode = --keep* ]] ||
+		reach='rings [0-9.]+ s, (nothing overwritten|limited by CPU [0-9]+)'
 
 	subtest "a signal, an event and a command, in files of their own: $mode"
 	# shellcheck disable=SC2086 # several options
 	start $mode --switch-output-event sched:sched_process_exec --filter "$filter"
 	kill -USR2 "$recorder"
 	wait_until 20 nr_snapshots 1 || error "no snapshot for the signal"
-	# Perf record reads the task's name after the event, and perf script names only tasks that live.
+	# Perf record reads the task's name after the event, and perf script names only tasks that
+	# live.
 	"$marker" 60 &
 	wait_until 20 nr_snapshots 2 || error "no snapshot for the event"
 	kill $!
@@ -90,7 +92,8 @@ for mode in "--keep=60s,64M" "-e sched:sched_switch/overwrite/"; do
 	readable "${snapshots[@]}" || error "a file cannot be read"
 	seconds=$(seconds_to_exec "${snapshots[1]}") || error "the execution is not in the file"
 	note "$seconds s between the event and the record"
-	awk -v s="${seconds:-9}" 'BEGIN { exit s > 5 }' || error "the record has the time of another clock"
+	awk -v s="${seconds:-9}" 'BEGIN { exit s > 5 }' ||
+		error "the record has the time of another clock"
 
 	subtest "several snapshots in one file: $mode"
 	# shellcheck disable=SC2086 # several options

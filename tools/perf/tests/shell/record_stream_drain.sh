@@ -102,7 +102,8 @@ on() {
 
 # record_cpu CPU [options]: record numbered calls on this CPU
 record_cpu() {
-	recorder_start -C "$1" -m 16 --no-buffering --threads=package "${event[@]}" -o "$out" "${@:2}"
+	recorder_start -C "$1" -m 16 --no-buffering --threads=package "${event[@]}" -o "$out" \
+		"${@:2}"
 	taskset -c "$1" "$work/$comm" --rate 1000 > "$work/issued" ||
 		error "the numbered workload failed"
 }
@@ -133,7 +134,8 @@ buffers() {
 	local size=$1 before took
 
 	rm -f "$out" "$work/answers"
-	recorder_start -a -m 128 --io=sync --write-buffer="${size}M" --call-graph dwarf,4096 "${event[@]}" -o "$out"
+	recorder_start -a -m 128 --io=sync --write-buffer="${size}M" --call-graph dwarf,4096 \
+		"${event[@]}" -o "$out"
 	before=$(recorder_memory VmRSS)
 	"$work/$comm" --threads 1 --noise --rate 20000 --count $((size * 512)) > "$work/issued" ||
 		fatal "the numbered workload failed"
@@ -149,7 +151,8 @@ buffers() {
 
 # The first write stalls (helpers/spoil_writes.c).
 subtest "--write-buffer"
-wrapper=(env "LD_PRELOAD=$(realpath "$BUILD/tests/spoil_writes")" "SPOIL_WRITES=stall 1" "SPOIL_UNTIL=$work/answers")
+wrapper=(env "LD_PRELOAD=$(realpath "$BUILD/tests/spoil_writes")" "SPOIL_WRITES=stall 1"
+	"SPOIL_UNTIL=$work/answers")
 buffers 8
 buffers 64
 

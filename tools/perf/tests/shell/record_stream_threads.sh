@@ -33,8 +33,8 @@ marks() {
 	subtest "FINISHED_ROUND records: record ${*:-without options}"
 	for seconds in 1 4 16 64; do
 		rm -f "$out"*
-		perf_record -B -a -m 16 "${event[@]}" -o "$out" "$@" -- "$work/$comm" --idle --threads 1 \
-			--rate 5000 --duration $seconds
+		perf_record -B -a -m 16 "${event[@]}" -o "$out" "$@" -- "$work/$comm" --idle \
+			--threads 1 --rate 5000 --duration $seconds
 		"$PERF" report -f -i "$out" --stats 2> /dev/null |
 			grep -qE 'FINISHED_ROUND events: +[1-9]' && return
 	done
@@ -57,7 +57,8 @@ scheduled() {
 	subtest "record ${*:-without options}: $expected threads are SCHED_FIFO $priority"
 	rm -f "$out"*
 	recorder_start "${target[@]}" -m 16 "${event[@]}" -o "$out" "$@"
-	found=$(own_threads | xargs -n 1 chrt -p | grep -A1 SCHED_FIFO | grep -c "priority: $priority\$")
+	found=$(own_threads | xargs -n 1 chrt -p | grep -A1 SCHED_FIFO |
+		grep -c "priority: $priority\$")
 	recorder_stop
 	[ "$found" = "$expected" ] || error "$found threads are, not $expected"
 }
@@ -139,16 +140,20 @@ subtest "--no-buffering for an event that each sleep of a reader causes"
 cpu=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')
 for event in sched:sched_switch 'cpu-clock --switch-events'; do
 	# shellcheck disable=SC2086 # several words
-	timeout -s KILL 300 "$PERF" record -C "$cpu" --no-buffering -e $event -o "$out" -- sleep 0.1 2> "$work/record.err"
+	timeout -s KILL 300 "$PERF" record -C "$cpu" --no-buffering -e $event -o "$out" \
+		-- sleep 0.1 2> "$work/record.err"
 	status=$?
 	[ $status = 0 ] || error "$event: exit status $status"
 	# shellcheck disable=SC2086 # several words
-	timeout -s KILL 300 "$PERF" record -r 2 -C "$cpu" --no-buffering -e $event -o "$out" -- sleep 0.1 2> "$work/record.err"
-	grep -q 'Cannot combine -r with --no-buffering' "$work/record.err" || error "$event: -r 2 is accepted"
+	timeout -s KILL 300 "$PERF" record -r 2 -C "$cpu" --no-buffering -e $event -o "$out" \
+		-- sleep 0.1 2> "$work/record.err"
+	grep -q 'Cannot combine -r with --no-buffering' "$work/record.err" ||
+		error "$event: -r 2 is accepted"
 done
 
 subtest "invalid values of options"
-for option in --threads=cores --threads=0/0:0/0 --threads=0/99999 --threads=0-99999999/0 -C0-99999999 \
+for option in --threads=cores --threads=0/0:0/0 --threads=0/99999 --threads=0-99999999/0 \
+	-C0-99999999 \
 	--affinity=x --mmap-flush=x -r200 -r-1 -rx --switch-output=x --switch-max-files=-1; do
 	rm -f "$out"
 	"$PERF" record "$option" -a -e dummy -o "$out" -- true 2> "$work/record.err"

@@ -9,8 +9,8 @@
 [ "$(id -u)" = 0 ] || skip "needs root"
 command -v python3 > /dev/null || skip "no python3 to read JSON"
 
-# objects EXPRESSION: evaluate a Python expression in which o is the list of the printed objects, and
-# of(TYPE) those of one type
+# objects EXPRESSION: evaluate a Python expression in which o is the list of the printed objects,
+# and of(TYPE) those of one type
 objects() {
 	python3 - "$work/record.err" "$1" <<- 'READ'
 		import json, sys
@@ -52,7 +52,8 @@ is "of('end')[0]['samples']" $total
 is "of('end')[0]['lost']" 0
 is "of('end')[0]['files']" 2
 is "all(x['rings']['newest'] > x['rings']['complete'] > 0 for x in of('snapshot'))" True
-[ "$(grep -vc '^{' "$work/record.err")" = 0 ] || error "-q prints text: $(grep -v '^{' "$work/record.err")"
+[ "$(grep -vc '^{' "$work/record.err")" = 0 ] ||
+	error "-q prints text: $(grep -v '^{' "$work/record.err")"
 
 subtest "a name that is not UTF-8: bytes are replaced, and the objects and the picture are valid"
 "$PERF" record --summary=json --loss-report="$work/loss.svg" -e dummy --timestamp-filename \
@@ -68,20 +69,25 @@ control snapshot || error "no snapshot"
 kill -USR2 "$recorder"
 wait_until 20 printed_by_signal || error "no snapshot by signal"
 recorder_stop
-is "[x['reason'] for x in of('snapshot') if 'kept' in x and 'rings' not in x]" "['control', 'signal', 'exit']"
-is "[(x['pid'], x['tid'], x['comm']) for x in of('snapshot') if 'pid' in x]" "[($$, $$, '$(< /proc/$$/comm)')]"
+is "[x['reason'] for x in of('snapshot') if 'kept' in x and 'rings' not in x]" \
+	"['control', 'signal', 'exit']"
+is "[(x['pid'], x['tid'], x['comm']) for x in of('snapshot') if 'pid' in x]" \
+	"[($$, $$, '$(< /proc/$$/comm)')]"
 is "of('snapshot')[0]['kept']['limit']" none
 is "of('snapshot')[0]['kept']['records'] > 0" True
-is "0 < of('snapshot')[0]['kept']['compressed_bytes'] <= of('snapshot')[0]['kept']['raw_bytes']" True
+is "0 < of('snapshot')[0]['kept']['compressed_bytes'] <= of('snapshot')[0]['kept']['raw_bytes']" \
+	True
 is "0 < of('end')[0]['memory_bytes'] <= 64 << 20" True
 samples=$("$PERF" script -i "$work/kept" -F event "${no_symbols[@]}" | grep -c sched_switch)
-size=$("$PERF" report -i "$work/kept" -D | sed -nE 's/.* \[0x([0-9a-f]+)\]: PERF_RECORD_SAMPLE.*/\1/p' | head -n 1)
+size=$("$PERF" report -i "$work/kept" -D |
+	sed -nE 's/.* \[0x([0-9a-f]+)\]: PERF_RECORD_SAMPLE.*/\1/p' | head -n 1)
 is "sum(x['kept']['records'] for x in of('snapshot'))" "$samples"
 is "sum(x['kept']['raw_bytes'] for x in of('snapshot'))" "$((samples * 0x$size))"
 
 subtest "a snapshot that cannot be written"
 if mount_small "$work/small" 2m; then
-	recorder_start -a -q --summary=json -e sched:sched_switch/overwrite/ -o "$work/small/data" --switch-output
+	recorder_start -a -q --summary=json -e sched:sched_switch/overwrite/ -o "$work/small/data" \
+		--switch-output
 	head -c 4m /dev/zero > "$work/small/filler" 2> "$work/filler.err"
 	control snapshot && error "the snapshot is acknowledged"
 	rm "$work/small/filler"

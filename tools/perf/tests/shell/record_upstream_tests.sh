@@ -31,7 +31,8 @@ tests=(
 run_one() {
 	local number
 
-	number=$(awk -v name="$1" 'substr($0, index($0, ": ") + 2) == name { print $1 + 0 }' "$work/list")
+	number=$(awk -v name="$1" 'substr($0, index($0, ": ") + 2) == name { print $1 + 0 }' \
+		"$work/list")
 	[ -n "$number" ] || { echo "perf test has no test $1" > "$work/test.log"; return; }
 	"$PERF" test -v "$number" > "$work/test.log" 2>&1
 	sed -nE 's/^ *[0-9]+: .*: (Ok|Skip|FAILED!).*/\1/p' "$work/test.log" | tail -n 1

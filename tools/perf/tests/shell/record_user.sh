@@ -4,8 +4,8 @@
 # tags: parallel
 # timeout: 180
 #
-# The perf of Linux 6.12 attaches to the tasks that it finds; mainline's lets BPF filter the samples of
-# all tasks, a program that the kernel takes 10 s or more to verify.
+# The perf of Linux 6.12 attaches to the tasks that it finds; mainline's lets BPF filter the samples
+# of all tasks, a program that the kernel takes 10 s or more to verify.
 
 . "$(dirname "$0")/lib/harness.sh"
 
@@ -24,7 +24,8 @@ other=$!
 
 subtest "-u $user"
 # The workload ends the recording; it is not recorded.
-"$PERF" record -B -c 1000000 -e cpu-clock -u $user -o "$work/data" -- sleep 0.5 2> "$work/record.err" || {
+"$PERF" record -B -c 1000000 -e cpu-clock -u $user -o "$work/data" -- sleep 0.5 \
+	2> "$work/record.err" || {
 	grep -qiE 'bpf|filter' "$work/record.err" &&
 		skip "no BPF filters: $(tail -n 1 "$work/record.err")"
 	error "perf record exits with status $?"
@@ -36,7 +37,9 @@ grep -q " $other\$" "$work/pids" && error "samples of another user's task, $othe
 (($(wc -l < "$work/pids") == 1)) || error "samples of several tasks"
 
 subtest "a user who does not exist"
-"$PERF" record -u no-such-user -o "$work/none" -- true 2> "$work/record.err" && error "it is accepted"
-grep -qi 'user.*no-such-user\|no-such-user.*user' "$work/record.err" || error "no message names the user"
+"$PERF" record -u no-such-user -o "$work/none" -- true 2> "$work/record.err" &&
+	error "it is accepted"
+grep -qi 'user.*no-such-user\|no-such-user.*user' "$work/record.err" ||
+	error "no message names the user"
 
 finish

@@ -6,7 +6,8 @@
 
 . "$(dirname "$0")/lib/when.sh"
 
-for kind in 'syscall' 'syscall(nanosleep,clock_nanosleep)' 'off-cpu' 'off-cpu(S)' 'on-cpu' 'sched-delay'; do
+for kind in 'syscall' 'syscall(nanosleep,clock_nanosleep)' 'off-cpu' 'off-cpu(S)' 'on-cpu' \
+	'sched-delay'; do
 	subtest "$kind"
 	[ "$kind" != sched-delay ] || who=${comm}w
 	start "$kind>23ms"
@@ -72,8 +73,8 @@ usdt() {
 subtest "from one USDT probe to another, on another CPU"
 probes=/sys/kernel/tracing/uprobe_events
 group=usdt_dly$$
-if { echo "p:$group/begin $(usdt begin)" >> $probes && echo "p:$group/end $(usdt end)" >> $probes; } \
-	2> "$work/probe.err"; then
+if { echo "p:$group/begin $(usdt begin)" >> $probes &&
+	echo "p:$group/end $(usdt end)" >> $probes; } 2> "$work/probe.err"; then
 	start "$group:begin..$group:end>23ms"
 	make request "${lengths[@]}"
 	wait_until 10 nr_reported 5 || note "fewer than 5 reports"
@@ -93,7 +94,8 @@ for condition in 'syscall(fsync)>23ms' 'off-cpu(D)>23ms'; do
 	nr_reported 1 && error "a report for $condition"
 done
 rm -f "$work"/data*
-recorder_start "${events[@]}" -v -o "$work/data" --switch-output-when="syscall>23ms if comm==no$comm" \
+recorder_start "${events[@]}" -v -o "$work/data" \
+	--switch-output-when="syscall>23ms if comm==no$comm" \
 	--switch-output-when="syscall>23ms if comm==$comm, pid==1" \
 	--switch-output-when="syscall>23ms if comm==$comm, pid!=1"
 make syscall 41 43
@@ -113,7 +115,8 @@ wait $! 2> /dev/null
 recorder_stop
 grep -q "$comm (pid $!, tid $!.*) has been in .* for 3[0-9][0-9]\..* ms" "$work/record.err" ||
 	note "the check came late"
-[ "$(grep -c "$comm (pid $!.* has been in .* from .* to [0-9]*$" "$work/record.err")" = 1 ] || error "not reported once"
+[ "$(grep -c "$comm (pid $!.* has been in .* from .* to [0-9]*$" "$work/record.err")" = 1 ] ||
+	error "not reported once"
 
 subtest "the snapshot says who"
 who=${comm}w
@@ -126,8 +129,10 @@ find_snapshots "$work/data"
 tid=$(cut -d ' ' -f 1 "$work/truth")
 says="sched-delay>23ms if comm==$who: $who \(pid [0-9]+, tid $tid(, cgroup [^ ]+)?\) (has )?waited [0-9.]+ ms for a CPU"
 holder="; $comm \(tid [0-9]+\) held CPU 0 for [0-9.]+ ms of them"
-for text in "$(head -n 1 "$work/reason")" "$(grep -m 1 '^\[ perf record: sched-delay' "$work/record.err")" \
-	"$("$PERF" script "${no_symbols[@]}" -i "${snapshots[0]}" 2> /dev/null | grep -m 1 'BPF string')"; do
+for text in "$(head -n 1 "$work/reason")" \
+	"$(grep -m 1 '^\[ perf record: sched-delay' "$work/record.err")" \
+	"$("$PERF" script "${no_symbols[@]}" -i "${snapshots[0]}" 2> /dev/null |
+		grep -m 1 'BPF string')"; do
 	note "$text"
 	[[ $text =~ $says$holder"; from "[0-9.]+" to "[0-9.]+ ]] || error "not as expected: $text"
 done
@@ -135,10 +140,12 @@ done
 subtest "viewers mark the interval"
 read -r _ begin _ end < <(grep -o 'from [0-9.]* to [0-9.]*' "$work/reason" | head -n 1)
 for format in chrome perfetto; do
-	"$PERF" data convert -i "${snapshots[0]}" "--to-$format=$work/trace.$format" 2> "$work/convert.err" ||
+	"$PERF" data convert -i "${snapshots[0]}" "--to-$format=$work/trace.$format" \
+		2> "$work/convert.err" ||
 		error "cannot convert: $(< "$work/convert.err")"
 done
-python3 - "$work/trace.chrome" "$begin" "$end" "$tid" "sched-delay>23ms if comm==$who: $who (pid" <<'END' ||
+python3 - "$work/trace.chrome" "$begin" "$end" "$tid" \
+	"sched-delay>23ms if comm==$who: $who (pid" <<'END' ||
 import json
 import sys
 
@@ -147,7 +154,8 @@ events = json.load(open(path))['traceEvents']
 first, = [e for e in events if e['ph'] == 'B' and e.get('cat') == 'too-long']
 track = first['pid'], first['tid']
 last, = [e for e in events if e['ph'] == 'E' and (e['pid'], e['tid']) == track]
-assert abs(first['ts'] - 1e6 * float(begin)) < 0.5 and abs(last['ts'] - 1e6 * float(end)) < 0.5, (first, last)
+assert abs(first['ts'] - 1e6 * float(begin)) < 0.5 and \
+    abs(last['ts'] - 1e6 * float(end)) < 0.5, (first, last)
 assert first['args']['tid'] == int(tid) and first['name'].startswith(text), first
 END
 	error "--to-chrome has another interval: $(grep -a too-long "$work/trace.chrome")"
@@ -200,7 +208,8 @@ objects = [json.loads(line) for line in sys.stdin]
 first = next(o for o in objects if o["type"] == "snapshot")
 took = first["duration"]
 assert first["reason"].startswith("sched-delay>23ms if comm=="), first
-assert 0.023 < took["time"] < took["end"] and abs(took["end"] - took["begin"] - took["time"]) < 1e-6, took
+assert 0.023 < took["time"] < took["end"], took
+assert abs(took["end"] - took["begin"] - took["time"]) < 1e-6, took
 assert took["holder"]["cpu"] == 0 and took["holder"]["tid"] != first["tid"], took
 triggers = next(o for o in objects if o["type"] == "triggers")
 assert triggers["conditions"][0]["durations"] >= 1, triggers
@@ -231,7 +240,8 @@ for limit in --cooldown=1h --after=10m; do
 	recorder_stop
 	awk '/ durations that were too long are not counted/ { n += $2 }
 		/ if comm==.*: [0-9]+ durations / { n += $(NF - 2) }
-		END { exit n != 100003 }' "$work/record.err" || error "$limit: not all are accounted for"
+		END { exit n != 100003 }' "$work/record.err" ||
+			error "$limit: not all are accounted for"
 	! grep -F '(null)' "$work/record.err" || error "$limit: a request without a reason"
 done
 who=$comm
@@ -244,20 +254,23 @@ wait_until 20 grep -q 'Snapshot 1 ' "$work/record.err" || error "no snapshot"
 recorder_stop
 find_snapshots "$work/data"
 [ "${#snapshots[@]}" = 2 ] || error "${#snapshots[@]} files, not 2"
-for text in "syscall>23ms if comm==$comm: $comm (pid" "The same snapshot is for syscall>23ms if comm==$comm by" \
+for text in "syscall>23ms if comm==$comm: $comm (pid" \
+	"The same snapshot is for syscall>23ms if comm==$comm by" \
 	"The same snapshot is for signal by"; do
 	grep -qF "$text" "$work/record.err" || error "the summary lacks: $text"
 done
 start 'syscall>1000s' --after=300ms
 kill -USR2 "$recorder"
 control snapshot || error "--control waits for --after"
-wait_until 20 grep -q 'Snapshot [12] (signal' "$work/record.err" || error "no snapshot for the signal"
+wait_until 20 grep -q 'Snapshot [12] (signal' "$work/record.err" ||
+	error "no snapshot for the signal"
 recorder_stop
 start 'syscall>1000s' --after=1m
 kill -USR2 "$recorder"
 control ping
 recorder_stop
-grep -q 'Snapshot 1 (signal' "$work/record.err" || error "the end of the recording loses the request"
+grep -q 'Snapshot 1 (signal' "$work/record.err" ||
+	error "the end of the recording loses the request"
 
 subtest "the configuration has conditions, which the command line replaces"
 cat > "$work/config" <<- END
@@ -268,43 +281,53 @@ cat > "$work/config" <<- END
 END
 PERF_CONFIG=$work/config "$PERF" record "${events[@]}" -o "$work/data" -- "$delays" syscall 41 \
 	> /dev/null 2> "$work/record.err" || error "perf record fails"
-[ "$(grep -c "if comm==$comm: [1-9][0-9]* durations\? " "$work/record.err")" = 2 ] || error "not two conditions"
-PERF_CONFIG=$work/config "$PERF" record "${events[@]}" --switch-output-when='on-cpu>1000s' -o "$work/data" \
+[ "$(grep -c "if comm==$comm: [1-9][0-9]* durations\? " "$work/record.err")" = 2 ] ||
+	error "not two conditions"
+PERF_CONFIG=$work/config "$PERF" record "${events[@]}" --switch-output-when='on-cpu>1000s' \
+	-o "$work/data" \
 	-- "$delays" syscall 41 > /dev/null 2> "$work/record.err" || error "perf record fails"
-grep -qF 'on-cpu>1000s: 0 durations' "$work/record.err" || error "not the condition of the command line"
+grep -qF 'on-cpu>1000s: 0 durations' "$work/record.err" ||
+	error "not the condition of the command line"
 grep -qF 'syscall>23ms' "$work/record.err" && error "a condition of the configuration"
 
 subtest "the recorder's own durations are not reported"
 rm -f "$work"/data*
-recorder_start "${events[@]}" -v -o "$work/data" --switch-output-when='syscall>1us if comm==perf' --keep-first 1
+recorder_start "${events[@]}" -v -o "$work/data" --switch-output-when='syscall>1us if comm==perf' \
+	--keep-first 1
 control ping
 recorder_stop
 grep -q "(pid $recorder," "$work/record.err" && error "they are"
 
 subtest "--advise says how long durations took"
 rm -f "$work"/data*
-"$PERF" record "${events[@]}" --advise --switch-output-when="syscall(nanosleep,clock_nanosleep)>23ms if comm==$comm" \
+"$PERF" record "${events[@]}" --advise \
+	--switch-output-when="syscall(nanosleep,clock_nanosleep)>23ms if comm==$comm" \
 	--switch-output-when="off-cpu>23ms if comm==no$comm" \
-	-o "$work/data" -- "$delays" syscall 3 3 3 3 3 3 3 3 3 3 101 > "$work/truth" 2> "$work/record.err" ||
+	-o "$work/data" -- "$delays" syscall 3 3 3 3 3 3 3 3 3 3 101 > "$work/truth" \
+	2> "$work/record.err" ||
 	error "perf record fails"
 line=$(grep 'durations are too long; median' "$work/record.err")
 note "$line"
 [[ $line =~ ": "([0-9]+)" of 11 durations are too long; median "([0-9]+)"."[0-9]+" ms, ".*" longest "([0-9]+)"."[0-9]+" ms" ]] ||
 	error "not 11 durations"
-((BASH_REMATCH[1] >= 1 && BASH_REMATCH[2] >= 3 && BASH_REMATCH[2] <= 101 && BASH_REMATCH[3] >= 101)) ||
+((BASH_REMATCH[1] >= 1 && BASH_REMATCH[2] >= 3 && BASH_REMATCH[2] <= 101 &&
+	BASH_REMATCH[3] >= 101)) ||
 	error "the median or the longest is wrong"
 grep -q 'Once an hour at most: >1[0-9][0-9]\.' "$work/record.err" || error "no threshold is advised"
 [ "$(grep -c 'Once an hour' "$work/record.err")" = 1 ] || error "a threshold without durations"
-grep -qF "if comm==no$comm: there were no durations" "$work/record.err" || error "no word of the second condition"
+grep -qF "if comm==no$comm: there were no durations" "$work/record.err" ||
+	error "no word of the second condition"
 ls "$work"/data* 2> /dev/null && error "a file"
 
 subtest "errors"
 # refused TEXT OPTION...
 refused() {
-	"$PERF" record "${events[@]}" -o "$work/data" "${@:2}" -- true > "$work/record.err" 2>&1 && error "accepted: ${*:2}"
+	"$PERF" record "${events[@]}" -o "$work/data" "${@:2}" -- true > "$work/record.err" 2>&1 &&
+		error "accepted: ${*:2}"
 	grep -qF -- "$1" "$work/record.err" || error "the message for ${*:2} lacks: $1"
 }
-refused "at column 12: no system call 'fsnyc'; did you mean 'fsync'?" --switch-output-when='   syscall(fsnyc)>1s'
+refused "at column 12: no system call 'fsnyc'; did you mean 'fsync'?" \
+	--switch-output-when='   syscall(fsnyc)>1s'
 refused '               ^' --switch-output-when='   syscall(fsnyc)>1s'
 refused 'no cgroup (v2)' --switch-output-when='irq>1s if cgroup==/none/such'
 refused 'cannot read the event none:such' --switch-output-when='sched:sched_switch..none:such>1s'
@@ -319,9 +342,11 @@ refused 'more than 64 conditions' "${many[@]}"
 "$PERF" record "${events[@]}" -o "$work/data" "${many[@]:1}" -- true > "$work/record.err" 2>&1 ||
 	error "64 conditions are refused"
 if as_nobody_ready; then
-	"${as_nobody[@]}" "$PERF" record -e cpu-clock:u --keep --switch-output-when='irq>1s' -o "$public/data" \
+	"${as_nobody[@]}" "$PERF" record -e cpu-clock:u --keep --switch-output-when='irq>1s' \
+		-o "$public/data" \
 		-- true > "$work/record.err" 2>&1 && error "accepted from an ordinary user"
-	grep -q 'Cannot judge durations .*: run as root, or with CAP_BPF and CAP_PERFMON' "$work/record.err" ||
+	grep -q 'Cannot judge durations .*: run as root, or with CAP_BPF and CAP_PERFMON' \
+		"$work/record.err" ||
 		error "the reason is missing"
 else
 	note "$reason"

@@ -15,9 +15,11 @@ measured() {
 	local found
 
 	recorder_stop
-	found=$(sed -n "s/.* if comm==$who: [0-9]* of \([0-9]*\) durations .*/\1/p" "$work/record.err")
+	found=$(sed -n "s/.* if comm==$who: [0-9]* of \([0-9]*\) durations .*/\1/p" \
+		"$work/record.err")
 	note "$condition: $found, after $SECONDS s"
-	[ "$found" = "$1" ] || error "$1 durations, but $found are measured $(grep 'the kernel skipped' "$work/record.err")"
+	[ "$found" = "$1" ] ||
+		error "$1 durations, but $found are measured $(grep 'the kernel skipped' "$work/record.err")"
 }
 
 subtest "a threshold for which each call's end is timed, and one for which few are"
@@ -102,11 +104,18 @@ awk -v comm="$comm" '
 	match($0, /syscall.*>[0-9]+ms if comm==.*: [0-9]+ duration/) {
 		line = $0; sub(/.*syscall[^>]*>/, "", line); threshold = line + 0
 		sub(/.*: /, "", line); counted = line + 0; low = high = 0
-		for (i = 1; i <= n; i++) { low += least[i] > threshold; high += most[i] > threshold }
+		for (i = 1; i <= n; i++) {
+			low += least[i] > threshold
+			high += most[i] > threshold
+		}
 		conditions++
-		if (counted < low || counted > high) { print "# >" threshold "ms: " counted ", not " low; wrong = 1 }
+		if (counted < low || counted > high) {
+			print "# >" threshold "ms: " counted ", not " low
+			wrong = 1
+		}
 	}
-	END { exit wrong || conditions != 64 }' "$work/truth" "$work/record.err" || error "not all are right"
+	END { exit wrong || conditions != 64 }' "$work/truth" "$work/record.err" ||
+		error "not all are right"
 
 # Below a threshold, those that end during a check may be counted twice: --advise makes no checks.
 subtest "100,000 durations in a second are measured, and none is missed"
@@ -135,8 +144,8 @@ for condition in sched-delay off-cpu on-cpu; do
 	[ $condition = on-cpu ] && side=prev || side=next
 	start "$condition>1ns" --advise
 	SECONDS=0
-	"$PERF" stat -x, -a -e sched:sched_switch --filter "${side}_comm == \"$who\"" -o "$work/stat" \
-		"$delays" yields $nr 100000 || error "perf stat fails"
+	"$PERF" stat -x, -a -e sched:sched_switch --filter "${side}_comm == \"$who\"" \
+		-o "$work/stat" "$delays" yields $nr 100000 || error "perf stat fails"
 	switches=$(sed -n 's/^\([0-9]*\),.*/\1/p' "$work/stat")
 	((switches >= nr)) || inconclusive "not $nr switches"
 	measured "$switches"
@@ -158,14 +167,16 @@ recorder_start "${events[@]}" -o "$work/data" \
 	--switch-output-when="task:task_newtask..task:task_rename>1000s by pid if comm==$comm"
 make forks 17000
 recorder_stop
-found=$(sed -n 's/.*: \([0-9]*\) tasks or durations were not judged: more than .* 16384 durations.*/\1/p' "$work/record.err")
+found=$(sed -n 's/.*: \([0-9]*\) tasks or durations were not judged: more than .* 16384 durations.*/\1/p' \
+	"$work/record.err")
 note "${found:-none} ignored"
 [ "$found" = $((17000 - 16384)) ] || error "not $((17000 - 16384))"
 
 # A process without children in between: the recorder gets the signals.
 subtest "in a time namespace, whose clocks differ"
 if unshare -T --monotonic 1000000 --boottime 1000000 sh -c '
-	[ "$(readlink /proc/self/ns/time)" != "$0" ]' "$(readlink /proc/self/ns/time)" 2> /dev/null; then
+	[ "$(readlink /proc/self/ns/time)" != "$0" ]' "$(readlink /proc/self/ns/time)" \
+		2> /dev/null; then
 	wrapper=(unshare -T --monotonic 1000000 --boottime 1000000)
 	compare syscall syscall 23
 	start 'syscall>307ms'
@@ -174,7 +185,8 @@ if unshare -T --monotonic 1000000 --boottime 1000000 sh -c '
 	wait_until 20 nr_reported 1 || error "not reported while it lasts"
 	kill $!
 	recorder_stop
-	grep -q "$comm (pid $!, tid $!.*) has been in .* for 3[0-9][0-9]\..* ms, from" "$work/record.err" ||
+	grep -q "$comm (pid $!, tid $!.*) has been in .* for 3[0-9][0-9]\..* ms, from" \
+		"$work/record.err" ||
 		error "the length is wrong"
 else
 	inconclusive "no time namespaces that a program enters"

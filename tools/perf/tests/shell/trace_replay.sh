@@ -23,7 +23,8 @@ subtest "recordings meanwhile lose no system call"
 (while :; do "$PERF" trace -i "$work/data"; echo > "$work/has_read"; done) > /dev/null 2>&1 &
 wait_until 60 test -e "$work/has_read" || error "perf trace -i does not end"
 for i in 1 2 3 4 5 6 7 8; do
-	"$PERF" record -q --bpf-ring=no -e raw_syscalls:sys_enter -o "$work/beside$i" -- sh -c 'exit 113' 2> /dev/null
+	"$PERF" record -q --bpf-ring=no -e raw_syscalls:sys_enter -o "$work/beside$i" \
+		-- sh -c 'exit 113' 2> /dev/null
 	"$PERF" script -i "$work/beside$i" -F event 2> /dev/null | grep -c sys_enter
 done > "$work/counts"
 note "system calls: $(xargs < "$work/counts")"

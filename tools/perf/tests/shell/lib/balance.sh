@@ -5,7 +5,8 @@
 need perf root raw_syscalls:sys_enter
 command -v python3 > /dev/null || skip "no python3"
 
-"$PERF" record -a --bpf-ring=yes -e raw_syscalls:sys_enter/overwrite/ -o "$work/data" -- true 2> "$work/record.err" ||
+"$PERF" record -a --bpf-ring=yes -e raw_syscalls:sys_enter/overwrite/ -o "$work/data" \
+	-- true 2> "$work/record.err" ||
 	skip "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" || tail -n 1 "$work/record.err")"
 need_idle_events
 
@@ -27,10 +28,10 @@ in_file() {
 		END { if (!found) print 0 }' "$work/stats"
 }
 
-# balance TERMS "RECORD OPTIONS": record the events while "${command[@]}" runs, which get_command sets once
-# perf records. Those that are recorded and those that were lost must be no fewer than perf counts while
-# the command runs, and no more than it counts from before the recording until after it. Fails if that is
-# not known, as events were overwritten.
+# balance TERMS "RECORD OPTIONS": record the events while "${command[@]}" runs, which get_command
+# sets once perf records. Those that are recorded and those that were lost must be no fewer than
+# perf counts while the command runs, and no more than it counts from before the recording until
+# after it. Fails if that is not known, as events were overwritten.
 balance() {
 	local terms=$1 options=$2 event inner outer recorded missed counter
 
@@ -62,11 +63,16 @@ balance() {
 		inner=$(counted "$work/inner" "$event") outer=$(counted "$work/outer" "$event")
 		recorded=$(in_file "$event" SAMPLE) missed=$(in_file "$event" LOST_SAMPLES)
 		note "$event: recorded $recorded, lost $missed; counted $inner of $outer"
-		((recorded + missed >= inner && recorded + missed <= outer)) || error "it does not add up"
+		((recorded + missed >= inner && recorded + missed <= outer)) ||
+			error "it does not add up"
 		lost=$((lost + missed))
 	done
-	[ "$(grep -oE 'Lost [0-9]+ event' "$work/record.err")" = "Lost $lost event" ] || error "the summary says otherwise"
-	"$PERF" loss --json "$work/data" > "$work/loss.json" 2> "$work/loss.err" || error "perf loss fails"
-	python3 -c 'import json, sys; sys.exit(json.load(open(sys.argv[1]))["lost"] != int(sys.argv[2]))' \
-		"$work/loss.json" "$lost" || error "perf loss says otherwise: $(< "$work/loss.json")"
+	[ "$(grep -oE 'Lost [0-9]+ event' "$work/record.err")" = "Lost $lost event" ] ||
+		error "the summary says otherwise"
+	"$PERF" loss --json "$work/data" > "$work/loss.json" 2> "$work/loss.err" ||
+		error "perf loss fails"
+	python3 -c 'import json, sys
+sys.exit(json.load(open(sys.argv[1]))["lost"] != int(sys.argv[2]))' \
+		"$work/loss.json" "$lost" ||
+		error "perf loss says otherwise: $(< "$work/loss.json")"
 }

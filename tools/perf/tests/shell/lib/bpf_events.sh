@@ -6,7 +6,8 @@
 
 # The table of tools/perf/recording/ring/bpf_events.c, and some of the single system calls
 bpf_events=(raw_syscalls:{sys_enter,sys_exit}
-	sched:sched_{switch,waking,wakeup,wakeup_new,migrate_task,stat_runtime,process_fork,process_exit}
+	sched:sched_{switch,waking,wakeup,wakeup_new,migrate_task,stat_runtime}
+	sched:sched_process_{fork,exit}
 	irq:{irq_handler_entry,irq_handler_exit,softirq_entry,softirq_exit,softirq_raise}
 	exceptions:page_fault_{user,kernel}
 	timer:{timer,hrtimer}_{start,cancel,expire_entry,expire_exit}
@@ -21,8 +22,8 @@ enter=raw_syscalls:sys_enter
 context=()
 grep -qwE '__preempt_count|pcpu_hot' /proc/kallsyms || context=(--without-context)
 
-# need_bpf_ring [record options]: skip the test unless the numbered workload can be recorded, and BPF can
-# write these events
+# need_bpf_ring [record options]: skip the test unless the numbered workload can be recorded, and
+# BPF can write these events
 need_bpf_ring() {
 	need_numbered
 	"$PERF" record --bpf-ring=yes -o "$work/data" "$@" -- true 2> "$work/record.err" ||
@@ -39,10 +40,11 @@ existing() {
 	done
 }
 
-# same_samples: the samples of both rings in $work/data are equal. $work/same has a line for each event.
-# Fails if that is not known, as events were lost.
+# same_samples: the samples of both rings in $work/data are equal. $work/same has a line for each
+# event. Fails if that is not known, as events were lost.
 same_samples() {
-	"${tests_dir}/shell/lib/same_samples.py" "$work/data" "${context[@]}" "${events[@]}" > "$work/same"
+	"${tests_dir}/shell/lib/same_samples.py" "$work/data" "${context[@]}" "${events[@]}" \
+		> "$work/same"
 	case $? in
 	2)	inconclusive "events were lost"
 		return 1

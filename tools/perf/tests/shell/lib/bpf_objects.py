@@ -22,7 +22,8 @@ def held(pid):
     for name in os.listdir(folder):
         try:
             with open(f'{folder}/{name}', encoding='ascii') as file:
-                objects.update(re.findall(r'^(prog|map|link)_id:\t(\d+)$', file.read(), re.MULTILINE))
+                objects.update(re.findall(r'^(prog|map|link)_id:\t(\d+)$', file.read(),
+                                          re.MULTILINE))
         except FileNotFoundError:
             pass
     return sorted(f'{kind}:{number}' for kind, number in objects)

@@ -4,8 +4,8 @@
 
 usage: browser.py BROWSER PAGE SCRIPT [FLAG...]
 
-The script is appended to the page, as a block, and calls fetch("/", { method: "POST", body: TEXT }) once.
-An error of the script is printed instead. Exit status: 0; 1 if nothing was sent within 100 s.
+The script is appended to the page, as a block, and calls fetch("/", { method: "POST", body: TEXT })
+once. An error of the script is printed instead. Exit status: 0; 1 if nothing was sent within 100 s.
 """
 import http.server
 import os
@@ -15,7 +15,8 @@ import tempfile
 import threading
 
 SECONDS = 100
-REPORT_ERRORS = b'<script>onerror = text => { fetch("/", { method: "POST", body: text }); };</script>'
+REPORT_ERRORS = \
+    b'<script>onerror = text => { fetch("/", { method: "POST", body: text }); };</script>'
 
 
 def main():

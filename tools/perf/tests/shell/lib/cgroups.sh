@@ -2,8 +2,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # used, and set, by those who source this
 # Create cgroups in which perf counts.
 
-# make_cgroups SUFFIX...: create $root/$box with each suffix. Fails if perf does not count in cgroup2, or
-# if they cannot be created.
+# make_cgroups SUFFIX...: create $root/$box with each suffix. Fails if perf does not count in
+# cgroup2, or if they cannot be created.
 made_cgroups=()
 make_cgroups() {
 	local suffix

@@ -15,7 +15,8 @@ convert() {
 
 	shift
 	rm -f "$output"
-	"$PERF" data convert -f -i "$file" "--to-$format=$output" "$@" 2> "$work/convert.err" && return
+	"$PERF" data convert -f -i "$file" "--to-$format=$output" "$@" 2> "$work/convert.err" &&
+		return
 	error "cannot convert ${file##*/}: $(< "$work/convert.err")"
 	return 1
 }
@@ -30,7 +31,8 @@ fails() {
 	local message=$1
 
 	shift
-	timeout 200 "$PERF" data convert -i "$work/system" "$@" > /dev/null 2> "$work/convert.err" &&
+	timeout 200 "$PERF" data convert -i "$work/system" "$@" > /dev/null \
+		2> "$work/convert.err" &&
 		error "no failure: $*"
 	grep -q "$message" "$work/convert.err" || error "$*: $(< "$work/convert.err")"
 }
@@ -60,8 +62,8 @@ common_failures() {
 	[ ! -e "$new" ] || error "a failed conversion leaves a file"
 }
 
-# record_losses: record 2 x 1009 numbered calls to $work/losses, of which some are lost; set $records
-# and $in_all to the numbers of records of losses, and of lost events
+# record_losses: record 2 x 1009 numbered calls to $work/losses, of which some are lost; set
+# $records and $in_all to the numbers of records of losses, and of lost events
 record_losses() {
 	numbered_event
 	perf_record -o "$work/losses" -B -m 1 --no-threads -a "${event[@]}" \
@@ -83,8 +85,8 @@ record_kept() {
 	find_snapshots "$work/kept"
 }
 
-# convert_pipe: record 499 numbered calls to a pipe, of which $work/piped is a copy, and convert that
-# from a pipe to a pipe
+# convert_pipe: record 499 numbered calls to a pipe, of which $work/piped is a copy, and convert
+# that from a pipe to a pipe
 convert_pipe() {
 	numbered_event
 	"$PERF" record -a -o - "${event[@]}" \

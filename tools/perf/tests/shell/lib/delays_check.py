@@ -4,13 +4,13 @@
 
 usage: delays_check.py THRESHOLD_MS TRUTH LOG [MAX_ERROR_US]
 
-Prints each delay that was not reported once, each report without a delay, and each report whose length
-is wrong. The kernel's times of a delay are between those of the helper, whose clock is the same. A
-delay that may be on both sides of the threshold is not judged, and neither is what the helper does
-before its first delay, and after the last one.
+Prints each delay that was not reported once, each report without a delay, and each report whose
+length is wrong. The kernel's times of a delay are between those of the helper, whose clock is the
+same. A delay that may be on both sides of the threshold is not judged, and neither is what the
+helper does before its first delay, and after the last one.
 
-With MAX_ERROR_US, the lengths must not be further than this from the upper bounds, or the lower ones,
-at the median: something may interrupt the helper between its clock and the delay.
+With MAX_ERROR_US, the lengths must not be further than this from the upper bounds, or the lower
+ones, at the median: something may interrupt the helper between its clock and the delay.
 
 Exit status: 0; 1 if anything is wrong; 2 if no delay is above the threshold, or none below.
 """
@@ -50,7 +50,8 @@ def main():
                       f'{(last - first) / 1e6:.3f} ms')
                 wrong += 1
     for tid, first, last in reports:
-        if not any(tid == other and begin - SLACK_NS <= first < end for other, _, _, begin, end in truth):
+        if not any(tid == other and begin - SLACK_NS <= first < end
+                   for other, _, _, begin, end in truth):
             print(f'no delay, but a report: {(last - first) / 1e6:.3f} ms at {first}')
             wrong += 1
     if len(sys.argv) > 4:

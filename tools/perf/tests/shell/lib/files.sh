@@ -31,7 +31,8 @@ oldest_first() {
 					if (!n)
 						print "# " file ": no sample"
 					else if (back)
-						print "# " file ": " back " of " n " samples are older than the previous one"
+						print "# " file ": " back " of " n \
+							" samples are older than the previous one"
 					exit !n || back
 				}' || return 1
 	done
@@ -49,7 +50,8 @@ samples() {
 
 # A perf older than the one under test, if there is one to read the files with
 old_perf=${OLD_PERF:-/usr/bin/perf}
-if [ ! -x "$old_perf" ] || [ "$("$old_perf" --version)" = "$("$PERF" --version 2> /dev/null)" ]; then
+if [ ! -x "$old_perf" ] ||
+	[ "$("$old_perf" --version)" = "$("$PERF" --version 2> /dev/null)" ]; then
 	old_perf=
 fi
 

@@ -2,8 +2,8 @@
 # shellcheck shell=bash disable=SC2034,SC2120,SC2154 # used, and set, by those who source this
 # Report results in KTAP, check the requirements of a test, and clean up after it.
 #
-# Creates $work, a directory that is removed at the end together with every child of the shell, every
-# process in $started and every mount in $mounted.
+# Creates $work, a directory that is removed at the end together with every child of the shell,
+# every process in $started and every mount in $mounted.
 #
 # A test is a sequence of results:
 #
@@ -25,7 +25,8 @@ set -u
 export LC_ALL=C
 
 PERF=${PERF:-perf}
-# Options of perf script and perf report. Without the kernel's symbols they take a fifth of the time.
+# Options of perf script and perf report. Without the kernel's symbols they take a fifth of the
+# time.
 no_symbols=(--kallsyms /dev/null)
 tests_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 BUILD=${BUILD:-$tests_dir/../../../build}
@@ -145,8 +146,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/perf_record_test.XXXXXX") || exit 1
 trap cleanup EXIT
 trap 'exit 1' INT TERM HUP
 
-# mount_small DIR SIZE: create DIR, and mount a file system of this size there. If that is not allowed,
-# the current result is inconclusive: return 1.
+# mount_small DIR SIZE: create DIR, and mount a file system of this size there. If that is not
+# allowed, the current result is inconclusive: return 1.
 mount_small() {
 	mkdir -p "$1"
 	if mount -t tmpfs -o "size=$2" tmpfs "$1" 2> "$work/mount.err"; then

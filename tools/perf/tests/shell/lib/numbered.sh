@@ -15,8 +15,8 @@ numbered_sh=1
 comm=numb$$
 ln -s "$(realpath -m "$BUILD/tests/numbered")" "$work/$comm"
 
-# need_numbered [WORD...]: skip the test unless the numbered workload can be recorded and checked; the
-# words are those of need
+# need_numbered [WORD...]: skip the test unless the numbered workload can be recorded and checked;
+# the words are those of need
 need_numbered() {
 	need perf root numbered numbered_check raw_syscalls:sys_enter "$@"
 }
@@ -31,8 +31,8 @@ numbered_end() {
 	wait "$numbered" || fatal "the numbered workload failed"
 }
 
-# numbered_event [TERMS]: set $event to the options that record the workload's calls and no others, in
-# rings of perf
+# numbered_event [TERMS]: set $event to the options that record the workload's calls and no others,
+# in rings of perf
 numbered_event() {
 	event=(-e "raw_syscalls:sys_enter${1:+/$1/}"
 		--filter "id == $("$work/$comm" --print-nr) && comm == \"$comm\"" --bpf-ring=no)
@@ -44,9 +44,9 @@ numbered_calls() {
 		fatal "the numbered workload failed"
 }
 
-# lossless COMMAND...: run a command that records; again, at most twice, if the recorder reports lost
-# events: on a busy machine, it may get no CPU in time. The command can issue calls at a lower rate in a
-# later $attempt. The caller checks that all calls are there.
+# lossless COMMAND...: run a command that records; again, at most twice, if the recorder reports
+# lost events: on a busy machine, it may get no CPU in time. The command can issue calls at a lower
+# rate in a later $attempt. The caller checks that all calls are there.
 lossless() {
 	local lost
 
@@ -64,7 +64,8 @@ numbered_trace() {
 
 	for file; do
 		echo "# file ${file##*/}"
-		"$PERF" script "${no_symbols[@]}" "${trace_options[@]}" -f -i "$file" -F trace 2> "$work/script.err" && continue
+		"$PERF" script "${no_symbols[@]}" "${trace_options[@]}" -f -i "$file" -F trace \
+			2> "$work/script.err" && continue
 		echo "# cannot read $file" >&2
 		sed 's/^/#   | /' "$work/script.err" >&2
 		return 1

@@ -7,7 +7,8 @@ perfetto_sh=1
 
 # has_perfetto_reader: compile the schema; programs in Python may then import perfetto_trace
 has_perfetto_reader() {
-	command -v protoc > /dev/null && /usr/bin/python3 -c 'import google.protobuf' 2> /dev/null ||
+	command -v protoc > /dev/null &&
+		/usr/bin/python3 -c 'import google.protobuf' 2> /dev/null ||
 		return
 	mkdir -p "$work/perfetto"
 	protoc -I "$tests_dir/shell/lib" --python_out="$work/perfetto" perfetto.proto ||

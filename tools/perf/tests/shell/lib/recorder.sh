@@ -45,14 +45,16 @@ control() {
 	return 1
 }
 
-# signal_taken: wait until the copies for a SIGUSR2 that was sent are taken. The thread that takes them
-# answers pings as well: the first answer may precede the signal, and the second one the copies.
+# signal_taken: wait until the copies for a SIGUSR2 that was sent are taken. The thread that takes
+# them answers pings as well: the first answer may precede the signal, and the second one the
+# copies.
 signal_taken() {
 	control ping && control ping && control ping || fatal "no answer to 'ping': $answer"
 }
 
-# waits_for_disk: return 0 if the main thread waits for the end of a write. It also waits for readers that
-# empty the rings, but one of these can run then. The first and the last look see the same wait.
+# waits_for_disk: return 0 if the main thread waits for the end of a write. It also waits for
+# readers that empty the rings, but one of these can run then. The first and the last look see the
+# same wait.
 waits_for_disk() {
 	local main=/proc/$recorder/task/$recorder switches
 
@@ -115,7 +117,8 @@ as_nobody_ready() {
 	mkdir -p "$public"
 	helpers=$work/helpers
 	install -D -t "$helpers" "$BUILD"/tests/numbered || fatal "cannot copy the helpers"
-	as_nobody=(prlimit --memlock=8388608 setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs
+	as_nobody=(prlimit --memlock=8388608 setpriv --reuid 65534 --regid 65534 --clear-groups
+		--no-new-privs
 		env "HOME=$public")
 	PERF=$(command -v "$PERF")
 	"${as_nobody[@]}" test -x "$PERF" 2> /dev/null || {
@@ -154,13 +157,15 @@ from_idle() {
 		awk '$1 == "swapper" { n[$2]++ } END { for (cpu in n) print cpu, n[cpu] }'
 }
 
-# need_idle_events: skip the test if perf gets no events of the idle task of a CPU, although BPF does. A
-# virtual machine's kernel was seen in this state.
+# need_idle_events: skip the test if perf gets no events of the idle task of a CPU, although BPF
+# does. A virtual machine's kernel was seen in this state.
 need_idle_events() {
 	local cpu nr
 
-	"$PERF" record -q -a -B -N --bpf-ring=yes -e sched:sched_switch -o "$work/by_bpf" -- sleep 0.5 2> /dev/null &
-	"$PERF" record -q -a -B -N --bpf-ring=no -e sched:sched_switch -o "$work/by_perf" -- sleep 0.5 2> /dev/null
+	"$PERF" record -q -a -B -N --bpf-ring=yes -e sched:sched_switch -o "$work/by_bpf" \
+		-- sleep 0.5 2> /dev/null &
+	"$PERF" record -q -a -B -N --bpf-ring=no -e sched:sched_switch -o "$work/by_perf" \
+		-- sleep 0.5 2> /dev/null
 	wait "$!" || return 0		# BPF cannot tell
 	from_idle "$work/by_perf" > "$work/idle"
 	while read -r cpu nr; do

@@ -37,8 +37,9 @@ NOBODY = 0xffffffff
 EXIT_STATES = (0x10, 0x20)
 MAX_NESTED_NS = 2_000_000
 CAUSED_BY_WAKEUP = {
-    'sched:sched_waking', 'sched:sched_wakeup', 'sched:sched_migrate_task', 'sched:sched_stat_runtime',
-    'timer:timer_start', 'timer:timer_cancel', 'timer:hrtimer_start', 'timer:hrtimer_cancel',
+    'sched:sched_waking', 'sched:sched_wakeup', 'sched:sched_migrate_task',
+    'sched:sched_stat_runtime', 'timer:timer_start', 'timer:timer_cancel', 'timer:hrtimer_start',
+    'timer:hrtimer_cancel',
     'workqueue:workqueue_queue_work', 'workqueue:workqueue_activate_work', 'irq:softirq_raise',
 }
 Sample = collections.namedtuple('Sample', 'time ip misc pid tid period raw')
@@ -53,7 +54,8 @@ class Format:
         self.jiffies = event in ('timer:timer_start', 'timer:timer_expire_entry')
         for root in '/sys/kernel/tracing', '/sys/kernel/debug/tracing':
             try:
-                with open(f'{root}/events/{event.replace(":", "/")}/format', encoding='ascii') as file:
+                with open(f'{root}/events/{event.replace(":", "/")}/format',
+                          encoding='ascii') as file:
                     self.parse(file)
                 return
             except OSError:

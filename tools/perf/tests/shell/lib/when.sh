@@ -23,7 +23,8 @@ who=$comm	# the thread that has the delays
 # start CONDITION [record options]
 start() {
 	rm -f "$work"/data*
-	recorder_start "${events[@]}" -v -o "$work/data" --switch-output-when="$1 if comm==$who" "${@:2}"
+	recorder_start "${events[@]}" -v -o "$work/data" --switch-output-when="$1 if comm==$who" \
+		"${@:2}"
 }
 
 # make KIND MS...: let the helper make delays
@@ -57,7 +58,8 @@ check() {
 # Delays below, above, below ...; primes
 lengths=(2 41 3 61 5 67 2 43 3 5 59)
 
-# compare CONDITION KIND THRESHOLD_MS [record options]: record while the helper makes delays of @lengths
+# compare CONDITION KIND THRESHOLD_MS [record options]: record while the helper makes delays of
+# @lengths
 # KIND may be several words.
 compare() {
 	local kind
