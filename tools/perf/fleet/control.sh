@@ -29,7 +29,8 @@ await_answer() {
 			answer=${line#"ack id=$id"} answer=${answer# }
 			flock -u 7
 			return ;;
-		"error: id=$id "* | "error: "*" id=$id'"*)	# the latter if the recorder knows no ids
+		# The latter if the recorder knows no ids
+		"error: id=$id "* | "error: "*" id=$id'"*)
 			line=${line#error: }
 			reason="the recorder answers: ${line#"id=$id "}"
 			flock -u 7

@@ -59,7 +59,8 @@ def select(wanted, excluded=None):
     if excluded:
         nodes.difference_update(node_set(excluded))
     if len(nodes) > MAX_NODES:
-        raise NodesError(f"Cannot use the node set '{wanted}': it has more than {MAX_NODES} machines")
+        raise NodesError(
+            f"Cannot use the node set '{wanted}': it has more than {MAX_NODES} machines")
     names = list(nodes)
     for name in names:
         if not NAME.fullmatch(name):

@@ -3,8 +3,8 @@
 
 bubblewrap shows perf its own program, libraries and the file, read-only, and neither the network
 nor other processes. Without bubblewrap, perf of root becomes the user nobody, and reads a copy that
-belongs to nobody; perf of others keeps its user. Memory, CPU time and files are limited anyway. What
-perf prints is read up to a limit that the caller sets.
+belongs to nobody; perf of others keeps its user. Memory, CPU time and files are limited anyway.
+What perf prints is read up to a limit that the caller sets.
 """
 import contextlib
 import functools
@@ -18,7 +18,8 @@ import threading
 
 TIMEOUT_S = 600
 MAX_TEXT = 1 << 24              # of what is not converted [bytes]
-LIMITS = ('prlimit', f'--as={4 << 30}', f'--cpu={TIMEOUT_S}', f'--fsize={1 << 24}', '--core=0', '--')
+LIMITS = ('prlimit', f'--as={4 << 30}', f'--cpu={TIMEOUT_S}', f'--fsize={1 << 24}',
+          '--core=0', '--')
 VISIBLE = ('/usr', '/bin', '/lib', '/lib32', '/lib64', '/opt', '/etc/ld.so.cache')
 NOBODY = 65534
 PROBE = threading.Lock()

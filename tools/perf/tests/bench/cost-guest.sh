@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # A thread of the guest, which has one CPU and counts its instructions, makes CALLS (100,000) system
-# calls, whose entry and exit are events. The result is what an event adds to the instructions of the
-# run without a recorder: those of the kernel, and those of the recorder within the run. Instructions
-# are not time, but the same in each run and on each machine; ftrace can be a peer here.
+# calls, whose entry and exit are events. The result is what an event adds to the instructions of
+# the run without a recorder: those of the kernel, and those of the recorder within the run.
+# Instructions are not time, but the same in each run and on each machine; ftrace can be a peer
+# here.
 #
 #	count		perf stat: events without records
 #	trace-cmd	trace-cmd start: ftrace overwrites its ring of 4 MB
@@ -15,7 +16,8 @@
 #	keep		this perf, --keep --bpf-ring=no
 #	keep-bpf	the same with --bpf-ring=yes
 #	perf-overwrite	OTHER_PERF (/usr/bin/perf) --overwrite -m 4M
-#	perf-overwrite-newest	the same with NEWEST_PERF, that of the newest Linux (make newest-perf)
+#	perf-overwrite-newest	the same with NEWEST_PERF, that of the newest Linux (make
+#				newest-perf)
 #
 # KERNEL is the kernel of the guest; BPF needs one with BTF, as make kernel NIGHT=1 builds.
 # Prints RESULT lines; does not judge them. A recorder that is not installed is left out.
@@ -52,7 +54,8 @@ run() {
 
 result() {
 	awk -v name="$1" -v seconds="$seconds" -v without="$without" -v calls="$CALLS" 'BEGIN {
-		printf "RESULT cost-guest-%s %.0f instructions\n", name, (seconds - without) * 1e9 / calls / 2
+		printf "RESULT cost-guest-%s %.0f instructions\n", name,
+			(seconds - without) * 1e9 / calls / 2
 	}'
 }
 

@@ -12,7 +12,8 @@
 #	keep-when	the same, with conditions of --switch-output-when that nothing meets
 #	when		these conditions alone: the set of events is not recorded
 #	perf-overwrite	OTHER_PERF (/usr/bin/perf) --overwrite -m 4M
-#	perf-overwrite-newest	the same with NEWEST_PERF, that of the newest Linux (make newest-perf)
+#	perf-overwrite-newest	the same with NEWEST_PERF, that of the newest Linux (make
+#				newest-perf)
 #	count		this perf stat, which counts the events: what they cost without records
 #	trace-cmd	trace-cmd start: ftrace overwrites its rings, of 4 MB for each CPU
 #
@@ -25,8 +26,8 @@
 #
 # Prints the median requests (transactions, calls, builds) per second, the 99th percentile of the
 # latency, and the CPU time that the server takes for a request, without a recorder, and for each
-# recorder the median of the ratios to the run without one in the same round. Does not judge them. A workload or recorder whose packages are not installed is left
-# out.
+# recorder the median of the ratios to the run without one in the same round. Does not judge them. A
+# workload or recorder whose packages are not installed is left out.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -36,7 +37,8 @@ scale=${SCALE:-5}
 ours=$PERF
 other=${OTHER_PERF:-/usr/bin/perf}
 newest=${NEWEST_PERF:-}
-recorders=" ${RECORDERS:-count overwrite overwrite-perf keep perf-overwrite perf-overwrite-newest trace-cmd} "
+recorders="count overwrite overwrite-perf keep perf-overwrite perf-overwrite-newest trace-cmd"
+recorders=" ${RECORDERS:-$recorders} "
 [ -x "$other" ] || recorders=${recorders/ perf-overwrite / }
 [ -x "$newest" ] || recorders=${recorders/ perf-overwrite-newest / }
 if [[ $recorders == *trace-cmd* ]]; then
@@ -78,7 +80,8 @@ recorder_on() {
 	count) command=(stat -a) ;;
 	keep) options=(--keep) ;;
 	keep-when | when)
-		options=(--keep --switch-output-when='sched-delay>100s' --switch-output-when='syscall>100s')
+		options=(--keep --switch-output-when='sched-delay>100s'
+			--switch-output-when='syscall>100s')
 		[ "$1" = keep-when ] || events=(sched:sched_process_exec)
 		;;
 	perf-overwrite*)
@@ -112,7 +115,8 @@ add() {
 
 	read -r -a to <<< "$none"
 	for figure in rate p99 cpu; do
-		[ "${figures[i]}" = - ] || awk -v a="${figures[i]}" -v b="${to[i]:-1}" 'BEGIN { print a / b }' \
+		[ "${figures[i]}" = - ] ||
+			awk -v a="${figures[i]}" -v b="${to[i]:-1}" 'BEGIN { print a / b }' \
 			>> "$work/figure-$workload-$1-$figure"
 		((++i))
 	done

@@ -2,8 +2,8 @@
 # Benchmark: CPU time that an event takes when it is recorded
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A thread makes CALLS (2,000,000) system calls, whose entry and exit are events. In each of ROUNDS (5)
-# rounds it does so without a recorder, and once under each recorder of RECORDERS:
+# A thread makes CALLS (2,000,000) system calls, whose entry and exit are events. In each of ROUNDS
+# (5) rounds it does so without a recorder, and once under each recorder of RECORDERS:
 #
 #	count		this perf stat, which counts the events: what they cost without records
 #	bpf		this perf, -e event/overwrite/ -m 4M --bpf-ring=yes
@@ -11,8 +11,8 @@
 #	calls-bpf, calls-perf	the same with syscalls:sys_enter_getppid and sys_exit_getppid
 #	perf-overwrite	OTHER_PERF (/usr/bin/perf) --overwrite -m 4M
 #
-# Prints the median of what an event adds to the CPU time of the thread, and the median of its ratios
-# to that of "perf" in the same round. Does not judge them.
+# Prints the median of what an event adds to the CPU time of the thread, and the median of its
+# ratios to that of "perf" in the same round. Does not judge them.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -83,14 +83,17 @@ for ((i = 0; i < rounds; i++)); do
 		measure
 		recorder_off
 		awk -v with="$seconds" -v without="$without" -v calls="$calls" \
-			'BEGIN { printf "%.1f\n", (with - without) * 1e9 / calls / 2 }' >> "$work/figure-$name"
+			'BEGIN { printf "%.1f\n", (with - without) * 1e9 / calls / 2 }' \
+			>> "$work/figure-$name"
 	done
 done
 for name in "${recorders[@]}"; do
 	[ -s "$work/figure-$name" ] || continue
 	ratio=$([ ! -s "$work/figure-perf" ] ||
-		paste "$work/figure-$name" "$work/figure-perf" | awk '{ print $1 / $2 }' | statistic median)
+		paste "$work/figure-$name" "$work/figure-perf" | awk '{ print $1 / $2 }' |
+		statistic median)
 	echo "RESULT emit-$name $(statistic median < "$work/figure-$name") ns" \
-		"($(statistic min < "$work/figure-$name") to $(statistic max < "$work/figure-$name"))" \
+		"($(statistic min < "$work/figure-$name")" \
+		"to $(statistic max < "$work/figure-$name"))" \
 		"${ratio:+ratio $ratio}"
 done

@@ -3,13 +3,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # PERF is this perf, OTHER_PERF (/usr/bin/perf) that of the distribution, NEWEST_PERF that of the
-# newest Linux (make newest-perf); recorders whose perf is missing are left out. In each of ROUNDS (3) rounds
-# the workload runs for ROUND_SECONDS (8) under each recorder of RECORDERS in turn:
+# newest Linux (make newest-perf); recorders whose perf is missing are left out. In each of ROUNDS
+# (3) rounds the workload runs for ROUND_SECONDS (8) under each recorder of RECORDERS in turn:
 #
 #	none		not recorded
 #	keep		--keep in MEMORY (64) MB
-#	overwrite	overwrite rings of as much memory, all CPUs and the copies of the rings together
-#	switch-output	OTHER_PERF --switch-output=1s --switch-max-files=60; TMPDIR says on which disk
+#	overwrite	overwrite rings of as much memory, all CPUs and the copies of the rings
+#			together
+#	switch-output	OTHER_PERF --switch-output=1s --switch-max-files=60; TMPDIR says on which
+#			disk
 #	switch-output-newest	the same with NEWEST_PERF
 #	compress	OTHER_PERF -z
 #	compress-newest	the same with NEWEST_PERF
@@ -17,17 +19,17 @@
 # The workload reads, compresses and hashes files on all CPUs, as that of make demo. Recorded are
 # context switches, wake-ups, and entries and exits of system calls of the whole machine.
 #
-#	seconds-per-mb	time from the first record on all CPUs to the last one, for a MB of memory, or
-#			of files for switch-output
+#	seconds-per-mb	time from the first record on all CPUs to the last one, for a MB of memory,
+#			or of files for switch-output
 #	bytes-per-record memory, or file, for each sample
-#	minutes		that 256 MB hold at 200,000 samples a second: of --keep, less the memory that it takes
-#			beside packed records; of files, if they were on a tmpfs
-#	cpu		CPU seconds of the recorder for a million samples; not for overwrite, which does not
-#			count what it overwrites
+#	minutes		that 256 MB hold at 200,000 samples a second: of --keep, less the memory
+#			that it takes beside packed records; of files, if they were on a tmpfs
+#	cpu		CPU seconds of the recorder for a million samples; not for overwrite, which
+#			does not count what it overwrites
 #	slowdown	of the workload, compared to the run that was not recorded in the same round
 #
-# The kept records may not fill the memory within a round: seconds-per-mb is that of the memory used.
-# Prints the medians as RESULT lines. Does not judge them.
+# The kept records may not fill the memory within a round: seconds-per-mb is that of the memory
+# used. Prints the medians as RESULT lines. Does not judge them.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -40,7 +42,8 @@ other=${OTHER_PERF:-/usr/bin/perf}
 events=(sched:sched_switch sched:sched_waking sched:sched_wakeup raw_syscalls:sys_enter
 	raw_syscalls:sys_exit)
 newest=${NEWEST_PERF:-}
-names=" ${RECORDERS:-none overwrite keep switch-output switch-output-newest compress compress-newest} "
+names="none overwrite keep switch-output switch-output-newest compress compress-newest"
+names=" ${RECORDERS:-$names} "
 for name in switch-output compress; do
 	[ -x "$other" ] || names=${names/ $name / }
 	[ -x "$newest" ] || names=${names/ $name-newest / }
@@ -55,7 +58,8 @@ run_workload() {
 	rm -f "$work"/passes.*
 	for ((cpu = 0; cpu < $(nproc); cpu++)); do
 		while ((SECONDS < end)); do
-			find /usr/include -name '*.h' -size -20k | head -n 100 | xargs cat | gzip -1 | sha256sum
+			find /usr/include -name '*.h' -size -20k | head -n 100 | xargs cat |
+				gzip -1 | sha256sum
 		done > "$work/passes.$cpu" &
 		pids+=($!)
 	done
@@ -76,7 +80,11 @@ options() {
 	keep) options+=("--keep=${memory}M") ;;
 	# Each ring has two copies; the next lower power of two
 	overwrite) options+=(-m "$(awk -v mb="$memory" -v cpus="$(nproc)" '
-		BEGIN { kb = mb * 1024 / cpus / 3; for (m = 1024; 2 * m <= kb; m *= 2); print m }')K") ;;
+		BEGIN {
+			kb = mb * 1024 / cpus / 3
+			for (m = 1024; 2 * m <= kb; m *= 2);
+			print m
+		}')K") ;;
 	switch-output* | compress*)
 		perf=$other
 		[ "$1" = "${1%-newest}" ] || perf=$newest reader=$newest
@@ -97,8 +105,15 @@ span() {
 	for file; do
 		"$reader" script -f -i "$file" -F cpu,time --ns 2> "$work/script.err"
 	done | tr -d '[]:' | awk '
-		{ if (!($1 in first) || $2 < first[$1]) first[$1] = $2; if ($2 > last) last = $2; nr++ }
-		END { for (cpu in first) if (first[cpu] > begin) begin = first[cpu]; print last - begin, nr }'
+		!($1 in first) || $2 < first[$1] { first[$1] = $2 }
+		$2 > last { last = $2 }
+		{ nr++ }
+		END {
+			for (cpu in first)
+				if (first[cpu] > begin)
+					begin = first[cpu]
+			print last - begin, nr
+		}'
 }
 
 # summary MEMBER: print the last value of this member of the objects of --summary=json
@@ -125,7 +140,8 @@ has_begun() {
 	[ -n "$(find "$work" -name 'data*' -size +64k)" ]
 }
 
-# Start $perf, and return when it records. Perfs that record their own system calls answer no command.
+# Start $perf, and return when it records. Perfs that record their own system calls answer no
+# command.
 start() {
 	if [ "$perf" = "$ours" ]; then
 		recorder_start -a "${options[@]}" -o "$work/data"
@@ -172,11 +188,14 @@ one_round() {
 	echo "$name: $held s, $nr samples, $bytes MB, $passes passes (not recorded: $base), $(awk '{ print $2 + $3 }' "$work/spent") s of CPU"
 	grep -E 'Snapshot|Lost' "$work/record.err" | tail -n 2 | sed 's/^/    /'
 	add "$name-seconds-per-mb" "$(awk -v s="$held" -v mb="$bytes" 'BEGIN { print s / mb }')"
-	add "$name-bytes-per-record" "$(awk -v n="$nr" -v mb="$bytes" 'BEGIN { print mb * 1048576 / n }')"
+	add "$name-bytes-per-record" \
+		"$(awk -v n="$nr" -v mb="$bytes" 'BEGIN { print mb * 1048576 / n }')"
 	add "$name-minutes" "$(minutes "$name" "$bytes" "$nr")"
 	[ "$name" = overwrite ] ||
-		add "$name-cpu" "$(awk -v n="$recorded" '{ print ($2 + $3) / n * 1e6 }' "$work/spent")"
-	add "$name-slowdown" "$(awk -v base="$base" -v passes="$passes" 'BEGIN { print base / passes }')"
+		add "$name-cpu" \
+			"$(awk -v n="$recorded" '{ print ($2 + $3) / n * 1e6 }' "$work/spent")"
+	add "$name-slowdown" \
+		"$(awk -v base="$base" -v passes="$passes" 'BEGIN { print base / passes }')"
 }
 
 for ((i = 0; i < rounds; i++)); do

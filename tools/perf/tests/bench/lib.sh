@@ -20,6 +20,7 @@ statistic() {
 		END {
 			if (!NR)
 				exit 1
-			printf "%.15g\n", how == "sum" ? sum : value[how == "min" ? 1 : how == "max" ? NR : int(NR / 2) + 1]
+			printf "%.15g\n", how == "sum" ? sum : \
+				value[how == "min" ? 1 : how == "max" ? NR : int(NR / 2) + 1]
 		}'
 }

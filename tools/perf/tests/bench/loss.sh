@@ -10,7 +10,8 @@
 # The recorder floor keeps the samples in overwrite rings that nobody reads: what they cost without
 # their way to the file. It has only a slowdown, and not for compute.
 #
-#	storm	one thread for each CPU makes system calls without pause; each is a sample with a stack
+#	storm	one thread for each CPU makes system calls without pause; each is a sample with a
+#		stack
 #	hogs	storm, beside a busy loop for each CPU
 #	compute	128 threads multiply matrices; timer samples with stacks, and context switches
 #	disk	storm, on a disk that is limited to DISK_MBPS (100) MB/s
@@ -20,13 +21,14 @@
 # is done.
 #
 #	loss		share of lost events, as counted by perf loss
-#	loss-metric	share of the time in which events were lost, likewise. Not comparable for the workload
-#			rings: upstream's files tell the CPU of a record, but not the ring
+#	loss-metric	share of the time in which events were lost, likewise. Not comparable for
+#			the workload rings: upstream's files tell the CPU of a record, but not the
+#			ring
 #	slowdown	of the workload, compared to its unrecorded run in the same round
 #	us-per-sample	time of the workload, divided by the number of samples that are in the file:
 #			a recorder that loses samples does not look better for it [us]
-#	cpu-per-gb	CPU seconds of all threads of the recorder, from start to end, for 10^9 bytes of file,
-#			without the kernel threads that write it
+#	cpu-per-gb	CPU seconds of all threads of the recorder, from start to end, for 10^9
+#			bytes of file, without the kernel threads that write it
 #	memory		peak resident memory without rings
 #
 # Prints the medians as a table, and RESULT lines with the median and (smallest..largest). Does not
@@ -52,7 +54,8 @@ declare -A recorders=(
 	[floor]='' [ours]='' [ours-sync]=--io=sync [ours-aio]=--io=aio [ours-uring]=--io=uring
 )
 # Not upstream-threads-r50: it records its own system calls until a limit ends it.
-names=${RECORDERS:-${UPSTREAM_PERF:+upstream upstream-aio1 upstream-aio4 upstream-threads upstream-r50} \
+names=${RECORDERS:-${UPSTREAM_PERF:+upstream upstream-aio1 upstream-aio4 upstream-threads} \
+	${UPSTREAM_PERF:+upstream-r50} \
 	${NEWEST_PERF:+newest newest-aio4} \
 	floor ours ours-sync ours-aio ours-uring}
 for name in $names; do
@@ -141,12 +144,15 @@ disk_start() {
 
 	[ -w "$throttle" ] || { echo "skip: disk: no blkio cgroup (v1) to limit a disk"; return 1; }
 	truncate -s "$file_limit" "$work/disk.img"
-	mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$work/disk.img" 2> "$work/disk.err" &&
-		mkdir -p "$work/disk" && mount -o loop "$work/disk.img" "$work/disk" 2>> "$work/disk.err" ||
+	mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$work/disk.img" \
+		2> "$work/disk.err" &&
+		mkdir -p "$work/disk" &&
+		mount -o loop "$work/disk.img" "$work/disk" 2>> "$work/disk.err" ||
 		{ echo "skip: disk: no file system on a loop device: $(tail -n 1 "$work/disk.err")"; return 1; }
 	device=$(losetup -n -O MAJ:MIN -j "$work/disk.img" | tr -d ' ')
 	throttled=$device
-	echo "$device $rate" > "$throttle" || { echo "skip: disk: cannot limit its rate"; return 1; }
+	echo "$device $rate" > "$throttle" ||
+		{ echo "skip: disk: cannot limit its rate"; return 1; }
 }
 
 # Remove the limit: it would apply to the next device with this number.
@@ -202,7 +208,8 @@ one_run() {
 	load_start
 	[ "$workload" != rings ] || target=(-p "$load")
 	# shellcheck disable=SC2086
-	if ! recorder_begin -B -N -m "$2" "${events[@]}" "${stacks[@]}" ${recorders[$name]} "${target[@]}" -o "$output"; then
+	if ! recorder_begin -B -N -m "$2" "${events[@]}" "${stacks[@]}" ${recorders[$name]} \
+		"${target[@]}" -o "$output"; then
 		load_run
 		rm -rf "$output"
 		return
@@ -211,10 +218,12 @@ one_run() {
 	recorder_finish
 
 	bytes=$(find "$output" -type f -printf '%s\n' | statistic sum)
-	read -r lost metric saved <<< "$("$ours" loss --json -i "$output" 2> "$work/loss.err" | python3 -c '
+	read -r lost metric saved \
+		<<< "$("$ours" loss --json -i "$output" 2> "$work/loss.err" | python3 -c '
 import json, sys
 loss = json.load(sys.stdin)
-print(100 * loss["lost"] / max(loss["events"], 1), loss["metric_percent"], loss["events"] - loss["lost"])')"
+print(100 * loss["lost"] / max(loss["events"], 1), loss["metric_percent"],
+      loss["events"] - loss["lost"])')"
 	elapsed=$(cat "$work/elapsed")
 	rm -rf "$output" "$output.old"
 	add "$key" slowdown "$(awk -v a="$elapsed" -v b="$unrecorded" 'BEGIN { print a / b }')"
@@ -222,15 +231,18 @@ print(100 * loss["lost"] / max(loss["events"], 1), loss["metric_percent"], loss[
 		printf '%s: workload %.2f s\n' "$key" "$elapsed"
 		return
 	fi
-	[ "${saved:-0}" -gt 0 ] || { echo "note: $key: no figures: perf loss says: $(tail -n 1 "$work/loss.err")"; return; }
+	[ "${saved:-0}" -gt 0 ] ||
+		{ echo "note: $key: no figures: perf loss says: $(tail -n 1 "$work/loss.err")"; return; }
 
 	add "$key" loss "$lost"
 	[ "$metric" = None ] || add "$key" loss-metric "$metric"
-	add "$key" us-per-sample "$(awk -v s="$elapsed" -v n="$saved" 'BEGIN { print s / n * 1e6 }')"
-	add "$key" cpu-per-gb "$(awk -v bytes="$bytes" '{ print ($2 + $3) / bytes * 1e9 }' "$work/spent")"
+	add "$key" us-per-sample \
+		"$(awk -v s="$elapsed" -v n="$saved" 'BEGIN { print s / n * 1e6 }')"
+	add "$key" cpu-per-gb \
+		"$(awk -v bytes="$bytes" '{ print ($2 + $3) / bytes * 1e9 }' "$work/spent")"
 	add "$key" memory "$(awk '{ print $4 / 1024 }' "$work/spent")"
-	printf '%s: %.2f %% lost of %d MB, workload %.2f s, recorder %s CPU s\n' "$key" "$lost" $((bytes / 1000000)) \
-		"$elapsed" "$(awk '{ print $2 + $3 }' "$work/spent")"
+	printf '%s: %.2f %% lost of %d MB, workload %.2f s, recorder %s CPU s\n' "$key" "$lost" \
+		$((bytes / 1000000)) "$elapsed" "$(awk '{ print $2 + $3 }' "$work/spent")"
 }
 
 one_round() {
@@ -258,8 +270,8 @@ results() {
 	local m name i key
 
 	for m in $pages; do
-		printf '\n%-24s%12s%12s%12s%12s%12s%12s\n' "$workload, -m $m" 'lost %' 'metric %' 'slowdown x' \
-			'us/sample' 'CPU s/GB' MB
+		printf '\n%-24s%12s%12s%12s%12s%12s%12s\n' "$workload, -m $m" 'lost %' 'metric %' \
+			'slowdown x' 'us/sample' 'CPU s/GB' MB
 		for name in $names; do
 			printf '%-24s' "$name"
 			for i in "${figures[@]}"; do
@@ -271,8 +283,10 @@ results() {
 			key=$workload-$name-m$m
 			for i in "${!figures[@]}"; do
 				[ -e "$work/$key.${figures[i]}" ] || continue
-				echo "RESULT ${figures[i]}-$key $(value "$key" "${figures[i]}" median) ${units[i]}" \
-					"($(value "$key" "${figures[i]}" min)..$(value "$key" "${figures[i]}" max))"
+				range=$(value "$key" "${figures[i]}" min)
+				range+=..$(value "$key" "${figures[i]}" max)
+				echo "RESULT ${figures[i]}-$key $(value "$key" "${figures[i]}" median)" \
+					"${units[i]} ($range)"
 			done
 		done
 	done

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Records context switches, wake-ups, and the entries and exits of system calls of the whole machine
-# while each of WORKLOADS (find redis build) runs, to files that are not compressed. pack_bench packs
-# their samples, and compresses them by zstd alone, in turns. TMPDIR needs 1 GB.
+# while each of WORKLOADS (find redis build) runs, to files that are not compressed. pack_bench
+# packs their samples, and compresses them by zstd alone, in turns. TMPDIR needs 1 GB.
 #
 #	find	find, cat, gzip and sha256sum
 #	redis	redis-benchmark, SET and GET; left out without it
@@ -37,8 +37,8 @@ run_build() {
 }
 
 start_redis() {
-	redis-server --port 0 --unixsocket "$work/redis.sock" --save '' --appendonly no --dir "$work" \
-		> "$work/redis.log" &
+	redis-server --port 0 --unixsocket "$work/redis.sock" --save '' --appendonly no \
+		--dir "$work" > "$work/redis.log" &
 	wait_until 10 test -S "$work/redis.sock" || fatal "redis-server does not start"
 }
 
@@ -48,7 +48,8 @@ for name in $workloads; do
 		start_redis
 	fi
 	recorder_start -a -m 16M -o "$work/$name" \
-		-e sched:sched_switch,sched:sched_waking,sched:sched_wakeup,raw_syscalls:sys_enter,raw_syscalls:sys_exit
+		-e sched:sched_switch,sched:sched_waking,sched:sched_wakeup \
+		-e raw_syscalls:sys_enter,raw_syscalls:sys_exit
 	"run_$name" > "$work/load.out" 2>&1
 	recorder_stop
 	files+=("$work/$name")

@@ -4,13 +4,14 @@
 #
 #	NAME_needs	print what is not installed
 #	NAME_start	start the server, once
-#	NAME_measure	put load on it for some seconds; set $rate [1/s], $p99 [ms] or nothing, and $cpu
-#			[us of the server's CPU time for each request] or nothing
+#	NAME_measure	put load on it for some seconds; set $rate [1/s], $p99 [ms] or nothing, and
+#			$cpu [us of the server's CPU time for each request] or nothing
 #
 #	redis	GET requests by redis-benchmark
 #	nginx	requests for a file of 1 kB by wrk
 #	pgbench	SELECT transactions by pgbench
-#	calls	a thread for each CPU multiplies matrices; in all they make 100,000 system calls a second
+#	calls	a thread for each CPU multiplies matrices; in all they make 100,000 system calls a
+#		second
 #	build	compile tools/lib/api and tools/lib/subcmd of the kernel
 #
 # cost.sh sets $scale [s].
@@ -82,7 +83,8 @@ nginx_start() {
 		}
 	END
 	nginx -c "$work/nginx.conf" 2> "$work/nginx.err" &
-	wait_until 10 test -s "$work/nginx.pid" || fatal "nginx does not start: $(cat "$work/nginx.err")"
+	wait_until 10 test -s "$work/nginx.pid" ||
+		fatal "nginx does not start: $(cat "$work/nginx.err")"
 	server=$(pgrep -P "$(cat "$work/nginx.pid")")
 }
 
@@ -121,14 +123,16 @@ pgbench_start() {
 			postgres pg_ctl -D "$work/pg/data" -w start \
 				-o "-p $((port + 2)) -k $work/pg -c listen_addresses=" &&
 			postgres pgbench -h "$work/pg" -p $((port + 2)) -i -s 10 postgres
-	} < /dev/null > "$work/pg.log" 2>&1 || fatal "PostgreSQL does not start: $(tail -n 3 "$work/pg.log")"
+	} < /dev/null > "$work/pg.log" 2>&1 ||
+		fatal "PostgreSQL does not start: $(tail -n 3 "$work/pg.log")"
 	started+=("$(head -n 1 "$work/pg/data/postmaster.pid")")
 }
 
 # The 99th percentile is that of a tenth of the transactions.
 pgbench_measure() {
 	rm -f "$work"/pg/log.*
-	postgres pgbench -h "$work/pg" -p $((port + 2)) -S -n -c 8 -T "$scale" -l --sampling-rate=0.1 \
+	postgres pgbench -h "$work/pg" -p $((port + 2)) -S -n -c 8 -T "$scale" \
+		-l --sampling-rate=0.1 \
 		--log-prefix="$work/pg/log" postgres > "$work/pgbench" 2>&1 || fatal "pgbench fails"
 	rate=$(awk '/^tps/ { print $3 }' "$work/pgbench")
 	p99=$(cat "$work"/pg/log.* | awk '{ print $3 / 1000 }' | sort -g |

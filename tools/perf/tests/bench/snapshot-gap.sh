@@ -26,7 +26,8 @@ one_round() {
 	interval=$(awk -v hz="$hz" 'BEGIN { print 1 / hz }')
 	snapshots_of_numbered signal "$seconds" --switch-output=signal
 	# From the first number seen to the last one issued. Missing calls are what is measured.
-	numbered_check "${snapshots[@]}" -- --quiet --expect "$work/issued" --result r > "$work/verdict" ||
+	numbered_check "${snapshots[@]}" -- --quiet --expect "$work/issued" --result r \
+		> "$work/verdict" ||
 		grep -q '^RESULT r-seen [1-9]' "$work/verdict" || fatal "$name: no record"
 	echo "$name, $hz Hz: $requested asked for, ${#snapshots[@]} files; $(grep 'records in' "$work/verdict")"
 	sed -n 's/^RESULT r-//p' "$work/verdict" >> "$work/$name-$hz"

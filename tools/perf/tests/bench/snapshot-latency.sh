@@ -26,7 +26,8 @@ done
 numbered_end
 recorder_stop
 
-grep -oE 'Copied [0-9.]+ ms after' "$work/record.err" | awk '{ print $2 }' | sort -n > "$work/latencies"
+grep -oE 'Copied [0-9.]+ ms after' "$work/record.err" | awk '{ print $2 }' |
+	sort -n > "$work/latencies"
 awk -v who="$who" '
 	{ value[NR] = $1 }
 	END {
@@ -34,6 +35,7 @@ awk -v who="$who" '
 			exit 1
 		print "# " NR " snapshots"
 		print "RESULT snapshot-latency-median-" who, value[int(NR / 2) + 1], "ms"
-		print "RESULT snapshot-latency-p90-" who, value[int(NR * 0.9) + (NR * 0.9 > int(NR * 0.9))], "ms"
+		print "RESULT snapshot-latency-p90-" who,
+			value[int(NR * 0.9) + (NR * 0.9 > int(NR * 0.9))], "ms"
 		print "RESULT snapshot-latency-max-" who, value[NR], "ms"
 	}' "$work/latencies" || fatal "no trigger was followed by a copy"

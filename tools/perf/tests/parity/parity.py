@@ -219,7 +219,8 @@ class Recording:
                 status = self.record_command(words[:split], words[split + 1:])
             else:
                 status = self.record_tasks(self.target)
-            # Upstream's perf dies of the signal that killed the command. A shell tells no difference.
+            # Upstream's perf dies of the signal that killed the command. A shell tells no
+            # difference.
             self.facts.append(f'status {128 - status if -32 < status < 0 else status}')
         except Problem as problem:
             self.facts.append(f'status: {problem}')
@@ -349,9 +350,9 @@ class Facts:
 
     def run(self, *command, perf=None):
         with open(f'{self.recording.dir}/read.err', 'ab') as err:
-            result = subprocess.run([perf or self.reader, *command], cwd=self.recording.dir, check=False,
-                                    env=self.recording.environment, stdin=subprocess.DEVNULL,
-                                    stdout=subprocess.PIPE, stderr=err)
+            result = subprocess.run([perf or self.reader, *command], cwd=self.recording.dir,
+                                    check=False, env=self.recording.environment,
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=err)
         if result.returncode:
             self.lines.append(f'reader: {command[0]} exits with status {result.returncode}')
         return result.stdout.decode(errors='replace').splitlines()
