@@ -154,8 +154,8 @@ print_check_output() {
 	: > "$work/check.out"
 }
 
-# check TITLE COMMAND...: print one result, and the output of the command as comments. A command that
-# calls inconclusive and succeeds is skipped.
+# check TITLE COMMAND...: print one result, and the output of the command as comments. A command
+# that calls inconclusive and succeeds is skipped.
 # check_long TITLE COMMAND...: likewise, but only in make test-night
 nr=0
 check_long() {

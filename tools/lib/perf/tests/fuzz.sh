@@ -3,8 +3,8 @@
 # Run a fuzz target; sourced by fuzz_*.sh.
 #
 # fuzz PROGRAM CORPUS FINDINGS [libFuzzer's arguments]: without arguments, run for 5 seconds. With
-# arguments, run as they specify; new inputs go to the directory FINDINGS, where the next run starts.
-# Set $max_len if inputs are to be longer than some 400 bytes.
+# arguments, run as they specify; new inputs go to the directory FINDINGS, where the next run
+# starts. Set $max_len if inputs are to be longer than some 400 bytes.
 # An input that fails is kept as PROGRAM-crash-HASH (-timeout-, -oom-, -leak-).
 fuzz() {
 	program=$1
@@ -15,8 +15,8 @@ fuzz() {
 
 	if [ $# = 0 ]; then
 		mkdir new
-		"$program" "$artifacts" -max_total_time=5 -max_len="${max_len:-400}" -timeout=10 -seed=1 new "$corpus" \
-			>log 2>&1 || {
+		"$program" "$artifacts" -max_total_time=5 -max_len="${max_len:-400}" -timeout=10 \
+			-seed=1 new "$corpus" >log 2>&1 || {
 			status=$?
 			cat log
 			exit $status
@@ -24,6 +24,7 @@ fuzz() {
 		tail -n 2 log
 	else
 		mkdir -p "$findings"
-		exec "$program" "$artifacts" -max_len="${max_len:-1000}" -timeout=10 "$@" "$findings" "$corpus"
+		exec "$program" "$artifacts" -max_len="${max_len:-1000}" -timeout=10 "$@" \
+			"$findings" "$corpus"
 	fi
 }

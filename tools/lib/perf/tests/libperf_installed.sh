@@ -7,7 +7,8 @@
 # usage: libperf_installed.sh [--in-guest]	build, and run here or in the guest
 #	 libperf_installed.sh --run DIR		run the programs that were built in DIR
 #
-# Builds in a copy of the sources: the library's Makefile can build its tests only in the source tree.
+# Builds in a copy of the sources: the library's Makefile can build its tests only in the source
+# tree.
 
 set -u
 export LC_ALL=C
@@ -32,7 +33,8 @@ build() {
 	local installed=$work/installed lib targets=(install)
 
 	(cd "$BUILD/linux" &&
-		cp -rL --parents tools/lib/{perf,api,*.c} tools/{include,build,scripts,arch} "$work") || exit 1
+		cp -rL --parents tools/lib/{perf,api,*.c} tools/{include,build,scripts,arch} \
+			"$work") || exit 1
 	cd "$work/tools/lib/perf" || exit 1
 	quietly make make-tests
 
@@ -47,7 +49,8 @@ build() {
 	lib=$(dirname "$(find "$installed" -name libperf.so)")
 	ln -s "$lib" lib
 	cp "$installed"/usr/share/doc/libperf/examples/overwrite*.c . || exit 1
-	quietly cc -Wall -Wextra -Werror -I"$installed/usr/include" -o overwrite overwrite.c -Llib -lperf
+	quietly cc -Wall -Wextra -Werror -I"$installed/usr/include" -o overwrite overwrite.c -Llib \
+		-lperf
 	build_bpf_example
 }
 
@@ -60,7 +63,8 @@ build_bpf_example() {
 		return
 	}
 	quietly clang -g -O2 -target bpf -Wall -Werror -I"$libbpf/include" \
-		-idirafter "/usr/include/$(cc -print-multiarch)" -c -o overwrite_bpf.o overwrite_bpf.bpf.c
+		-idirafter "/usr/include/$(cc -print-multiarch)" -c -o overwrite_bpf.o \
+		overwrite_bpf.bpf.c
 	quietly cc -Wall -Wextra -Werror -I"$installed/usr/include" -I"$libbpf/include" \
 		-o overwrite_bpf overwrite_bpf.c -Llib -lperf "$libbpf/libbpf.a" -lelf -lz
 }
@@ -72,7 +76,8 @@ run_tests() {
 	cd "$work/tools/lib/perf" || exit 1
 	for program in tests-static tests-shared; do
 		LD_LIBRARY_PATH=. "./$program" -v 2>&1 |
-			sed -n '/test-overwrite/,/^- running/p' | sed '1!{/^- running/d}' | tee "$work/log"
+			sed -n '/test-overwrite/,/^- running/p' | sed '1!{/^- running/d}' |
+			tee "$work/log"
 		grep -qx OK "$work/log" || fail "$program: test-overwrite.c failed"
 	done
 }
@@ -87,7 +92,8 @@ run_example() {
 	cat out
 	[ "$(grep -cE '^(sized|backward): [1-9][0-9]* bytes written' out)" = 3 ] ||
 		fail "the example did not take three snapshots"
-	grep -qE '^cpu +[0-9]+: +[1-9][0-9]* switches' out || fail "the snapshots contain no context switch"
+	grep -qE '^cpu +[0-9]+: +[1-9][0-9]* switches' out ||
+		fail "the snapshots contain no context switch"
 }
 
 # A record is missing if, and only if, the kernel has overwritten it: each has 48 bytes, and a
@@ -107,7 +113,8 @@ run_bpf_example() {
 	status=$?
 	cat out
 	[ "$status" = 0 ] || fail "the example with BPF failed"
-	[ "$(grep -cE '^(sized|backward): [1-9][0-9]* bytes written, .* 0 rings paused$' out)" = 3 ] ||
+	[ "$(grep -cE '^(sized|backward): [1-9][0-9]* bytes written, .* 0 rings paused$' \
+		out)" = 3 ] ||
 		fail "the example with BPF did not take three snapshots"
 	awk '/^sized/ { size = 56 }
 		/^backward/ { size = 48 }

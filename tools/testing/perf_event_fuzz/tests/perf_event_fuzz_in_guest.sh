@@ -6,7 +6,8 @@
 # needs: kernel
 #
 # The kernel must not log a warning, and the records of rings that nobody corrupts must be valid.
-# The output has the seed of each round; the console of the guest has it as well, before the warning.
+# The output has the seed of each round; the console of the guest has it as well, before the
+# warning.
 #
 # Environment: FUZZ has the arguments of perf_event_fuzz, KERNEL is another build of the kernel than
 # build/kernel, VM_TIMEOUT a longer time limit for a slow one.

@@ -3,12 +3,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # tags: fast parallel
 #
-# Each *.litmus states its result in the first comment, like those in tools/memory-model. A line that
-# ends with a comment "// LABEL" is a barrier or belongs to one. The labels are those of the table in
-# kernel/events/internal.h. There is one result for each test, and one for each label in it: without
-# these lines herd7 must observe the bad outcome (Sometimes). A release or acquire becomes a
-# WRITE_ONCE() or READ_ONCE() instead. The last result tells whether all labels of the table are
-# tested.
+# Each *.litmus states its result in the first comment, like those in tools/memory-model. A line
+# that ends with a comment "// LABEL" is a barrier or belongs to one. The labels are those of the
+# table in kernel/events/internal.h. There is one result for each test, and one for each label in
+# it: without these lines herd7 must observe the bad outcome (Sometimes). A release or acquire
+# becomes a WRITE_ONCE() or READ_ONCE() instead. The last result tells whether all labels of the
+# table are tested.
 #
 # With labels as arguments, run the tests without these barriers, and expect the stated results.
 

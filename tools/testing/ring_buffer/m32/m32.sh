@@ -15,7 +15,8 @@ skip() {
 }
 
 [ "$(uname -m)" = x86_64 ] || skip 'no compiler for 32-bit programs on this machine'
-"${CC:-gcc}" -m32 -fsanitize=undefined -x c -o can_link - <<<'int main(void) { return 0; }' 2>can_link.log ||
+"${CC:-gcc}" -m32 -fsanitize=undefined -x c -o can_link - <<<'int main(void) { return 0; }' \
+	2>can_link.log ||
 	skip 'the compiler cannot build 32-bit programs: install libc6-dev-i386 and lib32gcc-12-dev'
 run=
 if ! ./can_link 2>>can_link.log; then

@@ -12,8 +12,8 @@
 
 model=$(dirname "$(readlink -f "$0")")/ring.pml
 
-# search DIRECTORY MODE DEFINE...: explore all states; MODE is -O2, -DBFS for a shortest trace, which
-# is so short that compiling without optimization is faster, or -O0 for any trace
+# search DIRECTORY MODE DEFINE...: explore all states; MODE is -O2, -DBFS for a shortest trace,
+# which is so short that compiling without optimization is faster, or -O0 for any trace
 search()
 (
 	mode=$2

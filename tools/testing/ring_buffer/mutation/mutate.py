@@ -11,8 +11,8 @@ write a record. They are found by patterns, not by line numbers:
   barriers          smp_*() and barrier() are removed; a release or acquire becomes a WRITE_ONCE()
                     or READ_ONCE()
   WRITE_ONCE        the store is removed, or is made plain
-  bounds checks     each comparison by < > <= >= in a condition, or that is returned, becomes true, or
-                    false; each minimum becomes one of its arguments; masks, round_down() and
+  bounds checks     each comparison by < > <= >= in a condition, or that is returned, becomes true,
+                    or false; each minimum becomes one of its arguments; masks, round_down() and
                     array_index_nospec() are removed
 
 The tests are run in the order of TESTS until one fails:
@@ -165,7 +165,8 @@ def find_mutants(source, original):
             for a, b in arguments[-2:]:
                 yield mutant(f'{brief(code[first:last])} is {brief(code[a:b])}', first, last,
                              f'({code[a:b]})')
-        for name, first, last, arguments in calls(code, start, end, 'array_index_nospec|round_down'):
+        for name, first, last, arguments in calls(code, start, end,
+                                                  'array_index_nospec|round_down'):
             index = code[slice(*arguments[0])]
             yield mutant(f'no {name}({brief(index)})', first, last, f'({index})')
         for match in re.finditer(r'\s*& (?:mask\b|\((?:[^()]|\([^()]*\))* - 1\))', code[start:end]):

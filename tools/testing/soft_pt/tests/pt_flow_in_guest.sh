@@ -62,13 +62,15 @@ stepped() {
 	[ $? = 1 ] && in_trace "$1" < stepped > "$1.truth" && wc -l "$1.truth"
 }
 
-# On the host: an emulator in the emulated guest takes much longer. The first variable makes QEMU 7 run
-# one instruction at a time, the second QEMU 8.1 and later; each ignores the other.
+# On the host: an emulator in the emulated guest takes much longer. The first variable makes QEMU 7
+# run one instruction at a time, the second QEMU 8.1 and later; each ignores the other.
 emulated() {
 	on_host env QEMU_SINGLESTEP=1 QEMU_ONE_INSN_PER_TB=1 setarch -R qemu-x86_64 \
-		-U QEMU_SINGLESTEP,QEMU_ONE_INSN_PER_TB -d exec,nochain -D "$VM_OUT/log" "$bin/flow_$1" ||
+		-U QEMU_SINGLESTEP,QEMU_ONE_INSN_PER_TB -d exec,nochain -D "$VM_OUT/log" \
+		"$bin/flow_$1" ||
 		return
-	sed -nE 's,^Trace .*\[[^/]*/0*([0-9a-f]+)/.*,\1,p' "$VM_OUT/log" | in_trace "$1" > "$1.truth" &&
+	sed -nE 's,^Trace .*\[[^/]*/0*([0-9a-f]+)/.*,\1,p' "$VM_OUT/log" |
+		in_trace "$1" > "$1.truth" &&
 		wc -l "$1.truth"
 }
 
@@ -246,8 +248,8 @@ stops() {
 		cmp alone stopped && perf_without_errors
 }
 
-# Take the lock of the memory of flow_branches again and again, until a file is there: the kernel resets the
-# peak of its memory. The task then sleeps before its uprobes are handled.
+# Take the lock of the memory of flow_branches again and again, until a file is there: the kernel
+# resets the peak of its memory. The task then sleeps before its uprobes are handled.
 lock_memory() {
 	local process
 
@@ -360,7 +362,8 @@ if perf --version > version 2>&1; then
 	done
 	check "the kernel is not traced" refused
 	check "tasks: inherited events" perf_traces "$bin/flow_tasks"
-	check_long "a shell and its children" perf_traces sh -c '/bin/true; (exit 0); /bin/echo done'
+	check_long "a shell and its children" perf_traces sh \
+		-c '/bin/true; (exit 0); /bin/echo done'
 	check_long "signals: stepped by ptrace while traced" debugger
 	check_long "branches: a debugger's breakpoint while traced" stops
 else

@@ -6,10 +6,10 @@
 # needs: arm64-kernel
 #
 # Builds the selftests statically for arm64, libperf's reader of overwrite rings included, and boots
-# each kernel of make arm64-kernel once in QEMU, from an initramfs with init.c and the selftests. The
-# CPU is a Cortex-A72: it has no atomic instructions but load-exclusive and store-exclusive. NMIs are
-# pseudo-NMIs. The emulated CPUs reorder memory accesses no more than x86 does: litmus.sh is the test
-# of the barriers.
+# each kernel of make arm64-kernel once in QEMU, from an initramfs with init.c and the selftests.
+# The CPU is a Cortex-A72: it has no atomic instructions but load-exclusive and store-exclusive.
+# NMIs are pseudo-NMIs. The emulated CPUs reorder memory accesses no more than x86 does: litmus.sh
+# is the test of the barriers.
 #
 # Arguments: sizes of pages, 4k 64k by default.
 
@@ -38,8 +38,10 @@ build()
 	mkdir -p "$out"/{headers,libperf,selftests} &&
 	make -s -C "$linux" O="$out/headers" "${cross[@]}" headers &&
 	make -s -C "$linux/tools/lib/api" O="$out/libperf" "${cross[@]}" &&
-	make -s -C "$linux/tools/lib/perf" O="$out/libperf" "${cross[@]}" "$out/libperf/libperf.a" &&
-	make -s -C "$linux/tools/testing/selftests/perf_events" OUTPUT="$out/selftests" "${cross[@]}" \
+	make -s -C "$linux/tools/lib/perf" O="$out/libperf" "${cross[@]}" \
+		"$out/libperf/libperf.a" &&
+	make -s -C "$linux/tools/testing/selftests/perf_events" OUTPUT="$out/selftests" \
+		"${cross[@]}" \
 		KHDR_INCLUDES="-isystem $out/headers/usr/include" LDFLAGS='-static -lpthread' \
 		LIBPERF="$out/libperf/libperf.a $out/libperf/libapi.a" &&
 	aarch64-linux-gnu-gcc -O2 -Wall -static -o "$out/init" "$here/init.c" &&
@@ -83,7 +85,8 @@ results()
 		echo "ok 1 - all tests have run, and the kernel reported no fault"
 	else
 		echo "not ok 1 - all tests have run, and the kernel reported no fault"
-		{ grep -E "$trouble" "$out/console-$1.log" || tail "$out/console-$1.log"; } | sed 's/^/# /'
+		{ grep -E "$trouble" "$out/console-$1.log" || tail "$out/console-$1.log"; } |
+			sed 's/^/# /'
 	fi
 	echo "@end 0"
 }

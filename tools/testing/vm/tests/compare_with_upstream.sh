@@ -111,7 +111,8 @@ boot() {
 	local dir=$work/$2
 
 	KERNEL=$1 VM_DIR=$dir VM_TIMEOUT=$guest_seconds \
-		"$here/../run" "$(printf '%q ' "$here/compare_with_upstream.sh" --inside "${@:3}")" \
+		"$here/../run" \
+		"$(printf '%q ' "$here/compare_with_upstream.sh" --inside "${@:3}")" \
 		>>"$dir/output" 2>&1 && return
 	echo "# $2: the guest exited with status $?; its output is in $dir/output"
 	grep '^vm:' "$dir/output" | sed 's/^/# | /'

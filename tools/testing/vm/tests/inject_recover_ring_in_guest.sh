@@ -7,10 +7,10 @@
 #
 # In the guest, record numbered calls until the rings have wrapped, and disable the events. From
 # then on the rings do not change, and all images of them must give the same records: the
-# recorder's mappings, if BPF wrote the rings; vmcores as written by dump-guest-memory of QEMU and by
-# makedumpfile; and the RAM of the guest, which is a file on the host, after the guest ended without
-# shutting down. Our kernel writes the rings of the first guest, BPF those of the second one, whose
-# kernel is Debian's.
+# recorder's mappings, if BPF wrote the rings; vmcores as written by dump-guest-memory of QEMU and
+# by makedumpfile; and the RAM of the guest, which is a file on the host, after the guest ended
+# without shutting down. Our kernel writes the rings of the first guest, BPF those of the second
+# one, whose kernel is Debian's.
 #
 # Environment: RATE, of the calls, default 4000 a second, because the guest is emulated.
 
@@ -65,8 +65,8 @@ run_inside() {
 	sleep 100
 }
 
-# write_elf RAM FILE: write what /proc/vmcore has after a crash. The guest tells where VMCOREINFO is, and
-# where its kernel has mapped the memory.
+# write_elf RAM FILE: write what /proc/vmcore has after a crash. The guest tells where VMCOREINFO
+# is, and where its kernel has mapped the memory.
 write_elf() {
 	python3 - "$out/vmcoreinfo" "$out/kcore" "$@" << 'END'
 import struct, sys
@@ -127,7 +127,8 @@ same_as_vmcore() {
 
 # from_qemu RAM: its file is flattened, which perf inject refuses
 from_qemu() {
-	if "$PERF" inject --recover-ring "$1.flat" -i "$out/saved" -o "$work/out" 2> "$work/inject.out" ||
+	if "$PERF" inject --recover-ring "$1.flat" -i "$out/saved" -o "$work/out" \
+	   2> "$work/inject.out" ||
 	   ! grep -q "makedumpfile -R" "$work/inject.out"; then
 		cat "$work/inject.out"
 		return 1
@@ -144,7 +145,8 @@ from_qemu() {
 check_makedumpfile() {
 	local options
 
-	if ! command -v makedumpfile > /dev/null || [ ! -s "$out/vmcoreinfo" ] || [ ! -s "$out/kcore" ]; then
+	if ! command -v makedumpfile > /dev/null || [ ! -s "$out/vmcoreinfo" ] ||
+		[ ! -s "$out/kcore" ]; then
 		nr=$((nr + 1))
 		echo "ok $nr - $2: makedumpfile # SKIP no makedumpfile, or no VMCOREINFO"
 		return
@@ -170,8 +172,8 @@ if [ "${1-}" = --inside ]; then
 	exit
 fi
 
-# images_of KERNEL BPF_RING TITLE: record in a guest with this kernel, and recover from each image of
-# its memory
+# images_of KERNEL BPF_RING TITLE: record in a guest with this kernel, and recover from each image
+# of its memory
 images_of() {
 	local ram guest
 

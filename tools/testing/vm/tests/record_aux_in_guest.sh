@@ -243,12 +243,14 @@ index_points_to_traces() {
 		traces = [struct.unpack_from('<Q', data, index + 8 + 16 * i)[0] for i in range(nr)]
 		types = [struct.unpack_from('<I', data, pos)[0] for pos in traces]
 		print(f'traces at {traces} have the types {types}')
-		sys.exit(nr < int(sys.argv[2]) or len(set(traces)) < nr or set(types) != {PERF_RECORD_AUXTRACE})
+		sys.exit(nr < int(sys.argv[2]) or len(set(traces)) < nr or
+		         set(types) != {PERF_RECORD_AUXTRACE})
 	READ
 }
 
-# A snapshot that does not fit on the disk is cut off the file, and the file's index forgets it. The trace
-# of 500 calls has more than a page: the file's last page has room for less even on a full disk.
+# A snapshot that does not fit on the disk is cut off the file, and the file's index forgets it. The
+# trace of 500 calls has more than a page: the file's last page has room for less even on a full
+# disk.
 dropped() {
 	local small=$work/small
 
@@ -269,8 +271,8 @@ dropped() {
 	} | cmp - "$work/dropped.flow"
 }
 
-# wrapped PAGES: each snapshot contains the end of its section, and reports the rest as overwritten. A
-# call takes 15 bytes of trace, and more if it is interrupted.
+# wrapped PAGES: each snapshot contains the end of its section, and reports the rest as overwritten.
+# A call takes 15 bytes of trace, and more if it is interrupted.
 wrapped() {
 	local n found expected sizes=($((400 * $1)) $((500 * $1)))
 
@@ -285,7 +287,8 @@ wrapped() {
 	done
 	record_end
 	grep 'Snapshot' "$work/record.err"
-	[ "$(grep -c 'AUX area.* MB before them were overwritten' "$work/record.err")" = 2 ] || return
+	[ "$(grep -c 'AUX area.* MB before them were overwritten' "$work/record.err")" = 2 ] ||
+		return
 	find_snapshots "$work/wrapped"
 	for n in 1 2; do
 		[ "$(piece_bytes "${snapshots[n - 1]}")" = $(($1 * 4096)) ] || return
@@ -438,8 +441,8 @@ threads() {
 		[ "$(calls parse "$work/threads.flow")" = 90 ]
 }
 
-# files_of_threads [options]: each file contains what all threads executed since the previous one, on
-# any CPU
+# files_of_threads [options]: each file contains what all threads executed since the previous one,
+# on any CPU
 files_of_threads() {
 	local n program=("$branches" 3) cpus=0,1
 

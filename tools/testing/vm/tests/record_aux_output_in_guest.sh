@@ -244,7 +244,8 @@ late() {
 	done
 	record_end
 	grep Snapshot "$work/record.err"
-	[ "$(grep -c 'AUX area.* MB before them were overwritten' "$work/record.err")" = 3 ] || return
+	[ "$(grep -c 'AUX area.* MB before them were overwritten' "$work/record.err")" = 3 ] ||
+		return
 	find_files "$work/late"
 	for i in 0 1 2; do
 		spaced "${files[i]}" || return

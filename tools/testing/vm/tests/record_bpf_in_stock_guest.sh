@@ -28,8 +28,8 @@ numbered_event() {
 # record_tasks MODE: record the calls of a process
 record_tasks() {
 	numbered_start --rate 100 --duration 600
-	timeout 200 "$PERF" record -v -m 8M --bpf-ring="$1" -e "$enter/overwrite/" -p "$numbered" -o "$work/tasks" \
-		-- sleep 1 > "$work/record.err" 2>&1
+	timeout 200 "$PERF" record -v -m 8M --bpf-ring="$1" -e "$enter/overwrite/" -p "$numbered" \
+		-o "$work/tasks" -- sleep 1 > "$work/record.err" 2>&1
 	status=$?
 	kill "$numbered"
 	wait "$numbered" 2> /dev/null
@@ -128,8 +128,11 @@ for terms in /overwrite/ '' --keep=60s,64M; do
 	options=()
 	[[ $terms != -* ]] || options=("$terms") terms=''
 	kind=${options[*]:-${terms:-stream}}
-	check "a CPU that comes online is named ($kind)" onlined_cpu_is_named "$terms" "${options[@]}"
-	check "a CPU that goes offline and comes back is recorded ($kind)" cpu_comes_back "$terms" "${options[@]}"
+	check "a CPU that comes online is named ($kind)" \
+		onlined_cpu_is_named "$terms" "${options[@]}"
+	check "a CPU that goes offline and comes back is recorded ($kind)" \
+		cpu_comes_back "$terms" "${options[@]}"
 done
-! is_at_least 6.8 || check "a program that interrupts itself: the misses are lost events" misses_are_lost
+! is_at_least 6.8 ||
+	check "a program that interrupts itself: the misses are lost events" misses_are_lost
 echo "1..$nr"

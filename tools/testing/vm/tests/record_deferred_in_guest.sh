@@ -24,16 +24,17 @@ deferring=(--call-graph 'fp,defer')
 	skip_all "$(tail -n 1 "$work/record.err")"
 ! grep -q 'cannot defer' "$work/record.err" || skip_all "this kernel cannot defer user stacks"
 
-# The recorded program makes some 3,000 system calls. Each stack has at least the address in user space
-# that made the call, which has 12 digits, in code with frame pointers or without.
+# The recorded program makes some 3,000 system calls. Each stack has at least the address in user
+# space that made the call, which has 12 digits, in code with frame pointers or without.
 calls=(dd if=/dev/zero of=/dev/null bs=1 count=1500)
 
-# count FILE: set $samples to the number of samples, and $lacking to those for which perf script prints
-# the cookie of the stack instead of a stack
+# count FILE: set $samples to the number of samples, and $lacking to those for which perf script
+# prints the cookie of the stack instead of a stack
 count() {
 	local stacks
 
-	read -r samples lacking stacks < <(perf_script "$PERF" "$1" -F comm,ip,sym 2> "$work/script.err" | awk '
+	read -r samples lacking stacks \
+		< <(perf_script "$PERF" "$1" -F comm,ip,sym 2> "$work/script.err" | awk '
 		/^[^ \t]/ { samples++ }
 		/\(cookie\)/ { lacking++; next }
 		length($1) == 12 && !in_user { stacks++ }
@@ -55,23 +56,25 @@ kinds() {
 }
 
 streamed() {
-	"$PERF" record "$@" "${deferring[@]}" -e raw_syscalls:sys_enter -o "$work/streamed" -- "${calls[@]}" \
-		2> "$work/record.err" && count "$work/streamed" || return
-	[ "$(kinds "$work/streamed")" = raw_syscalls:sys_enter ] && ((samples > 3000 && lacking <= 1))
+	"$PERF" record "$@" "${deferring[@]}" -e raw_syscalls:sys_enter -o "$work/streamed" \
+		-- "${calls[@]}" 2> "$work/record.err" && count "$work/streamed" || return
+	[ "$(kinds "$work/streamed")" = raw_syscalls:sys_enter ] &&
+		((samples > 3000 && lacking <= 1))
 }
 
-# The rings keep the last calls, and their stacks, except for calls during which a task ends, and where the
-# task was moved.
+# The rings keep the last calls, and their stacks, except for calls during which a task ends, and
+# where the task was moved.
 overwritten() {
-	"$PERF" record "$@" "${deferring[@]}" -m 64K -e raw_syscalls:sys_enter/overwrite/ -o "$work/kept" -- \
+	"$PERF" record "$@" "${deferring[@]}" -m 64K -e raw_syscalls:sys_enter/overwrite/ \
+		-o "$work/kept" -- \
 		"${calls[@]}" 2> "$work/record.err" && count "$work/kept" || return
 	[ "$(kinds "$work/kept")" = raw_syscalls:sys_enter ] && ((samples > 50 && lacking <= 5)) &&
 		reported "$lacking" "$samples"
 }
 
-# A call that moves its task returns on the other CPU, whose ring overwrites the stack. The ring of the
-# first CPU keeps the sample. The task writes more stacks: perf script must not take the cookie of the
-# call for an address.
+# A call that moves its task returns on the other CPU, whose ring overwrites the stack. The ring of
+# the first CPU keeps the sample. The task writes more stacks: perf script must not take the cookie
+# of the call for an address.
 moved() {
 	calls=(taskset -c 0 taskset -c 1 "${calls[@]}")
 	overwritten -a && ((lacking > 0))
@@ -100,8 +103,8 @@ one_sleeps() {
 shared() {
 	local cookies later
 
-	"$PERF" record "${deferring[@]}" -m 1M -F 20000 -e cpu-clock/overwrite/ -o "$work/shared" -- \
-		dd if=/dev/zero of=/dev/null bs=1 count=60000 2> "$work/record.err" || return
+	"$PERF" record "${deferring[@]}" -m 1M -F 20000 -e cpu-clock/overwrite/ -o "$work/shared" \
+		-- dd if=/dev/zero of=/dev/null bs=1 count=60000 2> "$work/record.err" || return
 	cookies=$(perf_script "$PERF" "$work/shared" -F comm,ip,sym 2> "$work/script.err" |
 		grep -c '(cookie)')
 	later=$(perf_script "$PERF" "$work/shared" --no-merge-callchains -F comm,event,ip,sym \

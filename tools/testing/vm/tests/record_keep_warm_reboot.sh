@@ -6,11 +6,12 @@
 # needs: stock-kernel
 #
 # The guest has Debian's kernel. A file system with DAX lies in memory that memmap= reserves. QEMU
-# resets the machine while the recorder keeps numbered calls, and the same command runs again. ext4 writes
-# its journal every 5 s by itself: only ext2 fails if perf does not sync the file and its directory.
+# resets the machine while the recorder keeps numbered calls, and the same command runs again. ext4
+# writes its journal every 5 s by itself: only ext2 fails if perf does not sync the file and its
+# directory.
 #
-# Environment: RATE, of the calls, default 4000 a second, because the guest is emulated; RESETS, the number
-# of resets, each of a recorder of its own, default 1; FILE_SYSTEMS.
+# Environment: RATE, of the calls, default 4000 a second, because the guest is emulated; RESETS, the
+# number of resets, each of a recorder of its own, default 1; FILE_SYSTEMS.
 
 . "$(dirname "$(realpath "$0")")/../guest.sh"
 . "$TOP/tools/perf/tests/shell/lib/numbered.sh"
@@ -63,7 +64,8 @@ reset_machine() {
 	rm -rf "$VM_DIR"
 	mkdir -p "$out"
 	! stub_llvm || library=(env "LD_LIBRARY_PATH=$VM_DIR/lib")
-	"$TOP/tools/testing/vm/run" "$(printf '%q ' "${library[@]}" "$test_file" --inside "$1" "${RATE:-4000}")" \
+	"$TOP/tools/testing/vm/run" \
+		"$(printf '%q ' "${library[@]}" "$test_file" --inside "$1" "${RATE:-4000}")" \
 		> "$work/guest.out" 2>&1 &
 	guest=$!
 	wait_until "$VM_TIMEOUT" reached recorded
@@ -73,19 +75,23 @@ reset_machine() {
 	wait_until "$VM_TIMEOUT" reached ended
 	qemu_monitor quit > "$work/monitor.out" 2>&1
 	wait "$guest"
-	[ -e "$out/ended" ] || error "the guest has not recovered: $(tail -n 20 "$work/guest.out" "$VM_DIR/console.log")"
+	[ -e "$out/ended" ] ||
+		error "the guest has not recovered: $(tail -n 20 "$work/guest.out" "$VM_DIR/console.log")"
 }
 
 is_recovered() {
 	local begin end
 
-	read -r begin end < <(sed -n 's/.*missing from \([0-9.]*\) to \([0-9.]*\) s.*/\1 \2/p' "$out/inject.err")
+	read -r begin end < <(sed -n 's/.*missing from \([0-9.]*\) to \([0-9.]*\) s.*/\1 \2/p' \
+		"$out/inject.err")
 	note "$(grep Recovered "$out/inject.err")"
 	[ -n "$end" ] || { error "no span: $(< "$out/inject.err")"; return; }
 	awk "BEGIN { exit !($end - $begin > 1) }" || error "less than a second"
 	trace_options=(--time "$begin,$end")
-	numbered_check "$out/recovered" > "$work/check" || error "calls are missing or repeated: $(< "$work/check")"
-	grep -q '^thread 1:' "$work/check" && grep -q '^thread 2:' "$work/check" || error "no calls: $(< "$work/check")"
+	numbered_check "$out/recovered" > "$work/check" ||
+		error "calls are missing or repeated: $(< "$work/check")"
+	grep -q '^thread 1:' "$work/check" && grep -q '^thread 2:' "$work/check" ||
+		error "no calls: $(< "$work/check")"
 }
 
 export KERNEL=${KERNEL:-$BUILD/kernel-stock}

@@ -5,8 +5,9 @@
 # tags: parallel long
 # needs: kernel
 #
-# Environment: GAPLESS_SECONDS, the length of each run, default 2, at night 10; RATE, of the numbered
-# calls, default 4000 a second, because the guest is emulated. At night the CPUs are busy meanwhile.
+# Environment: GAPLESS_SECONDS, the length of each run, default 2, at night 10; RATE, of the
+# numbered calls, default 4000 a second, because the guest is emulated. At night the CPUs are busy
+# meanwhile.
 
 . "$(dirname "$(realpath "$0")")/../guest.sh"
 

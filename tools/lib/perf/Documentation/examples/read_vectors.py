@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Read the test vectors for readers of overwrite rings, and compare the records with the expected ones.
+"""Read the test vectors for readers of overwrite rings, and compare the records with the expected
+ones.
 
 usage: read_vectors.py DIRECTORY
 
@@ -15,8 +16,8 @@ MASK = (1 << 64) - 1
 
 
 def read_ring(ring, data):
-    """Return the intact records that are newer than ring['taken'], oldest first; the position of the
-    oldest one; and whether the walk ended at bytes that the kernel cannot have written."""
+    """Return the intact records that are newer than ring['taken'], oldest first; the position of
+    the oldest one; and whether the walk ended at bytes that the kernel cannot have written."""
     sized, size, taken = ring['kind'] == 'sized', ring['size'], int(ring['taken'], 16)
 
     def position(data_head):
