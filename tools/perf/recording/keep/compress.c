@@ -27,8 +27,8 @@ static void recycle(struct keep *keep, void *memory)
 }
 
 /*
- * Replace the records of @block by @len bytes at @packed, or leave them if @len is 0. In a file that
- * is full, older blocks make room. Caller holds @lock.
+ * Replace the records of @block by @len bytes at @packed, or leave them if @len is 0. In a file
+ * that is full, older blocks make room. Caller holds @lock.
  */
 static void finish(struct keep *keep, struct keep_block *block, const void *packed, size_t len)
 {

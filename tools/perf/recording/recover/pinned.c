@@ -31,7 +31,8 @@ static int create(struct memory_file *file, const char *title)
 }
 
 /* The rings are an image of memory, which has nothing else. @image: NULL if they are empty */
-static int inject(const struct memory_file *session, const struct memory_file *image, const char *output)
+static int inject(const struct memory_file *session, const struct memory_file *image,
+		  const char *output)
 {
 	const char *argv[] = {
 		"inject", "-i", session->name, "-o", output,
@@ -47,7 +48,8 @@ static int save(const struct bpf_pins *pins, const char *output)
 	int err = create(&session, "session") ?: create(&image, "rings");
 
 	bpf_pins__detach(pins);
-	err = err ?: bpf_pins__copy_session(pins, session.fd) ?: bpf_pins__copy_rings(pins, image.fd);
+	err = err ?: bpf_pins__copy_session(pins, session.fd) ?:
+	      bpf_pins__copy_rings(pins, image.fd);
 	if (err)
 		pr_err("Cannot copy %s: %s\n", pins->path, strerror(-err));
 	if (!err && bpf_pins__is_empty(pins)) {

@@ -43,7 +43,8 @@ static bool is_valid(const char *name)
 	size_t len = strlen(name);
 
 	return len && len <= MAX_NAME &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-@:") == len;
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-@:") ==
+	       len;
 }
 
 static bool is_bpf_fs(void)
@@ -59,7 +60,8 @@ static int check_directory(const struct stat *st, const char *path)
 	if (S_ISDIR(st->st_mode) && (!st->st_uid || st->st_uid == geteuid()) &&
 	    !(st->st_mode & 0022))
 		return 0;
-	pr_err("Cannot use %s: it must be a directory that only root or this user can write.\n", path);
+	pr_err("Cannot use %s: it must be a directory that only root or this user can write.\n",
+	       path);
 	return -EPERM;
 }
 
@@ -122,7 +124,8 @@ static void empty(const struct bpf_pins *pins)
 static int path_of(const struct bpf_pins *pins, const char *prefix, const char *name, char *path,
 		   size_t size)
 {
-	return snprintf(path, size, "%s/%s%s", pins->path, prefix, name) < (int)size ? 0 : -ENAMETOOLONG;
+	return snprintf(path, size, "%s/%s%s", pins->path, prefix, name) < (int)size ?
+	       0 : -ENAMETOOLONG;
 }
 
 int bpf_pins__add(const struct bpf_pins *pins, const char *prefix, const char *name, int fd)
@@ -217,13 +220,13 @@ int bpf_pins__open(struct bpf_pins *pins, const char *name, bool create)
 
 	*pins = (struct bpf_pins){ .name = name, .dir = -1 };
 	if (!is_valid(name)) {
-		pr_warning("Cannot pin events as %s: use letters, digits and _-@: in names, at most %d.\n", name,
-			   MAX_NAME);
+		pr_warning("Cannot pin events as %s: use letters, digits and _-@: in names, at most %d.\n",
+			   name, MAX_NAME);
 		return -EOPNOTSUPP;
 	}
 	if (!is_bpf_fs()) {
-		pr_warning("Cannot find pinned events: " BPF_DIR " is no BPF file system. Mount one: mount -t "
-			   "bpf none " BPF_DIR "\n");
+		pr_warning("Cannot find pinned events: " BPF_DIR " is no BPF file system. "
+			   "Mount one: mount -t bpf none " BPF_DIR "\n");
 		return -EOPNOTSUPP;
 	}
 	if (asprintf(&pins->path, PINS_DIR "/%s", name) < 0) {
@@ -258,7 +261,8 @@ static int create_session(const struct bpf_pin_header *header, int from)
 {
 	size_t bytes = sizeof(*header) + header->session_bytes;
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "perf_session", sizeof(__u32), bytes, 1, &opts), err;
+	int err, fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "perf_session", sizeof(__u32), bytes, 1,
+				     &opts);
 	void *map;
 
 	if (fd < 0)
@@ -275,8 +279,8 @@ static int create_session(const struct bpf_pin_header *header, int from)
 int bpf_pins__refuse(const struct bpf_pins *pins, const char *reason)
 {
 	pr_err("Cannot go on with the events that a killed recorder (process %llu) left in %s: %s.\n"
-	       "Save and remove them with: perf record --unpin=%s -o FILE\n", pins->header.pid, pins->path,
-	       reason, pins->name);
+	       "Save and remove them with: perf record --unpin=%s -o FILE\n",
+	       pins->header.pid, pins->path, reason, pins->name);
 	return -ESTALE;
 }
 
@@ -326,8 +330,8 @@ int bpf_pins__copy_session(const struct bpf_pins *pins, int fd)
  */
 
 /* Call @visit for each ring, which is mapped. Return: 0, or the first error. */
-static int for_each_ring(const struct bpf_pins *pins, int (*visit)(const void *ring, size_t bytes, void *arg),
-			 void *arg)
+static int for_each_ring(const struct bpf_pins *pins,
+			 int (*visit)(const void *ring, size_t bytes, void *arg), void *arg)
 {
 	int fd = openat(pins->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Pin BPF rings, and the programs that write them, so that the kernel records on when perf record was
- * killed (--pin=NAME).
+ * Pin BPF rings, and the programs that write them, so that the kernel records on when perf record
+ * was killed (--pin=NAME).
  *
  * /sys/fs/bpf/perf-record/NAME is a directory of one recorder, which holds a lock on it:
  *
- *	session		struct bpf_pin_header, and a perf.data file that describes the events, with the
- *			tasks and maps that were known when it was written; pinned last
+ *	session		struct bpf_pin_header, and a perf.data file that describes the events, with
+ *			the tasks and maps that were known when it was written; pinned last
  *	ring-CPU	the rings (util/bpf_skel/event_ring.h)
  *	words, lost	maps of the programs
  *	prog-NAME	the programs
@@ -15,8 +15,8 @@
  * A directory without "session" is that of a recorder which was killed before it recorded, or while
  * it removed the directory: all else in it is removed.
  *
- * The next recorder adopts everything if it would load the same programs with the same constants, for
- * the same events and filters: its events take over the ids. Otherwise it must not start. perf
+ * The next recorder adopts everything if it would load the same programs with the same constants,
+ * for the same events and filters: its events take over the ids. Otherwise it must not start. perf
  * record --unpin needs "session" and the rings only, whose format is that of
  * <linux/perf_event_trailer.h>: it saves what other programs have written, too, as long as
  * BPF_PIN_VERSION is the same.
@@ -75,8 +75,9 @@ struct bpf_pins {
  * @name:	letters, digits and "_-@:"
  * @create:	create it
  *
- * Return: 0; -EOPNOTSUPP, after a warning, if nothing can be pinned: there is no BPF file system, the
- * name is not valid, or the directory cannot be created; or another negative errno after an error message.
+ * Return: 0; -EOPNOTSUPP, after a warning, if nothing can be pinned: there is no BPF file system,
+ * the name is not valid, or the directory cannot be created; or another negative errno after an
+ * error message.
  */
 int bpf_pins__open(struct bpf_pins *pins, const char *name, bool create);
 
@@ -89,7 +90,10 @@ static inline bool bpf_pins__is_open(const struct bpf_pins *pins)
 	return pins->path != NULL;
 }
 
-/** bpf_pins__add - pin @fd as @prefix@name, in the place of what has the name. Return: 0, or a negative errno */
+/**
+ * bpf_pins__add - pin @fd as @prefix@name, in the place of what has the name. Return: 0, or a
+ * negative errno
+ */
 int bpf_pins__add(const struct bpf_pins *pins, const char *prefix, const char *name, int fd);
 
 /** bpf_pins__get - Return: a descriptor of @prefix@name, the caller's; or a negative errno */
@@ -99,7 +103,8 @@ int bpf_pins__get(const struct bpf_pins *pins, const char *prefix, const char *n
  * bpf_pins__get_map - as bpf_pins__get(), for an array
  * @bytes:	receives the size of its only element
  *
- * Return: a descriptor; or a negative errno, -EINVAL if it is no array of one element that can be mapped.
+ * Return: a descriptor; or a negative errno, -EINVAL if it is no array of one element that can be
+ * mapped.
  */
 int bpf_pins__get_map(const struct bpf_pins *pins, const char *prefix, const char *name,
 		      size_t *bytes);
@@ -126,10 +131,15 @@ int bpf_pins__nr_rings(const struct bpf_pins *pins);
 /** bpf_pins__copy_session - write the perf.data file to @fd. Return: 0, or a negative errno */
 int bpf_pins__copy_session(const struct bpf_pins *pins, int fd);
 
-/** bpf_pins__copy_rings - write the rings to @fd, one behind the other. Return: 0, or a negative errno */
+/**
+ * bpf_pins__copy_rings - write the rings to @fd, one behind the other. Return: 0, or a negative
+ * errno
+ */
 int bpf_pins__copy_rings(const struct bpf_pins *pins, int fd);
 
-/** bpf_pins__is_empty - Return: nothing was ever written to the rings, and all of them can be read */
+/**
+ * bpf_pins__is_empty - Return: nothing was ever written to the rings, and all of them can be read
+ */
 bool bpf_pins__is_empty(const struct bpf_pins *pins);
 
 /** bpf_pins__detach - detach the programs, and wait until none of them writes */

@@ -16,7 +16,9 @@
 /* At most, a word of 4 bytes takes 5 and a bit of the mask; an entry takes 32 beside its record. */
 #define MAX_CODED_BYTES		(MAX_RECORD_BYTES / 3 * 4 + 32 * LOG_BLOCK_ENTRIES)
 
-/* 34 bytes for the records of a short-lived program; with level 1 they are 40, with 6 they are 36. */
+/*
+ * 34 bytes for the records of a short-lived program; with level 1 they are 40, with 6 they are 36.
+ */
 #define ZSTD_LEVEL		3
 
 /* Instead of a key: the record has other references, and a pointer to it follows. */

@@ -55,8 +55,8 @@ static void retire_one(struct tasks *tasks, struct task *task, u64 time)
 }
 
 /*
- * The tid of @task is known to be free since @time: it names the task no longer. With a leader, retire
- * all tasks of its process.
+ * The tid of @task is known to be free since @time: it names the task no longer. With a leader,
+ * retire all tasks of its process.
  */
 static void retire(struct tasks *tasks, struct task *task, u64 time)
 {

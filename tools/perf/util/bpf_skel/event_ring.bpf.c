@@ -7,9 +7,10 @@
  * kernels leave that to the program. An interrupt may run another program meanwhile, but not the
  * same one: the kernel counts that as a miss (bpf_prog_info.recursion_misses).
  *
- * event_ring_record.h, and the three headers that are included before it, write what all records have
- * in common. The other headers have a function for each tracepoint, which stores its fields in the
- * layout of the kernel's format file. perf record compares the layout before it loads the program.
+ * event_ring_record.h, and the three headers that are included before it, write what all records
+ * have in common. The other headers have a function for each tracepoint, which stores its fields in
+ * the layout of the kernel's format file. perf record compares the layout before it loads the
+ * program.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

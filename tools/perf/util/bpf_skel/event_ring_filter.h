@@ -2,9 +2,9 @@
 /*
  * Evaluate the filters of events.
  *
- * Programs whose events have filters write their fields to memory of their own first, in the layout of
- * the record. What passes is copied to the ring: a byte in a ring cannot be given back. recording/ring/
- * bpf_filter.c translates filters; no program evaluates one if no event has any.
+ * Programs whose events have filters write their fields to memory of their own first, in the layout
+ * of the record. What passes is copied to the ring: a byte in a ring cannot be given back.
+ * recording/ring/bpf_filter.c translates filters; no program evaluates one if no event has any.
  */
 
 /* Offsets behind the record: words of the current task that filters may compare */
@@ -25,8 +25,10 @@ struct {
 
 const volatile struct ring_filter filters[NR_RING_FILTERS] SEC(".rodata.filters") = {};
 
-_Static_assert(__builtin_offsetof(struct filter_scratch, comm) == RING_FILTER_COMM, "as bpf_filter.c has it");
-_Static_assert(__builtin_offsetof(struct filter_scratch, cpu) == RING_FILTER_CPU, "as bpf_filter.c has it");
+_Static_assert(__builtin_offsetof(struct filter_scratch, comm) == RING_FILTER_COMM,
+	       "as bpf_filter.c has it");
+_Static_assert(__builtin_offsetof(struct filter_scratch, cpu) == RING_FILTER_CPU,
+	       "as bpf_filter.c has it");
 
 static __always_inline bool is_filtered(enum ring_event program)
 {
@@ -47,7 +49,7 @@ static __always_inline void *begin_scratch(struct place *place)
 		bpf_get_current_comm(scratch->comm, sizeof(scratch->comm));
 	scratch->cpu = bpf_get_smp_processor_id();
 	place->record = scratch;
-	barrier_var(last);		/* the verifier needs this value to be compared, and no other */
+	barrier_var(last); /* the verifier needs this value to be compared, and no other */
 	if (last > EVENT_RING_SLACK)
 		return NULL;
 	*(volatile __u64 *)(place->record + last) = 0;
@@ -69,7 +71,8 @@ static __always_inline bool test_text(const volatile struct ring_comparison *com
 static __always_inline bool test(const volatile struct ring_comparison *comparison,
 				 const struct filter_scratch *scratch)
 {
-	const void *field = (const void *)scratch + (comparison->offset & (2 * EVENT_RING_SCRATCH - 1));
+	const void *field = (const void *)scratch +
+			    (comparison->offset & (2 * EVENT_RING_SCRATCH - 1));
 	__u32 shift = comparison->shift & 63;
 	__u64 value;
 
@@ -111,7 +114,9 @@ static __always_inline bool passes(const struct place *place)
 	return false;
 }
 
-/* Copy a record that passes from the scratch memory to the ring. Return: false if there is no room. */
+/*
+ * Copy a record that passes from the scratch memory to the ring. Return: false if there is no room.
+ */
 static __always_inline bool copy_to_ring(struct place *place)
 {
 	const struct { SAMPLE; } __record *scratch = place->record;

@@ -2,8 +2,8 @@
 /*
  * Record an event of the current task: begin(), the tracepoint's own fields, commit().
  *
- * begin() decides whether the event is recorded (event_ring_target.h). It returns the place in the ring
- * (event_ring_write.h), or other memory if a filter decides when the fields are known
+ * begin() decides whether the event is recorded (event_ring_target.h). It returns the place in the
+ * ring (event_ring_write.h), or other memory if a filter decides when the fields are known
  * (event_ring_filter.h).
  */
 
@@ -12,8 +12,8 @@ extern void bpf_preempt_disable(void) __ksym __weak;
 extern void bpf_preempt_enable(void) __ksym __weak;
 
 /*
- * Store 64 bits, which may be a pointer, at an odd multiple of 4. The compiler would make two stores
- * of a packed member, and the verifier allows only whole pointers.
+ * Store 64 bits, which may be a pointer, at an odd multiple of 4. The compiler would make two
+ * stores of a packed member, and the verifier allows only whole pointers.
  */
 static __always_inline void put64(void *field, __u64 value)
 {
@@ -21,8 +21,8 @@ static __always_inline void put64(void *field, __u64 value)
 }
 
 /*
- * Only interrupts may write to the ring meanwhile, which end before this program goes on: the nesting,
- * and the words of data_reserved, depend on it.
+ * Only interrupts may write to the ring meanwhile, which end before this program goes on: the
+ * nesting, and the words of data_reserved, depend on it.
  */
 static __always_inline void disable_preemption(void)
 {
@@ -64,10 +64,11 @@ static __always_inline void commit(struct place *place)
 }
 
 /*
- * Begin a record of @place->size bytes. The programs of system calls have looked at the current task.
+ * Begin a record of @place->size bytes. The programs of system calls have looked at the current
+ * task.
  *
- * Return: it, to be passed to commit() with the tracepoint's own fields filled in; NULL if the event
- * is disabled or was lost.
+ * Return: it, to be passed to commit() with the tracepoint's own fields filled in; NULL if the
+ * event is disabled or was lost.
  */
 static __always_inline void *begin(struct place *place)
 {

@@ -2,18 +2,18 @@
 /*
  * Decide whether the current task is recorded.
  *
- * An event that is bound to a cgroup is recorded while the current task is in it, or in one below it.
- * perf's own events follow a task that moves once the kernel has told its CPU.
+ * An event that is bound to a cgroup is recorded while the current task is in it, or in one below
+ * it. perf's own events follow a task that moves once the kernel has told its CPU.
  *
  * In recordings of tasks, each task of the target has an event of perf whose config1 is
- * constants.marker, and its children inherit that event: perf record opens it before all other events
- * (recording/task_contexts.h). A task is recorded as long as it has the event, which is exactly as
- * long as it would have the events that the programs write. No list of tasks is kept.
+ * constants.marker, and its children inherit that event: perf record opens it before all other
+ * events (recording/task_contexts.h). A task is recorded as long as it has the event, which is
+ * exactly as long as it would have the events that the programs write. No list of tasks is kept.
  *
- * The event is pinned: it is in a tree of the task's context with the markers of other recordings, and
- * with nothing else, as a rule. So it is the root of the tree, or next to the root. If there are more
- * than three, the list of all events is searched, from the oldest: a marker is opened, and inherited,
- * before the other events of its recording.
+ * The event is pinned: it is in a tree of the task's context with the markers of other recordings,
+ * and with nothing else, as a rule. So it is the root of the tree, or next to the root. If there
+ * are more than three, the list of all events is searched, from the oldest: a marker is opened, and
+ * inherited, before the other events of its recording.
  */
 #define TASK_COMM_LEN		16
 #define MAX_MARKER_STEPS	512

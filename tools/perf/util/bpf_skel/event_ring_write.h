@@ -46,7 +46,8 @@ struct ring_array {
 	__uint(map_flags, BPF_F_MMAPABLE | BPF_F_NUMA_NODE);
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(__u32));
-	__uint(value_size, EVENT_RING_DATA + 4096 + EVENT_RING_SLACK);	/* perf record sets the size */
+	/* perf record sets the size. */
+	__uint(value_size, EVENT_RING_DATA + 4096 + EVENT_RING_SLACK);
 };
 
 /* The ring of each CPU */
