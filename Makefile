@@ -343,7 +343,7 @@ SCRIPTS := tools/perf/fleet/control.sh tools/perf/fleet/remote.sh packaging/inst
 	scripts/install-deps scripts/apt-suite.sh scripts/fetch-base scripts/fetch-perf \
 	scripts/prepare-herd7 scripts/demo scripts/demo-overwrite scripts/demo-pt \
 	scripts/lint-kernel scripts/make-series scripts/seed-kernel scripts/lint-series \
-	.ci/run $(VM)/build-kernel tools/testing/cross/build \
+	scripts/check-lines .ci/run $(VM)/build-kernel tools/testing/cross/build \
 	$(wildcard scripts/tests/*.sh packaging/tests/*.sh packaging/tests/lib/*.sh \
 		tools/perf/tests/*/*.sh tools/perf/tests/shell/lib/*.sh tools/lib/perf/tests/*.sh \
 		tools/testing/*/*.sh tools/testing/*/*/*.sh)
@@ -352,8 +352,9 @@ lint-scripts: deps
 	@printf '%s\n' $(SCRIPTS) | xargs -P $$(nproc) -n 4 \
 		shellcheck -x -P SCRIPTDIR:tools/perf/tests/shell/lib:. -S warning
 	@scripts/check-layers
+	@scripts/check-lines
 
-lint: lint-scripts tree		## check scripts, includes, and the style of C files in tools/
+lint: lint-scripts tree		## check scripts, includes, lines, and the style of C files in tools/
 	@scripts/lint-tools $(LINUX)
 
 compile_commands.json: FORCE	## write how perf, unit tests and kernel were compiled, for editors
