@@ -191,6 +191,8 @@ static const char *unsuitable_event(const struct bpf_ring *ring, struct evsel *e
 		return "other events are in overwrite mode, and it is not";
 	if (!perf_cpu_map__equal(evsel->core.cpus, evsel->evlist->core.user_requested_cpus))
 		return "it has CPUs of its own";
+	if (attr->exclude_kernel)
+		return "it is limited to user space, where perf finds no tracepoint";
 	if (attr->freq || attr->sample_period != 1 ||
 	    attr->sample_type != (ring->has_cgroup ? SAMPLE_FORMAT_CGROUP : SAMPLE_FORMAT))
 		return "its samples have other fields, or another period";

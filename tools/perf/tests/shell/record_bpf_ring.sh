@@ -115,6 +115,7 @@ reason "--no-buffering" --no-buffering -e "$enter"
 reason "call graphs" -g -e "$enter/overwrite/"
 reason "it is in a group" -e "{$enter/overwrite/,sched:sched_switch/overwrite/}"
 reason "an event is recorded twice" -e "$enter/overwrite/" -e "$enter/overwrite/"
+reason "limited to user space" --all-user -e "$enter/overwrite/"
 reason "CLOCK_MONOTONIC" -k CLOCK_BOOTTIME -e "$enter/overwrite/"
 reason "none that the programs know" -e page-faults/overwrite/
 for mode in auto no; do
