@@ -22,6 +22,7 @@
  *				the recorder did to write the one before.
  *	tracepoints of the	their records are about other tasks as well
  *	scheduler, tracking
+ *	off-CPU times		util's program sums them up (off_cpu.h)
  *
  * A BPF program could serve tracepoints, too, but would act for all users of the tracepoint. Kernel
  * threads of io_uring that begin to write later are not excluded. They make no system calls.
