@@ -348,42 +348,12 @@ static __always_inline __u64 missed_begin(struct task_struct___when *task,
 	return arrival ? now - (rq_of(task)->clock - arrival) : 0;
 }
 
-static __always_inline void stop(struct task_struct___when *task, __u64 now, __u32 cpu,
-				 bool preempt, __u32 state)
+/* A task gets a CPU. */
+static __always_inline void run(struct task_struct___when *task, struct task_times *times,
+				__u64 now, __u32 cpu)
 {
-	struct task_times *times = times_of(task);
-	__u64 runs;
+	__u64 waits = times->waits, off = times->off;
 
-	if (!times)
-		return;
-	runs = times->runs ?: missed_begin(task, times, now);
-	times->runs = 0;
-	if (!preempt && state & TASK_DEAD) {
-		times->off = times->waits = 0;
-	} else {
-		times->off_state = state_index(preempt, state);
-		times->waits_on = cpu;
-		times->waits = times->off_state == STATE_RUNNABLE ? now : 0;
-		times->off = now;
-	}
-	if (judges(DURATION_ON_CPU) && is_long(DURATION_ON_CPU, runs, now)) {
-		struct measured measured = {
-			.begin = runs, .end = now, .task = task, .kind = DURATION_ON_CPU,
-			.cpu = cpu,
-		};
-		judge(&measured);
-	}
-}
-
-static __always_inline void begin(struct task_struct___when *task, __u64 now, __u32 cpu)
-{
-	struct task_times *times = times_of(task);
-	__u64 waits, off;
-
-	if (!times)
-		return;
-	waits = times->waits;
-	off = times->off;
 	times->waits = times->off = 0;
 	times->runs = now;
 	if (judges(DURATION_SCHED_DELAY) && is_long(DURATION_SCHED_DELAY, waits, now)) {
@@ -399,6 +369,46 @@ static __always_inline void begin(struct task_struct___when *task, __u64 now, __
 		struct measured measured = {
 			.begin = off, .end = now, .task = task, .kind = DURATION_OFF_CPU,
 			.cpu = cpu, .number = times->off_state,
+		};
+		judge(&measured);
+	}
+}
+
+static __always_inline void begin(struct task_struct___when *task, __u64 now, __u32 cpu)
+{
+	struct task_times *times = times_of(task);
+
+	if (times)
+		run(task, times, now, cpu);
+}
+
+static __always_inline void stop(struct task_struct___when *task, __u64 now, __u32 cpu,
+				 bool preempt, __u32 state)
+{
+	struct task_times *times = times_of(task);
+	__u64 runs;
+
+	if (!times)
+		return;
+	if (!times->runs) {
+		runs = missed_begin(task, times, now);
+		if (runs)
+			run(task, times, runs, cpu);
+	}
+	runs = times->runs;
+	times->runs = 0;
+	if (!preempt && state & TASK_DEAD) {
+		times->off = times->waits = 0;
+	} else {
+		times->off_state = state_index(preempt, state);
+		times->waits_on = cpu;
+		times->waits = times->off_state == STATE_RUNNABLE ? now : 0;
+		times->off = now;
+	}
+	if (judges(DURATION_ON_CPU) && is_long(DURATION_ON_CPU, runs, now)) {
+		struct measured measured = {
+			.begin = runs, .end = now, .task = task, .kind = DURATION_ON_CPU,
+			.cpu = cpu,
 		};
 		judge(&measured);
 	}
