@@ -35,6 +35,7 @@ for kind in syscall off-cpu on-cpu sched-delay; do
 	[ $kind != sched-delay ] || who=${comm}w
 	start "$kind>3ms"
 	kill -STOP "$recorder"
+	wait_until 10 grep -q '^State:.T' "/proc/$recorder/status" || fatal "it does not stop"
 	make $kind 1 "${equal[@]}"
 	kill -CONT "$recorder"
 	note "$kind"
