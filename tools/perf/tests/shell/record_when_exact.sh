@@ -10,15 +10,16 @@ nr_cpus=$(nproc)
 call_pair='syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep'
 raw_pair='raw_syscalls:sys_enter..raw_syscalls:sys_exit'
 
-# measured NUMBER: compare the number of durations of the only condition that --advise has measured
+# measured NUMBER [MORE]: compare the number of durations of the only condition that --advise has
+# measured. Up to MORE more may be found.
 measured() {
-	local found
+	local found more=${2:-0}
 
 	recorder_stop
 	found=$(sed -n "s/.* if comm==$who: [0-9]* of \([0-9]*\) durations .*/\1/p" \
 		"$work/record.err")
 	note "$condition: $found, after $SECONDS s"
-	[ "$found" = "$1" ] ||
+	((found >= $1 && found <= $1 + more)) ||
 		error "$1 durations, but $found are measured $(grep 'the kernel skipped' "$work/record.err")"
 }
 
@@ -149,7 +150,8 @@ for condition in sched-delay off-cpu on-cpu; do
 		-o "$work/stat" "$delays" yields $nr 100000 || error "perf stat fails"
 	switches=$(sed -n 's/^\([0-9]*\),.*/\1/p' "$work/stat")
 	((switches >= nr)) || inconclusive "not $nr switches"
-	measured "$switches"
+	# Some kernels do not report each switch (durations.bpf.c).
+	measured "$switches" $((nr / 1000))
 done
 condition=softirq
 start "$condition>1ns" --advise
