@@ -26,7 +26,8 @@ pins=/sys/fs/bpf/perf-record/box
 mkdir -p "$work/private/bin" "$work/private/libexec" "$work/files"
 ln -s "$(command -v "$PERF")" "$work/private/bin/perf"
 cp "$top/packaging/systemd/recover" "$work/private/libexec/"
-event=(-e "$enter/overwrite/" --filter "id == $("$work/$comm" --print-nr)")
+# Other tests may make the same calls.
+event=(-e "$enter/overwrite/" --filter "id == $("$work/$comm" --print-nr) && comm == \"$comm\"")
 
 # The capabilities of the service
 caps=-all,+perfmon,+bpf,+dac_read_search,+sys_ptrace,+syslog
