@@ -69,6 +69,15 @@ while place < start + size:                     # a CPU in each sample that does
         struct.pack_into('<I', damaged, place + 40, 0x7fffff00)
     place += length
 read(damaged, 'samples, CPU', ['script'])
+attribute_size, attributes = struct.unpack_from('<QQ', data, 16)
+# A recording of Intel PT: AUXTRACE_INFO
+INTEL_PT, AUXTRACE_INFO = 1, 70
+words = struct.pack('<IHHQ20Q', AUXTRACE_INFO, 0, 176, INTEL_PT, *[0] * 20)
+for tail in b'',:
+    damaged = bytearray(data[:start]) + words + tail
+    struct.pack_into('<QQQ32x', damaged, 32, attribute_size, start, len(words + tail))
+    read(damaged, f'Intel PT, {len(tail)} bytes behind it', ['report', '--stdio'],
+         ['data', 'convert', '--force', f'--to-json={source}.json'])
 with open(source + '.pipe', 'rb') as file:
     data = file.read()
 places, place = {}, 16
