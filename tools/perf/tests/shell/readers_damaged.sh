@@ -70,10 +70,10 @@ while place < start + size:                     # a CPU in each sample that does
     place += length
 read(damaged, 'samples, CPU', ['script'])
 attribute_size, attributes = struct.unpack_from('<QQ', data, 16)
-# A recording of Intel PT: AUXTRACE_INFO
+# A recording of Intel PT: AUXTRACE_INFO, and a record without a size
 INTEL_PT, AUXTRACE_INFO = 1, 70
 words = struct.pack('<IHHQ20Q', AUXTRACE_INFO, 0, 176, INTEL_PT, *[0] * 20)
-for tail in b'',:
+for tail in b'', bytes(16):
     damaged = bytearray(data[:start]) + words + tail
     struct.pack_into('<QQQ32x', damaged, 32, attribute_size, start, len(words + tail))
     read(damaged, f'Intel PT, {len(tail)} bytes behind it', ['report', '--stdio'],
