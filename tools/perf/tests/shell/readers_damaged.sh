@@ -70,6 +70,9 @@ while place < start + size:                     # a CPU in each sample that does
     place += length
 read(damaged, 'samples, CPU', ['script'])
 attribute_size, attributes = struct.unpack_from('<QQ', data, 16)
+damaged = bytearray(data[:attributes])          # nothing behind the header
+struct.pack_into('<Q', damaged, 40, 1 << 30)
+read(damaged, 'a file without attributes', ['report', '--stats'])
 # A recording of Intel PT: AUXTRACE_INFO, and a record without a size
 INTEL_PT, AUXTRACE_INFO = 1, 70
 words = struct.pack('<IHHQ20Q', AUXTRACE_INFO, 0, 176, INTEL_PT, *[0] * 20)
@@ -108,5 +111,7 @@ events=(-e cpu-clock:u)
 	fatal "perf record fails: $(< "$work/err")"
 "$PERF" record -q "${events[@]}" -o - -- true > "$work/data.pipe" 2> "$work/err" ||
 	fatal "perf record -o - fails: $(< "$work/err")"
-python3 "$work/damage.py" "$PERF" "$work/data" || error "a signal ends readers"
+# Without a file of options, errno is 0 when the header is read.
+PERF_CONFIG=/dev/null python3 "$work/damage.py" "$PERF" "$work/data" ||
+	error "a signal ends readers"
 finish
