@@ -53,6 +53,12 @@ for number, feature in enumerate(features):
         struct.pack_into('<I', damaged, place, value)
         name = names[feature - 1] if feature <= len(names) else f'feature {feature}'
         read(damaged, f'{name}, word {(place - start) // 4} = {value:#x}')
+    if feature == 11:                           # an argument that is longer than the section
+        read(data[:start] + struct.pack('<II', 1, 0xffff) + b'x' * 0x20000, 'CMDLINE, length')
+    if feature == 22:                           # version, block size, nodes; node, size, bits
+        damaged = bytearray(data)
+        struct.pack_into('<Q', damaged, start + 40, (7 << 32) + 3)
+        read(damaged, 'MEM_TOPOLOGY, bits')
 place = data.find(b'header_event\0')            # its size follows
 if place >= 0:
     read(data[:place + 13] + b'\xff' * 8 + data[place + 21:], 'TRACING_DATA, size of header_event')
