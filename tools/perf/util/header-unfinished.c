@@ -146,14 +146,29 @@ static void warn(const struct perf_header *header, u64 header_size, u64 ignored)
 			   "ignoring %" PRIu64 " bytes after them.\n", read, ignored);
 }
 
+/* Let the records end with the file, which has @size bytes. */
+static void cut_records(struct perf_header *header, u64 size)
+{
+	u64 max = size > header->data_offset ? size - header->data_offset : 0;
+
+	if (header->data_size <= max)
+		return;
+	header->data_size = max;
+	pr_warning("The file ends before its records do, and no complete one was found.\n");
+}
+
 bool perf_header__repair(struct perf_header *header, int fd)
 {
 	u64 pos = header->data_offset, last = pos, len, end, header_size = header->data_size;
 	struct window window = { .fd = fd };
 	struct stat st;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (u64)st.st_size < pos)
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return false;
+	if ((u64)st.st_size < pos) {
+		cut_records(header, st.st_size);
+		return false;
+	}
 	if (header_size ? !is_truncated(header, fd, st.st_size) : begins_with_features(header, fd))
 		return false;
 	end = st.st_size;
@@ -165,8 +180,10 @@ bool perf_header__repair(struct perf_header *header, int fd)
 	}
 	if (runs_into_zeros(&window, pos))
 		pos = last;
-	if (pos == header->data_offset)
+	if (pos == header->data_offset) {
+		cut_records(header, st.st_size);
 		return false;
+	}
 
 	header->data_size = pos - header->data_offset;
 	header->feat_offset = pos;

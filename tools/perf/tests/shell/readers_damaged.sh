@@ -80,9 +80,11 @@ damaged = bytearray(data[:attributes])          # nothing behind the header
 struct.pack_into('<Q', damaged, 40, 1 << 30)
 read(damaged, 'a file without attributes', ['report', '--stats'])
 rounds = struct.pack('<IHH', 68, 0, 8) * 10000
-damaged = bytearray(data[:start]) + rounds + struct.pack('<IHH', 3, 0, 0xfff8)  # a long COMM
-struct.pack_into('<QQQ32x', damaged, 32, attribute_size, start, len(rounds) + 8)
-read(damaged, 'a record longer than the file', ['report', '--stats'])
+for section, records in ((start + (1 << 30), b''),  # behind the end of the file
+                         (start, rounds + struct.pack('<IHH', 3, 0, 0xfff8))):  # a long COMM
+    damaged = bytearray(data[:start]) + records
+    struct.pack_into('<QQQ32x', damaged, 32, attribute_size, section, len(records) or 4096)
+    read(damaged, f'records at {section:#x}', ['report', '--stats'])
 # A recording of Intel PT: AUXTRACE_INFO, and a record without a size
 INTEL_PT, AUXTRACE_INFO = 1, 70
 words = struct.pack('<IHHQ20Q', AUXTRACE_INFO, 0, 176, INTEL_PT, *[0] * 20)
