@@ -568,7 +568,8 @@ static void test_overlap(void)
 }
 
 /*
- * What is in no file is counted once it is dropped, even if a snapshot that was not saved had it.
+ * Records that are in no file are counted once they are dropped, even if a snapshot that was not
+ * saved had them.
  */
 static void test_overlap_dropped(void)
 {
