@@ -153,8 +153,7 @@ static inline __attribute__((always_inline)) __u64 duration_bucket_begin(__u32 b
  *		0: that says nothing
  * @calls_wanted: a bit for each number of a system call that a condition names
  * @begin_field, @end_field: of DURATION_PAIR, the field that tells which beginning belongs to an
- * end;
- *		of size 0: the thread does
+ *		end; of size 0: the thread does
  */
 struct duration_constants {
 	__u64	min_ns[NR_DURATION_KINDS];

@@ -10,9 +10,8 @@
  *	sized		data_head is a position. The byte at position p is at offset p modulo the
  *			size: the kernel fills the ring upward.
  *	backward	data_head is a negated position. The bytes of positions [a, b) are at
- *	offsets
- *			[-b, -a) modulo the size: the kernel fills the ring downward. Within a
- *			record, addresses go up nevertheless.
+ *			offsets [-b, -a) modulo the size: the kernel fills the ring downward. Within
+ *			a record, addresses go up nevertheless.
  */
 #ifndef __LIBPERF_INTERNAL_OVERWRITE_H
 #define __LIBPERF_INTERNAL_OVERWRITE_H
