@@ -330,10 +330,11 @@ def threads(pid):
 
 SIDE_BAND_LINE = re.compile(r'\s*(?P<comm>.*?)\s+-?\d+/-?\d+\s+(?:\[\d+\]\s+)?(?P<time>\d+\.\d+): '
                             r'PERF_RECORD_(?P<kind>\w+)(?P<rest>.*)')
-SAMPLE_LINE = re.compile(r'\s*(?P<comm>.*?)\s+-?\d+/(?P<tid>-?\d+)\s+\d+\.\d+:\s+'
+SAMPLE_LINE = re.compile(r'\s*(?P<comm>.*?)\s+-?\d+/(?P<tid>-?\d+)\s+(?P<time>\d+\.\d+):\s+'
                          r'(?P<event>\S+):\s+(?P<rest>.*)')
 FRAME = re.compile(r'\s*([0-9a-f]+) (.*) \((.*)\)$')
 CALL = re.compile(r'NR \d+ \(([0-9a-f]+), ([0-9a-f]+), ([0-9a-f]+),')
+TWICE = 'a part of a ring is written twice'
 
 
 class Facts:
@@ -346,6 +347,7 @@ class Facts:
         self.samples = collections.Counter()
         self.own = {*re.findall(r'ready (\d+)', recording.report())}   # tasks of the workload
         self.records, self.events, self.missing = [], [], set()
+        self.seen, self.twice = set(), False
         self.lines = [*recording.facts]
 
     def run(self, *command, perf=None):
@@ -366,7 +368,7 @@ class Facts:
                          perf=self.recording.perf)
                 path += '.jit'
             self.parse(self.run('script', '-f', '-i', path, '--header', '--kallsyms', '/dev/null',
-                                '-F', 'comm,pid,tid,time,event,trace,ip,sym,dso',
+                                '--ns', '-F', 'comm,pid,tid,time,event,trace,ip,sym,dso',
                                 '--show-task-events', '--show-mmap-events',
                                 '--show-namespace-events'))
             self.build_ids(self.run('buildid-list', '-f', '-i', path))
@@ -376,6 +378,7 @@ class Facts:
         self.count()
         self.attributes()
         self.lines += [f'feature {name} is missing' for name in self.missing]
+        self.lines += [TWICE] if self.twice else []
         return collections.Counter(self.lines)
 
     def place(self, path):
@@ -408,6 +411,11 @@ class Facts:
                 if frame:
                     frames.append(FRAME.match(frame[1]).groups())
 
+    def see(self, *record):
+        """No two records of this kind have the same time."""
+        self.twice |= record in self.seen
+        self.seen.add(record)
+
     def header(self, line):
         key, _, value = line[1:].partition(':')
         if key.strip() == 'event':
@@ -428,6 +436,7 @@ class Facts:
             self.own.add(sample['tid'])
             self.calls[event, tag][number] += 1
             self.names[event, tag].add(sample['comm'])
+            self.see(sample['time'], tag, number, event)
         stack = ' < '.join(f'{symbol}@{os.path.basename(dso)}' for _, symbol, dso in frames)
         address = frames[0][0] if frames else ''
         self.samples[event, sample['comm'], sample['tid'], address, stack] += 1
@@ -470,6 +479,8 @@ class Facts:
                     continue
                 told.add((kind, rest))
             if kind in ('FORK', 'EXIT'):
+                if not existing:
+                    self.see(record['time'], kind, rest)
                 tid, parent = re.match(r'\(-?\d+:(-?\d+)\):\(-?\d+:(-?\d+)\)', rest).groups()
                 if kind == 'FORK' and parent in self.own and not existing:
                     self.own.add(tid)
@@ -549,6 +560,8 @@ def why_unproven(facts, directory):
     """Return why a comparison proves nothing, or an empty text. facts are those of both files."""
     if any(line.startswith('reader: script') for line in facts[0] - facts[1]):
         return 'upstream cannot read the file of upstream'
+    if TWICE in facts[0] - facts[1]:            # seen on busy machines
+        return f'upstream: {TWICE}'
     for name in 'upstream', 'ours':
         for path in 'record.err', 'read.err':
             with open(f'{directory}/{name}/{path}', errors='replace') as file:
