@@ -11,7 +11,7 @@ need perf
 # Write FILE with another number at each of the first words of each section of the header, and run
 # the readers. Print the number of runs, and those that a signal ended.
 cat > "$work/damage.py" <<'END'
-import struct, subprocess, sys
+import resource, struct, subprocess, sys
 
 perf, source = sys.argv[1:]
 names = ['TRACING_DATA', 'BUILD_ID', 'HOSTNAME', 'OSRELEASE', 'VERSION', 'ARCH', 'NRCPUS',
@@ -93,6 +93,11 @@ for tail in b'', bytes(16):
     struct.pack_into('<QQQ32x', damaged, 32, attribute_size, start, len(words + tail))
     read(damaged, f'Intel PT, {len(tail)} bytes behind it', ['report', '--stdio'],
          ['data', 'convert', '--force', f'--to-json={source}.json'])
+words = struct.pack('<IHHQ20Q', AUXTRACE_INFO, 0, 176, INTEL_PT, *[int(i == 9) for i in range(20)])
+start_of_trace = struct.pack('<IHH4IQIIQ', 12, 0, 48, 1, 1, 1, 1, 0, 0x3fffffff, 0, 0)
+damaged = bytearray(data[:start]) + words + start_of_trace
+struct.pack_into('<QQQ32x', damaged, 32, attribute_size, start, len(words + start_of_trace))
+read(damaged, 'Intel PT, CPU', ['script'])
 with open(source + '.pipe', 'rb') as file:
     data = file.read()
 places, place = {}, 16
@@ -111,7 +116,11 @@ if subprocess.run([perf, 'script', '-i', source + '.damaged'], check=False,
                   stderr=subprocess.DEVNULL).returncode == 0:
     crashes += 1
     print('# THREAD_MAP, entries: perf script reads behind the record')
-print(f'# {runs} runs of {len(features)} features')
+size = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+if size > 1 << 20:
+    crashes += 1
+    print(f'# a reader takes {size >> 10} MB')
+print(f'# {runs} runs of {len(features)} features, in {size >> 10} MB')
 sys.exit(crashes > 0)
 END
 
@@ -125,5 +134,5 @@ events=(-e cpu-clock:u)
 	fatal "perf record -o - fails: $(< "$work/err")"
 # Without a file of options, errno is 0 when the header is read.
 PERF_CONFIG=/dev/null python3 "$work/damage.py" "$PERF" "$work/data" ||
-	error "a signal ends readers"
+	error "readers fail"
 finish
