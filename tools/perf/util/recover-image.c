@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include "util/debug.h"
+#include "util/recover-elf.h"
 #include "util/recover-image.h"
 #include "util/recover-kdump.h"
+#include "util/recover-temporary.h"
 
 /* A record has less than 64 kB: it crosses no larger gap. */
 #define MAX_RECORD_BYTES	(1 << 16)
@@ -41,7 +43,7 @@ static int map(struct recover_image *image, int fd, size_t size, const char *pat
  * struct expansion - a kdump-compressed file that is being decompressed
  * @kdump:	the file
  * @path:	of the file
- * @dir:	of the temporary file
+ * @places:	of its pages in the temporary file
  * @fd:		the temporary file
  * @page:	the page that was read last
  * @size:	of the temporary file so far [bytes]
@@ -51,36 +53,22 @@ static int map(struct recover_image *image, int fd, size_t size, const char *pat
  * @is_cut:	the end of the file is missing
  */
 struct expansion {
-	struct kdump	 kdump;
-	const char	*path;
-	const char	*dir;
-	int		 fd;
-	unsigned char	*page;
-	u64		 size;
-	u64		 next_pfn;
-	u64		 nr_pages;
-	u64		 nr_damaged;
-	bool		 is_cut;
+	struct kdump		 kdump;
+	const char		*path;
+	struct recover_places	*places;
+	int			 fd;
+	unsigned char		*page;
+	u64			 size;
+	u64			 next_pfn;
+	u64			 nr_pages;
+	u64			 nr_damaged;
+	bool			 is_cut;
 };
-
-/* Not every file system has O_TMPFILE. */
-static int open_temporary(const char *dir)
-{
-	char name[PATH_MAX];
-	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	if (fd >= 0 || snprintf(name, sizeof(name), "%s/perf-XXXXXX", dir) >= (int)sizeof(name))
-		return fd;
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd >= 0)
-		unlink(name);
-	return fd;
-}
 
 static int explain_dir(const struct expansion *expansion, int error)
 {
 	pr_err("Cannot decompress %s to %s: %s. Set TMPDIR to a directory with space for its pages.\n",
-	       expansion->path, expansion->dir, strerror(error));
+	       expansion->path, recover_temporary__dir(), strerror(error));
 	return -error;
 }
 
@@ -107,7 +95,8 @@ static int add_page(struct expansion *expansion, u64 pfn, bool is_damaged)
 	expansion->next_pfn = pfn + 1;
 	expansion->nr_pages++;
 	expansion->nr_damaged += is_damaged;
-	return 0;
+	return is_damaged ? 0 : recover_places__add(expansion->places, pfn * len, len,
+						    expansion->size - len);
 }
 
 static int add_pages(struct expansion *expansion)
@@ -148,11 +137,9 @@ static int check_pages(const struct expansion *expansion)
 
 static int expand(struct expansion *expansion, struct recover_image *image)
 {
-	const char *dir = getenv("TMPDIR");
 	int err;
 
-	expansion->dir = dir && *dir ? dir : "/var/tmp";
-	expansion->fd = open_temporary(expansion->dir);
+	expansion->fd = recover_temporary__open();
 	if (expansion->fd < 0)
 		return explain_dir(expansion, errno);
 	err = add_pages(expansion) ?: check_pages(expansion);
@@ -165,7 +152,7 @@ static int expand(struct expansion *expansion, struct recover_image *image)
 
 static int map_kdump(struct recover_image *image, int fd, const char *path)
 {
-	struct expansion expansion = { .path = path };
+	struct expansion expansion = { .path = path, .places = &image->places };
 	const char *problem;
 	int err = kdump__open(&expansion.kdump, fd, &problem);
 
@@ -173,10 +160,31 @@ static int map_kdump(struct recover_image *image, int fd, const char *path)
 		pr_err("Cannot read %s: %s.\n", path, problem);
 		return err;
 	}
+	image->machine = expansion.kdump.machine;
+	image->level = expansion.kdump.level;
 	expansion.page = malloc(expansion.kdump.page_size);
 	err = expansion.page ? expand(&expansion, image) : -ENOMEM;
 	free(expansion.page);
 	kdump__close(&expansion.kdump);
+	return err;
+}
+
+/*
+ * Raw and ELF files
+ */
+
+static int map_uncompressed(struct recover_image *image, int fd, size_t size, const char *path)
+{
+	int err = map(image, fd, size, path);
+
+	if (err)
+		return err;
+	if (recover_elf__is_core(image->data, size))
+		err = recover_elf__places(image->data, size, &image->places, &image->machine);
+	else
+		err = recover_places__add(&image->places, 0, size, 0);
+	if (err)
+		munmap(image->data, size);
 	return err;
 }
 
@@ -212,13 +220,14 @@ static int map_file(struct recover_image *image, int fd, const char *path)
 	}
 	if (!memcmp(signature, KDUMP_SIGNATURE, strlen(KDUMP_SIGNATURE)))
 		return map_kdump(image, fd, path);
-	return map(image, fd, st.st_size, path);
+	return map_uncompressed(image, fd, st.st_size, path);
 }
 
 int recover_image__map(struct recover_image *image, const char *path)
 {
 	int err, fd = open(path, O_RDONLY | O_CLOEXEC);
 
+	*image = (struct recover_image){ .machine = EM_NONE };
 	if (fd < 0) {
 		err = -errno;
 		pr_err("Cannot open %s: %s\n", path, strerror(-err));
@@ -226,10 +235,22 @@ int recover_image__map(struct recover_image *image, const char *path)
 	}
 	err = map_file(image, fd, path);
 	close(fd);
+	if (err)
+		recover_places__exit(&image->places);
+	else
+		recover_places__sort(&image->places);
 	return err;
 }
 
 void recover_image__unmap(struct recover_image *image)
 {
+	recover_places__exit(&image->places);
 	munmap(image->data, image->size);
+}
+
+const void *recover_image__at(const struct recover_image *image, u64 address, u64 len)
+{
+	u64 at;
+
+	return recover_places__find(&image->places, address, len, &at) ? image->data + at : NULL;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <elf.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -120,6 +121,16 @@ static void set_places(struct kdump *kdump, const struct kdump_header *header)
 	kdump->end_pfn = bitmap_bytes * 8;
 }
 
+/* The names are those of uname(2). */
+static u16 machine_of(const struct kdump_header *header)
+{
+	if (!strncmp(header->names[4], "x86_64", sizeof(header->names[4])))
+		return EM_X86_64;
+	if (!strncmp(header->names[4], "aarch64", sizeof(header->names[4])))
+		return EM_AARCH64;
+	return EM_NONE;
+}
+
 static int read_headers(struct kdump *kdump, const char **problem)
 {
 	struct kdump_sub_header sub;
@@ -142,6 +153,8 @@ static int read_headers(struct kdump *kdump, const char **problem)
 								       strerror(-err);
 	if (err || kdump->page_at > kdump->bytes)
 		return err ?: -ENODATA;
+	kdump->machine = machine_of(&header);
+	kdump->level = sub.level;
 	if (sub.split) {
 		kdump->next_pfn = sub.first_pfn;
 		kdump->end_pfn = min(kdump->end_pfn, (u64)sub.end_pfn);

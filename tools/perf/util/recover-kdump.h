@@ -88,6 +88,8 @@ struct kdump_page {
  * struct kdump - an open file
  * @fd:		the file, the caller's
  * @page_size:	[bytes]
+ * @machine:	EM_* of the dumped machine; EM_NONE: another one
+ * @level:	-d of makedumpfile
  * @bytes:	size of the file
  * @bitmap_at:	where the second bitmap begins in the file [bytes]
  * @page_at:	where the struct kdump_page of the next page begins in the file [bytes]
@@ -100,6 +102,8 @@ struct kdump_page {
 struct kdump {
 	int		 fd;
 	u32		 page_size;
+	u16		 machine;
+	u32		 level;
 	u64		 bytes;
 	u64		 bitmap_at;
 	u64		 page_at;
