@@ -20,8 +20,9 @@ export BASE BUILD LINUX_SOURCE
 	run-test run-test-fast run-test-night \
 	test-programs unit-programs ring-vectors ring-programs pt-programs event-fuzzer \
 	fuzz-ring fuzz-event fuzz-snapshot fuzz-recover fuzz-columns fuzz-box fuzz-kdump \
-	litmus herd7 bench bench-append bench-aux bench-ring bench-snapshot bench-snapshot-guest \
-	bench-loss bench-keep bench-cost bench-cost-guest bench-sample-cost bench-emit \
+	fuzz-image litmus herd7 bench bench-append bench-aux bench-ring bench-snapshot \
+	bench-snapshot-guest bench-loss bench-keep bench-cost bench-cost-guest bench-sample-cost \
+	bench-emit \
 	lint lint-scripts html series clean
 MAKEFLAGS += --no-print-directory
 
@@ -306,6 +307,9 @@ fuzz-box: tree $(BUILD)/tests/fuzz_box		## fuzz the reader of the file of --keep
 
 fuzz-kdump: tree $(BUILD)/tests/fuzz_kdump	## fuzz the reader of kdump-compressed files
 	@tools/perf/tests/shell/fuzz_kdump.sh $(or $(FUZZ),-max_total_time=600)
+
+fuzz-image: tree $(BUILD)/tests/fuzz_image	## fuzz the search for the file of --keep-file in memory images
+	@tools/perf/tests/shell/fuzz_image.sh $(or $(FUZZ),-max_total_time=600)
 
 fuzz-recover: tree $(BUILD)/tests/fuzz_recover	## fuzz libperf's recovery of records from memory images
 	@tools/lib/perf/tests/fuzz_recover.sh $(or $(FUZZ),-max_total_time=600)

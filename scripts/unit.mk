@@ -34,6 +34,9 @@ $(foreach folder,$(FOLDERS),$(eval \
 columns-members := $(addprefix tools/perf/recording/keep/columns,_clock.c _decode.c _encode.c)
 pack-members := $(columns-members) tools/perf/recording/keep/pack.c
 kdump-members := tools/perf/util/recover-kdump.c
+image-members := $(addprefix tools/perf/util/recover-,elf.c image.c kdump.c places.c tables.c \
+	temporary.c)
+search-members := $(image-members) tools/perf/recording/recover/image.c
 box-members := tools/perf/recording/keep/box_read.c tools/lib/perf/lib.c tools/lib/zalloc.c
 # Not what needs libbpf, libtraceevent, and skeletons of perf.
 ring-members := $(filter-out %/bpf_events.c %/bpf_pins.c %/bpf_programs.c,$(ring-members))
@@ -42,7 +45,7 @@ when-members := $(filter-out %/iterate.c %/pair.c %/programs.c,$(when-members))
 libperf-members := $(filter-out %/grace.c,$(wildcard tools/lib/perf/*.c))
 libperf-tests-members := $(addprefix tools/lib/perf/tests/,image.c ring_writer.c vectors.c)
 stubs-members := $(wildcard tools/perf/recording/tests/stubs/*.c)
-util-members := $(addprefix tools/perf/util/,json.c kernel-symbols.c \
+util-members := $(image-members) $(addprefix tools/perf/util/,json.c kernel-symbols.c \
 	perfetto/intern.c perfetto/proto.c)
 upstream-members := $(addprefix tools/,lib/api/fs/fs.c lib/api/fs/tracing_path.c lib/ctype.c \
 	lib/perf/cpumap.c lib/perf/lib.c lib/bitmap.c lib/find_bit.c lib/hweight.c \
@@ -75,7 +78,7 @@ $(eval $(call variant,packed,$$(CC) -DHAVE_ZSTD_SUPPORT,pack))
 $(LIB)/packed/%: CFLAGS += -O3
 $(LIB)/asan/tools/perf/recording/state/%: CPPFLAGS += -DHAVE_ZSTD_SUPPORT
 $(eval $(call variant,fuzz,clang $(SANITIZE) -fsanitize=fuzzer,libperf libperf-tests columns box \
-	kdump))
+	kdump search))
 $(LIB)/fuzz/tools/perf/util/recover-kdump.o: \
 	CPPFLAGS += -DHAVE_LZO_SUPPORT -DHAVE_ZLIB_SUPPORT -DHAVE_ZSTD_SUPPORT
 

@@ -36,7 +36,7 @@ static bool header_is_sane(const struct box_header *header)
 	       header->arena_at <= header->bytes;
 }
 
-static int check_header(struct box_header *header, const char **problem)
+int box_header__check(struct box_header *header, const char **problem)
 {
 	*problem = "it is no file of --keep-file";
 	if (memcmp(header->magic, BOX_MAGIC, sizeof(header->magic)))
@@ -68,9 +68,9 @@ static u64 max_len(const struct box_slot *slot)
 	return slot->kind == BOX_SESSION ? MAX_SESSION_BYTES : KEEP_BLOCK_BYTES;
 }
 
-static bool slot_is_sane(const struct box_header *header, const struct box_slot *slot)
+bool box_slot__is_valid(const struct box_header *header, const struct box_slot *slot)
 {
-	if (slot->open_sum != box_slot__open_sum(slot))
+	if (slot->state > BOX_CLOSED || slot->open_sum != box_slot__open_sum(slot))
 		return false;
 	if (slot->state == BOX_CLOSED && slot->sum != box_slot__sum(slot))
 		return false;
@@ -121,7 +121,7 @@ static int take_in(struct box_reader *reader, struct box_slot *slot)
 {
 	if (slot->state == BOX_FREE)
 		return 0;
-	if (slot->state > BOX_CLOSED || !slot_is_sane(&reader->header, slot)) {
+	if (!box_slot__is_valid(&reader->header, slot)) {
 		reader->damaged_slots++;
 		return 0;
 	}
@@ -181,7 +181,7 @@ int box_reader__init(struct box_reader *reader, int fd, const char **problem)
 	*reader = (struct box_reader){ .fd = fd };
 	err = read_at(fd, 0, &reader->header, sizeof(reader->header));
 	*problem = err == -ENODATA ? "it is no file of --keep-file" : strerror(-err);
-	err = err ?: check_header(&reader->header, problem);
+	err = err ?: box_header__check(&reader->header, problem);
 	if (err)
 		return err;
 	err = read_slots(reader);

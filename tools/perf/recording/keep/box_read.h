@@ -30,6 +30,17 @@ struct box_reader {
 };
 
 /**
+ * box_header__check - can the box be read?
+ * @problem:	after an error: what is wrong
+ *
+ * Terminates @boot_id. Return: 0 or -EINVAL.
+ */
+int box_header__check(struct box_header *header, const char **problem);
+
+/** box_slot__is_valid - do checksums and limits show no damage? @slot is not free. */
+bool box_slot__is_valid(const struct box_header *header, const struct box_slot *slot);
+
+/**
  * box_reader__init - read header and slots
  * @fd:		a regular file that nobody writes to; remains the caller's
  * @problem:	after an error: what is wrong

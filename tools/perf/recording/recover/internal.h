@@ -9,6 +9,7 @@
 #include <linux/types.h>
 #include "recording/keep/box_read.h"
 #include "recording/lib/records.h"
+#include "image.h"
 
 struct evlist;
 struct keep_unpacker;
@@ -80,8 +81,9 @@ struct saved_rings {
 
 /**
  * struct recovery
- * @path:	of the file, the caller's
- * @fd:		the file, locked
+ * @path:	of the file or the image, the caller's
+ * @fd:		the file, locked; of an image: a copy
+ * @image:	@fd -1: @path is the file itself
  * @session_fd:	a file in memory with the session
  * @input:	its name
  * @reader:	of the file
@@ -102,6 +104,7 @@ struct saved_rings {
 struct recovery {
 	const char		 *path;
 	int			  fd;
+	struct image_box	  image;
 	int			  session_fd;
 	char			  input[32];
 	struct box_reader	  reader;

@@ -40,6 +40,31 @@ static int explain(const char *path, const char *problem)
 	return -EINVAL;
 }
 
+static bool is_image(const struct recovery *recovery)
+{
+	return recovery->image.fd >= 0;
+}
+
+static bool is_box(int fd)
+{
+	char magic[sizeof(((struct box_header *)NULL)->magic)];
+
+	return preadn(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	       !memcmp(magic, BOX_MAGIC, sizeof(magic));
+}
+
+/* The copy takes the place of the file. */
+static int open_image(struct recovery *recovery)
+{
+	int err = image_box__extract(recovery->path, &recovery->image);
+
+	if (err)
+		return err;
+	close(recovery->fd);
+	recovery->fd = recovery->image.fd;
+	return 0;
+}
+
 /* The recorder has the lock as long as it lives. A copy on another file system has none. */
 static int open_box(struct recovery *recovery)
 {
@@ -54,6 +79,8 @@ static int open_box(struct recovery *recovery)
 	}
 	if (!S_ISREG(st.st_mode))
 		return explain(recovery->path, "it is not a regular file");
+	if (!is_box(recovery->fd))
+		return open_image(recovery);
 	if (flock(recovery->fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK) {
 		explain(recovery->path,
 			"perf record uses it. Send SIGUSR2 to that process for a snapshot instead");
@@ -120,7 +147,7 @@ int recovery__new(const char *path, struct recovery **recovery)
 		return -ENOMEM;
 	memset(new, 0, sizeof(*new));
 	new->path = path;
-	new->fd = new->session_fd = -1;
+	new->fd = new->session_fd = new->image.fd = -1;
 	err = open_all(new);
 	if (err)
 		recovery__delete(new, false);
@@ -152,7 +179,7 @@ static void note_recovered(const struct recovery *recovery)
 
 void recovery__delete(struct recovery *recovery, bool saved)
 {
-	if (saved)
+	if (saved && !is_image(recovery))
 		note_recovered(recovery);
 	box_reader__exit(&recovery->reader);
 	recovery__free_sideband(&recovery->sideband);
@@ -289,13 +316,20 @@ static struct evsel *find_snapshot_event(struct evlist *evlist)
 	return NULL;
 }
 
+static const char *reason(const struct recovery *recovery)
+{
+	if (is_image(recovery))
+		return "memory image";
+	return recovery->reader.header.state == BOX_RECORDING ? "recorder was killed" :
+								"recorder could not save this";
+}
+
 static int write_snapshot_event(struct recovery *recovery, const struct keep_stats *kept)
 {
 	const struct box_header *header = &recovery->reader.header;
 	struct snapshot_event event = { .evsel = find_snapshot_event(recovery->evlist) };
 	struct snapshot_cause cause = {
-		.reason = header->state == BOX_RECORDING ? "recorder was killed" :
-							   "recorder could not save this",
+		.reason = reason(recovery),
 		.pid = header->pid, .tid = header->pid,
 	};
 
@@ -309,6 +343,7 @@ static void report_damage(const struct recovery *recovery)
 {
 	const struct box_header *header = &recovery->reader.header;
 
+	image_box__report(&recovery->image, recovery->path);
 	if (recovery->reader.damaged_slots || recovery->damaged)
 		pr_warning("%s is damaged: records are missing from %" PRIu64 " blocks, and the kind of %" PRIu64
 			   " others is unknown.\n", recovery->path, recovery->damaged,
@@ -348,14 +383,18 @@ static void report(const struct recovery *recovery, const struct keep_stats *kep
 		fprintf(stderr, "[ perf inject: %" PRIu64 " records are from rings that nobody had read ]\n",
 			recovery->rings.nr_added);
 	if (kept->end < recovery->last)
-		fprintf(stderr, "[ perf inject: The last %.6f s may lack what the recorder had not read when it was "
-			"killed ]\n", seconds(recovery->last - kept->end));
+		fprintf(stderr, "[ perf inject: The last %.6f s may lack what the recorder had not read when %s ]\n",
+			seconds(recovery->last - kept->end),
+			is_image(recovery) ? "the image was taken" : "it was killed");
 }
 
 static int write_all(struct recovery *recovery, struct keep_stats *kept)
 {
-	int err = recovery__load_sideband(recovery) ?: recovery__load_rings(recovery);
+	int err = recovery__load_sideband(recovery);
 
+	/* What the guard has written is beside the file, not beside an image. */
+	if (!err && !is_image(recovery))
+		err = recovery__load_rings(recovery);
 	if (err)
 		pr_err("Not enough memory to recover the names of tasks, and the rings.\n");
 	err = err ?: recovery__write_sideband(recovery, time_of_oldest(recovery));
