@@ -36,7 +36,7 @@ pack-members := $(columns-members) tools/perf/recording/keep/pack.c
 kdump-members := tools/perf/util/recover-kdump.c
 image-members := $(addprefix tools/perf/util/recover-,elf.c image.c kdump.c places.c tables.c \
 	temporary.c)
-search-members := $(image-members) tools/perf/recording/recover/image.c
+search-members := $(image-members) tools/perf/recording/recover/image.c tools/lib/vsprintf.c
 box-members := tools/perf/recording/keep/box_read.c tools/lib/perf/lib.c tools/lib/zalloc.c
 # Not what needs libbpf, libtraceevent, and skeletons of perf.
 ring-members := $(filter-out %/bpf_events.c %/bpf_pins.c %/bpf_programs.c,$(ring-members))

@@ -47,12 +47,14 @@ struct found_box {
 /**
  * struct box_search
  * @image:	in which boxes are searched
+ * @pid:	of the recorder; 0: any
  * @wanted:	@nr headers
  * @headers:	copies of them
  * @problem:	why another header is of no use, or NULL
  */
 struct box_search {
 	struct recover_image	image;
+	u64			pid;
 	struct recover_wanted	wanted[MAX_BOXES];
 	struct box_header	headers[MAX_BOXES];
 	size_t			nr;
@@ -76,6 +78,10 @@ static void check_header(struct box_search *search, u64 address, const void *dat
 	memcpy(&header, data, sizeof(header));
 	if (search->nr == MAX_BOXES || box_header__check(&header, &search->problem))
 		return;
+	if (search->pid && header.pid != search->pid) {
+		search->problem = "not of the process that --recover-pid names";
+		return;
+	}
 	if (!size_is_sane(&header) || address % header.page ||
 	    (search->nr && header.page != search->headers[0].page)) {
 		search->problem = "its header is damaged";
@@ -220,23 +226,37 @@ static bool is_better(const struct found_box *box, const struct found_box *other
 }
 
 /* Several headers may be of one box: a copy of its file, or what has remained of one. */
-static size_t count_boxes(const struct box_search *search, const bool *is_mapped)
+static bool is_first(const struct box_search *search, const bool *is_mapped, size_t index)
 {
-	size_t i, j, nr = 0;
+	size_t i;
+
+	for (i = 0; i < index; i++) {
+		if (is_mapped[i] && is_same(&search->headers[i], &search->headers[index]))
+			return false;
+	}
+	return is_mapped[index];
+}
+
+/* Note which boxes are not taken. */
+static void note_others(const struct box_search *search, const bool *is_mapped,
+			const struct found_box *best, struct image_box *box)
+{
+	size_t i, len = 0;
 
 	for (i = 0; i < search->nr; i++) {
-		for (j = 0; j < i; j++) {
-			if (is_mapped[j] && is_same(&search->headers[i], &search->headers[j]))
-				break;
-		}
-		nr += is_mapped[i] && j == i;
+		const struct box_header *header = &search->headers[i];
+
+		if (!is_first(search, is_mapped, i) || is_same(header, &best->header))
+			continue;
+		box->nr_others++;
+		len += scnprintf(box->other_pids + len, sizeof(box->other_pids) - len, " %" PRIu64,
+				 (u64)header->pid);
 	}
-	return nr;
 }
 
 /* @best: no @addresses if no mapping has a slot */
 static int choose(const struct box_search *search, const struct recover_mappings *mappings,
-		  struct found_box *best, size_t *nr_boxes)
+		  struct found_box *best, struct image_box *found)
 {
 	bool is_mapped[MAX_BOXES] = { false };
 	size_t i;
@@ -257,7 +277,7 @@ static int choose(const struct box_search *search, const struct recover_mappings
 			free(box.addresses);
 		}
 	}
-	*nr_boxes = count_boxes(search, is_mapped);
+	note_others(search, is_mapped, best, found);
 	return 0;
 }
 
@@ -342,7 +362,7 @@ static int extract(struct box_search *search, const char *path, struct image_box
 	mappings = malloc(sizeof(*mappings));
 	err = mappings ? recover_tables__find(&search->image, search->headers[0].page,
 					      search->wanted, search->nr, mappings) : -ENOMEM;
-	err = err ?: choose(search, mappings, &best, &box->nr_boxes);
+	err = err ?: choose(search, mappings, &best, box);
 	if (err == -EOPNOTSUPP)
 		pr_err("Cannot recover from %s: only page tables of x86-64 and arm64 can be read.\n",
 		       path);
@@ -355,7 +375,7 @@ static int extract(struct box_search *search, const char *path, struct image_box
 	return err;
 }
 
-int image_box__extract(const char *path, struct image_box *box)
+int image_box__extract(const char *path, u64 pid, struct image_box *box)
 {
 	struct box_search *search = zalloc(sizeof(*search));
 	int err;
@@ -363,6 +383,7 @@ int image_box__extract(const char *path, struct image_box *box)
 	*box = (struct image_box){ .fd = -1 };
 	if (!search)
 		return -ENOMEM;
+	search->pid = pid;
 	err = recover_image__map(&search->image, path);
 	if (!err) {
 		err = extract(search, path, box);
@@ -374,9 +395,9 @@ int image_box__extract(const char *path, struct image_box *box)
 
 void image_box__report(const struct image_box *box, const char *path)
 {
-	if (box->nr_boxes > 1)
-		pr_warning("%s has %zu files of --keep-file: the one that was written last is recovered.\n",
-			   path, box->nr_boxes);
+	if (box->nr_others)
+		pr_warning("%s has %zu more files of --keep-file. Recover them with --recover-pid, one of:%s\n",
+			   path, box->nr_others, box->other_pids);
 	if (!box->nr_missing)
 		return;
 	pr_warning("%" PRIu64 " of %" PRIu64 " pages with kept records are not in %s.\n",

@@ -82,6 +82,7 @@ struct saved_rings {
 /**
  * struct recovery
  * @path:	of the file or the image, the caller's
+ * @pid:	of the recorder in an image; 0: any
  * @fd:		the file, locked; of an image: a copy
  * @image:	@fd -1: @path is the file itself
  * @session_fd:	a file in memory with the session
@@ -103,6 +104,7 @@ struct saved_rings {
  */
 struct recovery {
 	const char		 *path;
+	u64			  pid;
 	int			  fd;
 	struct image_box	  image;
 	int			  session_fd;

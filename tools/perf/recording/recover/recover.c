@@ -56,7 +56,7 @@ static bool is_box(int fd)
 /* The copy takes the place of the file. */
 static int open_image(struct recovery *recovery)
 {
-	int err = image_box__extract(recovery->path, &recovery->image);
+	int err = image_box__extract(recovery->path, recovery->pid, &recovery->image);
 
 	if (err)
 		return err;
@@ -137,7 +137,7 @@ static int open_all(struct recovery *recovery)
 	       copy_session(recovery) : -ENOMEM;
 }
 
-int recovery__new(const char *path, struct recovery **recovery)
+int recovery__new(const char *path, u64 pid, struct recovery **recovery)
 {
 	/* The cursors of the box have cache lines of their own. */
 	struct recovery *new = aligned_alloc(__alignof__(*new), sizeof(*new));
@@ -147,6 +147,7 @@ int recovery__new(const char *path, struct recovery **recovery)
 		return -ENOMEM;
 	memset(new, 0, sizeof(*new));
 	new->path = path;
+	new->pid = pid;
 	new->fd = new->session_fd = new->image.fd = -1;
 	err = open_all(new);
 	if (err)

@@ -16,6 +16,7 @@
 #define PERF_RECORDING_RECOVER_H
 
 #include <stdbool.h>
+#include <linux/types.h>
 
 struct perf_session;
 struct perf_tool;
@@ -26,14 +27,15 @@ typedef int (*recover_write_t)(const struct perf_tool *tool, union perf_event *e
 
 /**
  * recovery__new - open the file
- * @path:	of --keep-file
+ * @path:	of --keep-file, or of a memory image
+ * @pid:	in an image: of the recorder; 0: of any, and the file that was written last
  * @recovery:	receives the recovery
  *
  * Refuses a file that a recorder uses.
  *
  * Return: 0, or a negative errno after an error message.
  */
-int recovery__new(const char *path, struct recovery **recovery);
+int recovery__new(const char *path, u64 pid, struct recovery **recovery);
 
 /** recovery__input - return the name of a perf.data file that describes the recording */
 const char *recovery__input(const struct recovery *recovery);

@@ -51,13 +51,15 @@ static void map_box(void)
  * Images
  */
 
+static u64 wanted_pid;
+
 static int extract_from(int fd, struct image_box *found)
 {
 	char name[32];
 	int err;
 
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	err = image_box__extract(name, found);
+	err = image_box__extract(name, wanted_pid, found);
 	close(fd);
 	return err;
 }
@@ -131,7 +133,7 @@ static u64 count_wrong(struct image_box *found, const struct fake_box *expected)
 static bool is_whole(int err, struct image_box *found)
 {
 	bool whole = !err && !found->nr_missing && found->nr_used == NR_PAGES - 2 &&
-		     found->nr_boxes == 1 && !count_wrong(found, &box);
+		     !found->nr_others && !count_wrong(found, &box);
 
 	fd__close(&found->fd);
 	return whole;
@@ -303,15 +305,24 @@ static void test_several_boxes(void)
 	((struct box_header *)other.data)->complete = 99;
 	fake_box__load(&other, &image);
 	fake_box__map(&other, &image, process, 5, 300);
-	check(!extract(&found) && found.nr_boxes == 2 && !count_wrong(&found, &other),
+	check(!extract(&found) && found.nr_others == 1 && !count_wrong(&found, &other),
 	      "the box that was written last");
 	((struct box_header *)(image.memory + box.frames[0]))->complete = 100;
 	((struct box_header *)box.data)->complete = 100;
-	check(!extract(&found) && found.nr_boxes == 2 && !count_wrong(&found, &box),
+	check(!extract(&found) && found.nr_others == 1 && !count_wrong(&found, &box),
 	      "the other one if that was written later");
 	((struct box_header *)(image.memory + box.frames[0]))->state = BOX_SAVED;
-	check(!extract(&found) && found.nr_boxes == 2 && !count_wrong(&found, &other),
+	((struct box_header *)box.data)->state = BOX_SAVED;
+	check(!extract(&found) && found.nr_others == 1 && !count_wrong(&found, &other),
 	      "not one whose records are saved");
+	check(!strcmp(found.other_pids, " 4711"), "the process of another box is named");
+	wanted_pid = 4711;
+	check(!extract(&found) && !found.nr_others && !count_wrong(&found, &box),
+	      "the box of a process");
+	wanted_pid = 4713;
+	check(extract(&found) == -ENOENT && strstr(debug_message, "--recover-pid"),
+	      "no box of a process");
+	wanted_pid = 0;
 	fake_box__exit(&other);
 	teardown();
 }
