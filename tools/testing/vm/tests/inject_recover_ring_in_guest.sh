@@ -41,8 +41,7 @@ END
 run_inside() {
 	need perf root numbered raw_syscalls:sys_enter
 
-	cp /sys/kernel/vmcoreinfo "$VM_OUT/vmcoreinfo"
-	readelf -lW /proc/kcore > "$VM_OUT/kcore"
+	describe_memory
 	numbered_event overwrite
 	event+=("--bpf-ring=$1")
 	recorder_start -v -a -m 64 "${event[@]}" -o "$work/data" --switch-output=signal \
@@ -63,35 +62,6 @@ run_inside() {
 	# Reset the machine at once. The recorder still runs.
 	echo b > /proc/sysrq-trigger
 	sleep 100
-}
-
-# write_elf RAM FILE: write what /proc/vmcore has after a crash. The guest tells where VMCOREINFO
-# is, and where its kernel has mapped the memory.
-write_elf() {
-	python3 - "$out/vmcoreinfo" "$out/kcore" "$@" << 'END'
-import struct, sys
-with open(sys.argv[1]) as file:
-    address, size = (int(word, 16) for word in file.read().split())
-with open(sys.argv[2]) as file:
-    words = [line.split() for line in file]
-places = [tuple(int(number, 16) for number in word[2:5]) for word in words if word[:1] == ['LOAD']]
-places = [place for place in places if place[1] != (1 << 64) - 1]
-with open(sys.argv[3], 'rb') as ram, open(sys.argv[4], 'wb') as elf:
-    ram.seek(address)
-    note = ram.read(size)
-    at = 64 + 56 * (1 + len(places))
-    elf.write(struct.pack('<16sHHIQQQIHHHHHH', b'\x7fELF\2\1\1', 4, 62, 1, 0, 64, 0, 0, 64, 56,
-                          1 + len(places), 0, 0, 0))
-    elf.write(struct.pack('<IIQQQQQQ', 4, 0, at, 0, 0, size, size, 0))
-    at += size
-    for virtual, physical, size in places:
-        elf.write(struct.pack('<IIQQQQQQ', 1, 7, at, virtual, physical, size, size, 0))
-        at += size
-    elf.write(note)
-    for virtual, physical, size in places:
-        ram.seek(physical)
-        elf.write(ram.read(size))
-END
 }
 
 # texts FILE: print its samples
