@@ -4,6 +4,7 @@
  * --recover-keep.
  *
  *	recover.c	what perf inject calls; the order in which things are written
+ *	image.c		the file in an image of memory
  *	blocks.c	read and check the records of one block
  *	sideband.c	the side-band records, by time
  *	rings.c		what nobody had read from the rings (keep/guard.h)
