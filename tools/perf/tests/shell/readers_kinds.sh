@@ -160,7 +160,8 @@ same_as_plain() {
 		error "perf $* of $name: $(diff "$work/$name.said" "$work/$name.plain.said" | head -n 5)"
 }
 
-# same_as_upstream READER...: likewise, but for lines with a task whose name upstream does not know
+# same_as_upstream READER...: likewise, but for lines with a task whose name upstream does not know,
+# or whose pid (as a number, -1 is 4294967295)
 same_as_upstream() {
 	say "$UPSTREAM_PERF" "$work/$name.plain" "$@" || {
 		note "upstream's perf $* fails: $(tail -n 1 "$work/say.err")"
@@ -168,7 +169,7 @@ same_as_upstream() {
 	}
 	diff --unchanged-line-format= --old-line-format='<%L' --new-line-format='>%L' \
 		"$work/$name.plain.said" "$work/said" > "$work/differences" && return
-	awk '/^</ { ours++ } /^>/ { theirs++; if (!/:-?[0-9]+/) other++ }
+	awk '/^</ { ours++ } /^>/ { theirs++; if (!/:-?[0-9]+| 4294967295 /) other++ }
 	     END { exit ours != theirs || other > 0 }' "$work/differences" ||
 		error "perf $* of $name, and of upstream: $(head -n 5 "$work/differences")"
 }
