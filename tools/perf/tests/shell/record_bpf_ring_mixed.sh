@@ -4,21 +4,16 @@
 # timeout: 200
 # tags: parallel long
 
-# shellcheck source=lib/numbered.sh
-. "$(dirname "$0")/lib/numbered.sh"
+# shellcheck source=lib/bpf_events.sh
+. "$(dirname "$0")/lib/bpf_events.sh"
 
-need_numbered
+need_bpf_ring -a -e "$enter/overwrite/"
 
-enter=raw_syscalls:sys_enter
 other=numo$$
 ln -s "$(realpath -m "$BUILD/tests/numbered")" "$work/$other"
 nr=$("$work/$comm" --print-nr)
 # The programs cannot evaluate a pattern.
 by_bpf="id == $nr && comm == \"$comm\"" by_perf="id == $nr && comm ~ \"$other*\""
-
-"$PERF" record -a --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data" \
-	-- true 2> "$work/record.err" ||
-	skip "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" || tail -n 1 "$work/record.err")"
 
 seconds=${NIGHT:+30}
 
