@@ -14,6 +14,7 @@
 #include "util/debug.h"
 #include "recording/lib/checksum.h"
 #include "recording/lib/fd.h"
+#include "bpf_attach.h"
 #include "bpf_pins.h"
 #include "bpf_programs.h"
 #include "util/bpf_skel/event_ring.skel.h"	/* needs event_ring.h */
@@ -63,9 +64,14 @@ static int print_debug(enum libbpf_print_level level, const char *format, va_lis
 	return level == LIBBPF_DEBUG ? 0 : veprintf(2, verbose, format, args);
 }
 
+/* Programs of system calls that the kernel would preempt have a variant that it does not. */
 static struct bpf_program *find(const struct bpf_programs *programs, enum ring_event event)
 {
-	return bpf_object__find_program_by_name(programs->object, names[event]);
+	static const char * const calls[] = { "at_sys_enter", "at_sys_exit" };
+	const bool called_by_perf = programs->constants.preemptible && RING_IS_CALL(event);
+
+	return bpf_object__find_program_by_name(programs->object,
+						called_by_perf ? calls[event] : names[event]);
 }
 
 struct bpf_programs *bpf_programs__new(void)
@@ -189,12 +195,15 @@ static int load_object(struct bpf_programs *programs, const void *elf, size_t by
 {
 	struct bpf_object *object = bpf_object__open_mem(elf, bytes, NULL);
 	struct event_ring_constants *constants;
+	struct bpf_program *program;
 	struct ring_filter *filters;
 	int nr = programs->setup.nr_cpus, event, err;
 
 	if (!object)
 		return -errno;
 	programs->object = object;
+	bpf_object__for_each_program(program, object)
+		bpf_program__set_autoload(program, false);
 	for (event = 0; event < NR_RING_EVENTS; event++)
 		bpf_program__set_autoload(find(programs, event), programs->selected[event]);
 	constants = section(object, ".rodata.constants");
@@ -527,6 +536,16 @@ unsigned long long bpf_programs__misses(const struct bpf_programs *programs,
 	       0 : info.recursion_misses;
 }
 
+static struct bpf_link *attach(const struct bpf_programs *programs, enum ring_event event)
+{
+	struct bpf_program *program = find(programs, event);
+
+	if (bpf_program__type(program) != BPF_PROG_TYPE_TRACEPOINT)
+		return bpf_program__attach(program);
+	return bpf_attach__by_perf(program, "raw_syscalls",
+				   event == RING_EVENT_sys_enter ? "sys_enter" : "sys_exit");
+}
+
 int bpf_programs__attach(struct bpf_programs *programs)
 {
 	int event;
@@ -543,7 +562,7 @@ int bpf_programs__attach(struct bpf_programs *programs)
 	for (event = 0; event < NR_RING_EVENTS; event++) {
 		if (!programs->selected[event])
 			continue;
-		programs->links[event] = bpf_program__attach(find(programs, event));
+		programs->links[event] = attach(programs, event);
 		if (!programs->links[event])
 			return -errno;
 	}

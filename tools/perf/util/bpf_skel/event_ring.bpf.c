@@ -4,8 +4,9 @@
  *
  * A record costs a third of what perf_event_output() takes for it: nothing is prepared, copied or
  * looked up that the event does not need. Preemption is disabled while a program writes; newer
- * kernels leave that to the program. An interrupt may run another program meanwhile, but not the
- * same one: the kernel counts that as a miss (bpf_prog_info.recursion_misses).
+ * kernels leave that to the program, if they do not call it through perf. An interrupt may run
+ * another program meanwhile, but not the same one: the kernel counts that as a miss
+ * (bpf_prog_info.recursion_misses).
  *
  * event_ring_record.h, and the three headers that are included before it, write what all records
  * have in common. The other headers have a function for each tracepoint, which stores its fields in

@@ -34,7 +34,7 @@
 
 /*
  * The programs: "on_NAME" is attached to the tracepoint NAME. The first two also write the events
- * of single system calls.
+ * of single system calls; where the kernel preempts programs, "at_NAME" takes their place.
  */
 #define RING_PROGRAMS(X)	\
 	X(sys_enter)		\
@@ -80,6 +80,9 @@ enum ring_event {
 	RING_PROGRAMS(RING_EVENT_OF)
 	NR_RING_EVENTS,
 };
+
+/* Do the programs of this tracepoint write system calls? */
+#define RING_IS_CALL(event)	((event) <= RING_EVENT_sys_exit)
 
 /* System calls with a number below this can have events of their own. */
 #define NR_RING_CALLS		512

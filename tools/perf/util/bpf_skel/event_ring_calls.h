@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Write system calls: raw_syscalls:sys_enter and sys_exit, syscalls:sys_enter_* and sys_exit_*.
+ *
+ * Each tracepoint has two programs, of which perf record loads one. "on_NAME" is cheaper, but must
+ * not be preempted: until it ends, the kernel skips it for all system calls of other tasks on that
+ * CPU. Kernels that would preempt it run "at_NAME" instead, which perf's function for the
+ * tracepoint calls with preemption disabled.
  */
 #define TS_COMPAT		0x0002
 #define MAX_ARGS		6
@@ -16,6 +21,55 @@ static __always_inline bool is_compat(void)
 	return task->thread_info.status & TS_COMPAT;
 }
 
+/* Contexts of the programs that perf's function calls: its record */
+struct enter_context {
+	__u64			common;
+	long			id;
+	unsigned long		args[MAX_ARGS];
+};
+
+struct exit_context {
+	__u64			common;
+	long			id;
+	long			ret;
+};
+
+static __always_inline unsigned long compat_argument(const struct pt_regs___ring *regs, int i)
+{
+	switch (i) {
+	case 0:
+		return (__u32)regs->bx;
+	case 1:
+		return (__u32)regs->cx;
+	case 2:
+		return (__u32)regs->dx;
+	case 3:
+		return (__u32)regs->si;
+	case 4:
+		return (__u32)regs->di;
+	default:
+		return (__u32)regs->bp;
+	}
+}
+
+static __always_inline unsigned long argument(const struct pt_regs___ring *regs, int i)
+{
+	switch (i) {
+	case 0:
+		return regs->di;
+	case 1:
+		return regs->si;
+	case 2:
+		return regs->dx;
+	case 3:
+		return regs->r10;
+	case 4:
+		return regs->r8;
+	default:
+		return regs->r9;
+	}
+}
+
 struct sys_enter {
 	SAMPLE;
 	__u64		id;
@@ -24,28 +78,29 @@ struct sys_enter {
 	__u64		trailer;
 } __record;
 
-static __always_inline void write_enter(struct pt_regs___ring *regs, long id)
+/* @args: of the call; NULL: they are in @regs */
+static __always_inline void write_enter(const struct pt_regs___ring *regs,
+					const unsigned long *args, long id)
 {
 	struct place place = PLACE_OF(RING_EVENT_sys_enter, sizeof(struct sys_enter), IRQS_ON, 1);
 	struct sys_enter *entry = begin(&place);
+	int i;
 
 	if (!entry)
 		return;
 	put64(&entry->id, id);
-	if (is_compat()) {
-		put64(&entry->args[0], (__u32)regs->bx);
-		put64(&entry->args[1], (__u32)regs->cx);
-		put64(&entry->args[2], (__u32)regs->dx);
-		put64(&entry->args[3], (__u32)regs->si);
-		put64(&entry->args[4], (__u32)regs->di);
-		put64(&entry->args[5], (__u32)regs->bp);
+	if (args) {
+#pragma unroll
+		for (i = 0; i < MAX_ARGS; i++)
+			put64(&entry->args[i], args[i]);
+	} else if (is_compat()) {
+#pragma unroll
+		for (i = 0; i < MAX_ARGS; i++)
+			put64(&entry->args[i], compat_argument(regs, i));
 	} else {
-		put64(&entry->args[0], regs->di);
-		put64(&entry->args[1], regs->si);
-		put64(&entry->args[2], regs->dx);
-		put64(&entry->args[3], regs->r10);
-		put64(&entry->args[4], regs->r8);
-		put64(&entry->args[5], regs->r9);
+#pragma unroll
+		for (i = 0; i < MAX_ARGS; i++)
+			put64(&entry->args[i], argument(regs, i));
 	}
 	commit(&place);
 }
@@ -58,14 +113,14 @@ struct sys_exit {
 	__u64		trailer;
 } __record;
 
-static __always_inline void write_exit(struct pt_regs___ring *regs, long ret)
+static __always_inline void write_exit(long id, long ret)
 {
 	struct place place = PLACE_OF(RING_EVENT_sys_exit, sizeof(struct sys_exit), IRQS_ON, 1);
 	struct sys_exit *entry = begin(&place);
 
 	if (!entry)
 		return;
-	put64(&entry->id, (__s64)(int)regs->orig_ax);
+	put64(&entry->id, id);
 	put64(&entry->ret, ret);
 	commit(&place);
 }
@@ -83,8 +138,9 @@ struct call {
  *
  * Return: it, or NULL. The kernel has no such events for system calls of 32-bit programs.
  */
-static __always_inline struct call *begin_call(struct place *place, struct pt_regs___ring *regs,
-					       __u32 nr, __u32 nr_values)
+static __always_inline struct call *begin_call(struct place *place,
+					       const struct pt_regs___ring *regs, __u32 nr,
+					       __u32 nr_values)
 {
 	struct call *entry;
 
@@ -102,11 +158,14 @@ static __always_inline struct call *begin_call(struct place *place, struct pt_re
 	return entry;
 }
 
-static __always_inline void write_enter_call(struct pt_regs___ring *regs, long id)
+/* @args: likewise */
+static __always_inline void write_enter_call(const struct pt_regs___ring *regs,
+					     const unsigned long *args, long id)
 {
 	struct place place = { .event = RING_EVENT_sys_enter, .flags = IRQS_ON };
 	struct call *entry;
 	__u32 nr_args;
+	int i;
 
 	if (id < 0 || id >= NR_RING_CALLS)
 		return;
@@ -117,27 +176,20 @@ static __always_inline void write_enter_call(struct pt_regs___ring *regs, long i
 	entry = begin_call(&place, regs, id, nr_args);
 	if (!entry)
 		return;
-	if (nr_args > 0)
-		put64(&entry->values[0], regs->di);
-	if (nr_args > 1)
-		put64(&entry->values[1], regs->si);
-	if (nr_args > 2)
-		put64(&entry->values[2], regs->dx);
-	if (nr_args > 3)
-		put64(&entry->values[3], regs->r10);
-	if (nr_args > 4)
-		put64(&entry->values[4], regs->r8);
-	if (nr_args > 5)
-		put64(&entry->values[5], regs->r9);
+#pragma unroll
+	for (i = 0; i < MAX_ARGS; i++) {
+		if (nr_args > i)
+			put64(&entry->values[i], args ? args[i] : argument(regs, i));
+	}
 	commit(&place);
 }
 
-static __always_inline void write_exit_call(struct pt_regs___ring *regs, long ret)
+static __always_inline void write_exit_call(const struct pt_regs___ring *regs, long id, long ret)
 {
 	struct place place = { .event = RING_EVENT_sys_exit, .flags = IRQS_ON };
-	long id = (int)regs->orig_ax;
 	struct call *entry;
 
+	barrier_var(id);	/* the verifier needs this value to be compared, and no other */
 	if (id < 0 || id >= NR_RING_CALLS)
 		return;
 	place.config = &words.exit[id];
@@ -153,19 +205,50 @@ int BPF_PROG(on_sys_enter, struct pt_regs___ring *regs, long id)
 {
 	if (!records_current(RING_EVENT_sys_enter))
 		return 0;
-	write_enter(regs, id);
+	write_enter(regs, NULL, id);
 	if (constants.enter_calls)
-		write_enter_call(regs, id);
+		write_enter_call(regs, NULL, id);
 	return 0;
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs___ring *regs, long ret)
 {
+	long id = (int)regs->orig_ax;
+
 	if (!records_current(RING_EVENT_sys_exit))
 		return 0;
-	write_exit(regs, ret);
+	write_exit(id, ret);
 	if (constants.exit_calls)
-		write_exit_call(regs, ret);
+		write_exit_call(regs, id, ret);
 	return 0;
+}
+
+/* Registers of the system call that the current task is in */
+static __always_inline const struct pt_regs___ring *current_regs(void)
+{
+	return (const void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
+}
+
+/* These return 1: with 0, the kernel would withhold the event from all users of perf. */
+SEC("tp/raw_syscalls/sys_enter")
+int at_sys_enter(struct enter_context *context)
+{
+	if (!records_current(RING_EVENT_sys_enter))
+		return 1;
+	write_enter(NULL, context->args, context->id);
+	if (constants.enter_calls)
+		write_enter_call(current_regs(), context->args, context->id);
+	return 1;
+}
+
+SEC("tp/raw_syscalls/sys_exit")
+int at_sys_exit(struct exit_context *context)
+{
+	if (!records_current(RING_EVENT_sys_exit))
+		return 1;
+	write_exit(context->id, context->ret);
+	if (constants.exit_calls)
+		write_exit_call(current_regs(), context->id, context->ret);
+	return 1;
 }

@@ -24,15 +24,15 @@ static __always_inline void put64(void *field, __u64 value)
  * Only interrupts may write to the ring meanwhile, which end before this program goes on: the
  * nesting, and the words of data_reserved, depend on it.
  */
-static __always_inline void disable_preemption(void)
+static __always_inline void disable_preemption(const struct place *place)
 {
-	if (constants.preemptible && bpf_ksym_exists(bpf_preempt_disable))
+	if (is_preemptible(place) && bpf_ksym_exists(bpf_preempt_disable))
 		bpf_preempt_disable();
 }
 
-static __always_inline void enable_preemption(void)
+static __always_inline void enable_preemption(const struct place *place)
 {
-	if (constants.preemptible && bpf_ksym_exists(bpf_preempt_enable))
+	if (is_preemptible(place) && bpf_ksym_exists(bpf_preempt_enable))
 		bpf_preempt_enable();
 }
 
@@ -42,7 +42,7 @@ static __always_inline void *begin_anywhere(struct place *place)
 	struct { SAMPLE; } __record *record;
 
 	place->count = preempt_count(place->usual_count);
-	disable_preemption();
+	disable_preemption(place);
 	if (is_filtered(place->event)) {
 		record = begin_scratch(place);
 	} else {
@@ -51,7 +51,7 @@ static __always_inline void *begin_anywhere(struct place *place)
 			fill(place, &record->sample, &record->raw);
 	}
 	if (!record)
-		enable_preemption();
+		enable_preemption(place);
 	return record;
 }
 
@@ -60,7 +60,7 @@ static __always_inline void commit(struct place *place)
 {
 	if (!is_filtered(place->event) || (passes(place) && copy_to_ring(place)))
 		publish(place);
-	enable_preemption();
+	enable_preemption(place);
 }
 
 /*
@@ -73,7 +73,7 @@ static __always_inline void commit(struct place *place)
 static __always_inline void *begin(struct place *place)
 {
 	if (!place->config->enabled || !is_in_cgroup(place->config) ||
-	    (place->event > RING_EVENT_sys_exit && !records_current(place->event)))
+	    (!RING_IS_CALL(place->event) && !records_current(place->event)))
 		return NULL;
 	place->ip = place->config->ip;
 	place->misc = MISC_KERNEL;

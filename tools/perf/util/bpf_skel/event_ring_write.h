@@ -303,6 +303,15 @@ static __always_inline void wake_reader(struct place *place, __u64 head)
 		bpf_ringbuf_output(doorbell, &word, sizeof(word), BPF_RB_FORCE_WAKEUP);
 }
 
+/*
+ * Does the kernel preempt this program, unless it disables that? It calls perf's function for the
+ * tracepoint with preemption disabled, and through it the programs of system calls.
+ */
+static __always_inline bool is_preemptible(const struct place *place)
+{
+	return constants.preemptible && !RING_IS_CALL(place->event);
+}
+
 /* @usual: the count where the tracepoint is in a task's own code */
 static __always_inline __u32 preempt_count(__u32 usual)
 {

@@ -103,6 +103,15 @@ cpu_comes_back() {
 	has_tags 41 42 43 && ! grep 'CPUs' "$work/record.err"
 }
 
+# Tasks of one CPU preempt each other at any time, also in the programs.
+calls_of_preempted_tasks() {
+	"$PERF" record -a -m 8M --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data" -- \
+		taskset -c 0 "$work/$comm" --unpinned --threads 4 --rate 0 --count 4001 \
+		> "$work/issued" 2> "$work/record.err"
+	cat "$work/record.err"
+	numbered_check "$work/data" -- --quiet --from-start --expect "$work/issued"
+}
+
 # A program that interrupts another one, and with it itself: Linux 6.8
 misses_are_lost() {
 	"$TOP/tools/perf/tests/shell/record_bpf_ring_misses.sh" > "$work/misses"
@@ -120,6 +129,7 @@ is_at_least() {
 echo "TAP version 13"
 interval=0.01
 check "100 Hz: no record is missing or repeated" gapless_snapshots signal 4 --switch-output=signal
+check "tasks that preempt each other: each call is recorded" calls_of_preempted_tasks
 if is_at_least 6.2; then
 	check "tasks are recorded by BPF" tasks_by_bpf
 else

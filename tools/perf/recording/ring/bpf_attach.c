@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Attach BPF programs to tracepoints by an event of perf. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <sys/ioctl.h>
+#include <api/fs/fs.h>
+#include <api/fs/tracing_path.h>
+#include <bpf/libbpf.h>
+#include <linux/perf_event.h>
+#include "perf-sys.h"
+#include "bpf_attach.h"
+
+static int tracepoint_id(const char *system, const char *name)
+{
+	char event[100], *path;
+	int id = -1;
+
+	snprintf(event, sizeof(event), "%s/%s/id", system, name);
+	path = get_events_file(event);
+	if (!path || filename__read_int(path, &id))
+		id = -1;
+	put_events_file(path);
+	return id;
+}
+
+struct bpf_link *bpf_attach__by_perf(struct bpf_program *program, const char *system,
+				     const char *name)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .disabled = 1,
+	};
+	int id = tracepoint_id(system, name), fd, err;
+	struct bpf_link *link;
+
+	if (id < 0) {
+		errno = ENOENT;
+		return NULL;
+	}
+	attr.config = id;
+	/* Programs run on all CPUs, whatever CPU the event is opened on. */
+	fd = sys_perf_event_open(&attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	link = bpf_program__attach_perf_event(program, fd);
+	if (!link) {
+		err = errno;
+		close(fd);
+		errno = err;
+		return NULL;
+	}
+	/* libbpf has enabled the event, which would only cost time on its CPU. */
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	return link;
+}
