@@ -53,6 +53,7 @@ void bpf_programs__add_cgroup(struct bpf_programs *programs, int number, int fd)
  * @marker:	config1 of the event that the recorded tasks have; 0: all tasks are recorded
  * @has_cgroup:	samples have the cgroup of the task
  * @preemptible: the kernel preempts programs, unless they disable that
+ * @wide_count:	preempt_count() of the kernel is a 64-bit word
  * @awaits_exec: exec enables that event
  * @pins:	where another recorder may have left programs and rings, and where
  *		bpf_programs__pin() pins them; NULL: nowhere
@@ -65,6 +66,7 @@ struct bpf_ring_setup {
 	pid_t	own_tgid;
 	__u64	marker;
 	bool	preemptible;
+	bool	wide_count;
 	bool	awaits_exec;
 	struct bpf_pins *pins;
 };

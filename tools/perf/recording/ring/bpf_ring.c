@@ -127,6 +127,17 @@ static bool kernel_has(const char *function)
 	return found;
 }
 
+/* Linux 6.18 has an int there, 7.3 an unsigned long with other fields. */
+static bool has_wide_count(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	int id = btf ? btf__find_by_name_kind(btf, "__preempt_count", BTF_KIND_VAR) : 0;
+	bool wide = id > 0 && btf__resolve_size(btf, id) == sizeof(__u64);
+
+	btf__free(btf);
+	return wide;
+}
+
 static bool preempts_programs(void)
 {
 	struct utsname kernel;
@@ -378,6 +389,7 @@ static const char *load(struct bpf_ring *ring, struct evlist *evlist,
 		.awaits_exec = ring->marker &&
 			       target__enable_on_exec((struct target *)&opts->target),
 		.preemptible = preempts_programs(),
+		.wide_count = has_wide_count(),
 		.pins = can_pin(ring) ? &ring->pins : NULL,
 	};
 

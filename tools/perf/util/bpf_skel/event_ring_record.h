@@ -41,7 +41,7 @@ static __always_inline void *begin_anywhere(struct place *place)
 {
 	struct { SAMPLE; } __record *record;
 
-	place->count = preempt_count(place->usual_count);
+	place->count = preempt_count(place);
 	disable_preemption(place);
 	if (is_filtered(place->event)) {
 		record = begin_scratch(place);

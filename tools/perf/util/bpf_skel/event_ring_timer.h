@@ -154,14 +154,16 @@ struct hrtimer_expire_entry {
 } __record;
 
 SEC("tp_btf/hrtimer_expire_entry")
-int BPF_PROG(on_hrtimer_expire_entry, struct hrtimer___ring *timer, __s64 *now)
+int BPF_PROG(on_hrtimer_expire_entry, struct hrtimer___ring *timer, __s64 now)
 {
 	struct place place = PLACE_OF(RING_EVENT_hrtimer_expire_entry,
 				      sizeof(struct hrtimer_expire_entry), IRQS_ON, 1);
 	struct hrtimer_expire_entry *entry;
-	__s64 time = 0;
+	__s64 time = now;
 
-	bpf_probe_read_kernel(&time, sizeof(time), now);
+	/* Linux 6.18 passes the address of the time, 7.3 the time. */
+	if (now < 0)
+		bpf_probe_read_kernel(&time, sizeof(time), (const void *)now);
 	entry = begin(&place);
 	if (!entry)
 		return 0;

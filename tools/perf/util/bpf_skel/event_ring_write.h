@@ -23,7 +23,13 @@
 #define TRACE_FLAG_NMI			0x40
 #define TRACE_FLAG_BH_OFF		0x80
 
-/* Fields of preempt_count() on x86 */
+/* Bits of thread_info.flags where constants.wide_count is set, and those of common_flags */
+#define TIF_NEED_RESCHED		4
+#define TIF_NEED_RESCHED_LAZY		5
+#define TRACE_NEED_RESCHED_SHIFT	2
+#define TRACE_NEED_RESCHED_LAZY_SHIFT	1
+
+/* Fields of preempt_count() on x86, as 32-bit words have them */
 #define PREEMPT_BITS			0x000000ff
 #define SOFTIRQ_BITS			0x0000ff00
 #define SERVING_SOFTIRQ			0x00000100
@@ -122,6 +128,15 @@ static __always_inline __u32 tail_bytes(void)
 	return trailer_bytes() + (constants.has_cgroup ? sizeof(__u64) : 0);
 }
 
+struct thread_info___flags {
+	unsigned long		   flags;
+} __attribute__((preserve_access_index));
+
+struct task_struct___flags {
+	struct thread_info___flags thread_info;
+	unsigned short		   migration_disabled;
+} __attribute__((preserve_access_index));
+
 /* Offset of the field at @offset of the format file in a record */
 #define RAW_OFFSET(offset) (sizeof(struct sample) + sizeof(__u32) + (offset))
 
@@ -151,7 +166,7 @@ struct lost_record {
  * @ip:		of the record
  * @usual_count: preempt_count() where the tracepoint is in a task's own code; for
  *		event_ring_plain.bpf.c
- * @count:	preempt_count() before the program changed it
+ * @count:	preempt_count() of perf's function for the tracepoint
  * @page:	begin of the ring
  * @state:	of the ring
  * @data:	begin of the data area
@@ -312,25 +327,72 @@ static __always_inline bool is_preemptible(const struct place *place)
 	return constants.preemptible && !RING_IS_CALL(place->event);
 }
 
-/* @usual: the count where the tracepoint is in a task's own code */
-static __always_inline __u32 preempt_count(__u32 usual)
+/* Return: the fields of a 64-bit word in the places that they have in 32-bit words. */
+static __always_inline __u32 narrow_count(__u64 count)
 {
-#ifndef NO_PREEMPT_COUNT
-	if (bpf_ksym_exists(&__preempt_count))
-		return *(const __u32 *)bpf_this_cpu_ptr(&__preempt_count);
-	if (bpf_ksym_exists(&pcpu_hot))
-		return ((const struct pcpu_hot___ring *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
-#endif
-	return usual | NO_RESCHED;
+	return (count & (PREEMPT_BITS | SOFTIRQ_BITS)) | (count >> 24 & 0xf) << 16 |
+	       (count >> 28 & 0xf) << 20 | (count >> 32 & NO_RESCHED);
 }
 
-/* perf's function for a tracepoint and this program run with the same preempt_count(). */
+/* Return: preempt_count() of perf's function for the tracepoint, before this program changes it. */
+static __always_inline __u32 preempt_count(const struct place *place)
+{
+#ifndef NO_PREEMPT_COUNT
+	__u32 disabled_by_perf = is_preemptible(place) ? 1 : 0;
+	const void *count;
+
+	if (bpf_ksym_exists(&__preempt_count)) {
+		count = bpf_this_cpu_ptr(&__preempt_count);
+		return (constants.wide_count ? narrow_count(*(const __u64 *)count) :
+					       *(const __u32 *)count) + disabled_by_perf;
+	}
+	if (bpf_ksym_exists(&pcpu_hot)) {
+		count = bpf_this_cpu_ptr(&pcpu_hot);
+		return ((const struct pcpu_hot___ring *)count)->preempt_count + disabled_by_perf;
+	}
+#endif
+	return place->usual_count | NO_RESCHED;
+}
+
+/*
+ * Return: common_preempt_count, whose upper half is how often the task has disabled migration. A
+ * kernel that preempts programs has disabled it for this one, too.
+ */
+static __always_inline __u8 packed_count(const struct place *place)
+{
+	__u32 depth = place->count & PREEMPT_BITS, migration = 0;
+	const struct task_struct___flags *task;
+
+	if (constants.preemptible) {
+		task = (void *)bpf_get_current_task_btf();
+		migration = task->migration_disabled;
+		if (migration)
+			migration--;
+	}
+	return (depth < 0xf ? depth : 0xf) | (migration < 0xf ? migration : 0xf) << 4;
+}
+
+/* Return: the bits of common_flags that tell whether the current task shall be preempted. */
+static __always_inline __u8 resched_flags(__u32 count)
+{
+	__u8 flags = count & NO_RESCHED ? 0 : TRACE_FLAG_PREEMPT_RESCHED;
+	const struct task_struct___flags *task;
+	__u64 word;
+
+	if (!constants.wide_count)
+		return flags ? flags | TRACE_FLAG_NEED_RESCHED : 0;
+	task = (void *)bpf_get_current_task_btf();
+	word = task->thread_info.flags;
+	return flags | (word >> TIF_NEED_RESCHED & 1) << TRACE_NEED_RESCHED_SHIFT |
+	       (word >> TIF_NEED_RESCHED_LAZY & 1) << TRACE_NEED_RESCHED_LAZY_SHIFT;
+}
+
 static __always_inline void fill(struct place *place, struct sample *sample, struct raw *raw)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
-	__u32 count = place->count, depth = count & PREEMPT_BITS;
+	__u32 count = place->count;
 	__u32 cpu = bpf_get_smp_processor_id();
-	__u8 flags = place->flags;
+	__u8 flags = place->flags | resched_flags(count);
 
 	if (count & NMI_BITS)
 		flags |= TRACE_FLAG_NMI;
@@ -340,8 +402,6 @@ static __always_inline void fill(struct place *place, struct sample *sample, str
 		flags |= TRACE_FLAG_SOFTIRQ;
 	if ((count & SOFTIRQ_BITS) > SERVING_SOFTIRQ)
 		flags |= TRACE_FLAG_BH_OFF;
-	if (!(count & NO_RESCHED))
-		flags |= TRACE_FLAG_NEED_RESCHED | TRACE_FLAG_PREEMPT_RESCHED;
 
 	/* As perf does: fields overwrite what is not padding. */
 	*(volatile __u64 *)(place->record + place->size - tail_bytes() - 8) = 0;
@@ -363,7 +423,7 @@ static __always_inline void fill(struct place *place, struct sample *sample, str
 	raw->size = place->size - sizeof(*sample) - sizeof(raw->size) - tail_bytes();
 	raw->common_type = place->config->type;
 	raw->common_flags = flags;
-	raw->common_preempt_count = depth < 0xf ? depth : 0xf;
+	raw->common_preempt_count = packed_count(place);
 	raw->common_pid = pid_tgid;
 }
 

@@ -7,15 +7,17 @@ usage: same_samples.py FILE [--without-context] EVENT...
 The events of FILE are pairs: event 2n is written by perf, event 2n + 1 by BPF; both are the nth
 EVENT.
 On each CPU, perf writes its sample of a hit before the program writes the other one, so that each
-sample of BPF belongs to the last sample of perf before it. Within the time that the second ring
-covers, every sample of perf must have its counterpart, equal in everything that the format of the
-tracepoint defines, but identifier, time and instruction pointer (this as well for samples of user
-space). --without-context leaves out common_flags and common_preempt_count. Not compared:
+sample of BPF belongs to the last sample of perf before it. Of system calls, it may be the other way
+round: perf calls the program first on kernels that preempt programs. Within the time that the
+second ring covers, every sample of perf must have its counterpart, equal in everything that the
+format of the tracepoint defines, but identifier, time and instruction pointer (this as well for
+samples of user space). --without-context leaves out common_flags and common_preempt_count. Not
+compared:
 
-- NEED_RESCHED of common_flags, which another CPU may set in between.
+- The bits for NEED_RESCHED of common_flags, which another CPU may set in between.
 - The ids of a task that is exiting: perf records -1, BPF the ids that common_pid has as well.
 - What is behind the end of the string rwbs, which perf leaves as it was.
-- The clock tick that jiffies may make in between, and the step from EXIT_ZOMBIE to EXIT_DEAD.
+- The clock ticks that jiffies may make in between, and the step from EXIT_ZOMBIE to EXIT_DEAD.
 
 perf records no software event while it wakes up a reader (perf_pending_irq() holds the recursion
 context). Samples that only BPF has are counted. If a wake-up does not cause such events itself, the
@@ -30,12 +32,13 @@ import collections
 import struct
 import sys
 
-NEED_RESCHED = 0x24
+NEED_RESCHED = 0x26
 SAMPLE, LOST, LOST_SAMPLES = 9, 2, 13
 USER = 2
 NOBODY = 0xffffffff
 EXIT_STATES = (0x10, 0x20)
 MAX_NESTED_NS = 2_000_000
+MAX_TICKS = 1000                        # that jiffies of a virtual machine catches up at once
 CAUSED_BY_WAKEUP = {
     'sched:sched_waking', 'sched:sched_wakeup', 'sched:sched_migrate_task',
     'sched:sched_stat_runtime', 'timer:timer_start', 'timer:timer_cancel', 'timer:hrtimer_start',
@@ -91,7 +94,7 @@ class Format:
             a, b = (int.from_bytes(value, 'little') for value in (one, other))
             if field.name == 'prev_state' and a in EXIT_STATES and b in EXIT_STATES:
                 continue
-            if field.name == 'now' and self.jiffies and a - b in (0, 1):
+            if field.name == 'now' and self.jiffies and 0 <= a - b <= MAX_TICKS:
                 continue
             names.append(f'{field.name} {other.hex()} {one.hex()}')
         if len(ours) != len(theirs):
@@ -170,6 +173,17 @@ def compare(ours, theirs, form, context):
     return extra, last - first + 1 - len(paired), differences
 
 
+def reverse(samples):
+    return [sample._replace(time=-sample.time) for sample in reversed(samples)]
+
+
+def compare_calls(ours, theirs, form, context):
+    """Compare system calls: the same ring has all first samples."""
+    return min((compare(ours, theirs, form, context),
+                compare(reverse(ours), reverse(theirs), form, context)),
+               key=lambda result: (result[1] + len(result[2]), result[0]))
+
+
 def main():
     context = '--without-context' not in sys.argv
     events = [word for word in sys.argv[2:] if word != '--without-context']
@@ -185,7 +199,8 @@ def main():
         for (index, cpu), ours in samples.items():
             if index != number * 2 + 1:
                 continue
-            result = compare(ours, samples.get((number * 2, cpu), []), form, context)
+            function = compare_calls if 'syscalls:' in event else compare
+            result = function(ours, samples.get((number * 2, cpu), []), form, context)
             total += len(ours)
             repeated += len(ours) - len({(sample.time, sample.raw) for sample in ours})
             extra += result[0]
