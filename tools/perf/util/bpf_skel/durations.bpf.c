@@ -77,7 +77,7 @@ struct task_struct___cpu {
 	struct thread_info___when thread_info;
 	struct sched_entity___when se;
 	struct sched_info___when sched_info;
-	int			on_cpu;
+	unsigned int		on_cpu;			/* Linux 7.3: one byte */
 } __attribute__((preserve_access_index));
 
 struct irqaction___when {
