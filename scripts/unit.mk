@@ -39,8 +39,8 @@ image-members := $(addprefix tools/perf/util/recover-,elf.c image.c kdump.c plac
 search-members := $(image-members) tools/perf/recording/recover/image.c tools/lib/vsprintf.c
 box-members := tools/perf/recording/keep/box_read.c tools/lib/perf/lib.c tools/lib/zalloc.c
 # Not what needs libbpf, libtraceevent, and skeletons of perf.
-ring-members := $(filter-out $(addprefix %/bpf_,attach.c events.c pins.c programs.c),\
-	$(ring-members))
+lib-members := $(filter-out %/bpf_attach.c,$(lib-members))
+ring-members := $(filter-out %/bpf_events.c %/bpf_pins.c %/bpf_programs.c,$(ring-members))
 when-members := $(filter-out %/iterate.c %/pair.c %/programs.c,$(when-members))
 # Not grace.c: tools/arch hides <asm/unistd.h>, which has the number of membarrier(2).
 libperf-members := $(filter-out %/grace.c,$(wildcard tools/lib/perf/*.c))

@@ -12,9 +12,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include "util/debug.h"
+#include "recording/lib/bpf_attach.h"
 #include "recording/lib/checksum.h"
 #include "recording/lib/fd.h"
-#include "bpf_attach.h"
 #include "bpf_pins.h"
 #include "bpf_programs.h"
 #include "util/bpf_skel/event_ring.skel.h"	/* needs event_ring.h */

@@ -53,6 +53,7 @@ bool bpf_ring__excludes_own(struct evsel *evsel)
 #include "util/record.h"
 #include "util/target.h"
 #include "util/time-utils.h"
+#include "recording/lib/bpf_attach.h"
 #include "recording/lib/compat.h"
 #include "recording/lib/evsel.h"
 #include "bpf_programs.h"
@@ -65,9 +66,6 @@ bool bpf_ring__excludes_own(struct evsel *evsel)
 
 /* Where all mount and pid namespaces begin (PROC_PID_INIT_INO) */
 #define INIT_PID_NS_INO 0xEFFFFFFC
-
-/* Linux 6.18 runs the programs of tracepoints with preemption disabled, 7.3 does not. */
-#define PREEMPTING_VERSION ((6 << 16) + (19 << 8))
 
 /*
  * Selection of events
@@ -138,15 +136,6 @@ static bool has_wide_count(void)
 	return wide;
 }
 
-static bool preempts_programs(void)
-{
-	struct utsname kernel;
-	unsigned int version, patchlevel;
-
-	return uname(&kernel) || sscanf(kernel.release, "%u.%u", &version, &patchlevel) != 2 ||
-	       (version << 16) + (patchlevel << 8) >= PREEMPTING_VERSION;
-}
-
 /* Return: why no event of this recording can be written by BPF, or NULL. */
 static const char *unsuitable_recording(const struct record_opts *opts)
 {
@@ -164,7 +153,7 @@ static const char *unsuitable_recording(const struct record_opts *opts)
 		return "the programs have no cgroups but those of v2 (--all-cgroups)";
 	if (is_preempt_rt())
 		return "the kernel is PREEMPT_RT: it may preempt the programs";
-	if (preempts_programs() && !kernel_has("bpf_preempt_disable"))
+	if (bpf_attach__is_preemptible() && !kernel_has("bpf_preempt_disable"))
 		return "the kernel may preempt the programs";
 	if (!has_cpus(target) && !kernel_has("bpf_rdonly_cast"))
 		return "the kernel is too old to record tasks so (Linux 6.2)";
@@ -388,7 +377,7 @@ static const char *load(struct bpf_ring *ring, struct evlist *evlist,
 		.marker = ring->marker,
 		.awaits_exec = ring->marker &&
 			       target__enable_on_exec((struct target *)&opts->target),
-		.preemptible = preempts_programs(),
+		.preemptible = bpf_attach__is_preemptible(),
 		.wide_count = has_wide_count(),
 		.pins = can_pin(ring) ? &ring->pins : NULL,
 	};

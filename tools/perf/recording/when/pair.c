@@ -9,6 +9,7 @@
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
 #include "perf-sys.h"
+#include "recording/lib/bpf_attach.h"
 #include "condition.h"
 #include "pair.h"
 #include "setup.h"
@@ -49,6 +50,12 @@ static void fill_constants(struct when_pair *pair, const struct when_condition *
 	constants->end_field = pair->end.field;
 }
 
+/* Programs that the kernel preempts miss the calls of other tasks. */
+static bool must_not_be_raw(const struct when_tracepoint *event)
+{
+	return bpf_attach__is_preemptible() && !strcmp(event->system, "raw_syscalls");
+}
+
 /* Choose the program for an event. @number: 0 for the first event, 1 for the second one. */
 static void choose(struct when_pair *pair, int number, const struct when_tracepoint *event)
 {
@@ -59,7 +66,7 @@ static void choose(struct when_pair *pair, int number, const struct when_tracepo
 
 	if (event->kind == TRACEPOINT_PROBE)
 		pair->programs[number] = probe[number];
-	else if (event->kind == TRACEPOINT_RECORD || event->field.size)
+	else if (event->kind == TRACEPOINT_RECORD || event->field.size || must_not_be_raw(event))
 		pair->programs[number] = record[number];
 	else
 		pair->programs[number] = raw[number];

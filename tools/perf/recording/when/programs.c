@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 #include <linux/kernel.h>
 #include "util/debug.h"
+#include "recording/lib/bpf_attach.h"
 #include "condition.h"
 #include "constants.h"
 #include "iterate.h"
@@ -59,6 +60,7 @@ static void select_programs(struct durations_bpf *skel, const struct duration_co
 	const bool switches = delay || min_ns[DURATION_ON_CPU] != (u64)-1 ||
 			      min_ns[DURATION_OFF_CPU] != (u64)-1;
 	const bool tasks = switches || call;
+	const bool preemptible = bpf_attach__is_preemptible();
 	const struct {
 		struct bpf_program	*program;
 		bool			 load;
@@ -70,8 +72,10 @@ static void select_programs(struct durations_bpf *skel, const struct duration_co
 		{ skel->progs.on_switch,	switches },
 		{ skel->progs.on_wakeup,	delay },
 		{ skel->progs.on_wakeup_new,	delay },
-		{ skel->progs.on_sys_enter,	call },
-		{ skel->progs.on_sys_exit,	call },
+		{ skel->progs.on_sys_enter,	call && !preemptible },
+		{ skel->progs.on_sys_exit,	call && !preemptible },
+		{ skel->progs.at_sys_enter,	call && preemptible },
+		{ skel->progs.at_sys_exit,	call && preemptible },
 		{ skel->progs.on_exit,		call },
 		{ skel->progs.on_irq_entry,	irq },
 		{ skel->progs.on_irq_exit,	irq },
@@ -82,6 +86,16 @@ static void select_programs(struct durations_bpf *skel, const struct duration_co
 
 	for (i = 0; i < ARRAY_SIZE(programs); i++)
 		bpf_program__set_autoload(programs[i].program, programs[i].load);
+	bpf_program__set_autoattach(skel->progs.at_sys_enter, false);
+	bpf_program__set_autoattach(skel->progs.at_sys_exit, false);
+}
+
+static int attach_by_perf(struct bpf_program *program, const char *name, struct bpf_link **link)
+{
+	if (!bpf_program__autoload(program))
+		return 0;
+	*link = bpf_attach__by_perf(program, "raw_syscalls", name);
+	return *link ? 0 : -errno;
 }
 
 /* A task that is created meanwhile is followed already. */
@@ -89,6 +103,10 @@ static int attach(struct durations_bpf *skel)
 {
 	int err = durations_bpf__attach(skel);
 
+	err = err ?: attach_by_perf(skel->progs.at_sys_enter, "sys_enter",
+				    &skel->links.at_sys_enter);
+	err = err ?: attach_by_perf(skel->progs.at_sys_exit, "sys_exit",
+				    &skel->links.at_sys_exit);
 	if (!err && skel->links.follow_existing)
 		err = bpf_link__iterate(skel->links.follow_existing);
 	return err;

@@ -7,8 +7,8 @@
  *
  *	tracepoint, by thread		raw_tp, which misses no event
  *	tracepoint, by a field;		tp, which gets the record of the tracepoint; the kernel runs
- *	syscalls:*			one such program at a time on a CPU, and counts what it
- *					misses
+ *	syscalls:*; raw_syscalls:*	one such program at a time on a CPU, and counts what it
+ *	where raw_tp is preempted	misses
  *	uprobe, USDT probe, kprobe	kprobe
  *
  * The last beginning before an end counts. Where the events are the beginning and the return of a

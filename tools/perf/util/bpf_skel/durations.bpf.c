@@ -26,9 +26,14 @@
  *	sys_exit	reads the clock only if the call may be too long, as far as rq->clock tells
  *	interrupts	read the clock
  *
- * Programs do not miss events: none of these tracepoints interrupts itself. But a kernel was seen
- * that has no sched_switch from certain threads (of init, in a virtual machine) to the next task,
- * neither for BPF nor for ftrace. task->on_cpu and sched_info.last_arrival tell what was missed.
+ * Programs do not miss events: none of these tracepoints interrupts itself. Where the kernel
+ * preempts programs (recording/lib/bpf_attach.h), perf's function calls those of system calls. But
+ * there, a creation or exit can be missed while another task is preempted in that program: the new
+ * task is not followed, or the last call of the other one ends with its task_struct.
+ *
+ * A kernel was seen that has no sched_switch from certain threads (of init, in a virtual machine)
+ * to the next task, neither for BPF nor for ftrace. task->on_cpu and sched_info.last_arrival tell
+ * what was missed.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -487,19 +492,18 @@ static __always_inline bool judges_call(__u64 number)
 	       constants.calls_wanted[number / 64] & (1ULL << (number & 63));
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(on_sys_enter, struct pt_regs *regs, long number)
+static __always_inline void begin_call(long number)
 {
 	struct task_struct___when *task;
 	struct task_times *times;
 	struct rq___when *rq;
 
 	if (!judges_call(number))
-		return 0;
+		return;
 	task = current();
 	times = times_of(task);
 	if (!times)
-		return 0;
+		return;
 	times->call_number = number;
 	if (constants.short_call_ns && has_rq_clock()) {
 		rq = rq_of(task);
@@ -507,7 +511,6 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long number)
 		times->call_rq_clock = rq->clock;
 	}
 	times->call = bpf_ktime_get_ns();
-	return 0;
 }
 
 /*
@@ -554,11 +557,42 @@ static __always_inline void end_call(struct task_struct___when *task)
 	}
 }
 
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs *regs, long number)
+{
+	begin_call(number);
+	return 0;
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
 	end_call(current());
 	return 0;
+}
+
+/* The beginning of the record of raw_syscalls:* */
+struct call_context {
+	__u64	common;
+	long	number;
+};
+
+/*
+ * Instead of these, where the kernel would preempt them. They return 1: with 0, the kernel would
+ * withhold the event from all users of perf.
+ */
+SEC("?tp/raw_syscalls/sys_enter")
+int at_sys_enter(struct call_context *context)
+{
+	begin_call(context->number);
+	return 1;
+}
+
+SEC("?tp/raw_syscalls/sys_exit")
+int at_sys_exit(void *context)
+{
+	end_call(current());
+	return 1;
 }
 
 /* A task that was killed in a call, or whose call was exit(), does not return from it. */

@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Attach BPF programs to tracepoints by an event of perf. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 #include <sys/ioctl.h>
+#include <sys/utsname.h>
 #include <api/fs/fs.h>
 #include <api/fs/tracing_path.h>
 #include <bpf/libbpf.h>
 #include <linux/perf_event.h>
 #include "perf-sys.h"
 #include "bpf_attach.h"
+
+#define PREEMPTING_VERSION ((6 << 16) + (19 << 8))
+
+bool bpf_attach__is_preemptible(void)
+{
+	struct utsname kernel;
+	unsigned int version, patchlevel;
+
+	return uname(&kernel) || sscanf(kernel.release, "%u.%u", &version, &patchlevel) != 2 ||
+	       (version << 16) + (patchlevel << 8) >= PREEMPTING_VERSION;
+}
 
 static int tracepoint_id(const char *system, const char *name)
 {
