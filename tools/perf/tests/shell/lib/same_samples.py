@@ -29,6 +29,8 @@ Exit status 1 if samples differ, 2 if events were lost.
 """
 import bisect
 import collections
+import os
+import re
 import struct
 import sys
 
@@ -38,7 +40,8 @@ USER = 2
 NOBODY = 0xffffffff
 EXIT_STATES = (0x10, 0x20)
 MAX_NESTED_NS = 2_000_000
-MAX_TICKS = 10          # an emulated machine was seen to catch up 6 at once
+# Of jiffies, between two samples. An emulated machine was seen to catch up 6 at once.
+MAX_TICKS = 10 if 'VM_OUT' in os.environ else 1
 CAUSED_BY_WAKEUP = {
     'sched:sched_waking', 'sched:sched_wakeup', 'sched:sched_migrate_task',
     'sched:sched_stat_runtime', 'timer:timer_start', 'timer:timer_cancel', 'timer:hrtimer_start',
@@ -177,8 +180,12 @@ def reverse(samples):
     return [sample._replace(time=-sample.time) for sample in reversed(samples)]
 
 
+def preempts_programs():
+    return tuple(map(int, re.match(r'(\d+)\.(\d+)', os.uname().release).groups())) >= (6, 19)
+
+
 def compare_calls(ours, theirs, form, context):
-    """Compare system calls: the same ring has all first samples."""
+    """Compare system calls in the order in which most agree."""
     return min((compare(ours, theirs, form, context),
                 compare(reverse(ours), reverse(theirs), form, context)),
                key=lambda result: (result[1] + len(result[2]), result[0]))
@@ -199,7 +206,8 @@ def main():
         for (index, cpu), ours in samples.items():
             if index != number * 2 + 1:
                 continue
-            function = compare_calls if 'syscalls:' in event else compare
+            any_order = 'syscalls:' in event and preempts_programs()
+            function = compare_calls if any_order else compare
             result = function(ours, samples.get((number * 2, cpu), []), form, context)
             total += len(ours)
             repeated += len(ours) - len({(sample.time, sample.raw) for sample in ours})
