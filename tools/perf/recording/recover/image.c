@@ -21,7 +21,7 @@
 /* A damaged header must not demand any amount of time and memory. */
 #define MAX_BOX_BYTES	(1ULL << 40)
 
-/* What has remained in free memory of boxes that are gone is not distinguished at first. */
+/* Headers of boxes that are gone may remain in free memory, and are candidates as well. */
 #define MAX_BOXES	RECOVER_MAX_MAPPINGS
 
 /* The largest level of makedumpfile that leaves out no pages of files. */

@@ -393,7 +393,7 @@ static int write_all(struct recovery *recovery, struct keep_stats *kept)
 {
 	int err = recovery__load_sideband(recovery);
 
-	/* What the guard has written is beside the file, not beside an image. */
+	/* The guard writes its file beside that of --keep-file: there is none beside an image. */
 	if (!err && !is_image(recovery))
 		err = recovery__load_rings(recovery);
 	if (err)
