@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Output plain samples: all fields have a size that is known when the event is
- * opened, and an overflow does nothing but output the sample.
+ * Plain samples: all fields have a size that is known when the event is opened,
+ * and an overflow does nothing but output the sample.
  *
  * Most samples of tracepoints are plain. They need none of the steps that add
  * up the size of a sample, and remember which fields have been prepared: the
@@ -80,27 +80,4 @@ void put_split_plain(struct perf_output_handle *handle,
 	data.period = sample->period;
 	data.raw = &raw;
 	perf_output_sample(handle, &header, &data, event);
-}
-
-void output_any_plain(struct perf_event *event, u16 misc, u64 ip, u64 period,
-		      const void *raw, u32 raw_size)
-{
-	struct plain_sample sample = plain_sample(event, misc, ip, period, raw,
-						  raw_size);
-	struct perf_output_handle handle __uninitialized;
-	struct perf_sample_data data __uninitialized;
-
-	sample.time = plain_time(event);
-	data.sample_flags = 0;		/* for a LOST record */
-	if (perf_output_begin(&handle, &data, event, sample.header.size))
-		return;
-	if (likely(!handle.rest)) {
-		handle.addr = put_plain(handle.addr, sample, event,
-					plain_output_event(event));
-	} else {
-		struct plain_sample split = sample;
-
-		put_split_plain(&handle, &split, event);
-	}
-	perf_output_end(&handle);
 }

@@ -162,8 +162,4 @@ void put_split_plain(struct perf_output_handle *handle,
 		     const struct plain_sample *sample,
 		     struct perf_event *event);
 
-/* perf_output_plain() for any ring */
-void output_any_plain(struct perf_event *event, u16 misc, u64 ip, u64 period,
-		      const void *raw, u32 raw_size);
-
 #endif /* _KERNEL_EVENTS_PLAIN_SAMPLE_H */

@@ -862,6 +862,31 @@ static __always_inline void write_plain(struct perf_buffer *rb,
 		wakeup_plain(rb, top);
 }
 
+/* perf_output_plain() for any ring, and for nested writers */
+static noinline void output_any_plain(struct perf_event *event, u16 misc,
+				      u64 ip, u64 period, const void *raw,
+				      u32 raw_size)
+{
+	struct plain_sample sample = plain_sample(event, misc, ip, period, raw,
+						  raw_size);
+	struct perf_output_handle handle __uninitialized;
+	struct perf_sample_data data __uninitialized;
+
+	sample.time = plain_time(event);
+	data.sample_flags = 0;		/* for a LOST record */
+	if (perf_output_begin(&handle, &data, event, sample.header.size))
+		return;
+	if (likely(!handle.rest)) {
+		handle.addr = put_plain(handle.addr, sample, event,
+					plain_output_event(event));
+	} else {
+		struct plain_sample split = sample;
+
+		put_split_plain(&handle, &split, event);
+	}
+	perf_output_end(&handle);
+}
+
 /* perf_output_plain - output a plain sample, see internal.h */
 void perf_output_plain(struct perf_event *event, u16 misc, u64 ip, u64 period,
 		       const void *raw, u32 raw_size)
