@@ -1,7 +1,7 @@
 #!/bin/bash
 # perf record --bpf-ring: likewise on Debian's kernel of the series 6.12, which tells tasks and misses
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 900
+# timeout: 1800
 # tags: parallel night
 # needs: stock-6.12-kernel
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # perf record --bpf-ring: likewise on Debian's kernel of the newest series, which tells tasks and misses
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 900
+# timeout: 1800
 # tags: parallel night
 # needs: stock-mainline-kernel
 

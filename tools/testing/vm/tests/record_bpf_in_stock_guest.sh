@@ -1,14 +1,14 @@
 #!/bin/bash
 # perf record --bpf-ring: gapless snapshots on the kernel of Debian, and CPUs that come and go
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 900
+# timeout: 1800
 # tags: parallel night
 # needs: stock-kernel
 
 . "$(dirname "$(realpath "$0")")/../guest.sh"
 
 if [ "${1-}" != --inside ]; then
-	export KERNEL=${KERNEL:-$BUILD/${kernel:-kernel-stock}} VM_TIMEOUT=${VM_TIMEOUT:-860}
+	export KERNEL=${KERNEL:-$BUILD/${kernel:-kernel-stock}} VM_TIMEOUT=${VM_TIMEOUT:-1750}
 	need_guest
 	boot_guest "$test_file" --inside
 fi
