@@ -89,11 +89,12 @@ static inline u64 columns_clock__advance(struct columns_clock *clock, u64 ticks)
 	return clock->time + (later >> 32);
 }
 
-/* The time is @time instead of @expected: the fraction was too small, or too large. */
+/* If the time is @time instead of @expected, the fraction was too small, or too large. */
 static inline u64 columns_clock__correct(struct columns_clock *clock, u64 expected, u64 time)
 {
-	if (time != expected)
-		clock->fraction = time > expected ? 0 : 0xffffffffU;
+	u32 right = -(u32)(time == expected), early = -(u32)(time < expected);
+
+	clock->fraction = (clock->fraction & right) | early;
 	return clock->time = time;
 }
 

@@ -49,8 +49,8 @@ static inline u64 bit(unsigned int word)
 }
 
 /*
- * Where a record is: its position [bytes], from bit 32 on its kind (0xffff: the slot is empty),
- * from bit 48 on the number of its words. One number: a structure would be copied piece by piece.
+ * Where a record is: its position [bytes], from bit 32 on the number of its words, from bit 48 on
+ * its kind (0xffff: the slot is empty). One number: a structure would be copied piece by piece.
  */
 typedef u64 slot_t;
 
@@ -148,10 +148,15 @@ static inline const u32 *record_at(const struct predictor *predictor, slot_t slo
 	return (const u32 *)(predictor->base + (u32)slot);
 }
 
+static inline bool previous_has(const struct predictor *predictor, unsigned int words)
+{
+	return predictor->nr_previous >= words;
+}
+
 /* Return: the previous sample if it has @words words, or zeroes. */
 static inline const u32 *previous_record(const struct predictor *predictor, unsigned int words)
 {
-	return predictor->nr_previous >= words ? predictor->previous : zeroes;
+	return previous_has(predictor, words) ? predictor->previous : zeroes;
 }
 
 static inline u32 previous_tid(const struct predictor *predictor)
@@ -159,9 +164,10 @@ static inline u32 previous_tid(const struct predictor *predictor)
 	return predictor->previous[predictor->layout.tid];
 }
 
+/* Is a record of @kind there that has @words words? */
 static inline bool is_of(slot_t slot, unsigned int kind, unsigned int words)
 {
-	return (u16)(slot >> 32) == kind && slot >> 48 >= words;
+	return slot - ((u64)kind << 48 | (u64)words << 32) < (0x10000ULL - words) << 32;
 }
 
 /* Return: the record of @slot if it is of @kind and has @words words; or the last one that has. */
@@ -211,7 +217,7 @@ static inline void note_key(u32 *history, u32 *next, unsigned int kind, u32 key)
 static inline void note_record(struct predictor *predictor, u32 pos, unsigned int kind,
 			       unsigned int words, slot_t *task, slot_t *context)
 {
-	slot_t slot = pos | (u64)kind << 32 | (u64)words << 48;
+	slot_t slot = pos | (u64)words << 32 | (u64)kind << 48;
 
 	predictor->previous = record_at(predictor, slot);
 	predictor->nr_previous = words;
