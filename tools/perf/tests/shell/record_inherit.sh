@@ -1,8 +1,9 @@
 #!/bin/bash
 # perf record: -p, -u and a command include the tasks that are started later, -t and -i do not
 # SPDX-License-Identifier: GPL-2.0-only
-# tags: parallel
 # timeout: 240
+# tags: parallel
+# needs: upstream-perf
 
 # The recorded process starts a child with two threads, waits for it, and executes another program,
 # which starts two threads. The threads issue numbered calls; the process itself calls execve().
