@@ -38,7 +38,6 @@ struct column {
  * struct kind - the samples of one event
  * @event:	its index
  * @used:	by this block
- * @template:	index of its last template
  * @by_previous: words that the previous record predicts
  * @by_task:	words that the last record of this kind and task predicts
  * @nr:		number of records, to count each COUNT_EACHth
