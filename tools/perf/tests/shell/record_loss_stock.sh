@@ -9,9 +9,10 @@
 need perf root numbered raw_syscalls:sys_enter
 
 # stats PERF FILE: print the numbers of samples, LOST records, and lost events as counted by the
-# kernel. Fails if this perf cannot read the file.
+# kernel. Fails if this perf cannot read the file, for which perf 6.1 exits with 0.
 stats() {
 	"$1" report --stats -i "$2" > "$work/stats" 2> "$work/stats.err" || return
+	grep -q ' events: ' "$work/stats" || return
 	awk '
 		/^ *[A-Z_]+ events:/ { if (of_event) sum[$1] += $3; else total[$1] = $3 }
 		/stats:$/ && !/Aggregated/ { of_event = 1 }
@@ -55,7 +56,9 @@ compare() {
 		> "$work/issued" 2> "$work/record.err" ||
 		{ inconclusive "perf record fails: $(tail -n 1 "$work/record.err")"; return; }
 	if ! counted=$(stats "$perf" "$work/data"); then
-		# With --threads, perf 6.1 seldom writes a damaged file.
+		# With --threads, perf 6.1 seldom writes a damaged file. Where another recorder runs
+		# while BPF programs are loaded, the kernel writes records that are too long
+		# (recording/state/fixup.h), which other perfs pass on.
 		[ "$perf" != "$PERF" ] || error "perf report fails: $(cat "$work/stats.err")"
 		inconclusive "$name cannot read its own file: $(head -n 1 "$work/stats.err")"
 		return
