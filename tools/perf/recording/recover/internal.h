@@ -165,7 +165,16 @@ int recovery__load_rings(struct recovery *recovery);
 void recovery__note_written(struct recovery *recovery, const union perf_event *event, u64 time);
 
 /**
- * recovery__write_rings - write what the box did not have. Return: 0, or the value of
+ * recovery__read_ring_sideband - pass the side-band records that the box did not have to @add
+ * @add:	returns 0 or a negative errno; -ENOMEM ends the reading
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int recovery__read_ring_sideband(struct recovery *recovery,
+				 int (*add)(struct recovery *recovery, union perf_event *event));
+
+/**
+ * recovery__write_rings - write other records that the box did not have. Return: 0, or the value of
  * @recovery->write
  */
 int recovery__write_rings(struct recovery *recovery);
@@ -176,7 +185,10 @@ void recovery__free_rings(struct saved_rings *rings);
  * sideband.c
  */
 
-/** recovery__load_sideband - read all side-band records. Return: 0, or -ENOMEM */
+/**
+ * recovery__load_sideband - read all side-band records, also of recovery__load_rings(). Return: 0,
+ * or -ENOMEM
+ */
 int recovery__load_sideband(struct recovery *recovery);
 
 /**

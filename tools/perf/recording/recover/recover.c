@@ -391,11 +391,10 @@ static void report(const struct recovery *recovery, const struct keep_stats *kep
 
 static int write_all(struct recovery *recovery, struct keep_stats *kept)
 {
-	int err = recovery__load_sideband(recovery);
-
 	/* The guard writes its file beside that of --keep-file: there is none beside an image. */
-	if (!err && !is_image(recovery))
-		err = recovery__load_rings(recovery);
+	int err = is_image(recovery) ? 0 : recovery__load_rings(recovery);
+
+	err = err ?: recovery__load_sideband(recovery);
 	if (err)
 		pr_err("Not enough memory to recover the names of tasks, and the rings.\n");
 	err = err ?: recovery__write_sideband(recovery, time_of_oldest(recovery));

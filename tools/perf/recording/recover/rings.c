@@ -81,13 +81,62 @@ static int compare(const void *a, const void *b)
 	return left->sum < right->sum ? -1 : left->sum > right->sum;
 }
 
-/* Note all records, to recognize those that the box has as well. */
-static int note_records(struct recovery *recovery)
+/**
+ * struct ring_end - up to which time a ring has everything
+ * @last:	time of the newest record before the first loss [ns]
+ * @max_size:	of a record [bytes]
+ * @lost:	the ring has lost records
+ */
+struct ring_end {
+	u64	last;
+	size_t	max_size;
+	bool	lost;
+};
+
+/**
+ * struct ring_visitor - takes the records of one ring, with true headers
+ * @add:	of recovery__read_ring_sideband()
+ * @end:	what is known of the ring so far; only when they are written
+ */
+struct ring_visitor {
+	struct record_sink	 sink;
+	struct recovery		*recovery;
+	int			(*add)(struct recovery *recovery, union perf_event *event);
+	struct ring_end		 end;
+};
+
+static int visit(struct ring_visitor *visitor, const struct records *records)
 {
+	static union fixup_copy copy;
+
+	return fixup__pass(visitor->recovery->evlist, records, &copy, &visitor->sink, NULL);
+}
+
+static int note_records(struct record_sink *sink, const struct records *records,
+			struct ring *ring __maybe_unused)
+{
+	struct recovery *recovery = container_of(sink, struct ring_visitor, sink)->recovery;
 	struct saved_rings *rings = &recovery->rings;
 	struct record_iter iter;
-	struct records records;
+
+	records__for_each(records, iter) {
+		union perf_event *event = records->part[0].iov_base + iter.pos;
+		u64 time = recovery__time(recovery, event);
+
+		rings->records[rings->nr_records++].sum = sum_of(event);
+		if (time)
+			rings->oldest = min(rings->oldest, time);
+	}
+	return 0;
+}
+
+/* Note all records, to recognize those that the box has as well. */
+static int note_all(struct recovery *recovery)
+{
+	struct saved_rings *rings = &recovery->rings;
+	struct ring_visitor visitor = { .sink.write = note_records, .recovery = recovery };
 	size_t i, max = rings->bytes / sizeof(struct perf_event_header);
+	struct records records;
 
 	rings->records = calloc(max ?: 1, sizeof(*rings->records));
 	if (!rings->records)
@@ -95,14 +144,7 @@ static int note_records(struct recovery *recovery)
 	rings->oldest = UINT64_MAX;
 	for (i = 0; i < rings->nr; i++) {
 		records = records_of(rings, &rings->entries[i]);
-		records__for_each(&records, iter) {
-			union perf_event *event = records.part[0].iov_base + iter.pos;
-			u64 time = recovery__time(recovery, event);
-
-			rings->records[rings->nr_records++].sum = sum_of(event);
-			if (time)
-				rings->oldest = min(rings->oldest, time);
-		}
+		visit(&visitor, &records);
 	}
 	qsort(rings->records, rings->nr_records, sizeof(*rings->records), compare);
 	return 0;
@@ -120,7 +162,7 @@ int recovery__load_rings(struct recovery *recovery)
 		err = read_file(rings, fd);
 	if (!err && rings->bytes) {
 		if (check(rings, recovery->reader.header.sum))
-			err = note_records(recovery);
+			err = note_all(recovery);
 		else
 			pr_debug("%s is incomplete, or of another recorder.\n", path);
 	}
@@ -134,10 +176,6 @@ void recovery__free_rings(struct saved_rings *rings)
 	free(rings->records);
 	free(rings->data);
 }
-
-/*
- * Write
- */
 
 static struct ring_record *find(const struct saved_rings *rings, const union perf_event *event)
 {
@@ -157,17 +195,68 @@ void recovery__note_written(struct recovery *recovery, const union perf_event *e
 		record->is_written = true;
 }
 
-/**
- * struct ring_end - up to which time a ring has everything
- * @last:	time of the newest record before the first loss [ns]
- * @max_size:	of a record [bytes]
- * @lost:	the ring has lost records
+/*
+ * Side-band
  */
-struct ring_end {
-	u64	last;
-	size_t	max_size;
-	bool	lost;
-};
+
+/* Other records are those of the kept streams, or tell what a ring has lost. */
+static bool is_sideband(const union perf_event *event)
+{
+	switch (event->header.type) {
+	case PERF_RECORD_SAMPLE:
+	case PERF_RECORD_READ:
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static int add_sideband(struct record_sink *sink, const struct records *records,
+			struct ring *ring __maybe_unused)
+{
+	struct ring_visitor *visitor = container_of(sink, struct ring_visitor, sink);
+	struct recovery *recovery = visitor->recovery;
+	struct ring_record *record;
+	struct record_iter iter;
+
+	records__for_each(records, iter) {
+		union perf_event *event = records->part[0].iov_base + iter.pos;
+
+		record = find(&recovery->rings, event);
+		if (!is_sideband(event) || (record && record->is_written))
+			continue;
+		if (visitor->add(recovery, event) == -ENOMEM)
+			return -ENOMEM;
+		recovery->rings.nr_added++;
+	}
+	return 0;
+}
+
+int recovery__read_ring_sideband(struct recovery *recovery,
+				 int (*add)(struct recovery *recovery, union perf_event *event))
+{
+	struct ring_visitor visitor = {
+		.sink.write = add_sideband, .recovery = recovery, .add = add,
+	};
+	struct saved_rings *rings = &recovery->rings;
+	struct records records;
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < rings->nr && !err; i++) {
+		records = records_of(rings, &rings->entries[i]);
+		err = visit(&visitor, &records);
+	}
+	return err;
+}
+
+/*
+ * Write
+ */
 
 static void note_end(struct ring_end *end, const union perf_event *event, u64 time)
 {
@@ -182,21 +271,11 @@ static bool is_whole(const struct ring_end *end, const struct rings_entry *entry
 	return !end->lost && entry->free >= max(2 * end->max_size, (size_t)MIN_FREE);
 }
 
-/**
- * struct ring_writer - takes the records of one ring
- * @end:	what is known of the ring so far
- */
-struct ring_writer {
-	struct record_sink	 sink;
-	struct recovery		*recovery;
-	struct ring_end		 end;
-};
-
 static int write_records(struct record_sink *sink, const struct records *records,
 			 struct ring *ring __maybe_unused)
 {
-	struct ring_writer *writer = container_of(sink, struct ring_writer, sink);
-	struct recovery *recovery = writer->recovery;
+	struct ring_visitor *visitor = container_of(sink, struct ring_visitor, sink);
+	struct recovery *recovery = visitor->recovery;
 	struct record_iter iter;
 	int err;
 
@@ -204,8 +283,8 @@ static int write_records(struct record_sink *sink, const struct records *records
 		union perf_event *event = records->part[0].iov_base + iter.pos;
 		struct ring_record *record = find(&recovery->rings, event);
 
-		note_end(&writer->end, event, recovery__time(recovery, event));
-		if (record && record->is_written)
+		note_end(&visitor->end, event, recovery__time(recovery, event));
+		if (is_sideband(event) || (record && record->is_written))
 			continue;
 		err = recovery__write_record(recovery, event);
 		if (err)
@@ -217,18 +296,17 @@ static int write_records(struct record_sink *sink, const struct records *records
 
 static int write_ring(struct recovery *recovery, const struct rings_entry *entry, u64 *end_time)
 {
-	static union fixup_copy copy;
-	struct ring_writer writer = {
+	struct ring_visitor visitor = {
 		.sink.write = write_records, .recovery = recovery,
 		.end.last = recovery->reader.header.complete,
 	};
 	struct records records = records_of(&recovery->rings, entry);
 	int err;
 
-	writer.end.lost = entry->len && !records__len(&records);
-	err = fixup__pass(recovery->evlist, &records, &copy, &writer.sink, NULL);
-	if (!is_whole(&writer.end, entry))
-		*end_time = min(*end_time, writer.end.last);
+	visitor.end.lost = entry->len && !records__len(&records);
+	err = visit(&visitor, &records);
+	if (!is_whole(&visitor.end, entry))
+		*end_time = min(*end_time, visitor.end.last);
 	return err;
 }
 

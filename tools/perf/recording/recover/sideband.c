@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Read the side-band records of a box, and write them by time. */
+/* Read the side-band records of a box and of the rings, and write them by time. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/kernel.h>
@@ -49,22 +50,29 @@ static bool is_whole(const union perf_event *event)
 	       sb_record__body_size(event, event->header.size) <= event->header.size;
 }
 
+/* Return: 0, -ENOMEM, or -EINVAL if the record is malformed. */
+static int add_whole(struct recovery *recovery, union perf_event *event)
+{
+	if (!is_whole(event))
+		return -EINVAL;
+	return is_left_out(event) ? 0 : add(recovery, event);
+}
+
 static int add_block(struct recovery *recovery, const struct box_slot *slot)
 {
 	struct records records;
 	bool intact = recovery__read_block(recovery, slot, &records);
 	struct record_iter iter;
-	int err = 0;
+	int err;
 
 	records__for_each(&records, iter) {
 		union perf_event *event = records.part[0].iov_base + iter.pos;
 
-		if (!is_whole(event))
-			intact = false;
-		else if (!is_left_out(event))
-			err = add(recovery, event);
-		if (err)
+		recovery__note_written(recovery, event, recovery__time(recovery, event));
+		err = add_whole(recovery, event);
+		if (err == -ENOMEM)
 			return err;
+		intact = intact && !err;
 	}
 	recovery->damaged_sideband += !intact;
 	return 0;
@@ -87,6 +95,7 @@ int recovery__load_sideband(struct recovery *recovery)
 
 	for (i = 0; i < reader->nr[BOX_SIDEBAND] && !err; i++)
 		err = add_block(recovery, &reader->slots[BOX_SIDEBAND][i]);
+	err = err ?: recovery__read_ring_sideband(recovery, add_whole);
 	if (!err && recovery->sideband.nr)
 		qsort(recovery->sideband.records, recovery->sideband.nr,
 		      sizeof(*recovery->sideband.records), compare);

@@ -172,8 +172,11 @@ pause 0.5
 kill "$numbered"
 wait "$numbered" 2> /dev/null
 pgrep -P "$recorder" -x perf-guard > "$work/guard" || error "no guard"
-# Less than a ring holds: no reader wakes up for it.
-"$work/$comm" --threads 1 --tag 9 --count 997 > /dev/null
+# Less than a ring holds: no reader wakes up for it, and none reads the names and maps.
+mkdir "$work/late"
+cp "$work/$comm" "$work/late"
+kill -STOP "$recorder"
+"$work/late/$comm" --threads 1 --tag 9 --count 997 > /dev/null
 kill_recorder 0
 recover || error "not recovered: $(< "$work/inject.err")"
 note "$(grep 'rings that nobody' "$work/inject.err")"
@@ -182,6 +185,7 @@ numbered_ranges "$work/recovered" | grep -qw 9:1-997 ||
 "$PERF" script "${no_symbols[@]}" -i "$work/recovered" -F comm,event 2> /dev/null |
 	grep -v snapshot: | sort | uniq -c > "$work/comms"
 grep -qv "$comm " "$work/comms" && error "names: $(< "$work/comms")"
+"$PERF" buildid-list -i "$work/recovered" | grep -q "/late/$comm$" || error "no build-id"
 trace_options=(--time ",$end")		# rounded down to microseconds
 numbered_ranges "$work/recovered" | grep -qwE '9:1-99[67]' ||
 	error "claimed are $(numbered_ranges "$work/recovered"): $(< "$work/inject.err")"
