@@ -172,8 +172,11 @@ class Fleet:
                 machine.result['state'] = await machine.control(self.options.action)
         return await self.run(names, work)
 
-    async def snapshot(self, names, archive, first):
-        """Take snapshots of @names, or of @first and then of its peers among @names."""
+    async def snapshot(self, names, archive, first, excluded):
+        """Take snapshots of @names, or of @first and then of its peers among @names.
+
+        Without @names, take those of all its peers that are not @excluded.
+        """
         async def work(machine):
             await machine.snapshot(self.gates, archive,
                                    add_peers if machine.name == first else None)
@@ -181,7 +184,7 @@ class Fleet:
             machine.result.update(await asyncio.to_thread(describe_file, path))
 
         def add_peers(addresses):
-            peers = nodes.choose_peers(addresses, first, names)
+            peers = nodes.choose_peers(addresses, first, names, excluded)
             warn(f'{first} has {len(peers)} peers' + (f': {nodes.fold(peers)}' if peers else ''))
             self.add(peers, work)
         return await self.run([first] if first else names, work)
@@ -203,7 +206,7 @@ def control(options, names):
     return status_of(results)
 
 
-def snapshot(options, names, first):
+def snapshot(options, names, first, excluded):
     now = time.time()
     reason = os.environ.get('PERF_SNAPSHOT_REASON') if options.file else None
     # A snapshot that was asked for, as by perf fleet on another machine, must not ask all again.
@@ -226,7 +229,8 @@ def snapshot(options, names, first):
                 local['error'] = str(error)
                 warn(f'{local["machine"]}: {error}')
         chrony = clock.local_chrony_bound()
-        manifest['machines'] += run(lambda: Fleet(options).snapshot(names, archive, first))
+        manifest['machines'] += run(lambda: Fleet(options).snapshot(names, archive, first,
+                                                                   excluded))
         machines = [machine for machine in manifest['machines'] if 'file' in machine]
         if not machines:
             archive.remove()
@@ -288,11 +292,19 @@ def run(start):
 
 
 def find_machines(options):
-    """Return the names of the machines, or None for all peers, and the first one, or None."""
-    names = nodes.select(options.nodes, options.exclude) if options.nodes else None
+    """Find the machines.
+
+    Return their names, or None for all peers; the first one, or None; without names, those of -x.
+    """
+    names, excluded = None, []
+    if options.nodes:
+        names = nodes.select(options.nodes, options.exclude)
+    elif options.exclude:
+        excluded = nodes.select(options.exclude)
     peers = getattr(options, 'peers', None)
     if peers and os.path.exists(peers):
-        names, first = nodes.choose_peers(nodes.peers_in_file(peers), '', names), None
+        names, first = nodes.choose_peers(nodes.peers_in_file(peers), '', names,
+                                         excluded), None
         warn(f'{peers} has {len(names)} peers' + (f': {nodes.fold(names)}' if names else ''))
     elif peers:
         first = nodes.select_one(peers)
@@ -302,7 +314,7 @@ def find_machines(options):
         first = None
     if getattr(options, 'file', None) and names:
         names = [name for name in names if nodes.host_of(name) not in nodes.own_names()]
-    return names, first
+    return names, first, excluded
 
 
 def main():
@@ -311,13 +323,13 @@ def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     os.umask(0o077)             # recordings tell what all users did
     try:
-        names, first = find_machines(options)
+        names, first, excluded = find_machines(options)
     except nodes.NodesError as error:
         warn(error)
         return USAGE
     try:
         if options.action == 'snapshot':
-            return snapshot(options, names, first)
+            return snapshot(options, names, first, excluded)
         return control(options, names)
     except ArchiveError as error:
         warn(error)

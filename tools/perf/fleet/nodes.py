@@ -113,13 +113,14 @@ def parse_address(text):
     return str(address)
 
 
-def choose_peers(addresses, first, names=None):
+def choose_peers(addresses, first, names=None, excluded=()):
     """Return the machines that have these addresses, without the @first, which has told them.
 
-    Without @names, the addresses themselves are the machines.
+    Without @names, the addresses themselves are the machines, but for those of machines that are
+    @excluded.
     """
-    own = addresses_of(first)
-    peers = sorted({address for address in map(parse_address, addresses) if address} - own)
+    others = addresses_of(first).union(*map(addresses_of, excluded))
+    peers = sorted({address for address in map(parse_address, addresses) if address} - others)
     if names is None:
         return peers[:MAX_PEERS]
     return [name for name in names if name != first and addresses_of(name).intersection(peers)]

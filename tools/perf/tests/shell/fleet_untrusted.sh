@@ -21,11 +21,13 @@ cat > "$work/ssh" <<'END'
 name=${*: -2:1} command=${*: -1}
 [[ $command =~ head\ -c\ ([0-9]+) ]] && head -c "${BASH_REMATCH[1]}" > "${0%/*}/text.$name"
 name=${name#*@}
-facts() { printf 'perf-fleet\nkernel 6.1\nperf perf version 6.12\nready\n'; }
+facts() { printf 'perf-fleet\nkernel 6.1\nperf perf version 6.12\n'"$peers"'ready\n'; }
 clocks() { for _ in {1..8}; do read -r; echo "time $EPOCHREALTIME"; done; read -r; }
 file() { echo "size ${1-6} 1.5 time ${2-perf.data.2026112310461093}"; read -r; }
 case $name in
-good* | *:*)	facts; clocks; file; printf abcdef ;;
+social)		peers='peer 10.7.0.1\npeer 10.7.0.2\npeer 10.7.0.3\n'
+		facts; clocks; file; printf abcdef ;;
+good* | *:* | 10.7.*)	facts; clocks; file; printf abcdef ;;
 noisy)		echo "Welcome!"; facts; clocks; file; printf abcdef ;;
 escape)		facts; clocks; file 6 ../../../etc/passwd; printf abcdef ;;
 more)		facts; clocks; file 6; printf 'abcdef and more' ;;
@@ -98,6 +100,10 @@ keys="'kernel', 'perf', 'size', 'complete_s', 'limit', 'remote_file'"
 clock="h['good1']['clock']"
 [ "$(manifest "abs(${clock}['offset_ns']) <= ${clock}['bound_ns']")" = True ] || error "wrong clock"
 grep -qE '^t.tar: 6 of 6 machines, .* clocks within [0-9.]+ ms' out || error "printed: $(cat out)"
+
+subtest "--peers: -x leaves out peers"
+snapshot 0 --peers social -x '10.7.0.[2-3]'
+[ "$(manifest "sorted(h)")" = "['10.7.0.1', 'social']" ] || error "$(manifest "sorted(h)")"
 
 subtest "users and IPv6 addresses are names of machines"
 snapshot 0 -w 'root@good[1-2],::1,[fe80::2],::ffff:10.0.0.1,u@[fe80::3]'
