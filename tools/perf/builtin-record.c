@@ -1031,6 +1031,7 @@ int cmd_record(int argc, const char **argv)
 	signals__claim();
 	fill_standard_streams();
 	setlocale(LC_ALL, "");
+	setlocale(LC_NUMERIC, "C");	/* programs read JSON, SVG, acks, and the text of samples */
 	set_defaults();
 	rec.evlist = evlist__new();
 	if (!rec.evlist)

@@ -62,6 +62,23 @@ is "ascii(of('file')[0]['name'].rpartition('.')[0])" "'$work/\\ufffd\\xe9\\ufffd
 python3 -c 'import sys, xml.etree.ElementTree as tree; tree.parse(sys.argv[1])' "$work/loss.svg" ||
 	error "the picture is not XML"
 
+subtest "a locale with a decimal comma: numbers in JSON, pictures and acks have a point"
+mkdir "$work/locales"
+if localedef -i de_DE -f UTF-8 "$work/locales/de_DE.UTF-8" > "$work/localedef.out" 2>&1; then
+	printf '#!/bin/sh\nLOCPATH=%s LC_ALL=de_DE.UTF-8 exec "%s" "$@"\n' "$work/locales" "$PERF" \
+		> "$work/german"
+	chmod +x "$work/german"
+	PERF=$work/german recorder_start -a -q --summary=json -o "$work/comma" -e dummy \
+		-e sched:sched_switch/overwrite/ --loss-report="$work/comma.svg"
+	control snapshot || error "no snapshot"
+	[[ $answer =~ ^"ack $work/comma "[0-9]+\.[0-9]{6}" none"$ ]] || error "the answer is '$answer'"
+	recorder_stop
+	is "of('end')[0]['lost']" 0
+	! grep -E '(x|width)="[0-9]+,' "$work/comma.svg" || error "the picture has commas"
+else
+	inconclusive "no locale de_DE: $(tail -n 1 "$work/localedef.out")"
+fi
+
 subtest "kept streams"
 recorder_start -a --summary=json -e sched:sched_switch --keep=60s,64M -o "$work/kept"
 control snapshot || error "no snapshot"
