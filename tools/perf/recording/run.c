@@ -339,7 +339,10 @@ static int begin(struct recorder *rec)
 	if (!target->initial_delay)
 		bpf_ring__sync(rec->evlist);
 	off_cpu__start(&rec->off_cpu);
-	if (!target__none(target) && target->initial_delay <= 0)
+	/* Durations are those of all tasks: they do not wait for an exec. */
+	if (target__none(target) && target->initial_delay <= 0)
+		when__enable(&rec->triggers.when);
+	else if (target->initial_delay <= 0)
 		triggers__enable(&rec->triggers);
 	if (target->initial_delay)
 		pr_info(EVLIST_DISABLED_MSG);

@@ -290,6 +290,16 @@ grep -qF 'on-cpu>1000s: 0 durations' "$work/record.err" ||
 	error "not the condition of the command line"
 grep -qF 'syscall>23ms' "$work/record.err" && error "a condition of the configuration"
 
+subtest "the durations of a command are judged without -a, too"
+for mode in -v --advise; do
+	"$PERF" record -e sched:sched_process_exec --keep=60s,32M $mode -o "$work/data" \
+		--switch-output-when="syscall(nanosleep,clock_nanosleep)>23ms if comm==$comm" \
+		-- "$delays" syscall 41 43 > /dev/null 2> "$work/record.err" ||
+		error "perf record fails"
+	grep -E ': (2 durations|2 of 2 durations)' "$work/record.err" ||
+		error "$mode: not 2 durations: $(grep durations "$work/record.err")"
+done
+
 subtest "the recorder's own durations are not reported"
 rm -f "$work"/data*
 recorder_start "${events[@]}" -v -o "$work/data" --switch-output-when='syscall>1us if comm==perf' \
