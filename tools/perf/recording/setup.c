@@ -125,7 +125,7 @@ static int init_readers(struct recorder *rec)
 	      readers__init(readers, drained, nr, &rec->pollset);
 	if (!err)
 		err = drain_thread__init(&rec->drain_thread, channel(rec, CHANNEL_TRACKING),
-					 rec->evlist, readers);
+					 rec->evlist, readers, rec->keep.box);
 	return err ?: channels__poll(&rec->channels, rec->evlist);
 }
 
@@ -334,6 +334,14 @@ static int guard_channel(struct recorder *rec, struct channel *channel)
 	return err;
 }
 
+/* The backlog of side-band is read as a ring: the box does not have it yet. */
+static int guard_backlog(struct recorder *rec)
+{
+	const struct drain_thread *drain_thread = &rec->drain_thread;
+
+	return guard__add(&rec->guard, drain_thread->fd, page_size + drain_thread->size);
+}
+
 static int guard_rings(struct recorder *rec)
 {
 	struct channel *stream;
@@ -343,7 +351,8 @@ static int guard_rings(struct recorder *rec)
 		return 0;
 	channels__for_each_stream(&rec->channels, stream)
 		err = err ?: guard_channel(rec, stream);
-	return err ?: guard_channel(rec, &rec->channels.channel[CHANNEL_TRACKING]);
+	return err ?: guard_channel(rec, &rec->channels.channel[CHANNEL_TRACKING]) ?:
+	       guard_backlog(rec);
 }
 
 int recorder__prepare(struct recorder *rec, int argc, const char **argv)
@@ -365,9 +374,9 @@ int recorder__prepare(struct recorder *rec, int argc, const char **argv)
 		err = init_output(rec);
 	if (!err)
 		err = open_rings(rec);
-	err = err ?: guard_rings(rec);
 	if (!err)
 		err = init_readers(rec);
+	err = err ?: guard_rings(rec);
 	if (!err)
 		err = loss_report__init(&rec->report, &rec->channels, rec->evlist);
 	if (!err)

@@ -177,7 +177,9 @@ static bool write_ring(const struct guarding *guarding, const struct guarded_rin
 {
 	const u64 offset = ring->page->data_offset ?: page_size;
 	const u64 size = ring->page->data_size ?: ring->bytes - page_size;
-	const u64 head = ring_buffer_read_head(ring->page), tail = ring->page->data_tail;
+	const u64 tail = ring->page->data_tail;
+	/* The backlog may have begun to start over: then it is empty. */
+	const u64 head = max(ring_buffer_read_head(ring->page), tail);
 
 	if (head - tail > size || size & (size - 1) || offset + size > ring->bytes)
 		return false;

@@ -3,9 +3,9 @@
  * Save what the rings have when the recorder is killed, for --keep-file.
  *
  * A guard is a process that maps the rings of the kept streams and of side-band records as well,
- * and sleeps. When the recorder is gone, it writes what nobody has read yet to FILE.rings, and
- * ends. perf inject --recover-keep adds that to what FILE has. The rings live as long as the guard
- * has their descriptors.
+ * and the backlog of the latter (sideband/drain_thread.h), and sleeps. When the recorder is gone,
+ * it writes what nobody has read yet to FILE.rings, and ends. perf inject --recover-keep adds that
+ * to what FILE has. The rings live as long as the guard has their descriptors.
  *
  * A guard costs memory: the pages that the recorder has changed since the fork. The OOM killer
  * prefers the recorder, which has far more.

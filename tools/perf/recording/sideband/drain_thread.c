@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
+#include <internal/lib.h>
 #include <linux/kernel.h>
 #include <sys/mman.h>
 #include "util/debug.h"
+#include "recording/lib/fd.h"
 #include "recording/lib/thread.h"
 #include "recording/ring/channel.h"
 #include "recording/ring/readers.h"
@@ -13,26 +16,32 @@
  * From the rings to the file and the backlog. Caller holds @lock.
  */
 
+/* When the recorder is killed, the guard reads what was stored before. */
+static void set(__u64 *position, u64 value)
+{
+	__atomic_store_n(position, value, __ATOMIC_RELEASE);
+}
+
 static bool backlog_has_space(const struct drain_thread *drain_thread,
 			      const struct records *records)
 {
-	u64 used = drain_thread->head - drain_thread->tail;
+	u64 used = drain_thread->page->data_head - drain_thread->page->data_tail;
 
 	return drain_thread->size - used >= records__len(records);
 }
 
 static void append_to_backlog(struct drain_thread *drain_thread, const struct records *records)
 {
-	struct records space = records__of_ring(drain_thread->backlog, drain_thread->size,
-						drain_thread->head,
-						drain_thread->head + records__len(records));
+	u64 head = drain_thread->page->data_head;
+	struct records space = records__of_ring(drain_thread->backlog, drain_thread->size, head,
+						head + records__len(records));
 	size_t pos = 0, i;
 
 	for (i = 0; i < ARRAY_SIZE(space.part) && space.part[i].iov_len; i++) {
 		records__copy(records, pos, space.part[i].iov_base, space.part[i].iov_len);
 		pos += space.part[i].iov_len;
 	}
-	drain_thread->head += pos;
+	set(&drain_thread->page->data_head, head + pos);
 }
 
 static int write_fixed(struct record_sink *sink, const struct records *records, struct ring *ring)
@@ -84,24 +93,30 @@ static int drain_next(struct drain_thread *drain_thread, size_t *bytes)
 	return 0;
 }
 
-/* Start over where the backlog is empty: it then touches no more memory than it needs. */
+/*
+ * Start over where the backlog is empty: it then touches no more memory than it needs. The head is
+ * less than the tail for an instant: that is empty, too.
+ */
 static void consume_backlog(struct drain_thread *drain_thread, backlog_consume_t consume, void *arg)
 {
+	struct perf_event_mmap_page *page = drain_thread->page;
 	struct records records;
 	u64 head;
 
 	drain_thread__hold(drain_thread);
-	head = drain_thread->head;
+	head = page->data_head;
 	drain_thread__release(drain_thread);
 
-	records = records__of_ring(drain_thread->backlog, drain_thread->size, drain_thread->tail,
+	records = records__of_ring(drain_thread->backlog, drain_thread->size, page->data_tail,
 				   head);
 	consume(arg, &records);
 
 	drain_thread__hold(drain_thread);
-	drain_thread->tail = head;
-	if (drain_thread->head == head)
-		drain_thread->head = drain_thread->tail = 0;
+	set(&page->data_tail, head);
+	if (page->data_head == head) {
+		set(&page->data_head, 0);
+		set(&page->data_tail, 0);
+	}
 	drain_thread__release(drain_thread);
 }
 
@@ -211,27 +226,42 @@ void drain_thread__stop(struct drain_thread *drain_thread)
  * Memory
  */
 
-static int map_backlog(struct drain_thread *drain_thread)
+static size_t mapped_bytes(const struct drain_thread *drain_thread)
 {
+	return page_size + drain_thread->size;
+}
+
+static int map_backlog(struct drain_thread *drain_thread, bool shared)
+{
+	int flags = shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 	struct ring *ring;
+	size_t bytes;
+	void *map;
 
 	drain_thread->size = BACKLOG_BYTES;
 	channel__for_each_ring(drain_thread->channel, ring)
 		drain_thread->size = max(drain_thread->size, ring__size(ring));
-	drain_thread->backlog = mmap(NULL, drain_thread->size, PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (drain_thread->backlog != MAP_FAILED)
-		return 0;
-	drain_thread->backlog = NULL;
-	return -ENOMEM;
+	bytes = mapped_bytes(drain_thread);
+	drain_thread->fd = shared ? memfd_create("backlog", MFD_CLOEXEC) : -1;
+	if (shared && (drain_thread->fd < 0 || ftruncate(drain_thread->fd, bytes)))
+		return -errno;
+	map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, drain_thread->fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	drain_thread->page = map;
+	drain_thread->page->data_offset = page_size;
+	drain_thread->page->data_size = drain_thread->size;
+	drain_thread->backlog = map + page_size;
+	return 0;
 }
 
 int drain_thread__init(struct drain_thread *drain_thread, struct channel *channel,
-		       struct evlist *evlist, struct readers *readers)
+		       struct evlist *evlist, struct readers *readers, bool shared)
 {
 	struct ring *ring;
 	int err;
 
+	drain_thread->fd = -1;
 	drain_thread->channel = channel;
 	drain_thread->evlist = evlist;
 	drain_thread->readers = readers;
@@ -240,7 +270,7 @@ int drain_thread__init(struct drain_thread *drain_thread, struct channel *channe
 	thread__init_recursive_lock(&drain_thread->lock);
 	channel__for_each_ring(channel, ring)
 		ring->pollset = readers->no_threads ? readers->recorder : &drain_thread->pollset;
-	err = pollset__init(&drain_thread->pollset) ?: map_backlog(drain_thread);
+	err = pollset__init(&drain_thread->pollset) ?: map_backlog(drain_thread, shared);
 	if (err)
 		pr_err("Cannot prepare to drain the tracking rings: %s\n", strerror(-err));
 	return err;
@@ -250,8 +280,9 @@ void drain_thread__exit(struct drain_thread *drain_thread)
 {
 	if (!drain_thread->channel)
 		return;
-	if (drain_thread->backlog)
-		munmap(drain_thread->backlog, drain_thread->size);
+	if (drain_thread->page)
+		munmap(drain_thread->page, mapped_bytes(drain_thread));
+	fd__close(&drain_thread->fd);
 	pollset__exit(&drain_thread->pollset);
 	*drain_thread = (struct drain_thread){ 0 };
 }

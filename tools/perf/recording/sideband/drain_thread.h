@@ -50,7 +50,9 @@ struct readers;
  * @copy:	of a record that is fixed up; used with @lock held
  * @lock:	recursive; held while the rings are drained
  * @next:	index of the ring to drain next
- * @backlog:	@size bytes, from @tail to @head in use
+ * @page:	control page of the backlog, with @data_head and @data_tail: as of a ring
+ * @backlog:	@size bytes behind @page
+ * @fd:		of the memory of both, for the guard (keep/guard.h); or -1
  * @pollset:	what the thread waits for
  * @no_tasks:	all tasks that the rings belong to have exited
  * @quit:	the thread is to end
@@ -67,10 +69,10 @@ struct drain_thread {
 	union fixup_copy	 copy;
 	pthread_mutex_t		 lock;
 	int			 next;
+	struct perf_event_mmap_page *page;
 	void			*backlog;
 	size_t			 size;
-	u64			 head;
-	u64			 tail;
+	int			 fd;
 	struct pollset		 pollset;
 	bool			 no_tasks;
 	bool			 quit;
@@ -81,11 +83,12 @@ struct drain_thread {
 /**
  * drain_thread__init - set the rings' @pollset, allocate the backlog
  * @drain_thread: zeroed; @to_file and @to_backlog are to be set before the first drain
+ * @shared:	another process is to map the backlog, too
  *
  * Return: 0, or a negative errno after an error message.
  */
 int drain_thread__init(struct drain_thread *drain_thread, struct channel *channel,
-		       struct evlist *evlist, struct readers *readers);
+		       struct evlist *evlist, struct readers *readers, bool shared);
 
 /**
  * drain_thread__start - start the thread, unless there are to be no threads

@@ -196,6 +196,43 @@ rm "$box.rings"
 rm -f "$work/recovered"
 wait_until 60 ended "$(< "$work/guard")" || error "the guard does not end"
 
+# Stop one thread until the recorder is killed.
+cat > "$work/stop_thread.py" << 'END'
+import ctypes, os, sys
+
+SEIZE, INTERRUPT, WALL = 0x4206, 0x4207, 0x40000000
+ptrace = ctypes.CDLL(None).ptrace
+ptrace.argtypes = [ctypes.c_long] * 4
+tid = int(sys.argv[1])
+if ptrace(SEIZE, tid, 0, 0) or ptrace(INTERRUPT, tid, 0, 0):
+    sys.exit('cannot trace it')
+os.waitpid(tid, WALL)
+print('stopped', flush=True)
+os.waitpid(tid, WALL)
+END
+
+subtest "names that were read, but not taken over, when the recorder was killed"
+keep --keep=60s -m 16
+pause 0.5
+python3 "$work/stop_thread.py" "$recorder" > "$work/stopped" 2>&1 &
+tracer=$!
+if wait_until 10 grep -q stopped "$work/stopped"; then
+	for ((i = 0; i < 300; i++)); do
+		"$work/$comm" --threads 1 --tag 9 --count 7
+	done > /dev/null
+	kill_recorder 0.3
+	recover || error "not recovered: $(< "$work/inject.err")"
+	"$PERF" script "${no_symbols[@]}" -i "$work/recovered" -F comm,event 2> /dev/null |
+		grep -v snapshot: | sort | uniq -c > "$work/comms"
+	grep -q "$comm " "$work/comms" || error "no samples"
+	grep -qv "$comm " "$work/comms" && error "names: $(head -3 "$work/comms")"
+else
+	kill_recorder 0
+	inconclusive "$(< "$work/stopped")"
+fi
+kill "$tracer" 2> /dev/null
+wait "$tracer" 2> /dev/null
+
 subtest "without the guard, what nobody had read is not claimed"
 keep --keep=60s
 pause 0.5

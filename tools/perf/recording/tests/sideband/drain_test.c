@@ -126,7 +126,7 @@ static void fill_rings(void)
 static void start(bool no_threads)
 {
 	readers.no_threads = no_threads;
-	if (drain_thread__init(&drain_thread, &channel, NULL, &readers))
+	if (drain_thread__init(&drain_thread, &channel, NULL, &readers, false))
 		exit(1);
 	drain_thread.to_backlog = true;
 	memset(order, 0, sizeof(order));
