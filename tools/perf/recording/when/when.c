@@ -37,7 +37,7 @@
  */
 struct when_open {
 	u64	begin;
-	u32	tid;
+	u64	task;
 	u32	condition;
 };
 
@@ -78,14 +78,14 @@ void when__clear(struct when *when)
 /* Return: where a duration is in the table; if it is not there, where to note it. */
 static struct when_open *find_open(struct when *when, const struct duration_report *judged)
 {
-	u64 hash = (judged->begin ^ judged->tid * 0x9e3779b97f4a7c15ULL ^ judged->condition) *
+	u64 hash = (judged->begin ^ judged->task * 0x9e3779b97f4a7c15ULL ^ judged->condition) *
 		   0x9e3779b97f4a7c15ULL >> (64 - OPEN_BITS);
 	struct when_open *best = &when->reported[hash], *open;
 	unsigned int i;
 
 	for (i = 0; i < MAX_PROBES; i++) {
 		open = &when->reported[(hash + i) & (MAX_OPEN - 1)];
-		if (open->begin == judged->begin && open->tid == judged->tid &&
+		if (open->begin == judged->begin && open->task == judged->task &&
 		    open->condition == judged->condition)
 			return open;
 		if (open->begin < best->begin)		/* 0 is the first of all */
@@ -98,12 +98,13 @@ static struct when_open *find_open(struct when *when, const struct duration_repo
 static bool was_reported(struct when *when, const struct duration_report *judged)
 {
 	struct when_open *open = find_open(when, judged);
-	bool same = open->begin == judged->begin && open->tid == judged->tid &&
+	bool same = open->begin == judged->begin && open->task == judged->task &&
 		    open->condition == judged->condition;
 
 	if (judged->open)
 		*open = (struct when_open){
-			.begin = judged->begin, .tid = judged->tid, .condition = judged->condition,
+			.begin = judged->begin, .task = judged->task,
+			.condition = judged->condition,
 		};
 	else if (same)
 		open->begin = 0;

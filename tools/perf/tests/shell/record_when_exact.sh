@@ -74,6 +74,38 @@ for condition in syscall off-cpu "$call_pair"; do
 	compare "$condition" "thread-exec syscall" 23
 done
 
+subtest "a duration of a thread that executes a program meanwhile"
+cat > "$work/exec.py" <<- 'END'
+	import os
+	import sys
+	import threading
+	import time
+
+	LATER = 'import os; os.getsid(0)'
+
+	def execute():
+	    os.getpgid(0)
+	    time.sleep(0.3)
+	    os.execv(sys.argv[1], [sys.argv[1], '-c', LATER])
+
+	threading.Thread(target=execute).start()
+	threading.Event().wait()
+END
+python=$work/pyt$$
+ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$python"
+who=${python##*/}
+condition='syscalls:sys_enter_getpgid..syscalls:sys_enter_getsid'
+start "$condition>1us" --advise
+"$python" "$work/exec.py" "$python" || error "the program fails"
+measured 1
+# It is too long before it has another tid, and is reported then.
+start "$condition>101ms" --cooldown=1ms
+"$python" "$work/exec.py" "$python" || error "the program fails"
+recorder_stop
+grep -q " if comm==$who: 1 duration " "$work/record.err" ||
+	error "not reported once: $(grep 'durations\? ' "$work/record.err")"
+who=$comm
+
 subtest "a process that is killed in a call, and remains a zombie"
 for condition in syscall "$raw_pair" "$call_pair"; do
 	compare "$condition" killed 23

@@ -28,19 +28,13 @@ struct pt_regs___when {
 	unsigned long sp;
 } __attribute__((preserve_access_index));
 
-struct task_struct___birth {
-	__u64 start_time;
-} __attribute__((preserve_access_index));
-
 /**
  * struct open_pair - what has begun
  * @begin:	[ns]
- * @birth:	of the thread, to know another one with the same id
  * @sp:		stack pointer at the beginning of the call
  */
 struct open_pair {
 	__u64			begin;
-	__u64			birth;
 	__u64			sp;
 	struct duration_owner	owner;
 	__u32			cpu;
@@ -57,11 +51,6 @@ struct {
 static __always_inline struct task_struct___when *current(void)
 {
 	return (void *)bpf_get_current_task_btf();
-}
-
-static __always_inline __u64 birth_of(struct task_struct___when *task)
-{
-	return ((struct task_struct___birth *)task)->start_time;
 }
 
 static __always_inline __u64 stack_pointer(struct pt_regs___when *regs)
@@ -102,11 +91,11 @@ static __always_inline __u64 key_of(void *record, const volatile struct duration
 static __always_inline void begin(__u64 key, __u64 sp)
 {
 	struct task_struct___when *task = current();
-	struct open_pair pair = { .birth = birth_of(task), .sp = sp }, *outer;
+	struct open_pair pair = { .sp = sp }, *outer;
 
 	if (constants.calls) {
 		outer = bpf_map_lookup_elem(&pairs, &key);
-		if (outer && outer->birth == pair.birth && sp < outer->sp)
+		if (outer && outer->owner.task == (__u64)task && sp < outer->sp)
 			return;
 	}
 	own(&pair.owner, task);
@@ -139,7 +128,7 @@ static __always_inline void end(__u64 key, __u64 sp)
 
 	if (!open)
 		return;
-	if (!constants.end_field.size && open->birth != birth_of(current()))
+	if (!constants.end_field.size && open->owner.task != (__u64)current())
 		return;
 	if (constants.calls && sp && sp <= open->sp)
 		return;
@@ -157,7 +146,7 @@ static __always_inline struct open_pair *find(struct task_struct___when *task, _
 {
 	struct open_pair *open = bpf_map_lookup_elem(&pairs, &key);
 
-	return open && open->birth == birth_of(task) ? open : NULL;
+	return open && open->owner.task == (__u64)task ? open : NULL;
 }
 
 SEC("tp_btf/sched_process_exit")
@@ -185,18 +174,26 @@ int BPF_PROG(on_free, struct task_struct___when *task)
 	return 0;
 }
 
-/* Functions of the old program do not return. */
+/*
+ * Functions of the old program do not return. Under its new tid, the thread may have begun already;
+ * what the thread before it began there is over.
+ */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct___when *task, int old_tid)
 {
 	__u64 old_key = (__u32)old_tid, key = (__u32)task->pid;
-	struct open_pair *open = find(task, old_key), pair;
+	struct open_pair *open, pair;
 
-	if (!open || (old_key == key && !constants.calls))
+	if (old_key == key && !constants.calls)
+		return 0;
+	if (constants.calls || !find(task, key))
+		bpf_map_delete_elem(&pairs, &key);
+	open = find(task, old_key);
+	if (!open)
 		return 0;
 	pair = *open;
 	bpf_map_delete_elem(&pairs, &old_key);
-	if (constants.calls)
+	if (constants.calls || find(task, key))
 		return 0;
 	pair.owner.tid = task->pid;
 	if (bpf_map_update_elem(&pairs, &key, &pair, BPF_ANY))

@@ -200,6 +200,7 @@ struct duration_words {
  * @begin:	[ns]
  * @end:	[ns]; if @open, when that was noticed
  * @key:	value of the field of DURATION_PAIR, or 0
+ * @task:	address of the task: its tid may change before the duration ends
  * @cgroup:	id of the cgroup (v2) of the task
  * @condition:	index of the condition
  * @open:	the duration has not ended
@@ -216,6 +217,7 @@ struct duration_report {
 	__u64	begin;
 	__u64	end;
 	__u64	key;
+	__u64	task;
 	__u64	cgroup;
 	__u32	condition;
 	__u32	open;

@@ -38,8 +38,11 @@ struct duration_words words;
 
 /**
  * struct duration_owner - whose duration it is, noted at its beginning
+ * @task:	address of the thread, to know another one with the same id. It is not start_time,
+ *		which changes when a thread executes a program.
  */
 struct duration_owner {
+	__u64	task;
 	__u64	cgroup;
 	__u32	pid;
 	__u32	tid;
@@ -142,6 +145,7 @@ static __always_inline bool names(__u32 i, __u32 number)
 
 static __always_inline void own(struct duration_owner *owner, struct task_struct___when *task)
 {
+	owner->task = (__u64)task;
 	owner->cgroup = cgroup_id(task);
 	owner->pid = task->tgid;
 	owner->tid = task->pid;
@@ -154,6 +158,7 @@ static __always_inline void fill(struct duration_report *report, const struct me
 	report->begin = measured->begin;
 	report->end = measured->end;
 	report->key = measured->key;
+	report->task = owner->task;
 	report->cgroup = owner->cgroup;
 	report->condition = constants.first_condition + condition;
 	report->open = measured->open;
