@@ -62,6 +62,33 @@ else
 	inconclusive "cannot unshare: $(cat "$work/log")"
 fi
 
+subtest "perf fleet starts a service that has stopped and left its directory"
+cat > "$work/bin/systemctl" <<-'END'
+	#!/bin/sh
+	case $1 in
+	show)	echo inactive ;;
+	start)	echo "$*" >> "${0%/*}/started" ;;
+	esac
+END
+cat > "$work/fleet" <<-'END'
+	mount -t tmpfs none /run || exit
+	mkdir -p /run/perf-recorder/default
+	for key in ExecStartPre ExecStopPost; do
+		eval "$(sed -n "s|^$key=\(.*/control .*\)|\1|p" "$unit" |
+			sed 's|%t|/run|g; s|%i|default|g')"
+	done
+	action=start instance=default seconds=5 record='' in_state=''
+	. "$top/tools/perf/fleet/control.sh"
+	. "$top/tools/perf/fleet/remote.sh"
+END
+if unshare -m true 2> "$work/log"; then
+	PATH=$work/bin:$PATH unit=$unit top=$top unshare -m bash "$work/fleet" > "$work/log" 2>&1
+	[ "$(cat "$work/bin/started")" = "start perf-recorder@default" ] ||
+		error "it is not started: $(cat "$work/log")"
+else
+	inconclusive "cannot unshare: $(cat "$work/log")"
+fi
+
 subtest "what a killed recorder had kept is saved, once"
 libexec=$work/private/libexec
 install -D -t "$libexec" "${snapshot%/*}"/*
