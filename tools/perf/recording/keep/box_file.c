@@ -92,10 +92,13 @@ static int check_contents(int fd, const struct stat *st, const char *path)
 	return -EEXIST;
 }
 
+/* File systems such as ext4 leave what they had reserved when there was no more space. */
 static int explain_space(int fd, const char *path, u64 bytes, int err)
 {
 	struct statvfs fs;
 
+	if (ftruncate(fd, 0))
+		pr_warning("Cannot empty --keep-file=%s: %m\n", path);
 	pr_err("Cannot reserve %" PRIu64 " MB for --keep-file=%s: %s.", bytes >> 20, path,
 	       strerror(err));
 	if (err == ENOSPC && !fstatvfs(fd, &fs))

@@ -16,7 +16,7 @@
  * of the process.
  *
  * Return: a descriptor, or a negative errno after an error message. Then a file that existed is
- * unchanged.
+ * unchanged, or empty if there was no space.
  */
 int box_file__create(const char *path, u64 bytes);
 
