@@ -119,6 +119,8 @@ static int process_image(const struct recover_image *image, const struct perf_re
 	}
 	while (!err && (event = perf_recovery__read_event(recovery)))
 		err = process(tool, event);
+	if (err)
+		pr_err("Cannot write what is recovered from %s: %s\n", path, strerror(-err));
 	perf_recovery__stats(recovery, stats);
 	perf_recovery__delete(recovery);
 	return err;

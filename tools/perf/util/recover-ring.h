@@ -44,12 +44,12 @@ int recover_ring__process_file(struct perf_session *session);
  * @evlist:	events of the file
  * @path:	of the image, a regular file
  * @tool:	passed to @process
- * @process:	called for each record; stops if it returns a value other than 0
+ * @process:	called for each record; returns 0 or a negative errno, and then is not called again
  *
  * Prints the number of records on standard error in the end.
  *
- * Return: 0; the value of @process if it is not 0; or a negative errno after an error message,
- * -ENOENT also if the image contains no records.
+ * Return: 0, or a negative errno after an error message; -ENOENT also if the image contains no
+ * records.
  */
 int recover_ring__process(struct evlist *evlist, const char *path, const struct perf_tool *tool,
 			  int (*process)(const struct perf_tool *tool, union perf_event *event));

@@ -395,16 +395,22 @@ static int write_all(struct recovery *recovery, struct keep_stats *kept)
 	int err = is_image(recovery) ? 0 : recovery__load_rings(recovery);
 
 	err = err ?: recovery__load_sideband(recovery);
-	if (err)
+	if (err) {
 		pr_err("Not enough memory to recover the names of tasks, and the rings.\n");
-	err = err ?: recovery__write_sideband(recovery, time_of_oldest(recovery));
+		return err;
+	}
+	err = recovery__write_sideband(recovery, time_of_oldest(recovery));
 	err = err ?: write_header_only(recovery, PERF_RECORD_FINISHED_INIT);
 	err = err ?: write_blocks(recovery) ?: recovery__write_rings(recovery);
 	err = err ?: recovery__write_sideband(recovery, UINT64_MAX);
 	*kept = span(recovery);
 	if (!err && recovery->records)
 		err = write_snapshot_event(recovery, kept);
-	return err ?: write_header_only(recovery, PERF_RECORD_FINISHED_ROUND);
+	err = err ?: write_header_only(recovery, PERF_RECORD_FINISHED_ROUND);
+	if (err)
+		pr_err("Cannot write what is recovered: %s. It is still in %s.\n", strerror(-err),
+		       recovery->path);
+	return err;
 }
 
 int recovery__process(struct recovery *recovery, struct perf_session *session,

@@ -45,12 +45,12 @@ const char *recovery__input(const struct recovery *recovery);
  * recovery__process - process the input, and write all that can be recovered
  * @session:	of recovery__input()
  * @tool:	passed to @write
- * @write:	called for each record; stops if it returns a value other than 0
+ * @write:	called for each record; returns 0 or a negative errno, and then is not called again
  *
  * Marks all DSOs that were mapped, so that the output has their build-ids. Prints on standard error
  * what was recovered, and what is damaged.
  *
- * Return: 0; the value of @write if it is not 0; or a negative errno after an error message.
+ * Return: 0, or a negative errno after an error message.
  */
 int recovery__process(struct recovery *recovery, struct perf_session *session,
 		      const struct perf_tool *tool, recover_write_t write);

@@ -337,6 +337,15 @@ fi
 refused 'needs --keep' --no-keep --keep-file="$work/new"
 [ ! -e "$work/new" ] || error "a file is left"
 
+subtest "an output that has no space"
+if [ -e "$work/small/zeros" ]; then
+	"$PERF" inject --recover-keep "$box" -o "$work/small/out" 2> "$work/inject.err" &&
+		error "no error"
+	grep -q "Cannot write .*No space left on device.* still in $box" "$work/inject.err" ||
+		error "it is not said: $(< "$work/inject.err")"
+	refused 'perf inject --recover-keep' --keep-file="$box"
+fi
+
 subtest "files from which nothing can be recovered"
 for file in "$work/text" "$work/never" "$work/none" /dev/null; do
 	recover "$file" && error "$file is accepted"
