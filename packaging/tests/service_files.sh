@@ -62,7 +62,6 @@ else
 	inconclusive "cannot unshare: $(cat "$work/log")"
 fi
 
-subtest "perf fleet starts a service that has stopped and left its directory"
 cat > "$work/bin/systemctl" <<-'END'
 	#!/bin/sh
 	case $1 in
@@ -70,23 +69,45 @@ cat > "$work/bin/systemctl" <<-'END'
 	start)	echo "$*" >> "${0%/*}/started" ;;
 	esac
 END
+cat > "$work/bin/perf-recorder" <<-'END'
+	#!/bin/sh
+	cd /run/perf-recorder/default
+	echo "$*" > "${0%/*}/recorder"
+	read -r command id < control
+	echo "ack $id" > answers
+END
+chmod +x "$work/bin/perf-recorder"
+# What the service leaves when it stops; then the part of perf fleet on this machine
 cat > "$work/fleet" <<-'END'
-	mount -t tmpfs none /run || exit
-	mkdir -p /run/perf-recorder/default
+	mount -t tmpfs none /run && mount -t tmpfs none /var/lib || exit
+	mkdir -p /run/perf-recorder /run/private/perf-recorder/default
+	ln -s ../private/perf-recorder/default /run/perf-recorder/default
 	for key in ExecStartPre ExecStopPost; do
 		eval "$(sed -n "s|^$key=\(.*/control .*\)|\1|p" "$unit" |
 			sed 's|%t|/run|g; s|%i|default|g')"
 	done
-	action=start instance=default seconds=5 record='' in_state=''
+	[ -z "$kept" ] || echo kept > /run/perf-recorder/default/kept.unsaved
+	action=start instance=default seconds=5 in_state=''
 	. "$top/tools/perf/fleet/control.sh"
 	. "$top/tools/perf/fleet/remote.sh"
 END
+# fleet_start KEPT RECORD: print the answer of perf fleet
+fleet_start() {
+	PATH=$work/bin:$PATH unit=$unit top=$top kept=$1 record=$2 unshare -m bash "$work/fleet" \
+		2> "$work/log" | tail -n 1
+}
 if unshare -m true 2> "$work/log"; then
-	PATH=$work/bin:$PATH unit=$unit top=$top unshare -m bash "$work/fleet" > "$work/log" 2>&1
-	[ "$(cat "$work/bin/started")" = "start perf-recorder@default" ] ||
-		error "it is not started: $(cat "$work/log")"
-else
-	inconclusive "cannot unshare: $(cat "$work/log")"
+	subtest "perf fleet starts a service that has stopped and left its directory"
+	answer=$(fleet_start '' '')
+	[ "$answer $(cat "$work/bin/started")" = "state started start perf-recorder@default" ] ||
+		error "it is not started: $answer, $(cat "$work/log")"
+
+	subtest "perf fleet starts a recorder in the background after that"
+	answer=$(fleet_start '' '-a --switch-output')
+	[ "$answer" = "state started" ] || error "it is not started: $answer, $(cat "$work/log")"
+	grep -q -- '-a --switch-output$' "$work/bin/recorder" || error "another recorder is started"
+	answer=$(fleet_start kept '-a --switch-output')
+	[[ $answer = "error cannot remove "* ]] || error "what was kept is in danger: $answer"
 fi
 
 subtest "what a killed recorder had kept is saved, once"

@@ -136,6 +136,13 @@ snapshot() {
 	done
 }
 
+# Remove the directory that the service has left, unless it has what a killed recorder had kept.
+# Where the service has a dynamic user, $run is a symbolic link.
+remove_empty() {
+	[ -e "$run" ] || return 0
+	rmdir "$(realpath "$run")" && { [ ! -L "$run" ] || rm "$run"; }
+}
+
 # Start perf record in the background, with the directories of the service. A scope of its own takes
 # it out of the login session, whose processes logind may end at log-out (KillUserProcesses=yes).
 start_in_background() {
@@ -143,6 +150,7 @@ start_in_background() {
 
 	program=$(perf)
 	! was_killed || rm -r "$run"
+	remove_empty || fail "cannot remove $run, which may have what a killed recorder had kept"
 	if ! mkdir -p "${run%/*}" "${state%/*}" || ! mkdir -m 700 "$run" ||
 		! mkfifo -m 600 "$run/control" "$run/answers"; then
 		fail "cannot make $run"
