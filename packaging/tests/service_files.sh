@@ -62,6 +62,15 @@ else
 	inconclusive "cannot unshare: $(cat "$work/log")"
 fi
 
+subtest "purging leaves no recordings, neither on the disk nor in memory"
+# shellcheck disable=SC2016 # for the other shell
+left=$(unshare -m bash -c 'mount -t tmpfs none /run && mount -t tmpfs none /var/lib &&
+	mkdir -p /{run,var/lib}/private/perf-recorder/default /{run,var/lib}/perf-recorder &&
+	ln -s ../private/perf-recorder/default /run/perf-recorder && sh "$1" purge &&
+	find /run /var/lib -name "*perf-recorder*"' - "$top/packaging/debian/perf-recorder.postrm" \
+	2> "$work/log") || inconclusive "cannot unshare: $(cat "$work/log")"
+[ -z "$left" ] || error "left: $left"
+
 cat > "$work/bin/systemctl" <<-'END'
 	#!/bin/sh
 	case $1 in
