@@ -322,6 +322,7 @@ def main():
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     os.umask(0o077)             # recordings tell what all users did
+    sys.stdout.reconfigure(errors='backslashreplace')   # texts of machines may have any character
     try:
         names, first, excluded = find_machines(options)
     except nodes.NodesError as error:

@@ -428,6 +428,14 @@ fleet status -w 'n[1-9]'
 [ "$(cat out)" = "n[1-8]: records" ] || error "printed: $(cat out)"
 [ "$(cat err)" = "perf fleet: n9: the service is inactive" ] || error "printed: $(cat err)"
 
+subtest "status: characters that the locale lacks are escaped"
+cat > "$work/ssh" <<'END'
+#!/bin/bash
+printf 'perf-fleet\nstate records \xe2\x98\x83\n'
+END
+PYTHONIOENCODING=latin-1 fleet status -w n1
+[ "$status $(cat out)" = '0 n1: records \u2603' ] || error "status $status: $(cat out err)"
+
 subtest "wrong options"
 for options in "" "-w n[1" "-w -oProxyCommand=touch" "-w n1 --timeout 0" "-w n1 --timeout x" \
 	"-w n1 --fanout 0" "-w n1 --max-size 1X" "-w n1 --instance ../x" "-w n1 --no-such-option" \
