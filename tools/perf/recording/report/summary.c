@@ -42,7 +42,7 @@ static const char *plural(u64 n)
 	return n == 1 ? "" : "s";
 }
 
-/* Largest -m; see check_pages() in builtin-record.c. */
+/* Largest -m; see check_pages() in options.c. */
 #define MAX_RING_BYTES	(1ULL << 30)
 
 static const char *ring_name(const struct coverage_ring *ring, char *buf, size_t size)
