@@ -16,6 +16,12 @@
  */
 #define EXACT_BELOW_NS	NSEC_PER_MSEC
 
+#ifdef __x86_64__
+#define COMPAT_STATUS	0x0002		/* TS_COMPAT */
+#else
+#define COMPAT_STATUS	0
+#endif
+
 static void want_calls(struct duration_constants *constants,
 		       const struct duration_condition *judged)
 {
@@ -42,6 +48,7 @@ void when_constants__fill(struct duration_constants *constants,
 	constants->own_tgid = setup->own_tgid;
 	constants->measures = setup->measures;
 	constants->nr_conditions = nr;
+	constants->compat_status = COMPAT_STATUS;
 	for (i = 0; i < nr; i++) {
 		const struct duration_condition *judged = &conditions[i].judged;
 

@@ -36,7 +36,10 @@ static void name_what(struct when_report *report, enum duration_kind kind,
 		break;
 	case DURATION_SYSCALL:
 		call = syscall_name(judged->number);
-		if (call)
+		if (judged->number >> 16 == DURATION_COMPAT_CALL >> 16)
+			scnprintf(report->what, sizeof(report->what), "32-bit call %u",
+				  judged->number & 0xffff);
+		else if (call)
 			copy_name(report->what, call, sizeof(report->what));
 		else
 			scnprintf(report->what, sizeof(report->what), "%u", judged->number);

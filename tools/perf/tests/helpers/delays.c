@@ -13,6 +13,7 @@
  *	killed			a child sleeps, and is killed; it remains a zombie for as long
  *	zombie			a child exits, and remains a zombie for so long: its call is short
  *	thread-exec KIND	a thread executes this program again, with KIND
+ *	call-32			as syscall, by a call as 32-bit programs make it; x86 only
  *	stepped			as syscall, while another thread sets the time of day forth and back
  *
  * or one of these, which print nothing:
@@ -91,6 +92,31 @@ static void make_sleep(unsigned long ms)
 	sleep_ms(ms);
 	end = now();
 	print(gettid(), ms * NS_PER_MS, end - begin, begin, end);
+}
+
+/* nanosleep() as a 32-bit program calls it: number 162, with a structure below 4 GB */
+static void make_call_32(unsigned long ms)
+{
+#ifdef __x86_64__
+	static int32_t *time;
+	uint64_t begin, end;
+	long ret = 162;
+
+	if (!time)
+		time = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	time[0] = ms / 1000;
+	time[1] = ms % 1000 * NS_PER_MS;
+	begin = now();
+	asm volatile("int $0x80" : "+a"(ret) : "b"(time), "c"(0)
+		     : "memory", "r8", "r9", "r10", "r11");
+	end = now();
+	if (ret)
+		exit(3);
+	print(gettid(), ms * NS_PER_MS, end - begin, begin, end);
+#else
+	exit(3);
+#endif
 }
 
 static void set_priority(int priority)
@@ -470,6 +496,7 @@ int main(int argc, char **argv)
 		{ "request",	make_request },
 		{ "killed",	make_killed },
 		{ "zombie",	make_zombie },
+		{ "call-32",	make_call_32 },
 	};
 	const char *kind = argc > 2 ? argv[1] : "", *name = basename(argv[0]);
 	long nr = argc > 2 ? strtol(argv[2], NULL, 10) : 0;

@@ -105,6 +105,19 @@ found=$(grep -oE 'if comm==.*: [0-9]+ durations?' "$work/record.err" | tr '\n' '
 [[ $found =~ ^"if comm==no$comm: 0 durations;if comm==$comm, pid==1: 0 durations;if comm==$comm, pid!=1: "([0-9]+)" durations;"$ ]] &&
 	((BASH_REMATCH[1] >= 2)) || error "found $found"
 
+subtest "a call of a 32-bit program has another number"
+if "$delays" call-32 1 > /dev/null 2>&1; then
+	start 'syscall>23ms' --switch-output-when="syscall(sync)>23ms if comm==$who"
+	make call-32 "${lengths[@]}"
+	wait_until 10 nr_reported 5 || note "fewer than 5 reports"
+	check 23
+	grep -q "$comm (pid .* 32-bit call 162 for " "$work/record.err" || error "no number"
+	grep -qF "syscall(sync)>23ms if comm==$who: 0 durations" "$work/record.err" ||
+		error "the number is taken for that of a 64-bit program"
+else
+	inconclusive "no 32-bit calls"
+fi
+
 subtest "a call that does not end is reported while it lasts, once"
 start 'syscall>307ms'
 "$delays" syscall 60000 > /dev/null &

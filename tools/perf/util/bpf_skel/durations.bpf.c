@@ -59,6 +59,7 @@
 
 struct thread_info___when {
 	__u32			cpu;
+	__u32			status;
 } __attribute__((preserve_access_index));
 
 struct rq___when {
@@ -492,6 +493,16 @@ static __always_inline bool judges_call(__u64 number)
 	       constants.calls_wanted[number / 64] & (1ULL << (number & 63));
 }
 
+/* Is the current call one of a 32-bit program, whose numbers are others? */
+static __always_inline bool is_compat(struct task_struct___when *task)
+{
+	struct task_struct___cpu *with_info = (void *)task;
+
+	return constants.compat_status &&
+	       bpf_core_field_exists(with_info->thread_info.status) &&
+	       with_info->thread_info.status & constants.compat_status;
+}
+
 static __always_inline void begin_call(long number)
 {
 	struct task_struct___when *task;
@@ -504,7 +515,7 @@ static __always_inline void begin_call(long number)
 	times = times_of(task);
 	if (!times)
 		return;
-	times->call_number = number;
+	times->call_number = is_compat(task) ? DURATION_COMPAT_CALL | (__u16)number : number;
 	if (constants.short_call_ns && has_rq_clock()) {
 		rq = rq_of(task);
 		times->call_rq = (__u64)rq;

@@ -18,6 +18,12 @@
 /* Greater numbers of system calls are taken for one that a condition names; a multiple of 64 */
 #define DURATION_MAX_CALL_NUMBER	1024
 
+/*
+ * A call of a 32-bit program has another number, which is in the lower half. The upper half is
+ * this.
+ */
+#define DURATION_COMPAT_CALL	0x20000000
+
 /* Switches of a CPU that are remembered, to tell who held it; a power of two */
 #define DURATION_NR_TURNS	32
 
@@ -149,6 +155,7 @@ static inline __attribute__((always_inline)) __u64 duration_bucket_begin(__u32 b
  * @first_condition: index of the first of them in reports
  * @calls:	of DURATION_PAIR: the events are the beginning and the return of a function
  * @exact:	the scheduler's clock is not good enough for a threshold
+ * @compat_status: bit of thread_info.status of a task in a call of a 32-bit program; 0: unknown
  * @short_call_ns: a system call is too short for all conditions if rq->clock has advanced by less;
  *		0: that says nothing
  * @calls_wanted: a bit for each number of a system call that a condition names
@@ -163,6 +170,8 @@ struct duration_constants {
 	__u32	calls;
 	__u32	measures;
 	__u32	exact;
+	__u32	compat_status;
+	__u32	unused;
 	__u64	short_call_ns;
 	__u64	calls_wanted[DURATION_MAX_CALL_NUMBER / 64];
 	struct duration_field begin_field;
@@ -206,8 +215,8 @@ struct duration_words {
  * @open:	the duration has not ended
  * @pid, @tid, @comm: the task; of an interrupt, the task that it interrupted
  * @cpu:	where the duration ended, or where the task is
- * @number:	of the system call, the interrupt, or the softirq; index of the state of
- *		DURATION_OFF_CPU
+ * @number:	of the system call (see DURATION_COMPAT_CALL), the interrupt, or the softirq;
+ *		index of the state of DURATION_OFF_CPU
  * @name:	of the interrupt
  * @turns_cpu:	the CPU that the task waited for at first
  * @next_turn:	number of turns that this CPU has had
