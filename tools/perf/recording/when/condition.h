@@ -7,7 +7,7 @@
  *		  | 'off-cpu' [ '(' states ')' ]
  *		  | 'syscall' [ '(' name { ',' name } ')' ]
  *		  | event '..' event
- *	time	  = number [ '.' digits ] ( 'ns' | 'us' | 'ms' | 's' | 'm' )
+ *	time	  = number [ '.' digits ] ( 'ns' | 'us' | 'ms' | 's' | 'm' | 'h' | 'd' )
  *	filter	  = ( 'comm' | 'cgroup' | 'pid' ) ( '==' | '!=' ) value
  *
  * Blanks may stand between words. A value that contains a comma, == or !=, or begins or ends with a
