@@ -7,7 +7,7 @@
 #include "util/recover-elf.h"
 #include "util/recover-places.h"
 
-#define ELF_BYTE_ORDER	(__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB)
+#define ELF_BYTE_ORDER	((__BYTE_ORDER == __LITTLE_ENDIAN) ? ELFDATA2LSB : ELFDATA2MSB)
 
 bool recover_elf__is_core(const void *data, size_t size)
 {
