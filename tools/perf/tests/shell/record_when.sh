@@ -105,6 +105,26 @@ found=$(grep -oE 'if comm==.*: [0-9]+ durations?' "$work/record.err" | tr '\n' '
 [[ $found =~ ^"if comm==no$comm: 0 durations;if comm==$comm, pid==1: 0 durations;if comm==$comm, pid!=1: "([0-9]+)" durations;"$ ]] &&
 	((BASH_REMATCH[1] >= 2)) || error "found $found"
 
+subtest "a filter matches the deepest descendants of a cgroup"
+root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+cgroup=/dly$$
+nested=$cgroup
+for ((i = 0; i < 40; i++)); do
+	nested+=/$i
+done
+if [ -n "$root" ] && mkdir -p "$root$nested" 2> "$work/mkdir.err"; then
+	rm -f "$work"/data*
+	"$PERF" record "${events[@]}" -o "$work/data" \
+		--switch-output-when="syscall(nanosleep,clock_nanosleep)>23ms if cgroup==$cgroup" \
+		-- sh -c "echo \$\$ > '$root$nested/cgroup.procs'; exec '$delays' syscall 41 43" \
+		> /dev/null 2> "$work/record.err" || error "perf record fails"
+	grep -qF "if cgroup==$cgroup: 2 durations" "$work/record.err" ||
+		error "not 2 durations: $(grep durations "$work/record.err")"
+	(cd "$root" && rmdir -p "${nested#/}" 2> /dev/null)
+else
+	inconclusive "no cgroup: $(tail -n 1 "$work/mkdir.err" 2> /dev/null)"
+fi
+
 subtest "a call of a 32-bit program has another number"
 if "$delays" call-32 1 > /dev/null 2>&1; then
 	start 'syscall>23ms' --switch-output-when="syscall(sync)>23ms if comm==$who"

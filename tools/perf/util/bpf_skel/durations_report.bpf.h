@@ -8,7 +8,7 @@
 #ifndef PERF_BPF_SKEL_DURATIONS_REPORT_H
 #define PERF_BPF_SKEL_DURATIONS_REPORT_H
 
-#define MAX_CGROUP_DEPTH	16
+#define MAX_CGROUP_DEPTH	64
 
 struct task_struct___when {
 	int			pid;
