@@ -1,7 +1,7 @@
 #!/bin/bash
 # perf_event_open: random actions of several processes on events, rings and AUX areas, for seconds
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 150
+# timeout: 400
 # tags: parallel
 # needs: kernel
 #
@@ -17,6 +17,6 @@ fuzz=$BUILD/tests/perf_event_fuzz
 
 need_guest
 [ -x "$fuzz" ] || skip_all "no perf_event_fuzz (make test-programs)"
-export VM_TIMEOUT=${VM_TIMEOUT:-120}
+export VM_TIMEOUT=${VM_TIMEOUT:-360}
 # shellcheck disable=SC2086 # a list of arguments
 boot_guest "$fuzz" -g ${FUZZ:--t 6 -s 1}

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Run the KUnit suites and kselftests of the perf ring buffer in the guest
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 900
+# timeout: 1800
 # tags: parallel
 #
 # Builds the selftests of this folder with the headers of this kernel, boots the guest once, runs
@@ -108,5 +108,5 @@ fi
 [ $# -gt 0 ] && tests=("$@")
 # Two NUMA nodes, for the KUnit test of memory placement.
 export VM_APPEND="$VM_APPEND numa=fake=2 kunit.enable=1 kunit.filter_glob=perf_ring_*"
-export VM_TIMEOUT=${VM_TIMEOUT:-840}
+export VM_TIMEOUT=${VM_TIMEOUT:-1750}
 exec "$TOP/tools/testing/vm/run" "$(printf '%q ' "$(realpath "$0")" --inside "${tests[@]}")"

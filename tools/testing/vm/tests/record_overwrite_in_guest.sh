@@ -1,7 +1,7 @@
 #!/bin/bash
 # perf record overwrite: gapless snapshots of PERF_SAMPLE_SIZE_AT_END rings at 10 Hz and 100 Hz
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 600
+# timeout: 1200
 # tags: parallel long
 # needs: kernel
 #
@@ -13,7 +13,7 @@
 
 if [ "${1-}" != --inside ]; then
 	need_guest
-	export VM_TIMEOUT=${VM_TIMEOUT:-560}
+	export VM_TIMEOUT=${VM_TIMEOUT:-1150}
 	seconds=${GAPLESS_SECONDS:-${NIGHT:+10}}
 	boot_guest env "GAPLESS_SECONDS=${seconds:-2}" "RATE=${RATE:-4000}" \
 		"$test_file" --inside
