@@ -296,7 +296,7 @@ if convert "$work/stacks" && read_trace; then
 fi
 
 subtest "Tasks have their names, processes and parents"
-"$PERF" record -o "$work/tasks" -e sched:sched_process_exec \
+"$PERF" record -o "$work/tasks" -e sched:sched_process_exec -e sched:sched_process_exit \
 	-- sh -c 'echo $$; /bin/true & echo $!; wait' > "$work/ids" 2> "$work/record.err" ||
 	fatal "perf record fails"
 { read -r parent && read -r child; } < "$work/ids"
@@ -304,6 +304,15 @@ if convert "$work/tasks" && read_trace; then
 	grep -qx "$child $child $parent true" "$output.tasks" ||
 		error "no process $child of $parent: $(grep "^$child " "$output.tasks")"
 	grep -qx "$parent $parent [^ ]* sh" "$output.tasks" || error "no process $parent"
+fi
+
+subtest "A time span has the names that tasks got before"
+exit_time=$(script "$work/tasks" pid,time,event "${no_symbols[@]}" |
+	awk -v pid="$child" '$1 == pid && /_exit/ { sub(":", "", $2); print $2 }')
+if convert "$work/tasks" --time "$exit_time," && read_trace; then
+	grep -q "^sched:sched_process_exec" "$output.counts" && error "samples before the time span"
+	grep -qx "$child $child $parent true" "$output.tasks" ||
+		error "no process $child of $parent: $(grep "^$child " "$output.tasks")"
 fi
 
 subtest "System calls of their own tracepoints: the number and the arguments"

@@ -26,6 +26,19 @@ bool conversion__omits(const struct conversion *conv, const struct perf_sample *
 	       perf_time__ranges_skip_sample(conv->ranges, conv->nr_ranges, sample->time);
 }
 
+bool conversion__is_over(const struct conversion *conv, const struct perf_sample *sample)
+{
+	int i;
+
+	if (!conv->ranges || !has_time(sample))
+		return false;
+	for (i = 0; i < conv->nr_ranges; i++) {
+		if (!conv->ranges[i].end || sample->time <= conv->ranges[i].end)
+			return false;
+	}
+	return true;
+}
+
 /* ---- losses */
 
 static int process_lost(const struct perf_tool *tool, union perf_event *event,

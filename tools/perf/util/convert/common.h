@@ -125,4 +125,7 @@ static inline bool has_time(const struct perf_sample *sample)
 /** conversion__omits - is a record with a time outside the time span? */
 bool conversion__omits(const struct conversion *conv, const struct perf_sample *sample);
 
+/** conversion__is_over - is a record with a time later than all of the time span? */
+bool conversion__is_over(const struct conversion *conv, const struct perf_sample *sample);
+
 #endif

@@ -123,6 +123,7 @@ static u64 time_of(const struct perf_sample *sample)
 	return has_time(sample) ? sample->time : 0;
 }
 
+/* Samples of the time span need the names and processes that tasks got before. */
 static int process_comm(const struct perf_tool *tool, union perf_event *event,
 			struct perf_sample *sample, struct machine *machine)
 {
@@ -132,7 +133,7 @@ static int process_comm(const struct perf_tool *tool, union perf_event *event,
 	int err = perf_event__process_comm(tool, event, sample, machine);
 
 	task_ids__named(&conv->ids, &at, pid, tid);
-	if (err || !machine__is_host(machine) || conversion__omits(&conv->base, sample))
+	if (err || !machine__is_host(machine) || conversion__is_over(&conv->base, sample))
 		return err;
 	return conv->base.err = begin(conv) ?:
 	       tracks__task(&conv->tracks, time_of(sample), at.pid, at.tid, -1, event->comm.comm);
@@ -149,7 +150,7 @@ static int process_fork(const struct perf_tool *tool, union perf_event *event,
 	int err = perf_event__process_fork(tool, event, sample, machine);
 	struct thread *thread;
 
-	if (err || !machine__is_host(machine) || conversion__omits(&conv->base, sample))
+	if (err || !machine__is_host(machine) || conversion__is_over(&conv->base, sample))
 		return err;
 	thread = machine__find_thread(machine, event->fork.pid, event->fork.tid);
 	err = begin(conv) ?:
