@@ -123,8 +123,9 @@ static void restore_thread(struct machine *machine, const struct exited_task *ex
 	struct thread *thread = machine__find_thread(machine, exited->pid, exited->tid);
 
 	sample->pid = exited->pid;
-	if (!thread && exited->comm[0]) {
-		thread = machine__findnew_thread(machine, exited->pid, exited->tid);
+	/* A map that perf inject -B adds before a sample makes a thread without a name. */
+	if (exited->comm[0] && !(thread && thread__comm_set(thread))) {
+		thread = thread ?: machine__findnew_thread(machine, exited->pid, exited->tid);
 		if (thread)
 			thread__set_comm(thread, exited->comm, sample->time);
 	}
