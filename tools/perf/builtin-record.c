@@ -707,21 +707,12 @@ static int check_proc(struct target *target)
 	return -ENOENT;
 }
 
-static bool stdout_closed;
-
-/*
- * Fill the numbers of standard streams that are closed, so that no file gets them and is written
- * to by mistake. The command finds them closed.
- */
-static void fill_standard_streams(void)
+/* perf fills the numbers of closed streams, for itself only. */
+static bool is_stdout_closed(void)
 {
-	int fd;
+	int flags = fcntl(STDOUT_FILENO, F_GETFD);
 
-	stdout_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
-	do {
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	} while (fd >= 0 && fd <= STDERR_FILENO);
-	close(fd);
+	return flags < 0 || flags & FD_CLOEXEC;
 }
 
 /* A perf.data file is not written from begin to end, and writing to a FIFO may block for ever. */
@@ -733,7 +724,7 @@ static int check_output_name(const char *path)
 		pr_err("-o: the name of the output file is empty.\n");
 		return -EINVAL;
 	}
-	if (path && !strcmp(path, "-") && stdout_closed) {
+	if (path && !strcmp(path, "-") && is_stdout_closed()) {
 		pr_err("Cannot write to -o -: standard output is closed.\n");
 		return -EINVAL;
 	}
@@ -1029,7 +1020,6 @@ int cmd_record(int argc, const char **argv)
 	int status = -1;
 
 	signals__claim();
-	fill_standard_streams();
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C");	/* programs read JSON, SVG, acks, and the text of samples */
 	set_defaults();

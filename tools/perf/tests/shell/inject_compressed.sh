@@ -85,4 +85,21 @@ inject "$work/plain" "$work/mmap2" --mmap2-buildid-all
 	grep -q 'PERF_RECORD_MMAP2.*<[0-9a-f]\{40\}>.*/ls$' ||
 	error "no record with the build-id of ls"
 
+subtest "Closed standard streams: no message gets into the output"
+for format in json chrome; do
+	"$PERF" data convert -i "$work/plain" --to-$format="$work/open.$format" 2> /dev/null
+done
+for closed in '2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+	rm -f "$work/closed".*
+	eval "\"\$PERF\" inject -v -b -i '$work/plain' -o '$work/closed.data' $closed" ||
+		error "perf inject fails with $closed"
+	same_events "$work/plain" "$work/closed.data"
+	for format in json chrome; do
+		to="--to-$format=$work/closed.$format"
+		eval "\"\$PERF\" data convert -v -i '$work/plain' '$to' $closed"
+		cmp -s "$work/open.$format" "$work/closed.$format" ||
+			error "--to-$format writes something else with $closed"
+	done
+done
+
 finish
