@@ -287,10 +287,10 @@ wait_until 20 grep -q 'Snapshot 1 ' "$work/record.err" || error "no snapshot"
 recorder_stop
 find_snapshots "$work/data"
 [ "${#snapshots[@]}" = 2 ] || error "${#snapshots[@]} files, not 2"
-for text in "syscall>23ms if comm==$comm: $comm (pid" \
-	"The same snapshot is for syscall>23ms if comm==$comm by" \
-	"The same snapshot is for signal by"; do
-	grep -qF "$text" "$work/record.err" || error "the summary lacks: $text"
+for text in "syscall>23ms if comm==$comm: $comm \(pid .*; from [0-9.]+ to [0-9.]+ ]" \
+	"The same snapshot is for syscall>23ms if comm==$comm by .* ms; from [0-9.]+ to [0-9.]+ ]" \
+	"The same snapshot is for signal by [^;]*$"; do
+	grep -qE "$text" "$work/record.err" || error "the summary lacks: $text"
 done
 start 'syscall>1000s' --after=300ms
 kill -USR2 "$recorder"
