@@ -55,7 +55,7 @@ common_failures() {
 	((status < 124 || status == 255)) || error "a truncated file crashes perf: status $status"
 	rm -f "$new"
 	rm -f "$work/exists"
-	if mount_small "$work/small" 64k; then
+	if mount_small "$work/small" 4k; then
 		fails 'Cannot write .*No space' "--to-$format=$work/small/trace"
 		[ -z "$(ls -A "$work/small")" ] || error "left: $(ls -A "$work/small")"
 	fi
