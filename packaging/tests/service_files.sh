@@ -86,7 +86,8 @@ cat > "$work/bin/perf-recorder" <<-'END'
 	echo "ack $id" > answers
 END
 chmod +x "$work/bin/perf-recorder"
-# What the service leaves when it stops; then the part of perf fleet on this machine
+# The script makes what the service leaves when it stops, then runs the part of perf fleet that runs
+# on the machine of a recorder.
 cat > "$work/fleet" <<-'END'
 	mount -t tmpfs none /run && mount -t tmpfs none /var/lib || exit
 	mkdir -p /run/perf-recorder /run/private/perf-recorder/default

@@ -263,7 +263,8 @@ static inline u64 compare(const u32 *a, const u32 *b, unsigned int words, u32 *c
 	}
 	for (i = 0; i < words - COMPARED; i += COMPARED)
 		mask |= compare_some(a + i, b + i, copy + i) << i;
-	i = words - COMPARED;		/* some are compared again: that is no loop of any length */
+	/* Words are compared twice where a loop would have another length for each size. */
+	i = words - COMPARED;
 	return mask | compare_some(a + i, b + i, copy + i) << i;
 }
 
@@ -383,7 +384,7 @@ static inline void put_template(struct columns_encoder *encoder, unsigned int ki
 }
 
 /*
- * Predict @words by @from, if @keep is ~0, or 0: put that into @predicted.
+ * Predict @words by @from if @keep is ~0, by 0 if it is 0: put that into @predicted.
  *
  * Return: @mask, corrected.
  */

@@ -98,7 +98,7 @@ condition='syscalls:sys_enter_getpgid..syscalls:sys_enter_getsid'
 start "$condition>1us" --advise
 "$python" "$work/exec.py" "$python" || error "the program fails"
 measured 1
-# It is too long before it has another tid, and is reported then.
+# The duration is reported before the thread has another tid: it is too long by then.
 start "$condition>101ms" --cooldown=1ms
 "$python" "$work/exec.py" "$python" || error "the program fails"
 recorder_stop

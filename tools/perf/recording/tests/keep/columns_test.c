@@ -16,7 +16,7 @@
 #include "recording/keep/columns.h"
 #include "perf/tests/tap.h"
 
-#define BLOCK	(256UL << 10)
+#define BLOCK	(1UL << 20)
 
 static const struct columns_layout usual = { .id = 2, .tid = 7, .time = 8, .key = 17 };
 
@@ -191,7 +191,7 @@ static void test_clock(void)
 	       ticks, odd, arm);
 	check(nanoseconds < SIZE_MAX / 2 && ticks < SIZE_MAX / 2 && odd < SIZE_MAX / 2 &&
 	      arm < SIZE_MAX / 2, "times of any clock come back as they were");
-	check(nanoseconds < 3 * 5461 * 3, "two bytes and a template, for most times");
+	check(nanoseconds < 3 * (BLOCK / 48) * 3, "two bytes and a template, for most times");
 	check(ticks < nanoseconds * 9 / 10 && arm < nanoseconds * 9 / 10,
 	      "a clock that ticks more slowly takes fewer bytes");
 	check(odd < ticks * 101 / 100, "a time that is 1 ns off does not spoil those behind it");
@@ -414,7 +414,7 @@ static void test_cuts(void)
 		pos = next;
 		nr++;
 	}
-	check(pos == columns_len && nr > 1, "the columns can be cut into pieces of one kind");
+	check(pos == columns_len && nr > 3, "the columns can be cut into pieces of one kind");
 	columns_encoder__free(encoder);
 }
 
