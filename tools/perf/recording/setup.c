@@ -212,6 +212,11 @@ static int init_rounds(struct recorder *rec)
 			    write_mark, &rec->output);
 }
 
+static int next_program(const void *arg, const char *tracepoint)
+{
+	return bpf_ring__next(arg, tracepoint);
+}
+
 /* Programs see the ids of the initial PID namespace. */
 static int open_when(struct recorder *rec)
 {
@@ -225,7 +230,8 @@ static int open_when(struct recorder *rec)
 	if (err)
 		pr_err("Cannot exclude the recorder from --switch-output-when: its process id is unknown: "
 		       "%s.\nUse --no-exclude-perf to include it.\n", strerror(-err));
-	err = err ?: when__open(&rec->triggers.when, own.process);
+	err = err ?: when__open(&rec->triggers.when, own.process, next_program,
+				&rec->bpf_ring);
 	own_tids__free(&own);
 	return err;
 }

@@ -26,6 +26,7 @@
  * @elf_sum:	checksum of the file that they were loaded from
  * @links:	of the programs that are attached; not of adopted ones
  * @progs:	descriptors; those of @object, or owned
+ * @next:	likewise: the arrays of bpf_programs__next(), or -1
  * @words_map, @lost_map: likewise
  * @words:	mapped memory of the programs
  * @selected:	programs to load
@@ -42,6 +43,7 @@ struct bpf_programs {
 	__u64			 elf_sum;
 	struct bpf_link		*links[NR_RING_EVENTS];
 	int			 progs[NR_RING_EVENTS];
+	int			 next[NR_RING_EVENTS];
 	int			 words_map;
 	int			 lost_map;
 	struct event_ring_words	*words;
@@ -58,6 +60,9 @@ struct bpf_programs {
 
 #define PROGRAM_NAME(name) "on_" #name,
 static const char * const names[] = { RING_PROGRAMS(PROGRAM_NAME) };	/* by enum ring_event */
+
+#define NEXT_NAME(name) [RING_EVENT_##name] = "next_" #name,
+static const char * const next_names[NR_RING_EVENTS] = { RING_CHAINS(NEXT_NAME) };
 
 static int print_debug(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -83,7 +88,7 @@ struct bpf_programs *bpf_programs__new(void)
 		return NULL;
 	programs->words_map = programs->lost_map = -1;
 	for (event = 0; event < NR_RING_EVENTS; event++)
-		programs->progs[event] = -1;
+		programs->progs[event] = programs->next[event] = -1;
 	return programs;
 }
 
@@ -225,8 +230,11 @@ static int load_object(struct bpf_programs *programs, const void *elf, size_t by
 	programs->words_map = map_of(object, ".bss");
 	programs->lost_map = map_of(object, "lost");
 	for (event = 0; event < NR_RING_EVENTS; event++) {
-		if (programs->selected[event])
-			programs->progs[event] = bpf_program__fd(find(programs, event));
+		if (!programs->selected[event])
+			continue;
+		programs->progs[event] = bpf_program__fd(find(programs, event));
+		if (next_names[event])
+			programs->next[event] = map_of(object, next_names[event]);
 	}
 	programs->elf_sum = checksum(elf, bytes);
 	return 0;
@@ -320,6 +328,35 @@ static int adopt_lost(struct bpf_programs *programs, const struct bpf_pins *pins
 	       info.max_entries == NR_RING_COUNTERS ? 0 : -EINVAL;
 }
 
+/*
+ * The arrays of programs are not pinned, so that the kernel empties them when their recorder is
+ * gone. Return: a descriptor of the only one that a program uses, or -1.
+ */
+static int find_next(int program)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 ids[16], len = sizeof(info), map_len, i;
+	struct bpf_map_info map;
+	int fd;
+
+	info.nr_map_ids = ARRAY_SIZE(ids);
+	info.map_ids = (unsigned long)ids;
+	if (bpf_obj_get_info_by_fd(program, &info, &len))
+		return -1;
+	for (i = 0; i < info.nr_map_ids && i < ARRAY_SIZE(ids); i++) {
+		fd = bpf_map_get_fd_by_id(ids[i]);
+		if (fd < 0)
+			continue;
+		map = (struct bpf_map_info){ 0 };
+		map_len = sizeof(map);
+		if (!bpf_obj_get_info_by_fd(fd, &map, &map_len) &&
+		    map.type == BPF_MAP_TYPE_PROG_ARRAY)
+			return fd;
+		fd__close(&fd);
+	}
+	return -1;
+}
+
 static int adopt_all(struct bpf_programs *programs, const struct bpf_pins *pins)
 {
 	int err = adopt_words(programs, pins) ?: adopt_lost(programs, pins), event;
@@ -329,6 +366,8 @@ static int adopt_all(struct bpf_programs *programs, const struct bpf_pins *pins)
 			continue;
 		programs->progs[event] = bpf_pins__get(pins, "prog-", names[event]);
 		err = min(programs->progs[event], 0);
+		if (!err && next_names[event])
+			programs->next[event] = find_next(programs->progs[event]);
 	}
 	return err;
 }
@@ -537,6 +576,17 @@ unsigned long long bpf_programs__misses(const struct bpf_programs *programs,
 	       0 : info.recursion_misses;
 }
 
+int bpf_programs__next(const struct bpf_programs *programs, const char *tracepoint)
+{
+	int event;
+
+	for (event = 0; event < NR_RING_EVENTS; event++) {
+		if (!strcmp(names[event] + strlen("on_"), tracepoint))
+			return programs->next[event];
+	}
+	return -1;
+}
+
 static struct bpf_link *attach(const struct bpf_programs *programs, enum ring_event event)
 {
 	struct bpf_program *program = find(programs, event);
@@ -578,8 +628,10 @@ static void release_adopted(struct bpf_programs *programs)
 		munmap(programs->words, sizeof(*programs->words));
 	fd__close(&programs->words_map);
 	fd__close(&programs->lost_map);
-	for (event = 0; event < NR_RING_EVENTS; event++)
+	for (event = 0; event < NR_RING_EVENTS; event++) {
 		fd__close(&programs->progs[event]);
+		fd__close(&programs->next[event]);
+	}
 }
 
 void bpf_programs__delete(struct bpf_programs *programs)

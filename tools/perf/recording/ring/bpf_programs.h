@@ -117,7 +117,6 @@ bool bpf_programs__have_all_rings(const struct bpf_programs *programs);
  */
 int bpf_programs__add_doorbell(struct bpf_programs *programs, int cpu);
 
-
 /**
  * bpf_programs__words - Return: what may be changed while the programs run; once they are loaded
  */
@@ -133,6 +132,14 @@ void bpf_programs__read_lost(const struct bpf_programs *programs, unsigned int c
 /** bpf_programs__misses - how often @program was not run because it had interrupted itself */
 unsigned long long bpf_programs__misses(const struct bpf_programs *programs,
 					enum ring_event program);
+
+/**
+ * bpf_programs__next - the array for a program that runs after the one of @tracepoint
+ *
+ * Return: a descriptor of the BPF map, whose only place is free, as long as @programs exist; -1 if
+ * no program is loaded for @tracepoint, or it has no such array.
+ */
+int bpf_programs__next(const struct bpf_programs *programs, const char *tracepoint);
 
 /** bpf_programs__attach - attach the programs. Return: 0, or a negative errno */
 int bpf_programs__attach(struct bpf_programs *programs);

@@ -684,6 +684,11 @@ int bpf_ring__map(struct bpf_ring *ring, struct channels *channels, struct evlis
 	return err;
 }
 
+int bpf_ring__next(const struct bpf_ring *ring, const char *tracepoint)
+{
+	return ring->programs ? bpf_programs__next(ring->programs, tracepoint) : -1;
+}
+
 void bpf_ring__sync(struct evlist *evlist)
 {
 	struct bpf_written_event *event;
@@ -758,6 +763,12 @@ bool bpf_ring__adopted(const struct bpf_ring *ring __maybe_unused)
 int bpf_ring__commit(struct bpf_ring *ring __maybe_unused, int fd __maybe_unused)
 {
 	return 0;
+}
+
+int bpf_ring__next(const struct bpf_ring *ring __maybe_unused,
+		   const char *tracepoint __maybe_unused)
+{
+	return -1;
 }
 
 void bpf_ring__sync(struct evlist *evlist __maybe_unused)

@@ -152,6 +152,16 @@ bool bpf_ring__adopted(const struct bpf_ring *ring);
  */
 int bpf_ring__commit(struct bpf_ring *ring, int fd);
 
+/**
+ * bpf_ring__next - where a BPF program may be put that shall run at @tracepoint
+ *
+ * It costs less there, after the program that writes this event, than attached to the tracepoint.
+ *
+ * Return: a descriptor of a BPF array with one place, valid until bpf_ring__exit(); -1 if there is
+ * none, once the rings are mapped.
+ */
+int bpf_ring__next(const struct bpf_ring *ring, const char *tracepoint);
+
 /** bpf_ring__sync - enable and disable in the programs what is enabled and disabled in @evlist */
 void bpf_ring__sync(struct evlist *evlist);
 

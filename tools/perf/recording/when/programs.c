@@ -18,12 +18,16 @@
 #include "programs.h"
 #include "util/bpf_skel/durations.skel.h"	/* needs durations.h */
 
+/* Programs of frequent tracepoints */
+#define MAX_FREQUENT		7
+
 /**
  * struct when_programs
  * @skel:	the programs of all kinds but DURATION_PAIR, and the map for reports
  * @pairs:	those of conditions of DURATION_PAIR, @nr_pairs of them
  * @reports:	reader of their ring buffer
  * @report, @arg: see when_programs__new()
+ * @places:	arrays of when_next_fn that programs are in, @nr_places of them
  */
 struct when_programs {
 	struct durations_bpf	*skel;
@@ -32,6 +36,8 @@ struct when_programs {
 	struct ring_buffer	*reports;
 	when_report_fn		 report;
 	void			*arg;
+	int			 places[MAX_FREQUENT];
+	unsigned int		 nr_places;
 };
 
 static int print_debug(enum libbpf_print_level level, const char *format, va_list args)
@@ -86,27 +92,71 @@ static void select_programs(struct durations_bpf *skel, const struct duration_co
 
 	for (i = 0; i < ARRAY_SIZE(programs); i++)
 		bpf_program__set_autoload(programs[i].program, programs[i].load);
-	bpf_program__set_autoattach(skel->progs.at_sys_enter, false);
-	bpf_program__set_autoattach(skel->progs.at_sys_exit, false);
 }
 
-static int attach_by_perf(struct bpf_program *program, const char *name, struct bpf_link **link)
+/* Put a program where it runs after another one. Return: did that succeed? */
+static bool place(struct when_programs *programs, struct bpf_program *program,
+		  const char *tracepoint, const struct when_setup *setup)
 {
-	if (!bpf_program__autoload(program))
-		return 0;
-	*link = bpf_attach__by_perf(program, "raw_syscalls", name);
-	return *link ? 0 : -errno;
+	int map = setup->next(setup->next_arg, tracepoint), fd = bpf_program__fd(program);
+	const __u32 zero = 0;
+
+	if (map < 0 || bpf_map_update_elem(map, &zero, &fd, BPF_ANY))
+		return false;
+	programs->places[programs->nr_places++] = map;
+	pr_debug("%s runs after the program that writes %s\n", bpf_program__name(program),
+		  tracepoint);
+	return true;
+}
+
+static struct bpf_link *attach_one(struct bpf_program *program, const char *tracepoint)
+{
+	if (bpf_program__type(program) == BPF_PROG_TYPE_TRACEPOINT)
+		return bpf_attach__by_perf(program, "raw_syscalls", tracepoint);
+	return bpf_program__attach(program);
+}
+
+/*
+ * Attach the programs of frequent tracepoints. Another program that is attached there costs more
+ * than it does itself: they run after those that write the events, if these are recorded.
+ */
+static int attach_frequent(struct when_programs *programs, const struct when_setup *setup)
+{
+	struct durations_bpf *skel = programs->skel;
+	const struct {
+		struct bpf_program	*program;
+		struct bpf_link		**link;
+		const char		*tracepoint;
+	} frequent[] = {
+		{ skel->progs.on_switch,	&skel->links.on_switch,	   "sched_switch" },
+		{ skel->progs.on_wakeup,	&skel->links.on_wakeup,	   "sched_wakeup" },
+		{ skel->progs.on_wakeup_new,	&skel->links.on_wakeup_new, "sched_wakeup_new" },
+		{ skel->progs.on_sys_enter,	&skel->links.on_sys_enter, "sys_enter" },
+		{ skel->progs.at_sys_enter,	&skel->links.at_sys_enter, "sys_enter" },
+		{ skel->progs.on_sys_exit,	&skel->links.on_sys_exit,  "sys_exit" },
+		{ skel->progs.at_sys_exit,	&skel->links.at_sys_exit,  "sys_exit" },
+	};
+	size_t i;
+
+	_Static_assert(ARRAY_SIZE(frequent) == MAX_FREQUENT, "each may have a place");
+	for (i = 0; i < ARRAY_SIZE(frequent); i++) {
+		bpf_program__set_autoattach(frequent[i].program, false);
+		if (!bpf_program__autoload(frequent[i].program) ||
+		    place(programs, frequent[i].program, frequent[i].tracepoint, setup))
+			continue;
+		*frequent[i].link = attach_one(frequent[i].program, frequent[i].tracepoint);
+		if (!*frequent[i].link)
+			return -errno;
+	}
+	return 0;
 }
 
 /* A task that is created meanwhile is followed already. */
-static int attach(struct durations_bpf *skel)
+static int attach(struct when_programs *programs, const struct when_setup *setup)
 {
-	int err = durations_bpf__attach(skel);
+	struct durations_bpf *skel = programs->skel;
+	int err = attach_frequent(programs, setup) ?: durations_bpf__attach(skel);
 
-	err = err ?: attach_by_perf(skel->progs.at_sys_enter, "sys_enter",
-				    &skel->links.at_sys_enter);
-	err = err ?: attach_by_perf(skel->progs.at_sys_exit, "sys_exit",
-				    &skel->links.at_sys_exit);
 	if (!err && skel->links.follow_existing)
 		err = bpf_link__iterate(skel->links.follow_existing);
 	return err;
@@ -170,7 +220,7 @@ static int load(struct when_programs *programs, const struct when_condition *con
 		return err;
 	programs->reports = ring_buffer__new(bpf_map__fd(skel->maps.reports), take_report, programs,
 					     NULL);
-	return programs->reports ? attach(skel) : -errno;
+	return programs->reports ? attach(programs, setup) : -errno;
 }
 
 int when_programs__new(struct when_programs **pprograms, const struct when_condition *conditions,
@@ -278,10 +328,13 @@ void when_programs__figures(struct when_programs *programs, struct when_figures 
 
 void when_programs__delete(struct when_programs *programs)
 {
+	const __u32 zero = 0;
 	unsigned int i;
 
 	if (!programs)
 		return;
+	for (i = 0; i < programs->nr_places; i++)
+		bpf_map_delete_elem(programs->places[i], &zero);
 	for (i = 0; i < programs->nr_pairs; i++)
 		when_pair__delete(programs->pairs[i]);
 	ring_buffer__free(programs->reports);

@@ -157,11 +157,12 @@ static int open_fds(struct when *when)
 	return err ?: add_fd(when, when_programs__fd(when->programs));
 }
 
-int when__open(struct when *when, pid_t own_tgid)
+int when__open(struct when *when, pid_t own_tgid, when_next_fn next, const void *next_arg)
 {
 	const struct when_setup setup = {
 		.own_tgid = own_tgid, .nr_cpus = cpu__max_cpu().cpu,
 		.tick_ns = when_constants__tick(), .measures = when->measures,
+		.next = next, .next_arg = next_arg,
 	};
 	char reason[512];
 	int err;

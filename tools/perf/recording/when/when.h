@@ -21,6 +21,7 @@
 #include <sys/types.h>
 #include "distribution.h"
 #include "report.h"
+#include "setup.h"
 
 struct when_condition;
 struct when_programs;
@@ -72,10 +73,11 @@ void when__clear(struct when *when);
 /**
  * when__open - load and attach the programs, create @when->fd
  * @own_tgid:	process in the initial PID namespace whose durations are not judged; 0: all are
+ * @next, @next_arg: see when_next_fn
  *
  * Return: 0, also without conditions; or a negative errno after an error message.
  */
-int when__open(struct when *when, pid_t own_tgid);
+int when__open(struct when *when, pid_t own_tgid, when_next_fn next, const void *next_arg);
 
 /** when__enable - count durations from now on, and arm the timer of the checks */
 void when__enable(struct when *when);

@@ -166,6 +166,23 @@ else
 	inconclusive "its id is in use, or cannot be chosen"
 fi
 
+subtest "conditions are judged after the programs of a recorder that was killed"
+sleeper=slp$$
+ln -s "$(command -v sleep)" "$work/$sleeper"
+condition="--switch-output-when=syscall(nanosleep,clock_nanosleep)>23ms if comm==$sleeper"
+start "$condition"
+kill_recorder
+start "$condition"
+grep -q 'sys_enter runs after the program that writes' "$work/record.err" ||
+	error "attached to the tracepoint"
+"$work/$sleeper" 0.001
+"$work/$sleeper" 0.041
+wait_until 10 grep -q " if comm==$sleeper: $sleeper (pid" "$work/record.err" ||
+	error "not reported"
+recorder_stop
+grep -q ": 1 duration " "$work/record.err" || error "$(grep 'durations\? ' "$work/record.err")"
+[ ! -e "$pins" ] || error "left: $(ls "$pins")"
+
 subtest "--unpin when nothing was recorded writes a file without samples"
 start --filter 'id == 9999'
 kill_recorder

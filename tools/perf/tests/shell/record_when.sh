@@ -17,6 +17,28 @@ for kind in 'syscall' 'syscall(nanosleep,clock_nanosleep)' 'off-cpu' 'off-cpu(S)
 done
 who=$comm
 
+# The programs that write these events run those that judge durations.
+subtest "conditions at events that are recorded as well"
+for kind in syscall off-cpu on-cpu sched-delay; do
+	[ $kind != sched-delay ] || who=${comm}w
+	start "$kind>23ms" "${recorded[@]}"
+	make $kind "${lengths[@]}"
+	wait_until 10 nr_reported 5 || note "fewer than 5 reports"
+	check 23
+	runs_after_recorded || error "$kind: attached to the tracepoints"
+done
+who=$comm
+
+subtest "at events that are recorded of another task"
+sleep 100 &
+recorder_start -p $! "${recorded[@]}" --keep=60s,32M -v -o "$work/data" \
+	--switch-output-when="syscall>23ms if comm==$comm"
+make syscall "${lengths[@]}"
+wait_until 10 nr_reported 5 || note "fewer than 5 reports"
+check 23
+runs_after_recorded || error "attached to the tracepoints"
+kill $!
+
 subtest "from one tracepoint to another, by thread"
 start 'syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep>23ms'
 make syscall "${lengths[@]}"

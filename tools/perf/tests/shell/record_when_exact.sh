@@ -156,6 +156,7 @@ nr=20000	# for a minute at night
 [ -z "${NIGHT-}" ] || nr=6000000
 who=${comm}w
 group=probe_many$$
+beside=()	# events
 conditions=('syscall(getppid)' 'syscalls:sys_enter_getppid..syscalls:sys_exit_getppid' "$raw_pair")
 probe=("$PERF" probe -q -x "$(readlink -f "$delays")")
 if { "${probe[@]}" "$group:call=get_parent" && "${probe[@]}" "$group:back=get_parent%return"; } \
@@ -164,19 +165,23 @@ if { "${probe[@]}" "$group:call=get_parent" && "${probe[@]}" "$group:back=get_pa
 else
 	note "no uprobe: $(tail -n 1 "$work/probe.err")"
 fi
-for condition in "${conditions[@]}"; do
-	start "$condition>1ns" --advise
+# The first one once more, at events that are recorded as well
+for condition in "${conditions[@]}" "$conditions"; do
+	start "$condition>1ns" --advise "${beside[@]}"
+	[ "$condition" != "${conditions[-1]}" ] || beside=("${recorded[@]}")
 	SECONDS=0
 	make calls $nr 100000
 	# The call that gives the thread its name back is one more.
 	[ "$condition" != "$raw_pair" ]
 	measured $((nr + $?))
 done
+beside=()
 "$PERF" probe -q -d "$group:*" 2> /dev/null
 # A task leaves the CPU as often as it gets one. Some kernels do not report each switch to a task
 # (durations.bpf.c).
-for condition in sched-delay off-cpu on-cpu; do
-	start "$condition>1ns" --advise
+for condition in sched-delay off-cpu on-cpu sched-delay off-cpu; do
+	start "$condition>1ns" --advise "${beside[@]}"
+	[ $condition != on-cpu ] || beside=("${recorded[@]}")
 	SECONDS=0
 	"$PERF" stat -x, -a -e sched:sched_switch --filter "prev_comm == \"$who\"" \
 		-o "$work/stat" "$delays" yields $nr 100000 || error "perf stat fails"

@@ -24,6 +24,7 @@
 #include "event_ring_filter.h"
 #include "event_ring_record.h"
 #include "event_ring_text.h"
+#include "event_ring_next.h"
 #include "event_ring_calls.h"
 #include "event_ring_sched.h"
 #include "event_ring_irq.h"

@@ -84,6 +84,14 @@ enum ring_event {
 /* Do the programs of this tracepoint write system calls? */
 #define RING_IS_CALL(event)	((event) <= RING_EVENT_sys_exit)
 
+/* Programs after which another one may run: event_ring_next.h */
+#define RING_CHAINS(X)		\
+	X(sys_enter)		\
+	X(sys_exit)		\
+	X(sched_switch)		\
+	X(sched_wakeup)		\
+	X(sched_wakeup_new)
+
 /* System calls with a number below this can have events of their own. */
 #define NR_RING_CALLS		512
 

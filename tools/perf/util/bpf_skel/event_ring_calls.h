@@ -200,27 +200,39 @@ static __always_inline void write_exit_call(const struct pt_regs___ring *regs, l
 	commit(&place);
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(on_sys_enter, struct pt_regs___ring *regs, long id)
+static __always_inline void record_enter(const struct pt_regs___ring *regs, long id)
 {
 	if (!records_current(RING_EVENT_sys_enter))
-		return 0;
+		return;
 	write_enter(regs, NULL, id);
 	if (constants.enter_calls)
 		write_enter_call(regs, NULL, id);
+}
+
+static __always_inline void record_exit(const struct pt_regs___ring *regs, long ret)
+{
+	long id = (int)regs->orig_ax;
+
+	if (!records_current(RING_EVENT_sys_exit))
+		return;
+	write_exit(id, ret);
+	if (constants.exit_calls)
+		write_exit_call(regs, id, ret);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs___ring *regs, long id)
+{
+	record_enter(regs, id);
+	run_next(ctx, sys_enter);
 	return 0;
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs___ring *regs, long ret)
 {
-	long id = (int)regs->orig_ax;
-
-	if (!records_current(RING_EVENT_sys_exit))
-		return 0;
-	write_exit(id, ret);
-	if (constants.exit_calls)
-		write_exit_call(regs, id, ret);
+	record_exit(regs, ret);
+	run_next(ctx, sys_exit);
 	return 0;
 }
 
@@ -230,25 +242,37 @@ static __always_inline const struct pt_regs___ring *current_regs(void)
 	return (const void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
 }
 
+static __always_inline void record_enter_by_perf(const struct enter_context *context)
+{
+	if (!records_current(RING_EVENT_sys_enter))
+		return;
+	write_enter(NULL, context->args, context->id);
+	if (constants.enter_calls)
+		write_enter_call(current_regs(), context->args, context->id);
+}
+
+static __always_inline void record_exit_by_perf(const struct exit_context *context)
+{
+	if (!records_current(RING_EVENT_sys_exit))
+		return;
+	write_exit(context->id, context->ret);
+	if (constants.exit_calls)
+		write_exit_call(current_regs(), context->id, context->ret);
+}
+
 /* These return 1: with 0, the kernel would withhold the event from all users of perf. */
 SEC("tp/raw_syscalls/sys_enter")
 int at_sys_enter(struct enter_context *context)
 {
-	if (!records_current(RING_EVENT_sys_enter))
-		return 1;
-	write_enter(NULL, context->args, context->id);
-	if (constants.enter_calls)
-		write_enter_call(current_regs(), context->args, context->id);
+	record_enter_by_perf(context);
+	run_next(context, sys_enter);
 	return 1;
 }
 
 SEC("tp/raw_syscalls/sys_exit")
 int at_sys_exit(struct exit_context *context)
 {
-	if (!records_current(RING_EVENT_sys_exit))
-		return 1;
-	write_exit(context->id, context->ret);
-	if (constants.exit_calls)
-		write_exit_call(current_regs(), context->id, context->ret);
+	record_exit_by_perf(context);
+	run_next(context, sys_exit);
 	return 1;
 }

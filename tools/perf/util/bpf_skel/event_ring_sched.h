@@ -41,16 +41,15 @@ static __always_inline __u64 reported_state(bool preempt, __u32 state, __u32 exi
 	return 0;
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(on_sched_switch, bool preempt, struct task_struct___ring *prev,
-	     struct task_struct___ring *next, unsigned int prev_state)
+static __always_inline void write_switch(bool preempt, struct task_struct___ring *prev,
+					 struct task_struct___ring *next, __u32 prev_state)
 {
 	struct place place = PLACE_OF(RING_EVENT_sched_switch, sizeof(struct sched_switch),
 				      IRQS_OFF, 3);
 	struct sched_switch *entry = begin(&place);
 
 	if (!entry)
-		return 0;
+		return;
 	__builtin_memcpy(entry->prev_comm, prev->comm, TASK_COMM_LEN);
 	entry->prev_pid = prev->pid;
 	entry->prev_prio = prev->prio;
@@ -59,6 +58,14 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct___ring *prev,
 	entry->next_pid = next->pid;
 	entry->next_prio = next->prio;
 	commit(&place);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_sched_switch, bool preempt, struct task_struct___ring *prev,
+	     struct task_struct___ring *next, unsigned int prev_state)
+{
+	write_switch(preempt, prev, next, prev_state);
+	run_next(ctx, sched_switch);
 	return 0;
 }
 
@@ -70,7 +77,7 @@ struct sched_wakeup {
 } __record;
 
 /* Interrupts are off, except if a task wakes itself. */
-static __always_inline int write_wakeup(enum ring_event event, struct task_struct___ring *task)
+static __always_inline void write_wakeup(enum ring_event event, struct task_struct___ring *task)
 {
 	bool own = (void *)task == (void *)bpf_get_current_task_btf();
 	struct place place = PLACE_OF(event, sizeof(struct sched_wakeup), own ? IRQS_ON : IRQS_OFF,
@@ -78,31 +85,35 @@ static __always_inline int write_wakeup(enum ring_event event, struct task_struc
 	struct sched_wakeup *entry = begin(&place);
 
 	if (!entry)
-		return 0;
+		return;
 	__builtin_memcpy(entry->comm, task->comm, TASK_COMM_LEN);
 	entry->pid = task->pid;
 	entry->prio = task->prio;
 	entry->target_cpu = task->thread_info.cpu;
 	commit(&place);
-	return 0;
 }
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_sched_waking, struct task_struct___ring *task)
 {
-	return write_wakeup(RING_EVENT_sched_waking, task);
+	write_wakeup(RING_EVENT_sched_waking, task);
+	return 0;
 }
 
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_sched_wakeup, struct task_struct___ring *task)
 {
-	return write_wakeup(RING_EVENT_sched_wakeup, task);
+	write_wakeup(RING_EVENT_sched_wakeup, task);
+	run_next(ctx, sched_wakeup);
+	return 0;
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_sched_wakeup_new, struct task_struct___ring *task)
 {
-	return write_wakeup(RING_EVENT_sched_wakeup_new, task);
+	write_wakeup(RING_EVENT_sched_wakeup_new, task);
+	run_next(ctx, sched_wakeup_new);
+	return 0;
 }
 
 /*

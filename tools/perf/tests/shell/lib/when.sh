@@ -20,6 +20,16 @@ ln -s "$BUILD/tests/delays" "$delays"
 comm=${delays##*/}
 who=$comm	# the thread that has the delays
 
+# Events where the programs of all conditions on tasks run
+recorded=(-e raw_syscalls:sys_enter -e raw_syscalls:sys_exit -e sched:sched_switch
+	-e sched:sched_wakeup -e sched:sched_wakeup_new)
+
+# Do programs that judge durations run after those that write events, if BPF writes these?
+runs_after_recorded() {
+	! grep -q 'sched_switch is written by BPF' "$work/record.err" ||
+		grep -q 'runs after the program that writes' "$work/record.err"
+}
+
 # start CONDITION [record options]
 start() {
 	rm -f "$work"/data*
