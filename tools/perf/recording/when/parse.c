@@ -111,8 +111,11 @@ static bool parse_states(struct parser *parser)
 		letter = strchr(DURATION_STATE_LETTERS, *parser->at);
 		if (!letter)
 			return fail(parser, parser->at, "'%c' is no state of a task. There are: "
-				    "R (preempted), S, D, T, t, X, Z, P and I, as perf script and ps print "
-				    "them", *parser->at);
+				    "R (preempted), S, D, T, t, P and I, as perf script and ps print them",
+				    *parser->at);
+		if (strchr("XZ", *parser->at))
+			return fail(parser, parser->at, "a task in the state %c has exited, and never "
+				    "runs again", *parser->at);
 		judged->states |= 1 << (letter - DURATION_STATE_LETTERS);
 	}
 	if (!judged->states)

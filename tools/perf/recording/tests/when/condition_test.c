@@ -154,6 +154,7 @@ static void test_errors(void)
 	check(refuses("irq@(timer)>1s", "has no arguments"),
 	      "arguments of a duration that has none");
 	check(refuses("off-cpu(D@Q)>1s", "'Q' is no state"), "an unknown state");
+	check(refuses("off-cpu(D@Z)>1s", "has exited"), "a state that has no end");
 	check(refuses("off-cpu(@)>1s", "which state?"), "no state");
 	check(refuses("off-cpu(D@", "')' is missing, which ends what began at column 8"),
 	      "an open parenthesis");
