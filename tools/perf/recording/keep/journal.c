@@ -241,6 +241,7 @@ void journal__begin_state(struct keep *keep)
 	end_extent(keep);
 	journal->generation++;
 	journal->incomplete = false;
+	journal->missing_before = keep->box->header->incomplete;
 }
 
 /* Free the extents of one generation, or those of all others. Caller holds @lock. */
@@ -271,6 +272,7 @@ static void give_up(struct keep *keep)
 	struct journal *journal = &keep->journal;
 
 	free_extents(keep, journal->generation--, false);
+	keep->box->header->incomplete = journal->missing_before;
 	pr_debug("The live state does not fit into %s.\n", keep->box->path);
 }
 

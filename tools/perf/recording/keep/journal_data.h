@@ -33,6 +33,7 @@ struct journal_extent {
  * @mapped:	memory of all extents [bytes]
  * @state_bytes: memory of the extents with the live state [bytes]
  * @incomplete:	records were left out of this generation: there was no room
+ * @missing_before: box_header.incomplete when this generation began
  * @failed_ns:	when that happened [ns of CLOCK_MONOTONIC]
  * @zstd:	compresses
  * @compressed:	buffer for one extent
@@ -48,6 +49,7 @@ struct journal {
 	u64			 mapped;
 	u64			 state_bytes;
 	bool			 incomplete;
+	u64			 missing_before;
 	u64			 failed_ns;
 	struct zstd_data	 zstd;
 	void			*compressed;

@@ -446,6 +446,25 @@ static void begin(const char *path)
 	mapping = keep.box->map;
 }
 
+/* The records of a state that does not fit are none that are missing: the state before is whole. */
+static void store_large_state(void)
+{
+	struct box_header *header = keep.box->header;
+	const u64 before = header->incomplete;
+	struct numbered record;
+	struct records records = records__of(&record, sizeof(record));
+	unsigned long i;
+
+	journal__begin_state(&keep);
+	for (i = 0; header->incomplete == before && i < FILE_BYTES; i++) {
+		record = record_of(random(), random());
+		journal__add(&keep, &records);
+	}
+	check(header->incomplete > before, "a state does not fit");
+	journal__end_state(&keep);
+	check(header->incomplete == before, "the state before it has all records");
+}
+
 int main(void)
 {
 	char dir[] = "/tmp/box_test.XXXXXX", path[64];
@@ -475,6 +494,7 @@ int main(void)
 	check(model.packed > 10 && model.generations > 5 && model.saved &&
 	      keep.box->header->dropped_last, "blocks were packed, saved and dropped");
 	mapping = NULL;
+	store_large_state();
 	keep__exit(&keep);
 	check(access(path, F_OK), "a recorder that has saved everything removes the file");
 	close(file);
