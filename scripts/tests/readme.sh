@@ -1,11 +1,11 @@
 #!/bin/bash
-# README and guide: the examples run when they are pasted
+# README, guide and page of SQL: the examples run when they are pasted
 # SPDX-License-Identifier: GPL-2.0-only
 # tags: parallel
 # timeout: 600
 #
-# Runs each recipe of README.md and of Documentation/perf-record-guide.rst in a shell and a folder
-# of its own, line by line. No command may fail, and each recipe must print something.
+# Runs each recipe of README.md and of Documentation/perf-record-{guide,sql}.rst in a shell and a
+# folder of its own, line by line. No command may fail, and each recipe must print something.
 
 top=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
 . "$top/tools/perf/tests/shell/lib/harness.sh"
@@ -15,7 +15,7 @@ export HOME=$PWD		# for ~/.perfconfig and ~/.debug
 need root sched:sched_switch
 
 # Extract the indented blocks to NN.sh, and their titles to NN.title: in the README, the bold words
-# before a block below "## Recipes"; in the guide, the headings. There, only a paragraph that ends
+# before a block below "## Recipes"; in the pages, the headings. There, only a paragraph that ends
 # with "::" introduces commands.
 awk '
 	FNR == 1 { recipes = 0; title = before = "" }
@@ -34,7 +34,7 @@ awk '
 		}
 		print substr($0, 5) > (name ".sh")
 	}
-	/./ { before = $0 }' "$top/README.md" "$top/Documentation/perf-record-guide.rst"
+	/./ { before = $0 }' "$top/README.md" "$top"/Documentation/perf-record-{guide,sql}.rst
 
 # cannot_run EXAMPLE: print why this machine cannot run the example, or nothing
 cannot_run() {
@@ -42,6 +42,8 @@ cannot_run() {
 		echo "no Intel PT"
 	elif grep -q 'memory\.img' "$1"; then
 		echo "needs an image of a machine's memory"
+	elif grep -q trace_processor_shell "$1"; then
+		echo "needs trace_processor and a question"
 	fi
 }
 
