@@ -333,6 +333,10 @@ done
 
 subtest "Errors"
 common_failures
+for dir in "$work/none" "${mounted[@]}"; do
+	[ -d "$dir" ] && reason='No space' || reason='No such file'
+	TMPDIR=$dir fails "temporary file to $dir: $reason.*Set TMPDIR" --to-trace-dat=-
+done
 rm -f "$work/new.dat"
 python3 "$work/make.py" "$work/bad" little 8 4096 no-cpu > /dev/null
 fails 'no CPU: record with -a or --sample-cpu' -i "$work/bad" --to-trace-dat="$work/new.dat"

@@ -323,22 +323,37 @@ static int read_formats(struct trace_dat *conv)
 	return begin(conv);
 }
 
-/*
- * Create the temporary file, beside the output if that is a file: there is space for it. Return: a
- * descriptor, or -1 after an error message.
- */
+static const char *temporary_dir(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	return dir && *dir ? dir : "/tmp";
+}
+
+/* The temporary file is beside the output if that is a file: there is space for it. */
+static void explain_spool(const struct conversion *base, int error)
+{
+	if (conversion__is_regular(base))
+		pr_err("Cannot write %s and a temporary file beside it: %s\n", base->path,
+		       strerror(error));
+	else
+		pr_err("Cannot write a temporary file to %s: %s. Set TMPDIR to a directory with space for the output.\n",
+		       temporary_dir(), strerror(error));
+}
+
+/* Create the temporary file. Return: a descriptor, or -1 after an error message. */
 static int open_spool(const struct conversion *base)
 {
-	const char *dir = getenv("TMPDIR") ?: "/tmp";
 	char *name;
 	int fd;
 
-	if (conversion__is_regular(base) ? asprintf(&name, "%s.XXXXXX", base->path) < 0 :
-					   asprintf(&name, "%s/trace-dat.XXXXXX", dir) < 0)
+	if (conversion__is_regular(base) ?
+	    asprintf(&name, "%s.XXXXXX", base->path) < 0 :
+	    asprintf(&name, "%s/trace-dat.XXXXXX", temporary_dir()) < 0)
 		return -1;
 	fd = mkostemp(name, O_CLOEXEC);
 	if (fd < 0)
-		pr_err("Cannot create %s: %m\n", name);
+		explain_spool(base, errno);
 	else
 		unlink(name);
 	free(name);
@@ -405,19 +420,33 @@ static int print_losses(struct trace_dat *conv)
 	return err;
 }
 
+/* Fill the temporary file. Return: 0, or -1 after an error message. */
+static int fill_spool(struct trace_dat *conv)
+{
+	struct conversion *base = &conv->base;
+	int err = conversion__read(base);
+
+	/* A pipe without samples */
+	if (!err && !conv->pages.format.size && begin(conv))
+		err = -1;
+	if (!err)
+		base->err = print_losses(conv) ?: pages__flush(&conv->pages);
+	if (base->err && !base->reported) {
+		explain_spool(base, -base->err);
+		base->reported = true;
+	}
+	return err || base->err ? -1 : 0;
+}
+
 /* Return: 0, or -1 after an error message, or with base.err. */
 static int convert(struct trace_dat *conv)
 {
 	struct conversion *base = &conv->base;
 
 	conv->pages.spool = open_spool(base);
-	if (conv->pages.spool < 0 || conversion__read(base))
+	if (conv->pages.spool < 0 || fill_spool(conv))
 		return -1;
-	/* A pipe without samples */
-	if (!conv->pages.format.size && begin(conv))
-		return -1;
-	base->err = print_losses(conv) ?: pages__flush(&conv->pages) ?: describe(conv) ?:
-		    front__write(&conv->front, &conv->pages, base->file) ?:
+	base->err = describe(conv) ?: front__write(&conv->front, &conv->pages, base->file) ?:
 		    pages__copy(&conv->pages, base->file);
 	return base->err ? -1 : 0;
 }
