@@ -150,18 +150,43 @@ int conversion__read(struct conversion *conv)
 
 /* ---- output */
 
+/* An output that is the input would be emptied before it is read. */
+static bool is_input(struct conversion *conv, int fd)
+{
+	struct stat input, output;
+
+	return !fstat(perf_data__fd(&conv->data), &input) && S_ISREG(input.st_mode) &&
+	       !fstat(fd, &output) && input.st_dev == output.st_dev &&
+	       input.st_ino == output.st_ino;
+}
+
+/* Empty a file, and leave pipes and devices alone. Return: 0, or -1 with errno. */
+static int empty(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISREG(st.st_mode) ? ftruncate(fd, 0) : 0;
+}
+
 int conversion__create(struct conversion *conv, const char *path)
 {
-	int flags = O_CREAT | O_WRONLY | O_CLOEXEC | (conv->force ? O_TRUNC : O_EXCL);
-	int fd = strcmp(path, "-") ? open(path, flags, 0666) :
-				     fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	int flags = O_CREAT | O_WRONLY | O_CLOEXEC | (conv->force ? 0 : O_EXCL);
+	bool named = strcmp(path, "-");
+	int fd = named ? open(path, flags, 0666) : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 
 	conv->path = path;
-	conv->file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (fd >= 0 && is_input(conv, fd)) {
+		pr_err("Cannot write to %s: it is the input\n", path);
+		close(fd);
+		return -1;
+	}
+	conv->file = fd < 0 || (named && empty(fd)) ? NULL : fdopen(fd, "w");
 	if (conv->file)
 		return 0;
 	pr_err("Cannot create %s: %m%s\n", path,
 	       errno == EEXIST ? "; --force overwrites the file" : "");
+	if (fd >= 0)
+		close(fd);
 	return -1;
 }
 

@@ -55,6 +55,11 @@ common_failures() {
 	((status < 124 || status == 255)) || error "a truncated file crashes perf: status $status"
 	rm -f "$new"
 	rm -f "$work/exists"
+	cp "$work/system" "$work/own"
+	ln -s own "$work/link"
+	fails 'Cannot write to .*/link: it is the input' -i "$work/own" "--to-$format=$work/link" \
+		--force
+	cmp -s "$work/system" "$work/own" || error "the input is overwritten"
 	if mount_small "$work/small" 4k; then
 		fails 'Cannot write .*No space' "--to-$format=$work/small/trace"
 		[ -z "$(ls -A "$work/small")" ] || error "left: $(ls -A "$work/small")"
