@@ -190,11 +190,14 @@ int conversion__create(struct conversion *conv, const char *path)
 	return -1;
 }
 
+/* /dev/stdout, for example, is a name of a file, but must not be removed. */
 bool conversion__is_regular(const struct conversion *conv)
 {
-	struct stat st;
+	struct stat named, st;
 
-	return strcmp(conv->path, "-") && !fstat(fileno(conv->file), &st) && S_ISREG(st.st_mode);
+	return strcmp(conv->path, "-") && !lstat(conv->path, &named) && S_ISREG(named.st_mode) &&
+	       !fstat(fileno(conv->file), &st) && named.st_dev == st.st_dev &&
+	       named.st_ino == st.st_ino;
 }
 
 int conversion__close(struct conversion *conv, int err)

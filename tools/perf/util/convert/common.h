@@ -99,7 +99,7 @@ int conversion__open(struct conversion *conv, const char *input,
  */
 int conversion__create(struct conversion *conv, const char *path);
 
-/** conversion__is_regular - is the output a file, not a pipe or a device? */
+/** conversion__is_regular - is the output a file of that name, not a link, a pipe or a device? */
 bool conversion__is_regular(const struct conversion *conv);
 
 /** conversion__read - call the tool. Return: 0, or -1 after an error message, or with @conv->err */

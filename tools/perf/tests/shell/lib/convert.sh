@@ -63,6 +63,10 @@ common_failures() {
 	if mount_small "$work/small" 4k; then
 		fails 'Cannot write .*No space' "--to-$format=$work/small/trace"
 		[ -z "$(ls -A "$work/small")" ] || error "left: $(ls -A "$work/small")"
+		# /dev/stdout is such a link
+		ln -sf small/trace "$work/link"
+		fails 'Cannot write .*No space' "--to-$format=$work/link" --force
+		[ -L "$work/link" ] || error "a failed conversion removes a link"
 	fi
 	[ ! -e "$new" ] || error "a failed conversion leaves a file"
 }
