@@ -73,6 +73,7 @@ int pid_map__read(struct pid_map *map, struct perf_data *input)
 				  .force = input->force };
 	struct reader reader = { .map = map };
 	struct perf_session *session;
+	int level = verbose;
 
 	map->initial = id_map__new();
 	if (IS_ERR(map->initial)) {
@@ -83,13 +84,15 @@ int pid_map__read(struct pid_map *map, struct perf_data *input)
 		return 0;
 	perf_tool__init(&reader.tool, /*ordered_events=*/false);
 	reader.tool.sample = sample_callback;
+	/* The caller reads the file as well, and reports what is wrong with it. */
+	verbose = -1;
 	session = perf_session__new(&data, &reader.tool);
-	/* The caller reads the file again, and reports what is wrong with it. */
-	if (IS_ERR(session))
-		return 0;
-	perf_session__process_events(session);
-	session_done = 0;
-	perf_session__delete(session);
+	if (!IS_ERR(session)) {
+		perf_session__process_events(session);
+		session_done = 0;
+		perf_session__delete(session);
+	}
+	verbose = level;
 	return reader.err;
 }
 

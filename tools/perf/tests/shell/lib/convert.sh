@@ -50,9 +50,12 @@ common_failures() {
 	fails 'Cannot use --all' --all "--to-$format=$new"
 	fails 'Cannot use --tod' --tod "--to-$format=$new"
 	head -c $(($(stat -c %s "$work/system") / 2)) "$work/system" > "$work/truncated"
-	timeout 200 "$PERF" data convert -i "$work/truncated" "--to-$format=$new" 2> /dev/null
+	timeout 200 "$PERF" data convert -i "$work/truncated" "--to-$format=$new" \
+		2> "$work/convert.err"
 	status=$?
 	((status < 124 || status == 255)) || error "a truncated file crashes perf: status $status"
+	[ "$(grep -c 'The file is truncated' "$work/convert.err")" = 1 ] ||
+		error "not one message: $(< "$work/convert.err")"
 	rm -f "$new"
 	rm -f "$work/exists"
 	cp "$work/system" "$work/own"
