@@ -458,7 +458,8 @@ static int draw(struct loss *loss, const char *path)
 				 loss->nr);
 
 	if (err)
-		pr_err("Cannot write %s: %s\n", path, strerror(-err));
+		pr_err("Cannot write %s: %s\n", path,
+		       err == -EMEDIUMTYPE ? "it is a recording" : strerror(-err));
 	return err;
 }
 

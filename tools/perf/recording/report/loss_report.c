@@ -80,7 +80,8 @@ void loss_report__finish(struct loss_report *report, const char *title)
 		return;
 	err = loss_svg__save(report->path, title, &report->metric, report->rows, report->nr);
 	if (err)
-		pr_err("Cannot write %s for --loss-report: %s\n", report->path, strerror(-err));
+		pr_err("Cannot write %s for --loss-report: %s\n", report->path,
+		       err == -EMEDIUMTYPE ? "it is a recording" : strerror(-err));
 }
 
 void loss_report__exit(struct loss_report *report)

@@ -466,6 +466,21 @@ static int write_beside(const char *path, const char *title, const struct loss_m
 	return err;
 }
 
+/* Is this a recording, in any byte order? A picture must not replace it by mistake. */
+static bool is_recording(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char magic[8] = "";
+
+	if (!file)
+		return false;
+	if (fread(magic, sizeof(magic), 1, file) != 1)
+		magic[0] = '\0';
+	fclose(file);
+	return !memcmp(magic, "PERFILE2", sizeof(magic)) ||
+	       !memcmp(magic, "2ELIFREP", sizeof(magic));
+}
+
 int loss_svg__save(const char *path, const char *title, const struct loss_metric *metric,
 		   struct loss_row *rows, int nr)
 {
@@ -476,6 +491,10 @@ int loss_svg__save(const char *path, const char *title, const struct loss_metric
 	int err;
 
 	is_special = !stat(path, &st) && !S_ISREG(st.st_mode);
+	if (!is_special && is_recording(path)) {
+		free(target);
+		return -EMEDIUMTYPE;
+	}
 	err = is_special ? -EPERM : write_beside(target ?: path, title, metric, rows, nr);
 	free(target);
 	if (err != -EACCES && err != -EPERM)

@@ -35,7 +35,7 @@ int loss_svg__write(FILE *file, const char *title, const struct loss_metric *met
  * complete
  * @path:	of the file, or of a pipe or a device
  *
- * Return: 0, or a negative errno.
+ * Return: 0, or a negative errno; -EMEDIUMTYPE if the file is a recording.
  */
 int loss_svg__save(const char *path, const char *title, const struct loss_metric *metric,
 		   struct loss_row *rows, int nr);

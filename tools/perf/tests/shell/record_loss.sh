@@ -252,4 +252,14 @@ drawn "$work/old.svg" 0
 [ -c /dev/null ] || error "/dev/null is replaced"
 [ "$(echo "$work"/*.svg.*)" = "$work/*.svg.*" ] || error "left: $(echo "$work"/*.svg.*)"
 
+subtest "A picture does not replace a recording"
+perf_record --loss-report="$work/own" -e dummy -o "$work/own" -- true
+grep -q "Cannot write $work/own for --loss-report: it is a recording" "$work/record.err" ||
+	error "no message: $(< "$work/record.err")"
+"$PERF" loss --svg="$work/own" "$work/own" > /dev/null 2> "$work/loss.err" &&
+	error "perf loss does not fail"
+grep -q "Cannot write $work/own: it is a recording" "$work/loss.err" ||
+	error "no message: $(< "$work/loss.err")"
+readable "$work/own" || error "the recording is lost"
+
 finish
