@@ -131,7 +131,10 @@ class Tables:
     # ---- events of ftrace
 
     def set_state(self, utid, time, state, cpu=None, waker=None):
-        if utid in self.states:
+        """Begin a state. A task that leaves a CPU without having come to it has lost a switch: as
+        in Perfetto, the state before has no end then."""
+        lost = cpu is None and not waker and self.states.get(utid, (0, 0, 0))[2] != 'Running'
+        if utid in self.states and not lost:
             row, begin, _ = self.states[utid]
             self.db.execute('UPDATE thread_state SET dur = ? WHERE id = ?', (time - begin, row))
         row = self.add('thread_state', ts=time, dur=-1, utid=utid, state=state, cpu=cpu,
