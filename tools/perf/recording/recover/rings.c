@@ -2,6 +2,7 @@
 /* Add what the rings had when the recorder was killed (keep/guard.h). */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,6 +45,20 @@ static int read_file(struct saved_rings *rings, int fd)
 	return 0;
 }
 
+/* The guard writes the records of one ring after those of another. */
+static bool overlap(const struct saved_rings *rings)
+{
+	const struct rings_entry *entry;
+	u64 end = 0;
+
+	for (entry = rings->entries; entry < rings->entries + rings->nr; entry++) {
+		if (entry->at < end || entry->len > UINT64_MAX - entry->at)
+			return true;
+		end = entry->at + entry->len;
+	}
+	return false;
+}
+
 /* Return: is this the file of the rings of that box, and whole? */
 static bool check(struct saved_rings *rings, u64 box)
 {
@@ -57,7 +72,10 @@ static bool check(struct saved_rings *rings, u64 box)
 	if (checksum(rings->entries, header->nr * sizeof(*rings->entries)) != header->sum)
 		return false;
 	rings->nr = header->nr;
-	return true;
+	if (!overlap(rings))
+		return true;
+	rings->nr = 0;
+	return false;
 }
 
 /* Return: the records of an entry; none if they are damaged. */
