@@ -389,6 +389,13 @@ static void report(const struct recovery *recovery, const struct keep_stats *kep
 			is_image(recovery) ? "the image was taken" : "it was killed");
 }
 
+static int explain_write(const struct recovery *recovery, int err)
+{
+	pr_err("Cannot write what is recovered: %s. It is still in %s.\n", strerror(-err),
+	       recovery->path);
+	return err;
+}
+
 static int write_all(struct recovery *recovery, struct keep_stats *kept)
 {
 	/* The guard writes its file beside that of --keep-file: there is none beside an image. */
@@ -407,10 +414,7 @@ static int write_all(struct recovery *recovery, struct keep_stats *kept)
 	if (!err && recovery->records)
 		err = write_snapshot_event(recovery, kept);
 	err = err ?: write_header_only(recovery, PERF_RECORD_FINISHED_ROUND);
-	if (err)
-		pr_err("Cannot write what is recovered: %s. It is still in %s.\n", strerror(-err),
-		       recovery->path);
-	return err;
+	return err ? explain_write(recovery, err) : 0;
 }
 
 int recovery__process(struct recovery *recovery, struct perf_session *session,
@@ -419,11 +423,13 @@ int recovery__process(struct recovery *recovery, struct perf_session *session,
 	struct keep_stats kept;
 	int err = session->header.data_size ? perf_session__process_events(session) : 0;
 
+	if (err)
+		return explain_write(recovery, err);
 	recovery->session = session;
 	recovery->evlist = session->evlist;
 	recovery->tool = tool;
 	recovery->write = write;
-	err = err ?: write_all(recovery, &kept);
+	err = write_all(recovery, &kept);
 	if (err)
 		return err;
 	session->evlist->first_sample_time = recovery->first;
