@@ -155,6 +155,7 @@
  * @aux_mmap_count, @aux_mmap_locked: mappings of the area and the memory
  *		accounting for them
  * @aux_refcount: references of the mapping and of active writers
+ * @aux_pmu:	the driver that set up the area: no other may write there
  * @aux_priv, @free_aux: data of the driver, and its function to free it
  * @aux_in_sampling, @aux_in_pause_resume: recursion guards of core.c
  *
@@ -203,6 +204,7 @@ struct perf_buffer {
 	refcount_t			aux_mmap_count;
 	unsigned long			aux_mmap_locked;
 	refcount_t			aux_refcount;
+	struct pmu			*aux_pmu;
 	void				*aux_priv;
 	void				(*free_aux)(void *aux);
 	int				aux_in_sampling;

@@ -230,6 +230,7 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event,
 		return -ENOMEM;
 	}
 
+	rb->aux_pmu = event->pmu;
 	rb->aux_priv = priv;
 	rb->free_aux = event->pmu->free_aux;
 	rb->aux_pages = pages;
@@ -292,6 +293,9 @@ static bool wakeup_is_due(struct perf_buffer *rb)
  * Get the ring of @event with a reference to its AUX area, or NULL. Check
  * aux_mmap_count first: perf_mmap_close() clears it, then stops the writers
  * that found the area mapped, then drops the reference of the mapping.
+ *
+ * Events of several PMUs can be redirected to the ring of one without AUX data.
+ * The area belongs to one of these PMUs: aux_priv means nothing to the others.
  */
 static struct perf_buffer *get_aux(struct perf_event *event)
 {
@@ -302,7 +306,9 @@ static struct perf_buffer *get_aux(struct perf_event *event)
 	if (refcount_read(&rb->aux_mmap_count) &&
 	    refcount_inc_not_zero(&rb->aux_refcount)) {
 		smp_rmb();	/* H, pairs with G */
-		return rb;
+		if (rb->aux_pmu == event->pmu)
+			return rb;
+		rb_free_aux(rb);
 	}
 	ring_buffer_put(rb);
 	return NULL;

@@ -425,6 +425,38 @@ static void test_nesting(void)
 }
 
 /* Unmapped during output: no new output begins, and the pages are freed when it ends. */
+/*
+ * Events of two PMUs may share a ring, if both are redirected to the ring of an event without AUX
+ * data. The area is that of the PMU that set it up.
+ */
+static void test_other_pmu(void)
+{
+	struct ring *ring = new_ring(RING_STREAMING, 0);
+	struct pmu other = ring->pmu;
+	struct perf_event child = { .parent = &ring->event, .pmu = &ring->pmu };
+	struct perf_event event = ring->event;
+	struct perf_output_handle handle;
+
+	event.pmu = &other;
+	EXPECT(!perf_aux_output_begin(&handle, &event));
+	EXPECT(!perf_get_aux(&handle) && !shim.warnings);
+	EXPECT(!disables(ring) && !wakeups(ring) && !ring->rb->aux_nest);
+	EXPECT(refcount_read(&ring->rb->aux_refcount) == 1);
+	EXPECT(refcount_read(&ring->rb->refcount) == 1);
+
+	EXPECT(perf_aux_output_begin(&handle, &child) == &driver);
+	perf_aux_output_end(&handle, 0);
+
+	/* The next area may be that of the other one. */
+	ring_impl.close_aux(ring->rb);
+	EXPECT(!ring_impl.alloc_aux(ring->rb, &event, 2, 0, RING_STREAMING));
+	EXPECT(!perf_aux_output_begin(&handle, &ring->event));
+	EXPECT(perf_aux_output_begin(&handle, &event) == &driver);
+	perf_aux_output_end(&handle, 0);
+	frees = 0;
+	delete_ring(ring);
+}
+
 static void test_unmap(void)
 {
 	struct ring *ring = new_ring(RING_STREAMING, 0);
@@ -786,6 +818,7 @@ int main(void)
 	TAP_RUN(test_watermark, "wake-ups at the watermark");
 	TAP_RUN(test_skip, "perf_aux_output_skip()");
 	TAP_RUN(test_nesting, "nested begin is refused");
+	TAP_RUN(test_other_pmu, "area of another PMU is refused");
 	TAP_RUN(test_unmap, "unmap during output");
 	TAP_RUN(test_freed_atomic, "last reference dropped in atomic context");
 	TAP_RUN(test_copy, "perf_output_copy_aux()");
