@@ -565,7 +565,8 @@ static unsigned int lost_record_size(struct perf_event *event)
 
 /*
  * Write a LOST record of @size bytes at offset @at, in front of the first record
- * that fits again.
+ * that fits again. @data is that of the latter: of an inherited event, which has
+ * a stream_id of its own, and its time may be that of the hardware.
  */
 static void put_lost_record(struct perf_output_handle *handle,
 			    struct perf_sample_data *data,
@@ -576,6 +577,7 @@ static void put_lost_record(struct perf_output_handle *handle,
 		.id = event->id,
 		.lost = local_xchg(&handle->rb->lost, 0),
 	};
+	u64 stream_id = data->stream_id, time = data->time;
 
 	start_record(handle, at, position, size);
 	perf_event_header__init(&record.header, data, PERF_RECORD_LOST, 0,
@@ -583,6 +585,8 @@ static void put_lost_record(struct perf_output_handle *handle,
 	perf_output_put(handle, record);
 	perf_event__output_id_sample(event, handle, data);
 	check_filled(handle);
+	data->stream_id = stream_id;
+	data->time = time;
 }
 
 /*

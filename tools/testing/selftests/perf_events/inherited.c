@@ -269,4 +269,79 @@ TEST_F(inherited, redirected)
 	close(same);
 }
 
+#define PUSH_FAULTS	1009	/* more than fit in a ring of one page */
+
+/* Cause page faults, and some more when the ring has space again. */
+static void overflow_ring(struct faults *faults, int in, int out)
+{
+	char byte = 0;
+
+	pin_to_cpu(nth_cpu(0));
+	for (int i = 0; i < PUSH_FAULTS; i++)
+		fault(faults, i);
+	if (write(out, &byte, 1) != 1 || read(in, &byte, 1) != 1)
+		_exit(1);
+	for (int i = 0; i < 11; i++)
+		fault(faults, i);
+	_exit(0);
+}
+
+/*
+ * A LOST record has the ids of the parent's event. The sample that it precedes
+ * has those of the child's, and its own time.
+ */
+TEST_F(inherited, sample_after_lost)
+{
+	struct perf_event_attr attr =
+		ATTR_FAULTS(.inherit = 1, .sample_id_all = 1,
+			    .sample_type = PERF_SAMPLE_STREAM_ID |
+					   PERF_SAMPLE_ID | PERF_SAMPLE_ADDR);
+	int fd = perf_open(&attr, 0, nth_cpu(0)), down[2], up[2], status;
+	uint64_t id, tail, head, lost = 0, samples = 0;
+	struct ring *ring = &self->rings[0];
+	static struct record record;
+	struct faults faults;
+	pid_t child;
+	char byte;
+
+	ASSERT_TRUE(faults_init(&faults, PUSH_FAULTS));
+	ASSERT_EQ(0, ring_map(ring, fd, 1, PROT_READ | PROT_WRITE));
+	ASSERT_EQ(0, ioctl(fd, PERF_EVENT_IOC_ID, &id));
+	ASSERT_EQ(0, pipe(down));
+	ASSERT_EQ(0, pipe(up));
+	child = fork();
+	ASSERT_GE(child, 0);
+	if (!child)
+		overflow_ring(&faults, down[0], up[1]);
+	ASSERT_EQ(1, read(up[0], &byte, 1));
+	tail = ring_head(ring);
+	ring_set_tail(ring, tail);
+	ASSERT_EQ(1, write(down[1], &byte, 1));
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	ASSERT_EQ(0, status);
+
+	head = ring_head(ring);
+	for (; tail < head; tail += record.header.size) {
+		ASSERT_TRUE(ring_record_at(ring, tail, head, &record));
+		if (record.header.type == PERF_RECORD_LOST) {
+			lost += record.words[2];
+			EXPECT_EQ(id, record.words[3]);
+			EXPECT_EQ(id, record.words[4]);
+		}
+		if (record.header.type != PERF_RECORD_SAMPLE ||
+		    !is_fault_of(&faults, record.words[1]))
+			continue;
+		samples++;
+		EXPECT_EQ(id, record.words[2]);
+		EXPECT_NE(id, record.words[3]);		/* stream_id */
+	}
+	EXPECT_LT(0, lost);
+	EXPECT_EQ(11, samples);
+	for (int i = 0; i < 2; i++) {
+		close(down[i]);
+		close(up[i]);
+	}
+	faults_free(&faults);
+}
+
 TEST_HARNESS_MAIN
