@@ -416,14 +416,23 @@ TEST_F(aux_sizes, sizes_accepted_by_driver)
 	}
 }
 
-/* A second mapping must have the same size. */
+static int open_dummy(void)
+{
+	struct perf_event_attr attr = ATTR_DUMMY();
+
+	return perf_open(&attr, 0, -1);
+}
+
+/* A second mapping must have the same size, and locks no further memory. */
 TEST_F(aux_sizes, second_mapping)
 {
 	struct perf_event_mmap_page *page;
 	unsigned char *again;
+	long allowed;
 
 	ASSERT_TRUE(aux_open(&self->aux, 3, 1000, PROT_READ));
 	page = self->aux.ring.page;
+	allowed = unused_mlock_limit(open_dummy());
 	again = mmap(NULL, self->aux.size, PROT_READ, MAP_SHARED,
 		     self->aux.ring.fd, page->aux_offset);
 	ASSERT_NE(MAP_FAILED, (void *)again);
@@ -439,6 +448,7 @@ TEST_F(aux_sizes, second_mapping)
 		if ((void *)again != MAP_FAILED)
 			munmap(again, pages * page_size());
 	}
+	EXPECT_EQ(allowed, unused_mlock_limit(open_dummy()));
 }
 
 /*

@@ -127,6 +127,25 @@ TEST(second_mapping)
 	ring_close(&first);
 }
 
+/* The pages of a ring are charged once, and uncharged by the last munmap(). */
+TEST(second_mapping_charged)
+{
+	long allowed = unused_mlock_limit(open_faults());
+	int fd = open_faults();
+	struct ring first, second;
+
+	if (allowed < 1 + 4)
+		SKIP(return, "other programs lock too many pages");
+	ASSERT_EQ(0, ring_map(&first, fd, 4, PROT_READ));
+	EXPECT_EQ(allowed - 5, unused_mlock_limit(open_faults()));
+	ASSERT_EQ(0, ring_map(&second, fd, 4, PROT_READ));
+	EXPECT_EQ(allowed - 5, unused_mlock_limit(open_faults()));
+	ASSERT_EQ(0, ring_unmap(&first));
+	EXPECT_EQ(allowed - 5, unused_mlock_limit(open_faults()));
+	ring_close(&second);
+	EXPECT_EQ(allowed, unused_mlock_limit(open_faults()));
+}
+
 static long page_faults(void)
 {
 	struct rusage usage;
