@@ -234,4 +234,138 @@ TEST_F_TIMEOUT(aux_races, map_and_unmap_while_tracing, 400)
 	EXPECT_EQ(allowed, unused_mlock_limit(open_event(self)));
 }
 
+/* A task whose thread inherits its event, and spins on the second CPU. */
+struct family {
+	pthread_t	parent;
+	atomic_int	tid;
+	atomic_bool	fork, stop;
+};
+
+static void *run_child(void *arg)
+{
+	struct family *family = arg;
+
+	pin_to_cpu(nth_cpu(1));
+	while (!atomic_load(&family->stop))
+		;	/* and is not switched out */
+	return NULL;
+}
+
+static void *run_parent(void *arg)
+{
+	struct family *family = arg;
+	pthread_t child;
+
+	atomic_store(&family->tid, gettid());
+	while (!atomic_load(&family->fork))
+		usleep(100);
+	if (!pthread_create(&child, NULL, run_child, family))
+		pthread_join(child, NULL);
+	return NULL;
+}
+
+static int open_synth(pid_t tid, int cpu, bool inherit)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = read_number(PMU "type"),
+		.config = BRANCH,
+		.config1 = 1000,
+		.exclude_kernel = 1,
+		.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING,
+		.inherit = inherit,
+		.disabled = !inherit,
+	};
+
+	return perf_open(&attr, tid, cpu);
+}
+
+/* Return whether @event or a child of it has been active. */
+static bool was_active(int event)
+{
+	struct {
+		uint64_t	value, running;
+	} count;
+
+	return read(event, &count, sizeof(count)) == sizeof(count) &&
+	       count.running;
+}
+
+static void *map_at(struct ring *ring, size_t pages)
+{
+	ring->page->aux_offset = page_size() + ring->size;
+	ring->page->aux_size = pages * page_size();
+	return mmap(NULL, pages * page_size(), PROT_READ, MAP_SHARED, ring->fd,
+		    ring->page->aux_offset);
+}
+
+FIXTURE(aux_children)
+{
+	int		keep;	/* an event that keeps the hooks of soft_pt */
+};
+
+FIXTURE_SETUP(aux_children)
+{
+	if (read_number(PMU "caps/software") != 1)
+		SKIP(return, "no software Intel PT PMU (soft_pt)");
+	if (nth_cpu(1) < 0)
+		SKIP(return, "needs two CPUs");
+	ASSERT_EQ(0, pin_to_cpu(nth_cpu(0)));
+	self->keep = open_synth(0, nth_cpu(0), false);
+	ASSERT_GE(self->keep, 0);
+}
+
+FIXTURE_TEARDOWN(aux_children)
+{
+	close(self->keep);
+}
+
+/*
+ * An event is redirected away from a ring while a child writes to the AUX area:
+ * the child stops. Otherwise the area outlives its mapping, and is mapped again
+ * although it will be freed when the child is switched out.
+ */
+TEST_F_TIMEOUT(aux_children, redirect_while_child_is_traced, 300)
+{
+	for (int round = 0; round < 10; round++) {
+		struct perf_event_attr dummy = ATTR_DUMMY();
+		struct family family = {};
+		int event, unshared;
+		struct ring ring;
+		void *area;
+
+		ASSERT_EQ(0, pthread_create(&family.parent, NULL, run_parent,
+					    &family));
+		while (!atomic_load(&family.tid))
+			usleep(100);
+		ASSERT_EQ(0, ring_map(&ring, open_synth(0, nth_cpu(1), false),
+				      DATA_PAGES, PROT_READ | PROT_WRITE));
+		area = map_at(&ring, 4);
+		ASSERT_NE(MAP_FAILED, area);
+		event = open_synth(family.tid, nth_cpu(1), true);
+		ASSERT_GE(event, 0);
+		ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, ring.fd));
+
+		/* Tasks with equal events may swap them: the child has others. */
+		unshared = perf_open(&dummy, family.tid, -1);
+		ASSERT_GE(unshared, 0);
+		atomic_store(&family.fork, true);
+		while (!was_active(event))
+			usleep(100);
+		ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, -1L));
+		munmap(area, 4 * page_size());
+		/* A new area, of another size */
+		area = map_at(&ring, 8);
+		EXPECT_NE(MAP_FAILED, area);
+
+		atomic_store(&family.stop, true);
+		pthread_join(family.parent, NULL);
+		close(unshared);
+		close(event);
+		if (area != MAP_FAILED)
+			munmap(area, 8 * page_size());
+		ring_close(&ring);
+	}
+}
+
 TEST_HARNESS_MAIN
