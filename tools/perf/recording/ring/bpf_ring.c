@@ -176,9 +176,12 @@ static const char *unsuitable_options(struct evsel *evsel)
 	return NULL;
 }
 
-/* Return: why @evsel, which is in the table, cannot be written by BPF, or NULL. */
+/*
+ * Return: why @evsel, which is in the table, cannot be written by BPF, or NULL. The marker decides
+ * for all events whether children are recorded.
+ */
 static const char *unsuitable_event(const struct bpf_ring *ring, struct evsel *evsel,
-				    struct bpf_event_kind *kind)
+				    const struct record_opts *opts, struct bpf_event_kind *kind)
 {
 	const struct perf_event_attr *attr = &evsel->core.attr;
 	const char *reason = unsuitable_options(evsel);
@@ -193,6 +196,9 @@ static const char *unsuitable_event(const struct bpf_ring *ring, struct evsel *e
 		return "it has CPUs of its own";
 	if (attr->exclude_kernel)
 		return "it is limited to user space, where perf finds no tracepoint";
+	if (ring->marker && attr->inherit == opts->no_inherit)
+		return opts->no_inherit ? "it follows children, and other events do not (-i)" :
+					  "it does not follow children (no-inherit)";
 	if (attr->freq || attr->sample_period != 1 ||
 	    attr->sample_type != (ring->has_cgroup ? SAMPLE_FORMAT_CGROUP : SAMPLE_FORMAT))
 		return "its samples have other fields, or another period";
@@ -271,7 +277,8 @@ static int cgroup_number(struct evlist *evlist, const struct evsel *evsel)
 }
 
 /* Return: 0, or -ENOMEM. */
-static int mark_events(struct bpf_ring *ring, struct evlist *evlist)
+static int mark_events(struct bpf_ring *ring, struct evlist *evlist,
+		       const struct record_opts *opts)
 {
 	struct bpf_event_kind kind;
 	struct bpf_written_event *event;
@@ -285,7 +292,7 @@ static int mark_events(struct bpf_ring *ring, struct evlist *evlist)
 	evlist__for_each_entry(evlist, evsel) {
 		if (!bpf_events__know(evsel))
 			continue;
-		reason = unsuitable_event(ring, evsel, &kind);
+		reason = unsuitable_event(ring, evsel, opts, &kind);
 		if (!reason && evsel->filter && nr_filters == NR_RING_FILTERS - 1)
 			reason = "other events have so many filters";
 		cgroup = cgroup_number(evlist, evsel);
@@ -421,7 +428,7 @@ static int add_events(struct bpf_ring *ring, struct evlist *evlist, const struct
 		return refuse(ring);
 	if (!has_cpus(&opts->target))
 		ring->marker = make_marker();
-	reason = mark_events(ring, evlist) ? "memory is short" : NULL;
+	reason = mark_events(ring, evlist, opts) ? "memory is short" : NULL;
 	if (!reason && !ring->nr)
 		return refuse(ring);
 	reason = reason ?: load(ring, evlist, opts, own_tgid);

@@ -169,6 +169,23 @@ recorder_end
 note "$(xargs < "$work/comms"), $(numbered_ranges "$work/data")"
 [ "$(awk '{ print $2 }' "$work/comms" | sort -u)" = "$comm" ] || error "calls of other tasks"
 
+subtest "an event that follows children otherwise than the marker of the tasks does"
+# left_to_perf NR OPTIONS...: perf writes the event, which has samples of NR tasks
+left_to_perf() {
+	local nr
+
+	"$PERF" record -v "${@:2}" -o "$work/data" -- sh -c '/bin/true; /bin/true; :' \
+		2> "$work/record.err" || error "perf record failed"
+	grep -q 'is written by perf: it .* children' "$work/record.err" || error "${*:2}: no reason"
+	nr=$("$PERF" script "${no_symbols[@]}" -F tid -i "$work/data" 2> /dev/null | sort -u |
+		wc -l)
+	((nr == $1)) || error "${*:2}: samples of $nr tasks, not $1"
+}
+for term in "" "overwrite,"; do
+	left_to_perf 1 -e "$enter/${term}no-inherit/"
+	left_to_perf 3 -i -e "$enter/${term}inherit/"
+done
+
 subtest "several recorders of one task"
 start sh -c 'for i in 1 2 3 4 5; do /bin/true; done'
 recorders=()
