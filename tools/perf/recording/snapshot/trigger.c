@@ -193,8 +193,12 @@ static unsigned int process_events(struct triggers *triggers)
 {
 	struct trigger_events *events = &triggers->events;
 
-	return trigger_events__process(events, triggers->evlist) && passes(triggers, events->time) ?
-	       TRIGGER_EVENT : 0;
+	if (!trigger_events__process(events, triggers->evlist))
+		return 0;
+	if (passes(triggers, events->time))
+		return TRIGGER_EVENT;
+	events->limit.nr_stopped += events->nr_found - 1;
+	return 0;
 }
 
 /*
@@ -205,6 +209,7 @@ static int process_durations(struct triggers *triggers)
 {
 	struct trigger_limit *limit = &triggers->events.limit;
 	struct when *when = &triggers->when;
+	u64 end;
 	int err;
 
 	if (!readable(triggers, triggers->too_long))
@@ -212,7 +217,10 @@ static int process_durations(struct triggers *triggers)
 	err = when__process(when);
 	if (err || !when->nr_reports)
 		return err;
-	if (passes(triggers, when->reports[0].end))
+	end = when->reports[0].end;
+	if (!trigger_limit__allows(limit, end))
+		end = when->last_end;
+	if (passes(triggers, end))
 		return TRIGGER_WHEN;
 	limit->nr_stopped += when->nr_reports - 1;
 	if (limit->max && limit->nr_passed >= limit->max)

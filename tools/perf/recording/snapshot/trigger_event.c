@@ -95,6 +95,15 @@ void trigger_events__enable(struct trigger_events *events)
 		evlist__enable(events->evlist);
 }
 
+/* Is an event at @time to be described, instead of the one that was noted? */
+static bool is_preferred(const struct trigger_events *events, u64 time)
+{
+	bool allowed = trigger_limit__allows(&events->limit, time);
+	bool noted = trigger_limit__allows(&events->limit, events->time);
+
+	return allowed == noted ? time < events->time : allowed;
+}
+
 static void note(struct trigger_events *events, union perf_event *event)
 {
 	struct perf_sample sample = { 0 };
@@ -102,7 +111,7 @@ static void note(struct trigger_events *events, union perf_event *event)
 	if (event->header.type != PERF_RECORD_SAMPLE ||
 	    evlist__parse_sample(events->evlist, event, &sample))
 		return;
-	if (events->evsel && events->time <= sample.time)
+	if (events->nr_found++ && !is_preferred(events, sample.time))
 		return;
 	events->time = sample.time;
 	events->pid = sample.pid;
@@ -139,10 +148,10 @@ bool trigger_events__process(struct trigger_events *events, struct evlist *waite
 	if (!readable)
 		return false;
 
-	events->evsel = NULL;
+	events->nr_found = 0;
 	for (i = 0; i < events->evlist->core.nr_mmaps; i++)
 		drain(events, &events->evlist->mmap[i]);
-	return events->evsel;
+	return events->nr_found;
 }
 
 void trigger_events__close(struct trigger_events *events)

@@ -24,16 +24,18 @@ struct record_opts;
  * @evlist:	the events, or NULL if there are none; owned by the caller
  * @first:	their first position in the poll set
  * @nr:		number of positions
- * @time:	time of the oldest event that the last trigger_events__process() found [ns of
+ * @nr_found:	number of events that the last trigger_events__process() found
+ * @time:	time of the oldest of them that @limit allows, or of the oldest [ns of
  *		CLOCK_MONOTONIC]
  * @evsel:	which event that was
- * @pid, @tid, @cpu: where the last event happened
+ * @pid, @tid, @cpu: where it happened
  * @limit:	of the snapshots in a storm of events; the caller applies it
  */
 struct trigger_events {
 	struct evlist	*evlist;
 	int		 first;
 	int		 nr;
+	unsigned int	 nr_found;
 	u64		 time;
 	struct evsel	*evsel;
 	pid_t		 pid;
@@ -64,7 +66,7 @@ int trigger_events__map(struct trigger_events *events, struct evlist *waiter);
 void trigger_events__enable(struct trigger_events *events);
 
 /**
- * trigger_events__process - after a poll: empty the rings, set @time and @evsel
+ * trigger_events__process - after a poll: empty the rings, choose the event that is described
  *
  * Return: has an event happened?
  */

@@ -24,11 +24,17 @@ struct trigger_limit {
 	u64	nr_stopped;
 };
 
+/** trigger_limit__allows - may an event at @time [ns] take a snapshot? */
+static inline bool trigger_limit__allows(const struct trigger_limit *limit, u64 time)
+{
+	return !(limit->max && limit->nr_passed >= limit->max) &&
+	       !(limit->nr_passed && time < limit->last + limit->cooldown_ns);
+}
+
 /** trigger_limit__pass - count an event at @time [ns]. Return: may it take a snapshot? */
 static inline bool trigger_limit__pass(struct trigger_limit *limit, u64 time)
 {
-	if ((limit->max && limit->nr_passed >= limit->max) ||
-	    (limit->nr_passed && time < limit->last + limit->cooldown_ns)) {
+	if (!trigger_limit__allows(limit, time)) {
 		limit->nr_stopped++;
 		return false;
 	}

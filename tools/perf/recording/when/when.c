@@ -125,6 +125,7 @@ static void take(void *arg, const struct duration_report *judged)
 	    judged->end < when->enabled)
 		return;
 	when->nr_too_long[judged->condition]++;
+	when->last_end = max_t(u64, when->last_end, judged->end);
 	if (when->nr_reports++ >= WHEN_MAX_REPORTS && verbose <= 0)
 		return;
 	when_report__init(&report, condition, judged, when_names__syscall);

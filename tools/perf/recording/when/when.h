@@ -43,6 +43,7 @@ struct when_open;
  * @reported:	durations that were reported while they were open
  * @reports:	what the last when__process() found, in the order of their ends
  * @nr_reports:	number of them, also of those beyond WHEN_MAX_REPORTS
+ * @last_end:	when the last of them ended [ns]
  * @nr_too_long: durations that were too long, by condition
  */
 struct when {
@@ -56,6 +57,7 @@ struct when {
 	struct when_open	*reported;
 	struct when_report	 reports[WHEN_MAX_REPORTS];
 	unsigned int		 nr_reports;
+	u64			 last_end;
 	u64			 nr_too_long[DURATION_MAX_CONDITIONS];
 };
 

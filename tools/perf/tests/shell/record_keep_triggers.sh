@@ -49,6 +49,33 @@ stop
 grep -qE '[1-4] events took no snapshot' "$work/record.err" || error "no message about the others"
 [ "$(numbered_ranges "${snapshots[0]}")" = 1:1-1009 ] || error "the file has not the calls"
 
+subtest "--cooldown: an event after it takes a snapshot, also if an earlier one is seen with it"
+start --cooldown=2s
+"$marker"
+wait_until 20 nr_files 1 || error "no file"
+recorder_suspend
+"$marker"
+"$marker"
+pause 2.1
+"$marker"
+kill -CONT "$recorder"
+wait_until 20 nr_files 2 || error "no file for the last event"
+stop
+[ "${#snapshots[@]}" = 3 ] || error "${#snapshots[@]} files, not 3"
+
+subtest "each event that takes no snapshot is counted, also if several are seen at once"
+start --cooldown=1h
+"$marker"
+wait_until 20 nr_files 1 || error "no file"
+recorder_suspend
+for _ in 1 2 3 4 5; do
+	"$marker"
+done
+kill -CONT "$recorder"
+control ping && control ping || error "no answer to 'ping'"
+stop
+grep -q '\[ perf record: 5 events took no snapshot' "$work/record.err" || error "not 5"
+
 subtest "--keep-first: the first two"
 start --keep-first=2
 storm 2

@@ -287,6 +287,18 @@ recorder_stop
 find_snapshots "$work/data"
 ((${#snapshots[@]} <= 3)) || error "${#snapshots[@]} files, more than 3"
 
+subtest "--cooldown: a duration after it takes a snapshot, also if others are seen with it"
+start 'syscall>23ms' --cooldown=2s
+make syscall 41
+wait_until 20 grep -q 'Snapshot 1 ' "$work/record.err" || error "no snapshot"
+recorder_suspend
+make syscall 29 29 29 29 29 29 29 29 29 29
+pause 2.1
+make syscall 47
+kill -CONT "$recorder"
+wait_until 20 grep -q 'Snapshot 2 (syscall' "$work/record.err" || error "no second snapshot"
+recorder_stop
+
 subtest "100,000 durations: each is reported, counted, or known to be neither"
 who=${comm}w
 for limit in --cooldown=1h --after=10m; do

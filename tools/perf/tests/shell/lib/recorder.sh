@@ -75,6 +75,16 @@ request() {
 	wait_until 20 printed "$2" "$1" || error "not $1 messages '$2'"
 }
 
+# recorder_suspend: stop all threads of the recorder. SIGCONT lets them go on.
+recorder_suspend() {
+	kill -STOP "$recorder"
+	wait_until 20 recorder_suspended || fatal "the recorder does not stop"
+}
+
+recorder_suspended() {
+	! grep -h '^State:' "/proc/$recorder"/task/*/status | grep -qv 'State:.T'
+}
+
 # recorder_idle: return 0 if the recorder uses no CPU time for a second
 recorder_idle() {
 	local before
