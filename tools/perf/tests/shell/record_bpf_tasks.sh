@@ -169,6 +169,27 @@ recorder_end
 note "$(xargs < "$work/comms"), $(numbered_ranges "$work/data")"
 [ "$(awk '{ print $2 }' "$work/comms" | sort -u)" = "$comm" ] || error "calls of other tasks"
 
+subtest "a task that has many other events, pinned ones among them"
+start sh -c 'for i in 1 2 3; do /bin/true; done'
+printf -v others '%s,' dummy{,}{,}{,}{,}{,}{,}{,}{,}{,} dummy:D{,}{,}{,}
+"$PERF" stat -p "$task" -e "${others%,}" -o "$work/stat" &
+others=$!
+has_events() {
+	(("$(find "/proc/$others/fd" -lname '*perf_event*' | wc -l)" == 520))
+}
+wait_until 30 has_events || fatal "perf stat does not open its events"
+: > "$work/record.err"
+"$PERF" record -v -i --bpf-ring=yes -e "$enter" -p "$task" -o "$work/data" 2> "$work/record.err" &
+recorder=$!
+wait_until 30 begun || fatal "perf record does not start"
+echo > "$go"
+wait_until 60 gone "$recorder" || fatal "the recorder does not end with the target"
+((($("$PERF" script "${no_symbols[@]}" -F event -i "$work/data" 2> /dev/null |
+	grep -c "$enter")) > 10)) ||
+	error "no calls"
+kill "$others" 2> /dev/null
+wait "$others"
+
 subtest "an event that follows children otherwise than the marker of the tasks does"
 # left_to_perf NR OPTIONS...: perf writes the event, which has samples of NR tasks
 left_to_perf() {

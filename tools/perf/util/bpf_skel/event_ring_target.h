@@ -12,22 +12,18 @@
  *
  * The event is pinned: it is in a tree of the task's context with the markers of other recordings,
  * and with nothing else, as a rule. So it is the root of the tree, or next to the root. If there
- * are more than three, the list of all events is searched, from the oldest: a marker is opened, and
- * inherited, before the other events of its recording.
+ * are more than three, the whole tree is searched.
  */
 #define TASK_COMM_LEN		16
-#define MAX_MARKER_STEPS	512
+#define MAX_MARKER_STEPS	128	/* each pinned event takes up to three */
 
 struct thread_info___ring {
 	__u32			status;
 	__u32			cpu;
 } __attribute__((preserve_access_index));
 
-struct list_head___ring {
-	struct list_head___ring	*prev;
-} __attribute__((preserve_access_index));
-
 struct rb_node___ring {
+	unsigned long		__rb_parent_color;
 	struct rb_node___ring	*rb_left, *rb_right;
 } __attribute__((preserve_access_index));
 
@@ -48,7 +44,6 @@ enum perf_event_state___ring {
 };
 
 struct perf_event___ring {
-	struct list_head___ring	event_entry;
 	struct rb_node___ring	group_node;
 	struct perf_event_attr___ring attr;
 	enum perf_event_state___ring state;
@@ -56,7 +51,6 @@ struct perf_event___ring {
 
 struct perf_event_context___ring {
 	struct perf_event_groups___ring pinned_groups;
-	struct list_head___ring	event_list;
 } __attribute__((preserve_access_index));
 
 struct task_struct___ring {
@@ -83,16 +77,13 @@ static __always_inline bool is_in_cgroup(const volatile struct ring_event_config
 	return !cgroup || bpf_current_task_under_cgroup(&cgroups, cgroup - 1) == 1;
 }
 
-/* Return: the event with @member, which is at @offset of it. */
-static __always_inline const struct perf_event___ring *event_of(const void *member, __u32 offset)
+static __always_inline const struct perf_event___ring *
+event_of_node(const struct rb_node___ring *node)
 {
-	return bpf_core_cast(member - offset, struct perf_event___ring);
+	return bpf_core_cast((const void *)node -
+			     bpf_core_field_offset(struct perf_event___ring, group_node),
+			     struct perf_event___ring);
 }
-
-#define event_of_node(node)	\
-	event_of(node, bpf_core_field_offset(struct perf_event___ring, group_node))
-#define event_of_entry(entry)	\
-	event_of(entry, bpf_core_field_offset(struct perf_event___ring, event_entry))
 
 static __always_inline bool is_marker(const struct perf_event___ring *event)
 {
@@ -109,17 +100,40 @@ static __always_inline bool has_children(const struct rb_node___ring *node)
 	return node && (node->rb_left || node->rb_right);
 }
 
-static __always_inline bool is_in_list(const struct perf_event_context___ring *context)
+/*
+ * Visit a node of the tree before those below it. @from: the node before on the way
+ *
+ * Return: the next node on the way: a child, or the parent; 0 at the end.
+ */
+static __always_inline __u64 next_on_way(const struct rb_node___ring *node, __u64 from)
 {
-	const struct list_head___ring *entry = context->event_list.prev;
+	__u64 left = (__u64)node->rb_left, right = (__u64)node->rb_right;
+	__u64 parent = node->__rb_parent_color & ~3UL;
+
+	if (from == parent && left)
+		return left;
+	if (right && (from == parent || from == left))
+		return right;
+	return parent;
+}
+
+/* Another CPU may change the tree meanwhile: the way has an end in any case. */
+static __always_inline bool is_in_tree(const struct rb_node___ring *root)
+{
+	const struct rb_node___ring *node = root;
 	const struct perf_event___ring *event;
+	__u64 from = 0, next;
 	int i;
 
-	for (i = 0; i < MAX_MARKER_STEPS && entry; i++) {
-		event = event_of_entry(entry);
+	for (i = 0; i < MAX_MARKER_STEPS; i++) {
+		event = event_of_node(node);
 		if (is_marker(event))
 			return !is_awaited(event);
-		entry = event->event_entry.prev;
+		next = next_on_way(node, from);
+		if (!next)
+			break;
+		from = (__u64)node;
+		node = bpf_core_cast((const void *)next, struct rb_node___ring);
 	}
 	return false;
 }
@@ -148,7 +162,7 @@ static __always_inline bool has_marker(const struct task_struct___ring *task)
 		if (is_marker(event))
 			return !is_awaited(event);
 	}
-	return (has_children(left) || has_children(right)) && is_in_list(context);
+	return (has_children(left) || has_children(right)) && is_in_tree(root);
 }
 
 /* Perf record does not set a marker on kernels without bpf_rdonly_cast(). */
