@@ -387,6 +387,20 @@ for free in 0 8k; do
 	refused 'perf inject --recover-keep' --keep-file="$box"
 done
 
+subtest "an output that has space for the records only"
+cp --sparse=always "$box" "$work/copy"
+[ ! -e "$box.rings" ] || cp "$box.rings" "$work/copy.rings"
+recover "$work/copy" || error "not recovered: $(< "$work/inject.err")"
+kb=$(($(stat -c %s "$work/recovered") / 1024))
+(
+	trap '' XFSZ
+	ulimit -f $((kb - 8))
+	exec "$PERF" inject --recover-keep "$box" -o "$work/cut" 2> "$work/inject.err"
+) && error "no error"
+grep -q "Cannot complete the header of $work/cut: File too large" "$work/inject.err" ||
+	error "it is not said: $(< "$work/inject.err")"
+refused 'perf inject --recover-keep' --keep-file="$box"
+
 subtest "files from which nothing can be recovered"
 for file in "$work/text" "$work/never" "$work/none" /dev/null; do
 	recover "$file" && error "$file is accepted"
