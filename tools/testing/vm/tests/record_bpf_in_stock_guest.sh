@@ -112,14 +112,20 @@ calls_of_preempted_tasks() {
 	numbered_check "$work/data" -- --quiet --from-start --expect "$work/issued"
 }
 
-# The conditions of --switch-output-when have programs of their own.
+# The conditions of --switch-output-when have programs of their own. They run after those that write
+# the events, if these are recorded.
 durations_of_preempted_tasks() {
-	"$PERF" record --advise -a -e dummy \
+	"$PERF" record --advise -v -a "$@" \
 		--switch-output-when="syscall(getppid)>1ns if comm==$comm" -o "$work/data" -- \
 		taskset -c 0 "$work/$comm" --unpinned --threads 4 --rate 0 --count 4001 \
 		> "$work/issued" 2> "$work/record.err"
 	cat "$work/record.err"
 	grep -q ": $((4 * 4001)) of " "$work/record.err"
+}
+
+durations_at_recorded_calls() {
+	durations_of_preempted_tasks --bpf-ring=yes -e "$enter" -e raw_syscalls:sys_exit &&
+		[ "$(grep -c 'runs after the program that writes' "$work/record.err")" = 2 ]
 }
 
 # A program that interrupts another one, and with it itself: Linux 6.8
@@ -140,7 +146,8 @@ echo "TAP version 13"
 interval=0.01
 check "100 Hz: no record is missing or repeated" gapless_snapshots signal 4 --switch-output=signal
 check "tasks that preempt each other: each call is recorded" calls_of_preempted_tasks
-check "tasks that preempt each other: each call is measured" durations_of_preempted_tasks
+check "tasks that preempt each other: each call is measured" durations_of_preempted_tasks -e dummy
+check "likewise, where BPF also writes the calls" durations_at_recorded_calls
 if is_at_least 6.2; then
 	check "tasks are recorded by BPF" tasks_by_bpf
 else
