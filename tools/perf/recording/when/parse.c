@@ -114,8 +114,9 @@ static bool parse_states(struct parser *parser)
 				    "R (preempted), S, D, T, t, P and I, as perf script and ps print them",
 				    *parser->at);
 		if (strchr("XZ", *parser->at))
-			return fail(parser, parser->at, "a task in the state %c has exited, and never "
-				    "runs again", *parser->at);
+			return fail(parser, parser->at,
+				    "a task in the state %c has exited, and never runs again",
+				    *parser->at);
 		judged->states |= 1 << (letter - DURATION_STATE_LETTERS);
 	}
 	if (!judged->states)

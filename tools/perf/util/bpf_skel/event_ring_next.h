@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Run one more program at a tracepoint: perf record may put one that judges durations into the
- * array next_NAME. It runs when the program of this tracepoint has written the event, or has decided
- * not to.
+ * array next_NAME. It runs when the program of this tracepoint has written the event, or has
+ * decided not to.
  *
- * A second program that is attached to the tracepoint would do as well, but takes the kernel several
- * indirect calls, which cost more than either program where they are retpolines. This is a jump that
- * the kernel patches. The array is empty when perf record is gone: it is not pinned.
+ * A second program that is attached to the tracepoint would do as well, but takes the kernel
+ * several indirect calls, which cost more than either program where they are retpolines. This is a
+ * jump that the kernel patches. The array is empty when perf record is gone: it is not pinned.
  */
 #define NEXT_PROGRAM(name)					\
 	struct {						\
