@@ -49,18 +49,25 @@ static int add_record(struct lost_counters *counters, struct evsel *evsel,
 	return 0;
 }
 
+/* Kernels before 6.0 have no counters of perf's own events. */
+static bool has_counter(const struct evsel *evsel)
+{
+	return evsel__is_bpf_written(evsel) ||
+	       evsel->core.attr.read_format & PERF_FORMAT_LOST;
+}
+
 static int count_fd(struct lost_counters *counters, struct ring *ring, struct evsel *evsel,
 		    int cpu_idx, int thread)
 {
 	struct perf_counts_values *before = perf_counts(evsel->counts, cpu_idx, thread);
-	struct perf_counts_values now;
+	struct perf_counts_values now = { 0 };
 	struct perf_sample_id *sid = NULL;
 	u64 lost;
 
-	if (perf_evsel__read(&evsel->core, cpu_idx, thread, &now) < 0)
-		return 0;
 	if (evsel__is_bpf_written(evsel))
 		now.lost = thread ? 0 : bpf_ring__lost(evsel, cpu_idx);
+	else if (perf_evsel__read(&evsel->core, cpu_idx, thread, &now) < 0)
+		return 0;
 	if (now.lost == before->lost)
 		return 0;
 	lost = now.lost - before->lost;
@@ -81,7 +88,7 @@ int lost_counters__read(struct lost_counters *counters, struct channels *channel
 
 	evlist__for_each_entry(evlist, evsel) {
 		kind = evsel__channel(evsel);
-		if (!(evsel->core.attr.read_format & PERF_FORMAT_LOST) || !evsel->core.fd ||
+		if (!has_counter(evsel) || !evsel->core.fd ||
 		    channel__overwrites(&channels->channel[kind]) != overwrite)
 			continue;
 		if (!evsel->counts && evsel__alloc_counts(evsel))

@@ -10,6 +10,7 @@
 # A call that nobody else makes
 rare=syscalls:sys_enter_sched_rr_get_interval
 
+need no_lost_counters
 need_bpf_ring -a -e "$enter"
 has_tracepoint "$rare" || skip "no tracepoint $rare"
 
@@ -170,6 +171,10 @@ for options in "" "--keep=60s,64M" "--filter=common_pid>0"; do
 done
 subtest "likewise if nothing was recorded after the loss"
 overrun
+subtest "likewise on a kernel without counters of lost events"
+wrapper=(env "LD_PRELOAD=$(realpath "$BUILD/tests/no_lost_counters")")
+overrun
+wrapper=()
 
 subtest "readers sleep while nothing happens"
 recorder_start -a --bpf-ring=yes -e "$rare" -o "$work/data"
