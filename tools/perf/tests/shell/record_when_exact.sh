@@ -166,7 +166,7 @@ else
 	note "no uprobe: $(tail -n 1 "$work/probe.err")"
 fi
 # The first one once more, at events that are recorded as well
-for condition in "${conditions[@]}" "$conditions"; do
+for condition in "${conditions[@]}" "${conditions[0]}"; do
 	start "$condition>1ns" --advise "${beside[@]}"
 	[ "$condition" != "${conditions[-1]}" ] || beside=("${recorded[@]}")
 	SECONDS=0
