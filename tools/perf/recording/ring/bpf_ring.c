@@ -429,8 +429,10 @@ static int add_events(struct bpf_ring *ring, struct evlist *evlist, const struct
 	if (!has_cpus(&opts->target))
 		ring->marker = make_marker();
 	reason = mark_events(ring, evlist, opts) ? "memory is short" : NULL;
-	if (!reason && !ring->nr)
+	if (!reason && !ring->nr) {
+		give_up(ring, evlist, ring->reason);
 		return refuse(ring);
+	}
 	reason = reason ?: load(ring, evlist, opts, own_tgid);
 	if (!reason)
 		return 0;

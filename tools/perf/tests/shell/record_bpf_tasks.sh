@@ -207,6 +207,20 @@ for term in "" "overwrite,"; do
 	left_to_perf 3 -i -e "$enter/${term}inherit/"
 done
 
+subtest "no marker, where BPF writes no event"
+# events_of MODE: set $opened to the number of events that the recorder has opened
+events_of() {
+	recorder_start -e page-faults/overwrite/u --bpf-ring="$1" -p "$task" -o "$work/data"
+	opened=$(find "/proc/$recorder/fd" -lname '*perf_event*' | wc -l)
+	recorder_stop
+}
+start true
+events_of no
+expected=$opened
+events_of auto
+echo > "$go"
+((opened == expected)) || error "$opened events, not $expected"
+
 subtest "several recorders of one task"
 start sh -c 'for i in 1 2 3 4 5; do /bin/true; done'
 recorders=()
