@@ -155,7 +155,8 @@ int bpf_ring__commit(struct bpf_ring *ring, int fd);
 /**
  * bpf_ring__next - where a BPF program may be put that shall run at @tracepoint
  *
- * It costs less there, after the program that writes this event, than attached to the tracepoint.
+ * A program costs less there, after the one that writes this event, than if it is attached to the
+ * tracepoint.
  *
  * Return: a descriptor of a BPF array with one place, valid until bpf_ring__exit(); -1 if there is
  * none, once the rings are mapped.
