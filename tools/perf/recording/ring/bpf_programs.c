@@ -61,7 +61,8 @@ struct bpf_programs {
 #define PROGRAM_NAME(name) "on_" #name,
 static const char * const names[] = { RING_PROGRAMS(PROGRAM_NAME) };	/* by enum ring_event */
 
-#define NEXT_NAME(name) [RING_EVENT_##name] = "next_" #name,
+#define NEXT_NAME(name)	\
+	[RING_EVENT_##name] = "next_" #name,
 static const char * const next_names[NR_RING_EVENTS] = { RING_CHAINS(NEXT_NAME) };
 
 static int print_debug(enum libbpf_print_level level, const char *format, va_list args)

@@ -105,7 +105,7 @@ static bool place(struct when_programs *programs, struct bpf_program *program,
 		return false;
 	programs->places[programs->nr_places++] = map;
 	pr_debug("%s runs after the program that writes %s\n", bpf_program__name(program),
-		  tracepoint);
+		 tracepoint);
 	return true;
 }
 

@@ -8,15 +8,19 @@
  * several indirect calls, which cost more than either program where they are retpolines. This is a
  * jump that the kernel patches. The array is empty when perf record is gone: it is not pinned.
  */
-#define NEXT_PROGRAM(name)					\
-	struct {						\
-		__uint(type, BPF_MAP_TYPE_PROG_ARRAY);		\
-		__uint(max_entries, 1);				\
-		__type(key, __u32);				\
-		__type(value, __u32);				\
-	} next_##name SEC(".maps");
+struct next_program {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+};
 
-RING_CHAINS(NEXT_PROGRAM)
+/* Those of RING_CHAINS */
+struct next_program next_sys_enter SEC(".maps");
+struct next_program next_sys_exit SEC(".maps");
+struct next_program next_sched_switch SEC(".maps");
+struct next_program next_sched_wakeup SEC(".maps");
+struct next_program next_sched_wakeup_new SEC(".maps");
 
 /* Does not return if there is such a program. */
 #define run_next(context, name)	bpf_tail_call_static((void *)(context), &next_##name, 0)
