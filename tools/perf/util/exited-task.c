@@ -24,6 +24,8 @@
  * @mapped:	tids by those of the initial pid namespace, or NULL
  *
  * The raw data has tids of the initial pid namespace, the other fields those of the recorder's.
+ *
+ * A valid pid of a sample counts more than that of @exited: a FORK record may have been lost.
  */
 struct exited_tasks {
 	struct exited_task {
@@ -142,7 +144,8 @@ static void restore_sample(struct machine *machine, struct exited_tasks *tasks,
 	if ((int)sample->tid <= 0)
 		return;
 	exited = exited_of(tasks, sample->tid);
-	if (exited->tid == (int)sample->tid) {
+	if (exited->tid == (int)sample->tid &&
+	    ((int)sample->pid < 0 || (int)sample->pid == exited->pid)) {
 		restore_thread(machine, exited, sample);
 	} else if ((int)sample->pid < 0) {
 		thread = machine__find_thread(machine, -1, sample->tid);

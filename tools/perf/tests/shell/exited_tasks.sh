@@ -104,6 +104,47 @@ grep -q 'xthread\[' "$work/timehist" || error "perf sched timehist prints no thr
 grep -q ':xthread\|:xchild\|:python3' "$work/report" || error "perf report prints no name"
 ! grep -m 1 -e '-1:' "$work/report" || error "perf report prints this"
 
+# Give the tid of a thread that has exited to a later sample of a child. Print its pid and tid.
+cat > "$work/reuse.py" <<'END'
+import struct
+import sys
+
+TIME, IDENTIFIER = 1 << 2, 1 << 16
+with open(sys.argv[1], 'rb') as file:
+    image = bytearray(file.read())
+attrs, _, at, size = struct.unpack_from('<4Q', image, 24)
+sample_type, = struct.unpack_from('<Q', image, attrs + 24)
+pid = 8 + 8 * bool(sample_type & IDENTIFIER) + 8 * bool(sample_type & 1)
+end, exits, samples = at + size, [], []
+while at < end:
+    kind, _, size = struct.unpack_from('<IHH', image, at)
+    if kind == 4:		# PERF_RECORD_EXIT
+        of, tid, time = struct.unpack_from('<i4xi4xQ', image, at + 8)
+        exits.append((time, of, tid))
+    if kind == 9:
+        of, tid, time = struct.unpack_from('<2iQ', image, at + pid)
+        samples.append((time, at, of, tid))
+    at += size
+for time, of, tid in sorted(exits):
+    later = [sample for sample in samples if sample[0] > time and sample[2] == sample[3] > 0]
+    if of != tid and later:
+        _, at, pid_then, tid_then = min(later)
+        raw = image.index(struct.pack('<i', tid_then), at + pid + 8)
+        for place in (at + pid + 4, raw):
+            struct.pack_into('<i', image, place, tid)
+        with open(sys.argv[2], 'wb') as file:
+            file.write(image)
+        print(pid_then, tid)
+        break
+END
+
+subtest "A tid that another task has got, whose FORK record is lost"
+again=$(python3 "$work/reuse.py" "$work/file" "$work/again")
+[ "$again" ] || error "no thread has exited before a child ran"
+"$PERF" script "${no_symbols[@]}" -i "$work/again" -F pid,tid,event 2> /dev/null |
+	tr '/' ' ' | awk -v again="$again" '$1 " " $2 == again { exit 1 }' &&
+	error "no sample with pid and tid $again"
+
 subtest "perf data convert"
 for format in json chrome trace-dat; do
 	"$PERF" data convert -i "$work/file" --to-$format="$work/file.$format" \
