@@ -71,7 +71,8 @@ since() {
 check_share() {
 	local issued dropped kept
 
-	grep -q '"lost":0,' "$work/record.err" || inconclusive "events were lost"
+	! grep -q '"lost":[1-9]' "$work/record.err" ||
+		{ inconclusive "events were lost in three runs"; return; }
 	grep -q "\"cgroup\":\"/flood$$\"" "$work/snapshot" ||
 		{ inconclusive "the flood has lost nothing alone: $(cat "$work/snapshot")"; return; }
 	grep -q "\"cgroup\":\"/quiet$$\"" "$work/snapshot" && error "the quiet cgroup lost samples"
@@ -99,17 +100,17 @@ check_share() {
 
 subtest "the quiet workload's history is whole, the flood's is short"
 flood_options=(--noise --rate 2500 --count 8009)
-record --call-graph dwarf,4096 --keep=60s,48M --write-buffer=1M
+lossless record --call-graph dwarf,4096 --keep=60s,48M --write-buffer=1M
 check_share
 
 subtest "the same with a file that outlives the recorder"
-record --call-graph dwarf,4096 --keep=60s,32M --write-buffer=1M --keep-file="$work/box"
+lossless record --call-graph dwarf,4096 --keep=60s,32M --write-buffer=1M --keep-file="$work/box"
 check_share
 
 if [ -n "${NIGHT-}" ]; then
 	subtest "records that are packed"
 	flood_options=(--rate 0 --count 15000017)
-	record --keep=60s,40M --write-buffer=1M
+	lossless record --keep=60s,40M --write-buffer=1M
 	check_share
 fi
 

@@ -38,9 +38,9 @@ numbered_event() {
 		--filter "id == $("$work/$comm" --print-nr) && comm == \"$comm\"" --bpf-ring=no)
 }
 
-# numbered_calls TAG COUNT: issue calls from one thread; all have been issued on return
+# numbered_calls TAG COUNT [OPTIONS]: issue calls from one thread; all have been issued on return
 numbered_calls() {
-	"$work/$comm" --threads 1 --tag "$1" --count "$2" > "$work/issued" ||
+	"$work/$comm" --threads 1 --tag "$1" --count "$2" "${@:3}" > "$work/issued" ||
 		fatal "the numbered workload failed"
 }
 
@@ -52,7 +52,8 @@ lossless() {
 
 	for attempt in 1 2 3; do
 		"$@"
-		lost=$(grep -oE -m 1 'Lost [1-9][0-9]* events?' "$work/record.err") || return 0
+		lost=$(grep -oE -m 1 'Lost [1-9][0-9]* events?|"lost":[1-9][0-9]*' \
+			"$work/record.err") || return 0
 		note "attempt $attempt: $lost"
 	done
 }
