@@ -443,7 +443,7 @@ static int report(struct recorder *rec, const char *command)
 	int status = workload__exit_status(workload, command);
 
 	if (!workload->exec_errno) {
-		loss_report__finish(&rec->report, rec->output.data.path);
+		loss_report__finish(&rec->report, output__name(&rec->output));
 		summary__triggers(&rec->summary, &rec->triggers.events.limit, &rec->triggers.when);
 		print_summary(rec);
 	}

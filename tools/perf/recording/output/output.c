@@ -36,11 +36,6 @@ static int output__fd(struct output *output)
 	return perf_data__fd(&output->data);
 }
 
-static const char *output__name(const struct output *output)
-{
-	return output->data.is_pipe ? "standard output" : output->data.path;
-}
-
 /* Is the file read when it is complete, for build-ids or the times of samples? */
 static bool output__is_read_back(const struct output *output)
 {

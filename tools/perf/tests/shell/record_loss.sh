@@ -89,6 +89,14 @@ grep -q 'ring up to' "$work/rec.svg" ||
 drawn "$work/loss.svg" "$missing"
 (($(of "d['holes']") > 1)) || inconclusive "only one interval has losses"
 
+subtest "a picture of a recording in a pipe that no option names"
+"$PERF" record -e dummy --loss-report="$work/piped.svg" -- true 2> "$work/record.err" |
+	cat > "$work/piped"
+status=${PIPESTATUS[0]}
+[ "$status" = 0 ] || error "exit status $status"
+drawn "$work/piped.svg" 0
+grep -q '<title>standard output</title>' "$work/piped.svg" || error "the picture has another title"
+
 subtest "losses while recording, one command"
 
 perf_record "${small[@]}" -o "$work/data" -- "$work/$comm" "${bursts[@]}" --duration 0.5
