@@ -490,7 +490,10 @@ int loss_svg__save(const char *path, const char *title, const struct loss_metric
 	FILE *file;
 	int err;
 
-	is_special = !stat(path, &st) && !S_ISREG(st.st_mode);
+	if (stat(path, &st))	/* no file, or a symbolic link that leads to none yet */
+		is_special = !lstat(path, &st);
+	else
+		is_special = !S_ISREG(st.st_mode);
 	if (!is_special && is_recording(path)) {
 		free(target);
 		return -EMEDIUMTYPE;
@@ -499,7 +502,7 @@ int loss_svg__save(const char *path, const char *title, const struct loss_metric
 	free(target);
 	if (err != -EACCES && err != -EPERM)
 		return err;
-	/* A pipe or a device, or the directory cannot be written, but maybe the file. */
+	/* A pipe, a device, a new file; or the directory cannot be written, but maybe the file. */
 	file = fopen(path, "we");
 	return file ? loss_svg__write(file, title, metric, rows, nr) : -errno;
 }

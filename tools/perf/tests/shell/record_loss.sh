@@ -97,6 +97,14 @@ status=${PIPESTATUS[0]}
 drawn "$work/piped.svg" 0
 grep -q '<title>standard output</title>' "$work/piped.svg" || error "the picture has another title"
 
+subtest "a symbolic link stays, also if there is no picture yet"
+ln -s "$work/linked.svg" "$work/early.svg"
+for _ in 1 2; do
+	perf_record -e dummy -o "$work/data" --loss-report="$work/early.svg" -- true
+	[ -L "$work/early.svg" ] || error "the link is replaced"
+	drawn "$work/linked.svg" 0
+done
+
 subtest "losses while recording, one command"
 
 perf_record "${small[@]}" -o "$work/data" -- "$work/$comm" "${bursts[@]}" --duration 0.5
