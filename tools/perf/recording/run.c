@@ -58,7 +58,8 @@ static const char *snapshot_file(const struct recorder *rec)
 {
 	if (output__is_pipe(&rec->output))
 		return NULL;
-	return rec->rotation.enabled ? rec->summary.last_file : rec->output.data.path;
+	return rec->summary.last_file[0] && rec->rotation.enabled ? rec->summary.last_file :
+								     rec->output.data.path;
 }
 
 /* The snapshot was asked for and is written. Sync it before the answer says so. */

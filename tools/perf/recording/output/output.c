@@ -628,7 +628,7 @@ int output__close_as(struct output *output, const char *suffix, char **name)
 	int err = output__close(output), rename_err;
 
 	*name = NULL;
-	if (!open || output->fate != FILE_KEPT)
+	if (!open || !output->regular || output->fate != FILE_KEPT)
 		return err;
 	rename_err = name__add_suffix(output->data.path, suffix, name);
 	return err ?: rename_err;

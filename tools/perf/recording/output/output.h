@@ -273,9 +273,10 @@ int output__close(struct output *output);
 /**
  * output__close_as - output__close(), then rename the file to path.SUFFIX
  * @name:	receives the new name, with another suffix where it is taken; the caller frees it.
- *		NULL if no file was open, or if the file could not be renamed.
+ *		NULL if no file was open, or if the file was not renamed.
  *
  * A file that was moved or deleted meanwhile is not renamed, nor is another that has its name now.
+ * Nor is a device: the system needs its /dev/null.
  *
  * Return: 0, @output->err, or a negative errno after an error message: then the recording can go on
  * in the next file.

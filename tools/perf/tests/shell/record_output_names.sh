@@ -119,4 +119,22 @@ control stop
 recorder_end
 [ "$status" = 255 ] || error "exit status $status, not 255"
 
+subtest "a device is neither renamed nor replaced"
+if ! mknod "$out/null" c 1 3 2> "$work/mknod.err" || ! true 2> "$work/mknod.err" > "$out/null"; then
+	inconclusive "no devices in $work: $(cat "$work/mknod.err")"
+else
+	for event in page-faults:u page-faults/overwrite/u; do
+		recorder_start -e $event -o "$out/null" --switch-output
+		for i in 1 2; do
+			control snapshot || error "no snapshot: $answer"
+			[[ $answer = "ack $out/null"* ]] || error "the answer is '$answer'"
+		done
+		recorder_stop
+	done
+	"$PERF" record -q -e page-faults:u -o "$out/null" --timestamp-filename -- true ||
+		error "exit status $?"
+	[ -c "$out/null" ] && [ "$(ls "$out")" = null ] || error "there is $(ls -l "$out")"
+fi
+rm -f "$out"/*
+
 finish
