@@ -24,6 +24,13 @@ bool name__is_other_directory(const char *path, const struct stat *st)
 	return !is_perf_data(data);
 }
 
+bool name__is_link(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISLNK(st.st_mode);
+}
+
 /* Some file systems, such as NFS, cannot refuse to replace a file: look for it before. */
 static int rename_to_free(const char *path, const char *name)
 {

@@ -16,6 +16,9 @@ struct stat;
  */
 bool name__is_other_directory(const char *path, const struct stat *st);
 
+/** name__is_link - return whether @path is a symbolic link */
+bool name__is_link(const char *path);
+
 /**
  * name__add_suffix - rename @path to @path.SUFFIX, or @path.SUFFIX-N where that name is taken
  * @name:	receives the new name, which the caller frees; NULL after an error

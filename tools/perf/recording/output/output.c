@@ -567,16 +567,20 @@ int output__sync(const struct output *output, const char *name)
 	return name__sync(name, output->kcore);
 }
 
-/* Return whether the file was removed. Devices, pipes and files of others are not removed. */
+/*
+ * Return whether the file was removed. Devices, pipes and files of others are not removed. Nor is a
+ * symbolic link, such as /dev/stdout: the file that it leads to is emptied.
+ */
 static bool remove_file(struct output *output)
 {
 	bool ours = output->regular && claim__names(&output->claim, output->data.path);
 
 	perf_data__close(&output->data);
 	output->open = false;
-	return ours && !rm_rf_perf_data(output->data.path);
+	return ours && !linked && !rm_rf_perf_data(output->data.path);
 }
 
+	bool linked = ours && name__is_link(output->data.path);
 void output__discard(struct output *output)
 {
 	pipeline__close(&output->pipeline);

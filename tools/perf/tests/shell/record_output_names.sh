@@ -137,4 +137,18 @@ else
 fi
 rm -f "$out"/*
 
+subtest "a recording that fails removes no symbolic link"
+ln -s "$out/data" "$out/link"
+ln -s /proc/self/fd/1 "$out/stdout"
+for link in link stdout; do
+	"$PERF" record -e page-faults:u -o "$out/$link" -- "$work/missing" \
+		> "$out/of_the_shell" 2> "$work/record.err" && error "no error"
+	[ -L "$out/$link" ] || error "$link is removed"
+done
+[ ! -s "$out/data" ] || error "$(stat -c %s "$out/data") bytes are left behind the link"
+[ ! -s "$out/of_the_shell" ] || error "bytes are left in standard output"
+"$PERF" record -q -e page-faults:u -o "$out/link" -- true || error "exit status $?"
+readable "$out/data" || error "the link does not lead to the recording"
+rm -f "$out"/*
+
 finish
