@@ -171,6 +171,8 @@ static int open_first(struct output *output, const char *path)
 	if (IS_ERR(session)) {
 		err = errno == EMFILE ? -EMFILE : PTR_ERR(session);
 		pr_err("Cannot create the output file %s.\n", path);
+		if (output->replaced && access(path, F_OK))
+			name__restore_old(path);
 		return err;
 	}
 	output->session = session;

@@ -119,6 +119,23 @@ control stop
 recorder_end
 [ "$status" = 255 ] || error "exit status $status, not 255"
 
+subtest "a file that cannot be created: the one before keeps its name"
+"$PERF" record -q -e cpu-clock:u -o "$out/data" -- true
+before=$(stat -c %i "$out/data")
+for ((limit = 10; limit < 200; limit++)); do
+	(
+		ulimit -n $limit
+		"$PERF" record -e cpu-clock:u -o "$out/data" -- true 2> "$work/record.err"
+	) && break
+	[ "$(stat -c %i "$out"/*)" = "$before" ] && [ -e "$out/data" ] || {
+		error "with $limit descriptors, there is $(ls "$out")"
+		break
+	}
+	grep -q "Cannot create the output file $out/data" "$work/record.err" && created=no
+done
+[ "${created-}" = no ] || inconclusive "no limit of descriptors prevents the creation"
+rm -f "$out"/*
+
 subtest "a device is neither renamed nor replaced"
 if ! mknod "$out/null" c 1 3 2> "$work/mknod.err" || ! true 2> "$work/mknod.err" > "$out/null"; then
 	inconclusive "no devices in $work: $(cat "$work/mknod.err")"
