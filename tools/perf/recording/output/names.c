@@ -97,6 +97,8 @@ int name__sync(const char *path, bool is_dir)
 	int err = copy ? 0 : -ENOMEM;
 
 	err = err ?: sync_path(path, is_dir) ?: sync_path(dirname(copy), false);
+	if (err == -EACCES)	/* a directory that this user may write, but not read */
+		err = sync_path(path, true);
 	free(copy);
 	if (err)
 		pr_err("Cannot sync %s to the disk: %s. See --no-fsync.\n", path, strerror(-err));

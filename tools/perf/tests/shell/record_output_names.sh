@@ -168,4 +168,21 @@ done
 readable "$out/data" || error "the link does not lead to the recording"
 rm -f "$out"/*
 
+subtest "a directory that may be written, but not read"
+if [ "$(id -u)" != 0 ] || ! command -v setpriv > /dev/null; then
+	inconclusive "needs root and setpriv"
+else
+	chmod 755 "$work"
+	chmod 733 "$out"
+	setpriv --reuid 65534 --regid 65534 --clear-groups sh -c 'cd "$1" && "$2" record \
+		-e task-clock:u -o data --switch-output -- true' sh "$out" "$PERF" \
+		2> "$work/record.err"
+	status=$?
+	if ! grep -q '\[ perf record:' "$work/record.err"; then
+		inconclusive "the user cannot record: $(head -n 1 "$work/record.err")"
+	else
+		[ $status = 0 ] || error "exit status $status: $(cat "$work/record.err")"
+	fi
+fi
+
 finish
