@@ -16,6 +16,7 @@
 #include "recorder.h"
 #include "recording/aux/drain.h"
 #include "recording/lib/evsel.h"
+#include "recording/output/names.h"
 
 static struct channel *channel(struct recorder *rec, enum channel_kind kind)
 {
@@ -34,10 +35,25 @@ bool recorder__has_snapshots(const struct recorder *rec)
 	       keep__enabled(&rec->keep);
 }
 
+/* A dot, a timestamp and a number. Files that cannot be renamed would replace each other. */
+#define SUFFIX_LEN	(1 + 16 + 4)
+
+static int check_name(const struct recorder *rec)
+{
+	const char *path = rec->output.data.path ?: "perf.data";
+
+	if (!(rec->rotation.enabled || rec->timestamp_filename) ||
+	    !name__check_suffix(path, SUFFIX_LEN))
+		return 0;
+	pr_err("-o %s: the name of a completed file has %d more characters, and would be too long.\n",
+	       path, SUFFIX_LEN);
+	return -ENAMETOOLONG;
+}
+
 static int check_output(const struct recorder *rec)
 {
 	if (!output__will_be_pipe(&rec->output))
-		return 0;
+		return check_name(rec);
 	if (keep__enabled(&rec->keep))
 		pr_err("--keep needs a file: give one with -o, not standard output.\n");
 	else if (rec->rotation.enabled)

@@ -31,6 +31,17 @@ bool name__is_link(const char *path)
 	return !lstat(path, &st) && S_ISLNK(st.st_mode);
 }
 
+int name__check_suffix(const char *path, size_t len)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	char *copy = strdup(path);
+	long max = copy ? pathconf(dirname(copy), _PC_NAME_MAX) : -1;	/* -1: unknown */
+
+	free(copy);
+	return (max > 0 && strlen(base) + len > (size_t)max) || strlen(path) + len >= PATH_MAX ?
+	       -ENAMETOOLONG : 0;
+}
+
 /* Some file systems, such as NFS, cannot refuse to replace a file: look for it before. */
 static int rename_to_free(const char *path, const char *name)
 {

@@ -8,6 +8,7 @@
 #define PERF_RECORDING_NAMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct stat;
 
@@ -18,6 +19,13 @@ bool name__is_other_directory(const char *path, const struct stat *st);
 
 /** name__is_link - return whether @path is a symbolic link */
 bool name__is_link(const char *path);
+
+/**
+ * name__check_suffix - can names be @len bytes longer than @path?
+ *
+ * Return: 0, or -ENAMETOOLONG.
+ */
+int name__check_suffix(const char *path, size_t len);
 
 /**
  * name__add_suffix - rename @path to @path.SUFFIX, or @path.SUFFIX-N where that name is taken

@@ -109,15 +109,29 @@ for options in "" --switch-output; do
 done
 
 subtest "a file that cannot be renamed: the recording goes on, and fails in the end"
-# The suffix makes the name too long.
+if ! strace -o /dev/null true 2> "$work/strace.err"; then
+	inconclusive "strace does not run here: $(head -n 1 "$work/strace.err")"
+else
+	wrapper=(strace -o /dev/null -e trace=renameat2 -e inject=renameat2:error=EIO:when=1)
+	recorder_start -e cpu-clock:u -o "$out/data" --switch-output
+	control snapshot && error "acknowledged although the file has no name"
+	says "Cannot rename $out/data to .*: Input/output error"
+	control ping || error "the recording has ended"
+	control stop
+	recorder_end
+	[ "$status" = 255 ] || error "exit status $status, not 255"
+	wrapper=()
+fi
+
+subtest "a name that has no space for the suffix of completed files is refused"
 long=$out/$(printf '%0250d' 0)
-recorder_start -e cpu-clock:u -o "$long" --switch-output
-kill -USR2 "$recorder"
-wait_until 10 grep -q 'Cannot rename' "$work/record.err" || error "no message"
-control ping || error "the recording has ended"
-control stop
-recorder_end
-[ "$status" = 255 ] || error "exit status $status, not 255"
+for option in --switch-output --timestamp-filename; do
+	"$PERF" record -e cpu-clock:u -o "$long" $option -- true 2> "$work/record.err" &&
+		error "$option: no error"
+	says "^-o $long: .* too long"
+done
+"$PERF" record -q -e cpu-clock:u -o "$long" -- true || error "refused without a suffix"
+rm -f "$out"/*
 
 subtest "a file that cannot be created: the one before keeps its name"
 "$PERF" record -q -e cpu-clock:u -o "$out/data" -- true

@@ -7,6 +7,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,20 @@ static void test_errors(void)
 	unlink("f");
 }
 
+static void test_lengths(void)
+{
+	const size_t max = pathconf(".", _PC_NAME_MAX);
+	char path[PATH_MAX] = "./";
+
+	memset(path + 2, 'f', max - 5);
+	check(!name__check_suffix(path, 5), "a name with space for the suffix");
+	check(name__check_suffix(path, 6) == -ENAMETOOLONG, "a name that is one byte too long");
+	check(!name__check_suffix("f", 5), "a name without a directory");
+	memset(path, '/', sizeof(path) - 6);
+	strcpy(path + sizeof(path) - 6, "f");
+	check(name__check_suffix(path, 5) == -ENAMETOOLONG, "a path that is too long");
+}
+
 static void test_directories(void)
 {
 	struct stat st;
@@ -130,6 +145,7 @@ int main(void)
 	refused = 0;
 	test_errors();
 	test_directories();
+	test_lengths();
 	if (!chdir(".."))
 		rmdir(dir);
 	return tap_end();
