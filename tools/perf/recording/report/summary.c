@@ -411,8 +411,9 @@ void summary__print(const struct summary *summary, const struct loss_report *rep
 	struct ring_stats all = { 0 };
 	const struct loss_row *row;
 	const struct unsaved unsaved = output__unsaved(output);
-	u64 samples = metric->samples - unsaved.samples - summary->dropped_samples -
-		      keep->dropped.samples - keep->unwritten.samples;
+	u64 missing = unsaved.samples + summary->dropped_samples + keep->dropped.samples +
+		      keep->unwritten.samples;
+	u64 samples = metric->samples - min(missing, metric->samples);
 	const struct summary_totals totals = {
 		.files	   = summary->files,
 		.snapshots = summary->snapshots,

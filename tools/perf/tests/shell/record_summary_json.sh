@@ -127,6 +127,15 @@ if mount_small "$work/small" 2m; then
 	is "0 < of('dropped')[0]['kept_records'] <= of('snapshot')[0]['kept']['records']" True
 fi
 
+subtest "a snapshot without samples that cannot be written, beside a stream"
+recorder_start -a -q --summary=json -e dummy/overwrite/ -e dummy -o "$work/stream"
+prlimit --pid "$recorder" --fsize=4096
+control snapshot && error "the snapshot is acknowledged"
+recorder_end
+[ "$status" = 254 ] || error "exit status $status, not 254"
+is "of('end')[0]['samples']" 0
+is "of('end')[0]['unwritten_records'] > 0" True
+
 subtest "a trigger is named by its event, and ends in the totals"
 "$PERF" record -a --summary=json -e sched:sched_switch/overwrite/ -o "$work/out/data" \
 	--switch-output-event sched:sched_process_exec -- sh -c "$(type -P true); sleep 0.2" \
