@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
+#include <internal/lib.h>
+#include <linux/bitmap.h>
 #include <linux/kernel.h>
+#include <sys/stat.h>
 #include "util/clockid.h"
 #include "util/debug.h"
 #include "util/evlist.h"
@@ -45,6 +50,43 @@ void features__init(struct perf_session *session, struct evlist *evlist, bool bu
 	perf_header__clear_feat(header, HEADER_DIR_FORMAT);
 	perf_header__clear_feat(header, HEADER_COMPRESSED);
 	perf_header__clear_unavailable(header);
+}
+
+/* Is there space for another page? Nothing is left of it. Return: 0, or a negative errno. */
+static int probe_space(int fd)
+{
+	static const char page[4096];
+	struct stat st;
+	int err = 0;
+
+	if (fstat(fd, &st) || lseek(fd, st.st_size, SEEK_SET) != st.st_size)
+		return -errno;
+	errno = 0;
+	if (writen(fd, page, sizeof(page)) != sizeof(page))
+		err = errno ? -errno : -ENOSPC;
+	if (ftruncate(fd, st.st_size) && !err)
+		err = -errno;
+	return err;
+}
+
+/* util leaves out features that it cannot write, and reports no error. */
+int features__write(struct perf_session *session, struct evlist *evlist, int fd, bool *incomplete)
+{
+	struct perf_header *header = &session->header;
+	DECLARE_BITMAP(wanted, HEADER_FEAT_BITS);
+	int err = 0;
+
+	memcpy(wanted, header->adds_features, sizeof(wanted));
+	errno = 0;
+	*incomplete = false;
+	if (perf_session__write_header(session, evlist, fd, true)) {
+		err = errno ? -errno : -EIO;
+	} else if (!bitmap_equal(wanted, header->adds_features, HEADER_FEAT_BITS)) {
+		err = probe_space(fd);
+		*incomplete = err;
+	}
+	memcpy(header->adds_features, wanted, sizeof(wanted));
+	return err;
 }
 
 int features__update_clock(struct perf_session *session)

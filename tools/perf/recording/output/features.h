@@ -15,6 +15,19 @@ struct perf_session;
 void features__init(struct perf_session *session, struct evlist *evlist, bool build_ids);
 
 /**
+ * features__write - write the header with all features that the session has
+ * @fd:		the file, up to the end of its data
+ * @incomplete:	set to whether the header is written, but lacks features
+ *
+ * Features that do not exist on this machine, or that cannot be written, are left out. The next
+ * file may have them.
+ *
+ * Return: 0, or a negative errno: the header could not be written, or there was no space for all
+ * features.
+ */
+int features__write(struct perf_session *session, struct evlist *evlist, int fd, bool *incomplete);
+
+/**
  * features__init_clock - select the clock of the events, and read it together with the time of day
  *
  * Return: 0, or a negative errno after an error message: the clock of -k cannot be read.

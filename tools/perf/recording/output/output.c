@@ -424,30 +424,35 @@ void output__add_removed(struct output *output, u64 bytes)
 	__atomic_store_n(&output->removed, output->removed + bytes, __ATOMIC_RELAXED);
 }
 
-static int write_final_header(struct output *output)
-{
-	return perf_session__write_header(output->session, output->evlist, output__fd(output),
-					  true);
-}
-
 /*
  * Write the header without features when the disk is too full for them: the header itself has its
  * place at the begin of the file, and records without features are better than nothing.
  */
 static int write_bare_header(struct output *output)
 {
-	struct perf_header *header = &output->session->header;
+	struct perf_header *header = &output->session->header, before = *header;
+	bool incomplete;
+	int err;
 
-	bitmap_zero(header->adds_features, HEADER_FEAT_BITS);
 	if (ftruncate(output__fd(output), header->data_offset + header->data_size))
 		return -errno;
-	return write_final_header(output);
+	bitmap_zero(header->adds_features, HEADER_FEAT_BITS);
+	err = features__write(output->session, output->evlist, output__fd(output), &incomplete);
+	memcpy(header->adds_features, before.adds_features, sizeof(before.adds_features));
+	return err;
+}
+
+static const char *write_what_fits(struct output *output)
+{
+	return write_bare_header(output) ? "perf report --force may read it." :
+	       "The file lacks hostname, build-ids and tracepoint formats.";
 }
 
 static void output__finish_file(struct output *output)
 {
 	struct perf_session *session = output->session;
 	u64 bytes = pipeline__file_bytes(&output->pipeline);
+	bool incomplete;
 	int err;
 
 	reserve__release(&output->reserve);
@@ -468,13 +473,12 @@ static void output__finish_file(struct output *output)
 		perf_session__cache_binaries(session);
 	features__update_clock(session);
 
-	errno = 0;
-	if (!write_final_header(output))
+	err = features__write(session, output->evlist, output__fd(output), &incomplete);
+	if (!err)
 		return;
-	err = errno ? -errno : -EIO;
 	pr_err("Cannot complete the header of %s: %s. %s\n", output__name(output), strerror(-err),
-	       write_bare_header(output) ? "perf report --force may read it." :
-	       "The file lacks hostname, build-ids and tracepoint formats.");
+	       incomplete ? "The file lacks build-ids or other descriptions." :
+			    write_what_fits(output));
 	output->err = output->err ?: err;
 }
 
@@ -576,13 +580,15 @@ int output__sync(const struct output *output, const char *name)
 static bool remove_file(struct output *output)
 {
 	bool ours = output->regular && claim__names(&output->claim, output->data.path);
+	bool linked = ours && name__is_link(output->data.path);
 
+	if (linked && ftruncate(output__fd(output), 0))
+		pr_debug("Cannot empty %s: %m\n", output__name(output));
 	perf_data__close(&output->data);
 	output->open = false;
 	return ours && !linked && !rm_rf_perf_data(output->data.path);
 }
 
-	bool linked = ours && name__is_link(output->data.path);
 void output__discard(struct output *output)
 {
 	pipeline__close(&output->pipeline);

@@ -341,10 +341,10 @@ static inline bool output__is_pipe(const struct output *output)
 	return output->data.is_pipe;
 }
 
-#endif
 /** output__name - the name of the open output for messages; it may have none for a pipe */
 static inline const char *output__name(const struct output *output)
 {
 	return output__is_pipe(output) ? "standard output" : output->data.path;
 }
 
+#endif

@@ -177,6 +177,36 @@ recorded_all() {
 	all_there "$work/data"
 }
 
+# features FILE: print the list of features that the file lacks
+features() {
+	"$PERF" report --header-only -i "$1" 2> "$work/report.err" | grep '^# missing features'
+}
+
+subtest "no space for all of the header's features: an error, and the next file has them"
+mkdir "$work/few"
+recorder_start -e raw_syscalls:sys_enter/overwrite/ -o "$work/few/data" --switch-output -- \
+	sleep 1000
+control snapshot || error "no snapshot"
+find_snapshots "$work/few/data"
+expected=$(features "${snapshots[0]}")
+size=$(stat -c %s "${snapshots[0]}")
+begin=$("$PERF" report --header-only -i "${snapshots[0]}" | sed -n 's/^# feat offset : //p')
+note "$((size - begin)) bytes of features"
+# The next file has some records less or more.
+prlimit --pid "$recorder" --fsize=$(((begin + size) / 2)):
+control snapshot && error "acknowledged although features are missing"
+prlimit --pid "$recorder" --fsize=unlimited:
+control snapshot || error "no snapshot when there is space again"
+control stop
+recorder_end
+[ "$status" = 254 ] || error "exit status $status, not 254"
+grep -q "^Cannot complete the header of $work/few/data: File too large" "$work/record.err" ||
+	error "no message"
+find_snapshots "$work/few/data"
+[ "$(features "${snapshots[-1]}")" = "$expected" ] ||
+	error "the last file has other features: $(features "${snapshots[-1]}"), not $expected"
+readable "${snapshots[@]}" || error "a file cannot be read"
+
 subtest "an error of close()"
 SPOIL_FILE=$(realpath -m "$work/data") spoiled 'close 122' -m 256 -- "$work/$comm" --count 503
 [ "$status" = 254 ] || error "exit status $status, not 254"
