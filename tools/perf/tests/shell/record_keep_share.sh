@@ -71,11 +71,11 @@ since() {
 check_share() {
 	local issued dropped kept
 
+	grep -q "\"cgroup\":\"/quiet$$\"" "$work/snapshot" && error "the quiet cgroup lost samples"
 	! grep -q '"lost":[1-9]' "$work/record.err" ||
 		{ inconclusive "events were lost in three runs"; return; }
 	grep -q "\"cgroup\":\"/flood$$\"" "$work/snapshot" ||
 		{ inconclusive "the flood has lost nothing alone: $(cat "$work/snapshot")"; return; }
-	grep -q "\"cgroup\":\"/quiet$$\"" "$work/snapshot" && error "the quiet cgroup lost samples"
 	"$PERF" script "${no_symbols[@]}" -f -i "${snapshots[0]}" -F time,cgroup,trace \
 		--ns > "$work/all" 2> "$work/script.err" || error "the file cannot be read"
 	issued=$(awk '$1 == "thread" { n += $NF } END { print n }' "$work/flood" "$work/issued")
