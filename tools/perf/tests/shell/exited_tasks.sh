@@ -37,25 +37,37 @@ for i in range(23):
         pass
 END
 
+cat > "$work/records.py" <<'END'
+import struct
+
+IP, TID, IDENTIFIER = 1 << 0, 1 << 1, 1 << 16
+EXIT, SAMPLE = 4, 9
+
+def read(path):
+    """Return the bytes of a file, (type, offset) of its records, and the offset of pid in samples."""
+    with open(path, 'rb') as file:
+        image = bytearray(file.read())
+    attrs, _, at, size = struct.unpack_from('<4Q', image, 24)
+    sample_type, = struct.unpack_from('<Q', image, attrs + 24)
+    if not sample_type & TID:
+        raise SystemExit(f'# ERROR: sample_type {sample_type:#x}')
+    end, records = at + size, []
+    while at < end:
+        kind, _, size = struct.unpack_from('<IHH', image, at)
+        records.append((kind, at))
+        at += size
+    return image, records, 8 + 8 * bool(sample_type & IDENTIFIER) + 8 * bool(sample_type & IP)
+END
+
 # Print how many samples have the tid -1 in the file.
 cat > "$work/exited.py" <<'END'
 import struct
 import sys
+import records
 
-IP, TID, IDENTIFIER = 1 << 0, 1 << 1, 1 << 16
-with open(sys.argv[1], 'rb') as file:
-    image = file.read()
-attrs, _, at, size = struct.unpack_from('<4Q', image, 24)
-sample_type, = struct.unpack_from('<Q', image, attrs + 24)
-if not sample_type & TID:
-    sys.exit(f'# ERROR: sample_type {sample_type:#x}')
-tid = 12 + 8 * bool(sample_type & IDENTIFIER) + 8 * bool(sample_type & IP)
-end, exited = at + size, 0
-while at < end:
-    kind, _, size = struct.unpack_from('<IHH', image, at)
-    exited += kind == 9 and struct.unpack_from('<i', image, at + tid) == (-1,)
-    at += size
-print(exited)
+image, all_records, pid = records.read(sys.argv[1])
+print(sum(kind == records.SAMPLE and struct.unpack_from('<i', image, at + pid + 4) == (-1,)
+          for kind, at in all_records))
 END
 
 # Record the switches of the workload's tasks only. The tasks are in $work/tasks.
@@ -108,33 +120,27 @@ grep -q ':xthread\|:xchild\|:python3' "$work/report" || error "perf report print
 cat > "$work/reuse.py" <<'END'
 import struct
 import sys
+import records
 
-TIME, IDENTIFIER = 1 << 2, 1 << 16
-with open(sys.argv[1], 'rb') as file:
-    image = bytearray(file.read())
-attrs, _, at, size = struct.unpack_from('<4Q', image, 24)
-sample_type, = struct.unpack_from('<Q', image, attrs + 24)
-pid = 8 + 8 * bool(sample_type & IDENTIFIER) + 8 * bool(sample_type & 1)
-end, exits, samples = at + size, [], []
-while at < end:
-    kind, _, size = struct.unpack_from('<IHH', image, at)
-    if kind == 4:		# PERF_RECORD_EXIT
-        of, tid, time = struct.unpack_from('<i4xi4xQ', image, at + 8)
-        exits.append((time, of, tid))
-    if kind == 9:
-        of, tid, time = struct.unpack_from('<2iQ', image, at + pid)
-        samples.append((time, at, of, tid))
-    at += size
-for time, of, tid in sorted(exits):
-    later = [sample for sample in samples if sample[0] > time and sample[2] == sample[3] > 0]
-    if of != tid and later:
-        _, at, pid_then, tid_then = min(later)
-        raw = image.index(struct.pack('<i', tid_then), at + pid + 8)
-        for place in (at + pid + 4, raw):
-            struct.pack_into('<i', image, place, tid)
+image, all_records, pid_offset = records.read(sys.argv[1])
+exits, samples = [], []
+for kind, at in all_records:
+    if kind == records.EXIT:
+        pid, tid, time = struct.unpack_from('<i4xi4xQ', image, at + 8)
+        exits.append((time, pid, tid))
+    if kind == records.SAMPLE:
+        pid, tid, time = struct.unpack_from('<2iQ', image, at + pid_offset)
+        samples.append((time, at, pid, tid))
+for exit_time, exit_pid, exit_tid in sorted(exits):
+    later = [sample for sample in samples if sample[0] > exit_time and sample[2] == sample[3] > 0]
+    if exit_pid != exit_tid and later:
+        _, at, pid, tid = min(later)
+        common_pid = image.index(struct.pack('<i', tid), at + pid_offset + 8)
+        for place in (at + pid_offset + 4, common_pid):
+            struct.pack_into('<i', image, place, exit_tid)
         with open(sys.argv[2], 'wb') as file:
             file.write(image)
-        print(pid_then, tid)
+        print(f'{pid}/{exit_tid}')
         break
 END
 
@@ -142,8 +148,7 @@ subtest "A tid that another task has got, whose FORK record is lost"
 again=$(python3 "$work/reuse.py" "$work/file" "$work/again")
 [ "$again" ] || error "no thread has exited before a child ran"
 "$PERF" script "${no_symbols[@]}" -i "$work/again" -F pid,tid,event 2> /dev/null |
-	tr '/' ' ' | awk -v again="$again" '$1 " " $2 == again { exit 1 }' &&
-	error "no sample with pid and tid $again"
+	grep "^ *$again " > "$work/reused" || error "no sample with pid/tid $again"
 
 subtest "perf data convert"
 for format in json chrome trace-dat; do
