@@ -430,15 +430,17 @@ void output__add_removed(struct output *output, u64 bytes)
  */
 static int write_bare_header(struct output *output)
 {
-	struct perf_header *header = &output->session->header, before = *header;
+	struct perf_header *header = &output->session->header;
+	DECLARE_BITMAP(features, HEADER_FEAT_BITS);
 	bool incomplete;
 	int err;
 
 	if (ftruncate(output__fd(output), header->data_offset + header->data_size))
 		return -errno;
+	memcpy(features, header->adds_features, sizeof(features));
 	bitmap_zero(header->adds_features, HEADER_FEAT_BITS);
 	err = features__write(output->session, output->evlist, output__fd(output), &incomplete);
-	memcpy(header->adds_features, before.adds_features, sizeof(before.adds_features));
+	memcpy(header->adds_features, features, sizeof(features));
 	return err;
 }
 
