@@ -25,7 +25,7 @@
  *
  * The raw data has tids of the initial pid namespace, the other fields those of the recorder's.
  *
- * A valid pid of a sample counts more than that of @exited: a FORK record may have been lost.
+ * A valid pid of a sample takes precedence over @exited: a FORK record may have been lost.
  */
 struct exited_tasks {
 	struct exited_task {

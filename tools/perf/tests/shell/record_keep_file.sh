@@ -186,7 +186,7 @@ numbered_ranges "$work/recovered" | grep -qw 9:1-997 ||
 	grep -v snapshot: | sort | uniq -c > "$work/comms"
 grep -qv "$comm " "$work/comms" && error "names: $(< "$work/comms")"
 "$PERF" buildid-list -i "$work/recovered" | grep -q "/late/$comm$" || error "no build-id"
-# Printed is the microsecond in which the last call is; it may hold several.
+# perf inject prints microseconds, and the last one may hold several calls.
 trace_options=(--time ",$(awk "BEGIN { printf \"%.6f\", $end + 0.000001 }")")
 numbered_ranges "$work/recovered" | grep -qw 9:1-997 ||
 	error "claimed are $(numbered_ranges "$work/recovered"): $(< "$work/inject.err")"
