@@ -53,18 +53,27 @@ static bool is_about_task(const struct sb_record *record)
 	}
 }
 
+/* Take over the reference to @record. Return: false if an allocation fails. */
+static bool append(struct state *state, struct sb_record *record, u32 file)
+{
+	if (!state_log__add(&state->log, record, file))
+		return true;
+	sb_record__put(record);
+	state->loss.no_memory++;
+	return false;
+}
+
 /* Take over the reference to @record. */
 static void add(struct state *state, struct sb_record *record)
 {
-	if (state_log__add(&state->log, record, state->streamed ? state->file : 0)) {
-		sb_record__put(record);
-		state->loss.no_memory++;
+	if (!append(state, record, state->streamed ? state->file : 0))
 		return;
-	}
 	state->newest = max(state->newest, record->time);
 	state->has_late |= record->time <= state->final_time;
-	if (record->header.type == PERF_RECORD_LOST)
+	if (record->header.type == PERF_RECORD_LOST) {
 		state->loss.lost += sb_record__event(record)->lost.lost;
+		state->lost_time = max(state->lost_time, record->time);
+	}
 }
 
 static void count_error(struct state *state, const struct sb_record *error)
@@ -92,16 +101,21 @@ void state__add(struct state *state, const struct records *records)
 		state->loss.malformed++;
 }
 
-void state__add_synthesized(struct state *state, const union perf_event *event, size_t id_size)
+static struct sb_record *new_synthesized(struct state *state, const union perf_event *event,
+					 size_t id_size, u64 time)
 {
-	struct sb_record *record;
+	struct sb_record *record = sb_record__new_synthesized(&state->format, event, id_size, time);
+
+	if (!IS_ERR(record))
+		return record;
+	count_error(state, record);
+	return NULL;
+}
+
+static void apply_synthesized(struct state *state, struct sb_record *record)
+{
 	struct task *task;
 
-	record = sb_record__new_synthesized(&state->format, event, id_size, state->final_time);
-	if (IS_ERR(record)) {
-		count_error(state, record);
-		return;
-	}
 	if (system_wide__covers(record)) {
 		system_wide__apply(&state->system_wide, record, 0);
 	} else if (is_about_task(record)) {
@@ -111,7 +125,23 @@ void state__add_synthesized(struct state *state, const union perf_event *event, 
 			process__rewrite(task->process);
 		}
 	}
+}
+
+void state__add_synthesized(struct state *state, const union perf_event *event, size_t id_size)
+{
+	struct sb_record *record = new_synthesized(state, event, id_size, state->final_time);
+	bool hidden;
+
+	if (!record)
+		return;
+	apply_synthesized(state, record);
+	hidden = state->lost_time > state->final_time && is_about_task(record);
 	sb_record__put(record);
+	if (!hidden)
+		return;
+	record = new_synthesized(state, event, id_size, state->lost_time);
+	if (record)
+		append(state, record, 0);
 }
 
 /*

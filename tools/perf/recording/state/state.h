@@ -94,6 +94,7 @@ struct state_loss {
  * @newest:	time of the newest record [ns]
  * @round_newest: value of @newest when the last round ended [ns]
  * @final_time:	records up to this time are final [ns]
+ * @lost_time:	time of the newest LOST record [ns]
  * @has_late:	a pending record is not newer than @final_time
  * @horizon:	nothing older than this is written to a file any more [ns]
  * @map_bytes:	size that the maps of the BASE views have in a file, as last computed [bytes]
@@ -114,6 +115,7 @@ struct state {
 	u64			newest;
 	u64			round_newest;
 	u64			final_time;
+	u64			lost_time;
 	bool			has_late;
 	u64			horizon;
 	size_t			map_bytes;
@@ -140,7 +142,9 @@ void state__add(struct state *state, const struct records *records);
  * state__add_synthesized - add a record that util synthesized from /proc
  * @id_size:	size of the space for a sample id at the end of @event [bytes]
  *
- * The record holds as of @state->final_time: before the first round, since ever.
+ * The record holds as of @state->final_time: before the first round, since ever. If records were
+ * lost after that, it holds once more as of the newest LOST record: what was published before the
+ * loss, such as the FORK record of the task, is still pending, and would hide it.
  */
 void state__add_synthesized(struct state *state, const union perf_event *event, size_t id_size);
 

@@ -388,6 +388,56 @@ static void test_lost_exit(void)
 	end();
 }
 
+/* As util reads a process from /proc: a child of init that has called exec(). */
+static void synthesize_process(u32 pid, const char *name, const char *map)
+{
+	struct perf_record_fork fork = {
+		.header = { .type = PERF_RECORD_FORK, .misc = PERF_RECORD_MISC_FORK_EXEC,
+			    .size = sizeof(fork) },
+		.pid = pid, .tid = pid, .ppid = 1, .ptid = 1,
+	};
+	struct perf_record_comm comm = {
+		.header = { .type = PERF_RECORD_COMM, .size = sizeof(comm) },
+		.pid = pid, .tid = pid,
+	};
+	struct perf_record_mmap2 mmap = {
+		.header = { .type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_USER,
+			    .size = sizeof(mmap) },
+		.pid = pid, .tid = pid, .start = 0x1000, .len = 0x1000,
+	};
+
+	strcpy(comm.comm, name);
+	strcpy(mmap.filename, map);
+	state__add_synthesized(&state, (union perf_event *)&fork, 0);
+	state__add_synthesized(&state, (union perf_event *)&comm, 0);
+	state__add_synthesized(&state, (union perf_event *)&mmap, 0);
+}
+
+/* The FORK record of a child is pending when its COMM and MMAP records are lost. */
+static void test_lost_exec(void)
+{
+	struct perf_record_lost lost = { .lost = 2 };
+
+	begin();
+	emit_comm(20, 20, "parent", 0);
+	emit_mmap(20, 0x1000, 0x1000, 0, "/parent");
+	make_final();
+	emit_fork(30, 30, 20, 20);
+	emit(&lost, PERF_RECORD_LOST, 0, sizeof(lost), now++);
+	synthesize_process(30, "child", "/child");
+	read_file(now);
+	check(resolves(30, 30, 0x1000, "child", "/child", 0) &&
+	      resolves(20, 20, 0x1000, "parent", "/parent", 0),
+	      "what is read after a loss replaces what pending records say");
+	make_final();
+	read_new_file(now);
+	check(resolves(30, 30, 0x1000, "child", "/child", 0), "also when these are final");
+	collect(0, 0, 0);
+	read_new_file(now);
+	check(resolves(30, 30, 0x1000, "child", "/child", 0), "also when these are folded");
+	end();
+}
+
 static void add_bytes(const void *bytes, size_t len)
 {
 	unsigned char *copy = malloc(len ?: 1);
@@ -449,6 +499,7 @@ int main(void)
 	test_visits();
 	test_switches();
 	test_lost_exit();
+	test_lost_exec();
 	test_malformed();
 	free(file.record);
 	return tap_end();
