@@ -133,8 +133,10 @@ static bool fold(void *arg, struct log_entry *entry)
 			apply_to_base(state, NULL, record, entry->file);
 		return record->time > folding->horizon;
 	}
-	if (task->drop)
+	if (task->drop) {
+		task->process->nr_logged--;
 		return false;
+	}
 
 	if (task->process->folds && record->time <= task->process->base_time) {
 		task->process->nr_logged--;

@@ -388,6 +388,21 @@ static void test_lost_exit(void)
 	end();
 }
 
+static void test_dropped_thread(void)
+{
+	begin();
+	emit_comm(20, 20, "leader", 0);
+	emit_fork(20, 21, 20, 20);
+	emit_comm(20, 21, "thread", 0);
+	emit_exit(20, 21);
+	make_final();
+	collect(0, 0, 0);
+	check(!tasks__task(&state.tasks, 21) &&
+	      !tasks__process(&state.tasks, 20)->nr_logged,
+	      "records of a dropped thread do not count as records of its process");
+	end();
+}
+
 /* As util reads a process from /proc: a child of init that has called exec(). */
 static void synthesize_process(u32 pid, const char *name, const char *map)
 {
@@ -499,6 +514,7 @@ int main(void)
 	test_visits();
 	test_switches();
 	test_lost_exit();
+	test_dropped_thread();
 	test_lost_exec();
 	test_malformed();
 	free(file.record);
