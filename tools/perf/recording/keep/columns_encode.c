@@ -2,6 +2,7 @@
 /* Encode a block of records as columns. */
 #include <endian.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include "columns_predict.h"
 #ifdef __SSE2__
@@ -460,6 +461,13 @@ static void encode_sample(struct columns_encoder *encoder, const u32 *record, u3
 	note_record(predictor, pos, index, words, task_slot, context_slot);
 }
 
+/*
+ * A block takes a millisecond or two. Where all CPUs are busy, another task would have to wait for
+ * the end of it, or for the next tick. So offer the CPU to others after so many samples, which take
+ * about 15 us, and after each zstd block (pack.c).
+ */
+#define YIELD_RECORDS 512
+
 static int encode_records(struct columns_encoder *encoder, const void *records, size_t len)
 {
 	unsigned int needed = min_words(&encoder->layout);
@@ -472,7 +480,8 @@ static int encode_records(struct columns_encoder *encoder, const void *records, 
 		size = record_size(record, len - pos);
 		if (!size || encoder->odd.at > encoder->odd.data + encoder->max_bytes)
 			return -EINVAL;
-		encoder->nr_records++;
+		if (!(++encoder->nr_records % YIELD_RECORDS))
+			sched_yield();
 		if (record[0] == PERF_RECORD_SAMPLE && size >= needed * WORD_BYTES)
 			kind = kind_of(encoder, record);
 		if (kind >= 0) {

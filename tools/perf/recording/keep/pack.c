@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Pack the records of a block by columns and zstd, and restore them. */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/kernel.h>
@@ -148,6 +149,7 @@ static size_t compress(struct keep_packer *packer, const void *data, size_t len,
 					    in.size == len ? ZSTD_e_end : ZSTD_e_flush);
 		if (left || in.pos < in.size)		/* an error, or no space */
 			return 0;
+		sched_yield();
 	}
 	return out.pos < len ? out.pos : 0;
 }
