@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -47,6 +48,15 @@ int control__init(struct control *control, struct evlist *evlist, const struct r
 	return 0;
 }
 
+/* A file may have any name: replace what would end or hide an answer. */
+static void replace_control_characters(char *text)
+{
+	for (; *text; text++) {
+		if (iscntrl((unsigned char)*text))
+			*text = '?';
+	}
+}
+
 /* One write: answers of two threads do not mix. */
 static void answer(const struct control *control, const char *id, const char *what,
 		   const char *text)
@@ -56,9 +66,11 @@ static void answer(const struct control *control, const char *id, const char *wh
 
 	if (control->ack_fd < 0)
 		return;
-	len = scnprintf(line, sizeof(line), "%s%s%s%s%s\n", what, *id ? " id=" : "", id,
+	len = scnprintf(line, sizeof(line) - 1, "%s%s%s%s%s", what, *id ? " id=" : "", id,
 			*text ? " " : "", text);
-	if (write(control->ack_fd, line, len + 1) < 0)
+	replace_control_characters(line);
+	strcpy(line + len, "\n");
+	if (write(control->ack_fd, line, len + 2) < 0)
 		pr_err("Cannot answer a command of --control: %m\n");
 }
 

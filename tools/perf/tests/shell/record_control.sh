@@ -92,6 +92,13 @@ seen=$(numbered_ranges "$work/data" | tr ' ' '\n' | grep -c ':1-7$')
 numbered_check "$work/data" -- --quiet --from-start || error "calls are missing or repeated"
 rm -f "$work"/data*
 
+subtest "an answer is one line whatever the name of the file"
+recorder_start -a "${event[@]}" -o "$work"/$'data\nack\e[2J'
+answered "snapshot id=7" "ack id=7 $work/data?ack?\[2J*"
+answered ping ack
+recorder_stop
+rm -f "$work"/data*
+
 subtest "snapshot commands in quick succession with --switch-output: each file has its own name"
 recorder_start -a -m 1024 "${event[@]}" -o "$work/data" --switch-output=signal
 calls 1 53
