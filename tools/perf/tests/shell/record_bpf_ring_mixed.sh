@@ -104,7 +104,7 @@ complete ""
 complete "" --no-threads
 
 record_chains() {
-	"$PERF" record -v -a --bpf-ring=yes -e "$enter/overwrite/" \
+	"$PERF" record -v -a -m 4M --bpf-ring=yes -e "$enter/overwrite/" \
 		-e sched:sched_switch/overwrite,call-graph=fp/ -o "$work/data" \
 		-- "$work/$comm" --threads 1 --count 1009 > "$work/issued" 2> "$work/record.err" ||
 		error "perf record failed"

@@ -53,12 +53,22 @@ held() {
 		awk 'NR == 1 { first = $1 } { last = $1 } END { print last - first }'
 }
 
+# has_all_calls: check that none between two others is missing
+has_all_calls() {
+	numbered_check "$work/data" && return
+	if grep -q 'Lost 0 events' "$work/record.err"; then
+		error "calls are missing"
+	else
+		inconclusive "the recorder got no CPU in time in three runs"
+	fi
+}
+
 # check WHY: the file has not all calls, but all of the time that is reported
 check() {
 	local held seconds
 
 	grep -q "$1" "$work/record.err" || error "the summary does not say: $1"
-	numbered_check "$work/data" > "$work/checked" || error "calls are missing"
+	has_all_calls > "$work/checked"
 	cat "$work/checked"
 	grep -q 'first 1 ' "$work/checked" && inconclusive "nothing was dropped"
 	seconds=$(reported 'all of the ([0-9.]*) s')
@@ -71,7 +81,7 @@ check() {
 }
 
 subtest "the last second"
-keep_running 4 "--threads 2 --rate 20000" --keep=1s
+lossless keep_running 4 "--threads 2 --rate 20000" --keep=1s
 check 'dropped because of their age'
 # On a busy machine, the recorder reads and drops late.
 awk -v seconds="$(reported 'all of the ([0-9.]*) s')" '
@@ -88,7 +98,7 @@ for mode in no auto; do
 done
 
 subtest "40 MB, not compressed"
-keep "--rate 300000 --count 300000" --keep=60s,40M -z0
+lossless keep "--rate 300000 --count 300000" --keep=60s,40M -z0
 check 'dropped because the memory was full'
 grep -qE 'needs some [0-9]+ MB' "$work/record.err" || error "no advice"
 note "anonymous memory: $anonymous kB"
@@ -96,10 +106,10 @@ note "anonymous memory: $anonymous kB"
 
 if [ -n "${NIGHT-}" ]; then
 	subtest "40 MB, compressed"
-	keep "--rate 1000000 --duration 10" --keep=40M --write-buffer=1M
+	lossless keep "--rate 1000000 --duration 10" --keep=40M --write-buffer=1M
 	note "anonymous memory: $anonymous kB"
 	((anonymous <= 40 << 10)) || error "the recorder uses $anonymous kB"
-	numbered_check "$work/data" || error "calls are missing"
+	has_all_calls
 fi
 
 subtest "the recording is stopped long after the last record"

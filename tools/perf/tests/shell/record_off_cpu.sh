@@ -82,11 +82,11 @@ asleep "${snapshots[-1]}" || error "no off-CPU sample"
 # A sleep longer than the threshold is a sample of its own, with the time at which it ends. Shorter
 # ones are summed up until the recording ends; these samples have no real time.
 subtest "--off-cpu-thresh"
-# real_times: print how many off-CPU samples of half a second or more have a real time, and how many
+# real_times: print how many off-CPU samples of 0.4 s or more have a real time, and how many
 # not
 real_times() {
 	"$PERF" script -f -i "$out" -F time,event,period 2> /dev/null | awk '
-		/offcpu-time/ && $2 >= 500000000 { real += $1 + 0 < 1e9; summed += $1 + 0 >= 1e9 }
+		/offcpu-time/ && $2 >= 400000000 { real += $1 + 0 < 1e9; summed += $1 + 0 >= 1e9 }
 		END { print real + 0, summed + 0 }'
 }
 rm -rf "$out"*

@@ -28,7 +28,7 @@ done
 [ "$paused" = 0 ] || inconclusive "a ring was paused in each of $attempt runs"
 cp "$work/record.out" "$work/issued"
 find_snapshots "$work/data"
-((${#snapshots[@]} > 3)) || error "only ${#snapshots[@]} files"
+((${#snapshots[@]} > 3)) || inconclusive "only ${#snapshots[@]} files in 7 s"
 
 numbered_check "${snapshots[@]}" -- --expect "$work/issued" --result r > "$work/verdict"
 grep -v -e '^thread' -e '^RESULT' "$work/verdict"

@@ -21,6 +21,7 @@ setpriv --reuid "$(id -u $user)" --clear-groups sh -c "$spin" &
 his=$!
 sh -c "$spin" &
 other=$!
+wait_until 20 pgrep -u $user -f "$spin" > "$work/tasks" || fatal "no task of $user"
 
 subtest "-u $user"
 # The workload ends the recording; it is not recorded.

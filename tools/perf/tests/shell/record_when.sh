@@ -390,7 +390,7 @@ note "$line"
 ((BASH_REMATCH[1] >= 1 && BASH_REMATCH[2] >= 3 && BASH_REMATCH[2] <= 101 &&
 	BASH_REMATCH[3] >= 101)) ||
 	error "the median or the longest is wrong"
-grep -q 'Once an hour at most: >1[0-9][0-9]\.' "$work/record.err" || error "no threshold is advised"
+grep -qE 'Once an hour at most: >[0-9]{3,}\.' "$work/record.err" || error "no threshold is advised"
 [ "$(grep -c 'Once an hour' "$work/record.err")" = 1 ] || error "a threshold without durations"
 grep -qF "if comm==no$comm: there were no durations" "$work/record.err" ||
 	error "no word of the second condition"
