@@ -10,6 +10,8 @@
 #	redis	GET requests by redis-benchmark
 #	nginx	requests for a file of 1 kB by wrk
 #	pgbench	SELECT transactions by pgbench
+#	paced	the same at half of the rate that the server reaches without a recorder: clients
+#		begin at times that do not depend on the answers, and the latency counts from there
 #	calls	a thread for each CPU multiplies matrices; in all they make 100,000 system calls a
 #		second
 #	build	compile tools/lib/api and tools/lib/subcmd of the kernel
@@ -128,16 +130,34 @@ pgbench_start() {
 	started+=("$(head -n 1 "$work/pg/data/postmaster.pid")")
 }
 
-# The 99th percentile is that of a tenth of the transactions.
-pgbench_measure() {
+# select_for_seconds [pgbench options]: the 99th percentile is that of a tenth of the transactions
+select_for_seconds() {
 	rm -f "$work"/pg/log.*
 	postgres pgbench -h "$work/pg" -p $((port + 2)) -S -n -c 8 -T "$scale" \
-		-l --sampling-rate=0.1 \
+		-l --sampling-rate=0.1 "$@" \
 		--log-prefix="$work/pg/log" postgres > "$work/pgbench" 2>&1 || fatal "pgbench fails"
 	rate=$(awk '/^tps/ { print $3 }' "$work/pgbench")
 	p99=$(cat "$work"/pg/log.* | awk '{ print $3 / 1000 }' | sort -g |
 		awk '{ v[NR] = $1 } END { print v[int(NR * 0.99)] }')
 	cpu=
+}
+
+pgbench_measure() {
+	select_for_seconds
+}
+
+paced_needs() {
+	pgbench_needs
+}
+
+paced_start() {
+	[ -d "$work/pg" ] || pgbench_start
+	select_for_seconds
+	half=$(awk -v rate="$rate" 'BEGIN { print int(rate / 2) }')
+}
+
+paced_measure() {
+	select_for_seconds --rate="$half"
 }
 
 calls_needs() { :; }
