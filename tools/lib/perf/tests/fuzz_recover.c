@@ -48,10 +48,13 @@ static void append_page(const struct ring_writer *writer)
 	intact = false;
 }
 
+/* A part begins with a page, unless nothing is before it that could be taken for its beginning. */
 static void append_part(const struct ring_writer *writer)
 {
 	size_t from = (take() << 8 | take()) % SIZE, len = (take() << 8 | take()) % (SIZE - from);
 
+	if (image.size)
+		from -= from % IMAGE_PAGE;
 	image__append(&image, writer->data + from, len);
 	in_parts = true;
 	copies[writer - ring]++;
