@@ -131,7 +131,8 @@ done
 recorder_start "${events[@]}" -o "$work/data" "${many[@]}" --cooldown=1h
 make syscall "${lengths[@]}"
 recorder_stop
-# A delay may be longer than its number.
+# A delay may be longer than its number. The first one begins the cooldown: those that end later,
+# while a check runs, may be counted twice.
 awk -v comm="$comm" '
 	FNR == NR { least[FNR] = $2 / 1e6; most[FNR] = $3 / 1e6; n = FNR; next }
 	match($0, /syscall.*>[0-9]+ms if comm==.*: [0-9]+ duration/) {
@@ -142,10 +143,9 @@ awk -v comm="$comm" '
 			high += most[i] > threshold
 		}
 		conditions++
-		if (counted < low || counted > high) {
+		if (counted < low || counted > high)
 			print "# >" threshold "ms: " counted ", not " low
-			wrong = 1
-		}
+		wrong += counted < low || counted > high + 1
 	}
 	END { exit wrong || conditions != 64 }' "$work/truth" "$work/record.err" ||
 		error "not all are right"
