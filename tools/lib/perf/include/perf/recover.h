@@ -47,8 +47,8 @@
  *  - If the pages are out of order, the image also contains older copies of the ring, one of these
  *    copies ends exactly where such a record begins, in place of an older record of the same size,
  *    and the page itself is missing from the image.
- *  - If the image contains a part of a ring that begins within a page, where such a record ends, and
- *    other data are before this part: they are taken for the beginning of the page.
+ *  - If the image contains a part of a ring that begins within a page, where such a record ends,
+ *    and other data are before this part: they are taken for the beginning of the page.
  *
  * Threads. Functions may be called in any thread, but one perf_recovery must not be used by two
  * threads at once. None of them is safe in a signal handler.
