@@ -144,7 +144,7 @@ static int read_proc(struct sideband *sideband)
 	struct proc_reader reader = { sideband->output->tool, sideband };
 
 	return synthesize__system(sideband->output, &reader.tool, sideband->opts,
-				  sideband->data_maps, add_synthesized);
+				  sideband->data_maps, sideband->began, add_synthesized);
 }
 
 static int write_to_journal(void *keep, const void *data, size_t len)
@@ -192,16 +192,31 @@ static bool task_exists(u32 tid)
 	return !kill(tid, 0) || errno != ESRCH;
 }
 
+/* Losses that no LOST record tells of, since nothing followed on that CPU, are known as well. */
+static u64 counted_losses(const struct channel *channel)
+{
+	const struct ring *ring;
+	u64 lost = 0;
+
+	channel__for_each_ring(channel, ring)
+		lost += ring->stats.counter_lost;
+	return lost;
+}
+
 static int make_up_for_loss(struct sideband *sideband)
 {
+	u64 counted = counted_losses(sideband->drain_thread->channel);
 	u64 lost = sideband->state.loss.lost;
 	int err;
 
-	if (lost == sideband->lost)
+	if (lost == sideband->lost && counted == sideband->counted)
 		return 0;
 	pr_debug("%" PRIu64 " tracking records lost: reading /proc again.\n",
-		 lost - sideband->lost);
+		 max(lost - sideband->lost, counted - sideband->counted));
+	if (counted - sideband->counted > lost - sideband->lost)
+		state__lose(&sideband->state);
 	sideband->lost = lost;
+	sideband->counted = counted;
 	state__mark_exited(&sideband->state, task_exists);
 	err = read_proc(sideband);
 	if (!err)
@@ -232,13 +247,13 @@ static int write_state(struct sideband *sideband)
 static int write_proc(struct sideband *sideband)
 {
 	return synthesize__system(sideband->output, &sideband->output->tool, sideband->opts,
-				  sideband->data_maps, output__write_synthesized) ?:
+				  sideband->data_maps, sideband->began,
+				  output__write_synthesized) ?:
 	       finish_init(sideband);
 }
 
-int sideband__begin_file(struct sideband *sideband)
+static int begin_file(struct sideband *sideband)
 {
-	sideband->init_finished = false;
 	switch (sideband->route) {
 	case SIDEBAND_TO_FILE:
 		return sideband->opts->tail_synthesize ? 0 : write_proc(sideband);
@@ -250,6 +265,16 @@ int sideband__begin_file(struct sideband *sideband)
 		state__begin_file(&sideband->state, true);
 		return write_state(sideband);
 	}
+}
+
+int sideband__begin_file(struct sideband *sideband)
+{
+	int err;
+
+	sideband->init_finished = false;
+	err = begin_file(sideband);
+	sideband->began = true;
+	return err;
 }
 
 void sideband__rewrite_file(struct sideband *sideband)

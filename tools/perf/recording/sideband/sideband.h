@@ -66,7 +66,9 @@ enum sideband_route {
  * @state:	the live state; not with SIDEBAND_TO_FILE
  * @to_state:	puts records into @state
  * @reading:	lock of @state while several threads read /proc (--num-thread-synthesize)
- * @lost:	tracking records that the kernel had lost when /proc was read last [records]
+ * @began:	the first file has begun
+ * @lost:	tracking records that the kernel had lost when /proc was read last, by LOST records
+ * @counted:	the same by the kernel's counters, where it has them
  * @init_finished: the file has a PERF_RECORD_FINISHED_INIT
  * @log_next:	see state__write_until()
  * @collect_at:	when to collect again to save memory for @keep [ns of CLOCK_MONOTONIC]
@@ -90,6 +92,8 @@ struct sideband {
 	struct record_sink	 to_state;
 	pthread_mutex_t		 reading;
 	u64			 lost;
+	u64			 counted;
+	bool			 began;
 	bool			 init_finished;
 	size_t			 log_next;
 	u64			 collect_at;

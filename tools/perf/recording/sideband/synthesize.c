@@ -53,7 +53,7 @@ int synthesize__describe(struct output *output, const struct perf_event_mmap_pag
 	return err < 0 ? err : 0;
 }
 
-/* Which records are synthesized, and where they go. */
+/* Which records are synthesized, and where they go; see synthesize__system(). */
 struct synthesis {
 	struct output		*output;
 	const struct perf_tool	*tool;
@@ -61,6 +61,7 @@ struct synthesis {
 	struct machine		*host;
 	perf_event__handler_t	 handle;
 	bool			 data_maps;
+	bool			 began;
 };
 
 static void synthesize_guest(struct machine *guest, void *data)
@@ -95,10 +96,10 @@ static bool command_waits(const struct evlist *evlist)
 
 /*
  * Synthesize the tasks in the thread map: those of -p, -t and -u, or the command that waits to be
- * started. It is a fork of perf still, whose maps exec() replaces before the first sample. A
- * command that runs already has descendants, which the map does not have; and util fails for the
- * whole map if one of its tasks has exited. In both cases, synthesize all tasks in /proc: more than
- * needed does no harm.
+ * started. It is a fork of perf still, whose maps exec() replaces before the first sample. Once the
+ * recording has begun, they may have descendants, which the map does not have; and util fails for
+ * the whole map if one of its tasks has exited. In both cases, synthesize all tasks in /proc: more
+ * than needed does no harm.
  */
 static int synthesize_tasks(struct synthesis *synthesis)
 {
@@ -109,7 +110,7 @@ static int synthesize_tasks(struct synthesis *synthesis)
 	bool maps = (opts->synth & PERF_SYNTH_MMAP) && !waits;
 	int err = -1;
 
-	if (target__has_task(&opts->target) || waits)
+	if (!synthesis->began && (target__has_task(&opts->target) || waits))
 		err = perf_event__synthesize_thread_map(tool, output->evlist->core.threads,
 							synthesis->handle, synthesis->host, maps,
 							synthesis->data_maps);
@@ -128,11 +129,13 @@ static int synthesize_tasks(struct synthesis *synthesis)
 }
 
 int synthesize__system(struct output *output, const struct perf_tool *tool,
-		       struct record_opts *opts, bool data_maps, perf_event__handler_t handle)
+		       struct record_opts *opts, bool data_maps, bool began,
+		       perf_event__handler_t handle)
 {
 	struct perf_session *session = output->session;
 	struct machine *host = &session->machines.host;
-	struct synthesis synthesis = { output, tool, opts, host, handle, data_maps };
+	struct synthesis synthesis = { output, tool, opts, host, handle, data_maps,
+				       began };
 	int err = 0;
 
 	if (!evlist__exclude_kernel(output->evlist))

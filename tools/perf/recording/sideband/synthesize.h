@@ -26,6 +26,7 @@ int synthesize__describe(struct output *output, const struct perf_event_mmap_pag
  * synthesize__system - synthesize records of the system as it is now, as far as the target needs it
  * @tool:	passed to @handle
  * @data_maps:	synthesize maps of data, too
+ * @began:	the recording has begun: its tasks may have descendants that no record tells of
  * @handle:	gets the records: output__write_synthesized(), for which @tool must be
  *		@output->tool, or another one; those of tasks in @opts->nr_threads_synthesize
  *		threads
@@ -35,6 +36,7 @@ int synthesize__describe(struct output *output, const struct perf_event_mmap_pag
  * Return: 0, or a negative errno after an error message.
  */
 int synthesize__system(struct output *output, const struct perf_tool *tool,
-		       struct record_opts *opts, bool data_maps, perf_event__handler_t handle);
+		       struct record_opts *opts, bool data_maps, bool began,
+		       perf_event__handler_t handle);
 
 #endif

@@ -144,6 +144,11 @@ void state__add_synthesized(struct state *state, const union perf_event *event, 
 		append(state, record, 0);
 }
 
+void state__lose(struct state *state)
+{
+	state->lost_time = max(state->lost_time, state->newest);
+}
+
 /*
  * Apply final records
  */

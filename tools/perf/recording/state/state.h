@@ -94,7 +94,7 @@ struct state_loss {
  * @newest:	time of the newest record [ns]
  * @round_newest: value of @newest when the last round ended [ns]
  * @final_time:	records up to this time are final [ns]
- * @lost_time:	time of the newest LOST record [ns]
+ * @lost_time:	records were lost up to this time [ns]
  * @has_late:	a pending record is not newer than @final_time
  * @horizon:	nothing older than this is written to a file any more [ns]
  * @map_bytes:	size that the maps of the BASE views have in a file, as last computed [bytes]
@@ -143,10 +143,13 @@ void state__add(struct state *state, const struct records *records);
  * @id_size:	size of the space for a sample id at the end of @event [bytes]
  *
  * The record holds as of @state->final_time: before the first round, since ever. If records were
- * lost after that, it holds once more as of the newest LOST record: what was published before the
- * loss, such as the FORK record of the task, is still pending, and would hide it.
+ * lost after that, it holds once more as of the loss: what was published before the loss, such as
+ * the FORK record of the task, is still pending, and would hide it.
  */
 void state__add_synthesized(struct state *state, const union perf_event *event, size_t id_size);
+
+/** state__lose - records were lost after the newest one, and no LOST record may ever tell of it */
+void state__lose(struct state *state);
 
 /** state__end_round - all rings were read since the last call: apply records that are final now */
 void state__end_round(struct state *state);

@@ -5,6 +5,7 @@
 # timeout: 180
 
 . "$(dirname "$0")/lib/files.sh"
+. "$(dirname "$0")/lib/recorder.sh"
 
 need perf
 
@@ -68,6 +69,68 @@ if [ "$(id -u)" = 0 ] && unshare -pf --mount-proc true 2> "$work/unshare.err"; t
 else
 	inconclusive "cannot unshare a PID namespace: $(cat "$work/unshare.err")"
 fi
+
+# A process that fills the tracking ring of its CPU with its names when it gets SIGUSR1, and then
+# starts a child there. At SIGUSR2, it gets another name.
+cat > "$work/parent.py" << 'EOF'
+import os, signal, subprocess, sys
+
+program, started, waits = sys.argv[1:]
+children = []
+
+def rename(name):
+    with open("/proc/self/comm", "w") as comm:
+        comm.write(name)
+
+def fill(*_):
+    for i in range(100000):
+        rename(f"name{i}")
+    children.append(subprocess.Popen([program, "-c", "while :; do :; done"]))
+    open(started, "w").close()
+
+os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+signal.signal(signal.SIGUSR1, fill)
+signal.signal(signal.SIGUSR2, lambda *_: rename("renamed"))
+signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+open(waits, "w").close()
+try:
+    while True:
+        signal.pause()
+finally:
+    for child in children:
+        child.kill()
+EOF
+ln -s "$(command -v bash)" "$work/late"
+
+# child_after_loss: record the process; check that its child, of whose start the records are lost,
+# has a name. With an argument, a record follows the loss: the kernel tells of it in the ring.
+child_after_loss() {
+	rm -f "$work"/data* "$work"/{waits,started}
+	python3 "$work/parent.py" "$work/late" "$work/started" "$work/waits" &
+	parent=$!
+	wait_until 20 test -e "$work/waits" || fatal "the process does not start"
+	recorder_start -N -p "$parent" -o "$work/data" -e cpu-clock/overwrite/u
+	recorder_suspend
+	kill -USR1 "$parent"
+	wait_until 60 test -e "$work/started" || fatal "the process does not start a child"
+	kill -CONT "$recorder"
+	control ping || fatal "no answer to 'ping': $answer"
+	[ -z "${1-}" ] || kill -USR2 "$parent"
+	pause 0.5
+	recorder_stop
+	kill "$parent"
+	wait "$parent"
+	"$PERF" report -D -i "$work/data" 2> "$work/report.err" > "$work/dump"
+	grep -q 'PERF_RECORD_LOST' "$work/dump" || inconclusive "no tracking record was lost"
+	note "names: $(names "$work/data" | grep -v "^name" | xargs)"
+	names "$work/data" | grep -qx late || error "the child has no name"
+	names "$work/data" | grep '^:' && error "a task has no name"
+}
+
+subtest "a child of an attached process after a loss of tracking records has a name"
+child_after_loss renamed
+subtest "the same if no record follows the loss"
+child_after_loss
 
 subtest "the recorder does not spin after a thread has exited"
 # A process with two threads, one of which exits soon
