@@ -27,8 +27,6 @@
  *		symbol_conf__set_buildid_mmap2
  *	6.17	ab38e84ba9a8 ("perf record: collect BPF metadata from existing BPF programs")
  *		perf_event__is_too_new
- *	6.19	("perf record: Make sure to update build-ID cache")
- *		perf_session__cache_binaries
  *	6.19	71062e282d6a ("perf tool: Add the perf_tool argument to all callbacks")
  *		process_tracing_data, process_id_index, process_feature, DEFINE_SESSION_CALLBACK
  *	6.19	("perf record: Enable defer_callchain for user callchains")
@@ -213,13 +211,6 @@ static inline int process_id_index(struct perf_session *session, union perf_even
 static inline bool perf_event__is_too_new(const union perf_event *event)
 {
 	return event->header.type == PERF_RECORD_BPF_METADATA;
-}
-
-/* Copy the binaries that samples have hit to the build-id cache, before the header is written. */
-static inline void perf_session__cache_binaries(struct perf_session *session)
-{
-	perf_session__read_build_ids(session, /*with_hits=*/true);
-	perf_session__cache_build_ids(session);
 }
 
 /* Clear features that util cannot write on this machine. It would print an error for each file. */
@@ -459,18 +450,6 @@ static inline bool perf_event__is_too_new(const union perf_event *event)
 {
 	(void)event;
 	return false;
-}
-
-/*
- * Here, writing a table of build-ids copies the binaries as well: a difference that no compiler
- * sees.
- */
-static inline void perf_session__cache_binaries(struct perf_session *session)
-{
-	if (perf_header__has_feat(&session->header, HEADER_BUILD_ID))
-		return;
-	perf_session__read_build_ids(session, /*with_hits=*/true);
-	perf_session__cache_build_ids(session);
 }
 
 static inline void perf_header__clear_unavailable(struct perf_header *header)

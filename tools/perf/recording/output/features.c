@@ -6,6 +6,7 @@
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
 #include <sys/stat.h>
+#include "util/build-id.h"
 #include "util/clockid.h"
 #include "util/debug.h"
 #include "util/evlist.h"
@@ -69,19 +70,33 @@ static int probe_space(int fd)
 	return err;
 }
 
+/*
+ * util copies binaries to the build-id cache while it writes the table of build-ids (until 6.19).
+ * Without a directory it does not: they must not take the space for the other features.
+ */
+static int write_header(struct perf_session *session, struct evlist *evlist, int fd)
+{
+	const char first = buildid_dir[0];
+	int err;
+
+	errno = 0;
+	buildid_dir[0] = '\0';
+	err = perf_session__write_header(session, evlist, fd, true);
+	buildid_dir[0] = first;
+	return err ? (errno ? -errno : -EIO) : 0;
+}
+
 /* util leaves out features that it cannot write, and reports no error. */
 int features__write(struct perf_session *session, struct evlist *evlist, int fd, bool *incomplete)
 {
 	struct perf_header *header = &session->header;
 	DECLARE_BITMAP(wanted, HEADER_FEAT_BITS);
-	int err = 0;
+	int err;
 
 	memcpy(wanted, header->adds_features, sizeof(wanted));
-	errno = 0;
 	*incomplete = false;
-	if (perf_session__write_header(session, evlist, fd, true)) {
-		err = errno ? -errno : -EIO;
-	} else if (!bitmap_equal(wanted, header->adds_features, HEADER_FEAT_BITS)) {
+	err = write_header(session, evlist, fd);
+	if (!err && !bitmap_equal(wanted, header->adds_features, HEADER_FEAT_BITS)) {
 		err = probe_space(fd);
 		*incomplete = err;
 	}

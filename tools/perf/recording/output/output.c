@@ -14,6 +14,7 @@
 #include <linux/kernel.h>
 #include <internal/lib.h>
 #include <sys/stat.h>
+#include "util/build-id.h"
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/header.h"
@@ -77,6 +78,11 @@ static int output__copy_kernel(struct output *output)
 	return output->err = -EIO;
 }
 
+static void take_reserve(struct output *output)
+{
+	reserve__take(&output->reserve, output->data.path, output->evlist->core.nr_entries);
+}
+
 static int output__start_file(struct output *output)
 {
 	struct perf_session *session = output->session;
@@ -102,8 +108,7 @@ static int output__start_file(struct output *output)
 		err = perf_session__write_header(session, output->evlist, output__fd(output),
 						 false);
 		if (output->regular)
-			reserve__take(&output->reserve, output->data.path,
-				      output->evlist->core.nr_entries);
+			take_reserve(output);
 	}
 	if (err < 0) {
 		output->err = errno ? -errno : -EIO;
@@ -212,8 +217,6 @@ static void output__write_failed(void *arg, int err, u64 end)
 	struct output *output = arg;
 
 	output->err = err;
-	if (!output->droppable)
-		reserve__release(&output->reserve);
 	if (output->regular && ftruncate(output__fd(output), end))
 		pr_debug("Cannot cut %s behind the last whole record: %m\n", output__name(output));
 	pr_err("\nCannot write to %s: %s\n", output__name(output), strerror(-err));
@@ -450,16 +453,31 @@ static const char *write_what_fits(struct output *output)
 	       "The file lacks hostname, build-ids and tracepoint formats.";
 }
 
+static void write_features(struct output *output)
+{
+	bool incomplete;
+	int err = features__write(output->session, output->evlist, output__fd(output),
+				  &incomplete);
+
+	if (!err)
+		return;
+	pr_err("Cannot complete the header of %s: %s. %s\n", output__name(output), strerror(-err),
+	       incomplete ? "The file lacks build-ids or other descriptions." :
+			    write_what_fits(output));
+	output->err = output->err ?: err;
+}
+
+/* Copy the binaries that samples have hit to the build-id cache. */
+static void cache_binaries(struct output *output)
+{
+	perf_session__read_build_ids(output->session, /*with_hits=*/true);
+	perf_session__cache_build_ids(output->session);
+}
+
 static void output__finish_file(struct output *output)
 {
 	struct perf_session *session = output->session;
 	u64 bytes = pipeline__file_bytes(&output->pipeline);
-	bool incomplete;
-	int err;
-
-	reserve__release(&output->reserve);
-	if (!output->regular)
-		return;
 
 	session->header.data_size = bytes;
 	aux_index__cut(&session->auxtrace_index, output->pipeline.start + bytes);
@@ -471,17 +489,13 @@ static void output__finish_file(struct output *output)
 	output->evlist->last_sample_time = output->spans.ended.last;
 	if (output__is_read_back(output))
 		output_tool__read_back(output->session, output->all_build_ids);
-	if (output->cache_binaries)
-		perf_session__cache_binaries(session);
 	features__update_clock(session);
 
-	err = features__write(session, output->evlist, output__fd(output), &incomplete);
-	if (!err)
-		return;
-	pr_err("Cannot complete the header of %s: %s. %s\n", output__name(output), strerror(-err),
-	       incomplete ? "The file lacks build-ids or other descriptions." :
-			    write_what_fits(output));
-	output->err = output->err ?: err;
+	/* Not earlier: others fill the disk, too. */
+	reserve__release(&output->reserve);
+	write_features(output);
+	if (output->cache_binaries)
+		cache_binaries(output);
 }
 
 /* Drop the records that were appended for the next file, if any. */
@@ -501,24 +515,40 @@ static void cut_file(struct output *output)
 		pr_debug("Cannot cut %s behind the last whole chunk: %m\n", output__name(output));
 }
 
-/* Append the names of tasks and maps that could not be written, in the space of the reserve. */
-static void write_rescued(struct output *output)
+static int append_rescued(struct output *output)
 {
 	u64 end = output->pipeline.start + pipeline__file_bytes(&output->pipeline);
 	const struct rescue *rescue = &output->pipeline.rescue;
-	int fd = output__fd(output);
+	int fd = output__fd(output), err;
 
-	if (!rescue->len || !output->regular || output->reserve.small)
-		return;
-	reserve__release(&output->reserve);
+	errno = 0;
 	if (lseek(fd, end, SEEK_SET) == (off_t)end &&
 	    writen(fd, rescue->data, rescue->len) == (ssize_t)rescue->len) {
 		pipeline__append_rescued(&output->pipeline);
-		return;
+		return 0;
 	}
-	pr_debug("Cannot append names of tasks to %s: %m\n", output__name(output));
+	err = errno ? -errno : -EIO;
 	if (ftruncate(fd, end))
 		pr_debug("Cannot cut %s behind the last whole record: %m\n", output__name(output));
+	return err;
+}
+
+/*
+ * Append the names of tasks and maps that could not be written, in the space of the reserve. What
+ * is left of it is still for the features.
+ */
+static void write_rescued(struct output *output)
+{
+	int err;
+
+	if (!output->pipeline.rescue.len || !output->regular || output->reserve.small)
+		return;
+	reserve__release(&output->reserve);
+	err = append_rescued(output);
+	if (err)
+		pr_debug("Cannot append names of tasks to %s: %s\n", output__name(output),
+			 strerror(-err));
+	take_reserve(output);
 }
 
 /*
@@ -552,7 +582,8 @@ int output__close(struct output *output)
 				     pipeline__ratio(&output->pipeline);
 	if (ratio)
 		output->session->header.env.comp_ratio = ratio;
-	output__finish_file(output);
+	if (output->regular)
+		output__finish_file(output);
 	output->fate = output->regular ?
 		       claim__fate(&output->claim, output__fd(output), output->data.path) :
 		       FILE_KEPT;

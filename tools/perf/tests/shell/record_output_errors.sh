@@ -62,6 +62,23 @@ for io in sync aio uring; do
 	((size > 1000000 && size <= 2503 * 1024)) || error "the file has $size bytes"
 done
 
+# A binary that is as large as the space that is reserved for the features
+shared=$work/shared
+subtest "a full disk that the build-id cache is on, too"
+if mount_small "$shared" 2m; then
+	cp "$(command -v sh)" "$work/large"
+	truncate -s $(((1 << 20) + (8 << 10))) "$work/large"
+	timeout 300 "$PERF" --buildid-dir "$shared/cache" record -m 256 -e cpu-clock:u \
+		--call-graph dwarf -o "$shared/data" -- "$work/large" -c 'while :; do :; done' \
+		2> "$work/record.err"
+	status=$?
+	[ "$status" = 254 ] || error "exit status $status, not 254"
+	grep -F 'Cannot complete the header' "$work/record.err" && error "features are missing"
+	readable "$shared/data" || error "the file cannot be read"
+	"$PERF" report -f -i "$shared/data" --header-only 2> "$work/report.err" |
+		grep -q 'hostname' || error "the header has no hostname"
+fi
+
 # Too little space for the usual reserve: perf takes a small one for the header's features.
 tiny=$work/tiny
 subtest "a full disk of 1 MB"
