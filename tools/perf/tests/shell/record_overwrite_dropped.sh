@@ -42,6 +42,7 @@ if mount_small "$out" 16m; then
 		start --switch-output $how
 		numbered_calls 10 1009
 		request 1 'Snapshot [0-9]+ \(signal\)'
+		wait_until 20 printed "Wrote $out/data" 1 || error "the file is not completed"
 		head -c 20m /dev/zero > "$out/filler" 2> "$work/filler.err"
 		numbered_calls 20 5003
 		request 1 'snapshot \(signal\) is dropped'
