@@ -538,8 +538,10 @@ def compare(scenarios, pair, directory, perfs):
         recording.record()
         return Facts(recording, os.environ['UPSTREAM_PERF']).read()
 
-    # Linux gives all samples of a page fault the time by the clock of one event.
-    shared = re.match(r'(system|system-command|cpus|user|cgroup) \S*(faults|group)', pair)
+    # Linux gives all samples of a page fault the time by the clock of one event. Code of a JIT is
+    # in no file that tells which of the two recordings it belongs to.
+    shared = re.match(r'(system|system-command|cpus|user|cgroup) (\S*(faults|group)|.* jit)',
+                      pair)
     with concurrent.futures.ThreadPoolExecutor(1 if shared else 2) as pool:
         facts = [*pool.map(facts_of, ('upstream', 'ours'), perfs, (first or 'stream', second))]
     lines = sorted([f'-{line}' for line in facts[0] - facts[1]] +
