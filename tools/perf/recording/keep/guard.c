@@ -29,10 +29,11 @@
 #define LOCK_TRIES	100
 #define LOCK_PAUSE_US	50000
 
-/* A message to the guard; a ring has its descriptor beside it. */
+/* A message to the guard; a ring has its descriptor beside it. ORDER_NONE: there is no message. */
 enum order {
 	ORDER_STOP,
 	ORDER_RING,
+	ORDER_NONE,
 };
 
 struct message {
@@ -62,6 +63,7 @@ struct guarded_ring {
  * @file:	locked
  * @box:	see struct rings_header
  * @rings:	@nr in mapped memory of @max
+ * @missing:	there are rings that could not be mapped
  */
 struct guarding {
 	int			 socket;
@@ -71,6 +73,7 @@ struct guarding {
 	struct guarded_ring	*rings;
 	size_t			 nr;
 	size_t			 max;
+	bool			 missing;
 };
 
 static void *map_memory(size_t bytes)
@@ -100,11 +103,12 @@ static void add_ring(struct guarding *guarding, int fd, size_t bytes)
 	void *page = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
 
 	if (page == MAP_FAILED || (guarding->nr == guarding->max && !grow(guarding)))
-		return; /* "free" of no entry speaks for it: see is_whole() of recover/rings.c */
-	guarding->rings[guarding->nr++] = (struct guarded_ring){ page, bytes, fd };
+		guarding->missing = true;
+	else
+		guarding->rings[guarding->nr++] = (struct guarded_ring){ page, bytes, fd };
 }
 
-/* Return: what the recorder wants; ORDER_RING also if it is gone. */
+/* Return: what the recorder wants. */
 static enum order receive(struct guarding *guarding)
 {
 	char control[CMSG_SPACE(sizeof(int))];
@@ -118,7 +122,7 @@ static enum order receive(struct guarding *guarding)
 	int fd;
 
 	if (recvmsg(guarding->socket, &header, MSG_CMSG_CLOEXEC) != sizeof(message))
-		return ORDER_RING;
+		return ORDER_NONE;
 	cmsg = CMSG_FIRSTHDR(&header);
 	if (message.order == ORDER_RING && cmsg) {
 		memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
@@ -134,12 +138,16 @@ static bool wait_for_end(struct guarding *guarding)
 		{ .fd = guarding->socket, .events = POLLIN },
 		{ .fd = guarding->pidfd, .events = POLLIN },
 	};
+	enum order order;
 
 	for (;;) {
 		if (poll(polled, ARRAY_SIZE(polled), -1) < 0)
 			continue;
-		if (polled[0].revents & POLLIN && receive(guarding) == ORDER_STOP)
+		order = polled[0].revents & POLLIN ? receive(guarding) : ORDER_NONE;
+		if (order == ORDER_STOP)
 			return false;
+		if (order == ORDER_RING)
+			continue;	/* others may follow, also if the recorder is gone */
 		if (polled[1].revents || (guarding->pidfd < 0 && polled[0].revents & POLLHUP))
 			return true;
 	}
@@ -181,7 +189,8 @@ static bool write_ring(const struct guarding *guarding, const struct guarded_rin
 	/* The backlog may have begun to start over: then it is empty. */
 	const u64 head = max(ring_buffer_read_head(ring->page), tail);
 
-	if (head - tail > size || size & (size - 1) || offset + size > ring->bytes)
+	if (head - tail > size || size & (size - 1) || offset > ring->bytes ||
+	    size > ring->bytes - offset)
 		return false;
 	entry->len = head - tail;
 	entry->free = size - entry->len;
@@ -191,6 +200,10 @@ static bool write_ring(const struct guarding *guarding, const struct guarded_rin
 	return true;
 }
 
+/*
+ * An entry without records and without free space says that a ring may have had more: of one that
+ * cannot be written, and of all that could not be mapped.
+ */
 static void save(const struct guarding *guarding)
 {
 	struct rings_header header = { .box = guarding->box, .nr = guarding->nr };
@@ -198,17 +211,21 @@ static void save(const struct guarding *guarding)
 	struct rings_entry *entries = map_memory(bytes);
 	u64 at = sizeof(header) + bytes;
 
-	if (entries == MAP_FAILED)
+	/* The header has its place before them: where the disk is full later, both are written. */
+	if (entries == MAP_FAILED ||
+	    pwrite(guarding->file, entries, bytes, sizeof(header)) != (ssize_t)bytes)
 		return;
 	for (i = 0; i < guarding->nr; i++)
 		ioctl(guarding->rings[i].fd, PERF_EVENT_IOC_DISABLE, 0); /* not of BPF's rings */
 	for (i = 0; i < guarding->nr; i++) {
 		entries[i].at = at;
 		if (!write_ring(guarding, &guarding->rings[i], &entries[i]))
-			return;
+			entries[i] = (struct rings_entry){ .at = at };
 		at += entries[i].len;
 	}
-	bytes = guarding->nr * sizeof(*entries);
+	if (guarding->missing)
+		entries[header.nr++].at = at;
+	bytes = header.nr * sizeof(*entries);
 	memcpy(header.magic, RINGS_MAGIC, sizeof(header.magic));
 	header.sum = checksum(entries, bytes);
 	if (pwrite(guarding->file, entries, bytes, sizeof(header)) == (ssize_t)bytes)

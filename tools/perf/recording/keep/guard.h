@@ -47,7 +47,8 @@ struct rings_header {
  * @at:		where they begin [bytes]
  * @len:	[bytes]
  * @sum:	checksum of the records
- * @free:	of the ring [bytes]; where this is less than a record, later ones may be lost
+ * @free:	of the ring [bytes]; where this is less than a record, later ones may be lost. If
+ *		@len is 0, too: of a ring that could not be saved, or all that could not be mapped
  */
 struct rings_entry {
 	u64	at;
