@@ -211,7 +211,7 @@ static void save(const struct guarding *guarding)
 	struct rings_entry *entries = map_memory(bytes);
 	u64 at = sizeof(header) + bytes;
 
-	/* The header has its place before them: where the disk is full later, both are written. */
+	/* Take the space of header and entries first: the records may fill the disk. */
 	if (entries == MAP_FAILED ||
 	    pwrite(guarding->file, entries, bytes, sizeof(header)) != (ssize_t)bytes)
 		return;

@@ -68,7 +68,8 @@ enum sideband_route {
  * @reading:	lock of @state while several threads read /proc (--num-thread-synthesize)
  * @began:	the first file has begun
  * @lost:	tracking records that the kernel had lost when /proc was read last, by LOST records
- * @counted:	the same by the kernel's counters, where it has them
+ *		[records]
+ * @counted:	the same by the kernel's counters, where it has them [records]
  * @init_finished: the file has a PERF_RECORD_FINISHED_INIT
  * @log_next:	see state__write_until()
  * @collect_at:	when to collect again to save memory for @keep [ns of CLOCK_MONOTONIC]

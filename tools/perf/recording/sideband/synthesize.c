@@ -134,8 +134,7 @@ int synthesize__system(struct output *output, const struct perf_tool *tool,
 {
 	struct perf_session *session = output->session;
 	struct machine *host = &session->machines.host;
-	struct synthesis synthesis = { output, tool, opts, host, handle, data_maps,
-				       began };
+	struct synthesis synthesis = { output, tool, opts, host, handle, data_maps, began };
 	int err = 0;
 
 	if (!evlist__exclude_kernel(output->evlist))
