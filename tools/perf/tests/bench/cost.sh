@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Each workload of WORKLOADS (servers.sh) takes SCALE (5) seconds, more or less. In each of ROUNDS
-# (5) rounds it is measured once without a recorder, and once for each event set of SETS and each
-# recorder of RECORDERS, which have been recording for a second by then:
+# (5) rounds it is measured once for each event set of SETS and each recorder of RECORDERS, which
+# have been recording for a second by then, and without a recorder before and after each:
 #
 #	overwrite	this perf, -e event/overwrite/ -m 4M: BPF writes the events
 #	overwrite-perf	the same with --bpf-ring=no
@@ -26,8 +26,8 @@
 #
 # Prints the median requests (transactions, calls, builds) per second, the 99th percentile of the
 # latency, and the CPU time that the server takes for a request, without a recorder, and for each
-# recorder the median of the ratios to the run without one in the same round. Does not judge them. A
-# workload or recorder whose packages are not installed is left out.
+# recorder the median of the ratios to the mean of the two runs without one beside it. Does not
+# judge them. A workload or recorder whose packages are not installed is left out.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -108,33 +108,47 @@ recorder_off() {
 	wait "$recorder"
 }
 
-# add NAME: append the present figures, or their ratios to those in $none: "$rate $p99 $cpu"
-add() {
-	local figure figures=("${rate:--}" "${p99:--}" "${cpu:--}") to
-	local i=0
+# measure: run the workload; set $figures to "rate p99 CPU-time", with - for what it lacks
+measure() {
+	"${workload}_measure"
+	figures="$rate ${p99:--} ${cpu:--}"
+}
 
-	read -r -a to <<< "$none"
-	for figure in rate p99 cpu; do
-		[ "${figures[i]}" = - ] ||
-			awk -v a="${figures[i]}" -v b="${to[i]:-1}" 'BEGIN { print a / b }' \
-			>> "$work/figure-$workload-$1-$figure"
-		((++i))
+# add NAME FIGURES [TO]: append the figures that there are, or their ratios to those of TO
+add() {
+	local names=(rate p99 cpu) values to i
+
+	read -r -a values <<< "$2"
+	read -r -a to <<< "${3:-1 1 1}"
+	for i in 0 1 2; do
+		[ "${values[i]}" = - ] ||
+			awk -v a="${values[i]}" -v b="${to[i]}" 'BEGIN { print a / b }' \
+			>> "$work/figure-$workload-$1-${names[i]}"
 	done
 }
 
-one_round() {
-	local none='' set name
+# between FIGURES FIGURES: print their means
+between() {
+	paste -d ' ' <(tr ' ' '\n' <<< "$1") <(tr ' ' '\n' <<< "$2") |
+		awk '{ print $1 == "-" ? $1 : ($1 + $2) / 2 }' | paste -s -d ' '
+}
 
-	"${workload}_measure"
-	add none
-	none="$rate ${p99:--} ${cpu:--}"
+one_round() {
+	local before recorded set name
+
+	measure
+	add none "$figures"
 	for set in "${sets[@]}"; do
 		for name in "${recorders[@]}"; do
+			before=$figures
 			recorder_on "$name" "$set"
-			"${workload}_measure"
+			measure
+			recorded=$figures
 			recorder_off
-			add "$set-$name"
-			echo "# $workload $set $name: $rate/s${p99:+, p99 $p99 ms}${cpu:+, CPU $cpu us} (without: $none)"
+			measure
+			add none "$figures"
+			add "$set-$name" "$recorded" "$(between "$before" "$figures")"
+			echo "# $workload $set $name: $recorded (without: $before, $figures)"
 		done
 	done
 }
