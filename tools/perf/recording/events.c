@@ -431,7 +431,7 @@ static int apply_filters(struct recorder *rec, struct evlist *evlist)
 	return 0;
 }
 
-/* Return: whether rings that are drained all the time will have no events of the recorder. */
+/* Return: as exclude_self__attach() */
 static bool exclude_self(struct recorder *rec)
 {
 	bool complete;

@@ -67,10 +67,10 @@ int exclude_self__check_filter(struct evsel *evsel)
 }
 
 /*
- * Make a filter that lets all tasks pass but those of @own: a range for each run of ids. Other
- * tasks may have got ids in between.
+ * Add a range for each run of ids to @filter, so that all tasks pass but those of @own. Other tasks
+ * may have got ids in between.
  */
-static int ranges(struct strbuf *filter, const struct own_tids *own)
+static int add_ranges(struct strbuf *filter, const struct own_tids *own)
 {
 	int first, last, err = 0;
 
@@ -83,6 +83,13 @@ static int ranges(struct strbuf *filter, const struct own_tids *own)
 				  first ? " && " : "", own->tids[first], own->tids[last]);
 	}
 	return err;
+}
+
+/* Interrupts concern others, whichever task they hit: TRACE_FLAG_HARDIRQ, SOFTIRQ and NMI pass. */
+static int make_filter(struct strbuf *filter, const struct own_tids *own)
+{
+	return strbuf_addstr(filter, "(") ?: add_ranges(filter, own) ?:
+	       strbuf_addstr(filter, ") || common_flags & 0x58");
 }
 
 static int set_filter(struct evsel *evsel, const char *filter)
@@ -105,7 +112,7 @@ int exclude_self__filter(struct evlist *evlist)
 	int err = own_tids__find(&own);
 
 	if (!err)
-		err = ranges(&filter, &own);
+		err = make_filter(&filter, &own);
 	if (err) {
 		pr_err("Cannot exclude the recorder from tracepoints: its thread ids are unknown: %s.\n"
 		       "Use --no-exclude-perf to record it as well.\n", strerror(-err));
@@ -185,9 +192,24 @@ static int attach_program(struct evsel *evsel, pid_t process)
 	return err;
 }
 
+/*
+ * Does what the recorder does cause such events? A profile has them at its own rate. It must not
+ * have a program: while another one runs on a CPU, or is preempted in an operation on a map, the
+ * kernel drops the samples of an event with a program, whichever task they are of.
+ */
+static bool is_caused_by_tasks(const struct evsel *evsel)
+{
+	const struct perf_event_attr *attr = &evsel->core.attr;
+
+	if (attr->type == PERF_TYPE_SOFTWARE)
+		return attr->config != PERF_COUNT_SW_CPU_CLOCK &&
+		       attr->config != PERF_COUNT_SW_TASK_CLOCK;
+	return attr->type == PERF_TYPE_BREAKPOINT;
+}
+
 static bool takes_program(struct evsel *evsel)
 {
-	return is_streamed(evsel) && !is_tracepoint(evsel) && !concerns_others(evsel) &&
+	return is_streamed(evsel) && is_caused_by_tasks(evsel) && !concerns_others(evsel) &&
 	       !evsel__is_bpf_output(evsel) && evsel->core.attr.sample_period;
 }
 
@@ -202,14 +224,15 @@ static int attach(struct evsel *evsel)
 				       attach_program(evsel, own.process);
 }
 
-/* Does an event go without a filter into a ring that is drained all the time? */
+/* Do events that the recorder causes go into a ring that is drained all the time? */
 static bool records_self(struct evsel *evsel)
 {
 	if (evsel->core.attr.context_switch)
 		return true;
 	if (evsel__channel(evsel) == CHANNEL_BPF_STREAM)
 		return !bpf_ring__excludes_own(evsel);
-	return is_streamed(evsel) && !exclude_self__defers_filter(evsel);
+	return is_streamed(evsel) && !exclude_self__defers_filter(evsel) &&
+	       (is_tracepoint(evsel) || is_caused_by_tasks(evsel));
 }
 
 bool exclude_self__attach(struct evlist *evlist)

@@ -6,8 +6,9 @@
  * written, recorded again ... So the kernel filters them out before they take space in a ring:
  *
  *	tracepoints	a filter on common_pid. The threads of the recorder are created one after
- *			the other: they need one or two comparisons, see ranges().
- *	other samples	a BPF program as overflow handler, which drops samples of the recorder's
+ *			the other: they need one or two comparisons, see add_ranges(). Interrupts
+ *			pass: they complete or begin what other tasks do.
+ *	software events	a BPF program as overflow handler, which drops samples of the recorder's
  *			process; if this user may load one. An event has one such program: where a
  *			filter uses it (--filter 'ip < 0x1000'), "pid != PID" is added to the
  *			filter.
@@ -20,6 +21,7 @@
  *	overwritten events	a filter would cost every task time at each event, while the
  *				recorder sleeps until a snapshot is requested. A snapshot shows what
  *				the recorder did to write the one before.
+ *	clocks, hardware events	their rate does not depend on what the recorder does
  *	tracepoints of the	their records are about other tasks as well
  *	scheduler, tracking
  *	off-CPU times		util's program sums them up (off_cpu.h)
@@ -51,7 +53,7 @@ int exclude_self__check_filter(struct evsel *evsel);
  *
  * A failure is a debug message.
  *
- * Return: whether rings that are drained all the time will have no events of the recorder.
+ * Return: whether rings that are drained all the time will have no events that the recorder causes.
  */
 bool exclude_self__attach(struct evlist *evlist);
 

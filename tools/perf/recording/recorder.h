@@ -124,7 +124,7 @@
  * @nr_missing:	files and snapshots that are missing, as was reported: the recording has failed,
  *		although it went on
  * @include_self: record the recorder as well (--no-exclude-perf)
- * @self_excluded: rings that are drained all the time have no events of the recorder
+ * @self_excluded: rings that are drained all the time have no events that the recorder causes
  * @hook:	--exec-snapshot
  * @fsync:	wait for the disk before a snapshot is acknowledged
  * @timestamp_filename: append a timestamp to the name of the last file as well

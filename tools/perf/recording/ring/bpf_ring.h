@@ -119,8 +119,9 @@ int bpf_ring__add_events(struct bpf_ring *ring, struct evlist *evlist,
 /**
  * bpf_ring__excludes_own - do the programs exclude the recorder from an event that they write?
  *
- * Always from system calls, and from events that are streamed, but for those of the scheduler:
- * their records are about other tasks as well.
+ * Always from system calls, and from events that are streamed, but for those of the scheduler and
+ * of interrupts: their records are about other tasks as well. Where programs cannot tell
+ * interrupts (event_ring_plain.bpf.c), only from system calls and page faults.
  */
 bool bpf_ring__excludes_own(struct evsel *evsel);
 

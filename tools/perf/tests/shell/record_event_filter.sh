@@ -30,7 +30,7 @@ record() {
 	sort -k 2 "$work/samples" | uniq -c | sort -rn | head -n 3
 }
 
-# no_recorder EVENT: overwritten events record the recorder as well
+# no_recorder EVENT: overwritten events, and those of clocks, record the recorder as well
 no_recorder() {
 	[[ $1 = *overwrite* ]] && return
 	grep -q "^ *$(< "$work/recorder") " "$work/samples" &&
@@ -71,12 +71,13 @@ passes_none() {
 }
 
 # The kernel needs 10 s or more to verify the program of a filter.
-passes_cpu_0 cpu-clock
+switches=context-switches/period=1/
+passes_cpu_0 "$switches"
 passes_all cpu-clock/overwrite/
 if [ -n "${NIGHT-}" ]; then
-	passes_none cpu-clock
+	passes_none "$switches"
 	passes_cpu_0 cpu-clock/overwrite/
-	passes_all cpu-clock
+	passes_all "$switches"
 	passes_none cpu-clock/overwrite/
 fi
 

@@ -14,7 +14,7 @@ own_samples() {
 	local pid
 
 	# Streamed with --no-buffering: the recorder writes all the time.
-	"$PERF" record -a -e raw_syscalls:sys_enter -e cpu-clock/period=100000/ --no-bpf-event \
+	"$PERF" record -a -e raw_syscalls:sys_enter -e context-switches/period=1/ --no-bpf-event \
 		--no-buffering "$@" -o "$work/data" -- sleep 1 2> "$work/record.err" &
 	pid=$!
 	wait "$pid" || fatal "perf record exits with status $?"
@@ -32,7 +32,7 @@ for io in sync aio uring; do
 	[ "$(awk '/raw_syscalls/ { print $2 }' <<< "$seen")" = 0 ] ||
 		error "own system calls are recorded"
 	if "$PERF" version --build-options | grep -q 'bpf: \[ on'; then
-		[ "$(awk '/cpu-clock/ { print $2 }' <<< "$seen")" = 0 ] ||
+		[ "$(awk '/context-switches/ { print $2 }' <<< "$seen")" = 0 ] ||
 			error "own samples are recorded"
 	else
 		note "perf is built without libbpf: only tracepoints are filtered"
@@ -44,6 +44,8 @@ seen=$(own_samples --no-exclude-perf)
 note "$seen"
 [ "$(awk '/raw_syscalls/ { print $2 }' <<< "$seen")" -gt 0 ] ||
 	error "own system calls are not recorded"
+[ "$(awk '/context-switches/ { print $2 }' <<< "$seen")" -gt 0 ] ||
+	error "own switches are not recorded"
 
 # samples_of PID: print the number of samples of a process in $work/data
 samples_of() {
@@ -59,6 +61,21 @@ wait "$impostor"
 recorder_stop
 (($(samples_of "$impostor") > 0)) || error "no samples of it"
 [ "$(samples_of "$recorder")" = 0 ] || error "own samples are recorded"
+
+# They complete or begin what other tasks wait for. The recorder is busy: each event wakes it up.
+subtest "interrupts that hit the recorder, and a profile's samples of it, are recorded"
+expired=timer:hrtimer_expire_entry
+for ring in no auto; do
+	"$PERF" record -a --bpf-ring=$ring -e $expired -e cpu-clock/period=100000/ \
+		--no-bpf-event --no-buffering -o "$work/data" -- sleep 1 2> "$work/record.err" &
+	recorder=$!
+	wait "$recorder" || fatal "perf record exits with status $?"
+	"$PERF" script "${no_symbols[@]}" -i "$work/data" -F pid,event 2> /dev/null |
+		awk -v pid="$recorder" '$1 == pid { print $2 }' | sort | uniq -c > "$work/own"
+	note "--bpf-ring=$ring: $(xargs < "$work/own")"
+	grep -q $expired "$work/own" || error "--bpf-ring=$ring: no $expired"
+	grep -q cpu-clock "$work/own" || error "--bpf-ring=$ring: no samples of the profile"
+done
 
 # triggers FILE...: print the processes whose membarrier(2) has triggered a snapshot
 triggers() {
@@ -115,7 +132,7 @@ fi
 subtest "in a PID namespace"
 if unshare -pf --mount-proc true 2> /dev/null; then
 	wrapper=(unshare -pf --mount-proc)
-	recorder_start -a -e raw_syscalls:sys_enter -e cpu-clock/period=100000/ --no-bpf-event \
+	recorder_start -a -e raw_syscalls:sys_enter -e context-switches/period=1/ --no-bpf-event \
 		--no-buffering -o "$work/data"
 	pause 0.2
 	recorder_stop

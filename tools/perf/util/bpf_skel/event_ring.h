@@ -84,6 +84,9 @@ enum ring_event {
 /* Do the programs of this tracepoint write system calls? */
 #define RING_IS_CALL(event)	((event) <= RING_EVENT_sys_exit)
 
+#define RING_IS_FAULT(event)						\
+	((event) == RING_EVENT_page_fault_user || (event) == RING_EVENT_page_fault_kernel)
+
 /* Programs after which another one may run: event_ring_next.h */
 #define RING_CHAINS(X)		\
 	X(sys_enter)		\

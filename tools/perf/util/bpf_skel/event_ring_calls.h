@@ -202,7 +202,7 @@ static __always_inline void write_exit_call(const struct pt_regs___ring *regs, l
 
 static __always_inline void record_enter(const struct pt_regs___ring *regs, long id)
 {
-	if (!records_current(RING_EVENT_sys_enter))
+	if (excludes_current(RING_EVENT_sys_enter) || !is_current_target())
 		return;
 	write_enter(regs, NULL, id);
 	if (constants.enter_calls)
@@ -213,7 +213,7 @@ static __always_inline void record_exit(const struct pt_regs___ring *regs, long 
 {
 	long id = (int)regs->orig_ax;
 
-	if (!records_current(RING_EVENT_sys_exit))
+	if (excludes_current(RING_EVENT_sys_exit) || !is_current_target())
 		return;
 	write_exit(id, ret);
 	if (constants.exit_calls)
@@ -244,7 +244,7 @@ static __always_inline const struct pt_regs___ring *current_regs(void)
 
 static __always_inline void record_enter_by_perf(const struct enter_context *context)
 {
-	if (!records_current(RING_EVENT_sys_enter))
+	if (excludes_current(RING_EVENT_sys_enter) || !is_current_target())
 		return;
 	write_enter(NULL, context->args, context->id);
 	if (constants.enter_calls)
@@ -253,7 +253,7 @@ static __always_inline void record_enter_by_perf(const struct enter_context *con
 
 static __always_inline void record_exit_by_perf(const struct exit_context *context)
 {
-	if (!records_current(RING_EVENT_sys_exit))
+	if (excludes_current(RING_EVENT_sys_exit) || !is_current_target())
 		return;
 	write_exit(context->id, context->ret);
 	if (constants.exit_calls)

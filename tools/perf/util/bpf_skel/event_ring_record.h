@@ -63,6 +63,14 @@ static __always_inline void commit(struct place *place)
 	enable_preemption(place);
 }
 
+/* Does the current task, or an interrupt that hits it, belong to what is recorded? */
+static __always_inline bool records(const struct place *place)
+{
+	if (excludes_current(place->event) && !may_interrupt(place))
+		return false;
+	return is_current_target();
+}
+
 /*
  * Begin a record of @place->size bytes. The programs of system calls have looked at the current
  * task.
@@ -73,7 +81,7 @@ static __always_inline void commit(struct place *place)
 static __always_inline void *begin(struct place *place)
 {
 	if (!place->config->enabled || !is_in_cgroup(place->config) ||
-	    (!RING_IS_CALL(place->event) && !records_current(place->event)))
+	    (!RING_IS_CALL(place->event) && !records(place)))
 		return NULL;
 	place->ip = place->config->ip;
 	place->misc = MISC_KERNEL;

@@ -194,8 +194,8 @@ static __always_inline bool is_own(void)
 	return *own_start == start;
 }
 
-/* Does the program @event record what the current task does? */
-static __always_inline bool records_current(enum ring_event event)
+/* Is what the current task does excluded from @event? */
+static __always_inline bool excludes_current(enum ring_event event)
 {
-	return !(constants.excludes_own[event] && is_own()) && is_current_target();
+	return constants.excludes_own[event] && is_own();
 }

@@ -354,6 +354,16 @@ static __always_inline __u32 preempt_count(const struct place *place)
 	return place->usual_count | NO_RESCHED;
 }
 
+/* An interrupt concerns others than the task it hits. Faults are the task's own. */
+static __always_inline bool may_interrupt(const struct place *place)
+{
+#ifdef NO_PREEMPT_COUNT
+	return !RING_IS_FAULT(place->event);
+#else
+	return preempt_count(place) & (NMI_BITS | HARDIRQ_BITS | SERVING_SOFTIRQ);
+#endif
+}
+
 /*
  * Return: common_preempt_count, whose upper half is how often the task has disabled migration. A
  * kernel that preempts programs has disabled it for this one, too.
