@@ -251,8 +251,10 @@ static void give_up(struct bpf_ring *ring, struct evlist *evlist, const char *re
 	struct evsel *evsel;
 
 	ring->reason = reason;
-	evlist__for_each_entry(evlist, evsel)
+	evlist__for_each_entry(evlist, evsel) {
 		evsel->priv = NULL;
+		evsel->disabled = false;
+	}
 	bpf_programs__delete(ring->programs);
 	ring->programs = NULL;
 	ring->marker = 0;
@@ -313,6 +315,7 @@ static int mark_events(struct bpf_ring *ring, struct evlist *evlist,
 		if (!event->lost)
 			return -ENOMEM;
 		evsel->priv = event;
+		evsel->disabled = opts->target.initial_delay != 0;
 	}
 	return 0;
 }

@@ -135,6 +135,25 @@ recorder_stop
 found=$(numbered_ranges "$work/data")
 [ "$found" = "12:0-102" ] || [ "$found" = "12:1-103" ] || error "found the calls $found"
 
+subtest "-D -1: --control enables one of two events"
+recorder_start -a -m 4M -D -1 --bpf-ring=yes -e "$enter/overwrite/" \
+	-e raw_syscalls:sys_exit/overwrite/ -o "$work/data"
+control enable raw_syscalls:sys_exit || error "enable: $answer"
+numbered_calls 18 101
+recorder_stop
+"$PERF" script "${no_symbols[@]}" -F event -i "$work/data" 2> /dev/null | sort | uniq -c \
+	> "$work/events"
+grep -q sys_exit "$work/events" || error "no samples of the event that is enabled"
+! grep -q sys_enter "$work/events" || error "samples of the other one: $(xargs < "$work/events")"
+
+subtest "requests during --delay do not begin it"
+recorder_start -a -m 4M -D 600000-600001 --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data"
+control ping
+numbered_calls 19 101
+recorder_stop
+found=$(numbered_ranges "$work/data")
+[ "$found" = "" ] || error "found calls before the first range: $found"
+
 subtest "ranges of --delay"
 # in_ranges RANGES MESSAGE TAG: make calls when perf has printed the message for the second time
 in_ranges() {
