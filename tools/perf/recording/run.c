@@ -267,6 +267,8 @@ static int record_until_stop(struct recorder *rec)
 			return err;
 		hook__reap(&rec->hook);
 		what = capture__asked(&rec->capture, &nr_commands);
+		if (what & TRIGGER_ENABLE)
+			off_cpu__start(&rec->off_cpu);
 		exited = targets_exited(rec);
 		err = react(rec, what, nr_commands);
 		if (err)
@@ -339,9 +341,10 @@ static int begin(struct recorder *rec)
 		evlist__enable(rec->evlist);
 	if (!target->initial_delay)
 		bpf_ring__sync(rec->evlist);
-	off_cpu__start(&rec->off_cpu);
+	if (target->initial_delay <= 0)
+		off_cpu__start(&rec->off_cpu);
 	/* Durations are those of all tasks: they do not wait for an exec. */
-	if (target__none(target) && target->initial_delay <= 0)
+	if (target__none(target) && !target->initial_delay)
 		when__enable(&rec->triggers.when);
 	else if (target->initial_delay <= 0)
 		triggers__enable(&rec->triggers);

@@ -67,6 +67,10 @@ asleep "$out" || error "no off-CPU sample"
 	awk '/time of last sample/ { exit $NF > 18000000000 }' ||
 	error "the time of an off-CPU sample is in the header: $("$PERF" script -f -i "$out" --header-only | grep 'last sample')"
 
+subtest "--delay"
+perf_record --off-cpu -a -e dummy -D 60000 -o "$out" -- sleep 0.5
+! asleep "$out" || error "a sample of the time before the delay is over"
+
 subtest "a pipe"
 "$PERF" record --off-cpu -e dummy -o - -- sleep 0.5 > "$out" 2> "$work/record.err"
 asleep - < "$out" || error "no off-CPU sample"

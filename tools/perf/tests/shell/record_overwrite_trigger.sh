@@ -57,6 +57,13 @@ find_snapshots "$work/data"
 [ "${#snapshots[@]}" = 1 ] || error "${#snapshots[@]} files, not 1: other programs triggered"
 rm -f "$work"/data*
 
+subtest "-D -1 and a command: triggers count from the start"
+"$PERF" record -D -1 "${event[@]}" "${on_trigger[@]}" -o "$work/data" \
+	-- sh -c "$trigger; sleep 0.5" 2> "$work/record.err" || error "perf record fails"
+grep -q 'Snapshot 1 (sched:sched_process_exec)' "$work/record.err" ||
+	error "no snapshot: $(tail -n 1 "$work/record.err")"
+rm -f "$work"/data*
+
 subtest "two triggers, one of them a clock, with streamed events"
 numbered_event no-overwrite
 recorder_start -a -m 1024 "${event[@]}" --switch-output-event cpu-clock/period=200000000/ \
