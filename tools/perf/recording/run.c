@@ -372,12 +372,19 @@ static int stop(struct recorder *rec, int err)
 	return err;
 }
 
-/* The recording could not begin: there is nothing to save. */
+/* There is nothing to save, except in pinned rings that another recorder has filled. */
+static void discard(struct recorder *rec)
+{
+	output__discard(&rec->output);
+	rec->bpf_ring.saved = !bpf_ring__adopted(&rec->bpf_ring);
+}
+
+/* The recording could not begin. */
 static void abandon(struct recorder *rec)
 {
 	stop(rec, 0);
 	bpf_thread__stop(&rec->bpf_thread);
-	output__discard(&rec->output);
+	discard(rec);
 }
 
 /* Reading the file back needs more memory than it has bytes. */
@@ -414,7 +421,7 @@ static int end(struct recorder *rec, int err)
 	bpf_thread__stop(&rec->bpf_thread);
 
 	if (rec->triggers.workload.exec_errno) {
-		output__discard(&rec->output);
+		discard(rec);
 		return err;
 	}
 	err = recorder__close_file(rec, rec->rotation.enabled || rec->timestamp_filename) ?: err;

@@ -286,4 +286,9 @@ start
 recorder_stop
 [ ! -e "$pins" ] || error "left: $(ls "$pins")"
 
+subtest "a recorder that fails to start leaves nothing behind"
+"$PERF" record -a -m 32M -e "$enter/overwrite/" --pin=box -o "$work/none" -- /none/such \
+	2> "$work/record.err" && error "a command that does not exist was recorded"
+[ ! -e "$pins" ] || error "its pins are still there: $(ls "$pins")"
+
 finish
