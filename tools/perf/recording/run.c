@@ -255,6 +255,7 @@ static int record_until_stop(struct recorder *rec)
 			err = drain_round(rec);
 		if (!err && reached_max_size(rec))
 			return 0;
+		readers__resume(&rec->readers);		/* files have been deleted meanwhile */
 		if (!err && reached_file_size(rec))
 			err = snapshot_of_size(rec);
 		if (err)

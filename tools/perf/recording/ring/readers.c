@@ -243,6 +243,18 @@ int readers__looked(struct readers *readers)
 	return __atomic_load_n(&readers->err, __ATOMIC_ACQUIRE);
 }
 
+void readers__resume(struct readers *readers)
+{
+	struct reader *reader;
+
+	if (!__atomic_exchange_n(&readers->stop_reading, false, __ATOMIC_RELAXED))
+		return;
+	for (reader = readers->readers; reader < readers->readers + readers->nr; reader++) {
+		if (reader->running)
+			pollset__wake(&reader->pollset);
+	}
+}
+
 void readers__ask(struct readers *readers)
 {
 	struct reader *reader;

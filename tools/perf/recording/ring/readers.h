@@ -103,7 +103,7 @@ struct reader {
  * @recorder:	what the main thread waits for
  * @woken:	the main thread was woken up and has not looked yet
  * @err:	the first error of a reader, negative errno
- * @stop_reading: @sink wants no more records: drain only for orders
+ * @stop_reading: @sink wants no more records: drain only for orders, until readers__resume()
  * @lock:	protects @order and @answers; held to write @nr_orders
  * @changed:	broadcast when an order is given or answered
  * @order:	the present order
@@ -178,6 +178,13 @@ void readers__ask(struct readers *readers);
  * Return: 0, or the negative errno of a reader.
  */
 int readers__looked(struct readers *readers);
+
+/**
+ * readers__resume - @sink wants records again, if it has answered SINK_STOP_READING
+ *
+ * For the main thread. A reader whose sink still wants none stops at the next record.
+ */
+void readers__resume(struct readers *readers);
 
 /** readers__wake_recorder - wake the main thread up; in any thread */
 void readers__wake_recorder(struct readers *readers);

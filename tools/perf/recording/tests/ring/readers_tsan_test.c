@@ -545,6 +545,7 @@ static void test_stop_reading(void)
 		{ .ring = 2, .wake_every = 4, .pace = 1 },
 	};
 	size_t len;
+	int i;
 
 	begin(false, 1);
 	start_writers(tasks, 2);
@@ -555,6 +556,12 @@ static void test_stop_reading(void)
 		usleep(20000);
 	} while (logged() != len && len < LOG_MAX);
 	check(len < LOG_MAX, "nothing is read after SINK_STOP_READING");
+
+	atomic_store(&sink_answer, 0);
+	readers__resume(&readers);
+	for (i = 0; i < 1000 && logged() == len; i++)
+		usleep(10000);
+	check(logged() != len, "readers__resume() makes them read again");
 	end_writers(tasks, 2);
 	readers__stop(&readers);
 	check(published() == items_logged(), "stopping drains the rings after SINK_STOP_READING");
