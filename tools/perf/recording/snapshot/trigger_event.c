@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include <perf/mmap.h>
+#include <perf/threadmap.h>
 #include "util/debug.h"
 #include "util/event.h"
 #include "util/evlist.h"
@@ -19,6 +20,20 @@
  * under way.
  */
 #define RING_PAGES	4
+
+/*
+ * util takes a thread that has exited out of the map of the event that it opens. The recorded
+ * events, which are open, must not see that.
+ */
+static struct perf_thread_map *copy_threads(struct perf_thread_map *threads)
+{
+	int nr = perf_thread_map__nr(threads), i;
+	struct perf_thread_map *copy = perf_thread_map__new_array(nr, NULL);
+
+	for (i = 0; copy && i < nr; i++)
+		perf_thread_map__set_pid(copy, i, perf_thread_map__pid(threads, i));
+	return copy;
+}
 
 int trigger_events__configure(struct trigger_events *events, struct evlist *recorded,
 			      const struct record_opts *opts)
@@ -35,12 +50,18 @@ int trigger_events__configure(struct trigger_events *events, struct evlist *reco
 		.clockid	= CLOCK_MONOTONIC,
 		.ignore_missing_thread = opts->ignore_missing_thread,
 	};
+	struct perf_thread_map *threads;
 	struct evsel *evsel;
 
 	if (!events->evlist)
 		return 0;
-	perf_evlist__set_maps(&events->evlist->core, recorded->core.user_requested_cpus,
-			      recorded->core.threads);
+	threads = copy_threads(recorded->core.threads);
+	if (!threads) {
+		pr_err("Not enough memory to open --switch-output-event.\n");
+		return -ENOMEM;
+	}
+	perf_evlist__set_maps(&events->evlist->core, recorded->core.user_requested_cpus, threads);
+	perf_thread_map__put(threads);
 	/* Side-band records trigger nothing: they must not wake the capture thread up. */
 	evlist__for_each_entry(events->evlist, evsel)
 		evsel->tracking = false;
