@@ -147,6 +147,23 @@ else
 	inconclusive "no cgroup: $(tail -n 1 "$work/mkdir.err" 2> /dev/null)"
 fi
 
+# idle: print for how long CPUs have been idle [1/100 s]
+idle() {
+	awk '$1 == "cpu" { print $5 }' /proc/stat
+}
+
+subtest "interrupts of idle CPUs, with --no-exclude-perf"
+recorder_start -v -a --no-exclude-perf -e sched:sched_process_exec -o "$work/data" \
+	--switch-output-when='softirq>1us'
+begun=$(idle)
+pause 1
+recorder_stop
+idle=$(($(idle) - begun))
+if ! grep -q 'softirq>1us: swapper' "$work/record.err"; then
+	((idle > 50)) || inconclusive "no CPU was idle"
+	((idle <= 50)) || error "none is reported, though CPUs were idle for ${idle}0 ms"
+fi
+
 subtest "a call of a 32-bit program has another number"
 if "$delays" call-32 1 > /dev/null 2>&1; then
 	start 'syscall>23ms' --switch-output-when="syscall(sync)>23ms if comm==$who"

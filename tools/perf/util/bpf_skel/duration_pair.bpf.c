@@ -58,7 +58,15 @@ static __always_inline __u64 stack_pointer(struct pt_regs___when *regs)
 	return bpf_core_field_exists(regs->sp) ? regs->sp : 0;
 }
 
-/* Return: the field's value, or the id of the thread. */
+/* Return: the key of the thread. All idle tasks have tid 0: one for each CPU is different. */
+static __always_inline __u64 thread_key(void)
+{
+	__u32 tid = bpf_get_current_pid_tgid();
+
+	return tid ?: 1ULL << 32 | bpf_get_smp_processor_id();
+}
+
+/* Return: the field's value, or the key of the thread. */
 static __always_inline __u64 key_of(void *record, const volatile struct duration_field *field)
 {
 	void *value = record + field->offset;
@@ -78,7 +86,7 @@ static __always_inline __u64 key_of(void *record, const volatile struct duration
 		bpf_probe_read_kernel(&key, 8, value);
 		return key;
 	default:
-		return (__u32)bpf_get_current_pid_tgid();
+		return thread_key();
 	}
 }
 
@@ -208,14 +216,14 @@ int BPF_PROG(on_exec, struct task_struct___when *task, int old_tid)
 SEC("raw_tp")
 int begin_raw(void *ctx)
 {
-	begin((__u32)bpf_get_current_pid_tgid(), 0);
+	begin(thread_key(), 0);
 	return 0;
 }
 
 SEC("raw_tp")
 int end_raw(void *ctx)
 {
-	end((__u32)bpf_get_current_pid_tgid(), 0);
+	end(thread_key(), 0);
 	return 0;
 }
 
@@ -236,14 +244,14 @@ int end_record(void *ctx)
 SEC("kprobe")
 int begin_probe(struct pt_regs___when *regs)
 {
-	begin((__u32)bpf_get_current_pid_tgid(), stack_pointer(regs));
+	begin(thread_key(), stack_pointer(regs));
 	return KEEP_SAMPLES;
 }
 
 SEC("kprobe")
 int end_probe(struct pt_regs___when *regs)
 {
-	end((__u32)bpf_get_current_pid_tgid(), stack_pointer(regs));
+	end(thread_key(), stack_pointer(regs));
 	return KEEP_SAMPLES;
 }
 

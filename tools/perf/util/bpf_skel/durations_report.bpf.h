@@ -245,7 +245,7 @@ static __noinline void judge(const struct measured *measured)
 		owner = *measured->owner;
 	else
 		goto out;
-	if (owner.pid == constants.own_tgid)
+	if (constants.own_tgid && owner.pid == constants.own_tgid)
 		goto out;
 	for (i = 0; i < DURATION_MAX_CONDITIONS && i < constants.nr_conditions; i++) {
 		condition = &constants.conditions[i];
