@@ -7,9 +7,9 @@
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/session.h"
-#include "util/time-utils.h"
 #include "recording/aux/write.h"
 #include "recording/lib/clock_pair.h"
+#include "recording/lib/kernel_clock.h"
 #include "recording/report/progress.h"
 #include "recording/ring/reader_sched.h"
 #include "internal.h"
@@ -168,7 +168,7 @@ static int write_kept(struct recorder *rec, struct keep_stats *stats)
 static u64 request_time(struct recorder *rec, const struct snapshot *snapshot)
 {
 	u64 time = rec->rounds.nr_visitors && !keep__enabled(&rec->keep) ?
-		   rdclock() : snapshot->rings.cause.time;
+		   kernel_clock() : snapshot->rings.cause.time;
 
 	if (clock_pair__from_monotonic(rec->output.session->header.env.clock.clockid, &time))
 		return snapshot->kept.end ?: snapshot->rings.coverage.newest;

@@ -12,6 +12,7 @@
 #include "perf-sys.h"
 #include "util/clockid.h"
 #include "clock_pair.h"
+#include "kernel_clock.h"
 
 #define ATTEMPTS	5
 #define NAME_SIZE	16		/* of a thread, with its final zero */
@@ -84,12 +85,14 @@ static u64 name_event__read(struct name_event *event)
 	return time;
 }
 
-/* Return: the time of clock @clockid [ns], or 0 on failure. */
+/* Return: the time of clock @clockid outside all time namespaces [ns], or 0 on failure. */
 static u64 read_clock(int clockid)
 {
 	struct timespec ts;
 
-	return clock_gettime(clockid, &ts) ? 0 : ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+	if (clock_gettime(clockid, &ts))
+		return 0;
+	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec - kernel_clock__offset(clockid);
 }
 
 int clock_pair__read(int clockid, struct clock_pair *pair)

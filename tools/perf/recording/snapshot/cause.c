@@ -7,14 +7,14 @@
 #include <linux/time64.h>
 #include <string.h>
 #include <unistd.h>
-#include "util/time-utils.h"
+#include "recording/lib/kernel_clock.h"
 #include "recording/when/condition.h"
 #include "cause.h"
 
 struct snapshot_cause snapshot_cause__now(const char *reason)
 {
 	return (struct snapshot_cause){
-		.reason = reason, .time = rdclock(), .pid = getpid(), .tid = getpid(),
+		.reason = reason, .time = kernel_clock(), .pid = getpid(), .tid = getpid(),
 		.cpu = sched_getcpu(),
 	};
 }

@@ -13,8 +13,8 @@
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/sample.h"
-#include "util/time-utils.h"
 #include "recording/lib/compat.h"
+#include "recording/lib/kernel_clock.h"
 #include "recording/ring/channel.h"
 #include "recording/ring/drain.h"
 #include "recording/ring/sample_ids.h"
@@ -170,7 +170,7 @@ static u64 copy_rings(struct snapshotter *snapshotter)
 	struct snapshot_stats *stats = &filling(snapshotter)->stats;
 	u64 final_time = __atomic_load_n(&snapshotter->final_time, __ATOMIC_RELAXED);
 	struct perf_snapshot_stats taken;
-	u64 begin = rdclock();
+	u64 begin = kernel_clock();
 
 	perf_snapshot__take(filling(snapshotter)->snapshots, snapshotter->nr, &taken);
 	stats->horizon = final_time;

@@ -231,7 +231,7 @@ static void arm(const struct when *when, u64 now, u64 next, u64 check_ns)
 		return;
 	if (next)
 		at = min(at, next + 1);
-	at = max(at, now + pause_ns) + kernel_clock__offset();
+	at = max(at, now + pause_ns) + kernel_clock__offset(CLOCK_MONOTONIC);
 	spec.it_value.tv_sec = at / NSEC_PER_SEC;
 	spec.it_value.tv_nsec = at % NSEC_PER_SEC;
 	timerfd_settime(when->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL);

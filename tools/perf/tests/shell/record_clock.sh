@@ -33,6 +33,29 @@ for how in '' '-k mono' '-k raw'; do
 		error "an event at $(tod "$work/data"), recorded between $before and $after"
 done
 
+subtest "in a time namespace, whose clocks differ from those of events"
+namespace=(unshare -T --monotonic 1000000 --boottime 1000000)
+if "${namespace[@]}" sh -c '[ "$(readlink /proc/self/ns/time)" != "$0" ]' \
+	"$(readlink /proc/self/ns/time)" 2> /dev/null; then
+	for how in mono raw; do
+		before=$(date +%s.%N)
+		"${namespace[@]}" "$PERF" record -q -B -k $how "${event[@]}" -o "$work/data" \
+			-- true 2> "$work/record.err" || error "perf record -k $how fails"
+		in_order "$before" "$(tod "$work/data")" "$(date +%s.%N)" ||
+			error "-k $how: an event at $(tod "$work/data"), recorded after $before"
+	done
+
+	# The event, and the copy after it, are on the same clock.
+	"${namespace[@]}" "$PERF" record -a -e "${event[1]}/overwrite/" \
+		--switch-output-event "${event[1]}" -o "$work/part" -- sleep 0.2 \
+		2> "$work/record.err" || error "perf record fails"
+	grep -qE 'Copied [0-9]{1,4}\.[0-9]+ ms after the event' "$work/record.err" ||
+		error "$(grep Copied "$work/record.err")"
+	rm -f "$work"/part*
+else
+	inconclusive "no time namespaces that a program enters"
+fi
+
 subtest "time of day of an event in a pipe"
 before=$(date +%s.%N)
 time=$("$PERF" record -q -B "${event[@]}" -o - -- true | tod -)
