@@ -25,6 +25,7 @@
  * struct when_condition
  * @judged:	what the BPF programs need
  * @text:	as the user wrote it, without blanks around it; owned
+ * @cgroup:	path of the cgroup to compare with, NULL if there is none; owned
  * @begin, @end: events of DURATION_PAIR; owned, NULL otherwise
  * @field:	of both events, whose value tells which end belongs to which beginning; owned, NULL
  *		for the thread
@@ -32,6 +33,7 @@
 struct when_condition {
 	struct duration_condition judged;
 	char	*text;
+	char	*cgroup;
 	char	*begin;
 	char	*end;
 	char	*field;

@@ -344,12 +344,12 @@ static bool parse_cgroup(struct parser *parser)
 	begin = parser->at;
 	if (!take_value(parser, value, sizeof(value)))
 		return false;
-	parser->condition->judged.cgroup = parser->names->cgroup(value);
-	if (parser->condition->judged.cgroup)
-		return true;
-	return fail(parser, begin,
-		    "no cgroup (v2) '%.100s': a path as in /proc/PID/cgroup, such as "
-		    "/system.slice/ssh.service", value);
+	if (!parser->names->cgroup(value))
+		return fail(parser, begin,
+			    "no cgroup (v2) '%.100s': a path as in /proc/PID/cgroup, such as "
+			    "/system.slice/ssh.service", value);
+	parser->condition->cgroup = copy(parser, value);
+	return true;
 }
 
 static bool parse_filter(struct parser *parser)
@@ -468,6 +468,7 @@ int when_condition__parse(struct when_condition *condition, const char *text,
 void when_condition__exit(struct when_condition *condition)
 {
 	zfree(&condition->text);
+	zfree(&condition->cgroup);
 	zfree(&condition->begin);
 	zfree(&condition->end);
 	zfree(&condition->field);

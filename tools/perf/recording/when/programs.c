@@ -279,6 +279,17 @@ int when_programs__check(struct when_programs *programs, u64 now, u64 *next)
 	return err;
 }
 
+void when_programs__set_cgroup(struct when_programs *programs, unsigned int condition, u64 id)
+{
+	unsigned int i;
+
+	programs->skel->bss->words.cgroups[condition] = id;
+	for (i = 0; i < programs->nr_pairs; i++) {
+		if (when_pair__index(programs->pairs[i]) == condition)
+			when_pair__words(programs->pairs[i])->cgroups[0] = id;
+	}
+}
+
 void when_programs__be_quiet(struct when_programs *programs, u64 until)
 {
 	unsigned int i;

@@ -68,6 +68,9 @@ int when_programs__read(struct when_programs *programs);
  */
 int when_programs__check(struct when_programs *programs, u64 now, u64 *next);
 
+/** when_programs__set_cgroup - compare with this cgroup (v2) in the condition with this index */
+void when_programs__set_cgroup(struct when_programs *programs, unsigned int condition, u64 id);
+
 /** when_programs__be_quiet - only count the durations that end before @until [ns] */
 void when_programs__be_quiet(struct when_programs *programs, u64 until);
 
@@ -116,6 +119,12 @@ static inline int when_programs__check(struct when_programs *programs __maybe_un
 {
 	*next = 0;
 	return 0;
+}
+
+static inline void when_programs__set_cgroup(struct when_programs *programs __maybe_unused,
+					     unsigned int condition __maybe_unused,
+					     u64 id __maybe_unused)
+{
 }
 
 static inline void when_programs__be_quiet(struct when_programs *programs __maybe_unused,

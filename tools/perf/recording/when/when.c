@@ -22,6 +22,9 @@
 #define MIN_CHECK_NS	NSEC_PER_MSEC
 #define CHECK_SHARE	20
 
+/* How often cgroups are looked up */
+#define LOOKUP_NS	NSEC_PER_SEC
+
 /* Durations that were reported while they were open; a power of two */
 #define MAX_OPEN	16384
 #define OPEN_BITS	14
@@ -158,6 +161,20 @@ static int open_fds(struct when *when)
 	return err ?: add_fd(when, when_programs__fd(when->programs));
 }
 
+/* A cgroup that is made again, as that of a service which is restarted, gets another id. */
+static void find_cgroups(struct when *when, u64 now)
+{
+	unsigned int i;
+
+	for (i = 0; i < when->nr; i++) {
+		if (!when->conditions[i].cgroup)
+			continue;
+		when_programs__set_cgroup(when->programs, i,
+					  when_names.cgroup(when->conditions[i].cgroup));
+		when->next_lookup = now + LOOKUP_NS;
+	}
+}
+
 int when__open(struct when *when, pid_t own_tgid, when_next_fn next, const void *next_arg)
 {
 	const struct when_setup setup = {
@@ -176,6 +193,7 @@ int when__open(struct when *when, pid_t own_tgid, when_next_fn next, const void 
 		pr_err("Cannot judge durations for --switch-output-when: %s.\n", reason);
 		return err;
 	}
+	find_cgroups(when, kernel_clock());
 	err = open_fds(when);
 	if (err)
 		pr_err("Cannot wait for the reports of --switch-output-when: %s\n", strerror(-err));
@@ -223,14 +241,18 @@ static u64 min_open_ns(const struct when *when)
  */
 static void arm(const struct when *when, u64 now, u64 next, u64 check_ns)
 {
-	u64 min_ns = min_open_ns(when), at = now + min_ns;
 	u64 pause_ns = max((u64)MIN_CHECK_NS, check_ns * CHECK_SHARE);
+	u64 min_ns = min_open_ns(when), at = UINT64_MAX;
 	struct itimerspec spec = { 0 };
 
-	if (!min_ns)
-		return;
-	if (next)
+	if (min_ns)
+		at = now + min_ns;
+	if (min_ns && next)
 		at = min(at, next + 1);
+	if (when->next_lookup)
+		at = min(at, when->next_lookup);
+	if (at == UINT64_MAX)
+		return;
 	at = max(at, now + pause_ns) + kernel_clock__offset(CLOCK_MONOTONIC);
 	spec.it_value.tv_sec = at / NSEC_PER_SEC;
 	spec.it_value.tv_nsec = at % NSEC_PER_SEC;
@@ -240,7 +262,11 @@ static void arm(const struct when *when, u64 now, u64 next, u64 check_ns)
 static int check(struct when *when)
 {
 	u64 now = kernel_clock(), next;
-	int err = when_programs__check(when->programs, now, &next);
+	int err;
+
+	if (when->next_lookup && now >= when->next_lookup)
+		find_cgroups(when, now);
+	err = when_programs__check(when->programs, now, &next);
 
 	arm(when, now, next, kernel_clock() - now);
 	return err;

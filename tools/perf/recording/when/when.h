@@ -38,7 +38,8 @@ struct when_open;
  *		when__open()
  * @programs:	NULL before when__open()
  * @fd:		readable when there is something to do; -1 if there are no conditions
- * @timer_fd:	for the next check
+ * @timer_fd:	for the next check or lookup
+ * @next_lookup: when to look up cgroups again [ns]; 0: no condition has one
  * @enabled:	time from which on durations count [ns]; 0: they do not yet
  * @reported:	durations that were reported while they were open
  * @reports:	what the last when__process() found, in the order of their ends
@@ -53,6 +54,7 @@ struct when {
 	struct when_programs	*programs;
 	int			 fd;
 	int			 timer_fd;
+	u64			 next_lookup;
 	u64			 enabled;
 	struct when_open	*reported;
 	struct when_report	 reports[WHEN_MAX_REPORTS];

@@ -147,6 +147,29 @@ else
 	inconclusive "no cgroup: $(tail -n 1 "$work/mkdir.err" 2> /dev/null)"
 fi
 
+# sleep_inside: sleep too long in the cgroup
+sleep_inside() {
+	sh -c "echo \$\$ > '$root$cgroup/cgroup.procs'; exec '$delays' syscall 41" > /dev/null
+}
+
+subtest "a cgroup that is removed and made again, as that of a service that is restarted"
+if [ -n "$root" ] && mkdir "$root$cgroup" 2> "$work/mkdir.err"; then
+	recorder_start "${events[@]}" -o "$work/data" \
+		--switch-output-when="syscall(nanosleep,clock_nanosleep)>23ms if cgroup==$cgroup" \
+		--switch-output-when="irq>1s if cgroup!=$cgroup"
+	sleep_inside
+	rmdir "$root$cgroup"
+	mkdir "$root$cgroup"
+	pause 2
+	sleep_inside
+	recorder_stop
+	rmdir "$root$cgroup"
+	grep -qF "if cgroup==$cgroup: 2 durations" "$work/record.err" ||
+		error "not 2 durations: $(grep durations "$work/record.err")"
+else
+	inconclusive "no cgroup: $(tail -n 1 "$work/mkdir.err" 2> /dev/null)"
+fi
+
 # idle: print for how long CPUs have been idle [1/100 s]
 idle() {
 	awk '$1 == "cpu" { print $5 }' /proc/stat

@@ -57,14 +57,12 @@ enum duration_kind {
  * @states:	of DURATION_OFF_CPU
  * @filters:	a set of DURATION_IF_ and DURATION_UNLESS_
  * @pid:	process to compare with
- * @cgroup:	id of the cgroup to compare with; its descendants belong to it
  * @comm:	name to compare with, padded with zeros
  * @nr_syscalls: of DURATION_SYSCALL; 0: all
  * @syscalls:	their numbers
  */
 struct duration_condition {
 	__u64	threshold_ns;
-	__u64	cgroup;
 	__u32	kind;
 	__u32	states;
 	__u32	filters;
@@ -191,6 +189,8 @@ struct duration_constants {
  * @counting:	durations are added to the distributions; perf record writes it
  * @quiet_until: durations that end before this time are only counted, in @nr_quiet of the
  *		condition [ns]; perf record writes it
+ * @cgroups:	id of the cgroup (v2) that each condition compares with, as its path says now; its
+ *		descendants belong to it; 0: there is none; perf record writes it
  */
 struct duration_words {
 	__u64	checked;
@@ -202,6 +202,7 @@ struct duration_words {
 	__u64	nr_quiet[DURATION_MAX_CONDITIONS];
 	__u64	quiet_until;
 	__u64	counting;
+	__u64	cgroups[DURATION_MAX_CONDITIONS];
 };
 
 /**

@@ -120,7 +120,7 @@ static __always_inline bool passes(struct task_struct___when *task, const char *
 			return false;
 	}
 	if (filters & (DURATION_IF_CGROUP | DURATION_UNLESS_CGROUP)) {
-		same = is_in_cgroup(task, condition->cgroup);
+		same = is_in_cgroup(task, *(volatile __u64 *)&words.cgroups[i]);
 		if (same != !!(filters & DURATION_IF_CGROUP))
 			return false;
 	}
