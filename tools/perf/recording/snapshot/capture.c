@@ -193,7 +193,7 @@ static void pause_since(u64 begin)
 static void wait_and_act(struct capture *capture)
 {
 	struct snapshot_cause cause = { 0 };
-	unsigned int nr_commands;
+	unsigned int nr_commands = 0;
 	int what, err;
 	u64 begin;
 
