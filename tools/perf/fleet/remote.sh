@@ -18,11 +18,14 @@
 #
 # The recorder has less privilege than the user who logs in, and must not make that user read or
 # write a file. So the script becomes the user of the recorder, in the directory of its files,
-# before it opens any file of the recorder.
+# before it opens any file of the recorder. The service's directory is below one that only root may
+# enter: the other user gets it as an open file.
 
 [ -n "$in_state" ] || echo perf-fleet
 export LC_ALL=C PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
-run=/run/perf-recorder/$instance
+path=/run/perf-recorder/$instance
+run=$path
+[ -z "$in_state" ] || run=/proc/self/fd/5
 state=/var/lib/perf-recorder/$instance
 unit=perf-recorder@$instance
 
@@ -59,20 +62,20 @@ become_recorder() {
 	if [ ! -p "$run/control" ] || was_killed; then
 		fail "no recorder runs as '$instance'"
 	fi
-	read -r user group < <(stat -c '%u %g' "$run")
+	read -r user group < <(stat -L -c '%u %g' "$run")
 	if [ -z "$in_state" ]; then
 		cd -P "$state" || fail "no directory $state"
 	fi
 	[ "$user" = "$(id -u)" ] && return
 	[ -z "$in_state" ] || fail "cannot become the user of the recorder, $user"
 	setpriv --reuid="$user" --regid="$group" --clear-groups --bounding-set=-all \
-		bash -c "in_state=1; text=\$0; eval \"\$text\"" "$text"
+		bash -c "in_state=1; text=\$0; eval \"\$text\"" "$text" 5< "$run"
 	exit
 }
 
 # ask COMMAND: send a command to the recorder
 ask() {
-	request "$run" "$1" "$seconds" || fail "$reason"
+	request "$run" "$1" "$seconds" || fail "${reason//"$run"/"$path"}"
 }
 
 # Wait for the answer to ask().
@@ -207,6 +210,11 @@ status() {
 	echo "state records"
 }
 
+# Does the directory still have files? An open directory exists on after it was removed.
+is_left() {
+	compgen -G "$run/*" > /dev/null
+}
+
 stop() {
 	if service_runs; then
 		systemctl stop "$unit" || fail "the service does not stop"
@@ -214,8 +222,8 @@ stop() {
 		become_recorder
 		ask stop
 		receive
-		while [ -e "$run" ] && ((SECONDS < seconds)); do sleep 0.1; done
-		[ ! -e "$run" ] || fail "the recorder has not ended within $seconds s"
+		while is_left && ((SECONDS < seconds)); do sleep 0.1; done
+		! is_left || fail "the recorder has not ended within $seconds s"
 	fi
 	echo "state stopped"
 }

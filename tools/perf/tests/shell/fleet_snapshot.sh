@@ -274,25 +274,26 @@ fleet snapshot --peers "$work/sockets.data" -w 'h[1-5]' -o "$work/peers2.tar"
 [ "$(manifest "$work/peers2.tar" "sorted(h)")" = "['h2']" ] || error "wrong peers in the file"
 
 subtest "a recorder with another user can only name files of its own"
-# The directories are those of a service with DynamicUser=yes.
+# The directories are those of a service with DynamicUser=yes: links to what only root may enter.
 cat > "$work/fake" <<-'END'
 	#!/bin/bash
 	# fake NAME [FILE]: answer each request with this file; clients find the answers in FILE
-	cd /var/lib/perf-recorder/private/fake || exit
-	setpriv --reuid=65534 --regid=65534 --clear-groups bash -c '
-		exec 8<> /run/perf-recorder/fake/control 7<> /run/perf-recorder/fake/answers
+	cd /var/lib/perf-recorder/private/fake && exec 5< /run/perf-recorder/fake || exit
+	run=/proc/self/fd/5 setpriv --reuid=65534 --regid=65534 --clear-groups bash -c '
+		exec 8<> $run/control 7<> $run/answers
 		echo content > perf.data.2026112300000000
 		ln -s /etc/shadow perf.data.2026112300000001
-		[ -z "${1-}" ] || ln -sf "$1" /run/perf-recorder/fake/answers
-		echo > /run/perf-recorder/fake/ready
+		[ -z "${1-}" ] || ln -sf "$1" $run/answers
+		echo > $run/ready
 		while read -r _ id <&8; do echo "ack $id $0" >&7; done' "$@"
 END
 chmod +x "$work/fake"
-in_machine h4 bash -c 'cd /var/lib/perf-recorder && mkdir -m 700 private &&
-	ln -s private/fake fake && mkdir -m 700 private/fake /run/perf-recorder/fake &&
-	mkfifo /run/perf-recorder/fake/{control,answers} &&
+in_machine h4 bash -c 'cd /var/lib/perf-recorder && mkdir -m 700 private private/fake &&
+	ln -s private/fake fake && mkdir -m 700 /run/private /run/private/fake &&
+	ln -s ../private/fake /run/perf-recorder/fake &&
+	mkfifo /run/private/fake/{control,answers} &&
 	echo secret > private/fake/perf.data.2026112300000002 &&
-	chmod 600 private/fake/* && chown 65534:65534 private/fake /run/perf-recorder/fake{,/*}' ||
+	chmod 600 private/fake/* && chown 65534:65534 private/fake /run/private/fake{,/*}' ||
 	error "cannot prepare the directories"
 for file in perf.data.2026112300000000 ../../perf.data.2026112300000000 /etc/shadow \
 	perf.data.2026112300000001 perf.data.2026112300000002 perf.data \
