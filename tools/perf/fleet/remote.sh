@@ -50,9 +50,10 @@ service_runs() {
 	esac
 }
 
-# Did a recorder in the background end, and leave its directory?
+# Did a recorder in the background end, and leave its directory? In a directory of another user, the
+# lock may be anything: become_recorder() asks again as that user.
 was_killed() {
-	[ -e "$run/lock" ] && flock -n "$run/lock" true
+	[ -O "$run" ] && [ -e "$run/lock" ] && flock -n "$run/lock" true
 }
 
 # Restart this text as the user who owns the recorder's FIFOs.

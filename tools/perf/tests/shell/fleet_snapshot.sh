@@ -283,6 +283,7 @@ cat > "$work/fake" <<-'END'
 		exec 8<> $run/control 7<> $run/answers
 		echo content > perf.data.2026112300000000
 		ln -s /etc/shadow perf.data.2026112300000001
+		ln -sf /var/lib/perf-recorder/fake/perf.data.2026112300000002 $run/lock
 		[ -z "${1-}" ] || ln -sf "$1" $run/answers
 		echo > $run/ready
 		while read -r _ id <&8; do echo "ack $id $0" >&7; done' "$@"
