@@ -16,13 +16,16 @@ MAX_PACKET = 64 << 20
 MAX_RATIO = 1000                # of packets to a file: 5 is usual, more if the file is compressed
 SEQUENCE_SHIFT = 20             # a machine has this many bits of the number of a sequence
 UUID_SHIFT = 56                 # the number of a machine is above these bits of a track's uuid
-PACKET, COMPRESSED, SEQUENCE, CLOCKS, TIME, EVENT, TRACK, MACHINE = 1, 50, 10, 6, 8, 11, 60, 98
+PACKET, COMPRESSED, SEQUENCE, CLOCKS, TIME, MACHINE = 1, 50, 10, 6, 8, 98
+EVENT, DEFAULTS, TRACK = 11, 59, 60
 # What perf data convert writes, but for SEQUENCE and MACHINE, which are replaced: samples of
 # tracepoints, tasks, times, events of tracks, interned data, flags, the system, defaults, tracks,
-# and samples. PARTS are the fields of those that refer to tracks.
-ALLOWED = {1, 2, TIME, EVENT, 12, 13, 45, 59, TRACK, 66}
-PARTS = {EVENT: {4, 9, 11, 22, 23}, TRACK: {1, 2, 5}}
-UUIDS = {EVENT: {11}, TRACK: {1, 5}}
+# and samples. PARTS are the fields of those that may refer to tracks, of which one is required:
+# an event without a track would be in the track that the defaults name.
+ALLOWED = {1, 2, TIME, EVENT, 12, 13, 45, DEFAULTS, TRACK, 66}
+PARTS = {EVENT: {4, 9, 11, 22, 23}, DEFAULTS: {12}, TRACK: {1, 2, 5}}
+UUIDS = {EVENT: {11}, DEFAULTS: set(), TRACK: {1, 5}}
+REQUIRED = {EVENT: 11, DEFAULTS: 12, TRACK: 1}
 
 
 def varint(value):
@@ -76,13 +79,15 @@ def fields(data):
 
 
 def has_own_tracks(packet, kind, place, machine):
-    """Check that a track event or descriptor refers to no track of another machine."""
+    """Check that a track event, a descriptor or defaults refer to no track of another machine."""
+    found = set()
     for field, value, _, _ in fields(packet[slice(*place)]):
         if field not in PARTS[kind]:
             return False
         if field in UUIDS[kind] and (not isinstance(value, int) or value >> UUID_SHIFT != machine):
             return False
-    return True
+        found.add(field)
+    return REQUIRED[kind] in found
 
 
 def check(packet, machine):

@@ -311,13 +311,13 @@ cat > "$work/packets.py" <<-'END'
 	sys.dont_write_bytecode = True
 	sys.path.append(sys.argv[1])
 	from fleet.merge import TraceError
-	from fleet.perfetto import (CLOCKS, COMPRESSED, EVENT, MACHINE, SEQUENCE, TIME, TRACK,
-	                            check, number, split, text, unpack)
+	from fleet.perfetto import (CLOCKS, COMPRESSED, DEFAULTS, EVENT, MACHINE, SEQUENCE, TIME,
+	                            TRACK, check, number, split, text, unpack)
 	own, other = 2 << 56 | 7, 3 << 56 | 7
 	end = number(SEQUENCE, 2 << 20 | 5) + number(MACHINE, 2)
 	bundle = text(1, b'anything')
 	event = text(EVENT, number(9, 1) + number(11, own) + text(23, b'name'))
-	for packet in (bundle, number(TIME, 9) + event,
+	for packet in (bundle, number(TIME, 9) + event, text(DEFAULTS, text(12, b'samples')),
 	               text(TRACK, number(1, own) + number(5, own) + text(2, b'x'))):
 	    for sequence in (5, 3 << 20 | 5, 2 << 20 | 5):
 	        sequence = number(SEQUENCE, sequence)
@@ -326,7 +326,8 @@ cat > "$work/packets.py" <<-'END'
 	packed = text(COMPRESSED, zlib.compress(text(1, bundle) + text(1, event)))
 	assert unpack(packed) == [bundle, event] and unpack(bundle) == [bundle]
 	for bad in (text(EVENT, number(9, 1) + number(11, other)),
-	            text(EVENT, number(11, own) + number(31, other)),
+	            text(EVENT, number(11, own) + number(31, other)), text(EVENT, number(9, 1)),
+	            text(DEFAULTS, text(11, number(11, other))), text(DEFAULTS, b''),
 	            text(TRACK, number(1, other)), text(TRACK, number(1, own) + number(5, other)),
 	            text(TRACK, text(1, b'x')), packed, text(CLOCKS, b''), text(107, b''),
 	            bundle[:-1], b'\x80', b'\x0d1234', b'\x0a' + b'\xff' * 12,
