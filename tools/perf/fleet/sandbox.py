@@ -54,9 +54,14 @@ def kind():
         return 'bubblewrap'
     if os.geteuid() == 0 and works(LIMITS + AS_NOBODY + ('perf',)):
         return 'nobody'
-    print('perf fleet: files of other machines are parsed with your rights: install bubblewrap',
-          file=sys.stderr)
-    return 'namespaces' if works(LIMITS + UNPRIVILEGED + ('perf',)) else None
+    how = 'namespaces' if works(LIMITS + UNPRIVILEGED + ('perf',)) else None
+    rights = 'files of other machines are parsed with your rights'
+    if shutil.which('bwrap'):
+        failed = 'run bubblewrap' if how else 'run bubblewrap or create namespaces'
+        print(f'perf fleet: cannot {failed}: {rights}', file=sys.stderr)
+    else:
+        print(f'perf fleet: {rights}: install bubblewrap', file=sys.stderr)
+    return how
 
 
 def confine(path, stack):

@@ -409,6 +409,12 @@ for kind in bubblewrap nobody; do
 		error "a file was written"
 done
 
+subtest "where bubblewrap is installed and cannot run, the message does not ask for it"
+cp "$work/without/bwrap" "$work/without/unshare"
+sandboxed none > out
+grep -qx 'perf fleet: cannot run bubblewrap or create namespaces: files .* with your rights' out ||
+	error "printed: $(cat out)"
+
 subtest "a file whose trace does not end is given up"
 confining=
 head -c 100000 /dev/zero > "$work/recording"
