@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <linux/kernel.h>
 #include <linux/time64.h>
+#include "recording/lib/printable.h"
 #include "condition.h"
 #include "report.h"
-
-/* A task chooses its own name: leave nothing in it that a terminal would act on. */
-static void copy_name(char *to, const char *name, size_t size)
-{
-	size_t i;
-
-	for (i = 0; i < size - 1 && name[i]; i++)
-		to[i] = isprint((unsigned char)name[i]) ? name[i] : '?';
-	to[i] = '\0';
-}
 
 static void name_what(struct when_report *report, enum duration_kind kind,
 		      const struct duration_report *judged, const char *(*syscall_name)(int number))
@@ -40,12 +30,12 @@ static void name_what(struct when_report *report, enum duration_kind kind,
 			scnprintf(report->what, sizeof(report->what), "32-bit call %u",
 				  judged->number & 0xffff);
 		else if (call)
-			copy_name(report->what, call, sizeof(report->what));
+			copy_printable(report->what, call, sizeof(report->what));
 		else
 			scnprintf(report->what, sizeof(report->what), "%u", judged->number);
 		break;
 	case DURATION_IRQ:
-		copy_name(name, judged->name, sizeof(name));
+		copy_printable(name, judged->name, sizeof(name));
 		scnprintf(report->what, sizeof(report->what), "%u%s%s", judged->number,
 			  *name ? " " : "", name);
 		break;
@@ -108,7 +98,7 @@ static void find_holder(struct when_report *report, const struct duration_report
 		if (ns > report->holder_ns) {
 			report->holder_ns = ns;
 			report->holder_tid = of->tid;
-			copy_name(report->holder_comm, of->comm, sizeof(report->holder_comm));
+			copy_printable(report->holder_comm, of->comm, sizeof(report->holder_comm));
 		}
 		if (of->since <= judged->begin)
 			break;
@@ -125,7 +115,7 @@ void when_report__init(struct when_report *report, const struct when_condition *
 		.ns = judged->end - judged->begin, .open = judged->open,
 		.pid = judged->pid, .tid = judged->tid, .cpu = judged->cpu,
 	};
-	copy_name(report->comm, judged->comm, sizeof(report->comm));
+	copy_printable(report->comm, judged->comm, sizeof(report->comm));
 	name_what(report, condition->judged.kind, judged, syscall_name);
 	if (condition->judged.kind == DURATION_SCHED_DELAY)
 		find_holder(report, judged);
@@ -144,7 +134,7 @@ void when_report__find_cgroup(struct when_report *report)
 		if (strncmp(line, "0::", 3))
 			continue;
 		line[strcspn(line, "\n")] = '\0';
-		copy_name(report->cgroup, line + 3, sizeof(report->cgroup));
+		copy_printable(report->cgroup, line + 3, sizeof(report->cgroup));
 		break;
 	}
 	fclose(file);
