@@ -12,6 +12,7 @@
 #include "recording/keep/keep.h"
 #include "advice.h"
 #include "loss_report.h"
+#include "recording/lib/printable.h"
 #include "recording/output/output.h"
 #include "recording/snapshot/overwrite.h"
 #include "recording/snapshot/trigger_limit.h"
@@ -166,11 +167,14 @@ static void print_aux_snapshot(const struct summary *summary,
 static void print_cuts(const struct keep_stats *stats)
 {
 	const struct keep_cut *cut;
+	char path[sizeof(cut->path)];
 
-	for (cut = stats->cuts; cut < stats->cuts + stats->nr_cuts; cut++)
+	for (cut = stats->cuts; cut < stats->cuts + stats->nr_cuts; cut++) {
+		copy_printable(path, cut->path, sizeof(path));
 		print_line("Cgroup %s: all of the %.6f s; dropped %" PRIu64 " older samples: it had more than its share",
-			   cut->path, seconds(stats->end - min(cut->last, stats->end)),
+			   path, seconds(stats->end - min(cut->last, stats->end)),
 			   cut->records);
+	}
 	if (stats->nr_cuts)
 		print_line("Other cgroups: all of the %.6f s",
 			   seconds(stats->end - min(stats->others_begin, stats->end)));

@@ -12,6 +12,7 @@
 #include "recording/aux/snapshot.h"
 #include "recording/keep/keep.h"
 #include "recording/lib/compat.h"
+#include "recording/lib/printable.h"
 #include "recording/output/output.h"
 #include "recording/stats/ring_stats.h"
 #include "cause.h"
@@ -100,6 +101,7 @@ static void add_kept(const struct keep_stats *kept, char *text, size_t size)
 /* How far back cgroups reach, as far as there is space: the summary has all. */
 static void add_cuts(const struct keep_stats *kept, char *text, size_t size)
 {
+	char path[sizeof(kept->cuts->path)];
 	size_t len = strlen(text);
 	unsigned int i;
 
@@ -107,9 +109,11 @@ static void add_cuts(const struct keep_stats *kept, char *text, size_t size)
 		return;
 	len += scnprintf(text + len, size - len, "; cgroups: others %.6f s",
 			 seconds(kept->end - min(kept->others_begin, kept->end)));
-	for (i = 0; i < kept->nr_cuts && size - len > 128; i++)
-		len += scnprintf(text + len, size - len, ", %s %.6f s", kept->cuts[i].path,
+	for (i = 0; i < kept->nr_cuts && size - len > 128; i++) {
+		copy_printable(path, kept->cuts[i].path, sizeof(path));
+		len += scnprintf(text + len, size - len, ", %s %.6f s", path,
 				 seconds(kept->end - min(kept->cuts[i].last, kept->end)));
+	}
 }
 
 static void add_rings(const struct coverage *coverage, char *text, size_t size)

@@ -12,7 +12,7 @@ numbered_event
 mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 [ -n "$mount" ] || skip "cgroup2 is not mounted"
 grep -qE '^perf_event	0' /proc/cgroups || skip "perf_event is not part of cgroup2"
-flood=$mount/flood$$ quiet=$mount/quiet$$
+flood=$mount/$'\e'flood$$ quiet=$mount/quiet$$	# a terminal would act on the first name
 mkdir "$flood" "$quiet" 2> "$work/mkdir.err" ||
 	skip "cannot create cgroups: $(cat "$work/mkdir.err")"
 
@@ -74,17 +74,20 @@ check_share() {
 	grep -q "\"cgroup\":\"/quiet$$\"" "$work/snapshot" && error "the quiet cgroup lost samples"
 	! grep -q '"lost":[1-9]' "$work/record.err" ||
 		{ inconclusive "events were lost in three runs"; return; }
-	grep -q "\"cgroup\":\"/flood$$\"" "$work/snapshot" ||
+	grep -q "\"cgroup\":\"/\\\\u001bflood$$\"" "$work/snapshot" ||
 		{ inconclusive "the flood has lost nothing alone: $(cat "$work/snapshot")"; return; }
 	"$PERF" script "${no_symbols[@]}" -f -i "${snapshots[0]}" -F time,cgroup,trace \
 		--ns > "$work/all" 2> "$work/script.err" || error "the file cannot be read"
+	"$PERF" script "${no_symbols[@]}" -f -i "${snapshots[0]}" 2> "$work/script.err" |
+		grep "BPF string: .*, /?flood$$ " > /dev/null ||
+		error "the snapshot does not name the flood, or not by printable characters"
 	issued=$(awk '$1 == "thread" { n += $NF } END { print n }' "$work/flood" "$work/issued")
 	dropped=$(sed -nE '/"end"/s/.*"dropped_samples":([0-9]+).*/\1/p' "$work/record.err")
-	kept=$(grep -cE "/(flood|quiet)$$" "$work/all")
+	kept=$(grep -cE "/(.flood|quiet)$$" "$work/all")
 	note "$issued calls, $dropped dropped, $kept kept"
 	((issued == dropped + kept)) ||
 		error "of $issued calls, $((dropped + kept)) are accounted for"
-	since "$(value complete)" "/flood$$" | "$BUILD/tests/numbered_check" --quiet ||
+	since "$(value complete)" "${flood#"$mount"}" | "$BUILD/tests/numbered_check" --quiet ||
 		error "calls of the flood are missing in the stated time"
 	since "$(value others_complete)" "/quiet$$" | "$BUILD/tests/numbered_check" --quiet ||
 		error "calls of the quiet workload are missing in the stated time"
