@@ -185,6 +185,9 @@ else
 	inconclusive "systemd-analyze is not installed"
 fi
 
+subtest "the limit of memory grows with the machine, as the rings do"
+grep -q '^MemoryMax=[0-9]*%$' "$unit" || error "$(grep MemoryMax "$unit")"
+
 subtest "perf record accepts the configuration, and what is commented out in it"
 sed 's/^\t#\([a-z]\)/\t\1/' "$config" > "$work/all.conf"
 [ "$(grep -c '^	[a-z-]* = ' "$work/all.conf")" -gt "$(grep -c '^	[a-z-]* = ' "$config")" ] ||
