@@ -260,7 +260,7 @@ static struct option options[] = {
 	OPT_BOOLEAN(0, "overwrite", &rec.opts.overwrite,
 		    "record all events in overwrite mode, as with the term /overwrite/"),
 	OPT_CALLBACK_NONEG(0, "bpf-ring", &rec.bpf_ring.mode, "auto|yes|no",
-			   "let BPF programs write frequent events in overwrite mode (default: auto)",
+			   "let BPF programs write frequent events to rings of their own (default: auto)",
 			   option__parse_bpf_ring),
 	OPT_STRING(0, "pin", &rec.bpf_ring.pin, "name",
 		   "let the events in overwrite mode that BPF programs write outlive a killed perf; the next "
