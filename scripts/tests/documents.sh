@@ -6,7 +6,8 @@
 # Builds Documentation/ from the index perf-record.rst, which must list every page, and the manual
 # pages. Looks up the paths that the pages and the README name: relative to one of $roots, or to the
 # top of Linux. Where perf-record-internals.rst says FILE:FUNCTION(), FILE must define FUNCTION.
-# perf-record-options.rst must have each option of perf record.
+# perf-record-options.rst must have each option of perf record. Recordings and other files that
+# somebody left must not be tracked.
 #
 # shellcheck disable=SC2016 # backquotes in single quotes are meant literally
 
@@ -108,9 +109,21 @@ check_options() {
 	((found > 80)) || echo "found only $found options in builtin-record.c"
 }
 
+tracked() {
+	git -c safe.directory='*' "$@"
+}
+
+check_stray() {
+	tracked ls-files -- ':(glob)*' |
+		grep -vxE '\..*|(README|CONTRIBUTING|CHANGELOG)\.md|COPYING|LINUX-BASE|Makefile' |
+		sed 's/$/ does not belong in the root/'
+	tracked grep -l '^PERFILE2' | sed 's/$/ is a recording/'
+}
+
 check "The pages build, and the index lists all of them" build_pages
 check "The manual pages build" build_manuals
 check "The paths in the pages and in the README exist" check_paths
 check "The functions in perf-record-internals.rst exist" check_functions
 check "perf-record-options.rst has all options of perf record" check_options
+check "No recordings or other stray files are tracked" check_stray
 finish
