@@ -285,7 +285,7 @@ static struct option options[] = {
 	OPT_STRING('t', "tid", &rec.opts.target.tid, "tids", "record these threads"),
 	OPT_STRING('u', "uid", &args.user, "user", "record the tasks of this user"),
 	OPT_CALLBACK_NONEG('G', "cgroup", &rec.evlist, "name",
-			   "record tasks of this cgroup (needs -a)", parse_cgroups),
+			   "record tasks of this cgroup (needs -a or -C)", parse_cgroups),
 	OPT_BOOLEAN_SET('i', "no-inherit", &rec.opts.no_inherit, &rec.opts.no_inherit_set,
 			"do not record tasks that recorded tasks start"),
 	OPT_BOOLEAN(0, "per-thread", &rec.opts.target.per_thread,
@@ -1051,8 +1051,8 @@ int cmd_record(int argc, const char **argv)
 	perf_debuginfod_setup(&args.debuginfod);
 	if (!argc && target__none(&rec.opts.target) && !args.user)
 		rec.opts.target.system_wide = true;
-	if (nr_cgroups && !rec.opts.target.system_wide) {
-		pr_err("-G needs -a: a cgroup is recorded on all CPUs.\n");
+	if (nr_cgroups && !target__has_cpu(&rec.opts.target)) {
+		pr_err("-G needs -a or -C: a cgroup is recorded on whole CPUs.\n");
 		goto out;
 	}
 	status = prepare_recorder();

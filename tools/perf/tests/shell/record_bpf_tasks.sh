@@ -114,10 +114,10 @@ else
 	compare
 fi
 
-# of_cgroup COMMAND...: record the command in the cgroup "$box" until it has ended
+# of_cgroup CPUS COMMAND...: record the command in the cgroup "$box" until it has ended
 of_cgroup() {
-	start "$@"
-	record -a -G "$box" -- tail -s 0.1 --pid "$task" -f /dev/null
+	start "${@:2}"
+	record "$1" -G "$box" -- tail -s 0.1 --pid "$task" -f /dev/null
 	compare
 }
 
@@ -125,7 +125,10 @@ subtest "-G: tasks of the cgroup and below"
 if make_cgroups "" /inner -other; then
 	# shellcheck disable=SC2016 # expanded by that shell
 	user=(sh -c 'echo 0 > "$0/cgroup.procs" && exec "$@"' "$root/$box/inner")
-	of_cgroup sh "$work/busy"
+	of_cgroup -a sh "$work/busy"
+
+	subtest "-G: tasks of the cgroup on the CPUs of -C"
+	of_cgroup -C0 taskset -c 0 sh "$work/busy"
 	user=()
 else
 	inconclusive "no cgroup2 that perf counts in"
@@ -150,7 +153,7 @@ if [ -n "$box" ]; then
 	both=(-e "$enter" -e "$enter/overwrite/" -e syscalls:sys_enter_getppid
 		-e syscalls:sys_enter_getppid/overwrite/)
 	events=("$enter" syscalls:sys_enter_getppid)
-	if of_cgroup /usr/bin/python3 -S "$work/moves.py" "$root/$box/inner" "$root/$box-other"
+	if of_cgroup -a /usr/bin/python3 -S "$work/moves.py" "$root/$box/inner" "$root/$box-other"
 	then
 		grep -qP '^same\tsyscalls:sys_enter_getppid\t1378 ' "$work/same" ||
 			error "not 1378 calls"
