@@ -135,7 +135,7 @@ marker=$work/marker$$
 ln -s /bin/true "$marker"
 marked="filename == \"$marker\""
 # Options are split at spaces.
-record="-a -e sched:sched_process_exec --filter filename==\"$marker\" --keep=60s,32M -m 64K"
+record="-a -e sched:sched_process_exec --filter filename==\"$marker\" --keep=60s,64M -m 64K"
 record+=" --switch-output"
 
 # --- start ---------------------------------------------------------------------------------
@@ -325,7 +325,7 @@ cat > "$work/hook" <<-END
 END
 chmod +x "$work/hook"
 ln -s /bin/true "$marker.trigger"
-recorder_start -a -e sched:sched_process_exec --filter "$marked" --keep=60s,32M --switch-output \
+recorder_start -a -e sched:sched_process_exec --filter "$marked" --keep=60s,64M --switch-output \
 	--switch-output-event sched:sched_process_exec --filter "filename == \"$marker.trigger\"" \
 	--exec-snapshot "$work/hook" -o "$work/local"
 "$marker"
@@ -341,7 +341,7 @@ recorder_stop
 subtest "a condition on one machine asks all, and the manifest says who took how long"
 rm "$work/trigger.tar"
 ln -s "$BUILD/tests/delays" "$work/dly$$"
-recorder_start -a -e sched:sched_process_exec --filter "$marked" --keep=60s,32M --switch-output \
+recorder_start -a -e sched:sched_process_exec --filter "$marked" --keep=60s,64M --switch-output \
 	--switch-output-when "syscall>23ms if comm==dly$$" --cooldown=1h \
 	--exec-snapshot "$work/hook" -o "$work/local"
 "$marker"
