@@ -377,7 +377,15 @@ static void note_cut(struct keep *keep, struct run *run, struct keep_cut *cut)
 		keep->dropped.records += run->nr_removed;
 		keep->dropped.samples += run->nr_removed;
 	}
-	if (keep->box && keep_block__seq(block) > keep->box->header->saved)
+}
+
+/*
+ * Let the file say so before the slot is replaced or freed (D of box_format.h). If it cannot be
+ * replaced, the file claims less than it has. Caller holds @lock.
+ */
+static void note_dropped(struct keep *keep, const struct run *run)
+{
+	if (keep->box && keep_block__seq(run->blocks[0]) > keep->box->header->saved)
 		keep_box__note_dropped(keep->box, run->last, KEEP_LIMIT_MEMORY);
 }
 
@@ -409,6 +417,7 @@ static void finish(struct keep *keep, struct run *run, const void *packed, size_
 
 	if (!cut)
 		return;
+	note_dropped(keep, run);
 	if (!run->len) {
 		drop_all(keep, run, cut);
 	} else if (replace(keep, run, len ? packed : keep->share.records, len ?: run->len, len)) {
