@@ -68,7 +68,8 @@ struct box_search {
 static bool size_is_sane(const struct box_header *header)
 {
 	return header->page >= MIN_PAGE && header->page <= MAX_PAGE &&
-	       !(header->page & (header->page - 1)) && header->bytes <= MAX_BOX_BYTES;
+	       !(header->page & (header->page - 1)) && !(header->bytes % header->page) &&
+	       header->bytes <= MAX_BOX_BYTES;
 }
 
 static void check_header(struct box_search *search, u64 address, const void *data)

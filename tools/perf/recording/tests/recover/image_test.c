@@ -232,6 +232,21 @@ static void test_missing(void)
 	teardown();
 }
 
+static void test_damaged(void)
+{
+	struct box_header *header;
+	struct image_box found;
+
+	setup();
+	map_box();
+	header = (void *)(image.memory + box.frames[0]);
+	header->bytes += FRAME / 2;
+	header->sum = box_header__sum(header);
+	check(extract(&found) == -ENOENT && strstr(debug_message, "its header is damaged"),
+	      "a box that ends within a page");
+	teardown();
+}
+
 /* The page with number @nr lies in a large page, as do all that have the same entry. */
 static bool is_found_in_large(u64 first, u64 nr)
 {
@@ -332,6 +347,7 @@ int main(void)
 	test_scattered();
 	test_candidates();
 	test_missing();
+	test_damaged();
 	test_large();
 	test_loops();
 	test_several_boxes();
