@@ -102,11 +102,15 @@ void keep__trim(struct keep *keep)
 	while (keep->nr_spare > 1 && keep->bytes > keep->limit_bytes)
 		release_spare(keep);
 	list_for_each_entry_safe(block, next, &keep->blocks, node) {
-		if (is_too_old(keep, block))
-			keep__drop(keep, block, KEEP_LIMIT_TIME);
-		else if (keep->bytes <= keep->limit_bytes)
+		bool old = is_too_old(keep, block);
+
+		if (!old && keep->bytes <= keep->limit_bytes)
 			break;
-		else if (!block->taken)		/* dropping that frees no memory yet */
+		if (block->taken)	/* of a later file, maybe; and dropping frees no memory */
+			continue;
+		if (old)
+			keep__drop(keep, block, KEEP_LIMIT_TIME);
+		else
 			drop_for_space(keep, block);
 	}
 }

@@ -802,6 +802,45 @@ static int append_meanwhile(void *arg, u64 first)
 	return 0;
 }
 
+static u64 in_first_part;
+
+/* What was handed over becomes too old while its first two blocks are written. */
+static int save_two_late(void *arg, u64 first)
+{
+	(void)arg, (void)first;
+	if (found.blocks != 2)
+		return 0;
+	append_all(meanwhile, 300);
+	join_all();
+	keep__save_part(meanwhile);
+	in_first_part = sum(found.nr);
+	return 0;
+}
+
+static void test_old_parts(void)
+{
+	const struct keep_writer writer = { .before_block = save_two_late,
+					    .before_mark = before_mark };
+	struct keep_stats first, second;
+	struct keep keep;
+
+	begin(&keep, 3000, 1ULL << 40, 0, false);
+	meanwhile = &keep;
+	append_all(&keep, 60);
+	join_all();
+	found = (struct found){ 0 };
+	check(!keep__hand_over(&keep, &first) && !keep__write(&keep, NULL, &writer, &first) &&
+	      in_first_part < first.records && sum(found.nr) == first.records,
+	      "a snapshot in two parts is whole, though it becomes too old meanwhile");
+	keep__end_snapshot(&keep, false);
+	second = snapshot(&keep);
+	check(second.limit == KEEP_LIMIT_TIME && is_complete_from(second.begin) &&
+	      second.begin >= first.end &&
+	      in_first_part + keep.dropped.records + second.records == 3 * 360 * RUN_RECORDS,
+	      "if the second is not saved, its records are counted as dropped");
+	keep__exit(&keep);
+}
+
 static void test_full_while_writing(bool saved)
 {
 	const struct keep_writer writer = { .before_block = append_meanwhile,
@@ -875,6 +914,7 @@ int main(void)
 	test_unsaved_limits(3000, 1ULL << 40, KEEP_LIMIT_TIME);
 	test_parts(true);
 	test_parts(false);
+	test_old_parts();
 	test_full_while_writing(true);
 	test_full_while_writing(false);
 	test_meanwhile();
