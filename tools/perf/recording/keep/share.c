@@ -215,11 +215,16 @@ static u64 packed_bytes(const struct keep *keep)
 	return keep->bytes - keep->raw_bytes - keep->nr_spare * KEEP_BLOCK_BYTES;
 }
 
-static void add(struct run *run, struct keep_block *block)
+static void extend_times(struct run *run, const struct keep_block *block)
 {
 	run->first = min(run->first ?: block->first, block->first ?: run->first);
 	run->last = max(run->last, block->last);
 	run->arrived = max(run->arrived, block->arrived);
+}
+
+static void add(struct run *run, struct keep_block *block)
+{
+	extend_times(run, block);
 	run->blocks[run->nr++] = block;
 	block->refs++;
 }
@@ -250,6 +255,17 @@ static void release(struct keep *keep, struct run *run, unsigned int from)
 {
 	while (run->nr > from)
 		keep__put(keep, run->blocks[--run->nr]);
+}
+
+/* Leave out the blocks from @nr on, and their times. Caller holds @lock. */
+static void shorten(struct keep *keep, struct run *run, unsigned int nr)
+{
+	unsigned int i;
+
+	release(keep, run, nr);
+	run->first = run->last = run->arrived = 0;
+	for (i = 0; i < nr; i++)
+		extend_times(run, run->blocks[i]);
 }
 
 /* Return: have the blocks samples of the cgroup and nothing else? */
@@ -460,7 +476,7 @@ bool keep__thin(struct keep *keep)
 		}
 		pthread_mutex_lock(&keep->lock);
 	}
-	release(keep, &run, nr);
+	shorten(keep, &run, nr);
 	finish(keep, &run, packed, len);
 	release(keep, &run, 0);
 	free(run.holders);

@@ -19,6 +19,7 @@
 
 #include "recording/keep/keep.h"
 #include "recording/keep/pack.h"
+#include "recording/keep/share.h"
 #include "recording/output/output.h"
 #include "recording/ring/channel.h"
 #include <perf/event.h>
@@ -42,7 +43,8 @@ struct numbered {
 	struct perf_event_header header;
 	u64			 thread;
 	u64			 nr;
-	char			 filler[488];
+	char			 filler[480];
+	u64			 cgroup;
 };
 
 int evlist__parse_sample_timestamp(struct evlist *evlist, union perf_event *event, u64 *timestamp)
@@ -95,16 +97,16 @@ size_t keep_packer__pack(struct keep_packer *packer, const void *records, size_t
 	return (void *)to - (void *)packer->packed;
 }
 
-/* Blocks are not thinned: no sample has a cgroup. */
+/* Blocks that are thinned are not packed. */
 struct keep_unpacker *keep_unpacker__new(size_t max_bytes)
 {
 	(void)max_bytes;
-	return NULL;
+	return malloc(1);
 }
 
 void keep_unpacker__free(struct keep_unpacker *unpacker)
 {
-	(void)unpacker;
+	free(unpacker);
 }
 
 ssize_t keep_unpacker__unpack(struct keep_unpacker *unpacker, const void *packed, size_t len,
@@ -235,6 +237,7 @@ static void append_run(struct appender *appender)
 		};
 		run[i].thread = appender->thread;
 		run[i].nr = ++appender->nr;
+		run[i].cgroup = 1 + !(run[i].nr % 3);
 	}
 	__atomic_fetch_add(&monotonic_ns, RUN_RECORDS, __ATOMIC_RELAXED);
 	appender->keep->sink.write(&appender->keep->sink, &records, &appender->ring);
@@ -564,6 +567,33 @@ static void test_overlap(void)
 	second = snapshot(&keep);
 	check(second.records == 2 * first.records && reaches_end() && found.first[0] == 1,
 	      "with overlap a snapshot has the records of the one before, too");
+	keep__exit(&keep);
+}
+
+/* What is left of the oldest blocks is more than one block: some of them stay as they are. */
+static void test_share(void)
+{
+	const struct keep_block *thinned, *next;
+	struct keep_block *block;
+	struct keep keep;
+
+	begin(&keep, 0, 1ULL << 40, 0, false);
+	keep.share = (struct keep_share){ .enabled = true, .tail = sizeof(u64) };
+	keep.packer = keep_packer__new(KEEP_BLOCK_BYTES, 1, NULL);
+	incompressible = true;
+	append_from(&keep, 0, 1000);
+	pthread_mutex_lock(&keep.lock);
+	list_for_each_entry(block, &keep.blocks, node)
+		block->holders = keep_holders__count(&keep, block->data, block->len);
+	keep.limit_bytes = keep.bytes / 2;
+	check(keep__thin(&keep) && keep.share.nr_cuts == 1, "samples of one cgroup are dropped");
+	thinned = list_first_entry(&keep.blocks, struct keep_block, node);
+	next = list_next_entry(thinned, node);
+	incompressible = false;
+	check(thinned->first == 1 && thinned->last + 1 == next->first &&
+	      thinned->arrived < next->arrived && keep.share.cuts[0].last == thinned->last,
+	      "they are not newer than those that are left of the same blocks");
+	pthread_mutex_unlock(&keep.lock);
 	keep__exit(&keep);
 }
 
@@ -904,6 +934,7 @@ int main(void)
 	test_spare();
 	test_overlap();
 	test_overlap_dropped();
+	test_share();
 	test_rare();
 	test_drop_oldest();
 	test_unsaved();
