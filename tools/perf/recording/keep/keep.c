@@ -32,8 +32,6 @@ static void seal(struct keep *keep, bool ends_round)
 	block->raw_len = block->len;
 	pthread_mutex_lock(&keep->lock);
 	keep_block__seal(block);
-	if (keep->box && !block->slot)
-		keep_box__note_dropped(keep->box, block->last, KEEP_LIMIT_MEMORY);
 	list_add_tail(&block->node, &keep->blocks);
 	keep->newest = max(keep->newest, block->last);
 	keep->newest_record = max(keep->newest_record, block->last);
@@ -107,8 +105,17 @@ static size_t fitting(const struct records *records, size_t pos, size_t space)
 	return end - pos;
 }
 
-static void copy(struct keep_block *block, const struct records *records, struct ring_stats *stats)
+/* Nobody can recover records outside of the file, and their ring will not have them any more. */
+static void note_outside(struct keep *keep)
 {
+	pthread_mutex_lock(&keep->lock);
+	keep_box__note_dropped(keep->box, keep->filling->last, KEEP_LIMIT_MEMORY);
+	pthread_mutex_unlock(&keep->lock);
+}
+
+static void copy(struct keep *keep, const struct records *records, struct ring_stats *stats)
+{
+	struct keep_block *block = keep->filling;
 	u64 nr_records = stats->records, nr_samples = stats->samples;
 	size_t len = records__len(records);
 
@@ -123,6 +130,8 @@ static void copy(struct keep_block *block, const struct records *records, struct
 	if (!block->first || stats->run_first < block->first)
 		block->first = stats->run_first;
 	block->last = max(block->last, stats->run_last);
+	if (keep->box && !block->slot)
+		note_outside(keep);
 }
 
 static int append(struct keep *keep, const struct records *records, struct ring_stats *stats)
@@ -138,7 +147,7 @@ static int append(struct keep *keep, const struct records *records, struct ring_
 		n = fitting(records, pos, KEEP_BLOCK_BYTES - keep->filling->len);
 		if (n) {
 			part = records__part(records, pos, n);
-			copy(keep->filling, &part, stats);
+			copy(keep, &part, stats);
 			pos += n;
 		} else if (keep->filling->len) {
 			seal(keep, false);

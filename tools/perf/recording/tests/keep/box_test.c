@@ -529,6 +529,25 @@ static void test_thin(void)
 	examine();
 }
 
+/* A snapshot that is being written has all of the file: later records are in memory outside. */
+static void test_outside(void)
+{
+	struct box_header *header = keep.box->header;
+	struct keep_stats stats;
+	u64 dropped;
+
+	snapshot(true);
+	keep.limit_bytes = UINT64_MAX;
+	dropped = header->dropped_last;
+	while (header->dropped_last == dropped)
+		append(128);
+	keep__hand_over(&keep, &stats);
+	append(128);
+	check(keep.filling && !keep.filling->slot && header->dropped_last == model.appended,
+	      "records outside of the file are not claimed while their block is filled");
+	keep__end_snapshot(&keep, true);
+}
+
 /* The records of a state that does not fit are none that are missing: the state before is whole. */
 static void store_large_state(void)
 {
@@ -580,6 +599,7 @@ int main(void)
 	check(model.packed > 10 && model.generations > 5 && model.saved &&
 	      keep.box->header->dropped_last, "blocks were packed, saved and dropped");
 	mapping = NULL;
+	test_outside();
 	store_large_state();
 	keep__exit(&keep);
 	check(access(path, F_OK), "a recorder that has saved everything removes the file");
