@@ -64,6 +64,7 @@ struct ring_record {
  * @records:	@nr_records, by checksum
  * @nr_added:	how many the box did not have
  * @oldest:	time of the oldest record [ns]
+ * @lost_since:	time of the first record after a loss whose begin is unknown [ns], or 0
  * @end_time:	the rings have lost nothing up to this time [ns]; UINT64_MAX: up to the end; 0:
  *		unknown
  */
@@ -76,6 +77,7 @@ struct saved_rings {
 	size_t				 nr_records;
 	u64				 nr_added;
 	u64				 oldest;
+	u64				 lost_since;
 	u64				 end_time;
 };
 

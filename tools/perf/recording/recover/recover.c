@@ -281,6 +281,7 @@ static u64 time_of_oldest(const struct recovery *recovery)
 static struct keep_stats span(const struct recovery *recovery)
 {
 	const struct box_header *header = &recovery->reader.header;
+	const u64 lost_since = max((u64)header->lost_since, recovery->rings.lost_since);
 	struct keep_stats kept = {
 		.records = recovery->records, .samples = recovery->samples,
 		.begin = recovery->first, .end = min(recovery->last, (u64)header->complete),
@@ -294,8 +295,8 @@ static struct keep_stats span(const struct recovery *recovery)
 	if (header->dropped_last)
 		kept.limit = header->limit < KEEP_LIMIT_SPACE ? header->limit : KEEP_LIMIT_SPACE;
 	kept.begin = max(kept.begin, (u64)header->dropped_last);
-	if (header->lost_since > kept.begin) {
-		kept.begin = header->lost_since;
+	if (lost_since > kept.begin) {
+		kept.begin = lost_since;
 		kept.limit = KEEP_LIMIT_LOST;
 	}
 	kept.begin = max(kept.begin, recovery->broken);

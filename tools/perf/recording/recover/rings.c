@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include "util/debug.h"
 #include "util/event.h"
+#include "util/evlist.h"
+#include "util/evsel.h"
 #include "recording/keep/guard.h"
 #include "recording/lib/checksum.h"
 #include "recording/lib/fd.h"
@@ -103,7 +105,7 @@ static int compare(const void *a, const void *b)
  * struct ring_end - up to which time a ring has everything
  * @last:	time of the newest record before the first loss [ns]
  * @max_size:	of a record [bytes]
- * @lost:	the ring has lost records
+ * @lost:	the ring has lost records after @last
  */
 struct ring_end {
 	u64	last;
@@ -276,9 +278,35 @@ int recovery__read_ring_sideband(struct recovery *recovery,
  * Write
  */
 
-static void note_end(struct ring_end *end, const union perf_event *event, u64 time)
+/* Tracking rings lose no records of the kept streams. */
+static bool is_of_tracking(const struct recovery *recovery, const union perf_event *event)
 {
-	end->lost |= event->header.type == PERF_RECORD_LOST;
+	struct evsel *evsel = evlist__id2evsel(recovery->evlist, event->lost.id);
+
+	return evsel && evsel__is_dummy_event(evsel);
+}
+
+/*
+ * If the first record tells of a loss, the ring was full when the recorder read it last, and the
+ * box may have newer records of other rings. Claim nothing up to there, as where the recorder has
+ * read of the loss.
+ */
+static void note_loss(struct recovery *recovery, struct ring_end *end,
+		      const union perf_event *event, u64 time)
+{
+	bool is_first = !end->max_size;
+
+	if (is_first && time && !is_of_tracking(recovery, event))
+		recovery->rings.lost_since = max(recovery->rings.lost_since, time);
+	else
+		end->lost = true;
+}
+
+static void note_end(struct recovery *recovery, struct ring_end *end,
+		     const union perf_event *event, u64 time)
+{
+	if (event->header.type == PERF_RECORD_LOST)
+		note_loss(recovery, end, event, time);
 	end->max_size = max(end->max_size, (size_t)event->header.size);
 	if (!end->lost)
 		end->last = max(end->last, time);
@@ -301,7 +329,7 @@ static int write_records(struct record_sink *sink, const struct records *records
 		union perf_event *event = records->part[0].iov_base + iter.pos;
 		struct ring_record *record = find(&recovery->rings, event);
 
-		note_end(&visitor->end, event, recovery__time(recovery, event));
+		note_end(recovery, &visitor->end, event, recovery__time(recovery, event));
 		if (is_sideband(event) || (record && record->is_written))
 			continue;
 		err = recovery__write_record(recovery, event);

@@ -233,6 +233,43 @@ rm "$box.rings"
 rm -f "$work/recovered"
 wait_until 60 ended "$(< "$work/guard")" || error "the guard does not end"
 
+# The ring of one CPU loses calls, and is read while it is full. Its next record tells of the loss,
+# and is not read. Meanwhile, all rings are read several times, each 0.25 s: a sixteenth of what is
+# kept.
+subtest "a loss that the recorder had not read of when it was killed"
+read -r -a cpus < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))')
+if ((${#cpus[@]} > 1)); then
+	rm -f "$work"/data*
+	recorder_start -a "${event[@]}" -o "$work/data" --keep-file="$box" --keep=4s -m 64
+	taskset -c "${cpus[1]}" "$work/$comm" --idle --threads 1 --rate 400 --duration 600 \
+		> "$work/issued.other" &
+	numbered=$!
+	pinned=(taskset -c "${cpus[0]}" "$work/$comm" --threads 1)
+	pause 0.3
+	recorder_suspend
+	"${pinned[@]}" --tag 8 --count 10007 > "$work/issued"
+	kill -CONT "$recorder"
+	pause 1.5
+	recorder_suspend
+	"${pinned[@]}" --tag 9 --count 97 > "$work/issued"
+	kill_recorder 0
+	recover || error "not recovered: $(< "$work/inject.err")"
+	all=$(numbered_ranges "$work/recovered")
+	is_complete "$work/recovered"
+	trace_options=(--time "$begin,$end")
+	claimed=$(numbered_ranges "$work/recovered")
+	trace_options=()
+	note "of $all, $claimed are claimed"
+	if [[ $all = *8:1-10007* || $all != *9:1-97* ]]; then
+		inconclusive "calls were lost otherwise"
+	else
+		[[ $claimed != *8:* ]] || error "a time without calls is claimed"
+		[[ $claimed = *9:* ]] || error "the last calls are not claimed"
+	fi
+else
+	inconclusive "one CPU"
+fi
+
 # Stop one thread until the recorder is killed.
 cat > "$work/stop_thread.py" << 'END'
 import ctypes, os, sys
