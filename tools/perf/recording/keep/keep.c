@@ -183,7 +183,8 @@ static int write_kept(struct record_sink *sink, const struct records *records, s
 
 /*
  * Records that are appended after this mark are not older than any record before the last one
- * (rounds.h). Caller holds @append.
+ * (rounds.h). What a ring had lost by the mark before that, the kernel tells with the first record
+ * after the next visit; the visit for this mark has read it, if there is one. Caller holds @append.
  */
 static void note_complete(struct keep *keep)
 {
@@ -191,7 +192,8 @@ static void note_complete(struct keep *keep)
 
 	if (!keep->box || (block && !block->slot))
 		return;
-	keep_box__note_complete(keep->box, keep->round_newest);
+	keep_box__note_complete(keep->box, keep->round_before);
+	keep->round_before = keep->round_newest;
 	pthread_mutex_lock(&keep->lock);
 	keep->round_newest = max(keep->round_newest, keep->newest_record);
 	pthread_mutex_unlock(&keep->lock);

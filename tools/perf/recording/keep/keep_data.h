@@ -154,6 +154,7 @@ struct keep_stats {
  * @append:	see above
  * @filling:	the block that records are appended to, or NULL
  * @round_newest: time of the newest record when the last round ended [ns]
+ * @round_before: likewise, when the round before that ended
  * @no_memory:	a block could not be allocated, as was reported: nothing is appended any more
  * @lock:	see above; protects the fields below
  * @blocks:	the kept blocks, oldest first
@@ -206,6 +207,7 @@ struct keep {
 	pthread_mutex_t		 append;
 	struct keep_block	*filling;
 	u64			 round_newest;
+	u64			 round_before;
 	bool			 no_memory;
 	pthread_mutex_t		 lock;
 	struct list_head	 blocks;

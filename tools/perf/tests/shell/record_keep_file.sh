@@ -49,7 +49,7 @@ ended() {
 	gone "$1" || grep -q '^State:.Z' "/proc/$1/status"
 }
 
-# has_span: had all rings been read twice before the recorder was killed?
+# has_span: had all rings been read three times before the recorder was killed?
 has_span() {
 	awk "BEGIN { exit !($begin < $end) }"
 }
@@ -148,7 +148,7 @@ for ((i = 0; i < kills && !result_errors; i++)); do
 	2) try --keep=1s,32M ;;
 	esac
 done
-note "$rounds killed: $killed recovered and complete, $early before a record was kept, $late before two visits of all rings, or before a call"
+note "$rounds killed: $killed recovered and complete, $early before a record was kept, $late before three visits of all rings, or before a call"
 note "$asked wrote snapshots meanwhile, $twice of these had the last one in the box as well"
 ((killed || result_errors)) || inconclusive "the readers got no CPU in time"
 rm -f "$box"
