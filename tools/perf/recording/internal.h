@@ -34,6 +34,8 @@ int recorder__take_snapshot(struct recorder *rec, bool to_next_file);
 /**
  * recorder__take_last - write the snapshot at the end of the recording, when the readers have ended
  *
+ * With --keep-file, the caller ends it (keep__end_snapshot()) when the file is complete.
+ *
  * Return: 0, or a negative errno.
  */
 int recorder__take_last(struct recorder *rec);

@@ -396,6 +396,17 @@ static void omit_build_ids(struct output *output)
 	output->build_ids = output->cache_binaries = output->sample_times = false;
 }
 
+/*
+ * The file of --keep-file has the last records until another has them for sure: its header may not
+ * fit, or the disk may refuse it in the end.
+ */
+static void end_kept(struct recorder *rec, bool saved)
+{
+	rec->keep.unsaved_end = !saved;
+	if (rec->keep.box)
+		keep__end_snapshot(&rec->keep, saved);
+}
+
 static int end(struct recorder *rec, int err)
 {
 	const unsigned int nr_missing = rec->nr_missing;
@@ -423,12 +434,13 @@ static int end(struct recorder *rec, int err)
 
 	if (rec->triggers.workload.exec_errno) {
 		discard(rec);
+		end_kept(rec, true);
 		return err;
 	}
 	err = recorder__close_file(rec, rec->rotation.enabled || rec->timestamp_filename) ?: err;
 	if (!err && (rec->rotation.enabled || recorder__has_snapshots(rec)))
 		sync_snapshot(rec);
-	rec->keep.unsaved_end = err || rec->nr_missing > nr_missing;
+	end_kept(rec, !err && rec->nr_missing == nr_missing);
 	rec->bpf_ring.saved = !rec->keep.unsaved_end;
 	/* Commands that the main loop did not see before it ended are part of the last snapshot. */
 	capture__asked(&rec->capture, &nr_commands);

@@ -429,8 +429,8 @@ int recorder__take_last(struct recorder *rec)
 	if (first_err && !err)
 		pr_err("The newest records of the last snapshot are saved.\n");
 	rec->output.droppable = false;
-	/* A file of --keep-file remains, and has what is in no other. */
-	keep__end_snapshot(&rec->keep, !err || !rec->keep.box);
+	if (!rec->keep.box)
+		keep__end_snapshot(&rec->keep, true);
 	return first_err ?: snapshot.drain_err;
 }
 

@@ -13,7 +13,7 @@ kills=${kills:-3}
 damages=${NIGHT:+1000}
 damages=${damages:-16}
 
-need_numbered
+need_numbered spoil_writes
 command -v python3 > /dev/null || skip "no python3"
 numbered_event
 box=$work/box
@@ -366,6 +366,36 @@ if mount_small "$work/small" 1m; then
 	fi
 	rm -f "$box"
 fi
+
+# spoiled FAULT [record options]: record on a disk that has the fault (helpers/spoil_writes.c)
+spoiled() {
+	rm -f "$work"/data*
+	wrapper=(env "LD_PRELOAD=$(realpath "$BUILD/tests/spoil_writes")" "SPOIL_WRITES=$1"
+		"SPOIL_FILE=$(realpath "$work")/data*")
+	recorder_start -a "${event[@]}" -o "$work/data" --keep-file="$box" --keep=32M "${@:2}"
+	wrapper=()
+}
+
+# stays RANGES: end the recorder, and check that the file remains and holds these calls
+stays() {
+	control stop
+	recorder_end
+	((status)) || error "exit status 0"
+	grep -q 'still in .*perf inject --recover-keep' "$work/record.err" || error "it is not said"
+	if recover; then
+		holds "$work/recovered" "$1"
+	else
+		error "not recovered: $(< "$work/inject.err")"
+	fi
+	rm -f "$box"
+}
+
+for fault in 'close 122' 'sync 5'; do
+	subtest "what is written, but not saved at the end: $fault"
+	spoiled "$fault"
+	numbered_calls 1 997
+	stays 1:1-997
+done
 
 # refused MESSAGE [record options]: check that perf record does not begin, and says why
 refused() {
