@@ -25,11 +25,21 @@ struct recorder;
 /**
  * recorder__take_snapshot - write what the capture thread has copied, and what is kept
  * @to_next_file: complete the file with it, and begin the next
+ * @sync:	sync it: the caller will say that it is written
  *
  * Return: 0, also if it was dropped after a message (@rec->nr_missing), or a negative errno that
  * ends the recording.
  */
-int recorder__take_snapshot(struct recorder *rec, bool to_next_file);
+int recorder__take_snapshot(struct recorder *rec, bool to_next_file, bool sync);
+
+/** recorder__snapshot_file - return where the last snapshot is; NULL for a pipe */
+const char *recorder__snapshot_file(const struct recorder *rec);
+
+/**
+ * recorder__sync_snapshot - wait for the disk, unless --no-fsync is given; note an error in
+ * @rec->nr_missing, after a message
+ */
+void recorder__sync_snapshot(struct recorder *rec);
 
 /**
  * recorder__take_last - write the snapshot at the end of the recording, when the readers have ended

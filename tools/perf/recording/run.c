@@ -53,24 +53,6 @@ static ssize_t drain(struct recorder *rec, bool *whole)
  * Reactions to what the capture thread was asked for. It has taken the copies.
  */
 
-/* Where the last snapshot is. Return: NULL for a pipe. */
-static const char *snapshot_file(const struct recorder *rec)
-{
-	if (output__is_pipe(&rec->output))
-		return NULL;
-	return rec->summary.last_file[0] && rec->rotation.enabled ? rec->summary.last_file :
-								     rec->output.data.path;
-}
-
-/* The snapshot was asked for and is written. Sync it before the answer says so. */
-static void sync_snapshot(struct recorder *rec)
-{
-	const char *file = snapshot_file(rec);
-
-	if (rec->fsync && file && output__sync(&rec->output, file))
-		rec->nr_missing++;
-}
-
 /* Leave messages to a command that is recorded: the service manager may wait for them. */
 static bool notifies(const struct recorder *rec)
 {
@@ -79,7 +61,7 @@ static bool notifies(const struct recorder *rec)
 
 static void notify_snapshot(const struct recorder *rec, const char *error)
 {
-	const char *file = snapshot_file(rec);
+	const char *file = recorder__snapshot_file(rec);
 
 	if (error)
 		notify__send("STATUS=Recording; the last snapshot failed");
@@ -92,7 +74,7 @@ static void notify_snapshot(const struct recorder *rec, const char *error)
 static void answer_commands(struct recorder *rec, unsigned int nr, const char *error)
 {
 	while (nr--)
-		control__answer(&rec->triggers.control, error, snapshot_file(rec),
+		control__answer(&rec->triggers.control, error, recorder__snapshot_file(rec),
 				rec->summary.complete_ns, keep_limit__name(rec->summary.limit),
 				rec->summary.too_long);
 }
@@ -112,14 +94,12 @@ static int react(struct recorder *rec, unsigned int what, unsigned int nr_comman
 		if (rec->advice.wanted_ns)
 			error = "--advise only measures";
 		else if (to_next_file || recorder__has_snapshots(rec))
-			err = recorder__take_snapshot(rec, to_next_file);
+			err = recorder__take_snapshot(rec, to_next_file, true);
 		else
 			error = "no event is recorded in overwrite mode, no AUX area with -S, and nothing kept (--keep)";
 	}
 	if (error)
 		pr_warning("Cannot take a snapshot: %s.\n", error);
-	else if (what & TRIGGER_SNAPSHOTS && !err && rec->nr_missing == nr_missing)
-		sync_snapshot(rec);
 	if (err || rec->nr_missing > nr_missing)
 		error = "the snapshot could not be written, see the messages of perf record";
 	if (what & TRIGGER_SNAPSHOTS && notifies(rec))
@@ -220,7 +200,7 @@ static int snapshot_of_size(struct recorder *rec)
 	const struct snapshot_cause cause = snapshot_cause__now("size");
 
 	return capture__take(&rec->capture, TRIGGER_TIME, &cause) ?:
-	       recorder__take_snapshot(rec, true);
+	       recorder__take_snapshot(rec, true, false);
 }
 
 /*
@@ -357,7 +337,7 @@ static int begin(struct recorder *rec)
 	if (!err)
 		pr_debug("perf record has started\n");	/* upstream's tests wait for this */
 	if (!err && bpf_ring__adopted(&rec->bpf_ring))
-		err = recorder__take_snapshot(rec, rec->rotation.enabled);
+		err = recorder__take_snapshot(rec, rec->rotation.enabled, false);
 	return err;
 }
 
@@ -439,7 +419,7 @@ static int end(struct recorder *rec, int err)
 	}
 	err = recorder__close_file(rec, rec->rotation.enabled || rec->timestamp_filename) ?: err;
 	if (!err && (rec->rotation.enabled || recorder__has_snapshots(rec)))
-		sync_snapshot(rec);
+		recorder__sync_snapshot(rec);
 	end_kept(rec, !err && rec->nr_missing == nr_missing);
 	rec->bpf_ring.saved = !rec->keep.unsaved_end;
 	/* Commands that the main loop did not see before it ended are part of the last snapshot. */

@@ -82,27 +82,32 @@ static void measure_kept(struct recorder *rec)
  * @rec:	the recorder
  * @progress:	how far it is
  * @begin:	time of the oldest record in the first block of this file [ns], or 0
+ * @nr_missing: of @rec, before the first of its files
  */
 struct kept_writing {
 	struct recorder	*rec;
 	struct progress	 progress;
 	u64		 begin;
+	unsigned int	 nr_missing;
 };
 
 /*
  * Complete this file, and continue the snapshot in another one, which begins with the live state.
- * If this one could be cut (recorder__take_last()), so can the next.
+ * If this one could be cut (recorder__take_last()), so can the next. From a file on that cannot be
+ * completed, all kept records stay.
  */
-static int continue_in_next_file(struct recorder *rec)
+static int continue_in_next_file(struct kept_writing *writing)
 {
+	struct recorder *rec = writing->rec;
 	int err = sideband__finish_snapshot(&rec->sideband) ?: recorder__end_data(rec);
 	bool has_whole = rec->output.has_whole;
 
 	err = err ?: output__flush(&rec->output);
 	if (err)
 		return err;
-	keep__save_part(&rec->keep);
 	err = recorder__next_file(rec);
+	if (rec->nr_missing == writing->nr_missing)
+		keep__save_part(&rec->keep);
 	if (!err && has_whole)
 		output__set_whole(&rec->output);
 	return err ?: sideband__begin_snapshot(&rec->sideband);
@@ -114,7 +119,7 @@ static int split(struct kept_writing *writing, u64 first)
 	int err = 0;
 
 	if (ns && writing->begin && first >= writing->begin + ns) {
-		err = continue_in_next_file(writing->rec);
+		err = continue_in_next_file(writing);
 		writing->begin = 0;
 	}
 	writing->begin = writing->begin ?: first;
@@ -148,7 +153,9 @@ static void after_block(void *arg, u64 records, u64 all)
 
 static int write_kept(struct recorder *rec, struct keep_stats *stats)
 {
-	struct kept_writing writing = { .rec = rec, .progress = progress__begin() };
+	struct kept_writing writing = {
+		.rec = rec, .progress = progress__begin(), .nr_missing = rec->nr_missing,
+	};
 	const struct keep_writer writer = {
 		.before_block = before_block, .before_mark = before_mark,
 		.after_block = after_block, .arg = &writing,
@@ -450,26 +457,54 @@ int recorder__drop_snapshot(struct recorder *rec)
 	return err;
 }
 
-int recorder__take_snapshot(struct recorder *rec, bool to_next_file)
+const char *recorder__snapshot_file(const struct recorder *rec)
+{
+	if (output__is_pipe(&rec->output))
+		return NULL;
+	return rec->summary.last_file[0] && rec->rotation.enabled ? rec->summary.last_file :
+								     rec->output.data.path;
+}
+
+void recorder__sync_snapshot(struct recorder *rec)
+{
+	const char *file = recorder__snapshot_file(rec);
+
+	if (rec->fsync && file && output__sync(&rec->output, file))
+		rec->nr_missing++;
+}
+
+/*
+ * Leave kept records to the next snapshot if the file of this one cannot be completed or synced:
+ * rather twice than in no file. A file that goes on has them, whatever fsync() says.
+ */
+int recorder__take_snapshot(struct recorder *rec, bool to_next_file, bool sync)
 {
 	struct snapshot snapshot = { .rings.cause = snapshot_cause__now("request") };
+	const unsigned int nr_missing = rec->nr_missing;
 	struct reader_sched usual;
+	bool saved;
 	int err;
 
 	/* The previous snapshot, which was being written, has answered this request as well. */
-	if (!snapshotter__pending(&rec->snapshotter))
+	if (!snapshotter__pending(&rec->snapshotter)) {
+		if (sync)
+			recorder__sync_snapshot(rec);
 		return 0;
+	}
 	err = raise_main_thread(rec, &usual);
 	if (!err)
 		err = to_next_file ? switch_files(rec, &snapshot, &usual) :
 				     snapshot_to_this_file(rec, &snapshot, &usual);
+	if (sync && !err && rec->nr_missing == nr_missing)
+		recorder__sync_snapshot(rec);
+	saved = snapshot.saved && !(to_next_file && rec->nr_missing > nr_missing);
 	if (err && rec->output.droppable) {
 		if (!snapshot.saved)
 			summary__dropped(&rec->summary, &snapshot.rings, &snapshot.kept,
 					 &snapshot.rings.cause);
 		err = recorder__drop_snapshot(rec);
 	}
-	keep__end_snapshot(&rec->keep, snapshot.saved || !rec->output.droppable);
+	keep__end_snapshot(&rec->keep, saved || !rec->output.droppable);
 	if (rec->output.droppable)
 		sideband__end_snapshot(&rec->sideband, snapshot.rings.horizon);
 	return err;

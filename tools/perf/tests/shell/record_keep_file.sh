@@ -395,6 +395,13 @@ for fault in 'close 122' 'sync 5'; do
 	spoiled "$fault"
 	numbered_calls 1 997
 	stays 1:1-997
+
+	subtest "a snapshot that is written, but not saved: $fault"
+	spoiled "$fault" --switch-output
+	numbered_calls 1 997
+	control snapshot && error "it is acknowledged"
+	numbered_calls 2 499
+	stays "1:1-997 2:1-499"
 done
 
 # refused MESSAGE [record options]: check that perf record does not begin, and says why
