@@ -7,10 +7,25 @@
  */
 #include "ring.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
 #define PMU		"/sys/bus/event_source/devices/intel_pt/"
 #define BRANCH		0x2000
 #define DATA_PAGES	4
 #define ROUNDS		200
+
+/* Write 1000 bytes of trace when the event is started, and trace no task. */
+#define ATTR_SYNTH(...)							\
+	((struct perf_event_attr){					\
+		.size = sizeof(struct perf_event_attr),			\
+		.type = read_number(PMU "type"),			\
+		.config = BRANCH, .config1 = 1000,			\
+		.exclude_kernel = 1,					\
+		.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING,		\
+		##__VA_ARGS__						\
+	})
 
 /* Two threads on one CPU: if @yields, the traced one is switched out often. */
 struct traced {
@@ -266,29 +281,22 @@ static void *run_parent(void *arg)
 
 static int open_synth(pid_t tid, int cpu, bool inherit)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = read_number(PMU "type"),
-		.config = BRANCH,
-		.config1 = 1000,
-		.exclude_kernel = 1,
-		.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING,
-		.inherit = inherit,
-		.disabled = !inherit,
-	};
+	struct perf_event_attr attr = ATTR_SYNTH(.inherit = inherit,
+						 .disabled = !inherit);
 
 	return perf_open(&attr, tid, cpu);
 }
 
-/* Return whether @event or a child of it has been active. */
-static bool was_active(int event)
+/* Return for how long @event and its children have been active [ns]. */
+static uint64_t running_ns(int event)
 {
 	struct {
 		uint64_t	value, running;
 	} count;
 
-	return read(event, &count, sizeof(count)) == sizeof(count) &&
-	       count.running;
+	if (read(event, &count, sizeof(count)) != sizeof(count))
+		return 0;
+	return count.running;
 }
 
 static void *map_at(struct ring *ring, size_t pages)
@@ -350,7 +358,7 @@ TEST_F_TIMEOUT(aux_children, redirect_while_child_is_traced, 300)
 		unshared = perf_open(&dummy, family.tid, -1);
 		ASSERT_GE(unshared, 0);
 		atomic_store(&family.fork, true);
-		while (!was_active(event))
+		while (!running_ns(event))
 			usleep(100);
 		ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, -1L));
 		munmap(area, 4 * page_size());
@@ -366,6 +374,173 @@ TEST_F_TIMEOUT(aux_children, redirect_while_child_is_traced, 300)
 			munmap(area, 8 * page_size());
 		ring_close(&ring);
 	}
+}
+
+/*
+ * A process that spins on the second CPU. @event writes to the AUX area of
+ * @ring. One task has no two events of this PMU: that of @ring is removed when
+ * the process executes a program, and its ring stays.
+ */
+FIXTURE(aux_output)
+{
+	int		keep;	/* an event that keeps the hooks of soft_pt */
+	pid_t		child;
+	struct ring	ring, other;
+	void		*area;
+	int		event;
+};
+
+FIXTURE_VARIANT(aux_output)
+{
+	bool		any_cpu;
+};
+
+FIXTURE_VARIANT_ADD(aux_output, one_cpu)
+{
+	.any_cpu = false,
+};
+
+FIXTURE_VARIANT_ADD(aux_output, any_cpu)
+{
+	.any_cpu = true,
+};
+
+#define SPIN		"AUX_RACES_SPIN"
+
+/* Write a byte to the descriptor in SPIN, if there is one, and spin. */
+static __attribute__((constructor)) void spin(void)
+{
+	const char *fd = getenv(SPIN);
+
+	if (!fd)
+		return;
+	if (write(atoi(fd), "", 1) == 1)
+		for (;;)
+			;
+	_exit(1);
+}
+
+/*
+ * When a byte is read from @start, execute a program that is not switched out
+ * once it has written one to @started.
+ */
+static void wait_and_spin(int start, int started)
+{
+	struct sched_param param = { .sched_priority = 1 };
+	char variable[32], byte;
+	char *const environment[] = { variable, NULL };
+
+	snprintf(variable, sizeof(variable), SPIN "=%d", started);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pin_to_cpu(nth_cpu(1));
+	if (read(start, &byte, 1) != 1 ||
+	    sched_setscheduler(0, SCHED_FIFO, &param))
+		_exit(1);
+	execle("/proc/self/exe", "spin", NULL, environment);
+	_exit(1);
+}
+
+/* Let @self->event write to the ring of @fd. */
+static void write_to(struct __test_metadata *_metadata,
+		     FIXTURE_DATA(aux_output) *self, int fd)
+{
+	uint64_t before;
+
+	ASSERT_EQ(0, ioctl(self->event, PERF_EVENT_IOC_SET_OUTPUT, fd));
+	ASSERT_EQ(0, ioctl(self->event, PERF_EVENT_IOC_DISABLE, 0));
+	before = running_ns(self->event);
+	ASSERT_EQ(0, ioctl(self->event, PERF_EVENT_IOC_ENABLE, 0));
+	while (running_ns(self->event) == before)
+		usleep(100);
+}
+
+FIXTURE_SETUP(aux_output)
+{
+	struct perf_event_attr removed = ATTR_SYNTH(.disabled = 1,
+						    .remove_on_exec = 1);
+	struct perf_event_attr dummy = ATTR_DUMMY();
+	int cpu, start[2], started[2];
+	char byte;
+
+	REQUIRE_ROOT();
+	if (read_number(PMU "caps/software") != 1)
+		SKIP(return, "no software Intel PT PMU (soft_pt)");
+	if (nth_cpu(1) < 0)
+		SKIP(return, "needs two CPUs");
+	cpu = variant->any_cpu ? -1 : nth_cpu(1);
+	ASSERT_EQ(0, pin_to_cpu(nth_cpu(0)));
+	self->keep = open_synth(0, nth_cpu(0), false);
+	ASSERT_GE(self->keep, 0);
+
+	ASSERT_EQ(0, pipe(start));
+	ASSERT_EQ(0, pipe(started));
+	self->child = fork();
+	ASSERT_GE(self->child, 0);
+	if (!self->child)
+		wait_and_spin(start[0], started[1]);
+	ASSERT_EQ(0, ring_map(&self->ring,
+			      perf_open(&removed, self->child, cpu),
+			      DATA_PAGES, PROT_READ | PROT_WRITE));
+	self->area = map_at(&self->ring, 4);
+	ASSERT_NE(MAP_FAILED, self->area);
+	ASSERT_EQ(0, ring_map(&self->other,
+			      perf_open(&dummy, self->child, cpu),
+			      DATA_PAGES, PROT_READ | PROT_WRITE));
+	ASSERT_EQ(1, write(start[1], "", 1));
+	close(started[1]);
+	ASSERT_EQ(1, read(started[0], &byte, 1));
+	close(started[0]);
+	close(start[0]);
+	close(start[1]);
+
+	self->event = open_synth(self->child, cpu, false);
+	ASSERT_GE(self->event, 0);
+	write_to(_metadata, self, self->ring.fd);
+}
+
+FIXTURE_TEARDOWN(aux_output)
+{
+	if (self->child > 0) {
+		kill(self->child, SIGKILL);
+		waitpid(self->child, NULL, 0);
+	}
+	if (self->event > 0)
+		close(self->event);
+	if (self->area && self->area != MAP_FAILED)
+		munmap(self->area, self->ring.page->aux_size);
+	ring_close(&self->ring);
+	ring_close(&self->other);
+	close(self->keep);
+}
+
+/* Return the number of bytes that the ring's PERF_RECORD_AUX are about. */
+static uint64_t recorded_bytes(const struct ring *ring)
+{
+	uint64_t at = ring->page->data_tail, head = ring_head(ring), bytes = 0;
+	static struct record record;
+
+	for (; ring_record_at(ring, at, head, &record);
+	     at += record.header.size) {
+		if (record.header.type == PERF_RECORD_AUX)
+			bytes += record.words[2];
+	}
+	return bytes;
+}
+
+/* The last record is in the ring whose area it is about. */
+TEST_F(aux_output, records_of_redirected_event)
+{
+	const struct perf_event_mmap_page *page = self->ring.page;
+	const long to[] = { self->other.fd, -1 };
+
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, ioctl(self->event, PERF_EVENT_IOC_SET_OUTPUT,
+				   to[i]));
+		EXPECT_EQ(page->aux_written, recorded_bytes(&self->ring));
+		EXPECT_EQ(0, recorded_bytes(&self->other));
+		write_to(_metadata, self, self->ring.fd);
+	}
+	EXPECT_LT(0, page->aux_written);
 }
 
 TEST_HARNESS_MAIN
