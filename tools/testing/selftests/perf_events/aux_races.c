@@ -543,4 +543,49 @@ TEST_F(aux_output, records_of_redirected_event)
 	EXPECT_LT(0, page->aux_written);
 }
 
+struct redirection {
+	int		event, to, result;
+	atomic_bool	begins;
+};
+
+static void *redirect(void *arg)
+{
+	struct redirection *it = arg;
+
+	atomic_store(&it->begins, true);
+	it->result = ioctl(it->event, PERF_EVENT_IOC_SET_OUTPUT, it->to);
+	return NULL;
+}
+
+/*
+ * The area is unmapped while the writer is neither an event of its ring any
+ * more nor of the next one: it waits for a grace period in between. The writer
+ * stops. Otherwise the area outlives its mapping.
+ */
+TEST_F(aux_output, unmap_while_redirecting)
+{
+	const struct perf_event_mmap_page *page = self->ring.page;
+
+	for (int round = 0; round < 4; round++) {
+		struct redirection it = {
+			.event = self->event,
+			.to = self->other.fd,
+		};
+		pthread_t thread;
+
+		ASSERT_EQ(0, pthread_create(&thread, NULL, redirect, &it));
+		while (!atomic_load(&it.begins))
+			usleep(100);
+		usleep(500);
+		munmap(self->area, page->aux_size);
+		/* A new area, of another size */
+		self->area = map_at(&self->ring, round % 2 ? 4 : 8);
+		EXPECT_NE(MAP_FAILED, self->area);
+		pthread_join(thread, NULL);
+		ASSERT_EQ(0, it.result);
+		ASSERT_NE(MAP_FAILED, self->area);
+		write_to(_metadata, self, self->ring.fd);
+	}
+}
+
 TEST_HARNESS_MAIN
