@@ -196,6 +196,65 @@ TEST_F(inherited, sum_at_exec)
 	EXPECT_GE(ns, 20000000);
 }
 
+/* Execute a program without being preempted, when @fd is written to. */
+static void wait_and_exec(int fd)
+{
+	struct sched_param param = { .sched_priority = 1 };
+	char byte;
+
+	if (read(fd, &byte, 1) != 1)
+		_exit(1);
+	if (sched_setscheduler(0, SCHED_FIFO, &param))
+		_exit(KSFT_SKIP);
+	execl("/bin/true", "true", NULL);
+	_exit(1);
+}
+
+/*
+ * attr.remove_on_exec: the leader of a group is removed. A sibling that stays
+ * goes on counting, here together with an event without a group.
+ */
+TEST_F(inherited, siblings_at_exec)
+{
+	struct perf_event_attr
+		removed = ATTR_DUMMY(.sample_period = 0, .remove_on_exec = 1),
+		faults = ATTR_FAULTS(.sample_period = 0, .disabled = 1,
+				     .enable_on_exec = 1);
+	int leader, sibling, single, start[2], status;
+	uint64_t count, expected;
+	pid_t child;
+
+	/* Load the program: faults that read it would switch to other tasks. */
+	ASSERT_EQ(0, system("/bin/true"));
+	ASSERT_EQ(0, pipe(start));
+	child = fork();
+	ASSERT_GE(child, 0);
+	if (!child)
+		wait_and_exec(start[0]);
+	leader = perf_open(&removed, child, -1);
+	ASSERT_GE(leader, 0)
+		TH_LOG("perf_event_open: %s", strerror(errno));
+	sibling = syscall(SYS_perf_event_open, &faults, child, -1, leader,
+			  PERF_FLAG_FD_CLOEXEC);
+	ASSERT_GE(sibling, 0);
+	single = perf_open(&faults, child, -1);
+	ASSERT_GE(single, 0);
+	ASSERT_EQ(1, write(start[1], "", 1));
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	if (WEXITSTATUS(status) == KSFT_SKIP)
+		SKIP(return, "cannot use SCHED_FIFO");
+	ASSERT_EQ(0, status);
+	ASSERT_EQ(sizeof(count), read(sibling, &count, sizeof(count)));
+	ASSERT_EQ(sizeof(expected), read(single, &expected, sizeof(expected)));
+	EXPECT_LT(0, expected);
+	EXPECT_EQ(expected, count);
+	close(sibling);
+	close(single);
+	close(leader);
+	close(start[0]);
+	close(start[1]);
+}
+
 static void *exit_at_once(void *arg)
 {
 	return NULL;
