@@ -28,6 +28,10 @@ static void soft_pt_start(struct perf_event *event, int mode)
 		pt->paused = false;
 		return;
 	}
+	if (pt->event == event) {	/* throttled until now */
+		pt->paused = READ_ONCE(event->hw.aux_paused);
+		return;
+	}
 
 	pt->event = event;
 	if (!soft_pt_area_begin(pt)) {
@@ -43,19 +47,23 @@ static void soft_pt_start(struct perf_event *event, int mode)
 		soft_pt_step_start(pt);
 }
 
+/*
+ * Without PERF_EF_UPDATE, the core pauses or throttles the event, perhaps in an
+ * NMI that has interrupted this driver. The event stays started.
+ */
 static void soft_pt_stop(struct perf_event *event, int mode)
 {
 	struct soft_pt *pt = this_cpu_ptr(&soft_pt_cpu);
 
-	if (mode & PERF_EF_PAUSE) {
+	if (event->hw.state & PERF_HES_STOPPED)
+		return;
+	if (!(mode & PERF_EF_UPDATE)) {
 		pt->paused = true;
 		if (!in_nmi())
 			soft_pt_step_leave(pt);
 		return;
 	}
 
-	if (event->hw.state & PERF_HES_STOPPED)
-		return;
 	if (!event->attr.config1)
 		soft_pt_step_stop(pt);
 	soft_pt_area_end(pt);

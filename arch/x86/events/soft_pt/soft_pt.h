@@ -12,8 +12,8 @@
  *
  * Each CPU has one struct soft_pt. Only that CPU accesses it, with interrupts
  * disabled, so no locks are needed. An NMI may copy the end of the area into a
- * sample, whose last packet may then be incomplete, and may set @paused; it
- * changes nothing else.
+ * sample, whose last packet may then be incomplete, and may set @paused: the
+ * core pauses and throttles events in NMIs. An NMI changes nothing else.
  *
  * The trace matches that of hardware which is configured to exclude the
  * kernel. Packet generation is enabled (TIP.PGE) when a task returns to user
@@ -87,7 +87,7 @@ struct soft_pt_area {
  *
  * step.c:
  * @notifier:	registered while the event is started
- * @paused:	do not enable packet generation (aux_action)
+ * @paused:	do not enable packet generation (aux_action, throttling)
  * @packet_en:	packet generation is enabled: a TIP.PGE was written for the
  *		current task
  * @armed:	TF in the current task's registers was set by this driver

@@ -376,6 +376,103 @@ TEST_F_TIMEOUT(aux_children, redirect_while_child_is_traced, 300)
 	}
 }
 
+#define SAMPLE_RATE	"/proc/sys/kernel/perf_event_max_sample_rate"
+#define THROTTLES	11
+
+/* A thread that is traced in a group with a sampler, which is throttled. */
+struct throttled {
+	struct ring	ring;
+	void		*area;
+	int		sampler;
+	int		error;
+	unsigned int	throttles, traces, switches;
+};
+
+static bool open_group(struct throttled *t)
+{
+	struct perf_event_attr
+		trace = ATTR_SYNTH(.disabled = 1, .context_switch = 1),
+		clock = ATTR_DUMMY(.config = PERF_COUNT_SW_CPU_CLOCK,
+				   .sample_period = 20000);
+
+	if (ring_map(&t->ring, perf_open(&trace, 0, -1), 64,
+		     PROT_READ | PROT_WRITE))
+		return false;
+	t->area = map_at(&t->ring, 4);
+	if (t->area == MAP_FAILED)
+		return false;
+	t->sampler = syscall(SYS_perf_event_open, &clock, 0, -1, t->ring.fd,
+			     PERF_FLAG_FD_CLOEXEC);
+	return t->sampler >= 0 &&
+	       !ioctl(t->sampler, PERF_EVENT_IOC_SET_OUTPUT, t->ring.fd) &&
+	       !ioctl(t->ring.fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+static void read_group(struct throttled *t)
+{
+	uint64_t head = ring_head(&t->ring), tail = t->ring.page->data_tail;
+	static struct record record;
+
+	for (; ring_record_at(&t->ring, tail, head, &record);
+	     tail += record.header.size) {
+		switch (record.header.type) {
+		case PERF_RECORD_THROTTLE:
+			t->throttles++;
+			break;
+		case PERF_RECORD_AUX:
+			t->traces++;
+			break;
+		case PERF_RECORD_SWITCH:
+			t->switches += !!(record.header.misc &
+					  PERF_RECORD_MISC_SWITCH_OUT);
+			break;
+		}
+	}
+	ring_set_tail(&t->ring, tail);
+}
+
+static void *run_throttled(void *arg)
+{
+	struct throttled *t = arg;
+	uint64_t end = now_ms() + 10000;
+
+	pin_to_cpu(nth_cpu(1));
+	if (!open_group(t)) {
+		t->error = errno;
+		return NULL;
+	}
+	while (t->throttles < THROTTLES && now_ms() < end)
+		read_group(t);
+	return NULL;
+}
+
+/*
+ * Where the core throttles the group of a sampler, it stops the trace and
+ * starts it again, perhaps in an NMI. The trace goes on: it only ends when the
+ * task is switched out.
+ */
+TEST_F(aux_children, throttled_group)
+{
+	int rate = read_number(SAMPLE_RATE);
+	struct throttled t = {};
+	pthread_t thread;
+
+	REQUIRE_ROOT();
+	ASSERT_TRUE(write_number(SAMPLE_RATE, 1000));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, run_throttled, &t));
+	pthread_join(thread, NULL);
+	write_number(SAMPLE_RATE, rate);
+	ASSERT_EQ(0, t.error);
+	TH_LOG("throttled %u times, switched out %u times", t.throttles,
+	       t.switches);
+	EXPECT_LE(t.traces, t.switches);
+	munmap(t.area, 4 * page_size());
+	close(t.sampler);
+	ring_close(&t.ring);
+	if (!t.throttles)
+		SKIP(return, "the sampler was not throttled");
+}
+
 /*
  * A process that spins on the second CPU. @event writes to the AUX area of
  * @ring. One task has no two events of this PMU: that of @ring is removed when
