@@ -69,8 +69,9 @@ subtest "a file that is completed while another recorder is about to create it i
 if ! strace -o /dev/null true 2> "$work/strace.err"; then
 	inconclusive "strace does not run here: $(head -n 1 "$work/strace.err")"
 else
-	# Hold the first recorder where it creates its file.
-	strace -o /dev/null -P "$out/data" -e trace=openat -e inject=openat:delay_enter=1500000 \
+	# Hold the first recorder where it creates its file. Others wait for it for two seconds, and
+	# then go on unprotected.
+	strace -o /dev/null -P "$out/data" -e trace=openat -e inject=openat:delay_enter=500000 \
 		"$PERF" record -B -e cpu-clock:u -o "$out/data" -- true 2> "$work/a.err" &
 	slow=$!
 	until is_delayed "$(pgrep -P $slow)"; do
