@@ -193,16 +193,19 @@ int BPF_PROG(on_block_rq_issue, struct request___ring *rq)
 	return write_rq(RING_EVENT_block_rq_issue, rq);
 }
 
+#define STATUS_DEV_RESOURCE	13
+
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(on_block_rq_complete, struct request___ring *rq, __u8 status, unsigned int bytes)
 {
-	/* Of BLK_STS_OK, NOTSUPP, TIMEOUT ..., DEV_RESOURCE */
-	static const __s32 errors[] = { 0, -95, -110, -28, -67, -121, -52, -61, -84, -12, -5, -78,
-					-11, -16 };
+	/* Of BLK_STS_OK, NOTSUPP, TIMEOUT ..., DEV_RESOURCE; 16 for the mask of the index */
+	static const __s32 errors[16] = { 0, -95, -110, -28, -67, -121, -52, -61, -84, -12, -5, -78,
+					  -11, -16 };
 	struct place place = PLACE_OF(RING_EVENT_block_rq_complete, 0, IRQS_ON, 1);
 	struct block_rq *entry;
+	__u64 index = status;
 
-	if (status >= sizeof(errors) / sizeof(errors[0])) {
+	if (status > STATUS_DEV_RESOURCE) {
 		if (place.config->enabled)
 			count_lost(&place);
 		return 0;
@@ -212,7 +215,8 @@ int BPF_PROG(on_block_rq_complete, struct request___ring *rq, __u8 status, unsig
 		return 0;
 	put64(&entry->sector, rq->__sector);
 	entry->nr_sector = bytes >> SECTOR_SHIFT;
-	entry->bytes_or_error = errors[status];
+	barrier_var(index);	/* the verifier forgets what the compiler knows of @status */
+	entry->bytes_or_error = errors[index & 15];
 	commit(&place);
 	return 0;
 }
