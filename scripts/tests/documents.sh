@@ -113,7 +113,9 @@ tracked() {
 	git -c safe.directory='*' "$@"
 }
 
+# Outside a repository, as in the tree of a source package, nothing is tracked.
 check_stray() {
+	tracked rev-parse > /dev/null 2>&1 || return
 	tracked ls-files -- ':(glob)*' |
 		grep -vxE '\..*|(README|CONTRIBUTING|CHANGELOG)\.md|COPYING|LINUX-BASE|Makefile' |
 		sed 's/$/ does not belong in the root/'

@@ -193,9 +193,9 @@ static int attach_program(struct evsel *evsel, pid_t process)
 }
 
 /*
- * Does what the recorder does cause such events? A profile has them at its own rate. It must not
- * have a program: while another one runs on a CPU, or is preempted in an operation on a map, the
- * kernel drops the samples of an event with a program, whichever task they are of.
+ * Can the work of the recorder cause samples of @evsel? A profile has samples at its own rate. It
+ * must not have a program: while another one runs on a CPU, or is preempted in an operation on a
+ * map, the kernel drops the samples of an event with a program, whichever task they are of.
  */
 static bool is_caused_by_tasks(const struct evsel *evsel)
 {

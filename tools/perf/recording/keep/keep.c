@@ -105,7 +105,7 @@ static size_t fitting(const struct records *records, size_t pos, size_t space)
 	return end - pos;
 }
 
-/* Nobody can recover records outside of the file, and their ring will not have them any more. */
+/* perf inject recovers no records outside of the file, and their ring is about to be read on. */
 static void note_outside(struct keep *keep)
 {
 	pthread_mutex_lock(&keep->lock);

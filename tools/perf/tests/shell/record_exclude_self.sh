@@ -62,7 +62,8 @@ recorder_stop
 (($(samples_of "$impostor") > 0)) || error "no samples of it"
 [ "$(samples_of "$recorder")" = 0 ] || error "own samples are recorded"
 
-# They complete or begin what other tasks wait for. The recorder is busy: each event wakes it up.
+# Interrupts complete or begin what other tasks wait for. The recorder is busy: each event wakes it
+# up.
 subtest "interrupts that hit the recorder, and a profile's samples of it, are recorded"
 expired=timer:hrtimer_expire_entry
 for ring in no auto; do

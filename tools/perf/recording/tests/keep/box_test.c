@@ -31,6 +31,7 @@
 #include "recording/output/output.h"
 #include "recording/ring/channel.h"
 #include "recording/write/zstd_records.h"
+#include "no_unpacker.h"
 #include "perf/tests/tap.h"
 
 #define FILE_BYTES	(8UL << 20)
@@ -106,24 +107,6 @@ size_t keep_packer__pack(struct keep_packer *packer, const void *records, size_t
 {
 	(void)packer, (void)records, (void)len, (void)fast, (void)packed;
 	return 0;
-}
-
-struct keep_unpacker *keep_unpacker__new(size_t max_bytes)
-{
-	(void)max_bytes;
-	return malloc(1);
-}
-
-void keep_unpacker__free(struct keep_unpacker *unpacker)
-{
-	free(unpacker);
-}
-
-ssize_t keep_unpacker__unpack(struct keep_unpacker *unpacker, const void *packed, size_t len,
-			      void **records)
-{
-	(void)unpacker, (void)packed, (void)len, (void)records;
-	return -1;
 }
 
 /* Side-band records of one extent may begin in the live state and continue behind it. */

@@ -22,6 +22,7 @@
 #include "recording/keep/share.h"
 #include "recording/output/output.h"
 #include "recording/ring/channel.h"
+#include "no_unpacker.h"
 #include <perf/event.h>
 #include "perf/tests/tap.h"
 
@@ -95,25 +96,6 @@ size_t keep_packer__pack(struct keep_packer *packer, const void *records, size_t
 		to++->header.type = PERF_RECORD_COMPRESSED;
 	}
 	return (void *)to - (void *)packer->packed;
-}
-
-/* Blocks that are thinned are not packed. */
-struct keep_unpacker *keep_unpacker__new(size_t max_bytes)
-{
-	(void)max_bytes;
-	return malloc(1);
-}
-
-void keep_unpacker__free(struct keep_unpacker *unpacker)
-{
-	free(unpacker);
-}
-
-ssize_t keep_unpacker__unpack(struct keep_unpacker *unpacker, const void *packed, size_t len,
-			      void **records)
-{
-	(void)unpacker, (void)packed, (void)len, (void)records;
-	return -EINVAL;
 }
 
 bool evsel__is_kept(const struct evsel *evsel)
@@ -570,7 +552,7 @@ static void test_overlap(void)
 	keep__exit(&keep);
 }
 
-/* What is left of the oldest blocks is more than one block: some of them stay as they are. */
+/* More than one block of samples is left of the oldest blocks: some of these stay as they are. */
 static void test_share(void)
 {
 	const struct keep_block *thinned, *next;
@@ -834,7 +816,7 @@ static int append_meanwhile(void *arg, u64 first)
 
 static u64 in_first_part;
 
-/* What was handed over becomes too old while its first two blocks are written. */
+/* The blocks of a snapshot become too old while the first two of them are written. */
 static int save_two_late(void *arg, u64 first)
 {
 	(void)arg, (void)first;
