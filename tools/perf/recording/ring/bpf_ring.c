@@ -402,7 +402,6 @@ static const char *load(struct bpf_ring *ring, struct evlist *evlist,
 	case 0:
 		return NULL;
 	case EPERM:
-	case EACCES:
 		return "this user may not load BPF programs";
 	case EBADF:
 		return "its cgroup is not in the hierarchy of cgroup2";
@@ -412,7 +411,7 @@ static const char *load(struct bpf_ring *ring, struct evlist *evlist,
 	case E2BIG:
 		return "the rings are too large for BPF arrays of this kernel";
 	default:
-		return "this kernel does not load the programs (-vv prints its messages)";
+		return "this kernel, or a security module, refuses the programs (-vv prints why)";
 	}
 }
 

@@ -166,7 +166,6 @@ static const char *explain(int err)
 {
 	switch (err) {
 	case -EPERM:
-	case -EACCES:
 		return "run as root, or with CAP_BPF and CAP_PERFMON";
 	case -ESRCH:
 	case -ENOENT:
@@ -174,7 +173,7 @@ static const char *explain(int err)
 	case -ENOMEM:
 		return "not enough memory";
 	default:
-		return "this kernel refuses the BPF programs; -vv prints why";
+		return "this kernel, or a security module, refuses the programs; -vv prints why";
 	}
 }
 

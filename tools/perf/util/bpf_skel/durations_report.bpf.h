@@ -218,9 +218,11 @@ static __always_inline void send(const struct measured *measured,
 
 static __always_inline void count(__u32 condition, __u64 ns)
 {
-	__u32 key = constants.first_condition + condition, bucket = duration_bucket(ns);
+	__u32 key = constants.first_condition + condition;
+	__u64 bucket = duration_bucket(ns);
 	struct duration_distribution *distribution;
 
+	barrier_var(bucket);	/* the verifier needs this value to be compared, and no other */
 	if (!words.counting || bucket >= DURATION_BUCKETS)
 		return;
 	distribution = bpf_map_lookup_elem(&distributions, &key);
