@@ -164,12 +164,14 @@ static __always_inline void write_enter_call(const struct pt_regs___ring *regs,
 {
 	struct place place = { .event = RING_EVENT_sys_enter, .flags = IRQS_ON };
 	struct call *entry;
+	__u64 index = id;
 	__u32 nr_args;
 	int i;
 
-	if (id < 0 || id >= NR_RING_CALLS)
+	barrier_var(index);	/* the verifier needs this value to be compared, and no other */
+	if (index >= NR_RING_CALLS)
 		return;
-	place.config = &words.enter[id];
+	place.config = &words.enter[index];
 	nr_args = place.config->nr_args;
 	if (nr_args > MAX_ARGS)
 		return;
@@ -188,11 +190,12 @@ static __always_inline void write_exit_call(const struct pt_regs___ring *regs, l
 {
 	struct place place = { .event = RING_EVENT_sys_exit, .flags = IRQS_ON };
 	struct call *entry;
+	__u64 index = id;
 
-	barrier_var(id);	/* the verifier needs this value to be compared, and no other */
-	if (id < 0 || id >= NR_RING_CALLS)
+	barrier_var(index);	/* the verifier needs this value to be compared, and no other */
+	if (index >= NR_RING_CALLS)
 		return;
-	place.config = &words.exit[id];
+	place.config = &words.exit[index];
 	entry = begin_call(&place, regs, id, 1);
 	if (!entry)
 		return;
