@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 #include <api/fs/fs.h>
 #include <api/fs/tracing_path.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <linux/perf_event.h>
 #include "perf-sys.h"
@@ -20,6 +21,21 @@ bool bpf_attach__is_preemptible(void)
 
 	return uname(&kernel) || sscanf(kernel.release, "%u.%u", &version, &patchlevel) != 2 ||
 	       (version << 16) + (patchlevel << 8) >= PREEMPTING_VERSION;
+}
+
+/* Its prototype: a pointer of the kernel's, preempt, prev, next, and since Linux 5.18 the state */
+bool bpf_attach__passes_state(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	int id = btf ? btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF) : 0;
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, id) : NULL;
+	bool passes;
+
+	while (type && (btf_is_typedef(type) || btf_is_ptr(type)))
+		type = btf__type_by_id(btf, type->type);
+	passes = type && btf_is_func_proto(type) && btf_vlen(type) > 4;
+	btf__free(btf);
+	return passes;
 }
 
 static int tracepoint_id(const char *system, const char *name)

@@ -18,6 +18,9 @@ struct bpf_program;
 /** bpf_attach__is_preemptible - does the kernel preempt programs of tracepoints? */
 bool bpf_attach__is_preemptible(void);
 
+/** bpf_attach__passes_state - does sched_switch pass the state of the task to programs? */
+bool bpf_attach__passes_state(void);
+
 /**
  * bpf_attach__by_perf - let perf's function for a tracepoint call @program, on all CPUs
  *

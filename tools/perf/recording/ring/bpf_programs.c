@@ -405,6 +405,7 @@ int bpf_programs__load(struct bpf_programs *programs, const struct bpf_ring_setu
 	programs->constants.awaits_exec = setup->awaits_exec;
 	programs->constants.preemptible = setup->preemptible;
 	programs->constants.wide_count = setup->wide_count;
+	programs->constants.passes_state = setup->passes_state;
 	err = alloc(programs);
 	if (err)
 		return err;

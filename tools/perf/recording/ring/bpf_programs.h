@@ -54,6 +54,7 @@ void bpf_programs__add_cgroup(struct bpf_programs *programs, int number, int fd)
  * @has_cgroup:	samples have the cgroup of the task
  * @preemptible: the kernel preempts programs, unless they disable that
  * @wide_count:	preempt_count() of the kernel is a 64-bit word
+ * @passes_state: sched_switch passes the state of the task to programs
  * @awaits_exec: exec enables that event
  * @pins:	where another recorder may have left programs and rings, and where
  *		bpf_programs__pin() pins them; NULL: nowhere
@@ -67,6 +68,7 @@ struct bpf_ring_setup {
 	__u64	marker;
 	bool	preemptible;
 	bool	wide_count;
+	bool	passes_state;
 	bool	awaits_exec;
 	struct bpf_pins *pins;
 };

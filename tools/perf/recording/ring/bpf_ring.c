@@ -389,6 +389,7 @@ static const char *load(struct bpf_ring *ring, struct evlist *evlist,
 			       target__enable_on_exec((struct target *)&opts->target),
 		.preemptible = bpf_attach__is_preemptible(),
 		.wide_count = has_wide_count(),
+		.passes_state = bpf_attach__passes_state(),
 		.pins = can_pin(ring) ? &ring->pins : NULL,
 	};
 

@@ -209,6 +209,7 @@ static int load(struct when_programs *programs, const struct when_condition *con
 	programs->skel = skel;
 	constants = (void *)&skel->rodata->constants;
 	when_constants__fill(constants, conditions, nr, setup);
+	constants->passes_state = bpf_attach__passes_state();
 	select_programs(skel, constants);
 	err = bpf_map__set_max_entries(skel->maps.turns, setup->nr_cpus) ?:
 	      bpf_map__set_max_entries(skel->maps.clocks, setup->nr_cpus);

@@ -84,6 +84,7 @@ struct task_struct___cpu {
 	struct sched_entity___when se;
 	struct sched_info___when sched_info;
 	unsigned int		on_cpu;			/* Linux 7.3: one byte */
+	unsigned int		__state;
 } __attribute__((preserve_access_index));
 
 struct irqaction___when {
@@ -436,15 +437,22 @@ static __always_inline void note_turn(struct task_struct___when *task, __u64 now
 	of_cpu->next++;
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool preempt, struct task_struct___when *prev,
-	     struct task_struct___when *next, unsigned int prev_state)
+/* Before Linux 5.18, the state is not among the arguments (preempt, prev, next, prev_state). */
+static __always_inline __u32 state_of(struct task_struct___when *prev,
+				      const unsigned long long *args)
 {
+	return constants.passes_state ? args[3] : ((struct task_struct___cpu *)prev)->__state;
+}
+
+SEC("tp_btf/sched_switch")
+int on_switch(unsigned long long *args)
+{
+	struct task_struct___when *prev = (void *)args[1], *next = (void *)args[2];
 	__u32 cpu = bpf_get_smp_processor_id();
 	__u64 now = clock_of(prev, cpu);
 
 	if (prev->pid)
-		stop(prev, now, cpu, preempt, prev_state);
+		stop(prev, now, cpu, args[0] & 1, state_of(prev, args));
 	if (next->pid)
 		begin(next, now, cpu);
 	if (judges(DURATION_SCHED_DELAY))

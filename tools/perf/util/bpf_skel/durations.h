@@ -153,6 +153,7 @@ static inline __attribute__((always_inline)) __u64 duration_bucket_begin(__u32 b
  * @first_condition: index of the first of them in reports
  * @calls:	of DURATION_PAIR: the events are the beginning and the return of a function
  * @exact:	the scheduler's clock is not good enough for a threshold
+ * @passes_state: sched_switch passes the state of the task to programs
  * @compat_status: bit of thread_info.status of a task in a call of a 32-bit program; 0: unknown
  * @short_call_ns: a system call is too short for all conditions if rq->clock has advanced by less;
  *		0: that says nothing
@@ -169,7 +170,7 @@ struct duration_constants {
 	__u32	measures;
 	__u32	exact;
 	__u32	compat_status;
-	__u32	unused;
+	__u32	passes_state;
 	__u64	short_call_ns;
 	__u64	calls_wanted[DURATION_MAX_CALL_NUMBER / 64];
 	struct duration_field begin_field;

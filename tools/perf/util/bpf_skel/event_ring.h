@@ -194,6 +194,7 @@ struct ring_event_config {
  * @preemptible: does the kernel preempt the programs, unless they disable that?
  * @wide_count:	is preempt_count() of the kernel a 64-bit word? Its bits have other places then, and
  *		so have those of thread_info.flags.
+ * @passes_state: does sched_switch pass the state of the task to programs?
  * @filters_comm: does a filter compare the name of the current task?
  * @filtered:	programs of whose events some have filters
  * @excludes_own: programs whose events of event_ring_words.own_tgid are not recorded
@@ -210,6 +211,7 @@ struct event_ring_constants {
 	unsigned char		binds_cgroups;
 	unsigned char		preemptible;
 	unsigned char		wide_count;
+	unsigned char		passes_state;
 	unsigned char		filters_comm;
 	unsigned char		filtered[NR_RING_EVENTS];
 	unsigned char		excludes_own[NR_RING_EVENTS];

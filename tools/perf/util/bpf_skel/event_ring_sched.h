@@ -60,12 +60,14 @@ static __always_inline void write_switch(bool preempt, struct task_struct___ring
 	commit(&place);
 }
 
+/* Before Linux 5.18, the state is not among the arguments (preempt, prev, next, prev_state). */
 SEC("tp_btf/sched_switch")
-int BPF_PROG(on_sched_switch, bool preempt, struct task_struct___ring *prev,
-	     struct task_struct___ring *next, unsigned int prev_state)
+int on_sched_switch(unsigned long long *args)
 {
-	write_switch(preempt, prev, next, prev_state);
-	run_next(ctx, sched_switch);
+	struct task_struct___ring *prev = (void *)args[1], *next = (void *)args[2];
+
+	write_switch(args[0] & 1, prev, next, constants.passes_state ? args[3] : prev->__state);
+	run_next(args, sched_switch);
 	return 0;
 }
 

@@ -58,6 +58,7 @@ struct task_struct___ring {
 	int			pid;
 	int			prio;
 	int			exit_state;
+	unsigned int		__state;
 	char			comm[TASK_COMM_LEN];
 	struct perf_event_context___ring *perf_event_ctxp;
 } __attribute__((preserve_access_index));
