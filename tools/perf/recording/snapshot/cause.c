@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "recording/lib/kernel_clock.h"
 #include "recording/when/condition.h"
+#include "recording/when/names.h"
 #include "cause.h"
 
 struct snapshot_cause snapshot_cause__now(const char *reason)
@@ -35,7 +36,7 @@ struct snapshot_cause snapshot_cause__too_long(const struct when_report *report)
 	};
 
 	memcpy(cause.comm, report->comm, sizeof(cause.comm));
-	when_report__find_cgroup(&cause.report);
+	when_report__find_cgroup(&cause.report, when_names.cgroup);
 	return cause;
 }
 

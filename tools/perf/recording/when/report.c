@@ -114,6 +114,7 @@ void when_report__init(struct when_report *report, const struct when_condition *
 		.condition = condition, .begin = judged->begin, .end = judged->end,
 		.ns = judged->end - judged->begin, .open = judged->open,
 		.pid = judged->pid, .tid = judged->tid, .cpu = judged->cpu,
+		.cgroup_id = judged->cgroup,
 	};
 	copy_printable(report->comm, judged->comm, sizeof(report->comm));
 	name_what(report, condition->judged.kind, judged, syscall_name);
@@ -121,9 +122,10 @@ void when_report__init(struct when_report *report, const struct when_condition *
 		find_holder(report, judged);
 }
 
-void when_report__find_cgroup(struct when_report *report)
+void when_report__find_cgroup(struct when_report *report, u64 (*cgroup_id)(const char *path))
 {
 	char path[32], line[256];
+	u64 id;
 	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", report->tid);
@@ -134,7 +136,9 @@ void when_report__find_cgroup(struct when_report *report)
 		if (strncmp(line, "0::", 3))
 			continue;
 		line[strcspn(line, "\n")] = '\0';
-		copy_printable(report->cgroup, line + 3, sizeof(report->cgroup));
+		id = cgroup_id(line + 3);
+		if (!id || id == report->cgroup_id)
+			copy_printable(report->cgroup, line + 3, sizeof(report->cgroup));
 		break;
 	}
 	fclose(file);

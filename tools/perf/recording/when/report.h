@@ -24,6 +24,7 @@ struct when_condition;
  * @open:	not ended yet
  * @pid, @tid, @comm: the task; of an interrupt, the task that it interrupted
  * @cgroup:	path of its cgroup; empty if unknown
+ * @cgroup_id:	id of this cgroup (v2)
  * @cpu:	where the duration ended, or where the task is
  * @what:	system call, state of a task, interrupt, or value of the field; or empty
  * @holder:	of DURATION_SCHED_DELAY, the task that ran longest meanwhile on the CPU
@@ -39,6 +40,7 @@ struct when_report {
 	pid_t	tid;
 	char	comm[DURATION_COMM_LEN];
 	char	cgroup[96];
+	u64	cgroup_id;
 	int	cpu;
 	char	what[32];
 	pid_t	holder_tid;
@@ -57,8 +59,14 @@ void when_report__init(struct when_report *report, const struct when_condition *
 		       const struct duration_report *judged,
 		       const char *(*syscall_name)(int number));
 
-/** when_report__find_cgroup - read @report->cgroup from /proc, while the task lives */
-void when_report__find_cgroup(struct when_report *report);
+/**
+ * when_report__find_cgroup - read @report->cgroup from /proc, while the task lives
+ * @cgroup_id:	returns the id of a cgroup (v2), or 0
+ *
+ * Another task may have its id now, or in the PID namespace of perf: the path of another cgroup is
+ * not taken.
+ */
+void when_report__find_cgroup(struct when_report *report, u64 (*cgroup_id)(const char *path));
 
 /** when_report__print - write who took how long, without times, at most WHEN_REPORT_TEXT bytes */
 void when_report__print(const struct when_report *report, char *text, size_t size);

@@ -170,6 +170,42 @@ else
 	inconclusive "no cgroup: $(tail -n 1 "$work/mkdir.err" 2> /dev/null)"
 fi
 
+subtest "in a PID namespace: no cgroup of another task that has the same id there"
+mkfifo "$work/begun" "$work/tid" "$work/go"
+if [ -n "$root" ] && mkdir "$root$cgroup" 2> "$work/mkdir.err"; then
+	# The command makes a task with the id of the one outside, which then goes on.
+	# shellcheck disable=SC2016 # expanded by that shell
+	unshare --pid --fork --kill-child --mount-proc "$PERF" record "${events[@]}" \
+		-o "$work/data" --switch-output-when="syscall(nanosleep,clock_nanosleep)>23ms if comm==$comm" \
+		-- sh -c '
+			echo > "$0/begun"
+			read -r tid < "$0/tid"
+			echo $((tid - 1)) > /proc/sys/kernel/ns_last_pid
+			sh -c "echo 0 > \"\$0\" && exec sleep 100" "$1/cgroup.procs" &
+			[ "$!" = "$tid" ] || echo "process $!, not $tid" >&2
+			while kill -0 "$!" && ! grep -qx "$!" "$1/cgroup.procs"; do
+				sleep 0.01
+			done
+			echo > "$0/go"
+			sleep 1' "$work" "$root$cgroup" > /dev/null 2> "$work/record.err" &
+	recorder=$!
+	timeout 60 cat "$work/begun" > /dev/null
+	sh -c 'read -r line < "$0" && exec "$@"' "$work/go" "$delays" syscall 41 > /dev/null &
+	tid=$!
+	timeout 30 sh -c "echo $tid > '$work/tid'"
+	if wait "$recorder" && ! grep "process .*, not" "$work/record.err"; then
+		grep -q "$comm (pid $tid, tid ${tid}[,)]" "$work/record.err" ||
+			error "no report"
+		! grep -F "cgroup $cgroup" "$work/record.err" || error "another task's cgroup"
+	else
+		inconclusive "no such namespace: $(tail -n 1 "$work/record.err")"
+		kill "$tid" 2> /dev/null
+	fi
+	wait_until 10 rmdir "$root$cgroup" || error "the cgroup is in use"
+else
+	inconclusive "no cgroup: $(tail -n 1 "$work/mkdir.err" 2> /dev/null)"
+fi
+
 # idle: print for how long CPUs have been idle [1/100 s]
 idle() {
 	awk '$1 == "cpu" { print $5 }' /proc/stat
