@@ -24,7 +24,7 @@
 /* PROC_PID_INIT_INO of the kernel, which never changes */
 #define INITIAL_PID_NS	"pid:[4026531836]"
 
-static bool is_initial_namespace(void)
+bool own_tids__are_initial(void)
 {
 	char ns[64];
 	ssize_t len = readlink("/proc/self/ns/pid", ns, sizeof(ns) - 1);
@@ -158,7 +158,7 @@ static int list_threads(struct own_tids *own)
 int own_tids__find_process(struct own_tids *own)
 {
 	*own = (struct own_tids){ .process = getpid() };
-	return is_initial_namespace() ? 0 : translate(own);
+	return own_tids__are_initial() ? 0 : translate(own);
 }
 
 int own_tids__find(struct own_tids *own)
@@ -167,7 +167,7 @@ int own_tids__find(struct own_tids *own)
 
 	*own = (struct own_tids){ .process = getpid() };
 	err = list_threads(own);
-	if (!err && !is_initial_namespace())
+	if (!err && !own_tids__are_initial())
 		err = translate(own);
 	if (err)
 		own_tids__free(own);

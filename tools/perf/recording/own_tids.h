@@ -9,6 +9,7 @@
 #ifndef PERF_RECORDING_OWN_TIDS_H
 #define PERF_RECORDING_OWN_TIDS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /**
@@ -21,6 +22,9 @@ struct own_tids {
 	int	 nr;
 	pid_t	 process;
 };
+
+/** own_tids__are_initial - is perf in the initial PID namespace? */
+bool own_tids__are_initial(void);
 
 /**
  * own_tids__find - list the threads that exist now

@@ -241,6 +241,10 @@ static int open_when(struct recorder *rec)
 
 	if (!rec->triggers.when.nr)
 		return 0;
+	if (!own_tids__are_initial())
+		pr_warning("--switch-output-when: perf is in a PID namespace. Except for interrupts and EVENT..EVENT, "
+			   "tasks outside it\nthat exist already are not judged, others there only when their "
+			   "durations end. Process ids are those of the\ninitial namespace.\n");
 	if (!rec->include_self)
 		err = own_tids__find_process(&own);
 	if (err)

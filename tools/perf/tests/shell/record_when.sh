@@ -197,6 +197,8 @@ if [ -n "$root" ] && mkdir "$root$cgroup" 2> "$work/mkdir.err"; then
 		grep -q "$comm (pid $tid, tid ${tid}[,)]" "$work/record.err" ||
 			error "no report"
 		! grep -F "cgroup $cgroup" "$work/record.err" || error "another task's cgroup"
+		grep -q "that exist already are not judged" "$work/record.err" ||
+			error "no warning"
 	else
 		inconclusive "no such namespace: $(tail -n 1 "$work/record.err")"
 		kill "$tid" 2> /dev/null
