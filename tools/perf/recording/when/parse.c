@@ -111,7 +111,7 @@ static bool parse_states(struct parser *parser)
 		letter = strchr(DURATION_STATE_LETTERS, *parser->at);
 		if (!letter)
 			return fail(parser, parser->at, "'%c' is no state of a task. There are: "
-				    "R (preempted), S, D, T, t, P and I, as perf script and ps print them",
+				    "R (preempted), S, D, T, t, P and I, as ps prints them",
 				    *parser->at);
 		if (strchr("XZ", *parser->at))
 			return fail(parser, parser->at,

@@ -155,6 +155,8 @@ static void test_errors(void)
 	check(refuses("irq@(timer)>1s", "has no arguments"),
 	      "arguments of a duration that has none");
 	check(refuses("off-cpu(D@Q)>1s", "'Q' is no state"), "an unknown state");
+	check(refuses("off-cpu(@W)>1s", "I, as ps prints them"),
+	      "the letter that some perf script have for an idle task");
 	check(refuses("off-cpu(D@Z)>1s", "has exited"), "a state that has no end");
 	check(refuses("off-cpu(@)>1s", "which state?"), "no state");
 	check(refuses("off-cpu(D@", "')' is missing, which ends what began at column 8"),
