@@ -20,6 +20,8 @@
  *
  *	calls N [RATE]		make N calls of getppid(), RATE in a second
  *	yields N [RATE]		let another thread run N times
+ *	ends N			call getpgid(), which begins a duration, N times, while two threads
+ *				call getsid() with the same argument all the time
  *	packets N [RATE]	send N packets to itself, each of which takes a softirq
  *	forks N			create N children
  *
@@ -29,9 +31,9 @@
  *
  * The delay of thread TID is between LOWER and UPPER long, and lies between BEGIN and END. The
  * thread that has the delays of sched-delay is called as the program, with a "w" at the end, and so
- * is the one of calls, yields and packets while it makes them. All run with a real-time priority,
- * if permitted, but those of calls, yields and packets: so the load of the machine makes no delays
- * of its own.
+ * is the one of calls, yields, ends and packets while it makes them. All run with a real-time
+ * priority, if permitted, but those of calls, yields and packets: so the load of the machine makes
+ * no delays of its own.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -428,6 +430,19 @@ static void *keep_yielding(void *arg)
 	return arg;
 }
 
+static void begin_one(void)
+{
+	syscall(SYS_getpgid, 1);
+	usleep(20);
+}
+
+static void *keep_ending(void *arg)
+{
+	for (;;)
+		syscall(SYS_getsid, 1);
+	return arg;
+}
+
 static int receiver, sender;
 
 static void connect_to_itself(void)
@@ -520,6 +535,11 @@ int main(int argc, char **argv)
 		begin_thread(keep_yielding, NULL);
 		pin();
 		make_many(name, yield_cpu, nr, rate);
+	} else if (!strcmp(kind, "ends")) {
+		begin_thread(keep_ending, NULL);
+		begin_thread(keep_ending, NULL);
+		set_priority(3);
+		make_many(name, begin_one, nr, 0);
 	} else if (!strcmp(kind, "packets")) {
 		connect_to_itself();
 		make_many(name, send_packet, nr, rate);

@@ -199,6 +199,19 @@ handlers=$(sed -n 's/^\([0-9]*\),.*/\1/p' "$work/stat")
 measured "$handlers"
 who=$comm
 
+subtest "a duration by a field, which two CPUs end at once, is reported once"
+who=${comm}w
+start 'syscalls:sys_enter_getpgid..syscalls:sys_enter_getsid>1ns by pid' --after=1h
+"$delays" ends 100003
+recorder_stop
+grep -o "^syscalls.*: $who (pid .* from [0-9]* to " "$work/record.err" |
+	grep -o 'from [0-9]*' > "$work/begins"
+note "$(wc -l < "$work/begins") durations"
+[ -s "$work/begins" ] || error "none"
+sort "$work/begins" | uniq -d > "$work/twice"
+[ ! -s "$work/twice" ] || error "$(wc -l < "$work/twice") are reported twice"
+who=$comm
+
 # A child begins one with its creation; nothing ends it.
 subtest "more open durations than the map holds: counted, and told"
 rm -f "$work"/data*

@@ -30,7 +30,8 @@ struct pt_regs___when {
 
 /**
  * struct open_pair - what has begun
- * @begin:	[ns]
+ * @begin:	[ns]; 0: another CPU has ended it, and removes it now. It changes if the kernel uses
+ *		this memory for another duration.
  * @sp:		stack pointer at the beginning of the call
  */
 struct open_pair {
@@ -133,14 +134,19 @@ static __always_inline void finish(const struct open_pair *pair, __u64 key)
 static __always_inline void end(__u64 key, __u64 sp)
 {
 	struct open_pair *open = bpf_map_lookup_elem(&pairs, &key), pair;
+	__u64 since;
 
 	if (!open)
 		return;
+	since = *(volatile __u64 *)&open->begin;
 	if (!constants.end_field.size && open->owner.task != (__u64)current())
 		return;
 	if (constants.calls && sp && sp <= open->sp)
 		return;
+	barrier();
 	pair = *open;
+	if (!since || __sync_val_compare_and_swap(&open->begin, since, 0) != since)
+		return;
 	bpf_map_delete_elem(&pairs, &key);
 	finish(&pair, key);
 }
@@ -259,18 +265,19 @@ int end_probe(struct pt_regs___when *regs)
 static long check_pair(void *map, __u64 *key, struct open_pair *open, void *unused)
 {
 	struct duration_owner owner;
-	__u64 crosses;
+	__u64 since, crosses;
 
-	if (open->begin >= words.now)
+	since = *(volatile __u64 *)&open->begin;
+	if (!since || since >= words.now)
 		return 0;
 	owner = open->owner;
-	crosses = open->begin + constants.min_ns[DURATION_PAIR];
+	crosses = since + constants.min_ns[DURATION_PAIR];
 	if (crosses >= words.now) {
 		if (!words.next || crosses < words.next)
 			words.next = crosses;
 	} else {
 		struct measured measured = {
-			.begin = open->begin, .end = words.now, .owner = &owner,
+			.begin = since, .end = words.now, .owner = &owner,
 			.kind = DURATION_PAIR, .cpu = open->cpu, .open = true,
 			.key = constants.end_field.size ? *key : 0,
 		};
