@@ -159,6 +159,13 @@ if draw "$work/system"; then
 fi
 whole=$syscalls
 
+subtest "Addresses in fields that are no pointers are not negative numbers"
+if record_addresses && draw "$work/addresses"; then
+	((points > 0)) || error "no point"
+	addresses=$(grep -c '"call_site":"0x[89a-f][0-9a-f]\{15\}"' "$work/trace.json")
+	expect points "$addresses" "samples with an address"
+fi
+
 subtest "--time selects a span, and slices are cut at its ends"
 if draw "$work/system" --time 40%-60%; then
 	note "$syscalls of $whole system calls"

@@ -418,6 +418,19 @@ for name in "$call" "$begin"; do
 	echo "-:$group/$name" >> $probes 2> /dev/null
 done
 
+subtest "Addresses in fields that are no pointers are not negative numbers"
+if record_addresses && convert "$work/addresses"; then
+	/usr/bin/python3 - "$output" <<'END' || error "call_site is another number"
+import sys
+
+from perfetto_trace import read_packets
+
+numbers = [field for packet in read_packets(sys.argv[1]) for event in packet.bundle.event
+           for field in event.generic.field if field.name == 'call_site']
+sys.exit(not numbers or not all(field.uint >> 63 for field in numbers))
+END
+fi
+
 subtest "The clock"
 perf_record -k mono -o "$work/mono" -e dummy -- true
 convert "$work/mono" && read_trace && [ "$clocks" != "1 3 6" ] && error "the clocks are $clocks"

@@ -180,6 +180,22 @@ static void pass_text(struct evsel *evsel, const struct perf_sample *sample,
 		sink->text(arg, field->name, text, size);
 }
 
+/* Return: whether an unsigned number is too large for s64: then it is most likely an address. */
+static bool is_beyond_s64(const struct tep_format_field *field, s64 number)
+{
+	return number < 0 && !(field->flags & TEP_FIELD_IS_SIGNED);
+}
+
+static void pass_number(struct evsel *evsel, const struct perf_sample *sample,
+			struct tep_format_field *field, const struct field_sink *sink, void *arg)
+{
+	s64 number = fields__number(evsel, sample, field, 0);
+
+	sink->number(arg, field->name, number,
+		     field->flags & (TEP_FIELD_IS_POINTER | TEP_FIELD_IS_FLAG) ||
+		     is_beyond_s64(field, number));
+}
+
 void fields__pass(struct evsel *evsel, const struct perf_sample *sample,
 		  const struct field_sink *sink, void *arg)
 {
@@ -192,7 +208,6 @@ void fields__pass(struct evsel *evsel, const struct perf_sample *sample,
 		if (fields__is_text(field))
 			pass_text(evsel, sample, field, sink, arg);
 		else if (!(field->flags & TEP_FIELD_IS_ARRAY))
-			sink->number(arg, field->name, fields__number(evsel, sample, field, 0),
-				     field->flags & (TEP_FIELD_IS_POINTER | TEP_FIELD_IS_FLAG));
+			pass_number(evsel, sample, field, sink, arg);
 	}
 }

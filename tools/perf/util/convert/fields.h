@@ -82,7 +82,7 @@ void fields__comm(const struct perf_sample *sample, const struct tep_format_fiel
 /**
  * struct field_sink - where the fields of a sample go
  * @text:	of @size bytes, or up to a zero
- * @number:	an integer; an address or flags if @hex is set
+ * @number:	an integer; if @hex is set, it is unsigned: an address, flags, or too large for s64
  */
 struct field_sink {
 	void (*text)(void *arg, const char *name, const char *text, size_t size);

@@ -206,7 +206,8 @@ static void write_array(struct proto *event, struct evsel *evsel, const struct p
 	}
 	for (i = 0; i < count; i++, element.offset += element.size) {
 		snprintf(name, sizeof(name), "%s[%u]", field->name, i);
-		write_number(event, name, fields__number(evsel, sample, &element, 0), true);
+		write_number(event, name, fields__number(evsel, sample, &element, 0),
+			     !(element.flags & TEP_FIELD_IS_SIGNED));
 	}
 }
 

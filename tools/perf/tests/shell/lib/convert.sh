@@ -97,6 +97,17 @@ record_kept() {
 	find_snapshots "$work/kept"
 }
 
+# record_addresses: record kmem:kfree to $work/addresses; its call_site is an unsigned number and an
+# address of the kernel
+record_addresses() {
+	if has_tracepoint kmem:kfree; then
+		perf_record -o "$work/addresses" -e kmem:kfree -- true
+	else
+		inconclusive "no kmem:kfree"
+		return 1
+	fi
+}
+
 # convert_pipe: record 499 numbered calls to a pipe, of which $work/piped is a copy, and convert
 # that from a pipe to a pipe
 convert_pipe() {
