@@ -66,6 +66,11 @@ sys.exit(not file['samples'] or file['samples'] != pipe['samples'])
 END
 	error "the pipe has other samples or headers"
 
+subtest "A full disk: perf data convert --to-json"
+"$PERF" data convert --force -i "$work/file" --to-json=/dev/full 2> "$work/json.err" &&
+	error "it does not fail"
+grep -q 'Cannot write /dev/full' "$work/json.err" || error "$(< "$work/json.err")"
+
 subtest "A pipe: perf inject"
 "$PERF" inject -i - -o - < "$work/pipe" 2> "$work/inject.err" | cat > "$work/piped" ||
 	error "perf inject fails: $(< "$work/inject.err")"
