@@ -46,8 +46,8 @@ when-members := $(filter-out %/iterate.c %/pair.c %/programs.c,$(when-members))
 libperf-members := $(filter-out %/grace.c,$(wildcard tools/lib/perf/*.c))
 libperf-tests-members := $(addprefix tools/lib/perf/tests/,image.c ring_writer.c vectors.c)
 stubs-members := $(wildcard tools/perf/recording/tests/stubs/*.c)
-util-members := $(image-members) $(addprefix tools/perf/util/,json.c kernel-symbols.c \
-	perfetto/intern.c perfetto/proto.c)
+util-members := $(image-members) $(addprefix tools/perf/util/,chrome-trace/chrome_event.c json.c \
+	kernel-symbols.c perfetto/intern.c perfetto/proto.c)
 upstream-members := $(addprefix tools/,lib/api/fs/fs.c lib/api/fs/tracing_path.c lib/ctype.c \
 	lib/perf/cpumap.c lib/perf/lib.c lib/bitmap.c lib/find_bit.c lib/hweight.c \
 	lib/str_error_r.c lib/symbol/kallsyms.c lib/vsprintf.c lib/zalloc.c perf/util/hashmap.c \

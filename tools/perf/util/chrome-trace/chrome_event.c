@@ -29,8 +29,9 @@ void chrome_event__end(struct chrome_events *events)
 {
 	fputs(events->in_args ? "}}" : "}", events->json.file);
 	events->in_args = false;
+	/* Symbols may have been looked up since a write failed: errno is that of another error. */
 	if (!events->err && ferror(events->json.file))
-		events->err = errno ?: EIO;
+		events->err = fflush(events->json.file) ? errno : EIO;
 }
 
 struct json *chrome_event__args(struct chrome_events *events)

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Test the writer of JSON: separators, escapes, and bytes that are not UTF-8.
+ * Test the writer of JSON: separators, escapes, bytes that are not UTF-8, and a full disk.
  *
  * tags: fast parallel
  */
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/chrome-trace/chrome_event.h"
 #include "util/json.h"
 #include "perf/tests/tap.h"
 
@@ -72,9 +74,29 @@ static void test_strings(void)
 	check_string("", 0, "\"\"", "no byte");
 }
 
+/* The name is longer than the file's buffer. Looking up a symbol sets errno afterwards. */
+static void test_full_disk(void)
+{
+	struct chrome_events events = { .json.file = fopen("/dev/full", "w") };
+	static char name[1 << 17];
+
+	if (!events.json.file) {
+		skip("the error of an event on a full disk", "no /dev/full");
+		return;
+	}
+	memset(name, 'a', sizeof(name) - 1);
+	chrome_event__begin(&events, 'i', (struct chrome_track){ 1, 1 }, 0);
+	json__text(&events.json, "name", name);
+	errno = ENOENT;
+	chrome_event__end(&events);
+	check(events.err == ENOSPC, "the error of an event on a full disk");
+	fclose(events.json.file);
+}
+
 int main(void)
 {
 	test_structure();
 	test_strings();
+	test_full_disk();
 	return tap_end();
 }
