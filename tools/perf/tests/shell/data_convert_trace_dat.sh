@@ -194,7 +194,7 @@ fi
 cat > "$work/make.py" <<'END'
 """Write a perf.data file of any machine.
 
-usage: make.py FILE little|big LONG_SIZE PAGE_SIZE [no-cpu|no-formats|bad-formats]
+usage: make.py FILE little|big LONG_SIZE PAGE_SIZE [no-cpu|no-formats|bad-formats|directory]
 """
 import struct
 import sys
@@ -287,6 +287,8 @@ data_at = 104 + 112 + 16
 features = {3: block('I', b'made-up\0')}
 if fault != 'no-formats':
     features[1] = formats
+if fault == 'directory':
+    features[24] = pack('Q', 1)
 header = b'PERFILE2' if order == 'little' else b'2ELIFREP'
 header += pack('QQQQQQQQQQQQ', 104, 128, 104, 128, data_at, len(data), 0, 0,
                sum(1 << i for i in features), 0, 0, 0)
@@ -349,6 +351,12 @@ fails 'Cannot read .*, or has no formats of tracepoints' -i "$work/bad" \
 "$PERF" record -a -o "$work/clock" -e cpu-clock -- true 2> "$work/record.err"
 fails 'none of its events is a tracepoint' -i "$work/clock" --to-trace-dat="$work/new.dat"
 [ ! -e "$work/new.dat" ] || error "a failed conversion leaves a file"
+mkdir "$work/dir"
+python3 "$work/make.py" "$work/dir/data" little 8 4096 directory > /dev/null
+echo records > "$work/dir/data.0"
+fails 'Cannot write to .*/data.0: it is the input' -i "$work/dir" \
+	--to-trace-dat="$work/dir/data.0" --force
+[ "$(< "$work/dir/data.0")" = records ] || error "a file of the input is overwritten"
 
 subtest "A truncated file"
 fails 'no formats of tracepoints.*perf inject' -i "$work/truncated" --to-trace-dat="$work/new.dat"

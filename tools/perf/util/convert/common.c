@@ -150,14 +150,28 @@ int conversion__read(struct conversion *conv)
 
 /* ---- output */
 
-/* An output that is the input would be emptied before it is read. */
+static bool is_file(int fd, const struct stat *other)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_dev == other->st_dev &&
+	       st.st_ino == other->st_ino;
+}
+
+/* An output that is the input, or a file of its directory, would be emptied before it is read. */
 static bool is_input(struct conversion *conv, int fd)
 {
-	struct stat input, output;
+	const struct perf_data *data = &conv->data;
+	struct stat output;
+	int i;
 
-	return !fstat(perf_data__fd(&conv->data), &input) && S_ISREG(input.st_mode) &&
-	       !fstat(fd, &output) && input.st_dev == output.st_dev &&
-	       input.st_ino == output.st_ino;
+	if (fstat(fd, &output))
+		return false;
+	for (i = 0; i < data->dir.nr; i++) {
+		if (is_file(data->dir.files[i].fd, &output))
+			return true;
+	}
+	return is_file(perf_data__fd(&conv->data), &output);
 }
 
 /* Empty a file, and leave pipes and devices alone. Return: 0, or -1 with errno. */
