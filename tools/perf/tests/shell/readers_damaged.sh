@@ -98,6 +98,19 @@ start_of_trace = struct.pack('<IHH4IQIIQ', 12, 0, 48, 1, 1, 1, 1, 0, 0x3fffffff,
 damaged = bytearray(data[:start]) + words + start_of_trace
 struct.pack_into('<QQQ32x', damaged, 32, attribute_size, start, len(words + start_of_trace))
 read(damaged, 'Intel PT, CPU', ['script'])
+with open(source + '.bpf', 'rb') as file:
+    damaged = bytearray(file.read())
+offset, size = struct.unpack_from('<QQ', damaged, 40)
+flags, BPF_PROG_INFO, NR_JITED_KSYMS = int.from_bytes(damaged[72:104], 'little'), 25, 104
+place = offset + size + 16 * bin(flags & ((1 << BPF_PROG_INFO) - 1)).count('1')
+place, = struct.unpack_from('<Q', damaged, place)
+programs = struct.unpack_from('<I', damaged, place)[0] if flags >> BPF_PROG_INFO & 1 else 0
+place += 4
+for _ in range(programs):                       # their numbers of functions
+    info, length = struct.unpack_from('<II', damaged, place)
+    struct.pack_into('<I', damaged, place + 16 + NR_JITED_KSYMS, 0x7fffffff)
+    place += 16 + info + length
+read(damaged, 'BPF_PROG_INFO, functions', ['script'], ['report', '--stats'])
 with open(source + '.pipe', 'rb') as file:
     data = file.read()
 places, place = {}, 16
@@ -120,7 +133,7 @@ size = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 if size > 1 << 20:
     crashes += 1
     print(f'# a reader takes {size >> 10} MB')
-print(f'# {runs} runs of {len(features)} features, in {size >> 10} MB')
+print(f'# {runs} runs of {len(features)} features, {programs} BPF programs, in {size >> 10} MB')
 sys.exit(crashes > 0)
 END
 
@@ -132,6 +145,9 @@ events=(-e cpu-clock:u)
 	fatal "perf record fails: $(< "$work/err")"
 "$PERF" record -q "${events[@]}" -o - -- true > "$work/data.pipe" 2> "$work/err" ||
 	fatal "perf record -o - fails: $(< "$work/err")"
+# If perf's BPF programs cannot be loaded, and there are no others, the file has none.
+"$PERF" record -q -a --keep "${events[@]}" -o "$work/data.bpf" -- true 2> "$work/err" ||
+	fatal "perf record --keep fails: $(< "$work/err")"
 # Without a file of options, errno is 0 when the header is read.
 PERF_CONFIG=/dev/null python3 "$work/damage.py" "$PERF" "$work/data" ||
 	error "readers fail"
