@@ -9,7 +9,7 @@
  * --write-buffer that was never used so far, and KEEP_RESTORE_BYTES. When the state grows in a
  * storm of processes, blocks are dropped, and with the oldest record the state may forget as well.
  * The blocks of rare events are small: if dropping them down to KEEP_MIN_BLOCKS_BYTES is not
- * enough, sideband__tidy() drops more of them (keep__drop_oldest()).
+ * enough, sideband__tidy() drops more of them (keep__drop_oldest()), but for the newest ones.
  *
  * With --keep-file, the limit of the blocks is that of the file, less what it has of the live state
  * (journal.h). The file has a fixed size, and everything else comes on top: the live state may grow

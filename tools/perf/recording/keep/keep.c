@@ -258,20 +258,22 @@ static u64 end_of_first_quarter(const struct keep *keep)
 	return first < keep->newest ? first + (keep->newest - first) / 4 : first;
 }
 
-bool keep__drop_oldest(struct keep *keep)
+bool keep__drop_oldest(struct keep *keep, u64 time)
 {
 	struct keep_block *block, *next;
 	bool dropped = false;
-	u64 time;
+	u64 end;
 
 	pthread_mutex_lock(&keep->append);
 	if (keep->filling)
 		seal(keep, false);
 	pthread_mutex_lock(&keep->lock);
-	time = end_of_first_quarter(keep);
+	end = end_of_first_quarter(keep);
 	list_for_each_entry_safe(block, next, &keep->blocks, node) {
-		if (dropped && block->first > time)
+		if (dropped && block->first > end)
 			break;
+		if (block->last >= time)
+			continue;
 		keep__drop(keep, block, KEEP_LIMIT_MEMORY);
 		dropped = true;
 	}

@@ -116,12 +116,13 @@ void keep__age(struct keep *keep, u64 time);
 
 /**
  * keep__drop_oldest - drop the oldest quarter of the kept time, at least; in the main thread
+ * @time:	drop no block with records as new as this: the live state forgets nothing newer [ns]
  *
  * The live state may then forget as much. Not while a snapshot is written.
  *
  * Return: is anything dropped?
  */
-bool keep__drop_oldest(struct keep *keep);
+bool keep__drop_oldest(struct keep *keep, u64 time);
 
 /**
  * keep__save_part - between two blocks of keep__write(), in the same thread: what was written so

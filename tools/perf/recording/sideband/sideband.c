@@ -466,14 +466,18 @@ static int collect(struct sideband *sideband)
 }
 
 /*
- * Return: the memory that the state may take with --keep [bytes]. A sixteenth more than at the
- * beginning in any case: reducing the state at each new task would save little.
+ * Return: the memory that the state may take with --keep, or a part of what it may forget again
+ * [bytes]. In any case, that is an eighth of --keep: with less, no record could be kept for longer
+ * than side-band records are pending.
  */
-static size_t state_limit(const struct sideband *sideband)
+static size_t state_limit(const struct sideband *sideband, unsigned int quarters)
 {
 	const struct keep *keep = sideband->keep;
+	u64 growth = keep__growth_limit(keep), least = keep->max_bytes / 8;
 
-	return sideband->begin_bytes + max(keep__growth_limit(keep), keep->max_bytes / 16);
+	return sideband->begin_bytes +
+	       max(growth * quarters / 4,
+		   state__pending_bytes(&sideband->state) + least * quarters / 4);
 }
 
 /*
@@ -481,7 +485,7 @@ static size_t state_limit(const struct sideband *sideband)
  */
 static void set_reduce_bytes(struct sideband *sideband)
 {
-	size_t limit = state_limit(sideband);
+	size_t limit = state_limit(sideband, 4);
 
 	sideband->reduce_bytes = max(limit, state__bytes(&sideband->state) + limit / 8);
 }
@@ -505,14 +509,17 @@ static bool must_collect(const struct sideband *sideband, u64 now)
 		state_log__total_bytes(&state->log) > sideband->keep->max_bytes / 16);
 }
 
-/* Drop kept records until the state that they need takes less than three quarters of the limit. */
+/*
+ * Drop kept records until the state that they need takes less than three quarters of the limit. The
+ * newest ones stay: the state forgets nothing newer than @final_time.
+ */
 static int reduce(struct sideband *sideband)
 {
-	size_t enough = state_limit(sideband) * 3 / 4;
+	size_t enough = state_limit(sideband, 3);
 	int err = 0;
 
 	while (!err && state__bytes(&sideband->state) > enough &&
-	       keep__drop_oldest(sideband->keep))
+	       keep__drop_oldest(sideband->keep, sideband->state.final_time))
 		err = collect(sideband);
 	set_reduce_bytes(sideband);
 	malloc_trim(0);
@@ -534,7 +541,7 @@ int sideband__tidy(struct sideband *sideband)
 		keep__age(sideband->keep, sideband->state.newest);
 		if (!sideband->reduce_bytes)
 			set_reduce_bytes(sideband);
-		state__shorten_delay(&sideband->state, state_limit(sideband) / 8);
+		state__shorten_delay(&sideband->state, state_limit(sideband, 4) / 8);
 		reduces = sideband__must_reduce(sideband);
 	}
 	if (!must_collect(sideband, now))

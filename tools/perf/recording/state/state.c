@@ -197,13 +197,17 @@ void state__end_round(struct state *state)
 	state->map_bytes = tasks__map_bytes(&state->tasks);
 }
 
-void state__shorten_delay(struct state *state, size_t max_bytes)
+size_t state__pending_bytes(const struct state *state)
 {
 	const struct state_log *log = &state->log;
-	size_t pending = log->nr - log->nr_applied;
 
-	state->delay_ns = log->nr && log->bytes * pending / log->nr > max_bytes ?
-			  SHORT_DELAY_NS : SB_RECORD_DELAY_NS;
+	return log->nr ? log->bytes * (log->nr - log->nr_applied) / log->nr : 0;
+}
+
+void state__shorten_delay(struct state *state, size_t max_bytes)
+{
+	state->delay_ns = state__pending_bytes(state) > max_bytes ? SHORT_DELAY_NS :
+								    SB_RECORD_DELAY_NS;
 }
 
 void state__find_stale_maps(struct state *state, proc_maps_read_t read)

@@ -183,6 +183,9 @@ void state__move_back(struct state *state, u64 time);
  */
 void state__shorten_delay(struct state *state, size_t max_bytes);
 
+/** state__pending_bytes - return the memory of pending records: they cannot be forgotten [bytes] */
+size_t state__pending_bytes(const struct state *state);
+
 /** state__bytes - return the memory that the state takes [bytes] */
 size_t state__bytes(const struct state *state);
 

@@ -645,10 +645,12 @@ static void test_drop_oldest(void)
 
 	begin(&keep, 0, 1ULL << 40, 0, false);
 	keep__synced(&keep, UINT64_MAX);
-	check(!keep__drop_oldest(&keep), "if nothing is kept, nothing can be dropped");
+	check(!keep__drop_oldest(&keep, UINT64_MAX),
+	      "if nothing is kept, nothing can be dropped");
 	append_from(&keep, 0, 1000);
 	first = keep__horizon(&keep);
-	check(keep__drop_oldest(&keep) && keep__horizon(&keep) > first + 1000 * RUN_RECORDS / 4 &&
+	check(keep__drop_oldest(&keep, UINT64_MAX) &&
+	      keep__horizon(&keep) > first + 1000 * RUN_RECORDS / 4 &&
 	      keep__horizon(&keep) < first + 1000 * RUN_RECORDS / 2,
 	      "the oldest quarter is dropped");
 	stats = snapshot(&keep);
@@ -656,8 +658,29 @@ static void test_drop_oldest(void)
 	      stats.records + keep.dropped.records == 1000 * RUN_RECORDS,
 	      "what was dropped is counted, and nothing newer is missing");
 	append_from(&keep, 1000000, 1);
-	check(keep__drop_oldest(&keep) && keep__horizon(&keep) == UINT64_MAX &&
-	      !keep__drop_oldest(&keep), "so is a block that is filled");
+	check(keep__drop_oldest(&keep, UINT64_MAX) && keep__horizon(&keep) == UINT64_MAX &&
+	      !keep__drop_oldest(&keep, UINT64_MAX), "so is a block that is filled");
+	keep__exit(&keep);
+}
+
+/* The live state forgets nothing newer than its final time. */
+static void test_drop_until(void)
+{
+	const u64 time = 600 * RUN_RECORDS, block = KEEP_BLOCK_BYTES / sizeof(struct numbered);
+	struct keep_stats stats;
+	struct keep keep;
+
+	begin(&keep, 0, 1ULL << 40, 0, false);
+	append_from(&keep, 0, 1000);
+	while (keep__drop_oldest(&keep, time))
+		;
+	stats = snapshot(&keep);
+	check(stats.begin < time && stats.begin + block >= time &&
+	      stats.end == 1000 * RUN_RECORDS && is_complete_from(stats.begin),
+	      "records up to a time are dropped, newer ones stay");
+	append_from(&keep, 1000000, 1);
+	check(!keep__drop_oldest(&keep, 1000001) && snapshot(&keep).records == RUN_RECORDS,
+	      "so does a block that has older and newer ones");
 	keep__exit(&keep);
 }
 
@@ -919,6 +942,7 @@ int main(void)
 	test_share();
 	test_rare();
 	test_drop_oldest();
+	test_drop_until();
 	test_unsaved();
 	test_limit_size(0);
 	test_limit_size(1);
