@@ -176,6 +176,37 @@ static bool apply(void *arg, struct log_entry *entry)
 	return true;
 }
 
+/* The tasks may have run until now, which is not before @newest. */
+static void mark_exited(struct state *state)
+{
+	struct process *process;
+	struct task *task;
+
+	tasks__for_each_process(&state->tasks, process) {
+		process__for_each_task(process, task) {
+			if (task->exit == NEVER && !state->exists(task->tid))
+				task->exit = state->newest;
+		}
+	}
+}
+
+void state__mark_exited(struct state *state, bool (*exists)(u32 tid))
+{
+	stale_maps__discard(&state->stale_maps, &state->tasks);
+	state->exists = exists;
+	state->mark_time = state->newest;
+	mark_exited(state);
+}
+
+/* After a loss: the tasks of records that were pending then are known now. */
+static void mark_others(struct state *state)
+{
+	if (!state->exists || state->final_time < state->mark_time)
+		return;
+	mark_exited(state);
+	state->exists = NULL;
+}
+
 /*
  * A clock that was set back (-k CLOCK_REALTIME) makes @newest stand still until it has caught up.
  * Records that are older than the final time need not wait for that.
@@ -192,6 +223,7 @@ void state__end_round(struct state *state)
 	state->final_time = max(state->final_time, time);
 	state->has_late = false;
 	state_log__apply(&state->log, state->final_time, apply, state);
+	mark_others(state);
 	state_log__pack(&state->log);
 	stale_maps__apply(&state->stale_maps, &state->tasks, state->final_time);
 	state->map_bytes = tasks__map_bytes(&state->tasks);
@@ -213,20 +245,6 @@ void state__shorten_delay(struct state *state, size_t max_bytes)
 void state__find_stale_maps(struct state *state, proc_maps_read_t read)
 {
 	stale_maps__find(&state->stale_maps, &state->tasks, state->newest, read);
-}
-
-void state__mark_exited(struct state *state, bool (*exists)(u32 tid))
-{
-	struct process *process;
-	struct task *task;
-
-	stale_maps__discard(&state->stale_maps, &state->tasks);
-	tasks__for_each_process(&state->tasks, process) {
-		process__for_each_task(process, task) {
-			if (task->exit == NEVER && !exists(task->tid))
-				task->exit = state->final_time;
-		}
-	}
 }
 
 void state__begin_file(struct state *state, bool streamed)

@@ -95,6 +95,8 @@ struct state_loss {
  * @round_newest: value of @newest when the last round ended [ns]
  * @final_time:	records up to this time are final [ns]
  * @lost_time:	records were lost up to this time [ns]
+ * @exists:	of state__mark_exited(), until records up to @mark_time are applied; or NULL
+ * @mark_time:	value of @newest when it was called [ns]
  * @has_late:	a pending record is not newer than @final_time
  * @horizon:	nothing older than this is written to a file any more [ns]
  * @map_bytes:	size that the maps of the BASE views have in a file, as last computed [bytes]
@@ -116,6 +118,8 @@ struct state {
 	u64			round_newest;
 	u64			final_time;
 	u64			lost_time;
+	bool			(*exists)(u32 tid);
+	u64			mark_time;
 	bool			has_late;
 	u64			horizon;
 	size_t			map_bytes;
@@ -208,7 +212,8 @@ void state__visit_switches(const struct state *state, state_switch_t visit, void
 
 /**
  * state__mark_exited - after a loss: mark tasks as exited whose EXIT record may be lost
- * @exists:	does a task with this tid exist now?
+ * @exists:	does a task with this tid exist now? Called once more when records are applied that
+ *		are pending now.
  */
 void state__mark_exited(struct state *state, bool (*exists)(u32 tid));
 

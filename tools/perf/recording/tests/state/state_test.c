@@ -386,6 +386,36 @@ static void test_lost_exit(void)
 	check(resolves(20, 20, 0, "alive", "", 0) && resolves(30, 30, 0, "", "", 0),
 	      "tasks whose EXIT record was lost are forgotten");
 	end();
+
+	begin();
+	emit_comm(20, 20, "alive", 0);
+	make_final();
+	emit_fork(30, 30, 20, 20);
+	state__mark_exited(&state, all_but_30);
+	make_final();
+	collect(0, 0, 0);
+	check(tasks__task(&state.tasks, 20) && !tasks__task(&state.tasks, 30),
+	      "so are those whose FORK record was pending then");
+	end();
+}
+
+/* A task has run for an unknown time: until it was seen that it does not exist. */
+static void test_exit_time(void)
+{
+	u64 time;
+
+	begin();
+	emit_comm(30, 30, "gone", 0);
+	make_final();
+	emit_comm(20, 20, "alive", 0);
+	time = now;
+	emit_comm(20, 20, "later", 0);
+	state__mark_exited(&state, all_but_30);
+	make_final();
+	state__forget(&state, time);
+	read_new_file(now);
+	check(resolves(30, 30, 0, "gone", "", 0), "... but not before that");
+	end();
 }
 
 static void test_dropped_thread(void)
@@ -514,6 +544,7 @@ int main(void)
 	test_visits();
 	test_switches();
 	test_lost_exit();
+	test_exit_time();
 	test_dropped_thread();
 	test_lost_exec();
 	test_malformed();
