@@ -147,7 +147,7 @@ void keep_box__note_dropped(struct keep_box *box, u64 last, u64 limit)
 
 void keep_box__note_lost(struct keep_box *box, u64 since)
 {
-	if (since > box->header->lost_since)
+	if (since != box->header->lost_since)
 		set(&box->header->lost_since, since);
 }
 

@@ -114,7 +114,10 @@ void keep_box__note_saved(struct keep_box *box, u64 seq);
 /** keep_box__note_dropped - records up to @last will be dropped because of @limit [ns] */
 void keep_box__note_dropped(struct keep_box *box, u64 last, u64 limit);
 
-/** keep_box__note_lost - a ring lost records before @since [ns]; caller holds keep->append only */
+/**
+ * keep_box__note_lost - a ring lost records before @since [ns], or UINT64_MAX; caller holds
+ * keep->append only
+ */
 void keep_box__note_lost(struct keep_box *box, u64 since);
 
 /** keep_box__note_complete - all records up to @time are appended [ns]; likewise */

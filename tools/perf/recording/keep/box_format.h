@@ -81,7 +81,8 @@ enum box_state {
  * @saved:	blocks up to this @seq are in a file
  * @dropped_last: time of the newest record that was dropped, and is in no file [ns]
  * @limit:	why it was dropped (enum keep_limit)
- * @lost_since:	time of the first record after the last loss of a ring [ns]
+ * @lost_since:	time of the first record after the last loss of a ring [ns]; UINT64_MAX: a ring was
+ *		full, and it is not known yet until when
  * @complete:	all records up to this time had been appended [ns]
  * @incomplete:	side-band records for which there was no space
  */

@@ -160,6 +160,34 @@ static int append(struct keep *keep, const struct records *records, struct ring_
 	return 0;
 }
 
+/*
+ * A ring that is full loses records until it has been read. If it stays silent after that, nothing
+ * tells of the loss. What is read in the round after the next is published later than that, and so
+ * are its times.
+ */
+#define UNSURE_ROUNDS	3
+
+/* Caller holds @append. */
+static void note_lost(struct keep *keep, const struct ring_stats *stats)
+{
+	if (!keep->box)
+		return;
+	keep->lost_since = max(keep->lost_since, stats->lost_at);
+	if (stats->is_full)
+		keep->unsure_rounds = UNSURE_ROUNDS;
+	keep_box__note_lost(keep->box, keep->unsure_rounds ? UINT64_MAX : keep->lost_since);
+}
+
+/* A round has ended. @before: @round_newest when the one before had ended. Likewise. */
+static void become_sure(struct keep *keep, u64 before)
+{
+	if (!keep->unsure_rounds || (keep->unsure_rounds == 1 && keep->round_newest == before) ||
+	    --keep->unsure_rounds)
+		return;
+	keep->lost_since = max(keep->lost_since, keep->round_newest);
+	keep_box__note_lost(keep->box, keep->lost_since);
+}
+
 static int write_kept(struct record_sink *sink, const struct records *records, struct ring *ring)
 {
 	struct keep *keep = container_of(sink, struct keep, sink);
@@ -171,8 +199,7 @@ static int write_kept(struct record_sink *sink, const struct records *records, s
 	first = !keep->no_memory;
 	err = keep->no_memory ? -ENOMEM : append(keep, records, &ring->stats);
 	keep->no_memory = err;
-	if (keep->box)
-		keep_box__note_lost(keep->box, ring->stats.lost_at);
+	note_lost(keep, &ring->stats);
 	pthread_mutex_unlock(&keep->append);
 	if (err && first)
 		pr_err("\nNot enough memory to keep more records: this process cannot map another %lu MB (ulimit -v, "
@@ -199,6 +226,7 @@ static void note_complete(struct keep *keep)
 	pthread_mutex_unlock(&keep->lock);
 	if (block)
 		keep->round_newest = max(keep->round_newest, block->last);
+	become_sure(keep, keep->round_before);
 }
 
 int keep__end_round(struct keep *keep)

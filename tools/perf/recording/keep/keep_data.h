@@ -155,6 +155,9 @@ struct keep_stats {
  * @filling:	the block that records are appended to, or NULL
  * @round_newest: time of the newest record when the last round ended [ns]
  * @round_before: likewise, when the round before that ended
+ * @lost_since:	time of the first record after the last loss, as far as it is known [ns]
+ * @unsure_rounds: a ring was full, and may have lost records until it was read: it is not known
+ *		until when before so many rounds have ended
  * @no_memory:	a block could not be allocated, as was reported: nothing is appended any more
  * @lock:	see above; protects the fields below
  * @blocks:	the kept blocks, oldest first
@@ -208,6 +211,8 @@ struct keep {
 	struct keep_block	*filling;
 	u64			 round_newest;
 	u64			 round_before;
+	u64			 lost_since;
+	unsigned int		 unsure_rounds;
 	bool			 no_memory;
 	pthread_mutex_t		 lock;
 	struct list_head	 blocks;

@@ -8,6 +8,17 @@
 #include "recording/lib/records.h"
 #include "recording/stats/timeline.h"
 
+/* Before the first records, of which size they are is not known. */
+#define MIN_FREE	4096U
+
+/* Is there no space for another record, and one that tells of a loss? */
+static bool is_full(const struct ring *ring, u64 len)
+{
+	size_t free = ring__size(ring) - len;
+
+	return free < max(2 * ring->stats.max_size, min(MIN_FREE, (u32)ring__size(ring) / 4));
+}
+
 int ring__drain(struct ring *ring, size_t min_bytes, struct record_sink *sink, size_t *bytes)
 {
 	struct ring_stats *stats = &ring->stats;
@@ -25,6 +36,7 @@ int ring__drain(struct ring *ring, size_t min_bytes, struct record_sink *sink, s
 		       ring__size(ring), (unsigned long long)len);
 		return -EIO;
 	}
+	stats->is_full = is_full(ring, len);
 	records = records__of_ring(ring__data(ring), ring__size(ring), tail, tail + len);
 	ret = sample_ids__pass(&records, sink, ring);
 	if (ret < 0)

@@ -77,6 +77,7 @@ size_t ring_stats__add(struct ring_stats *stats, const struct records *records, 
 		if (iter.pos + iter.size > len)
 			break;
 		stats->records++;
+		stats->max_size = max_t(u32, stats->max_size, iter.size);
 		switch (iter.header.type) {
 		case PERF_RECORD_SAMPLE:
 			stats->samples++;

@@ -27,6 +27,10 @@ union perf_event;
  * @aux_partial: number of those with a trace that has gaps
  * @aux_collided: number of those with bytes that may belong to another trace
  * @bytes:	length of all records [bytes]
+ * @max_size:	of a record [bytes]
+ * @is_full:	the ring had no space for such a record when it was drained last: the next ones may
+ *		be lost, and nothing tells of that before another record follows. Set by
+ *		ring__drain()
  * @first:	time of the first record that has one [ns], or 0
  * @last:	time of the last record that has one [ns], or 0
  * @run_first:	time of the first record in the last run that was added [ns], or 0
@@ -52,6 +56,8 @@ struct ring_stats {
 	u64		 aux_partial;
 	u64		 aux_collided;
 	u64		 bytes;
+	u32		 max_size;
+	bool		 is_full;
 	u64		 first;
 	u64		 last;
 	u64		 run_first;

@@ -270,6 +270,38 @@ else
 	inconclusive "one CPU"
 fi
 
+# As above, but the ring stays silent. Call 7 comes after all that were lost.
+subtest "a loss that no record tells of"
+if ((${#cpus[@]} > 1)); then
+	rm -f "$work"/data*
+	recorder_start -a "${event[@]}" -o "$work/data" --keep-file="$box" --keep=4s -m 64
+	taskset -c "${cpus[1]}" "$work/$comm" --idle --threads 1 --rate 400 --duration 600 \
+		> "$work/issued.other" &
+	numbered=$!
+	pause 0.3
+	recorder_suspend
+	taskset -c "${cpus[0]}" "$work/$comm" --threads 1 --tag 8 --count 10007 > "$work/issued"
+	taskset -c "${cpus[1]}" "$work/$comm" --threads 1 --tag 7 --count 1 > "$work/issued"
+	kill -CONT "$recorder"
+	pause 2
+	kill_recorder 0
+	recover || error "not recovered: $(< "$work/inject.err")"
+	all=$(numbered_ranges "$work/recovered")
+	is_complete "$work/recovered"
+	trace_options=(--time "$begin,$end")
+	claimed=$(numbered_ranges "$work/recovered")
+	trace_options=()
+	note "of $all, $claimed are claimed"
+	if [[ $all = *8:1-10007* || $all != *7:1* ]]; then
+		inconclusive "no calls were lost, or others"
+	else
+		[[ $claimed != *[78]:* ]] || error "a time without calls is claimed"
+		[[ $claimed = *1:* ]] || error "no call is claimed"
+	fi
+else
+	inconclusive "one CPU"
+fi
+
 # Stop one thread until the recorder is killed.
 cat > "$work/stop_thread.py" << 'END'
 import ctypes, os, sys

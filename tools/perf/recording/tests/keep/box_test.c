@@ -528,6 +528,31 @@ static void test_complete(void)
 	check(keep.box->header->complete == first, "it is known two rounds later");
 }
 
+/* No record may ever tell of what a ring has lost before it was read. */
+static void test_full_ring(void)
+{
+	const struct box_header *header = keep.box->header;
+	bool ok;
+
+	ring.stats.is_full = true;
+	append(1);
+	ring.stats.is_full = false;
+	append(1);
+	ok = header->lost_since == UINT64_MAX;
+	keep__end_round(&keep);
+	append(1);
+	keep__end_round(&keep);
+	check(ok && header->lost_since == UINT64_MAX,
+	      "after a ring was full, nothing is claimed for two rounds");
+	keep__end_round(&keep);
+	check(header->lost_since == UINT64_MAX, "nor before other records come");
+	append(1);
+	keep__end_round(&keep);
+	check(header->lost_since == model.appended, "what comes after these is claimed");
+	append(1);
+	check(header->lost_since < model.appended, "... as before");
+}
+
 /* A snapshot that is being written has all of the file: later records are in memory outside. */
 static void test_outside(void)
 {
@@ -599,6 +624,7 @@ int main(void)
 	      keep.box->header->dropped_last, "blocks were packed, saved and dropped");
 	mapping = NULL;
 	test_complete();
+	test_full_ring();
 	test_outside();
 	store_large_state();
 	keep__exit(&keep);

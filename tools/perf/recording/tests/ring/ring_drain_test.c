@@ -43,6 +43,9 @@ static int sum_up(struct record_sink *sink, const struct records *records, struc
 	return 0;
 }
 
+static u32 max_size;		/* of the records before */
+static bool was_full;
+
 /* Drain records of @bytes behind position @tail. Return whether the sink has got all of them. */
 static bool drains(u64 tail, u64 head, size_t bytes)
 {
@@ -54,9 +57,11 @@ static bool drains(u64 tail, u64 head, size_t bytes)
 
 	memset(page, 0, page_size + RING_BYTES);
 	page->data_head = head;
+	ring.stats.max_size = max_size;
 	drained_bytes = 0;
 	ok = !ring__drain(&ring, 0, &sink, &counted) && drained_bytes == bytes &&
 	     counted == bytes && page->data_tail == head && ring.map.prev == head;
+	was_full = ring.stats.is_full;
 	free(page);
 	return ok;
 }
@@ -74,5 +79,10 @@ int main(void)
 	      "more data than the ring can hold is an error");
 	check(!drains(limit - 8, RING_BYTES, 0) && debug_nr_messages == 2,
 	      "... also where a 32-bit kernel begins again");
+	check(drains(0, RING_BYTES, RING_BYTES) && was_full, "a full ring may lose records");
+	check(drains(0, RING_BYTES / 2, RING_BYTES / 2) && !was_full, "one with space loses none");
+	max_size = RING_BYTES / 4 + 8;
+	check(drains(0, RING_BYTES / 2, RING_BYTES / 2) && was_full,
+	      "one that has too little space for two records may");
 	return tap_end();
 }
