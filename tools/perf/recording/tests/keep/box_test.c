@@ -578,6 +578,7 @@ static void store_large_state(void)
 	struct box_header *header = keep.box->header;
 	const u64 before = header->incomplete;
 	struct numbered record;
+	u64 faults;
 	struct records records = records__of(&record, sizeof(record));
 	unsigned long i;
 
@@ -589,6 +590,10 @@ static void store_large_state(void)
 	check(header->incomplete > before, "a state does not fit");
 	journal__end_state(&keep);
 	check(header->incomplete == before, "the state before it has all records");
+	faults = model.faults;
+	add_sideband(128);
+	examine();
+	check(model.faults == faults, "those that follow continue it");
 }
 
 int main(void)

@@ -372,6 +372,29 @@ static void test_compressed(void)
 	keep__exit(&keep);
 }
 
+/* Append @runs from one thread, whose clock is @time. */
+static void append_from(struct keep *keep, u64 time, u64 runs)
+{
+	appenders[0].keep = keep;
+	appenders[0].nr = time;
+	appenders[0].runs = runs;
+	appenders[0].ring.stats.evlist = (void *)keep;
+	append(&appenders[0]);
+}
+
+/* Records of the next snapshot may be older than what is before the last mark. */
+static void test_last_mark(void)
+{
+	struct keep keep;
+
+	begin(&keep, 0, 1ULL << 40, 0, false);
+	append_from(&keep, 0, 1000);
+	snapshot(&keep);
+	check(found.blocks > 10 && found.marks == found.blocks - 2,
+	      "a mark follows each block that ends a round, but for the last one");
+	keep__exit(&keep);
+}
+
 static void test_time(void)
 {
 	struct keep_stats stats;
@@ -387,16 +410,6 @@ static void test_time(void)
 	check(stats.records + keep.dropped.records == 3 * 1000 * RUN_RECORDS,
 	      "what was dropped is counted");
 	keep__exit(&keep);
-}
-
-/* Append @runs from one thread, whose clock is @time. */
-static void append_from(struct keep *keep, u64 time, u64 runs)
-{
-	appenders[0].keep = keep;
-	appenders[0].nr = time;
-	appenders[0].runs = runs;
-	appenders[0].ring.stats.evlist = (void *)keep;
-	append(&appenders[0]);
 }
 
 /* After a snapshot, only later records are there. */
@@ -700,6 +713,12 @@ static void test_unsaved(void)
 	      second.limit == KEEP_NO_LIMIT && !keep.dropped.records,
 	      "the records of a snapshot that was not saved are in the next one");
 	check(!snapshot(&keep).records, "and in no later one");
+	append_from(&keep, 10000, 1000);
+	keep__drop_oldest(&keep, UINT64_MAX);
+	first = attempt(&keep, false);
+	second = snapshot(&keep);
+	check(first.limit == KEEP_LIMIT_MEMORY && second.limit == first.limit &&
+	      second.begin == first.begin, "what is missing in one is missing in the next");
 	keep__exit(&keep);
 }
 
@@ -927,6 +946,7 @@ int main(void)
 	page_size = sysconf(_SC_PAGESIZE);
 	test_everything();
 	test_compressed();
+	test_last_mark();
 	test_time();
 	test_clock_set(-30000, false, "records are kept when the clock is set back");
 	test_clock_set(-60000, true, "records are kept if it was set back after a snapshot");

@@ -225,6 +225,41 @@ static void test_last_entry(void)
 	state_log__exit(&log);
 }
 
+/* What entries take is what was added for them. */
+static void test_bytes(void)
+{
+	struct sb_record *shared[20];
+	size_t i, nr = ARRAY_SIZE(shared), all, bytes = 0, left;
+	struct state_log log;
+
+	state_log__init(&log, &format);
+	log.max_unpacked = nr / 2;
+	for (i = 0; i < nr; i++) {
+		shared[i] = draw_record(100);
+		if (state_log__add(&log, sb_record__get(shared[i]), 0))
+			abort();
+	}
+	all = log.bytes;
+	left = nr;
+	state_log__apply(&log, UINT64_MAX, keep_first, &left);
+	state_log__pack(&log);
+	for (i = 0; i < log.nr; i++)
+		bytes += log_entry__bytes(&log.entries[i]);
+	check(log.nr_blocks == 1 && log.bytes == bytes, "packed entries are not counted as others");
+	check(log.shared_bytes == all - bytes, "shared records are counted beside the block");
+	left = 7;
+	state_log__filter(&log, keep_first, &left);
+	check(log.shared_bytes < all - bytes && !log.bytes && log.nr_packed == 7,
+	      "dropped ones are not");
+	left = 0;
+	state_log__filter(&log, keep_first, &left);
+	check(!state_log__total_bytes(&log) && !log.nr_packed,
+	      "nothing is left of dropped entries");
+	for (i = 0; i < nr; i++)
+		sb_record__put(shared[i]);
+	state_log__exit(&log);
+}
+
 int main(void)
 {
 	history__format(&format);
@@ -235,6 +270,7 @@ int main(void)
 	test_large();
 	test_marks();
 	test_last_entry();
+	test_bytes();
 	log_packer__free(packer);
 	return tap_end();
 }

@@ -17,6 +17,7 @@ static bool any_task(u32 tid)
 #define NR_MAPS	(HISTORY_MIN_PRUNE_THRESHOLD + 10)
 
 static unsigned int nr_reads;
+static bool is_code = true;
 static u64 mapped_page;	/* address of the only mapped page; 0: /proc cannot be read */
 
 static struct proc_maps *read_maps(u32 tid)
@@ -30,7 +31,7 @@ static struct proc_maps *read_maps(u32 tid)
 	if (proc_maps) {
 		proc_maps->nr = 1;
 		proc_maps->range[0] = (struct mapped_range){
-			mapped_page, mapped_page + 0x1000, true
+			mapped_page, mapped_page + 0x1000, is_code
 		};
 	}
 	return proc_maps;
@@ -156,6 +157,14 @@ static void test_stale_maps(void)
 	read_new_file(sample_time);
 	check(nr_reads == 2 && resolves(10, 10, 0x2010, "jit", "", 0),
 	      "the base view is pruned by the older of two lookups before it has the time of the newer");
+	end();
+
+	begin_with_many_maps();
+	is_code = false;
+	state__find_stale_maps(&state, read_maps);
+	finish_lookup();
+	is_code = true;
+	check(maps_in_file() == 0, "maps of code are dropped if there are data now");
 	end();
 
 	begin_with_many_maps();

@@ -233,6 +233,39 @@ static void test_parts(void)
 	      resolves(30, 30, 0x1000, "old", "/old", 0) && count(PERF_RECORD_MMAP2) == 2 &&
 	      file.nr - nr == 1,
 	      "all parts together are the file, but for what was not final");
+	new_file();
+	next = 0;
+	check(!write_until(state.final_time + 1, &next),
+	      "a part that ends later than what is final is not complete");
+	end();
+}
+
+/* Parts may end within packed entries. */
+static void test_packed_parts(void)
+{
+	size_t next = 0, i, nr = 50, nr_wrong = 0, before;
+	u64 times[50];
+
+	begin();
+	state.log.max_unpacked = 4;
+	emit_fork(20, 20, 10, 10);
+	make_final();
+	state__forget(&state, now);
+	for (i = 0; i < nr; i++) {
+		times[i] = now;
+		emit_comm(20, 20, "name", 0);
+	}
+	make_final();
+	new_file();
+	for (i = 0; i < nr; i++) {
+		before = count(PERF_RECORD_COMM);
+		nr_wrong += !write_until(times[i], &next) ||
+			    (i && count(PERF_RECORD_COMM) != before + 1);
+	}
+	check(state.log.nr_blocks > 8 && !nr_wrong, "a part has exactly what its time says");
+	before = file.nr;
+	read_file(now);
+	check(file.nr == before + 1, "nothing of the parts is written again");
 	end();
 }
 
@@ -464,6 +497,7 @@ static void test_lost_exec(void)
 	struct perf_record_lost lost = { .lost = 2 };
 
 	begin();
+	emit_mmap(1, 0x9000, 0x1000, 0, "/init");
 	emit_comm(20, 20, "parent", 0);
 	emit_mmap(20, 0x1000, 0x1000, 0, "/parent");
 	make_final();
@@ -479,7 +513,8 @@ static void test_lost_exec(void)
 	check(resolves(30, 30, 0x1000, "child", "/child", 0), "also when these are final");
 	collect(0, 0, 0);
 	read_new_file(now);
-	check(resolves(30, 30, 0x1000, "child", "/child", 0), "also when these are folded");
+	check(resolves(30, 30, 0x1000, "child", "/child", 0) &&
+	      resolves(30, 30, 0x9000, "child", "", 0), "also when these are folded");
 	end();
 }
 
@@ -539,6 +574,7 @@ int main(void)
 	test_same_file();
 	test_cut_file();
 	test_parts();
+	test_packed_parts();
 	test_system_wide();
 	test_passthrough();
 	test_visits();

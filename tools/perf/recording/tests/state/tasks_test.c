@@ -125,6 +125,20 @@ static void test_late_child(void)
 	end();
 }
 
+/* A reader would drop the maps of the process that are before it in the file. */
+static bool says_exec(void)
+{
+	size_t i;
+
+	for (i = 0; i < file.nr; i++) {
+		const struct perf_event_header *header = (void *)file.record[i].bytes;
+
+		if (header->type == PERF_RECORD_COMM && header->misc & PERF_RECORD_MISC_COMM_EXEC)
+			return true;
+	}
+	return false;
+}
+
 static void test_threads(void)
 {
 	u64 time;
@@ -144,6 +158,7 @@ static void test_threads(void)
 	      resolves(10, 11, 0x4000, "worker", "/plugin", 0) &&
 	      resolves(10, 12, 0x4000, "worker", "/plugin", 0),
 	      "threads share maps and have separate names");
+	check(count(PERF_RECORD_COMM) == 4 && !says_exec(), "a name in the file is no exec");
 	check(reader__find(&the_reader, 12)->ns == 7 && reader__find(&the_reader, 10)->ns == 0,
 	      "threads have separate namespaces");
 
@@ -222,6 +237,94 @@ static void test_exit(void)
 	end();
 }
 
+/* The child cannot be folded, since a ring refers to an older task with its pid. */
+static void test_reused_pid(void)
+{
+	struct task_refs refs;
+	u64 before, after;
+
+	begin();
+	emit_comm(10, 10, "shell", 0);
+	emit_mmap(10, 0x1000, 0x1000, 0, "/sh");
+	emit_comm(20, 20, "old", 0);
+	before = now++;
+	emit_exit(20, 20);
+	emit_fork(20, 20, 10, 10);
+	emit_mmap(20, 0x9000, 0x1000, 0, "/lib");
+	after = now++;
+	make_final();
+	task_refs__init(&refs);
+	task_refs__add(&refs, 20, 20, before);
+	task_refs__add(&refs, 20, 20, after);
+	task_refs__add(&refs, 10, 10, after);
+	state__collect(&state, &refs);
+	task_refs__exit(&refs);
+	read_new_file(after);
+	check(resolves(20, 20, 0x1800, "shell", "/sh", 0x800) &&
+	      resolves(20, 20, 0x9000, "shell", "/lib", 0),
+	      "a child has what it inherited when its parent's past is folded before it is");
+	end();
+}
+
+/* Records that name a task, but mean another one with its tid. */
+static void test_other_incarnation(void)
+{
+	begin();
+	emit_comm(10, 10, "old", 0);
+	emit_fork(10, 11, 10, 10);
+	emit_fork(10, 10, 1, 1);
+	make_final();
+	collect(0, 0, 0);
+	check(!tasks__task(&state.tasks, 11), "threads end when another process gets the pid");
+	end();
+
+	begin();
+	emit_comm(20, 20, "alive", 0);
+	emit_exit(99, 20);
+	make_final();
+	collect(0, 0, 0);
+	read_file(now);
+	check(resolves(20, 20, 0, "alive", "", 0), "EXIT of another process's thread ends no task");
+	end();
+
+	begin();
+	emit_comm(50, 50, "server", 0);
+	emit_mmap(50, 0x1000, 0x1000, 0, "/server");
+	emit_fork(50, 51, 50, 50);
+	emit_fork(60, 60, 10, 51);
+	make_final();
+	collect(0, 0, 0);
+	read_file(now);
+	check(resolves(60, 60, 0x1000, "", "", 0) &&
+	      resolves(50, 51, 0x1000, "server", "/server", 0),
+	      "a child inherits nothing from another task with its parent's tid");
+	end();
+}
+
+/* A reader would take a FORK record from a thread of another process for an error. */
+static void test_parent_in_file(void)
+{
+	size_t i, nr = 0;
+
+	begin();
+	emit_comm(10, 10, "parent", 0);
+	emit_fork(20, 20, 10, 10);
+	emit_exit(10, 10);
+	emit_comm(50, 50, "server", 0);
+	emit_fork(50, 10, 50, 50);
+	make_final();
+	collect(0, 0, 0);
+	read_file(now);
+	for (i = 0; i < file.nr; i++) {
+		const union perf_event *event = (void *)file.record[i].bytes;
+
+		nr += event->header.type == PERF_RECORD_FORK && event->fork.pid == 20 &&
+		      event->fork.ppid == (u32)-1;
+	}
+	check(nr == 1, "the file names no parent whose tid is that of a thread by now");
+	end();
+}
+
 static void test_overlap(void)
 {
 	begin();
@@ -294,6 +397,9 @@ int main(void)
 	test_late_child();
 	test_threads();
 	test_exit();
+	test_reused_pid();
+	test_other_incarnation();
+	test_parent_in_file();
 	test_overlap();
 	test_ended();
 	free(file.record);
