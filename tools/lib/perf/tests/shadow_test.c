@@ -186,6 +186,37 @@ static void test_events(void)
 	end();
 }
 
+/* The smallest records that a kernel writes, such as PERF_RECORD_SWITCH without a sample id */
+static void test_header_only(void)
+{
+	static const u16 sizes[] = { 40, sizeof(struct perf_event_header), 40 };
+	const size_t trailer_size = on.kind == PERF_OVERWRITE_SIZED ? TRAILER : 0;
+	struct {
+		struct perf_event_header header;
+		struct perf_event_trailer trailer;
+	} small = { .header = { .type = PERF_RECORD_SWITCH } };
+	union perf_event *event;
+	bool ok = true;
+	size_t i;
+
+	begin();
+	write_records(1, 40 + trailer_size);
+	small.header.size = small.trailer.size = sizeof(small.header) + trailer_size;
+	small.trailer.offset_lo = ring_writer__reserve(&on.writer, small.header.size);
+	ring_writer__put(&on.writer, small.trailer.offset_lo, small.header.size, 0, &small,
+			 small.header.size);
+	write_records(1, 40 + trailer_size);
+	take();
+	for (i = 0; i < 3; i++) {
+		event = perf_snapshot__read_event(on.snapshot);
+		ok &= event && event->header.size == sizes[i];
+	}
+	perf_snapshot__records(on.snapshot, &on.records);
+	check(ok && on.records.nr == 3 && !on.records.malformed,
+	      "a record that consists of its header");
+	end();
+}
+
 /* Records cross the end of the ring, and the wrap of the position in trailers and data_head. */
 static void test_positions(void)
 {
@@ -294,6 +325,26 @@ static void test_two(void)
 	      "old records that do not adjoin the new ones are counted");
 	check(reads(on.snapshot, 43, 46, 0), "the other snapshot has the records in between");
 	perf_snapshot__delete(other);
+	end();
+}
+
+static void test_peek(void)
+{
+	struct perf_snapshot *peeked;
+
+	begin();
+	write_records(10, 400);
+	take();
+	check(reads(on.snapshot, 0, 9, 0), "records before the peek");
+	write_records(12, 400);
+	ring_writer__write(&on.writer, 400);	/* not yet published */
+	peeked = perf_overwrite__peek(on.ring);
+	check(peeked && reads(peeked, 13, 21, 3 * 400),
+	      "a peek returns what was not taken, without what may be overwritten");
+	perf_snapshot__delete(peeked);
+	ring_writer__publish(&on.writer);
+	take();
+	check(reads(on.snapshot, 13, 22, 3 * 400), "a peek takes nothing");
 	end();
 }
 
@@ -491,9 +542,15 @@ static void test_new(void)
 {
 	enum perf_overwrite_kind other = on.kind == PERF_OVERWRITE_SIZED ?
 					 PERF_OVERWRITE_BACKWARD : PERF_OVERWRITE_SIZED;
+	struct perf_overwrite huge = { .kind = on.kind, .size = 1UL << (8 * sizeof(long) - 2) };
 	struct perf_event_attr attr = { 0 };
+	struct perf_overwrite *ring;
 
 	begin();
+	ring = perf_overwrite__new(on.writer.page, SIZE, 17, on.kind);
+	check(ring && ring->fd == 17 && ring->size == SIZE && !ring->taken &&
+	      ring->has_data_reserved, "a reader of a new ring");
+	perf_overwrite__delete(ring);
 	check(is_refused(on.writer.page, 0, on.kind, EINVAL) &&
 	      is_refused(on.writer.page, SIZE / 2, on.kind, EINVAL) &&
 	      is_refused(on.writer.page, 3 * SIZE, on.kind, EINVAL),
@@ -507,6 +564,8 @@ static void test_new(void)
 	}
 	end();
 
+	check(!perf_snapshot__new(&huge) && errno == ENOMEM && !perf_overwrite__peek(&huge),
+	      "ENOMEM if there is no memory for a snapshot");
 	perf_overwrite__config(&attr, on.kind);
 	check(perf_overwrite__is_configured(&attr), "an attribute configured for this kind");
 	perf_overwrite__config(&attr, other);
@@ -637,9 +696,11 @@ static void test_kind(enum perf_overwrite_kind kind, const char *name)
 	test_exact_fit();
 	test_whole_ring_record();
 	test_events();
+	test_header_only();
 	test_positions();
 	test_extended();
 	test_two();
+	test_peek();
 	test_two_copied_again();
 	test_overtaken();
 	test_overtaken_extended();

@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 #include <linux/perf_event_trailer.h>
 #include <sys/ioctl.h>
@@ -26,6 +27,7 @@
 #define SIZE		8192
 #define RECORD		64
 #define FD		1000	/* file descriptor of the first ring */
+#define WAIT_NS		1000000	/* shortest duration of a grace period */
 
 static struct {
 	struct ring_writer	 writer[NR_RINGS];
@@ -34,6 +36,7 @@ static struct {
 	struct perf_snapshot_stats stats;
 	unsigned int		 waits;
 	unsigned int		 in_wait[NR_RINGS];	/* records written in a grace period */
+	unsigned int		 before_pause;	/* records written just before a ring is paused */
 	bool			 is_paused[NR_RINGS];
 	unsigned int		 pauses;
 	int			 pause_errno;
@@ -53,6 +56,7 @@ enum perf_snapshot_grace perf_grace__wait(void)
 	unsigned int i, n;
 
 	on.waits++;
+	nanosleep(&(struct timespec){ .tv_nsec = WAIT_NS }, NULL);
 	for (i = 0; i < NR_RINGS; i++) {
 		for (n = 0; n < on.in_wait[i] && !on.is_paused[i]; n++)
 			ring_writer__write(&on.writer[i], RECORD);
@@ -63,6 +67,7 @@ enum perf_snapshot_grace perf_grace__wait(void)
 
 int ioctl(int fd, unsigned long request, ...)
 {
+	unsigned int n;
 	va_list args;
 	int pause;
 
@@ -74,6 +79,11 @@ int ioctl(int fd, unsigned long request, ...)
 	if (on.pause_errno) {
 		errno = on.pause_errno;
 		return -1;
+	}
+	if (pause && on.before_pause) {
+		for (n = 0; n < on.before_pause; n++)
+			ring_writer__write(&on.writer[fd - FD], RECORD);
+		ring_writer__publish(&on.writer[fd - FD]);
 	}
 	on.pauses += pause;
 	on.is_paused[fd - FD] = pause;
@@ -99,7 +109,7 @@ static void begin(enum perf_overwrite_kind kind, bool reserved)
 		if (!on.snapshot[i])
 			abort();
 	}
-	on.waits = on.pauses = on.pause_errno = 0;
+	on.waits = on.pauses = on.pause_errno = on.before_pause = 0;
 }
 
 static void end(void)
@@ -170,12 +180,19 @@ static void test_grace(void)
 	      "records overwritten during the grace period are dropped");
 	check(on.stats.written == 138 * RECORD && on.stats.discarded == 5 * RECORD,
 	      "discarded bytes are counted exactly");
+	check(on.stats.copy_ns && on.stats.grace_ns >= WAIT_NS && !on.stats.paused_ns,
+	      "the copy and the grace period are timed");
 	end();
 
 	begin(PERF_OVERWRITE_BACKWARD, false);
 	on.ring[0]->has_data_reserved = on.ring[1]->has_data_reserved = true;
+	write_records(0, 128);
+	write_records(2, 128);
+	on.in_wait[0] = on.in_wait[2] = 5;
 	take();
 	check(on.waits == 1, "one ring without data_reserved requires a grace period");
+	check(reads(0, 0, 127) && reads(2, 5, 127) && on.stats.discarded == 5 * RECORD,
+	      "with data_reserved, a copy loses no record during the grace period");
 	end();
 }
 
@@ -193,6 +210,16 @@ static void test_overrun(void)
 	check(reads(1, 60, 127), "the other ring is not copied again");
 	check(on.stats.discarded == 60 * RECORD && on.stats.written == (198 + 128) * RECORD,
 	      "written and discarded bytes of both rings are counted");
+	check(on.stats.paused_ns >= WAIT_NS, "the pause is timed");
+	end();
+
+	begin(PERF_OVERWRITE_BACKWARD, false);
+	write_records(0, 128);
+	on.in_wait[0] = 70;
+	on.before_pause = 20;
+	take();
+	check(on.stats.paused == 1 && reads(0, 90, 217) && !on.stats.discarded,
+	      "records written before the pause are copied as well");
 	end();
 }
 
@@ -208,6 +235,16 @@ static void test_overrun_reserved(enum perf_overwrite_kind kind)
 	check(on.stats.paused == 1 && on.pauses == 1 && !on.waits,
 	      "no grace period for a paused ring with data_reserved");
 	check(reads(2, 70, 127), "records overwritten by active writers are dropped");
+	end();
+
+	begin(kind, true);
+	write_records(2, 128);
+	for (i = 0; i < 70; i++)
+		ring_writer__write(&on.writer[2], RECORD);
+	on.before_pause = 20;
+	take();
+	check(on.stats.paused == 1 && reads(2, 90, 217) && !on.stats.discarded,
+	      "records published before the pause are copied as well");
 	end();
 }
 
