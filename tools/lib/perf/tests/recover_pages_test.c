@@ -212,6 +212,59 @@ static void test_stale(void)
 	end(&a);
 }
 
+/*
+ * The second half of a record lies behind its first half, in a newer copy of that page: newer
+ * records replaced its beginning, and not yet its trailer.
+ */
+static void test_overwritten(void)
+{
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; i < 10; i++) {
+		struct image old = { 0 };
+
+		begin(&a, 0, 1);
+		fill(&a, 120, 0, IMAGE_PAGE / 2);
+		ring_writer__write(&a, IMAGE_PAGE);
+		fill(&a, 120, 0, IMAGE_PAGE / 2);
+		image__append(&old, a.data, IMAGE_PAGE);
+		fill(&a, 120, 0, SIZE - a.reserved + IMAGE_PAGE + 120 * i);
+		image__append(&image, old.data, IMAGE_PAGE);
+		image__append(&image, a.data + IMAGE_PAGE, IMAGE_PAGE);
+		ok &= recovered() && got[0].nr == 34 && stats.doubtful == 1;
+		image__exit(&old);
+		end(&a);
+	}
+	check(ok, "a record whose second half was overwritten in part is not returned");
+}
+
+/*
+ * The newest record has its halves in pages that lie apart, and a writer has stored only the header
+ * of the next one, over a record of the same size.
+ */
+static void test_unfinished(void)
+{
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; i < PAGES - 1; i++) {
+		u64 position, number[2] = { 0, 1 };
+		size_t page;
+
+		begin(&a, 64, 1);
+		fill(&a, 128, 0, SIZE + (i + 1) * IMAGE_PAGE);
+		position = ring_writer__reserve(&a, 128);
+		ring_writer__put(&a, position, 128, 8, number, sizeof(number));
+		for (page = PAGES; page--;)
+			image__append(&image, a.data + page * IMAGE_PAGE, IMAGE_PAGE);
+		ok &= recovered() && got[0].last == a.next - 1 && got[0].nr == SIZE / 128 - 1 &&
+		      !got[0].holes;
+		end(&a);
+	}
+	check(ok, "a record is not returned if its header may have been replaced");
+}
+
 int main(void)
 {
 	size_t i;
@@ -224,5 +277,7 @@ int main(void)
 	test_halves();
 	test_copies();
 	test_stale();
+	test_overwritten();
+	test_unfinished();
 	return tap_end();
 }
