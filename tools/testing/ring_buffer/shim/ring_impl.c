@@ -17,8 +17,11 @@ void perf_event_header__init(struct perf_event_header *header, struct perf_sampl
 	header->type = type;
 	header->misc = misc;
 	header->size = size;
-	if (event->attr.sample_id_all)
+	if (event->attr.sample_id_all) {
 		header->size += event->id_header_size;
+		data->stream_id = event->id;
+		data->time = 0;
+	}
 	if (event->attr.sample_type & PERF_SAMPLE_SIZE_AT_END)
 		header->size += sizeof(struct perf_event_trailer);
 }

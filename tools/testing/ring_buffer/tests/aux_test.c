@@ -276,6 +276,12 @@ static void test_written_again(void)
 	ring->pmu.capabilities = 0;
 	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 2, 0, 0));
 	EXPECT(!ring->user->cap_aux_written && !ring->user->aux_written);
+	ring_impl.close_aux(ring->rb);
+	ring->pmu.capabilities = PERF_PMU_CAP_AUX_WRITTEN;
+	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 2, 0, 0));
+	EXPECT(perf_aux_output_begin(&handle, &ring->event));
+	perf_aux_output_end(&handle, 300);
+	EXPECT(ring->user->cap_aux_written && ring->user->aux_written == 300);
 	frees = 0;
 	delete_ring(ring);
 }
@@ -534,6 +540,15 @@ static void test_copy(void)
 		perf_output_end(&handle);
 		big->user->data_tail = big->user->data_head;
 	}
+
+	/* More than the record has space for */
+	shim.quiet = true;
+	EXPECT(!perf_output_begin(&handle, &data, &big->event, 64));
+	EXPECT(perf_output_copy_aux(&aux, &handle, 0, 72) == -EFAULT && shim.warnings == 1);
+	perf_output_end(&handle);
+	shim.warnings = shim.deferred_warnings = 0;
+	shim.quiet = false;
+
 	perf_aux_output_end(&aux, 0);
 	ring_delete(big);
 	delete_ring(ring);

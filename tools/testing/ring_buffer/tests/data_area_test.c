@@ -438,19 +438,25 @@ static void test_paused(void)
 	}
 }
 
-/* An inherited event uses its parent's ring, lost count and wake-ups. */
+/*
+ * An inherited event uses its parent's ring, lost count and wake-ups. A LOST record in front of its
+ * sample leaves the id and the time of the sample alone.
+ */
 static void test_inherited(void)
 {
 	for_each_mode(flags) {
 		struct ring *ring = new_ring(flags, 1, 128);
 		struct perf_event child = ring->event;
-		struct perf_sample_data data = { .id_fill = RING_ID_FILL };
+		struct perf_sample_data data = {
+			.id_fill = RING_ID_FILL, .stream_id = 77, .time = 88,
+		};
 		struct perf_output_handle handle;
 
 		child.parent = &ring->event;
 		child.rb = NULL;
 		EXPECT(perf_output_begin(&handle, &data, &child, 8192) == -ENOSPC);
 		EXPECT(!perf_output_begin(&handle, &data, &child, 192));
+		EXPECT(data.stream_id == 77 && data.time == 88);
 		ring_fill(ring, &handle, 192, 0);
 		perf_output_end(&handle);
 		EXPECT(ring->event.lost_samples.counter == 1 && !child.lost_samples.counter);
@@ -632,7 +638,9 @@ static void test_reserve_and_publish(void)
 		struct ring *ring = new_ring(flags, 1, 300);
 		bool counted = is_counted(ring);
 
+		outer.flags = ~0ULL;
 		EXPECT(!perf_output_begin(&outer, &data, &ring->event, 128));
+		EXPECT(!outer.flags);
 		EXPECT(ring_reserved(ring) == (counted ? 128 : 0));
 		EXPECT(!ring_head(ring) && shim.preempt == 1);
 		EXPECT(!perf_output_begin(&inner, &data, &ring->event, 256));
@@ -983,6 +991,29 @@ static void test_overrun(void)
 	shim.quiet = false;
 }
 
+/* A field that does not fit is dropped on the first page of a record, too, with all later ones. */
+static void test_overrun_early(void)
+{
+	struct perf_sample_data data = {};
+	struct perf_output_handle handle;
+
+	shim.quiet = true;
+	for (unsigned int how = 0; how < 5; how++) {
+		struct ring *ring = new_ring(RING_STREAMING, 2, 0);
+
+		start_at(ring, 4096 - 16);
+		EXPECT(!perf_output_begin(&handle, &data, &ring->event, 64));
+		EXPECT(write_field(&handle, how, 72) == 72 && shim.warnings == 1);
+		EXPECT(write_field(&handle, how, 8) == 8 && shim.warnings == 2);
+		EXPECT(!memcmp(ring->data, zeros, ring->size));
+		perf_output_end(&handle);
+		EXPECT(ring_head(ring) == 4096 + 48);
+		shim.warnings = shim.deferred_warnings = 0;
+		ring_delete(ring);
+	}
+	shim.quiet = false;
+}
+
 /*
  * A writer that writes less than it reserved causes one warning, which an irq_work prints, and its
  * record is published.
@@ -1081,6 +1112,7 @@ int main(void)
 	TAP_RUN(test_split_fields, "fields on several pages");
 	TAP_RUN(test_partial_fields, "fields across the end, not copied in full");
 	TAP_RUN(test_overrun, "writes beyond the reservation are dropped");
+	TAP_RUN(test_overrun_early, "writes beyond the reservation on its first page");
 	TAP_RUN(test_underrun, "a record that is not filled causes a warning");
 	TAP_RUN(test_odd_size, "a size that is not a multiple of 8");
 	return tap_end();

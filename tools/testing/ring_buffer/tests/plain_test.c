@@ -181,6 +181,33 @@ static void test_same_bytes_inherited(void)
 		compare(modes[i], true);
 }
 
+/* Fields that disagree with plain_size cause a warning, wherever the sample is. */
+static void test_wrong_size(void)
+{
+	shim.quiet = true;
+	for (unsigned int i = 0; i < ARRAY_SIZE(modes); i++) {
+		struct ring *ring = ring_new(&ring_impl, modes[i], NR_PAGES, 0);
+		unsigned int nr = 2 * ring->size / 64;
+		struct perf_event event;
+
+		init_event(ring, &event, false);
+		event.attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
+		event.plain_size = perf_plain_size(&event) + 32;
+		if (ring->flags & RING_SIZED)
+			event.plain_size -= 8;
+		EXPECT(event.plain_size == 56);
+		for (unsigned int n = 1; n <= nr; n++) {
+			perf_output_plain(&event, 0, 0, 0, NULL, 0);
+			EXPECT(shim.warnings == n && shim.deferred_warnings == n);
+			ring->user->data_tail = ring->user->data_head;
+		}
+		EXPECT(ring_head(ring) == nr * 56);
+		shim.warnings = shim.deferred_warnings = 0;
+		ring_delete(ring);
+	}
+	shim.quiet = false;
+}
+
 static void test_no_ring(void)
 {
 	struct perf_event event = { .plain_size = 8 };
@@ -193,6 +220,7 @@ int main(void)
 {
 	TAP_RUN(test_same_bytes, "the same bytes as field by field");
 	TAP_RUN(test_same_bytes_inherited, "the same for an inherited event");
+	TAP_RUN(test_wrong_size, "fields of another size than reserved cause a warning");
 	TAP_RUN(test_no_ring, "an event without a ring");
 	return tap_end();
 }
