@@ -5,8 +5,9 @@
 usage: mutate.py [--list] [TEXT]      TEXT: only mutants with TEXT in their name; the tests are then
                                       not checked to pass without a change
 
-Mutants are made of the functions in kernel/events/ring_buffer.c, and of those in internal.h that
-write a record. They are found by patterns, not by line numbers:
+Mutants are made of the functions in kernel/events/ring_buffer.c and ring_buffer_aux.c, and of those
+in internal.h that write a record or tell whether there is an AUX area. They are found by patterns,
+not by line numbers:
 
   barriers          smp_*() and barrier() are removed; a release or acquire becomes a WRITE_ONCE()
                     or READ_ONCE()
@@ -45,9 +46,11 @@ RING = os.path.dirname(HERE)
 TOP = os.path.realpath(f'{RING}/../../..')
 BUILD = os.environ.get('BUILD') or f'{TOP}/build'
 EVENTS = f'{TOP}/kernel/events'
-SOURCES = ('ring_buffer.c', 'internal.h')
+SOURCES = ('ring_buffer.c', 'ring_buffer_aux.c', 'internal.h')
+OBJECTS = ('ring_buffer.o', 'ring_buffer_aux.o')
 TESTS = ('data_area_test', 'control_page_test', 'alloc_test', 'upstream_test', 'aux_test',
-         'plain_test', 'nesting_test', 'plain_nesting_test', 'snapshot_race_test', 'fuzz_ring')
+         'aux_tsan_test', 'plain_test', 'nesting_test', 'plain_nesting_test', 'snapshot_race_test',
+         'fuzz_ring')
 RELAXED = {'smp_store_release': 'WRITE_ONCE', 'smp_load_acquire': 'READ_ONCE'}
 TIME_LIMIT = 300            # of one test: a mutant may never end [s]
 FUZZ = ('-max_total_time=10', '-max_len=400', '-timeout=10', '-seed=1')
@@ -182,9 +185,8 @@ def all_mutants():
     for source in SOURCES:
         with open(f'{EVENTS}/{source}') as file:
             found = find_mutants(source, file.read())
-        # Of internal.h only the functions that write a record.
         mutants += [mutant for mutant in found
-                    if source != 'internal.h' or 'output_' in mutant.function]
+                    if source != 'internal.h' or re.search('output_|rb_has_aux', mutant.function)]
     for mutant in mutants:
         number = seen[mutant.name] = seen.get(mutant.name, 0) + 1
         if number > 1:
@@ -216,7 +218,7 @@ class Worker:
         self.events, self.out, self.scratch = (f'{directory}/{name}'
                                                for name in ('events', 'out', 'scratch'))
         os.makedirs(self.events)
-        for name in *SOURCES, 'ring_buffer_aux.c', 'plain_sample.c', 'plain_sample.h':
+        for name in *SOURCES, 'plain_sample.c', 'plain_sample.h':
             shutil.copy(f'{EVENTS}/{name}', self.events)
 
     def make(self, target):
@@ -226,13 +228,16 @@ class Worker:
                               capture_output=True, text=True)
 
     def instructions(self):
-        """Return the instructions of ring_buffer.c, or None if it does not compile."""
-        if self.make('plain/ours/ring_buffer.o').returncode:
-            return None
-        listing = subprocess.run(['objdump', '-dr', '--no-show-raw-insn', '--no-addresses',
-                                  f'{self.out}/plain/ours/ring_buffer.o'],
-                                 capture_output=True, text=True, check=True).stdout
-        return listing.partition('Disassembly')[2]      # without the name of the file
+        """Return the instructions of OBJECTS, or None if one does not compile."""
+        listings = []
+        for name in OBJECTS:
+            if self.make(f'plain/ours/{name}').returncode:
+                return None
+            listing = subprocess.run(['objdump', '-dr', '--no-show-raw-insn', '--no-addresses',
+                                      f'{self.out}/plain/ours/{name}'],
+                                     capture_output=True, text=True, check=True).stdout
+            listings.append(listing.partition('Disassembly')[2])    # without the name of the file
+        return listings
 
     def passes(self, test):
         if self.make(test).returncode:
