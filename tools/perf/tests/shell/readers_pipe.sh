@@ -42,6 +42,18 @@ for input in compressed pipe; do
 	same $input trace -s -o /dev/stdout
 done
 
+subtest "A pipe as standard input, without -i: perf script, sched, kwork"
+for command in script "sched latency" "kwork -k irq,softirq report"; do
+	read -ra words <<< "$command"
+	"$PERF" "${words[@]}" -i "$work/file" > "$work/file.out" 2> "$work/file.err" ||
+		error "perf $command of a file fails: $(tail -n 1 "$work/file.err")"
+	# shellcheck disable=SC2002 # the input must be a pipe
+	cat "$work/pipe" | "$PERF" "${words[@]}" > "$work/stdin.out" 2> "$work/stdin.err" ||
+		error "perf $command fails with status $?: $(tail -n 1 "$work/stdin.err")"
+	cmp -s "$work/file.out" "$work/stdin.out" ||
+		error "perf $command: $(diff "$work/file.out" "$work/stdin.out" | head -n 5)"
+done
+
 subtest "A pipe: perf buildid-list"
 "$PERF" buildid-list -H -i "$work/pipe" > "$work/ids" 2> "$work/ids.err" ||
 	error "$(< "$work/ids.err")"
