@@ -79,6 +79,18 @@ static void answer_commands(struct recorder *rec, unsigned int nr, const char *e
 				rec->summary.too_long);
 }
 
+/* Return: the set of enum trigger whose requests react() refuses, as there is nothing to copy. */
+static unsigned int refused_triggers(const struct recorder *rec)
+{
+	if (!rec->advice.wanted_ns) {
+		if (recorder__has_snapshots(rec))
+			return 0;
+		if (rec->rotation.enabled)
+			return rec->rotation.on_signal ? 0 : TRIGGER_SNAPSHOT;
+	}
+	return TRIGGER_SNAPSHOTS;
+}
+
 static int react(struct recorder *rec, unsigned int what, unsigned int nr_commands)
 {
 	const struct rotation *rotation = &rec->rotation;
@@ -332,6 +344,7 @@ static int begin(struct recorder *rec)
 	if (target->initial_delay)
 		pr_info(EVLIST_DISABLED_MSG);
 	err = copy_adopted(rec);
+	rec->capture.refused = refused_triggers(rec);
 	capture__start(&rec->capture);
 	err = err ?: triggers__start(&rec->triggers, &rec->opts);
 	if (!err)

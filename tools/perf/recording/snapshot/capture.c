@@ -134,7 +134,7 @@ static struct snapshot_cause describe(const struct triggers *triggers, unsigned 
 static int hold_back(struct capture *capture, unsigned int what, struct snapshot_cause *cause)
 {
 	struct triggers *triggers = capture->triggers;
-	unsigned int held = triggers->after_ns ? what & TRIGGER_DELAYED : 0;
+	unsigned int held = triggers->after_ns ? what & TRIGGER_DELAYED & ~capture->refused : 0;
 	int err;
 
 	if (held && !triggers->waiting) {
@@ -156,7 +156,7 @@ static int hold_back(struct capture *capture, unsigned int what, struct snapshot
 		return what | capture->held;
 	}
 	if (what & (TRIGGER_SNAPSHOTS | TRIGGER_STOP)) {
-		*cause = describe(triggers, what);
+		*cause = describe(triggers, what & ~capture->refused);
 		if (triggers->waiting)
 			cause->pending = capture->held_cause.report;
 	}
@@ -176,7 +176,7 @@ static int act(struct capture *capture, unsigned int what, const struct snapshot
 		enable_events(capture);
 	if (what & TRIGGER_STOP)
 		err = lost_counters__read(capture->lost, capture->channels, capture->evlist, true);
-	if (what & (TRIGGER_SNAPSHOTS | TRIGGER_STOP))
+	if (what & ~capture->refused & (TRIGGER_SNAPSHOTS | TRIGGER_STOP))
 		err = capture__take(capture, what, cause) ?: err;
 	return err;
 }

@@ -58,6 +58,7 @@ struct triggers;
  * @channels:	the rings
  * @lost:	receives the losses of the overwrite rings before the last copy
  * @defers:	samples may have deferred user stacks: wait for them
+ * @refused:	a set of enum trigger that take no copy; set before capture__start()
  * @enabling:	see above
  * @held:	a set of enum trigger that waits until --after is over
  * @held_cause:	the first of them, with the others
@@ -79,6 +80,7 @@ struct capture {
 	struct channels		*channels;
 	struct lost_counters		*lost;
 	bool			 defers;
+	unsigned int		 refused;
 	pthread_mutex_t		 enabling;
 	unsigned int		 held;
 	struct snapshot_cause	 held_cause;

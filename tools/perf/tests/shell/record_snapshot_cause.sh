@@ -23,6 +23,10 @@ nr_snapshots() {
 	(($(grep -c 'Snapshot [0-9]* (' "$work/record.err") >= $1))
 }
 
+nr_refused() {
+	(($(grep -c 'Cannot take a snapshot' "$work/record.err") >= $1))
+}
+
 # record_of PERF FILE NR: set $task and $text of the NRth snapshot in the file
 record_of() {
 	"$1" script -f -i "$2" 2> "$work/script.err" | awk -v nr="$3" '
@@ -113,5 +117,17 @@ done
 subtest "no such event without snapshots"
 perf_record -e cpu-clock -o "$work/stream" true
 "$PERF" evlist -i "$work/stream" | grep snapshot && error "the event is in the file"
+
+subtest "a request that is refused is not the reason of the file"
+for option in --timestamp-filename --switch-output=1G; do
+	start $option --exec-snapshot "echo \$PERF_SNAPSHOT_REASON > $work/reason; :"
+	for ((nr = 1; nr <= 2; nr++)); do
+		kill -USR2 "$recorder"
+		wait_until 20 nr_refused $nr || error "a signal is not refused"
+	done
+	recorder_stop
+	[ "$(< "$work/reason")" = exit ] || error "$option: the reason is $(< "$work/reason")"
+	grep 'The same snapshot' "$work/record.err" && error "$option: there is no snapshot"
+done
 
 finish
