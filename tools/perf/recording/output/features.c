@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 #include <internal/lib.h>
@@ -86,7 +87,27 @@ static int write_header(struct perf_session *session, struct evlist *evlist, int
 	return err ? (errno ? -errno : -EIO) : 0;
 }
 
-/* util leaves out features that it cannot write, and reports no error. */
+/* Print why util could not read the formats of tracepoints. Return: a negative errno. */
+static int report_formats(void)
+{
+	int files[4], err = -ENOENT;	/* util has as many open at a time */
+	size_t nr = 0;
+
+	while (nr < ARRAY_SIZE(files) && (files[nr] = open("/", O_PATH | O_CLOEXEC)) >= 0)
+		nr++;
+	if (nr < ARRAY_SIZE(files))
+		err = -errno;
+	while (nr)
+		close(files[--nr]);
+	pr_err("Cannot read the formats of tracepoints: %s. Mount tracefs on /sys/kernel/tracing, "
+	       "and allow enough open files (ulimit -Hn).\n", strerror(-err));
+	return err;
+}
+
+/*
+ * util leaves out features that it cannot write, and reports no error. No reader accepts a file
+ * that has other features, but not the formats of its tracepoints.
+ */
 int features__write(struct perf_session *session, struct evlist *evlist, int fd, bool *incomplete)
 {
 	struct perf_header *header = &session->header;
@@ -99,6 +120,9 @@ int features__write(struct perf_session *session, struct evlist *evlist, int fd,
 	if (!err && !bitmap_equal(wanted, header->adds_features, HEADER_FEAT_BITS)) {
 		err = probe_space(fd);
 		*incomplete = err;
+		if (!err && test_bit(HEADER_TRACING_DATA, wanted) &&
+		    !perf_header__has_feat(header, HEADER_TRACING_DATA))
+			err = report_formats();
 	}
 	memcpy(header->adds_features, wanted, sizeof(wanted));
 	return err;

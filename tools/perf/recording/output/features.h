@@ -22,8 +22,8 @@ void features__init(struct perf_session *session, struct evlist *evlist, bool bu
  * Features that do not exist on this machine, or that cannot be written, are left out. The next
  * file may have them.
  *
- * Return: 0, or a negative errno: the header could not be written, or there was no space for all
- * features.
+ * Return: 0, or a negative errno: the header could not be written, there was no space for all
+ * features, or the formats of tracepoints could not be read, after an error message.
  */
 int features__write(struct perf_session *session, struct evlist *evlist, int fd, bool *incomplete);
 

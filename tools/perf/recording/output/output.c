@@ -429,28 +429,35 @@ void output__add_removed(struct output *output, u64 bytes)
 
 /*
  * Write the header without features when the disk is too full for them: the header itself has its
- * place at the begin of the file, and records without features are better than nothing.
+ * place at the begin of the file, and records without features are better than nothing. If the
+ * formats of tracepoints are missing, no reader accepts such a file: let the header list the
+ * features all the same, as in a truncated file, whose formats this perf finds on this machine.
  */
 static int write_bare_header(struct output *output)
 {
 	struct perf_header *header = &output->session->header;
 	DECLARE_BITMAP(features, HEADER_FEAT_BITS);
+	int fd = output__fd(output), err;
 	bool incomplete;
-	int err;
 
-	if (ftruncate(output__fd(output), header->data_offset + header->data_size))
+	if (ftruncate(fd, header->data_offset + header->data_size))
 		return -errno;
 	memcpy(features, header->adds_features, sizeof(features));
 	bitmap_zero(header->adds_features, HEADER_FEAT_BITS);
-	err = features__write(output->session, output->evlist, output__fd(output), &incomplete);
+	err = features__write(output->session, output->evlist, fd, &incomplete);
 	memcpy(header->adds_features, features, sizeof(features));
+	if (!err && test_bit(HEADER_TRACING_DATA, features) &&
+	    pwrite(fd, features, sizeof(features),
+		   offsetof(struct perf_file_header, adds_features)) != sizeof(features))
+		err = -EIO;
 	return err;
 }
 
 static const char *write_what_fits(struct output *output)
 {
-	return write_bare_header(output) ? "perf report --force may read it." :
-	       "The file lacks hostname, build-ids and tracepoint formats.";
+	return write_bare_header(output) ?
+	       "perf report --force may read it." :
+	       "The file lacks hostname, build-ids, tracepoint formats: read it on this machine.";
 }
 
 static void write_features(struct output *output)

@@ -313,6 +313,25 @@ if mount_small "$small" 2m; then
 		error "an unreadable file is left"
 fi
 
+subtest "the formats of tracepoints cannot be written, or read: the file is readable here"
+
+# complete_without WORDS: check the message, and that the file has samples
+complete_without() {
+	says "Cannot complete the header of $out: .*tracepoint formats: read it on this machine" "$@"
+	[ "$(samples "$out")" -gt 0 ] || error "the file has no samples"
+}
+
+run 254 prlimit --fsize=32768 "$PERF" record -o "$out" -e raw_syscalls:sys_enter -- \
+	dd if=/dev/zero of=/dev/null bs=1 count=1000
+complete_without 'file too large'
+if unshare -m true 2> "$work/unshare.err"; then
+	for mode in overwrite no-overwrite; do
+		run 255 unshare -m "$PERF" record -o "$out" -e "raw_syscalls:sys_enter/$mode/" -- \
+			sh -c 'umount -l /sys/kernel/tracing; umount -l /sys/kernel/debug; :'
+		complete_without 'cannot read the formats of tracepoints' 'mount tracefs'
+	done
+fi
+
 subtest "the limit of open files"
 
 # perf record raises its own soft limit, whichever descriptor hits it, but not that of the command.
