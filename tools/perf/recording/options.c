@@ -396,6 +396,27 @@ static int set_variable(const struct option_variable *variable, const struct opt
 	}
 }
 
+static bool is_flag(const struct option_variable *variable, const struct option *options)
+{
+	return variable->kind == VARIABLE_BOOL ||
+	       (variable->kind == VARIABLE_OPTION &&
+		find_option(options, variable->key)->type == OPTION_BOOLEAN);
+}
+
+/* util takes other words for true. */
+static bool is_bool(const char *value)
+{
+	static const char * const words[] = { "", "true", "yes", "on", "false", "no", "off" };
+	unsigned long number;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		if (!strcasecmp(value, words[i]))
+			return true;
+	}
+	return quantity__parse_number(value, INT_MAX, &number);
+}
+
 int options__read_variable(const struct option_variable *variables, const struct option *options,
 			   const char *key, const char *value)
 {
@@ -406,6 +427,10 @@ int options__read_variable(const struct option_variable *variables, const struct
 		variable++;
 	if (!variable->key)
 		return 0;
+	if (is_flag(variable, options) && !is_bool(value)) {
+		pr_err("record.%s = %s: must be true or false.\n", key, value);
+		return -EINVAL;
+	}
 	err = set_variable(variable, options, value);
 	if (err)
 		pr_err("record.%s = %s: not a value of --%s.\n", key, value, key);

@@ -130,6 +130,7 @@ configured 'cooldown = 10s' 'keep-first = 3' 'after = 2s'
 for line in 'compression-level = x' 'cooldown = x' 'keep-first = -1' 'mmap-pages = 1.5' \
 	'switch-max-size = 5' 'switch-output = x' \
 	'switch-max-files = x' 'write-buffer = 1K' 'event = no:event' \
+	'keep-events = maybe' 'fsync = 2x' \
 	'switch-output-event = no:event'; do
 	subtest "record.$line is refused"
 	configured "$line"
