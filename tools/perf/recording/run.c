@@ -15,7 +15,6 @@
 #include "recording/aux/write.h"
 #include "recording/lib/notify.h"
 #include "recording/output/features.h"
-#include "recording/ring/reader_sched.h"
 #include "internal.h"
 #include "recorder.h"
 

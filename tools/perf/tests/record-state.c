@@ -8,7 +8,6 @@
  */
 #include <inttypes.h>
 #include <string.h>
-#include <linux/kernel.h>
 #include "recording/tests/state/history.h"
 #include "util/debug.h"
 #include "util/dso.h"

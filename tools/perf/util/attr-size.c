@@ -5,7 +5,6 @@
  * that depend on evlists and records.
  */
 #include "attr-size.h"
-#include "event.h"
 #include "evlist.h"
 #include "evsel.h"
 

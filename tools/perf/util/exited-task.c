@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/kernel.h>
 #include <linux/types.h>
 #include "util/event.h"
 #include "util/evsel.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <elf.h>
-#include <endian.h>
 #include <stdint.h>
 #include <string.h>
 #include <linux/kernel.h>

@@ -4,12 +4,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <internal/lib.h>
-#include <linux/kernel.h>
 #include <linux/types.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -17,8 +17,6 @@
 #ifndef __PERF_RECOVER_KDUMP_H
 #define __PERF_RECOVER_KDUMP_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <linux/types.h>
 
 #define KDUMP_SIGNATURE		"KDUMP   "

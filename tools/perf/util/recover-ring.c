@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/compiler.h>
-#include <linux/kernel.h>
 #include <linux/types.h>
 #include <perf/recover.h>
 #include "util/debug.h"

@@ -10,7 +10,6 @@
 #ifndef __PERF_RECOVER_RING_H
 #define __PERF_RECOVER_RING_H
 
-#include <linux/types.h>
 
 struct evlist;
 struct perf_session;

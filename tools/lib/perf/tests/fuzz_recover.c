@@ -9,7 +9,6 @@
  * pages in any order, or in the states of several moments, each contiguous.
  */
 #include <string.h>
-#include <linux/kernel.h>
 #include <linux/perf_event_trailer.h>
 #include <perf/event.h>
 

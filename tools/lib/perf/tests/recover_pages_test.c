@@ -5,9 +5,7 @@
  *
  * Prints KTAP.
  */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <linux/kernel.h>
 #include <perf/event.h>
 

@@ -8,7 +8,6 @@
  * Prints KTAP.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/kernel.h>

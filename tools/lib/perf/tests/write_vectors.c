@@ -8,7 +8,6 @@
  */
 #include <err.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "vectors.h"

@@ -11,7 +11,6 @@
 #ifndef PERF_RECORDING_AUX_SIDEBAND_H
 #define PERF_RECORDING_AUX_SIDEBAND_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 struct aux;

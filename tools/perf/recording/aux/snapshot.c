@@ -2,14 +2,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/kernel.h>
 #include <linux/perf_event.h>
 #include <linux/zalloc.h>
 #include "util/debug.h"
 #include "util/env.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
-#include "util/record.h"
 #include "util/time-utils.h"
 #include "aux.h"
 #include "snapshot.h"

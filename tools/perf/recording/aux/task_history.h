@@ -23,7 +23,6 @@
 #ifndef PERF_RECORDING_TASK_HISTORY_H
 #define PERF_RECORDING_TASK_HISTORY_H
 
-#include <stdbool.h>
 #include <linux/types.h>
 
 struct task_refs;

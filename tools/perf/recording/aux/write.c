@@ -2,7 +2,6 @@
 /*
  * Write pieces of a trace, the hardware ids that a decoder needs with them, and their index.
  */
-#include <linux/kernel.h>
 #include <perf/event.h>
 #include "util/session.h"
 #include "aux.h"

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <sys/file.h>
 #include <sys/mman.h>

@@ -2,7 +2,6 @@
 /* Find the tick of the clock that samples have their time from. */
 #include <stdbool.h>
 #include <string.h>
-#include <linux/kernel.h>
 #include <linux/perf_event.h>
 #include "columns_clock.h"
 

@@ -21,7 +21,6 @@
 #ifndef PERF_RECORDING_GUARD_H
 #define PERF_RECORDING_GUARD_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <linux/types.h>
 #include <sys/types.h>

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/kernel.h>
 #include <linux/time64.h>
 #include "util/debug.h"
 #include "util/util.h"

@@ -5,7 +5,6 @@
 #ifndef PERF_RECORDING_KEEP_RESTORE_H
 #define PERF_RECORDING_KEEP_RESTORE_H
 
-#include <stdbool.h>
 #include "recording/lib/records.h"
 #include "util/compress.h"
 

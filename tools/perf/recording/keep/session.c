@@ -2,7 +2,6 @@
 /* Store what describes the recording in the file of --keep-file. */
 #include <errno.h>
 #include <string.h>
-#include <linux/kernel.h>
 #include <sys/stat.h>
 #include <internal/lib.h>
 #include "util/debug.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Write the kept blocks of a snapshot. */
 #include <linux/kernel.h>
-#include <linux/zalloc.h>
 #include <perf/event.h>
 #include "recording/lib/records.h"
 #include "recording/output/output.h"

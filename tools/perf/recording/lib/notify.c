@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <linux/kernel.h>
 #include <sys/socket.h>
 #include <sys/un.h>

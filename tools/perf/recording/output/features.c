@@ -5,7 +5,6 @@
 #include <unistd.h>
 #include <internal/lib.h>
 #include <linux/bitmap.h>
-#include <linux/kernel.h>
 #include <sys/stat.h>
 #include "util/build-id.h"
 #include "util/clockid.h"

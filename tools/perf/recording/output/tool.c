@@ -3,7 +3,6 @@
  * Read a file back through util's session: mark the DSOs that were hit, note the times of samples.
  */
 #include <linux/compiler.h>
-#include "util/build-id.h"
 #include "util/data.h"
 #include "util/debug.h"
 #include "util/event.h"

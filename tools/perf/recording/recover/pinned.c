@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-#include <internal/lib.h>
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <sys/mman.h>

@@ -9,11 +9,9 @@
 #include <internal/lib.h>
 #include <linux/kernel.h>
 #include <linux/time64.h>
-#include <linux/zalloc.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include "util/build-id.h"
 #include "util/debug.h"
 #include "util/event.h"
 #include "util/evlist.h"

@@ -8,7 +8,6 @@
 #include <unistd.h>
 #include <internal/lib.h>
 #include <linux/kernel.h>
-#include <linux/zalloc.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include "util/debug.h"

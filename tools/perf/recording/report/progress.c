@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <inttypes.h>
 #include <stdio.h>
-#include <linux/time64.h>
 #include "util/debug.h"
 #include "util/time-utils.h"
 #include "progress.h"

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <traceevent/event-parse.h>
 #include "util/bpf_skel/event_ring.h"

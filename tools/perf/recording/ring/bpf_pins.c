@@ -2,14 +2,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <internal/lib.h>
-#include <linux/kernel.h>
 #include <linux/magic.h>
 #include <linux/perf_event.h>
 #include <linux/zalloc.h>

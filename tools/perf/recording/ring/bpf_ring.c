@@ -49,7 +49,6 @@ bool bpf_ring__excludes_own(struct evsel *evsel)
 #include "util/cpumap.h"
 #include "util/event.h"
 #include "util/evlist.h"
-#include "util/evsel_config.h"
 #include "util/record.h"
 #include "util/target.h"
 #include "util/time-utils.h"

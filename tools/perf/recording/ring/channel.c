@@ -6,7 +6,6 @@
 #include <string.h>
 #include <internal/lib.h>
 #include <internal/overwrite.h>
-#include <internal/threadmap.h>
 #include <internal/xyarray.h>
 #include <linux/kernel.h>
 #include <linux/zalloc.h>

@@ -8,7 +8,6 @@
 #ifndef PERF_RECORDING_DOORBELL_H
 #define PERF_RECORDING_DOORBELL_H
 
-#include <linux/types.h>
 
 /**
  * struct doorbell - zeroed: there is none

@@ -10,7 +10,6 @@
 #include "util/evlist.h"
 #include "util/evsel.h"
 #include "util/machine.h"
-#include "util/record.h"
 #include "util/sample.h"
 #include "util/session.h"
 #include "util/synthetic-events.h"

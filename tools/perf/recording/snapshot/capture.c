@@ -6,7 +6,6 @@
 #include "util/debug.h"
 #include "util/evlist.h"
 #include "util/evsel.h"
-#include "util/record.h"
 #include "util/time-utils.h"
 #include "recording/aux/aux.h"
 #include "recording/aux/snapshot.h"

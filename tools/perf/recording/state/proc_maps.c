@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include <api/io.h>
-#include <linux/kernel.h>
 #include "proc_maps.h"
 
 /* Append @range, or extend the last one. Without memory: free @maps and return NULL. */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
-#include <linux/kernel.h>
 #include "system_wide.h"
 #include "sb_record.h"
 

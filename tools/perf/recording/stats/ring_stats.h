@@ -5,7 +5,6 @@
 #ifndef PERF_RECORDING_RING_STATS_H
 #define PERF_RECORDING_RING_STATS_H
 
-#include <stdbool.h>
 #include <linux/types.h>
 #include "recording/lib/records.h"
 

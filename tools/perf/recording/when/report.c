@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <linux/kernel.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/kernel.h>
 #include <sys/mman.h>
 #include "util/debug.h"
 #include "pipeline.h"

@@ -10,12 +10,10 @@
  * Do so for each kind of ring that this kernel offers: backward, and sized.
  */
 #include <err.h>
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <perf/overwrite.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -24,7 +24,6 @@
 #include "chrome_event.h"
 
 struct machine;
-struct thread;
 
 /* Pids end at 1 << 22. Rows in these groups are numbered from the group's number plus one. */
 #define GROUP_TOO_LONG	4900000

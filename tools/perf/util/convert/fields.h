@@ -12,7 +12,6 @@
 struct conversion;
 struct evsel;
 struct perf_sample;
-struct perf_session;
 struct tep_format_field;
 
 enum sample_kind {

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <linux/kernel.h>
 #include "recording/lib/compat.h"
 #include "util/debug.h"
 #include "util/session.h"

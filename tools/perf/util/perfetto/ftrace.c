@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/kernel.h>
-#include <linux/string.h>
 #include <linux/zalloc.h>
 #include <traceevent/event-parse.h>
 #include "recording/lib/compat.h"

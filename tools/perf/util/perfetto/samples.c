@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/kernel.h>
 #include <linux/zalloc.h>
 #include "recording/lib/compat.h"
 #include "util/addr_location.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 #include "recording/lib/id_map.h"
 #include <linux/err.h>
-#include <linux/kernel.h>
 #include "comms.h"
 
 int comms__init(struct hashmap **comms)

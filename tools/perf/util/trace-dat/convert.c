@@ -17,7 +17,6 @@
 #include <internal/lib.h>
 #include <traceevent/event-parse.h>
 #include "recording/lib/compat.h"
-#include "util/comm.h"
 #include "util/convert/common.h"
 #include "util/debug.h"
 #include "util/event.h"

@@ -15,7 +15,6 @@
 #define PERF_TRACE_DAT_PAGES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <linux/types.h>
 

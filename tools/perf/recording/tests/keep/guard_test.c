@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <internal/lib.h>
-#include <linux/kernel.h>
 #include <linux/perf_event.h>
 #include <sys/file.h>
 #include <sys/mman.h>

@@ -7,14 +7,12 @@
  * fake packer keeps one record of four, which tell from where to where the numbers go; a fake
  * restorer adds a copy of each of these for the file. Prints KTAP.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include <internal/lib.h>
-#include <linux/kernel.h>
 #include <linux/perf_event.h>
 
 #include "recording/keep/keep.h"

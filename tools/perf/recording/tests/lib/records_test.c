@@ -5,7 +5,6 @@
  * tags: fast parallel
  * Prints KTAP.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/kernel.h>

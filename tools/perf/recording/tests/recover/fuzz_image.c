@@ -7,7 +7,6 @@
  * Without replaced words the box must be found.
  */
 #include <elf.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <linux/kernel.h>
 #include <sys/mman.h>

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include <linux/kernel.h>
 
 #include "recording/report/progress.h"
 #include "recording/report/summary.h"

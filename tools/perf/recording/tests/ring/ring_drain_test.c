@@ -7,8 +7,6 @@
  *
  * Prints KTAP.
  */
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

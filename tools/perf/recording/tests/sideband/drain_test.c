@@ -7,12 +7,9 @@
  *
  * Prints KTAP.
  */
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <linux/kernel.h>
 #include <perf/event.h>
 
 #include "recording/lib/records.h"

@@ -6,7 +6,6 @@
 #define PERF_RECORDING_TESTS_HISTORY_SYSTEM_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

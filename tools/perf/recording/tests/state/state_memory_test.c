@@ -9,7 +9,6 @@
  * Prints KTAP.
  */
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include "recording/state/task_refs.h"
 #include "recording/state/state.h"

@@ -5,8 +5,6 @@
  *
  * Prints KTAP.
  */
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <perf/event.h>

@@ -5,7 +5,6 @@
  *
  * loss_svg_test [FILE.svg [CPUS]] writes the picture of a machine with CPUS CPUs. Prints KTAP.
  */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
  * Prints KTAP.
  */
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <perf/event.h>

@@ -6,7 +6,6 @@
  * Prints KTAP.
  */
 #include <string.h>
-#include <linux/kernel.h>
 #include <linux/time64.h>
 #include "recording/when/condition.h"
 #include "recording/when/constants.h"

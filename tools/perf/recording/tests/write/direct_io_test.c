@@ -5,8 +5,6 @@
  * tags: fast parallel
  */
 #include <stdbool.h>
-#include <stdio.h>
-#include <linux/kernel.h>
 #include <linux/time64.h>
 
 #include "recording/write/chunk_pool.h"
