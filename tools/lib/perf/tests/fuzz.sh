@@ -2,16 +2,15 @@
 # shellcheck shell=sh
 # Run a fuzz target; sourced by fuzz_*.sh.
 #
-# fuzz PROGRAM CORPUS FINDINGS [libFuzzer's arguments]: without arguments, run for 5 seconds. With
-# arguments, run as they specify; new inputs go to the directory FINDINGS, where the next run
-# starts. Set $max_len if inputs are to be longer than some 400 bytes.
+# fuzz PROGRAM CORPUS [libFuzzer's arguments]: without arguments, run for 5 seconds. With arguments,
+# run as they specify; new inputs go to the directory PROGRAM-corpus, where the next run starts. Set
+# $max_len if inputs are to be longer than some 400 bytes.
 # An input that fails is kept as PROGRAM-crash-HASH (-timeout-, -oom-, -leak-).
 fuzz() {
 	program=$1
 	corpus=$2
-	findings=$3
 	artifacts=-artifact_prefix=$program-
-	shift 3
+	shift 2
 
 	if [ $# = 0 ]; then
 		mkdir new
@@ -23,8 +22,8 @@ fuzz() {
 		}
 		tail -n 2 log
 	else
-		mkdir -p "$findings"
+		mkdir -p "$program-corpus"
 		exec "$program" "$artifacts" -max_len="${max_len:-1000}" -timeout=10 "$@" \
-			"$findings" "$corpus"
+			"$program-corpus" "$corpus"
 	fi
 }

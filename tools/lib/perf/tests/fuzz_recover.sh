@@ -3,11 +3,10 @@
 # Fuzz recovery from memory images: no crash, and intact records where the image has rings
 # tags: fast parallel
 #
-# usage: fuzz_recover.sh [libFuzzer's arguments], see fuzz.sh; new inputs go to
-# build/tests/fuzz_recover-corpus
+# usage: fuzz_recover.sh [libFuzzer's arguments], see fuzz.sh
 set -eu
 
 here=$(dirname "$(readlink -f "$0")")
 . "$here/fuzz.sh"
 
-fuzz "$BUILD/tests/fuzz_recover" "$here/corpus-recover" "$BUILD/tests/fuzz_recover-corpus" "$@"
+fuzz "$BUILD/tests/fuzz_recover" "$here/corpus-recover" "$@"

@@ -3,11 +3,10 @@
 # Fuzz snapshots of rings: no crash, and all bytes accounted for, whatever the ring contains
 # tags: fast parallel
 #
-# usage: fuzz_snapshot.sh [libFuzzer's arguments], see fuzz.sh; new inputs go to
-# build/tests/fuzz_snapshot-corpus
+# usage: fuzz_snapshot.sh [libFuzzer's arguments], see fuzz.sh
 set -eu
 
 here=$(dirname "$(readlink -f "$0")")
 . "$here/fuzz.sh"
 
-fuzz "$BUILD/tests/fuzz_snapshot" "$here/corpus" "$BUILD/tests/fuzz_snapshot-corpus" "$@"
+fuzz "$BUILD/tests/fuzz_snapshot" "$here/corpus" "$@"

@@ -3,8 +3,7 @@
 # Fuzz the reader of the file of --keep-file: nothing in the file is trusted
 # tags: fast parallel
 #
-# usage: fuzz_box.sh [libFuzzer's arguments], see fuzz.sh; new inputs go to
-# build/tests/fuzz_box-corpus
+# usage: fuzz_box.sh [libFuzzer's arguments], see fuzz.sh
 set -eu
 
 tests=$(dirname "$(readlink -f "$0")")/../..
@@ -12,5 +11,4 @@ tests=$(dirname "$(readlink -f "$0")")/../..
 . "$tests/../lib/perf/tests/fuzz.sh"
 
 max_len=4096
-fuzz "$BUILD/tests/fuzz_box" "$tests/recording/tests/keep/corpus-box" \
-	"$BUILD/tests/fuzz_box-corpus" "$@"
+fuzz "$BUILD/tests/fuzz_box" "$tests/recording/tests/keep/corpus-box" "$@"

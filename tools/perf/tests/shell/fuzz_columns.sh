@@ -3,13 +3,11 @@
 # Fuzz the columns of kept records: any columns do no harm, any records come back as they were
 # tags: fast parallel
 #
-# usage: fuzz_columns.sh [libFuzzer's arguments], see fuzz.sh; new inputs go to
-# build/tests/fuzz_columns-corpus
+# usage: fuzz_columns.sh [libFuzzer's arguments], see fuzz.sh
 set -eu
 
 tests=$(dirname "$(readlink -f "$0")")/../..
 # shellcheck source=../../../lib/perf/tests/fuzz.sh
 . "$tests/../lib/perf/tests/fuzz.sh"
 
-fuzz "$BUILD/tests/fuzz_columns" "$tests/recording/tests/keep/corpus-columns" \
-	"$BUILD/tests/fuzz_columns-corpus" "$@"
+fuzz "$BUILD/tests/fuzz_columns" "$tests/recording/tests/keep/corpus-columns" "$@"

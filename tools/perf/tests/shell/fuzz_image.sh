@@ -3,13 +3,11 @@
 # Fuzz the search for the file of --keep-file in images of memory: nothing in them is trusted
 # tags: fast parallel
 #
-# usage: fuzz_image.sh [libFuzzer's arguments], see fuzz.sh; new inputs go to
-# build/tests/fuzz_image-corpus
+# usage: fuzz_image.sh [libFuzzer's arguments], see fuzz.sh
 set -eu
 
 tests=$(dirname "$(readlink -f "$0")")/../..
 # shellcheck source=../../../lib/perf/tests/fuzz.sh
 . "$tests/../lib/perf/tests/fuzz.sh"
 
-fuzz "$BUILD/tests/fuzz_image" "$tests/recording/tests/recover/corpus-image" \
-	"$BUILD/tests/fuzz_image-corpus" "$@"
+fuzz "$BUILD/tests/fuzz_image" "$tests/recording/tests/recover/corpus-image" "$@"

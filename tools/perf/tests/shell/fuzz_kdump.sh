@@ -3,13 +3,11 @@
 # Fuzz the reader of kdump-compressed files: nothing in the file is trusted
 # tags: fast parallel
 #
-# usage: fuzz_kdump.sh [libFuzzer's arguments], see fuzz.sh; new inputs go to
-# build/tests/fuzz_kdump-corpus
+# usage: fuzz_kdump.sh [libFuzzer's arguments], see fuzz.sh
 set -eu
 
 tests=$(dirname "$(readlink -f "$0")")/../..
 # shellcheck source=../../../lib/perf/tests/fuzz.sh
 . "$tests/../lib/perf/tests/fuzz.sh"
 
-fuzz "$BUILD/tests/fuzz_kdump" "$tests/recording/tests/recover/corpus-kdump" \
-	"$BUILD/tests/fuzz_kdump-corpus" "$@"
+fuzz "$BUILD/tests/fuzz_kdump" "$tests/recording/tests/recover/corpus-kdump" "$@"

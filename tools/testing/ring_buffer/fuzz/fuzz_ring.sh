@@ -3,10 +3,10 @@
 # Fuzz the kernel's ring buffer with random operations, checked against a reference model.
 # tags: fast parallel
 #
-# Arguments: see fuzz.sh. New inputs are kept in build/tests/ring_buffer/fuzz-corpus.
+# usage: fuzz_ring.sh [libFuzzer's arguments], see fuzz.sh
 set -eu
 
 here=$(dirname "$(readlink -f "$0")")
 . "$here/../../../lib/perf/tests/fuzz.sh"
 
-fuzz "$BUILD/tests/ring_buffer/fuzz_ring" "$here/corpus" "$BUILD/tests/ring_buffer/fuzz-corpus" "$@"
+fuzz "$BUILD/tests/ring_buffer/fuzz_ring" "$here/corpus" "$@"
