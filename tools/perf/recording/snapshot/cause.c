@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <ctype.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
-#include <linux/kernel.h>
-#include <linux/time64.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <api/fs/fs.h>
+#include <linux/kernel.h>
+#include <linux/time64.h>
 #include "recording/lib/kernel_clock.h"
+#include "recording/lib/printable.h"
 #include "recording/when/condition.h"
 #include "recording/when/names.h"
 #include "cause.h"
@@ -95,22 +96,13 @@ void snapshot_cause__print_too_long(const struct snapshot_cause *cause, char *te
 /* A task chooses its own name: leave nothing in it that a terminal would act on. */
 void snapshot_cause__find_comm(struct snapshot_cause *cause)
 {
-	char path[32];
-	ssize_t len;
-	int fd, i;
+	char entry[32], *comm;
+	size_t len;
 
-	snprintf(path, sizeof(path), "/proc/%d/comm", cause->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	snprintf(entry, sizeof(entry), "%d/comm", cause->tid);
+	if (procfs__read_str(entry, &comm, &len))
 		return;
-	len = read(fd, cause->comm, sizeof(cause->comm) - 1);
-	close(fd);
-	if (len < 0)
-		len = 0;
-	cause->comm[len] = '\0';
-	cause->comm[strcspn(cause->comm, "\n")] = '\0';
-	for (i = 0; cause->comm[i]; i++) {
-		if (!isprint((unsigned char)cause->comm[i]))
-			cause->comm[i] = '?';
-	}
+	/* Without the newline at its end */
+	copy_printable(cause->comm, comm, clamp(len, (size_t)1, sizeof(cause->comm)));
+	free(comm);
 }

@@ -27,19 +27,18 @@
 
 /**
  * struct control_snapshot - a "snapshot" without answer
- * @next:	the command that followed it
  * @id:		of the command, or ""
  */
 struct control_snapshot {
-	struct control_snapshot	*next;
-	char			 id[CONTROL_MAX_ID + 1];
+	struct list_head	node;
+	char			id[CONTROL_MAX_ID + 1];
 };
 
 int control__init(struct control *control, struct evlist *evlist, const struct record_opts *opts)
 {
 	control->evlist = evlist;
 	thread__init_lock(&control->lock);
-	control->last = &control->first;
+	INIT_LIST_HEAD(&control->snapshots);
 	control->ack_fd = opts->ctl_fd_ack;
 	if (evlist__initialize_ctlfd(evlist, opts->ctl_fd, opts->ctl_fd_ack))
 		return -EBADF;
@@ -94,8 +93,7 @@ static void request_snapshot(struct control *control, const char *id,
 		return refuse(control, id, "not enough memory");
 	strcpy(snapshot->id, id);
 	pthread_mutex_lock(&control->lock);
-	*control->last = snapshot;
-	control->last = &snapshot->next;
+	list_add_tail(&snapshot->node, &control->snapshots);
 	pthread_mutex_unlock(&control->lock);
 	requests->snapshots++;
 }
@@ -106,11 +104,9 @@ static struct control_snapshot *next_snapshot(struct control *control)
 	struct control_snapshot *snapshot;
 
 	pthread_mutex_lock(&control->lock);
-	snapshot = control->first;
+	snapshot = list_first_entry_or_null(&control->snapshots, struct control_snapshot, node);
 	if (snapshot)
-		control->first = snapshot->next;
-	if (!control->first)
-		control->last = &control->first;
+		list_del(&snapshot->node);
 	pthread_mutex_unlock(&control->lock);
 	return snapshot;
 }

@@ -26,8 +26,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <linux/list.h>
 
-struct control_snapshot;
 struct evlist;
 struct record_opts;
 
@@ -41,9 +41,8 @@ struct record_opts;
  * @ack_fd:	where the answers go, or -1; the caller's
  * @line:	what was read of a line that is not complete
  * @len:	length of @line [bytes]
- * @lock:	protects @first and @last: the thread that reads commands does not answer snapshots
- * @first:	commands "snapshot" without answer, oldest first
- * @last:	where the next one is appended
+ * @lock:	protects @snapshots: the thread that reads commands does not answer them
+ * @snapshots:	commands "snapshot" without answer, oldest first
  */
 struct control {
 	struct evlist	*evlist;
@@ -51,8 +50,7 @@ struct control {
 	char		 line[CONTROL_MAX_LEN];
 	size_t		 len;
 	pthread_mutex_t	 lock;
-	struct control_snapshot *first;
-	struct control_snapshot **last;
+	struct list_head snapshots;
 };
 
 /** struct control_requests - what the commands ask the recorder for */

@@ -75,7 +75,7 @@ int triggers__init(struct triggers *triggers, struct evlist *evlist,
 	triggers->signals = triggers->delay = triggers->period = triggers->stop = -1;
 	triggers->too_long = triggers->after = -1;
 
-	err = watch_signals(triggers);
+	err = control__init(&triggers->control, evlist, opts) ?: watch_signals(triggers);
 	if (!err && period_sec) {
 		triggers->period = add_timer(evlist);
 		err = triggers->period < 0 ? triggers->period :
@@ -96,8 +96,6 @@ int triggers__init(struct triggers *triggers, struct evlist *evlist,
 		triggers->too_long = watch(evlist, triggers->when.fd);
 		err = min(triggers->too_long, 0);
 	}
-	if (!err)
-		err = control__init(&triggers->control, evlist, opts);
 	if (err)
 		pr_err("Cannot set up signals, timers and --control: %s\n", strerror(-err));
 	return err;

@@ -9,6 +9,7 @@
 #include "util/event.h"
 #include "compressor.h"
 #include "zstd_records.h"
+#include "recording/lib/array.h"
 #include "recording/lib/records.h"
 
 /* Incompressible data grow a little, and each record has a header. */
@@ -61,31 +62,20 @@ static struct unsaved records_ending(struct compressor *compressor, const struct
 	return sum;
 }
 
-/*
- * Make sure that @chunks has space for one more entry: remove entries that are written, or
- * reallocate.
- */
+/* Remove entries that are written, and make sure that @chunks has space for one more. */
 static int reserve_entry(struct compressor *compressor)
 {
 	u64 written = write_queue__written(compressor->out);
-	struct compressed_chunk *chunks;
-	size_t nr_written = 0;
+	struct compressed_chunk *chunks = compressor->chunks;
+	size_t nr = 0;
 
-	if (compressor->nr_chunks < compressor->max_chunks)
-		return 0;
-	while (nr_written < compressor->nr_chunks && compressor->chunks[nr_written].end <= written)
-		nr_written++;
-	compressor->nr_chunks -= nr_written;
-	memmove(compressor->chunks, compressor->chunks + nr_written,
-		compressor->nr_chunks * sizeof(*chunks));
-	if (compressor->nr_chunks < compressor->max_chunks / 2)
-		return 0;
-	chunks = realloc(compressor->chunks, (2 * compressor->max_chunks + 64) * sizeof(*chunks));
-	if (!chunks)
-		return -ENOMEM;
-	compressor->chunks = chunks;
-	compressor->max_chunks = 2 * compressor->max_chunks + 64;
-	return 0;
+	while (nr < compressor->nr_chunks && chunks[nr].end <= written)
+		nr++;
+	compressor->nr_chunks -= nr;
+	if (nr)
+		memmove(chunks, chunks + nr, compressor->nr_chunks * sizeof(*chunks));
+	return array__grow(&compressor->chunks, compressor->nr_chunks, 1, sizeof(*chunks),
+			   &compressor->max_chunks);
 }
 
 static int write_chunk(struct compressor *compressor, struct chunk *chunk)
