@@ -75,10 +75,15 @@ static u64 sum_of_lost(const struct ring_records *records)
 	for (unsigned int mode_ = 0, flags;					\
 	     mode_ < ARRAY_SIZE(modes) && (flags = modes[mode_], true); mode_++)
 
+/* A ring of each mode, with @more flags, for one iteration. */
+#define for_each_ring(flags, ring, more, nr_pages)				\
+	for_each_mode(flags)							\
+		for (struct ring *ring = new_ring(flags | (more), nr_pages, 0);	\
+		     ring; ring_delete(ring), ring = NULL)
+
 static void test_new(void)
 {
-	for_each_mode(flags) {
-		struct ring *ring = new_ring(flags, 4, 0);
+	for_each_ring(flags, ring, 0, 4) {
 		struct ring_state state;
 
 		ring_impl.get_state(ring->rb, &state);
@@ -92,7 +97,6 @@ static void test_new(void)
 		for (unsigned long i = 0; i < (1 + 4) * PAGE_SIZE; i++)
 			if (!EXPECT(!((unsigned char *)ring->user)[i]))
 				break;
-		ring_delete(ring);
 	}
 }
 
@@ -174,8 +178,7 @@ static void test_exact_fit(void)
 /* One record fills the ring: to the last byte, or to the last 8 bytes if it is streaming. */
 static void test_full(void)
 {
-	for_each_mode(flags) {
-		struct ring *ring = new_ring(flags, 1, 0);
+	for_each_ring(flags, ring, 0, 1) {
 		unsigned int most = ring->size - 8 * is_streaming(ring);
 
 		for (u64 i = 0; i < 10; i++) {
@@ -190,16 +193,13 @@ static void test_full(void)
 		}
 		EXPECT(ring->event.lost_samples.counter == 10 * is_streaming(ring));
 		EXPECT(ring_write(ring, most + 8, 10));
-		ring_delete(ring);
 	}
 }
 
 /* With data_tail between records, free space is still counted in bytes, less one. */
 static void test_unaligned_tail(void)
 {
-	for_each_mode(flags) {
-		struct ring *ring = new_ring(flags | RING_STREAMING, 1, 0);
-
+	for_each_ring(flags, ring, RING_STREAMING, 1) {
 		for (unsigned int space = 60; space < 70; space++) {
 			u64 tail = ring_head(ring) + space + 1;
 
@@ -207,15 +207,13 @@ static void test_unaligned_tail(void)
 			EXPECT(!ring_write(ring, 64, space) == (space >= 64));
 			local_set(&ring->rb->lost, 0);
 		}
-		ring_delete(ring);
 	}
 }
 
 /* Write a record of every size to a ring of one page, at varying offsets. */
 static void test_one_page(void)
 {
-	for_each_mode(flags) {
-		struct ring *ring = new_ring(flags, 1, 0);
+	for_each_ring(flags, ring, 0, 1) {
 		unsigned int most = ring->size - 8 * is_streaming(ring);
 		u64 number = 0;
 
@@ -226,16 +224,13 @@ static void test_one_page(void)
 			EXPECT(record_is(ring, position, size, number));
 			ring->user->data_tail = ring->user->data_head;
 		}
-		ring_delete(ring);
 	}
 }
 
 /* A ring with only a control page. */
 static void test_no_data(void)
 {
-	for_each_mode(flags) {
-		struct ring *ring = new_ring(flags, 0, 0);
-
+	for_each_ring(flags, ring, 0, 0) {
 		EXPECT(!ring->rb->pages && !ring->rb->nr_pages);
 		EXPECT(ring_write(ring, 64, 0) == -ENOSPC);
 		ring_impl.pause(ring->rb, true);
@@ -243,7 +238,6 @@ static void test_no_data(void)
 		EXPECT(ring_write(ring, 64, 0) == -ENOSPC);
 		EXPECT(!local_read(&ring->rb->lost) && !ring->event.lost_samples.counter);
 		EXPECT(perf_mmap_to_page(ring->rb, 0) && !perf_mmap_to_page(ring->rb, 1));
-		ring_delete(ring);
 	}
 }
 
@@ -285,10 +279,9 @@ static void test_more_than_16_bits(void)
 		65535, 65536, 65536 + 64, 2 * 65536 + 64, INT_MAX, UINT_MAX - 64, UINT_MAX,
 	};
 
-	for_each_mode(flags) {
+	for_each_ring(flags, ring, 0, 64) {
 		struct perf_sample_data data = { .id_fill = RING_ID_FILL };
 		struct perf_output_handle handle;
-		struct ring *ring = new_ring(flags, 64, 0);
 
 		for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++) {
 			EXPECT(perf_output_begin(&handle, &data, &ring->event, sizes[i]) ==
@@ -296,15 +289,13 @@ static void test_more_than_16_bits(void)
 			EXPECT(local_read(&ring->rb->lost) == i + 1);
 		}
 		EXPECT(!ring_head(ring) && !ring_reserved(ring));
-		ring_delete(ring);
 	}
 }
 
 /* A record larger than the ring is counted as lost and changes no byte of it. */
 static void test_too_large(void)
 {
-	for_each_mode(flags) {
-		struct ring *ring = new_ring(flags, 1, 0);
+	for_each_ring(flags, ring, 0, 1) {
 		unsigned char *before = malloc(ring->size);
 		struct ring_records records = {};
 		u64 head, reserved;
@@ -339,15 +330,13 @@ static void test_too_large(void)
 		}
 		ring_records_free(&records);
 		free(before);
-		ring_delete(ring);
 	}
 }
 
 /* The next record that fits is preceded by one LOST record, with sample id, trailer and count. */
 static void test_lost(void)
 {
-	for_each_mode(flags) {
-		struct ring *ring = new_ring(flags | RING_STREAMING, 1, 0);
+	for_each_ring(flags, ring, RING_STREAMING, 1) {
 		unsigned int lost_size = sizeof(struct ring_lost_record) + ring_record_tail(ring);
 		struct ring_records records = {};
 		struct ring_record *r;
@@ -378,15 +367,13 @@ static void test_lost(void)
 			EXPECT(r[1 - at].number == 31 && r[2].number == 32);
 		}
 		ring_records_free(&records);
-		ring_delete(ring);
 	}
 }
 
 /* With space for the record but not for the LOST record before it, the record is lost. */
 static void test_lost_needs_space(void)
 {
-	for_each_mode(flags) {
-		struct ring *ring = new_ring(flags | RING_STREAMING, 1, 0);
+	for_each_ring(flags, ring, RING_STREAMING, 1) {
 		unsigned int lost_size = sizeof(struct ring_lost_record) + ring_record_tail(ring);
 		struct ring_records records = {};
 		unsigned int size = 512;
@@ -410,14 +397,12 @@ static void test_lost_needs_space(void)
 		EXPECT(!records.error && records.nr == 2);
 		EXPECT(sum_of_lost(&records) == 1 + (size + lost_size) / 8);
 		ring_records_free(&records);
-		ring_delete(ring);
 	}
 }
 
 static void test_paused(void)
 {
-	for_each_mode(flags) {
-		struct ring *ring = new_ring(flags, 1, 0);
+	for_each_ring(flags, ring, 0, 1) {
 		u64 head;
 
 		EXPECT(!ring_write(ring, 64, 0));
@@ -434,7 +419,6 @@ static void test_paused(void)
 		EXPECT(ring_head(ring) == head + 64 + sizeof(struct ring_lost_record) +
 					  ring_record_tail(ring));
 		EXPECT(ring_reserved(ring) == (is_counted(ring) ? ring_head(ring) : 0));
-		ring_delete(ring);
 	}
 }
 
@@ -709,10 +693,9 @@ static void test_snapshot_while_writing(void)
  */
 static void test_depths(void)
 {
-	for_each_mode(flags) {
+	for_each_ring(flags, ring, 0, 1) {
 		enum { NR = 5 };
 		struct perf_sample_data data = { .id_fill = RING_ID_FILL };
-		struct ring *ring = new_ring(flags, 1, 0);
 		struct perf_output_handle handle[NR];
 		bool counted = is_counted(ring);
 		int nr;
@@ -738,7 +721,6 @@ static void test_depths(void)
 		EXPECT(!ring_write(ring, 64, 9));
 		if (counted)
 			EXPECT(ring->user->data_reserved[0] == 128);
-		ring_delete(ring);
 	}
 }
 
@@ -807,8 +789,7 @@ static void test_free(void)
 /* perf_output_begin_forward() and perf_output_begin_backward(). */
 static void test_directions(void)
 {
-	for_each_mode(flags) {
-		struct ring *ring = new_ring(flags, 1, 0);
+	for_each_ring(flags, ring, 0, 1) {
 		struct perf_sample_data data = { .id_fill = RING_ID_FILL };
 		struct perf_output_handle handle;
 
@@ -824,7 +805,6 @@ static void test_directions(void)
 			EXPECT(record_is(ring, position, 72, i));
 			ring->user->data_tail = ring->user->data_head;
 		}
-		ring_delete(ring);
 	}
 }
 
@@ -1024,9 +1004,7 @@ static void test_underrun(void)
 	struct perf_output_handle handle;
 
 	shim.quiet = true;
-	for_each_mode(flags) {
-		struct ring *ring = new_ring(flags, 1, 0);
-
+	for_each_ring(flags, ring, 0, 1) {
 		EXPECT(!perf_output_begin(&handle, &data, &ring->event, 64));
 		perf_output_skip(&handle, 32);
 		EXPECT(!shim.warnings);
@@ -1034,7 +1012,6 @@ static void test_underrun(void)
 		EXPECT(shim.warnings == 1 && shim.deferred_warnings == 1);
 		EXPECT(ring_head(ring) == 64);
 		shim.warnings = shim.deferred_warnings = 0;
-		ring_delete(ring);
 	}
 	shim.quiet = false;
 }
