@@ -59,6 +59,14 @@ static void delete_ring(struct ring *ring)
 	ring_delete(ring);
 }
 
+/* Replace the area of the ring by another one, the first that delete_ring() counts. */
+static void replace_area(struct ring *ring, struct perf_event *event, int pages, unsigned int flags)
+{
+	ring_impl.close_aux(ring->rb);
+	EXPECT(!ring_impl.alloc_aux(ring->rb, event, pages, 0, flags));
+	frees = 0;
+}
+
 /* Read one record; return whether it is a PERF_RECORD_AUX with these values. */
 static bool next_record_is(struct ring *ring, u64 offset, u64 size, u64 flags)
 {
@@ -272,17 +280,14 @@ static void test_written_again(void)
 
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
 	perf_aux_output_end(&handle, 1000);
-	ring_impl.close_aux(ring->rb);
 	ring->pmu.capabilities = 0;
-	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 2, 0, 0));
+	replace_area(ring, &ring->event, 2, 0);
 	EXPECT(!ring->user->cap_aux_written && !ring->user->aux_written);
-	ring_impl.close_aux(ring->rb);
 	ring->pmu.capabilities = PERF_PMU_CAP_AUX_WRITTEN;
-	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 2, 0, 0));
+	replace_area(ring, &ring->event, 2, 0);
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
 	perf_aux_output_end(&handle, 300);
 	EXPECT(ring->user->cap_aux_written && ring->user->aux_written == 300);
-	frees = 0;
 	delete_ring(ring);
 }
 
@@ -296,15 +301,13 @@ static void test_capabilities_of(__u64 value)
 	volatile __u64 *capabilities = &ring->user->capabilities;
 	struct perf_output_handle handle;
 
-	ring_impl.close_aux(ring->rb);
 	ring->pmu.capabilities = PERF_PMU_CAP_AUX_WRITTEN;
 	*capabilities = value;
-	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 2, 0, 0));
+	replace_area(ring, &ring->event, 2, 0);
 	EXPECT(*capabilities == value && ring->user->cap_aux_written);
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
 	perf_aux_output_end(&handle, 1000);
 	EXPECT(*capabilities == value && ring->user->cap_aux_written);
-	frees = 0;
 	delete_ring(ring);
 }
 
@@ -430,7 +433,6 @@ static void test_nesting(void)
 	delete_ring(ring);
 }
 
-/* Unmapped during output: no new output begins, and the pages are freed when it ends. */
 /*
  * Events of two PMUs may share a ring, if both are redirected to the ring of an event without AUX
  * data. The area is that of the PMU that set it up.
@@ -454,15 +456,14 @@ static void test_other_pmu(void)
 	perf_aux_output_end(&handle, 0);
 
 	/* The next area may be that of the other one. */
-	ring_impl.close_aux(ring->rb);
-	EXPECT(!ring_impl.alloc_aux(ring->rb, &event, 2, 0, RING_STREAMING));
+	replace_area(ring, &event, 2, RING_STREAMING);
 	EXPECT(!perf_aux_output_begin(&handle, &ring->event));
 	EXPECT(perf_aux_output_begin(&handle, &event) == &driver);
 	perf_aux_output_end(&handle, 0);
-	frees = 0;
 	delete_ring(ring);
 }
 
+/* Unmapped during output: no new output begins, and the pages are freed when it ends. */
 static void test_unmap(void)
 {
 	struct ring *ring = new_ring(RING_STREAMING, 0);
@@ -755,26 +756,22 @@ static void test_other_size(void)
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
 	handle.head = AUX_SIZE - 10;
 	perf_aux_output_end(&handle, 0);
-	ring_impl.close_aux(ring->rb);
-	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 3, 0, 0));
+	replace_area(ring, &ring->event, 3, 0);
 	EXPECT(ring->user->aux_head == (AUX_SIZE - 10) % (3 * PAGE_SIZE));
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
 	EXPECT(handle.head == (AUX_SIZE - 10) % (3 * PAGE_SIZE));
 	perf_aux_output_end(&handle, 0);
-	frees = 0;
 	delete_ring(ring);
 
 	/* The head of a full trace is a count, and continues unchanged. */
 	ring = new_ring(RING_STREAMING, 0);
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
 	perf_aux_output_end(&handle, AUX_SIZE - 10);
-	ring_impl.close_aux(ring->rb);
-	EXPECT(!ring_impl.alloc_aux(ring->rb, &ring->event, 3, 0, RING_STREAMING));
+	replace_area(ring, &ring->event, 3, RING_STREAMING);
 	ring->user->aux_tail = AUX_SIZE - 10;
 	EXPECT(perf_aux_output_begin(&handle, &ring->event));
 	EXPECT(handle.head == AUX_SIZE - 10 && handle.size == 3 * PAGE_SIZE - 1);
 	perf_aux_output_end(&handle, 0);
-	frees = 0;
 	delete_ring(ring);
 }
 
