@@ -2,26 +2,12 @@
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
-#include <linux/kernel.h>
-#include <internal/lib.h>
+#include "util/copyfile.h"
 #include "util/debug.h"
 #include "util/header.h"
 #include "util/session.h"
 #include "output.h"
 #include "template.h"
-
-static int copy(int from, off_t pos, u64 len, int to)
-{
-	char buffer[BUFSIZ];
-	ssize_t n;
-
-	for (; len; pos += n, len -= n) {
-		n = pread(from, buffer, min((u64)sizeof(buffer), len), pos);
-		if (n <= 0 || writen(to, buffer, n) != n)
-			return n < 0 ? -errno : -EIO;
-	}
-	return 0;
-}
 
 /*
  * util notes in the header where it has written what, and which features it could not write; the
@@ -50,9 +36,9 @@ int output__write_template(struct output *output, int fd, template_write_t more,
 	if (err)
 		return err;		/* reported */
 	len = output->regular ? output__bytes(output) : 0;
-	if (lseek(fd, start, SEEK_SET) != (off_t)start)
+	if ((len && copyfile_offset(perf_data__fd(&output->data), start, fd, start, len)) ||
+	    lseek(fd, start + len, SEEK_SET) < 0)
 		err = -errno;
-	err = err ?: copy(perf_data__fd(&output->data), start, len, fd);
 	if (!err && more)
 		err = more(arg, fd);
 	err = err ?: write_header(output, lseek(fd, 0, SEEK_CUR) - start, fd);

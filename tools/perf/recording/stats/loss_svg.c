@@ -10,6 +10,7 @@
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/time64.h>
+#include "util/data.h"
 #include "util/utf8.h"
 #include "loss_svg.h"
 #include "timeline.h"
@@ -466,21 +467,6 @@ static int write_beside(const char *path, const char *title, const struct loss_m
 	return err;
 }
 
-/* Is this a recording, in any byte order? A picture must not replace it by mistake. */
-static bool is_recording(const char *path)
-{
-	FILE *file = fopen(path, "re");
-	char magic[8] = "";
-
-	if (!file)
-		return false;
-	if (fread(magic, sizeof(magic), 1, file) != 1)
-		magic[0] = '\0';
-	fclose(file);
-	return !memcmp(magic, "PERFILE2", sizeof(magic)) ||
-	       !memcmp(magic, "2ELIFREP", sizeof(magic));
-}
-
 int loss_svg__save(const char *path, const char *title, const struct loss_metric *metric,
 		   struct loss_row *rows, int nr)
 {
@@ -494,7 +480,7 @@ int loss_svg__save(const char *path, const char *title, const struct loss_metric
 		is_special = !lstat(path, &st);
 	else
 		is_special = !S_ISREG(st.st_mode);
-	if (!is_special && is_recording(path)) {
+	if (!is_special && is_perf_data(path)) {	/* not to be replaced by mistake */
 		free(target);
 		return -EMEDIUMTYPE;
 	}

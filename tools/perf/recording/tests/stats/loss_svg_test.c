@@ -25,6 +25,12 @@ int evlist__parse_sample_timestamp(struct evlist *evlist, union perf_event *even
 	return -1;
 }
 
+bool is_perf_data(const char *path)
+{
+	(void)path;
+	return false;
+}
+
 /* Triangle wave between -1 and 1. */
 static double wave(double t, double period)
 {
