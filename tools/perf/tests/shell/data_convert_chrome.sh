@@ -88,7 +88,7 @@ check() {
 
 # in_script FILE EVENT: print how many samples of the event perf script finds
 in_script() {
-	"$PERF" script "${no_symbols[@]}" -f -i "$1" -F event 2> /dev/null | grep -c "^ *$2: *$"
+	fields "$1" event | grep -c "^ *$2: *$"
 }
 
 # expect NAME VALUE WHAT
@@ -111,8 +111,8 @@ if draw "$work/tasks"; then
 	expect called $((2 * 1009)) "numbered calls"
 	expect points "$(in_script "$work/tasks" page-faults)" "page faults"
 	expect wakeups "$(in_script "$work/tasks" sched:sched_wakeup)" "wake-ups"
-	ins=$("$PERF" script "${no_symbols[@]}" -f -i "$work/tasks" --show-switch-events \
-		-F comm,event 2> /dev/null | grep -c 'PERF_RECORD_SWITCH.* IN')
+	ins=$(fields "$work/tasks" comm,event --show-switch-events |
+		grep -c 'PERF_RECORD_SWITCH.* IN')
 	((running >= ins)) || error "$running slices on CPUs, $ins switches"
 	((off_cpu > 0)) || error "no thread is ever off the CPU"
 	grep -qF $'q"\\<\t\xef\xbf\xbd\xc3\xa9' "$work/trace.json.titles" ||
@@ -175,8 +175,7 @@ fi
 subtest "--time ends at the record of a new name, which is newer than the last sample"
 perf_record -a -o "$work/exec" -e sched:sched_switch \
 	-- sh -c 'for i in 1 2 3 4 5; do /bin/true; done'
-"$PERF" script "${no_symbols[@]}" -i "$work/exec" --ns --show-task-events -F time,event \
-	2> /dev/null |
+fields "$work/exec" time,event --ns --show-task-events |
 	awk '/PERF_RECORD_COMM exec: true/ { sub(":", "", $1); print $1 }' > "$work/execs"
 # Other tasks may execute programs meanwhile, which are recorded, too.
 note "$(wc -l < "$work/execs") programs are executed"

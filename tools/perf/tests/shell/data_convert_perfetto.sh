@@ -172,11 +172,6 @@ read_trace() {
 	return 1
 }
 
-# script FILE FIELDS [options]: print what perf script finds, without leading blanks
-script() {
-	"$PERF" script -f -i "$1" --ns -F "$2" "${@:3}" 2> /dev/null | sed 's/^ *//'
-}
-
 # same WHAT: compare $work/expected and $work/found
 same() {
 	LC_ALL=C sort -o "$work/expected" "$work/expected"
@@ -188,8 +183,8 @@ same() {
 
 # same_counts FILE: each event has as many samples as perf script finds
 same_counts() {
-	script "$1" event "${no_symbols[@]}" |
-		sed -E 's/: *$//; /^snapshot$/d
+	fields "$1" event |
+		sed -E 's/^ *//; s/: *$//; /^snapshot$/d
 			s/^sched:(sched_(switch|waking|wakeup|wakeup_new))$/\1/
 			s/^raw_syscalls:(sys_)/\1/; s/^irq:(softirq_|irq_)/\1/' |
 		sort | uniq -c | awk '{ print $2, $1 }' > "$work/expected"
@@ -214,7 +209,7 @@ if convert "$work/system" && read_trace; then
 		else
 			inconclusive "events were lost"
 		fi
-	script "$work/system" cpu,time,event,trace "${no_symbols[@]}" > "$work/script"
+	fields "$work/system" cpu,time,event,trace --ns | sed 's/^ *//' > "$work/script"
 	/usr/bin/python3 - "$work/script" > "$work/expected" <<'END' ||
 """Bring lines of perf script to the form of read.py."""
 import re
@@ -301,10 +296,9 @@ if convert "$work/stacks" && read_trace; then
 fi
 
 subtest "Tasks have their names, processes and parents"
-"$PERF" record -o "$work/tasks" -e sched:sched_process_exec -e sched:sched_process_exit \
-	-- sh -c 'echo $$; /bin/true & echo $!; wait' > "$work/ids" 2> "$work/record.err" ||
-	fatal "perf record fails"
-{ read -r parent && read -r child; } < "$work/ids"
+perf_record -o "$work/tasks" -e sched:sched_process_exec -e sched:sched_process_exit \
+	-- sh -c 'echo $$; /bin/true & echo $!; wait'
+{ read -r parent && read -r child; } < "$work/issued"
 if convert "$work/tasks" && read_trace; then
 	grep -qx "$child $child $parent true" "$output.tasks" ||
 		error "no process $child of $parent: $(grep "^$child " "$output.tasks")"
@@ -312,7 +306,7 @@ if convert "$work/tasks" && read_trace; then
 fi
 
 subtest "A time span has the names that tasks got before"
-exit_time=$(script "$work/tasks" pid,time,event "${no_symbols[@]}" |
+exit_time=$(fields "$work/tasks" pid,time,event --ns |
 	awk -v pid="$child" '$1 == pid && /_exit/ { sub(":", "", $2); print $2 }')
 if convert "$work/tasks" --time "$exit_time," && read_trace; then
 	grep -q "^sched:sched_process_exec" "$output.counts" && error "samples before the time span"

@@ -58,7 +58,7 @@ wait $! || fatal "perf record fails"
 
 # The ids of the threads in the fields of the switches, which are those of the initial namespace
 field_pids() {
-	"$PERF" script "${no_symbols[@]}" -i "$work/data" -F trace 2> /dev/null |
+	fields "$work/data" trace |
 		grep -oE "(^|[ =])$1(:| (prev|next)_pid=)[0-9]+" | grep -oE '[0-9]+$' | sort -un |
 		xargs
 }

@@ -85,8 +85,8 @@ compare() {
 	local file=$1
 
 	shift
-	"$PERF" script "${no_symbols[@]}" -f -i "$file" --ns -F comm,tid,cpu,time,event,trace "$@" \
-		2> "$work/script.err" | grep -av "$left_out" > "$work/script.out"
+	fields "$file" comm,tid,cpu,time,event,trace --ns "$@" |
+		grep -av "$left_out" > "$work/script.out"
 	trace-cmd report -t "$work/trace.dat" > "$work/report.out" 2> "$work/report.err" ||
 		error "trace-cmd report: $(tail -n 2 "$work/report.err")"
 	python3 "$work/compare.py" "$work/script.out" "$work/report.out" > "$work/counts" \
@@ -113,8 +113,8 @@ if convert "$work/system"; then
 	compare "$work/system"
 	((events > 4 * 499 && renamed)) || error "$events events, $renamed tasks renamed"
 	said "Converted $events samples"
-	said "Left out $("$PERF" script "${no_symbols[@]}" -f -i "$work/system" -F event \
-		2> /dev/null | grep -c page-faults) samples of events that are not tracepoints"
+	left=$(fields "$work/system" event | grep -c page-faults)
+	said "Left out $left samples of events that are not tracepoints"
 	trace-cmd report --stat "$work/trace.dat" > "$work/stat.out" 2>&1
 	[ "$(awk '$1 == "read" { n += $3 } END { print n + 0 }' "$work/stat.out")" = "$events" ] ||
 		error "trace-cmd report --stat: $(< "$work/stat.out")"

@@ -88,7 +88,7 @@ same_tasks() {
 
 	exited=$(python3 "$work/exited.py" "$1") || { error "$exited"; return; }
 	note "the tid of $exited samples is -1 in the file"
-	"$PERF" script "${no_symbols[@]}" -i "$1" -F comm,pid,tid,event 2> /dev/null |
+	fields "$1" comm,pid,tid,event |
 		awk '/sched_switch/ { sub("/", " "); print $1, $2, $3 }' > "$work/samples"
 	samples=$(wc -l < "$work/samples")
 	sort -u "$work/samples" | diff - <(sort -u "$work/tasks") > "$work/diff" ||
@@ -147,7 +147,7 @@ END
 subtest "A tid that another task has got, whose FORK record is lost"
 again=$(python3 "$work/reuse.py" "$work/file" "$work/again")
 [ "$again" ] || error "no thread has exited before a child ran"
-"$PERF" script "${no_symbols[@]}" -i "$work/again" -F pid,tid,event 2> /dev/null |
+fields "$work/again" pid,tid,event |
 	grep "^ *$again " > "$work/reused" || error "no sample with pid/tid $again"
 
 subtest "perf data convert"

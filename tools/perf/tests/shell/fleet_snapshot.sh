@@ -192,7 +192,7 @@ subtest "one event is at the same time in all files, on the clock of this machin
 mkdir "$work/files"
 tar -xf "$work/incident.tar" -C "$work/files" --strip-components 1
 for name in h1 h2 h3 h4 h5; do
-	time=$("$PERF" script --ns -i "$work/files/$name.data" -F time,event 2> /dev/null |
+	time=$(fields "$work/files/$name.data" time,event --ns |
 		awk '/process_exec/ { print $1 + 0; exit }' OFMT=%.9f)
 	[ -n "$time" ] || { error "$name has no event"; continue; }
 	# The clock pair of the file has microseconds; perf's own clock is not disciplined.
@@ -256,7 +256,7 @@ end=$(stat -c %.9Y "$work/resumed.tar")
 note "trigger to archive: $(manifest "$work/resumed.tar" "round($end - m['created_s'], 3)") s"
 # The answer to the first command names another file.
 tar -xOf "$work/resumed.tar" resumed/h1.data > "$work/h1.data"
-[ "$("$PERF" script -i "$work/h1.data" -F event 2> /dev/null | grep -c process_exec)" = 2 ] ||
+[ "$(fields "$work/h1.data" event | grep -c process_exec)" = 2 ] ||
 	error "the file of h1 is not the one that was asked for"
 
 subtest "--peers: machines that have connections with the first"
@@ -268,8 +268,8 @@ fleet snapshot --peers h3 -w 'h[1-5]' -o "$work/peers.tar"
 [ "$(manifest "$work/peers.tar" "sorted(h)")" = "['h3', 'h4']" ] || error "the peers are wrong"
 kill "$connected"
 # The other end is in the same kernel.
-"$PERF" record -q -a -e sock:inet_sock_set_state --filter 'dport == 22' -o "$work/sockets.data" -- \
-	bash -c ': < /dev/tcp/10.77.0.2/22' 2> "$work/record.err" || error "cannot record sockets"
+perf_record -q -a -e sock:inet_sock_set_state --filter 'dport == 22' -o "$work/sockets.data" -- \
+	bash -c ': < /dev/tcp/10.77.0.2/22'
 fleet snapshot --peers "$work/sockets.data" -w 'h[1-5]' -o "$work/peers2.tar"
 [ "$(manifest "$work/peers2.tar" "sorted(h)")" = "['h2']" ] || error "wrong peers in the file"
 

@@ -253,7 +253,7 @@ subtest "two machines in a trace of Perfetto: each has its times, tracks and nam
 if has_perfetto_reader; then
 	snapshot 0 -w real,ahead
 	tar -xOf t.tar t/trace.pftrace > merged.pftrace
-	"$PERF" script --ns -i real.data -F time,event 2> /dev/null > script
+	fields real.data time,event --ns > script
 	tar -xOf t.tar t/manifest.json > manifest.json
 	cat > "$work/merged.py" <<-'END'
 		import json

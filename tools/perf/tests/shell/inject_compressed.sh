@@ -19,8 +19,7 @@ same_events() {
 	local file
 
 	for file; do
-		"$PERF" script "${no_symbols[@]}" -i "$file" -F comm,tid,time,event 2> /dev/null |
-			sort > "$file.samples"
+		fields "$file" comm,tid,time,event | sort > "$file.samples"
 	done
 	[ -s "$1.samples" ] || error "${1##*/} has no samples"
 	cmp -s "$1.samples" "$2.samples" || error "${2##*/} has other samples than ${1##*/}"
@@ -62,9 +61,7 @@ inject "$work/plain" "$work/copy"
 same_events "$work/plain" "$work/copy"
 
 subtest "Without -b: the build-ids of the header are kept"
-"$PERF" record -z --no-buildid-mmap -e page-faults -c 1 -o "$work/table" -- ls / > /dev/null \
-	2> "$work/record.err" ||
-	fatal "perf record fails"
+perf_record -z --no-buildid-mmap -e page-faults -c 1 -o "$work/table" -- ls /
 has_id_of_ls "$work/table"
 inject "$work/table" "$work/copy"
 has_id_of_ls "$work/copy"

@@ -24,7 +24,7 @@ all=$(samples "$work/data")
 
 # texts FILE: print the samples in order of time
 texts() {
-	"$PERF" script -f -i "$1" -F cpu,time,event,trace 2> "$work/script.err"
+	fields "$1" cpu,time,event,trace
 }
 
 # recover IMAGE: write the records of the image to $work/out

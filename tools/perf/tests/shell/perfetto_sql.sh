@@ -76,8 +76,7 @@ control snapshot || error "no snapshot"
 recorder_stop
 find_snapshots "$work/kept"
 convert "${snapshots[0]}" && tables kept
-"$PERF" script -f -i "${snapshots[0]}" --ns -G -F comm,tid,cpu,time,event,trace 2> /dev/null \
-	> "$work/script"
+fields "${snapshots[0]}" comm,tid,cpu,time,event,trace --ns -G > "$work/script"
 "$PERF" script -f -i "${snapshots[0]}" --ns -F tid,time,event,ip,sym 2> /dev/null > "$work/stacks"
 "$PERF" sched timehist -f -i "${snapshots[0]}" --no-call-graph > "$work/timehist" 2> /dev/null
 cat > "$work/events.py" <<END

@@ -84,19 +84,16 @@ done < "$work/same"
 subtest "an event in the same recording that BPF cannot write"
 record --bpf-ring=yes -e "$enter/overwrite/" -e sched:sched_process_exec/overwrite/ ||
 	error "perf record failed"
-"$PERF" script "${no_symbols[@]}" -F event -i "$work/data" 2> /dev/null | sort |
-	uniq -c > "$work/counts"
+fields "$work/data" event | sort | uniq -c > "$work/counts"
 grep -q "$enter" "$work/counts" || error "no $enter"
 grep -q sched_process_exec "$work/counts" || error "no sched_process_exec"
-"$PERF" script "${no_symbols[@]}" -F time -i "$work/data" 2> /dev/null | sort -c -n ||
-	error "the times of both are not of one clock"
+fields "$work/data" time | sort -c -n || error "the times of both are not of one clock"
 
 subtest "only the CPUs of -C are recorded"
-"$PERF" record -v -C 0 --bpf-ring=yes -e "$enter/overwrite/" \
+perf_record -v -C 0 --bpf-ring=yes -e "$enter/overwrite/" \
 	-e syscalls:sys_exit_getppid/overwrite/ \
-	-o "$work/data" -- taskset -c 0 "$work/$comm" --threads 1 --tag 15 --count 127 \
-	> "$work/issued" 2> "$work/record.err" || error "perf record failed"
-"$PERF" script "${no_symbols[@]}" -F comm,cpu,event -i "$work/data" 2> /dev/null > "$work/samples"
+	-o "$work/data" -- taskset -c 0 "$work/$comm" --threads 1 --tag 15 --count 127
+fields "$work/data" comm,cpu,event > "$work/samples"
 [ "$(grep -o '\[[0-9]*\]' "$work/samples" | sort -u)" = "[000]" ] ||
 	error "samples of other CPUs than 0"
 grep -q "$comm.*$enter" "$work/samples" || error "no calls of the workload"
@@ -177,8 +174,7 @@ own_calls() {
 	numbered_calls 14 109
 	recorder_stop
 	[ "$(numbered_ranges "$work/data")" ] || error "no calls of the workload"
-	own=$("$PERF" script "${no_symbols[@]}" -F pid -i "$work/data" 2> /dev/null |
-		grep -cw "$recorder")
+	own=$(fields "$work/data" pid | grep -cw "$recorder")
 }
 own_calls
 ((own == 0)) || error "$own calls of the recorder"

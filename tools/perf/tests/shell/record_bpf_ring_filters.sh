@@ -83,8 +83,7 @@ recorder_stop
 lost=$(grep -oE 'Lost [1-9][0-9]* event' "$work/record.err")
 found=$(numbered_ranges "$work/data")
 note "$found $lost"
-samples=$("$PERF" script "${no_symbols[@]}" -F event -i "$work/data" 2> /dev/null |
-	grep -c "$enter")
+samples=$(fields "$work/data" event | grep -c "$enter")
 if [ -n "$lost" ]; then
 	inconclusive "$lost"
 else
@@ -95,8 +94,7 @@ fi
 subtest "filters that are left to perf, and those that are refused"
 # left TEXT OPTIONS...: the filter works, and BPF does not write the event
 left() {
-	"$PERF" record -v -a -o "$work/data" "$@" -- true 2> "$work/record.err" ||
-		error "$*: perf record failed"
+	perf_record -v -a -o "$work/data" "$@" -- true
 	! grep -q "is written by BPF$" "$work/record.err" || error "$*: BPF writes it"
 }
 # refused OPTIONS...

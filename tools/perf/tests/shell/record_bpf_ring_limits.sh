@@ -20,9 +20,7 @@ perf_takes_over() {
 		error "perf record failed"
 	grep -qF "$text" "$work/record.err" || error "not the reason: $text"
 	! grep -qF "rings written by BPF" "$work/record.err" || error "BPF writes"
-	"$PERF" script "${no_symbols[@]}" -F event -i "$work/data" 2> /dev/null |
-		grep -q "$enter" ||
-		error "no $enter"
+	fields "$work/data" event | grep -q "$enter" || error "no $enter"
 	"$@" "${record[@]}" --bpf-ring=yes -- true 2> "$work/record.err" &&
 		error "'yes' is not refused"
 	grep -qF -- "--bpf-ring=yes: no event can be written by BPF: $text" "$work/record.err" ||

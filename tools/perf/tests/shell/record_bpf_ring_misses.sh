@@ -30,8 +30,7 @@ all_faults() {
 	local begin end nr
 
 	read -r begin end < "$FAULTS"
-	nr=$("$PERF" script "${no_symbols[@]}" -F trace -i "$work/data" 2> /dev/null |
-		grep -o 'address=0x[0-9a-f]*' |
+	nr=$(fields "$work/data" trace | grep -o 'address=0x[0-9a-f]*' |
 		python3 -c '
 import sys
 first, end = (int(word, 0) for word in sys.argv[1:])

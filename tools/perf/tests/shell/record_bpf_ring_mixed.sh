@@ -41,8 +41,8 @@ mixed() {
 	find_snapshots "$work/data"
 	files=("${snapshots[@]}")
 	[ ! -e "$work/data" ] || files+=("$work/data")
-	grep -q "$enter is written by BPF" "$work/record.err" || error "BPF writes no event"
-	grep -q "$enter is written by perf" "$work/record.err" || error "perf writes no event"
+	reports "$enter is written by BPF"
+	reports "$enter is written by perf"
 }
 
 # in_order: each file can be read without warnings, in order of time; samples of both events have
@@ -51,8 +51,7 @@ in_order() {
 	local file read samples
 
 	for file in "${files[@]}"; do
-		"$PERF" script "${no_symbols[@]}" --ns -F trace:comm,time,event,trace -i "$file" \
-			> "$work/text" 2> "$work/script.err" ||
+		fields "$file" trace:comm,time,event,trace --ns > "$work/text" ||
 			error "${file##*/} cannot be read"
 		[ ! -s "$work/script.err" ] || error "${file##*/}: $(head -n 3 "$work/script.err")"
 		sed -nE "s/.* ([0-9]+\.[0-9]{9}): .*$enter:.*/\1/p" "$work/text" | sort -c -n ||
@@ -83,8 +82,7 @@ complete() {
 		note "${#files[@]} files"
 		if ! lost; then
 			in_order
-			numbered_check "${files[@]}" -- --from-start --expect "$work/issued" ||
-				error "calls are missing or repeated"
+			all_there "${files[@]}"
 			return
 		fi
 		note "attempt $attempt: events were lost"
@@ -104,16 +102,15 @@ complete ""
 complete "" --no-threads
 
 record_chains() {
-	"$PERF" record -v -a -m 4M --bpf-ring=yes -e "$enter/overwrite/" \
+	perf_record -v -a -m 4M --bpf-ring=yes -e "$enter/overwrite/" \
 		-e sched:sched_switch/overwrite,call-graph=fp/ -o "$work/data" \
-		-- "$work/$comm" --threads 1 --count 1009 > "$work/issued" 2> "$work/record.err" ||
-		error "perf record failed"
+		-- "$work/$comm" --threads 1 --count 1009
 }
 
 subtest "events with other fields"
 lossless record_chains
 grep -q "$enter is written by BPF" "$work/record.err" || error "BPF does not write $enter"
-"$PERF" script "${no_symbols[@]}" --comms "$comm" -F trace -i "$work/data" 2> /dev/null |
+fields "$work/data" trace --comms "$comm" |
 	"$BUILD/tests/numbered_check" --from-start --expect "$work/issued" ||
 	if lost; then
 		inconclusive "events were lost in three runs"

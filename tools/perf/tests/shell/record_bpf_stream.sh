@@ -188,8 +188,7 @@ subtest "overwritten events take precedence"
 "$PERF" record -v -a --bpf-ring=yes -e "$rare" -e "$enter/overwrite/" -o "$work/data" \
 	-- true 2> "$work/record.err" ||
 	error "perf record failed"
-grep -qF "$rare is written by perf: other events are in overwrite mode" "$work/record.err" ||
-	error "no reason"
+reports -F "$rare is written by perf: other events are in overwrite mode"
 grep -qF "$enter is written by BPF" "$work/record.err" || error "BPF does not write $enter"
 
 subtest "the recorder's own events are excluded, but for those of the scheduler"
@@ -201,7 +200,7 @@ for option in default --no-exclude-perf; do
 	control ping
 	numbered_calls 14 10007
 	recorder_stop
-	"$PERF" script "${no_symbols[@]}" -F pid,event -i "$work/data" 2> /dev/null |
+	fields "$work/data" pid,event |
 		awk -v pid="$recorder" '$1 == pid { print $2 }' | sort | uniq -c > "$work/own"
 	note "$(xargs < "$work/own")"
 	if [ "$option" = default ]; then

@@ -90,7 +90,7 @@ subtest "-p without later tasks (-i)"
 start sh "$work/busy"
 record -i -p "$task"
 compare
-others=$("$PERF" script "${no_symbols[@]}" -F tid,event -i "$work/data" 2> /dev/null |
+others=$(fields "$work/data" tid,event |
 	awk -v task="$task" '$1 != task && !/swapper/' | grep -c "$enter")
 ((others == 0)) || error "$others calls of other tasks"
 
@@ -167,8 +167,7 @@ subtest "a stream holds every call of the target once, and no other"
 recorder_launch -v -m 4M --bpf-ring=yes -e "$enter" -o "$work/data" -- "$work/$comm" --threads 3 \
 	--tag 21 --count 10007
 recorder_end
-"$PERF" script "${no_symbols[@]}" -F comm -i "$work/data" 2> /dev/null | sort |
-	uniq -c > "$work/comms"
+fields "$work/data" comm | sort | uniq -c > "$work/comms"
 note "$(xargs < "$work/comms"), $(numbered_ranges "$work/data")"
 [ "$(awk '{ print $2 }' "$work/comms" | sort -u)" = "$comm" ] || error "calls of other tasks"
 
@@ -187,9 +186,7 @@ recorder=$!
 wait_until 30 begun || fatal "perf record does not start"
 echo > "$go"
 wait_until 60 gone "$recorder" || fatal "the recorder does not end with the target"
-((($("$PERF" script "${no_symbols[@]}" -F event -i "$work/data" 2> /dev/null |
-	grep -c "$enter")) > 10)) ||
-	error "no calls"
+((($(fields "$work/data" event | grep -c "$enter")) > 10)) || error "no calls"
 kill "$others" 2> /dev/null
 wait "$others"
 
@@ -198,11 +195,9 @@ subtest "an event that follows children otherwise than the marker of the tasks d
 left_to_perf() {
 	local nr
 
-	"$PERF" record -v "${@:2}" -o "$work/data" -- sh -c '/bin/true; /bin/true; :' \
-		2> "$work/record.err" || error "perf record failed"
+	perf_record -v "${@:2}" -o "$work/data" -- sh -c '/bin/true; /bin/true; :'
 	grep -q 'is written by perf: it .* children' "$work/record.err" || error "${*:2}: no reason"
-	nr=$("$PERF" script "${no_symbols[@]}" -F tid -i "$work/data" 2> /dev/null | sort -u |
-		wc -l)
+	nr=$(fields "$work/data" tid | sort -u | wc -l)
 	((nr == $1)) || error "${*:2}: samples of $nr tasks, not $1"
 }
 for term in "" "overwrite,"; do
@@ -237,8 +232,7 @@ done
 echo > "$go"
 for i in 1 2 3 4 5; do
 	wait_until 60 gone "${recorders[i - 1]}" || fatal "recorder $i does not end"
-	"$PERF" script "${no_symbols[@]}" -F tid,event,trace -i "$work/data$i" 2> /dev/null \
-		> "$work/calls$i"
+	fields "$work/data$i" tid,event,trace > "$work/calls$i"
 	grep -q "$enter" "$work/calls$i" || error "recorder $i has no calls"
 	cmp "$work/calls1" "$work/calls$i" || error "recorder $i has other samples"
 done
@@ -252,14 +246,12 @@ pause 0.5
 control disable || error "disable: $answer"
 kill "$numbered"
 recorder_end
-((($("$PERF" script "${no_symbols[@]}" -F event -i "$work/data" 2> /dev/null |
-	grep -c "$enter")) > 10)) ||
-	error "no calls while it was enabled"
+((($(fields "$work/data" event | grep -c "$enter")) > 10)) || error "no calls while it was enabled"
 
 subtest "--per-thread is left to perf"
 ! "$PERF" record --per-thread --bpf-ring=yes -e "$enter" -o "$work/data" \
 	-- true 2> "$work/record.err" ||
 	error "not refused"
-grep -qF "a ring of its own (--per-thread)" "$work/record.err" || error "no reason"
+reports -F "a ring of its own (--per-thread)"
 
 finish

@@ -13,7 +13,7 @@ event=(-e sched:sched_process_exec)
 
 # tod FILE: print the time of day of the exec that it contains [s since 1970]
 tod() {
-	date +%s.%N -d "$(TZ=UTC "$PERF" script -i "$1" -F tod,event --ns 2> /dev/null |
+	date +%s.%N -d "$(TZ=UTC fields "$1" tod,event --ns |
 		sed -nE 's/^ *([0-9-]+ [0-9:.]+) +sched:sched_process_exec.*/\1 UTC/p')"
 }
 
@@ -99,7 +99,7 @@ in_order "${times[@]}" || error "the clocks were not read for each file: ${times
 span() {
 	"$PERF" report --header-only -i "$1" 2> /dev/null |
 		sed -nE 's/^# time of (first|last) sample : ([0-9.]+)$/\2/p'
-	"$PERF" script -i "$1" -F time 2> /dev/null | tr -d ' :' | sed -n '1p; $p'
+	fields "$1" time | tr -d ' :' | sed -n '1p; $p'
 }
 
 for event in page-faults/overwrite/ page-faults; do

@@ -76,8 +76,8 @@ for id in '' "x$longest" 'a/b' 'a"'; do
 	answered "ping id=$id" "error: an id has 1 to 32 letters, digits, *"
 done
 answered ping ack
-grep -q 'unknown command' "$work/record.err" || error "no message about the unknown command"
-grep -q "no event 'nosuch'" "$work/record.err" || error "no message about the unknown event"
+reports 'unknown command'
+reports "no event 'nosuch'"
 
 subtest "snapshot commands in quick succession"
 for ((i = 1; i <= 19; i++)); do
@@ -181,13 +181,13 @@ rm -f "$work"/data*
 	2> "$work/record.err"
 status=$?
 [ $status != 0 ] || error "exit status 0"
-grep -qF "$work/none" "$work/record.err" || error "the message does not name the fifo"
+reports -F "$work/none"
 [ ! -e "$work/data" ] || error "an output file is left"
 echo > "$work/regular"
 "$PERF" record --control "fifo:$work/regular" "${event[@]}" -o "$work/data" -- true > /dev/null \
 	2> "$work/record.err"
 status=$?
 [ $status = 129 ] || error "exit status $status for a regular file, not 129"
-grep -q 'not a FIFO' "$work/record.err" || error "no message that it is not a fifo"
+reports 'not a FIFO'
 
 finish

@@ -25,8 +25,7 @@ record() {
 		((results)) || skip "no BPF filters: $(tail -n 1 "$work/record.err")"
 		error "perf record exits with status $?"
 	}
-	"$PERF" script "${no_symbols[@]}" -f -i "$out" -F pid,cpu > "$work/samples" \
-		2> "$work/script.err"
+	fields "$out" pid,cpu > "$work/samples"
 	sort -k 2 "$work/samples" | uniq -c | sort -rn | head -n 3
 }
 
@@ -86,8 +85,7 @@ if as_nobody_ready && [ ! -e /sys/fs/bpf/perf_filter ]; then
 	"${as_nobody[@]}" "$PERF" record -e cpu-clock:u --filter 'pid > 1' -o "$public/data" \
 		-- true 2> "$work/record.err" &&
 		error "the filter is accepted"
-	grep -q 'setup-filter pin' "$work/record.err" ||
-		error "the message does not name --setup-filter pin"
+	reports 'setup-filter pin'
 else
 	inconclusive "${reason:-filters are pinned}"
 fi

@@ -18,7 +18,7 @@ own_samples() {
 		--no-buffering "$@" -o "$work/data" -- sleep 1 2> "$work/record.err" &
 	pid=$!
 	wait "$pid" || fatal "perf record exits with status $?"
-	"$PERF" script -i "$work/data" -F pid,event 2> /dev/null |
+	fields "$work/data" pid,event |
 		awk -v pid="$pid" '
 			{ seen[$2]++ }
 			$1 == pid { own[$2]++ }
@@ -49,8 +49,7 @@ note "$seen"
 
 # samples_of PID: print the number of samples of a process in $work/data
 samples_of() {
-	"$PERF" script "${no_symbols[@]}" -i "$work/data" -F pid 2> /dev/null |
-		awk -v pid="$1" '$1 == pid { n++ } END { print n + 0 }'
+	fields "$work/data" pid | awk -v pid="$1" '$1 == pid { n++ } END { print n + 0 }'
 }
 
 subtest "a process with the name of the recorder is recorded"
@@ -71,7 +70,7 @@ for ring in no auto; do
 		--no-bpf-event --no-buffering -o "$work/data" -- sleep 1 2> "$work/record.err" &
 	recorder=$!
 	wait "$recorder" || fatal "perf record exits with status $?"
-	"$PERF" script "${no_symbols[@]}" -i "$work/data" -F pid,event 2> /dev/null |
+	fields "$work/data" pid,event |
 		awk -v pid="$recorder" '$1 == pid { print $2 }' | sort | uniq -c > "$work/own"
 	note "--bpf-ring=$ring: $(xargs < "$work/own")"
 	grep -q $expired "$work/own" || error "--bpf-ring=$ring: no $expired"
@@ -83,7 +82,7 @@ triggers() {
 	local file
 
 	for file; do
-		"$PERF" script "${no_symbols[@]}" -i "$file" -F pid,event,bpf-output 2> /dev/null
+		fields "$file" pid,event,bpf-output
 	done | awk '
 		/ snapshot: / && match($0, /[0-9]+\/[0-9]+ +\[/) { pid = substr($0, RSTART) + 0 }
 		/BPF string: "syscalls:sys_enter_membarrier/ {
@@ -123,7 +122,7 @@ control snapshot
 recorder_stop
 if grep -q 'rings by PERF_SAMPLE_SIZE_AT_END' "$work/record.err"; then
 	inconclusive "on this kernel, snapshots need no membarrier(2)"
-elif ! "$PERF" script "${no_symbols[@]}" -i "$work/data" -F pid,event 2> /dev/null |
+elif ! fields "$work/data" pid,event |
 	awk -v pid="$recorder" '$1 == pid && /membarrier/ { n++ } END { exit !n }'; then
 	error "no samples of the recorder"
 fi

@@ -29,9 +29,8 @@ check_maps() {
 	local file nr all=0
 
 	rm -f "$work"/data*
-	"$PERF" record "${event[@]}" "$@" -B -o "$work/data" -- "$work/$comm" --threads 1 --tag 10 \
-		--rate 100 --duration "$seconds" --idle > /dev/null 2> "$work/record.err" ||
-		error "perf record $* exits with status $?"
+	perf_record "${event[@]}" "$@" -B -o "$work/data" -- "$work/$comm" --threads 1 --tag 10 \
+		--rate 100 --duration "$seconds" --idle
 	for file in "$work"/data*; do
 		maps "$file" > "$work/maps"
 		grep -qxF "$(realpath "$(command -v "$PERF")")" "$work/maps" &&
@@ -57,8 +56,7 @@ check_stacks() {
 # record_stacks OPTIONS... -- COMMAND...
 record_stacks() {
 	rm -f "$work"/data*
-	"$PERF" record -m 4M "${event[@]}" --call-graph dwarf -B -o "$work/data" "$@" > /dev/null \
-		2> "$work/record.err" || error "perf record $* exits with status $?"
+	perf_record -m 4M "${event[@]}" --call-graph dwarf -B -o "$work/data" "$@"
 	check_stacks "$*"
 }
 

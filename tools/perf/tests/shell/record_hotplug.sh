@@ -24,7 +24,7 @@ hotplug() {
 
 subtest "a CPU comes online"
 hotplug "0-$max" -a
-grep -q "CPUs came online.*: \\(.*,\\)\\?$max\$" "$work/record.err" || error "no message"
+reports "CPUs came online.*: \\(.*,\\)\\?$max\$"
 
 subtest "a CPU comes online, and -C selects others"
 hotplug "0-$max" -C 0
@@ -32,7 +32,7 @@ grep -q 'CPUs came' "$work/record.err" && error "a message"
 
 subtest "a CPU goes offline"
 hotplug "$max" -C 0
-grep -q 'CPUs went offline.*: 0$' "$work/record.err" || error "no message"
+reports 'CPUs went offline.*: 0$'
 
 subtest "nothing changes"
 hotplug "$(cat $online)" -a

@@ -47,8 +47,7 @@ holds() {
 	local calls execs
 
 	calls=$(numbered_ranges "$work/data")
-	execs=$("$PERF" script "${no_symbols[@]}" -i "$work/data" -F event,trace 2> /dev/null |
-		grep -c "sched_process_exec.*filename=$program ")
+	execs=$(fields "$work/data" event,trace | grep -c "sched_process_exec.*filename=$program ")
 	[ "$calls" = "$2" ] || error "$1 records the calls '$calls', not '$2'"
 	[ "$execs" = "$3" ] || error "$1 records $execs execs, not $3"
 }

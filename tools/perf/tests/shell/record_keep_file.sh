@@ -158,8 +158,7 @@ keep --keep=60s
 kill_recorder 1.5
 recover || error "not recovered: $(< "$work/inject.err")"
 readable "$work/recovered" || error "it cannot be read"
-"$PERF" script "${no_symbols[@]}" -i "$work/recovered" -F comm,event 2> /dev/null |
-	grep -v snapshot: | sort -u > "$work/comms"
+fields "$work/recovered" comm,event | grep -v snapshot: | sort -u > "$work/comms"
 grep -qv "$comm " "$work/comms" && error "names: $(< "$work/comms")"
 "$PERF" buildid-list -i "$work/recovered" | grep -q "/numbered$" ||
 	error "no build-id of the workload"
@@ -182,8 +181,7 @@ recover || error "not recovered: $(< "$work/inject.err")"
 note "$(grep 'rings that nobody' "$work/inject.err")"
 numbered_ranges "$work/recovered" | grep -qw 9:1-997 ||
 	error "it holds $(numbered_ranges "$work/recovered"): $(< "$work/inject.err")"
-"$PERF" script "${no_symbols[@]}" -i "$work/recovered" -F comm,event 2> /dev/null |
-	grep -v snapshot: | sort | uniq -c > "$work/comms"
+fields "$work/recovered" comm,event | grep -v snapshot: | sort | uniq -c > "$work/comms"
 grep -qv "$comm " "$work/comms" && error "names: $(< "$work/comms")"
 "$PERF" buildid-list -i "$work/recovered" | grep -q "/late/$comm$" || error "no build-id"
 # perf inject prints microseconds, and the last one may hold several calls.
@@ -328,8 +326,7 @@ if wait_until 10 grep -q stopped "$work/stopped"; then
 	done > /dev/null
 	kill_recorder 0.3
 	recover || error "not recovered: $(< "$work/inject.err")"
-	"$PERF" script "${no_symbols[@]}" -i "$work/recovered" -F comm,event 2> /dev/null |
-		grep -v snapshot: | sort | uniq -c > "$work/comms"
+	fields "$work/recovered" comm,event | grep -v snapshot: | sort | uniq -c > "$work/comms"
 	grep -q "$comm " "$work/comms" || error "no samples"
 	grep -qv "$comm " "$work/comms" && error "names: $(head -3 "$work/comms")"
 else
@@ -370,8 +367,7 @@ grep -c 'The live state takes' "$work/record.err" > "$work/generations"
 kill_recorder 0.3
 recover || error "not recovered: $(< "$work/inject.err")"
 (($(< "$work/generations") >= 2)) || error "$(< "$work/generations") generations"
-"$PERF" script "${no_symbols[@]}" -i "$work/recovered" -F comm,event 2> /dev/null |
-	grep -v snapshot: | sort -u > "$work/comms"
+fields "$work/recovered" comm,event | grep -v snapshot: | sort -u > "$work/comms"
 grep -qv "$comm " "$work/comms" && error "names: $(< "$work/comms")"
 
 subtest "a recorder that ends removes the file"
@@ -389,8 +385,7 @@ if mount_small "$work/small" 1m; then
 	recorder_end
 	[ "$status" = 254 ] || error "exit status $status"
 	if [ -e "$box" ]; then
-		grep -q 'still in .*perf inject --recover-keep' "$work/record.err" ||
-			error "it is not said"
+		reports 'still in .*perf inject --recover-keep'
 		recover || error "not recovered: $(< "$work/inject.err")"
 		holds "$work/recovered" 1:1-997
 	else
@@ -413,7 +408,7 @@ stays() {
 	control stop
 	recorder_end
 	((status)) || error "exit status 0"
-	grep -q 'still in .*perf inject --recover-keep' "$work/record.err" || error "it is not said"
+	reports 'still in .*perf inject --recover-keep'
 	if recover; then
 		holds "$work/recovered" "$1"
 	else

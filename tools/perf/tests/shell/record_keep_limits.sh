@@ -49,7 +49,7 @@ reported() {
 
 # held: print the time between the first and the last record of the file [s]
 held() {
-	"$PERF" script -f -i "$work/data" --ns -F time 2> /dev/null |
+	fields "$work/data" time --ns |
 		awk 'NR == 1 { first = $1 } { last = $1 } END { print last - first }'
 }
 
@@ -100,7 +100,7 @@ done
 subtest "40 MB, not compressed"
 lossless keep "--rate 300000 --count 300000" --keep=60s,40M -z0
 check 'dropped because the memory was full'
-grep -qE 'needs some [0-9]+ MB' "$work/record.err" || error "no advice"
+reports -E 'needs some [0-9]+ MB'
 note "anonymous memory: $anonymous kB"
 ((anonymous <= 40 << 10)) || error "the recorder uses $anonymous kB"
 
@@ -125,7 +125,7 @@ numbered_start --rate 300000 --count 600011
 recorder_end
 numbered_end
 [ "$status" = 255 ] || error "exit status $status, not 255"
-grep -q 'memory to keep more records' "$work/record.err" || error "no message"
+reports 'memory to keep more records'
 numbered_trace "$work/data" | sort | uniq -d | grep . && error "calls are repeated"
 (($(samples "$work/data") > 10007)) || error "$(samples "$work/data") samples are saved"
 

@@ -34,13 +34,12 @@ lost() {
 # missing. The sample that describes the snapshot is later: on a busy machine, by more than
 # $seconds.
 is_complete() {
-	local newest
+	local newest oldest
 
-	newest=$("$PERF" script "${no_symbols[@]}" -f -i "$file" --ns -F time,event 2> /dev/null |
+	newest=$(fields "$file" time,event --ns |
 		awk '$2 != "snapshot:" { sub(":", "", $1); print $1 }' | sort -n | tail -n 1)
-	"$PERF" script "${no_symbols[@]}" -f -i "$file" -F trace \
-		--time "$(awk -v t="$newest" -v s="$seconds" 'BEGIN { printf "%.9f", t - s }')," \
-		2> "$work/script.err" > "$work/span"
+	oldest=$(awk -v t="$newest" -v s="$seconds" 'BEGIN { printf "%.9f", t - s }')
+	fields "$file" trace --time "$oldest," > "$work/span"
 	grep -q . "$work/span" || return 0
 	"$BUILD/tests/numbered_check" < "$work/span"
 }

@@ -45,7 +45,7 @@ slow_disk() {
 
 subtest "the disk does not answer while more is kept"
 lossless slow_disk
-grep -q 'Lost 0 events' "$work/record.err" || error "events were lost"
+reports 'Lost 0 events'
 holds "${snapshots[0]}" 10:1-5003
 holds "${snapshots[1]}" "20:1-50021 30:1-1009"
 readable "${snapshots[@]}" || error "a file cannot be read"
@@ -95,7 +95,7 @@ subtest "the records of a failed write are in the next snapshot in the same file
 umount "$out" 2> "$work/umount.err" && mounted=()
 lossless failed_write
 [ "$status" = 255 ] || error "exit status $status, not 255"
-grep -q 'Input/output error' "$work/record.err" || error "no message"
+reports 'Input/output error'
 holds "$out/data" "10:1-20011 20:1-1009 30:1-1013"
 readable "$out/data" || error "the file cannot be read"
 

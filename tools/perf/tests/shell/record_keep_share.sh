@@ -76,8 +76,8 @@ check_share() {
 		{ inconclusive "events were lost in three runs"; return; }
 	grep -q "\"cgroup\":\"/\\\\u001bflood$$\"" "$work/snapshot" ||
 		{ inconclusive "the flood has lost nothing alone: $(cat "$work/snapshot")"; return; }
-	"$PERF" script "${no_symbols[@]}" -f -i "${snapshots[0]}" -F time,cgroup,trace \
-		--ns > "$work/all" 2> "$work/script.err" || error "the file cannot be read"
+	fields "${snapshots[0]}" time,cgroup,trace --ns > "$work/all" ||
+		error "the file cannot be read"
 	"$PERF" script "${no_symbols[@]}" -f -i "${snapshots[0]}" 2> "$work/script.err" |
 		grep "BPF string: .*, /?flood$$ " > /dev/null ||
 		error "the snapshot does not name the flood, or not by printable characters"
@@ -126,9 +126,7 @@ if "$PERF" record -a --bpf-ring=yes --all-cgroups -e raw_syscalls:sys_enter -o "
 	in_cgroup "$quiet" "$work/$comm" --threads 1 --tag 7 --count 1009 > "$work/issued" ||
 		fatal "the workload failed"
 	recorder_stop
-	"$PERF" script "${no_symbols[@]}" -f -i "$work/data" -F comm,cgroup,trace \
-		2> "$work/script.err" |
-		grep "$comm" > "$work/all"
+	fields "$work/data" comm,cgroup,trace | grep "$comm" > "$work/all"
 	grep "/quiet$$" "$work/all" | sed 's/^[^(]*//' |
 		"$BUILD/tests/numbered_check" --quiet --from-start --expect "$work/issued" ||
 		error "calls of the cgroup are missing"

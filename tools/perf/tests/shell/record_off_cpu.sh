@@ -15,7 +15,7 @@ out=$work/data
 
 # asleep FILE: check that it has an off-CPU sample of half a second
 asleep() {
-	"$PERF" script -f -i "$1" -F event,period > "$work/samples" 2> "$work/script.err"
+	fields "$1" event,period > "$work/samples"
 	awk '/offcpu-time/ && $1 >= 500000000 { found++ } END { exit !found }' "$work/samples"
 }
 
@@ -55,7 +55,7 @@ for options in '-e dummy' '-a -e cpu-clock' '-z -a -e cpu-clock' '-a -e cpu-cloc
 	# shellcheck disable=SC2086 # several words
 	record $options
 	[[ $options = *-p* ]] || asleep "$out" || error "no off-CPU sample"
-	"$PERF" script -f -i "$out" -F event,period > "$work/samples" 2> "$work/script.err"
+	fields "$out" event,period > "$work/samples"
 	counted
 	older_reads ||
 		error "$("$old_perf" --version) finds other samples: $(tail -n 1 "$work/script.err")"
@@ -89,7 +89,7 @@ subtest "--off-cpu-thresh"
 # real_times: print how many off-CPU samples of 0.4 s or more have a real time, and how many
 # not
 real_times() {
-	"$PERF" script -f -i "$out" -F time,event,period 2> /dev/null | awk '
+	fields "$out" time,event,period | awk '
 		/offcpu-time/ && $2 >= 400000000 { real += $1 + 0 < 1e9; summed += $1 + 0 >= 1e9 }
 		END { print real + 0, summed + 0 }'
 }

@@ -163,7 +163,7 @@ size=$(stat -c %s "$out")
 note "$size bytes"
 # The limit is checked after a write: what the rings hold comes on top.
 ((size >= 900000 && size < 3000000)) || error "the file has $size bytes, not about 1M"
-grep -q 'limit' "$work/record.err" || error "no message that the limit ended the recording"
+reports 'limit'
 pgrep -f -- "^$numbered" > "$work/left" && error "the workload is left running: $(cat "$work/left")"
 readable "$out" || error "the file cannot be read"
 numbered_check "$out" -- --quiet --from-start || error "calls are missing or repeated"
@@ -195,7 +195,7 @@ recorder_start -a -m 1024 "${overwritten[@]}" -o "$out" --tail-synthesize
 pause 0.2
 recorder_stop
 calls_stop
-"$PERF" script "${no_symbols[@]}" -i "$out" -F comm 2> /dev/null | sort | uniq -c > "$work/comms"
+fields "$out" comm | sort | uniq -c > "$work/comms"
 [ "$(awk '{ print $2 }' "$work/comms")" = "$comm" ] ||
 	error "a task that is older than the recorder has another name: $(cat "$work/comms")"
 "$PERF" script -i "$out" --dump-unsorted-raw-trace 2> /dev/null |

@@ -12,11 +12,6 @@ need perf
 out=$work/out
 mkdir "$out"
 
-# says PATTERN: check that perf record printed this
-says() {
-	grep -qE -- "$1" "$work/record.err" || error "no message matches '$1'"
-}
-
 subtest "a second recorder with the same -o is refused"
 for options in "" --switch-output; do
 	# shellcheck disable=SC2086 # no word, or one
@@ -105,7 +100,7 @@ for options in "" --switch-output; do
 	control stop
 	recorder_end
 	[ "$status" = 255 ] || error "exit status $status, not 255"
-	says "$out/data was deleted while perf wrote to it"
+	reports -E "$out/data was deleted while perf wrote to it"
 	! grep 'Captured and wrote' "$work/record.err" || error "the summary claims a file"
 done
 
@@ -116,7 +111,7 @@ else
 	wrapper=(strace -o /dev/null -e trace=renameat2 -e inject=renameat2:error=EIO:when=1)
 	recorder_start -e cpu-clock:u -o "$out/data" --switch-output
 	control snapshot && error "acknowledged although the file has no name"
-	says "Cannot rename $out/data to .*: Input/output error"
+	reports -E "Cannot rename $out/data to .*: Input/output error"
 	control ping || error "the recording has ended"
 	control stop
 	recorder_end
@@ -129,7 +124,7 @@ long=$out/$(printf '%0250d' 0)
 for option in --switch-output --timestamp-filename; do
 	"$PERF" record -e cpu-clock:u -o "$long" $option -- true 2> "$work/record.err" &&
 		error "$option: no error"
-	says "^-o $long: .* too long"
+	reports -E "^-o $long: .* too long"
 done
 "$PERF" record -q -e cpu-clock:u -o "$long" -- true || error "refused without a suffix"
 rm -f "$out"/*

@@ -67,8 +67,7 @@ for how in '' -z; do
 	touch "$work/over"
 	recorder_end
 	[ "$status" = 255 ] || error "exit status $status, not 255"
-	grep -q 'Cannot create the next output file' "$work/record.err" ||
-		error "no message that the next file cannot be created"
+	reports 'Cannot create the next output file'
 	[ "$(grep -c 'was deleted while perf wrote to it' "$work/record.err")" = 1 ] ||
 		error "not one message about the file that was deleted"
 	unsaved=$(sed -n 's/.* \([0-9]*\) records could not be written.*/\1/p' "$work/record.err")

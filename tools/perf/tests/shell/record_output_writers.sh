@@ -100,7 +100,7 @@ rm -f "$out"*
 # Several writes in flight while files are switched
 options=(--aio=4 --switch-output=1M)
 record "$PERF"
-grep -q "^Writing to $out by aio" "$work/record.err" || error "--aio does not use aio"
+reports "^Writing to $out by aio"
 find_snapshots "$out"
 [ ! -e "$out" ] || snapshots+=("$out")
 ((${#snapshots[@]} > 0)) || error "no files"
@@ -109,19 +109,17 @@ rm -f "$out"*
 
 options=(--aio=9)
 record "$PERF"
-grep -q -- '--aio: cannot use 9 control blocks, only 1 to 4. Using 4' "$work/record.err" ||
-	error "--aio=9: no warning"
+reports -- '--aio: cannot use 9 control blocks, only 1 to 4. Using 4'
 saved aio
 
 about=", io_uring refused"
 options=()
 record "$BUILD/tests/deny" io_uring_setup -- "$PERF"
-grep -q '^io_uring is not available: Operation not permitted' "$work/record.err" ||
-	error "-v does not report why io_uring is not used"
+reports '^io_uring is not available: Operation not permitted'
 saved sync
 options=(--io=uring)
 record "$BUILD/tests/deny" io_uring_setup -- "$PERF"
-grep -q '^Cannot use --io=uring: Operation not permitted' "$work/record.err" || error "no warning"
+reports '^Cannot use --io=uring: Operation not permitted'
 saved sync
 
 options=()

@@ -23,8 +23,7 @@ calls() {
 
 # Print the CPU and the time [us] of each sample.
 times() {
-	"$PERF" script -i "$work/data" -F cpu,time,event --ns 2> /dev/null |
-		grep -v ' snapshot:' |
+	fields "$work/data" cpu,time,event --ns | grep -v ' snapshot:' |
 		sed -E 's/^ *\[0*([0-9]+)\] +([0-9]+)\.([0-9]{6})([0-9]{3}):.*/\1 \2\3/'
 }
 

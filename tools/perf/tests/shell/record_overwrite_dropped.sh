@@ -101,7 +101,7 @@ if mount_small "$out" 16m; then
 		[[ $ranges =~ ^"10:1-1009 15:"[0-9]+-[0-9]+" 40:1-1013 50:1-1019"$ ]] ||
 			error "the file holds '$ranges'"
 		readable "$out/data" || error "the file cannot be read"
-		names=$("$PERF" script -i "$out/data" -F comm,event 2> /dev/null |
+		names=$(fields "$out/data" comm,event |
 			awk '$NF != "snapshot:" { print $1 }' | sort -u | xargs)
 		[ "$names" = "$comm" ] || error "samples have the names $names"
 		"$PERF" report -i "$out/data" --stdio 2>&1 > "$work/report.out" |

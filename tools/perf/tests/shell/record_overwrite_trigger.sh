@@ -58,8 +58,7 @@ find_snapshots "$work/data"
 rm -f "$work"/data*
 
 subtest "-D -1 and a command: triggers count from the start"
-"$PERF" record -D -1 "${event[@]}" "${on_trigger[@]}" -o "$work/data" \
-	-- sh -c "$trigger; sleep 0.5" 2> "$work/record.err" || error "perf record fails"
+perf_record -D -1 "${event[@]}" "${on_trigger[@]}" -o "$work/data" -- sh -c "$trigger; sleep 0.5"
 grep -q 'Snapshot 1 (sched:sched_process_exec)' "$work/record.err" ||
 	error "no snapshot: $(tail -n 1 "$work/record.err")"
 rm -f "$work"/data*

@@ -24,12 +24,11 @@ record_thrice() {
 }
 lossless record_thrice
 
-numbered_check "$work/data" -- --from-start --expect "$work/issued" ||
-	error "calls are missing or repeated in the streamed event"
+all_there "$work/data"
 threads=$(grep -c ^thread "$work/issued")
 all=$((threads * count))
 
-"$PERF" script -i "$work/data" -F tid,time,event --ns > "$work/events" 2> "$work/script.err" ||
+fields "$work/data" tid,time,event --ns > "$work/events" ||
 	fatal "perf script fails: $(cat "$work/script.err")"
 
 # From the first overwritten entry of a thread to the end, each streamed call of the thread is
@@ -91,7 +90,7 @@ check() {
 	find_snapshots "$work/stalled"
 	[ -e "$work/stalled" ] && snapshots=("$work/stalled")
 	for file in "${snapshots[@]}"; do
-		"$PERF" script -i "$file" -F event,trace 2> "$work/script.err" | grep raw_syscalls
+		fields "$file" event,trace | grep raw_syscalls
 	done > "$work/stalled.calls"
 	"$BUILD/tests/numbered_check" --from-start --expect "$work/issued" \
 		< "$work/stalled.calls" ||

@@ -61,7 +61,7 @@ tag=$((10000 + $$ % 50000))
 # covered FILE: print since when all rings have everything, as a time of CLOCK_MONOTONIC [s]. On a
 # busy machine, that are seconds.
 covered() {
-	"$PERF" script "${no_symbols[@]}" -F cpu,time -i "$1" 2> /dev/null | tr -d '[:]' |
+	fields "$1" cpu,time | tr -d '[:]' |
 		awk '!($1 in oldest) { oldest[$1] = $2; if (!last || $2 > last) last = $2 }
 			END { printf "%.6f", last }'
 }
@@ -128,8 +128,7 @@ note "${#files[@]} files"
 	grep -q 'the recorder before was killed' ||
 	error "the first snapshot has another reason"
 numbered_check "${files[@]}" || error "calls are missing or repeated"
-"$PERF" script "${no_symbols[@]}" -i "${files[0]}" -F comm 2> /dev/null | grep -q "$comm" ||
-	error "no names"
+fields "${files[0]}" comm | grep -q "$comm" || error "no names"
 
 subtest "--unpin saves what the kernel has recorded since"
 start
@@ -141,7 +140,7 @@ numbered_calls $tag 997
 readable "$work/saved" || error "it cannot be read"
 has "$work/saved" $tag 997
 [ ! -e "$pins" ] || error "left: $(ls "$pins")"
-"$PERF" script "${no_symbols[@]}" -i "$work/saved" -F comm,pid 2> /dev/null > "$work/names"
+fields "$work/saved" comm,pid > "$work/names"
 grep -q "^ *$(< /proc/$$/comm) *$$ " "$work/names" ||
 	error "no names: $(sort "$work/names" | uniq -c | tail -n 5)"
 "$PERF" record --unpin=box -o "$work/saved" 2> "$work/unpin.err" && error "nothing is pinned"
@@ -173,8 +172,7 @@ condition="--switch-output-when=syscall(nanosleep,clock_nanosleep)>23ms if comm=
 start "$condition"
 kill_recorder
 start "$condition"
-grep -q 'sys_enter runs after the program that writes' "$work/record.err" ||
-	error "attached to the tracepoint"
+reports 'sys_enter runs after the program that writes'
 "$work/$sleeper" 0.001
 "$work/$sleeper" 0.041
 wait_until 10 grep -q " if comm==$sleeper: $sleeper (pid" "$work/record.err" ||

@@ -13,8 +13,8 @@ need perf root raw_syscalls:sys_enter
 
 tracepoint=raw_syscalls:sys_enter
 
-# fields: print the sample id fields of each event that perf evlist -v describes, and its name
-fields() {
+# id_fields: print the sample id fields of each event that perf evlist -v describes, and its name
+id_fields() {
 	sed -nE 's/^([^ ]+): .*sample_type: ([A-Z_|]+),.*/\1 \2/p' | while read -r name type; do
 		printf '%s ' "$name"
 		tr '|' '\n' <<< "$type" | grep -xE 'TID|TIME|ID|STREAM_ID|CPU|IDENTIFIER' |
@@ -24,7 +24,7 @@ fields() {
 
 # compare_events NAME: compare the events of the file with each other
 compare_events() {
-	"$PERF" evlist -v -i "$(echo "$work"/data*)" 2> /dev/null | fields > "$work/ours"
+	"$PERF" evlist -v -i "$(echo "$work"/data*)" 2> /dev/null | id_fields > "$work/ours"
 	[ "$(cut -d ' ' -f 2 "$work/ours" | sort -u | wc -l)" = 1 ] ||
 		error "$1: fields differ:" "$(paste -sd ' ' "$work/ours")"
 }
@@ -32,8 +32,7 @@ compare_events() {
 # check OPTIONS...: record a command, and check the events of the file
 check() {
 	rm -f "$work"/data*
-	"$PERF" record -q -B -o "$work/data" "$@" -- true 2> "$work/record.err" ||
-		error "perf record $* exits with status $?"
+	perf_record -q -B -o "$work/data" "$@" -- true
 	compare_events "perf record $*"
 }
 
@@ -45,7 +44,7 @@ lacks_none() {
 	rm -f "$work"/data*
 	"$UPSTREAM_PERF" record -q -B -o "$work/data" "$@" -- true 2> "$work/record.err" ||
 		fatal "the unmodified perf exits with status $?: record $*"
-	"$UPSTREAM_PERF" evlist -v -i "$work/data" 2> /dev/null | fields > "$work/theirs"
+	"$UPSTREAM_PERF" evlist -v -i "$work/data" 2> /dev/null | id_fields > "$work/theirs"
 	[ -s "$work/theirs" ] || error "no events in the file of the unmodified perf: record $*"
 	while read -r name theirs; do
 		ours=$(grep -F "$name " "$work/ours") || error "perf record $*: no event $name"

@@ -92,7 +92,7 @@ wait_until 10 grep -q "Wrote $work/out/data.2" "$work/record.err" || error "no f
 recorder_stop
 files=("$work"/out/data.2*)
 [ ${#files[@]} = 2 ] || error "${#files[@]} files, not 2"
-grep -q '1 events took no snapshot' "$work/record.err" || error "no cooldown, or no filter"
+reports '1 events took no snapshot'
 [ "$(grep -c "^hook $work/out/data\.2" "$work/record.out")" = 2 ] || error "the command was not run"
 "$PERF" evlist -i "${files[0]}" > "$work/events"
 [ "$(grep '^sched:' "$work/events" | tr '\n' ' ')" = \
@@ -100,32 +100,29 @@ grep -q '1 events took no snapshot' "$work/record.err" || error "no cooldown, or
 	error "recorded: $(cat "$work/events")"
 
 subtest "options replace what is configured"
-"$PERF" record --no-switch-output -e page-faults/overwrite/u \
+perf_record --no-switch-output -e page-faults/overwrite/u \
 	--switch-output-event sched:sched_process_exit \
-	--filter 'comm == "none"' -o "$work/out/other" -- true 2> "$work/record.err" ||
-	error "exit status $?"
+	--filter 'comm == "none"' -o "$work/out/other" -- true
 file=$(echo "$work"/out/other.2*)
 "$PERF" evlist -i "$file" | grep -q sched && error "the events of the configuration were recorded"
 
 subtest "streams are kept if that is configured, unless --no-keep is given"
 configured 'event = sched:sched_process_exec' 'keep-events = true' 'keep = 64M'
-"$PERF" record -a -o "$work/out/kept" -- true 2> "$work/record.err" || error "exit status $?"
-grep -q 'kept record' "$work/record.err" || error "nothing was kept"
-"$PERF" record -a --no-keep -o "$work/out/kept" -- true 2> "$work/record.err" ||
-	error "exit status $?"
+perf_record -a -o "$work/out/kept" -- true
+reports 'kept record'
+perf_record -a --no-keep -o "$work/out/kept" -- true
 ! grep -q 'kept record' "$work/record.err" || error "records were kept"
 
 subtest "files are compressed if that is configured"
 configured 'event = page-faults/overwrite/u' 'compression-level = 1'
-"$PERF" record -o "$work/out/compressed" -- true 2> "$work/record.err" || error "exit status $?"
+perf_record -o "$work/out/compressed" -- true
 "$PERF" report --header-only -i "$work/out/compressed" |
 	grep -q '^# compressed : Zstd, level = 1,' ||
 	error "the file is not compressed"
 
 subtest "limits of triggers have no effect without a trigger"
 configured 'cooldown = 10s' 'keep-first = 3' 'after = 2s'
-"$PERF" record -e page-faults/no-overwrite/u -o "$work/out/plain" -- true 2> "$work/record.err" ||
-	error "exit status $?"
+perf_record -e page-faults/no-overwrite/u -o "$work/out/plain" -- true
 
 for line in 'compression-level = x' 'cooldown = x' 'keep-first = -1' 'mmap-pages = 1.5' \
 	'switch-max-size = 5' 'switch-output = x' \
@@ -137,7 +134,7 @@ for line in 'compression-level = x' 'cooldown = x' 'keep-first = -1' 'mmap-pages
 	"$PERF" record -o "$work/out/none" -- true 2> "$work/record.err"
 	status=$?
 	[ $status = 129 ] || error "exit status $status, not 129"
-	grep -q "${line%% =*}" "$work/record.err" || error "the message does not name it"
+	reports "${line%% =*}"
 	[ ! -e "$work/out/none" ] || error "a file is left"
 done
 

@@ -11,7 +11,7 @@ need perf
 
 # names FILE: print the names of the tasks that have samples
 names() {
-	"$PERF" script -i "$1" -F comm 2> "$work/script.err" | awk '{ print $1 }' | sort -u
+	fields "$1" comm | awk '{ print $1 }' | sort -u
 }
 
 busy='while ((SECONDS < 4)); do :; done'
@@ -58,7 +58,7 @@ if [ "$(id -u)" = 0 ] && unshare -pf --mount-proc true 2> "$work/unshare.err"; t
 	for event in cpu-clock cpu-clock/overwrite/; do
 		unshare -pf --mount-proc "$PERF" record -a -N -B -o "$work/data" -e $event -- \
 			sh -c "$spin" 2> "$work/record.err" || error "$event: perf record fails"
-		"$PERF" script -i "$work/data" -F comm,tid 2> "$work/script.err" |
+		fields "$work/data" comm,tid |
 			awk '$NF == 0 { print $1 }' | sort | uniq -c > "$work/comms"
 		grep -q . "$work/comms" || error "$event: there is no sample of a task outside"
 		grep -vE ' (:0|:-1|swapper)$' "$work/comms" &&

@@ -50,7 +50,7 @@ expect() {
 
 # seconds_to_exec FILE: print the time between the first execution and the first snapshot [s]
 seconds_to_exec() {
-	"$PERF" script -f -i "$1" --ns -F time,event 2> /dev/null | awk '
+	fields "$1" time,event --ns | awk '
 		/snapshot:/ && !snapshot { snapshot = $1 + 0 }
 		/exec:/ && !exec { exec = $1 + 0 }
 		END {

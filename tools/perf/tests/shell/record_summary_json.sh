@@ -45,7 +45,7 @@ is "[x['number'] for x in of('snapshot')]" "[1, 2]"
 is "'\\n'.join(x['name'] for x in of('file'))" "$(printf '%s\n' "$name".2*)"
 total=0
 for file in "$name".2*; do
-	total=$((total + $("$PERF" script -i "$file" -F event 2> /dev/null | grep -c sched_switch)))
+	total=$((total + $(fields "$file" event | grep -c sched_switch)))
 done
 ((total > 0)) || inconclusive "no context switch"
 is "of('end')[0]['samples']" $total
@@ -56,8 +56,8 @@ is "all(x['rings']['newest'] > x['rings']['complete'] > 0 for x in of('snapshot'
 	error "-q prints text: $(grep -v '^{' "$work/record.err")"
 
 subtest "a name that is not UTF-8: bytes are replaced, and the objects and the picture are valid"
-"$PERF" record --summary=json --loss-report="$work/loss.svg" -e dummy --timestamp-filename \
-	-o "$work/"$'\xff\xc3\xa9\xe2\x82' -- true 2> "$work/record.err" || error "exit status $?"
+perf_record --summary=json --loss-report="$work/loss.svg" -e dummy --timestamp-filename \
+	-o "$work/"$'\xff\xc3\xa9\xe2\x82' -- true
 is "ascii(of('file')[0]['name'].rpartition('.')[0])" "'$work/\\ufffd\\xe9\\ufffd\\ufffd'"
 python3 -c 'import sys, xml.etree.ElementTree as tree; tree.parse(sys.argv[1])' "$work/loss.svg" ||
 	error "the picture is not XML"
@@ -137,9 +137,8 @@ is "of('end')[0]['samples']" 0
 is "of('end')[0]['unwritten_records'] > 0" True
 
 subtest "a trigger is named by its event, and ends in the totals"
-"$PERF" record -a --summary=json -e sched:sched_switch/overwrite/ -o "$work/out/data" \
-	--switch-output-event sched:sched_process_exec -- sh -c "$(type -P true); sleep 0.2" \
-	> "$work/out.log" 2> "$work/record.err" || error "exit status $?"
+perf_record -a --summary=json -e sched:sched_switch/overwrite/ -o "$work/out/data" \
+	--switch-output-event sched:sched_process_exec -- sh -c "$(type -P true); sleep 0.2"
 is "of('snapshot')[0]['reason']" sched:sched_process_exec
 is "of('snapshot')[0]['pid'] == of('snapshot')[0]['tid'] > 0" True
 is "of('snapshot')[0]['rings']['latency'] > 0" True
@@ -149,6 +148,6 @@ subtest "other formats are refused"
 "$PERF" record --summary=xml -- true 2> "$work/record.err"
 status=$?
 [ $status = 129 ] || error "exit status $status, not 129"
-grep -q 'neither text nor json' "$work/record.err" || error "no message"
+reports 'neither text nor json'
 
 finish

@@ -136,10 +136,9 @@ for ((i = 0; i < 40; i++)); do
 done
 if [ -n "$root" ] && mkdir -p "$root$nested" 2> "$work/mkdir.err"; then
 	rm -f "$work"/data*
-	"$PERF" record "${events[@]}" -o "$work/data" \
+	perf_record "${events[@]}" -o "$work/data" \
 		--switch-output-when="syscall(nanosleep,clock_nanosleep)>23ms if cgroup==$cgroup" \
-		-- sh -c "echo \$\$ > '$root$nested/cgroup.procs'; exec '$delays' syscall 41 43" \
-		> /dev/null 2> "$work/record.err" || error "perf record fails"
+		-- sh -c "echo \$\$ > '$root$nested/cgroup.procs'; exec '$delays' syscall 41 43"
 	grep -qF "if cgroup==$cgroup: 2 durations" "$work/record.err" ||
 		error "not 2 durations: $(grep durations "$work/record.err")"
 	(cd "$root" && rmdir -p "${nested#/}" 2> /dev/null)
@@ -231,9 +230,8 @@ if "$delays" call-32 1 > /dev/null 2>&1; then
 	make call-32 "${lengths[@]}"
 	wait_until 10 nr_reported 5 || note "fewer than 5 reports"
 	check 23
-	grep -q "$comm (pid .* 32-bit call 162 for " "$work/record.err" || error "no number"
-	grep -qF "syscall(sync)>23ms if comm==$who: 0 durations" "$work/record.err" ||
-		error "the number is taken for that of a 64-bit program"
+	reports "$comm (pid .* 32-bit call 162 for "
+	reports -F "syscall(sync)>23ms if comm==$who: 0 durations"
 else
 	inconclusive "no 32-bit calls"
 fi
@@ -357,7 +355,7 @@ make syscall 43 47 53
 recorder_stop
 find_snapshots "$work/data"
 [ "${#snapshots[@]}" = 2 ] || error "${#snapshots[@]} files, not 2"
-grep -q '[1-9] triggers took no snapshot' "$work/record.err" || error "they are not counted"
+reports '[1-9] triggers took no snapshot'
 start 'syscall>23ms' --keep-first 2
 make syscall 41 43 47 53
 wait_until 20 grep -q 'Snapshot 1 ' "$work/record.err" || error "no snapshot"
@@ -431,16 +429,14 @@ PERF_CONFIG=$work/config "$PERF" record "${events[@]}" -o "$work/data" -- "$dela
 PERF_CONFIG=$work/config "$PERF" record "${events[@]}" --switch-output-when='on-cpu>1000s' \
 	-o "$work/data" \
 	-- "$delays" syscall 41 > /dev/null 2> "$work/record.err" || error "perf record fails"
-grep -qF 'on-cpu>1000s: 0 durations' "$work/record.err" ||
-	error "not the condition of the command line"
+reports -F 'on-cpu>1000s: 0 durations'
 grep -qF 'syscall>23ms' "$work/record.err" && error "a condition of the configuration"
 
 subtest "the durations of a command are judged without -a, too"
 for mode in -v --advise; do
-	"$PERF" record -e sched:sched_process_exec --keep=60s,32M $mode -o "$work/data" \
+	perf_record -e sched:sched_process_exec --keep=60s,32M $mode -o "$work/data" \
 		--switch-output-when="syscall(nanosleep,clock_nanosleep)>23ms if comm==$comm" \
-		-- "$delays" syscall 41 43 > /dev/null 2> "$work/record.err" ||
-		error "perf record fails"
+		-- "$delays" syscall 41 43
 	grep -E ': (2 durations|2 of 2 durations)' "$work/record.err" ||
 		error "$mode: not 2 durations: $(grep durations "$work/record.err")"
 done
@@ -455,12 +451,10 @@ grep -q "(pid $recorder," "$work/record.err" && error "they are"
 
 subtest "--advise says how long durations took"
 rm -f "$work"/data*
-"$PERF" record "${events[@]}" --advise \
+perf_record "${events[@]}" --advise \
 	--switch-output-when="syscall(nanosleep,clock_nanosleep)>23ms if comm==$comm" \
 	--switch-output-when="off-cpu>23ms if comm==no$comm" \
-	-o "$work/data" -- "$delays" syscall 3 3 3 3 3 3 3 3 3 3 101 > "$work/truth" \
-	2> "$work/record.err" ||
-	error "perf record fails"
+	-o "$work/data" -- "$delays" syscall 3 3 3 3 3 3 3 3 3 3 101
 line=$(grep 'durations are too long; median' "$work/record.err")
 note "$line"
 [[ $line =~ ": "([0-9]+)" of 11 durations are too long; median "([0-9]+)"."[0-9]+" ms, ".*" longest "([0-9]+)"."[0-9]+" ms" ]] ||
@@ -468,10 +462,9 @@ note "$line"
 ((BASH_REMATCH[1] >= 1 && BASH_REMATCH[2] >= 3 && BASH_REMATCH[2] <= 101 &&
 	BASH_REMATCH[3] >= 101)) ||
 	error "the median or the longest is wrong"
-grep -qE 'Once an hour at most: >[0-9]{3,}\.' "$work/record.err" || error "no threshold is advised"
+reports -E 'Once an hour at most: >[0-9]{3,}\.'
 [ "$(grep -c 'Once an hour' "$work/record.err")" = 1 ] || error "a threshold without durations"
-grep -qF "if comm==no$comm: there were no durations" "$work/record.err" ||
-	error "no word of the second condition"
+reports -F "if comm==no$comm: there were no durations"
 ls "$work"/data* 2> /dev/null && error "a file"
 
 subtest "errors"

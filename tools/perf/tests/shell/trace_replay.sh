@@ -12,7 +12,7 @@ subtest "system calls of one command"
 [ $? = 113 ] || error "perf trace record fails: $(cat "$work/record.err")"
 "$PERF" trace -i "$work/data" > "$work/trace.out" 2>&1 ||
 	error "perf trace -i fails with status $?: $(tail -n 3 "$work/trace.out")"
-calls=$("$PERF" script -i "$work/data" -F event 2> /dev/null | grep -c 'sys_enter')
+calls=$(fields "$work/data" event | grep -c 'sys_enter')
 printed=$(grep -cE '^ *[0-9.]+ .*: .*\(' "$work/trace.out")
 grep -q 'exit_group(error_code: 113' "$work/trace.out" || error "exit_group(113) is not printed"
 [ "$calls" = "$printed" ] || error "$printed of $calls system calls are printed"
@@ -25,7 +25,7 @@ wait_until 60 test -e "$work/has_read" || error "perf trace -i does not end"
 for i in 1 2 3 4 5 6 7 8; do
 	"$PERF" record -q --bpf-ring=no -e raw_syscalls:sys_enter -o "$work/beside$i" \
 		-- sh -c 'exit 113' 2> /dev/null
-	"$PERF" script -i "$work/beside$i" -F event 2> /dev/null | grep -c sys_enter
+	fields "$work/beside$i" event | grep -c sys_enter
 done > "$work/counts"
 note "system calls: $(xargs < "$work/counts")"
 [ "$(sort -u "$work/counts" | wc -l)" = 1 ] && grep -qx '[1-9][0-9]*' "$work/counts" ||

@@ -127,7 +127,7 @@ is_recovered() {
 
 # texts FILE: print its events
 texts() {
-	"$PERF" script -f -i "$1" -F comm,tid,cpu,time,event,trace 2> "$work/script.err"
+	fields "$1" comm,tid,cpu,time,event,trace
 }
 
 # same_as_before IMAGE: it has the same events as the image before

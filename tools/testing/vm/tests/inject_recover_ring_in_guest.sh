@@ -66,8 +66,7 @@ run_inside() {
 
 # texts FILE: print its samples
 texts() {
-	"$PERF" script -f -i "$1" -F cpu,time,event,trace 2> "$work/script.err" |
-		grep raw_syscalls | sort
+	fields "$1" cpu,time,event,trace | grep raw_syscalls | sort
 }
 
 # same_as_saved IMAGE: the image has all records that the recorder saved, except for the oldest

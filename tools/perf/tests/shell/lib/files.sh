@@ -41,11 +41,7 @@ oldest_first() {
 # samples FILE [script options]: print how many samples perf script finds, without those that
 # describe snapshots
 samples() {
-	local file=$1
-
-	shift
-	"$PERF" script "${no_symbols[@]}" -f -i "$file" -F event "$@" 2> /dev/null |
-		grep -cv '^ *snapshot:'
+	fields "$1" event "${@:2}" | grep -cv '^ *snapshot:'
 }
 
 # A perf older than the one under test, if there is one to read the files with

@@ -192,6 +192,17 @@ perf_record() {
 		fatal "perf record exits with status $?"
 }
 
+# reports [grep options] PATTERN: check that perf record has printed this
+reports() {
+	grep -q "$@" "$work/record.err" || error "perf record does not print: ${*: -1}"
+}
+
+# fields FILE FIELDS [script options]: print these fields of the samples; $work/script.err has the
+# messages of perf script
+fields() {
+	"$PERF" script "${no_symbols[@]}" -f -i "$1" -F "$2" "${@:3}" 2> "$work/script.err"
+}
+
 # --- requirements --------------------------------------------------------------------------
 
 # need WORD...: skip the test unless it can run here. A word is one of these:

@@ -163,7 +163,7 @@ recorder_anonymous() {
 
 # from_idle FILE: print the CPUs whose idle task has samples in a file, and how many
 from_idle() {
-	"$PERF" script -f -i "$1" -F comm,cpu 2> /dev/null |
+	fields "$1" comm,cpu |
 		awk '$1 == "swapper" { n[$2]++ } END { for (cpu in n) print cpu, n[cpu] }'
 }
 
