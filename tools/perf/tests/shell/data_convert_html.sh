@@ -5,7 +5,6 @@
 # tags: night
 
 . "$(dirname "$0")/lib/recorder.sh"
-. "$(dirname "$0")/lib/files.sh"
 
 need perf root delays sched:sched_switch
 browser=$(command -v chromium) || skip "chromium is not installed"
@@ -167,8 +166,7 @@ ln -s "$BUILD/tests/delays" "$work/dly$$"
 recorder_start -a -e sched:sched_switch --keep=60s,32M --switch-output --switch-output-when \
 	"syscall>23ms if comm==dly$$" --after=300ms --cooldown=1h -o "$work/slow"
 "$work/dly$$" syscall 41 > "$work/truth"
-recorder_stop
-find_snapshots "$work/slow"
+recorder_stop "$work/slow"
 "$PERF" data convert -i "${snapshots[0]}" --to-html="$work/slow.html" 2> "$work/convert.err" ||
 	error "perf data convert fails: $(< "$work/convert.err")"
 cat > "$work/script.js" <<'END'

@@ -9,7 +9,6 @@
 . "$(dirname "$0")/lib/convert.sh"
 # shellcheck source=lib/perfetto.sh
 . "$(dirname "$0")/lib/perfetto.sh"
-. "$(dirname "$0")/lib/recorder.sh"
 
 format=perfetto
 output=$work/trace.pftrace
@@ -458,8 +457,7 @@ ln -s "$BUILD/tests/delays" "$work/dly$$"
 recorder_start -a -k mono -e sched:sched_switch --keep=60s,32M --switch-output \
 	--switch-output-when "syscall>23ms if comm==dly$$" --cooldown=1h -o "$work/slow"
 "$work/dly$$" syscall 41 > "$work/truth"
-recorder_stop
-find_snapshots "$work/slow"
+recorder_stop "$work/slow"
 if grep -q 'Cannot judge durations' "$work/record.err"; then
 	inconclusive "$(grep -m 1 'Cannot judge' "$work/record.err")"
 elif convert "${snapshots[0]}" && read_trace; then

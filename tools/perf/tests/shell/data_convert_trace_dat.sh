@@ -177,8 +177,7 @@ recorder_start "${event[@]}" -e sched:sched_switch/overwrite/ -a -m 64 -o "$work
 numbered_calls 2 997
 control snapshot || error "no snapshot"
 numbered_calls 3 499
-recorder_stop
-find_snapshots "$work/overwritten"
+recorder_stop "$work/overwritten"
 for file in "${snapshots[@]}" "$work/overwritten"; do
 	[ -e "$file" ] || continue
 	convert "$file" && compare "$file"

@@ -4,7 +4,6 @@
 # timeout: 120
 # tags: parallel
 
-. "$(dirname "$0")/lib/harness.sh"
 . "$(dirname "$0")/lib/files.sh"
 
 need perf sched:sched_switch

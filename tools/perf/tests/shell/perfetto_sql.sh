@@ -10,7 +10,6 @@
 . "$(dirname "$0")/lib/convert.sh"
 # shellcheck source=lib/perfetto.sh
 . "$(dirname "$0")/lib/perfetto.sh"
-. "$(dirname "$0")/lib/recorder.sh"
 
 format=perfetto
 output=$work/trace.pftrace
@@ -73,8 +72,7 @@ recorder_start -a --keep=60s,128M --switch-output -e sched:sched_switch/call-gra
 "$work/$sleeper" syscall 43 7 > "$work/slept"
 "$work/$waiter" sched-delay 41 > "$work/waited"
 control snapshot || error "no snapshot"
-recorder_stop
-find_snapshots "$work/kept"
+recorder_stop "$work/kept"
 convert "${snapshots[0]}" && tables kept
 fields "${snapshots[0]}" comm,tid,cpu,time,event,trace --ns -G > "$work/script"
 "$PERF" script -f -i "${snapshots[0]}" --ns -F tid,time,event,ip,sym 2> /dev/null > "$work/stacks"

@@ -37,8 +37,7 @@ mixed() {
 	done
 	wait "${workloads[@]}" || fatal "a workload failed"
 	cat "$work/issued.other" >> "$work/issued"
-	recorder_stop
-	find_snapshots "$work/data"
+	recorder_stop "$work/data"
 	files=("${snapshots[@]}")
 	[ ! -e "$work/data" ] || files+=("$work/data")
 	reports "$enter is written by BPF"

@@ -31,8 +31,7 @@ numbered_recording() {
 		[[ " $* " != *" --keep"* ]] || control snapshot || fatal "no snapshot: $answer"
 	done
 	numbered_end
-	recorder_stop
-	find_snapshots "$work/data"
+	recorder_stop "$work/data"
 	files=("${snapshots[@]}")
 	[ ! -e "$work/data" ] || files+=("$work/data")
 }

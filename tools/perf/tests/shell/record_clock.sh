@@ -5,7 +5,6 @@
 # Runs alone: see record_sideband_storm.sh.
 
 . "$(dirname "$0")/lib/recorder.sh"
-. "$(dirname "$0")/lib/files.sh"
 
 need perf root sched:sched_process_exec
 
@@ -83,8 +82,7 @@ for i in 1 2; do
 	wait_until 20 eval "find_snapshots '$work/part'; ((\${#snapshots[@]} == i))" ||
 		fatal "file $i is not completed"
 done
-recorder_stop
-find_snapshots "$work/part"
+recorder_stop "$work/part"
 times=()
 for file in "${snapshots[@]}"; do
 	times+=("$(reference "$file")")

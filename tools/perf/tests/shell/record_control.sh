@@ -108,8 +108,7 @@ for ((i = 1; i <= 19; i++)); do
 	[[ $answer = "ack $work/data."[0-9]* && -e ${file%% *} ]] ||
 		error "the answer is '$answer': it does not name the file"
 done
-recorder_stop
-find_snapshots "$work/data"
+recorder_stop "$work/data"
 [ "${#snapshots[@]}" = 20 ] || error "${#snapshots[@]} files, not 20: 19 snapshots and the end"
 numbered_check "${snapshots[@]}" -- --quiet --from-start --expect "$issued" ||
 	error "calls are missing or repeated"

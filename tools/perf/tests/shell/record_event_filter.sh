@@ -5,7 +5,6 @@
 # tags: parallel long
 
 . "$(dirname "$0")/lib/recorder.sh"
-. "$(dirname "$0")/lib/files.sh"
 
 need perf root
 "$PERF" version --build-options | grep -q 'bpf_skeletons: \[ on' ||

@@ -5,7 +5,6 @@
 # timeout: 180
 
 . "$(dirname "$0")/lib/recorder.sh"
-. "$(dirname "$0")/lib/files.sh"
 
 need perf root raw_syscalls:sys_enter
 

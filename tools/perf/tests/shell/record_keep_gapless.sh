@@ -30,8 +30,7 @@ keep() {
 		esac || fatal "the snapshot is not taken"
 	done
 	numbered_end
-	recorder_stop
-	find_snapshots "$work/data"
+	recorder_stop "$work/data"
 	[ -e "$work/data" ] && snapshots+=("$work/data")
 }
 

@@ -39,8 +39,7 @@ slow_disk() {
 	touch "$work/answers"
 	wait_until 20 printed 'Snapshot 2 \(signal\)' 1 ||
 		error "the second snapshot is not written"
-	recorder_stop
-	find_snapshots "$out/data"
+	recorder_stop "$out/data"
 }
 
 subtest "the disk does not answer while more is kept"

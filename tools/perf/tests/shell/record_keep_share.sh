@@ -47,8 +47,7 @@ record() {
 	kill -TERM $(cat "$quiet/cgroup.procs")
 	wait "$quiet_pid" || fatal "the quiet workload failed"
 	control snapshot || error "no snapshot"
-	recorder_stop
-	find_snapshots "$work/data"
+	recorder_stop "$work/data"
 	grep '"kept"' "$work/record.err" | head -n 1 > "$work/snapshot"
 	note "$(cut -c 1-600 "$work/snapshot")"
 }

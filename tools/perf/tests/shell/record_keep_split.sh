@@ -18,8 +18,7 @@ record() {
 	numbered_end
 	control snapshot || error "no snapshot"
 	snapshot_answer=$answer
-	recorder_stop
-	find_snapshots "$work/data"
+	recorder_stop "$work/data"
 }
 
 subtest "files of a second"

@@ -4,9 +4,7 @@
 # timeout: 600
 # tags: parallel long
 
-. "$(dirname "$0")/lib/files.sh"
 . "$(dirname "$0")/lib/numbered.sh"
-. "$(dirname "$0")/lib/recorder.sh"
 
 processes=${STORM_PROCESSES:-${NIGHT:+100000}}
 processes=${processes:-5000}

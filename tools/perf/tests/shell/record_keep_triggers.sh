@@ -36,15 +36,10 @@ nr_files() {
 	((${#snapshots[@]} >= $1))
 }
 
-stop() {
-	recorder_stop
-	find_snapshots "$work/data"
-}
-
 subtest "--cooldown: one snapshot for a storm, and the summary says how many there could have been"
 start --cooldown=1h
 storm 1
-stop
+recorder_stop "$work/data"
 [ "${#snapshots[@]}" = 2 ] || error "${#snapshots[@]} files, not 2"
 reports -E '[1-4] events took no snapshot'
 [ "$(numbered_ranges "${snapshots[0]}")" = 1:1-1009 ] || error "the file has not the calls"
@@ -60,7 +55,7 @@ pause 2.1
 "$marker"
 kill -CONT "$recorder"
 wait_until 20 nr_files 2 || error "no file for the last event"
-stop
+recorder_stop "$work/data"
 [ "${#snapshots[@]}" = 3 ] || error "${#snapshots[@]} files, not 3"
 
 subtest "each event that takes no snapshot is counted, also if several are seen at once"
@@ -73,19 +68,19 @@ for _ in 1 2 3 4 5; do
 done
 kill -CONT "$recorder"
 control ping && control ping || error "no answer to 'ping'"
-stop
-grep -q '\[ perf record: 5 events took no snapshot' "$work/record.err" || error "not 5"
+recorder_stop "$work/data"
+reports '\[ perf record: 5 events took no snapshot'
 
 subtest "--keep-first: the first two"
 start --keep-first=2
 storm 2
-stop
+recorder_stop "$work/data"
 [ "${#snapshots[@]}" = 3 ] || error "${#snapshots[@]} files, not 3"
 
 subtest "no limit: more of them"
 start
 storm 3
-stop
+recorder_stop "$work/data"
 ((${#snapshots[@]} > 3)) || error "${#snapshots[@]} files"
 
 subtest "--exec-snapshot: each file is passed on, and the recorder does not wait"
@@ -109,7 +104,7 @@ for _ in 1 2; do
 	control snapshot || error "no snapshot: the recorder waits for the command"
 done
 touch "$work/go"
-stop
+recorder_stop "$work/data"
 [ "$(sort "$work/names")" = "$(printf '%s\n' "${snapshots[@]}" | sort)" ] ||
 	error "the command got: $(xargs < "$work/names")"
 [ "$(sort "$work/reasons" | xargs)" = "control control exit sched:sched_process_exec" ] ||
@@ -117,8 +112,8 @@ stop
 [ "$(sort -u "$work/limits")" = 257 ] ||
 	error "the command got the limits of open files: $(xargs < "$work/limits")"
 start --exec-snapshot "$work/hook fail"
-stop
-grep -q 'has failed with status 7' "$work/record.err" || error "no message about the failure"
+recorder_stop "$work/data"
+reports 'has failed with status 7'
 
 subtest "--exec-snapshot: the command has no capabilities of the recorder, a recorded command has"
 if [ "$(id -u)" = 0 ] && as_nobody_ready; then

@@ -5,7 +5,6 @@
 # timeout: 120
 
 . "$(dirname "$0")/lib/recorder.sh"
-. "$(dirname "$0")/lib/files.sh"
 
 need perf numbered shift_clock
 
@@ -76,8 +75,7 @@ for hours in 0 1 -1 -2 -2; do
 	name=${answer#ack } name=${name%% *}
 	names+=("$name")
 done
-recorder_stop
-find_snapshots "$out"
+recorder_stop "$out"
 for name in "${names[@]:1}"; do
 	[ -e "$name" ] || error "${name##*/} was deleted, one of the last 5 files"
 done

@@ -5,7 +5,6 @@
 # timeout: 120
 
 . "$(dirname "$0")/lib/recorder.sh"
-. "$(dirname "$0")/lib/files.sh"
 
 need perf
 
@@ -87,7 +86,7 @@ recorder_start -e cpu-clock:u -o "$out/data" --switch-output
 mv "$out/data" "$out/moved"
 echo other > "$out/data"
 recorder_stop
-says "$out/data was moved while perf wrote to it"
+reports -E "$out/data was moved while perf wrote to it"
 [ "$(cat "$out/data")" = other ] || error "a file of another program was replaced"
 readable "$out/moved" || error "the moved file cannot be read"
 rm -f "$out"/*

@@ -27,8 +27,7 @@ for i in 1 2 3; do
 	wait_until 10 nr_files $i || error "no file within 10 s of event $i"
 done
 numbered_calls 40 503
-recorder_stop
-find_snapshots "$work/data"
+recorder_stop "$work/data"
 [ "${#snapshots[@]}" = 4 ] || error "${#snapshots[@]} files, not 4: 3 events and the end"
 for i in 0 1 2; do
 	[ "$(numbered_ranges "${snapshots[i]}")" = "$((i + 1))0:1-1009" ] ||
@@ -52,8 +51,7 @@ for _ in 1 2 3 4 5; do
 	/bin/true
 done
 numbered_calls 10 101
-recorder_stop
-find_snapshots "$work/data"
+recorder_stop "$work/data"
 [ "${#snapshots[@]}" = 1 ] || error "${#snapshots[@]} files, not 1: other programs triggered"
 rm -f "$work"/data*
 
@@ -71,8 +69,7 @@ numbered_calls 10 1009
 "$trigger"
 numbered_start --rate 20000 --duration 2
 numbered_end
-recorder_stop
-find_snapshots "$work/data"
+recorder_stop "$work/data"
 ((${#snapshots[@]} >= 3)) || error "${#snapshots[@]} files: the clock does not trigger"
 numbered_check "${snapshots[@]}" -- --quiet || error "calls are missing where files were switched"
 rm -f "$work"/data*

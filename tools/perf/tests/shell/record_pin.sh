@@ -118,8 +118,7 @@ start "${calls[@]}"
 pause 0.2
 kill -TERM "$numbered"
 wait "$numbered" 2> /dev/null
-recorder_stop
-find_snapshots "$work/second"
+recorder_stop "$work/second"
 files=("${snapshots[@]}")
 find_snapshots "$work/data"
 files+=("${snapshots[@]}")

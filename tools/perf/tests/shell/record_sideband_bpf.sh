@@ -64,8 +64,7 @@ for options in '-e cpu-clock' '-e cpu-clock/overwrite/' '-e cpu-clock -z --switc
 	recorder_start -v -a $options -o "$work/data"
 	beside_another
 	[[ $options = *signal* ]] && control snapshot
-	recorder_stop
-	find_snapshots "$work/data"
+	recorder_stop "$work/data"
 	[ -e "$work/data" ] && snapshots+=("$work/data")
 	complete "${snapshots[@]}" || error "records of programs are missing"
 	readable "${snapshots[@]}" || error "a file cannot be read"

@@ -4,7 +4,6 @@
 # tags: parallel
 # timeout: 180
 
-. "$(dirname "$0")/lib/files.sh"
 . "$(dirname "$0")/lib/recorder.sh"
 
 need perf

@@ -8,7 +8,6 @@
 # clock of one of them, here perhaps that of another test.
 
 . "$(dirname "$0")/lib/recorder.sh"
-. "$(dirname "$0")/lib/files.sh"
 
 # Each process takes page faults in user space; the rings keep the last ones. The processes live for
 # milliseconds. Snapshots are taken all the time, and each must name every process that it has

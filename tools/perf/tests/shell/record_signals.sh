@@ -5,7 +5,6 @@
 # timeout: 60
 
 . "$(dirname "$0")/lib/recorder.sh"
-. "$(dirname "$0")/lib/files.sh"
 
 need perf root sched:sched_switch
 

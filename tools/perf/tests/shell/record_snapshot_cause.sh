@@ -5,7 +5,6 @@
 # tags: parallel
 
 . "$(dirname "$0")/lib/recorder.sh"
-. "$(dirname "$0")/lib/files.sh"
 
 need perf root sched:sched_process_exec
 
@@ -77,8 +76,7 @@ for mode in "--keep=60s,64M" "-e sched:sched_switch/overwrite/"; do
 	kill $!
 	wait $! 2> /dev/null
 	control snapshot || error "no snapshot for the command"
-	recorder_stop
-	find_snapshots "$work/data"
+	recorder_stop "$work/data"
 	[ "${#snapshots[@]}" = 4 ] || fatal "${#snapshots[@]} files, not 4"
 	for perf in "$PERF" ${old_perf:+"$old_perf"} ${NEWEST_PERF:+"$NEWEST_PERF"}; do
 		record_of "$perf" "${snapshots[0]}" 1

@@ -7,7 +7,6 @@
 [ -z "${convert_sh-}" ] || return 0
 convert_sh=1
 . "${BASH_SOURCE[0]%/*}/numbered.sh"
-. "${BASH_SOURCE[0]%/*}/files.sh"
 
 # convert FILE [options]: convert it to $output; $work/convert.err has the messages
 convert() {
@@ -93,8 +92,7 @@ record_kept() {
 		-o "$work/kept"
 	numbered_calls 1 997
 	control snapshot || error "no snapshot"
-	recorder_stop
-	find_snapshots "$work/kept"
+	recorder_stop "$work/kept"
 }
 
 # record_addresses: record kmem:kfree to $work/addresses; its call_site is an unsigned number and an

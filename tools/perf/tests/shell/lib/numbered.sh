@@ -8,7 +8,6 @@
 [ -z "${numbered_sh-}" ] || return 0
 numbered_sh=1
 . "${BASH_SOURCE[0]%/*}/recorder.sh"
-. "${BASH_SOURCE[0]%/*}/files.sh"
 
 # The workload gets a name of its own, which tells it from that of another test in system-wide
 # recordings.
@@ -137,8 +136,7 @@ snapshots_of_numbered() {
 		requested=$((requested + 1))
 	done
 	numbered_end
-	recorder_stop
-	find_snapshots "$work/data"
+	recorder_stop "$work/data"
 }
 
 # gapless_snapshots signal|control SECONDS [record options]: take snapshots and check that together

@@ -4,7 +4,7 @@
 
 [ -z "${recorder_sh-}" ] || return 0
 recorder_sh=1
-. "${BASH_SOURCE[0]%/*}/harness.sh"
+. "${BASH_SOURCE[0]%/*}/files.sh"
 
 wrapper=()		# a command to run the recorder under
 recorder_out=$work/record.out
@@ -102,10 +102,12 @@ recorder_end() {
 	exec {ctl}>&- {ack}>&-
 }
 
+# recorder_stop [FILE]: stop the recorder; set $snapshots to those of FILE
 recorder_stop() {
 	control stop || fatal "the recorder does not acknowledge 'stop'"
 	recorder_end
 	[ "$status" = 0 ] || fatal "perf record exits with status $status, not 0"
+	[ $# = 0 ] || find_snapshots "$1"
 }
 
 # --- an ordinary user ----------------------------------------------------------------------

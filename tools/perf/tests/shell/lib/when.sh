@@ -5,7 +5,6 @@
 # Skips the test where conditions are refused.
 
 . "${BASH_SOURCE[0]%/*}/recorder.sh"
-. "${BASH_SOURCE[0]%/*}/files.sh"
 
 need perf root delays sched:sched_process_exec
 
