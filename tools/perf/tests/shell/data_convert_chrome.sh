@@ -223,25 +223,14 @@ perf_record -o "$work/exited" -g -e page-faults -c 1 -- /bin/true
 python3 - "$work/exited" <<'END' || error "cannot change the tids"
 import struct
 import sys
+import perf_data
 
-IP, TID, IDENTIFIER = 1 << 0, 1 << 1, 1 << 16
-with open(sys.argv[1], 'r+b') as file:
-    image = bytearray(file.read())
-    attrs, _, at, size = struct.unpack_from('<4Q', image, 24)
-    sample_type, = struct.unpack_from('<Q', image, attrs + 24)
-    if not sample_type & IP or not sample_type & TID:
-        sys.exit(f'# ERROR: sample_type {sample_type:#x}')
-    tid = 16 + 8 * bool(sample_type & IDENTIFIER)
-    end, changed = at + size, 0
-    while at < end:
-        kind, _, size = struct.unpack_from('<IHH', image, at)
-        if kind == 9:
-            struct.pack_into('<ii', image, at + tid, -1, -1)
-            changed += 1
-        at += size
-    file.seek(0)
-    file.write(image)
-    sys.exit(not changed)
+image = perf_data.load(sys.argv[1])
+samples = [at for kind, _, at, _ in perf_data.records(image) if kind == perf_data.SAMPLE]
+for at in samples:
+    struct.pack_into('<ii', image, at + perf_data.pid_offset(image), -1, -1)
+perf_data.save(sys.argv[1], image)
+sys.exit(not samples)
 END
 faults=$(in_script "$work/exited" page-faults)
 if draw "$work/exited"; then
@@ -254,16 +243,13 @@ cp "$work/exited" "$work/endless"
 python3 - "$work/endless" <<'END' || error "cannot change the name"
 import struct
 import sys
+import perf_data
 
 HOSTNAME, SIZE = 3, 56	# malloc() reserves no byte more than these
-with open(sys.argv[1], 'r+b') as file:
-    image = file.read()
-    _, _, data, size, _, _, features = struct.unpack_from('<7Q', image, 24)
-    section = data + size + 16 * bin(features & ((1 << HOSTNAME) - 1)).count('1')
-    if not features >> HOSTNAME & 1:
-        sys.exit('# ERROR: the file has no hostname')
-    file.seek(struct.unpack_from('<Q', image, section)[0])
-    file.write(struct.pack('<I', SIZE) + SIZE * b'H')
+image = perf_data.load(sys.argv[1])
+at, _ = perf_data.feature(image, HOSTNAME)
+image[at:at + 4 + SIZE] = struct.pack('<I', SIZE) + SIZE * b'H'
+perf_data.save(sys.argv[1], image)
 END
 if draw "$work/endless"; then
 	python3 -c "

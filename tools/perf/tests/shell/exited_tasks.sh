@@ -37,37 +37,16 @@ for i in range(23):
         pass
 END
 
-cat > "$work/records.py" <<'END'
-import struct
-
-IP, TID, IDENTIFIER = 1 << 0, 1 << 1, 1 << 16
-EXIT, SAMPLE = 4, 9
-
-def read(path):
-    """Return the bytes of a file, (type, offset) of its records, and the offset of pid in samples."""
-    with open(path, 'rb') as file:
-        image = bytearray(file.read())
-    attrs, _, at, size = struct.unpack_from('<4Q', image, 24)
-    sample_type, = struct.unpack_from('<Q', image, attrs + 24)
-    if not sample_type & TID:
-        raise SystemExit(f'# ERROR: sample_type {sample_type:#x}')
-    end, records = at + size, []
-    while at < end:
-        kind, _, size = struct.unpack_from('<IHH', image, at)
-        records.append((kind, at))
-        at += size
-    return image, records, 8 + 8 * bool(sample_type & IDENTIFIER) + 8 * bool(sample_type & IP)
-END
-
 # Print how many samples have the tid -1 in the file.
 cat > "$work/exited.py" <<'END'
 import struct
 import sys
-import records
+import perf_data
 
-image, all_records, pid = records.read(sys.argv[1])
-print(sum(kind == records.SAMPLE and struct.unpack_from('<i', image, at + pid + 4) == (-1,)
-          for kind, at in all_records))
+image = perf_data.load(sys.argv[1])
+tid = perf_data.pid_offset(image) + 4
+print(sum(kind == perf_data.SAMPLE and struct.unpack_from('<i', image, at + tid) == (-1,)
+          for kind, _, at, _ in perf_data.records(image)))
 END
 
 # Record the switches of the workload's tasks only. The tasks are in $work/tasks.
@@ -120,15 +99,16 @@ grep -q ':xthread\|:xchild\|:python3' "$work/report" || error "perf report print
 cat > "$work/reuse.py" <<'END'
 import struct
 import sys
-import records
+import perf_data
 
-image, all_records, pid_offset = records.read(sys.argv[1])
+image = perf_data.load(sys.argv[1])
+pid_offset = perf_data.pid_offset(image)
 exits, samples = [], []
-for kind, at in all_records:
-    if kind == records.EXIT:
+for kind, _, at, _ in perf_data.records(image):
+    if kind == perf_data.EXIT:
         pid, tid, time = struct.unpack_from('<i4xi4xQ', image, at + 8)
         exits.append((time, pid, tid))
-    if kind == records.SAMPLE:
+    if kind == perf_data.SAMPLE:
         pid, tid, time = struct.unpack_from('<2iQ', image, at + pid_offset)
         samples.append((time, at, pid, tid))
 for exit_time, exit_pid, exit_tid in sorted(exits):
@@ -138,8 +118,7 @@ for exit_time, exit_pid, exit_tid in sorted(exits):
         common_pid = image.index(struct.pack('<i', tid), at + pid_offset + 8)
         for place in (at + pid_offset + 4, common_pid):
             struct.pack_into('<i', image, place, exit_tid)
-        with open(sys.argv[2], 'wb') as file:
-            file.write(image)
+        perf_data.save(sys.argv[2], image)
         print(f'{pid}/{exit_tid}')
         break
 END

@@ -31,16 +31,13 @@ same_events() {
 # Does the header have the build-id of ls?
 has_id_of_ls() {
 	python3 - "$1" <<-'END' || error "${1##*/} has no build-id of ls"
-		import struct
 		import sys
+		import perf_data
 
 		BUILD_ID = 2
-		with open(sys.argv[1], 'rb') as file:
-		    image = file.read()
-		_, _, data, size, _, _, features = struct.unpack_from('<7Q', image, 24)
-		section = data + size + 16 * bin(features & ((1 << BUILD_ID) - 1)).count('1')
-		at, size = struct.unpack_from('<2Q', image, section)
-		sys.exit(not features >> BUILD_ID & 1 or b'/ls\0' not in image[at:at + size])
+		image = perf_data.load(sys.argv[1])
+		at, size = perf_data.feature(image, BUILD_ID)
+		sys.exit(b'/ls\0' not in image[at:at + size])
 	END
 }
 

@@ -12,6 +12,7 @@ need perf
 # the readers. Print the number of runs, and those that a signal ended.
 cat > "$work/damage.py" <<'END'
 import resource, struct, subprocess, sys
+import perf_data
 
 perf, source = sys.argv[1:]
 names = ['TRACING_DATA', 'BUILD_ID', 'HOSTNAME', 'OSRELEASE', 'VERSION', 'ARCH', 'NRCPUS',
@@ -23,8 +24,7 @@ runs, crashes = 0, 0
 def read(damaged, what, *readers):
     """Let readers read damaged bytes."""
     global runs, crashes
-    with open(source + '.damaged', 'wb') as file:
-        file.write(damaged)
+    perf_data.save(source + '.damaged', damaged)
     for reader in readers or HEADER_READERS:
         try:
             status = subprocess.run([perf, *reader, '-f', '-i', source + '.damaged'],
@@ -39,8 +39,7 @@ def read(damaged, what, *readers):
             print(f'# {what}: perf {reader[0]} {end}')
 
 
-with open(source, 'rb') as file:
-    data = file.read()
+data = bytes(perf_data.load(source))
 offset, size = struct.unpack_from('<QQ', data, 40)
 flags = int.from_bytes(data[72:104], 'little')
 features = [bit for bit in range(1, 256) if flags >> bit & 1]
@@ -67,13 +66,11 @@ for bit in 100, 255:                            # features that perf does not kn
     damaged[72 + bit // 8] |= 1 << bit % 8
     read(damaged, f'feature {bit}', ['inject', '-o', source + '.injected'],
          ['inject', '-o', '-'], *HEADER_READERS)
-start, size = struct.unpack_from('<QQ', data, 40)
-damaged, place = bytearray(data), start
-while place < start + size:                     # a CPU in each sample that does not exist
-    kind, _, length = struct.unpack_from('<IHH', data, place)
-    if kind == 9:
+start, = struct.unpack_from('<Q', data, 40)
+damaged = bytearray(data)
+for kind, _, place, _ in perf_data.records(data):       # a CPU in each sample that does not exist
+    if kind == perf_data.SAMPLE:
         struct.pack_into('<I', damaged, place + 40, 0x7fffff00)
-    place += length
 read(damaged, 'samples, CPU', ['script'])
 attribute_size, attributes = struct.unpack_from('<QQ', data, 16)
 damaged = bytearray(data[:attributes])          # nothing behind the header
@@ -98,21 +95,18 @@ start_of_trace = struct.pack('<IHH4IQIIQ', 12, 0, 48, 1, 1, 1, 1, 0, 0x3fffffff,
 damaged = bytearray(data[:start]) + words + start_of_trace
 struct.pack_into('<QQQ32x', damaged, 32, attribute_size, start, len(words + start_of_trace))
 read(damaged, 'Intel PT, CPU', ['script'])
-with open(source + '.bpf', 'rb') as file:
-    damaged = bytearray(file.read())
-offset, size = struct.unpack_from('<QQ', damaged, 40)
-flags, BPF_PROG_INFO, NR_JITED_KSYMS = int.from_bytes(damaged[72:104], 'little'), 25, 104
-place = offset + size + 16 * bin(flags & ((1 << BPF_PROG_INFO) - 1)).count('1')
-place, = struct.unpack_from('<Q', damaged, place)
-programs = struct.unpack_from('<I', damaged, place)[0] if flags >> BPF_PROG_INFO & 1 else 0
+damaged = perf_data.load(source + '.bpf')
+BPF_PROG_INFO, NR_JITED_KSYMS, place, programs = 25, 104, 0, 0
+if int.from_bytes(damaged[72:104], 'little') >> BPF_PROG_INFO & 1:
+    place, _ = perf_data.feature(damaged, BPF_PROG_INFO)
+    programs, = struct.unpack_from('<I', damaged, place)
 place += 4
 for _ in range(programs):                       # their numbers of functions
     info, length = struct.unpack_from('<II', damaged, place)
     struct.pack_into('<I', damaged, place + 16 + NR_JITED_KSYMS, 0x7fffffff)
     place += 16 + info + length
 read(damaged, 'BPF_PROG_INFO, functions', ['script'], ['report', '--stats'])
-with open(source + '.pipe', 'rb') as file:
-    data = file.read()
+data = bytes(perf_data.load(source + '.pipe'))
 places, place = {}, 16
 while place + 8 <= len(data):
     kind, _, length = struct.unpack_from('<IHH', data, place)

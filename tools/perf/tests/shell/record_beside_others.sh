@@ -106,19 +106,13 @@ done
 # it
 claim_build_ids() {
 	python3 - "$1" <<- 'END'
-		import struct, sys
-		with open(sys.argv[1], 'r+b') as file:
-		    data = bytearray(file.read())
-		    pos, size = struct.unpack_from('<QQ', data, 40)
-		    end = pos + size
-		    while pos < end:
-		        kind, misc, size = struct.unpack_from('<IHH', data, pos)
-		        if kind == 10:
-		            struct.pack_into('<H', data, pos + 4, misc | 0x4000)
-		            data[pos + 40] = 255
-		        pos += size
-		    file.seek(0)
-		    file.write(data)
+		import perf_data, struct, sys
+		image = perf_data.load(sys.argv[1])
+		for kind, misc, at, _ in perf_data.records(image):
+		    if kind == perf_data.MMAP2:
+		        struct.pack_into('<H', image, at + 4, misc | 0x4000)
+		        image[at + 40] = 255
+		perf_data.save(sys.argv[1], image)
 	END
 }
 

@@ -61,18 +61,14 @@ every_call --keep=60s,256M --switch-output
 # sizes FILE: count the samples, and print those whose raw data do not end with the record
 sizes() {
 	python3 - "$1" <<-'END'
-		import struct, sys
-		data = open(sys.argv[1], 'rb').read()
-		offset, length = struct.unpack_from('<QQ', data, 40)
-		end, nr = offset + length, 0
-		while offset < end:
-		    kind, misc, size = struct.unpack_from('<IHH', data, offset)
-		    if kind == 9:
-		        raw, event = struct.unpack_from('<IH', data, offset + 56)
+		import perf_data, struct, sys
+		image, nr = perf_data.load(sys.argv[1]), 0
+		for kind, _, at, size in perf_data.records(image):
+		    if kind == perf_data.SAMPLE:
+		        raw, event = struct.unpack_from('<IH', image, at + 56)
 		        nr += 1
 		        if size % 8 or size != 60 + raw:
 		            print(f'tracepoint {event}: {size} bytes, {raw} of them raw')
-		    offset += size
 		print(f'# {nr} samples')
 	END
 }

@@ -232,13 +232,10 @@ snapshot_is_dropped() {
 # trace, and are there NUMBER? perf script ignores those that point to other records.
 index_points_to_traces() {
 	python3 - "$1" "${2:-1}" <<- 'READ'
-		import struct, sys
+		import perf_data, struct, sys
 		HEADER_AUXTRACE, PERF_RECORD_AUXTRACE = 18, 71
-		data = open(sys.argv[1], 'rb').read()
-		begin, size = struct.unpack_from('<QQ', data, 40)
-		features, = struct.unpack_from('<Q', data, 72)
-		earlier = bin(features & ((1 << HEADER_AUXTRACE) - 1)).count('1')
-		index, = struct.unpack_from('<Q', data, begin + size + 16 * earlier)
+		data = perf_data.load(sys.argv[1])
+		index, _ = perf_data.feature(data, HEADER_AUXTRACE)
 		nr, = struct.unpack_from('<Q', data, index)
 		traces = [struct.unpack_from('<Q', data, index + 8 + 16 * i)[0] for i in range(nr)]
 		types = [struct.unpack_from('<I', data, pos)[0] for pos in traces]

@@ -30,6 +30,7 @@ PERF=${PERF:-perf}
 no_symbols=(--kallsyms /dev/null)
 tests_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 BUILD=${BUILD:-$tests_dir/../../../build}
+export PYTHONPATH=$tests_dir/shell/lib PYTHONDONTWRITEBYTECODE=1
 
 started=()		# ids of processes to end that are no children
 mounted=()		# directories to unmount

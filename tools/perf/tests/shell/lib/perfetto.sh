@@ -13,7 +13,7 @@ has_perfetto_reader() {
 	mkdir -p "$work/perfetto"
 	protoc -I "$tests_dir/shell/lib" --python_out="$work/perfetto" perfetto.proto ||
 		fatal "protoc fails"
-	export PYTHONPATH="$work/perfetto:$tests_dir/shell/lib" PYTHONDONTWRITEBYTECODE=1
+	export PYTHONPATH="$work/perfetto:$PYTHONPATH"
 }
 
 need_perfetto_reader() {

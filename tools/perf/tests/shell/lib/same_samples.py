@@ -34,8 +34,10 @@ import re
 import struct
 import sys
 
+import perf_data
+
 NEED_RESCHED = 0x26
-SAMPLE, LOST, LOST_SAMPLES = 9, 2, 13
+LOST, LOST_SAMPLES = 2, 13
 USER = 2
 NOBODY = 0xffffffff
 EXIT_STATES = (0x10, 0x20)
@@ -129,21 +131,16 @@ def events_of_ids(data):
 
 def read(path):
     """Return {(event, cpu): [Sample]} and whether anything was lost."""
-    with open(path, 'rb') as file:
-        data = file.read()
+    data = bytes(perf_data.load(path))
     ids, samples, lost = events_of_ids(data), collections.defaultdict(list), False
-    offset, length = struct.unpack_from('<QQ', data, 40)
-    end = offset + length
-    while offset < end:
-        kind, misc, size = struct.unpack_from('<IHH', data, offset)
+    for kind, misc, offset, _ in perf_data.records(data):
         lost |= kind in (LOST, LOST_SAMPLES)
-        if kind == SAMPLE:
+        if kind == perf_data.SAMPLE:
             ident, ip, pid, tid, time, cpu, _, period, raw_size = \
                 struct.unpack_from('<QQIIQIIQI', data, offset + 8)
             if ids.get(ident) is not None and raw_size >= 8:
                 samples[ids[ident], cpu].append(Sample(
                     time, ip, misc, pid, tid, period, data[offset + 60:offset + 60 + raw_size]))
-        offset += size
     return samples, lost
 
 
