@@ -18,9 +18,7 @@ need_numbered
 [ "${PIN_MOUNTED-}" ] || skip "cannot create a mount namespace"
 mount -t bpf none /sys/fs/bpf 2> /dev/null || skip "cannot mount a BPF file system"
 enter=raw_syscalls:sys_enter
-"$PERF" record -v -a --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data" \
-	-- true 2> "$work/record.err" ||
-	skip "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" || tail -n 1 "$work/record.err")"
+need_bpf_ring -v -a -e "$enter/overwrite/"
 
 pins=/sys/fs/bpf/perf-record/box
 mkdir -p "$work/private/bin" "$work/private/libexec" "$work/files"

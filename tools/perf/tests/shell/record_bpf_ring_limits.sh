@@ -23,8 +23,7 @@ perf_takes_over() {
 	fields "$work/data" event | grep -q "$enter" || error "no $enter"
 	"$@" "${record[@]}" --bpf-ring=yes -- true 2> "$work/record.err" &&
 		error "'yes' is not refused"
-	grep -qF -- "--bpf-ring=yes: no event can be written by BPF: $text" "$work/record.err" ||
-		error "'yes' does not say why"
+	reports -F -- "--bpf-ring=yes: no event can be written by BPF: $text"
 }
 
 subtest "without the capability to load programs"

@@ -118,8 +118,7 @@ fi
 
 subtest "samples that BPF writes have their cgroup"
 rm -f "$work"/data*
-if "$PERF" record -a --bpf-ring=yes --all-cgroups -e raw_syscalls:sys_enter -o "$work/data" \
-	-- true 2> "$work/record.err"; then
+if bpf_ring_works -a --all-cgroups -e raw_syscalls:sys_enter; then
 	recorder_start -a --bpf-ring=yes -e raw_syscalls:sys_enter -o "$work/data" --keep=60s,64M \
 		--keep-share=cgroup
 	in_cgroup "$quiet" "$work/$comm" --threads 1 --tag 7 --count 1009 > "$work/issued" ||
@@ -130,7 +129,7 @@ if "$PERF" record -a --bpf-ring=yes --all-cgroups -e raw_syscalls:sys_enter -o "
 		"$BUILD/tests/numbered_check" --quiet --from-start --expect "$work/issued" ||
 		error "calls of the cgroup are missing"
 else
-	inconclusive "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err")"
+	inconclusive "$no_bpf_ring"
 fi
 
 subtest "--keep-share needs --keep, compression, and a word that it knows"

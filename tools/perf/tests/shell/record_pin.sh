@@ -45,9 +45,7 @@ refused() {
 		error "not said: $message: $(< "$work/refused.err")"
 }
 
-"$PERF" record -v -a --bpf-ring=yes -e "$enter/overwrite/" -o "$work/data" \
-	-- true 2> "$work/record.err" ||
-	skip "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" || tail -n 1 "$work/record.err")"
+need_bpf_ring -v -a -e "$enter/overwrite/"
 
 # tag_of FILE TAG: print the range of the workload's numbers with this tag. Tasks that began when no
 # recorder ran have no names: calls of other tests may be there, too.

@@ -5,9 +5,7 @@
 need perf root raw_syscalls:sys_enter
 command -v python3 > /dev/null || skip "no python3"
 
-"$PERF" record -a --bpf-ring=yes -e raw_syscalls:sys_enter/overwrite/ -o "$work/data" \
-	-- true 2> "$work/record.err" ||
-	skip "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" || tail -n 1 "$work/record.err")"
+need_bpf_ring -a -e raw_syscalls:sys_enter/overwrite/
 need_idle_events
 
 # count FILE COMMAND...: count the events "${events[@]}" of all CPUs while the command runs

@@ -4,6 +4,8 @@
 
 . "${BASH_SOURCE[0]%/*}/numbered.sh"
 
+need_numbered
+
 # The table of tools/perf/recording/ring/bpf_events.c, and some of the single system calls
 bpf_events=(raw_syscalls:{sys_enter,sys_exit}
 	sched:sched_{switch,waking,wakeup,wakeup_new,migrate_task,stat_runtime}
@@ -21,14 +23,6 @@ enter=raw_syscalls:sys_enter
 # Options of same_samples.py
 context=()
 grep -qwE '__preempt_count|pcpu_hot' /proc/kallsyms || context=(--without-context)
-
-# need_bpf_ring [record options]: skip the test unless the numbered workload can be recorded, and
-# BPF can write these events
-need_bpf_ring() {
-	need_numbered
-	"$PERF" record --bpf-ring=yes -o "$work/data" "$@" -- true 2> "$work/record.err" ||
-		skip "$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" || tail -n 1 "$work/record.err")"
-}
 
 # existing EVENT...: set $events to those that this kernel has
 existing() {

@@ -234,3 +234,16 @@ has_tracepoint() {
 	done
 	return 1
 }
+
+# bpf_ring_works [record options]: can BPF programs write these events? $no_bpf_ring says why not.
+bpf_ring_works() {
+	"$PERF" record --bpf-ring=yes -o "$work/data" "$@" -- true 2> "$work/record.err" && return
+	no_bpf_ring=$(grep -m 1 -o 'no event can be written by BPF: .*' "$work/record.err" ||
+		tail -n 1 "$work/record.err")
+	return 1
+}
+
+# need_bpf_ring [record options]: skip the test unless they can
+need_bpf_ring() {
+	bpf_ring_works "$@" || skip "$no_bpf_ring"
+}
