@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib/numbered.sh"
 
 need_numbered
-command -v python3 > /dev/null || skip_all "no python3 to measure memory with"
+command -v python3 > /dev/null || skip "no python3 to measure memory with"
 numbered_event
 
 # More than 100 bytes of memory for each call, if all are in memory at once
