@@ -7,15 +7,13 @@
 # The attributes in a file have the smallest published size that holds all fields which are set, so
 # that an older perf opens every file whose fields it knows.
 #
-# Environment: PERF, the perf under test; OLD_PERF, the one that must read its files; VERBOSE=1,
-# show what is compared.
+# Environment: PERF, the perf under test; OLD_PERF, the one that must read its files.
 
 . "$(dirname "$0")/lib/harness.sh"
 
+need perf
 perf=$(command -v "$PERF")
 old=$(command -v "${OLD_PERF:-/usr/bin/perf}")
-
-[ -n "${perf}" ] || skip "no ${PERF}; set PERF"
 if [ -z "${old}" ] || ! "${old}" --version >/dev/null 2>&1; then
 	skip "no older perf: ${OLD_PERF:-/usr/bin/perf}"
 fi
@@ -35,10 +33,6 @@ failed() {
 # run COMMAND...: run perf with a time limit
 run() {
 	timeout 300 "$@" 2>"${tmp}/log"
-}
-
-verbose() {
-	[ "${VERBOSE:-0}" = 0 ] || note "$(flat "$@")"
 }
 
 # Tens of milliseconds of user time, a few context switches.
@@ -82,7 +76,7 @@ same_reading() {
 	ours=$(events "${perf}" "${file}")
 	theirs=$(events "${old}" "${file}")
 	n=$(samples "${perf}" "${file}")
-	verbose "${n:-no} samples:" "${ours}"
+	note "$(flat "${n:-no} samples:" "${ours}")"
 	if [ "${n:-0}" -lt "${min}" ]; then
 		failed "${n:-no} samples, wanted ${min}"
 		return 1
