@@ -7,7 +7,7 @@
 # shellcheck source=lib/bpf_events.sh
 . "$(dirname "$0")/lib/bpf_events.sh"
 
-need_bpf_ring -a -e "$enter/overwrite/" --filter 'id == 1'
+need_bpf_ring -e "$enter/overwrite/" --filter 'id == 1'
 
 # events_of EVENT FILTER ...: set $events, and $both to options that record each with both rings
 events_of() {
