@@ -181,20 +181,25 @@ static int settle(int fd, const char *path, u64 bytes)
 	return -err;
 }
 
-/* Caller closes @fd, or removes the file, after an error. @existed: it was not created just now. */
+/*
+ * Caller closes @fd, or removes the file, after an error. @existed: the file may not be removed. Of
+ * a device, a FIFO and a file of another user, the size tells nothing.
+ */
 static int prepare(int fd, const char *path, u64 bytes, bool *existed)
 {
 	struct stat st;
 	int err;
 
-	if (flock(fd, LOCK_EX | LOCK_NB)) {
-		*existed = true;
+	*existed = true;
+	if (flock(fd, LOCK_EX | LOCK_NB))
 		return explain_locked(fd, path);
-	}
 	if (fstat(fd, &st))
 		return explain_open(path);
+	err = check_owner(&st, path);
+	if (err)
+		return err;
 	*existed = st.st_size;
-	err = check_owner(&st, path) ?: check_contents(fd, &st, path);
+	err = check_contents(fd, &st, path);
 	return err ?: reserve(fd, path, bytes) ?: settle(fd, path, bytes);
 }
 

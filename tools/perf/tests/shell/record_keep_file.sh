@@ -460,6 +460,16 @@ touch "$work/other"
 chown 65534 "$work/other"
 refused 'another user' --keep-file="$work/other"
 refused 'regular file' --keep-file="$work/never"
+touch "$work/first"
+ln "$work/first" "$work/second"
+refused 'has other names' --keep-file="$work/first"
+mkfifo "$work/fifo"
+mknod "$work/device" c 1 3
+refused 'regular file' --keep-file="$work/fifo"
+refused 'regular file' --keep-file="$work/device"
+for file in other never first fifo device; do
+	[ -e "$work/$file" ] || error "$file was removed"
+done
 refused 'No such file' --keep-file="$work/none/box"
 if [ "${#mounted[@]}" != 0 ]; then
 	refused 'Cannot reserve 32 MB .*No space left.* has 0 MB free' --keep-file="$work/small/box"
