@@ -307,6 +307,18 @@ static int check(int fd)
 	return S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1 ? 0 : -EPERM;
 }
 
+/* Do not overwrite what no guard has written: the header is zero, or whole. Caller has the lock. */
+static int check_contents(int fd)
+{
+	static const struct rings_header unfinished;
+	struct rings_header header = { .nr = 0 };
+
+	if (pread(fd, &header, sizeof(header), 0) < 0)
+		return -errno;
+	return !memcmp(header.magic, RINGS_MAGIC, sizeof(header.magic)) ||
+	       !memcmp(&header, &unfinished, sizeof(header)) ? 0 : -EEXIST;
+}
+
 /*
  * Return: a descriptor of the file, empty and locked; or a negative errno after an error message.
  */
@@ -314,7 +326,8 @@ static int create(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600), err;
 
-	err = fd < 0 ? -errno : check(fd) ?: guard__lock(fd, LOCK_EX, LOCK_TRIES);
+	err = fd < 0 ? -errno : check(fd) ?: guard__lock(fd, LOCK_EX, LOCK_TRIES) ?:
+				check_contents(fd);
 	if (!err && (ftruncate(fd, 0) || fchmod(fd, 0600)))
 		err = -errno;
 	if (!err)

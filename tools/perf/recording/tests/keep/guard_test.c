@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Kill a recorder, and read what its guard has saved of rings that are whole, damaged, and such
- * that cannot be mapped.
+ * that cannot be mapped. Start guards where the file exists.
  *
  * tags: fast parallel
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,8 +29,8 @@
 
 static char *file;
 
-/* The rings of the recorder, in this order */
-enum { WRAPPED, DAMAGED, UNMAPPED, EMPTY, FULL, NR_RINGS };
+/* The rings of the recorder, in this order, and so many that the guard must allocate twice */
+enum { WRAPPED, DAMAGED, UNMAPPED, EMPTY, FULL, RESTARTED, NR_RINGS = 100 };
 
 static u8 byte_at(u64 pos)
 {
@@ -62,12 +63,13 @@ static int make_ring(u64 tail, u64 head)
 /* Give the rings to a guard, and be killed. */
 static void __attribute__((noreturn)) record(void)
 {
-	const int rings[NR_RINGS] = {
-		[WRAPPED]  = make_ring(RING_BYTES - 100, RING_BYTES + 300),
-		[DAMAGED]  = make_ring(8, 16 + RING_BYTES),
-		[UNMAPPED] = open("/dev/null", O_RDONLY | O_CLOEXEC),
-		[EMPTY]    = make_ring(64, 64),
-		[FULL]     = make_ring(0, RING_BYTES),
+	int rings[NR_RINGS] = {
+		[WRAPPED]   = make_ring(RING_BYTES - 100, RING_BYTES + 300),
+		[DAMAGED]   = make_ring(8, 16 + RING_BYTES),
+		[UNMAPPED]  = open("/dev/null", O_RDONLY | O_CLOEXEC),
+		[EMPTY]	    = make_ring(64, 64),
+		[FULL]	    = make_ring(0, RING_BYTES),
+		[RESTARTED] = make_ring(64, 0),
 	};
 	struct guard guard = { 0 };
 	int i;
@@ -75,6 +77,8 @@ static void __attribute__((noreturn)) record(void)
 	if (guard__start(&guard, file, BOX))
 		_exit(1);
 	for (i = 0; i < NR_RINGS; i++) {
+		if (i > RESTARTED)
+			rings[i] = make_ring(i, 2 * i);
 		if (rings[i] < 0 || guard__add(&guard, rings[i], page_size + RING_BYTES))
 			_exit(1);
 	}
@@ -149,7 +153,40 @@ static void check_rings(void)
 	check(may_lack(entry_of(1)), "a damaged ring may lack records, and spoils no other one");
 	check(has(entry_of(2), 64, 64), "an empty ring");
 	check(has(entry_of(3), 0, RING_BYTES), "a full ring");
-	check(may_lack(entry_of(4)), "a ring that could not be mapped may lack records");
+	check(has(entry_of(4), 0, 0), "a backlog that starts over is empty");
+	check(has(entry_of(NR_RINGS - 2), NR_RINGS - 1, 2 * (NR_RINGS - 1)), "many rings");
+	check(may_lack(entry_of(NR_RINGS - 1)), "a ring that could not be mapped may lack records");
+}
+
+/* Start a guard where the file has @len bytes. @left: receives the size of the file then. */
+static int start_on(const void *data, size_t len, off_t *left)
+{
+	char *path = guard__path(file);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct guard guard = { 0 };
+	struct stat st;
+	int err;
+
+	err = fd < 0 || write(fd, data, len) != (ssize_t)len ? -EIO : 0;
+	close(fd);
+	err = err ?: guard__start(&guard, file, BOX);
+	*left = stat(path, &st) ? -1 : st.st_size;
+	guard__stop(&guard);
+	unlink(path);
+	free(path);
+	return err;
+}
+
+static void check_existing(void)
+{
+	static const struct rings_header whole = { .magic = RINGS_MAGIC };
+	static const char unfinished[sizeof(whole) + sizeof(struct rings_entry)];
+	off_t left;
+
+	check(!start_on(&whole, sizeof(whole), &left) && !left, "the file of another guard");
+	check(!start_on(unfinished, sizeof(unfinished), &left) && !left,
+	      "the file of a guard that was killed");
+	check(start_on("text", 4, &left) == -EEXIST && left == 4, "a file of others is kept");
 }
 
 static void run(void)
@@ -174,6 +211,7 @@ int main(void)
 	page_size = sysconf(_SC_PAGESIZE);
 	if (!dir || !mkdtemp(dir) || asprintf(&file, "%s/box", dir) < 0)
 		return 1;
+	check_existing();
 	run();
 	path = guard__path(file);
 	unlink(path);
