@@ -165,7 +165,10 @@ int bpf_pins__get_map(const struct bpf_pins *pins, const char *prefix, const cha
 	return fd;
 }
 
-/* Map the only element of an array read-only. Return: MAP_FAILED, or memory to be unmapped. */
+/*
+ * Map the only element of an array read-only. Return: memory to be unmapped, or MAP_FAILED with
+ * errno set.
+ */
 static void *map_pin(const struct bpf_pins *pins, const char *name, size_t *bytes)
 {
 	int fd = bpf_pins__get_map(pins, "", name, bytes);
@@ -174,6 +177,8 @@ static void *map_pin(const struct bpf_pins *pins, const char *name, size_t *byte
 	if (fd >= 0) {
 		map = mmap(NULL, *bytes, PROT_READ, MAP_SHARED, fd, 0);
 		close(fd);
+	} else {
+		errno = -fd;
 	}
 	return map;
 }

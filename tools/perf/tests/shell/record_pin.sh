@@ -278,6 +278,15 @@ mv "$pins/words" "$pins/session"
 refused 'another format' -e "$enter/overwrite/"
 rm "$pins/session"
 start
+kill_recorder
+mv "$pins/lost" "$pins/ring-9"
+"$PERF" record --unpin=box -o "$work/none" 2> "$work/unpin.err" &&
+	error "a map that is no ring was saved as one"
+grep -q 'Cannot copy .*: Invalid argument' "$work/unpin.err" ||
+	error "it is not said: $(< "$work/unpin.err")"
+[ -e "$pins/ring-0" ] || error "the rings are removed"
+rm "$pins"/*
+start
 recorder_stop
 [ ! -e "$pins" ] || error "left: $(ls "$pins")"
 
