@@ -263,6 +263,77 @@ static void test_unfinished(void)
 	check(ok, "a record is not returned if its header may have been replaced");
 }
 
+/* The record that begins @first bytes before the end of page 0 has the id @id. */
+static void write_crossing(size_t first, u64 id)
+{
+	size_t size = first == 40 ? 104 : 120;
+
+	begin(&a, 0, 1);
+	fill(&a, size, 0, IMAGE_PAGE - first);
+	a.id = id;
+	ring_writer__write(&a, 88);
+	a.id = 1;
+	fill(&a, size, 0, IMAGE_PAGE / 2);
+}
+
+/* The pages are apart, and the id of the record between them is in its first or second half. */
+static void test_wrong_id(void)
+{
+	static const size_t first[] = { 16, 40 };
+	static const u64 ids[] = { 2, 77 };
+	bool whole = true, wrong = true;
+	size_t i, j, cut;
+
+	for (i = 0; i < ARRAY_SIZE(first); i++) {
+		for (cut = 0; cut <= 8; cut += 8) {
+			write_crossing(first[i], 1);
+			image__append(&image, a.data + IMAGE_PAGE, IMAGE_PAGE);
+			image__append(&image, a.data, IMAGE_PAGE - cut);
+			whole &= recovered() && got[0].nr == a.next - !!cut && !stats.doubtful;
+			end(&a);
+		}
+		for (j = 0; j < ARRAY_SIZE(ids); j++) {
+			write_crossing(first[i], ids[j]);
+			image__append(&image, a.data + IMAGE_PAGE, IMAGE_PAGE);
+			image__append(&image, a.data, IMAGE_PAGE);
+			wrong &= recovered() && got[0].nr == a.next - 1 && got[0].holes == 1 &&
+				 !got[1].nr && stats.doubtful == 1;
+			end(&a);
+		}
+	}
+	check(whole, "a record is joined if the image has all of its first half");
+	check(wrong, "a record with the id of another ring is not joined");
+}
+
+/* Nothing precedes the first record of the image, which is alone in its page. */
+static void test_single(void)
+{
+	begin(&a, 0, 1);
+	ring_writer__write(&a, 3000);
+	ring_writer__write(&a, 3000);
+	ring_writer__write(&a, 2 * IMAGE_PAGE - 6000);
+	image__append(&image, a.data, 2 * IMAGE_PAGE);
+	check(recovered() && got[0].nr == 3 && !stats.doubtful,
+	      "a single record is confirmed by the one behind it");
+	end(&a);
+}
+
+/* Two copies of a page: one has the records up to the middle, the other one those behind it. */
+static void test_partial_copies(void)
+{
+	static const unsigned char zeros[IMAGE_PAGE / 2];
+
+	begin(&a, 0, 1);
+	fill(&a, 64, 0, IMAGE_PAGE);
+	image__append(&image, a.data, IMAGE_PAGE / 2);
+	image__append(&image, zeros, sizeof(zeros));
+	image__append(&image, zeros, sizeof(zeros));
+	image__append(&image, a.data + IMAGE_PAGE / 2, IMAGE_PAGE / 2);
+	check(recovered() && got[0].nr == a.next && !stats.gaps && stats.rings == 1,
+	      "records that follow each other in two copies of a page");
+	end(&a);
+}
+
 int main(void)
 {
 	size_t i;
@@ -277,5 +348,8 @@ int main(void)
 	test_stale();
 	test_overwritten();
 	test_unfinished();
+	test_wrong_id();
+	test_single();
+	test_partial_copies();
 	return tap_end();
 }
