@@ -236,6 +236,7 @@ static void test_damaged(void)
 {
 	struct box_header *header;
 	struct image_box found;
+	struct box_slot *slots;
 
 	setup();
 	map_box();
@@ -244,6 +245,16 @@ static void test_damaged(void)
 	header->sum = box_header__sum(header);
 	check(extract(&found) == -ENOENT && strstr(debug_message, "its header is damaged"),
 	      "a box that ends within a page");
+	teardown();
+
+	setup();
+	slots = (void *)(box.data + FRAME);
+	slots[10] = slots[1];
+	slots[10].state = BOX_FREE;
+	slots[11] = slots[1];
+	slots[11].len = 1ULL << 60;
+	map_box();
+	check(is_whole(extract(&found), &found), "slots that are free, or damaged, use no pages");
 	teardown();
 }
 
