@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <api/fs/fs.h>
 #include <linux/kernel.h>
 #include <linux/perf_event_trailer.h>
+#include <linux/string.h>
 #include <perf/cpumap.h>
 #include <perf/threadmap.h>
 #include <sys/stat.h>
@@ -235,7 +237,7 @@ static bool is_clock_refused(const struct evsel *evsel)
 }
 
 /* util explains perf_event_paranoid, which does not matter for tasks of other users. */
-static void explain_other_user(const struct evsel *evsel)
+static bool explain_other_user(const struct evsel *evsel)
 {
 	struct perf_thread_map *threads = evsel->core.threads;
 	char path[32];
@@ -250,8 +252,54 @@ static void explain_other_user(const struct evsel *evsel)
 		pr_err("Hint:\tTask %d belongs to user %u. This user, %u, may not record it, whatever "
 		       "perf_event_paranoid is:\n\t"
 		       "run as root, or with CAP_PERFMON.\n", tid, st.st_uid, geteuid());
-		return;
+		return true;
 	}
+	return false;
+}
+
+/* Return: the highest perf_event_paranoid at which any user may record this tracepoint. */
+static int needed_paranoid(const char *tracepoint, struct target *target)
+{
+	if (target__has_cpu(target))
+		return -1;
+	if (strstarts(tracepoint, "syscalls:"))
+		return 2;
+	return strstarts(tracepoint, "raw_syscalls:") ? 1 : -1;
+}
+
+static void explain_tracepoint(struct evsel *evsel, struct target *target)
+{
+	int paranoid, needed = needed_paranoid(evsel__name(evsel), target);
+
+	if (evsel->core.attr.type != PERF_TYPE_TRACEPOINT ||
+	    sysctl__read_int("kernel/perf_event_paranoid", &paranoid) || paranoid <= needed)
+		return;
+	pr_err("Hint:\t%s needs root or CAP_PERFMON in the initial user namespace, or "
+	       "kernel.perf_event_paranoid\n\tat %d (now %d).\n",
+	       evsel__name(evsel), needed, paranoid);
+}
+
+/*
+ * Let util change an event that the kernel refused: for a user who may not sample the kernel, util
+ * excludes the kernel and appends "u" to the name. A tracepoint keeps its name, by which util finds
+ * its format. Of the tracepoints, only those of syscalls have hits that count as user space.
+ */
+static bool fall_back(struct evsel *evsel, struct target *target, int err, char *msg, size_t size)
+{
+	char *name;
+
+	if (evsel->core.attr.type != PERF_TYPE_TRACEPOINT)
+		return evsel__fallback(evsel, target, err, msg, size);
+	if (!strstarts(evsel__name(evsel), "syscalls:"))
+		return false;
+	name = strdup(evsel->name);
+	if (!name || !evsel__fallback(evsel, target, err, msg, size)) {
+		free(name);
+		return false;
+	}
+	free(evsel->name);
+	evsel->name = name;
+	return true;
 }
 
 #define REFUSED_AS_SIZED	1
@@ -265,7 +313,7 @@ static int open_event(struct recorder *rec, struct evlist *evlist, struct evsel 
 	while (evsel__open(evsel, evsel->core.cpus, evsel->core.threads) < 0) {
 		int err = errno;
 
-		if (evsel__fallback(evsel, &rec->opts.target, err, msg, sizeof(msg))) {
+		if (fall_back(evsel, &rec->opts.target, err, msg, sizeof(msg))) {
 			if (verbose > 0)
 				ui__warning("%s\n", msg);
 			continue;
@@ -292,8 +340,8 @@ static int open_event(struct recorder *rec, struct evlist *evlist, struct evsel 
 		}
 		evsel__open_strerror(evsel, &rec->opts.target, err, msg, sizeof(msg));
 		ui__error("%s\n", msg);
-		if (err == EACCES || err == EPERM)
-			explain_other_user(evsel);
+		if ((err == EACCES || err == EPERM) && !explain_other_user(evsel))
+			explain_tracepoint(evsel, &rec->opts.target);
 		return err ? -err : -EINVAL;
 	}
 	evsel->supported = true;
