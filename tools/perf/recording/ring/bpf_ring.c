@@ -465,7 +465,7 @@ static int open_pins(struct bpf_ring *ring, const struct target *target)
 static int leave_pins(struct bpf_ring *ring)
 {
 	const char *reason = ring->drained ? "no event of this one is in overwrite mode" :
-					     "no event of this one can be written by BPF";
+			     ring->reason ?: "no event of this one can be written by BPF";
 
 	if (ring->pins.complete)
 		return bpf_pins__refuse(&ring->pins, reason);

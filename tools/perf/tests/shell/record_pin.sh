@@ -236,6 +236,14 @@ refused 'Cannot pin events of tasks' --no-all-cpus -e "$enter/overwrite/"
 "$PERF" record -a -e "$enter/overwrite/" --pin=a.b -o "$work/none" -- true 2> "$work/record.err" ||
 	error "it does not record: $(< "$work/record.err")"
 grep -q 'use letters' "$work/record.err" || error "not said: $(< "$work/record.err")"
+if unshare --pid --fork --mount-proc true 2> /dev/null; then
+	unshare --pid --fork --mount-proc "$PERF" record -a -e "$enter/overwrite/" --pin=box \
+		-o "$work/none" -- true 2> "$work/record.err" ||
+		error "it does not record in a PID namespace: $(< "$work/record.err")"
+	grep -q 'Cannot pin events.*: perf is in a PID namespace' "$work/record.err" ||
+		error "not said: $(< "$work/record.err")"
+	[ ! -e "$pins" ] || error "left: $(ls "$pins")"
+fi
 
 subtest "another recorder must have the same filter"
 filter=(--filter 'id == 39')
