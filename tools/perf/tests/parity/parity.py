@@ -362,15 +362,16 @@ class Facts:
     def read(self):
         files = self.recording.files()
         self.lines.append(f'files {"several" if len(files) > 1 else len(files)}')
-        for path in files:
+        for number, path in enumerate(files):
             if self.recording.jitdump:
                 self.run('inject', '-f', '--jit', '-i', path, '-o', f'{path}.jit',
                          perf=self.recording.perf)
                 path += '.jit'
-            self.parse(self.run('script', '-f', '-i', path, '--header', '--kallsyms', '/dev/null',
-                                '--ns', '-F', 'comm,pid,tid,time,event,trace,ip,sym,dso',
-                                '--show-task-events', '--show-mmap-events',
-                                '--show-namespace-events'))
+            self.parse(number, self.run('script', '-f', '-i', path, '--header', '--kallsyms',
+                                        '/dev/null', '--ns', '-F',
+                                        'comm,pid,tid,time,event,trace,ip,sym,dso',
+                                        '--show-task-events', '--show-mmap-events',
+                                        '--show-namespace-events'))
             self.build_ids(self.run('buildid-list', '-f', '-i', path))
         for pid in self.own:                    # of a JIT
             pathlib.Path(f'/tmp/perf-{pid}.map').unlink(missing_ok=True)
@@ -385,7 +386,7 @@ class Facts:
         """Name the folder of the workload alike in all recordings."""
         return path.replace(self.recording.programs, 'DIR')
 
-    def parse(self, lines):
+    def parse(self, number, lines):
         sample, frames = None, []
         for line in [*lines, '']:
             line = line.replace(self.recording.values['cgroup'], 'RUN')
@@ -403,7 +404,7 @@ class Facts:
                 sample, frames = None, []
             record = SIDE_BAND_LINE.match(line)
             if record:
-                self.records.append(record)
+                self.records.append((number, record))
                 continue
             sample = SAMPLE_LINE.match(line)
             if sample:
@@ -471,7 +472,7 @@ class Facts:
     def tasks(self):
         """Tell the names of each task of the workload, how it began and ended, and its maps."""
         lives, told = collections.defaultdict(list), set()
-        for record in self.records:
+        for number, record in self.records:
             kind, rest = record['kind'], record['rest']
             existing = '' if float(record['time']) else 'existing '
             if existing:                # told again in each file
@@ -479,8 +480,8 @@ class Facts:
                     continue
                 told.add((kind, rest))
             if kind in ('FORK', 'EXIT'):
-                if not existing:
-                    self.see(record['time'], kind, rest)
+                if not existing:            # a later file begins with the state of all tasks
+                    self.see(number, record['time'], kind, rest)
                 tid, parent = re.match(r'\(-?\d+:(-?\d+)\):\(-?\d+:(-?\d+)\)', rest).groups()
                 if kind == 'FORK' and parent in self.own and not existing:
                     self.own.add(tid)
@@ -565,10 +566,9 @@ def why_unproven(facts, directory):
     if TWICE in facts[0] - facts[1]:            # seen on busy machines
         return f'upstream: {TWICE}'
     for name in 'upstream', 'ours':
-        for path in 'record.err', 'read.err':
-            with open(f'{directory}/{name}/{path}', errors='replace') as file:
-                if re.search(r'[Ll]ost [1-9]', file.read()):
-                    return 'records were lost'
+        for path in pathlib.Path(directory, name).glob('*.err'):
+            if re.search(r'[Ll]ost [1-9]', path.read_text(errors='replace')):
+                return 'records were lost'
     return ''
 
 
