@@ -78,7 +78,7 @@ static void answer_commands(struct recorder *rec, unsigned int nr, const char *e
 				rec->summary.too_long);
 }
 
-/* Return: the set of enum trigger whose requests react() refuses, as there is nothing to copy. */
+/* Return: the set of enum trigger whose requests are refused, as there is nothing to copy. */
 static unsigned int refused_triggers(const struct recorder *rec)
 {
 	if (!rec->advice.wanted_ns) {
@@ -104,7 +104,7 @@ static int react(struct recorder *rec, unsigned int what, unsigned int nr_comman
 	if (what & TRIGGER_SNAPSHOTS) {
 		if (rec->advice.wanted_ns)
 			error = "--advise only measures";
-		else if (to_next_file || recorder__has_snapshots(rec))
+		else if (what & TRIGGER_SNAPSHOTS & ~rec->capture.refused)
 			err = recorder__take_snapshot(rec, to_next_file, true);
 		else
 			error = "no event is recorded in overwrite mode, no AUX area with -S, and nothing kept (--keep)";

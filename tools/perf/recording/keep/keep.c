@@ -178,10 +178,11 @@ static void note_lost(struct keep *keep, const struct ring_stats *stats)
 	keep_box__note_lost(keep->box, keep->unsure_rounds ? UINT64_MAX : keep->lost_since);
 }
 
-/* A round has ended. @before: @round_newest when the one before had ended. Likewise. */
-static void become_sure(struct keep *keep, u64 before)
+/* A round has ended. The last one counts only if it has brought newer records. Likewise. */
+static void become_sure(struct keep *keep)
 {
-	if (!keep->unsure_rounds || (keep->unsure_rounds == 1 && keep->round_newest == before) ||
+	if (!keep->unsure_rounds ||
+	    (keep->unsure_rounds == 1 && keep->round_newest == keep->round_before) ||
 	    --keep->unsure_rounds)
 		return;
 	keep->lost_since = max(keep->lost_since, keep->round_newest);
@@ -226,7 +227,7 @@ static void note_complete(struct keep *keep)
 	pthread_mutex_unlock(&keep->lock);
 	if (block)
 		keep->round_newest = max(keep->round_newest, block->last);
-	become_sure(keep, keep->round_before);
+	become_sure(keep);
 }
 
 int keep__end_round(struct keep *keep)

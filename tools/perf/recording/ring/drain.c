@@ -8,7 +8,7 @@
 #include "recording/lib/records.h"
 #include "recording/stats/timeline.h"
 
-/* Before the first records, of which size they are is not known. */
+/* Stands for the size of two records until the first ones have been read [bytes] */
 #define MIN_FREE	4096U
 
 /* Is there no space for another record, and one that tells of a loss? */

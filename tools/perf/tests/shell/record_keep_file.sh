@@ -73,6 +73,18 @@ is_complete() {
 	trace_options=()
 }
 
+# recover_claimed: recover; set $all to the calls that are there, and $claimed to those of the time
+# for which the message claims that nothing is missing
+recover_claimed() {
+	recover || error "not recovered: $(< "$work/inject.err")"
+	all=$(numbered_ranges "$work/recovered")
+	is_complete "$work/recovered"
+	trace_options=(--time "$begin,$end")
+	claimed=$(numbered_ranges "$work/recovered")
+	trace_options=()
+	note "of $all, $claimed are claimed"
+}
+
 # ask: request snapshots until the recorder is gone, so that SIGKILL may hit the writing of one
 ask() {
 	while kill -USR2 "$recorder" 2> /dev/null; do
@@ -251,13 +263,7 @@ if ((${#cpus[@]} > 1)); then
 	recorder_suspend
 	"${pinned[@]}" --tag 9 --count 97 > "$work/issued"
 	kill_recorder 0
-	recover || error "not recovered: $(< "$work/inject.err")"
-	all=$(numbered_ranges "$work/recovered")
-	is_complete "$work/recovered"
-	trace_options=(--time "$begin,$end")
-	claimed=$(numbered_ranges "$work/recovered")
-	trace_options=()
-	note "of $all, $claimed are claimed"
+	recover_claimed
 	if [[ $all = *8:1-10007* || $all != *9:1-97* ]]; then
 		inconclusive "calls were lost otherwise"
 	else
@@ -283,13 +289,7 @@ if ((${#cpus[@]} > 1)); then
 	kill -CONT "$recorder"
 	pause 2
 	kill_recorder 0
-	recover || error "not recovered: $(< "$work/inject.err")"
-	all=$(numbered_ranges "$work/recovered")
-	is_complete "$work/recovered"
-	trace_options=(--time "$begin,$end")
-	claimed=$(numbered_ranges "$work/recovered")
-	trace_options=()
-	note "of $all, $claimed are claimed"
+	recover_claimed
 	if [[ $all = *8:1-10007* || $all != *7:1* ]]; then
 		inconclusive "no calls were lost, or others"
 	else

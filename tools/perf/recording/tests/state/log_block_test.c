@@ -225,7 +225,7 @@ static void test_last_entry(void)
 	state_log__exit(&log);
 }
 
-/* What entries take is what was added for them. */
+/* The log subtracts for each entry what it has added for it. */
 static void test_bytes(void)
 {
 	struct sb_record *shared[20];
