@@ -31,13 +31,14 @@ who=$comm
 
 subtest "at events that are recorded of another task"
 sleep 100 &
-recorder_start -p $! "${recorded[@]}" --keep=60s,32M -v -o "$work/data" \
+other=$!
+recorder_start -p $other "${recorded[@]}" --keep=60s,32M -v -o "$work/data" \
 	--switch-output-when="syscall>23ms if comm==$comm"
 make syscall "${lengths[@]}"
 wait_until 10 nr_reported 5 || note "fewer than 5 reports"
 check 23
 runs_after_recorded || error "attached to the tracepoints"
-kill $!
+kill $other
 
 subtest "from one tracepoint to another, by thread"
 start 'syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep>23ms'
