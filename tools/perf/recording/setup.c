@@ -228,14 +228,22 @@ static int init_rounds(struct recorder *rec)
 			    write_mark, &rec->output);
 }
 
-static int next_program(const void *arg, const char *tracepoint)
+static int next_program(void *arg, const char *tracepoint)
 {
 	return bpf_ring__next(arg, tracepoint);
+}
+
+static int pass_time(void *arg)
+{
+	return bpf_ring__pass_time(arg);
 }
 
 /* Programs see the ids of the initial PID namespace. */
 static int open_when(struct recorder *rec)
 {
+	const struct when_chain chain = {
+		.next = next_program, .pass_time = pass_time, .arg = &rec->bpf_ring,
+	};
 	struct own_tids own = { .process = 0 };
 	int err = 0;
 
@@ -250,8 +258,7 @@ static int open_when(struct recorder *rec)
 	if (err)
 		pr_err("Cannot exclude the recorder from --switch-output-when: its process id is unknown: "
 		       "%s.\nUse --no-exclude-perf to include it.\n", strerror(-err));
-	err = err ?: when__open(&rec->triggers.when, own.process, next_program,
-				&rec->bpf_ring);
+	err = err ?: when__open(&rec->triggers.when, own.process, &chain);
 	own_tids__free(&own);
 	return err;
 }

@@ -27,6 +27,7 @@
  * @links:	of the programs that are attached; not of adopted ones
  * @progs:	descriptors; those of @object, or owned
  * @next:	likewise: the arrays of bpf_programs__next(), or -1
+ * @enter_time: likewise: the map of bpf_programs__pass_time(), or -1
  * @words_map, @lost_map: likewise
  * @words:	mapped memory of the programs
  * @selected:	programs to load
@@ -44,6 +45,7 @@ struct bpf_programs {
 	struct bpf_link		*links[NR_RING_EVENTS];
 	int			 progs[NR_RING_EVENTS];
 	int			 next[NR_RING_EVENTS];
+	int			 enter_time;
 	int			 words_map;
 	int			 lost_map;
 	struct event_ring_words	*words;
@@ -87,7 +89,7 @@ struct bpf_programs *bpf_programs__new(void)
 
 	if (!programs)
 		return NULL;
-	programs->words_map = programs->lost_map = -1;
+	programs->words_map = programs->lost_map = programs->enter_time = -1;
 	for (event = 0; event < NR_RING_EVENTS; event++)
 		programs->progs[event] = programs->next[event] = -1;
 	return programs;
@@ -169,13 +171,19 @@ static int map_of(struct bpf_object *object, const char *name)
 	return map ? bpf_map__fd(map) : -1;
 }
 
-static int size_map(struct bpf_object *object, const char *name, int nr, int pattern)
+static int size_map(struct bpf_object *object, const char *name, int nr)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
 
-	if (!map)
-		return -EINVAL;
-	return bpf_map__set_inner_map_fd(map, pattern) ?: bpf_map__set_max_entries(map, nr);
+	return map ? bpf_map__set_max_entries(map, nr) : -EINVAL;
+}
+
+static int size_outer_map(struct bpf_object *object, const char *name, int nr, int pattern)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+
+	return map ? bpf_map__set_inner_map_fd(map, pattern) ?: size_map(object, name, nr) :
+		     -EINVAL;
 }
 
 static int set_cgroups(const struct bpf_programs *programs, int map)
@@ -218,8 +226,9 @@ static int load_object(struct bpf_programs *programs, const void *elf, size_t by
 	if (!err) {
 		*constants = programs->constants;
 		memcpy(filters, programs->filters, sizeof(programs->filters));
-		err = size_map(object, "rings", nr, patterns->ring) ?:
-		      size_map(object, "doorbells", nr, patterns->doorbell) ?:
+		err = size_outer_map(object, "rings", nr, patterns->ring) ?:
+		      size_outer_map(object, "doorbells", nr, patterns->doorbell) ?:
+		      size_map(object, "enter_time", nr) ?:
 		      bpf_object__load(object) ?: set_cgroups(programs, map_of(object, "cgroups"));
 	}
 	if (err) {
@@ -230,6 +239,8 @@ static int load_object(struct bpf_programs *programs, const void *elf, size_t by
 	programs->words = section(object, ".bss");
 	programs->words_map = map_of(object, ".bss");
 	programs->lost_map = map_of(object, "lost");
+	if (programs->selected[RING_EVENT_sys_enter])
+		programs->enter_time = map_of(object, "enter_time");
 	for (event = 0; event < NR_RING_EVENTS; event++) {
 		if (!programs->selected[event])
 			continue;
@@ -331,9 +342,12 @@ static int adopt_lost(struct bpf_programs *programs, const struct bpf_pins *pins
 
 /*
  * The arrays of programs are not pinned, so that the kernel empties them when their recorder is
- * gone. Return: a descriptor of the only one that a program uses, or -1.
+ * gone.
+ *
+ * Return: a descriptor of the map of this type and name that a program uses, or -1. A name may be
+ * empty for the only map of its type.
  */
-static int find_next(int program)
+static int find_map(int program, enum bpf_map_type type, const char *name)
 {
 	struct bpf_prog_info info = { 0 };
 	__u32 ids[16], len = sizeof(info), map_len, i;
@@ -350,8 +364,8 @@ static int find_next(int program)
 			continue;
 		map = (struct bpf_map_info){ 0 };
 		map_len = sizeof(map);
-		if (!bpf_obj_get_info_by_fd(fd, &map, &map_len) &&
-		    map.type == BPF_MAP_TYPE_PROG_ARRAY)
+		if (!bpf_obj_get_info_by_fd(fd, &map, &map_len) && map.type == type &&
+		    (!*name || !strcmp(map.name, name)))
 			return fd;
 		fd__close(&fd);
 	}
@@ -368,8 +382,12 @@ static int adopt_all(struct bpf_programs *programs, const struct bpf_pins *pins)
 		programs->progs[event] = bpf_pins__get(pins, "prog-", names[event]);
 		err = min(programs->progs[event], 0);
 		if (!err && next_names[event])
-			programs->next[event] = find_next(programs->progs[event]);
+			programs->next[event] = find_map(programs->progs[event],
+							 BPF_MAP_TYPE_PROG_ARRAY, "");
 	}
+	if (!err && programs->selected[RING_EVENT_sys_enter])
+		programs->enter_time = find_map(programs->progs[RING_EVENT_sys_enter],
+						BPF_MAP_TYPE_ARRAY, "enter_time");
 	return err;
 }
 
@@ -589,6 +607,13 @@ int bpf_programs__next(const struct bpf_programs *programs, const char *tracepoi
 	return -1;
 }
 
+int bpf_programs__pass_time(struct bpf_programs *programs)
+{
+	if (programs->enter_time >= 0)
+		programs->words->passes_time = 1;
+	return programs->enter_time;
+}
+
 static struct bpf_link *attach(const struct bpf_programs *programs, enum ring_event event)
 {
 	struct bpf_program *program = find(programs, event);
@@ -630,6 +655,7 @@ static void release_adopted(struct bpf_programs *programs)
 		munmap(programs->words, sizeof(*programs->words));
 	fd__close(&programs->words_map);
 	fd__close(&programs->lost_map);
+	fd__close(&programs->enter_time);
 	for (event = 0; event < NR_RING_EVENTS; event++) {
 		fd__close(&programs->progs[event]);
 		fd__close(&programs->next[event]);

@@ -143,6 +143,14 @@ unsigned long long bpf_programs__misses(const struct bpf_programs *programs,
  */
 int bpf_programs__next(const struct bpf_programs *programs, const char *tracepoint);
 
+/**
+ * bpf_programs__pass_time - let the program of sys_enter pass its time to the one that runs next
+ *
+ * Return: a descriptor of the BPF map with the struct event_ring_time of each CPU, as long as
+ * @programs exist; -1 if no program is loaded for sys_enter.
+ */
+int bpf_programs__pass_time(struct bpf_programs *programs);
+
 /** bpf_programs__attach - attach the programs. Return: 0, or a negative errno */
 int bpf_programs__attach(struct bpf_programs *programs);
 

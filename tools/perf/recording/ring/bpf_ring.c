@@ -700,6 +700,11 @@ int bpf_ring__next(const struct bpf_ring *ring, const char *tracepoint)
 	return ring->programs ? bpf_programs__next(ring->programs, tracepoint) : -1;
 }
 
+int bpf_ring__pass_time(struct bpf_ring *ring)
+{
+	return ring->programs ? bpf_programs__pass_time(ring->programs) : -1;
+}
+
 void bpf_ring__sync(struct evlist *evlist)
 {
 	struct bpf_written_event *event;

@@ -164,6 +164,14 @@ int bpf_ring__commit(struct bpf_ring *ring, int fd);
  */
 int bpf_ring__next(const struct bpf_ring *ring, const char *tracepoint);
 
+/**
+ * bpf_ring__pass_time - pass the time of sys_enter to the program that runs after it
+ *
+ * Return: a descriptor of a BPF map with the struct event_ring_time of each CPU, valid until
+ * bpf_ring__exit(); -1 if there is none.
+ */
+int bpf_ring__pass_time(struct bpf_ring *ring);
+
 /** bpf_ring__sync - enable and disable in the programs what is enabled and disabled in @evlist */
 void bpf_ring__sync(struct evlist *evlist);
 

@@ -27,7 +27,7 @@
  * @pairs:	those of conditions of DURATION_PAIR, @nr_pairs of them
  * @reports:	reader of their ring buffer
  * @report, @arg: see when_programs__new()
- * @places:	arrays of when_next_fn that programs are in, @nr_places of them
+ * @places:	arrays of struct when_chain that programs are in, @nr_places of them
  */
 struct when_programs {
 	struct durations_bpf	*skel;
@@ -98,12 +98,14 @@ static void select_programs(struct durations_bpf *skel, const struct duration_co
 static bool place(struct when_programs *programs, struct bpf_program *program,
 		  const char *tracepoint, const struct when_setup *setup)
 {
-	int map = setup->next(setup->next_arg, tracepoint), fd = bpf_program__fd(program);
+	int map = setup->chain->next(setup->chain->arg, tracepoint), fd = bpf_program__fd(program);
 	const __u32 zero = 0;
 
 	if (map < 0 || bpf_map_update_elem(map, &zero, &fd, BPF_ANY))
 		return false;
 	programs->places[programs->nr_places++] = map;
+	if (!strcmp(tracepoint, "sys_enter"))
+		programs->skel->bss->words.time_is_passed = 1;
 	pr_debug("%s runs after the program that writes %s\n", bpf_program__name(program),
 		 tracepoint);
 	return true;
@@ -197,6 +199,14 @@ static int load_pairs(struct when_programs *programs, const struct when_conditio
 	return err;
 }
 
+/* Let the program that runs before that of sys_enter pass its time. */
+static int share_time(struct durations_bpf *skel, const struct when_chain *chain)
+{
+	int map = chain->pass_time(chain->arg);
+
+	return map < 0 ? 0 : bpf_map__reuse_fd(skel->maps.enter_time, map);
+}
+
 static int load(struct when_programs *programs, const struct when_condition *conditions,
 		unsigned int nr, const struct when_setup *setup)
 {
@@ -215,6 +225,8 @@ static int load(struct when_programs *programs, const struct when_condition *con
 	      bpf_map__set_max_entries(skel->maps.clocks, setup->nr_cpus);
 	if (!err && setup->measures)
 		err = bpf_map__set_max_entries(skel->maps.distributions, nr);
+	if (!err && constants->min_ns[DURATION_SYSCALL] != (u64)-1)
+		err = share_time(skel, setup->chain);
 	err = err ?: durations_bpf__load(skel);
 	if (err)
 		return err;

@@ -10,12 +10,20 @@
 #include <sys/types.h>
 
 /**
- * when_next_fn - where a program can be put that runs at @tracepoint, after one that runs already
+ * struct when_chain - programs that run at tracepoints already, and after which others can be put
+ * @next:	get the place for a program that runs after the one of @tracepoint. Return: a
+ *		descriptor of a BPF array with one place; -1: attach the program instead
+ * @pass_time:	let the program of sys_enter pass its time. Return: a descriptor of a BPF map with
+ *		the struct event_ring_time of each CPU; -1: read the clock
+ * @arg:	of both
  *
- * Return: a descriptor of a BPF array with one place, which stays open until the programs are
- * deleted; -1: attach the program instead.
+ * Descriptors stay open until the programs of the conditions are deleted.
  */
-typedef int (*when_next_fn)(const void *arg, const char *tracepoint);
+struct when_chain {
+	int	(*next)(void *arg, const char *tracepoint);
+	int	(*pass_time)(void *arg);
+	void	*arg;
+};
 
 /**
  * struct when_setup
@@ -23,15 +31,14 @@ typedef int (*when_next_fn)(const void *arg, const char *tracepoint);
  * @nr_cpus:	more than the highest number of a CPU
  * @tick_ns:	period of the tick of a CPU that runs a task; 0: unknown, or there may be none
  * @measures:	add durations to distributions, and report none
- * @next, @next_arg: see when_next_fn
+ * @chain:	see struct when_chain
  */
 struct when_setup {
 	pid_t	own_tgid;
 	int	nr_cpus;
 	u64	tick_ns;
 	bool	measures;
-	when_next_fn next;
-	const void *next_arg;
+	const struct when_chain *chain;
 };
 
 #endif

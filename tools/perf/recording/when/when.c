@@ -175,12 +175,12 @@ static void find_cgroups(struct when *when, u64 now)
 	}
 }
 
-int when__open(struct when *when, pid_t own_tgid, when_next_fn next, const void *next_arg)
+int when__open(struct when *when, pid_t own_tgid, const struct when_chain *chain)
 {
 	const struct when_setup setup = {
 		.own_tgid = own_tgid, .nr_cpus = cpu__max_cpu().cpu,
 		.tick_ns = when_constants__tick(), .measures = when->measures,
-		.next = next, .next_arg = next_arg,
+		.chain = chain,
 	};
 	char reason[512];
 	int err;

@@ -77,11 +77,11 @@ void when__clear(struct when *when);
 /**
  * when__open - load and attach the programs, create @when->fd
  * @own_tgid:	process in the initial PID namespace whose durations are not judged; 0: all are
- * @next, @next_arg: see when_next_fn
+ * @chain:	see struct when_chain; not needed afterwards
  *
  * Return: 0, also without conditions; or a negative errno after an error message.
  */
-int when__open(struct when *when, pid_t own_tgid, when_next_fn next, const void *next_arg);
+int when__open(struct when *when, pid_t own_tgid, const struct when_chain *chain);
 
 /** when__enable - count durations from now on, and arm the timer of the checks */
 void when__enable(struct when *when);

@@ -29,6 +29,25 @@ for kind in syscall off-cpu on-cpu sched-delay; do
 done
 who=$comm
 
+subtest "calls that BPF records begin at the times of their samples"
+for event in raw_syscalls:sys_enter syscalls:sys_enter_clock_nanosleep; do
+	start 'syscall(clock_nanosleep)>23ms' -e "$event"
+	make syscall "${lengths[@]}"
+	wait_until 10 nr_reported 5 || note "fewer than 5 reports"
+	check 23
+	grep -q 'sys_enter runs after the program that writes' "$work/record.err" || {
+		inconclusive "$event is not written by BPF"
+		continue
+	}
+	sed -n 's/.*, from \([0-9]*\) to [0-9]*$/\1/p' "$work/record.err" | sort > "$work/begins"
+	for file in "$work"/data*; do
+		fields "$file" time --ns
+	done | tr -d ' .:' | sort > "$work/times"
+	comm -23 "$work/begins" "$work/times" > "$work/elsewhen"
+	[ ! -s "$work/elsewhen" ] ||
+		error "$event: $(wc -l < "$work/elsewhen") begin at other times"
+done
+
 subtest "at events that are recorded of another task"
 sleep 100 &
 other=$!

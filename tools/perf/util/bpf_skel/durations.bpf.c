@@ -22,7 +22,8 @@
  *
  *	scheduling	times are those of rq->clock, corrected (clock_of()), unless a threshold is
  *			so low that the correction matters (constants.exact)
- *	sys_enter	reads the clock
+ *	sys_enter	reads the clock, unless the program that has written the event passes its
+ *			time (event_ring_next.h)
  *	sys_exit	reads the clock only if the call may be too long, as far as rq->clock tells
  *	interrupts	read the clock
  *
@@ -42,6 +43,7 @@
 #include <stddef.h>
 #include "durations.h"
 #include "durations_report.bpf.h"
+#include "event_ring.h"
 
 #define TASK_UNINTERRUPTIBLE	0x0002
 #define TASK_DEAD		0x0080
@@ -511,6 +513,26 @@ static __always_inline bool is_compat(struct task_struct___when *task)
 	       with_info->thread_info.status & constants.compat_status;
 }
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);					/* perf record sets another map */
+	__type(key, __u32);
+	__type(value, struct event_ring_time);
+} enter_time SEC(".maps");
+
+/* Return: the time at the beginning of a call [ns]. */
+static __always_inline __u64 clock_of_call(void)
+{
+	const struct event_ring_time *time;
+	__u32 cpu;
+
+	if (!words.time_is_passed)
+		return bpf_ktime_get_ns();
+	cpu = bpf_get_smp_processor_id();
+	time = bpf_map_lookup_elem(&enter_time, &cpu);
+	return time && time->ns ? time->ns : bpf_ktime_get_ns();
+}
+
 static __always_inline void begin_call(long number)
 {
 	struct task_struct___when *task;
@@ -529,7 +551,7 @@ static __always_inline void begin_call(long number)
 		times->call_rq = (__u64)rq;
 		times->call_rq_clock = rq->clock;
 	}
-	times->call = bpf_ktime_get_ns();
+	times->call = clock_of_call();
 }
 
 /*

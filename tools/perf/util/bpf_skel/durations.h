@@ -190,6 +190,7 @@ struct duration_constants {
  * @counting:	durations are added to the distributions; perf record writes it
  * @quiet_until: durations that end before this time are only counted, in @nr_quiet of the
  *		condition [ns]; perf record writes it
+ * @time_is_passed: the program that runs before that of sys_enter passes the time
  * @cgroups:	id of the cgroup (v2) that each condition compares with, as its path says now; its
  *		descendants belong to it; 0: there is none; perf record writes it
  */
@@ -203,6 +204,7 @@ struct duration_words {
 	__u64	nr_quiet[DURATION_MAX_CONDITIONS];
 	__u64	quiet_until;
 	__u64	counting;
+	__u64	time_is_passed;
 	__u64	cgroups[DURATION_MAX_CONDITIONS];
 };
 

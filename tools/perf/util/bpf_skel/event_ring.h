@@ -226,6 +226,7 @@ struct event_ring_constants {
  * @own_tgid:	process whose events are not recorded; 0: all are
  * @own_start:	when that process was born, as a program has found it [ns]; 0: not yet. Pinned
  *		programs outlive the process, whose id may be that of another one then.
+ * @passes_time: the program of sys_enter tells the next one the time (struct event_ring_time)
  */
 struct event_ring_words {
 	struct ring_event_config events[NR_RING_EVENTS];
@@ -233,8 +234,19 @@ struct event_ring_words {
 	struct ring_event_config exit[NR_RING_CALLS];
 	unsigned long long	 own_start;
 	unsigned int		 own_tgid;
-	unsigned int		 unused;
+	unsigned int		 passes_time;
 };
+
+/**
+ * struct event_ring_time - when a CPU last entered a system call; an entry of the map "enter_time"
+ * @ns:		the time of its sample; 0: there is none
+ *
+ * The program of sys_enter writes it for the one that runs next: to read the clock takes longer
+ * than all else that this one does.
+ */
+struct event_ring_time {
+	unsigned long long	ns;
+} __attribute__((aligned(64)));
 
 /**
  * struct event_ring_state - words that only the programs on this CPU write

@@ -78,16 +78,20 @@ struct sys_enter {
 	__u64		trailer;
 } __record;
 
-/* @args: of the call; NULL: they are in @regs */
-static __always_inline void write_enter(const struct pt_regs___ring *regs,
-					const unsigned long *args, long id)
+/*
+ * @args: of the call; NULL: they are in @regs
+ *
+ * Return: the time of the sample, or 0 without one.
+ */
+static __always_inline __u64 write_enter(const struct pt_regs___ring *regs,
+					 const unsigned long *args, long id)
 {
 	struct place place = PLACE_OF(RING_EVENT_sys_enter, sizeof(struct sys_enter), IRQS_ON, 1);
 	struct sys_enter *entry = begin(&place);
 	int i;
 
 	if (!entry)
-		return;
+		return 0;
 	put64(&entry->id, id);
 	if (args) {
 #pragma unroll
@@ -103,6 +107,7 @@ static __always_inline void write_enter(const struct pt_regs___ring *regs,
 			put64(&entry->args[i], argument(regs, i));
 	}
 	commit(&place);
+	return place.time;
 }
 
 struct sys_exit {
@@ -158,9 +163,9 @@ static __always_inline struct call *begin_call(struct place *place,
 	return entry;
 }
 
-/* @args: likewise */
-static __always_inline void write_enter_call(const struct pt_regs___ring *regs,
-					     const unsigned long *args, long id)
+/* @args: likewise. Return: likewise */
+static __always_inline __u64 write_enter_call(const struct pt_regs___ring *regs,
+					      const unsigned long *args, long id)
 {
 	struct place place = { .event = RING_EVENT_sys_enter, .flags = IRQS_ON };
 	struct call *entry;
@@ -170,20 +175,21 @@ static __always_inline void write_enter_call(const struct pt_regs___ring *regs,
 
 	barrier_var(index);	/* the verifier needs this value to be compared, and no other */
 	if (index >= NR_RING_CALLS)
-		return;
+		return 0;
 	place.config = &words.enter[index];
 	nr_args = place.config->nr_args;
 	if (nr_args > MAX_ARGS)
-		return;
+		return 0;
 	entry = begin_call(&place, regs, id, nr_args);
 	if (!entry)
-		return;
+		return 0;
 #pragma unroll
 	for (i = 0; i < MAX_ARGS; i++) {
 		if (nr_args > i)
 			put64(&entry->values[i], args ? args[i] : argument(regs, i));
 	}
 	commit(&place);
+	return place.time;
 }
 
 static __always_inline void write_exit_call(const struct pt_regs___ring *regs, long id, long ret)
@@ -203,13 +209,24 @@ static __always_inline void write_exit_call(const struct pt_regs___ring *regs, l
 	commit(&place);
 }
 
-static __always_inline void record_enter(const struct pt_regs___ring *regs, long id)
+/* Registers of the system call that the current task is in */
+static __always_inline const struct pt_regs___ring *current_regs(void)
 {
+	return (const void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
+}
+
+/* Return: the time of a sample that was written, or 0. */
+static __always_inline __u64 record_enter(const struct pt_regs___ring *regs,
+					  const unsigned long *args, long id)
+{
+	__u64 time, time_of_call = 0;
+
 	if (excludes_current(RING_EVENT_sys_enter) || !is_current_target())
-		return;
-	write_enter(regs, NULL, id);
+		return 0;
+	time = write_enter(regs, args, id);
 	if (constants.enter_calls)
-		write_enter_call(regs, NULL, id);
+		time_of_call = write_enter_call(args ? current_regs() : regs, args, id);
+	return time ?: time_of_call;
 }
 
 static __always_inline void record_exit(const struct pt_regs___ring *regs, long ret)
@@ -226,7 +243,7 @@ static __always_inline void record_exit(const struct pt_regs___ring *regs, long 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs___ring *regs, long id)
 {
-	record_enter(regs, id);
+	pass_time(record_enter(regs, NULL, id));
 	run_next(ctx, sys_enter);
 	return 0;
 }
@@ -237,21 +254,6 @@ int BPF_PROG(on_sys_exit, struct pt_regs___ring *regs, long ret)
 	record_exit(regs, ret);
 	run_next(ctx, sys_exit);
 	return 0;
-}
-
-/* Registers of the system call that the current task is in */
-static __always_inline const struct pt_regs___ring *current_regs(void)
-{
-	return (const void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
-}
-
-static __always_inline void record_enter_by_perf(const struct enter_context *context)
-{
-	if (excludes_current(RING_EVENT_sys_enter) || !is_current_target())
-		return;
-	write_enter(NULL, context->args, context->id);
-	if (constants.enter_calls)
-		write_enter_call(current_regs(), context->args, context->id);
 }
 
 static __always_inline void record_exit_by_perf(const struct exit_context *context)
@@ -267,7 +269,7 @@ static __always_inline void record_exit_by_perf(const struct exit_context *conte
 SEC("tp/raw_syscalls/sys_enter")
 int at_sys_enter(struct enter_context *context)
 {
-	record_enter_by_perf(context);
+	pass_time(record_enter(NULL, context->args, context->id));
 	run_next(context, sys_enter);
 	return 1;
 }

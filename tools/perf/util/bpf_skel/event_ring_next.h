@@ -22,5 +22,26 @@ struct next_program next_sched_switch SEC(".maps");
 struct next_program next_sched_wakeup SEC(".maps");
 struct next_program next_sched_wakeup_new SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);					/* perf record sets the number */
+	__type(key, __u32);
+	__type(value, struct event_ring_time);
+} enter_time SEC(".maps");
+
+/* @ns: of the sample of sys_enter, or 0 */
+static __always_inline void pass_time(__u64 ns)
+{
+	struct event_ring_time *time;
+	__u32 cpu;
+
+	if (!words.passes_time)
+		return;
+	cpu = bpf_get_smp_processor_id();
+	time = bpf_map_lookup_elem(&enter_time, &cpu);
+	if (time)
+		time->ns = ns;
+}
+
 /* Does not return if there is such a program. */
 #define run_next(context, name)	bpf_tail_call_static((void *)(context), &next_##name, 0)

@@ -164,6 +164,7 @@ struct lost_record {
  * @flags:	IRQS_OFF or IRQS_ON: what the tracepoint decides of common_flags, hardirqs excepted
  * @misc:	of the record
  * @ip:		of the record
+ * @time:	of the record [ns]
  * @usual_count: preempt_count() where the tracepoint is in a task's own code; for
  *		event_ring_plain.bpf.c
  * @count:	preempt_count() of perf's function for the tracepoint
@@ -182,6 +183,7 @@ struct place {
 	__u16				 misc;
 	__u32				 count;
 	__u64				 ip;
+	__u64				 time;
 	struct perf_event_mmap_page	*page;
 	volatile struct event_ring_state *state;
 	void				*data;
@@ -426,7 +428,8 @@ static __always_inline void fill(struct place *place, struct sample *sample, str
 	sample->ip = place->ip;
 	sample->pid = pid_tgid >> 32;
 	sample->tid = pid_tgid;
-	sample->time = bpf_ktime_get_ns();
+	place->time = bpf_ktime_get_ns();
+	sample->time = place->time;
 	sample->cpu = cpu;
 	sample->unused = 0;
 	sample->period = 1;
