@@ -159,7 +159,7 @@ class Machine:
                 await self.send(b'answer\n')
                 keyword, value = await self.reply('cause', 'size')
                 if keyword == 'cause':
-                    self.result['cause'] = printable(value, 512)
+                    self.result['cause'] = printable(value, 1024)
                     value = (await self.reply('size'))[1]
                 size, span, limit, name = self.check_file(value)
                 self.result.update(remote_file=name, size=size, limit=limit,

@@ -13,10 +13,9 @@
 #include <stdbool.h>
 #include <linux/types.h>
 #include <sys/types.h>
+#include "cause.h"
 
 #define HOOK_MAX_RUNNING	16
-
-struct snapshot_cause;
 
 /**
  * struct hook_command - a command that runs
@@ -38,7 +37,7 @@ struct hook_command {
 struct hook {
 	const char	*command;
 	u64		 max_files;
-	char		 reason[512];
+	char		 reason[CAUSE_TEXT];
 	struct hook_command running[HOOK_MAX_RUNNING];
 };
 

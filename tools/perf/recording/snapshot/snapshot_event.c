@@ -146,13 +146,13 @@ void snapshot_event__set(struct snapshot_event *event, const struct snapshot_cau
 {
 	union perf_event *record = (union perf_event *)event->record;
 	u64 type = event->evsel->core.attr.sample_type;
-	char text[768] = "";
+	char text[CAUSE_TEXT + 384] = "";
 	struct perf_sample sample = {
 		.id = SNAPSHOT_EVENT_ID, .pid = cause->pid, .tid = cause->tid, .cpu = cause->cpu,
 		.time = time, .period = 1, .raw_data = text,
 	};
 
-	snapshot_cause__print(cause, text, sizeof(text) - 128);
+	snapshot_cause__print(cause, text, CAUSE_TEXT);
 	if (kept)
 		add_kept(kept, text, sizeof(text));
 	if (kept)

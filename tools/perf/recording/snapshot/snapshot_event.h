@@ -25,7 +25,7 @@ struct output;
 struct snapshot_cause;
 struct snapshot_stats;
 
-#define SNAPSHOT_EVENT_BYTES	1024
+#define SNAPSHOT_EVENT_BYTES	1536
 
 /**
  * struct snapshot_event

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <linux/kernel.h>
@@ -121,9 +122,20 @@ void when_report__init(struct when_report *report, const struct when_condition *
 		find_holder(report, judged);
 }
 
+/* Containers differ in the end of their paths, so the beginning is cut. */
+static void copy_cgroup(struct when_report *report, const char *path)
+{
+	size_t len = strlen(path), max = sizeof(report->cgroup) - 1;
+
+	copy_printable(report->cgroup, len > max ? path + len - max : path,
+		       sizeof(report->cgroup));
+	if (len > max)
+		memcpy(report->cgroup, "...", strlen("..."));
+}
+
 void when_report__find_cgroup(struct when_report *report, u64 (*cgroup_id)(const char *path))
 {
-	char path[32], line[256];
+	char path[32], line[PATH_MAX + 16];
 	u64 id;
 	FILE *file;
 
@@ -137,7 +149,7 @@ void when_report__find_cgroup(struct when_report *report, u64 (*cgroup_id)(const
 		line[strcspn(line, "\n")] = '\0';
 		id = cgroup_id(line + 3);
 		if (!id || id == report->cgroup_id)
-			copy_printable(report->cgroup, line + 3, sizeof(report->cgroup));
+			copy_cgroup(report, line + 3);
 		break;
 	}
 	fclose(file);

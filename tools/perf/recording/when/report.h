@@ -14,7 +14,7 @@
 struct when_condition;
 
 /* Space for the text of a report */
-#define WHEN_REPORT_TEXT	384
+#define WHEN_REPORT_TEXT	640
 
 /**
  * struct when_report - a duration that is too long; names are printable
@@ -23,7 +23,7 @@ struct when_condition;
  * @ns:		its length so far
  * @open:	not ended yet
  * @pid, @tid, @comm: the task; of an interrupt, the task that it interrupted
- * @cgroup:	path of its cgroup; empty if unknown
+ * @cgroup:	path of its cgroup, the end of a longer one after "..."; empty if unknown
  * @cgroup_id:	id of this cgroup (v2)
  * @cpu:	where the duration ended, or where the task is
  * @what:	system call, state of a task, interrupt, or value of the field; or empty
@@ -39,7 +39,7 @@ struct when_report {
 	pid_t	pid;
 	pid_t	tid;
 	char	comm[DURATION_COMM_LEN];
-	char	cgroup[96];
+	char	cgroup[256];
 	u64	cgroup_id;
 	int	cpu;
 	char	what[32];

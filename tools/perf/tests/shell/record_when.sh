@@ -171,6 +171,30 @@ sleep_inside() {
 	sh -c "echo \$\$ > '$root$cgroup/cgroup.procs'; exec '$delays' syscall 41" > /dev/null
 }
 
+# in_cgroup CGROUP CONDITION: sleep too long in a new cgroup, and print what commands are told
+in_cgroup() {
+	mkdir -p "$root$1" 2> "$work/mkdir.err" || return
+	rm -f "$work"/data*
+	perf_record "${events[@]}" -o "$work/data" --switch-output-when="$2" \
+		--exec-snapshot "echo \"\$PERF_SNAPSHOT_REASON\" >> $work/told #" \
+		-- sh -c "echo \$\$ > '$root$1/cgroup.procs'; exec '$delays' syscall 41"
+	(cd "$root" && rmdir -p "${1#/}" 2> /dev/null)
+	cat "$work/told"
+	rm "$work/told"
+}
+
+subtest "the cgroup of a container is told whole, of a longer path the end"
+level=$(printf '%060d' 0)
+for path in "/dly$$/$level/$level/$level" "/dly$$/$level/$level/$level/$level/$level"; do
+	if [ -n "$root" ] && told=$(in_cgroup "$path" "syscall>23ms if comm==$comm"); then
+		shown=$path
+		((${#path} <= 255)) || shown=...${path: -252}
+		grep -qF ", cgroup $shown) " <<< "$told" || error "not the cgroup $shown: $told"
+	else
+		inconclusive "no cgroup: $(tail -n 1 "$work/mkdir.err" 2> /dev/null)"
+	fi
+done
+
 subtest "a cgroup that is removed and made again, as that of a service that is restarted"
 if [ -n "$root" ] && mkdir "$root$cgroup" 2> "$work/mkdir.err"; then
 	recorder_start "${events[@]}" -o "$work/data" \

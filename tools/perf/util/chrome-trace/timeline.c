@@ -551,7 +551,7 @@ static void draw_too_long(struct timeline *tl, const struct moment *at, const ch
 {
 	int lane = too_long__choose_lane(&tl->too_long, too_long);
 	struct chrome_track track = { GROUP_TOO_LONG, GROUP_TOO_LONG + 1 + lane };
-	char name[640], title[32] = "too long";
+	char name[1024], title[32] = "too long";
 
 	if (!tl->too_long_titled) {
 		write_group(tl, GROUP_TOO_LONG, "Too long", -3);
@@ -573,7 +573,7 @@ static void draw_too_long(struct timeline *tl, const struct moment *at, const ch
 void timeline__snapshot(struct timeline *tl, const struct moment *at, const char *text, size_t size)
 {
 	struct too_long too_long;
-	char name[512];
+	char name[1536];
 
 	tl->end = max(tl->end, at->time);
 	snprintf(name, sizeof(name), "snapshot: %.*s", (int)strnlen(text, min(size, sizeof(name))),

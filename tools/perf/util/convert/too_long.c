@@ -4,7 +4,7 @@
 #include <linux/time64.h>
 #include "too_long.h"
 
-#define MAX_TEXT	1024
+#define MAX_TEXT	2048
 #define DIGITS		6	/* of the fraction of a second */
 
 /* Parse seconds with six digits of a fraction. Return: what follows, or NULL. */

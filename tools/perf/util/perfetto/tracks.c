@@ -273,7 +273,7 @@ static int draw_too_long(struct tracks *tracks, const struct moment *at, const c
 int tracks__snapshot(struct tracks *tracks, const struct moment *at, const char *text, size_t size)
 {
 	struct too_long too_long;
-	char name[512];
+	char name[1536];
 	size_t begin;
 	int err = describe_common(tracks);
 
