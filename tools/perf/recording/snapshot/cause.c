@@ -64,15 +64,25 @@ void snapshot_cause__merge(struct snapshot_cause *cause, const struct snapshot_c
 	cause->nr_unlisted += other->nr_unlisted;
 }
 
+/* A condition can be long: cut it before who took how long, and when. */
 static void print_report(const struct when_report *report, char *text, size_t size)
 {
-	size_t len = scnprintf(text, size, "%s: ", report->condition->text);
+	const char *condition = report->condition->text, *cut = "";
+	char who[CAUSE_TEXT];
+	size_t len, room;
 
-	when_report__print(report, text + len, size - len);
-	len = strlen(text);
+	when_report__print(report, who, WHEN_REPORT_TEXT);
+	len = strlen(who);
 	if (report->end)
-		scnprintf(text + len, size - len, "; from %.6f to %.6f",
-			  (double)report->begin / NSEC_PER_SEC, (double)report->end / NSEC_PER_SEC);
+		len += scnprintf(who + len, sizeof(who) - len, "; from %.6f to %.6f",
+				 (double)report->begin / NSEC_PER_SEC,
+				 (double)report->end / NSEC_PER_SEC);
+	room = size - len - sizeof(": ");
+	if (strlen(condition) > room) {
+		cut = "...";
+		room -= strlen(cut);
+	}
+	scnprintf(text, size, "%.*s%s: %s", (int)room, condition, cut, who);
 }
 
 void snapshot_cause__print(const struct snapshot_cause *cause, char *text, size_t size)

@@ -195,6 +195,19 @@ for path in "/dly$$/$level/$level/$level" "/dly$$/$level/$level/$level/$level/$l
 	fi
 done
 
+subtest "a long condition does not hide who took too long, and when"
+names=$(printf 'clock_nanosleep%.0s,' {1..14})nanosleep
+if [ -n "$root" ] && told=$(in_cgroup "$path" "syscall($names)>23ms if cgroup==$path"); then
+	[[ $told =~ \.\.\.": "[^\ ]*" (pid ".*" ms; from "[0-9.]+" to "[0-9.]+ ]] ||
+		error "not who, or not when: $told"
+	find_snapshots "$work/data"
+	"$PERF" data convert -i "${snapshots[0]}" "--to-chrome=$work/long.chrome" \
+		2> "$work/convert.err" || error "cannot convert: $(< "$work/convert.err")"
+	grep -q '"cat":"too-long"' "$work/long.chrome" || error "--to-chrome has no interval"
+else
+	inconclusive "no cgroup: $(tail -n 1 "$work/mkdir.err" 2> /dev/null)"
+fi
+
 subtest "a cgroup that is removed and made again, as that of a service that is restarted"
 if [ -n "$root" ] && mkdir "$root$cgroup" 2> "$work/mkdir.err"; then
 	recorder_start "${events[@]}" -o "$work/data" \
