@@ -182,16 +182,27 @@ static u64 request_time(struct recorder *rec, const struct snapshot *snapshot)
 	return keep__enabled(&rec->keep) ? time : max(time, snapshot->rings.coverage.newest);
 }
 
-/* Convert the times of a duration to the clock of the events; 0 if that cannot be done. */
-static void convert_duration(struct recorder *rec, struct when_report *report)
+static void convert_duration(clockid_t clock, struct when_report *report)
 {
-	clockid_t clock = rec->output.session->header.env.clock.clockid;
-
 	if (!report->condition)
 		return;
 	if (clock_pair__from_monotonic(clock, &report->begin) ||
 	    clock_pair__from_monotonic(clock, &report->end))
 		report->begin = report->end = 0;
+}
+
+/* Convert the times of durations to the clock of the events; 0 if that cannot be done. */
+static void convert_durations(const struct recorder *rec, struct snapshot_cause *cause)
+{
+	clockid_t clock = rec->output.session->header.env.clock.clockid;
+	struct merged_cause *merged;
+
+	convert_duration(clock, &cause->report);
+	convert_duration(clock, &cause->pending);
+	for (merged = cause->merged; merged < cause->merged + cause->nr_merged; merged++) {
+		if (clock_pair__from_monotonic(clock, &merged->time))
+			merged->time = 0;
+	}
 }
 
 /* Prepare the record that says what requested the snapshot, if anything did, and was copied. */
@@ -302,8 +313,7 @@ static int append_snapshot(struct recorder *rec, struct snapshot *snapshot,
 	err = err ?: ret;
 	if (!snapshot->rings.cause.reason)	/* after a request, the end needed no other copy */
 		snapshot->rings.cause = snapshot_cause__exit();
-	convert_duration(rec, &snapshot->rings.cause.report);
-	convert_duration(rec, &snapshot->rings.cause.pending);
+	convert_durations(rec, &snapshot->rings.cause);
 	hook__set_reason(&rec->hook, &snapshot->rings.cause);
 	if (!err)
 		describe_snapshot(rec, snapshot);

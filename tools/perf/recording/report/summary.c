@@ -257,17 +257,18 @@ static void print_cause(const struct summary *summary, const struct snapshot_cau
 		print_line("%s", summary->too_long);
 	for (i = 0; i < cause->nr_merged; i++) {
 		const struct merged_cause *merged = &cause->merged[i];
-		char tid[32] = "", took[96] = "";
+		char tid[32] = "", took[32] = "", span[64] = "";
 
 		if (merged->tid != getpid())
 			scnprintf(tid, sizeof(tid), " (tid %d)", merged->tid);
 		if (merged->duration_ns)
-			scnprintf(took, sizeof(took), ", %.3f ms; from %.6f to %.6f",
-				  merged->duration_ns / 1e6,
+			scnprintf(took, sizeof(took), ", %.3f ms", merged->duration_ns / 1e6);
+		if (merged->duration_ns && merged->time)
+			scnprintf(span, sizeof(span), "; from %.6f to %.6f",
 				  (double)(merged->time - merged->duration_ns) / NSEC_PER_SEC,
 				  (double)merged->time / NSEC_PER_SEC);
-		print_line("The same snapshot is for %s%s%s%s%s", merged->reason,
-			   merged->comm[0] ? " by " : "", merged->comm, tid, took);
+		print_line("The same snapshot is for %s%s%s%s%s%s", merged->reason,
+			   merged->comm[0] ? " by " : "", merged->comm, tid, took, span);
 	}
 	if (cause->nr_unlisted)
 		print_line("and for %u more", cause->nr_unlisted);

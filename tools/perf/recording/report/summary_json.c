@@ -169,6 +169,10 @@ static void put_merged(struct json *json, const struct snapshot_cause *cause)
 			json__text(json, "comm", merged->comm);
 		if (merged->duration_ns)
 			put_time(json, "time", merged->duration_ns);
+		if (merged->duration_ns && merged->time) {
+			put_time(json, "begin", merged->time - merged->duration_ns);
+			put_time(json, "end", merged->time);
+		}
 		json__close(json, '}');
 	}
 	json__close(json, ']');

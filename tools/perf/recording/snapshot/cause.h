@@ -19,7 +19,8 @@
 
 /**
  * struct merged_cause - a request that became part of the snapshot of an earlier one
- * @reason, @time, @tid, @comm: see struct snapshot_cause
+ * @reason, @time, @tid, @comm: see struct snapshot_cause; in the summary, @time is on the clock of
+ *		the events, 0 if unknown
  * @duration_ns: of a condition, or 0
  */
 struct merged_cause {

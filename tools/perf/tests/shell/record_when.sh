@@ -455,6 +455,23 @@ for text in "syscall>23ms if comm==$comm: $comm \(pid .*; from [0-9.]+ to [0-9.]
 	"The same snapshot is for signal by [^;]*$"; do
 	grep -qE "$text" "$work/record.err" || error "the summary lacks: $text"
 done
+
+subtest "--after: durations that are merged have times on the clock of the events, also in the JSON"
+start 'syscall>23ms' --after=3s -k monotonic_raw --summary=json
+make syscall 41 43
+recorder_stop
+grep '^{' "$work/record.err" | python3 -c '
+import json, sys
+objects = [json.loads(line) for line in sys.stdin]
+first = next(o for o in objects if o["type"] == "snapshot")
+other, = first["merged"]
+assert abs(other["end"] - other["begin"] - other["time"]) < 1e-6, other
+(begin, _), (_, end) = [line.split()[3:5] for line in open(sys.argv[1])]
+between = other["begin"] - first["duration"]["begin"]
+assert 0 < between < (int(end) - int(begin)) / 1e9, (between, begin, end)
+' "$work/truth" || error "the JSON is wrong: $(grep '"merged"' "$work/record.err")"
+
+subtest "--after: signals are delayed, commands are not"
 start 'syscall>1000s' --after=300ms
 kill -USR2 "$recorder"
 control snapshot || error "--control waits for --after"
