@@ -271,7 +271,8 @@ static void print_cause(const struct summary *summary, const struct snapshot_cau
 			   merged->comm[0] ? " by " : "", merged->comm, tid, took, span);
 	}
 	if (cause->nr_unlisted)
-		print_line("and for %u more", cause->nr_unlisted);
+		print_line("The same snapshot is for %u more request%s", cause->nr_unlisted,
+			   plural(cause->nr_unlisted));
 }
 
 /*

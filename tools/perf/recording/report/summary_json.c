@@ -189,7 +189,7 @@ static void put_cause(struct json *json, const struct snapshot_cause *cause)
 	}
 	if (cause->report.condition)
 		put_duration(json, &cause->report);
-	if (cause->nr_merged)
+	if (cause->nr_merged || cause->nr_unlisted)
 		put_merged(json, cause);
 }
 

@@ -97,31 +97,55 @@ static struct snapshot_cause describe_durations(const struct when *when)
 	return cause;
 }
 
-static struct snapshot_cause describe(const struct triggers *triggers, unsigned int what)
+static struct snapshot_cause describe_events(const struct trigger_events *events)
 {
-	const struct trigger_events *events = &triggers->events;
-	struct snapshot_cause cause = snapshot_cause__now("signal");
+	return (struct snapshot_cause){
+		.reason = evsel__name(events->evsel), .time = events->time, .pid = events->pid,
+		.tid = events->tid, .cpu = events->cpu, .is_event = true,
+		.nr_unlisted = events->nr_found - 1,
+	};
+}
 
-	if (what & TRIGGER_WHEN)
+static struct snapshot_cause describe_one(const struct triggers *triggers, enum trigger trigger)
+{
+	struct snapshot_cause cause = snapshot_cause__now("time");
+
+	if (trigger == TRIGGER_WHEN)
 		return describe_durations(&triggers->when);
-	if (what & TRIGGER_EVENT) {
-		cause = (struct snapshot_cause){
-			.reason = evsel__name(events->evsel), .time = events->time,
-			.pid = events->pid, .tid = events->tid, .cpu = events->cpu,
-			.is_event = true,
-		};
-	} else if (what & TRIGGER_CONTROL) {
+	if (trigger == TRIGGER_EVENT) {
+		cause = describe_events(&triggers->events);
+	} else if (trigger == TRIGGER_CONTROL) {
 		cause.reason = "control";
-	} else if (what & TRIGGER_SNAPSHOT) {
+	} else if (trigger == TRIGGER_SNAPSHOT) {
+		cause.reason = "signal";
 		cause.pid = cause.tid = triggers->signal_pid;
-	} else if (what & TRIGGER_TIME) {
-		cause.reason = "time";
-	} else {
-		return snapshot_cause__exit();
 	}
 	if (snapshot_cause__is_other(&cause))
 		snapshot_cause__find_comm(&cause);
 	return cause;
+}
+
+/* Describe the requests in @what, those that say most first; the end, if there are none. */
+static struct snapshot_cause describe(const struct triggers *triggers, unsigned int what)
+{
+	static const enum trigger order[] = {
+		TRIGGER_WHEN, TRIGGER_EVENT, TRIGGER_CONTROL, TRIGGER_SNAPSHOT, TRIGGER_TIME,
+	};
+	struct snapshot_cause cause, other;
+	bool found = false;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(order); i++) {
+		if (!(what & order[i]))
+			continue;
+		other = describe_one(triggers, order[i]);
+		if (found)
+			snapshot_cause__merge(&cause, &other);
+		else
+			cause = other;
+		found = true;
+	}
+	return found ? cause : snapshot_cause__exit();
 }
 
 /*
@@ -151,6 +175,10 @@ static int hold_back(struct capture *capture, unsigned int what, struct snapshot
 	what &= ~held;
 	if (triggers->waiting && what & (TRIGGER_AFTER | TRIGGER_STOP)) {
 		triggers->waiting = false;
+		if (what & TRIGGER_SNAPSHOTS & ~capture->refused) {
+			*cause = describe(triggers, what & ~capture->refused);
+			snapshot_cause__merge(&capture->held_cause, cause);
+		}
 		*cause = capture->held_cause;
 		return what | capture->held;
 	}

@@ -71,6 +71,22 @@ control ping && control ping || error "no answer to 'ping'"
 recorder_stop "$work/data"
 reports '\[ perf record: 5 events took no snapshot'
 
+for after in '' --after=500ms; do
+	subtest "all requests that are seen at once are told${after:+ (--after)}"
+	start --switch-output $after
+	recorder_suspend
+	for _ in 1 2 3 4 5; do
+		"$marker"
+	done
+	kill -USR2 "$recorder"
+	kill -CONT "$recorder"
+	wait_until 20 nr_files 1 || error "no file"
+	recorder_stop
+	reports 'Snapshot 1 (sched:sched_process_exec)'
+	reports 'The same snapshot is for signal by '
+	reports 'The same snapshot is for 4 more requests'
+done
+
 subtest "--keep-first: the first two"
 start --keep-first=2
 storm 2
