@@ -207,6 +207,12 @@ static void print_kept(const struct summary *summary, const struct keep_stats *s
 		 megabytes(stats->bytes));
 }
 
+/* Round up: a threshold below a duration would let it take a snapshot. */
+static double threshold_ms(u64 ns)
+{
+	return (double)DIV_ROUND_UP(ns, NSEC_PER_USEC) / USEC_PER_MSEC;
+}
+
 static void print_quantiles(const struct when *when, unsigned int condition)
 {
 	struct when_quantiles quantiles;
@@ -221,7 +227,11 @@ static void print_quantiles(const struct when *when, unsigned int condition)
 		   "%.3f ms, longest %.3f ms", when->conditions[condition].text,
 		   quantiles.nr_too_long, quantiles.nr, quantiles.median_ns / 1e6,
 		   quantiles.p99_ns / 1e6, quantiles.p999_ns / 1e6, quantiles.max_ns / 1e6);
-	print_line("Once an hour at most: >%.3f ms", quantiles.hourly_ns / 1e6);
+	if (quantiles.hourly_ns)
+		print_line("Once an hour at most: >%.3f ms", threshold_ms(quantiles.hourly_ns));
+	else
+		print_line("Not once in %.1f s: >%.3f ms; measure for an hour to find the threshold of one in an hour",
+			   seconds(quantiles.measured_ns), threshold_ms(quantiles.max_ns));
 }
 
 void summary__triggers(const struct summary *summary, const struct trigger_limit *limit,

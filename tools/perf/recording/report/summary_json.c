@@ -247,7 +247,8 @@ static void put_quantiles(struct json *json, const struct when_quantiles *quanti
 	put_time(json, "p99", quantiles->p99_ns);
 	put_time(json, "p999", quantiles->p999_ns);
 	put_time(json, "longest", quantiles->max_ns);
-	put_time(json, "hourly", quantiles->hourly_ns);
+	if (quantiles->hourly_ns)
+		put_time(json, "hourly", quantiles->hourly_ns);
 }
 
 void summary_json__triggers(const struct when *when, u64 nr_stopped)

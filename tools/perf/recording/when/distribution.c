@@ -25,7 +25,9 @@ static u64 exceeded_by(const struct duration_distribution *distribution, u64 nr)
 struct when_quantiles when_quantiles__compute(const struct duration_distribution *distribution,
 					      u64 threshold_ns, u64 measured_ns)
 {
-	struct when_quantiles quantiles = { .max_ns = distribution->max_ns };
+	struct when_quantiles quantiles = {
+		.max_ns = distribution->max_ns, .measured_ns = measured_ns,
+	};
 	u32 bucket;
 
 	for (bucket = 0; bucket < DURATION_BUCKETS; bucket++) {
@@ -36,6 +38,8 @@ struct when_quantiles when_quantiles__compute(const struct duration_distribution
 	quantiles.median_ns = exceeded_by(distribution, quantiles.nr / 2);
 	quantiles.p99_ns = exceeded_by(distribution, quantiles.nr / 100);
 	quantiles.p999_ns = exceeded_by(distribution, quantiles.nr / 1000);
-	quantiles.hourly_ns = exceeded_by(distribution, measured_ns / NSEC_PER_HOUR);
+	if (quantiles.nr && measured_ns >= NSEC_PER_HOUR)
+		quantiles.hourly_ns = max(exceeded_by(distribution, measured_ns / NSEC_PER_HOUR),
+					  (u64)1);
 	return quantiles;
 }

@@ -14,8 +14,9 @@
  * @nr_too_long: number of those longer than the threshold, or in the same bucket
  * @median_ns, @p99_ns, @p999_ns: half, 99 % and 99.9 % of the durations were not longer [ns]
  * @max_ns:	the longest [ns]
- * @hourly_ns:	a threshold that at most one duration an hour would be longer than, at this rate
- *		[ns]
+ * @hourly_ns:	a threshold that at most one duration an hour was longer than [ns]; 0: none is
+ *		known, as less than an hour was measured
+ * @measured_ns: how long the durations were counted
  */
 struct when_quantiles {
 	u64	nr;
@@ -25,6 +26,7 @@ struct when_quantiles {
 	u64	p999_ns;
 	u64	max_ns;
 	u64	hourly_ns;
+	u64	measured_ns;
 };
 
 /**

@@ -531,8 +531,8 @@ note "$line"
 ((BASH_REMATCH[1] >= 1 && BASH_REMATCH[2] >= 3 && BASH_REMATCH[2] <= 101 &&
 	BASH_REMATCH[3] >= 101)) ||
 	error "the median or the longest is wrong"
-reports -E 'Once an hour at most: >[0-9]{3,}\.'
-[ "$(grep -c 'Once an hour' "$work/record.err")" = 1 ] || error "a threshold without durations"
+reports -E 'Not once in [0-9.]+ s: >[0-9]{3,}\.'
+[ "$(grep -c 'Not once in ' "$work/record.err")" = 1 ] || error "a threshold without durations"
 reports -F "if comm==no$comm: there were no durations"
 ls "$work"/data* 2> /dev/null && error "a file"
 

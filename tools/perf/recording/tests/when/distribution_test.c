@@ -72,12 +72,14 @@ static void test_quantiles(void)
 	add(1000);
 	add(1000000);
 	add(1000000000);
-	check(when_quantiles__compute(&distribution, 1, HOUR / 60).hourly_ns == 1000000000,
-	      "of less than an hour, the longest may come once an hour");
+	check(!when_quantiles__compute(&distribution, 1, HOUR - 1).hourly_ns,
+	      "less than an hour does not tell the threshold of once an hour");
 	check(is_near(when_quantiles__compute(&distribution, 1, HOUR).hourly_ns, 1000000),
 	      "of an hour, one is longer than the threshold of once an hour");
 	check(is_near(when_quantiles__compute(&distribution, 1, 2 * HOUR).hourly_ns, 1000),
 	      "of two hours, two are");
+	check(when_quantiles__compute(&distribution, 1, 3 * HOUR).hourly_ns == 1,
+	      "of three hours, all are");
 }
 
 int main(void)
