@@ -124,6 +124,18 @@ subtest "limits of triggers have no effect without a trigger"
 configured 'cooldown = 10s' 'keep-first = 3' 'after = 2s'
 perf_record -e page-faults/no-overwrite/u -o "$work/out/plain" -- true
 
+subtest "the configuration of the package works, with all that its comments suggest"
+sed 's/^\t#\([a-z-]* = \)/\t\1/; s,/overwrite/,,g; /exec-snapshot =/d' \
+	"${TOP:-$tests_dir/../../..}/packaging/systemd/default.conf" > "$work/config"
+(cd "$work" && "$PERF" record -o "$work/out/default" -- true) > "$work/record.err" 2>&1
+status=$?
+if grep -q 'Cannot judge durations' "$work/record.err"; then
+	inconclusive "$(grep -m 1 'Cannot judge' "$work/record.err")"
+else
+	[ $status = 0 ] || error "exit status $status"
+	reports 'syscall(fsync,fdatasync)>500ms: [0-9]* duration'
+fi
+
 for line in 'compression-level = x' 'cooldown = x' 'keep-first = -1' 'mmap-pages = 1.5' \
 	'switch-max-size = 5' 'switch-output = x' \
 	'switch-max-files = x' 'write-buffer = 1K' 'event = no:event' \
