@@ -28,7 +28,6 @@ int when__iterate(struct bpf_link *link, struct duration_words *words, u64 now, 
 	words->now = now;
 	words->next = 0;
 	err = bpf_link__iterate(link);
-	words->checked = now;
 	*next = words->next;
 	return err;
 }

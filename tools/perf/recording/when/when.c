@@ -25,25 +25,6 @@
 /* How often cgroups are looked up */
 #define LOOKUP_NS	NSEC_PER_SEC
 
-/* Durations that were reported while they were open; a power of two */
-#define MAX_OPEN	16384
-#define OPEN_BITS	14
-
-/* Places of the table where one of them may be */
-#define MAX_PROBES	64
-
-/**
- * struct when_open - a duration that was reported while it was open; @begin 0: none
- *
- * A table of them is indexed by a hash. If all places for one are taken, it replaces the one that
- * began first, which would be reported once more when it ends.
- */
-struct when_open {
-	u64	begin;
-	u64	task;
-	u32	condition;
-};
-
 int when__add(struct when *when, const char *option, const char *text)
 {
 	struct when_condition *conditions;
@@ -78,42 +59,6 @@ void when__clear(struct when *when)
  * Begin and end
  */
 
-/* Return: where a duration is in the table; if it is not there, where to note it. */
-static struct when_open *find_open(struct when *when, const struct duration_report *judged)
-{
-	u64 hash = (judged->begin ^ judged->task * 0x9e3779b97f4a7c15ULL ^ judged->condition) *
-		   0x9e3779b97f4a7c15ULL >> (64 - OPEN_BITS);
-	struct when_open *best = &when->reported[hash], *open;
-	unsigned int i;
-
-	for (i = 0; i < MAX_PROBES; i++) {
-		open = &when->reported[(hash + i) & (MAX_OPEN - 1)];
-		if (open->begin == judged->begin && open->task == judged->task &&
-		    open->condition == judged->condition)
-			return open;
-		if (open->begin < best->begin)		/* 0 is the first of all */
-			best = open;
-	}
-	return best;
-}
-
-/* Is this the end of a duration that was reported before? Note it if it is open. */
-static bool was_reported(struct when *when, const struct duration_report *judged)
-{
-	struct when_open *open = find_open(when, judged);
-	bool same = open->begin == judged->begin && open->task == judged->task &&
-		    open->condition == judged->condition;
-
-	if (judged->open)
-		*open = (struct when_open){
-			.begin = judged->begin, .task = judged->task,
-			.condition = judged->condition,
-		};
-	else if (same)
-		open->begin = 0;
-	return same;
-}
-
 static void take(void *arg, const struct duration_report *judged)
 {
 	const struct when_condition *condition;
@@ -124,8 +69,7 @@ static void take(void *arg, const struct duration_report *judged)
 	if (judged->condition >= when->nr)
 		return;
 	condition = &when->conditions[judged->condition];
-	if (was_reported(when, judged) || !when->enabled ||
-	    judged->end < when->enabled)
+	if (!when->enabled || judged->end < when->enabled)
 		return;
 	when->nr_too_long[judged->condition]++;
 	when->last_end = max_t(u64, when->last_end, judged->end);
@@ -154,9 +98,6 @@ static int open_fds(struct when *when)
 
 	when->fd = epoll_create1(EPOLL_CLOEXEC);
 	when->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	when->reported = calloc(MAX_OPEN, sizeof(*when->reported));
-	if (!when->reported)
-		return -ENOMEM;
 	err = when->fd < 0 ? -errno : add_fd(when, when->timer_fd);
 	return err ?: add_fd(when, when_programs__fd(when->programs));
 }
@@ -210,7 +151,6 @@ void when__close(struct when *when)
 	}
 	when_programs__delete(when->programs);
 	when->programs = NULL;
-	zfree(&when->reported);
 	when->fd = when->timer_fd = -1;
 }
 

@@ -29,8 +29,6 @@ struct when_programs;
 /* Reports of one when__process() that are kept; more are counted */
 #define WHEN_MAX_REPORTS	8
 
-struct when_open;
-
 /**
  * struct when
  * @conditions:	@nr of them, owned
@@ -41,7 +39,6 @@ struct when_open;
  * @timer_fd:	for the next check or lookup
  * @next_lookup: when to look up cgroups again [ns]; 0: no condition has one
  * @enabled:	time from which on durations count [ns]; 0: they do not yet
- * @reported:	durations that were reported while they were open
  * @reports:	what the last when__process() found, in the order of their ends
  * @nr_reports:	number of them, also of those beyond WHEN_MAX_REPORTS
  * @last_end:	when the last of them ended [ns]
@@ -56,7 +53,6 @@ struct when {
 	int			 timer_fd;
 	u64			 next_lookup;
 	u64			 enabled;
-	struct when_open	*reported;
 	struct when_report	 reports[WHEN_MAX_REPORTS];
 	unsigned int		 nr_reports;
 	u64			 last_end;

@@ -429,6 +429,13 @@ kill -CONT "$recorder"
 wait_until 20 grep -q 'Snapshot 2 (syscall' "$work/record.err" || error "no second snapshot"
 recorder_stop
 
+subtest "a duration that is too long in the cooldown, and ends after it, is counted once"
+start 'syscall>23ms' --cooldown=2s
+make syscall 41 43 3001
+recorder_stop
+grep -q " if comm==$who: 3 durations " "$work/record.err" ||
+	error "not 3 durations: $(grep 'durations\? ' "$work/record.err")"
+
 subtest "100,000 durations: each is reported, counted, or known to be neither"
 who=${comm}w
 for limit in --cooldown=1h --after=10m; do

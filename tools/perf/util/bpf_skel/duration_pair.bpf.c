@@ -33,10 +33,12 @@ struct pt_regs___when {
  * @begin:	[ns]; 0: another CPU has ended it, and removes it now. It changes if the kernel uses
  *		this memory for another duration.
  * @sp:		stack pointer at the beginning of the call
+ * @told:	see durations_report.bpf.h; at first, the same as @begin
  */
 struct open_pair {
 	__u64			begin;
 	__u64			sp;
+	__u64			told;
 	struct duration_owner	owner;
 	__u32			cpu;
 	__u32			unused;
@@ -111,9 +113,16 @@ static __always_inline void begin(__u64 key, __u64 sp)
 	if (!passes(task, pair.owner.comm, 0))
 		return;
 	pair.cpu = bpf_get_smp_processor_id();
-	pair.begin = bpf_ktime_get_ns();
+	pair.begin = pair.told = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&pairs, &key, &pair, BPF_ANY))
 		__sync_fetch_and_add(&words.nr_ignored, 1);
+}
+
+/* Copy a duration that is then removed from the map. No check reports it any more. */
+static __always_inline void take_over(struct open_pair *pair, struct open_pair *open)
+{
+	*pair = *open;
+	pair->told = __sync_lock_test_and_set(&open->told, 0);
 }
 
 /* Judge a duration that ends, and has been removed from the map. */
@@ -126,6 +135,7 @@ static __always_inline void finish(const struct open_pair *pair, __u64 key)
 			.begin = pair->begin, .end = now, .owner = &pair->owner,
 			.kind = DURATION_PAIR, .cpu = bpf_get_smp_processor_id(),
 			.key = constants.end_field.size ? key : 0,
+			.told_until = pair->told,
 		};
 		judge(&measured);
 	}
@@ -145,8 +155,9 @@ static __always_inline void end(__u64 key, __u64 sp)
 		return;
 	barrier();
 	pair = *open;
-	if (!since || __sync_val_compare_and_swap(&open->begin, since, 0) != since)
+	if (!since || !exchange(&open->begin, since, 0))
 		return;
+	pair.told = __sync_lock_test_and_set(&open->told, 0);
 	bpf_map_delete_elem(&pairs, &key);
 	finish(&pair, key);
 }
@@ -171,7 +182,7 @@ int BPF_PROG(on_exit, struct task_struct___when *task)
 
 	if (!open)
 		return 0;
-	pair = *open;
+	take_over(&pair, open);
 	bpf_map_delete_elem(&pairs, &key);
 	finish(&pair, key);
 	return 0;
@@ -205,7 +216,7 @@ int BPF_PROG(on_exec, struct task_struct___when *task, int old_tid)
 	open = find(task, old_key);
 	if (!open)
 		return 0;
-	pair = *open;
+	take_over(&pair, open);
 	bpf_map_delete_elem(&pairs, &old_key);
 	if (constants.calls || find(task, key))
 		return 0;
@@ -265,8 +276,9 @@ int end_probe(struct pt_regs___when *regs)
 static long check_pair(void *map, __u64 *key, struct open_pair *open, void *unused)
 {
 	struct duration_owner owner;
-	__u64 since, crosses;
+	__u64 since, crosses, told_until;
 
+	told_until = __sync_fetch_and_add(&open->told, 0);
 	since = *(volatile __u64 *)&open->begin;
 	if (!since || since >= words.now)
 		return 0;
@@ -280,6 +292,7 @@ static long check_pair(void *map, __u64 *key, struct open_pair *open, void *unus
 			.begin = since, .end = words.now, .owner = &owner,
 			.kind = DURATION_PAIR, .cpu = open->cpu, .open = true,
 			.key = constants.end_field.size ? *key : 0,
+			.told = &open->told, .told_until = told_until,
 		};
 		judge(&measured);
 	}

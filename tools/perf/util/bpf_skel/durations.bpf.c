@@ -101,8 +101,9 @@ struct irqaction___when {
  * @waits:	could run, on the queue of the CPU @waits_on at first
  * @call:	is in the system call @call_number, which began on the rq at the address @call_rq
  *		when its clock was @call_rq_clock
+ * @told:	see durations_report.bpf.h; by kind
  *
- * A slot is one cache line.
+ * Only what is too long needs the second cache line of a slot.
  */
 struct task_times {
 	__u64	owner;
@@ -115,6 +116,7 @@ struct task_times {
 	__u32	call_number;
 	__u16	waits_on;
 	__u16	off_state;
+	__u64	told[DURATION_SYSCALL + 1];
 } __attribute__((aligned(64)));
 
 /* Slots of tasks, by slot_of() */
@@ -187,6 +189,12 @@ static __always_inline bool is_long(enum duration_kind kind, __u64 begin, __u64 
 static __always_inline __u32 cpu_of(struct task_struct___when *task)
 {
 	return ((struct task_struct___cpu *)task)->thread_info.cpu;
+}
+
+/* A duration ends, whose beginning is cleared. Return: @told_until of its struct measured. */
+static __always_inline __u64 end_told(struct task_times *times, enum duration_kind kind, __u64 now)
+{
+	return __sync_lock_test_and_set(&times->told[kind], now);
 }
 
 /*
@@ -370,6 +378,7 @@ static __always_inline void run(struct task_struct___when *task, struct task_tim
 		struct measured measured = {
 			.begin = waits, .end = now, .task = task, .kind = DURATION_SCHED_DELAY,
 			.cpu = cpu, .turns_cpu = waits_on,
+			.told_until = end_told(times, DURATION_SCHED_DELAY, now),
 			.turns = bpf_map_lookup_elem(&turns, &waits_on),
 		};
 		judge(&measured);
@@ -378,6 +387,7 @@ static __always_inline void run(struct task_struct___when *task, struct task_tim
 		struct measured measured = {
 			.begin = off, .end = now, .task = task, .kind = DURATION_OFF_CPU,
 			.cpu = cpu, .number = times->off_state,
+			.told_until = end_told(times, DURATION_OFF_CPU, now),
 		};
 		judge(&measured);
 	}
@@ -417,7 +427,7 @@ static __always_inline void stop(struct task_struct___when *task, __u64 now, __u
 	if (judges(DURATION_ON_CPU) && is_long(DURATION_ON_CPU, runs, now)) {
 		struct measured measured = {
 			.begin = runs, .end = now, .task = task, .kind = DURATION_ON_CPU,
-			.cpu = cpu,
+			.cpu = cpu, .told_until = end_told(times, DURATION_ON_CPU, now),
 		};
 		judge(&measured);
 	}
@@ -593,6 +603,7 @@ static __always_inline void end_call(struct task_struct___when *task)
 		struct measured measured = {
 			.begin = call, .end = now, .task = task, .kind = DURATION_SYSCALL,
 			.cpu = bpf_get_smp_processor_id(), .number = times->call_number,
+			.told_until = end_told(times, DURATION_SYSCALL, now),
 		};
 		judge(&measured);
 	}
@@ -726,21 +737,28 @@ static __always_inline void note_next(enum duration_kind kind, __u64 begin)
 	}
 }
 
-static __always_inline void check(struct task_struct___when *task, enum duration_kind kind,
-				  __u64 begin, __u32 number, __u32 waits_on)
+/* @since: the word of @times that has the beginning */
+static __always_inline void check(struct task_struct___when *task, struct task_times *times,
+				  enum duration_kind kind, const __u64 *since, __u32 number,
+				  __u32 waits_on)
 {
+	__u64 begin = *since;
 	struct measured measured = {
 		.begin = begin, .end = words.now, .task = task, .kind = kind, .open = true,
 		.cpu = cpu_of(task), .number = number,
 		.turns_cpu = waits_on,
+		.told = &times->told[kind],
 	};
 
 	if (!judges(kind) || !begin || begin >= words.now)
 		return;
 	if (kind == DURATION_SCHED_DELAY)
 		measured.turns = bpf_map_lookup_elem(&turns, &waits_on);
-	if (is_long(kind, begin, words.now))
-		judge(&measured);
+	if (is_long(kind, begin, words.now)) {
+		measured.told_until = __sync_fetch_and_add(measured.told, 0);
+		if (*(volatile const __u64 *)since == begin)
+			judge(&measured);
+	}
 	note_next(kind, begin);
 }
 
@@ -762,12 +780,12 @@ int check_open(struct iterator *iterator)
 	if (!times)
 		return 0;
 	if (!is_on_cpu(task, false)) {
-		check(task, DURATION_SCHED_DELAY, times->waits, 0, times->waits_on);
-		check(task, DURATION_OFF_CPU, times->off, times->off_state, 0);
+		check(task, times, DURATION_SCHED_DELAY, &times->waits, 0, times->waits_on);
+		check(task, times, DURATION_OFF_CPU, &times->off, times->off_state, 0);
 	}
 	if (is_on_cpu(task, true))
-		check(task, DURATION_ON_CPU, times->runs, 0, 0);
-	check(task, DURATION_SYSCALL, times->call, times->call_number, 0);
+		check(task, times, DURATION_ON_CPU, &times->runs, 0, 0);
+	check(task, times, DURATION_SYSCALL, &times->call, times->call_number, 0);
 	return 0;
 }
 

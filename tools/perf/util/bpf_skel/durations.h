@@ -180,9 +180,7 @@ struct duration_constants {
 
 /**
  * struct duration_words - what perf record and the programs share
- * @checked:	when open durations were checked last, by a check that is over: those that were too
- *		long then are reported already [ns]
- * @now:	time of this check; perf record writes both
+ * @now:	time of this check [ns]; perf record writes it
  * @next:	when the next open duration will be too long, at the end of a check; 0: no such
  * @nr_tasks:	tasks that are followed
  * @nr_ignored:	tasks, or open durations of DURATION_PAIR, that are not, as there are too many
@@ -195,7 +193,6 @@ struct duration_constants {
  *		descendants belong to it; 0: there is none; perf record writes it
  */
 struct duration_words {
-	__u64	checked;
 	__u64	now;
 	__u64	next;
 	__u64	nr_tasks;
@@ -213,7 +210,6 @@ struct duration_words {
  * @begin:	[ns]
  * @end:	[ns]; if @open, when that was noticed
  * @key:	value of the field of DURATION_PAIR, or 0
- * @task:	address of the task: its tid may change before the duration ends
  * @cgroup:	id of the cgroup (v2) of the task
  * @condition:	index of the condition
  * @open:	the duration has not ended
@@ -230,7 +226,6 @@ struct duration_report {
 	__u64	begin;
 	__u64	end;
 	__u64	key;
-	__u64	task;
 	__u64	cgroup;
 	__u32	condition;
 	__u32	open;

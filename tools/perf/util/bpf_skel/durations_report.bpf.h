@@ -4,6 +4,16 @@
  *
  * Included by the programs that measure durations. They call judge() only for durations that are
  * longer than the lowest threshold of their kind, so nothing here costs anything below it.
+ *
+ * A duration is reported once for each condition that it meets: by the first check that finds it
+ * too long, or else at its end. With each duration that can be open, there is a word, "told". Both
+ * sides change it by an atomic instruction, with a value that it never had before:
+ *
+ *	check	read it; read the beginning; if that is too long, and before the first report of
+ *		it, exchange what was read for the time of the check; if that fails, the duration
+ *		has ended: do not report it
+ *	end	clear the beginning; if it was too long, exchange the word for the time of the end;
+ *		what had become too long before the time that was in it is reported
  */
 #ifndef PERF_BPF_SKEL_DURATIONS_REPORT_H
 #define PERF_BPF_SKEL_DURATIONS_REPORT_H
@@ -54,12 +64,16 @@ struct duration_owner {
  * @task:	whose duration it is; NULL: @owner's, which has passed the filters
  * @open:	not ended at @end
  * @number:	see struct duration_report
+ * @told_until: what became too long before this time was reported by a check [ns]
+ * @told:	if @open, the word that @told_until was read from
  * @turns:	of the CPU that the task waited for; NULL for other kinds than DURATION_SCHED_DELAY
  */
 struct measured {
 	__u64				 begin;
 	__u64				 end;
 	__u64				 key;
+	__u64				 told_until;
+	__u64				*told;
 	struct task_struct___when	*task;
 	const struct duration_owner	*owner;
 	const struct duration_turns	*turns;
@@ -158,7 +172,6 @@ static __always_inline void fill(struct duration_report *report, const struct me
 	report->begin = measured->begin;
 	report->end = measured->end;
 	report->key = measured->key;
-	report->task = owner->task;
 	report->cgroup = owner->cgroup;
 	report->condition = constants.first_condition + condition;
 	report->open = measured->open;
@@ -184,18 +197,12 @@ static __always_inline void copy_turns(struct duration_report *report,
 		report->turns[i] = turns->turn[i];
 }
 
-/* @crossed: when the duration became too long */
 static __always_inline void send(const struct measured *measured,
-				 const struct duration_owner *owner, __u32 condition, __u64 crossed)
+				 const struct duration_owner *owner, __u32 condition)
 {
 	struct duration_report *report;
 
 	if (measured->end < words.quiet_until) {
-		/*
-		 * Reports of ends are compared with those of checks. Here, do not count one twice.
-		 */
-		if (crossed < words.checked)
-			return;
 		__sync_fetch_and_add(&words.nr_quiet[condition & (DURATION_MAX_CONDITIONS - 1)], 1);
 		return;
 	}
@@ -233,12 +240,17 @@ static __always_inline void count(__u32 condition, __u64 ns)
 		distribution->max_ns = ns;	/* of two CPUs at a time, one may win */
 }
 
+static __always_inline bool exchange(__u64 *word, __u64 old, __u64 new)
+{
+	return __sync_val_compare_and_swap(word, old, new) == old;
+}
+
 /* Report a duration to perf record once for each condition that it meets. */
 static __noinline void judge(const struct measured *measured)
 {
 	const volatile struct duration_condition *condition;
+	__u64 crossed, told = measured->told_until;
 	struct duration_owner owner;
-	__u64 crossed;
 	__u32 i;
 
 	if (measured->task)
@@ -260,14 +272,17 @@ static __noinline void judge(const struct measured *measured)
 			continue;
 		}
 		crossed = measured->begin + condition->threshold_ns;
-		if (crossed >= measured->end)
+		if (crossed >= measured->end || crossed < measured->told_until)
 			continue;
-		/* An earlier check has reported what is still open. */
-		if (measured->open && crossed < words.checked)
+		if (!names(i, measured->number) ||
+		    (measured->task && !passes(measured->task, owner.comm, i)))
 			continue;
-		if (names(i, measured->number) &&
-		    (!measured->task || passes(measured->task, owner.comm, i)))
-			send(measured, &owner, i, crossed);
+		if (measured->told && told != measured->end) {
+			if (!exchange(measured->told, told, measured->end))
+				goto out;	/* it has ended */
+			told = measured->end;
+		}
+		send(measured, &owner, i);
 	}
 out:
 	/* The verifier looks at the register of the result, which the compiler leaves as it is. */
