@@ -33,6 +33,20 @@ struct when_pair {
 	struct bpf_link			*thread_links[3];
 };
 
+/* perf probe may put a probe of a call behind the instructions that set up the stack [bytes]. */
+#define MAX_PROLOGUE	64
+
+/*
+ * Are the events the call and the return of one function? Only then the stack pointers of both tell
+ * which return belongs to which call.
+ */
+static bool is_call(const struct when_tracepoint *begin, const struct when_tracepoint *end)
+{
+	return end->is_return && begin->kind == TRACEPOINT_PROBE && !begin->is_return &&
+	       !strcmp(begin->place, end->place) && begin->offset >= end->offset &&
+	       begin->offset - end->offset < MAX_PROLOGUE;
+}
+
 static void fill_constants(struct when_pair *pair, const struct when_condition *condition,
 			   unsigned int index, const struct when_setup *setup)
 {
@@ -45,7 +59,7 @@ static void fill_constants(struct when_pair *pair, const struct when_condition *
 	constants->nr_conditions = 1;
 	constants->conditions[0] = condition->judged;
 	constants->first_condition = index;
-	constants->calls = pair->end.is_return;
+	constants->calls = is_call(&pair->begin, &pair->end);
 	constants->begin_field = pair->begin.field;
 	constants->end_field = pair->end.field;
 }

@@ -26,11 +26,25 @@ static char *read_file(const struct when_tracepoint *tracepoint, const char *fil
 	return text;
 }
 
+/* Parse where a probe is: @text is followed by a blank, or ends there. */
+static void parse_place(struct when_tracepoint *tracepoint, char *text, char separator)
+{
+	char *offset;
+
+	text[strcspn(text, "\n ")] = '\0';
+	offset = strrchr(text, separator);
+	if (offset) {
+		*offset = '\0';
+		tracepoint->offset = strtoull(offset + 1, NULL, 0);
+	}
+	snprintf(tracepoint->place, sizeof(tracepoint->place), "%s", text);
+}
+
 /*
- * Look for an event in a list of probes, such as uprobe_events: "p:GROUP/NAME PATH:OFFSET". Return:
- * 'p', 'r' for the return of a function, or 0.
+ * Look for an event in a list of probes, such as uprobe_events: "p:GROUP/NAME PATH:OFFSET".
+ * @separator: before OFFSET. Return: 'p', 'r' for the return of a function, or 0.
  */
-static char probe_type(const struct when_tracepoint *tracepoint, const char *list)
+static char probe_type(struct when_tracepoint *tracepoint, const char *list, char separator)
 {
 	char *path = get_tracing_file(list), line[1024], event[300], type = '\0';
 	FILE *input = path ? fopen(path, "re") : NULL;
@@ -41,10 +55,12 @@ static char probe_type(const struct when_tracepoint *tracepoint, const char *lis
 		return '\0';
 	len = snprintf(event, sizeof(event), ":%s/%s ", tracepoint->system, tracepoint->name);
 	while (!type && fgets(line, sizeof(line), input)) {
-		const char *colon = strchr(line, ':');
+		char *colon = strchr(line, ':');
 
-		if (colon && !strncmp(colon, event, len))
-			type = line[0];
+		if (!colon || strncmp(colon, event, len))
+			continue;
+		type = line[0];
+		parse_place(tracepoint, colon + len, separator);
 	}
 	fclose(input);
 	return type;
@@ -52,8 +68,8 @@ static char probe_type(const struct when_tracepoint *tracepoint, const char *lis
 
 static void find_kind(struct when_tracepoint *tracepoint)
 {
-	char type = probe_type(tracepoint, "uprobe_events") ?:
-		    probe_type(tracepoint, "kprobe_events");
+	char type = probe_type(tracepoint, "uprobe_events", ':') ?:
+		    probe_type(tracepoint, "kprobe_events", '+');
 
 	if (type)
 		tracepoint->kind = TRACEPOINT_PROBE;

@@ -28,6 +28,8 @@ enum tracepoint_kind {
  * @kind:	see above
  * @id:		of perf events
  * @is_return:	a probe at the return of a function
+ * @place:	of a probe: the file, or the symbol in the kernel
+ * @offset:	of a probe, from there; of @is_return, that of the function
  * @field:	of its records; @field.size is 0 if none was asked for
  */
 struct when_tracepoint {
@@ -36,6 +38,8 @@ struct when_tracepoint {
 	enum tracepoint_kind	kind;
 	u32			id;
 	bool			is_return;
+	char			place[256];
+	u64			offset;
 	struct duration_field	field;
 };
 

@@ -102,10 +102,21 @@ if probe "$group:call=delayed" && probe "$group:back=delayed%return"; then
 	make recursive "${lengths[@]}"
 	wait_until 10 nr_reported 5 || note "fewer than 5 reports"
 	check 23
-	"$PERF" probe -q -d "$group:*" 2> /dev/null
 else
 	inconclusive "no uprobe: $(tail -n 1 "$work/probe.err")"
 fi
+
+subtest "from the call of a function to the return of another one, which it calls"
+if probe "$group:outer=make_call"; then
+	start "$group:outer..$group:back__return>23ms" --advise
+	make recursive "${lengths[@]}"
+	recorder_stop
+	grep -q ' of 11 durations are too long' "$work/record.err" ||
+		error "not 11 durations: $(grep durations "$work/record.err")"
+else
+	inconclusive "no uprobe: $(tail -n 1 "$work/probe.err")"
+fi
+"$PERF" probe -q -d "$group:*" 2> /dev/null
 
 # usdt NAME: print the place of a static probe of the helper, as uprobe_events wants it
 usdt() {
