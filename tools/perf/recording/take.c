@@ -186,9 +186,11 @@ static void convert_duration(clockid_t clock, struct when_report *report)
 {
 	if (!report->condition)
 		return;
-	if (clock_pair__from_monotonic(clock, &report->begin) ||
-	    clock_pair__from_monotonic(clock, &report->end))
+	/* Two readings of the clocks would differ, and the length with them. */
+	if (clock_pair__from_monotonic(clock, &report->end))
 		report->begin = report->end = 0;
+	else
+		report->begin = report->end - report->ns;
 }
 
 /* Convert the times of durations to the clock of the events; 0 if that cannot be done. */
