@@ -164,7 +164,7 @@ static u64 min_open_ns(const struct when *when)
 	u64 min_ns = 0;
 	unsigned int i;
 
-	for (i = 0; i < when->nr; i++) {
+	for (i = 0; i < when->nr && !when->measures; i++) {
 		const struct duration_condition *judged = &when->conditions[i].judged;
 
 		if (judged->kind == DURATION_IRQ || judged->kind == DURATION_SOFTIRQ)
@@ -201,12 +201,13 @@ static void arm(const struct when *when, u64 now, u64 next, u64 check_ns)
 
 static int check(struct when *when)
 {
-	u64 now = kernel_clock(), next;
-	int err;
+	u64 now = kernel_clock(), next = 0;
+	int err = 0;
 
 	if (when->next_lookup && now >= when->next_lookup)
 		find_cgroups(when, now);
-	err = when_programs__check(when->programs, now, &next);
+	if (!when->measures)
+		err = when_programs__check(when->programs, now, &next);
 
 	arm(when, now, next, kernel_clock() - now);
 	return err;
@@ -219,8 +220,7 @@ void when__enable(struct when *when)
 	when->enabled = kernel_clock();
 	if (when->measures)
 		when_programs__count(when->programs);
-	else
-		arm(when, when->enabled, 0, 0);
+	arm(when, when->enabled, 0, 0);
 }
 
 int when__process(struct when *when)
