@@ -45,7 +45,7 @@ static void name_what(struct when_report *report, enum duration_kind kind,
 				  softirqs[judged->number]);
 		break;
 	case DURATION_PAIR:
-		if (judged->key)
+		if (report->condition->field)
 			scnprintf(report->what, sizeof(report->what),
 				  judged->key >> 63 ? "%#llx" : "%llu",
 				  judged->key);	/* an address of the kernel, or a number */

@@ -80,6 +80,16 @@ make syscall "${lengths[@]}"
 wait_until 10 nr_reported 5 || note "fewer than 5 reports"
 check 23
 
+subtest "from one tracepoint to another, by a field that is 0"
+start 'syscalls:sys_enter_getpgid..syscalls:sys_enter_getsid>23ms by pid'
+mkdir "$work/python"
+ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$work/python/$comm"
+"$work/python/$comm" -c 'import os, time; os.getpgid(0); time.sleep(0.1); os.getsid(0)'
+wait_until 10 nr_reported 1 || error "no report"
+recorder_stop
+grep -q "$comm (pid [0-9]*, tid [0-9]*[,)].*getsid \(took\|has taken\) .* ms, pid 0" \
+	"$work/record.err" || error "no report with the value of the field"
+
 # The kernel starts timers of its own while a task runs: what else is reported proves nothing.
 subtest "from one tracepoint to another, by a field"
 rm -f "$work"/data*
