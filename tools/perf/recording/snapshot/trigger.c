@@ -129,6 +129,7 @@ void triggers__enable(struct triggers *triggers)
 int triggers__wait(struct triggers *triggers)
 {
 	triggers->waiting = true;
+	when__be_quiet(&triggers->when, 0);
 	return arm_timer(triggers, triggers->after, triggers->after_ns / NSEC_PER_MSEC, 0);
 }
 

@@ -243,7 +243,8 @@ int when__process(struct when *when)
 
 void when__be_quiet(struct when *when, u64 until)
 {
-	when_programs__be_quiet(when->programs, until);
+	if (when->programs)
+		when_programs__be_quiet(when->programs, until);
 }
 
 u64 when__too_long(const struct when *when, unsigned int condition, u64 *nr_quiet)

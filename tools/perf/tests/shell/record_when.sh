@@ -508,6 +508,16 @@ control snapshot || error "--control waits for --after"
 wait_until 20 grep -q 'Snapshot [12] (signal' "$work/record.err" ||
 	error "no snapshot for the signal"
 recorder_stop
+start 'syscall>23ms' --cooldown=1h --after=500ms
+make syscall 41
+wait_until 20 grep -q 'Snapshot 1 ' "$work/record.err" || error "no snapshot"
+make syscall 43
+kill -USR2 "$recorder"
+control ping
+make syscall 47
+wait_until 20 grep -q 'Snapshot 2 ' "$work/record.err" || error "no snapshot for the signal"
+recorder_stop
+reports "The same snapshot is for syscall>23ms if comm==$comm by "
 start 'syscall>1000s' --after=1m
 kill -USR2 "$recorder"
 control ping
