@@ -23,18 +23,16 @@ static u64 exceeded_by(const struct duration_distribution *distribution, u64 nr)
 }
 
 struct when_quantiles when_quantiles__compute(const struct duration_distribution *distribution,
-					      u64 threshold_ns, u64 measured_ns)
+					      u64 measured_ns)
 {
 	struct when_quantiles quantiles = {
-		.max_ns = distribution->max_ns, .measured_ns = measured_ns,
+		.max_ns = distribution->max_ns, .nr_too_long = distribution->nr_too_long,
+		.measured_ns = measured_ns,
 	};
 	u32 bucket;
 
-	for (bucket = 0; bucket < DURATION_BUCKETS; bucket++) {
+	for (bucket = 0; bucket < DURATION_BUCKETS; bucket++)
 		quantiles.nr += distribution->counts[bucket];
-		if (bucket >= duration_bucket(threshold_ns) && distribution->max_ns > threshold_ns)
-			quantiles.nr_too_long += distribution->counts[bucket];
-	}
 	quantiles.median_ns = exceeded_by(distribution, quantiles.nr / 2);
 	quantiles.p99_ns = exceeded_by(distribution, quantiles.nr / 100);
 	quantiles.p999_ns = exceeded_by(distribution, quantiles.nr / 1000);

@@ -11,7 +11,7 @@
 /**
  * struct when_quantiles - of one condition; a quantile is at most 6 % too long
  * @nr:		number of durations
- * @nr_too_long: number of those longer than the threshold, or in the same bucket
+ * @nr_too_long: number of those longer than the threshold
  * @median_ns, @p99_ns, @p999_ns: half, 99 % and 99.9 % of the durations were not longer [ns]
  * @max_ns:	the longest [ns]
  * @hourly_ns:	a threshold that at most one duration an hour was longer than [ns]; 0: none is
@@ -31,10 +31,9 @@ struct when_quantiles {
 
 /**
  * when_quantiles__compute - compute all figures
- * @threshold_ns: of the condition
  * @measured_ns: how long the durations were counted
  */
 struct when_quantiles when_quantiles__compute(const struct duration_distribution *distribution,
-					      u64 threshold_ns, u64 measured_ns);
+					      u64 measured_ns);
 
 #endif

@@ -266,10 +266,8 @@ int when__measure(const struct when *when, unsigned int condition, struct when_q
 		  -ENOMEM;
 
 	if (!err)
-		*quantiles =
-			when_quantiles__compute(distribution,
-						when->conditions[condition].judged.threshold_ns,
-						kernel_clock() - when->enabled);
+		*quantiles = when_quantiles__compute(distribution,
+						     kernel_clock() - when->enabled);
 	free(distribution);
 	return err;
 }

@@ -118,10 +118,12 @@ struct duration_field {
 /**
  * struct duration_distribution - how long the durations of a condition took, whatever its threshold
  * @max_ns:	of the longest
+ * @nr_too_long: number of those longer than the threshold
  * @counts:	by duration_bucket()
  */
 struct duration_distribution {
 	__u64	max_ns;
+	__u64	nr_too_long;
 	__u64	counts[DURATION_BUCKETS];
 };
 

@@ -236,6 +236,8 @@ static __always_inline void count(__u32 condition, __u64 ns)
 	if (!distribution)
 		return;
 	__sync_fetch_and_add(&distribution->counts[bucket], 1);
+	if (ns > constants.conditions[condition & (DURATION_MAX_CONDITIONS - 1)].threshold_ns)
+		__sync_fetch_and_add(&distribution->nr_too_long, 1);
 	if (ns > distribution->max_ns)
 		distribution->max_ns = ns;	/* of two CPUs at a time, one may win */
 }

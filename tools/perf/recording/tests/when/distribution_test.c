@@ -53,32 +53,31 @@ static void test_quantiles(void)
 	struct when_quantiles quantiles;
 	u64 i;
 
-	quantiles = when_quantiles__compute(&distribution, 1000, HOUR);
+	quantiles = when_quantiles__compute(&distribution, HOUR);
 	check(!quantiles.nr && !quantiles.median_ns && !quantiles.max_ns && !quantiles.hourly_ns,
 	      "no durations");
 	for (i = 1; i <= 100000; i++)
 		add(i);
-	quantiles = when_quantiles__compute(&distribution, 200000, HOUR);
+	quantiles = when_quantiles__compute(&distribution, HOUR);
 	check(quantiles.nr == 100000 && quantiles.max_ns == 100000, "the number, and the longest");
 	check(is_near(quantiles.median_ns, 50000), "the median");
 	check(is_near(quantiles.p99_ns, 99000) && quantiles.p999_ns <= 100000 &&
 	      quantiles.p999_ns >= 99900,
 	      "99 % and 99.9 %, never longer than the longest");
-	check(!quantiles.nr_too_long, "none is longer than the threshold");
-	quantiles = when_quantiles__compute(&distribution, 65536, HOUR);
-	check(quantiles.nr_too_long == 100000 - 65535,
-	      "those from the bucket of the threshold on are too long");
+	distribution.nr_too_long = 3;
+	check(when_quantiles__compute(&distribution, HOUR).nr_too_long == 3,
+	      "the number that the programs have compared");
 	memset(&distribution, 0, sizeof(distribution));
 	add(1000);
 	add(1000000);
 	add(1000000000);
-	check(!when_quantiles__compute(&distribution, 1, HOUR - 1).hourly_ns,
+	check(!when_quantiles__compute(&distribution, HOUR - 1).hourly_ns,
 	      "less than an hour does not tell the threshold of once an hour");
-	check(is_near(when_quantiles__compute(&distribution, 1, HOUR).hourly_ns, 1000000),
+	check(is_near(when_quantiles__compute(&distribution, HOUR).hourly_ns, 1000000),
 	      "of an hour, one is longer than the threshold of once an hour");
-	check(is_near(when_quantiles__compute(&distribution, 1, 2 * HOUR).hourly_ns, 1000),
+	check(is_near(when_quantiles__compute(&distribution, 2 * HOUR).hourly_ns, 1000),
 	      "of two hours, two are");
-	check(when_quantiles__compute(&distribution, 1, 3 * HOUR).hourly_ns == 1,
+	check(when_quantiles__compute(&distribution, 3 * HOUR).hourly_ns == 1,
 	      "of three hours, all are");
 }
 
