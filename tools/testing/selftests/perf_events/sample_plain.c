@@ -2,11 +2,14 @@
 /*
  * Test events whose samples the kernel outputs in one go (plain samples), where
  * they have to be output in another way: with a limit, another period, a
- * signal, in another namespace. Change such events while they are written.
+ * signal, a BPF program, in another namespace. Change such events while they
+ * are written.
  */
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
+
+#include <linux/bpf.h>
 
 #include "ring.h"
 
@@ -45,6 +48,12 @@ FIXTURE_TEARDOWN(plain)
 	faults_free(&self->faults);
 }
 
+/* Return header.misc of a sample at @ip. */
+static uint16_t mode_of(uint64_t ip)
+{
+	return ip >> 63 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+}
+
 /*
  * Check the fields of the samples in [@at, @head). @id: 0 for any event.
  * Returns the number of those of task @tid of process @pid, or of all tasks if
@@ -63,7 +72,8 @@ static int check_samples(const struct ring *ring, uint64_t at, uint64_t head,
 		if (record.header.type != PERF_RECORD_SAMPLE)
 			continue;
 		if (record.header.size != sizeof(*sample) ||
-		    (id && sample->id != id) || !sample->ip)
+		    (id && sample->id != id) || !sample->ip ||
+		    record.header.misc != mode_of(sample->ip))
 			return -1;
 		nr += !tid || (sample->pid == pid && sample->tid == tid);
 	}
@@ -177,6 +187,41 @@ TEST_F(plain, each_sample_signals)
 	EXPECT_EQ(0, signals);
 }
 
+/* Load a program that drops each sample. Returns its descriptor, or -1. */
+static int load_dropping_program(void)
+{
+	const struct bpf_insn instructions[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_type = BPF_PROG_TYPE_PERF_EVENT;
+	attr.insn_cnt = sizeof(instructions) / sizeof(*instructions);
+	attr.insns = (uintptr_t)instructions;
+	attr.license = (uintptr_t)"GPL";
+	return syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+}
+
+TEST_F(plain, program_drops_samples)
+{
+	int program = load_dropping_program(), fd = self->ring.fd;
+	uint64_t before, after;
+
+	if (program < 0)
+		SKIP(return, "bpf: %s", strerror(errno));
+	warm_up(self);
+	ASSERT_EQ(0, ioctl(fd, PERF_EVENT_IOC_ENABLE, 0));
+	EXPECT_EQ(5, sample(self, 5));
+	ASSERT_EQ(0, ioctl(fd, PERF_EVENT_IOC_SET_BPF, program));
+	ASSERT_EQ(sizeof(before), read(fd, &before, sizeof(before)));
+	EXPECT_EQ(0, sample(self, 5));
+	ASSERT_EQ(sizeof(after), read(fd, &after, sizeof(after)));
+	EXPECT_LE(before + 5, after);
+	close(program);
+}
+
 /* Count samples of faults of a process that is number 1 of a namespace. */
 static int sample_in_namespace(struct faults *faults)
 {
@@ -236,6 +281,180 @@ TEST_F(plain, inherited)
 }
 
 /*
+ * Open an event of this task only. A switch from this task to its child then
+ * no longer exchanges their events: the child has its inherited ones.
+ */
+static int keep_own_events(void)
+{
+	struct perf_event_attr attr = ATTR_DUMMY();
+
+	return perf_open(&attr, 0, -1);
+}
+
+/* A child's samples signal the owner of its parent's event. */
+TEST_F(plain, inherited_signals)
+{
+	struct perf_event_attr attr = ATTR_FAULTS(.sample_type = FIELDS,
+						  .inherit = 1);
+	int fd = perf_open(&attr, 0, -1), round, i;
+	pid_t child;
+
+	ASSERT_GE(fd, 0)
+		TH_LOG("perf_event_open: %s", strerror(errno));
+	ASSERT_NE(SIG_ERR, signal(SIGIO, count_signal));
+	ASSERT_EQ(0, fcntl(fd, F_SETOWN, getpid()));
+	child = fork();
+	if (!child) {
+		for (round = 0; round < 3; round++) {
+			raise(SIGSTOP);
+			for (i = 0; i < 5; i++)
+				fault(&self->faults, i);
+		}
+		_exit(0);
+	}
+	ASSERT_LE(0, keep_own_events());
+	ASSERT_EQ(0, fcntl(fd, F_SETFL, O_ASYNC));
+	/* This process causes page faults in the first rounds as well. */
+	for (round = 0; round < 3; round++) {
+		ASSERT_EQ(child, waitpid(child, NULL, WUNTRACED));
+		signals = 0;
+		ASSERT_EQ(0, kill(child, SIGCONT));
+	}
+	ASSERT_EQ(child, waitpid(child, NULL, 0));
+	EXPECT_LE(1, signals);
+	close(fd);
+}
+
+/* The filter is that of the parent's event. */
+TEST(inherited_filter)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.sample_type = FIELDS,
+		.sample_period = 1,
+		.inherit = 1,
+	};
+	int id = tracepoint_id("raw_syscalls/sys_enter"), fd, i;
+	char filter[32];
+	struct ring ring;
+	pid_t child;
+
+	REQUIRE_ROOT();
+	if (id < 0)
+		SKIP(return, "no tracepoint raw_syscalls:sys_enter");
+	attr.config = id;
+	ASSERT_EQ(0, pin_to_cpu(nth_cpu(0)));
+	fd = perf_open(&attr, 0, nth_cpu(0));
+	ASSERT_GE(fd, 0)
+		TH_LOG("perf_event_open: %s", strerror(errno));
+	snprintf(filter, sizeof(filter), "id == %d", SYS_getppid);
+	ASSERT_EQ(0, ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter));
+	ASSERT_EQ(0, ring_map(&ring, fd, 64, PROT_READ | PROT_WRITE));
+	child = fork();
+	if (!child) {
+		raise(SIGSTOP);
+		for (i = 0; i < 50; i++)
+			syscall(i < 19 ? SYS_getppid : SYS_getpid);
+		_exit(0);
+	}
+	ASSERT_EQ(child, waitpid(child, NULL, WUNTRACED));
+	ASSERT_LE(0, keep_own_events());
+	ASSERT_EQ(0, kill(child, SIGCONT));
+	ASSERT_EQ(child, waitpid(child, NULL, 0));
+	EXPECT_EQ(19, count_samples(&ring, 0, child, child));
+	ring_close(&ring);
+}
+
+/*
+ * A tracepoint that counts more than one: with a period of 1 there are as many
+ * samples, up to the limit of a tick, unless a sample has its own period.
+ */
+TEST(counts_of_tracepoint)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.sample_period = 1,
+	};
+	int id = tracepoint_id("sched/sched_stat_runtime"), nr[2], i;
+	static struct record record;
+	struct ring rings[2];
+
+	REQUIRE_ROOT();
+	if (id < 0)
+		SKIP(return, "no tracepoint sched:sched_stat_runtime");
+	attr.config = id;
+	for (i = 0; i < 2; i++) {
+		attr.sample_type = FIELDS | (i ? PERF_SAMPLE_PERIOD : 0);
+		ASSERT_EQ(0, ring_map(&rings[i], perf_open(&attr, 0, -1), 256,
+				      PROT_READ | PROT_WRITE));
+	}
+	for (i = 0; i < 10; i++)
+		usleep(1000);
+	for (i = 0; i < 2; i++) {
+		ioctl(rings[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+		nr[i] = ring_head(&rings[i]) /
+			(sizeof(struct plain_sample) + 8 * i);
+	}
+	ASSERT_LT(0, nr[1]);
+	ASSERT_TRUE(ring_record_at(&rings[1], 0, ring_head(&rings[1]),
+				   &record));
+	EXPECT_LT(1, record.words[sizeof(struct plain_sample) / 8]);
+	EXPECT_LT(nr[1], nr[0]);
+	ring_close(&rings[0]);
+	ring_close(&rings[1]);
+}
+
+/* A wake-up counts for the task that is woken, in the context of another one. */
+TEST(wakeups_of_other_task)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.sample_type = FIELDS,
+		.sample_period = 1,
+	};
+	int id = tracepoint_id("sched/sched_wakeup"), fds[4], fd, i;
+	uint64_t count;
+	char filter[32];
+	char byte = 0;
+	pid_t child;
+
+	REQUIRE_ROOT();
+	if (id < 0)
+		SKIP(return, "no tracepoint sched:sched_wakeup");
+	attr.config = id;
+	ASSERT_EQ(0, pin_to_cpu(nth_cpu(0)));
+	ASSERT_EQ(0, pipe(fds));
+	ASSERT_EQ(0, pipe(fds + 2));
+	child = fork();
+	if (!child) {
+		close(fds[1]);
+		while (read(fds[0], &byte, 1) == 1 &&
+		       write(fds[3], &byte, 1) == 1)
+			;
+		_exit(0);
+	}
+	/* Only events on one CPU are counted in the context of another task. */
+	fd = perf_open(&attr, child, nth_cpu(0));
+	ASSERT_GE(fd, 0)
+		TH_LOG("perf_event_open: %s", strerror(errno));
+	/* It would count what the child wakes up, too. */
+	snprintf(filter, sizeof(filter), "pid == %d", child);
+	ASSERT_EQ(0, ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter));
+	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(1, write(fds[1], &byte, 1));
+		ASSERT_EQ(1, read(fds[2], &byte, 1));
+	}
+	ASSERT_EQ(sizeof(count), read(fd, &count, sizeof(count)));
+	EXPECT_LT(0, count);
+	close(fds[1]);
+	ASSERT_EQ(child, waitpid(child, NULL, 0));
+	close(fd);
+}
+
+/*
  * Change an event in all ways while another thread causes it. Each record must
  * be complete, in whichever ring it is.
  */
@@ -270,6 +489,8 @@ TEST(changed_while_written)
 				   ring < 2 ? (long)rings[ring].fd : -1L))
 			TH_LOG("ring %d: %s", ring, strerror(errno));
 		ioctl(fd, PERF_EVENT_IOC_PERIOD, &period);
+		/* Nobody is the owner: the signals have no receiver. */
+		fcntl(fd, F_SETFL, rounds & 4 ? O_ASYNC : 0);
 		if (rounds % 5 == 0)
 			ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 		if (rounds % 7 == 0)
