@@ -179,6 +179,21 @@ static void init_sideband(struct recorder *rec)
 	rec->output.droppable = rec->sideband.route == SIDEBAND_TO_STATE;
 }
 
+/* The memory of BPF maps counts in the cgroup of their creator, that of perf's rings in none. */
+static u64 bpf_ring_bytes(const struct recorder *rec)
+{
+	static const enum channel_kind kinds[] = { CHANNEL_BPF, CHANNEL_BPF_STREAM };
+	u64 bytes = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		const struct channel *channel = &rec->channels.channel[kinds[i]];
+
+		bytes += (u64)channel->nr_mapped * channel->pages * page_size;
+	}
+	return bytes;
+}
+
 /* Without this, a file would not have the tasks of its oldest kept record. */
 static int check_keep(struct recorder *rec)
 {
@@ -419,7 +434,10 @@ int recorder__prepare(struct recorder *rec, int argc, const char **argv)
 	if (err)
 		return err;
 	init_sideband(rec);
-	return check_keep(rec) ?: init_rounds(rec) ?: init_triggers(rec);
+	err = check_keep(rec);
+	if (!err && keep__enabled(&rec->keep) && !rec->advice.wanted_ns)
+		keep__check_limit(&rec->keep, bpf_ring_bytes(rec));
+	return err ?: init_rounds(rec) ?: init_triggers(rec);
 }
 
 void recorder__cleanup(struct recorder *rec)

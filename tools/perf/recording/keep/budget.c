@@ -24,11 +24,17 @@
  *
  * The compressed records and the live state have come since: both grow with the time.
  */
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <fcntl.h>
 #include <unistd.h>
 #include <linux/kernel.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <internal/lib.h>
+#include "util/debug.h"
+#include "recording/lib/memory_limit.h"
 #include "budget.h"
 #include "drop.h"
 #include "keep_data.h"
@@ -112,6 +118,35 @@ void keep__measure(struct keep *keep)
 void keep__reserve(struct keep *keep, u64 bytes)
 {
 	__atomic_store_n(&keep->reserved_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+/* What else counts in the cgroup: other maps of BPF, its programs, page tables, pages of files */
+#define SPARE_BYTES	(8ULL << 20)
+
+/* Return: memory that the kernel cannot reclaim [bytes]. Pages of a file on a disk it can. */
+static u64 needed_bytes(const struct keep *keep)
+{
+	struct statfs fs;
+
+	if (!keep->box)
+		return keep->max_bytes;
+	return KEEP_MIN_BYTES + keep__growth_limit(keep) +
+	       (!fstatfs(keep->box->fd, &fs) && fs.f_type == TMPFS_MAGIC ? keep->box->bytes : 0);
+}
+
+void keep__check_limit(const struct keep *keep, u64 ring_bytes)
+{
+	u64 needed = needed_bytes(keep) + ring_bytes + SPARE_BYTES;
+	char file[PATH_MAX];
+	u64 limit = memory_limit__find("", file, sizeof(file));
+
+	if (!limit || limit >= needed)
+		return;
+	pr_warning("--keep: perf needs up to %" PRIu64 " MB, and its cgroup may use %" PRIu64
+		   " MB (%s). When perf needs more,\n"
+		   "the kernel kills it. Use a smaller --keep, or allow more: MemoryMax= of a "
+		   "service, docker run --memory.\n",
+		   needed >> 20, limit >> 20, file);
 }
 
 void keep__begin(struct keep *keep)

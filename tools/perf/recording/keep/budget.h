@@ -12,6 +12,12 @@ struct keep;
 /** keep__begin - note the memory that the recorder needs before it keeps anything */
 void keep__begin(struct keep *keep);
 
+/**
+ * keep__check_limit - warn if the cgroup of this process may not use what perf may need
+ * @ring_bytes:	memory of rings that counts in the cgroup as well: that of BPF maps
+ */
+void keep__check_limit(const struct keep *keep, u64 ring_bytes);
+
 /** keep__measure - measure the memory of the recorder, and drop blocks if there is too little */
 void keep__measure(struct keep *keep);
 

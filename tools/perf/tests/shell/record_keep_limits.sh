@@ -129,6 +129,46 @@ reports 'memory to keep more records'
 numbered_trace "$work/data" | sort | uniq -d | grep . && error "calls are repeated"
 (($(samples "$work/data") > 10007)) || error "$(samples "$work/data") samples are saved"
 
+# memory_cgroup: create a cgroup with a memory limit; set $cgroup, and $limit_file
+memory_cgroup() {
+	local mount root
+
+	while read -r mount root; do
+		cgroup=$root/perf-test-$$
+		[[ $mount == cgroup2 ]] && limit_file=$cgroup/memory.max ||
+			limit_file=$cgroup/memory.limit_in_bytes
+		mkdir "$cgroup" 2> /dev/null || continue
+		[ -w "$limit_file" ] && return
+		rmdir "$cgroup"
+	done < <(awk '$2 ~ "^/sys/fs/cgroup(/unified|/memory)?$" && $3 ~ "^cgroup2?$" \
+			{ print $3, $2 }' /proc/mounts)
+	return 1
+}
+
+# keep_in_limit LIMIT [record options]: start and end a recorder in the cgroup
+keep_in_limit() {
+	local limit=$1
+
+	shift
+	echo "$limit" > "$limit_file" &&
+		sh -c 'echo $$ > "$0" && exec "$@"' "$cgroup/cgroup.procs" "$PERF" record -a \
+			"${event[@]}" -o "$work/limited" "$@" -- true 2> "$work/record.err" ||
+		error "$limit $*: $(< "$work/record.err")"
+}
+
+subtest "a cgroup that may use less memory than --keep"
+if memory_cgroup; then
+	keep_in_limit 256M --keep
+	reports "keep: perf needs up to 2[67]. MB, .* may use 256 MB ($limit_file)"
+	keep_in_limit 400M --keep
+	grep 'may use' "$work/record.err" && error "a warning without reason"
+	keep_in_limit 100M --advise
+	grep 'may use' "$work/record.err" && error "--advise warns"
+	rmdir "$cgroup"
+else
+	inconclusive "no cgroup with a limit of memory can be created"
+fi
+
 subtest "the file has marks of rounds, which keep their promise"
 need storm
 mkdir "$work/code"
