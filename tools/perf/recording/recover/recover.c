@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,7 @@ int recovery__new(const char *path, u64 pid, struct recovery **recovery)
 	new->path = path;
 	new->pid = pid;
 	new->fd = new->session_fd = new->image.fd = -1;
+	signal(SIGXFSZ, SIG_IGN);	/* beyond ulimit -f, a write then fails with EFBIG */
 	err = open_all(new);
 	if (err)
 		recovery__delete(new, false);

@@ -504,7 +504,6 @@ cp --sparse=always "$box" "$work/copy"
 recover "$work/copy" || error "not recovered: $(< "$work/inject.err")"
 kb=$(($(stat -c %s "$work/recovered") / 1024))
 (
-	trap '' XFSZ
 	ulimit -f $((kb - 8))
 	exec "$PERF" inject --recover-keep "$box" -o "$work/cut" 2> "$work/inject.err"
 ) && error "no error"

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -189,6 +190,7 @@ int conversion__create(struct conversion *conv, const char *path)
 	int fd = named ? open(path, flags, 0666) : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 
 	conv->path = path;
+	signal(SIGXFSZ, SIG_IGN);	/* beyond ulimit -f, a write then fails with EFBIG */
 	if (fd >= 0 && is_input(conv, fd)) {
 		pr_err("Cannot write to %s: it is the input\n", path);
 		close(fd);

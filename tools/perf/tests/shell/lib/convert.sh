@@ -70,6 +70,11 @@ common_failures() {
 		fails 'Cannot write .*No space' "--to-$format=$work/link" --force
 		[ -L "$work/link" ] || error "a failed conversion removes a link"
 	fi
+	(
+		ulimit -f 1
+		fails 'Cannot write .*File too large' "--to-$format=$new"
+		exit "$result_errors"
+	) || error "no error beyond ulimit -f"
 	[ ! -e "$new" ] || error "a failed conversion leaves a file"
 }
 
