@@ -10,6 +10,7 @@
 #include <perf/cpumap.h>
 #include <perf/threadmap.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include "ui/util.h"
 #include "util/bpf-filter.h"
 #include "util/callchain.h"
@@ -236,6 +237,21 @@ static bool is_clock_refused(const struct evsel *evsel)
 	return true;
 }
 
+/*
+ * Tell a filter from the kernel's own refusal: the kernel checks the flags first, and returns
+ * EINVAL for unknown ones, whatever this process may do.
+ */
+static bool explain_seccomp(void)
+{
+	if (syscall(__NR_perf_event_open, NULL, 0, 0, -1, -1UL) != -1 ||
+	    (errno != EPERM && errno != EACCES))
+		return false;
+	pr_err("Hint:\tA seccomp filter of the container or service refuses perf_event_open(2), whatever the capabilities\n"
+	       "\tand perf_event_paranoid are. Allow the call: docker run --cap-add PERFMON, or\n"
+	       "\t--security-opt seccomp=PROFILE; SystemCallFilter=perf_event_open of a service.\n");
+	return true;
+}
+
 /* util explains perf_event_paranoid, which does not matter for tasks of other users. */
 static bool explain_other_user(const struct evsel *evsel)
 {
@@ -340,7 +356,8 @@ static int open_event(struct recorder *rec, struct evlist *evlist, struct evsel 
 		}
 		evsel__open_strerror(evsel, &rec->opts.target, err, msg, sizeof(msg));
 		ui__error("%s\n", msg);
-		if ((err == EACCES || err == EPERM) && !explain_other_user(evsel))
+		if ((err == EACCES || err == EPERM) && !explain_seccomp() &&
+		    !explain_other_user(evsel))
 			explain_tracepoint(evsel, &rec->opts.target);
 		return err ? -err : -EINVAL;
 	}

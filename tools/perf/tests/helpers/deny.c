@@ -8,6 +8,7 @@
  *	membarrier		EINVAL, as on a kernel with nohz_full CPUs or without
  *				CONFIG_MEMBARRIER: a recorder must visit each CPU to find out which
  *				records are whole
+ *	perf_event_open		EPERM, as in many containers
  *	sched_setaffinity	EINVAL, as in a cpuset that lacks CPUs
  */
 #include <err.h>
@@ -27,6 +28,7 @@ static const struct call {
 } calls[] = {
 	{ "io_uring_setup", SYS_io_uring_setup, EPERM },
 	{ "membarrier", SYS_membarrier, EINVAL },
+	{ "perf_event_open", SYS_perf_event_open, EPERM },
 	{ "sched_setaffinity", SYS_sched_setaffinity, EINVAL },
 	{ NULL, 0, 0 },
 };

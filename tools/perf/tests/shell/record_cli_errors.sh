@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/lib/numbered.sh"
 
-need perf root numbered raw_syscalls:sys_enter
+need perf root numbered deny raw_syscalls:sys_enter
 
 out=$work/data
 numbered=$work/$comm
@@ -375,6 +375,17 @@ for ((limit = 768; limit > 0; limit -= 32)); do
 done
 note "with $limit MB of address space: $(tail -n 1 "$work/record.err")"
 [ -n "$small" ] || error "the buffer is not smaller in ${limit} MB and more"
+
+subtest "a seccomp filter that refuses to open events"
+deny=("$BUILD/tests/deny" perf_event_open --)
+if "${deny[@]}" true 2> "$work/deny.err"; then
+	run 255 "${deny[@]}" "$PERF" record -o "$out" -e "$traced" -- "$idle" 30
+	says 'seccomp filter .* refuses perf_event_open' 'cap-add PERFMON' 'SystemCallFilter'
+	grep 'needs root' "$work/record.err" && error "another reason is given"
+	[ ! -e "$out" ] || error "an output file is left"
+else
+	inconclusive "no filter: $(< "$work/deny.err")"
+fi
 
 subtest "an ordinary user"
 
