@@ -106,6 +106,7 @@ static int synthesize_tasks(struct synthesis *synthesis)
 	const struct perf_tool *tool = synthesis->tool;
 	struct record_opts *opts = synthesis->opts;
 	struct output *output = synthesis->output;
+	bool single = perf_singlethreaded;
 	bool waits = target__none(&opts->target) && command_waits(output->evlist);
 	bool maps = (opts->synth & PERF_SYNTH_MMAP) && !waits;
 	int err = -1;
@@ -119,7 +120,8 @@ static int synthesize_tasks(struct synthesis *synthesis)
 		err = perf_event__synthesize_threads(tool, synthesis->handle, synthesis->host,
 						     maps, synthesis->data_maps,
 						     opts->nr_threads_synthesize);
-		perf_set_singlethreaded();
+		if (single)
+			perf_set_singlethreaded();
 	}
 	if (err < 0 && !output->err) {
 		err = errno == EMFILE ? -EMFILE : err;	/* the caller explains the limit */
