@@ -27,6 +27,9 @@
 /* Drain all rings of streams at least this often, so that a killed recorder loses no more. */
 #define STREAM_FLUSH_MS		5000
 
+/* Look at least this often whether BPF programs can be dropped. */
+#define BPF_TIDY_MS		(10 * 60 * 1000)
+
 /*
  * Draining
  */
@@ -175,6 +178,14 @@ static u64 flush_ms(const struct recorder *rec)
 	return min((u64)STREAM_FLUSH_MS, keep__max_span(&rec->keep) / NSEC_PER_MSEC);
 }
 
+/* BPF programs of other tasks are followed, and make no record that wakes this thread up. */
+static int max_sleep_ms(const struct recorder *rec)
+{
+	if (rec->readers.nr)
+		return flush_ms(rec);
+	return rec->bpf_thread.evlist ? BPF_TIDY_MS : -1;
+}
+
 static bool must_flush_streams(const struct recorder *rec)
 {
 	return rdclock() - rec->flushed_ns >= flush_ms(rec) * NSEC_PER_MSEC;
@@ -252,7 +263,7 @@ static int record_until_stop(struct recorder *rec)
 		if (err)
 			return err;
 
-		pollset__wait(&rec->pollset, rec->readers.nr ? (int)flush_ms(rec) : -1);
+		pollset__wait(&rec->pollset, max_sleep_ms(rec));
 		if (must_flush_streams(rec))
 			err = flush_streams(rec);
 		if (err)

@@ -60,6 +60,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "util/auxtrace.h"
+#include "util/bpf-event.h"
 #include "util/build-id.h"
 #include "util/callchain.h"
 #include "util/evlist.h"
@@ -126,6 +127,13 @@ static inline int target__select_user(struct target *target, struct evlist *evli
 static inline void evlist__uniquify_name(struct evlist *evlist)
 {
 	evlist__uniquify_evsel_names(evlist, &stat_config);
+}
+
+static inline void bpf_prog_info_node__delete(struct bpf_prog_info_node *node)
+{
+	bpf_metadata_free(node->metadata);
+	free(node->info_linear);
+	free(node);
 }
 
 static inline struct perf_env *evlist__env(struct evlist *evlist)
@@ -351,6 +359,12 @@ static inline void evlist__do_munmap(struct evlist *evlist)
 static inline void evlist__set_session(struct evlist *evlist, struct perf_session *session)
 {
 	evlist->env = &session->header.env;
+}
+
+static inline void bpf_prog_info_node__delete(struct bpf_prog_info_node *node)
+{
+	free(node->info_linear);
+	free(node);
 }
 
 static inline struct perf_env *evlist__env(struct evlist *evlist)

@@ -105,6 +105,13 @@ static void warn_of_loss(const struct state_loss *loss)
 			   loss->cgroups, SYSTEM_WIDE_MAX_CGROUPS);
 }
 
+static void warn_of_missing_programs(const struct bpf_progs *progs)
+{
+	if (progs->nr_missing)
+		pr_warning("Left out the code of %" PRIu64 " BPF programs that were unloaded: perf keeps "
+			   "%lu MB of programs.\n", progs->nr_missing, BPF_PROGS_MAX_BYTES >> 20);
+}
+
 void sideband__exit(struct sideband *sideband)
 {
 	struct state_loss loss;
@@ -113,6 +120,8 @@ void sideband__exit(struct sideband *sideband)
 		return;
 	loss = state__loss(&sideband->state);
 	warn_of_loss(&loss);
+	warn_of_missing_programs(&sideband->bpf_progs);
+	bpf_progs__exit(&sideband->bpf_progs);
 	state__exit(&sideband->state);
 	sideband->route = SIDEBAND_TO_FILE;
 }
@@ -180,6 +189,7 @@ int sideband__begin(struct sideband *sideband)
 {
 	int err = sideband->route ? read_proc(sideband) : 0;
 
+	bpf_progs__init(&sideband->bpf_progs, &sideband->output->session->header.env);
 	if (!err)
 		store_state(sideband);
 	sideband->begin_bytes = state__bytes(&sideband->state);
@@ -271,6 +281,8 @@ int sideband__begin_file(struct sideband *sideband)
 	int err;
 
 	sideband->init_finished = false;
+	sideband->has_snapshots = false;
+	sideband->file_horizon = sideband->state.horizon;
 	err = begin_file(sideband);
 	sideband->began = true;
 	return err;
@@ -367,6 +379,7 @@ int sideband__begin_snapshot(struct sideband *sideband)
 {
 	ssize_t ret = 0;
 
+	sideband->has_snapshots = true;
 	if (sideband->route == SIDEBAND_TO_STATE || aux__takes_snapshots(sideband->aux))
 		ret = sideband__drain(sideband);
 	if (ret >= 0 && sideband->route == SIDEBAND_TO_STATE)
@@ -525,6 +538,25 @@ static int reduce(struct sideband *sideband)
 	return err;
 }
 
+/* A file without records needs only what later records refer to. */
+static int tidy_bpf_progs(struct sideband *sideband, u64 now)
+{
+	bool empty = sideband->route == SIDEBAND_TO_STATE && !sideband->has_snapshots;
+	u64 horizon = sideband->file_horizon;
+	int err;
+
+	if (!bpf_progs__due(&sideband->bpf_progs, now))
+		return 0;
+	if (empty && sideband->bpf_progs.nr) {
+		err = collect(sideband);
+		if (err)
+			return err;
+		horizon = sideband->state.system_wide_horizon;
+	}
+	bpf_progs__tidy(&sideband->bpf_progs, now, sideband->state.newest, horizon, empty);
+	return 0;
+}
+
 int sideband__tidy(struct sideband *sideband)
 {
 	bool keeps = keep__enabled(sideband->keep), reduces = false;
@@ -534,6 +566,9 @@ int sideband__tidy(struct sideband *sideband)
 	if (!sideband->route)
 		return 0;
 	state__find_stale_maps(&sideband->state, proc_maps__read);
+	err = tidy_bpf_progs(sideband, now);
+	if (err)
+		return err;
 	if (journal__due(sideband->keep))
 		store_state(sideband);
 	if (keeps) {

@@ -31,6 +31,7 @@
 #include <sys/types.h>
 #include "recording/ring/drain.h"
 #include "recording/state/state.h"
+#include "bpf_progs.h"
 
 struct aux;
 struct aux_snapshotter;
@@ -65,8 +66,11 @@ enum sideband_route {
  * @route:	see above
  * @state:	the live state; not with SIDEBAND_TO_FILE
  * @to_state:	puts records into @state
+ * @bpf_progs:	descriptions of BPF programs, for the end of each file
  * @reading:	lock of @state while several threads read /proc (--num-thread-synthesize)
  * @began:	the first file has begun
+ * @has_snapshots: the present file has a snapshot, or a part of one
+ * @file_horizon: all records of the present file are newer than this [ns]
  * @lost:	tracking records that the kernel had lost when /proc was read last, by LOST records
  *		[records]
  * @counted:	the same by the kernel's counters, where it has them [records]
@@ -91,10 +95,13 @@ struct sideband {
 	enum sideband_route	 route;
 	struct state		 state;
 	struct record_sink	 to_state;
+	struct bpf_progs	 bpf_progs;
 	pthread_mutex_t		 reading;
 	u64			 lost;
 	u64			 counted;
+	u64			 file_horizon;
 	bool			 began;
+	bool			 has_snapshots;
 	bool			 init_finished;
 	size_t			 log_next;
 	u64			 collect_at;
@@ -166,7 +173,7 @@ bool sideband__must_reduce(const struct sideband *sideband);
 
 /**
  * sideband__tidy - if the live state has become large, drop what nothing refers to, and maps that
- * are gone
+ * are gone; the same for BPF programs
  *
  * Call after a drain.
  *

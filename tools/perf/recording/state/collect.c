@@ -245,7 +245,7 @@ void state__collect(struct state *state, const struct task_refs *refs)
 		move_base(process, choose_horizon(state, process, refs));
 	}
 	folding.refs = refs;
-	folding.horizon = system_wide_horizon(state, refs);
+	folding.horizon = state->system_wide_horizon = system_wide_horizon(state, refs);
 	if (refs && refs->traced && state->log.passthrough_bytes > STATE_MAX_PASSTHROUGH_BYTES)
 		state_log__filter(&state->log, keep_traced_switch, &folding);
 	state_log__filter(&state->log, fold, &folding);

@@ -99,6 +99,8 @@ struct state_loss {
  * @mark_time:	value of @newest when it was called [ns]
  * @has_late:	a pending record is not newer than @final_time
  * @horizon:	nothing older than this is written to a file any more [ns]
+ * @system_wide_horizon: of records that are about no task, when state__collect() was called last:
+ *		@horizon, or later [ns]
  * @map_bytes:	size that the maps of the BASE views have in a file, as last computed [bytes]
  * @collect_bytes: limit of the log and of tasks at which to collect [bytes]
  * @collect_map_bytes: limit of @map_bytes at which to collect [bytes]
@@ -122,6 +124,7 @@ struct state {
 	u64			mark_time;
 	bool			has_late;
 	u64			horizon;
+	u64			system_wide_horizon;
 	size_t			map_bytes;
 	size_t			collect_bytes;
 	size_t			collect_map_bytes;

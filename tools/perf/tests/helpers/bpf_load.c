@@ -3,11 +3,12 @@
  * Load and unload BPF programs, one after the other.
  *
  * usage: bpf_load NUMBER NAME
+ *        bpf_load --hold NUMBER NAME
  *        bpf_load --probe
  *
  * Load NUMBER programs called NAME. When bpf_load exits, the kernel has written all records of
- * them. With --probe, test whether the kernel overstates the size of such records if several events
- * ask for them.
+ * them. With --hold, load all of them, and unload them at the end of standard input. With --probe,
+ * test whether the kernel overstates the size of such records if several events ask for them.
  *
  * Exit status: 0 done, or the size is overstated; 1 the size is right; 2 no BPF, or no such events;
  * 3 another error.
@@ -74,6 +75,25 @@ static void unload(int program)
 	}
 }
 
+/* Exiting would close the programs, but not wait until they are unloaded. */
+static int hold(int nr, const char *name)
+{
+	int programs[nr], i;
+
+	for (i = 0; i < nr; i++) {
+		programs[i] = load(name);
+		if (programs[i] < 0) {
+			printf("Cannot load a BPF program: %s\n", strerror(errno));
+			return 2;
+		}
+	}
+	while (getchar() != EOF)
+		;
+	while (nr--)
+		unload(programs[nr]);
+	return 0;
+}
+
 static struct perf_event_mmap_page *open_event(int cpu)
 {
 	struct perf_event_attr attr = {
@@ -127,8 +147,10 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "--probe"))
 		return probe();
+	if (argc == 4 && !strcmp(argv[1], "--hold"))
+		return hold(atoi(argv[2]), argv[3]);
 	if (argc != 3)
-		errx(3, "usage: bpf_load NUMBER NAME | --probe");
+		errx(3, "usage: bpf_load [--hold] NUMBER NAME | --probe");
 	for (i = 0; i < atoi(argv[1]); i++) {
 		program = load(argv[2]);
 		if (program < 0) {
