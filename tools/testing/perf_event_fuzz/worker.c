@@ -176,6 +176,8 @@ static void act_open(void)
 		cpu = 0;
 	if (one_in(32))
 		flags |= 1UL << random_below(5);
+	if (leader && !leader->mine)	/* another process may check its ring */
+		flags &= ~PERF_FLAG_FD_OUTPUT;
 	if (one_in(16) && cgroup >= 0 && cpu >= 0) {
 		flags |= PERF_FLAG_PID_CGROUP;
 		pid = cgroup;
@@ -191,9 +193,16 @@ static void act_open(void)
 	event->hostile = one_in(2);
 	event->writable = one_in(2);
 	event->pages = 1U << random_below(7);
-	/* Redirected at once, as by PERF_FLAG_FD_OUTPUT: the ring is that of another event. */
+	/*
+	 * Redirected at once, as by PERF_FLAG_FD_OUTPUT: the ring is that of the leader. Do not
+	 * check it: it has records of several events, and may be mapped with another access.
+	 */
 	event->shared = flags & PERF_FLAG_FD_OUTPUT;
 	event->hostile |= event->shared;
+	if (leader && event->shared) {
+		leader->shared = true;
+		leader->hostile = true;
+	}
 }
 
 static void act_close(void)
