@@ -120,7 +120,7 @@ void keep__reserve(struct keep *keep, u64 bytes)
 	__atomic_store_n(&keep->reserved_bytes, bytes, __ATOMIC_RELAXED);
 }
 
-/* What else counts in the cgroup: other maps of BPF, its programs, page tables, pages of files */
+/* The cgroup also counts other maps of BPF, its programs, page tables and pages of files. */
 #define SPARE_BYTES	(8ULL << 20)
 
 /* Return: memory that the kernel cannot reclaim [bytes]. Pages of a file on a disk it can. */

@@ -440,7 +440,7 @@ TEST(wakeups_of_other_task)
 	fd = perf_open(&attr, child, nth_cpu(0));
 	ASSERT_GE(fd, 0)
 		TH_LOG("perf_event_open: %s", strerror(errno));
-	/* It would count what the child wakes up, too. */
+	/* Without a filter, the event would count wake-ups by the child. */
 	snprintf(filter, sizeof(filter), "pid == %d", child);
 	ASSERT_EQ(0, ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter));
 	for (i = 0; i < 100; i++) {
@@ -489,7 +489,7 @@ TEST(changed_while_written)
 				   ring < 2 ? (long)rings[ring].fd : -1L))
 			TH_LOG("ring %d: %s", ring, strerror(errno));
 		ioctl(fd, PERF_EVENT_IOC_PERIOD, &period);
-		/* Nobody is the owner: the signals have no receiver. */
+		/* The descriptor has no owner, so nobody receives the signals. */
 		fcntl(fd, F_SETFL, rounds & 4 ? O_ASYNC : 0);
 		if (rounds % 5 == 0)
 			ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
